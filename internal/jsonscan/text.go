@@ -1,0 +1,188 @@
+package jsonscan
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Unquote decodes a scanned JSON string literal, quotes included. An escaped
+// surrogate without its pair becomes U+FFFD. ok is false, and nothing is
+// decoded, when raw does not begin with a quote.
+func Unquote(raw []byte) (s string, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	body := raw[1 : len(raw)-1]
+	for _, c := range body {
+		if c == '\\' {
+			return string(appendUnescaped(make([]byte, 0, len(body)), body)), true
+		}
+	}
+	return string(body), true
+}
+
+// UnquoteBytes is [Unquote] without the copy where no escape needs decoding: the
+// result may then be a slice of raw and must not be changed.
+func UnquoteBytes(raw []byte) (s []byte, ok bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return nil, false
+	}
+	body := raw[1 : len(raw)-1]
+	for _, c := range body {
+		if c == '\\' {
+			return appendUnescaped(make([]byte, 0, len(body)), body), true
+		}
+	}
+	return body, true
+}
+
+// unescapes maps the letter of a two-character escape to the byte it stands for.
+var unescapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+func appendUnescaped(dst, body []byte) []byte {
+	for i := 0; i < len(body); {
+		c := body[i]
+		if c != '\\' {
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		if c = body[i+1]; c != 'u' {
+			dst = append(dst, unescapes[c])
+			i += 2
+			continue
+		}
+		r := hex4(body[i+2:])
+		i += 6
+		if utf16.IsSurrogate(r) {
+			if i+6 <= len(body) && body[i] == '\\' && body[i+1] == 'u' {
+				if pair := utf16.DecodeRune(r, hex4(body[i+2:])); pair != utf8.RuneError {
+					dst = utf8.AppendRune(dst, pair)
+					i += 6
+					continue
+				}
+			}
+			r = utf8.RuneError
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
+
+func hex4(b []byte) rune {
+	return rune(hex(b[0])<<12 | hex(b[1])<<8 | hex(b[2])<<4 | hex(b[3]))
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendQuote appends s to dst as a JSON string literal. Only what JSON demands
+// is escaped: no HTML escapes. Bytes that are not UTF-8 become U+FFFD.
+func AppendQuote[T string | []byte](dst []byte, s T) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		if i+8 <= len(s) {
+			m := plain(word(s, i))
+			if m == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(m) >> 3
+		}
+		c := s[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			r, n := decodeRune(s, i)
+			if r == utf8.RuneError && n == 1 {
+				dst = append(dst, s[start:i]...)
+				dst = append(dst, "\ufffd"...)
+				start = i + 1
+			}
+			i += n
+		case c == '"' || c == '\\' || c < 0x20:
+			dst = append(dst, s[start:i]...)
+			dst = appendEscape(dst, c)
+			i++
+			start = i
+		default:
+			i++
+		}
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+func word[T string | []byte](s T, i int) uint64 {
+	var w [8]byte
+	copy(w[:], s[i:i+8])
+	return binary.LittleEndian.Uint64(w[:])
+}
+
+func decodeRune[T string | []byte](s T, i int) (rune, int) {
+	var w [utf8.UTFMax]byte
+	n := copy(w[:], s[i:])
+	return utf8.DecodeRune(w[:n])
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// AppendCompact appends the valid JSON text src to dst without the white space
+// between its tokens. Strings and numbers keep their bytes.
+func AppendCompact(dst, src []byte) []byte {
+	start := 0
+	for i := 0; i < len(src); {
+		switch src[i] {
+		case '"':
+			i = stringEnd(src, i)
+		case ' ', '\n', '\r', '\t':
+			dst = append(dst, src[start:i]...)
+			i = Space(src, i)
+			start = i
+		default:
+			i++
+		}
+	}
+	return append(dst, src[start:]...)
+}
+
+// IsCompact reports whether the valid JSON text src has no white space between
+// its tokens, so that [AppendCompact] would copy it unchanged.
+func IsCompact(src []byte) bool {
+	for i := 0; i < len(src); {
+		switch src[i] {
+		case '"':
+			i = stringEnd(src, i)
+		case ' ', '\n', '\r', '\t':
+			return false
+		default:
+			i++
+		}
+	}
+	return true
+}
+
+func stringEnd(src []byte, i int) int {
+	end, _, err := scanString(src, i)
+	if err != nil {
+		return len(src)
+	}
+	return end
+}
