@@ -1,0 +1,250 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// DefaultPageSize is how many entries one answer to a list request holds unless
+// [Catalog.PageSize] says otherwise.
+const DefaultPageSize = 1000
+
+// Catalog is what a [Source] offers at one moment. Once a Source has returned
+// it, it is immutable: to change an offer, return another Catalog. It must not
+// be copied. It is safe for concurrent use.
+//
+// The order of the slices is the order in which clients see the entries.
+type Catalog struct {
+	// Server is the serverInfo that clients see.
+	Server Implementation
+	// Instructions tell a model how to use the server, or are empty.
+	Instructions string
+
+	Tools     []Tool
+	Resources []Resource
+	Templates []ResourceTemplate
+	Prompts   []Prompt
+	// Completions says that Source.Complete has suggestions to make.
+	Completions bool
+
+	// Extensions are the capabilities.extensions that the source declares, as a
+	// JSON object, or nil.
+	Extensions json.RawMessage
+
+	// PageSize is the number of entries in one answer to a list request; 0
+	// stands for [DefaultPageSize].
+	PageSize int
+	// Cache tells 2026-07-28 clients how long they may keep the lists.
+	Cache CacheHint
+
+	index   sync.Once
+	tools   map[string]int
+	prompts map[string]int
+
+	version lazy[string]
+	first   [listKinds][LatestVersion + 1]atomic.Pointer[page]
+	rest    sync.Map // pageKey to *page
+	infos   [LatestVersion + 1]atomic.Pointer[json.RawMessage]
+}
+
+var emptyCatalog = &Catalog{Server: Implementation{Name: "empty", Version: "0"}}
+
+// lazy is a value computed on first use.
+type lazy[T any] struct {
+	once  sync.Once
+	value T
+}
+
+func (l *lazy[T]) get(compute func() T) T {
+	l.once.Do(func() { l.value = compute() })
+	return l.value
+}
+
+// Tool returns the tool with that name, or nil. The result is read-only.
+func (c *Catalog) Tool(name string) *Tool {
+	c.index.Do(c.buildIndex)
+	if i, ok := c.tools[name]; ok {
+		return &c.Tools[i]
+	}
+	return nil
+}
+
+// Prompt returns the prompt with that name, or nil. The result is read-only.
+func (c *Catalog) Prompt(name string) *Prompt {
+	c.index.Do(c.buildIndex)
+	if i, ok := c.prompts[name]; ok {
+		return &c.Prompts[i]
+	}
+	return nil
+}
+
+// buildIndex keeps the first of two entries with one name.
+func (c *Catalog) buildIndex() {
+	c.tools = make(map[string]int, len(c.Tools))
+	for i := len(c.Tools) - 1; i >= 0; i-- {
+		c.tools[c.Tools[i].Name] = i
+	}
+	c.prompts = make(map[string]int, len(c.Prompts))
+	for i := len(c.Prompts) - 1; i >= 0; i-- {
+		c.prompts[c.Prompts[i].Name] = i
+	}
+}
+
+// Version returns a short text that two catalogs share only if every client
+// would see the same in both.
+func (c *Catalog) Version() string {
+	return c.version.get(func() string {
+		sum := sha256.New()
+		info, _ := Marshal(c.Server)
+		fmt.Fprintf(sum, "%s\n%q\n%t\n%s\n", info, c.Instructions, c.Completions, c.Extensions)
+		for kind := range listKinds {
+			for i := range c.length(kind) {
+				entry, _ := c.entry(kind, i, LatestVersion)
+				sum.Write(entry)
+				sum.Write([]byte{'\n'})
+			}
+		}
+		return hex.EncodeToString(sum.Sum(nil)[:16])
+	})
+}
+
+// listKind is one of the four lists.
+type listKind uint8
+
+const (
+	listTools listKind = iota
+	listResources
+	listTemplates
+	listPrompts
+	listKinds
+)
+
+var listMembers = [listKinds]string{"tools", "resources", "resourceTemplates", "prompts"}
+
+func (c *Catalog) length(k listKind) int {
+	switch k {
+	case listTools:
+		return len(c.Tools)
+	case listResources:
+		return len(c.Resources)
+	case listTemplates:
+		return len(c.Templates)
+	default:
+		return len(c.Prompts)
+	}
+}
+
+func (c *Catalog) entry(k listKind, i int, v Version) (json.RawMessage, error) {
+	switch k {
+	case listTools:
+		return c.Tools[i].wire(v)
+	case listResources:
+		return c.Resources[i].wire(v)
+	case listTemplates:
+		return c.Templates[i].wire(v)
+	default:
+		return c.Prompts[i].wire(v)
+	}
+}
+
+// page is a list result encoded once for all who ask for it.
+type page struct{ result []byte }
+
+type pageKey struct {
+	kind    listKind
+	version Version
+	offset  int
+}
+
+// list returns the encoded result that begins with entry offset.
+func (c *Catalog) list(k listKind, offset int, v Version) ([]byte, error) {
+	if offset == 0 {
+		if p := c.first[k][v].Load(); p != nil {
+			return p.result, nil
+		}
+	} else if p, ok := c.rest.Load(pageKey{k, v, offset}); ok {
+		return p.(*page).result, nil
+	}
+	result, err := c.encodePage(k, offset, v)
+	if err != nil {
+		return nil, err
+	}
+	if offset == 0 {
+		c.first[k][v].Store(&page{result})
+	} else if offset%c.pageSize() == 0 {
+		// Only offsets that our own cursors hold are kept: others are few, and
+		// keeping them would let a client fill the memory.
+		c.rest.Store(pageKey{k, v, offset}, &page{result})
+	}
+	return result, nil
+}
+
+func (c *Catalog) pageSize() int {
+	if c.PageSize > 0 {
+		return c.PageSize
+	}
+	return DefaultPageSize
+}
+
+func (c *Catalog) encodePage(k listKind, offset int, v Version) ([]byte, error) {
+	n := c.length(k)
+	end := min(n, offset+c.pageSize())
+	dst := append(append([]byte(`{"`), listMembers[k]...), `":[`...)
+	for i := offset; i < end; i++ {
+		entry, err := c.entry(k, i, v)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s[%d]: %w", listMembers[k], i, err)
+		}
+		if i > offset {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, entry...)
+	}
+	dst = append(dst, ']')
+	if end < n {
+		dst = append(dst, `,"nextCursor":`...)
+		dst = jsonscan.AppendQuote(dst, encodeCursor(k, end))
+	}
+	if v.Modern() {
+		dst = appendCacheHint(append(dst, ','), c.Cache)
+		dst = append(append(dst, ','), c.completeMembers()...)
+	}
+	dst = append(dst, '}')
+	return dst[:len(dst):len(dst)], nil
+}
+
+func appendCacheHint(dst []byte, hint CacheHint) []byte {
+	dst = append(dst, `"ttlMs":`...)
+	dst = strconv.AppendInt(dst, max(0, hint.TTL.Milliseconds()), 10)
+	if hint.Public {
+		return append(dst, `,"cacheScope":"public"`...)
+	}
+	return append(dst, `,"cacheScope":"private"`...)
+}
+
+const metaServerInfo = "io.modelcontextprotocol/serverInfo"
+
+// serverInfo returns the encoded Server for version v.
+func (c *Catalog) serverInfo(v Version) json.RawMessage {
+	if info := c.infos[v].Load(); info != nil {
+		return *info
+	}
+	info, err := c.Server.wire(v)
+	if err != nil {
+		info = json.RawMessage(`{}`) // strings always encode; nothing else can fail
+	}
+	c.infos[v].Store(&info)
+	return info
+}
+
+// completeMembers are the members that every 2026-07-28 result ends with.
+func (c *Catalog) completeMembers() []byte {
+	return fmt.Appendf(nil, `"resultType":"complete","_meta":{%q:%s}`, metaServerInfo, c.serverInfo(LatestVersion))
+}

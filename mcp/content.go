@@ -1,0 +1,273 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// The types of [Content].
+const (
+	TypeText         = "text"
+	TypeImage        = "image"
+	TypeAudio        = "audio"         // from 2025-03-26
+	TypeResource     = "resource"      // an embedded resource
+	TypeResourceLink = "resource_link" // from 2025-06-18
+)
+
+// Content is one block of a tool result or of a prompt message. Type says which
+// of the other fields count. Make one with [Text], [Image], [Audio],
+// [EmbeddedResource] or [ResourceLink].
+//
+// A client whose version does not know a type gets a text block in its place.
+type Content struct {
+	Type string
+	// Text belongs to "text".
+	Text string
+	// Data and MIMEType belong to "image" and "audio". Data is binary; it is
+	// base64 on the wire.
+	Data     []byte
+	MIMEType string
+	// Resource belongs to "resource".
+	Resource *ResourceContents
+	// Link belongs to "resource_link".
+	Link *Resource
+
+	Annotations *Annotations
+	Meta        json.RawMessage
+
+	// Raw is the whole block of a type that is not among the above, as it was
+	// received. When it is set it is what is sent.
+	Raw json.RawMessage
+}
+
+// Text returns a text block.
+func Text(s string) Content { return Content{Type: TypeText, Text: s} }
+
+// Image returns an image block; data is the image file's bytes.
+func Image(data []byte, mimeType string) Content {
+	return Content{Type: TypeImage, Data: data, MIMEType: mimeType}
+}
+
+// Audio returns an audio block; data is the audio file's bytes.
+func Audio(data []byte, mimeType string) Content {
+	return Content{Type: TypeAudio, Data: data, MIMEType: mimeType}
+}
+
+// EmbeddedResource returns a block that carries a resource with its contents.
+func EmbeddedResource(r ResourceContents) Content {
+	return Content{Type: TypeResource, Resource: &r}
+}
+
+// ResourceLink returns a block that points to a resource without its contents.
+func ResourceLink(r Resource) Content { return Content{Type: TypeResourceLink, Link: &r} }
+
+// ResourceContents is what reading a resource yields: text, or binary data when
+// Blob is not nil. Exactly one of the two is emitted, also when it is empty.
+type ResourceContents struct {
+	Name     string // display name; not part of the specification's schema
+	URI      string
+	MIMEType string
+	Text     string
+	Blob     []byte // binary; base64 on the wire
+	Title    string // not part of the specification's schema
+	Meta     json.RawMessage
+}
+
+// form says for whom a value is encoded.
+type form struct {
+	version Version
+	// keepSystem leaves the prompt role "system" as its author wrote it.
+	keepSystem bool
+}
+
+var authored = form{version: LatestVersion, keepSystem: true}
+
+// MarshalJSON implements json.Marshaler in the form of the latest version.
+func (c Content) MarshalJSON() ([]byte, error) { return c.appendJSON(nil, authored) }
+
+// MarshalJSON implements json.Marshaler.
+func (r ResourceContents) MarshalJSON() ([]byte, error) { return r.appendJSON(nil, authored) }
+
+func (c *Content) appendJSON(dst []byte, f form) ([]byte, error) {
+	if c.Raw != nil {
+		return append(dst, c.Raw...), nil
+	}
+	var err error
+	switch c.Type {
+	case TypeText:
+		dst = append(dst, `{"type":"text","text":`...)
+		dst = jsonscan.AppendQuote(dst, c.Text)
+	case TypeImage:
+		dst = appendMedia(dst, TypeImage, c)
+	case TypeAudio:
+		if f.version < Version20250326 {
+			return appendSubstitute(dst, fmt.Sprintf("[audio, %s, %d bytes]", c.MIMEType, len(c.Data))), nil
+		}
+		dst = appendMedia(dst, TypeAudio, c)
+	case TypeResource:
+		if c.Resource == nil {
+			return dst, fmt.Errorf("content of type %q has no resource", c.Type)
+		}
+		dst = append(dst, `{"type":"resource","resource":`...)
+		dst, err = c.Resource.appendJSON(dst, f)
+	case TypeResourceLink:
+		if c.Link == nil {
+			return dst, fmt.Errorf("content of type %q has no link", c.Type)
+		}
+		if f.version < Version20250618 {
+			return appendSubstitute(dst, fmt.Sprintf("[resource %s: %s]", c.Link.Name, c.Link.URI)), nil
+		}
+		dst, err = appendLink(dst, c.Link, f)
+	default:
+		return dst, fmt.Errorf("unknown content type %q", c.Type)
+	}
+	if err != nil {
+		return dst, err
+	}
+	return appendTail(dst, c.Annotations.since(f.version), c.Meta, f)
+}
+
+func appendSubstitute(dst []byte, text string) []byte {
+	dst = append(dst, `{"type":"text","text":`...)
+	return append(jsonscan.AppendQuote(dst, text), '}')
+}
+
+func appendMedia(dst []byte, kind string, c *Content) []byte {
+	dst = append(append(append(dst, `{"type":"`...), kind...), `","data":`...)
+	dst = appendBase64(dst, c.Data)
+	dst = append(dst, `,"mimeType":`...)
+	return jsonscan.AppendQuote(dst, c.MIMEType)
+}
+
+// appendLink writes the link's own members; the closing brace is the caller's.
+func appendLink(dst []byte, link *Resource, f form) ([]byte, error) {
+	entry, err := link.wire(f.version)
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, `{"type":"resource_link",`...)
+	return append(dst, entry[1:len(entry)-1]...), nil
+}
+
+// appendTail closes a block, with what every type can have.
+func appendTail(dst []byte, a *Annotations, meta json.RawMessage, f form) ([]byte, error) {
+	if a != nil {
+		encoded, err := Marshal(a)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(append(dst, `,"annotations":`...), encoded...)
+	}
+	if meta != nil && f.version >= Version20250618 {
+		dst = append(append(dst, `,"_meta":`...), meta...)
+	}
+	return append(dst, '}'), nil
+}
+
+func appendBase64(dst, data []byte) []byte {
+	dst = append(dst, '"')
+	dst = base64.StdEncoding.AppendEncode(dst, data)
+	return append(dst, '"')
+}
+
+func (r *ResourceContents) appendJSON(dst []byte, f form) ([]byte, error) {
+	dst = append(dst, '{')
+	if r.Name != "" {
+		dst = append(dst, `"name":`...)
+		dst = append(jsonscan.AppendQuote(dst, r.Name), ',')
+	}
+	dst = append(dst, `"uri":`...)
+	dst = jsonscan.AppendQuote(dst, r.URI)
+	if r.MIMEType != "" {
+		dst = append(dst, `,"mimeType":`...)
+		dst = jsonscan.AppendQuote(dst, r.MIMEType)
+	}
+	if r.Blob != nil {
+		dst = append(dst, `,"blob":`...)
+		dst = appendBase64(dst, r.Blob)
+	} else {
+		dst = append(dst, `,"text":`...)
+		dst = jsonscan.AppendQuote(dst, r.Text)
+	}
+	if r.Title != "" {
+		dst = append(dst, `,"title":`...)
+		dst = jsonscan.AppendQuote(dst, r.Title)
+	}
+	return appendTail(dst, nil, r.Meta, f)
+}
+
+// wireContent is every member that a content block can have.
+type wireContent struct {
+	Type        string           `json:"type"`
+	Text        string           `json:"text"`
+	Data        []byte           `json:"data"`
+	MIMEType    string           `json:"mimeType"`
+	Resource    *json.RawMessage `json:"resource"`
+	Annotations *Annotations     `json:"annotations"`
+	Meta        json.RawMessage  `json:"_meta"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A block of an unknown type is kept
+// whole in Raw.
+func (c *Content) UnmarshalJSON(text []byte) error {
+	var w wireContent
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	*c = Content{Type: w.Type, Text: w.Text, Data: w.Data, MIMEType: w.MIMEType, Annotations: w.Annotations, Meta: w.Meta}
+	switch w.Type {
+	case TypeText, TypeImage, TypeAudio:
+		return nil
+	case TypeResource:
+		if w.Resource == nil {
+			return fmt.Errorf(`content of type "resource" has no resource`)
+		}
+		c.Resource = new(ResourceContents)
+		return json.Unmarshal(*w.Resource, c.Resource)
+	case TypeResourceLink:
+		c.MIMEType, c.Annotations, c.Meta = "", nil, nil
+		c.Link = new(Resource)
+		return json.Unmarshal(text, c.Link)
+	case "":
+		return fmt.Errorf("content has no type")
+	}
+	*c = Content{Type: w.Type, Raw: append(json.RawMessage(nil), text...)}
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *ResourceContents) UnmarshalJSON(text []byte) error {
+	var w struct {
+		Name     string          `json:"name"`
+		URI      string          `json:"uri"`
+		MIMEType string          `json:"mimeType"`
+		Text     *string         `json:"text"`
+		Blob     *string         `json:"blob"`
+		Title    string          `json:"title"`
+		Meta     json.RawMessage `json:"_meta"`
+	}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	*r = ResourceContents{Name: w.Name, URI: w.URI, MIMEType: w.MIMEType, Title: w.Title, Meta: w.Meta}
+	switch {
+	case w.Blob != nil && w.Text != nil:
+		return fmt.Errorf("resource %s has both text and blob", strconv.Quote(w.URI))
+	case w.Text != nil:
+		r.Text = *w.Text
+	case w.Blob != nil:
+		blob, err := base64.StdEncoding.DecodeString(*w.Blob)
+		if err != nil {
+			return fmt.Errorf("blob of resource %s: %w", strconv.Quote(w.URI), err)
+		}
+		r.Blob = blob
+		if r.Blob == nil {
+			r.Blob = []byte{}
+		}
+	}
+	return nil
+}

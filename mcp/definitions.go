@@ -1,0 +1,266 @@
+package mcp
+
+import "encoding/json"
+
+// Implementation names a server or a client ("Implementation" of the schema).
+type Implementation struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"` // from 2025-06-18
+	Version     string `json:"version"`
+	Description string `json:"description,omitempty"` // from 2025-11-25
+	WebsiteURL  string `json:"websiteUrl,omitempty"`  // from 2025-11-25
+	Icons       []Icon `json:"icons,omitempty"`       // from 2025-11-25
+}
+
+// Icon is an image that a client may show beside an item. Src is an https or
+// data URI.
+type Icon struct {
+	Src      string   `json:"src"`
+	MIMEType string   `json:"mimeType,omitempty"`
+	Sizes    []string `json:"sizes,omitempty"`
+	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
+}
+
+// Annotations tell a client for whom content is and how much it matters.
+type Annotations struct {
+	Audience     []string `json:"audience,omitempty"` // "user", "assistant"
+	Priority     *float64 `json:"priority,omitempty"` // 0 to 1
+	LastModified string   `json:"lastModified,omitempty"`
+}
+
+// Tool is the definition of a callable tool. A Tool in a [Catalog] is read-only.
+type Tool struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description"`
+	// InputSchema is a JSON Schema of type object, sent as it is. Nil means an
+	// object of any shape.
+	InputSchema json.RawMessage `json:"inputSchema"`
+	// OutputSchema describes structuredContent, sent from 2025-06-18 on.
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
+	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
+	Icons        []Icon           `json:"icons,omitempty"`
+	// Execution is sent to 2025-11-25 clients only.
+	Execution json.RawMessage `json:"execution,omitempty"`
+	// Meta is the _meta object, or nil.
+	Meta json.RawMessage `json:"_meta,omitempty"`
+
+	// Raw is the whole definition as its author wrote it: a valid JSON object
+	// without white space between tokens. When it is set, every client receives
+	// exactly these bytes, and the fields above serve lookups only.
+	Raw json.RawMessage `json:"-"`
+}
+
+// ToolAnnotations are hints about what a tool does. All four hints are always
+// emitted; a nil pointer stands for the specification's default, true.
+type ToolAnnotations struct {
+	Title           string
+	ReadOnlyHint    bool
+	DestructiveHint *bool
+	IdempotentHint  bool
+	OpenWorldHint   *bool
+}
+
+type wireToolAnnotations struct {
+	Title           string `json:"title,omitempty"`
+	ReadOnlyHint    bool   `json:"readOnlyHint"`
+	DestructiveHint bool   `json:"destructiveHint"`
+	IdempotentHint  bool   `json:"idempotentHint"`
+	OpenWorldHint   bool   `json:"openWorldHint"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (a ToolAnnotations) MarshalJSON() ([]byte, error) {
+	return Marshal(wireToolAnnotations{
+		Title:           a.Title,
+		ReadOnlyHint:    a.ReadOnlyHint,
+		DestructiveHint: a.DestructiveHint == nil || *a.DestructiveHint,
+		IdempotentHint:  a.IdempotentHint,
+		OpenWorldHint:   a.OpenWorldHint == nil || *a.OpenWorldHint,
+	})
+}
+
+// UnmarshalJSON implements json.Unmarshaler: an absent hint has its default.
+func (a *ToolAnnotations) UnmarshalJSON(text []byte) error {
+	wire := wireToolAnnotations{DestructiveHint: true, OpenWorldHint: true}
+	if err := json.Unmarshal(text, &wire); err != nil {
+		return err
+	}
+	*a = ToolAnnotations{
+		Title:           wire.Title,
+		ReadOnlyHint:    wire.ReadOnlyHint,
+		DestructiveHint: &wire.DestructiveHint,
+		IdempotentHint:  wire.IdempotentHint,
+		OpenWorldHint:   &wire.OpenWorldHint,
+	}
+	return nil
+}
+
+// Resource is the definition of something that can be read under a fixed URI.
+type Resource struct {
+	Name        string          `json:"name"`
+	URI         string          `json:"uri"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	MIMEType    string          `json:"mimeType,omitempty"`
+	Size        *int64          `json:"size,omitempty"` // bytes before encoding
+	Annotations *Annotations    `json:"annotations,omitempty"`
+	Icons       []Icon          `json:"icons,omitempty"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+
+	// Raw is as in [Tool].
+	Raw json.RawMessage `json:"-"`
+}
+
+// ResourceTemplate is the definition of a family of resources whose URIs follow
+// an RFC 6570 template.
+type ResourceTemplate struct {
+	Name        string          `json:"name"`
+	URITemplate string          `json:"uriTemplate"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	MIMEType    string          `json:"mimeType,omitempty"`
+	Annotations *Annotations    `json:"annotations,omitempty"`
+	Icons       []Icon          `json:"icons,omitempty"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+
+	// Raw is as in [Tool].
+	Raw json.RawMessage `json:"-"`
+}
+
+// Prompt is the definition of a prompt that a user can choose.
+type Prompt struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description"`
+	// Arguments is emitted as [] when there are none.
+	Arguments []PromptArgument `json:"arguments"`
+	Icons     []Icon           `json:"icons,omitempty"`
+	Meta      json.RawMessage  `json:"_meta,omitempty"`
+
+	// Raw is as in [Tool].
+	Raw json.RawMessage `json:"-"`
+}
+
+// PromptArgument is one argument of a [Prompt]. Its value is always a string.
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description"`
+	Required    bool   `json:"required"`
+}
+
+var emptyInputSchema = json.RawMessage(`{"type":"object"}`)
+
+// plainTool and its like drop the methods, so that they can call Marshal.
+type (
+	plainTool             Tool
+	plainResource         Resource
+	plainResourceTemplate ResourceTemplate
+	plainPrompt           Prompt
+)
+
+// MarshalJSON implements json.Marshaler in the form of the latest version.
+func (t Tool) MarshalJSON() ([]byte, error) { return t.wire(LatestVersion) }
+
+// MarshalJSON implements json.Marshaler in the form of the latest version.
+func (r Resource) MarshalJSON() ([]byte, error) { return r.wire(LatestVersion) }
+
+// MarshalJSON implements json.Marshaler in the form of the latest version.
+func (t ResourceTemplate) MarshalJSON() ([]byte, error) { return t.wire(LatestVersion) }
+
+// MarshalJSON implements json.Marshaler in the form of the latest version.
+func (p Prompt) MarshalJSON() ([]byte, error) { return p.wire(LatestVersion) }
+
+// wire encodes t with the fields that version v knows. Execution is emitted
+// where it exists, in 2025-11-25.
+func (t Tool) wire(v Version) (json.RawMessage, error) {
+	if t.Raw != nil {
+		return t.Raw, nil
+	}
+	if t.InputSchema == nil {
+		t.InputSchema = emptyInputSchema
+	}
+	if v < Version20251125 {
+		t.Icons = nil
+	}
+	if v != Version20251125 {
+		t.Execution = nil
+	}
+	if v < Version20250618 {
+		t.Title, t.OutputSchema, t.Meta = "", nil, nil
+	}
+	if v < Version20250326 {
+		t.Annotations = nil
+	}
+	return Marshal(plainTool(t))
+}
+
+func (r Resource) wire(v Version) (json.RawMessage, error) {
+	if r.Raw != nil {
+		return r.Raw, nil
+	}
+	if v < Version20251125 {
+		r.Icons = nil
+	}
+	if v < Version20250618 {
+		r.Title, r.Meta = "", nil
+	}
+	r.Annotations = r.Annotations.since(v)
+	return Marshal(plainResource(r))
+}
+
+func (t ResourceTemplate) wire(v Version) (json.RawMessage, error) {
+	if t.Raw != nil {
+		return t.Raw, nil
+	}
+	if v < Version20251125 {
+		t.Icons = nil
+	}
+	if v < Version20250618 {
+		t.Title, t.Meta = "", nil
+	}
+	t.Annotations = t.Annotations.since(v)
+	return Marshal(plainResourceTemplate(t))
+}
+
+func (p Prompt) wire(v Version) (json.RawMessage, error) {
+	if p.Raw != nil {
+		return p.Raw, nil
+	}
+	if p.Arguments == nil {
+		p.Arguments = []PromptArgument{}
+	}
+	if v < Version20251125 {
+		p.Icons = nil
+	}
+	if v < Version20250618 {
+		p.Title, p.Meta = "", nil
+		arguments := make([]PromptArgument, len(p.Arguments))
+		for i, a := range p.Arguments {
+			a.Title = ""
+			arguments[i] = a
+		}
+		p.Arguments = arguments
+	}
+	return Marshal(plainPrompt(p))
+}
+
+func (i Implementation) wire(v Version) (json.RawMessage, error) {
+	if v < Version20251125 {
+		i.Description, i.WebsiteURL, i.Icons = "", "", nil
+	}
+	if v < Version20250618 {
+		i.Title = ""
+	}
+	return Marshal(i)
+}
+
+func (a *Annotations) since(v Version) *Annotations {
+	if a == nil || v >= Version20250618 || a.LastModified == "" {
+		return a
+	}
+	copied := *a
+	copied.LastModified = ""
+	return &copied
+}

@@ -1,0 +1,226 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// CallToolResult is the outcome of a tool call. Once returned to the server it
+// is read-only; a Source may return the same value many times.
+type CallToolResult struct {
+	// Content is what the model reads; it is emitted as [] when empty.
+	Content []Content
+	// StructuredContent is a JSON value for programs, or nil. It is sent from
+	// 2025-06-18 on; before 2026-07-28 only if it is an object.
+	StructuredContent json.RawMessage
+	// IsError marks a failure that the model should see. Always emitted.
+	IsError bool
+	Meta    json.RawMessage
+
+	// Raw, when not nil, is the whole result; the fields above are then unused.
+	Raw *Raw
+}
+
+// ReadResourceResult is what reading a resource yields. Once returned to the
+// server it is read-only.
+type ReadResourceResult struct {
+	Contents []ResourceContents
+	Meta     json.RawMessage
+	// Cache tells 2026-07-28 clients how long they may keep the result.
+	Cache CacheHint
+
+	// Raw, when not nil, is the whole result; Contents and Meta are then unused.
+	Raw *Raw
+}
+
+// CacheHint tells a client how long, and for whom, it may keep a result (the
+// ttlMs and cacheScope of 2026-07-28). The zero value allows no reuse, and no
+// sharing between users.
+type CacheHint struct {
+	TTL    time.Duration // rounded down to milliseconds
+	Public bool          // the result is the same for every caller
+}
+
+// GetPromptResult is a prompt filled in. Once returned to the server it is read-only.
+type GetPromptResult struct {
+	Description string
+	Messages    []PromptMessage
+	Meta        json.RawMessage
+
+	// Raw, when not nil, is the whole result; the fields above are then unused.
+	Raw *Raw
+}
+
+// The roles of a [PromptMessage].
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	// RoleSystem is no role of the specification: clients receive it as
+	// RoleUser unless [ServerOptions.KeepSystemRole] says otherwise.
+	RoleSystem = "system"
+)
+
+// PromptMessage is one message of a prompt.
+type PromptMessage struct {
+	Role    string  `json:"role"`
+	Content Content `json:"content"`
+}
+
+// Completion suggests values for an argument. At most 100 values are sent; if
+// there are more, HasMore is sent as true and Total, unless set, as their number.
+type Completion struct {
+	Values  []string `json:"values"`
+	Total   *int     `json:"total,omitempty"`
+	HasMore *bool    `json:"hasMore,omitempty"`
+}
+
+// CompleteResult is the answer to completion/complete.
+type CompleteResult struct {
+	Completion Completion `json:"completion"`
+
+	// Raw, when not nil, is the whole result.
+	Raw *Raw `json:"-"`
+}
+
+const maxCompletionValues = 100
+
+// MarshalJSON implements json.Marshaler; values is [] when there are none.
+func (c Completion) MarshalJSON() ([]byte, error) {
+	type plain Completion
+	if c.Values == nil {
+		c.Values = []string{}
+	}
+	return Marshal(plain(c))
+}
+
+// MarshalJSON implements json.Marshaler in the form of the latest version.
+func (r CallToolResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
+
+// MarshalJSON implements json.Marshaler in the form of the latest version.
+func (r ReadResourceResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
+
+// MarshalJSON implements json.Marshaler in the form of the latest version.
+func (r GetPromptResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
+
+// MarshalJSON implements json.Marshaler.
+func (r CompleteResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
+
+// result is a result object that the server can write. members appends its
+// members without braces; nothing may follow the last one.
+type result interface {
+	members(dst []byte, f form) ([]byte, error)
+	raw() *Raw
+	meta() json.RawMessage
+}
+
+func marshalResult(r result) ([]byte, error) {
+	if raw := r.raw(); raw != nil {
+		return raw.Bytes(), nil
+	}
+	dst, err := r.members([]byte{'{'}, authored)
+	if err != nil {
+		return nil, err
+	}
+	if meta := r.meta(); meta != nil {
+		dst = append(append(dst, `,"_meta":`...), meta...)
+	}
+	return append(dst, '}'), nil
+}
+
+func (r *CallToolResult) raw() *Raw     { return r.Raw }
+func (r *ReadResourceResult) raw() *Raw { return r.Raw }
+func (r *GetPromptResult) raw() *Raw    { return r.Raw }
+func (r *CompleteResult) raw() *Raw     { return r.Raw }
+
+func (r *CallToolResult) meta() json.RawMessage     { return r.Meta }
+func (r *ReadResourceResult) meta() json.RawMessage { return r.Meta }
+func (r *GetPromptResult) meta() json.RawMessage    { return r.Meta }
+func (r *CompleteResult) meta() json.RawMessage     { return nil }
+
+func (r *CallToolResult) members(dst []byte, f form) ([]byte, error) {
+	dst = append(dst, `"content":[`...)
+	var err error
+	for i := range r.Content {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = r.Content[i].appendJSON(dst, f); err != nil {
+			return dst, err
+		}
+	}
+	dst = append(dst, ']')
+	if s := r.StructuredContent; s != nil && f.version >= Version20250618 && (f.version.Modern() || isObject(s)) {
+		dst = append(append(dst, `,"structuredContent":`...), s...)
+	}
+	dst = append(dst, `,"isError":`...)
+	return strconv.AppendBool(dst, r.IsError), nil
+}
+
+func isObject(raw []byte) bool {
+	i := jsonscan.Space(raw, 0)
+	return i < len(raw) && raw[i] == '{'
+}
+
+func (r *ReadResourceResult) members(dst []byte, f form) ([]byte, error) {
+	dst = append(dst, `"contents":[`...)
+	var err error
+	for i := range r.Contents {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = r.Contents[i].appendJSON(dst, f); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+func (r *GetPromptResult) members(dst []byte, f form) ([]byte, error) {
+	if r.Description != "" {
+		dst = append(dst, `"description":`...)
+		dst = append(jsonscan.AppendQuote(dst, r.Description), ',')
+	}
+	dst = append(dst, `"messages":[`...)
+	var err error
+	for i := range r.Messages {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = r.Messages[i].appendJSON(dst, f); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+func (m *PromptMessage) appendJSON(dst []byte, f form) ([]byte, error) {
+	role := m.Role
+	if role == RoleSystem && !f.keepSystem {
+		role = RoleUser
+	}
+	dst = append(dst, `{"role":`...)
+	dst = jsonscan.AppendQuote(dst, role)
+	dst = append(dst, `,"content":`...)
+	dst, err := m.Content.appendJSON(dst, f)
+	return append(dst, '}'), err
+}
+
+func (r *CompleteResult) members(dst []byte, f form) ([]byte, error) {
+	c := r.Completion
+	if n := len(c.Values); n > maxCompletionValues {
+		c.Values = c.Values[:maxCompletionValues]
+		more := true
+		c.HasMore = &more
+		if c.Total == nil {
+			c.Total = &n
+		}
+	}
+	encoded, err := Marshal(c)
+	if err != nil {
+		return dst, err
+	}
+	return append(append(dst, `"completion":`...), encoded...), nil
+}

@@ -1,0 +1,132 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Schema is a JSON Schema as authors write it by hand for a tool's input or
+// output. It holds the common keywords; any other goes into Extra.
+//
+// Tools carry their schemas as raw JSON ([Tool.InputSchema]), so a schema from
+// elsewhere is never rewritten through this type.
+type Schema struct {
+	// Type is always emitted: "object", "string", "number", and so on.
+	Type        string `json:"type"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Properties keep their order.
+	Properties Properties `json:"properties,omitzero"`
+	// Required is left out when nil; an empty slice is emitted as [].
+	Required []string `json:"required,omitzero"`
+	Items    *Schema  `json:"items,omitempty"`
+	Enum     []any    `json:"enum,omitempty"`
+	// Default is a JSON value; false and 0 are values, nil means none.
+	Default json.RawMessage `json:"default,omitempty"`
+	// Extra holds further keywords by name. It must not repeat one of the above.
+	Extra map[string]json.RawMessage `json:"-"`
+}
+
+// Property is one named member of [Properties].
+type Property struct {
+	Name   string
+	Schema Schema
+}
+
+// Properties is the properties keyword of a [Schema]: an object whose members
+// keep the order in which they were written.
+type Properties []Property
+
+// MarshalJSON implements json.Marshaler.
+func (p Properties) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, member := range p {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		name, err := Marshal(member.Name)
+		if err != nil {
+			return nil, err
+		}
+		schema, err := Marshal(member.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("property %q: %w", member.Name, err)
+		}
+		out = append(append(append(out, name...), ':'), schema...)
+	}
+	return append(out, '}'), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler and keeps the order of the text.
+func (p *Properties) UnmarshalJSON(text []byte) error {
+	*p = Properties{}
+	return eachMember(text, func(name string, dec *json.Decoder) error {
+		var s Schema
+		if err := dec.Decode(&s); err != nil {
+			return fmt.Errorf("property %q: %w", name, err)
+		}
+		*p = append(*p, Property{Name: name, Schema: s})
+		return nil
+	})
+}
+
+type plainSchema Schema
+
+// MarshalJSON implements json.Marshaler: the known keywords in a fixed order,
+// then those of Extra sorted by name.
+func (s Schema) MarshalJSON() ([]byte, error) {
+	out, err := Marshal(plainSchema(s))
+	if err != nil || len(s.Extra) == 0 {
+		return out, err
+	}
+	extra, err := Marshal(s.Extra)
+	if err != nil {
+		return nil, err
+	}
+	out[len(out)-1] = ','
+	return append(out, extra[1:]...), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Schema) UnmarshalJSON(text []byte) error {
+	*s = Schema{}
+	if err := json.Unmarshal(text, (*plainSchema)(s)); err != nil {
+		return err
+	}
+	return eachMember(text, func(name string, dec *json.Decoder) error {
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		switch name {
+		case "type", "title", "description", "properties", "required", "items", "enum", "default":
+			return nil
+		}
+		if s.Extra == nil {
+			s.Extra = make(map[string]json.RawMessage)
+		}
+		s.Extra[name] = value
+		return nil
+	})
+}
+
+func eachMember(text []byte, member func(name string, dec *json.Decoder) error) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if token, err := dec.Token(); err != nil {
+		return err
+	} else if token != json.Delim('{') {
+		return fmt.Errorf("want an object, got %v", token)
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		if err := member(name.(string), dec); err != nil {
+			return err
+		}
+	}
+	return nil
+}

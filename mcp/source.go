@@ -1,0 +1,121 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Source is anything with MCP capabilities. A [Server] shows it to clients.
+//
+// All methods are called concurrently. ctx carries the request being served
+// ([RequestFrom]) and ends when the client cancels it. Errors are worded for
+// clients as [Error] describes. The server has already checked that the named
+// tool or prompt is in the Catalog; a Source called directly checks for itself.
+//
+// Embed [Unimplemented] to implement only a part.
+type Source interface {
+	// Catalog returns what the source offers now. It is called for every
+	// request, so it must be cheap: return a value kept ready, and a new one
+	// only when something changed. ctx may narrow the view to one caller.
+	Catalog(ctx context.Context) (*Catalog, error)
+
+	// CallTool runs a tool. A tool that the caller should retry differently
+	// returns [InvalidArguments] or a result with IsError.
+	CallTool(ctx context.Context, params *CallToolParams) (*CallToolResult, error)
+
+	// ReadResource reads a resource, whether it is listed or matches a template.
+	// If there is none, the error is [ResourceNotFound].
+	ReadResource(ctx context.Context, params *ReadResourceParams) (*ReadResourceResult, error)
+
+	// GetPrompt fills in a prompt. Required arguments are present.
+	GetPrompt(ctx context.Context, params *GetPromptParams) (*GetPromptResult, error)
+
+	// Complete suggests values for an argument of a prompt or a variable of a
+	// resource template. It is only called if Catalog.Completions is true.
+	Complete(ctx context.Context, params *CompleteParams) (*CompleteResult, error)
+}
+
+// Watcher is a Source whose catalog or resources can change while it is served.
+type Watcher interface {
+	// Watch calls changed, from any goroutine and without waiting for the
+	// client, each time something changed. After stop returns, changed is not
+	// called any more.
+	Watch(changed func(Change)) (stop func())
+}
+
+// Change says what is different now. The Catalog already shows it.
+type Change struct {
+	Tools, Resources, Prompts bool // the list or an entry of it
+	// URI, if not empty, is a resource whose contents changed.
+	URI string
+}
+
+// CallToolParams are the parameters of tools/call.
+type CallToolParams struct {
+	Name string `json:"name"`
+	// Arguments is a JSON object in the client's own bytes, valid JSON, or nil
+	// if the client sent none. Names may be given twice in it: whoever decodes
+	// it decides. The Source may keep it but not change it.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// ReadResourceParams are the parameters of resources/read.
+type ReadResourceParams struct {
+	// URI is opaque: it is compared byte for byte and never normalized.
+	URI string `json:"uri"`
+}
+
+// GetPromptParams are the parameters of prompts/get.
+type GetPromptParams struct {
+	Name      string            `json:"name"`
+	Arguments map[string]string `json:"arguments,omitempty"`
+}
+
+// CompleteParams are the parameters of completion/complete. Exactly one of
+// Prompt and URITemplate is set.
+type CompleteParams struct {
+	// Prompt is the name in a ref/prompt reference.
+	Prompt string
+	// URITemplate is the uri in a ref/resource reference.
+	URITemplate string
+	// Argument is the argument or variable to complete, Value what has been
+	// typed of it so far.
+	Argument, Value string
+	// Arguments holds the values already chosen for others (from 2025-06-18).
+	Arguments map[string]string
+}
+
+// Unimplemented is a Source that offers nothing. Embed it in a Source that
+// implements only some of the methods.
+type Unimplemented struct{}
+
+var _ Source = Unimplemented{}
+
+// Catalog returns an empty catalog.
+func (Unimplemented) Catalog(context.Context) (*Catalog, error) { return emptyCatalog, nil }
+
+// CallTool reports that there is no such tool.
+func (Unimplemented) CallTool(_ context.Context, p *CallToolParams) (*CallToolResult, error) {
+	return nil, UnknownTool(p.Name)
+}
+
+// ReadResource reports that there is no such resource.
+func (Unimplemented) ReadResource(_ context.Context, p *ReadResourceParams) (*ReadResourceResult, error) {
+	return nil, ResourceNotFound(p.URI, "")
+}
+
+// GetPrompt reports that there is no such prompt.
+func (Unimplemented) GetPrompt(_ context.Context, p *GetPromptParams) (*GetPromptResult, error) {
+	return nil, UnknownPrompt(p.Name)
+}
+
+// Complete suggests nothing.
+func (Unimplemented) Complete(context.Context, *CompleteParams) (*CompleteResult, error) {
+	return &CompleteResult{}, nil
+}
+
+// UnknownTool is the error for a tool that is not in the catalog.
+func UnknownTool(name string) *Error { return Errorf(CodeInvalidParams, "unknown tool %q", name) }
+
+// UnknownPrompt is the error for a prompt that is not in the catalog.
+func UnknownPrompt(name string) *Error { return Errorf(CodeInvalidParams, "unknown prompt %q", name) }

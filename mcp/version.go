@@ -1,0 +1,63 @@
+package mcp
+
+// Version is a published version of the protocol. Versions are ordered: a later
+// one compares greater. The zero Version is none of them.
+type Version uint8
+
+// The versions a [Server] speaks.
+const (
+	Version20241105 Version = iota + 1
+	Version20250326
+	Version20250618
+	Version20251125
+	Version20260728
+)
+
+// LatestVersion is the newest version, and LatestLegacyVersion the newest one
+// that begins with an initialize handshake.
+const (
+	LatestVersion       = Version20260728
+	LatestLegacyVersion = Version20251125
+)
+
+// assumedVersion is what an HTTP request without session, envelope or version
+// header is taken to speak (Streamable HTTP, "Protocol Version Header").
+const assumedVersion = Version20250326
+
+var versionNames = [...]string{
+	Version20241105: "2024-11-05",
+	Version20250326: "2025-03-26",
+	Version20250618: "2025-06-18",
+	Version20251125: "2025-11-25",
+	Version20260728: "2026-07-28",
+}
+
+// Versions returns all supported versions, newest first.
+func Versions() []Version {
+	return []Version{Version20260728, Version20251125, Version20250618, Version20250326, Version20241105}
+}
+
+// ParseVersion returns the version named s, such as "2025-06-18", and whether
+// it is one that this package speaks.
+func ParseVersion(s string) (Version, bool) { return parseVersion(s) }
+
+func parseVersion[T string | []byte](s T) (Version, bool) {
+	for v := Version20241105; v <= LatestVersion; v++ {
+		if versionNames[v] == string(s) {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// String returns the date that names v, or "" for the zero Version.
+func (v Version) String() string {
+	if int(v) >= len(versionNames) {
+		return ""
+	}
+	return versionNames[v]
+}
+
+// Modern reports whether v is stateless: every request carries its own version
+// and capabilities in _meta, and there is no handshake.
+func (v Version) Modern() bool { return v >= Version20260728 }
