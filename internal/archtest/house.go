@@ -1,0 +1,43 @@
+package archtest
+
+// House returns the plan of this module.
+//
+// A new package gets its floor here; a new guest gets its line here and a
+// record in docs/decisions. The module's tools (scripts), its examples and its
+// conformance fixture are programs and stand on top, beside the command.
+func House() *Plan {
+	return &Plan{
+		Floors: [][]string{
+			0: {"check", "internal/archtest", "internal/doctest", "internal/fsutil", "internal/jsonscan", "internal/nearest", "internal/schema"},
+			1: {"mcp"},
+			2: {"apps", "live", "compose", "ws", "staticmcp", "mcp/mcptest"},
+			3: {"router", "mcpb", "stax"},
+			4: {"inspect", "open"},
+			5: {"serve"},
+			6: {"cmd", "examples", "internal/conformance", "scripts"},
+		},
+		Guests: []Guest{
+			{
+				Module: "github.com/spf13/cobra",
+				Rooms:  []string{"cmd"},
+				Saves:  "commands, flags, help, shell completion and their many small conventions",
+				Brings: []string{"github.com/spf13/pflag", "github.com/inconshreveable/mousetrap"},
+			},
+			{
+				Module: "github.com/google/jsonschema-go",
+				Rooms:  []string{"internal/schema"},
+				Saves:  "the parts of JSON Schema 2020-12 that tool inputs rarely use; adds under 0.3 ms to a start",
+			},
+			{
+				Module: "github.com/rogpeppe/go-internal",
+				Tests:  true,
+				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar)",
+			},
+			{
+				Module: "github.com/google/go-cmp",
+				Tests:  true,
+				Saves:  "readable differences between structures",
+			},
+		},
+	}
+}

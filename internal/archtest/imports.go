@@ -1,0 +1,164 @@
+package archtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// checkFloors finds packages without a floor, and imports that do not go
+// downwards. On the lowest floor the leaves may use each other. Test files may
+// import any room: what they need does not reach whoever imports the package.
+func checkFloors(t *tree, plan *Plan) []Problem {
+	var problems []Problem
+	for _, p := range t.packages {
+		if p.dir == "." {
+			continue // checkRoot has said what there is to say
+		}
+		room, floor, ok := plan.room(p.dir)
+		if !ok {
+			problems = append(problems, Problem{p.dir, "no-floor",
+				"the package stands on no floor; give it one in internal/archtest/house.go"})
+			continue
+		}
+		for _, f := range p.files {
+			for _, imported := range f.imports {
+				dir, ours := t.ours(imported)
+				if !ours {
+					continue
+				}
+				if text := climbs(plan, room, floor, dir); text != "" {
+					problems = append(problems, Problem{f.path, "floor", text})
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// climbs says why a file of room, which is on floor, may not import dir, or
+// nothing if it may.
+func climbs(plan *Plan, room string, floor int, dir string) string {
+	other, at, ok := plan.room(dir)
+	switch {
+	case !ok, other == room, at < floor, at == 0 && floor == 0:
+		return "" // a package without a floor is reported where it stands
+	case at == floor:
+		return fmt.Sprintf("%s imports %s: both are on floor %d; what neighbours share moves down", room, dir, floor)
+	default:
+		return fmt.Sprintf("%s (floor %d) imports %s (floor %d); imports go downwards only", room, floor, dir, at)
+	}
+}
+
+// checkCycles finds leaves of the lowest floor that import each other in a
+// circle. On the other floors there is nothing to find: imports go downwards.
+func checkCycles(t *tree, plan *Plan) []Problem {
+	uses := map[string][]string{}
+	for _, p := range t.packages {
+		if _, floor, ok := plan.room(p.dir); ok && floor == 0 {
+			uses[p.dir] = t.used(p)
+		}
+	}
+	var problems []Problem
+	for _, start := range slices.Sorted(maps.Keys(uses)) {
+		if slices.Contains(reach(uses, start), start) {
+			problems = append(problems, Problem{start, "cycle", "the package imports itself by way of other leaves"})
+		}
+	}
+	return problems
+}
+
+// used returns the folders of this module that the package imports, tests left
+// aside.
+func (t *tree) used(p *pkg) []string {
+	var dirs []string
+	for _, f := range p.files {
+		for _, imported := range f.imports {
+			if dir, ours := t.ours(imported); ours {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
+// reach returns all that start leads to in one or more steps.
+func reach(uses map[string][]string, start string) []string {
+	var found []string
+	todo := slices.Clone(uses[start])
+	for len(todo) > 0 {
+		next := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if slices.Contains(found, next) {
+			continue
+		}
+		found = append(found, next)
+		todo = append(todo, uses[next]...)
+	}
+	return found
+}
+
+// checkGuests finds imports of modules that are not invited, or not into this
+// room. The C of cgo counts as one: the binary is static.
+func checkGuests(t *tree, plan *Plan) []Problem {
+	var problems []Problem
+	for _, p := range t.packages {
+		for i, f := range p.all() {
+			isTest := i >= len(p.files)
+			for _, imported := range f.imports {
+				if _, ours := t.ours(imported); ours || standard(imported) {
+					continue
+				}
+				if text := intrudes(plan, p.dir, imported, isTest); text != "" {
+					problems = append(problems, Problem{f.path, "guest", text})
+				}
+			}
+		}
+	}
+	return problems
+}
+
+func intrudes(plan *Plan, dir, imported string, isTest bool) string {
+	i := slices.IndexFunc(plan.Guests, func(g Guest) bool { return within(imported, g.Module) })
+	if i < 0 {
+		return fmt.Sprintf("imports %s, which is not on the guest list in internal/archtest/house.go", imported)
+	}
+	guest := plan.Guests[i]
+	invited := func(room string) bool { return within(dir, room) }
+	if isTest && guest.Tests || slices.ContainsFunc(guest.Rooms, invited) {
+		return ""
+	}
+	return fmt.Sprintf("imports %s, which is invited elsewhere, not here", imported)
+}
+
+// standard reports whether the import path is one of the standard library.
+func standard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return imported != "C" && !strings.Contains(first, ".")
+}
+
+// checkRequirements compares go.mod with the guest list, both ways: a module
+// that nobody invited or brought along, and a guest who has left.
+func checkRequirements(t *tree, plan *Plan) []Problem {
+	expected := map[string]bool{}
+	for _, g := range plan.Guests {
+		expected[g.Module] = true
+		for _, brought := range g.Brings {
+			expected[brought] = true
+		}
+	}
+	var problems []Problem
+	for _, module := range t.requires {
+		if !expected[module] {
+			problems = append(problems, Problem{"go.mod", "guest",
+				fmt.Sprintf("requires %s, which no guest in internal/archtest/house.go is or brings", module)})
+		}
+		delete(expected, module)
+	}
+	for _, module := range slices.Sorted(maps.Keys(expected)) {
+		problems = append(problems, Problem{"go.mod", "guest",
+			fmt.Sprintf("does not require %s, which is still on the guest list in internal/archtest/house.go", module)})
+	}
+	return problems
+}
