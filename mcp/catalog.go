@@ -33,6 +33,8 @@ type Catalog struct {
 	Prompts   []Prompt
 	// Completions says that Source.Complete has suggestions to make.
 	Completions bool
+	// Logging says that the source sends log lines to clients ([Request.Log]).
+	Logging bool
 
 	// Extensions are the capabilities.extensions that the source declares, as a
 	// JSON object, or nil.
@@ -47,6 +49,10 @@ type Catalog struct {
 	index   sync.Once
 	tools   map[string]int
 	prompts map[string]int
+	headers map[string][]headerParam // by tool name; most tools have none
+	// uniform says that all entries of a list are Raw, so that every version
+	// without envelope gets the same bytes.
+	uniform [listKinds]bool
 
 	version lazy[string]
 	first   [listKinds][LatestVersion + 1]atomic.Pointer[page]
@@ -76,6 +82,32 @@ func (c *Catalog) Tool(name string) *Tool {
 	return nil
 }
 
+// tool is Tool for a name that need not become a string.
+func (c *Catalog) tool(name []byte) *Tool {
+	c.index.Do(c.buildIndex)
+	if i, ok := c.tools[string(name)]; ok {
+		return &c.Tools[i]
+	}
+	return nil
+}
+
+// headerParams returns the parameters of a tool that clients repeat in headers.
+func (c *Catalog) headerParams(t *Tool) []headerParam {
+	if c.headers == nil {
+		return nil
+	}
+	return c.headers[t.Name]
+}
+
+func (c *Catalog) hasTemplate(uriTemplate string) bool {
+	for i := range c.Templates {
+		if c.Templates[i].URITemplate == uriTemplate {
+			return true
+		}
+	}
+	return false
+}
+
 // Prompt returns the prompt with that name, or nil. The result is read-only.
 func (c *Catalog) Prompt(name string) *Prompt {
 	c.index.Do(c.buildIndex)
@@ -89,11 +121,27 @@ func (c *Catalog) Prompt(name string) *Prompt {
 func (c *Catalog) buildIndex() {
 	c.tools = make(map[string]int, len(c.Tools))
 	for i := len(c.Tools) - 1; i >= 0; i-- {
-		c.tools[c.Tools[i].Name] = i
+		t := &c.Tools[i]
+		c.tools[t.Name] = i
+		if found := schemaHeaderParams(t.InputSchema); found != nil {
+			if c.headers == nil {
+				c.headers = make(map[string][]headerParam)
+			}
+			c.headers[t.Name] = found
+		}
 	}
 	c.prompts = make(map[string]int, len(c.Prompts))
 	for i := len(c.Prompts) - 1; i >= 0; i-- {
 		c.prompts[c.Prompts[i].Name] = i
+	}
+	for k := range listKinds {
+		c.uniform[k] = true
+		for i := range c.length(k) {
+			if !c.isRaw(k, i) {
+				c.uniform[k] = false
+				break
+			}
+		}
 	}
 }
 
@@ -103,7 +151,7 @@ func (c *Catalog) Version() string {
 	return c.version.get(func() string {
 		sum := sha256.New()
 		info, _ := Marshal(c.Server)
-		fmt.Fprintf(sum, "%s\n%q\n%t\n%s\n", info, c.Instructions, c.Completions, c.Extensions)
+		fmt.Fprintf(sum, "%s\n%q\n%t %t\n%s\n", info, c.Instructions, c.Completions, c.Logging, c.Extensions)
 		for kind := range listKinds {
 			for i := range c.length(kind) {
 				entry, _ := c.entry(kind, i, LatestVersion)
@@ -141,6 +189,19 @@ func (c *Catalog) length(k listKind) int {
 	}
 }
 
+func (c *Catalog) isRaw(k listKind, i int) bool {
+	switch k {
+	case listTools:
+		return c.Tools[i].Raw != nil
+	case listResources:
+		return c.Resources[i].Raw != nil
+	case listTemplates:
+		return c.Templates[i].Raw != nil
+	default:
+		return c.Prompts[i].Raw != nil
+	}
+}
+
 func (c *Catalog) entry(k listKind, i int, v Version) (json.RawMessage, error) {
 	switch k {
 	case listTools:
@@ -165,6 +226,10 @@ type pageKey struct {
 
 // list returns the encoded result that begins with entry offset.
 func (c *Catalog) list(k listKind, offset int, v Version) ([]byte, error) {
+	c.index.Do(c.buildIndex)
+	if c.uniform[k] && !v.Modern() {
+		v = LatestLegacyVersion
+	}
 	if offset == 0 {
 		if p := c.first[k][v].Load(); p != nil {
 			return p.result, nil
@@ -246,5 +311,6 @@ func (c *Catalog) serverInfo(v Version) json.RawMessage {
 
 // completeMembers are the members that every 2026-07-28 result ends with.
 func (c *Catalog) completeMembers() []byte {
-	return fmt.Appendf(nil, `"resultType":"complete","_meta":{%q:%s}`, metaServerInfo, c.serverInfo(LatestVersion))
+	dst := appendServerInfo([]byte(`"resultType":"complete","_meta":{`), c.serverInfo(LatestVersion))
+	return append(dst, '}')
 }

@@ -59,6 +59,8 @@ type Error struct {
 	// arguments marks an error about the arguments of a tool, which 2025-11-25
 	// and later want as a result that the model can read.
 	arguments bool
+	// status is the HTTP status that the specification demands, or 0.
+	status int
 }
 
 // Errorf returns an [*Error] with a formatted message. A %w verb sets Cause.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,9 +14,10 @@ import (
 // and safe for concurrent use.
 type Raw struct {
 	doc []byte
-	// metaEnd is the index of the closing brace of the top-level _meta object, or 0.
-	metaEnd                   int
-	metaEmpty, metaHasServer  bool
+	// metaStart and metaEnd delimit the top-level _meta object; both are 0
+	// without one.
+	metaStart, metaEnd        int
+	meta                      metaFacts
 	hasType, hasTTL, hasScope bool
 }
 
@@ -65,19 +67,114 @@ func (r *Raw) note(key []byte, i int) (int, error) {
 }
 
 func (r *Raw) noteMeta(i int) (int, error) {
-	if r.doc[i] != '{' {
-		return i, errors.New("_meta is not an object")
-	}
-	r.metaEmpty = true
-	end, err := jsonscan.Object(r.doc, i, 1, func(key []byte, i int) (int, error) {
-		r.metaEmpty = false
-		if string(key) == metaServerInfo {
-			r.metaHasServer = true
-		}
-		return jsonscan.ValueAt(r.doc, i, 2)
-	})
-	r.metaEnd = end - 1
+	end, facts, err := scanMeta(r.doc, i)
+	r.metaStart, r.metaEnd, r.meta = i, end, facts
 	return end, err
+}
+
+// metaFacts is what must be known of a result's _meta before the server's own
+// entry can be added to it.
+type metaFacts struct{ empty, hasServer bool }
+
+func scanMeta(doc []byte, i int) (end int, facts metaFacts, err error) {
+	if i >= len(doc) || doc[i] != '{' {
+		return i, facts, errors.New("_meta is not an object")
+	}
+	facts.empty = true
+	end, err = jsonscan.Object(doc, i, 1, func(key []byte, i int) (int, error) {
+		facts.empty = false
+		if string(key) == metaServerInfo {
+			facts.hasServer = true
+		}
+		return jsonscan.ValueAt(doc, i, 2)
+	})
+	return end, facts, err
+}
+
+func checkMeta(meta json.RawMessage) (metaFacts, error) {
+	end, facts, err := scanMeta(meta, 0)
+	if err == nil {
+		err = jsonscan.End(meta, end)
+	}
+	if err != nil {
+		return facts, fmt.Errorf("the result's _meta: %w", err)
+	}
+	return facts, nil
+}
+
+// append appends the object meta with the server's info in it.
+func (f metaFacts) append(dst []byte, meta, info []byte) []byte {
+	if f.hasServer {
+		return append(dst, meta...)
+	}
+	dst = append(dst, meta[:bytes.LastIndexByte(meta, '}')]...)
+	if !f.empty {
+		dst = append(dst, ',')
+	}
+	return append(appendServerInfo(dst, info), '}')
+}
+
+func appendServerInfo(dst []byte, info []byte) []byte {
+	dst = append(append(dst, '"'), metaServerInfo...)
+	return append(append(dst, '"', ':'), info...)
+}
+
+// appendModern appends the document with the members that 2026-07-28 requires
+// and that it does not have.
+func (r *Raw) appendModern(dst []byte, info []byte, hint *CacheHint) []byte {
+	last := len(r.doc) - 1
+	if r.metaEnd == 0 {
+		dst = append(dst, r.doc[:last]...)
+	} else {
+		dst = append(dst, r.doc[:r.metaStart]...)
+		dst = r.meta.append(dst, r.doc[r.metaStart:r.metaEnd], info)
+		dst = append(dst, r.doc[r.metaEnd:last]...)
+	}
+	if last > 1 {
+		dst = append(dst, ',')
+	}
+	if !r.hasType {
+		dst = append(dst, `"resultType":"complete",`...)
+	}
+	if hint != nil && !r.hasTTL && !r.hasScope {
+		dst = append(appendCacheHint(dst, *hint), ',')
+	}
+	if r.metaEnd == 0 {
+		dst = append(appendServerInfo(append(dst, `"_meta":{`...), info), '}', ',')
+	}
+	dst[len(dst)-1] = '}'
+	return dst
+}
+
+// downgraded returns the document for a client that does not know every type of
+// content in it. Nearly always that is the document itself.
+func (r *Raw) downgraded(v Version) []byte {
+	if !bytes.Contains(r.doc, []byte(`"resource_link"`)) && (v >= Version20250326 || !bytes.Contains(r.doc, []byte(`"audio"`))) {
+		return r.doc
+	}
+	var w struct {
+		Content     []Content       `json:"content"`
+		IsError     bool            `json:"isError"`
+		Description string          `json:"description"`
+		Messages    []PromptMessage `json:"messages"`
+	}
+	if json.Unmarshal(r.doc, &w) != nil {
+		return r.doc
+	}
+	var typed result
+	switch {
+	case w.Content != nil:
+		typed = &CallToolResult{Content: w.Content, IsError: w.IsError}
+	case w.Messages != nil:
+		typed = &GetPromptResult{Description: w.Description, Messages: w.Messages}
+	default:
+		return r.doc
+	}
+	doc, err := typed.members([]byte{'{'}, form{version: v})
+	if err != nil {
+		return r.doc
+	}
+	return append(doc, '}')
 }
 
 // Bytes returns the document. The slice must not be changed.

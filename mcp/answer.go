@@ -1,0 +1,171 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"sync"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// answer is a message being written. Large bytes that many answers share, such
+// as a list, are not copied into it: they stand in body, between buf and a
+// closing brace.
+type answer struct {
+	buf    []byte
+	body   []byte
+	status int // HTTP status; 0 stands for 200
+}
+
+// shareFrom is the size from which a shared result is written apart rather than
+// copied: below it, one more system call costs more than the copy.
+const shareFrom = 64 << 10
+
+// keepBuffer is the largest buffer that goes back to the pool, so that one huge
+// answer does not hold its memory for ever.
+const keepBuffer = 1 << 20
+
+var answers = sync.Pool{New: func() any { return &answer{buf: make([]byte, 0, 1024)} }}
+
+func newAnswer() *answer { return answers.Get().(*answer) }
+
+func (a *answer) free() {
+	if cap(a.buf) > keepBuffer {
+		return
+	}
+	a.buf, a.body, a.status = a.buf[:0], nil, 0
+	answers.Put(a)
+}
+
+// empty reports whether there is nothing to write, as after a notification.
+func (a *answer) empty() bool { return len(a.buf) == 0 }
+
+// size returns the number of bytes of the message.
+func (a *answer) size() int {
+	if a.body == nil {
+		return len(a.buf)
+	}
+	return len(a.buf) + len(a.body) + 1
+}
+
+// flat returns the message in one piece, valid until free.
+func (a *answer) flat() []byte {
+	if a.body != nil {
+		a.buf = append(append(a.buf, a.body...), '}')
+		a.body = nil
+	}
+	return a.buf
+}
+
+// line returns the message in one piece and without line breaks, as stdio and
+// event streams need it. In valid JSON only white space can be a raw line break.
+func (a *answer) line() []byte {
+	msg := a.flat()
+	if bytes.IndexByte(msg, '\n') >= 0 || bytes.IndexByte(msg, '\r') >= 0 {
+		msg = jsonscan.AppendCompact(make([]byte, 0, len(msg)), msg)
+		a.buf = msg
+	}
+	return msg
+}
+
+func (a *answer) begin(rc *requestContext) {
+	a.buf = append(a.buf, `{"jsonrpc":"2.0","id":`...)
+	a.buf = append(a.buf, rc.msg.id...)
+	a.buf = append(a.buf, `,"result":`...)
+}
+
+// encoded writes a result that is encoded already and that others share.
+func (a *answer) encoded(rc *requestContext, result []byte) {
+	a.begin(rc)
+	if len(result) >= shareFrom {
+		a.body = result
+		return
+	}
+	a.buf = append(append(a.buf, result...), '}')
+}
+
+// result writes r in the form that the client of rc understands. hint is nil
+// for results that have no cache hint.
+func (a *answer) result(rc *requestContext, cat *Catalog, r result, hint *CacheHint) error {
+	if raw := r.raw(); raw != nil {
+		return a.rawResult(rc, cat, raw, hint)
+	}
+	a.begin(rc)
+	var err error
+	a.buf = append(a.buf, '{')
+	if a.buf, err = r.members(a.buf, form{rc.version, rc.server.opts.KeepSystemRole}); err != nil {
+		return err
+	}
+	if a.buf, err = a.ending(rc, cat, r.meta(), hint); err != nil {
+		return err
+	}
+	a.buf = append(a.buf, '}', '}')
+	return nil
+}
+
+// ending appends what follows the members of a result's own.
+func (a *answer) ending(rc *requestContext, cat *Catalog, meta json.RawMessage, hint *CacheHint) ([]byte, error) {
+	var facts metaFacts
+	if meta != nil {
+		var err error
+		if facts, err = checkMeta(meta); err != nil {
+			return a.buf, err
+		}
+	}
+	if !rc.version.Modern() {
+		if meta != nil {
+			a.buf = append(append(a.buf, `,"_meta":`...), meta...)
+		}
+		return a.buf, nil
+	}
+	a.buf = append(a.buf, `,"resultType":"complete"`...)
+	if hint != nil {
+		a.buf = appendCacheHint(append(a.buf, ','), *hint)
+	}
+	a.buf = append(a.buf, `,"_meta":`...)
+	if meta == nil {
+		a.buf = appendServerInfo(append(a.buf, '{'), cat.serverInfo(rc.version))
+		return append(a.buf, '}'), nil
+	}
+	return facts.append(a.buf, meta, cat.serverInfo(rc.version)), nil
+}
+
+func (a *answer) rawResult(rc *requestContext, cat *Catalog, raw *Raw, hint *CacheHint) error {
+	a.begin(rc)
+	if !rc.version.Modern() {
+		doc := raw.doc
+		if rc.version < Version20250618 {
+			doc = raw.downgraded(rc.version)
+		}
+		a.buf = append(append(a.buf, doc...), '}')
+		return nil
+	}
+	a.buf = raw.appendModern(a.buf, cat.serverInfo(rc.version), hint)
+	a.buf = append(a.buf, '}')
+	return nil
+}
+
+// failure writes e as the answer to rc.
+func (a *answer) failure(rc *requestContext, e *Error) {
+	a.buf, a.body = a.buf[:0], nil
+	a.status = e.status
+	if a.status == 0 && rc.version.Modern() && e.Code == CodeMissingClientCapability {
+		a.status = 400
+	}
+	a.buf = append(a.buf, `{"jsonrpc":"2.0"`...)
+	switch {
+	case rc.msg.id != nil:
+		a.buf = append(append(a.buf, `,"id":`...), rc.msg.id...)
+	case rc.version < Version20251125:
+		a.buf = append(a.buf, `,"id":null`...)
+	}
+	a.buf = append(a.buf, `,"error":{"code":`...)
+	a.buf = strconv.AppendInt(a.buf, int64(e.Code), 10)
+	a.buf = append(a.buf, `,"message":`...)
+	a.buf = jsonscan.AppendQuote(a.buf, e.Message)
+	if e.Data != nil && jsonscan.Valid(e.Data) == nil {
+		a.buf = append(append(a.buf, `,"data":`...), e.Data...)
+	}
+	a.buf = append(a.buf, '}', '}')
+}

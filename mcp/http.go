@@ -1,0 +1,478 @@
+package mcp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// HTTPOptions configure an [HTTPHandler]. The zero value and nil are the defaults.
+type HTTPOptions struct {
+	// AllowedHosts are further values of the Host header to accept, such as
+	// "mcp.example.com" or "mcp.example.com:8443"; without a port every port
+	// matches, and "*" accepts any. A request that arrives on a loopback address
+	// must otherwise name localhost, 127.0.0.1 or [::1], so that a web page
+	// cannot reach the server by rebinding a name of its own. Requests that
+	// arrive on other addresses are checked only if AllowedHosts is not empty.
+	AllowedHosts []string
+	// AllowedOrigins are origins, such as "https://app.example.com", whose web
+	// pages may use the server, besides those on loopback names and the server's
+	// own. "*" accepts any, which lets every page a user visits call the tools.
+	AllowedOrigins []string
+	// MaxBody is the largest request body in bytes; 0 stands for 4 MiB.
+	MaxBody int64
+	// NoSessions answers initialize without a session id. Clients up to
+	// 2025-11-25 are then served statelessly: they cannot choose a log level or
+	// cancel a request.
+	NoSessions bool
+}
+
+// defaultMaxBody bounds request bodies: large enough for a file in base64.
+const defaultMaxBody = 4 << 20
+
+// HTTPHandler serves the Streamable HTTP transport of every version at one URL.
+// Mount it at the path that clients are told, usually /mcp.
+type HTTPHandler struct {
+	server *Server
+	opts   HTTPOptions
+	guard  guard
+}
+
+var _ http.Handler = (*HTTPHandler)(nil)
+
+// HTTPHandler returns the HTTP surface of s. opts may be nil.
+func (s *Server) HTTPHandler(opts *HTTPOptions) *HTTPHandler {
+	h := &HTTPHandler{server: s}
+	if opts != nil {
+		h.opts = *opts
+	}
+	if h.opts.MaxBody <= 0 {
+		h.opts.MaxBody = defaultMaxBody
+	}
+	h.guard = newGuard(h.opts.AllowedHosts, h.opts.AllowedOrigins)
+	return h
+}
+
+// Header values that are set on every answer, kept so that setting them
+// allocates nothing.
+var (
+	typeJSON   = []string{"application/json"}
+	typeStream = []string{"text/event-stream"}
+	noCache    = []string{"no-cache"}
+	noBuffer   = []string{"no"}
+)
+
+// ServeHTTP is the door: it refuses what no method should see, reads the body
+// once, and hands the message to the desk.
+func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if reason := h.guard.refuses(r); reason != "" {
+		h.reject(w, http.StatusForbidden, invalidRequest("%s", reason))
+		return
+	}
+	if _, ok := first(r.Header, "Origin"); ok {
+		allowOrigin(w.Header(), r.Header["Origin"])
+	}
+	switch r.Method {
+	case http.MethodPost:
+		h.post(w, r)
+	case http.MethodDelete:
+		h.delete(w, r)
+	case http.MethodOptions:
+		preflight(w)
+	default:
+		h.methodNotAllowed(w)
+	}
+}
+
+func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter) {
+	allow := "POST, OPTIONS"
+	if !h.opts.NoSessions {
+		allow = "POST, DELETE, OPTIONS"
+	}
+	w.Header().Set("Allow", allow)
+	h.reject(w, http.StatusMethodNotAllowed, invalidRequest("use POST: this server has no standing stream"))
+}
+
+// reject answers with an error that belongs to no request.
+func (h *HTTPHandler) reject(w http.ResponseWriter, status int, e *Error) {
+	a := newAnswer()
+	defer a.free()
+	a.failure(&requestContext{version: LatestVersion}, e)
+	write(w, a, status)
+}
+
+func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
+	id, ok := first(r.Header, headerSession)
+	version, _ := first(r.Header, headerVersion)
+	switch {
+	case h.opts.NoSessions || version >= Version20260728.String():
+		h.methodNotAllowed(w)
+	case !ok:
+		h.reject(w, http.StatusBadRequest, invalidRequest("the Mcp-Session-Id header is missing"))
+	case !h.server.sessions.delete(id):
+		h.reject(w, http.StatusNotFound, invalidRequest("no such session"))
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
+	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
+		h.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
+		return
+	}
+	accept := acceptOf(r.Header["Accept"])
+	if accept == 0 {
+		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow application/json or text/event-stream"))
+		return
+	}
+	body, err := h.readBody(r)
+	if err != nil {
+		h.bodyFailed(w, err)
+		return
+	}
+	x := &exchange{handler: h, w: w, r: r, accept: accept}
+	if i := jsonscan.Space(body, 0); i < len(body) && body[i] == '[' {
+		x.batch(body)
+		return
+	}
+	x.single(body)
+}
+
+func isJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
+	}
+	media, _, _ := strings.Cut(contentType, ";")
+	return strings.EqualFold(strings.TrimSpace(media), "application/json")
+}
+
+// accepts says in which forms a client can read an answer.
+type accepts uint8
+
+const (
+	acceptsJSON accepts = 1 << iota
+	acceptsStream
+)
+
+// acceptOf is lenient: a missing header accepts JSON, as plain HTTP clients expect.
+func acceptOf(values []string) accepts {
+	if len(values) == 0 {
+		return acceptsJSON
+	}
+	if values[0] == "application/json, text/event-stream" {
+		return acceptsJSON | acceptsStream
+	}
+	var a accepts
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			media, parameters, _ := strings.Cut(part, ";")
+			if q := strings.ReplaceAll(parameters, " ", ""); q == "q=0" || q == "q=0.0" {
+				continue
+			}
+			switch strings.ToLower(strings.TrimSpace(media)) {
+			case "*/*":
+				a |= acceptsJSON | acceptsStream
+			case "application/json", "application/*":
+				a |= acceptsJSON
+			case "text/event-stream", "text/*":
+				a |= acceptsStream
+			}
+		}
+	}
+	return a
+}
+
+var errTooLarge = errors.New("body too large")
+
+// readBody reads the whole body into memory of its own. It is not pooled: what
+// a Source keeps of its arguments stays what it was.
+func (h *HTTPHandler) readBody(r *http.Request) ([]byte, error) {
+	if r.ContentLength > h.opts.MaxBody {
+		return nil, errTooLarge
+	}
+	if n := r.ContentLength; n >= 0 {
+		body := make([]byte, n)
+		_, err := io.ReadFull(r.Body, body)
+		return body, err
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, h.opts.MaxBody+1))
+	if err == nil && int64(len(body)) > h.opts.MaxBody {
+		return nil, errTooLarge
+	}
+	return body, err
+}
+
+func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
+	var tooLarge *http.MaxBytesError
+	if errors.Is(err, errTooLarge) || errors.As(err, &tooLarge) {
+		w.Header().Set("Connection", "close") // the rest of the body is not read
+		h.reject(w, http.StatusRequestEntityTooLarge, invalidRequest("the body is larger than %d bytes", h.opts.MaxBody))
+		return
+	}
+	h.reject(w, http.StatusBadRequest, parseError(errors.New("the body ended early")))
+}
+
+// exchange is one HTTP request with its response.
+type exchange struct {
+	handler *HTTPHandler
+	w       http.ResponseWriter
+	r       *http.Request
+	accept  accepts
+	started bool // the response is a stream and its header is out
+}
+
+// single serves a body that is one message.
+func (x *exchange) single(body []byte) {
+	a := newAnswer()
+	defer a.free()
+	rc := &requestContext{parent: x.r.Context(), header: x.r.Header}
+	if e := rc.msg.scan(body); e != nil {
+		rc.version = x.headerVersion()
+		a.failure(rc, e)
+		write(x.w, a, http.StatusBadRequest)
+		return
+	}
+	if e := x.admit(rc); e != nil {
+		a.failure(rc, e)
+		write(x.w, a, a.status)
+		return
+	}
+	x.serve(rc, a)
+	x.finish(rc, a)
+}
+
+// serve runs an admitted message through the desk.
+func (x *exchange) serve(rc *requestContext, a *answer) {
+	if x.accept&acceptsStream != 0 {
+		rc.stream = x
+	}
+	s := x.handler.server
+	if rc.session == nil || !rc.msg.isRequest() || rc.msg.is("initialize") {
+		s.handle(rc, a)
+		return
+	}
+	if !rc.session.track(rc) {
+		a.failure(rc, invalidRequest("a request with this id is in flight already"))
+		return
+	}
+	rc.server = s
+	defer rc.session.untrack(rc)
+	s.handle(rc, a)
+}
+
+// finish writes the answer of a single message.
+func (x *exchange) finish(rc *requestContext, a *answer) {
+	switch {
+	case x.started:
+		if !a.empty() {
+			_ = x.send(a.line())
+		}
+	case a.empty() && rc.msg.isRequest():
+		x.w.WriteHeader(http.StatusNoContent) // cancelled: no answer is due
+	case a.empty():
+		x.w.WriteHeader(http.StatusAccepted)
+	case x.accept&acceptsJSON == 0:
+		_ = x.send(a.line())
+	default:
+		if rc.msg.is("initialize") && rc.session.Version() != 0 && rc.session.id != "" {
+			x.handler.server.sessions.add(rc.session)
+			x.w.Header()[headerSession] = []string{rc.session.id}
+		}
+		write(x.w, a, a.status)
+	}
+}
+
+// admit decides the era of a scanned message, and finds its version and session.
+func (x *exchange) admit(rc *requestContext) *Error {
+	if e := rc.meta.scan(rc.msg.meta); e != nil {
+		return e
+	}
+	header, hasHeader := first(x.r.Header, headerVersion)
+	if rc.isModern(header) {
+		rc.version = LatestVersion
+		if rc.msg.response {
+			return statusError(invalidRequest("a client sends no responses in %s", rc.version), http.StatusBadRequest)
+		}
+		return nil
+	}
+	rc.detached = true
+	rc.version = assumedVersion
+	if rc.msg.is("initialize") && rc.msg.id != nil {
+		rc.session = x.handler.newSession()
+		return nil
+	}
+	if hasHeader {
+		v, ok := ParseVersion(header)
+		if !ok {
+			e := statusError(invalidRequest("unsupported MCP-Protocol-Version %q", header), http.StatusBadRequest)
+			e.Data = supportedData(header)
+			return e
+		}
+		rc.version = v
+	}
+	return x.join(rc)
+}
+
+// join finds the session that the request names.
+func (x *exchange) join(rc *requestContext) *Error {
+	id, ok := first(x.r.Header, headerSession)
+	if !ok || x.handler.opts.NoSessions {
+		return nil
+	}
+	if rc.session = x.handler.server.sessions.get(id); rc.session == nil {
+		return statusError(invalidRequest("no such session, initialize again"), http.StatusNotFound)
+	}
+	rc.version = rc.session.Version()
+	return nil
+}
+
+func statusError(e *Error, status int) *Error {
+	e.status = status
+	return e
+}
+
+// newSession returns a session for an initialize request. It is not in the
+// store until that has succeeded. Without sessions it has no id.
+func (h *HTTPHandler) newSession() *Session {
+	if h.opts.NoSessions {
+		return newSession("")
+	}
+	return newSession(h.server.sessions.newID())
+}
+
+// isModern decides the era. The body decides first: a message whose _meta names
+// a version of the handshake era, or any initialize without an envelope, is
+// legacy whatever the header says.
+func (rc *requestContext) isModern(header string) bool {
+	if rc.meta.version != nil {
+		name, _ := jsonscan.UnquoteBytes(rc.meta.version)
+		v, known := parseVersion(name)
+		return !known || v.Modern()
+	}
+	return header >= Version20260728.String() && !rc.msg.is("initialize")
+}
+
+// headerVersion is the best guess for a body that could not be read.
+func (x *exchange) headerVersion() Version {
+	header, _ := first(x.r.Header, headerVersion)
+	v, _ := ParseVersion(header)
+	return v
+}
+
+// batch serves an array of messages, which only 2025-03-26 has.
+func (x *exchange) batch(body []byte) {
+	a := newAnswer()
+	defer a.free()
+	out := append(make([]byte, 0, 1024), '[')
+	probe := &requestContext{parent: x.r.Context(), header: x.r.Header}
+	e := x.admit(probe)
+	if e == nil && probe.version != Version20250326 {
+		e = invalidRequest("batches exist in protocol version %s only", Version20250326)
+	}
+	if e == nil {
+		e = eachMessage(body, func(element []byte) {
+			a.buf, a.body, a.status = a.buf[:0], nil, 0
+			x.element(element, a)
+			if msg := a.line(); len(msg) > 0 {
+				if x.started {
+					_ = x.send(msg)
+				} else {
+					out = append(append(out, msg...), ',')
+				}
+			}
+		})
+	}
+	if e != nil {
+		a.failure(probe, e)
+		status := e.status
+		if status == 0 {
+			status = http.StatusBadRequest
+		}
+		write(x.w, a, status)
+		return
+	}
+	x.finishBatch(a, out)
+}
+
+func (x *exchange) finishBatch(a *answer, out []byte) {
+	switch {
+	case len(out) > 1 && x.started: // answered before the first element that streamed
+		_ = x.send(append(out[:len(out)-1], ']'))
+	case x.started:
+	case len(out) == 1:
+		x.w.WriteHeader(http.StatusAccepted)
+	default:
+		a.buf, a.body = append(append(a.buf[:0], out[:len(out)-1]...), ']'), nil
+		write(x.w, a, http.StatusOK)
+	}
+}
+
+// element serves one message of a batch.
+func (x *exchange) element(text []byte, a *answer) {
+	rc := &requestContext{parent: x.r.Context(), header: x.r.Header}
+	e := rc.msg.scan(text)
+	if e == nil {
+		e = x.admit(rc)
+	}
+	if e == nil && rc.msg.is("initialize") {
+		e = invalidRequest("initialize cannot be part of a batch")
+	}
+	if e == nil && rc.version.Modern() {
+		e = invalidRequest("a batch cannot hold requests of %s", rc.version)
+	}
+	if e != nil {
+		a.failure(rc, e)
+		return
+	}
+	x.serve(rc, a)
+}
+
+// send implements stream: the first message turns the response into an event stream.
+func (x *exchange) send(msg []byte) error {
+	if !x.started {
+		x.started = true
+		header := x.w.Header()
+		header["Content-Type"] = typeStream
+		header["Cache-Control"] = noCache
+		header["X-Accel-Buffering"] = noBuffer
+		x.w.WriteHeader(http.StatusOK)
+	}
+	event := make([]byte, 0, len(msg)+32)
+	event = append(event, "event: message\ndata: "...)
+	if bytes.IndexByte(msg, '\n') >= 0 || bytes.IndexByte(msg, '\r') >= 0 {
+		event = jsonscan.AppendCompact(event, msg)
+	} else {
+		event = append(event, msg...)
+	}
+	if _, err := x.w.Write(append(event, '\n', '\n')); err != nil {
+		return err
+	}
+	return http.NewResponseController(x.w).Flush()
+}
+
+// write sends a as the whole response. Small answers leave the Content-Length
+// to net/http, which knows it without an allocation.
+func write(w http.ResponseWriter, a *answer, status int) {
+	header := w.Header()
+	header["Content-Type"] = typeJSON
+	if a.size() > 2000 {
+		header["Content-Length"] = []string{strconv.Itoa(a.size())}
+	}
+	if status != 0 && status != http.StatusOK {
+		w.WriteHeader(status)
+	}
+	_, err := w.Write(a.buf)
+	if err == nil && a.body != nil {
+		if _, err = w.Write(a.body); err == nil {
+			_, _ = w.Write(closingBrace)
+		}
+	}
+}
+
+var closingBrace = []byte{'}'}

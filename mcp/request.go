@@ -1,0 +1,347 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// Request is the protocol request that a Source method is serving, and the way
+// to talk back to its client while it runs. It is safe for concurrent use, and
+// may be used after the method has returned: nothing is sent then.
+type Request struct {
+	rc *requestContext
+}
+
+type requestKey struct{}
+
+// RequestFrom returns the request being served under ctx, or nil when the
+// Source was called directly, by a program rather than by a client. All methods
+// of a nil *Request work and do nothing.
+func RequestFrom(ctx context.Context) *Request {
+	r, _ := ctx.Value(requestKey{}).(*Request)
+	return r
+}
+
+// Version returns the protocol version that the client speaks in this request;
+// [LatestVersion] for a nil Request.
+func (r *Request) Version() Version {
+	if r == nil {
+		return LatestVersion
+	}
+	return r.rc.version
+}
+
+// Session returns the session the request belongs to, or nil: 2026-07-28 has
+// none, nor has a client that did not begin with initialize.
+func (r *Request) Session() *Session {
+	if r == nil {
+		return nil
+	}
+	return r.rc.session
+}
+
+// Params returns the request's params as they were received, or nil.
+func (r *Request) Params() json.RawMessage {
+	if r == nil {
+		return nil
+	}
+	return r.rc.msg.params
+}
+
+// Meta returns the _meta object of the params as it was received, or nil.
+func (r *Request) Meta() json.RawMessage {
+	if r == nil {
+		return nil
+	}
+	return r.rc.meta.raw
+}
+
+// Header returns the header of the HTTP request, or nil on other surfaces. It
+// must not be changed.
+func (r *Request) Header() http.Header {
+	if r == nil {
+		return nil
+	}
+	return r.rc.header
+}
+
+// ClientCapabilities returns what the client declared, a JSON object, or nil if
+// it declared nothing.
+func (r *Request) ClientCapabilities() json.RawMessage {
+	switch {
+	case r == nil:
+		return nil
+	case r.rc.version.Modern():
+		return r.rc.meta.capabilities
+	case r.rc.session != nil:
+		return r.rc.session.ClientCapabilities()
+	}
+	return nil
+}
+
+// Progress tells the client how far the request is, if the client asked to be
+// told. progress must grow from call to call; a value that does not is left
+// out. total is the value at completion, or 0 if unknown. message may be empty.
+func (r *Request) Progress(progress, total float64, message string) {
+	if r == nil || r.rc.meta.progressToken == nil {
+		return
+	}
+	r.rc.notify(func(dst []byte) ([]byte, bool) {
+		if r.rc.progressed && progress <= r.rc.progress {
+			return dst, false
+		}
+		r.rc.progressed, r.rc.progress = true, progress
+		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
+		dst = append(append(dst, r.rc.meta.progressToken...), `,"progress":`...)
+		dst = strconv.AppendFloat(dst, progress, 'g', -1, 64)
+		if total > 0 {
+			dst = strconv.AppendFloat(append(dst, `,"total":`...), total, 'g', -1, 64)
+		}
+		if message != "" && r.rc.version >= Version20250326 {
+			dst = jsonscan.AppendQuote(append(dst, `,"message":`...), message)
+		}
+		return append(dst, '}', '}'), true
+	})
+}
+
+// Log sends a log line to the client, if it wants lines of that level: those it
+// chose by logging/setLevel, or from 2026-07-28 on in the request itself. data
+// is encoded as JSON and must not hold secrets. logger may be empty.
+func (r *Request) Log(level LogLevel, logger string, data any) {
+	if r == nil || !r.rc.wantsLog(level) {
+		return
+	}
+	encoded, err := Marshal(data)
+	if err != nil {
+		return
+	}
+	r.rc.notify(func(dst []byte) ([]byte, bool) {
+		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":`...)
+		dst = jsonscan.AppendQuote(dst, level.String())
+		if logger != "" {
+			dst = jsonscan.AppendQuote(append(dst, `,"logger":`...), logger)
+		}
+		dst = append(append(dst, `,"data":`...), encoded...)
+		return append(dst, '}', '}'), true
+	})
+}
+
+// stream is where the notifications of one request go: its own HTTP response,
+// or the one stream of a connection.
+type stream interface {
+	// send writes one encoded message, without a line break in it.
+	send(msg []byte) error
+}
+
+// requestContext is a request on its way through the server, and the context
+// under which its Source method runs, in one allocation.
+type requestContext struct {
+	parent context.Context
+	server *Server
+	public Request
+
+	// What the surface knows.
+	msg     message
+	meta    requestMeta
+	version Version // 0: not known yet
+	session *Session
+	header  http.Header // nil unless HTTP
+	stream  stream      // nil: nothing can be sent before the answer
+	// listChanged says that the surface can tell the client of a changed list.
+	listChanged bool
+	// detached says that the parent's end does not cancel the request: up to
+	// 2025-11-25 a client that goes away has not cancelled.
+	detached bool
+
+	// Parameters of the Source method.
+	callTool CallToolParams
+	read     ReadResourceParams
+
+	mu         sync.Mutex
+	done       chan struct{}
+	err        error
+	after      []*afterFunc
+	finished   bool // the answer is on its way: nothing more may be sent
+	progressed bool
+	progress   float64
+}
+
+var _ context.Context = (*requestContext)(nil)
+
+// Deadline implements context.Context.
+func (rc *requestContext) Deadline() (time.Time, bool) {
+	if rc.detached {
+		return time.Time{}, false
+	}
+	return rc.parent.Deadline()
+}
+
+// Done implements context.Context. The channel is made when first asked for.
+func (rc *requestContext) Done() <-chan struct{} {
+	if !rc.detached {
+		return rc.parent.Done()
+	}
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	return rc.doneLocked()
+}
+
+func (rc *requestContext) doneLocked() chan struct{} {
+	if rc.done == nil {
+		rc.done = make(chan struct{})
+		if rc.err != nil {
+			close(rc.done)
+		} else if !rc.finished {
+			rc.server.waiting.add(rc)
+		}
+	}
+	return rc.done
+}
+
+// Err implements context.Context.
+func (rc *requestContext) Err() error {
+	if !rc.detached {
+		return rc.parent.Err()
+	}
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	return rc.err
+}
+
+// Value implements context.Context.
+func (rc *requestContext) Value(key any) any {
+	if key == (requestKey{}) {
+		return &rc.public
+	}
+	return rc.parent.Value(key)
+}
+
+type afterFunc struct{ f func() }
+
+// AfterFunc lets package context derive contexts without a goroutine each.
+func (rc *requestContext) AfterFunc(f func()) (stop func() bool) {
+	if !rc.detached {
+		return context.AfterFunc(rc.parent, f)
+	}
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.err != nil {
+		go f()
+		return func() bool { return false }
+	}
+	rc.doneLocked()
+	a := &afterFunc{f}
+	rc.after = append(rc.after, a)
+	return func() bool {
+		rc.mu.Lock()
+		defer rc.mu.Unlock()
+		stopped := a.f != nil
+		a.f = nil
+		return stopped
+	}
+}
+
+// cancel ends a detached request's context.
+func (rc *requestContext) cancel() {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.err != nil || rc.finished {
+		return
+	}
+	rc.err = context.Canceled
+	if rc.done != nil {
+		close(rc.done)
+		rc.server.waiting.remove(rc)
+	}
+	for _, a := range rc.after {
+		if a.f != nil {
+			go a.f()
+			a.f = nil
+		}
+	}
+}
+
+// finish says that the Source method has returned, and reports whether the
+// request was cancelled meanwhile, so that no answer is due.
+func (rc *requestContext) finish() (cancelled bool) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	rc.finished = true
+	cancelled = rc.err != nil
+	if rc.done != nil && !cancelled {
+		rc.server.waiting.remove(rc)
+	}
+	return cancelled
+}
+
+// notify sends the notification that encode appends, unless it returns false.
+// Everything sent before finish reaches the client before the answer.
+func (rc *requestContext) notify(encode func(dst []byte) ([]byte, bool)) {
+	if rc.stream == nil {
+		return
+	}
+	a := newAnswer()
+	defer a.free()
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.finished || rc.err != nil {
+		return
+	}
+	msg, ok := encode(a.buf)
+	a.buf = msg
+	if ok {
+		// A client that cannot be written to has gone; its request ends by other ways.
+		_ = rc.stream.send(msg)
+	}
+}
+
+func (rc *requestContext) wantsLog(level LogLevel) bool {
+	if rc.version.Modern() {
+		if rc.meta.logLevel == nil {
+			return false
+		}
+		name, _ := jsonscan.Unquote(rc.meta.logLevel)
+		least, ok := ParseLogLevel(name)
+		return ok && level >= least
+	}
+	return rc.session != nil && level >= rc.session.LogLevel()
+}
+
+// requestSet is a set of requests that can all be cancelled.
+type requestSet struct {
+	mu  sync.Mutex
+	set map[*requestContext]struct{}
+}
+
+func (s *requestSet) add(rc *requestContext) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.set == nil {
+		s.set = make(map[*requestContext]struct{})
+	}
+	s.set[rc] = struct{}{}
+}
+
+func (s *requestSet) remove(rc *requestContext) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.set, rc)
+}
+
+func (s *requestSet) cancelAll() {
+	s.mu.Lock()
+	all := make([]*requestContext, 0, len(s.set))
+	for rc := range s.set {
+		all = append(all, rc)
+	}
+	s.mu.Unlock()
+	for _, rc := range all {
+		rc.cancel()
+	}
+}

@@ -1,0 +1,261 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// ServerOptions configure a [Server]. The zero value and nil are the defaults.
+type ServerOptions struct {
+	// Logger receives what goes wrong on the server's side: panics with their
+	// stack, errors whose cause a client must not see. Nil discards it.
+	Logger *slog.Logger
+	// KeepSystemRole sends the prompt role "system" as it is. No version of the
+	// specification knows it, and strict clients refuse the whole prompt.
+	KeepSystemRole bool
+	// SessionTTL is how long an HTTP session may be idle; 0 stands for 30 minutes.
+	SessionTTL time.Duration
+	// MaxSessions is how many HTTP sessions are remembered; beyond it those idle
+	// longest are forgotten. 0 stands for 100,000.
+	MaxSessions int
+}
+
+// Server shows a [Source] to clients. It speaks all versions of the protocol to
+// all of them at once. It is safe for concurrent use.
+type Server struct {
+	source   Source
+	opts     ServerOptions
+	log      *slog.Logger
+	sessions *sessionStore
+	waiting  requestSet
+
+	// active counts the requests in flight.
+	active sync.WaitGroup
+}
+
+// NewServer returns a server for source. opts may be nil.
+func NewServer(source Source, opts *ServerOptions) *Server {
+	s := &Server{source: source}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if s.opts.SessionTTL <= 0 {
+		s.opts.SessionTTL = 30 * time.Minute
+	}
+	if s.opts.MaxSessions <= 0 {
+		s.opts.MaxSessions = 100_000
+	}
+	s.log = s.opts.Logger
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.sessions = newSessionStore(s.opts.SessionTTL, s.opts.MaxSessions)
+	return s
+}
+
+// Source returns the source that the server shows.
+func (s *Server) Source() Source { return s.source }
+
+// Shutdown waits for the requests in flight. When ctx ends first it cancels
+// them and returns ctx's error. It does not stop surfaces from accepting more:
+// stop those first.
+func (s *Server) Shutdown(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		s.active.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		s.waiting.cancelAll()
+		return ctx.Err()
+	}
+}
+
+// handle answers one scanned message: the desk between every surface and the
+// source. a stays empty when no answer is due. On return the request is over.
+func (s *Server) handle(rc *requestContext, a *answer) {
+	rc.server = s
+	rc.public.rc = rc
+	switch {
+	case rc.msg.response:
+		return // nothing was asked, so nothing waits for it
+	case rc.msg.id == nil:
+		s.notified(rc)
+		return
+	}
+	s.active.Add(1)
+	defer s.active.Done()
+	err := s.serve(rc, a)
+	if rc.finish() {
+		a.buf, a.body = a.buf[:0], nil
+		return
+	}
+	if err != nil {
+		a.failure(rc, s.wireError(rc, err))
+	}
+}
+
+// serve finds the method and runs it. It survives panics of the source.
+func (s *Server) serve(rc *requestContext, a *answer) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = s.panicked(rc, p)
+		}
+	}()
+	if rc.version.Modern() {
+		if err := rc.checkEnvelope(); err != nil {
+			return err
+		}
+	}
+	m := findMethod(rc.msg.method, rc.version)
+	if m == nil {
+		return rc.methodNotFound()
+	}
+	if rc.session != nil && rc.session.Version() == 0 && !m.beforeInitialize {
+		return notInitialized()
+	}
+	cat, err := s.source.Catalog(rc)
+	if err != nil {
+		return err
+	}
+	if m.capability != nil && !m.capability(cat) {
+		return rc.methodNotFound()
+	}
+	return m.serve(s, rc, cat, a)
+}
+
+// panicked logs what a source did, with the stack, and words the client's error.
+func (s *Server) panicked(rc *requestContext, p any) *Error {
+	s.log.Error("panic while serving", "method", string(rc.msg.method), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if rc.callTool.Name != "" {
+		return Errorf(CodeToolCrashed, "tool %q crashed", rc.callTool.Name)
+	}
+	return &Error{Code: CodeInternalError, Message: "internal error"}
+}
+
+func (rc *requestContext) methodNotFound() *Error {
+	e := Errorf(CodeMethodNotFound, "method %q not found", rc.msg.method)
+	if rc.version.Modern() {
+		e.status = 404
+	}
+	return e
+}
+
+func notInitialized() *Error {
+	e := Errorf(CodeInvalidParams, "send initialize first, or _meta[%q] in every request", metaProtocolVersion)
+	e.Data = supportedData("")
+	return e
+}
+
+// wireError returns what the client is told of err, and logs what it is not.
+func (s *Server) wireError(rc *requestContext, err error) *Error {
+	e := asError(err, rc.version)
+	if e.Cause != nil {
+		s.log.Error("request failed", "method", string(rc.msg.method), "code", int(e.Code), "error", e.Cause)
+	}
+	return e
+}
+
+// notified handles a notification. Unknown ones are ignored.
+func (s *Server) notified(rc *requestContext) {
+	if rc.session == nil {
+		return
+	}
+	switch string(rc.msg.method) {
+	case "notifications/initialized":
+		rc.session.setInitialized()
+	case "notifications/cancelled":
+		if id, ok := rc.param("requestId"); ok {
+			rc.session.cancel(id)
+		}
+	}
+}
+
+// param returns a member of params that the envelope scan did not keep, as it
+// was written. A name that is given twice is reported as absent.
+func (rc *requestContext) param(name string) (value []byte, ok bool) {
+	if rc.msg.params == nil {
+		return nil, false
+	}
+	_, err := jsonscan.Object(rc.msg.params, 0, 1, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.ValueAt(rc.msg.params, i, 2)
+		if string(key) == name {
+			if ok {
+				return end, errors.New("given twice")
+			}
+			value, ok = rc.msg.params[i:end], true
+		}
+		return end, err
+	})
+	if err != nil {
+		return nil, false
+	}
+	return value, ok
+}
+
+// supportedData is the data member of errors about versions.
+func supportedData(requested string) []byte {
+	names := make([]string, 0, len(versionNames))
+	for _, v := range Versions() {
+		names = append(names, v.String())
+	}
+	data := map[string]any{"supported": names}
+	if requested != "" {
+		data["requested"] = requested
+	}
+	encoded, _ := Marshal(data)
+	return encoded
+}
+
+// checkEnvelope applies the rules of 2026-07-28 to what every request carries,
+// in the order of the specification.
+func (rc *requestContext) checkEnvelope() *Error {
+	requested, _ := jsonscan.Unquote(rc.meta.version)
+	if rc.header != nil {
+		if err := rc.checkVersionHeader(requested); err != nil {
+			return err
+		}
+	}
+	if requested == "" {
+		return missingMeta(metaProtocolVersion, "a string")
+	}
+	if !isObject(rc.meta.capabilities) {
+		return missingMeta(metaClientCapabilities, "an object")
+	}
+	if v, ok := ParseVersion(requested); !ok || !v.Modern() {
+		e := Errorf(CodeUnsupportedProtocolVersion, "unsupported protocol version %q", requested)
+		e.Data, e.status = supportedData(requested), 400
+		return e
+	}
+	if rc.header != nil {
+		if err := rc.checkMethodHeaders(); err != nil {
+			return err
+		}
+	}
+	if rc.meta.logLevel != nil {
+		name, _ := jsonscan.Unquote(rc.meta.logLevel)
+		if _, ok := ParseLogLevel(name); !ok {
+			return Errorf(CodeInvalidParams, "_meta[%q]: unknown level", metaLogLevel)
+		}
+	}
+	if t := rc.meta.progressToken; t != nil && !validID(t) {
+		return Errorf(CodeInvalidParams, "_meta.progressToken must be a string or an integer")
+	}
+	return nil
+}
+
+func missingMeta(key, want string) *Error {
+	e := Errorf(CodeInvalidParams, "params._meta[%q] is required and must be %s", key, want)
+	e.Data, e.status = supportedData(""), 400
+	return e
+}

@@ -1,0 +1,232 @@
+package mcp
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Session is what the server remembers of a client that began with initialize:
+// over HTTP for as long as the client uses its session id, over stdio for as
+// long as the stream is open. It is safe for concurrent use.
+type Session struct {
+	id       string
+	version  atomic.Uint32
+	logLevel atomic.Uint32
+	lastSeen atomic.Int64 // seconds since start of the store's clock
+
+	mu           sync.Mutex
+	client       json.RawMessage
+	capabilities json.RawMessage
+	initialized  bool
+	inflight     map[string]*requestContext // by raw id
+}
+
+func newSession(id string) *Session {
+	s := &Session{id: id}
+	s.logLevel.Store(uint32(LogInfo))
+	return s
+}
+
+// ID returns the session id of an HTTP session, or "" for a stream.
+func (s *Session) ID() string { return s.id }
+
+// Version returns the negotiated version, or 0 before initialize.
+func (s *Session) Version() Version { return Version(s.version.Load()) }
+
+// LogLevel returns the least severe level that the client wants to receive:
+// [LogInfo] unless it chose another.
+func (s *Session) LogLevel() LogLevel { return LogLevel(s.logLevel.Load()) }
+
+// ClientInfo returns the client's clientInfo object, or nil.
+func (s *Session) ClientInfo() json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.client
+}
+
+// ClientCapabilities returns the client's capabilities object, or nil.
+func (s *Session) ClientCapabilities() json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.capabilities
+}
+
+// begin records the outcome of initialize.
+func (s *Session) begin(v Version, client, capabilities json.RawMessage) {
+	s.mu.Lock()
+	s.client, s.capabilities = client, capabilities
+	s.mu.Unlock()
+	s.version.Store(uint32(v))
+}
+
+func (s *Session) setInitialized() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.initialized = true
+}
+
+func (s *Session) isInitialized() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.initialized
+}
+
+// track makes a request cancellable by its id. It reports false if a request
+// with that id is already in flight.
+func (s *Session) track(rc *requestContext) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.inflight[string(rc.msg.id)]; ok {
+		return false
+	}
+	if s.inflight == nil {
+		s.inflight = make(map[string]*requestContext)
+	}
+	s.inflight[string(rc.msg.id)] = rc
+	return true
+}
+
+// tracks reports whether a request with that raw id is in flight.
+func (s *Session) tracks(id []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.inflight[string(id)]
+	return ok
+}
+
+func (s *Session) untrack(rc *requestContext) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inflight[string(rc.msg.id)] == rc {
+		delete(s.inflight, string(rc.msg.id))
+	}
+}
+
+// cancel cancels the request with that raw id, if it is in flight. initialize
+// cannot be cancelled.
+func (s *Session) cancel(id []byte) {
+	s.mu.Lock()
+	rc := s.inflight[string(id)]
+	s.mu.Unlock()
+	if rc != nil && !rc.msg.is("initialize") {
+		rc.cancel()
+	}
+}
+
+// sessionStore holds the HTTP sessions. It has no goroutine: sessions that have
+// been idle too long are removed when others begin.
+type sessionStore struct {
+	ttl    time.Duration
+	limit  int // per shard
+	seed   maphash.Seed
+	start  time.Time
+	shards [sessionShards]sessionShard
+}
+
+const sessionShards = 64
+
+type sessionShard struct {
+	mu     sync.RWMutex
+	byID   map[string]*Session
+	sweptS int64
+}
+
+func newSessionStore(ttl time.Duration, limit int) *sessionStore {
+	return &sessionStore{
+		ttl:   ttl,
+		limit: max(1, limit/sessionShards),
+		seed:  maphash.MakeSeed(),
+		start: time.Now(),
+	}
+}
+
+func (st *sessionStore) now() int64 { return int64(time.Since(st.start) / time.Second) }
+
+func (st *sessionStore) shard(id string) *sessionShard {
+	return &st.shards[maphash.String(st.seed, id)%sessionShards]
+}
+
+// newID returns an id that cannot be guessed.
+func (st *sessionStore) newID() string { return rand.Text() }
+
+// add remembers a session. A full shard gives up the one that has been idle longest.
+func (st *sessionStore) add(s *Session) {
+	now := st.now()
+	s.lastSeen.Store(now)
+	sh := st.shard(s.id)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.byID == nil {
+		sh.byID = make(map[string]*Session)
+	}
+	if now-sh.sweptS > int64(st.ttl/time.Second)/8 || len(sh.byID) >= st.limit {
+		st.sweep(sh, now)
+	}
+	sh.byID[s.id] = s
+}
+
+func (st *sessionStore) sweep(sh *sessionShard, now int64) {
+	sh.sweptS = now
+	var oldest *Session
+	for id, s := range sh.byID {
+		if st.expired(s, now) {
+			delete(sh.byID, id)
+		} else if oldest == nil || s.lastSeen.Load() < oldest.lastSeen.Load() {
+			oldest = s
+		}
+	}
+	if len(sh.byID) >= st.limit {
+		delete(sh.byID, oldest.id)
+	}
+}
+
+func (st *sessionStore) expired(s *Session, now int64) bool {
+	return now-s.lastSeen.Load() > int64(st.ttl/time.Second)
+}
+
+// get returns the session with that id, or nil, and notes that it is in use.
+func (st *sessionStore) get(id string) *Session {
+	sh := st.shard(id)
+	sh.mu.RLock()
+	s := sh.byID[id]
+	sh.mu.RUnlock()
+	if s == nil {
+		return nil
+	}
+	now := st.now()
+	if st.expired(s, now) {
+		st.delete(id)
+		return nil
+	}
+	s.lastSeen.Store(now)
+	return s
+}
+
+// delete reports whether there was such a session.
+func (st *sessionStore) delete(id string) bool {
+	sh := st.shard(id)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	s, ok := sh.byID[id]
+	delete(sh.byID, id)
+	if ok {
+		s.cancelAll()
+	}
+	return ok
+}
+
+func (s *Session) cancelAll() {
+	s.mu.Lock()
+	all := make([]*requestContext, 0, len(s.inflight))
+	for _, rc := range s.inflight {
+		all = append(all, rc)
+	}
+	s.mu.Unlock()
+	for _, rc := range all {
+		rc.cancel()
+	}
+}
