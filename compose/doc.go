@@ -1,0 +1,13 @@
+// Package compose makes Sources out of Sources.
+//
+// [Union] shows several sources as one: their catalogs joined in order, each
+// call sent to the source that owns what it names.
+//
+//	src, err := compose.Union(ctx, []compose.Named{
+//		{Name: "docs", Source: docs},
+//		{Name: "status", Source: status},
+//	}, nil)
+//
+// Names of tools and prompts stay as they are unless two sources use the same
+// one; then each owner's name goes in front: docs_search, status_search.
+package compose

@@ -1,0 +1,207 @@
+package compose
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// merged is the joined catalog and the way back to the parts.
+type merged struct {
+	parts   []*mcp.Catalog // what it is made of
+	catalog *mcp.Catalog
+
+	tools, prompts       map[string]own // by the name that is shown
+	resources, templates map[string]int // by URI and URI template: the part
+}
+
+// own is a tool or a prompt as its owner knows it.
+type own struct {
+	part int
+	name string
+}
+
+// madeOf reports whether m, which may be nil, is made of exactly these catalogs.
+func (m *merged) madeOf(parts []*mcp.Catalog) bool {
+	return m != nil && slices.Equal(m.parts, parts)
+}
+
+// completer returns the part that completes for params, and params in its names.
+func (m *merged) completer(params *mcp.CompleteParams) (int, *mcp.CompleteParams, error) {
+	if params.Prompt == "" {
+		part, ok := m.templates[params.URITemplate]
+		if !ok {
+			return 0, nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", params.URITemplate)
+		}
+		return part, params, nil
+	}
+	o, ok := m.prompts[params.Prompt]
+	if !ok {
+		return 0, nil, mcp.UnknownPrompt(params.Prompt)
+	}
+	if o.name != params.Prompt {
+		renamed := *params
+		renamed.Prompt = o.name
+		params = &renamed
+	}
+	return o.part, params, nil
+}
+
+func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
+	m := &merged{
+		parts:     parts,
+		catalog:   &mcp.Catalog{Server: u.opts.Server},
+		resources: make(map[string]int),
+		templates: make(map[string]int),
+	}
+	if m.catalog.Server.Name == "" {
+		m.catalog.Server = identity(parts)
+	}
+	tools, prompts := make([][]mcp.Tool, len(parts)), make([][]mcp.Prompt, len(parts))
+	for i, cat := range parts {
+		tools[i], prompts[i] = cat.Tools, cat.Prompts
+	}
+	var err error
+	if m.catalog.Tools, m.tools, err = join(u, "tool", tools, toolLabel); err != nil {
+		return nil, err
+	}
+	if m.catalog.Prompts, m.prompts, err = join(u, "prompt", prompts, promptLabel); err != nil {
+		return nil, err
+	}
+	for i, cat := range parts {
+		for _, r := range cat.Resources {
+			if u.claim(m.resources, r.URI, i) {
+				m.catalog.Resources = append(m.catalog.Resources, r)
+			}
+		}
+		for _, t := range cat.Templates {
+			if u.claim(m.templates, t.URITemplate, i) {
+				m.catalog.Templates = append(m.catalog.Templates, t)
+			}
+		}
+	}
+	u.mergeSettings(m)
+	return m, nil
+}
+
+// toolLabel and promptLabel give access to what a name stands in.
+func toolLabel(t *mcp.Tool) (name *string, raw *json.RawMessage)     { return &t.Name, &t.Raw }
+func promptLabel(p *mcp.Prompt) (name *string, raw *json.RawMessage) { return &p.Name, &p.Raw }
+
+// join returns the items of all parts under the names by which they are shown,
+// and whose they are. An item whose name its own part uses twice is left out the
+// second time, as [mcp.Catalog] would not find it either.
+func join[T any](u *union, kind string, parts [][]T, label func(*T) (*string, *json.RawMessage)) ([]T, map[string]own, error) {
+	users := make(map[string]int) // distinct parts by name
+	last := make(map[string]int)  // the last part, counted from 1, that uses a name
+	for i, items := range parts {
+		for j := range items {
+			if name, _ := label(&items[j]); last[*name] != i+1 {
+				last[*name] = i + 1
+				users[*name]++
+			}
+		}
+	}
+	var joined []T
+	owners := make(map[string]own, len(users))
+	for i, items := range parts {
+		for _, item := range items {
+			name, raw := label(&item)
+			o, shown := own{i, *name}, *name
+			if users[*name] > 1 {
+				shown = prefixed(u.parts[i].Name, *name)
+			}
+			if other, taken := owners[shown]; taken {
+				if other == o {
+					continue
+				}
+				return nil, nil, fmt.Errorf("%s %q of %q and %s %q of %q would both be shown as %q",
+					kind, other.name, u.parts[other.part].Name, kind, o.name, u.parts[i].Name, shown)
+			}
+			owners[shown] = o
+			*name, *raw = shown, renamed(*raw, o.name, shown)
+			joined = append(joined, item)
+		}
+	}
+	return joined, owners, nil
+}
+
+// claim notes that a part answers for uri, and reports whether it is the first.
+func (u *union) claim(owners map[string]int, uri string, part int) bool {
+	owner, taken := owners[uri]
+	if !taken {
+		owners[uri] = part
+		return true
+	}
+	if owner != part && u.opts.Hidden != nil {
+		u.opts.Hidden(Hidden{URI: uri, Owner: u.parts[owner].Name, Hidden: u.parts[part].Name})
+	}
+	return false
+}
+
+// mergeSettings joins what is not a list. A client may keep the lists only as
+// long as every part allows it.
+func (u *union) mergeSettings(m *merged) {
+	c := m.catalog
+	c.Cache = m.parts[0].Cache
+	var instructions []string
+	var extensions []json.RawMessage
+	for i, cat := range m.parts {
+		c.Completions = c.Completions || cat.Completions
+		c.Logging = c.Logging || cat.Logging
+		c.Cache.TTL = min(c.Cache.TTL, cat.Cache.TTL)
+		c.Cache.Public = c.Cache.Public && cat.Cache.Public
+		if cat.PageSize > 0 && (c.PageSize == 0 || cat.PageSize < c.PageSize) {
+			c.PageSize = cat.PageSize
+		}
+		if cat.Instructions != "" {
+			instructions = append(instructions, u.parts[i].Name+": "+cat.Instructions)
+		}
+		if cat.Extensions != nil {
+			extensions = append(extensions, cat.Extensions)
+		}
+	}
+	c.Instructions = strings.Join(instructions, "\n\n")
+	c.Extensions = joinObjects(extensions)
+}
+
+// joinObjects returns one JSON object with the members of all; of two members
+// with one name the first counts.
+func joinObjects(objects []json.RawMessage) json.RawMessage {
+	switch len(objects) {
+	case 0:
+		return nil
+	case 1:
+		return objects[0]
+	}
+	var members [][]byte
+	seen := make(map[string]bool)
+	for _, object := range objects {
+		_, err := jsonscan.Object(object, 0, 0, func(key []byte, i int) (int, error) {
+			end, err := jsonscan.Value(object, i)
+			if err == nil && !seen[string(key)] {
+				seen[string(key)] = true
+				members = append(members, append(append(jsonscan.AppendQuote(nil, key), ':'), object[i:end]...))
+			}
+			return end, err
+		})
+		if err != nil {
+			continue // not an object: there is nothing in it to declare
+		}
+	}
+	return append(append([]byte{'{'}, bytes.Join(members, []byte{','})...), '}')
+}
+
+// identity joins what the parts call themselves.
+func identity(parts []*mcp.Catalog) mcp.Implementation {
+	names, versions := make([]string, len(parts)), make([]string, len(parts))
+	for i, cat := range parts {
+		names[i], versions[i] = cat.Server.Name, cat.Server.Version
+	}
+	return mcp.Implementation{Name: strings.Join(names, "+"), Version: strings.Join(versions, "+")}
+}

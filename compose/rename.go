@@ -1,0 +1,58 @@
+package compose
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// maxName is the length that every known client accepts for the name of a tool;
+// the specification allows more, some model providers do not.
+const maxName = 64
+
+// prefixed returns the name under which a source's own name is shown when it
+// collides. Too long a name is cut and ends with a hash of the whole, so that it
+// stays the same from run to run and distinct from its neighbours.
+func prefixed(source, name string) string {
+	whole := strings.Map(nameRune, source) + "_" + name
+	if len(whole) <= maxName {
+		return whole
+	}
+	sum := sha256.Sum256([]byte(whole))
+	tail := "_" + hex.EncodeToString(sum[:4])
+	return strings.ToValidUTF8(whole[:maxName-len(tail)], "") + tail
+}
+
+// nameRune keeps what every client accepts in the name of a tool.
+func nameRune(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
+		return r
+	}
+	return '_'
+}
+
+// renamed returns the definition raw, or nil if it is nil, with the name to. Not
+// a byte besides the name is changed.
+func renamed(raw json.RawMessage, from, to string) json.RawMessage {
+	if raw == nil || from == to {
+		return raw
+	}
+	out := make([]byte, 0, len(raw)+len(to))
+	done := 0
+	_, err := jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(raw, i)
+		if err == nil && string(key) == "name" {
+			out = jsonscan.AppendQuote(append(out, raw[done:i]...), to)
+			done = end
+		}
+		return end, err
+	})
+	if err != nil || done == 0 {
+		return nil // not a definition with a name: let it be encoded from its fields
+	}
+	return append(out, raw[done:]...)
+}

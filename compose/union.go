@@ -1,0 +1,262 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Named is a Source and the name under which it is known: the one that goes in
+// front of its tools and prompts when they collide, and into error messages.
+type Named struct {
+	Name   string
+	Source mcp.Source
+}
+
+// UnionOptions configure [Union]. The zero value and nil are the defaults.
+type UnionOptions struct {
+	// Server is the serverInfo that clients see. If its Name is empty, name and
+	// version are those of the parts, joined with "+".
+	Server mcp.Implementation
+	// Hidden is told of each entry that cannot be reached, once per catalog in
+	// which that is so. Nil ignores it. It is called while the catalog is made
+	// and must not call the union.
+	Hidden func(Hidden)
+}
+
+// Hidden is a resource, or a template, that is left out of a union because an
+// earlier source offers the same URI.
+type Hidden struct {
+	URI           string // of the resource, or the URI template
+	Owner, Hidden string // who answers for it, and who does not
+}
+
+// Union joins sources into one. A single source is returned as it is.
+//
+// A tool or a prompt that several parts offer under one name is shown by each of
+// them as part_name, cut to 64 characters with a hash of the whole if longer. If
+// a name made that way is taken as well, that is an error which names both
+// owners: here, or from Catalog when a part changes later.
+//
+// URIs are not renamed, because contents refer to them: of two equal ones the
+// earlier part's counts, and Hidden is told of the other. A URI that is not
+// listed is looked for in each part in order until one has it.
+//
+// The names must be distinct. ctx is used for asking the parts what they offer,
+// and ends with the call. The Source returned implements io.Closer, which closes
+// the parts that can be closed, and [mcp.Watcher] if a part does. A part whose
+// Catalog fails makes the union's fail.
+//
+// The joined catalog is kept until a part returns another, so asking for it
+// costs one call per part.
+func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, error) {
+	if len(parts) == 0 {
+		return nil, errors.New("union: no sources")
+	}
+	seen := make(map[string]bool, len(parts))
+	watched := false
+	for _, p := range parts {
+		if p.Name == "" || seen[p.Name] {
+			return nil, fmt.Errorf("union: names must be distinct and not empty, got %q", p.Name)
+		}
+		seen[p.Name] = true
+		_, watches := p.Source.(mcp.Watcher)
+		watched = watched || watches
+	}
+	if len(parts) == 1 {
+		return parts[0].Source, nil
+	}
+	u := &union{parts: append([]Named(nil), parts...)}
+	if opts != nil {
+		u.opts = *opts
+	}
+	if _, err := u.merged(ctx); err != nil {
+		return nil, err
+	}
+	if watched {
+		return watchedUnion{u}, nil
+	}
+	return u, nil
+}
+
+type union struct {
+	parts []Named
+	opts  UnionOptions
+
+	last    atomic.Pointer[merged]
+	merging sync.Mutex // held while last is replaced
+}
+
+var (
+	_ mcp.Source  = (*union)(nil)
+	_ io.Closer   = (*union)(nil)
+	_ mcp.Watcher = watchedUnion{}
+)
+
+// merged returns the joined catalog of what the parts offer now.
+func (u *union) merged(ctx context.Context) (*merged, error) {
+	last := u.last.Load()
+	fresh, err := u.ask(ctx, last)
+	if err != nil || fresh == nil {
+		return last, err
+	}
+	u.merging.Lock()
+	defer u.merging.Unlock()
+	if last = u.last.Load(); last.madeOf(fresh) {
+		return last, nil
+	}
+	m, err := u.merge(fresh)
+	if err != nil {
+		return nil, err
+	}
+	u.last.Store(m)
+	return m, nil
+}
+
+// ask returns the parts' catalogs, or nil if they are those that last is made of.
+func (u *union) ask(ctx context.Context, last *merged) (fresh []*mcp.Catalog, err error) {
+	for i, p := range u.parts {
+		cat, err := p.Source.Catalog(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		if fresh == nil && last != nil && last.parts[i] == cat {
+			continue
+		}
+		if fresh == nil {
+			fresh = make([]*mcp.Catalog, 0, len(u.parts))
+			if i > 0 {
+				fresh = append(fresh, last.parts[:i]...)
+			}
+		}
+		fresh = append(fresh, cat)
+	}
+	return fresh, nil
+}
+
+// Catalog implements [mcp.Source].
+func (u *union) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	m, err := u.merged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.catalog, nil
+}
+
+// CallTool implements [mcp.Source].
+func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	m, err := u.merged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := m.tools[params.Name]
+	if !ok {
+		return nil, mcp.UnknownTool(params.Name)
+	}
+	if own.name != params.Name {
+		params = &mcp.CallToolParams{Name: own.name, Arguments: params.Arguments}
+	}
+	return u.parts[own.part].Source.CallTool(ctx, params)
+}
+
+// ReadResource implements [mcp.Source].
+func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	m, err := u.merged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if part, ok := m.resources[params.URI]; ok {
+		return u.parts[part].Source.ReadResource(ctx, params)
+	}
+	var miss error
+	for i, cat := range m.parts {
+		if len(cat.Resources)+len(cat.Templates) == 0 {
+			continue // on its own it would not be asked either
+		}
+		result, err := u.parts[i].Source.ReadResource(ctx, params)
+		if !isNotFound(err) {
+			return result, err
+		}
+		if miss == nil {
+			miss = err
+		}
+	}
+	if miss == nil {
+		return nil, mcp.ResourceNotFound(params.URI, "")
+	}
+	return nil, miss
+}
+
+func isNotFound(err error) bool {
+	var e *mcp.Error
+	return errors.As(err, &e) && e.Code == mcp.CodeResourceNotFound
+}
+
+// GetPrompt implements [mcp.Source].
+func (u *union) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	m, err := u.merged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, ok := m.prompts[params.Name]
+	if !ok {
+		return nil, mcp.UnknownPrompt(params.Name)
+	}
+	if own.name != params.Name {
+		params = &mcp.GetPromptParams{Name: own.name, Arguments: params.Arguments}
+	}
+	return u.parts[own.part].Source.GetPrompt(ctx, params)
+}
+
+// Complete implements [mcp.Source].
+func (u *union) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	m, err := u.merged(ctx)
+	if err != nil {
+		return nil, err
+	}
+	part, params, err := m.completer(params)
+	if err != nil {
+		return nil, err
+	}
+	if !m.parts[part].Completions {
+		return &mcp.CompleteResult{}, nil
+	}
+	return u.parts[part].Source.Complete(ctx, params)
+}
+
+// Close closes the parts that can be closed.
+func (u *union) Close() error {
+	var errs []error
+	for _, p := range u.parts {
+		if c, ok := p.Source.(io.Closer); ok {
+			if err := c.Close(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// watchedUnion is a union of which a part can change. Only it has the method
+// Watch, so that a union of sources that never change does not promise to tell.
+type watchedUnion struct{ *union }
+
+// Watch implements [mcp.Watcher].
+func (u watchedUnion) Watch(changed func(mcp.Change)) (stop func()) {
+	var stops []func()
+	for _, p := range u.parts {
+		if w, ok := p.Source.(mcp.Watcher); ok {
+			stops = append(stops, w.Watch(changed))
+		}
+	}
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}

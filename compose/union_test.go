@@ -1,0 +1,381 @@
+package compose_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// part is a Source over a catalog that can be replaced. It answers with its own
+// name and what it was asked for.
+type part struct {
+	mcp.Unimplemented
+	name   string
+	holds  map[string]bool // URIs that can be read
+	closed error
+
+	mu       sync.Mutex
+	cat      *mcp.Catalog
+	err      error
+	watchers map[int]func(mcp.Change)
+}
+
+func (p *part) Catalog(context.Context) (*mcp.Catalog, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cat, p.err
+}
+
+func (p *part) offer(cat *mcp.Catalog) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cat = cat
+}
+
+func (p *part) CallTool(_ context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(p.name + ":" + params.Name + string(params.Arguments))}}, nil
+}
+
+func (p *part) ReadResource(_ context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	if params.URI == "x://broken" {
+		return nil, errors.New("disk on fire")
+	}
+	if !p.holds[params.URI] {
+		return nil, mcp.ResourceNotFound(params.URI, p.name+" does not have it")
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: params.URI, Text: p.name}}}, nil
+}
+
+func (p *part) GetPrompt(_ context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	return &mcp.GetPromptResult{Description: p.name + ":" + params.Name + ":" + params.Arguments["a"]}, nil
+}
+
+func (p *part) Complete(_ context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{p.name, params.Prompt + params.URITemplate, params.Value}}}, nil
+}
+
+func (p *part) Close() error { return p.closed }
+
+// watched is a part that can change.
+type watched struct{ *part }
+
+func (w watched) Watch(changed func(mcp.Change)) (stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watchers == nil {
+		w.watchers = make(map[int]func(mcp.Change))
+	}
+	id := len(w.watchers)
+	w.watchers[id] = changed
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.watchers, id)
+	}
+}
+
+func tools(names ...string) []mcp.Tool {
+	var list []mcp.Tool
+	for _, n := range names {
+		list = append(list, mcp.Tool{Name: n, Description: "about " + n})
+	}
+	return list
+}
+
+func toolNames(t *testing.T, src mcp.Source) []string {
+	t.Helper()
+	cat := catalog(t, src)
+	var names []string
+	for _, tool := range cat.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+func catalog(t *testing.T, src mcp.Source) *mcp.Catalog {
+	t.Helper()
+	cat, err := src.Catalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cat
+}
+
+func union(t *testing.T, parts ...*part) mcp.Source {
+	t.Helper()
+	src, err := compose.Union(t.Context(), named(parts...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+func named(parts ...*part) (list []compose.Named) {
+	for _, p := range parts {
+		list = append(list, compose.Named{Name: p.name, Source: p})
+	}
+	return list
+}
+
+func TestUnionNamesTools(t *testing.T) {
+	long := strings.Repeat("n", 62)
+	tests := []struct {
+		name string
+		a, b []string
+		want []string
+	}{
+		{"distinct names stay", []string{"one", "two"}, []string{"three"}, []string{"one", "two", "three"}},
+		{"both owners of a name get their prefix", []string{"x", "one"}, []string{"x"}, []string{"a_x", "one", "b_b_x"}},
+		{"a name used twice by one part is no collision", []string{"x", "x"}, []string{"y"}, []string{"x", "y"}},
+		{"used twice by one part and once by another", []string{"x", "x"}, []string{"x"}, []string{"a_x", "b_b_x"}},
+		{"64 characters are kept whole", []string{long}, []string{"n" + long[1:]}, []string{"a_" + long, "b_b_" + long[:51] + "_8ba07776"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			src := union(t,
+				&part{name: "a", cat: &mcp.Catalog{Tools: tools(tt.a...)}},
+				&part{name: "b.b", cat: &mcp.Catalog{Tools: tools(tt.b...)}})
+			if diff := cmp.Diff(tt.want, toolNames(t, src)); diff != "" {
+				t.Errorf("tool names (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUnionRefusesWhatItCannotName(t *testing.T) {
+	with := func(name string, names ...string) *part {
+		return &part{name: name, cat: &mcp.Catalog{Tools: tools(names...)}}
+	}
+	tests := []struct {
+		name  string
+		parts []*part
+		want  string
+	}{
+		{"no source", nil, "no sources"},
+		{"an empty name", []*part{with("")}, "distinct"},
+		{"two of one name", []*part{with("a"), with("a")}, `"a"`},
+		{"a prefixed name that is taken", []*part{with("a", "x"), with("b", "x"), with("c", "a_x")},
+			`tool "x" of "a" and tool "a_x" of "c" would both be shown as "a_x"`},
+		{"a part that fails", []*part{with("a"), {name: "b", err: errors.New("gone")}}, "b: gone"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := compose.Union(t.Context(), named(tt.parts...), nil)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Union: error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestUnionOfOneIsThatOne(t *testing.T) {
+	p := &part{name: "a", cat: &mcp.Catalog{}}
+	if got := union(t, p); got != mcp.Source(p) {
+		t.Errorf("Union of one source = %T, want the source itself", got)
+	}
+}
+
+func TestUnionKeepsTheBytesOfDefinitions(t *testing.T) {
+	raw := json.RawMessage(`{"x":1.0e2,"name":"a","inputSchema":{"name":"kept"},"_meta":{"n":9007199254740993}}`)
+	a := &part{name: "p", cat: &mcp.Catalog{Tools: []mcp.Tool{{Name: "a", Raw: raw}}}}
+	b := &part{name: "q", cat: &mcp.Catalog{Tools: []mcp.Tool{{Name: "a"}, {Name: "alone", Raw: raw}}}}
+	cat := catalog(t, union(t, a, b))
+	want := strings.Replace(string(raw), `"name":"a"`, `"name":"p_a"`, 1)
+	if got := string(cat.Tool("p_a").Raw); got != want {
+		t.Errorf("renamed definition = %s, want %s", got, want)
+	}
+	if got := string(cat.Tool("alone").Raw); got != string(raw) {
+		t.Errorf("definition that keeps its name = %s, want %s", got, raw)
+	}
+	if got := string(a.cat.Tools[0].Raw); got != string(raw) {
+		t.Errorf("the part's own definition was changed to %s", got)
+	}
+}
+
+func TestUnionCallsTheOwner(t *testing.T) {
+	src := union(t,
+		&part{name: "a", cat: &mcp.Catalog{Tools: tools("x", "only")}},
+		&part{name: "b", cat: &mcp.Catalog{Tools: tools("x")}})
+	tests := []struct{ call, want string }{
+		{"a_x", `a:x{"k":1}`},
+		{"b_x", `b:x{"k":1}`},
+		{"only", `a:only{"k":1}`},
+		{"x", `unknown tool "x"`},
+		{"b_only", `unknown tool "b_only"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.call, func(t *testing.T) {
+			params := &mcp.CallToolParams{Name: tt.call, Arguments: json.RawMessage(`{"k":1}`)}
+			result, err := src.CallTool(t.Context(), params)
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = result.Content[0].Text
+			}
+			if got != tt.want {
+				t.Errorf("CallTool(%q) = %q, want %q", tt.call, got, tt.want)
+			}
+			if params.Name != tt.call {
+				t.Errorf("the caller's params were changed to %q", params.Name)
+			}
+		})
+	}
+}
+
+func TestUnionReads(t *testing.T) {
+	var hidden []compose.Hidden
+	listed := []mcp.Resource{{Name: "s", URI: "x://shared"}, {Name: "s", URI: "x://lost"}}
+	parts := named(
+		&part{name: "tools only", cat: &mcp.Catalog{Tools: tools("t")}, holds: map[string]bool{"x://secret": true}},
+		&part{name: "a", cat: &mcp.Catalog{Resources: listed}, holds: map[string]bool{"x://shared": true}},
+		&part{name: "b", cat: &mcp.Catalog{Resources: listed[:1], Templates: []mcp.ResourceTemplate{{URITemplate: "x://{id}"}}},
+			holds: map[string]bool{"x://shared": true, "x://lost": true, "x://unlisted": true}})
+	src, err := compose.Union(t.Context(), parts, &compose.UnionOptions{Hidden: func(h compose.Hidden) { hidden = append(hidden, h) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, uri, want string }{
+		{"the first owner of a listed URI", "x://shared", "a"},
+		{"a listed URI belongs to its owner alone", "x://lost", "a does not have it"},
+		{"an unlisted URI is looked for in turn", "x://unlisted", "b"},
+		{"a part that offers no resources is not asked", "x://secret", "a does not have it"},
+		{"nobody has it", "x://nowhere", "a does not have it"},
+		{"another failure ends the search", "x://broken", "disk on fire"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			result, err := src.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: tt.uri})
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = result.Contents[0].Text
+			}
+			if got != tt.want {
+				t.Errorf("ReadResource(%q) = %q, want %q", tt.uri, got, tt.want)
+			}
+		})
+	}
+	if got := len(catalog(t, src).Resources); got != 2 {
+		t.Errorf("%d resources are listed, want 2", got)
+	}
+	want := []compose.Hidden{{URI: "x://shared", Owner: "a", Hidden: "b"}}
+	if diff := cmp.Diff(want, hidden); diff != "" {
+		t.Errorf("hidden entries (-want +got):\n%s", diff)
+	}
+}
+
+func TestUnionPromptsAndCompletion(t *testing.T) {
+	prompt := []mcp.Prompt{{Name: "p", Raw: json.RawMessage(`{"name":"p"}`)}}
+	src := union(t,
+		&part{name: "a", cat: &mcp.Catalog{Prompts: prompt, Completions: true}},
+		&part{name: "b", cat: &mcp.Catalog{Prompts: prompt, Templates: []mcp.ResourceTemplate{{URITemplate: "x://{id}"}}}},
+		&part{name: "c", cat: &mcp.Catalog{Templates: []mcp.ResourceTemplate{{URITemplate: "y://{id}"}}, Completions: true}})
+	got, err := src.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "b_p", Arguments: map[string]string{"a": "v"}})
+	if err != nil || got.Description != "b:p:v" {
+		t.Errorf("GetPrompt(b_p) = %+v, %v, want b:p:v", got, err)
+	}
+	if _, err := src.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "p"}); err == nil {
+		t.Error("GetPrompt(p) answers, though only a_p and b_p are shown")
+	}
+	if raw := string(catalog(t, src).Prompt("b_p").Raw); raw != `{"name":"b_p"}` {
+		t.Errorf("renamed prompt = %s", raw)
+	}
+	tests := []struct {
+		name   string
+		params mcp.CompleteParams
+		want   string
+	}{
+		{"prompt of the owner, in its own name", mcp.CompleteParams{Prompt: "a_p", Value: "v"}, "[a p v]"},
+		{"owner without completions", mcp.CompleteParams{Prompt: "b_p"}, "[]"},
+		{"template", mcp.CompleteParams{URITemplate: "y://{id}", Value: "v"}, "[c y://{id} v]"},
+		{"unknown template", mcp.CompleteParams{URITemplate: "z"}, `unknown resource template "z"`},
+		{"unknown prompt", mcp.CompleteParams{Prompt: "p"}, `unknown prompt "p"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			result, err := src.Complete(t.Context(), &tt.params)
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = fmt.Sprint(result.Completion.Values)
+			}
+			if got != tt.want {
+				t.Errorf("Complete = %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUnionKeepsItsCatalogUntilAPartChanges(t *testing.T) {
+	a := &part{name: "a", cat: &mcp.Catalog{Tools: tools("x")}}
+	b := &part{name: "b", cat: &mcp.Catalog{Tools: tools("y")}}
+	src := union(t, a, b)
+	first := catalog(t, src)
+	if second := catalog(t, src); second != first {
+		t.Error("the joined catalog is a new one though no part changed")
+	}
+	if n := testing.AllocsPerRun(100, func() { catalog(t, src) }); n > 0 {
+		t.Errorf("asking for an unchanged catalog allocates %v times, want 0", n)
+	}
+	b.offer(&mcp.Catalog{Tools: tools("x")})
+	if diff := cmp.Diff([]string{"a_x", "b_x"}, toolNames(t, src)); diff != "" {
+		t.Errorf("tool names after a change (-want +got):\n%s", diff)
+	}
+}
+
+func TestUnionJoinsSettings(t *testing.T) {
+	a := &mcp.Catalog{
+		Server: mcp.Implementation{Name: "one", Version: "1"}, Instructions: "be kind", PageSize: 50,
+		Extensions: json.RawMessage(`{"e":{"v":1},"f":{}}`), Cache: mcp.CacheHint{TTL: time.Hour, Public: true}, Logging: true,
+	}
+	b := &mcp.Catalog{
+		Server: mcp.Implementation{Name: "two", Version: "2"}, Instructions: "be brief", PageSize: 20,
+		Extensions: json.RawMessage(`{"e":{"v":2},"g":1.0e2}`), Cache: mcp.CacheHint{TTL: time.Minute, Public: true}, Completions: true,
+	}
+	cat := catalog(t, union(t, &part{name: "a", cat: a}, &part{name: "b", cat: b}))
+	got := fmt.Sprintf("%v %q %d %s %v %t %t", cat.Server, cat.Instructions, cat.PageSize, cat.Extensions, cat.Cache, cat.Completions, cat.Logging)
+	want := fmt.Sprintf("%v %q %d %s %v %t %t", mcp.Implementation{Name: "one+two", Version: "1+2"}, "a: be kind\n\nb: be brief", 20,
+		`{"e":{"v":1},"f":{},"g":1.0e2}`, mcp.CacheHint{TTL: time.Minute, Public: true}, true, true)
+	if got != want {
+		t.Errorf("joined settings\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestUnionWatchesThePartsThatChange(t *testing.T) {
+	plain := &part{name: "plain", cat: &mcp.Catalog{}}
+	if _, ok := union(t, plain, &part{name: "b", cat: &mcp.Catalog{}}).(mcp.Watcher); ok {
+		t.Error("a union of sources that never change is a Watcher")
+	}
+	w := watched{&part{name: "w", cat: &mcp.Catalog{}}}
+	src, err := compose.Union(t.Context(), []compose.Named{{Name: "plain", Source: plain}, {Name: "w", Source: w}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []mcp.Change
+	stop := src.(mcp.Watcher).Watch(func(c mcp.Change) { got = append(got, c) })
+	for _, changed := range w.watchers {
+		changed(mcp.Change{Tools: true})
+	}
+	if diff := cmp.Diff([]mcp.Change{{Tools: true}}, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	if stop(); len(w.watchers) != 0 {
+		t.Errorf("%d watchers are left after stop", len(w.watchers))
+	}
+}
+
+func TestUnionClosesEveryPart(t *testing.T) {
+	a := &part{name: "a", cat: &mcp.Catalog{}, closed: errors.New("stuck")}
+	b := &part{name: "b", cat: &mcp.Catalog{}, closed: errors.New("lost")}
+	err := union(t, a, b).(interface{ Close() error }).Close()
+	if !errors.Is(err, a.closed) || !errors.Is(err, b.closed) {
+		t.Errorf("Close = %v, want the errors of both parts", err)
+	}
+}
