@@ -1,0 +1,127 @@
+// Package doctest holds the pages of the repository to the truth: links lead
+// somewhere, files that are named exist, the README stays short and begins with
+// the commands that work, no page is out of reach, and nothing speaks of the
+// machine it was written on. What a page shows of a terminal is taken apart by
+// [Sessions], for a test of the command to run and compare.
+//
+// [Load] reads the pages, [Check] applies the rules.
+package doctest
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Page is a Markdown file.
+type Page struct {
+	Path  string // relative to the root of the repository
+	Lines []string
+}
+
+// Problem is one place where a page is wrong.
+type Problem struct {
+	Path string
+	Line int // counted from 1; 0 for the whole file
+	Text string
+}
+
+// String returns the problem on one line.
+func (p Problem) String() string { return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text) }
+
+// Load reads all Markdown files in fsys except test data and what other
+// programs put there. The pages are sorted by path.
+func Load(fsys fs.FS) ([]Page, error) {
+	var pages []Page
+	err := walk(fsys, func(name string) error {
+		if path.Ext(name) != ".md" {
+			return nil
+		}
+		text, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, Page{name, strings.Split(string(text), "\n")})
+		return nil
+	})
+	return pages, err
+}
+
+// Check applies every rule to the repository in fsys, whose pages are pages,
+// and returns the problems in order of path and line.
+func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
+	problems, err := checkWords(fsys)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pages {
+		problems = append(problems, checkTitle(p)...)
+		problems = append(problems, checkLinks(fsys, pages, p)...)
+		problems = append(problems, checkNames(fsys, p)...)
+		if p.Path == "README.md" {
+			problems = append(problems, checkReadme(p)...)
+		}
+		_, faults := Sessions(p)
+		problems = append(problems, faults...)
+	}
+	problems = append(problems, checkOrphans(pages)...)
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line)
+	})
+	return problems, nil
+}
+
+// walk calls visit for every file that belongs to the repository.
+func walk(fsys fs.FS, visit func(name string) error) error {
+	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".git", ".cache", "dist", "node_modules", "testdata"}, path.Base(name)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		return visit(name)
+	})
+}
+
+// fence says what a line is to the fenced code blocks of a page.
+type fence int
+
+const (
+	outside fence = iota
+	opening
+	inside
+	closing
+)
+
+// fences yields each line of the page with its number, counted from 1, what it
+// is, and the language of the block it belongs to.
+func (p Page) fences(yield func(line int, text string, at fence, language string) bool) {
+	mark, language := "", ""
+	for i, text := range p.Lines {
+		trimmed := strings.TrimLeft(text, " ")
+		at := outside
+		switch {
+		case mark == "" && strings.HasPrefix(trimmed, "```"):
+			at = opening
+			mark = trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+			language = strings.TrimSpace(trimmed[len(mark):])
+		case mark != "" && strings.TrimSpace(trimmed) == mark:
+			at = closing
+		case mark != "":
+			at = inside
+		}
+		if !yield(i+1, text, at, language) {
+			return
+		}
+		if at == closing {
+			mark, language = "", ""
+		}
+	}
+}
