@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/bench/fix"
+)
+
+// setting is the first line of results.jsonl: where and how the rest was
+// measured.
+type setting struct {
+	Date        string            `json:"date"`
+	Go          string            `json:"go"`
+	System      string            `json:"system"`
+	Processor   string            `json:"processor"`
+	Processors  int               `json:"processors"`
+	Load        string            `json:"load_average"`
+	Rounds      int               `json:"rounds"`
+	Warmup      string            `json:"warmup"`
+	Measure     string            `json:"measure"`
+	Connections int               `json:"connections"`
+	Versions    map[string]string `json:"versions"`
+	Skipped     []string          `json:"skipped,omitempty"`
+}
+
+func describe(o *options, peers []installedPeer, skipped []string) setting {
+	s := setting{
+		Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH, Processor: cpuModel(), Processors: runtime.NumCPU(),
+		Load: loadAverage(), Rounds: o.rounds, Warmup: o.warmup.String(), Measure: o.measure.String(),
+		Connections: o.connections, Versions: map[string]string{}, Skipped: skipped,
+	}
+	for _, p := range peers {
+		s.Versions[p.name] = p.version
+	}
+	return s
+}
+
+func writeLine(w io.Writer, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// report renders the records as Markdown: how it was measured, one table of
+// ratios for all workloads, and one table of details for each.
+func report(s setting, workloads []fix.Workload, peers []installedPeer, records []record) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured %s with %s on %s, %d processors (%s), load average %s at the start. ",
+		s.Date, s.Go, s.System, s.Processors, s.Processor, s.Load)
+	fmt.Fprintf(&b, "Rounds: %d, each %s after a warm-up of %s; %d HTTP connections.\n\n",
+		s.Rounds, s.Measure, s.Warmup, s.Connections)
+	b.WriteString(versions(s, peers))
+	ratios(&b, workloads, peers, records)
+	for _, w := range workloads {
+		details(&b, w, peers, records)
+	}
+	return b.String()
+}
+
+func versions(s setting, peers []installedPeer) string {
+	var b strings.Builder
+	b.WriteString("Versions:")
+	for _, p := range peers {
+		if p.module != "" {
+			fmt.Fprintf(&b, " %s %s,", p.name, p.version)
+		}
+	}
+	text := strings.TrimSuffix(b.String(), ",") + ".\n\n"
+	if text == "Versions:.\n\n" {
+		text = ""
+	}
+	for _, skip := range s.Skipped {
+		text += "Skipped " + skip + ".\n\n"
+	}
+	return text
+}
+
+// ratios writes the table of median ratios: workloads down, peers across.
+func ratios(b *strings.Builder, workloads []fix.Workload, peers []installedPeer, records []record) {
+	var columns []installedPeer
+	for _, p := range peers {
+		if !p.floor {
+			columns = append(columns, p)
+		}
+	}
+	if len(columns) == 0 {
+		return
+	}
+	b.WriteString("Server CPU per request as a multiple of the floor (start-up: time as a multiple of the floor's), medians of the rounds:\n\n| workload |")
+	for _, p := range columns {
+		fmt.Fprintf(b, " %s |", p.name)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(columns)) + "\n")
+	for _, w := range workloads {
+		fmt.Fprintf(b, "| %s |", w.Name)
+		for _, p := range columns {
+			fmt.Fprintf(b, " %s |", ratioCell(of(records, w, p), p.does(w)))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
+}
+
+func ratioCell(s sample, does bool) string {
+	switch {
+	case !does:
+		return "–"
+	case s.failed != "":
+		return "failed"
+	case len(s.ok) == 0:
+		return ""
+	default:
+		return number(s.median(func(r record) float64 { return r.Ratio }))
+	}
+}
+
+// A column of a table of details.
+type column struct {
+	head string
+	cell func(sample) string
+}
+
+func medianOf(field func(record) float64) func(sample) string {
+	return func(s sample) string { return number(s.median(field)) }
+}
+
+func columnsOf(w fix.Workload) []column {
+	spread := column{"ratio (lowest–highest)", func(s sample) string {
+		field := func(r record) float64 { return r.Ratio }
+		low, high := s.extremes(field)
+		return fmt.Sprintf("%s (%s–%s)", number(s.median(field)), number(low), number(high))
+	}}
+	cpu := func(r record) float64 { return r.ServerCPU }
+	resident := column{"RSS MB", medianOf(func(r record) float64 { return float64(r.ResidentKB) / 1024 })}
+	if w.Kind == fix.StartHTTP || w.Kind == fix.StartStdio {
+		return []column{spread,
+			{"to first answer ms", medianOf(func(r record) float64 { return r.Start })},
+			{"CPU ms", medianOf(func(r record) float64 { return r.ServerCPU / 1e3 })},
+			resident}
+	}
+	all := []column{spread,
+		{"server CPU us", medianOf(cpu)},
+		{"req/s", medianOf(func(r record) float64 { return r.PerSecond })},
+		{"of the floor's", medianOf(func(r record) float64 { return r.Rate })},
+	}
+	if w.Window <= 1 {
+		all = append(all,
+			column{"p50 us", medianOf(func(r record) float64 { return r.P50 })},
+			column{"p99 us", medianOf(func(r record) float64 { return r.P99 })})
+	}
+	return append(all, resident,
+		column{"generator us", medianOf(func(r record) float64 { return r.ClientCPU })},
+		column{"generator cores", medianOf(func(r record) float64 { return r.Generator })})
+}
+
+// details writes all figures of one workload: peers down.
+func details(b *strings.Builder, w fix.Workload, peers []installedPeer, records []record) {
+	columns := columnsOf(w)
+	fmt.Fprintf(b, "### %s\n\n| peer |", w.Name)
+	for _, c := range columns {
+		fmt.Fprintf(b, " %s |", c.head)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(columns)) + "\n")
+	for _, p := range peers {
+		s := of(records, w, p)
+		if s.failed != "" {
+			fmt.Fprintf(b, "| %s | failed: %s |\n", p.name, strings.ReplaceAll(s.failed, "|", "\\|"))
+			continue
+		}
+		if len(s.ok) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "| %s |", p.name)
+		for _, c := range columns {
+			fmt.Fprintf(b, " %s |", c.cell(s))
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
+}
+
+// sample is what the rounds gave for one peer and workload. One failure
+// spoils it: medians over fewer rounds would not be comparable.
+type sample struct {
+	ok     []record
+	failed string
+}
+
+func of(records []record, w fix.Workload, p installedPeer) sample {
+	var s sample
+	for _, r := range records {
+		switch {
+		case r.Workload != w.Name || r.Peer != p.name:
+		case r.Error != "":
+			s.failed = r.Error
+		default:
+			s.ok = append(s.ok, r)
+		}
+	}
+	return s
+}
+
+func (s sample) values(field func(record) float64) []float64 {
+	values := make([]float64, len(s.ok))
+	for i, r := range s.ok {
+		values[i] = field(r)
+	}
+	return values
+}
+
+func (s sample) median(field func(record) float64) float64 { return median(s.values(field)) }
+
+func (s sample) extremes(field func(record) float64) (low, high float64) {
+	values := s.values(field)
+	return slices.Min(values), slices.Max(values)
+}
+
+// number writes about three significant digits, and thousands with commas.
+func number(v float64) string {
+	switch {
+	case v > 0 && v < 0.1:
+		return fmt.Sprintf("%.3f", v)
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	case v < 100:
+		return fmt.Sprintf("%.1f", v)
+	}
+	digits := fmt.Sprintf("%.0f", v)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,101 @@
+// Package contract is the one contract of all peer programs:
+//
+//	NTOOLS=50 peer 127.0.0.1:9000 stateless
+//	NTOOLS=2 peer stdio session
+//
+// A peer answers MCP at every HTTP path, or on its standard streams, with the
+// server that package fix describes. Go peers call [Main].
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/bench/fix"
+)
+
+// Environment of a peer.
+const (
+	EnvTools    = "NTOOLS"         // how many tools to list, at least 2
+	EnvWorkload = "BENCH_WORKLOAD" // name of the workload; only constant floors look at it
+)
+
+// Config is what a peer is asked to be.
+type Config struct {
+	Addr     string // "stdio", or an address to listen on
+	Session  bool
+	Tools    int
+	Workload string
+}
+
+// Program is a peer. A nil field means that the peer has no such transport.
+type Program struct {
+	HTTP  func(Config) (http.Handler, error)
+	Stdio func(Config) error
+}
+
+// Main runs p as os.Args and the environment say, and exits with status 1 and
+// a line on standard error when that fails.
+func Main(p Program) {
+	if err := run(p, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "peer:", err)
+		os.Exit(1)
+	}
+}
+
+func run(p Program, args []string) error {
+	cfg, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if cfg.Addr == "stdio" {
+		if p.Stdio == nil {
+			return errors.New("no stdio here")
+		}
+		return p.Stdio(cfg)
+	}
+	if p.HTTP == nil {
+		return errors.New("no HTTP here")
+	}
+	handler, err := p.HTTP(cfg)
+	if err != nil {
+		return err
+	}
+	server := http.Server{Addr: cfg.Addr, Handler: handler}
+	return server.ListenAndServe()
+}
+
+func parse(args []string) (Config, error) {
+	if len(args) != 2 || args[1] != "stateless" && args[1] != "session" {
+		return Config{}, errors.New("usage: peer ADDR|stdio stateless|session")
+	}
+	cfg := Config{Addr: args[0], Session: args[1] == "session", Workload: os.Getenv(EnvWorkload)}
+	tools, err := strconv.Atoi(os.Getenv(EnvTools))
+	if err != nil {
+		return Config{}, fmt.Errorf("read %s: %w", EnvTools, err)
+	}
+	cfg.Tools = max(tools, 2)
+	return cfg, nil
+}
+
+// For returns the config under which a peer serves the workload at addr.
+func For(w fix.Workload, addr string) Config {
+	return Config{Addr: addr, Session: w.Session, Tools: w.Tools, Workload: w.Name}
+}
+
+// Args returns the command line arguments that say cfg.
+func (cfg Config) Args() []string {
+	mode := "stateless"
+	if cfg.Session {
+		mode = "session"
+	}
+	return []string{cfg.Addr, mode}
+}
+
+// Env returns the environment variables that say cfg.
+func (cfg Config) Env() []string {
+	return []string{EnvTools + "=" + strconv.Itoa(cfg.Tools), EnvWorkload + "=" + cfg.Workload}
+}

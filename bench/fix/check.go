@@ -1,0 +1,140 @@
+package fix
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+type answer struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  json.RawMessage `json:"result"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type result struct {
+	ProtocolVersion string `json:"protocolVersion"`
+	ResultType      string `json:"resultType"`
+	IsError         bool   `json:"isError"`
+	Content         []struct {
+		Type, Text string
+	} `json:"content"`
+	Contents []struct {
+		URI, Text string
+	} `json:"contents"`
+	Tools []Tool `json:"tools"`
+}
+
+// Check reports what is wrong with body as the answer to Body(id). The body
+// is one JSON-RPC message, or an event stream that carries it.
+func (w Workload) Check(body []byte, id int) error {
+	res, err := decode(body, id)
+	if err != nil {
+		return err
+	}
+	if w.Version == Modern && res.ResultType != "complete" {
+		return fmt.Errorf("resultType is %q, want complete", res.ResultType)
+	}
+	switch {
+	case w.method == "tools/list":
+		return checkTools(res.Tools, w.Tools)
+	case w.method == "resources/read":
+		if len(res.Contents) != 1 || res.Contents[0].URI != BlobURI || res.Contents[0].Text != Text() {
+			return fmt.Errorf("contents of %s are not the 10 KB text", BlobURI)
+		}
+	case w.target == Blob:
+		return checkText(res, Text())
+	default:
+		return checkText(res, Message)
+	}
+	return nil
+}
+
+// CheckInit reports what is wrong with body as the answer to [InitBody]. A peer
+// may answer with an older version of the protocol than the one asked for.
+func CheckInit(body []byte) error {
+	res, err := decode(body, InitID)
+	if err != nil {
+		return err
+	}
+	if v := res.ProtocolVersion; v == "" || v > Legacy {
+		return fmt.Errorf("protocolVersion is %q, want %q or older", v, Legacy)
+	}
+	return nil
+}
+
+func decode(body []byte, id int) (result, error) {
+	var a answer
+	if err := json.Unmarshal(message(body), &a); err != nil {
+		return result{}, fmt.Errorf("answer %.80q: %w", body, err)
+	}
+	if a.JSONRPC != "2.0" || string(a.ID) != fmt.Sprint(id) {
+		return result{}, fmt.Errorf("answer has jsonrpc %q and id %s, want 2.0 and %d", a.JSONRPC, a.ID, id)
+	}
+	if len(a.Error) > 0 {
+		return result{}, fmt.Errorf("answer is an error: %.200s", a.Error)
+	}
+	var res result
+	if err := json.Unmarshal(a.Result, &res); err != nil {
+		return result{}, fmt.Errorf("result %.80q: %w", a.Result, err)
+	}
+	return res, nil
+}
+
+// message returns the last data field of an event stream, or body itself.
+func message(body []byte) []byte {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+		return body
+	}
+	var data []byte
+	for line := range bytes.Lines(body) {
+		if d, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(bytes.TrimSpace(d)) > 0 {
+			data = bytes.TrimSpace(d)
+		}
+	}
+	return data
+}
+
+func checkText(res result, want string) error {
+	if res.IsError {
+		return errors.New("the tool reports an error")
+	}
+	if len(res.Content) != 1 || res.Content[0].Type != "text" || res.Content[0].Text != want {
+		return fmt.Errorf("content is not one text of %d bytes with the expected words", len(want))
+	}
+	return nil
+}
+
+// checkTools wants exactly the tools of NTOOLS=n, in any order: names,
+// descriptions, and for fillers the three properties.
+func checkTools(got []Tool, n int) error {
+	if len(got) != n {
+		return fmt.Errorf("%d tools listed, want %d", len(got), n)
+	}
+	for _, want := range Tools(n) {
+		i := slices.IndexFunc(got, func(t Tool) bool { return t.Name == want.Name })
+		if i < 0 {
+			return fmt.Errorf("tool %q is not listed", want.Name)
+		}
+		if got[i].Description != want.Description {
+			return fmt.Errorf("tool %q has description %q", want.Name, got[i].Description)
+		}
+		if g, w := properties(got[i]), properties(want); g != w {
+			return fmt.Errorf("tool %q has %d properties, want %d", want.Name, g, w)
+		}
+	}
+	return nil
+}
+
+func properties(t Tool) int {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(t.InputSchema, &schema) != nil {
+		return -1
+	}
+	return len(schema.Properties)
+}

@@ -1,0 +1,51 @@
+package fix
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// EchoSchema and BlobSchema are the input schemas of the two tools that are
+// called, for peers that take a schema as JSON.
+const (
+	EchoSchema = `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`
+	BlobSchema = `{"type":"object"}`
+)
+
+// A Tool is one entry of tools/list.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+// fillerSchema has three properties, so that a list of fillers weighs what a
+// list of real tools does: about 350 bytes a tool.
+const fillerSchema = `{"type":"object","properties":{` +
+	`"query":{"type":"string","description":"what to look for"},` +
+	`"limit":{"type":"integer","description":"how many at most"},` +
+	`"exact":{"type":"boolean","description":"match whole words"}},` +
+	`"required":["query"]}`
+
+// Tools returns what tools/list shows for NTOOLS=n: echo, blob, and fillers
+// up to n tools in all. Fewer than two are not possible.
+func Tools(n int) []Tool {
+	tools := []Tool{
+		{Name: Echo, Description: EchoDescription, InputSchema: json.RawMessage(EchoSchema)},
+		{Name: Blob, Description: BlobDescription, InputSchema: json.RawMessage(BlobSchema)},
+	}
+	return append(tools, Fillers(n)...)
+}
+
+// Fillers returns the tools of [Tools] that are listed and never called.
+func Fillers(n int) []Tool {
+	var tools []Tool
+	for i := 2; i < n; i++ {
+		tools = append(tools, Tool{
+			Name:        fmt.Sprintf("filler_%04d", i),
+			Description: fmt.Sprintf("Look up entry number %d of the register and report it", i),
+			InputSchema: json.RawMessage(fillerSchema),
+		})
+	}
+	return tools
+}

@@ -1,0 +1,182 @@
+package fix
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Kind is what is measured, and over which transport.
+type Kind string
+
+const (
+	HTTP       Kind = "http"        // requests over kept-alive connections
+	Stdio      Kind = "stdio"       // requests over pipes, Window in flight
+	StartHTTP  Kind = "start-http"  // spawn to the first HTTP 200
+	StartStdio Kind = "start-stdio" // spawn to the answer to initialize
+)
+
+// The versions of the protocol that the workloads speak.
+const (
+	Legacy = "2025-06-18"
+	Modern = "2026-07-28"
+)
+
+// Request ids have a fixed width, so that a generator can count them up in
+// place: the digits stand at the same offset of every request body.
+const (
+	IDOffset = len(idPrefix)
+	IDDigits = 10
+	InitID   = 1_000_000_000 // of initialize
+	FirstID  = 1_000_000_001 // of the request whose answer is checked
+)
+
+const idPrefix = `{"jsonrpc":"2.0","id":`
+
+// A Workload is one row of the comparison. It is read-only.
+type Workload struct {
+	Name    string
+	Kind    Kind
+	Version string // of the protocol
+	Session bool   // initialize first and send the session id with each request
+	Tools   int    // NTOOLS of the peer
+	Window  int    // requests in flight on stdio
+
+	method string
+	target string // tool or resource
+	params string // without _meta
+}
+
+// Workloads returns every workload in the order of the report.
+func Workloads() []Workload {
+	echo := Workload{method: "tools/call", target: Echo, Tools: 2, Kind: HTTP, Version: Legacy,
+		params: `"name":"echo","arguments":{"message":"` + Message + `"}`}
+	with := func(name string, change func(*Workload)) Workload {
+		w := echo
+		w.Name = name
+		change(&w)
+		return w
+	}
+	list := func(n int) func(*Workload) {
+		return func(w *Workload) { w.method, w.target, w.params, w.Tools = "tools/list", "", "", n }
+	}
+	return []Workload{
+		with("http-echo-2025", func(*Workload) {}),
+		with("http-echo-2026", func(w *Workload) { w.Version = Modern }),
+		with("http-echo-session", func(w *Workload) { w.Session = true }),
+		with("http-text-10k", func(w *Workload) { w.target, w.params = Blob, `"name":"blob","arguments":{}` }),
+		with("http-list-50", list(50)),
+		with("http-list-1000", list(1000)),
+		with("http-read-10k", func(w *Workload) {
+			w.method, w.target, w.params = "resources/read", BlobURI, `"uri":"`+BlobURI+`"`
+		}),
+		with("stdio-echo-1", func(w *Workload) { w.Kind, w.Session, w.Window = Stdio, true, 1 }),
+		with("stdio-echo-64", func(w *Workload) { w.Kind, w.Session, w.Window = Stdio, true, 64 }),
+		with("start-stdio", func(w *Workload) { w.Kind, w.Session = StartStdio, true }),
+		with("start-http", func(w *Workload) { w.Kind = StartHTTP }),
+	}
+}
+
+// Find returns the workload of that name.
+func Find(name string) (Workload, error) {
+	all := Workloads()
+	i := slices.IndexFunc(all, func(w Workload) bool { return w.Name == name })
+	if i < 0 {
+		return Workload{}, fmt.Errorf("unknown workload %q", name)
+	}
+	return all[i], nil
+}
+
+// Body returns the request as JSON without a newline. Its id is id, written
+// in [IDDigits] digits at [IDOffset].
+func (w Workload) Body(id int) []byte {
+	params := w.params
+	if w.Version == Modern {
+		params = join(params, modernMeta)
+	}
+	return fmt.Appendf(nil, `%s%0*d,"method":%q,"params":{%s}}`, idPrefix, IDDigits, id, w.method, params)
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + Modern +
+	`","io.modelcontextprotocol/clientCapabilities":{}}`
+
+func join(members ...string) string {
+	return strings.Join(slices.DeleteFunc(members, func(m string) bool { return m == "" }), ",")
+}
+
+// Header returns the HTTP header fields of the request in pairs of name and
+// value, without Host, Content-Length and the session id.
+func (w Workload) Header() [][2]string {
+	header := [][2]string{
+		{"Content-Type", "application/json"},
+		{"Accept", "application/json, text/event-stream"},
+		{"MCP-Protocol-Version", w.Version},
+	}
+	if w.Version != Modern {
+		return header
+	}
+	header = append(header, [2]string{"Mcp-Method", w.method})
+	if w.target != "" {
+		header = append(header, [2]string{"Mcp-Name", w.target})
+	}
+	return header
+}
+
+// InitBody returns the initialize request of a session, with the id [InitID].
+func InitBody() []byte {
+	return fmt.Appendf(nil, `%s%d,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},`+
+		`"clientInfo":{"name":"bench","version":"1.0.0"}}}`, idPrefix, InitID, Legacy)
+}
+
+// InitializedBody returns the notification that ends the handshake.
+func InitializedBody() []byte {
+	return []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+}
+
+// Answer returns what a correct server sends for the request [FirstID]. The
+// floors send it as it stands.
+func (w Workload) Answer() []byte {
+	members := w.resultMembers()
+	if w.Version == Modern {
+		members = join(members, `"resultType":"complete"`,
+			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"`+ServerName+`","version":"`+ServerVersion+`"}}`)
+	}
+	return fmt.Appendf(nil, `%s%d,"result":{%s}}`, idPrefix, FirstID, members)
+}
+
+func (w Workload) resultMembers() string {
+	switch {
+	case w.method == "tools/list":
+		return `"tools":` + string(mustJSON(Tools(w.Tools)))
+	case w.method == "resources/read":
+		return `"contents":[{"uri":"` + BlobURI + `","mimeType":"` + BlobMIME + `","text":` + string(mustJSON(Text())) + `}]`
+	case w.target == Blob:
+		return `"content":[{"type":"text","text":` + string(mustJSON(Text())) + `}]`
+	default:
+		return `"content":[{"type":"text","text":"` + Message + `"}]`
+	}
+}
+
+// InitAnswer returns what a correct server sends for [InitBody].
+func InitAnswer() []byte {
+	return fmt.Appendf(nil, `%s%d,"result":{"protocolVersion":%q,"capabilities":{"resources":{},"tools":{}},`+
+		`"serverInfo":{"name":%q,"version":%q}}}`, idPrefix, InitID, Legacy, ServerName, ServerVersion)
+}
+
+// mustJSON encodes values of this package, which always encode.
+func mustJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// PutID writes id into a body made by [Workload.Body].
+func PutID(body []byte, id int) {
+	for i := IDOffset + IDDigits - 1; i >= IDOffset; i-- {
+		body[i] = byte('0' + id%10)
+		id /= 10
+	}
+}

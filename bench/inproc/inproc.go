@@ -1,0 +1,174 @@
+// Package inproc measures a peer's HTTP handler without a network: the
+// handler is called directly with a request that is used again and a writer
+// that counts. Each Go peer has a test file that calls [Check] and
+// [Benchmark].
+package inproc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/bench/contract"
+	"github.com/slipway-mcp/slipway/bench/fix"
+)
+
+// Serve makes the handler of a peer.
+type Serve func(contract.Config) (http.Handler, error)
+
+// Check fails t when the answer to any HTTP workload is not what it should
+// be. Versions are those the peer speaks.
+func Check(t *testing.T, serve Serve, versions ...string) {
+	for _, w := range workloads(versions) {
+		t.Run(w.Name, func(t *testing.T) {
+			if _, err := prepare(serve, w); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Benchmark runs each HTTP workload as a benchmark of its own, after checking
+// its answer.
+func Benchmark(b *testing.B, serve Serve, versions ...string) {
+	for _, w := range workloads(versions) {
+		b.Run(w.Name, func(b *testing.B) {
+			c, err := prepare(serve, w)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for id := fix.FirstID + 1; b.Loop(); id++ {
+				fix.PutID(c.body, id)
+				if c.call(); c.out.status != http.StatusOK {
+					b.Fatalf("status %d", c.out.status)
+				}
+			}
+		})
+	}
+}
+
+func workloads(versions []string) []fix.Workload {
+	var all []fix.Workload
+	for _, w := range fix.Workloads() {
+		for _, v := range versions {
+			if w.Kind == fix.HTTP && w.Version == v {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
+
+// A caller calls one handler with one request again and again.
+type caller struct {
+	handler http.Handler
+	request *http.Request
+	body    []byte
+	reader  reader
+	out     counter
+}
+
+// prepare makes the handler, opens the session if there is one, and checks
+// the content of the first answer.
+func prepare(serve Serve, w fix.Workload) (*caller, error) {
+	handler, err := serve(contract.For(w, "127.0.0.1:8080"))
+	if err != nil {
+		return nil, err
+	}
+	c := &caller{handler: handler, request: newRequest(w), out: counter{header: http.Header{}}}
+	if w.Session {
+		if err := c.initialize(); err != nil {
+			return nil, err
+		}
+	}
+	c.body = w.Body(fix.FirstID)
+	answer := c.record()
+	if c.out.status != http.StatusOK {
+		return nil, fmt.Errorf("status %d: %s", c.out.status, answer)
+	}
+	return c, w.Check(answer, fix.FirstID)
+}
+
+func newRequest(w fix.Workload) *http.Request {
+	header := http.Header{}
+	for _, h := range w.Header() {
+		header.Set(h[0], h[1])
+	}
+	local := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+	r := &http.Request{
+		Method: http.MethodPost, URL: &url.URL{Path: "/mcp"}, RequestURI: "/mcp",
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Host: "127.0.0.1:8080", RemoteAddr: "127.0.0.1:40000",
+	}
+	return r.WithContext(context.WithValue(context.Background(), http.LocalAddrContextKey, net.Addr(local)))
+}
+
+func (c *caller) initialize() error {
+	c.body = fix.InitBody()
+	answer := c.record()
+	if err := fix.CheckInit(answer); err != nil {
+		return err
+	}
+	if id := c.out.header.Get("Mcp-Session-Id"); id != "" {
+		c.request.Header.Set("Mcp-Session-Id", id)
+	}
+	c.body = fix.InitializedBody()
+	c.record()
+	return nil
+}
+
+// record calls the handler once and returns a copy of its answer.
+func (c *caller) record() []byte {
+	var kept bytes.Buffer
+	c.out.keep = &kept
+	c.call()
+	c.out.keep = nil
+	return kept.Bytes()
+}
+
+func (c *caller) call() {
+	c.reader.Reset(c.body)
+	c.request.Body = &c.reader
+	c.request.ContentLength = int64(len(c.body))
+	clear(c.out.header)
+	c.out.n, c.out.status = 0, 0
+	c.handler.ServeHTTP(&c.out, c.request)
+}
+
+type reader struct{ bytes.Reader }
+
+func (*reader) Close() error { return nil }
+
+// counter is a ResponseWriter that counts what it is given.
+type counter struct {
+	header http.Header
+	status int
+	n      int
+	keep   io.Writer // nil while measuring
+}
+
+func (c *counter) Header() http.Header { return c.header }
+
+func (c *counter) WriteHeader(status int) {
+	if c.status == 0 {
+		c.status = status
+	}
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.WriteHeader(http.StatusOK)
+	c.n += len(p)
+	if c.keep != nil {
+		return c.keep.Write(p)
+	}
+	return len(p), nil
+}
+
+// Flush is there for peers that insist on a flusher.
+func (c *counter) Flush() {}

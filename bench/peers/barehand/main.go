@@ -1,0 +1,51 @@
+// Command barehand is the floor of the HTTP workloads: net/http, the body
+// read once, constant bytes of the right answer's size sent back. Nothing
+// that answers over net/http can be cheaper.
+package main
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/bench/contract"
+	"github.com/slipway-mcp/slipway/bench/fix"
+)
+
+func main() { contract.Main(contract.Program{HTTP: serve}) }
+
+func serve(cfg contract.Config) (http.Handler, error) {
+	w, err := fix.Find(cfg.Workload)
+	if err != nil {
+		return nil, err
+	}
+	answer := constant(w.Answer())
+	if !cfg.Session {
+		return answer, nil
+	}
+	initialize := constant(fix.InitAnswer())
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Session-Id") == "" {
+			rw.Header().Set("Mcp-Session-Id", "one")
+			initialize(rw, r)
+			return
+		}
+		answer(rw, r)
+	}), nil
+}
+
+func constant(body []byte) http.HandlerFunc {
+	length := []string{strconv.Itoa(len(body))}
+	contentType := []string{"application/json"}
+	return func(w http.ResponseWriter, r *http.Request) {
+		buf := make([]byte, r.ContentLength)
+		if _, err := io.ReadFull(r.Body, buf); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		h := w.Header()
+		h["Content-Type"] = contentType
+		h["Content-Length"] = length
+		w.Write(body) // an error means the client has gone
+	}
+}

@@ -1,0 +1,180 @@
+// Command barejson is the floor of servers that decode: net/http or a line
+// loop, and encoding/json structs both ways, without the rules of MCP.
+package main
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/bench/contract"
+	"github.com/slipway-mcp/slipway/bench/fix"
+)
+
+func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
+
+type request struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  struct {
+		Name      string `json:"name"`
+		URI       string `json:"uri"`
+		Arguments struct {
+			Message string `json:"message"`
+		} `json:"arguments"`
+		Meta map[string]any `json:"_meta"`
+	} `json:"params"`
+}
+
+type response struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result,omitempty"`
+	Error   *rpcError       `json:"error,omitempty"`
+}
+
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+type content struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type contents struct {
+	URI      string `json:"uri"`
+	MIMEType string `json:"mimeType"`
+	Text     string `json:"text"`
+}
+
+type info struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type result struct {
+	ProtocolVersion string         `json:"protocolVersion,omitempty"`
+	Capabilities    map[string]any `json:"capabilities,omitempty"`
+	ServerInfo      *info          `json:"serverInfo,omitempty"`
+	Content         []content      `json:"content,omitempty"`
+	Contents        []contents     `json:"contents,omitempty"`
+	Tools           []fix.Tool     `json:"tools,omitempty"`
+	ResultType      string         `json:"resultType,omitempty"`
+	Meta            map[string]any `json:"_meta,omitempty"`
+}
+
+type server struct {
+	tools []fix.Tool
+	text  string
+}
+
+func newServer(cfg contract.Config) *server {
+	return &server{tools: fix.Tools(cfg.Tools), text: fix.Text()}
+}
+
+// answer returns nil for a notification.
+func (s *server) answer(body []byte) ([]byte, string, error) {
+	var req request
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, "", err
+	}
+	if req.ID == nil {
+		return nil, req.Method, nil
+	}
+	res := response{JSONRPC: "2.0", ID: req.ID}
+	if r := s.result(&req); r != nil {
+		res.Result = r
+	} else {
+		res.Error = &rpcError{-32601, "no such thing"}
+	}
+	out, err := json.Marshal(res)
+	return out, req.Method, err
+}
+
+func (s *server) result(req *request) *result {
+	r := &result{}
+	switch {
+	case req.Method == "initialize":
+		r.ProtocolVersion = fix.Legacy
+		r.Capabilities = map[string]any{"tools": struct{}{}, "resources": struct{}{}}
+		r.ServerInfo = &info{fix.ServerName, fix.ServerVersion}
+	case req.Method == "tools/list":
+		r.Tools = s.tools
+	case req.Method == "tools/call" && req.Params.Name == fix.Echo:
+		r.Content = []content{{"text", req.Params.Arguments.Message}}
+	case req.Method == "tools/call" && req.Params.Name == fix.Blob:
+		r.Content = []content{{"text", s.text}}
+	case req.Method == "resources/read" && req.Params.URI == fix.BlobURI:
+		r.Contents = []contents{{fix.BlobURI, fix.BlobMIME, s.text}}
+	default:
+		return nil
+	}
+	if req.Params.Meta != nil {
+		r.ResultType = "complete"
+		r.Meta = map[string]any{"io.modelcontextprotocol/serverInfo": info{fix.ServerName, fix.ServerVersion}}
+	}
+	return r
+}
+
+func serve(cfg contract.Config) (http.Handler, error) {
+	s := newServer(cfg)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		out, method, err := s.answer(body)
+		switch {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		case out == nil:
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		if method == "initialize" && cfg.Session {
+			w.Header().Set("Mcp-Session-Id", rand.Text())
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(out)))
+		w.Write(out) // an error means the client has gone
+	}), nil
+}
+
+// stdio answers line by line, and flushes when no more input is waiting.
+func stdio(cfg contract.Config) error {
+	s := newServer(cfg)
+	in := bufio.NewReaderSize(os.Stdin, 64<<10)
+	out := bufio.NewWriterSize(os.Stdout, 64<<10)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		answer, _, err := s.answer(line)
+		if err != nil {
+			return err
+		}
+		if answer != nil {
+			out.Write(answer) // a bufio.Writer keeps its error for Flush
+			out.WriteByte('\n')
+		}
+		if in.Buffered() > 0 {
+			continue
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// Command trpc is the peer made with trpc.group/trpc-go/trpc-mcp-go.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/slipway-mcp/slipway/bench/contract"
+	"github.com/slipway-mcp/slipway/bench/fix"
+	mcp "trpc.group/trpc-go/trpc-mcp-go"
+)
+
+func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
+
+type callback = func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)
+
+func echo(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	message, ok := req.Params.Arguments["message"].(string)
+	if !ok {
+		return mcp.NewErrorResult("message is not a string"), nil
+	}
+	return mcp.NewTextResult(message), nil
+}
+
+// eachTool hands every tool with its function to register.
+func eachTool(cfg contract.Config, blob string, register func(*mcp.Tool, callback)) error {
+	for _, t := range fix.Tools(cfg.Tools) {
+		var schema openapi3.Schema
+		if err := json.Unmarshal(t.InputSchema, &schema); err != nil {
+			return fmt.Errorf("schema of %s: %w", t.Name, err)
+		}
+		call := echo
+		if t.Name != fix.Echo {
+			call = func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return mcp.NewTextResult(blob), nil
+			}
+		}
+		register(mcp.NewTool(t.Name, mcp.WithDescription(t.Description), mcp.WithInputSchema(&schema)), call)
+	}
+	return nil
+}
+
+func serve(cfg contract.Config) (http.Handler, error) {
+	options := []mcp.ServerOption{
+		mcp.WithServerLogger(silent{}), mcp.WithServerPath("/mcp"), mcp.WithPostSSEEnabled(false),
+	}
+	if !cfg.Session {
+		options = append(options, mcp.WithStatelessMode(true))
+	}
+	s := mcp.NewServer(fix.ServerName, fix.ServerVersion, options...)
+	blob := fix.Text()
+	if err := eachTool(cfg, blob, func(t *mcp.Tool, call callback) { s.RegisterTool(t, call) }); err != nil {
+		return nil, err
+	}
+	s.RegisterResource(&mcp.Resource{URI: fix.BlobURI, Name: fix.Blob, MimeType: fix.BlobMIME},
+		func(context.Context, *mcp.ReadResourceRequest) (mcp.ResourceContents, error) {
+			return mcp.TextResourceContents{URI: fix.BlobURI, MIMEType: fix.BlobMIME, Text: blob}, nil
+		})
+	return s.Handler(), nil
+}
+
+func stdio(cfg contract.Config) error {
+	s := mcp.NewStdioServer(fix.ServerName, fix.ServerVersion, mcp.WithStdioServerLogger(silent{}))
+	err := eachTool(cfg, fix.Text(), func(t *mcp.Tool, call callback) { s.RegisterTool(t, call) })
+	if err != nil {
+		return err
+	}
+	return s.Start()
+}
+
+// silent is a logger: the peer logs a line a request by default, which would
+// measure the terminal.
+type silent struct{}
+
+func (silent) Debug(...any)          {}
+func (silent) Debugf(string, ...any) {}
+func (silent) Info(...any)           {}
+func (silent) Infof(string, ...any)  {}
+func (silent) Warn(...any)           {}
+func (silent) Warnf(string, ...any)  {}
+func (silent) Error(...any)          {}
+func (silent) Errorf(string, ...any) {}
+func (silent) Fatal(...any)          {}
+func (silent) Fatalf(string, ...any) {}
