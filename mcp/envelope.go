@@ -12,8 +12,10 @@ type message struct {
 	id     []byte // as it was written, or nil
 	method []byte // decoded
 	params []byte // the whole object, or nil
-	// response says that the message answers a request of ours.
-	response bool
+	// response says that the message answers a request of ours, with the one or
+	// the other of these, as written.
+	response        bool
+	result, failure []byte
 
 	// Members of params that the hot methods need, as they were written.
 	name, uri, arguments, meta, cursor []byte
@@ -131,6 +133,10 @@ func (m *message) keep(bit envelopeKey, raw []byte) error {
 		if string(raw) != "null" {
 			return invalidRequest(`"params" must be an object`)
 		}
+	case keyResult:
+		m.result = raw
+	case keyError:
+		m.failure = raw
 	}
 	return nil
 }

@@ -170,6 +170,7 @@ type requestContext struct {
 	finished   bool // the answer is on its way: nothing more may be sent
 	progressed bool
 	progress   float64
+	rounds     rounds
 }
 
 var _ context.Context = (*requestContext)(nil)

@@ -25,6 +25,13 @@ type ServerOptions struct {
 	// MaxSessions is how many HTTP sessions are remembered; beyond it those idle
 	// longest are forgotten. 0 stands for 100,000.
 	MaxSessions int
+	// StateKeys are secrets, of at least 32 random bytes each, that seal what
+	// clients carry from one round of a request to the next (requestState of
+	// 2026-07-28). The first one seals, all of them open. Give every replica the
+	// same; none stands for a random one, which other processes do not know.
+	StateKeys [][]byte
+	// StateTTL is how long a client may take to answer; 0 stands for 10 minutes.
+	StateTTL time.Duration
 }
 
 // Server shows a [Source] to clients. It speaks all versions of the protocol to
@@ -34,6 +41,7 @@ type Server struct {
 	opts     ServerOptions
 	log      *slog.Logger
 	sessions *sessionStore
+	keys     sealKeys
 	waiting  requestSet
 
 	// active counts the requests in flight.
@@ -52,6 +60,10 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 	if s.opts.MaxSessions <= 0 {
 		s.opts.MaxSessions = 100_000
 	}
+	if s.opts.StateTTL <= 0 {
+		s.opts.StateTTL = 10 * time.Minute
+	}
+	s.keys = newSealKeys(s.opts.StateKeys)
 	s.log = s.opts.Logger
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -88,7 +100,10 @@ func (s *Server) handle(rc *requestContext, a *answer) {
 	rc.public.rc = rc
 	switch {
 	case rc.msg.response:
-		return // nothing was asked, so nothing waits for it
+		if rc.session != nil {
+			rc.session.answered(&rc.msg)
+		}
+		return
 	case rc.msg.id == nil:
 		s.notified(rc)
 		return
@@ -131,7 +146,14 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 	if m.capability != nil && !m.capability(cat) {
 		return rc.methodNotFound()
 	}
-	return m.serve(s, rc, cat, a)
+	if err := rc.checkState(); err != nil {
+		return err
+	}
+	err = m.serve(s, rc, cat, a)
+	if len(rc.rounds.open) > 0 {
+		return a.inputRequired(rc, cat)
+	}
+	return err
 }
 
 // panicked logs what a source did, with the stack, and words the client's error.

@@ -23,6 +23,8 @@ type Session struct {
 	capabilities json.RawMessage
 	initialized  bool
 	inflight     map[string]*requestContext // by raw id
+	asked        map[uint64]chan reply      // requests of ours, by id
+	lastAsked    uint64
 }
 
 func newSession(id string) *Session {

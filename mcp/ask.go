@@ -1,0 +1,390 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// Question is something that a Source asks the client while it serves a tool
+// call, a prompt or a resource: [*ElicitParams], [*CreateMessageParams] or
+// [*ListRootsParams].
+type Question interface {
+	// key names the question among those of one request.
+	key() string
+	method() string
+	// missing returns the capability that the client would have to declare, as
+	// a JSON object, or nil if caps declare it.
+	missing(caps clientCapabilities) json.RawMessage
+	// valid reports whether raw has the shape of an answer.
+	valid(raw json.RawMessage) bool
+}
+
+// ErrInputRequired is what the methods that ask return on 2026-07-28 while the
+// client has not answered yet. Return it from the Source method, as it is or
+// wrapped: the server sends the questions, the client repeats the request with
+// its answers, and the Source method runs again from the start. Whatever it
+// does before it asks is done again, so ask first and act later.
+var ErrInputRequired = errors.New("input required")
+
+// ElicitParams ask the user for data (elicitation/create, from 2025-06-18).
+type ElicitParams struct {
+	// Key names the question; it must be the same when the Source method runs
+	// again. Empty stands for its number among the questions of the request.
+	Key string `json:"-"`
+	// Mode is "form", also when empty, or "url" (from 2025-11-25).
+	Mode    string `json:"mode,omitempty"`
+	Message string `json:"message"`
+	// RequestedSchema describes the form: a flat object schema.
+	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
+	// URL is where the user goes in mode "url".
+	URL string `json:"url,omitempty"`
+	// ElicitationID belongs to mode "url" in 2025-11-25.
+	ElicitationID string `json:"elicitationId,omitempty"`
+}
+
+// ElicitResult is what the user did. Content is the filled-in form if Action is "accept".
+type ElicitResult struct {
+	Action  string          `json:"action"` // "accept", "decline" or "cancel"
+	Content json.RawMessage `json:"content,omitempty"`
+}
+
+// CreateMessageParams ask the client's model (sampling/createMessage).
+type CreateMessageParams struct {
+	// Key is as in [ElicitParams].
+	Key              string            `json:"-"`
+	Messages         []SamplingMessage `json:"messages"`
+	ModelPreferences json.RawMessage   `json:"modelPreferences,omitempty"`
+	SystemPrompt     string            `json:"systemPrompt,omitempty"`
+	IncludeContext   string            `json:"includeContext,omitempty"`
+	Temperature      *float64          `json:"temperature,omitempty"`
+	MaxTokens        int               `json:"maxTokens"`
+	StopSequences    []string          `json:"stopSequences,omitempty"`
+	Metadata         json.RawMessage   `json:"metadata,omitempty"`
+	// Tools and ToolChoice need a client that declares sampling.tools (from 2025-11-25).
+	Tools      []Tool          `json:"tools,omitempty"`
+	ToolChoice json.RawMessage `json:"toolChoice,omitempty"`
+}
+
+// SamplingMessage is one message of a conversation with the client's model.
+// Content is one block or an array of them, as the specification has both.
+type SamplingMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// SamplingText returns a message of one text block.
+func SamplingText(role, text string) SamplingMessage {
+	content, _ := Marshal(Text(text))
+	return SamplingMessage{Role: role, Content: content}
+}
+
+// CreateMessageResult is what the client's model said.
+type CreateMessageResult struct {
+	SamplingMessage
+	Model      string `json:"model"`
+	StopReason string `json:"stopReason,omitempty"`
+}
+
+// Text returns the text of the message's text blocks.
+func (r *CreateMessageResult) Text() string {
+	var one Content
+	if json.Unmarshal(r.Content, &one) == nil {
+		return one.Text
+	}
+	var all []Content
+	_ = json.Unmarshal(r.Content, &all)
+	text := ""
+	for _, c := range all {
+		text += c.Text
+	}
+	return text
+}
+
+// ListRootsParams ask which folders the client works in (roots/list).
+type ListRootsParams struct {
+	// Key is as in [ElicitParams].
+	Key string `json:"-"`
+}
+
+// ListRootsResult lists the client's folders.
+type ListRootsResult struct {
+	Roots []Root `json:"roots"`
+}
+
+// Root is a folder that the client works in. URI begins with file://.
+type Root struct {
+	URI  string `json:"uri"`
+	Name string `json:"name,omitempty"`
+}
+
+// Elicit asks the user. It works on every version that has elicitation: up to
+// 2025-11-25 it waits for the answer, on 2026-07-28 see [ErrInputRequired]. A
+// client that did not declare the capability makes it fail.
+func (r *Request) Elicit(ctx context.Context, p *ElicitParams) (*ElicitResult, error) {
+	return ask[ElicitResult](ctx, r, p)
+}
+
+// Sample asks the client's model; otherwise as [Request.Elicit].
+func (r *Request) Sample(ctx context.Context, p *CreateMessageParams) (*CreateMessageResult, error) {
+	return ask[CreateMessageResult](ctx, r, p)
+}
+
+// Roots asks for the client's folders; otherwise as [Request.Elicit].
+func (r *Request) Roots(ctx context.Context) (*ListRootsResult, error) {
+	return ask[ListRootsResult](ctx, r, &ListRootsParams{})
+}
+
+func ask[T any](ctx context.Context, r *Request, q Question) (*T, error) {
+	answers, err := r.Ask(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	result := new(T)
+	if err := json.Unmarshal(answers[0], result); err != nil {
+		return nil, fmt.Errorf("the client's answer to %s: %w", q.method(), err)
+	}
+	return result, nil
+}
+
+// Ask asks several things at once and returns the answers in their order, each
+// the result object of its method. On 2026-07-28 all that are open travel in
+// one round. Otherwise it is as [Request.Elicit].
+func (r *Request) Ask(ctx context.Context, questions ...Question) ([]json.RawMessage, error) {
+	if r == nil {
+		return nil, errors.New("nobody to ask: the source was called directly")
+	}
+	rc := r.rc
+	caps := rc.clientCapabilities()
+	for _, q := range questions {
+		if missing := q.missing(caps); missing != nil {
+			return nil, rc.missingCapability(missing)
+		}
+	}
+	if rc.version.Modern() {
+		return rc.askModern(questions)
+	}
+	answers := make([]json.RawMessage, len(questions))
+	for i, q := range questions {
+		answer, err := rc.askLegacy(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		answers[i] = answer
+	}
+	return answers, nil
+}
+
+// RequireCapability returns nil if the client declared capability, which is the
+// path of a member in ClientCapabilities such as "sampling" or "sampling/tools".
+// Otherwise it returns the error to give back.
+func (r *Request) RequireCapability(name string) error {
+	if r == nil {
+		return nil
+	}
+	if r.rc.clientCapabilities().has(name) {
+		return nil
+	}
+	return r.rc.missingCapability(capabilityObject(name))
+}
+
+// missingCapability is the error for a client that cannot be asked. 2026-07-28
+// has a code for it; before, the text has to do.
+func (rc *requestContext) missingCapability(required json.RawMessage) error {
+	if !rc.version.Modern() {
+		return fmt.Errorf("the client does not support this: it would have to declare %s", required)
+	}
+	return &Error{
+		Code:    CodeMissingClientCapability,
+		Message: "the client does not declare a capability that this request needs",
+		Data:    json.RawMessage(`{"requiredCapabilities":` + string(required) + `}`),
+		status:  http.StatusBadRequest,
+	}
+}
+
+// askLegacy sends a request of our own on the stream of the client's request,
+// and waits for the response.
+func (rc *requestContext) askLegacy(ctx context.Context, q Question) (json.RawMessage, error) {
+	if rc.session == nil || rc.stream == nil {
+		return nil, errors.New("the client cannot be asked: that needs a session and an event stream")
+	}
+	params, err := Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	id, answer := rc.session.expect()
+	defer rc.session.forget(id)
+	rc.notify(func(dst []byte) ([]byte, bool) {
+		dst = strconv.AppendUint(append(dst, `{"jsonrpc":"2.0","id":`...), id, 10)
+		dst = append(append(dst, `,"method":"`...), q.method()...)
+		dst = append(append(dst, `","params":`...), params...)
+		return append(dst, '}'), true
+	})
+	select {
+	case got := <-answer:
+		if got.err != nil {
+			return nil, fmt.Errorf("the client answered %s with an error: %s", q.method(), got.err)
+		}
+		if !q.valid(got.result) {
+			return nil, fmt.Errorf("the client's answer to %s is malformed", q.method())
+		}
+		return got.result, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-rc.Done():
+		return nil, rc.Err()
+	}
+}
+
+// reply is a client's response to a request of ours.
+type reply struct{ result, err json.RawMessage }
+
+// expect returns the id for a request of ours and where its response arrives.
+func (s *Session) expect() (id uint64, answer <-chan reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastAsked++
+	if s.asked == nil {
+		s.asked = make(map[uint64]chan reply)
+	}
+	c := make(chan reply, 1)
+	s.asked[s.lastAsked] = c
+	return s.lastAsked, c
+}
+
+func (s *Session) forget(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asked, id)
+}
+
+// answered delivers a client's response. One that nobody waits for is dropped.
+func (s *Session) answered(m *message) {
+	id, err := strconv.ParseUint(string(m.id), 10, 64)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	c := s.asked[id]
+	delete(s.asked, id)
+	s.mu.Unlock()
+	if c != nil {
+		c <- reply{m.result, m.failure}
+	}
+}
+
+// clientCapabilities is what a client declared, looked into without decoding all of it.
+type clientCapabilities json.RawMessage
+
+func (rc *requestContext) clientCapabilities() clientCapabilities {
+	return clientCapabilities(rc.public.ClientCapabilities())
+}
+
+// has reports whether the member at a path such as "elicitation/url" is an object.
+func (c clientCapabilities) has(path string) bool {
+	value := []byte(c)
+	for len(path) > 0 {
+		var name string
+		name, path, _ = cutPath(path)
+		if !isObject(value) {
+			return false
+		}
+		value = member(value, name)
+	}
+	return isObject(value)
+}
+
+func cutPath(path string) (name, rest string, found bool) {
+	for i := range len(path) {
+		if path[i] == '/' {
+			return path[:i], path[i+1:], true
+		}
+	}
+	return path, "", false
+}
+
+// capabilityObject nests the members of a path.
+func capabilityObject(path string) json.RawMessage {
+	name, rest, more := cutPath(path)
+	inner := json.RawMessage(`{}`)
+	if more {
+		inner = capabilityObject(rest)
+	}
+	object := jsonscan.AppendQuote([]byte{'{'}, name)
+	return append(append(append(object, ':'), inner...), '}')
+}
+
+func (p *ElicitParams) key() string        { return p.Key }
+func (p *CreateMessageParams) key() string { return p.Key }
+func (p *ListRootsParams) key() string     { return p.Key }
+
+func (p *ElicitParams) method() string        { return "elicitation/create" }
+func (p *CreateMessageParams) method() string { return "sampling/createMessage" }
+func (p *ListRootsParams) method() string     { return "roots/list" }
+
+// missing knows that an empty elicitation object declares forms alone.
+func (p *ElicitParams) missing(caps clientCapabilities) json.RawMessage {
+	switch {
+	case p.Mode == "url":
+		if !caps.has("elicitation/url") {
+			return capabilityObject("elicitation/url")
+		}
+	case !caps.has("elicitation"):
+		return capabilityObject("elicitation")
+	case caps.has("elicitation/url") && !caps.has("elicitation/form"):
+		return capabilityObject("elicitation/form")
+	}
+	return nil
+}
+
+func (p *CreateMessageParams) missing(caps clientCapabilities) json.RawMessage {
+	switch {
+	case !caps.has("sampling"):
+		return capabilityObject("sampling")
+	case len(p.Tools) > 0 && !caps.has("sampling/tools"):
+		return capabilityObject("sampling/tools")
+	}
+	return nil
+}
+
+func (p *ListRootsParams) missing(caps clientCapabilities) json.RawMessage {
+	if !caps.has("roots") {
+		return capabilityObject("roots")
+	}
+	return nil
+}
+
+func (p *ElicitParams) valid(raw json.RawMessage) bool {
+	if !isObject(raw) {
+		return false
+	}
+	content := member(raw, "content")
+	switch string(member(raw, "action")) {
+	case `"accept"`:
+		return p.Mode == "url" || isObject(content)
+	case `"decline"`, `"cancel"`:
+		return true
+	}
+	return false
+}
+
+func (p *CreateMessageParams) valid(raw json.RawMessage) bool {
+	if !isObject(raw) {
+		return false
+	}
+	content := member(raw, "content")
+	return member(raw, "role") != nil && len(content) > 0 && (content[0] == '{' || content[0] == '[')
+}
+
+func (p *ListRootsParams) valid(raw json.RawMessage) bool {
+	roots := []byte(nil)
+	if isObject(raw) {
+		roots = member(raw, "roots")
+	}
+	return len(roots) > 0 && roots[0] == '['
+}

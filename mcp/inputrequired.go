@@ -1,0 +1,278 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strconv"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// Multi round-trip requests, the way of 2026-07-28 to ask the client: the
+// request ends with the questions, and the client repeats it with the answers.
+// What was answered in earlier rounds travels with it in requestState, sealed,
+// so that the server keeps nothing between the rounds.
+
+// rounds is what a request knows of earlier rounds, and what it asks in this one.
+type rounds struct {
+	loaded  bool
+	count   int                        // questions asked so far, for their default keys
+	answers map[string]json.RawMessage // by key
+	private json.RawMessage            // the source's own
+	open    map[string]Question
+}
+
+// State returns what [Request.SetState] kept in an earlier round of the same
+// request, or nil. It cannot have been changed on the way.
+func (r *Request) State() (json.RawMessage, error) {
+	if r == nil || !r.rc.version.Modern() {
+		return nil, nil
+	}
+	if err := r.rc.loadRounds(); err != nil {
+		return nil, err
+	}
+	return r.rc.rounds.private, nil
+}
+
+// SetState keeps a JSON value for the next round of the same request, sealed
+// against reading and changing. It matters only if the Source method then
+// returns [ErrInputRequired].
+func (r *Request) SetState(state json.RawMessage) {
+	if r != nil {
+		r.rc.rounds.private = state
+	}
+}
+
+// askModern returns the answers if all are there, and otherwise notes what is open.
+func (rc *requestContext) askModern(questions []Question) ([]json.RawMessage, error) {
+	if !rc.mayAsk() {
+		return nil, fmt.Errorf("%s cannot ask the client", rc.msg.method)
+	}
+	if err := rc.loadRounds(); err != nil {
+		return nil, err
+	}
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	answers := make([]json.RawMessage, len(questions))
+	open := false
+	for i, q := range questions {
+		rc.rounds.count++
+		key := q.key()
+		if key == "" {
+			key = "input-" + strconv.Itoa(rc.rounds.count)
+		}
+		if answer := rc.rounds.answers[key]; answer != nil && q.valid(answer) {
+			answers[i] = answer
+			continue
+		}
+		if rc.rounds.open == nil {
+			rc.rounds.open = make(map[string]Question)
+		}
+		rc.rounds.open[key] = q
+		open = true
+	}
+	if open {
+		return nil, ErrInputRequired
+	}
+	return answers, nil
+}
+
+func (rc *requestContext) mayAsk() bool {
+	return rc.msg.is("tools/call") || rc.msg.is("prompts/get") || rc.msg.is("resources/read")
+}
+
+// loadRounds reads requestState and inputResponses, once. Answers of this round
+// replace those of earlier ones.
+func (rc *requestContext) loadRounds() error {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.rounds.loaded {
+		return nil
+	}
+	rc.rounds.loaded = true
+	rc.rounds.answers = make(map[string]json.RawMessage)
+	if raw, ok := rc.param("requestState"); ok {
+		state, isString := jsonscan.Unquote(raw)
+		if !isString {
+			return Errorf(CodeInvalidParams, "params.requestState must be a string")
+		}
+		if err := rc.openState(state); err != nil {
+			return err
+		}
+	}
+	raw, ok := rc.param("inputResponses")
+	if !ok || string(raw) == "null" {
+		return nil
+	}
+	if !isObject(raw) {
+		return Errorf(CodeInvalidParams, "params.inputResponses must be an object")
+	}
+	_, err := jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(raw, i)
+		rc.rounds.answers[string(key)] = raw[i:end]
+		return end, err
+	})
+	return err
+}
+
+// checkState refuses a request whose requestState was not sealed here for it,
+// before the Source sees the request.
+func (rc *requestContext) checkState() error {
+	if !rc.version.Modern() || !rc.mayAsk() || !bytes.Contains(rc.msg.params, []byte("requestState")) {
+		return nil
+	}
+	return rc.loadRounds()
+}
+
+// sealedState is the plain text of a requestState.
+type sealedState struct {
+	Expires int64                      `json:"e"` // Unix seconds
+	Answers map[string]json.RawMessage `json:"a,omitempty"`
+	Private json.RawMessage            `json:"p,omitempty"`
+}
+
+var errState = Errorf(CodeInvalidParams, "params.requestState is not valid here: it was changed, has expired, or belongs to another request")
+
+func (rc *requestContext) openState(state string) error {
+	sealed, err := base64.RawURLEncoding.DecodeString(state)
+	if err != nil {
+		return errState
+	}
+	plain, err := rc.server.keys.open(sealed, rc.stateContext())
+	if err != nil {
+		return errState
+	}
+	var s sealedState
+	if json.Unmarshal(plain, &s) != nil || time.Now().Unix() > s.Expires {
+		return errState
+	}
+	rc.rounds.private = s.Private
+	for key, answer := range s.Answers {
+		rc.rounds.answers[key] = answer
+	}
+	return nil
+}
+
+// stateContext binds a state to who asked for what: the principal, the method
+// and a digest of its parameters, independent of the order of members.
+func (rc *requestContext) stateContext() []byte {
+	sum := sha256.New()
+	for _, part := range [][]byte{
+		[]byte(PrincipalFrom(rc).id()), rc.msg.method, rc.msg.name, rc.msg.uri, canonical(rc.msg.arguments),
+	} {
+		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		sum.Write(part)
+	}
+	return sum.Sum(nil)
+}
+
+func canonical(raw []byte) []byte {
+	if raw == nil {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return raw
+	}
+	out, err := Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// inputRequired writes the questions that are open as the result.
+func (a *answer) inputRequired(rc *requestContext, cat *Catalog) error {
+	keys := make([]string, 0, len(rc.rounds.open))
+	for key := range rc.rounds.open {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	a.buf, a.body = a.buf[:0], nil
+	a.begin(rc)
+	a.buf = append(a.buf, `{"resultType":"input_required","inputRequests":{`...)
+	for i, key := range keys {
+		q := rc.rounds.open[key]
+		params, err := Marshal(q)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			a.buf = append(a.buf, ',')
+		}
+		a.buf = jsonscan.AppendQuote(a.buf, key)
+		a.buf = append(append(a.buf, `:{"method":"`...), q.method()...)
+		a.buf = append(append(append(a.buf, `","params":`...), params...), '}')
+	}
+	state, err := rc.sealState()
+	if err != nil {
+		return err
+	}
+	a.buf = append(append(append(a.buf, `},"requestState":"`...), state...), `","_meta":{`...)
+	a.buf = appendServerInfo(a.buf, cat.serverInfo(rc.version))
+	a.buf = append(a.buf, '}', '}', '}')
+	return nil
+}
+
+func (rc *requestContext) sealState() (string, error) {
+	plain, err := Marshal(sealedState{
+		Expires: time.Now().Add(rc.server.opts.StateTTL).Unix(),
+		Answers: rc.rounds.answers,
+		Private: rc.rounds.private,
+	})
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(rc.server.keys.seal(plain, rc.stateContext())), nil
+}
+
+// sealKeys seals with the first key and opens with any, so that keys can be
+// replaced while clients still hold what the old one sealed.
+type sealKeys []cipher.AEAD
+
+func newSealKeys(secrets [][]byte) sealKeys {
+	if len(secrets) == 0 {
+		secret := make([]byte, 32)
+		_, _ = rand.Read(secret) // never fails: it ends the program instead
+		secrets = [][]byte{secret}
+	}
+	keys := make(sealKeys, 0, len(secrets))
+	for _, secret := range secrets {
+		sum := sha256.Sum256(append([]byte("slipway request state 1\x00"), secret...))
+		block, err := aes.NewCipher(sum[:])
+		if err != nil {
+			panic(err) // a key of 32 bytes is always accepted
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			panic(err)
+		}
+		keys = append(keys, aead)
+	}
+	return keys
+}
+
+func (k sealKeys) seal(plain, context []byte) []byte {
+	return k[0].Seal(nil, nil, plain, context)
+}
+
+func (k sealKeys) open(sealed, context []byte) ([]byte, error) {
+	for _, aead := range k {
+		if plain, err := aead.Open(nil, nil, sealed, context); err == nil {
+			return plain, nil
+		}
+	}
+	return nil, errors.New("not sealed with any of the keys")
+}
