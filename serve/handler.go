@@ -1,0 +1,94 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// EndpointPath is where MCP clients reach a served Source.
+const EndpointPath = "/mcp"
+
+// Handler is a served Source as HTTP: the endpoint, the health checks and, if
+// the Source has one, its plain view. It is safe for concurrent use.
+type Handler struct {
+	server   *mcp.Server
+	endpoint http.Handler
+	view     http.Handler // everything that has no path of its own
+	health   health
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// viewer is a Source that can also be looked at without MCP, as files.
+type viewer interface{ FileHandler() http.Handler }
+
+// NewHandler returns the Handler for src. Of opts, which may be nil, only what
+// concerns requests counts.
+func NewHandler(src mcp.Source, opts *Options) *Handler { return newHandler(src, opts.withDefaults()) }
+
+func newHandler(src mcp.Source, o Options) *Handler {
+	h := &Handler{server: mcp.NewServer(src, &o.Server), health: health{source: src}}
+	endpoint := h.server.HTTPHandler(&mcp.HTTPOptions{
+		AllowedHosts:   o.AllowedHosts,
+		AllowedOrigins: o.AllowedOrigins,
+		MaxBody:        o.MaxBody,
+	})
+	var view http.Handler = landing{source: src}
+	if v, ok := src.(viewer); ok {
+		view = v.FileHandler()
+	}
+	h.endpoint, h.view = endpoint, endpoint.Protect(view)
+	return h
+}
+
+// Drain makes /readyz and /healthz answer 503 from now on, so that no more
+// traffic is sent here. Requests are served as before.
+func (h *Handler) Drain() { h.health.draining.Store(true) }
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case EndpointPath, EndpointPath + "/":
+		h.endpoint.ServeHTTP(w, r)
+	case "/livez":
+		h.health.live(w, r)
+	case "/readyz":
+		h.health.ready(w, r)
+	case "/healthz", "/health":
+		h.health.summary(w, r)
+	default:
+		h.view.ServeHTTP(w, r)
+	}
+}
+
+// landing tells somebody who opens the address in a browser what it is for.
+type landing struct{ source mcp.Source }
+
+func (l landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	switch {
+	case r.URL.Path != "/":
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, "Nothing is here. MCP clients connect to %s.\n", EndpointPath)
+	case !isGet(w, r):
+	default:
+		name := "This"
+		if cat, err := l.source.Catalog(r.Context()); err == nil {
+			name = cat.Server.Name
+		}
+		fmt.Fprintf(w, "%s is an MCP server. MCP clients connect to %s; its health is at /healthz.\n", name, EndpointPath)
+	}
+}
+
+// isGet reports whether r is a GET or HEAD request, and answers it if not.
+func isGet(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return true
+	}
+	w.Header().Set("Allow", "GET, HEAD")
+	http.Error(w, "use GET", http.StatusMethodNotAllowed)
+	return false
+}

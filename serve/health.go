@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// readyWithin bounds how long a health check waits for the source's catalog. A
+// probe must have its answer before the prober gives up, which is often a second.
+const readyWithin = 800 * time.Millisecond
+
+type health struct {
+	source   mcp.Source
+	draining atomic.Bool
+}
+
+// The values of [Health.Status].
+const (
+	StatusOK          = "ok"
+	StatusDraining    = "draining"    // told to end, finishing what it has begun
+	StatusUnavailable = "unavailable" // the source cannot say what it offers
+)
+
+// Health is the JSON that /healthz answers with. Fields may be added.
+type Health struct {
+	Status  string `json:"status"`
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+
+	Tools     int `json:"tools"`
+	Resources int `json:"resources"`
+	Templates int `json:"templates"`
+	Prompts   int `json:"prompts"`
+}
+
+func (h *health) state(ctx context.Context) Health {
+	if h.draining.Load() {
+		return Health{Status: StatusDraining}
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	cat, err := h.source.Catalog(ctx)
+	if err != nil {
+		return Health{Status: StatusUnavailable}
+	}
+	return Health{
+		Status: StatusOK, Name: cat.Server.Name, Version: cat.Server.Version,
+		Tools: len(cat.Tools), Resources: len(cat.Resources), Templates: len(cat.Templates), Prompts: len(cat.Prompts),
+	}
+}
+
+func (h *health) live(w http.ResponseWriter, r *http.Request) {
+	if isGet(w, r) {
+		answerHealth(w, "text/plain; charset=utf-8", StatusOK, StatusOK+"\n")
+	}
+}
+
+func (h *health) ready(w http.ResponseWriter, r *http.Request) {
+	if isGet(w, r) {
+		status := h.state(r.Context()).Status
+		answerHealth(w, "text/plain; charset=utf-8", status, status+"\n")
+	}
+}
+
+func (h *health) summary(w http.ResponseWriter, r *http.Request) {
+	if !isGet(w, r) {
+		return
+	}
+	state := h.state(r.Context())
+	body, err := json.Marshal(state)
+	if err != nil {
+		http.Error(w, StatusUnavailable, http.StatusInternalServerError)
+		return
+	}
+	answerHealth(w, "application/json", state.Status, string(body)+"\n")
+}
+
+// answerHealth leaves it to net/http to send no body after HEAD.
+func answerHealth(w http.ResponseWriter, contentType, status, body string) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if status != StatusOK {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_, _ = w.Write([]byte(body))
+}

@@ -1,0 +1,83 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// ErrExposed is what [Run] returns, wrapped, for an address that others can
+// reach while nothing asks them who they are.
+var ErrExposed = errors.New("refused: others could reach it, and nothing asks them who they are")
+
+// listen opens the address that o names. Names are resolved first, so that the
+// address that was judged is the one that is listened on.
+func listen(ctx context.Context, o Options) (net.Listener, error) {
+	addr := o.Addr
+	if !o.RemoteWithoutAuth {
+		ip, err := loopback(ctx, addr)
+		if err != nil {
+			return nil, fmt.Errorf("listen on %s: %w", addr, err)
+		}
+		addr = ip
+	}
+	var config net.ListenConfig
+	ln, err := config.Listen(ctx, "tcp", addr)
+	if err != nil {
+		var op *net.OpError
+		if errors.As(err, &op) {
+			err = op.Err
+		}
+		return nil, fmt.Errorf("listen on %s: %w", o.Addr, err)
+	}
+	return ln, nil
+}
+
+// loopback returns addr with its host as an IP address, which must be one that
+// only this machine can reach.
+func loopback(ctx context.Context, addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
+	}
+	if host == "" {
+		return "", ErrExposed // every address of the machine
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return "", err
+	}
+	for _, ip := range ips {
+		if !ip.Unmap().IsLoopback() {
+			return "", ErrExposed
+		}
+	}
+	if len(ips) == 0 {
+		return "", errors.New("the name has no address")
+	}
+	return net.JoinHostPort(preferred(ips).String(), port), nil
+}
+
+// preferred returns the first IPv4 address, or else the first. Clients that
+// are told "localhost" try both families; those that are told 127.0.0.1 do not.
+func preferred(ips []netip.Addr) netip.Addr {
+	for _, ip := range ips {
+		if ip.Unmap().Is4() {
+			return ip.Unmap()
+		}
+	}
+	return ips[0]
+}
+
+// infoOf returns where a server that listens on addr can be reached from this
+// machine.
+func infoOf(addr net.Addr) *Info {
+	host := addr.String()
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		host = net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
+	}
+	url := "http://" + host
+	return &Info{URL: url, Endpoint: url + EndpointPath, Health: url + "/healthz"}
+}

@@ -1,0 +1,44 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// logged returns h with a line on the log for each request at level debug. At
+// any other level it returns h itself, so that nothing is paid for it.
+func logged(h http.Handler, log *slog.Logger) http.Handler {
+	if !log.Enabled(context.Background(), slog.LevelDebug) {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+		h.ServeHTTP(rec, r)
+		log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
+			"bytes", rec.bytes, "duration", time.Since(begin))
+	})
+}
+
+// recorder notes what passes through it.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	n, err := r.ResponseWriter.Write(p)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach what is underneath, to flush.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

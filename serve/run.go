@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Run listens on opts.Addr and serves src there until ctx is done. Then it
+// drains: /readyz answers 503; after opts.DrainDelay no request is accepted any
+// more; requests in flight finish, or are cancelled when opts.DrainTimeout has
+// passed. A drain is no error, whether or not everything finished in time.
+//
+// An address that is not a loopback address is refused with [ErrExposed]. src is
+// not closed.
+func Run(ctx context.Context, src mcp.Source, opts *Options) error {
+	o := opts.withDefaults()
+	ln, err := listen(ctx, o)
+	if err != nil {
+		return err
+	}
+	return serve(ctx, ln, src, o)
+}
+
+// Serve is [Run] on a listener that is open already, whatever its address. It
+// closes ln.
+func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) error {
+	return serve(ctx, ln, src, opts.withDefaults())
+}
+
+func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) error {
+	handler := newHandler(src, o)
+	fresh := new(freshConns)
+	hs := &http.Server{
+		Handler:           logged(handler, o.Logger),
+		ReadHeaderTimeout: o.ReadHeaderTimeout,
+		ReadTimeout:       o.ReadTimeout,
+		IdleTimeout:       o.IdleTimeout,
+		MaxHeaderBytes:    o.MaxHeader,
+		ConnState:         fresh.note,
+		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+	}
+	hs.RegisterOnShutdown(fresh.close)
+	ended := make(chan error, 1)
+	go func() { ended <- hs.Serve(ln) }()
+	info := infoOf(ln.Addr())
+	o.Logger.Info("serving", "endpoint", info.Endpoint)
+	if o.Started != nil {
+		o.Started(info)
+	}
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	handler.Drain()
+	o.Logger.Info("draining", "delay", o.DrainDelay, "timeout", o.DrainTimeout)
+	if o.DrainDelay > 0 {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
+		case <-time.After(o.DrainDelay):
+		}
+	}
+	drain(context.WithoutCancel(ctx), hs, handler.server, o)
+	<-ended
+	return nil
+}
+
+// drain stops accepting, waits for what is in flight, and gives up in time.
+func drain(ctx context.Context, hs *http.Server, server *mcp.Server, o Options) {
+	ctx, cancel := context.WithTimeout(ctx, o.DrainTimeout)
+	defer cancel()
+	err := hs.Shutdown(ctx)
+	err = errors.Join(err, server.Shutdown(ctx))
+	if err != nil {
+		o.Logger.Warn("requests in flight were cancelled", "after", o.DrainTimeout)
+		_ = hs.Close() // its listeners are closed already, and nobody is left to tell
+		return
+	}
+	o.Logger.Info("drained")
+}
+
+// freshConns knows the connections on which nothing has been received yet.
+// Shutdown would wait five seconds for each, and browsers open one to spare.
+type freshConns struct{ conns sync.Map } // of net.Conn; every request passes here
+
+func (f *freshConns) note(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		f.conns.Store(c, nil)
+	case http.StateActive, http.StateClosed:
+		f.conns.Delete(c)
+	}
+}
+
+func (f *freshConns) close() {
+	f.conns.Range(func(c, _ any) bool {
+		_ = c.(net.Conn).Close()
+		return true
+	})
+}
+
+// Stdio serves one client on in and out until in ends or ctx is done; then it
+// drains as [Run] does. Of opts, MaxBody bounds a line. src is not closed.
+func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opts *Options) error {
+	o := opts.withDefaults()
+	server := mcp.NewServer(src, &o.Server)
+	return server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.MaxBody), DrainTimeout: o.DrainTimeout})
+}
