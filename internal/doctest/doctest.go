@@ -1,7 +1,8 @@
 // Package doctest holds the pages of the repository to the truth: links lead
 // somewhere, files that are named exist, the README stays short and begins with
-// the commands that work, no page is out of reach, and nothing speaks of the
-// machine it was written on. What a page shows of a terminal is taken apart by
+// the commands that work, code that is shown is code that is compiled and tested,
+// no page is out of reach, and nothing speaks of the machine it was written on.
+// What a page shows of a terminal is taken apart by
 // [Sessions], for a test of the command to run and compare.
 //
 // [Load] reads the pages, [Check] applies the rules.
@@ -61,6 +62,7 @@ func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
 		problems = append(problems, checkTitle(p)...)
 		problems = append(problems, checkLinks(fsys, pages, p)...)
 		problems = append(problems, checkNames(fsys, p)...)
+		problems = append(problems, checkQuotes(fsys, p)...)
 		if p.Path == "README.md" {
 			problems = append(problems, checkReadme(p)...)
 		}

@@ -63,6 +63,11 @@ func TestCheck(t *testing.T) {
 		"a link in code":        {page("`[x](two.md)`\n\n```md\n[x](two.md)\n```"), nil},
 		"a link outside":        {page("[x](https://example.org/two.md)"), nil},
 		"a file that is gone":   {page("`core/gone.go`"), []string{"docs/one.md:3"}},
+		"code of a file":        {page("<!-- from core/core.go -->\n```go\npackage core\n```"), nil},
+		"code, less indented":   {quote("a()\nif x {\n\tb()\n\n\tc()\n}"), nil},
+		"code that has changed": {quote("a()\nif x {\n\tc()\n}"), []string{"docs/one.md:9"}},
+		"code of no file":       {page("<!-- from core/gone.go -->\n```go\npackage core\n```"), []string{"docs/one.md:6"}},
+		"code of anywhere":      {page("```go\npackage core\n```"), []string{"docs/one.md:3"}},
 		"a page out of reach":   {map[string]string{"docs/two.md": "# Two\n\n[x](two.md)\n"}, []string{"docs/two.md:0"}},
 		"no title":              {page("x", "One\n"), []string{"docs/one.md:1"}},
 		"a folder of a machine": {page("cd " + machine + "main"), []string{"docs/one.md:3"}},
@@ -109,6 +114,13 @@ func page(text string, title ...string) map[string]string {
 		head = title[0]
 	}
 	return map[string]string{"docs/one.md": head + "\n" + text + "\n\n## A heading\n"}
+}
+
+// quote returns docs/one.md with code that it says is from core/core.go, and that file.
+func quote(code string) map[string]string {
+	changes := page("<!-- from core/core.go -->\n```go\n" + code + "\n```")
+	changes["core/core.go"] = "package core\n\nfunc f() {\n\ta()\n\tif x {\n\t\tb()\n\n\t\tc()\n\t}\n}\n"
+	return changes
 }
 
 func TestSessions(t *testing.T) {
