@@ -33,6 +33,9 @@ type Catalog struct {
 	Prompts   []Prompt
 	// Completions says that Source.Complete has suggestions to make.
 	Completions bool
+	// Subscribe says that the source, a [Watcher], tells of changes of single
+	// resources ([Change.URI]).
+	Subscribe bool
 	// Logging says that the source sends log lines to clients ([Request.Log]).
 	Logging bool
 
@@ -151,7 +154,7 @@ func (c *Catalog) Version() string {
 	return c.version.get(func() string {
 		sum := sha256.New()
 		info, _ := Marshal(c.Server)
-		fmt.Fprintf(sum, "%s\n%q\n%t %t\n%s\n", info, c.Instructions, c.Completions, c.Logging, c.Extensions)
+		fmt.Fprintf(sum, "%s\n%q\n%t %t %t\n%s\n", info, c.Instructions, c.Completions, c.Logging, c.Subscribe, c.Extensions)
 		for kind := range listKinds {
 			for i := range c.length(kind) {
 				entry, _ := c.entry(kind, i, LatestVersion)

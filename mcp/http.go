@@ -1,12 +1,12 @@
 package mcp
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
@@ -27,9 +27,11 @@ type HTTPOptions struct {
 	// MaxBody is the largest request body in bytes; 0 stands for 4 MiB.
 	MaxBody int64
 	// NoSessions answers initialize without a session id. Clients up to
-	// 2025-11-25 are then served statelessly: they cannot choose a log level or
-	// cancel a request.
+	// 2025-11-25 are then served statelessly: they cannot choose a log level,
+	// cancel a request, be asked anything, or hear of changes.
 	NoSessions bool
+	// PostOnly refuses GET, so that no event stream stands open for a session.
+	PostOnly bool
 }
 
 // defaultMaxBody bounds request bodies: large enough for a file in base64.
@@ -80,6 +82,8 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPost:
 		h.post(w, r)
+	case http.MethodGet:
+		h.get(w, r)
 	case http.MethodDelete:
 		h.delete(w, r)
 	case http.MethodOptions:
@@ -91,11 +95,15 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter) {
 	allow := "POST, OPTIONS"
-	if !h.opts.NoSessions {
+	switch {
+	case h.opts.NoSessions:
+	case h.opts.PostOnly:
 		allow = "POST, DELETE, OPTIONS"
+	default:
+		allow = "POST, GET, DELETE, OPTIONS"
 	}
 	w.Header().Set("Allow", allow)
-	h.reject(w, http.StatusMethodNotAllowed, invalidRequest("use POST: this server has no standing stream"))
+	h.reject(w, http.StatusMethodNotAllowed, invalidRequest("this is an MCP endpoint: POST JSON-RPC messages to it"))
 }
 
 // reject answers with an error that belongs to no request.
@@ -114,7 +122,7 @@ func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 		h.methodNotAllowed(w)
 	case !ok:
 		h.reject(w, http.StatusBadRequest, invalidRequest("the Mcp-Session-Id header is missing"))
-	case !h.server.sessions.delete(id):
+	case !h.server.sessions.deleteOf(id, PrincipalFrom(r.Context())):
 		h.reject(w, http.StatusNotFound, invalidRequest("no such session"))
 	default:
 		w.WriteHeader(http.StatusNoContent)
@@ -218,13 +226,16 @@ func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 	h.reject(w, http.StatusBadRequest, parseError(errors.New("the body ended early")))
 }
 
-// exchange is one HTTP request with its response.
+// exchange is one POST with its response.
 type exchange struct {
 	handler *HTTPHandler
 	w       http.ResponseWriter
 	r       *http.Request
 	accept  accepts
-	started bool // the response is a stream and its header is out
+	out     *response // set once the response has become an event stream
+	log     *eventLog // of that stream, if the client can continue it elsewhere
+	session *Session
+	version Version
 }
 
 // single serves a body that is one message.
@@ -252,6 +263,7 @@ func (x *exchange) serve(rc *requestContext, a *answer) {
 	if x.accept&acceptsStream != 0 {
 		rc.stream = x
 	}
+	x.session, x.version = rc.session, rc.version
 	s := x.handler.server
 	if rc.session == nil || !rc.msg.isRequest() || rc.msg.is("initialize") {
 		s.handle(rc, a)
@@ -269,16 +281,15 @@ func (x *exchange) serve(rc *requestContext, a *answer) {
 // finish writes the answer of a single message.
 func (x *exchange) finish(rc *requestContext, a *answer) {
 	switch {
-	case x.started:
-		if !a.empty() {
-			_ = x.send(a.line())
-		}
+	case rc.standing:
+	case x.out != nil:
+		x.end(a.line())
 	case a.empty() && rc.msg.isRequest():
 		x.w.WriteHeader(http.StatusNoContent) // cancelled: no answer is due
 	case a.empty():
 		x.w.WriteHeader(http.StatusAccepted)
 	case x.accept&acceptsJSON == 0:
-		_ = x.send(a.line())
+		x.end(a.line())
 	default:
 		if rc.msg.is("initialize") && rc.session.Version() != 0 && rc.session.id != "" {
 			x.handler.server.sessions.add(rc.session)
@@ -286,6 +297,18 @@ func (x *exchange) finish(rc *requestContext, a *answer) {
 		}
 		write(x.w, a, a.status)
 	}
+}
+
+// end sends the last message of an event stream, if there is one. A client that
+// has gone is no concern of the request: it may come back, or it does not care.
+func (x *exchange) end(last []byte) {
+	if len(last) > 0 {
+		_ = x.send(last)
+	}
+	if x.log != nil {
+		x.log.finish()
+	}
+	x.out.leave()
 }
 
 // admit decides the era of a scanned message, and finds its version and session.
@@ -296,6 +319,7 @@ func (x *exchange) admit(rc *requestContext) *Error {
 	header, hasHeader := first(x.r.Header, headerVersion)
 	if rc.isModern(header) {
 		rc.version = LatestVersion
+		rc.listChanged = x.handler.server.hub.watched()
 		if rc.msg.response {
 			return statusError(invalidRequest("a client sends no responses in %s", rc.version), http.StatusBadRequest)
 		}
@@ -303,8 +327,10 @@ func (x *exchange) admit(rc *requestContext) *Error {
 	}
 	rc.detached = true
 	rc.version = assumedVersion
+	rc.listChanged = x.handler.canNotify()
 	if rc.msg.is("initialize") && rc.msg.id != nil {
 		rc.session = x.handler.newSession()
+		rc.session.owner = PrincipalFrom(x.r.Context()).id()
 		return nil
 	}
 	if hasHeader {
@@ -325,7 +351,7 @@ func (x *exchange) join(rc *requestContext) *Error {
 	if !ok || x.handler.opts.NoSessions {
 		return nil
 	}
-	if rc.session = x.handler.server.sessions.get(id); rc.session == nil {
+	if rc.session = x.handler.server.sessions.get(id, PrincipalFrom(x.r.Context())); rc.session == nil {
 		return statusError(invalidRequest("no such session, initialize again"), http.StatusNotFound)
 	}
 	rc.version = rc.session.Version()
@@ -335,6 +361,11 @@ func (x *exchange) join(rc *requestContext) *Error {
 func statusError(e *Error, status int) *Error {
 	e.status = status
 	return e
+}
+
+// canNotify reports whether a session can hear of changes.
+func (h *HTTPHandler) canNotify() bool {
+	return h.server.hub.watched() && !h.opts.NoSessions && !h.opts.PostOnly
 }
 
 // newSession returns a session for an initialize request. It is not in the
@@ -380,7 +411,7 @@ func (x *exchange) batch(body []byte) {
 			a.buf, a.body, a.status = a.buf[:0], nil, 0
 			x.element(element, a)
 			if msg := a.line(); len(msg) > 0 {
-				if x.started {
+				if x.out != nil {
 					_ = x.send(msg)
 				} else {
 					out = append(append(out, msg...), ',')
@@ -402,9 +433,10 @@ func (x *exchange) batch(body []byte) {
 
 func (x *exchange) finishBatch(a *answer, out []byte) {
 	switch {
-	case len(out) > 1 && x.started: // answered before the first element that streamed
-		_ = x.send(append(out[:len(out)-1], ']'))
-	case x.started:
+	case x.out != nil && len(out) > 1: // answered before the first element that streamed
+		x.end(append(out[:len(out)-1], ']'))
+	case x.out != nil:
+		x.end(nil)
 	case len(out) == 1:
 		x.w.WriteHeader(http.StatusAccepted)
 	default:
@@ -435,25 +467,155 @@ func (x *exchange) element(text []byte, a *answer) {
 
 // send implements stream: the first message turns the response into an event stream.
 func (x *exchange) send(msg []byte) error {
-	if !x.started {
-		x.started = true
-		header := x.w.Header()
-		header["Content-Type"] = typeStream
-		header["Cache-Control"] = noCache
-		header["X-Accel-Buffering"] = noBuffer
-		x.w.WriteHeader(http.StatusOK)
+	if x.out == nil {
+		x.out = newResponse(x.w)
+		if x.session != nil && x.session.id != "" && x.version >= Version20250326 {
+			x.log = x.session.newLog(&x.handler.server.sessions.replay)
+			x.log.attach(x.out, 0)
+			if x.version >= Version20251125 {
+				_ = x.log.prime()
+			}
+		}
 	}
-	event := make([]byte, 0, len(msg)+32)
-	event = append(event, "event: message\ndata: "...)
-	if bytes.IndexByte(msg, '\n') >= 0 || bytes.IndexByte(msg, '\r') >= 0 {
-		event = jsonscan.AppendCompact(event, msg)
-	} else {
-		event = append(event, msg...)
+	if x.log != nil {
+		return x.log.append(msg)
 	}
-	if _, err := x.w.Write(append(event, '\n', '\n')); err != nil {
-		return err
+	return x.out.writeEvents(appendEvent(nil, "", msg))
+}
+
+// disconnect implements what Request.Disconnect needs.
+func (x *exchange) disconnect(retry time.Duration) bool {
+	if x.session == nil || x.session.id == "" {
+		return false
 	}
-	return http.NewResponseController(x.w).Flush()
+	if x.out == nil {
+		x.out = newResponse(x.w)
+		x.log = x.session.newLog(&x.handler.server.sessions.replay)
+		x.log.attach(x.out, 0)
+		_ = x.log.prime()
+	}
+	if !x.out.drop(retry) {
+		return false
+	}
+	x.log.detach(x.out)
+	return true
+}
+
+// listen implements listenSurface.
+func (x *exchange) listen(_ *requestContext, sub *subscription) error {
+	h := x.handler.server.hub
+	st := &standing{hub: h, messages: sub.messages, last: sub.end, closed: make(chan struct{})}
+	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
+	l := &subscriber{sub, func() { h.markDirty(st) }}
+	st.onClose = func() { h.remove(l) }
+	if !h.add(l) {
+		return errEnding
+	}
+	wait, err := x.handler.open(x.w, x.r, st)
+	if err == nil {
+		err = st.send(sub.acknowledgment())
+	}
+	x.handler.hold(x.r, st, wait, err)
+	return nil
+}
+
+// open makes the response of a request the connection of a standing stream. If
+// the connection cannot be taken over, wait is not nil: the handler must wait.
+func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing) (wait *response, err error) {
+	taken, err := takeOver(w, r)
+	if taken != nil {
+		st.out = taken
+		return nil, err
+	}
+	wait = newResponse(w)
+	st.out = wait
+	return wait, wait.writeEvents(nil)
+}
+
+// hold serves a standing stream from now on; err is what went wrong before.
+func (h *HTTPHandler) hold(r *http.Request, st *standing, wait *response, err error) {
+	if err != nil || !h.server.hub.hold(st) {
+		st.close(err == nil)
+		return
+	}
+	h.server.hub.markDirty(st) // for what changed meanwhile
+	if wait != nil {
+		wait.wait(r)
+		st.close(false)
+	}
+}
+
+// get opens the standing stream of a session, or continues a stream that the
+// client has lost.
+func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
+	id, ok := first(r.Header, headerSession)
+	version, _ := first(r.Header, headerVersion)
+	if !ok || h.opts.NoSessions || h.opts.PostOnly || version >= Version20260728.String() {
+		h.methodNotAllowed(w)
+		return
+	}
+	if acceptOf(r.Header["Accept"])&acceptsStream == 0 {
+		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow text/event-stream"))
+		return
+	}
+	session := h.server.sessions.get(id, PrincipalFrom(r.Context()))
+	if session == nil {
+		h.reject(w, http.StatusNotFound, invalidRequest("no such session, initialize again"))
+		return
+	}
+	last, ok := first(r.Header, "Last-Event-Id")
+	if !ok {
+		h.stand(w, r, session, -1)
+		return
+	}
+	log, n, ok := session.logOf(last)
+	switch {
+	case ok && log.stream == 0:
+		h.stand(w, r, session, n)
+		return
+	case ok:
+		out := newResponse(w)
+		if log.attach(out, n) {
+			_ = out.writeEvents(nil)
+			out.wait(r)
+			log.detach(out)
+			return
+		}
+	}
+	h.reject(w, http.StatusBadRequest, invalidRequest("the events after this Last-Event-ID are no longer kept"))
+}
+
+// stand serves the standing stream of a session, behind event after; a negative
+// one stands for a new stream.
+func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Session, after int) {
+	hub := h.server.hub
+	log := session.standingLog(&h.server.sessions.replay)
+	st := &standing{
+		hub:      hub,
+		messages: func() [][]byte { return session.news.messages("") },
+		send:     log.append,
+		touch:    func() { h.server.sessions.touch(session) },
+		closed:   make(chan struct{}),
+	}
+	st.onClose = func() {
+		log.detach(st.out)
+		session.unstand(st)
+	}
+	if !hub.add(session) {
+		h.reject(w, http.StatusServiceUnavailable, invalidRequest("the server is ending"))
+		return
+	}
+	wait, err := h.open(w, r, st)
+	if old := session.stand(st, func() { hub.markDirty(st) }); old != nil {
+		old.close(false)
+	}
+	if err == nil && !log.attach(st.out, after) {
+		log.attach(st.out, log.newest())
+		if session.Version() >= Version20251125 {
+			err = log.prime()
+		}
+	}
+	h.hold(r, st, wait, err)
 }
 
 // write sends a as the whole response. Small answers leave the Content-Length

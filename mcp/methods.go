@@ -34,6 +34,9 @@ var methods = []method{
 	{name: "resources/list", since: Version20241105, until: LatestVersion, capability: hasResources, serve: list(listResources)},
 	{name: "resources/templates/list", since: Version20241105, until: LatestVersion, capability: hasResources, serve: list(listTemplates)},
 	{name: "resources/read", since: Version20241105, until: LatestVersion, capability: hasResources, serve: (*Server).readResource},
+	{name: "resources/subscribe", since: Version20241105, until: Version20251125, capability: hasSubscribe, serve: (*Server).subscribe},
+	{name: "resources/unsubscribe", since: Version20241105, until: Version20251125, capability: hasSubscribe, serve: (*Server).unsubscribe},
+	{name: "subscriptions/listen", since: Version20260728, until: LatestVersion, serve: (*Server).listen},
 	{name: "prompts/list", since: Version20241105, until: LatestVersion, capability: hasPrompts, serve: list(listPrompts)},
 	{name: "prompts/get", since: Version20241105, until: LatestVersion, capability: hasPrompts, serve: (*Server).getPrompt},
 	{name: "completion/complete", since: Version20241105, until: LatestVersion, capability: hasCompletions, serve: (*Server).complete},
@@ -41,6 +44,7 @@ var methods = []method{
 
 func hasTools(c *Catalog) bool       { return len(c.Tools) > 0 }
 func hasResources(c *Catalog) bool   { return len(c.Resources)+len(c.Templates) > 0 }
+func hasSubscribe(c *Catalog) bool   { return hasResources(c) && c.Subscribe }
 func hasPrompts(c *Catalog) bool     { return len(c.Prompts) > 0 }
 func hasCompletions(c *Catalog) bool { return c.Completions }
 func hasLogging(c *Catalog) bool     { return c.Logging }
@@ -119,6 +123,7 @@ func (s *Server) discover(rc *requestContext, cat *Catalog, a *answer) error {
 }
 
 type capability struct {
+	Subscribe   bool `json:"subscribe,omitempty"`
 	ListChanged bool `json:"listChanged,omitempty"`
 }
 
@@ -140,7 +145,7 @@ func (s *Server) capabilities(rc *requestContext, cat *Catalog) json.RawMessage 
 		c.Tools = &items
 	}
 	if hasResources(cat) {
-		c.Resources = &items
+		c.Resources = &capability{ListChanged: rc.listChanged, Subscribe: rc.listChanged && cat.Subscribe}
 	}
 	if hasPrompts(cat) {
 		c.Prompts = &items

@@ -110,6 +110,18 @@ func (r *Request) Progress(progress, total float64, message string) {
 	})
 }
 
+// Disconnect ends the connection that the client waits on, and asks it to come
+// back after retry for the rest: a way not to hold connections during long work
+// (2025-11-25, "Streamable HTTP"). It reports whether that was possible: the
+// client needs a session and an event stream that can be continued.
+func (r *Request) Disconnect(retry time.Duration) bool {
+	if r == nil || r.rc.version != Version20251125 {
+		return false
+	}
+	d, ok := r.rc.stream.(interface{ disconnect(time.Duration) bool })
+	return ok && d.disconnect(retry)
+}
+
 // Log sends a log line to the client, if it wants lines of that level: those it
 // chose by logging/setLevel, or from 2026-07-28 on in the request itself. data
 // is encoded as JSON and must not hold secrets. logger may be empty.
@@ -155,6 +167,8 @@ type requestContext struct {
 	stream  stream      // nil: nothing can be sent before the answer
 	// listChanged says that the surface can tell the client of a changed list.
 	listChanged bool
+	// standing says that the request stays open: its surface answers it later.
+	standing bool
 	// detached says that the parent's end does not cancel the request: up to
 	// 2025-11-25 a client that goes away has not cancelled.
 	detached bool

@@ -40,6 +40,7 @@ type Server struct {
 	source   Source
 	opts     ServerOptions
 	log      *slog.Logger
+	hub      *hub
 	sessions *sessionStore
 	keys     sealKeys
 	waiting  requestSet
@@ -68,17 +69,21 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.sessions = newSessionStore(s.opts.SessionTTL, s.opts.MaxSessions)
+	s.hub = newHub(source)
+	s.sessions = newSessionStore(s.hub, s.opts.SessionTTL, s.opts.MaxSessions)
 	return s
 }
 
 // Source returns the source that the server shows.
 func (s *Server) Source() Source { return s.source }
 
-// Shutdown waits for the requests in flight. When ctx ends first it cancels
-// them and returns ctx's error. It does not stop surfaces from accepting more:
-// stop those first.
+// Shutdown ends the standing event streams and waits for the requests in
+// flight. When ctx ends first it cancels them and returns ctx's error. It does
+// not stop surfaces from accepting more: stop those first.
 func (s *Server) Shutdown(ctx context.Context) error {
+	for _, st := range s.hub.close() {
+		st.close(true)
+	}
 	done := make(chan struct{})
 	go func() {
 		s.active.Wait()
@@ -111,7 +116,7 @@ func (s *Server) handle(rc *requestContext, a *answer) {
 	s.active.Add(1)
 	defer s.active.Done()
 	err := s.serve(rc, a)
-	if rc.finish() {
+	if rc.finish() || rc.standing {
 		a.buf, a.body = a.buf[:0], nil
 		return
 	}

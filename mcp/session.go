@@ -14,6 +14,7 @@ import (
 // long as the stream is open. It is safe for concurrent use.
 type Session struct {
 	id       string
+	owner    string // the principal that began it, see Principal.id
 	version  atomic.Uint32
 	logLevel atomic.Uint32
 	lastSeen atomic.Int64 // seconds since start of the store's clock
@@ -25,6 +26,14 @@ type Session struct {
 	inflight     map[string]*requestContext // by raw id
 	asked        map[uint64]chan reply      // requests of ours, by id
 	lastAsked    uint64
+
+	// What changed, and how the client hears of it.
+	news       pending
+	subscribed map[string]struct{} // resource URIs; guarded by mu
+	onNews     func()              // guarded by mu
+	standing   *standing           // guarded by mu
+	logs       []*eventLog         // guarded by mu
+	lastStream int                 // guarded by mu
 }
 
 func newSession(id string) *Session {
@@ -122,6 +131,8 @@ func (s *Session) cancel(id []byte) {
 // sessionStore holds the HTTP sessions. It has no goroutine: sessions that have
 // been idle too long are removed when others begin.
 type sessionStore struct {
+	hub    *hub
+	replay replayBudget
 	ttl    time.Duration
 	limit  int // per shard
 	seed   maphash.Seed
@@ -137,8 +148,9 @@ type sessionShard struct {
 	sweptS int64
 }
 
-func newSessionStore(ttl time.Duration, limit int) *sessionStore {
+func newSessionStore(h *hub, ttl time.Duration, limit int) *sessionStore {
 	return &sessionStore{
+		hub:   h,
 		ttl:   ttl,
 		limit: max(1, limit/sessionShards),
 		seed:  maphash.MakeSeed(),
@@ -177,12 +189,14 @@ func (st *sessionStore) sweep(sh *sessionShard, now int64) {
 	for id, s := range sh.byID {
 		if st.expired(s, now) {
 			delete(sh.byID, id)
+			st.end(s)
 		} else if oldest == nil || s.lastSeen.Load() < oldest.lastSeen.Load() {
 			oldest = s
 		}
 	}
 	if len(sh.byID) >= st.limit {
 		delete(sh.byID, oldest.id)
+		st.end(oldest)
 	}
 }
 
@@ -190,13 +204,14 @@ func (st *sessionStore) expired(s *Session, now int64) bool {
 	return now-s.lastSeen.Load() > int64(st.ttl/time.Second)
 }
 
-// get returns the session with that id, or nil, and notes that it is in use.
-func (st *sessionStore) get(id string) *Session {
+// get returns the session with that id if it belongs to p, and notes that it is
+// in use. Otherwise it returns nil.
+func (st *sessionStore) get(id string, p *Principal) *Session {
 	sh := st.shard(id)
 	sh.mu.RLock()
 	s := sh.byID[id]
 	sh.mu.RUnlock()
-	if s == nil {
+	if s == nil || s.owner != p.id() {
 		return nil
 	}
 	now := st.now()
@@ -204,8 +219,13 @@ func (st *sessionStore) get(id string) *Session {
 		st.delete(id)
 		return nil
 	}
-	s.lastSeen.Store(now)
+	st.touch(s)
 	return s
+}
+
+// deleteOf is delete for a session that must belong to p.
+func (st *sessionStore) deleteOf(id string, p *Principal) bool {
+	return st.get(id, p) != nil && st.delete(id)
 }
 
 // delete reports whether there was such a session.
@@ -216,10 +236,28 @@ func (st *sessionStore) delete(id string) bool {
 	s, ok := sh.byID[id]
 	delete(sh.byID, id)
 	if ok {
-		s.cancelAll()
+		st.end(s)
 	}
 	return ok
 }
+
+// end frees what a session that is no longer in the store holds.
+func (st *sessionStore) end(s *Session) {
+	s.cancelAll()
+	s.mu.Lock()
+	standing, logs := s.standing, s.logs
+	s.logs = nil
+	s.mu.Unlock()
+	if standing != nil {
+		standing.close(false)
+	}
+	for _, l := range logs {
+		l.forget()
+	}
+	st.hub.remove(s)
+}
+
+func (st *sessionStore) touch(s *Session) { s.lastSeen.Store(st.now()) }
 
 func (s *Session) cancelAll() {
 	s.mu.Lock()

@@ -55,6 +55,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, op
 		in:      bufio.NewReaderSize(in, 64<<10),
 		ended:   make(chan struct{}),
 		slots:   make(chan struct{}, o.MaxInFlight),
+		news:    make(chan struct{}, 1),
 		out:     lineWriter{w: out, broken: make(chan struct{})},
 	}
 	return c.serve()
@@ -75,7 +76,9 @@ type pipe struct {
 	session *Session
 	in      *bufio.Reader // belongs to the leader
 	out     lineWriter
-	watched bool // a change of a list reaches the client
+
+	news chan struct{} // there is something to tell the client
+	subs subscribers   // its subscriptions/listen requests
 
 	work  workload
 	slots chan struct{} // one for each request that has outlived its leader's patience
@@ -88,9 +91,15 @@ type pipe struct {
 const patience = 200 * time.Microsecond
 
 func (c *pipe) serve() error {
-	if w, ok := c.server.source.(Watcher); ok {
-		c.watched = true
-		defer w.Watch(c.changed)()
+	if c.server.hub.watched() && c.server.hub.add(c.session) {
+		c.session.setOnNews(c.signal)
+		stop, told := make(chan struct{}), make(chan struct{})
+		go c.tell(stop, told)
+		defer func() {
+			c.server.hub.remove(c.session)
+			close(stop)
+			<-told
+		}()
 	}
 	go c.lead()
 	var readErr error
@@ -100,6 +109,7 @@ func (c *pipe) serve() error {
 	case <-c.ctx.Done():
 	case <-c.out.broken:
 	}
+	c.subs.end(c)
 	c.drain()
 	return errors.Join(readErr, c.out.flush())
 }
@@ -217,8 +227,7 @@ func (c *pipe) message(t *turn, line []byte, tooLong bool) (leads bool) {
 		return c.write(a)
 	}
 	if !rc.msg.isRequest() {
-		rc.session = c.session
-		c.server.handle(rc, a)
+		c.notified(rc, a)
 		return true
 	}
 	t.rc = rc
@@ -244,6 +253,7 @@ func (c *pipe) admit(rc *requestContext, text []byte) *Error {
 		return e
 	}
 	rc.stream = c
+	rc.listChanged = c.server.hub.watched()
 	switch {
 	case rc.isModern(""):
 		rc.version = LatestVersion
@@ -252,7 +262,6 @@ func (c *pipe) admit(rc *requestContext, text []byte) *Error {
 		fallthrough
 	default:
 		rc.session = c.session
-		rc.listChanged = c.watched
 	}
 	if rc.msg.isRequest() && c.session.tracks(rc.msg.id) {
 		return invalidRequest("a request with this id is in flight already")
@@ -299,9 +308,25 @@ func (c *pipe) element(text []byte, a *answer) {
 		return
 	}
 	if !rc.msg.isRequest() {
-		rc.session = c.session
-	} else if c.session.track(rc) {
+		c.notified(rc, a)
+		return
+	}
+	if c.session.track(rc) {
 		defer c.session.untrack(rc)
+	}
+	c.server.handle(rc, a)
+}
+
+// notified handles a notification or a response. Both belong to the connection,
+// whatever their era.
+func (c *pipe) notified(rc *requestContext, a *answer) {
+	rc.session = c.session
+	if rc.msg.is("notifications/cancelled") {
+		if id, ok := rc.param("requestId"); ok {
+			if l := c.subs.remove(id); l != nil {
+				c.server.hub.remove(l)
+			}
+		}
 	}
 	c.server.handle(rc, a)
 }
@@ -324,18 +349,90 @@ func (c *pipe) send(msg []byte) error {
 	return c.out.flush()
 }
 
-// changed tells an initialized client which lists are different now.
-func (c *pipe) changed(change Change) {
-	if !c.session.isInitialized() {
-		return
+// signal wakes tell, without waiting.
+func (c *pipe) signal() {
+	select {
+	case c.news <- struct{}{}:
+	default:
 	}
-	for _, list := range []struct {
-		changed bool
-		name    string
-	}{{change.Tools, "tools"}, {change.Resources, "resources"}, {change.Prompts, "prompts"}} {
-		if list.changed {
-			_ = c.send(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}`, list.name))
+}
+
+// tell sends notifications of changes until stop is closed.
+func (c *pipe) tell(stop <-chan struct{}, told chan<- struct{}) {
+	defer close(told)
+	for {
+		select {
+		case <-stop:
+			return
+		case <-c.news:
 		}
+		for _, msg := range c.session.news.messages("") {
+			_ = c.send(msg)
+		}
+		for _, l := range c.subs.all() {
+			for _, msg := range l.sub.messages() {
+				_ = c.send(msg)
+			}
+		}
+	}
+}
+
+// listen implements listenSurface.
+func (c *pipe) listen(rc *requestContext, sub *subscription) error {
+	l := &subscriber{sub, c.signal}
+	if !c.subs.add(string(rc.msg.id), l) {
+		return invalidRequest("a request with this id is in flight already")
+	}
+	_ = c.send(sub.acknowledgment())
+	c.server.hub.add(l)
+	c.signal()
+	return nil
+}
+
+// subscribers are the subscriptions of one connection by the raw id of their request.
+type subscribers struct {
+	mu   sync.Mutex
+	byID map[string]*subscriber
+}
+
+func (s *subscribers) add(id string, l *subscriber) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.byID[id]; ok {
+		return false
+	}
+	if s.byID == nil {
+		s.byID = make(map[string]*subscriber)
+	}
+	s.byID[id] = l
+	return true
+}
+
+// remove ends a subscription that the client has cancelled.
+func (s *subscribers) remove(id []byte) *subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.byID[string(id)]
+	delete(s.byID, string(id))
+	return l
+}
+
+func (s *subscribers) all() []*subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*subscriber, 0, len(s.byID))
+	for _, l := range s.byID {
+		all = append(all, l)
+	}
+	return all
+}
+
+// end tells the client that the server ends its subscriptions.
+func (s *subscribers) end(c *pipe) {
+	for _, l := range s.all() {
+		c.server.hub.remove(l)
+		c.out.append(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, l.sub.id))
+		c.out.append(l.sub.end())
 	}
 }
 

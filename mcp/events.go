@@ -1,0 +1,429 @@
+package mcp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// appendEvent appends msg as a server-sent event. id may be empty.
+func appendEvent(dst []byte, id string, msg []byte) []byte {
+	if id != "" {
+		dst = append(append(append(dst, "id: "...), id...), '\n')
+	}
+	dst = append(dst, "event: message\ndata: "...)
+	if bytes.IndexByte(msg, '\n') >= 0 || bytes.IndexByte(msg, '\r') >= 0 {
+		dst = jsonscan.AppendCompact(dst, msg)
+	} else {
+		dst = append(dst, msg...)
+	}
+	return append(dst, '\n', '\n')
+}
+
+// eventLog is one event stream of a session (2025-03-26 to 2025-11-25). It
+// outlives its connection: a client that lost it continues by Last-Event-ID on
+// another one.
+type eventLog struct {
+	stream int
+	budget *replayBudget
+
+	mu     sync.Mutex
+	last   int      // number of the newest event
+	events [][]byte // the newest ones, as sent
+	size   int
+	out    eventWriter // nil while nobody is connected
+	done   bool        // the answer is in the log: nothing follows
+}
+
+// eventWriter is a connection that a log is written to.
+type eventWriter interface {
+	writeEvents(b []byte) error
+	// endEvents says that nothing follows on this connection.
+	endEvents()
+}
+
+// replayBudget bounds the bytes that all logs of a server keep for clients that
+// may come back. Beyond it streams still work, but cannot be continued.
+type replayBudget struct{ used atomic.Int64 }
+
+const (
+	maxReplayTotal  = 64 << 20
+	maxReplayStream = 1 << 20
+	maxReplayLogs   = 16 // of one session
+)
+
+func (l *eventLog) id(n int) string { return strconv.Itoa(l.stream) + "-" + strconv.Itoa(n) }
+
+// prime sends an event without data, so that the client has an id to come back
+// with before the first message.
+func (l *eventLog) prime() error {
+	return l.add(func(id string) []byte { return []byte("id: " + id + "\ndata: \n\n") })
+}
+
+func (l *eventLog) append(msg []byte) error {
+	return l.add(func(id string) []byte { return appendEvent(nil, id, msg) })
+}
+
+func (l *eventLog) add(event func(id string) []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	e := event(l.id(l.last))
+	l.keep(e)
+	if l.out == nil {
+		return nil
+	}
+	if err := l.out.writeEvents(e); err != nil {
+		l.out = nil // the client may come back for it
+		return err
+	}
+	return nil
+}
+
+func (l *eventLog) keep(e []byte) {
+	l.events = append(l.events, e)
+	l.size += len(e)
+	l.budget.used.Add(int64(len(e)))
+	for l.size > maxReplayStream || l.budget.used.Load() > maxReplayTotal && len(l.events) > 0 {
+		l.dropOldest()
+	}
+}
+
+func (l *eventLog) dropOldest() {
+	n := len(l.events[0])
+	l.events[0] = nil
+	l.events = l.events[1:]
+	l.size -= n
+	l.budget.used.Add(-int64(n))
+}
+
+// attach continues the stream on out, behind event after. It reports false if
+// events between are gone. An earlier connection is ended.
+func (l *eventLog) attach(out eventWriter, after int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := l.last - len(l.events) + 1
+	if after < 0 || after < first-1 || after > l.last {
+		return false
+	}
+	if l.out != nil && l.out != out {
+		l.out.endEvents()
+	}
+	l.out = out
+	for _, e := range l.events[after-first+1:] {
+		if out.writeEvents(e) != nil {
+			l.out = nil
+			return true
+		}
+	}
+	if l.done {
+		out.endEvents()
+		l.out = nil
+	}
+	return true
+}
+
+// newest returns the number of the newest event.
+func (l *eventLog) newest() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+func (l *eventLog) detach(out eventWriter) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.out == out {
+		l.out = nil
+	}
+}
+
+// finish says that the last event was the answer.
+func (l *eventLog) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.done = true
+	if l.out != nil {
+		l.out.endEvents()
+		l.out = nil
+	}
+}
+
+// forget frees what the log keeps.
+func (l *eventLog) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.events) > 0 {
+		l.dropOldest()
+	}
+	if l.out != nil {
+		l.out.endEvents()
+		l.out = nil
+	}
+	l.done = true
+}
+
+func (l *eventLog) isDone() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.done
+}
+
+// newLog returns a log for the answer of one request. Stream 0 is the standing one.
+func (s *Session) newLog(budget *replayBudget) *eventLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastStream++
+	l := &eventLog{stream: s.lastStream, budget: budget}
+	s.logs = append(s.logs, l)
+	for i := 0; len(s.logs) > maxReplayLogs && i < len(s.logs); {
+		if old := s.logs[i]; old.stream != 0 && old.isDone() {
+			old.forget()
+			s.logs = append(s.logs[:i], s.logs[i+1:]...)
+			continue
+		}
+		i++
+	}
+	return l
+}
+
+// standingLog returns the log of the stream that a GET opens.
+func (s *Session) standingLog(budget *replayBudget) *eventLog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.logs {
+		if l.stream == 0 {
+			return l
+		}
+	}
+	l := &eventLog{budget: budget}
+	s.logs = append(s.logs, l)
+	return l
+}
+
+// stand makes st the session's standing stream and returns the one before.
+func (s *Session) stand(st *standing, onNews func()) (old *standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, s.standing, s.onNews = s.standing, st, onNews
+	return old
+}
+
+func (s *Session) unstand(st *standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.standing == st {
+		s.standing, s.onNews = nil, nil
+	}
+}
+
+// logOf finds the stream and the number in an event id.
+func (s *Session) logOf(eventID string) (l *eventLog, n int, ok bool) {
+	stream, number, found := strings.Cut(eventID, "-")
+	k, err1 := strconv.Atoi(stream)
+	n, err2 := strconv.Atoi(number)
+	if !found || err1 != nil || err2 != nil {
+		return nil, 0, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.logs {
+		if l.stream == k {
+			return l, n, true
+		}
+	}
+	return nil, 0, false
+}
+
+// standing is an event stream that waits for news: the GET of a session, or a
+// subscriptions/listen request. Over HTTP/1.1 it has taken the connection over
+// and has no goroutine; otherwise the handler waits until it is closed.
+type standing struct {
+	hub *hub
+	// messages returns what is due.
+	messages func() [][]byte
+	// send writes one message.
+	send func(msg []byte) error
+	// touch says that the client is still there.
+	touch  func()
+	queued bool // guarded by hub.mu
+
+	// last returns the message to end with when it is the server that ends the
+	// stream; nil for none.
+	last func() []byte
+
+	out    eventWriter
+	closed chan struct{}
+	once   sync.Once
+	// onClose undoes what was registered elsewhere.
+	onClose func()
+}
+
+// flush writes what is due, or a comment if the stream is idle.
+func (s *standing) flush(idle bool) {
+	select {
+	case <-s.closed:
+		return
+	default:
+	}
+	due := s.messages()
+	var err error
+	for _, msg := range due {
+		if err = s.send(msg); err != nil {
+			break
+		}
+	}
+	if idle && len(due) == 0 {
+		err = s.out.writeEvents([]byte(":\n\n"))
+	}
+	if err != nil {
+		s.close(false)
+		return
+	}
+	if idle && s.touch != nil {
+		s.touch()
+	}
+}
+
+// close ends the stream, on the server's initiative or because the client has gone.
+func (s *standing) close(graceful bool) {
+	s.once.Do(func() {
+		close(s.closed)
+		s.hub.release(s)
+		if graceful && s.last != nil {
+			_ = s.send(s.last())
+		}
+		s.onClose()
+		s.out.endEvents()
+	})
+}
+
+// writePatience is how long a write may wait for a client that does not read.
+// Its socket has buffered a good deal by then.
+const writePatience = 2 * time.Second
+
+// takenConn is an HTTP/1.1 connection taken over from net/http. The body ends
+// with the connection.
+type takenConn struct {
+	conn net.Conn
+	mu   sync.Mutex
+}
+
+// takeOver hijacks the connection of a request and writes the header of an
+// event stream. It fails where the protocol or a wrapper does not allow it.
+func takeOver(w http.ResponseWriter, r *http.Request) (*takenConn, error) {
+	if r.ProtoMajor != 1 {
+		return nil, errors.ErrUnsupported
+	}
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil, err
+	}
+	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nConnection: close\r\n")
+	for key, values := range w.Header() {
+		for _, value := range values {
+			head = fmt.Appendf(head, "%s: %s\r\n", key, value)
+		}
+	}
+	t := &takenConn{conn: conn}
+	_ = conn.SetReadDeadline(time.Time{})
+	return t, t.writeEvents(append(head, '\r', '\n'))
+}
+
+func (t *takenConn) writeEvents(b []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_ = t.conn.SetWriteDeadline(time.Now().Add(writePatience))
+	_, err := t.conn.Write(b)
+	return err
+}
+
+func (t *takenConn) endEvents() { _ = t.conn.Close() }
+
+// response is an event stream in the response of a handler that waits.
+type response struct {
+	w     http.ResponseWriter
+	ended chan struct{}
+	once  sync.Once
+
+	mu      sync.Mutex
+	started bool // the header is out
+	over    bool // the handler has returned, or is about to
+}
+
+func newResponse(w http.ResponseWriter) *response {
+	return &response{w: w, ended: make(chan struct{})}
+}
+
+var errConnectionOver = errors.New("the connection is over")
+
+// writeEvents writes, after the header if it is not out yet. b may be empty.
+func (p *response) writeEvents(b []byte) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return errConnectionOver
+	}
+	if !p.started {
+		p.started = true
+		header := p.w.Header()
+		header["Content-Type"] = typeStream
+		header["Cache-Control"] = noCache
+		header["X-Accel-Buffering"] = noBuffer
+		p.w.WriteHeader(http.StatusOK)
+	}
+	if _, err := p.w.Write(b); err != nil {
+		return err
+	}
+	return http.NewResponseController(p.w).Flush()
+}
+
+func (p *response) endEvents() { p.once.Do(func() { close(p.ended) }) }
+
+// wait returns when the stream has ended or the client has gone. Nothing is
+// written afterwards.
+func (p *response) wait(r *http.Request) {
+	select {
+	case <-p.ended:
+	case <-r.Context().Done():
+	}
+	p.leave()
+}
+
+func (p *response) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+}
+
+// drop ends the connection under a handler that goes on: the client is told to
+// come back after retry. It reports whether that was possible.
+func (p *response) drop(retry time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || !p.started {
+		return false
+	}
+	controller := http.NewResponseController(p.w)
+	if _, err := fmt.Fprintf(p.w, "retry: %d\n\n", retry.Milliseconds()); err != nil || controller.Flush() != nil {
+		return false
+	}
+	conn, _, err := controller.Hijack()
+	if err != nil {
+		return false
+	}
+	p.over = true
+	_ = conn.SetWriteDeadline(time.Now().Add(writePatience))
+	_, _ = conn.Write([]byte("0\r\n\r\n")) // the end of a chunked body
+	_ = conn.Close()
+	return true
+}

@@ -1,0 +1,234 @@
+package mcp
+
+import (
+	"sync"
+	"time"
+)
+
+// hub tells everyone who wants to know that the source has changed. It watches
+// the source from the first listener on.
+type hub struct {
+	source Source
+
+	mu        sync.Mutex
+	listeners map[listener]struct{}
+	stop      func() // ends watching; nil while nobody listens
+	closed    bool
+
+	// Standing connections have no goroutine of their own: one writer serves
+	// all of them, and runs while there are any.
+	standing map[*standing]struct{}
+	dirty    []*standing
+	wake     chan struct{}
+	writing  bool
+	ended    chan struct{} // closed when the writer has ended
+}
+
+// listener is told of changes. deliver must not wait.
+type listener interface{ deliver(Change) }
+
+func newHub(source Source) *hub {
+	return &hub{
+		source:    source,
+		listeners: make(map[listener]struct{}),
+		standing:  make(map[*standing]struct{}),
+		wake:      make(chan struct{}, 1),
+	}
+}
+
+// watched reports whether the source can change at all.
+func (h *hub) watched() bool {
+	_, ok := h.source.(Watcher)
+	return ok
+}
+
+// add makes l hear of changes from now on. It reports false after close.
+func (h *hub) add(l listener) bool {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return false
+	}
+	h.listeners[l] = struct{}{}
+	w, ok := h.source.(Watcher)
+	start := ok && h.stop == nil
+	if start {
+		h.stop = func() {}
+	}
+	h.mu.Unlock()
+	if !start {
+		return true
+	}
+	stop := w.Watch(h.changed) // may call changed at once
+	h.mu.Lock()
+	closed := h.closed
+	h.stop = stop
+	h.mu.Unlock()
+	if closed {
+		stop()
+	}
+	return true
+}
+
+// remove makes l hear no more. With the last listener, watching ends.
+func (h *hub) remove(l listener) {
+	h.mu.Lock()
+	_, was := h.listeners[l]
+	delete(h.listeners, l)
+	var stop func()
+	if was && len(h.listeners) == 0 {
+		stop, h.stop = h.stop, nil
+	}
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+func (h *hub) changed(c Change) {
+	h.mu.Lock()
+	all := make([]listener, 0, len(h.listeners))
+	for l := range h.listeners {
+		all = append(all, l)
+	}
+	h.mu.Unlock()
+	for _, l := range all {
+		l.deliver(c)
+	}
+}
+
+// close ends watching and returns the standing connections to be ended.
+func (h *hub) close() []*standing {
+	h.mu.Lock()
+	h.closed = true
+	stop := h.stop
+	h.stop = nil
+	open := make([]*standing, 0, len(h.standing))
+	for s := range h.standing {
+		open = append(open, s)
+	}
+	h.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	return open
+}
+
+// keepAlive is how often an idle standing connection carries a comment, so that
+// proxies keep it and a client that has gone is noticed.
+const keepAlive = 25 * time.Second
+
+// hold begins to serve a standing connection.
+func (h *hub) hold(s *standing) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.standing[s] = struct{}{}
+	if !h.writing {
+		h.writing = true
+		h.ended = make(chan struct{})
+		go h.write()
+	}
+	return true
+}
+
+// release stops serving s; the writer ends with the last one.
+func (h *hub) release(s *standing) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.standing, s)
+	h.signal()
+}
+
+func (h *hub) markDirty(s *standing) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.standing[s]; ok && !s.queued {
+		s.queued = true
+		h.dirty = append(h.dirty, s)
+		h.signal()
+	}
+}
+
+func (h *hub) signal() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write is the one goroutine that writes to all standing connections.
+func (h *hub) write() {
+	ticker := time.NewTicker(keepAlive)
+	defer ticker.Stop()
+	defer close(h.ended)
+	for {
+		var batch []*standing
+		idle := false
+		select {
+		case <-h.wake:
+		case <-ticker.C:
+			idle = true
+		}
+		h.mu.Lock()
+		if len(h.standing) == 0 {
+			h.writing = false
+			h.mu.Unlock()
+			return
+		}
+		batch, h.dirty = h.dirty, nil
+		for _, s := range batch {
+			s.queued = false
+		}
+		if idle {
+			for s := range h.standing {
+				batch = append(batch, s)
+			}
+		}
+		h.mu.Unlock()
+		for _, s := range batch {
+			s.flush(idle)
+		}
+	}
+}
+
+// pending is what a listener has not been told yet. Changes are merged, so it
+// stays small however slow the client is.
+type pending struct {
+	mu    sync.Mutex
+	lists Change
+	uris  map[string]struct{}
+}
+
+// merge adds a change as far as wants allows it, and reports whether that is news.
+func (p *pending) merge(c Change, wants func(uri string) bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lists.Tools = p.lists.Tools || c.Tools
+	p.lists.Resources = p.lists.Resources || c.Resources
+	p.lists.Prompts = p.lists.Prompts || c.Prompts
+	news := c.Tools || c.Resources || c.Prompts
+	if c.URI != "" && wants(c.URI) {
+		if p.uris == nil {
+			p.uris = make(map[string]struct{})
+		}
+		p.uris[c.URI] = struct{}{}
+		news = true
+	}
+	return news
+}
+
+// take returns what is pending and forgets it.
+func (p *pending) take() (lists Change, uris []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lists = p.lists
+	p.lists = Change{}
+	for uri := range p.uris {
+		uris = append(uris, uri)
+	}
+	p.uris = nil
+	return lists, uris
+}

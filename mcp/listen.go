@@ -1,0 +1,226 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// subscription is one subscriptions/listen request (2026-07-28): what its
+// client wants to hear, and the request's id, which tags every message.
+type subscription struct {
+	id     []byte // raw
+	filter listenFilter
+	uris   map[string]struct{}
+	news   pending
+}
+
+type listenFilter struct {
+	Tools     bool     `json:"toolsListChanged,omitempty"`
+	Prompts   bool     `json:"promptsListChanged,omitempty"`
+	Resources bool     `json:"resourcesListChanged,omitempty"`
+	URIs      []string `json:"resourceSubscriptions,omitempty"`
+}
+
+// listener of a surface that can hold a subscription open.
+type listenSurface interface {
+	// listen serves sub after its acknowledgment, until the client cancels it or
+	// the server ends. It returns without waiting for that if it can.
+	listen(rc *requestContext, sub *subscription) error
+}
+
+// maxSubscribedURIs bounds what one subscription, or one session, can make the
+// server remember.
+const maxSubscribedURIs = 10_000
+
+func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
+	surface, ok := rc.stream.(listenSurface)
+	if !ok {
+		return Errorf(CodeInvalidRequest, "subscriptions/listen needs a client that accepts text/event-stream")
+	}
+	raw, ok := rc.param("notifications")
+	if !ok || !isObject(raw) {
+		return Errorf(CodeInvalidParams, "params.notifications is required and must be an object")
+	}
+	var asked listenFilter
+	if err := json.Unmarshal(raw, &asked); err != nil {
+		return Errorf(CodeInvalidParams, "params.notifications: want booleans, and an array of strings for resourceSubscriptions")
+	}
+	if len(asked.URIs) > maxSubscribedURIs {
+		return Errorf(CodeInvalidParams, "params.notifications.resourceSubscriptions: at most %d", maxSubscribedURIs)
+	}
+	sub := &subscription{id: rc.msg.id, filter: s.honoured(asked, cat)}
+	sub.uris = make(map[string]struct{}, len(sub.filter.URIs))
+	for _, uri := range sub.filter.URIs {
+		sub.uris[uri] = struct{}{}
+	}
+	if err := surface.listen(rc, sub); err != nil {
+		return err
+	}
+	rc.standing = true
+	return nil
+}
+
+// subscriber makes a subscription a listener. signal wakes whoever writes.
+type subscriber struct {
+	sub    *subscription
+	signal func()
+}
+
+func (s *subscriber) deliver(c Change) {
+	if s.sub.wants(c) {
+		s.signal()
+	}
+}
+
+var errEnding = Errorf(CodeInternalError, "the server is ending")
+
+// honoured is the part of a filter that can ever be heard of here.
+func (s *Server) honoured(f listenFilter, cat *Catalog) listenFilter {
+	if !s.hub.watched() {
+		return listenFilter{}
+	}
+	f.Tools = f.Tools && hasTools(cat)
+	f.Prompts = f.Prompts && hasPrompts(cat)
+	f.Resources = f.Resources && hasResources(cat)
+	if !hasResources(cat) {
+		f.URIs = nil
+	}
+	return f
+}
+
+// wants keeps the part of a change that was subscribed to, and reports whether
+// there is one.
+func (sub *subscription) wants(c Change) bool {
+	c.Tools = c.Tools && sub.filter.Tools
+	c.Prompts = c.Prompts && sub.filter.Prompts
+	c.Resources = c.Resources && sub.filter.Resources
+	return sub.news.merge(c, func(uri string) bool {
+		_, ok := sub.uris[uri]
+		return ok
+	})
+}
+
+// acknowledgment is the first message of a subscription.
+func (sub *subscription) acknowledgment() []byte {
+	filter, _ := Marshal(sub.filter)
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{%q:%s},"notifications":%s}}`,
+		metaSubscriptionID, sub.id, filter)
+}
+
+const metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
+
+// end is the last message: the result of the request.
+func (sub *subscription) end() []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{%q:%s}}}`, sub.id, metaSubscriptionID, sub.id)
+}
+
+// messages returns the notifications that are due.
+func (sub *subscription) messages() [][]byte {
+	return sub.news.messages(fmt.Sprintf(`"_meta":{%q:%s}`, metaSubscriptionID, sub.id))
+}
+
+// messages encodes what is pending. params are members that every notification
+// carries, or empty.
+func (p *pending) messages(params string) (all [][]byte) {
+	lists, uris := p.take()
+	for _, list := range []struct {
+		changed bool
+		name    string
+	}{{lists.Tools, "tools"}, {lists.Resources, "resources"}, {lists.Prompts, "prompts"}} {
+		if !list.changed {
+			continue
+		}
+		msg := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/%s/list_changed"`, list.name)
+		if params != "" {
+			msg = append(append(append(msg, `,"params":{`...), params...), '}')
+		}
+		all = append(all, append(msg, '}'))
+	}
+	for _, uri := range uris {
+		msg := []byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{`)
+		if params != "" {
+			msg = append(append(msg, params...), ',')
+		}
+		msg = jsonscan.AppendQuote(append(msg, `"uri":`...), uri)
+		all = append(all, append(msg, '}', '}'))
+	}
+	return all
+}
+
+// resources/subscribe and resources/unsubscribe, for sessions.
+
+func (s *Server) subscribe(rc *requestContext, _ *Catalog, a *answer) error {
+	uri, ok := jsonscan.Unquote(rc.msg.uri)
+	if !ok || uri == "" {
+		return Errorf(CodeInvalidParams, "params.uri is required and must be a string")
+	}
+	if rc.session == nil {
+		return Errorf(CodeInvalidRequest, "resources/subscribe needs a session")
+	}
+	if !rc.session.subscribe(uri) {
+		return Errorf(CodeInvalidParams, "too many subscriptions: at most %d", maxSubscribedURIs)
+	}
+	s.hub.add(rc.session)
+	a.encoded(rc, []byte(`{}`))
+	return nil
+}
+
+func (s *Server) unsubscribe(rc *requestContext, _ *Catalog, a *answer) error {
+	uri, ok := jsonscan.Unquote(rc.msg.uri)
+	if !ok {
+		return Errorf(CodeInvalidParams, "params.uri is required and must be a string")
+	}
+	if rc.session != nil {
+		rc.session.unsubscribe(uri)
+	}
+	a.encoded(rc, []byte(`{}`))
+	return nil
+}
+
+func (s *Session) subscribe(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.subscribed) >= maxSubscribedURIs {
+		return false
+	}
+	if s.subscribed == nil {
+		s.subscribed = make(map[string]struct{})
+	}
+	s.subscribed[uri] = struct{}{}
+	return true
+}
+
+func (s *Session) unsubscribe(uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.subscribed, uri)
+}
+
+func (s *Session) isSubscribed(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.subscribed[uri]
+	return ok
+}
+
+// deliver implements listener: a session remembers what changed, and whoever
+// writes to its client is told that there is news.
+func (s *Session) deliver(c Change) {
+	if !s.isInitialized() || !s.news.merge(c, s.isSubscribed) {
+		return
+	}
+	s.mu.Lock()
+	notify := s.onNews
+	s.mu.Unlock()
+	if notify != nil {
+		notify()
+	}
+}
+
+func (s *Session) setOnNews(notify func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onNews = notify
+}
