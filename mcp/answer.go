@@ -155,7 +155,7 @@ func (a *answer) failure(rc *requestContext, e *Error) {
 	}
 	a.buf = append(a.buf, `{"jsonrpc":"2.0"`...)
 	switch {
-	case rc.msg.id != nil:
+	case rc.msg.id != nil && !rc.msg.response: // an error about a response answers nothing
 		a.buf = append(append(a.buf, `,"id":`...), rc.msg.id...)
 	case rc.version < Version20251125:
 		a.buf = append(a.buf, `,"id":null`...)

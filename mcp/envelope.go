@@ -27,6 +27,22 @@ func (m *message) isRequest() bool { return m.id != nil && !m.response }
 // is reports whether the method is name.
 func (m *message) is(name string) bool { return string(m.method) == name }
 
+// shape is what the scan of an envelope has met so far.
+type shape struct {
+	seen   envelopeKey
+	nullID bool
+	// wrong is the first thing that is JSON but no message. The scan goes on
+	// behind it: the text may not even be JSON, and the id, by which the client
+	// finds its request again, may come last.
+	wrong *Error
+}
+
+func (s *shape) fail(e *Error) {
+	if s.wrong == nil {
+		s.wrong = e
+	}
+}
+
 type envelopeKey uint8
 
 const (
@@ -52,20 +68,20 @@ func (m *message) scan(text []byte) *Error {
 		}
 		return &Error{Code: CodeInvalidRequest, Message: "invalid request: want a JSON object"}
 	}
-	var seen envelopeKey
+	var s shape
 	end, err := jsonscan.Object(text, i, 0, func(key []byte, i int) (int, error) {
-		return m.member(text, key, i, &seen)
+		return m.member(text, key, i, &s)
 	})
 	if err == nil {
 		err = jsonscan.End(text, end)
 	}
-	if err != nil {
-		if e, ok := err.(*Error); ok {
-			return e
-		}
+	switch {
+	case err != nil:
 		return parseError(err)
+	case s.wrong != nil:
+		return s.wrong
 	}
-	return m.checkShape(seen)
+	return m.checkShape(&s)
 }
 
 func parseError(err error) *Error {
@@ -76,7 +92,7 @@ func invalidRequest(format string, args ...any) *Error {
 	return &Error{Code: CodeInvalidRequest, Message: "invalid request: " + fmt.Sprintf(format, args...)}
 }
 
-func (m *message) member(text, key []byte, i int, seen *envelopeKey) (int, error) {
+func (m *message) member(text, key []byte, i int, s *shape) (int, error) {
 	var bit envelopeKey
 	switch string(key) {
 	case "jsonrpc":
@@ -93,53 +109,62 @@ func (m *message) member(text, key []byte, i int, seen *envelopeKey) (int, error
 		bit = keyError
 	default:
 		if meant := foldsTo(key, "jsonrpc", "id", "method", "params", "result", "error"); meant != "" {
-			return i, invalidRequest("unknown member %q, did you mean %q?", key, meant)
+			s.fail(invalidRequest("unknown member %q, did you mean %q?", key, meant))
 		}
 		return jsonscan.ValueAt(text, i, 1)
 	}
-	if *seen&bit != 0 {
-		return i, invalidRequest("member %q is given twice", key)
+	if s.seen&bit != 0 {
+		s.fail(invalidRequest("member %q is given twice", key))
+		if bit == keyID {
+			m.id = nil // whichever the client meant, it is not told of the other
+		}
+		return jsonscan.ValueAt(text, i, 1)
 	}
-	*seen |= bit
+	s.seen |= bit
 	if bit == keyParams && i < len(text) && text[i] == '{' {
-		return m.scanParams(text, i)
+		return m.scanParams(text, i, s)
 	}
 	end, err := jsonscan.ValueAt(text, i, 1)
-	if err != nil {
-		return end, err
+	if err == nil {
+		m.keep(bit, text[i:end], s)
 	}
-	return end, m.keep(bit, text[i:end])
+	return end, err
 }
 
 // keep stores the value of an envelope member after checking its type.
-func (m *message) keep(bit envelopeKey, raw []byte) error {
+func (m *message) keep(bit envelopeKey, raw []byte, s *shape) {
 	switch bit {
 	case keyJSONRPC:
 		if string(raw) != `"2.0"` {
-			return invalidRequest(`"jsonrpc" must be "2.0"`)
+			s.fail(invalidRequest(`"jsonrpc" must be "2.0"`))
 		}
 	case keyID:
-		if !validID(raw) {
-			return invalidRequest(`"id" must be a string or an integer`)
+		switch {
+		case string(raw) == "null":
+			s.nullID = true
+		case !validID(raw):
+			s.fail(badID())
+		default:
+			m.id = raw
 		}
-		m.id = raw
 	case keyMethod:
 		method, ok := jsonscan.UnquoteBytes(raw)
 		if !ok {
-			return invalidRequest(`"method" must be a string`)
+			s.fail(invalidRequest(`"method" must be a string`))
 		}
 		m.method = method
 	case keyParams:
 		if string(raw) != "null" {
-			return invalidRequest(`"params" must be an object`)
+			s.fail(invalidRequest(`"params" must be an object`))
 		}
 	case keyResult:
 		m.result = raw
 	case keyError:
 		m.failure = raw
 	}
-	return nil
 }
+
+func badID() *Error { return invalidRequest(`"id" must be a string or an integer`) }
 
 // validID accepts strings and integers. A fraction or an exponent would leave
 // open whether 1 and 1.0 are one id.
@@ -156,40 +181,45 @@ func validID(raw []byte) bool {
 	return true
 }
 
-func (m *message) checkShape(seen envelopeKey) *Error {
-	if seen&keyJSONRPC == 0 {
+func (m *message) checkShape(s *shape) *Error {
+	if s.seen&keyJSONRPC == 0 {
 		return invalidRequest(`"jsonrpc" is missing`)
 	}
-	if seen&keyMethod != 0 {
-		if seen&(keyResult|keyError) != 0 {
+	if s.seen&keyMethod != 0 {
+		switch {
+		case s.seen&(keyResult|keyError) != 0:
 			return invalidRequest("both a method and a result")
+		case s.nullID:
+			return badID()
 		}
 		return nil
 	}
-	switch seen & (keyResult | keyError) {
+	switch s.seen & (keyResult | keyError) {
 	case 0:
 		return invalidRequest(`"method" is missing`)
 	case keyResult | keyError:
 		return invalidRequest("both a result and an error")
+	case keyResult:
+		if m.id == nil {
+			return invalidRequest("a result without an id")
+		}
 	}
-	if m.id == nil {
-		return invalidRequest(`"id" is missing`)
-	}
+	// An error may lack the id: its sender could not read what it answers.
 	m.response = true
 	return nil
 }
 
-func (m *message) scanParams(text []byte, start int) (int, error) {
+func (m *message) scanParams(text []byte, start int, s *shape) (int, error) {
 	end, err := jsonscan.Object(text, start, 1, func(key []byte, i int) (int, error) {
 		slot := m.slot(key)
 		if slot == nil {
 			if meant := foldsTo(key, "name", "uri", "arguments", "_meta", "cursor"); meant != "" {
-				return i, invalidRequest("params: unknown member %q, did you mean %q?", key, meant)
+				s.fail(invalidRequest("params: unknown member %q, did you mean %q?", key, meant))
 			}
 			return jsonscan.ValueAt(text, i, 2)
 		}
 		if *slot != nil {
-			return i, invalidRequest("params: member %q is given twice", key)
+			s.fail(invalidRequest("params: member %q is given twice", key))
 		}
 		end, err := jsonscan.ValueAt(text, i, 2)
 		if err == nil {
@@ -280,25 +310,35 @@ func (r *requestMeta) scan(raw []byte) *Error {
 	return nil
 }
 
+// maxBatch bounds the messages of a batch: each is answered, so that a body full
+// of the shortest ones would make an answer many times its size.
+const maxBatch = 1000
+
 // eachMessage calls each for every element of a batch.
 func eachMessage(text []byte, each func(element []byte)) *Error {
 	if err := jsonscan.Valid(text); err != nil {
 		return parseError(err)
 	}
 	n := 0
-	_, err := jsonscan.Array(text, 0, 0, func(i int) (int, error) {
+	count := func([]byte) { n++ }
+	eachElement(text, count)
+	switch {
+	case n == 0:
+		return invalidRequest("empty batch")
+	case n > maxBatch:
+		return invalidRequest("a batch of %d messages, want at most %d", n, maxBatch)
+	}
+	eachElement(text, each)
+	return nil
+}
+
+// eachElement calls each for every element of the valid array text.
+func eachElement(text []byte, each func(element []byte)) {
+	_, _ = jsonscan.Array(text, 0, 0, func(i int) (int, error) {
 		end, err := jsonscan.ValueAt(text, i, 1)
 		if err == nil {
-			n++
 			each(text[i:end])
 		}
 		return end, err
 	})
-	if err != nil {
-		return parseError(err)
-	}
-	if n == 0 {
-		return invalidRequest("empty batch")
-	}
-	return nil
 }

@@ -98,7 +98,7 @@ func onLoopback(r *http.Request) bool {
 
 func (g *guard) originAllowed(origin, host string) bool {
 	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" || u.Scheme == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Host == "" || !strings.EqualFold(origin, u.Scheme+"://"+u.Host) {
 		return false
 	}
 	if g.origins[strings.ToLower(origin)] {
@@ -120,7 +120,9 @@ func allowOrigin(h http.Header, origin []string) {
 func preflight(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", "POST, DELETE, OPTIONS")
-	h.Set("Access-Control-Allow-Headers", "Content-Type, Accept, Authorization, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID")
+	// The names of the Mcp-Param- headers are the tools' own, so none can be
+	// left out. The wildcard does not cover Authorization.
+	h.Set("Access-Control-Allow-Headers", "*, Authorization")
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 }

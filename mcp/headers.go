@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,14 +38,17 @@ func first(h http.Header, key string) (value string, ok bool) {
 }
 
 func (rc *requestContext) checkVersionHeader(requested string) *Error {
-	header, ok := first(rc.header, headerVersion)
-	switch {
-	case requested == "":
+	if requested == "" {
 		return nil // reported as missing, whatever the header says
-	case !ok:
+	}
+	headers := rc.header[headerVersion]
+	if len(headers) == 0 {
 		return headerMismatch("the MCP-Protocol-Version header is missing, want %q", requested)
-	case header != requested:
-		return headerMismatch("the MCP-Protocol-Version header says %q, the body %q", header, requested)
+	}
+	for _, header := range headers {
+		if header != requested {
+			return headerMismatch("the MCP-Protocol-Version header says %q, the body %q", header, requested)
+		}
 	}
 	return nil
 }
@@ -51,12 +56,14 @@ func (rc *requestContext) checkVersionHeader(requested string) *Error {
 // checkMethodHeaders holds Mcp-Method and Mcp-Name against the body, so that
 // what a proxy decides by the headers is what happens.
 func (rc *requestContext) checkMethodHeaders() *Error {
-	method, ok := first(rc.header, headerMethod)
-	if !ok {
+	methods := rc.header[headerMethod]
+	if len(methods) == 0 {
 		return headerMismatch("the Mcp-Method header is missing, want %q", rc.msg.method)
 	}
-	if method != string(rc.msg.method) {
-		return headerMismatch("the Mcp-Method header says %q, the body %q", method, rc.msg.method)
+	for _, method := range methods {
+		if method != string(rc.msg.method) {
+			return headerMismatch("the Mcp-Method header says %q, the body %q", method, rc.msg.method)
+		}
 	}
 	var raw []byte
 	switch string(rc.msg.method) {
@@ -71,12 +78,12 @@ func (rc *requestContext) checkMethodHeaders() *Error {
 	if !ok {
 		return nil // the method itself reports the missing parameter
 	}
-	name, ok := first(rc.header, headerName)
-	if !ok {
+	names := rc.header[headerName]
+	if len(names) == 0 {
 		return headerMismatch("the Mcp-Name header is missing, want %q", want)
 	}
-	if name != string(want) {
-		if name, ok = decodeHeaderValue(name); !ok || name != string(want) {
+	for _, header := range names {
+		if name, ok := decodeHeaderValue(header); !ok || name != string(want) {
 			return headerMismatch("the Mcp-Name header differs from %q in the body", want)
 		}
 	}
@@ -84,9 +91,15 @@ func (rc *requestContext) checkMethodHeaders() *Error {
 }
 
 // decodeHeaderValue decodes the form =?base64?...?= for values that a header
-// cannot hold as they are. Anything else stands for itself.
+// cannot hold as they are. Anything else stands for itself, if it is visible
+// ASCII with spaces and tabs.
 func decodeHeaderValue(value string) (decoded string, ok bool) {
 	value = strings.Trim(value, " \t")
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c > '~' {
+			return "", false
+		}
+	}
 	body, found := strings.CutPrefix(value, "=?base64?")
 	if !found {
 		return value, true
@@ -95,7 +108,7 @@ func decodeHeaderValue(value string) (decoded string, ok bool) {
 		return value, true
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(body)
-	if err != nil || !utf8.Valid(b) || strings.ContainsAny(body, "\r\n") {
+	if err != nil || !utf8.Valid(b) {
 		return "", false
 	}
 	return string(b), true
@@ -134,36 +147,65 @@ func schemaHeaderParams(schema json.RawMessage) []headerParam {
 		}
 	}
 	walk(schema, nil)
+	slices.SortFunc(found, func(a, b headerParam) int { return strings.Compare(a.header, b.header) })
 	return found
 }
 
 func (rc *requestContext) checkParamHeaders(params []headerParam, arguments []byte) *Error {
 	for _, p := range params {
-		value := arguments
-		for _, name := range p.path {
-			if !isObject(value) {
-				value = nil
-				break
-			}
-			value = member(value, name)
-		}
-		if string(value) == "null" {
-			value = nil
-		}
-		header, ok := first(rc.header, p.header)
 		where := strings.Join(p.path, ".")
+		value, unique := argumentAt(arguments, p.path)
+		if !unique {
+			return headerMismatch("the argument %s is given twice, so that no %s header can repeat it", where, p.header)
+		}
+		headers := rc.header[p.header]
 		switch {
-		case value == nil && !ok:
-		case value == nil:
+		case value == nil && len(headers) > 0:
 			return headerMismatch("the %s header is set, but the argument %s is not", p.header, where)
-		case !ok:
+		case value != nil && len(headers) == 0:
 			return headerMismatch("the %s header is missing: it must repeat the argument %s", p.header, where)
-		case !headerEquals(header, value):
-			return headerMismatch("the %s header differs from the argument %s", p.header, where)
+		}
+		for _, header := range headers {
+			if !headerEquals(header, value) {
+				return headerMismatch("the %s header differs from the argument %s", p.header, where)
+			}
 		}
 	}
 	return nil
 }
+
+// argumentAt returns the value at a path of member names, or nil if there is
+// none or it is null. unique is false if a name of the path is given twice on
+// the way: then it depends on the reader what the value is.
+func argumentAt(arguments []byte, path []string) (value []byte, unique bool) {
+	value = arguments
+	for _, name := range path {
+		if !isObject(value) {
+			return nil, true
+		}
+		object := value
+		value = nil
+		_, err := jsonscan.Object(object, 0, 0, func(key []byte, i int) (int, error) {
+			end, err := jsonscan.Value(object, i)
+			if err == nil && string(key) == name {
+				if value != nil {
+					return end, errTwice
+				}
+				value = object[i:end]
+			}
+			return end, err
+		})
+		if err != nil {
+			return nil, false
+		}
+	}
+	if string(value) == "null" {
+		return nil, true
+	}
+	return value, true
+}
+
+var errTwice = errors.New("given twice")
 
 // maxHeaderNumber is the longest number in a header that is compared by value.
 const maxHeaderNumber = 64
@@ -180,10 +222,20 @@ func headerEquals(header string, raw []byte) bool {
 	if decoded == string(raw) {
 		return true
 	}
-	if len(decoded) > maxHeaderNumber || len(raw) > maxHeaderNumber || strings.ContainsAny(decoded, "eE/") || bytes.ContainsAny(raw, "eE") {
+	if len(decoded) > maxHeaderNumber || len(raw) > maxHeaderNumber || !isPlainNumber(decoded) || !isPlainNumber(raw) {
 		return false // exact arithmetic on 1e999999999 would never end
 	}
 	a, okA := new(big.Rat).SetString(decoded)
 	b, okB := new(big.Rat).SetString(string(raw))
 	return okA && okB && a.Cmp(b) == 0
+}
+
+// isPlainNumber reports whether s has nothing but digits, a sign and a point.
+func isPlainNumber[T string | []byte](s T) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || '9' < c) && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return len(s) > 0
 }

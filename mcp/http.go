@@ -251,6 +251,9 @@ func (x *exchange) single(body []byte) {
 	}
 	if e := x.admit(rc); e != nil {
 		a.failure(rc, e)
+		if a.status == 0 && !rc.msg.isRequest() {
+			a.status = http.StatusBadRequest // nothing else tells the client
+		}
 		write(x.w, a, a.status)
 		return
 	}
@@ -280,6 +283,7 @@ func (x *exchange) serve(rc *requestContext, a *answer) {
 
 // finish writes the answer of a single message.
 func (x *exchange) finish(rc *requestContext, a *answer) {
+	x.remember(rc)
 	switch {
 	case rc.standing:
 	case x.out != nil:
@@ -288,13 +292,9 @@ func (x *exchange) finish(rc *requestContext, a *answer) {
 		x.w.WriteHeader(http.StatusNoContent) // cancelled: no answer is due
 	case a.empty():
 		x.w.WriteHeader(http.StatusAccepted)
-	case x.accept&acceptsJSON == 0:
+	case x.accept&acceptsJSON == 0 && a.status == 0:
 		x.end(a.line())
 	default:
-		if rc.msg.is("initialize") && rc.session.Version() != 0 && rc.session.id != "" {
-			x.handler.server.sessions.add(rc.session)
-			x.w.Header()[headerSession] = []string{rc.session.id}
-		}
 		write(x.w, a, a.status)
 	}
 }
@@ -311,12 +311,23 @@ func (x *exchange) end(last []byte) {
 	x.out.leave()
 }
 
+// remember keeps the session that an initialize request has begun.
+func (x *exchange) remember(rc *requestContext) {
+	if s := rc.session; s != nil && s.id != "" && s.Version() != 0 && rc.msg.is("initialize") {
+		x.handler.server.sessions.add(s)
+		x.w.Header()[headerSession] = []string{s.id}
+	}
+}
+
 // admit decides the era of a scanned message, and finds its version and session.
 func (x *exchange) admit(rc *requestContext) *Error {
+	header, hasHeader := first(x.r.Header, headerVersion)
 	if e := rc.meta.scan(rc.msg.meta); e != nil {
+		if rc.isModern(header) {
+			e.status = http.StatusBadRequest // what it must say is missing
+		}
 		return e
 	}
-	header, hasHeader := first(x.r.Header, headerVersion)
 	if rc.isModern(header) {
 		rc.version = LatestVersion
 		rc.listChanged = x.handler.server.hub.watched()
@@ -339,6 +350,9 @@ func (x *exchange) admit(rc *requestContext) *Error {
 			e := statusError(invalidRequest("unsupported MCP-Protocol-Version %q", header), http.StatusBadRequest)
 			e.Data = supportedData(header)
 			return e
+		}
+		if v.Modern() {
+			return headerMismatch("the MCP-Protocol-Version header says %q, the body another version", header)
 		}
 		rc.version = v
 	}
@@ -401,8 +415,13 @@ func (x *exchange) batch(body []byte) {
 	a := newAnswer()
 	defer a.free()
 	out := append(make([]byte, 0, 1024), '[')
-	probe := &requestContext{parent: x.r.Context(), header: x.r.Header}
-	e := x.admit(probe)
+	probe := &requestContext{parent: x.r.Context(), header: x.r.Header, version: x.headerVersion()}
+	var e *Error
+	if err := jsonscan.Valid(body); err != nil {
+		e = parseError(err)
+	} else {
+		e = x.admit(probe)
+	}
 	if e == nil && probe.version != Version20250326 {
 		e = invalidRequest("batches exist in protocol version %s only", Version20250326)
 	}
@@ -439,6 +458,8 @@ func (x *exchange) finishBatch(a *answer, out []byte) {
 		x.end(nil)
 	case len(out) == 1:
 		x.w.WriteHeader(http.StatusAccepted)
+	case x.accept&acceptsJSON == 0:
+		x.end(append(out[:len(out)-1], ']'))
 	default:
 		a.buf, a.body = append(append(a.buf[:0], out[:len(out)-1]...), ']'), nil
 		write(x.w, a, http.StatusOK)

@@ -138,11 +138,11 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 		}
 	}
 	m := findMethod(rc.msg.method, rc.version)
+	if rc.session != nil && rc.session.Version() == 0 && (m == nil || !m.beforeInitialize) {
+		return notInitialized()
+	}
 	if m == nil {
 		return rc.methodNotFound()
-	}
-	if rc.session != nil && rc.session.Version() == 0 && !m.beforeInitialize {
-		return notInitialized()
 	}
 	cat, err := s.source.Catalog(rc)
 	if err != nil {
