@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
 	"sync"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -160,12 +159,6 @@ func (a *answer) failure(rc *requestContext, e *Error) {
 	case rc.version < Version20251125:
 		a.buf = append(a.buf, `,"id":null`...)
 	}
-	a.buf = append(a.buf, `,"error":{"code":`...)
-	a.buf = strconv.AppendInt(a.buf, int64(e.Code), 10)
-	a.buf = append(a.buf, `,"message":`...)
-	a.buf = jsonscan.AppendQuote(a.buf, e.Message)
-	if e.Data != nil && jsonscan.Valid(e.Data) == nil {
-		a.buf = append(append(a.buf, `,"data":`...), e.Data...)
-	}
-	a.buf = append(a.buf, '}', '}')
+	a.buf = append(append(a.buf, `,"error":`...), e.object()...)
+	a.buf = append(a.buf, '}')
 }

@@ -166,7 +166,10 @@ func (r *Request) Ask(ctx context.Context, questions ...Question) ([]json.RawMes
 			return nil, rc.missingCapability(missing)
 		}
 	}
-	if rc.version.Modern() {
+	switch {
+	case rc.task != nil:
+		return rc.task.ask(ctx, questions)
+	case rc.version.Modern():
 		return rc.askModern(questions)
 	}
 	answers := make([]json.RawMessage, len(questions))

@@ -36,6 +36,8 @@ type Catalog struct {
 	// Subscribe says that the source, a [Watcher], tells of changes of single
 	// resources ([Change.URI]).
 	Subscribe bool
+	// Tasks says that tools may answer with a task ([Request.Task]).
+	Tasks bool
 	// Logging says that the source sends log lines to clients ([Request.Log]).
 	Logging bool
 
@@ -102,6 +104,23 @@ func (c *Catalog) headerParams(t *Tool) []headerParam {
 	return c.headers[t.Name]
 }
 
+// extensions returns capabilities.extensions for a client of version v.
+func (c *Catalog) extensions(v Version) json.RawMessage {
+	if !c.Tasks || !v.Modern() {
+		return c.Extensions
+	}
+	all := make(map[string]json.RawMessage)
+	if c.Extensions != nil && json.Unmarshal(c.Extensions, &all) != nil {
+		return c.Extensions // not an object: reported where it is encoded
+	}
+	all[tasksExtension] = json.RawMessage(`{}`)
+	encoded, err := Marshal(all)
+	if err != nil {
+		return c.Extensions
+	}
+	return encoded
+}
+
 func (c *Catalog) hasTemplate(uriTemplate string) bool {
 	for i := range c.Templates {
 		if c.Templates[i].URITemplate == uriTemplate {
@@ -154,7 +173,7 @@ func (c *Catalog) Version() string {
 	return c.version.get(func() string {
 		sum := sha256.New()
 		info, _ := Marshal(c.Server)
-		fmt.Fprintf(sum, "%s\n%q\n%t %t %t\n%s\n", info, c.Instructions, c.Completions, c.Logging, c.Subscribe, c.Extensions)
+		fmt.Fprintf(sum, "%s\n%q\n%t %t %t %t\n%s\n", info, c.Instructions, c.Completions, c.Logging, c.Subscribe, c.Tasks, c.Extensions)
 		for kind := range listKinds {
 			for i := range c.length(kind) {
 				entry, _ := c.entry(kind, i, LatestVersion)

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // Code is the integer that classifies an [Error] on the wire.
@@ -113,4 +116,14 @@ func asError(err error, v Version) *Error {
 		return &copied
 	}
 	return e
+}
+
+// object returns the JSON-RPC error object. Data that is not JSON is left out.
+func (e *Error) object() []byte {
+	dst := strconv.AppendInt([]byte(`{"code":`), int64(e.Code), 10)
+	dst = jsonscan.AppendQuote(append(dst, `,"message":`...), e.Message)
+	if e.Data != nil && jsonscan.Valid(e.Data) == nil {
+		dst = append(append(dst, `,"data":`...), e.Data...)
+	}
+	return append(dst, '}')
 }

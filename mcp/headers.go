@@ -71,6 +71,8 @@ func (rc *requestContext) checkMethodHeaders() *Error {
 		raw = rc.msg.name
 	case "resources/read":
 		raw = rc.msg.uri
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		raw, _ = rc.param("taskId")
 	default:
 		return nil
 	}

@@ -200,6 +200,7 @@ type pending struct {
 	mu    sync.Mutex
 	lists Change
 	uris  map[string]struct{}
+	tasks map[string]struct{}
 }
 
 // merge adds a change as far as wants allows it, and reports whether that is news.
@@ -217,6 +218,13 @@ func (p *pending) merge(c Change, wants func(uri string) bool) bool {
 		p.uris[c.URI] = struct{}{}
 		news = true
 	}
+	if c.task != "" {
+		if p.tasks == nil {
+			p.tasks = make(map[string]struct{})
+		}
+		p.tasks[c.task] = struct{}{}
+		news = true
+	}
 	return news
 }
 
@@ -231,4 +239,15 @@ func (p *pending) take() (lists Change, uris []string) {
 	}
 	p.uris = nil
 	return lists, uris
+}
+
+// takeTasks returns the tasks that are pending and forgets them.
+func (p *pending) takeTasks() (ids []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.tasks {
+		ids = append(ids, id)
+	}
+	p.tasks = nil
+	return ids
 }

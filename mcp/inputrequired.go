@@ -195,35 +195,44 @@ func canonical(raw []byte) []byte {
 
 // inputRequired writes the questions that are open as the result.
 func (a *answer) inputRequired(rc *requestContext, cat *Catalog) error {
-	keys := make([]string, 0, len(rc.rounds.open))
-	for key := range rc.rounds.open {
-		keys = append(keys, key)
+	questions, err := encodeQuestions(rc.rounds.open)
+	if err != nil {
+		return err
 	}
-	sort.Strings(keys)
 	a.buf, a.body = a.buf[:0], nil
 	a.begin(rc)
-	a.buf = append(a.buf, `{"resultType":"input_required","inputRequests":{`...)
-	for i, key := range keys {
-		q := rc.rounds.open[key]
-		params, err := Marshal(q)
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			a.buf = append(a.buf, ',')
-		}
-		a.buf = jsonscan.AppendQuote(a.buf, key)
-		a.buf = append(append(a.buf, `:{"method":"`...), q.method()...)
-		a.buf = append(append(append(a.buf, `","params":`...), params...), '}')
-	}
+	a.buf = append(append(a.buf, `{"resultType":"input_required","inputRequests":`...), questions...)
 	state, err := rc.sealState()
 	if err != nil {
 		return err
 	}
-	a.buf = append(append(append(a.buf, `},"requestState":"`...), state...), `","_meta":{`...)
+	a.buf = append(append(append(a.buf, `,"requestState":"`...), state...), `","_meta":{`...)
 	a.buf = appendServerInfo(a.buf, cat.serverInfo(rc.version))
 	a.buf = append(a.buf, '}', '}', '}')
 	return nil
+}
+
+// encodeQuestions returns an InputRequests object, sorted by key.
+func encodeQuestions(open map[string]Question) (json.RawMessage, error) {
+	keys := make([]string, 0, len(open))
+	for key := range open {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	dst := []byte{'{'}
+	for i, key := range keys {
+		params, err := Marshal(open[key])
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = jsonscan.AppendQuote(dst, key)
+		dst = append(append(append(dst, `:{"method":"`...), open[key].method()...), `","params":`...)
+		dst = append(append(dst, params...), '}')
+	}
+	return append(dst, '}'), nil
 }
 
 func (rc *requestContext) sealState() (string, error) {

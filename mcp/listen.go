@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -14,6 +15,9 @@ type subscription struct {
 	filter listenFilter
 	uris   map[string]struct{}
 	news   pending
+
+	store TaskStore
+	tasks map[string]struct{} // by id; those the client may see
 }
 
 type listenFilter struct {
@@ -21,6 +25,7 @@ type listenFilter struct {
 	Prompts   bool     `json:"promptsListChanged,omitempty"`
 	Resources bool     `json:"resourcesListChanged,omitempty"`
 	URIs      []string `json:"resourceSubscriptions,omitempty"`
+	TaskIDs   []string `json:"taskIds,omitempty"`
 }
 
 // listener of a surface that can hold a subscription open.
@@ -50,7 +55,14 @@ func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
 	if len(asked.URIs) > maxSubscribedURIs {
 		return Errorf(CodeInvalidParams, "params.notifications.resourceSubscriptions: at most %d", maxSubscribedURIs)
 	}
-	sub := &subscription{id: rc.msg.id, filter: s.honoured(asked, cat)}
+	if len(asked.TaskIDs) > maxSubscribedURIs {
+		return Errorf(CodeInvalidParams, "params.notifications.taskIds: at most %d", maxSubscribedURIs)
+	}
+	if len(asked.TaskIDs) > 0 && !rc.knowsTasks() {
+		return rc.missingTasks()
+	}
+	sub := &subscription{id: rc.msg.id, filter: s.honoured(asked, cat), store: s.tasks.store}
+	sub.watchTasks(rc, asked.TaskIDs)
 	sub.uris = make(map[string]struct{}, len(sub.filter.URIs))
 	for _, uri := range sub.filter.URIs {
 		sub.uris[uri] = struct{}{}
@@ -81,6 +93,7 @@ func (s *Server) honoured(f listenFilter, cat *Catalog) listenFilter {
 	if !s.hub.watched() {
 		return listenFilter{}
 	}
+	f.TaskIDs = nil
 	f.Tools = f.Tools && hasTools(cat)
 	f.Prompts = f.Prompts && hasPrompts(cat)
 	f.Resources = f.Resources && hasResources(cat)
@@ -90,12 +103,27 @@ func (s *Server) honoured(f listenFilter, cat *Catalog) listenFilter {
 	return f
 }
 
+// watchTasks subscribes to the tasks among ids that the client may see.
+func (sub *subscription) watchTasks(rc *requestContext, ids []string) {
+	sub.tasks = make(map[string]struct{})
+	for _, id := range ids {
+		record, ok, err := sub.store.GetTask(rc, id)
+		if err == nil && ok && record.Principal == PrincipalFrom(rc).id() {
+			sub.tasks[id] = struct{}{}
+			sub.filter.TaskIDs = append(sub.filter.TaskIDs, id)
+		}
+	}
+}
+
 // wants keeps the part of a change that was subscribed to, and reports whether
 // there is one.
 func (sub *subscription) wants(c Change) bool {
 	c.Tools = c.Tools && sub.filter.Tools
 	c.Prompts = c.Prompts && sub.filter.Prompts
 	c.Resources = c.Resources && sub.filter.Resources
+	if _, ok := sub.tasks[c.task]; !ok {
+		c.task = ""
+	}
 	return sub.news.merge(c, func(uri string) bool {
 		_, ok := sub.uris[uri]
 		return ok
@@ -117,8 +145,17 @@ func (sub *subscription) end() []byte {
 }
 
 // messages returns the notifications that are due.
-func (sub *subscription) messages() [][]byte {
-	return sub.news.messages(fmt.Sprintf(`"_meta":{%q:%s}`, metaSubscriptionID, sub.id))
+func (sub *subscription) messages() (all [][]byte) {
+	meta := fmt.Sprintf(`"_meta":{%q:%s}`, metaSubscriptionID, sub.id)
+	for _, id := range sub.news.takeTasks() {
+		record, ok, err := sub.store.GetTask(context.Background(), id)
+		if err != nil || !ok {
+			continue
+		}
+		msg := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/tasks","params":{%s,`, meta)
+		all = append(all, append(record.appendMembers(msg, true), '}', '}'))
+	}
+	return append(all, sub.news.messages(meta)...)
 }
 
 // messages encodes what is pending. params are members that every notification
@@ -208,6 +245,7 @@ func (s *Session) isSubscribed(uri string) bool {
 // deliver implements listener: a session remembers what changed, and whoever
 // writes to its client is told that there is news.
 func (s *Session) deliver(c Change) {
+	c.task = "" // tasks belong to 2026-07-28
 	if !s.isInitialized() || !s.news.merge(c, s.isSubscribed) {
 		return
 	}

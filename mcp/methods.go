@@ -39,11 +39,15 @@ var methods = []method{
 	{name: "subscriptions/listen", since: Version20260728, until: LatestVersion, serve: (*Server).listen},
 	{name: "prompts/list", since: Version20241105, until: LatestVersion, capability: hasPrompts, serve: list(listPrompts)},
 	{name: "prompts/get", since: Version20241105, until: LatestVersion, capability: hasPrompts, serve: (*Server).getPrompt},
+	{name: "tasks/get", since: Version20260728, until: LatestVersion, capability: hasTasks, serve: (*Server).getTask},
+	{name: "tasks/update", since: Version20260728, until: LatestVersion, capability: hasTasks, serve: (*Server).updateTask},
+	{name: "tasks/cancel", since: Version20260728, until: LatestVersion, capability: hasTasks, serve: (*Server).cancelTask},
 	{name: "completion/complete", since: Version20241105, until: LatestVersion, capability: hasCompletions, serve: (*Server).complete},
 }
 
 func hasTools(c *Catalog) bool       { return len(c.Tools) > 0 }
 func hasResources(c *Catalog) bool   { return len(c.Resources)+len(c.Templates) > 0 }
+func hasTasks(c *Catalog) bool       { return c.Tasks }
 func hasSubscribe(c *Catalog) bool   { return hasResources(c) && c.Subscribe }
 func hasPrompts(c *Catalog) bool     { return len(c.Prompts) > 0 }
 func hasCompletions(c *Catalog) bool { return c.Completions }
@@ -157,7 +161,7 @@ func (s *Server) capabilities(rc *requestContext, cat *Catalog) json.RawMessage 
 		c.Completions = &capability{}
 	}
 	if rc.version >= Version20251125 {
-		c.Extensions = cat.Extensions
+		c.Extensions = cat.extensions(rc.version)
 	}
 	encoded, err := Marshal(c)
 	if err != nil {
@@ -226,6 +230,10 @@ func (s *Server) callTool(rc *requestContext, cat *Catalog, a *answer) error {
 	}
 	rc.callTool = CallToolParams{Name: tool.Name, Arguments: arguments}
 	result, err := s.source.CallTool(rc, &rc.callTool)
+	if rc.started != nil {
+		a.taskCreated(rc, cat)
+		return nil
+	}
 	if err != nil {
 		if result, err = toolFailure(err, rc.version); err != nil {
 			return err

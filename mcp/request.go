@@ -185,6 +185,9 @@ type requestContext struct {
 	progressed bool
 	progress   float64
 	rounds     rounds
+
+	task    *task // whose work this context belongs to, or nil
+	started *task // what the call has become, or nil
 }
 
 var _ context.Context = (*requestContext)(nil)

@@ -32,6 +32,12 @@ type ServerOptions struct {
 	StateKeys [][]byte
 	// StateTTL is how long a client may take to answer; 0 stands for 10 minutes.
 	StateTTL time.Duration
+	// Tasks keeps the records of tasks; nil stands for memory, where they end
+	// with the process.
+	Tasks TaskStore
+	// MaxTasks is how many tasks may run at once, and with the default store
+	// ten times that many are remembered; 0 stands for 1,000.
+	MaxTasks int
 }
 
 // Server shows a [Source] to clients. It speaks all versions of the protocol to
@@ -41,6 +47,7 @@ type Server struct {
 	opts     ServerOptions
 	log      *slog.Logger
 	hub      *hub
+	tasks    taskRunner
 	sessions *sessionStore
 	keys     sealKeys
 	waiting  requestSet
@@ -64,6 +71,13 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 	if s.opts.StateTTL <= 0 {
 		s.opts.StateTTL = 10 * time.Minute
 	}
+	if s.opts.MaxTasks <= 0 {
+		s.opts.MaxTasks = 1000
+	}
+	if s.opts.Tasks == nil {
+		s.opts.Tasks = &memoryTasks{limit: 10 * s.opts.MaxTasks}
+	}
+	s.tasks.server, s.tasks.store, s.tasks.limit = s, s.opts.Tasks, s.opts.MaxTasks
 	s.keys = newSealKeys(s.opts.StateKeys)
 	s.log = s.opts.Logger
 	if s.log == nil {
@@ -77,13 +91,14 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 // Source returns the source that the server shows.
 func (s *Server) Source() Source { return s.source }
 
-// Shutdown ends the standing event streams and waits for the requests in
+// Shutdown ends the standing event streams, cancels the tasks, and waits for the requests in
 // flight. When ctx ends first it cancels them and returns ctx's error. It does
 // not stop surfaces from accepting more: stop those first.
 func (s *Server) Shutdown(ctx context.Context) error {
 	for _, st := range s.hub.close() {
 		st.close(true)
 	}
+	s.tasks.close(ctx)
 	done := make(chan struct{})
 	go func() {
 		s.active.Wait()

@@ -48,6 +48,8 @@ type Change struct {
 	Tools, Resources, Prompts bool // the list or an entry of it
 	// URI, if not empty, is a resource whose contents changed.
 	URI string
+
+	task string // a task of this server whose state changed
 }
 
 // CallToolParams are the parameters of tools/call.

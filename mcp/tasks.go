@@ -1,0 +1,530 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// The tasks extension of 2026-07-28, io.modelcontextprotocol/tasks (SEP-2663):
+// a tool call is answered at once with a handle, and its result is fetched later.
+
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+// The states of a task. The last three are final.
+const (
+	TaskWorking       = "working"
+	TaskInputRequired = "input_required"
+	TaskCompleted     = "completed"
+	TaskFailed        = "failed"
+	TaskCancelled     = "cancelled"
+)
+
+// TaskRecord is the state of a task at one moment.
+type TaskRecord struct {
+	ID     string
+	Status string
+	// StatusMessage may be shown to the user, or is empty.
+	StatusMessage string
+	Created       time.Time
+	Updated       time.Time
+	// TTL is how long after Created the record may be deleted; 0 means never.
+	TTL          time.Duration
+	PollInterval time.Duration
+	// Principal is who may see the task: the name of the [Principal] that
+	// began it, or empty.
+	Principal string
+	// Result, Error and InputRequests are JSON objects that belong to the
+	// states completed, failed and input_required.
+	Result, Error, InputRequests json.RawMessage
+}
+
+// TaskStore keeps the records of tasks. Its methods are called concurrently.
+// The work itself runs in the process that began it.
+type TaskStore interface {
+	// PutTask creates or replaces a record. When it returns, GetTask finds it.
+	PutTask(ctx context.Context, r TaskRecord) error
+	// GetTask returns a record, and whether there is one.
+	GetTask(ctx context.Context, id string) (TaskRecord, bool, error)
+}
+
+// TaskOptions configure [Request.Task]. The zero value and nil are the defaults.
+type TaskOptions struct {
+	// Required refuses clients without the extension instead of running the
+	// work while they wait.
+	Required bool
+	// TTL is how long the task is kept; 0 stands for one hour.
+	TTL time.Duration
+	// PollInterval is how often the client should ask; 0 stands for one second.
+	PollInterval time.Duration
+}
+
+// errTask stands for the answer that the server makes of a task.
+var errTask = errors.New("the call has become a task")
+
+// RequireTasks returns nil if the client can be answered with a task, and
+// otherwise the error to give back. Ask before [Request.Ask], in a tool that
+// needs both.
+func (r *Request) RequireTasks() error {
+	if r == nil || r.rc.knowsTasks() {
+		return nil
+	}
+	return r.rc.missingTasks()
+}
+
+func (rc *requestContext) missingTasks() error {
+	return rc.missingCapability(json.RawMessage(`{"extensions":{"` + tasksExtension + `":{}}}`))
+}
+
+func (rc *requestContext) knowsTasks() bool {
+	if !rc.version.Modern() || rc.task != nil {
+		return false
+	}
+	caps := rc.clientCapabilities()
+	return caps.has("extensions") && isObject(member(member(caps, "extensions"), tasksExtension))
+}
+
+// Task runs the work of a tool call as a task, if the client knows tasks: it
+// returns at once, and the Source method must return what it returns. Otherwise
+// it runs work while the client waits.
+//
+// work runs on a goroutine of its own, under a context that ends when the task
+// is cancelled or its time is up. The [Request] of that context can ask the
+// client; it sends neither progress nor log lines. [Catalog.Tasks] must be set.
+func (r *Request) Task(ctx context.Context, opts *TaskOptions, work func(context.Context) (*CallToolResult, error)) (*CallToolResult, error) {
+	var o TaskOptions
+	if opts != nil {
+		o = *opts
+	}
+	if r == nil || !r.rc.knowsTasks() {
+		if r != nil && o.Required {
+			return nil, r.rc.missingTasks()
+		}
+		return work(ctx)
+	}
+	if o.TTL <= 0 {
+		o.TTL = time.Hour
+	}
+	if o.PollInterval <= 0 {
+		o.PollInterval = time.Second
+	}
+	t, err := r.rc.server.tasks.start(r.rc, o, work)
+	if err != nil {
+		return nil, err
+	}
+	r.rc.started = t
+	return nil, errTask
+}
+
+// taskRunner runs the tasks of a server.
+type taskRunner struct {
+	server *Server
+	store  TaskStore
+	limit  int
+
+	mu      sync.Mutex
+	running map[string]*task
+	closed  bool
+	all     sync.WaitGroup
+}
+
+// task is a task that runs in this process.
+type task struct {
+	runner *taskRunner
+	rc     *requestContext
+
+	mu     sync.Mutex
+	record TaskRecord
+	open   map[string]Question
+	closed map[string]bool // keys that must not be used again
+	given  map[string]json.RawMessage
+	news   chan struct{} // closed and replaced when an answer arrives
+}
+
+func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.Context) (*CallToolResult, error)) (*task, error) {
+	now := time.Now().UTC()
+	t := &task{
+		runner: r,
+		record: TaskRecord{
+			ID: rand.Text(), Status: TaskWorking, Created: now, Updated: now,
+			TTL: o.TTL, PollInterval: o.PollInterval, Principal: PrincipalFrom(rc).id(),
+		},
+		closed: make(map[string]bool),
+		given:  make(map[string]json.RawMessage),
+		news:   make(chan struct{}),
+	}
+	t.rc = &requestContext{
+		parent: context.WithoutCancel(rc.parent), server: rc.server, detached: true,
+		version: rc.version, msg: rc.msg, meta: rc.meta, header: rc.header, task: t,
+	}
+	t.rc.public.rc = t.rc
+	t.rc.meta.progressToken, t.rc.meta.logLevel = nil, nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || len(r.running) >= r.limit {
+		return nil, Errorf(CodeToolBusy, "too many tasks are running")
+	}
+	if err := r.store.PutTask(rc, t.record); err != nil {
+		return nil, err
+	}
+	if r.running == nil {
+		r.running = make(map[string]*task)
+	}
+	r.running[t.record.ID] = t
+	r.all.Add(1)
+	go t.run(work)
+	return t, nil
+}
+
+// run is the goroutine of a task. It ends when work returns.
+func (t *task) run(work func(context.Context) (*CallToolResult, error)) {
+	defer t.runner.all.Done()
+	timeout := time.AfterFunc(t.record.TTL, t.rc.cancel)
+	defer timeout.Stop()
+	result, err := t.survive(work)
+	cancelled := t.rc.finish()
+	var encoded json.RawMessage
+	if err != nil {
+		result, err = toolFailure(err, t.rc.version)
+	}
+	if err == nil {
+		encoded, err = encodeTaskResult(result)
+	}
+	t.update(func(r *TaskRecord) {
+		switch {
+		case cancelled:
+			r.Status = TaskCancelled
+		case err != nil:
+			e := t.runner.server.wireError(t.rc, err)
+			r.Status, r.Error = TaskFailed, e.object()
+		default:
+			r.Status, r.Result = TaskCompleted, encoded
+		}
+	})
+	t.runner.mu.Lock()
+	delete(t.runner.running, t.record.ID)
+	t.runner.mu.Unlock()
+}
+
+func encodeTaskResult(result *CallToolResult) (json.RawMessage, error) {
+	if result == nil {
+		return nil, errors.New("the task returned no result")
+	}
+	encoded, err := marshalResult(result)
+	if err == nil {
+		err = jsonscan.Valid(encoded)
+	}
+	return encoded, err
+}
+
+func (t *task) survive(work func(context.Context) (*CallToolResult, error)) (result *CallToolResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.runner.server.log.Error("panic in a task", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			result, err = nil, Errorf(CodeToolCrashed, "the tool crashed")
+		}
+	}()
+	return work(t.rc)
+}
+
+// update changes the record, stores it, and tells those who listen.
+func (t *task) update(change func(*TaskRecord)) {
+	t.mu.Lock()
+	if final(t.record.Status) {
+		t.mu.Unlock()
+		return
+	}
+	t.record.InputRequests = nil
+	change(&t.record)
+	t.record.Updated = time.Now().UTC()
+	err := t.runner.store.PutTask(t.rc, t.record)
+	id := t.record.ID
+	t.mu.Unlock()
+	if err != nil {
+		t.runner.server.log.Error("store a task", "error", err)
+	}
+	t.runner.server.hub.changed(Change{task: id})
+}
+
+func final(status string) bool {
+	return status == TaskCompleted || status == TaskFailed || status == TaskCancelled
+}
+
+// ask puts questions to the client and waits for the answers: the task needs input.
+func (t *task) ask(ctx context.Context, questions []Question) ([]json.RawMessage, error) {
+	keys, err := t.pose(questions)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		t.mu.Lock()
+		news := t.news
+		answers := t.answers(keys)
+		t.mu.Unlock()
+		if answers != nil {
+			return answers, nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-t.rc.Done():
+			return nil, t.rc.Err()
+		}
+	}
+}
+
+// pose gives every question a key that the task has not used before.
+func (t *task) pose(questions []Question) (keys []string, err error) {
+	t.update(func(r *TaskRecord) {
+		if t.open == nil {
+			t.open = make(map[string]Question)
+		}
+		for _, q := range questions {
+			key := q.key()
+			for n := len(t.closed) + 1; key == "" || t.closed[key]; n++ {
+				key = fmt.Sprintf("%sinput-%d", q.key(), n)
+			}
+			t.closed[key] = true
+			t.open[key] = q
+			keys = append(keys, key)
+		}
+		r.Status = TaskInputRequired
+		r.InputRequests, err = encodeQuestions(t.open)
+	})
+	return keys, err
+}
+
+// answers returns the answers to keys, or nil while one is missing. t.mu is held.
+func (t *task) answers(keys []string) []json.RawMessage {
+	answers := make([]json.RawMessage, len(keys))
+	for i, key := range keys {
+		if answers[i] = t.given[key]; answers[i] == nil {
+			return nil
+		}
+	}
+	return answers
+}
+
+// answer takes a client's answers; those to questions that are not open, or of
+// the wrong shape, are ignored.
+func (t *task) answer(given map[string]json.RawMessage) {
+	t.update(func(r *TaskRecord) {
+		for key, answer := range given {
+			if q := t.open[key]; q != nil && q.valid(answer) {
+				t.given[key] = answer
+				delete(t.open, key)
+			}
+		}
+		if len(t.open) > 0 {
+			r.InputRequests, _ = encodeQuestions(t.open) // they were encoded before
+			return
+		}
+		r.Status = TaskWorking
+		close(t.news)
+		t.news = make(chan struct{})
+	})
+}
+
+// close cancels all tasks and waits for them until ctx ends.
+func (r *taskRunner) close(ctx context.Context) {
+	r.mu.Lock()
+	r.closed = true
+	running := make([]*task, 0, len(r.running))
+	for _, t := range r.running {
+		running = append(running, t)
+	}
+	r.mu.Unlock()
+	for _, t := range running {
+		t.rc.cancel()
+	}
+	done := make(chan struct{})
+	go func() {
+		r.all.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// The methods.
+
+func (s *Server) getTask(rc *requestContext, cat *Catalog, a *answer) error {
+	record, err := s.taskOf(rc)
+	if err != nil {
+		return err
+	}
+	a.begin(rc)
+	a.buf = append(a.buf, `{"resultType":"complete",`...)
+	a.buf = record.appendMembers(a.buf, true)
+	a.endTask(rc, cat)
+	return nil
+}
+
+func (s *Server) updateTask(rc *requestContext, cat *Catalog, a *answer) error {
+	record, err := s.taskOf(rc)
+	if err != nil {
+		return err
+	}
+	raw, ok := rc.param("inputResponses")
+	if !ok || !isObject(raw) {
+		return Errorf(CodeInvalidParams, "params.inputResponses is required and must be an object")
+	}
+	given := make(map[string]json.RawMessage)
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return Errorf(CodeInvalidParams, "params.inputResponses: %v", err)
+	}
+	if t := s.tasks.get(record.ID); t != nil {
+		t.answer(given)
+	}
+	return a.acknowledge(rc, cat)
+}
+
+func (s *Server) cancelTask(rc *requestContext, cat *Catalog, a *answer) error {
+	record, err := s.taskOf(rc)
+	if err != nil {
+		return err
+	}
+	if t := s.tasks.get(record.ID); t != nil {
+		t.update(func(r *TaskRecord) { r.Status = TaskCancelled })
+		t.rc.cancel()
+	}
+	return a.acknowledge(rc, cat)
+}
+
+func (r *taskRunner) get(id string) *task {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.running[id]
+}
+
+// taskOf returns the task that a request names, if the client may see it.
+func (s *Server) taskOf(rc *requestContext) (TaskRecord, error) {
+	if !rc.knowsTasks() {
+		return TaskRecord{}, rc.missingTasks()
+	}
+	raw, _ := rc.param("taskId")
+	id, ok := jsonscan.Unquote(raw)
+	if !ok {
+		return TaskRecord{}, Errorf(CodeInvalidParams, "params.taskId is required and must be a string")
+	}
+	record, ok, err := s.tasks.store.GetTask(rc, id)
+	if err != nil {
+		return TaskRecord{}, err
+	}
+	if !ok || record.Principal != PrincipalFrom(rc).id() {
+		return TaskRecord{}, Errorf(CodeInvalidParams, "no such task: it may have expired")
+	}
+	return record, nil
+}
+
+// taskCreated writes the answer to a call that has become a task.
+func (a *answer) taskCreated(rc *requestContext, cat *Catalog) {
+	a.begin(rc)
+	a.buf = append(a.buf, `{"resultType":"task",`...)
+	rc.started.mu.Lock()
+	record := rc.started.record
+	rc.started.mu.Unlock()
+	a.buf = record.appendMembers(a.buf, false)
+	a.endTask(rc, cat)
+}
+
+func (a *answer) acknowledge(rc *requestContext, cat *Catalog) error {
+	a.begin(rc)
+	a.buf = append(a.buf, `{"resultType":"complete"`...)
+	a.endTask(rc, cat)
+	return nil
+}
+
+func (a *answer) endTask(rc *requestContext, cat *Catalog) {
+	a.buf = appendServerInfo(append(a.buf, `,"_meta":{`...), cat.serverInfo(rc.version))
+	a.buf = append(a.buf, '}', '}', '}')
+}
+
+// appendMembers appends the members of a Task, and with detail what belongs to
+// its state.
+func (r *TaskRecord) appendMembers(dst []byte, detail bool) []byte {
+	dst = jsonscan.AppendQuote(append(dst, `"taskId":`...), r.ID)
+	dst = jsonscan.AppendQuote(append(dst, `,"status":`...), r.Status)
+	if r.StatusMessage != "" {
+		dst = jsonscan.AppendQuote(append(dst, `,"statusMessage":`...), r.StatusMessage)
+	}
+	dst = jsonscan.AppendQuote(append(dst, `,"createdAt":`...), r.Created.Format(time.RFC3339Nano))
+	dst = jsonscan.AppendQuote(append(dst, `,"lastUpdatedAt":`...), r.Updated.Format(time.RFC3339Nano))
+	if r.TTL > 0 {
+		dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), r.TTL.Milliseconds(), 10)
+	} else {
+		dst = append(dst, `,"ttlMs":null`...)
+	}
+	dst = strconv.AppendInt(append(dst, `,"pollIntervalMs":`...), r.PollInterval.Milliseconds(), 10)
+	if !detail {
+		return dst
+	}
+	for _, part := range []struct {
+		name  string
+		value json.RawMessage
+	}{{"result", r.Result}, {"error", r.Error}, {"inputRequests", r.InputRequests}} {
+		if part.value != nil {
+			dst = append(append(append(append(dst, `,"`...), part.name...), `":`...), part.value...)
+		}
+	}
+	return dst
+}
+
+// memoryTasks is the TaskStore of a server that was given none.
+type memoryTasks struct {
+	limit int
+
+	mu      sync.Mutex
+	records map[string]TaskRecord
+}
+
+// PutTask implements TaskStore. A full store gives up what has expired, and
+// refuses new tasks if nothing has.
+func (m *memoryTasks) PutTask(_ context.Context, r TaskRecord) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.records[r.ID]; !ok && len(m.records) >= m.limit {
+		m.sweep()
+		if len(m.records) >= m.limit {
+			return Errorf(CodeToolBusy, "too many tasks are remembered")
+		}
+	}
+	if m.records == nil {
+		m.records = make(map[string]TaskRecord)
+	}
+	m.records[r.ID] = r
+	return nil
+}
+
+func (m *memoryTasks) sweep() {
+	for id, r := range m.records {
+		if r.expired() {
+			delete(m.records, id)
+		}
+	}
+}
+
+func (r *TaskRecord) expired() bool { return r.TTL > 0 && time.Since(r.Created) > r.TTL }
+
+// GetTask implements TaskStore.
+func (m *memoryTasks) GetTask(_ context.Context, id string) (TaskRecord, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.records[id]
+	if ok && r.expired() {
+		delete(m.records, id)
+		return TaskRecord{}, false, nil
+	}
+	return r, ok, nil
+}
