@@ -1,0 +1,418 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// keyword compiles one keyword, whose value begins at i, into n.
+func (c *compiler) keyword(n *node, key string, i int) error {
+	switch key {
+	case "$schema":
+		return c.sameDialect(i)
+	case "$ref":
+		return c.ref(n, i)
+	case "$dynamicRef":
+		if !c.draft07 {
+			return errors.New("not supported")
+		}
+	case "$defs", "definitions":
+		return c.eachMember(i, func(_ string, at int) error {
+			_, err := c.schema(at)
+			return err
+		})
+	case "type":
+		return c.types(n, i)
+	case "enum":
+		return c.enum(n, i)
+	case "const":
+		n.addEnum(&enumRule{values: []literal{c.literal(i)}})
+	case "minimum":
+		return c.bound(n, i, bound{words: "at least", beyond: -1})
+	case "maximum":
+		return c.bound(n, i, bound{words: "at most", beyond: 1})
+	case "exclusiveMinimum":
+		return c.bound(n, i, bound{words: "greater than", beyond: -1, strict: true})
+	case "exclusiveMaximum":
+		return c.bound(n, i, bound{words: "less than", beyond: 1, strict: true})
+	case "multipleOf":
+		return c.multipleOf(n, i)
+	case "minLength":
+		return c.size(i, &n.textRules().min)
+	case "maxLength":
+		return c.size(i, &n.textRules().max)
+	case "pattern":
+		return c.pattern(n, i)
+	case "allOf", "anyOf", "oneOf", "not", "if", "then", "else":
+		return c.applicator(n, key, i)
+	case "properties", "required", "additionalProperties", "patternProperties", "propertyNames",
+		"minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies",
+		"unevaluatedProperties":
+		return c.objectKeyword(n.objectRules(), n, key, i)
+	case "items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems",
+		"contains", "minContains", "maxContains", "unevaluatedItems":
+		return c.arrayKeyword(n.arrayRules(), key, i)
+	}
+	return nil // an annotation, or unknown
+}
+
+func (n *node) textRules() *textRules {
+	if n.text == nil {
+		n.text = &textRules{max: -1}
+	}
+	return n.text
+}
+
+func (n *node) numberRules() *numberRules {
+	if n.number == nil {
+		n.number = new(numberRules)
+	}
+	return n.number
+}
+
+func (n *node) objectRules() *objectRules {
+	if n.object == nil {
+		n.object = &objectRules{max: -1}
+	}
+	return n.object
+}
+
+func (n *node) arrayRules() *arrayRules {
+	if n.array == nil {
+		n.array = &arrayRules{max: -1, minContains: 1, maxContains: -1}
+	}
+	return n.array
+}
+
+func (n *node) applyRules() *applyRules {
+	if n.apply == nil {
+		n.apply = new(applyRules)
+	}
+	return n.apply
+}
+
+func (c *compiler) sameDialect(i int) error {
+	uri, err := c.string(i)
+	if err != nil {
+		return err
+	}
+	if draft07, known := dialects(uri); !known || draft07 != c.draft07 {
+		return fmt.Errorf("dialect %s within another", quoted(uri))
+	}
+	return nil
+}
+
+func (c *compiler) types(n *node, i int) error {
+	if c.raw[i] != '[' {
+		return c.oneType(n, i)
+	}
+	if err := c.eachItem(i, func(at int) error { return c.oneType(n, at) }); err != nil {
+		return err
+	}
+	if n.types == 0 {
+		return errors.New("want at least one type")
+	}
+	return nil
+}
+
+func (c *compiler) oneType(n *node, i int) error {
+	word, err := c.string(i)
+	if err != nil {
+		return err
+	}
+	var words []string
+	for _, name := range kindNames {
+		if name.word == word {
+			n.types |= name.kind
+			return nil
+		}
+		words = append(words, name.word)
+	}
+	if near := nearest.DidYouMean(word, words); near != "" {
+		return fmt.Errorf("unknown type %s, did you mean %q?", quoted(word), near)
+	}
+	return fmt.Errorf("unknown type %s", quoted(word))
+}
+
+func (c *compiler) literal(i int) literal {
+	raw := c.token(i)
+	if !jsonscan.IsCompact(raw) {
+		raw = jsonscan.AppendCompact(nil, raw)
+	}
+	text, _ := jsonscan.UnquoteBytes(raw)
+	return literal{raw: raw, kind: kindOf(raw[0]), text: text}
+}
+
+func (c *compiler) enum(n *node, i int) error {
+	e := new(enumRule)
+	if err := c.eachItem(i, func(at int) error {
+		e.values = append(e.values, c.literal(at))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if len(e.values) > 8 {
+		e.texts = make(map[string]struct{}, len(e.values))
+		for _, v := range e.values {
+			if v.kind == kindString {
+				e.texts[string(v.text)] = struct{}{}
+			}
+		}
+	}
+	n.addEnum(e)
+	return nil
+}
+
+// addEnum adds e; beside const, both hold.
+func (n *node) addEnum(e *enumRule) {
+	if n.enum == nil {
+		n.enum = e
+		return
+	}
+	a := n.applyRules()
+	a.all = append(a.all, &node{enum: e})
+}
+
+func (c *compiler) bound(n *node, i int, b bound) error {
+	d, err := c.number(i)
+	if err != nil {
+		return err
+	}
+	b.decimal, b.text = d, shown(c.token(i))
+	r := n.numberRules()
+	r.bounds = append(r.bounds, b)
+	return nil
+}
+
+func (c *compiler) multipleOf(n *node, i int) error {
+	d, err := c.number(i)
+	if err != nil {
+		return err
+	}
+	if d.sign() <= 0 {
+		return fmt.Errorf("want a number greater than 0, got %s", c.got(i))
+	}
+	v, ok := d.divisor()
+	if !ok {
+		return fmt.Errorf("%s has too many digits", c.got(i))
+	}
+	v.text = shown(c.token(i))
+	n.numberRules().multiple = &v
+	return nil
+}
+
+// pattern leaves out one that cannot be checked, and notes it: real schemas have
+// lookaheads, and their tools should work.
+func (c *compiler) pattern(n *node, i int) error {
+	source, err := c.string(i)
+	if err != nil {
+		return err
+	}
+	p, err := compilePattern(source)
+	if err != nil {
+		c.note("pattern %s is not checked: %v", quoted(source), err)
+		n.unsure = true
+		return nil
+	}
+	n.textRules().pattern = p
+	return nil
+}
+
+// applicator compiles a keyword that applies schemas to the same value.
+func (c *compiler) applicator(n *node, key string, i int) error {
+	a := n.applyRules()
+	switch key {
+	case "allOf", "anyOf", "oneOf":
+		nodes, err := c.schemas(i)
+		if err != nil {
+			return err
+		}
+		for _, sub := range nodes {
+			c.edge(n, sub)
+		}
+		switch key {
+		case "allOf":
+			a.all = append(a.all, nodes...)
+		case "anyOf":
+			a.any, a.hasAny = nodes, true
+		default:
+			a.one, a.hasOne = nodes, true
+		}
+		return nil
+	}
+	sub, err := c.schema(i)
+	c.edge(n, sub)
+	switch key {
+	case "not":
+		a.not, a.hasNot = sub, true
+	case "if":
+		a.when, a.hasIf = sub, true
+	case "then":
+		a.then = sub
+	case "else":
+		a.or = sub
+	}
+	return err
+}
+
+func (c *compiler) arrayKeyword(a *arrayRules, key string, i int) (err error) {
+	if c.draft07 {
+		switch key {
+		case "prefixItems", "minContains", "maxContains", "unevaluatedItems":
+			return nil
+		}
+	}
+	switch key {
+	case "items":
+		return c.items(a, i)
+	case "prefixItems":
+		a.prefix, err = c.schemas(i)
+	case "minItems":
+		return c.size(i, &a.min)
+	case "maxItems":
+		return c.size(i, &a.max)
+	case "uniqueItems":
+		if kindOf(c.raw[i]) != kindBoolean {
+			return fmt.Errorf("want true or false, got %s", c.got(i))
+		}
+		a.unique = c.raw[i] == 't'
+	case "contains":
+		a.hasContains = true
+		a.contains, err = c.schema(i)
+	case "minContains":
+		return c.size(i, &a.minContains)
+	case "maxContains":
+		return c.size(i, &a.maxContains)
+	case "unevaluatedItems":
+		a.hasUnevaluated = true
+		a.unevaluated, err = c.schema(i)
+	case "additionalItems":
+		return c.additionalItems(a, i)
+	}
+	return err
+}
+
+// items is a schema for all items, or in draft-07 an array of them for the first.
+func (c *compiler) items(a *arrayRules, i int) (err error) {
+	if c.raw[i] != '[' {
+		// In draft-07, additionalItems says nothing beside this form.
+		a.hasItems = true
+		a.items, err = c.schema(i)
+		return err
+	}
+	if !c.draft07 {
+		return errors.New("want a schema (2020-12 has prefixItems for an array of them)")
+	}
+	if a.prefix, err = c.schemas(i); err == nil && len(a.prefix) > 0 && a.rest != nil {
+		a.items, a.hasItems = a.rest, true
+	}
+	return err
+}
+
+func (c *compiler) additionalItems(a *arrayRules, i int) error {
+	if !c.draft07 {
+		return nil
+	}
+	rest, err := c.schema(i)
+	if err != nil {
+		return err
+	}
+	if a.rest = rest; a.prefix != nil {
+		a.items, a.hasItems = rest, true
+	}
+	return nil
+}
+
+func (c *compiler) objectKeyword(o *objectRules, n *node, key string, i int) (err error) {
+	switch key {
+	case "properties":
+		return c.eachMember(i, func(text string, at int) error {
+			sub, err := c.schema(at)
+			k := o.name(text)
+			o.names[k].declared, o.names[k].schema = true, sub
+			return err
+		})
+	case "required":
+		names, err := c.strings(i)
+		for _, text := range names {
+			o.names[o.name(text)].required = true
+		}
+		return err
+	case "additionalProperties":
+		o.hasAdditional = true
+		o.additional, err = c.schema(i)
+	case "patternProperties":
+		return c.patternProperties(o, n, i)
+	case "propertyNames":
+		o.propertyNames, err = c.schema(i)
+	case "minProperties":
+		return c.size(i, &o.min)
+	case "maxProperties":
+		return c.size(i, &o.max)
+	case "unevaluatedProperties":
+		if !c.draft07 {
+			o.hasUnevaluated = true
+			o.unevaluated, err = c.schema(i)
+		}
+	default:
+		return c.dependencies(o, n, key, i)
+	}
+	return err
+}
+
+// name returns the place of text in names, and adds it if it is new.
+func (o *objectRules) name(text string) int {
+	if o.index == nil {
+		o.index = make(map[string]int)
+	}
+	k, ok := o.index[text]
+	if !ok {
+		k = len(o.names)
+		o.index[text] = k
+		o.names = append(o.names, name{text: text})
+	}
+	return k
+}
+
+func (c *compiler) patternProperties(o *objectRules, n *node, i int) error {
+	return c.eachMember(i, func(source string, at int) error {
+		sub, err := c.schema(at)
+		if err != nil {
+			return err
+		}
+		p, err := compilePattern(source)
+		if err != nil {
+			c.note("members named by the pattern %s are not checked: %v", quoted(source), err)
+			o.hidden, n.unsure = true, true
+			return nil
+		}
+		o.patterns = append(o.patterns, patternProperty{p, sub})
+		return nil
+	})
+}
+
+// dependencies compiles dependentRequired, dependentSchemas, and draft-07's
+// dependencies, which is both.
+func (c *compiler) dependencies(o *objectRules, n *node, key string, i int) error {
+	if c.draft07 != (key == "dependencies") {
+		return nil
+	}
+	return c.eachMember(i, func(text string, at int) error {
+		d := dependency{on: o.name(text)}
+		var err error
+		if key == "dependentRequired" || key == "dependencies" && c.raw[at] == '[' {
+			var names []string
+			names, err = c.strings(at)
+			for _, name := range names {
+				d.members = append(d.members, o.name(name))
+			}
+		} else if d.schema, err = c.schema(at); err == nil {
+			c.edge(n, d.schema)
+		}
+		o.needs = append(o.needs, d)
+		return err
+	})
+}

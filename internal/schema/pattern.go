@@ -1,0 +1,228 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// pattern is a regular expression of a schema.
+type pattern struct {
+	source string
+	match  *regexp.Regexp
+	// cost is about how many nanoseconds the matcher may spend on a byte.
+	cost int
+}
+
+// maxPatternCost bounds a pattern's program; repetition can make a short one huge.
+const maxPatternCost = 10_000
+
+// compilePattern compiles an ECMAScript regular expression for Go's matcher. The
+// error of one that uses what the matcher cannot do says so.
+func compilePattern(source string) (*pattern, error) {
+	translated, err := translate(source)
+	if err != nil {
+		return nil, err
+	}
+	match, err := regexp.Compile(translated)
+	if err != nil {
+		var e *syntax.Error
+		if errors.As(err, &e) {
+			return nil, fmt.Errorf("%s: %q", e.Code, e.Expr)
+		}
+		return nil, err
+	}
+	parsed, err := syntax.Parse(translated, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	cost := len(program.Inst)
+	if cost > maxPatternCost {
+		return nil, errors.New("too large")
+	}
+	return &pattern{source: source, match: match, cost: 1 + 4*cost}, nil
+}
+
+// What the two dialects write alike but mean differently, in Go's notation.
+const (
+	anyButLineEnd = `[^\n\r\x{2028}\x{2029}]`
+	space         = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
+	notSpace      = `\x{0}-\x{8}\x{e}-\x{1f}!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}` +
+		`\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`
+)
+
+// translator rewrites an ECMAScript regular expression in Go's notation.
+type translator struct {
+	src   string
+	i     int
+	out   strings.Builder
+	class bool // between [ and ]
+}
+
+func translate(source string) (string, error) {
+	t := translator{src: source}
+	for t.i < len(t.src) {
+		if err := t.next(); err != nil {
+			return "", err
+		}
+	}
+	return t.out.String(), nil
+}
+
+func (t *translator) next() error {
+	switch c := t.src[t.i]; {
+	case c == '\\':
+		return t.escape()
+	case t.class:
+		t.inClass(c)
+	case c == '[':
+		t.openClass()
+	case c == '.':
+		t.emit(1, anyButLineEnd)
+	case c == '(' && t.ahead("(?="), c == '(' && t.ahead("(?!"):
+		return errors.New("lookahead cannot be checked")
+	case c == '(' && t.ahead("(?<="), c == '(' && t.ahead("(?<!"):
+		return errors.New("lookbehind cannot be checked")
+	default:
+		t.out.WriteByte(c)
+		t.i++
+	}
+	return nil
+}
+
+// emit writes s in place of the next n bytes.
+func (t *translator) emit(n int, s string) {
+	t.out.WriteString(s)
+	t.i += n
+}
+
+func (t *translator) ahead(prefix string) bool { return strings.HasPrefix(t.src[t.i:], prefix) }
+
+func (t *translator) openClass() {
+	switch {
+	case t.ahead("[^]"):
+		t.emit(3, `(?s:.)`)
+	case t.ahead("[]"):
+		t.emit(2, `[^\x{0}-\x{10ffff}]`)
+	case t.ahead("[^"):
+		t.class = true
+		t.emit(2, "[^")
+	default:
+		t.class = true
+		t.emit(1, "[")
+	}
+}
+
+func (t *translator) inClass(c byte) {
+	switch {
+	case c == ']':
+		t.class = false
+		t.emit(1, "]")
+	case t.ahead("[:") && strings.Contains(t.src[t.i:], ":]"): // Go's, but nobody means the characters
+		n := strings.Index(t.src[t.i:], ":]") + 2
+		t.emit(n, t.src[t.i:t.i+n])
+	case c == '[':
+		t.emit(1, `\[`)
+	default:
+		t.out.WriteByte(c)
+		t.i++
+	}
+}
+
+// escape translates what begins with a backslash.
+func (t *translator) escape() error {
+	if t.i+1 >= len(t.src) {
+		return errors.New(`nothing follows the last "\"`)
+	}
+	switch c := t.src[t.i+1]; {
+	case c == 's':
+		t.set(space)
+	case c == 'S':
+		t.set(notSpace)
+	case c == 'u':
+		return t.unicode()
+	case c == 'c':
+		return t.control()
+	case c == 'b' && t.class:
+		t.emit(2, `\x{8}`)
+	case c == '0':
+		t.emit(2, `\x{0}`)
+	case '1' <= c && c <= '9', c == 'k':
+		return errors.New("a reference to a group cannot be checked")
+	case (c == 'p' || c == 'P') && t.i+2 < len(t.src) && t.src[t.i+2] == '{':
+		t.property()
+	case c >= utf8.RuneSelf:
+		t.i++ // the backslash says nothing
+	default:
+		t.emit(2, t.src[t.i:t.i+2])
+	}
+	return nil
+}
+
+func (t *translator) set(ranges string) {
+	if !t.class {
+		ranges = "[" + ranges + "]"
+	}
+	t.emit(2, ranges)
+}
+
+// unicode translates \uXXXX, a pair of them, and \u{X}.
+func (t *translator) unicode() error {
+	if t.ahead(`\u{`) {
+		t.emit(2, `\x`)
+		return nil
+	}
+	r, ok := t.unit(t.i)
+	if !ok {
+		return errors.New(`"\u" needs four hexadecimal digits`)
+	}
+	n := 6
+	if utf16.IsSurrogate(r) {
+		low, _ := t.unit(t.i + n)
+		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+			return errors.New("half of a surrogate pair cannot be checked")
+		}
+		n = 12
+	}
+	t.emit(n, fmt.Sprintf(`\x{%x}`, r))
+	return nil
+}
+
+// unit reads the \uXXXX at src[i].
+func (t *translator) unit(i int) (rune, bool) {
+	if i+6 > len(t.src) || t.src[i:i+2] != `\u` {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(t.src[i+2:i+6], 16, 16)
+	return rune(n), err == nil
+}
+
+func (t *translator) control() error {
+	if t.i+2 < len(t.src) {
+		if c := t.src[t.i+2] | 0x20; 'a' <= c && c <= 'z' {
+			t.emit(3, fmt.Sprintf(`\x{%x}`, c-'a'+1))
+			return nil
+		}
+	}
+	return errors.New(`"\c" needs a letter`)
+}
+
+// property translates the names that \p{Script=Greek} and its like have.
+func (t *translator) property() {
+	t.emit(3, t.src[t.i:t.i+3])
+	for _, prefix := range []string{"Script=", "sc=", "Script_Extensions=", "scx=", "General_Category=", "gc="} {
+		if t.ahead(prefix) {
+			t.i += len(prefix)
+			return
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// Error says everything that is wrong with a text, up to a limit.
+type Error struct {
+	// Problems are in the order of the text; there is at least one.
+	Problems []Problem
+}
+
+// Problem is one thing that is wrong.
+type Problem struct {
+	// Path leads to the value, such as "unit" or "items[2].name"; it is empty
+	// for the whole text.
+	Path string
+	// Message says what is wanted, and what was found instead.
+	Message string
+}
+
+// Error returns all problems on one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	for i, p := range e.Problems {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(p.String())
+	}
+	return b.String()
+}
+
+// String returns the path and the message.
+func (p Problem) String() string {
+	if p.Path == "" {
+		return p.Message
+	}
+	return p.Path + ": " + p.Message
+}
+
+const (
+	maxProblems = 16
+	maxListed   = 20 // values or names in one message
+	maxShown    = 64 // bytes of a value or a name
+)
+
+// segment is one step of a path: the name of a member, or the place in an array.
+type segment struct {
+	key   []byte
+	place int
+}
+
+func pathText(path []segment) string {
+	var b []byte
+	for _, s := range path {
+		switch {
+		case s.key == nil:
+			b = append(strconv.AppendInt(append(b, '['), int64(s.place), 10), ']')
+		case isPlain(s.key):
+			if len(b) > 0 {
+				b = append(b, '.')
+			}
+			b = append(b, s.key...)
+		default:
+			b = append(append(append(b, '['), shown(jsonscan.AppendQuote(nil, s.key))...), ']')
+		}
+	}
+	return string(b)
+}
+
+// isPlain reports whether key can stand in a path as it is.
+func isPlain(key []byte) bool {
+	for i, c := range key {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '$':
+		case i > 0 && ('0' <= c && c <= '9' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return len(key) > 0 && len(key) <= maxShown
+}
+
+// shown returns a JSON string or number, cut if it is long.
+func shown(raw []byte) string {
+	if len(raw) <= maxShown {
+		return string(raw)
+	}
+	end := maxShown
+	for end > 0 && !utf8.RuneStart(raw[end]) {
+		end--
+	}
+	cut := strings.TrimRight(string(raw[:end]), `\`) + "…"
+	if raw[0] == '"' {
+		cut += `"`
+	}
+	return cut
+}
+
+// got describes the value that was found.
+func got(raw []byte) string {
+	switch kindOf(raw[0]) {
+	case kindObject:
+		return "an object"
+	case kindArray:
+		return "an array"
+	}
+	return shown(raw)
+}
+
+func quoted(name string) string { return shown(jsonscan.AppendQuote(nil, name)) }
+
+var kindNames = [...]struct {
+	kind kinds
+	word string // in the schema
+	text string // in a sentence
+}{
+	{kindObject, "object", "an object"},
+	{kindArray, "array", "an array"},
+	{kindString, "string", "a string"},
+	{kindInteger, "integer", "an integer"},
+	{kindNumber, "number", "a number"},
+	{kindBoolean, "boolean", "a boolean"},
+	{kindNull, "null", "null"},
+}
+
+// texts describes the types of the set.
+func (k kinds) texts() []string {
+	var texts []string
+	for _, name := range kindNames {
+		if k&name.kind != 0 {
+			texts = append(texts, name.text)
+		}
+	}
+	return texts
+}
+
+// alternatives joins texts as in "a, b or c".
+func alternatives(texts []string) string {
+	if len(texts) < 2 {
+		return strings.Join(texts, "")
+	}
+	last := len(texts) - 1
+	return strings.Join(texts[:last], ", ") + " or " + texts[last]
+}
+
+// listed joins texts with commas, and says how many it leaves out.
+func listed(texts []string) string {
+	if len(texts) <= maxListed {
+		return strings.Join(texts, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(texts[:maxListed], ", "), len(texts)-maxListed)
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// describe says in a few words what n accepts, or returns "" if it needs more.
+func (n *node) describe() string { return n.describeWithin(4) }
+
+func (n *node) describeWithin(depth int) string {
+	switch {
+	case n == nil || depth == 0:
+		return ""
+	case n.enum != nil && len(n.enum.values) > 0 && len(n.enum.values) <= maxListed:
+		return alternatives(n.enum.shown())
+	case n.types == kindObject && n.object != nil:
+		var required []string
+		for _, name := range n.object.names {
+			if name.required {
+				required = append(required, quoted(name.text))
+			}
+		}
+		if len(required) > 0 && len(required) <= maxListed {
+			return "an object with " + strings.Join(required, ", ")
+		}
+		return "an object"
+	case n.types != 0:
+		return alternatives(n.types.texts())
+	case n.apply != nil && n.apply.ref != nil:
+		return n.apply.ref.describeWithin(depth - 1)
+	}
+	return ""
+}
+
+func (e *enumRule) shown() []string {
+	texts := make([]string, len(e.values))
+	for i, v := range e.values {
+		texts[i] = shown(v.raw)
+	}
+	return texts
+}
+
+// message words the problem of a value that is not among those of e.
+func (e *enumRule) message(raw []byte) string {
+	values := e.shown()
+	found := got(raw)
+	if text, ok := jsonscan.Unquote(raw); ok {
+		if near := nearest.DidYouMean(text, e.strings()); near != "" {
+			found += ", did you mean " + quoted(near) + "?"
+		}
+	}
+	switch {
+	case len(values) == 0:
+		return "no value is accepted (got " + found + ")"
+	case len(values) == 1:
+		return fmt.Sprintf("must be %s (got %s)", values[0], found)
+	}
+	return fmt.Sprintf("must be one of %s (got %s)", listed(values), found)
+}
+
+func (e *enumRule) strings() []string {
+	var texts []string
+	for _, v := range e.values {
+		if v.kind == kindString {
+			texts = append(texts, string(v.text))
+		}
+	}
+	return texts
+}
