@@ -230,6 +230,11 @@ func (c *pipe) message(t *turn, line []byte, tooLong bool) (leads bool) {
 		c.notified(rc, a)
 		return true
 	}
+	if rc.msg.is("initialize") {
+		// Everything behind it depends on it, so nobody reads on until it is done.
+		c.server.handle(rc, a)
+		return c.write(a)
+	}
 	t.rc = rc
 	t.timer.Reset(patience)
 	c.server.handle(rc, a)

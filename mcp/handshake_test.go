@@ -1,0 +1,39 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// slowCatalog takes its time to say what it offers.
+type slowCatalog struct{ mcp.Unimplemented }
+
+func (slowCatalog) Catalog(context.Context) (*mcp.Catalog, error) {
+	<-time.After(time.Second)
+	return &mcp.Catalog{Server: mcp.Implementation{Name: "slow", Version: "1"}, Tools: []mcp.Tool{{Name: "t"}}}, nil
+}
+
+// Scripts write the whole conversation at once. A request behind initialize must
+// not overtake it, however long that takes.
+func TestStdioInitializeIsNotOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+`)
+		var out bytes.Buffer
+		if err := mcp.NewServer(slowCatalog{}, nil).ServeStdio(t.Context(), in, &out, nil); err != nil {
+			t.Fatal(err)
+		}
+		answers := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if len(answers) != 2 || !strings.Contains(answers[0], `"id":1,"result"`) || !strings.Contains(answers[1], `"id":2,"result"`) {
+			t.Errorf("answers:\n%s", out.String())
+		}
+	})
+}
