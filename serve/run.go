@@ -75,12 +75,14 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	return nil
 }
 
-// drain stops accepting, waits for what is in flight, and gives up in time.
+// drain stops accepting, ends standing streams, waits for what is in flight, and
+// gives up in time.
 func drain(ctx context.Context, hs *http.Server, server *mcp.Server, o Options) {
 	ctx, cancel := context.WithTimeout(ctx, o.DrainTimeout)
 	defer cancel()
-	err := hs.Shutdown(ctx)
-	err = errors.Join(err, server.Shutdown(ctx))
+	connections := make(chan error, 1)
+	go func() { connections <- hs.Shutdown(ctx) }()
+	err := errors.Join(server.Shutdown(ctx), <-connections)
 	if err != nil {
 		o.Logger.Warn("requests in flight were cancelled", "after", o.DrainTimeout)
 		_ = hs.Close() // its listeners are closed already, and nobody is left to tell

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,8 @@ func (site) FileHandler() http.Handler {
 		_, _ = io.WriteString(w, "file "+r.URL.Path)
 	})
 }
+
+const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
 const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`
 
@@ -449,7 +452,7 @@ func TestStdio(t *testing.T) {
 	src := newSource()
 	src.release <- struct{}{}
 	var out bytes.Buffer
-	in := strings.NewReader(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" + call + "\n" + strings.Repeat("x", 200) + "\n")
+	in := strings.NewReader(initialize + "\n" + call + "\n" + strings.Repeat("x", 200) + "\n")
 	if err := serve.Stdio(t.Context(), src, in, &out, &serve.Options{MaxBody: 180}); err != nil {
 		t.Fatal(err)
 	}
@@ -466,4 +469,88 @@ func TestStdio(t *testing.T) {
 	if last.Error == nil || !strings.Contains(last.Error.Message, "180") {
 		t.Errorf("a line over the limit: %+v", last.Error)
 	}
+}
+
+// counting answers calls at once and counts them.
+type counting struct {
+	*source
+	calls chan struct{}
+	n     atomic.Int64
+}
+
+func (c *counting) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if c.n.Add(1) == 200 {
+		close(c.calls)
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("done")}}, nil
+}
+
+func TestDrainUnderLoadLosesNoAnswer(t *testing.T) {
+	src := &counting{source: newSource(), calls: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	started, done := make(chan string, 1), make(chan error, 1)
+	go func() {
+		done <- serve.Run(ctx, src, &serve.Options{Addr: "127.0.0.1:0", Started: func(i *serve.Info) { started <- i.Endpoint }})
+	}()
+	endpoint := <-started
+	var clients sync.WaitGroup
+	var received atomic.Int64
+	for range 20 {
+		clients.Go(func() {
+			transport := &http.Transport{}
+			defer transport.CloseIdleConnections()
+			client := &http.Client{Transport: transport}
+			for {
+				got, err := client.Post(endpoint, "application/json", strings.NewReader(call))
+				if err != nil {
+					return
+				}
+				text, err := io.ReadAll(got.Body)
+				got.Body.Close()
+				if err != nil || !strings.Contains(string(text), `"done"`) {
+					t.Errorf("an answer was cut off: %q, %v", text, err)
+				}
+				received.Add(1)
+			}
+		})
+	}
+	<-src.calls
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Run = %v, want nil", err)
+	}
+	clients.Wait()
+	if called, got := src.n.Load(), received.Load(); called != got {
+		t.Errorf("%d calls were made and %d answers arrived", called, got)
+	}
+}
+
+func TestDrainEndsStandingStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, serve.Options{})
+		got, err := r.client.Post("http://localhost/mcp", "application/json", strings.NewReader(initialize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		request, err := http.NewRequest("GET", "http://localhost/mcp", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Accept", "text/event-stream")
+		request.Header.Set("Mcp-Session-Id", got.Header.Get("Mcp-Session-Id"))
+		got, err = r.client.Do(request)
+		if err != nil || got.StatusCode != 200 {
+			t.Fatalf("GET = %+v, %v", got, err)
+		}
+		begin := time.Now()
+		r.cancel()
+		<-r.done
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("draining took %v with an idle stream open", took)
+		}
+		if _, err := io.ReadAll(got.Body); err != nil {
+			t.Errorf("the stream did not end in order: %v", err)
+		}
+	})
 }
