@@ -308,12 +308,18 @@ func (c *Catalog) encodePage(k listKind, offset int, v Version) ([]byte, error) 
 }
 
 func appendCacheHint(dst []byte, hint CacheHint) []byte {
-	dst = append(dst, `"ttlMs":`...)
-	dst = strconv.AppendInt(dst, max(0, hint.TTL.Milliseconds()), 10)
+	return appendScope(append(appendTTL(dst, hint), ','), hint)
+}
+
+func appendTTL(dst []byte, hint CacheHint) []byte {
+	return strconv.AppendInt(append(dst, `"ttlMs":`...), max(0, hint.TTL.Milliseconds()), 10)
+}
+
+func appendScope(dst []byte, hint CacheHint) []byte {
 	if hint.Public {
-		return append(dst, `,"cacheScope":"public"`...)
+		return append(dst, `"cacheScope":"public"`...)
 	}
-	return append(dst, `,"cacheScope":"private"`...)
+	return append(dst, `"cacheScope":"private"`...)
 }
 
 const metaServerInfo = "io.modelcontextprotocol/serverInfo"

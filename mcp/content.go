@@ -94,7 +94,7 @@ func (r ResourceContents) MarshalJSON() ([]byte, error) { return r.appendJSON(ni
 
 func (c *Content) appendJSON(dst []byte, f form) ([]byte, error) {
 	if c.Raw != nil {
-		return append(dst, c.Raw...), nil
+		return appendValid(dst, c.Raw, "a content block")
 	}
 	var err error
 	switch c.Type {
@@ -121,7 +121,7 @@ func (c *Content) appendJSON(dst []byte, f form) ([]byte, error) {
 		if f.version < Version20250618 {
 			return appendSubstitute(dst, fmt.Sprintf("[resource %s: %s]", c.Link.Name, c.Link.URI)), nil
 		}
-		dst, err = appendLink(dst, c.Link, f)
+		return appendLink(dst, c, f)
 	default:
 		return dst, fmt.Errorf("unknown content type %q", c.Type)
 	}
@@ -143,14 +143,31 @@ func appendMedia(dst []byte, kind string, c *Content) []byte {
 	return jsonscan.AppendQuote(dst, c.MIMEType)
 }
 
-// appendLink writes the link's own members; the closing brace is the caller's.
-func appendLink(dst []byte, link *Resource, f form) ([]byte, error) {
+// appendLink writes a link: the entry of a list, in which the annotations and
+// _meta of the block replace those of the resource.
+func appendLink(dst []byte, c *Content, f form) ([]byte, error) {
+	link := *c.Link
+	if c.Annotations != nil {
+		link.Annotations = c.Annotations
+	}
+	if c.Meta != nil {
+		link.Meta = c.Meta
+	}
 	entry, err := link.wire(f.version)
 	if err != nil {
 		return dst, err
 	}
 	dst = append(dst, `{"type":"resource_link",`...)
-	return append(dst, entry[1:len(entry)-1]...), nil
+	return append(dst, entry[1:]...), nil
+}
+
+// appendValid appends JSON that a Source has made, and refuses what is none:
+// it would break the whole message.
+func appendValid(dst []byte, raw json.RawMessage, what string) ([]byte, error) {
+	if err := jsonscan.Valid(raw); err != nil {
+		return dst, fmt.Errorf("%s: %w", what, err)
+	}
+	return append(dst, raw...), nil
 }
 
 // appendTail closes a block, with what every type can have.
@@ -163,7 +180,10 @@ func appendTail(dst []byte, a *Annotations, meta json.RawMessage, f form) ([]byt
 		dst = append(append(dst, `,"annotations":`...), encoded...)
 	}
 	if meta != nil && f.version >= Version20250618 {
-		dst = append(append(dst, `,"_meta":`...), meta...)
+		var err error
+		if dst, err = appendValid(append(dst, `,"_meta":`...), meta, "_meta of a content block"); err != nil {
+			return dst, err
+		}
 	}
 	return append(dst, '}'), nil
 }

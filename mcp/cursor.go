@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
+	"math"
+	"strings"
 )
 
 // A cursor is opaque to clients: a format byte, the kind of list, the offset as
@@ -26,7 +28,7 @@ func decodeCursor(cursor string, k listKind) (offset int, ok bool) {
 		return 0, true
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) < 7 {
+	if err != nil || len(b) < 7 || strings.ContainsAny(cursor, "\r\n") { // which the decoder skips
 		return 0, false
 	}
 	body, sum := b[:len(b)-4], b[len(b)-4:]
@@ -34,7 +36,7 @@ func decodeCursor(cursor string, k listKind) (offset int, ok bool) {
 		return 0, false
 	}
 	n, size := binary.Uvarint(body[2:])
-	if size != len(body)-2 || n == 0 || n > 1<<31 {
+	if size != len(body)-2 || n == 0 || n > math.MaxInt32 {
 		return 0, false
 	}
 	return int(n), true

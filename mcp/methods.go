@@ -341,8 +341,11 @@ func (s *Server) complete(rc *requestContext, cat *Catalog, a *answer) error {
 		}
 		p.Prompt = prompt.Name
 	case "ref/resource":
-		if !cat.hasTemplate(uri) {
+		switch {
+		case !cat.hasTemplate(uri):
 			return Errorf(CodeInvalidParams, "unknown resource template %q", uri)
+		case !hasVariable(uri, p.Argument):
+			return Errorf(CodeInvalidParams, "resource template %q has no variable %q", uri, p.Argument)
 		}
 		p.URITemplate = uri
 	default:
@@ -365,6 +368,23 @@ func hasArgument(p *Prompt, name string) bool {
 		}
 	}
 	return false
+}
+
+// hasVariable reports whether an RFC 6570 template has a variable of that name.
+func hasVariable(template, name string) bool {
+	for {
+		_, rest, found := strings.Cut(template, "{")
+		expression, rest, closed := strings.Cut(rest, "}")
+		if !found || !closed {
+			return false
+		}
+		template = rest
+		for v := range strings.SplitSeq(strings.TrimLeft(expression, "+#./;?&=,!@|"), ",") {
+			if v, _, _ = strings.Cut(v, ":"); strings.TrimSuffix(v, "*") == name {
+				return true
+			}
+		}
+	}
 }
 
 func argumentNames(p *Prompt) string {

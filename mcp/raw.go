@@ -136,8 +136,11 @@ func (r *Raw) appendModern(dst []byte, info []byte, hint *CacheHint) []byte {
 	if !r.hasType {
 		dst = append(dst, `"resultType":"complete",`...)
 	}
-	if hint != nil && !r.hasTTL && !r.hasScope {
-		dst = append(appendCacheHint(dst, *hint), ',')
+	if hint != nil && !r.hasTTL {
+		dst = append(appendTTL(dst, *hint), ',')
+	}
+	if hint != nil && !r.hasScope {
+		dst = append(appendScope(dst, *hint), ',')
 	}
 	if r.metaEnd == 0 {
 		dst = append(appendServerInfo(append(dst, `"_meta":{`...), info), '}', ',')

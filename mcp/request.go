@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -89,8 +90,11 @@ func (r *Request) ClientCapabilities() json.RawMessage {
 // told. progress must grow from call to call; a value that does not is left
 // out. total is the value at completion, or 0 if unknown. message may be empty.
 func (r *Request) Progress(progress, total float64, message string) {
-	if r == nil || r.rc.meta.progressToken == nil {
+	if r == nil || r.rc.meta.progressToken == nil || !validID(r.rc.meta.progressToken) {
 		return
+	}
+	if math.IsNaN(progress) || math.IsInf(progress, 0) {
+		return // JSON has no such number
 	}
 	r.rc.notify(func(dst []byte) ([]byte, bool) {
 		if r.rc.progressed && progress <= r.rc.progress {
@@ -100,7 +104,7 @@ func (r *Request) Progress(progress, total float64, message string) {
 		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
 		dst = append(append(dst, r.rc.meta.progressToken...), `,"progress":`...)
 		dst = strconv.AppendFloat(dst, progress, 'g', -1, 64)
-		if total > 0 {
+		if total > 0 && !math.IsInf(total, 1) {
 			dst = strconv.AppendFloat(append(dst, `,"total":`...), total, 'g', -1, 64)
 		}
 		if message != "" && r.rc.version >= Version20250326 {
@@ -124,7 +128,8 @@ func (r *Request) Disconnect(retry time.Duration) bool {
 
 // Log sends a log line to the client, if it wants lines of that level: those it
 // chose by logging/setLevel, or from 2026-07-28 on in the request itself. data
-// is encoded as JSON and must not hold secrets. logger may be empty.
+// is encoded as JSON and must not hold secrets. logger may be empty. Nothing is
+// sent unless [Catalog.Logging] declares it.
 func (r *Request) Log(level LogLevel, logger string, data any) {
 	if r == nil || !r.rc.wantsLog(level) {
 		return
@@ -167,6 +172,8 @@ type requestContext struct {
 	stream  stream      // nil: nothing can be sent before the answer
 	// listChanged says that the surface can tell the client of a changed list.
 	listChanged bool
+	// logging says that the catalog declares log lines.
+	logging bool
 	// standing says that the request stays open: its surface answers it later.
 	standing bool
 	// detached says that the parent's end does not cancel the request: up to
@@ -177,14 +184,19 @@ type requestContext struct {
 	callTool CallToolParams
 	read     ReadResourceParams
 
-	mu         sync.Mutex
-	done       chan struct{}
-	err        error
-	after      []*afterFunc
-	finished   bool // the answer is on its way: nothing more may be sent
-	progressed bool
-	progress   float64
-	rounds     rounds
+	// sending is held while a notification is written, which takes as long as
+	// the client likes; mu is not, so that a request can always be cancelled.
+	sending    sync.Mutex
+	progressed bool    // guarded by sending
+	progress   float64 // guarded by sending
+
+	mu       sync.Mutex
+	done     chan struct{}
+	err      error
+	after    []*afterFunc
+	unlink   func() bool // stops waiting for the end of parent
+	finished bool        // the answer is on its way: nothing more may be sent
+	rounds   rounds
 
 	task    *task // whose work this context belongs to, or nil
 	started *task // what the call has become, or nil
@@ -202,34 +214,44 @@ func (rc *requestContext) Deadline() (time.Time, bool) {
 
 // Done implements context.Context. The channel is made when first asked for.
 func (rc *requestContext) Done() <-chan struct{} {
-	if !rc.detached {
-		return rc.parent.Done()
-	}
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	return rc.doneLocked()
 }
 
 func (rc *requestContext) doneLocked() chan struct{} {
-	if rc.done == nil {
-		rc.done = make(chan struct{})
-		if rc.err != nil {
-			close(rc.done)
-		} else if !rc.finished {
-			rc.server.waiting.add(rc)
-		}
+	if rc.done != nil {
+		return rc.done
+	}
+	rc.done = make(chan struct{})
+	if rc.endedLocked() != nil {
+		close(rc.done)
+		return rc.done
+	}
+	rc.server.waiting.add(rc)
+	if !rc.detached {
+		rc.unlink = context.AfterFunc(rc.parent, func() { rc.end(rc.parent.Err()) })
 	}
 	return rc.done
 }
 
 // Err implements context.Context.
 func (rc *requestContext) Err() error {
-	if !rc.detached {
-		return rc.parent.Err()
-	}
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
-	return rc.err
+	return rc.endedLocked()
+}
+
+func (rc *requestContext) endedLocked() error {
+	switch {
+	case rc.err != nil:
+		return rc.err
+	case rc.finished:
+		return context.Canceled
+	case !rc.detached:
+		return rc.parent.Err()
+	}
+	return nil
 }
 
 // Value implements context.Context.
@@ -244,12 +266,9 @@ type afterFunc struct{ f func() }
 
 // AfterFunc lets package context derive contexts without a goroutine each.
 func (rc *requestContext) AfterFunc(f func()) (stop func() bool) {
-	if !rc.detached {
-		return context.AfterFunc(rc.parent, f)
-	}
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
-	if rc.err != nil {
+	if rc.endedLocked() != nil {
 		go f()
 		return func() bool { return false }
 	}
@@ -265,17 +284,28 @@ func (rc *requestContext) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-// cancel ends a detached request's context.
-func (rc *requestContext) cancel() {
+// cancel ends the request: its client does not want the answer any more.
+func (rc *requestContext) cancel() { rc.end(context.Canceled) }
+
+func (rc *requestContext) end(reason error) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	if rc.err != nil || rc.finished {
 		return
 	}
-	rc.err = context.Canceled
-	if rc.done != nil {
-		close(rc.done)
-		rc.server.waiting.remove(rc)
+	rc.err = reason
+	rc.releaseLocked()
+}
+
+// releaseLocked tells everybody who waits on the context that it has ended.
+func (rc *requestContext) releaseLocked() {
+	if rc.done == nil {
+		return
+	}
+	close(rc.done)
+	rc.server.waiting.remove(rc)
+	if rc.unlink != nil {
+		rc.unlink()
 	}
 	for _, a := range rc.after {
 		if a.f != nil {
@@ -285,17 +315,19 @@ func (rc *requestContext) cancel() {
 	}
 }
 
-// finish says that the Source method has returned, and reports whether the
-// request was cancelled meanwhile, so that no answer is due.
+// finish says that the Source method has returned, which ends the context, and
+// reports whether the request was cancelled before, so that no answer is due.
 func (rc *requestContext) finish() (cancelled bool) {
+	rc.sending.Lock() // what is being sent goes before the answer
+	defer rc.sending.Unlock()
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	rc.finished = true
-	cancelled = rc.err != nil
-	if rc.done != nil && !cancelled {
-		rc.server.waiting.remove(rc)
+	if rc.err != nil {
+		return true
 	}
-	return cancelled
+	rc.releaseLocked()
+	return false
 }
 
 // notify sends the notification that encode appends, unless it returns false.
@@ -306,9 +338,9 @@ func (rc *requestContext) notify(encode func(dst []byte) ([]byte, bool)) {
 	}
 	a := newAnswer()
 	defer a.free()
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	if rc.finished || rc.err != nil {
+	rc.sending.Lock()
+	defer rc.sending.Unlock()
+	if rc.Err() != nil {
 		return
 	}
 	msg, ok := encode(a.buf)
@@ -320,6 +352,9 @@ func (rc *requestContext) notify(encode func(dst []byte) ([]byte, bool)) {
 }
 
 func (rc *requestContext) wantsLog(level LogLevel) bool {
+	if !rc.logging {
+		return false // the capability is not declared
+	}
 	if rc.version.Modern() {
 		if rc.meta.logLevel == nil {
 			return false

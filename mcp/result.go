@@ -108,6 +108,48 @@ func (r GetPromptResult) MarshalJSON() ([]byte, error) { return marshalResult(&r
 // MarshalJSON implements json.Marshaler.
 func (r CompleteResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
 
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *CallToolResult) UnmarshalJSON(text []byte) error {
+	var w struct {
+		Content           []Content       `json:"content"`
+		StructuredContent json.RawMessage `json:"structuredContent"`
+		IsError           bool            `json:"isError"`
+		Meta              json.RawMessage `json:"_meta"`
+	}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	*r = CallToolResult{Content: w.Content, StructuredContent: w.StructuredContent, IsError: w.IsError, Meta: w.Meta}
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *ReadResourceResult) UnmarshalJSON(text []byte) error {
+	var w struct {
+		Contents []ResourceContents `json:"contents"`
+		Meta     json.RawMessage    `json:"_meta"`
+	}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	*r = ReadResourceResult{Contents: w.Contents, Meta: w.Meta}
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (r *GetPromptResult) UnmarshalJSON(text []byte) error {
+	var w struct {
+		Description string          `json:"description"`
+		Messages    []PromptMessage `json:"messages"`
+		Meta        json.RawMessage `json:"_meta"`
+	}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	*r = GetPromptResult{Description: w.Description, Messages: w.Messages, Meta: w.Meta}
+	return nil
+}
+
 // result is a result object that the server can write. members appends its
 // members without braces; nothing may follow the last one.
 type result interface {
@@ -153,7 +195,9 @@ func (r *CallToolResult) members(dst []byte, f form) ([]byte, error) {
 	}
 	dst = append(dst, ']')
 	if s := r.StructuredContent; s != nil && f.version >= Version20250618 && (f.version.Modern() || isObject(s)) {
-		dst = append(append(dst, `,"structuredContent":`...), s...)
+		if dst, err = appendValid(append(dst, `,"structuredContent":`...), s, "structuredContent"); err != nil {
+			return dst, err
+		}
 	}
 	dst = append(dst, `,"isError":`...)
 	return strconv.AppendBool(dst, r.IsError), nil

@@ -166,6 +166,7 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 	if m.capability != nil && !m.capability(cat) {
 		return rc.methodNotFound()
 	}
+	rc.logging = cat.Logging
 	if err := rc.checkState(); err != nil {
 		return err
 	}

@@ -137,10 +137,15 @@ type sessionStore struct {
 	limit  int // per shard
 	seed   maphash.Seed
 	start  time.Time
-	shards [sessionShards]sessionShard
+	shards []sessionShard
 }
 
-const sessionShards = 64
+// A store for few sessions has few shards, as the limit holds for each of them
+// and sessions do not spread evenly.
+const (
+	maxSessionShards   = 64
+	sessionsToOneShard = 1024
+)
 
 type sessionShard struct {
 	mu     sync.RWMutex
@@ -149,19 +154,21 @@ type sessionShard struct {
 }
 
 func newSessionStore(h *hub, ttl time.Duration, limit int) *sessionStore {
+	n := min(max(1, limit/sessionsToOneShard), maxSessionShards)
 	return &sessionStore{
-		hub:   h,
-		ttl:   ttl,
-		limit: max(1, limit/sessionShards),
-		seed:  maphash.MakeSeed(),
-		start: time.Now(),
+		hub:    h,
+		ttl:    ttl,
+		limit:  limit / n,
+		seed:   maphash.MakeSeed(),
+		start:  time.Now(),
+		shards: make([]sessionShard, n),
 	}
 }
 
 func (st *sessionStore) now() int64 { return int64(time.Since(st.start) / time.Second) }
 
 func (st *sessionStore) shard(id string) *sessionShard {
-	return &st.shards[maphash.String(st.seed, id)%sessionShards]
+	return &st.shards[maphash.String(st.seed, id)%uint64(len(st.shards))]
 }
 
 // newID returns an id that cannot be guessed.
@@ -173,31 +180,38 @@ func (st *sessionStore) add(s *Session) {
 	s.lastSeen.Store(now)
 	sh := st.shard(s.id)
 	sh.mu.Lock()
-	defer sh.mu.Unlock()
+	var gone []*Session
 	if sh.byID == nil {
 		sh.byID = make(map[string]*Session)
 	}
 	if now-sh.sweptS > int64(st.ttl/time.Second)/8 || len(sh.byID) >= st.limit {
-		st.sweep(sh, now)
+		gone = st.sweep(sh, now)
 	}
 	sh.byID[s.id] = s
+	sh.mu.Unlock()
+	for _, s := range gone {
+		st.end(s)
+	}
 }
 
-func (st *sessionStore) sweep(sh *sessionShard, now int64) {
+// sweep takes out what is too old or too much. The caller ends the sessions,
+// without the lock: that may have to wait for a client.
+func (st *sessionStore) sweep(sh *sessionShard, now int64) (gone []*Session) {
 	sh.sweptS = now
 	var oldest *Session
 	for id, s := range sh.byID {
 		if st.expired(s, now) {
 			delete(sh.byID, id)
-			st.end(s)
+			gone = append(gone, s)
 		} else if oldest == nil || s.lastSeen.Load() < oldest.lastSeen.Load() {
 			oldest = s
 		}
 	}
 	if len(sh.byID) >= st.limit {
 		delete(sh.byID, oldest.id)
-		st.end(oldest)
+		gone = append(gone, oldest)
 	}
+	return gone
 }
 
 func (st *sessionStore) expired(s *Session, now int64) bool {
@@ -232,9 +246,9 @@ func (st *sessionStore) deleteOf(id string, p *Principal) bool {
 func (st *sessionStore) delete(id string) bool {
 	sh := st.shard(id)
 	sh.mu.Lock()
-	defer sh.mu.Unlock()
 	s, ok := sh.byID[id]
 	delete(sh.byID, id)
+	sh.mu.Unlock()
 	if ok {
 		st.end(s)
 	}

@@ -8,8 +8,8 @@ import (
 // Source is anything with MCP capabilities. A [Server] shows it to clients.
 //
 // All methods are called concurrently. ctx carries the request being served
-// ([RequestFrom]) and ends when the client cancels it. Errors are worded for
-// clients as [Error] describes. The server has already checked that the named
+// ([RequestFrom]) and ends when the client cancels it, and in any case when the
+// method has returned. Errors are worded for clients as [Error] describes. The server has already checked that the named
 // tool or prompt is in the Catalog; a Source called directly checks for itself.
 //
 // Embed [Unimplemented] to implement only a part.

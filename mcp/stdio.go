@@ -108,6 +108,7 @@ func (c *pipe) serve() error {
 		readErr = c.readErr
 	case <-c.ctx.Done():
 	case <-c.out.broken:
+		c.session.cancelAll() // nobody can be told
 	}
 	c.subs.end(c)
 	c.drain()
@@ -181,7 +182,7 @@ func (c *pipe) readLine() (line []byte, tooLong bool, err error) {
 		part, err := c.in.ReadSlice('\n')
 		switch {
 		case tooLong:
-		case len(line)+len(part) > c.opts.MaxLine:
+		case len(line)+len(bytes.TrimSuffix(part, newline)) > c.opts.MaxLine:
 			line, tooLong = nil, true
 		default:
 			line = append(line, part...)
@@ -198,6 +199,8 @@ func (c *pipe) readLine() (line []byte, tooLong bool, err error) {
 	}
 }
 
+var newline = []byte{'\n'}
+
 // lineBuffered reports whether the next message is here already, so that its
 // answer can leave together with those before it. A part of a line is not
 // enough: the rest may take for ever.
@@ -210,7 +213,7 @@ func (c *pipe) lineBuffered() bool {
 func (c *pipe) message(t *turn, line []byte, tooLong bool) (leads bool) {
 	a := newAnswer()
 	defer a.free()
-	rc := &requestContext{parent: c.ctx, detached: true, server: c.server}
+	rc := &requestContext{parent: c.ctx, detached: true, server: c.server, version: c.session.Version()}
 	if tooLong {
 		a.failure(rc, invalidRequest("the message is longer than %d bytes", c.opts.MaxLine))
 		return c.write(a)
@@ -241,10 +244,10 @@ func (c *pipe) message(t *turn, line []byte, tooLong bool) (leads bool) {
 	if t.timer.Stop() {
 		return c.write(a)
 	}
-	c.write(a)
-	_ = c.out.flush()
-	<-c.slots
+	<-c.slots // the new leader has tracked rc
 	c.session.untrack(rc)
+	c.write(a) // from here on the client may use the id again
+	_ = c.out.flush()
 	return false
 }
 

@@ -245,7 +245,7 @@ func (t *task) update(change func(*TaskRecord)) {
 	t.record.InputRequests = nil
 	change(&t.record)
 	t.record.Updated = time.Now().UTC()
-	err := t.runner.store.PutTask(t.rc, t.record)
+	err := t.runner.store.PutTask(t.rc.parent, t.record) // which outlives the work
 	id := t.record.ID
 	t.mu.Unlock()
 	if err != nil {
