@@ -32,6 +32,7 @@ func House() *Plan {
 				Module: "github.com/rogpeppe/go-internal",
 				Tests:  true,
 				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar)",
+				Brings: []string{"golang.org/x/sys", "golang.org/x/tools"},
 			},
 			{
 				Module: "github.com/google/go-cmp",
