@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"sync"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -145,12 +146,18 @@ func (a *answer) rawResult(rc *requestContext, cat *Catalog, raw *Raw, hint *Cac
 	return nil
 }
 
+// modernStatus is the HTTP status of errors that 2026-07-28 does not send with 200.
+var modernStatus = map[Code]int{
+	CodeMethodNotFound:          http.StatusNotFound,
+	CodeMissingClientCapability: http.StatusBadRequest,
+}
+
 // failure writes e as the answer to rc.
 func (a *answer) failure(rc *requestContext, e *Error) {
 	a.buf, a.body = a.buf[:0], nil
 	a.status = e.status
-	if a.status == 0 && rc.version.Modern() && e.Code == CodeMissingClientCapability {
-		a.status = 400
+	if a.status == 0 && rc.version.Modern() {
+		a.status = modernStatus[e.Code]
 	}
 	a.buf = append(a.buf, `{"jsonrpc":"2.0"`...)
 	switch {

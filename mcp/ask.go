@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -206,7 +205,6 @@ func (rc *requestContext) missingCapability(required json.RawMessage) error {
 		Code:    CodeMissingClientCapability,
 		Message: "the client does not declare a capability that this request needs",
 		Data:    json.RawMessage(`{"requiredCapabilities":` + string(required) + `}`),
-		status:  http.StatusBadRequest,
 	}
 }
 

@@ -157,14 +157,14 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 		return notInitialized()
 	}
 	if m == nil {
-		return rc.methodNotFound()
+		return s.extended(rc, a)
 	}
 	cat, err := s.source.Catalog(rc)
 	if err != nil {
 		return err
 	}
 	if m.capability != nil && !m.capability(cat) {
-		return rc.methodNotFound()
+		return MethodNotFound(m.name)
 	}
 	rc.logging = cat.Logging
 	if err := rc.checkState(); err != nil {
@@ -186,12 +186,27 @@ func (s *Server) panicked(rc *requestContext, p any) *Error {
 	return &Error{Code: CodeInternalError, Message: "internal error"}
 }
 
-func (rc *requestContext) methodNotFound() *Error {
-	e := Errorf(CodeMethodNotFound, "method %q not found", rc.msg.method)
-	if rc.version.Modern() {
-		e.status = 404
+// extended serves a method that the protocol does not have, if the source does.
+func (s *Server) extended(rc *requestContext, a *answer) error {
+	x, ok := s.source.(Extender)
+	if !ok {
+		return MethodNotFound(string(rc.msg.method))
 	}
-	return e
+	if rc.session != nil && rc.session.Version() == 0 {
+		return notInitialized()
+	}
+	cat, err := s.source.Catalog(rc)
+	if err != nil {
+		return err
+	}
+	r, err := x.ServeMethod(rc, string(rc.msg.method), rc.msg.params)
+	if err != nil {
+		return err
+	}
+	if r == nil || r.Result == nil {
+		return errors.New("the source returned no result")
+	}
+	return a.rawResult(rc, cat, r.Result, r.Cache)
 }
 
 func notInitialized() *Error {

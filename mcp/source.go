@@ -43,6 +43,25 @@ type Watcher interface {
 	Watch(changed func(Change)) (stop func())
 }
 
+// Extender is a Source with methods of its own, such as those of an extension
+// that it declares in [Catalog.Extensions].
+type Extender interface {
+	// ServeMethod answers a request for a method that the protocol itself does
+	// not have in the client's version. params is the object as it was received,
+	// or nil. For a method that it does not know either, the error is
+	// [MethodNotFound].
+	ServeMethod(ctx context.Context, method string, params json.RawMessage) (*MethodResult, error)
+}
+
+// MethodResult is the outcome of [Extender.ServeMethod].
+type MethodResult struct {
+	// Result is the result object. For 2026-07-28 clients the server adds the
+	// members that every result must have.
+	Result *Raw
+	// Cache, if not nil, is sent as ttlMs and cacheScope to 2026-07-28 clients.
+	Cache *CacheHint
+}
+
 // Change says what is different now. The Catalog already shows it.
 type Change struct {
 	Tools, Resources, Prompts bool // the list or an entry of it
@@ -118,6 +137,11 @@ func (Unimplemented) Complete(context.Context, *CompleteParams) (*CompleteResult
 
 // UnknownTool is the error for a tool that is not in the catalog.
 func UnknownTool(name string) *Error { return Errorf(CodeInvalidParams, "unknown tool %q", name) }
+
+// MethodNotFound is the error for a method that nobody serves.
+func MethodNotFound(method string) *Error {
+	return Errorf(CodeMethodNotFound, "method %q not found", method)
+}
 
 // UnknownPrompt is the error for a prompt that is not in the catalog.
 func UnknownPrompt(name string) *Error { return Errorf(CodeInvalidParams, "unknown prompt %q", name) }

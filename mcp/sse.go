@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+// SSEHandler serves the HTTP+SSE transport of 2024-11-05, which later versions
+// replaced, for clients that know no other. A GET opens the event stream and
+// names the URL to POST messages to; every answer travels on the stream.
+type SSEHandler struct {
+	http        *HTTPHandler
+	messagePath string
+	opts        ConnOptions
+
+	mu      sync.Mutex
+	streams map[string]*sseLink
+}
+
+var _ http.Handler = (*SSEHandler)(nil)
+
+// SSEHandler returns the HTTP+SSE surface of s. Mount it at the path that
+// clients are told, usually /sse, and at messagePath, usually /message. The
+// options that apply are those about hosts, origins and sizes, and MaxSessions
+// of the server; opts may be nil.
+func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
+	return &SSEHandler{http: s.HTTPHandler(opts), messagePath: messagePath, streams: make(map[string]*sseLink)}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if reason := h.http.guard.refuses(r); reason != "" {
+		h.http.reject(w, http.StatusForbidden, invalidRequest("%s", reason))
+		return
+	}
+	if origin, ok := r.Header["Origin"]; ok {
+		allowOrigin(w.Header(), origin)
+	}
+	switch r.Method {
+	case http.MethodGet:
+		h.stream(w, r)
+	case http.MethodPost:
+		h.message(w, r)
+	case http.MethodOptions:
+		preflight(w)
+	default:
+		w.Header().Set("Allow", "GET, POST, OPTIONS")
+		h.http.reject(w, http.StatusMethodNotAllowed, invalidRequest("GET opens the stream, POST sends a message"))
+	}
+}
+
+// sseLink is the link of one event stream: messages come in by POST.
+type sseLink struct {
+	owner  string
+	in     chan []byte
+	out    *response
+	gone   <-chan struct{} // the client has closed the stream
+	broken chan struct{}
+	once   sync.Once
+}
+
+// queuedMessages is how many messages a client may send ahead of the server.
+const queuedMessages = 64
+
+func (l *sseLink) read(ctx context.Context) ([]byte, error) {
+	select {
+	case msg := <-l.in:
+		return msg, nil
+	case <-l.gone:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *sseLink) pending() bool           { return len(l.in) > 0 }
+func (l *sseLink) flush() error            { return nil }
+func (l *sseLink) failed() <-chan struct{} { return l.broken }
+func (l *sseLink) limit() int              { return 0 }
+
+func (l *sseLink) write(msg []byte) {
+	if l.out.writeEvents(appendEvent(nil, "", msg)) != nil {
+		l.once.Do(func() { close(l.broken) })
+	}
+}
+
+func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
+	id := rand.Text()
+	l := &sseLink{
+		owner:  PrincipalFrom(r.Context()).id(),
+		in:     make(chan []byte, queuedMessages),
+		out:    newResponse(w),
+		gone:   r.Context().Done(),
+		broken: make(chan struct{}),
+	}
+	if !h.add(id, l) {
+		h.http.reject(w, http.StatusServiceUnavailable, invalidRequest("too many streams are open"))
+		return
+	}
+	defer h.remove(id)
+	defer l.out.leave()
+	endpoint := h.messagePath + "?sessionId=" + url.QueryEscape(id)
+	if l.out.writeEvents([]byte("event: endpoint\ndata: "+endpoint+"\n\n")) != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	stop := l.keepAlive()
+	defer stop()
+	opts := h.opts
+	opts.cancelAtEnd = true
+	_ = h.http.server.serveLink(ctx, l, opts) // what went wrong, the client has seen
+}
+
+// keepAlive writes a comment now and then, from the timer's goroutine.
+func (l *sseLink) keepAlive() (stop func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	stopped := false
+	var tick func()
+	tick = func() {
+		err := l.out.writeEvents([]byte(":\n\n"))
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && !stopped {
+			timer = time.AfterFunc(keepAlive, tick)
+		}
+	}
+	mu.Lock()
+	timer = time.AfterFunc(keepAlive, tick)
+	mu.Unlock()
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+		timer.Stop()
+	}
+}
+
+func (h *SSEHandler) add(id string, l *sseLink) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.streams) >= h.http.server.opts.MaxSessions {
+		return false
+	}
+	h.streams[id] = l
+	return true
+}
+
+func (h *SSEHandler) remove(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.streams, id)
+}
+
+func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	l := h.streams[r.URL.Query().Get("sessionId")]
+	h.mu.Unlock()
+	if l == nil || l.owner != PrincipalFrom(r.Context()).id() {
+		h.http.reject(w, http.StatusNotFound, invalidRequest("no such stream: open one by GET"))
+		return
+	}
+	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
+		h.http.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
+		return
+	}
+	body, err := h.http.readBody(r)
+	if err != nil {
+		h.http.bodyFailed(w, err)
+		return
+	}
+	select {
+	case l.in <- body:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		h.http.reject(w, http.StatusServiceUnavailable, invalidRequest("too many messages are waiting on this stream"))
+	}
+}
