@@ -144,6 +144,7 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		h.bodyFailed(w, err)
 		return
 	}
+	keepReading(w, r)
 	x := &exchange{handler: h, w: w, r: r, accept: accept}
 	if i := jsonscan.Space(body, 0); i < len(body) && body[i] == '[' {
 		x.batch(body)
@@ -224,6 +225,15 @@ func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 		return
 	}
 	h.reject(w, http.StatusBadRequest, parseError(errors.New("the body ended early")))
+}
+
+// keepReading takes away the deadline that http.Server.ReadTimeout has set. It
+// was for the body, which is here; net/http would otherwise take its passing for
+// the client's leaving, and cancel what still runs.
+func keepReading(w http.ResponseWriter, r *http.Request) {
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.ReadTimeout > 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a writer that has none needs none
+	}
 }
 
 // exchange is one POST with its response.
@@ -548,6 +558,7 @@ func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing)
 		st.out = taken
 		return nil, err
 	}
+	keepReading(w, r)
 	wait = newResponse(w)
 	st.out = wait
 	return wait, wait.writeEvents(nil)
@@ -595,6 +606,7 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 		h.stand(w, r, session, n)
 		return
 	case ok:
+		keepReading(w, r)
 		out := newResponse(w)
 		if log.attach(out, n) {
 			_ = out.writeEvents(nil)

@@ -54,6 +54,9 @@ type Server struct {
 
 	// active counts the requests in flight.
 	active sync.WaitGroup
+	// ending is done once Shutdown has been called.
+	ending context.Context
+	end    context.CancelFunc
 }
 
 // NewServer returns a server for source. opts may be nil.
@@ -83,6 +86,7 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	s.ending, s.end = context.WithCancel(context.Background())
 	s.hub = newHub(source)
 	s.sessions = newSessionStore(s.hub, s.opts.SessionTTL, s.opts.MaxSessions)
 	return s
@@ -95,6 +99,7 @@ func (s *Server) Source() Source { return s.source }
 // flight. When ctx ends first it cancels them and returns ctx's error. It does
 // not stop surfaces from accepting more: stop those first.
 func (s *Server) Shutdown(ctx context.Context) error {
+	s.end()
 	for _, st := range s.hub.close() {
 		st.close(true)
 	}

@@ -105,11 +105,13 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	defer h.remove(id)
 	defer l.out.leave()
 	endpoint := h.messagePath + "?sessionId=" + url.QueryEscape(id)
+	keepReading(w, r)
 	if l.out.writeEvents([]byte("event: endpoint\ndata: "+endpoint+"\n\n")) != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	defer cancel()
+	defer context.AfterFunc(h.http.server.ending, cancel)()
 	stop := l.keepAlive()
 	defer stop()
 	opts := h.opts
