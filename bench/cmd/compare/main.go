@@ -3,7 +3,7 @@
 // the floor spends in the same round.
 //
 //	go -C bench run ./cmd/compare
-//	go -C bench run ./cmd/compare -rounds 1 -peers slipway,mcp-go -workloads http-echo-2025
+//	go -C bench run ./cmd/compare -rounds 3 -peers slipway,mcp-go -workloads http-echo,stdio
 //
 // It writes results.jsonl (one line a measurement) and results.md into the
 // folder given with -o. What is not installed is skipped, and named.
@@ -128,6 +128,9 @@ func compare(ctx context.Context, o *options, workloads []fix.Workload, peers []
 		return nil
 	}
 	runErr := rounds(ctx, o, workloads, peers, stderr, keep)
+	if errors.Is(runErr, context.Canceled) {
+		runErr = errors.New("interrupted; the report holds what was complete")
+	}
 	table := report(set, workloads, peers, records)
 	if err := os.WriteFile(filepath.Join(o.out, "results.md"), []byte(table), 0o644); err != nil {
 		return err
