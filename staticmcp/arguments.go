@@ -1,0 +1,280 @@
+package staticmcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// tool is what is needed to find the answers of a tool.
+type tool struct {
+	name string
+	// params are the arguments in the order of the path: those of required as
+	// they stand there, then the other properties as they stand in the text.
+	params []param
+	// dirs are the spellings of the folder in tools/, the standard's first.
+	dirs []string
+	// learnt is the form that had success before on a web host, plus one.
+	learnt atomic.Uint32
+
+	inputSchema json.RawMessage
+	compiling   sync.Once
+	schema      *schema.Schema // nil if it cannot be used
+	schemaErr   error
+}
+
+// param is one declared argument.
+type param struct {
+	name     string
+	required bool
+	fallback []byte // the default, or nil
+}
+
+// newTool reads from inputSchema, a JSON object, what the paths depend on.
+func newTool(name string, inputSchema json.RawMessage) *tool {
+	t := &tool{name: name, inputSchema: inputSchema, dirs: toolDirs(name)}
+	var required, properties []byte
+	for _, m := range members(inputSchema) {
+		switch {
+		case m.name == "required" && m.value[0] == '[':
+			required = m.value
+		case m.name == "properties" && m.value[0] == '{':
+			properties = m.value
+		}
+	}
+	if required != nil {
+		for _, element := range elements(required) {
+			if name, ok := jsonscan.Unquote(element); ok && t.param(name) < 0 {
+				t.params = append(t.params, param{name: name, required: true})
+			}
+		}
+	}
+	if properties != nil {
+		for _, m := range members(properties) {
+			t.property(m)
+		}
+	}
+	return t
+}
+
+func (t *tool) property(m member) {
+	i := t.param(m.name)
+	if i < 0 {
+		i = len(t.params)
+		t.params = append(t.params, param{name: m.name})
+	}
+	if m.value[0] != '{' {
+		return
+	}
+	for _, keyword := range members(m.value) {
+		if keyword.name == "default" && string(keyword.value) != "null" {
+			t.params[i].fallback = keyword.value
+		}
+	}
+}
+
+// param returns the place of the argument called name, or -1.
+func (t *tool) param(name string) int {
+	return slices.IndexFunc(t.params, func(p param) bool { return p.name == name })
+}
+
+// toolDirs returns how the folder of a tool may be spelled.
+func toolDirs(name string) []string {
+	var dirs []string
+	for _, dir := range []string{name, sanitized(name), EncodeName(name)} {
+		if dir != "" && len(dir) <= maxSegment-len(extension) && safePath(dir) && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// sanitized is the name that a known reader gives to a tool and to its folder.
+func sanitized(name string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+	return safe[:min(len(safe), 64)]
+}
+
+// separateDirs takes from each tool the spellings of its folder that belong to
+// another tool, or could: the folder a/b of a tool "a/b" also holds answers of a
+// tool "a".
+func separateDirs(tools map[string]*tool) {
+	claims := make(map[string]int)
+	for _, t := range tools {
+		for _, dir := range t.dirs {
+			claims[dir]++
+		}
+	}
+	for _, t := range tools {
+		t.dirs = slices.DeleteFunc(t.dirs, func(dir string) bool {
+			first, _, nested := strings.Cut(dir, "/")
+			return dir != t.name && claims[dir] > 1 || nested && claims[first] > 0
+		})
+	}
+}
+
+// value is an argument of a call.
+type value struct {
+	param int
+	raw   []byte
+	// texts are its spellings as text, the canonical one first.
+	texts []string
+}
+
+// absent reports whether the value counts as left out: null, and what leaves
+// nothing to name a file by.
+func (v *value) absent() bool { return len(v.texts) == 0 || EncodeName(v.texts[0]) == "" }
+
+// arguments checks the arguments of a call and returns them in the order of the
+// path. An error is worded for the model that made the call.
+func (t *tool) arguments(raw json.RawMessage) ([]value, error) {
+	if i := jsonscan.Space(raw, 0); i == len(raw) {
+		raw = json.RawMessage(`{}`)
+	} else if raw[i] != '{' || jsonscan.Valid(raw) != nil {
+		return nil, mcp.InvalidArguments("the arguments must be a JSON object")
+	}
+	var values []value
+	nulls := false
+	for _, m := range members(raw) {
+		i := t.param(m.name)
+		switch {
+		case i < 0:
+			return nil, t.unknown(m.name)
+		case slices.ContainsFunc(values, func(v value) bool { return v.param == i }):
+			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is given twice", m.name))
+		case len(m.value) > maxText:
+			return nil, mcp.InvalidArguments(fmt.Sprintf("argument %q is longer than %d bytes", m.name, maxText))
+		}
+		nulls = nulls || string(m.value) == "null"
+		values = append(values, value{param: i, raw: m.value})
+	}
+	if err := t.check(raw, values, nulls); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(values, func(a, b value) int { return a.param - b.param })
+	for i := range values {
+		values[i].texts = spellings(values[i].raw)
+	}
+	return values, nil
+}
+
+// unknown says which arguments there are.
+func (t *tool) unknown(name string) error {
+	if len(t.params) == 0 {
+		return mcp.InvalidArguments(fmt.Sprintf("unknown argument %q: %s takes no arguments", name, t.name))
+	}
+	names := make([]string, len(t.params))
+	accepted := make([]string, len(t.params))
+	for i, p := range t.params {
+		names[i], accepted[i] = p.name, p.name
+		if p.required {
+			accepted[i] += " (required)"
+		}
+	}
+	hint := ""
+	if near := nearest.DidYouMean(name, names); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return mcp.InvalidArguments(fmt.Sprintf("unknown argument %q%s: %s accepts %s", name, hint, t.name, strings.Join(accepted, ", ")))
+}
+
+// check compares the arguments with the tool's schema. A null that the schema
+// does not allow counts as left out, since many clients write one for an
+// argument that they do not use.
+func (t *tool) check(raw []byte, values []value, nulls bool) error {
+	t.compiling.Do(func() { t.schema, t.schemaErr = schema.Compile(t.inputSchema) })
+	if t.schema == nil {
+		return t.checkRequired(values)
+	}
+	err := t.schema.Validate(raw)
+	if err != nil && nulls {
+		err = t.schema.Validate(t.withoutNulls(values))
+	}
+	if err != nil {
+		return mcp.InvalidArguments("invalid arguments for " + t.name + ": " + err.Error())
+	}
+	return nil
+}
+
+func (t *tool) withoutNulls(values []value) []byte {
+	object := []byte{'{'}
+	for _, v := range values {
+		if string(v.raw) == "null" {
+			continue
+		}
+		if len(object) > 1 {
+			object = append(object, ',')
+		}
+		object = append(jsonscan.AppendQuote(object, t.params[v.param].name), ':')
+		object = append(object, v.raw...)
+	}
+	return append(object, '}')
+}
+
+// checkRequired is all that can be checked against a schema that cannot be used.
+func (t *tool) checkRequired(values []value) error {
+	for i, p := range t.params {
+		if p.required && !slices.ContainsFunc(values, func(v value) bool { return v.param == i }) {
+			return mcp.InvalidArguments(fmt.Sprintf("invalid arguments for %s: %s: required", t.name, p.name))
+		}
+	}
+	return nil
+}
+
+// spellings returns the texts that stand for a JSON value in a path: first the
+// canonical one, then those of known generators that differ. Null has none.
+func spellings(raw []byte) []string {
+	switch raw[0] {
+	case 'n':
+		return nil
+	case '"':
+		text, _ := jsonscan.Unquote(raw)
+		return []string{text}
+	}
+	texts := []string{string(appendCanonical(nil, raw))}
+	others := []string{string(compact(raw))}
+	if raw[0] == '[' {
+		others = append(others, joined(raw))
+	}
+	for _, other := range others {
+		if other != "" && !slices.Contains(texts, other) {
+			texts = append(texts, other)
+		}
+	}
+	return texts
+}
+
+// joined is how JavaScript makes a text of an array without objects in it.
+func joined(raw []byte) string {
+	var parts []string
+	for _, element := range elements(raw) {
+		switch element[0] {
+		case '{':
+			return ""
+		case '[':
+			parts = append(parts, joined(element))
+		case '"':
+			text, _ := jsonscan.Unquote(element)
+			parts = append(parts, text)
+		case 'n':
+			parts = append(parts, "")
+		default:
+			parts = append(parts, string(appendCanonical(nil, element)))
+		}
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,166 @@
+package staticmcp
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// cache keeps what was read, up to a number of bytes; what was not used for
+// longest goes first. It is safe for concurrent use.
+type cache struct {
+	limit int64
+
+	mu    sync.Mutex
+	items map[string]*item
+	used  int64
+	ring  item // its next is the item used last, its prev the one used first
+}
+
+// item is what is kept under a key. Only the links and the time change.
+type item struct {
+	key   string
+	size  int64
+	value any // a *document, a *plan, a *listing, or an error
+
+	stamp stamp
+	// freshUntil and staleUntil are as in file, in Unix nanoseconds.
+	freshUntil, staleUntil atomic.Int64
+
+	next, prev *item
+}
+
+// itemOverhead is about what an item costs beside its content.
+const itemOverhead = 512
+
+func newCache(limit int64) *cache {
+	c := &cache{limit: limit, items: make(map[string]*item)}
+	c.ring.next, c.ring.prev = &c.ring, &c.ring
+	return c
+}
+
+// fresh reports whether the item may be used without asking.
+func (i *item) fresh(now time.Time) bool { return now.UnixNano() < i.freshUntil.Load() }
+
+// extend gives the item the times of a file that turned out to be the same.
+func (i *item) extend(f *file) {
+	i.freshUntil.Store(f.freshUntil.UnixNano())
+	i.staleUntil.Store(f.staleUntil.UnixNano())
+}
+
+// lookup returns the item kept under key, or nil.
+func lookup[K string | []byte](c *cache, key K) *item {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := c.items[string(key)]
+	if i != nil && c.ring.next != i {
+		i.unlink()
+		c.link(i)
+	}
+	return i
+}
+
+// put keeps i in place of what was kept under its key.
+func (c *cache) put(i *item) {
+	i.size += int64(len(i.key)) + itemOverhead
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(i.key)
+	if i.size > c.limit/2 {
+		return // it would drive out everything else
+	}
+	c.items[i.key] = i
+	c.link(i)
+	c.used += i.size
+	for c.used > c.limit {
+		c.drop(c.ring.prev.key)
+	}
+}
+
+// remove forgets what is kept under key.
+func (c *cache) remove(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(key)
+}
+
+// recent returns at most n of the keys with that prefix, those used last first.
+func (c *cache) recent(prefix string, n int) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var keys []string
+	for i := c.ring.next; i != &c.ring && len(keys) < n; i = i.next {
+		if strings.HasPrefix(i.key, prefix) {
+			keys = append(keys, i.key)
+		}
+	}
+	return keys
+}
+
+func (c *cache) drop(key string) {
+	if i := c.items[key]; i != nil {
+		i.unlink()
+		delete(c.items, key)
+		c.used -= i.size
+	}
+}
+
+func (c *cache) link(i *item) {
+	i.prev, i.next = &c.ring, c.ring.next
+	i.prev.next, i.next.prev = i, i
+}
+
+func (i *item) unlink() {
+	i.prev.next, i.next.prev = i.next, i.prev
+	i.next, i.prev = nil, nil
+}
+
+// flights lets one caller do what several want done.
+type flights struct {
+	mu   sync.Mutex
+	open map[string]*flight
+}
+
+type flight struct {
+	done chan struct{}
+	item *item
+	err  error
+}
+
+// do runs work under a key, or waits for the caller who is running it. If that
+// one gives up, another takes over.
+func (f *flights) do(ctx context.Context, key string, work func() (*item, error)) (*item, error) {
+	for {
+		f.mu.Lock()
+		other := f.open[key]
+		if other == nil {
+			break
+		}
+		f.mu.Unlock()
+		select {
+		case <-other.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if !errors.Is(other.err, context.Canceled) && !errors.Is(other.err, context.DeadlineExceeded) {
+			return other.item, other.err
+		}
+	}
+	mine := &flight{done: make(chan struct{}), err: context.Canceled}
+	if f.open == nil {
+		f.open = make(map[string]*flight)
+	}
+	f.open[key] = mine
+	f.mu.Unlock()
+	defer func() { // also when work panics
+		f.mu.Lock()
+		delete(f.open, key)
+		f.mu.Unlock()
+		close(mine.done)
+	}()
+	mine.item, mine.err = work()
+	return mine.item, mine.err
+}

@@ -1,0 +1,300 @@
+package staticmcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+const (
+	// maxSuggested is how many values are collected for one answer, of which the
+	// server sends the first hundred.
+	maxSuggested = 1000
+	// maxOpened is how many files are opened to find values.
+	maxOpened = 256
+)
+
+// template is a resource template and what its variables can be.
+type template struct {
+	uriTemplate string
+	values      map[string][]string
+
+	compiling sync.Once
+	match     *regexp.Regexp // nil if the template is beyond it
+	names     []string
+	prefix    string // what every matching URI begins with
+}
+
+func newTemplate(uriTemplate string, meta json.RawMessage) *template {
+	return &template{uriTemplate: uriTemplate, values: metaSuggestions(meta)}
+}
+
+// metaSuggestions reads the values that a definition suggests in its _meta.
+func metaSuggestions(meta json.RawMessage) map[string][]string {
+	values := make(map[string][]string)
+	if meta == nil || meta[0] != '{' {
+		return values
+	}
+	for _, m := range members(meta) {
+		if m.name != metaValues || m.value[0] != '{' {
+			continue
+		}
+		for _, variable := range members(m.value) {
+			values[variable.name] = texts(variable.value)
+		}
+	}
+	return values
+}
+
+// texts returns the strings in a JSON array.
+func texts(array []byte) []string {
+	if array[0] != '[' {
+		return nil
+	}
+	var list []string
+	for _, element := range elements(array) {
+		if text, ok := jsonscan.Unquote(element); ok {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// suggestions makes the values of a file in completions/: an array of strings,
+// or a result of completion/complete.
+func (s *stored) suggestions() (*document, error) {
+	if s.doc[0] == '[' {
+		return &document{values: texts(s.doc)}, nil
+	}
+	var result struct {
+		Completion mcp.Completion `json:"completion"`
+	}
+	if err := json.Unmarshal(s.doc, &result); err != nil {
+		return nil, err
+	}
+	return &document{values: result.Completion.Values}, nil
+}
+
+// variable matches the expressions of RFC 6570 with one variable.
+var variable = regexp.MustCompile(`\{([+#./]?)([A-Za-z0-9_.%]+)\}`)
+
+// compile makes of the template an expression for the URIs that it describes.
+func (t *template) compile() {
+	var expression strings.Builder
+	expression.WriteByte('^')
+	rest := t.uriTemplate
+	for {
+		at := variable.FindStringSubmatchIndex(rest)
+		if at == nil {
+			break
+		}
+		literal, operator := rest[:at[0]], rest[at[2]:at[3]]
+		if strings.ContainsAny(literal, "{}") {
+			return // an expression with several variables
+		}
+		if len(t.names) == 0 {
+			t.prefix = literal
+		}
+		expression.WriteString(regexp.QuoteMeta(literal))
+		switch operator {
+		case "":
+			expression.WriteString(`([^/?#]+)`)
+		case "+":
+			expression.WriteString(`(.+)`)
+		default:
+			fmt.Fprintf(&expression, `%s([^?#]+)`, regexp.QuoteMeta(operator))
+		}
+		t.names = append(t.names, rest[at[4]:at[5]])
+		rest = rest[at[1]:]
+	}
+	if strings.ContainsAny(rest, "{}") {
+		return
+	}
+	expression.WriteString(regexp.QuoteMeta(rest) + "$")
+	t.match, _ = regexp.Compile(expression.String())
+}
+
+// valueIn returns what the variable called name is in uri, if uri follows the
+// template and agrees with the values already chosen.
+func (t *template) valueIn(uri, name string, chosen map[string]string) (string, bool) {
+	t.compiling.Do(t.compile)
+	if t.match == nil || !strings.HasPrefix(uri, t.prefix) {
+		return "", false
+	}
+	found := t.match.FindStringSubmatch(uri)
+	if found == nil {
+		return "", false
+	}
+	value, ok := "", false
+	for i, variable := range t.names {
+		text := found[i+1]
+		if decoded, err := url.PathUnescape(text); err == nil {
+			text = decoded
+		}
+		if variable == name {
+			value, ok = text, true
+		} else if want, fixed := chosen[variable]; fixed && want != text {
+			return "", false
+		}
+	}
+	return value, ok
+}
+
+// Complete implements [mcp.Source]. Values come from the definition (an enum of a
+// prompt's argument, or values in _meta), from a file completions/prompts/NAME/
+// ARGUMENT.json or completions/resources/TEMPLATE/VARIABLE.json, from the URIs
+// in the manifest, and from the files of a site that can be listed.
+func (s *Site) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	o := s.offer.Load()
+	found := &suggested{prefix: params.Value, seen: make(map[string]bool)}
+	var err error
+	switch {
+	case params.URITemplate != "":
+		t := o.templates[params.URITemplate]
+		if t == nil {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", params.URITemplate)
+		}
+		err = s.completeTemplate(ctx, o, t, params, found)
+	default:
+		p := o.prompts[params.Prompt]
+		if p == nil {
+			return nil, mcp.UnknownPrompt(params.Prompt)
+		}
+		err = s.completePrompt(ctx, o, p, params, found)
+	}
+	if err != nil {
+		return nil, s.wireError(err, mcp.CodeResourceUnavailable)
+	}
+	return &mcp.CompleteResult{Completion: mcp.Completion{Values: found.values}}, nil
+}
+
+// suggested collects values that begin with what was typed.
+type suggested struct {
+	prefix string
+	seen   map[string]bool
+	values []string
+}
+
+func (f *suggested) full() bool { return len(f.values) >= maxSuggested }
+
+func (f *suggested) add(values ...string) {
+	for _, v := range values {
+		if f.full() {
+			return
+		}
+		begins := len(v) >= len(f.prefix) && strings.EqualFold(v[:len(f.prefix)], f.prefix)
+		if v != "" && begins && !f.seen[v] {
+			f.seen[v] = true
+			f.values = append(f.values, v)
+		}
+	}
+}
+
+func (s *Site) completePrompt(ctx context.Context, o *offer, p *prompt, params *mcp.CompleteParams, found *suggested) error {
+	if values := p.values[params.Argument]; values != nil {
+		found.add(values...)
+		return nil
+	}
+	stored, err := s.storedValues(ctx, "prompts/"+EncodeName(p.name)+"/"+EncodeName(params.Argument))
+	if err != nil || stored != nil {
+		found.add(stored...)
+		return err
+	}
+	if !s.store.traits().listed {
+		return nil
+	}
+	// The names of files are values, too: encoded ones, which encode to
+	// themselves.
+	dir := promptsDir + "/" + p.name
+	for _, a := range p.arguments {
+		if a.Name == params.Argument {
+			if l, err := s.listing(ctx, dir); err == nil {
+				found.add(l.names()...)
+			}
+			return nil
+		}
+		if chosen := EncodeName(params.Arguments[a.Name]); chosen != "" {
+			dir += "/" + chosen
+		}
+	}
+	return nil
+}
+
+func (s *Site) completeTemplate(ctx context.Context, o *offer, t *template, params *mcp.CompleteParams, found *suggested) error {
+	if values := t.values[params.Argument]; values != nil {
+		found.add(values...)
+		return nil
+	}
+	place := "resources"
+	for _, part := range splitSlashes(uriRest(t.uriTemplate)) {
+		place += "/" + EncodeName(part)
+	}
+	stored, err := s.storedValues(ctx, place+"/"+EncodeName(params.Argument))
+	if err != nil || stored != nil {
+		found.add(stored...)
+		return err
+	}
+	for i := range o.catalog.Resources {
+		if v, ok := t.valueIn(o.catalog.Resources[i].URI, params.Argument, params.Arguments); ok {
+			found.add(v)
+		}
+	}
+	if len(found.values) == 0 && s.store.traits().listed {
+		s.completeFromFiles(ctx, t, params, found)
+	}
+	return nil
+}
+
+// storedValues returns the values of a file in completions/, or nil.
+func (s *Site) storedValues(ctx context.Context, place string) ([]string, error) {
+	path := completionsDir + "/" + place + extension
+	if !safePath(path) {
+		return nil, nil
+	}
+	d, err := s.document(ctx, path)
+	if errors.Is(err, errMissing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clip(append([]string{}, d.values...)), nil
+}
+
+// completeFromFiles looks into the files of resources that are not listed in the
+// manifest for what they call themselves.
+func (s *Site) completeFromFiles(ctx context.Context, t *template, params *mcp.CompleteParams, found *suggested) {
+	t.compiling.Do(t.compile)
+	dir := resourcesDir
+	parts := strings.Split(uriRest(t.prefix), "/")
+	for _, part := range parts[:len(parts)-1] {
+		if name := EncodeName(part); name != "" {
+			dir += "/" + name
+		}
+	}
+	l, err := s.listing(ctx, dir)
+	if err != nil {
+		return
+	}
+	for i, name := range l.files {
+		if i >= maxOpened || found.full() {
+			return
+		}
+		d, err := s.document(ctx, dir+"/"+name+extension)
+		if err != nil {
+			continue
+		}
+		if v, ok := t.valueIn(d.uri, params.Argument, params.Arguments); ok {
+			found.add(v)
+		}
+	}
+}

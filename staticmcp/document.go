@@ -1,0 +1,317 @@
+package staticmcp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// metaPrefix begins the names in _meta by which a site tells this package more
+// than the standard can say. Other readers pass them on or ignore them.
+const metaPrefix = "io.github.slipway-mcp/"
+
+const (
+	// metaDisambiguation marks a file that stands for several arguments or URIs
+	// with one encoded name. Its value is true, or an array of the places in the
+	// path, counted from 0, that the answers themselves have in their long
+	// form: 183 characters at most, "_", and the hash.
+	metaDisambiguation = metaPrefix + "disambiguation"
+	// metaTemplate marks a stored prompt whose {{name}} places are to be filled
+	// in with the arguments. Its value is true.
+	metaTemplate = metaPrefix + "template"
+	// metaValues, in the definition of a prompt or a resource template, holds an
+	// object with an array of suggested values for each argument or variable.
+	metaValues = metaPrefix + "values"
+)
+
+// document is a file of a site made ready to be an answer. It is immutable.
+type document struct {
+	tool     *mcp.CallToolResult
+	resource *mcp.ReadResourceResult
+	prompt   *promptDoc
+	values   []string // suggestions
+
+	// uri is what a resource calls itself, or empty if it does not say.
+	uri string
+	// body is a resource that does not say its own URI, which must be added
+	// before it can be served; shape says how.
+	body  []byte
+	shape shape
+
+	// params are the arguments that the answer of a tool says it is for, as a
+	// JSON object, or nil if it does not say.
+	params []byte
+	// others are the places of a path that must be made unambiguous to find the
+	// answer itself.
+	others []int
+
+	cache mcp.CacheHint
+	size  int64
+}
+
+// shape is the form of a resource's file.
+type shape uint8
+
+const (
+	shapeFlat     shape = iota // {"uri", "mimeType", "text" or "blob"}: the standard
+	shapeContents              // {"contents": [...]}
+	shapeArray                 // the array alone
+	shapeFree                  // any other JSON
+)
+
+// stored is a file of a site whose text has been proven valid.
+type stored struct {
+	path   string
+	doc    []byte   // compact
+	raw    *mcp.Raw // doc, if it is an object
+	strict bool
+}
+
+// readDocument makes a document of the file at path. The error is errMissing
+// if the file cannot be an answer at all.
+func readDocument(path string, data []byte, o *Options) (*document, error) {
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	data = data[jsonscan.Space(data, 0):]
+	if len(data) == 0 || data[0] == '<' {
+		// A web page: what hosts send that know no other answer than 200.
+		return nil, errMissing
+	}
+	s := &stored{path: path, strict: o.Strict}
+	if err := s.parse(data); err != nil {
+		return nil, err
+	}
+	read := s.tool
+	switch dir, _, _ := strings.Cut(path, "/"); dir {
+	case resourcesDir:
+		read = s.resource
+	case promptsDir:
+		read = s.prompt
+	case completionsDir:
+		read = s.suggestions
+	}
+	d, err := read()
+	if err != nil {
+		return nil, err
+	}
+	d.size = int64(len(data))
+	return d, nil
+}
+
+func (s *stored) parse(data []byte) error {
+	if data[0] == '{' {
+		raw, err := mcp.ParseRaw(data)
+		if err != nil {
+			return err
+		}
+		s.raw, s.doc = raw, raw.Bytes()
+		return nil
+	}
+	if err := jsonscan.Valid(data); err != nil {
+		return err
+	}
+	s.doc = compact(data)
+	return nil
+}
+
+// outline is where the members of interest of a JSON object are.
+type outline struct {
+	doc                                 []byte
+	kind, content, contents, messages   []byte
+	uri, mimeType, text, blob, envelope []byte
+	meta                                []byte
+}
+
+// outlineOf finds them in the valid JSON object doc; of two with one name the
+// last counts.
+func outlineOf(doc []byte) *outline {
+	f := &outline{doc: doc}
+	jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(doc, i)
+		if into := f.member(key); into != nil && err == nil {
+			*into = doc[i:end:end]
+		}
+		return end, err
+	})
+	return f
+}
+
+func (f *outline) member(key []byte) *[]byte {
+	switch string(key) {
+	case "type":
+		return &f.kind
+	case "content":
+		return &f.content
+	case "contents":
+		return &f.contents
+	case "messages":
+		return &f.messages
+	case "uri":
+		return &f.uri
+	case "mimeType":
+		return &f.mimeType
+	case "text":
+		return &f.text
+	case "blob":
+		return &f.blob
+	case "_meta":
+		return &f.meta
+	case "staticmcp":
+		return &f.envelope
+	}
+	return nil
+}
+
+// result returns the file as a result, without the envelope that some writers
+// add beside the members of the protocol.
+func (s *stored) result(f *outline) (*mcp.Raw, error) {
+	if f.envelope == nil {
+		return s.raw, nil
+	}
+	return mcp.ParseRaw(without(s.doc, "staticmcp"))
+}
+
+// without returns the valid JSON object doc without the members called name.
+func without(doc []byte, name string) []byte {
+	kept := []byte{'{'}
+	for _, m := range members(doc) {
+		if m.name == name {
+			continue
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(jsonscan.AppendQuote(kept, m.name), ':')
+		kept = append(kept, m.value...)
+	}
+	return append(kept, '}')
+}
+
+// others reads the mark of a file that stands for several answers.
+func (f *outline) others() []int {
+	if f.meta == nil || f.meta[0] != '{' {
+		return nil
+	}
+	for _, m := range members(f.meta) {
+		if m.name != metaDisambiguation {
+			continue
+		}
+		switch m.value[0] {
+		case 't':
+			return []int{lastPlace}
+		case '[':
+			return places(m.value)
+		}
+	}
+	return nil
+}
+
+// lastPlace stands for the last part of a path.
+const lastPlace = -1
+
+func places(array []byte) []int {
+	var list []int
+	for _, element := range elements(array) {
+		var place int
+		if _, err := fmt.Sscan(string(element), &place); err == nil && place >= 0 {
+			list = append(list, place)
+		}
+	}
+	return list
+}
+
+// isListing reports whether path is a file that by its name is no answer, but
+// may be one if it looks like one.
+func isListing(file string) bool {
+	name := strings.TrimSuffix(path.Base(file), extension)
+	return name == schemaName || name == indexName
+}
+
+// isString reports whether a member is there and a string.
+func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
+
+// isArrayOf reports whether a member is there and an array, each element of
+// which is an object that ok accepts.
+func isArrayOf(raw []byte, ok func(*outline) bool) bool {
+	if len(raw) == 0 || raw[0] != '[' {
+		return false
+	}
+	for _, element := range elements(raw) {
+		if element[0] != '{' {
+			return false
+		}
+		if !ok(outlineOf(element)) {
+			return false
+		}
+	}
+	return true
+}
+
+var errShape = errors.New("not in the form that the standard demands")
+
+// tool makes the answer of a tool.
+func (s *stored) tool() (*document, error) {
+	if s.raw != nil {
+		switch f := outlineOf(s.doc); {
+		case isArrayOf(f.content, hasType):
+			raw, err := s.result(f)
+			if err != nil {
+				return nil, err
+			}
+			return &document{tool: &mcp.CallToolResult{Raw: raw}, params: f.params(), others: f.others()}, nil
+		case !s.strict && isArrayOf(f.contents, isContents):
+			return f.embedded()
+		}
+	}
+	switch {
+	case isListing(s.path):
+		return nil, errMissing
+	case s.strict:
+		return nil, errShape
+	}
+	text := append([]byte(`{"content":[{"type":"text","text":`), quote(string(s.doc))...)
+	raw, err := mcp.ParseRaw(append(text, `}]}`...))
+	if err != nil {
+		return nil, err
+	}
+	return &document{tool: &mcp.CallToolResult{Raw: raw}}, nil
+}
+
+// hasType reports whether an element of content is one.
+func hasType(f *outline) bool { return isString(f.kind) }
+
+// isContents reports whether an element of contents is one.
+func isContents(f *outline) bool { return isString(f.uri) && (isString(f.text) || isString(f.blob)) }
+
+// params returns the arguments that an answer says it is for.
+func (f *outline) params() []byte {
+	if f.envelope == nil || f.envelope[0] != '{' {
+		return nil
+	}
+	for _, m := range members(f.envelope) {
+		if m.name == "parameters" && m.value[0] == '{' {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// embedded makes the answer of a tool of a file with the contents of resources.
+func (f *outline) embedded() (*document, error) {
+	doc := []byte(`{"content":[`)
+	for i, element := range elements(f.contents) {
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = append(append(append(doc, `{"type":"resource","resource":`...), element...), '}')
+	}
+	raw, err := mcp.ParseRaw(append(doc, `]}`...))
+	if err != nil {
+		return nil, err
+	}
+	return &document{tool: &mcp.CallToolResult{Raw: raw}, params: f.params(), others: f.others()}, nil
+}

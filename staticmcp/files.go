@@ -1,0 +1,120 @@
+package staticmcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// storedFile is a file as it lies in the site.
+type storedFile struct {
+	data    []byte
+	etag    string
+	modTime time.Time
+}
+
+// FileHandler returns a handler for the files of the site as they are, so that
+// one address can be both an MCP endpoint and a StaticMCP site for other
+// readers: mcp.json and what lies in resources/, tools/, prompts/ and
+// completions/. Nothing else is shown, and folders are not listed.
+//
+// Files have an ETag made of their content and a Cache-Control with
+// [Options.MaxAge]; any web page may read them. Mount it with [http.StripPrefix]
+// below whatever path the site should have. The handler works until the Site is
+// closed.
+func (s *Site) FileHandler() http.Handler {
+	return http.HandlerFunc(s.serveFile)
+}
+
+func (s *Site) serveFile(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("X-Content-Type-Options", "nosniff")
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+		h.Set("Access-Control-Allow-Headers", "If-None-Match, If-Modified-Since, Range")
+		h.Set("Access-Control-Max-Age", "86400")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		h.Set("Allow", "GET, HEAD, OPTIONS")
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+		return
+	}
+	path := strings.TrimPrefix(r.URL.Path, "/")
+	if !isPublic(path) {
+		http.Error(w, "not found", http.StatusNotFound)
+		return
+	}
+	f, err := s.file(r.Context(), path)
+	if err != nil {
+		s.serveFailure(w, r, path, err)
+		return
+	}
+	h.Set("Access-Control-Expose-Headers", "ETag")
+	h.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(s.opts.MaxAge/time.Second)))
+	h.Set("Content-Type", "application/json")
+	h.Set("ETag", f.etag)
+	http.ServeContent(w, r, "", f.modTime, bytes.NewReader(f.data))
+}
+
+func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request, path string, err error) {
+	switch {
+	case r.Context().Err() != nil:
+		return // nobody is there to read it
+	case errors.Is(err, errMissing):
+		http.Error(w, "not found", http.StatusNotFound)
+	case isUnavailable(err):
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "not available now", http.StatusServiceUnavailable)
+	default:
+		s.opts.Logger.Error("a file of the site cannot be shown", "path", path, "error", err)
+		http.Error(w, "cannot be read", http.StatusInternalServerError)
+	}
+}
+
+// isPublic reports whether path is that of a file which belongs to a site.
+func isPublic(path string) bool {
+	if path == manifestName {
+		return true
+	}
+	dir, _, inside := strings.Cut(path, "/")
+	return inside && isSitePart(dir) && strings.HasSuffix(path, extension) && safePath(path)
+}
+
+// file returns the file at path.
+func (s *Site) file(ctx context.Context, path string) (*storedFile, error) {
+	key := "\x00file\x00" + path
+	i := lookup(s.cache, key)
+	if i == nil || !i.fresh(time.Now()) {
+		limit := s.opts.MaxFileBytes
+		if path == manifestName {
+			limit = s.opts.MaxManifestBytes
+		}
+		var err error
+		if i, err = s.load(ctx, key, path, limit, asFile); err != nil {
+			return nil, err
+		}
+	}
+	if f, ok := i.value.(*storedFile); ok {
+		return f, nil
+	}
+	return nil, errMissing
+}
+
+func asFile(_ string, loaded *file) (any, int64, error) {
+	sum := sha256.Sum256(loaded.data)
+	return &storedFile{
+		data:    loaded.data,
+		etag:    `"` + hex.EncodeToString(sum[:16]) + `"`,
+		modTime: loaded.stamp.modTime,
+	}, int64(len(loaded.data)), nil
+}

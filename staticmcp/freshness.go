@@ -1,0 +1,78 @@
+package staticmcp
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxFresh bounds what a host can declare: nothing is used for longer without
+// asking again.
+const maxFresh = 24 * time.Hour
+
+// freshness reads from the headers of an answer how long it may be used, as
+// RFC 9111 and RFC 5861 have it for a cache of one user.
+func freshness(h http.Header, o *Options, now time.Time) *file {
+	directives := cacheControl(h)
+	life := o.Recheck
+	if seconds, ok := directives.seconds("max-age"); ok {
+		life = seconds - age(h)
+	} else if expires, err := http.ParseTime(h.Get("Expires")); err == nil {
+		life = expires.Sub(now)
+	} else if h.Get("Expires") != "" {
+		life = 0 // "0" and the like
+	}
+	if directives.has("no-cache") {
+		life = 0
+	}
+	stale := o.StaleIfError
+	if seconds, ok := directives.seconds("stale-if-error"); ok {
+		stale = seconds
+	}
+	if directives.has("must-revalidate") {
+		stale = 0
+	}
+	fresh := now.Add(max(0, min(life, maxFresh)))
+	return &file{freshUntil: fresh, staleUntil: fresh.Add(stale), passing: directives.has("no-store")}
+}
+
+// age is how old an answer was when it came.
+func age(h http.Header) time.Duration {
+	seconds, err := strconv.ParseUint(h.Get("Age"), 10, 31)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// directives are those of Cache-Control, by lower-case name.
+type directives map[string]string
+
+func cacheControl(h http.Header) directives {
+	d := make(directives)
+	for _, line := range h.Values("Cache-Control") {
+		for part := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+			d[strings.ToLower(strings.TrimSpace(name))] = strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return d
+}
+
+func (d directives) has(name string) bool {
+	_, ok := d[name]
+	return ok
+}
+
+func (d directives) seconds(name string) (time.Duration, bool) {
+	value, ok := d[name]
+	if !ok {
+		return 0, false
+	}
+	seconds, err := strconv.ParseUint(value, 10, 31)
+	if err != nil {
+		return 0, true // what cannot be read counts as no life at all
+	}
+	return time.Duration(seconds) * time.Second, true
+}

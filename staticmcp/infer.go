@@ -1,0 +1,339 @@
+package staticmcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// visit is a folder whose names went into an offer.
+type visit struct {
+	dir     string
+	modTime time.Time
+	read    time.Time
+}
+
+// foldersChanged reports whether one of the folders has other names in it than
+// when it was visited, or may have.
+func (s *Site) foldersChanged(visits []visit) bool {
+	return slices.ContainsFunc(visits, func(v visit) bool {
+		now := s.store.modified(v.dir)
+		return !now.Equal(v.modTime) || v.read.Sub(now) < racyAge && !s.store.traits().frozen
+	})
+}
+
+// inference finds out what a site offers from the names of its files.
+type inference struct {
+	ctx  context.Context // of the one call that this value serves
+	site *Site
+	m    *manifestReader
+
+	tools, resources [][]byte // definitions
+	left             int
+}
+
+func (s *Site) newInference(ctx context.Context, m *manifestReader) *inference {
+	return &inference{ctx: ctx, site: s, m: m, left: s.opts.MaxEntries}
+}
+
+// infer makes an offer of a site without a manifest.
+func (s *Site) infer(ctx context.Context) (*manifestReader, error) {
+	title := s.store.traits().title
+	head := fmt.Appendf(nil, `{"protocolVersion":"","serverInfo":{"name":%s,"version":"0.0.0"},"capabilities":{}}`, quote(title))
+	m, err := readManifest(head, title, s.opts)
+	if err != nil {
+		return nil, err
+	}
+	f := s.newInference(ctx, m)
+	if err := f.all(); err != nil {
+		return nil, err
+	}
+	if len(f.tools)+len(f.resources) == 0 {
+		return nil, fmt.Errorf("there is neither %s nor a file in %s/ or %s/", manifestName, toolsDir, resourcesDir)
+	}
+	m.warn("there is no %s: tools and resources are guessed from the names of files", manifestName)
+	return m, f.apply()
+}
+
+// inferMore adds what a manifest does not say: everything if it has no list at
+// all, else the tools that bring their own definition.
+func (s *Site) inferMore(ctx context.Context, m *manifestReader) error {
+	if !s.store.traits().listed || s.opts.Strict {
+		return nil
+	}
+	f := s.newInference(ctx, m)
+	if m.lists == [manifestLists]int{} {
+		m.warn("%s lists nothing: tools and resources are guessed from the names of files", manifestName)
+		if err := f.all(); err != nil {
+			return err
+		}
+		return f.apply()
+	}
+	known := make(map[string]bool)
+	for _, t := range m.offer.tools {
+		for _, dir := range t.dirs {
+			known[dir] = true
+		}
+	}
+	folders, _, err := f.read(toolsDir)
+	if err != nil {
+		return err
+	}
+	for _, name := range folders {
+		if known[name] {
+			continue
+		}
+		if definition := f.ownDefinition(name); definition != nil {
+			m.warn("tool %q is not in %s but has a %s%s", name, manifestName, schemaName, extension)
+			f.tools = append(f.tools, definition)
+		}
+	}
+	return f.apply()
+}
+
+func (f *inference) all() error {
+	if err := f.allTools(); err != nil {
+		return err
+	}
+	if listed := f.resourceIndex(); listed != nil {
+		f.resources = listed
+		return nil
+	}
+	return f.allResources(resourcesDir, 0)
+}
+
+// apply adds the definitions found to the offer.
+func (f *inference) apply() error {
+	if len(f.tools)+len(f.resources) == 0 {
+		return nil
+	}
+	doc := append([]byte(`{"resources":[`), bytes.Join(f.resources, []byte{','})...)
+	doc = append(append(doc, `],"tools":[`...), bytes.Join(f.tools, []byte{','})...)
+	doc = compact(append(doc, `]}`...))
+	m := f.m
+	m.doc, m.text, m.lists = doc, string(doc), [manifestLists]int{}
+	m.offer.source = slices.Concat(m.offer.source, doc)
+	if _, err := m.sections(0, true); err != nil {
+		return err
+	}
+	for kind := range listNames {
+		if err := m.list(kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read returns the names in a folder, sorted, and notes that it was read. A
+// folder that is not there is empty.
+func (f *inference) read(dir string) (folders, files []string, err error) {
+	if err := f.ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	v := visit{dir: dir, modTime: f.site.store.modified(dir), read: time.Now()}
+	f.m.visits = append(f.m.visits, v)
+	err = f.site.store.names(dir, func(name string, isDir bool) bool {
+		if f.left--; f.left < 0 {
+			return false
+		}
+		if isDir {
+			folders = append(folders, name)
+		} else if file, ok := strings.CutSuffix(name, extension); ok {
+			files = append(files, file)
+		}
+		return true
+	})
+	if f.left < 0 {
+		return nil, nil, fmt.Errorf("more than %d names", f.site.opts.MaxEntries)
+	}
+	if errors.Is(err, errMissing) {
+		err = nil
+	}
+	slices.Sort(folders)
+	slices.Sort(files)
+	return folders, files, err
+}
+
+// allTools takes each folder and each file in tools/ for a tool.
+func (f *inference) allTools() error {
+	folders, files, err := f.read(toolsDir)
+	if err != nil {
+		return err
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(slices.Concat(folders, files))))
+	for _, name := range names {
+		if !isToolName(name) || name == schemaName || name == indexName {
+			continue
+		}
+		definition := f.ownDefinition(name)
+		if definition == nil {
+			least, most := 1, 0
+			if slices.Contains(files, name) {
+				least = 0
+			}
+			if slices.Contains(folders, name) {
+				if most, err = f.depth(toolsDir+"/"+name, 1); err != nil {
+					return err
+				}
+			}
+			if most == 0 && least > 0 {
+				continue // a folder without answers
+			}
+			definition = guessed(name, min(least, most), most)
+		}
+		f.tools = append(f.tools, definition)
+	}
+	return nil
+}
+
+// maxDepth is how deeply folders are looked into.
+const maxDepth = 16
+
+// depth returns how many folders deep answers lie below dir, at most.
+func (f *inference) depth(dir string, level int) (int, error) {
+	folders, files, err := f.read(dir)
+	if err != nil {
+		return 0, err
+	}
+	most := 0
+	if len(files) > 0 {
+		most = level
+	}
+	for _, name := range folders {
+		if level == maxDepth {
+			break
+		}
+		below, err := f.depth(dir+"/"+name, level+1)
+		if err != nil {
+			return 0, err
+		}
+		most = max(most, below)
+	}
+	return most, nil
+}
+
+// guessed is the definition of a tool of which only the files are known. The
+// arguments are called as in the examples of the standard.
+func guessed(name string, least, most int) []byte {
+	doc := append([]byte(`{"name":`), quote(name)...)
+	doc = append(doc, `,"description":`...)
+	doc = append(doc, quote("Answers stored in "+toolsDir+"/"+name)...)
+	doc = append(doc, `,"inputSchema":{"type":"object","properties":{`...)
+	var required []string
+	for i := range most {
+		param := string(quote("param" + strconv.Itoa(i+1)))
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = append(append(doc, param...), `:{"type":"string"}`...)
+		if i < least {
+			required = append(required, param)
+		}
+	}
+	return append(append(append(doc, `},"required":[`...), strings.Join(required, ",")...), `]}}`...)
+}
+
+// ownDefinition returns the definition of a tool whose folder has one: a tool,
+// or its inputSchema alone. It is nil if there is none.
+func (f *inference) ownDefinition(name string) []byte {
+	doc := f.object(toolsDir + "/" + name + "/" + schemaName + extension)
+	if doc == nil {
+		return nil
+	}
+	definition := append([]byte(`{"name":`), quote(name)...)
+	described := false
+	schema := []byte(nil)
+	for _, m := range members(doc) {
+		switch m.name {
+		case "inputSchema":
+			schema = m.value
+		case "title", "description", "outputSchema", "annotations", "icons", "_meta":
+			described = described || m.name == "description"
+			definition = append(append(append(definition, ','), quote(m.name)...), ':')
+			definition = append(definition, m.value...)
+		}
+	}
+	if schema == nil {
+		return append(append(append([]byte(`{"name":`), quote(name)...), `,"description":"","inputSchema":`...), append(slices.Clone(doc), '}')...)
+	}
+	if !described {
+		definition = append(definition, `,"description":""`...)
+	}
+	return append(append(append(definition, `,"inputSchema":`...), schema...), '}')
+}
+
+// object returns the file at path if it is a JSON object, else nil.
+func (f *inference) object(path string) []byte {
+	loaded, err := f.site.store.load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
+	if err != nil {
+		return nil
+	}
+	doc := bytes.TrimSpace(bytes.TrimPrefix(loaded.data, byteOrderMark))
+	if len(doc) == 0 || doc[0] != '{' || jsonscan.Valid(doc) != nil {
+		return nil
+	}
+	return doc
+}
+
+// resourceIndex returns the definitions in resources/index.json, if that is what
+// it holds.
+func (f *inference) resourceIndex() [][]byte {
+	doc := f.object(resourcesDir + "/" + indexName + extension)
+	if doc == nil {
+		return nil
+	}
+	for _, m := range members(doc) {
+		if m.name == "resources" && m.value[0] == '[' {
+			return elements(m.value)
+		}
+	}
+	return nil
+}
+
+// allResources takes each file in resources/ for a resource.
+func (f *inference) allResources(dir string, level int) error {
+	folders, files, err := f.read(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range files {
+		path := dir + "/" + name + extension
+		loaded, err := f.site.store.load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
+		if err != nil {
+			continue // what cannot be read is not offered
+		}
+		d, err := readDocument(path, loaded.data, f.site.opts)
+		if err != nil {
+			continue
+		}
+		f.resources = append(f.resources, d.definition(path))
+	}
+	for _, name := range folders {
+		if level == maxDepth {
+			break
+		}
+		if err := f.allResources(dir+"/"+name, level+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// definition describes a resource of which only the file is known.
+func (d *document) definition(path string) []byte {
+	place := strings.TrimSuffix(strings.TrimPrefix(path, resourcesDir+"/"), extension)
+	uri := d.uri
+	if uri == "" {
+		uri = "resource://" + place
+	}
+	doc := append([]byte(`{"uri":`), quote(uri)...)
+	doc = append(append(doc, `,"name":`...), quote(place[strings.LastIndexByte(place, '/')+1:])...)
+	return append(append(append(doc, `,"description":`...), quote("The resource in "+path)...), '}')
+}

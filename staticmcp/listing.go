@@ -1,0 +1,174 @@
+package staticmcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// listing is what a folder of a site holds, as far as it can be an answer.
+type listing struct {
+	files   []string // without extension, sorted
+	folders []string // sorted
+}
+
+// listingTime is how long the names in a folder are used before they are read
+// again. They only serve suggestions and rare spellings.
+const listingTime = 2 * time.Second
+
+// listing returns what the folder dir holds.
+func (s *Site) listing(ctx context.Context, dir string) (*listing, error) {
+	key := "\x00dir\x00" + dir
+	i := lookup(s.cache, key)
+	if i == nil || !i.fresh(time.Now()) {
+		var err error
+		if i, err = s.flights.do(ctx, key, func() (*item, error) { return s.readListing(key, dir) }); err != nil {
+			return nil, err
+		}
+	}
+	return i.value.(*listing), nil
+}
+
+func (s *Site) readListing(key, dir string) (*item, error) {
+	l := &listing{}
+	var size int64
+	left := s.opts.MaxEntries
+	err := s.store.names(dir, func(name string, isDir bool) bool {
+		if left--; left < 0 {
+			return false
+		}
+		size += int64(len(name)) + 16
+		if isDir {
+			l.folders = append(l.folders, name)
+		} else if file, ok := strings.CutSuffix(name, extension); ok && file != schemaName {
+			l.files = append(l.files, file)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(l.files)
+	slices.Sort(l.folders)
+	i := &item{key: key, value: l, size: size}
+	i.freshUntil.Store(time.Now().Add(listingTime).UnixNano())
+	if s.store.traits().frozen {
+		i.freshUntil.Store(far.UnixNano())
+	}
+	s.cache.put(i)
+	return i, nil
+}
+
+// names returns the names of files and folders together, sorted, each once.
+func (l *listing) names() []string {
+	if len(l.folders) == 0 {
+		return l.files
+	}
+	all := append(slices.Clone(l.files), l.folders...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// startingWith returns the part of a sorted list whose names begin with prefix.
+func startingWith(sorted []string, prefix string) []string {
+	first, _ := slices.BinarySearch(sorted, prefix)
+	rest := sorted[first:]
+	end := len(rest)
+	for i, name := range rest {
+		if !strings.HasPrefix(name, prefix) {
+			end = i
+			break
+		}
+	}
+	return rest[:end]
+}
+
+// findLong looks for the file of a name over 200 characters that ends in a hash
+// unknown to us: the only one that agrees in the rest.
+func (s *Site) findLong(ctx context.Context, p *plan, accept func(*document) bool) (*document, error) {
+	parts := strings.Split(strings.TrimSuffix(p.candidates[0].path, extension), "/")
+	changed := false
+	for i, part := range parts {
+		prefix, long := longNamePrefix(part)
+		if !long || len(p.originals) < len(parts)-i {
+			continue
+		}
+		// What only looks like a long name is an ordinary one.
+		if original := p.originals[len(p.originals)-(len(parts)-i)]; EncodeName(original) == original {
+			continue
+		}
+		l, err := s.listing(ctx, strings.Join(parts[:i], "/"))
+		if err != nil {
+			return nil, errMissing
+		}
+		names := l.folders
+		if i == len(parts)-1 {
+			names = l.files
+		}
+		found := slices.DeleteFunc(slices.Clone(startingWith(names, prefix)), func(name string) bool { return len(name) != maxName })
+		if len(found) != 1 {
+			return nil, errMissing
+		}
+		changed = changed || found[0] != part
+		parts[i] = found[0]
+	}
+	if !changed {
+		return nil, errMissing
+	}
+	d, err := s.document(ctx, strings.Join(parts, "/")+extension)
+	if err == nil && !accept(d) {
+		err = errMissing
+	}
+	return d, err
+}
+
+// missing describes the first argument of a call for which the site has no
+// file, and what it has instead. It is empty if the site cannot tell.
+func (s *Site) missing(ctx context.Context, p *plan, names []string) string {
+	if !s.store.traits().listed || len(p.candidates) == 0 {
+		return ""
+	}
+	parts := strings.Split(strings.TrimSuffix(p.candidates[0].path, extension), "/")
+	skip := len(parts) - len(p.originals)
+	if skip < 1 || len(names) != len(p.originals) {
+		return ""
+	}
+	for i, name := range names {
+		l, err := s.listing(ctx, strings.Join(parts[:skip+i], "/"))
+		if err != nil {
+			return ""
+		}
+		known := l.folders
+		if i == len(names)-1 {
+			known = l.files
+		}
+		if _, ok := slices.BinarySearch(known, parts[skip+i]); ok {
+			continue
+		}
+		return describeKnown(name, parts[skip+i], known)
+	}
+	return ""
+}
+
+// maxKnown is how many values a message lists.
+const maxKnown = 20
+
+// describeKnown names the values near want, and some of the others.
+func describeKnown(name, want string, known []string) string {
+	if len(known) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	if near := nearNames(want, known); len(near) > 0 {
+		fmt.Fprintf(&b, " Did you mean %s?", alternatives(near))
+	}
+	shown := known[:min(len(known), maxKnown)]
+	fmt.Fprintf(&b, " Values of %s with an answer: %s", name, strings.Join(shown, ", "))
+	if more := len(known) - len(shown); more > 0 {
+		fmt.Fprintf(&b, " and %d more", more)
+	}
+	b.WriteByte('.')
+	return b.String()
+}

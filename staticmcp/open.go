@@ -1,0 +1,94 @@
+package staticmcp
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+)
+
+// Open opens a site whose files are in fsys, such as one embedded in a program:
+// mcp.json lies at the root. If fsys is an [io.Closer] it stays the caller's.
+//
+// ctx bounds the opening only. A site without a manifest is opened all the same,
+// with a warning, by guessing from the names of its files.
+func Open(ctx context.Context, fsys fs.FS, opts *Options) (*Site, error) {
+	o := opts.withDefaults(folderInterval)
+	return open(ctx, &folder{fsys: fsys, title: "site", recheck: o.Recheck}, o)
+}
+
+// OpenDir opens the site in the folder dir. No name and no symbolic link leads
+// out of dir. Changes are noticed within [Options.Poll] and [Options.Recheck].
+func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
+	o := opts.withDefaults(folderInterval)
+	f, err := openFolder(dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("open site: %w", err)
+	}
+	return open(ctx, f, o)
+}
+
+// OpenZip opens the site in the zip file called name, at its root or in the one
+// folder that it holds. The file is kept open, and must not be written to, until
+// the Site is closed.
+func OpenZip(ctx context.Context, name string, opts *Options) (*Site, error) {
+	o := opts.withDefaults(folderInterval)
+	f, err := openZipFile(name, o)
+	if err != nil {
+		return nil, fmt.Errorf("open site in zip: %w", err)
+	}
+	return open(ctx, f, o)
+}
+
+// OpenZipReader opens the site in the zip of size bytes that r holds, which stays
+// the caller's and must stay readable until the Site is closed.
+func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options) (*Site, error) {
+	o := opts.withDefaults(folderInterval)
+	f, err := readZip(r, size, o)
+	if err != nil {
+		return nil, fmt.Errorf("open site in zip: %w", err)
+	}
+	return open(ctx, f, o)
+}
+
+// OpenURL opens the site that lies under baseURL on a web host: its manifest is
+// baseURL/mcp.json. Whether baseURL ends in a slash makes no difference.
+//
+// Nothing outside of baseURL is ever fetched: a redirect that leads elsewhere
+// counts as a missing file. Files are fetched when they are asked for, kept as
+// long as the host allows, and asked for again with their ETag. While the host
+// cannot be reached, answers known from before are given.
+func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) {
+	o := opts.withDefaults(webInterval)
+	w, err := openWeb(baseURL, o)
+	if err != nil {
+		return nil, fmt.Errorf("open site: %w", err)
+	}
+	return open(ctx, w, o)
+}
+
+// open reads the manifest of a site and begins to watch it. It owns st.
+func open(ctx context.Context, st store, o *Options) (*Site, error) {
+	s := &Site{opts: o, store: st, cache: newCache(o.CacheBytes)}
+	switch o.Compat {
+	case CompatDeclared, CompatKeyOrder, CompatValueOrder:
+	default:
+		st.Close()
+		return nil, fmt.Errorf("open site: unknown order of arguments %q", o.Compat)
+	}
+	manifest := &seen{}
+	first, err := s.readOffer(ctx, manifest, nil)
+	if err != nil {
+		st.Close()
+		return nil, fmt.Errorf("open site: %s: %w", manifestName, err)
+	}
+	s.offer.Store(first)
+	s.logWarnings(first)
+	watching, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	if !st.traits().frozen && o.Poll > 0 {
+		s.polling.Add(1)
+		go s.watch(watching, manifest)
+	}
+	return s, nil
+}

@@ -1,0 +1,149 @@
+package staticmcp
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// Options say how a site is read. A nil *Options and the zero value are the
+// defaults.
+type Options struct {
+	// Strict reads nothing but the standard's own form: no other file names, no
+	// other shapes of files, no missing manifest. What a tolerant reader warns
+	// about in a manifest is then an error. Default: tolerant.
+	Strict bool
+	// Compat reads the files of tools in another order of arguments than the
+	// declared one. It is for sites known to have been written for one of the
+	// readers named at the constants: on any other site, two calls that swap
+	// their arguments would share an answer. Default: the declared order.
+	Compat Compat
+
+	// MaxFileBytes is the largest file of an answer, unpacked; a larger one is an
+	// error to its reader. Default: 16 MiB.
+	MaxFileBytes int64
+	// MaxManifestBytes is the largest manifest. Memory use is about five times
+	// the manifest. Default: 64 MiB.
+	MaxManifestBytes int64
+	// MaxEntries bounds the entries of a manifest, the files of a zip and the
+	// names read from one folder. Default: 1,000,000.
+	MaxEntries int
+	// CacheBytes bounds the memory for answers kept ready. A negative value keeps
+	// none. Default: 32 MiB.
+	CacheBytes int64
+
+	// Recheck is how long a file of a folder is trusted before its size and time
+	// are looked at again, and how long a file of a web host is trusted that
+	// comes without Cache-Control. A negative value checks at every read.
+	// Default: 1 s for a folder, 1 min for a web host. A zip file is never
+	// checked again.
+	Recheck time.Duration
+	// Poll is how often the manifest is checked for changes; a web host that
+	// declares a longer life for it is asked less often. A negative value never
+	// checks. Default: 1 s for a folder, 1 min for a web host.
+	Poll time.Duration
+	// MaxAge is how long clients may keep lists, resources and files without
+	// asking again. A negative value allows none. Default: 1 min.
+	MaxAge time.Duration
+
+	// The options below are for [OpenURL].
+
+	// HTTPClient fetches the files; its CheckRedirect is replaced. Nil is a
+	// client of the site's own, which honours the proxy variables of the
+	// environment and keeps no cookies.
+	HTTPClient *http.Client
+	// Timeout bounds one fetch, from waiting for a free slot to the last byte.
+	// Default: 20 s.
+	Timeout time.Duration
+	// MaxFetches is the number of fetches at the same time. Default: 8.
+	MaxFetches int
+	// MaxMisses is how many file names are tried for one call before it is a
+	// miss; each costs the web host a request. A negative value tries all of
+	// them. Default: 4.
+	MaxMisses int
+	// MissTTL is how long a file that is not there is not asked for again. A
+	// negative value asks each time. Default: 30 s.
+	MissTTL time.Duration
+	// StaleIfError is how long after its time an answer may still be given while
+	// the web host cannot be reached; a host's own stale-if-error takes
+	// precedence. A negative value never does. Default: 24 h.
+	StaleIfError time.Duration
+
+	// Logger receives warnings: about the manifest, about files that are not
+	// what they should be, about a web host that cannot be reached. Nil discards
+	// them; those about the manifest are also in [Site.Warnings].
+	Logger *slog.Logger
+}
+
+// Compat names an order in which some published readers look for arguments.
+type Compat string
+
+const (
+	// CompatDeclared is the order of the tool's required list, then of its other
+	// properties: the only one that cannot confuse two calls.
+	CompatDeclared Compat = ""
+	// CompatKeyOrder sorts arguments by their names, as claude_web_bridge does.
+	CompatKeyOrder Compat = "key-order"
+	// CompatValueOrder sorts arguments by their values, as sse_bridge and
+	// staticmcp_stdio_bridge do.
+	CompatValueOrder Compat = "value-order"
+)
+
+const (
+	defaultMaxFileBytes     = 16 << 20
+	defaultMaxManifestBytes = 64 << 20
+	defaultMaxEntries       = 1_000_000
+	defaultCacheBytes       = 32 << 20
+	defaultMaxAge           = time.Minute
+	defaultTimeout          = 20 * time.Second
+	defaultMaxFetches       = 8
+	defaultMaxMisses        = 4
+	defaultMissTTL          = 30 * time.Second
+	defaultStaleIfError     = 24 * time.Hour
+
+	folderInterval = time.Second
+	webInterval    = time.Minute
+)
+
+// withDefaults returns a copy of o with every zero replaced by its default and
+// every negative value, where it has a meaning, by zero. interval is the default
+// for Recheck and Poll.
+func (o *Options) withDefaults(interval time.Duration) *Options {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	positive(&d.MaxFileBytes, defaultMaxFileBytes)
+	positive(&d.MaxManifestBytes, defaultMaxManifestBytes)
+	positive(&d.MaxEntries, defaultMaxEntries)
+	positive(&d.Timeout, defaultTimeout)
+	positive(&d.MaxFetches, defaultMaxFetches)
+	orDefault(&d.CacheBytes, defaultCacheBytes)
+	orDefault(&d.Recheck, interval)
+	orDefault(&d.Poll, interval)
+	orDefault(&d.MaxAge, defaultMaxAge)
+	orDefault(&d.MaxMisses, defaultMaxMisses)
+	orDefault(&d.MissTTL, defaultMissTTL)
+	orDefault(&d.StaleIfError, defaultStaleIfError)
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &d
+}
+
+// orDefault replaces 0, and turns a negative value into 0.
+func orDefault[T int | int64 | time.Duration](value *T, standard T) {
+	switch {
+	case *value == 0:
+		*value = standard
+	case *value < 0:
+		*value = 0
+	}
+}
+
+// positive replaces a value that makes no sense, too.
+func positive[T int | int64 | time.Duration](value *T, standard T) {
+	if *value <= 0 {
+		*value = standard
+	}
+}

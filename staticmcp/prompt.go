@@ -1,0 +1,263 @@
+package staticmcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// prompt is what is needed to find a prompt's files and its suggestions.
+type prompt struct {
+	name      string
+	arguments []mcp.PromptArgument
+	values    map[string][]string // suggestions by argument
+	learnt    atomic.Uint32       // as in tool
+}
+
+// newPrompt reads the definition of a prompt. An argument may carry an enum of
+// the values that make sense.
+func newPrompt(e *entry) (*prompt, error) {
+	p := &prompt{name: e.name, values: metaSuggestions(e.meta)}
+	if e.arguments == nil {
+		return p, nil
+	}
+	var arguments []struct {
+		mcp.PromptArgument
+		Enum []string `json:"enum"`
+	}
+	if err := json.Unmarshal(e.arguments, &arguments); err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
+	for _, a := range arguments {
+		p.arguments = append(p.arguments, a.PromptArgument)
+		if len(a.Enum) > 0 {
+			p.values[a.Name] = a.Enum
+		}
+	}
+	return p, nil
+}
+
+// promptDoc is a file of a prompt.
+type promptDoc struct {
+	result *mcp.GetPromptResult
+	// template is the document with {{name}} places to fill in, or nil.
+	template []byte
+}
+
+// prompt makes what prompts/get yields.
+func (s *stored) prompt() (*document, error) {
+	if s.raw == nil {
+		return nil, errors.New("not an object")
+	}
+	f := outlineOf(s.doc)
+	if !isArrayOf(f.messages, func(*outline) bool { return true }) {
+		if isListing(s.path) {
+			return nil, errMissing
+		}
+		return nil, errors.New("it has no messages")
+	}
+	d := &promptDoc{}
+	if f.isTemplate() {
+		d.template = unmarked(s.doc, f)
+	} else {
+		raw, err := s.result(f)
+		if err != nil {
+			return nil, err
+		}
+		if d.result, err = promptResult(raw); err != nil {
+			return nil, err
+		}
+	}
+	return &document{prompt: d, others: f.others()}, nil
+}
+
+// isTemplate reports whether a prompt has places to fill in.
+func (f *outline) isTemplate() bool {
+	if f.meta == nil || f.meta[0] != '{' {
+		return false
+	}
+	return slices.ContainsFunc(members(f.meta), func(m member) bool {
+		return m.name == metaTemplate && string(m.value) == "true"
+	})
+}
+
+// unmarked returns a template without the mark, which is not for clients.
+func unmarked(doc []byte, f *outline) []byte {
+	meta := without(f.meta, metaTemplate)
+	doc = without(without(doc, "_meta"), "staticmcp")
+	if string(meta) == `{}` {
+		return doc
+	}
+	doc = append(doc[:len(doc)-1], `,"_meta":`...)
+	return append(append(doc, meta...), '}')
+}
+
+// promptResult returns a stored result as it is, unless it has a role that only
+// the encoding of a result can put into words which every client knows.
+func promptResult(raw *mcp.Raw) (*mcp.GetPromptResult, error) {
+	if !bytes.Contains(raw.Bytes(), []byte(`"role":"system"`)) {
+		return &mcp.GetPromptResult{Raw: raw}, nil
+	}
+	var decoded struct {
+		Description string              `json:"description"`
+		Messages    []mcp.PromptMessage `json:"messages"`
+		Meta        json.RawMessage     `json:"_meta"`
+	}
+	if err := json.Unmarshal(raw.Bytes(), &decoded); err != nil {
+		return nil, err
+	}
+	return &mcp.GetPromptResult{Description: decoded.Description, Messages: decoded.Messages, Meta: decoded.Meta}, nil
+}
+
+// fill returns the template with the arguments in their places. What an argument
+// says is never looked into for places, and a place that is no argument stays as
+// it is, so a text may show braces.
+func (p *prompt) fill(template []byte, arguments map[string]string) (*mcp.GetPromptResult, error) {
+	values := make(map[string]string, len(p.arguments))
+	for _, a := range p.arguments {
+		values[a.Name] = arguments[a.Name]
+	}
+	// In compact JSON two braces in a row open a place only within a string.
+	var doc []byte
+	for rest := template; ; {
+		before, after, found := bytes.Cut(rest, []byte("{{"))
+		doc = append(doc, before...)
+		if !found {
+			break
+		}
+		name, behind, closed := bytes.Cut(after, []byte("}}"))
+		value, ok := values[placeName(name)]
+		if !closed || !ok {
+			doc = append(doc, "{{"...)
+			rest = after
+			continue
+		}
+		quoted := quote(value)
+		doc = append(doc, quoted[1:len(quoted)-1]...)
+		rest = behind
+	}
+	raw, err := mcp.ParseRaw(doc)
+	if err != nil {
+		return nil, err
+	}
+	return promptResult(raw)
+}
+
+// placeName returns the name in a place, which is written in a JSON string.
+func placeName(raw []byte) string {
+	literal := append(append([]byte{'"'}, raw...), '"')
+	if jsonscan.Valid(literal) != nil {
+		return ""
+	}
+	name, _ := jsonscan.Unquote(literal)
+	return strings.TrimSpace(name)
+}
+
+// GetPrompt implements [mcp.Source]. A prompt is stored like the answer of a tool:
+// in prompts/{name}.json without arguments, in prompts/{name}/{arguments}.json
+// with them, each file a result of prompts/get. If there is none for the
+// arguments, and prompts/{name}.json carries the mark for it in _meta, its
+// {{argument}} places are filled in.
+func (s *Site) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	o := s.offer.Load()
+	p := o.prompts[params.Name]
+	if p == nil {
+		return nil, mcp.UnknownPrompt(params.Name)
+	}
+	if err := p.check(params.Arguments); err != nil {
+		return nil, err
+	}
+	plan := p.plan(o, params.Arguments, s.opts.Strict)
+	d, err := s.find(ctx, plan, &p.learnt, func(*document) bool { return true })
+	if errors.Is(err, errMissing) && len(plan.originals) > 0 {
+		d, err = s.find(ctx, p.plan(o, nil, s.opts.Strict), &p.learnt, func(d *document) bool { return d.prompt.template != nil })
+	}
+	switch {
+	case errors.Is(err, errMissing):
+		return nil, s.noPrompt(ctx, plan, params)
+	case err != nil:
+		return nil, s.wireError(err, mcp.CodeResourceUnavailable)
+	case d.prompt.template == nil:
+		return d.prompt.result, nil
+	}
+	filled, err := p.fill(d.prompt.template, params.Arguments)
+	if err != nil {
+		return nil, s.wireError(err, mcp.CodeResourceUnavailable)
+	}
+	return filled, nil
+}
+
+// check compares the arguments with those that the prompt declares.
+func (p *prompt) check(arguments map[string]string) error {
+	names := make([]string, len(p.arguments))
+	for i, a := range p.arguments {
+		names[i] = a.Name
+		if _, ok := arguments[a.Name]; a.Required && !ok {
+			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: argument %q is required", p.name, a.Name)
+		}
+	}
+	for name, value := range arguments {
+		switch {
+		case slices.Contains(names, name) && len(value) <= maxText:
+		case slices.Contains(names, name):
+			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: argument %q is longer than %d bytes", p.name, name, maxText)
+		case len(names) == 0:
+			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q takes no arguments", p.name)
+		default:
+			hint := ""
+			if near := nearest.DidYouMean(name, names); near != "" {
+				hint = fmt.Sprintf(" (did you mean %q?)", near)
+			}
+			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: unknown argument %q%s, it accepts %s", p.name, name, hint, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// plan returns where the file of a prompt may be. Arguments stand in the order in
+// which the prompt declares them.
+func (p *prompt) plan(o *offer, arguments map[string]string, strict bool) *plan {
+	plan := &plan{offer: o}
+	for _, a := range p.arguments {
+		if text := arguments[a.Name]; EncodeName(text) != "" {
+			plan.originals = append(plan.originals, text)
+		}
+	}
+	var found paths
+	for i, dir := range toolDirs(p.name) {
+		if strict && i > 0 {
+			break
+		}
+		root := promptsDir + "/" + dir
+		if len(plan.originals) == 0 {
+			found.add(formEncoded, root)
+			continue
+		}
+		found.addEncoded(formEncoded, root, plan.originals, !strict)
+		if !strict {
+			found.add(formRaw, root, plan.originals...)
+		}
+	}
+	plan.candidates = found
+	return plan
+}
+
+// noPrompt words the answer for a prompt that the site has no file for.
+func (s *Site) noPrompt(ctx context.Context, plan *plan, params *mcp.GetPromptParams) error {
+	var names []string
+	for _, a := range plan.offer.prompts[params.Name].arguments {
+		if EncodeName(params.Arguments[a.Name]) != "" {
+			names = append(names, a.Name)
+		}
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q is not stored for these arguments.%s", params.Name, s.missing(ctx, plan, names))
+}

@@ -1,0 +1,198 @@
+package staticmcp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// resource makes what reading a resource yields. Files that name their URI
+// become results here; the others wait for the URI they are read under.
+func (s *stored) resource() (*document, error) {
+	f := &outline{}
+	if s.raw != nil {
+		f = outlineOf(s.doc)
+	}
+	d := &document{others: f.others()}
+	var contents []byte
+	switch {
+	case isString(f.text) || isString(f.blob):
+		d.shape, contents = shapeFlat, s.doc
+		d.uri, _ = jsonscan.Unquote(f.uri)
+	case f.contents != nil && isArrayOf(f.contents, isItem):
+		d.shape, contents = shapeContents, f.contents
+		d.uri = firstURI(f.contents)
+	case s.raw == nil && isArrayOf(s.doc, isItem):
+		d.shape, contents = shapeArray, s.doc
+		d.uri = firstURI(s.doc)
+	case isListing(s.path):
+		return nil, errMissing
+	default:
+		d.shape, contents = shapeFree, s.doc
+		d.uri, _ = jsonscan.Unquote(f.uri)
+	}
+	if s.strict && (d.shape != shapeFlat || d.uri == "") {
+		return nil, errShape
+	}
+	if d.uri == "" || d.shape == shapeFree {
+		d.body = contents
+		return d, nil
+	}
+	raw, err := s.contents(d.shape, f)
+	if err != nil {
+		return nil, err
+	}
+	d.resource = &mcp.ReadResourceResult{Raw: raw}
+	return d, nil
+}
+
+// contents returns the file as a result.
+func (s *stored) contents(form shape, f *outline) (*mcp.Raw, error) {
+	if form == shapeContents {
+		return s.result(f)
+	}
+	return wrapContents(s.doc, form == shapeFlat)
+}
+
+// wrapContents returns a result with the given contents, or with the one given.
+func wrapContents(contents []byte, one bool) (*mcp.Raw, error) {
+	doc := make([]byte, 0, len(contents)+len(`{"contents":[]}`))
+	doc = append(doc, `{"contents":`...)
+	if one {
+		doc = append(append(append(doc, '['), contents...), ']')
+	} else {
+		doc = append(doc, contents...)
+	}
+	return mcp.ParseRaw(append(doc, '}'))
+}
+
+// isItem reports whether an element of contents has anything in it.
+func isItem(f *outline) bool { return isString(f.text) || isString(f.blob) }
+
+// firstURI returns the URI of the first element, or "" if it has none.
+func firstURI(contents []byte) string {
+	for _, element := range elements(contents) {
+		uri, _ := jsonscan.Unquote(outlineOf(element).uri)
+		return uri
+	}
+	return ""
+}
+
+// as returns a resource that does not name itself as the contents of uri.
+func (d *document) as(uri, mimeType string) (*mcp.ReadResourceResult, error) {
+	named := append([]byte(`{"uri":`), quote(uri)...)
+	var contents []byte
+	switch d.shape {
+	case shapeFlat:
+		contents = withURI(named, d.body)
+	case shapeFree:
+		if mimeType == "" {
+			mimeType = "application/json"
+		}
+		contents = append(append(named, `,"mimeType":`...), quote(mimeType)...)
+		contents = append(append(contents, `,"text":`...), quote(string(d.body))...)
+		contents = append(contents, '}')
+	default:
+		contents = []byte{'['}
+		for i, element := range elements(d.body) {
+			if i > 0 {
+				contents = append(contents, ',')
+			}
+			contents = append(contents, withURI(slices.Clone(named), element)...)
+		}
+		contents = append(contents, ']')
+	}
+	raw, err := wrapContents(contents, d.shape == shapeFlat || d.shape == shapeFree)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.ReadResourceResult{Raw: raw}, nil
+}
+
+// withURI returns the object element with the member that named begins with, if
+// it has none of its own.
+func withURI(named, element []byte) []byte {
+	if isString(outlineOf(element).uri) {
+		return element
+	}
+	if element = without(element, "uri"); len(element) > len(`{}`) {
+		named = append(named, ',')
+	}
+	return append(named, element[1:]...)
+}
+
+// ReadResource implements [mcp.Source]. A resource that is not listed can be
+// read, too, if its file says that it is the one. Nothing is read for a URI
+// whose file says that it is another: two URIs can have one file name.
+func (s *Site) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	o := s.offer.Load()
+	uri := params.URI
+	p := s.planRead(o, uri)
+	_, listed := o.resources[uri]
+	d, err := s.find(ctx, p, &s.learnt, func(d *document) bool {
+		return d.uri == uri || d.uri == "" && listed
+	})
+	switch {
+	case errors.Is(err, errMissing):
+		return nil, mcp.ResourceNotFound(uri, s.missingResource(o, uri))
+	case err != nil:
+		return nil, s.wireError(err, mcp.CodeResourceUnavailable)
+	case d.resource != nil:
+		return d.resource, nil
+	}
+	result, err := d.as(uri, o.mimeType(uri))
+	if err != nil {
+		return nil, s.wireError(err, mcp.CodeResourceUnavailable)
+	}
+	result.Cache = d.cache
+	return result, nil
+}
+
+// mimeType returns what the manifest says of a resource.
+func (o *offer) mimeType(uri string) string {
+	if i, ok := o.resources[uri]; ok {
+		return o.catalog.Resources[i].MIMEType
+	}
+	return ""
+}
+
+// maxCompared is how many names are compared to find those that were meant.
+const maxCompared = 5000
+
+// missingResource words the answer for a URI behind which there is nothing.
+func (s *Site) missingResource(o *offer, uri string) string {
+	var list []string
+	for i := range o.catalog.Resources {
+		if r := &o.catalog.Resources[i]; len(o.catalog.Resources) <= maxCompared || sameStart(r.URI, uri) {
+			list = append(list, r.URI)
+		}
+		if len(list) == maxCompared {
+			break
+		}
+	}
+	if near := nearest.Nearest(uri, list, 3); len(near) > 0 {
+		return "resource not found; did you mean " + alternatives(near) + "?"
+	}
+	return ""
+}
+
+// sameStart reports whether a URI agrees with b in all but its last part.
+func sameStart(a, b string) bool {
+	return strings.HasPrefix(a, b[:strings.LastIndexByte(b, '/')+1])
+}
+
+// hint tells clients how long they may keep the contents of a file that may
+// itself be kept until then.
+func (s *Site) hint(loaded *file) mcp.CacheHint {
+	ttl := s.opts.MaxAge
+	if !s.store.traits().listed {
+		ttl = max(0, min(ttl, time.Until(loaded.freshUntil)))
+	}
+	return mcp.CacheHint{TTL: ttl, Public: !loaded.passing}
+}

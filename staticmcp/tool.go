@@ -1,0 +1,175 @@
+package staticmcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// CallTool implements [mcp.Source]. The arguments are checked against the tool's
+// schema first. A call without a stored answer is a result with IsError, which
+// tells the model what it could ask instead.
+func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	o := s.offer.Load()
+	t := o.tools[params.Name]
+	if t == nil {
+		return nil, mcp.UnknownTool(params.Name)
+	}
+	p, err := s.planCall(o, t, params.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, p.values) })
+	switch {
+	case errors.Is(err, errMissing):
+		return s.noAnswer(ctx, t, p), nil
+	case err != nil:
+		return nil, s.wireError(err, mcp.CodeToolUnavailable)
+	}
+	return d.tool, nil
+}
+
+// planCall returns where the answer to a call may be.
+func (s *Site) planCall(o *offer, t *tool, arguments []byte) (*plan, error) {
+	var buffer [512]byte
+	key := append(append(buffer[:0], "\x00tool\x00"...), t.name...)
+	key = append(append(key, 0), arguments...)
+	if p := s.planned(key, o); p != nil {
+		return p, nil
+	}
+	values, err := t.arguments(arguments)
+	if err != nil {
+		return nil, err
+	}
+	s.warnSchema(t)
+	present := slices.DeleteFunc(values, func(v value) bool { return v.absent() })
+	p := &plan{offer: o, candidates: t.paths(present, s.opts), values: t.ordered(present, s.opts.Compat)}
+	for _, v := range p.values {
+		p.originals = append(p.originals, v.texts[0])
+	}
+	s.keepPlan(key, p)
+	return p, nil
+}
+
+// warnSchema says once that a tool's arguments are not checked.
+func (s *Site) warnSchema(t *tool) {
+	if t.schemaErr == nil {
+		return
+	}
+	if _, told := s.untold.LoadOrStore(t, nil); !told {
+		s.opts.Logger.Warn("the arguments of a tool are not checked: its inputSchema cannot be used", "tool", t.name, "error", t.schemaErr)
+	}
+}
+
+// isFor reports whether the arguments that an answer says it is for are those of
+// the call. One that either leaves out has its default.
+func (t *tool) isFor(params []byte, values []value) bool {
+	said := make(map[string][]byte)
+	for _, m := range members(params) {
+		said[m.name] = m.value
+	}
+	for i, p := range t.params {
+		given := p.fallback
+		for _, v := range values {
+			if v.param == i {
+				given = v.raw
+			}
+		}
+		answered, ok := said[p.name]
+		if !ok || string(answered) == "null" {
+			answered = p.fallback
+		}
+		if (given == nil) != (answered == nil) || given != nil && !sameArgument(given, answered) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameArgument reports whether two values are equal, or are spelled alike: some
+// writers note every argument as a text.
+func sameArgument(a, b []byte) bool {
+	return sameValue(a, b) || plainText(a) == plainText(b)
+}
+
+func plainText(raw []byte) string {
+	if text, ok := jsonscan.Unquote(raw); ok {
+		return text
+	}
+	return string(appendCanonical(nil, raw))
+}
+
+// noAnswer is the result of a call that the site has no file for.
+func (s *Site) noAnswer(ctx context.Context, t *tool, p *plan) *mcp.CallToolResult {
+	var call, names []string
+	for _, v := range p.values {
+		name := t.params[v.param].name
+		names = append(names, name)
+		call = append(call, name+"="+shown(string(v.raw)))
+	}
+	text := t.name + " has no stored answer"
+	if len(call) > 0 {
+		text += " for " + strings.Join(call, ", ")
+	}
+	text += "."
+	if known := s.missing(ctx, p, names); known != "" {
+		text += known
+	} else if hint := t.otherArguments(names); hint != "" {
+		text += hint
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}, IsError: true}
+}
+
+// otherArguments names the arguments that the call left out.
+func (t *tool) otherArguments(given []string) string {
+	var left []string
+	for _, p := range t.params {
+		if !slices.Contains(given, p.name) {
+			left = append(left, p.name)
+		}
+	}
+	if len(left) == 0 {
+		return " Answers were computed beforehand, so only some values have one."
+	}
+	return " Try it with " + strings.Join(left, ", ") + "."
+}
+
+// maxShown is how much of a value a message repeats.
+const maxShown = 200
+
+func shown(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
+}
+
+// nearNames returns the stored names that want was probably meant for. Of very
+// many it compares those that begin alike.
+func nearNames(want string, sorted []string) []string {
+	if len(sorted) > maxCompared {
+		at, _ := slices.BinarySearch(sorted, want)
+		sorted = sorted[max(0, at-maxCompared/2):]
+		sorted = sorted[:min(len(sorted), maxCompared)]
+	}
+	return nearest.Nearest(want, sorted, 3)
+}
+
+// alternatives joins names as in "a", "b" or "c".
+func alternatives(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = fmt.Sprintf("%q", name)
+	}
+	if len(quoted) == 1 {
+		return quoted[0]
+	}
+	last := len(quoted) - 1
+	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+}

@@ -1,0 +1,214 @@
+package staticmcp
+
+import (
+	"cmp"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// textForm is a rule that makes the parts of a path from the text of one
+// argument.
+type textForm struct {
+	form  form
+	parts func(text string) []string
+	// slashes says that one text can become several parts.
+	slashes bool
+}
+
+// textForms are the rules in the order in which they are tried. For a text of
+// safe characters they all give the same.
+var textForms = []textForm{
+	{formEncoded, func(text string) []string { return []string{EncodeName(text)} }, false},
+	{formEncoded31, func(text string) []string { return []string{encodeName31(text)} }, false},
+	{formEncodedScalar, func(text string) []string { return []string{encodeNameScalar(text)} }, false},
+	{formRaw, func(text string) []string { return []string{text} }, false},
+	{formSlashes, encodedParts, true},
+	{formSlashes31, encodedWhole31, true},
+	{formRawSlashes, splitSlashes, true},
+	{formReplaced, func(text string) []string { return splitSlashes(replaced(text)) }, true},
+}
+
+func encodedParts(text string) []string {
+	parts := splitSlashes(text)
+	for i, part := range parts {
+		parts[i] = EncodeName(part)
+	}
+	return parts
+}
+
+// encodedWhole31 encodes the parts of a text between slashes, but limits the
+// length of the whole, as claude_web_bridge does.
+func encodedWhole31(text string) []string {
+	var safe []byte
+	for i, part := range strings.Split(text, "/") {
+		if i > 0 {
+			safe = append(safe, '/')
+		}
+		if len(safe) <= maxName {
+			safe = appendSafe(safe, part, widthUTF16)
+		}
+	}
+	if len(safe) > maxName {
+		return splitSlashes(longName(safe, hash31(text)))
+	}
+	return splitSlashes(string(safe))
+}
+
+// paths returns where the answer to a call may be, the standard's name first. None
+// of the values is absent.
+func (t *tool) paths(values []value, o *Options) []candidate {
+	found := make(paths, 0, 4)
+	for _, variant := range t.variants(values, o) {
+		t.addVariant(&found, variant, o)
+	}
+	return found
+}
+
+// variants returns the lists of arguments that mean the same: as they were sent,
+// with the defaults of those left out, and without those that are the default.
+func (t *tool) variants(values []value, o *Options) [][]value {
+	variants := [][]value{values}
+	if o.Strict {
+		return variants
+	}
+	filled := slices.Clone(values)
+	bare := slices.Clone(values)
+	for i, p := range t.params {
+		if p.fallback == nil {
+			continue
+		}
+		if at := slices.IndexFunc(values, func(v value) bool { return v.param == i }); at < 0 {
+			filled = append(filled, value{i, p.fallback, spellings(p.fallback)})
+		} else if sameValue(values[at].raw, p.fallback) {
+			bare = slices.DeleteFunc(bare, func(v value) bool { return v.param == i })
+		}
+	}
+	if len(filled) > len(values) {
+		slices.SortFunc(filled, func(a, b value) int { return a.param - b.param })
+		variants = append(variants, filled)
+	}
+	if len(bare) < len(values) {
+		variants = append(variants, bare)
+	}
+	return variants
+}
+
+// addVariant adds the candidates of one list of arguments.
+func (t *tool) addVariant(found *paths, values []value, o *Options) {
+	values = t.ordered(values, o.Compat)
+	most, plain := 1, true
+	for _, v := range values {
+		most = max(most, len(v.texts))
+		plain = plain && len(v.texts) == 1 && isSafe(v.texts[0]) && len(v.texts[0]) <= maxName
+	}
+	forms := textForms
+	if o.Strict || plain {
+		most, forms = 1, textForms[:1]
+	}
+	for spelling := range most {
+		texts := make([]string, len(values))
+		rest := false
+		for i, v := range values {
+			texts[i] = v.texts[min(spelling, len(v.texts)-1)]
+			rest = rest || strings.Contains(texts[i], "://")
+		}
+		t.addForms(found, texts, forms, 0, o)
+		if rest && !o.Strict {
+			for i := range texts {
+				texts[i] = uriRest(texts[i])
+			}
+			t.addForms(found, texts, forms, formRest, o)
+		}
+	}
+	if len(values) >= 3 && !o.Strict {
+		t.addBase64(found, values)
+	}
+}
+
+// addForms adds the candidates for texts by each of the rules.
+func (t *tool) addForms(found *paths, texts []string, forms []textForm, mark form, o *Options) {
+	for _, f := range forms {
+		var parts []string
+		for _, text := range texts {
+			p := f.parts(text)
+			if len(p) == 0 {
+				p = []string{""} // nothing to name a file by: add refuses it
+			}
+			parts = append(parts, p...)
+		}
+		// A path with no more parts than the tool has arguments may belong to
+		// another call: get(a="x/y") must not find the answer to get(a=x, b=y).
+		if len(parts) != len(texts) && len(parts) <= len(t.params) && o.Compat == CompatDeclared {
+			continue
+		}
+		t.addDirs(found, f.form|mark, parts, o)
+	}
+}
+
+func (t *tool) addDirs(found *paths, f form, parts []string, o *Options) {
+	for i, dir := range t.dirs {
+		if o.Strict && dir != t.name {
+			continue
+		}
+		found.add(f+form(i)*formDir, toolsDir+"/"+dir, parts...)
+	}
+}
+
+// addBase64 adds the name that some readers make of three and more arguments:
+// name=value pairs sorted by name, in base64 with "/", "+" and "=" as "_".
+func (t *tool) addBase64(found *paths, values []value) {
+	sorted := slices.Clone(values)
+	slices.SortFunc(sorted, func(a, b value) int { return cmp.Compare(t.params[a.param].name, t.params[b.param].name) })
+	for last := range 2 {
+		pairs := make([]string, len(sorted))
+		for i, v := range sorted {
+			pairs[i] = t.params[v.param].name + "=" + v.texts[min(last, len(v.texts)-1)]
+		}
+		name := base64.StdEncoding.EncodeToString([]byte(strings.Join(pairs, "&")))
+		name = strings.NewReplacer("/", "_", "+", "_").Replace(name)
+		for i, dir := range t.dirs {
+			root := toolsDir + "/" + dir
+			found.add(formBase64Padded+form(i)*formDir, root, strings.ReplaceAll(name, "=", "_"))
+			found.add(formBase64+form(i)*formDir, root, strings.TrimRight(name, "="))
+		}
+	}
+}
+
+// ordered returns values in the order that c asks for.
+func (t *tool) ordered(values []value, c Compat) []value {
+	switch c {
+	case CompatKeyOrder:
+		values = slices.Clone(values)
+		slices.SortStableFunc(values, func(a, b value) int {
+			return compareNames(t.params[a.param].name, t.params[b.param].name)
+		})
+	case CompatValueOrder:
+		values = slices.Clone(values)
+		slices.SortStableFunc(values, func(a, b value) int { return cmp.Compare(a.texts[0], b.texts[0]) })
+	}
+	return values
+}
+
+// compareNames is the order of names of arguments that localeCompare has in
+// JavaScript: signs before digits before letters, upper case after lower case
+// only where nothing else differs.
+func compareNames(a, b string) int {
+	return cmp.Or(
+		slices.CompareFunc([]rune(a), []rune(b), func(x, y rune) int {
+			return cmp.Or(cmp.Compare(class(x), class(y)), cmp.Compare(unicode.ToLower(x), unicode.ToLower(y)))
+		}),
+		-cmp.Compare(a, b), // lower case is behind upper case in ASCII
+	)
+}
+
+func class(r rune) int {
+	switch {
+	case unicode.IsLetter(r):
+		return 2
+	case unicode.IsDigit(r):
+		return 1
+	}
+	return 0
+}

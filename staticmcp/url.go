@@ -1,0 +1,256 @@
+package staticmcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+)
+
+// web is a store behind an HTTP URL.
+type web struct {
+	base   *url.URL // its path ends in a slash
+	origin string   // for messages: scheme, host and port only
+	client *http.Client
+	opts   *Options
+	slots  chan struct{}
+	// own says that client is ours to clean up.
+	own bool
+}
+
+var _ store = (*web)(nil)
+
+// maxRedirects is how often one fetch may be sent elsewhere within the site.
+const maxRedirects = 3
+
+func openWeb(baseURL string, o *Options) (*web, error) {
+	base, err := parseBase(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	w := &web{base: base, origin: base.Scheme + "://" + base.Host, opts: o, slots: make(chan struct{}, o.MaxFetches)}
+	var client http.Client
+	if o.HTTPClient != nil {
+		client = *o.HTTPClient
+	} else {
+		client.Transport, w.own = newTransport(o), true
+	}
+	client.CheckRedirect = w.checkRedirect
+	w.client = &client
+	return w, nil
+}
+
+// parseBase checks the address of a site and makes it that of a folder. Errors
+// do not repeat it, since it may hold a password.
+func parseBase(baseURL string) (*url.URL, error) {
+	base, err := url.Parse(baseURL)
+	if err != nil {
+		return nil, errors.New("the site's URL cannot be parsed")
+	}
+	switch {
+	case base.Scheme != "http" && base.Scheme != "https", base.Host == "", base.Opaque != "":
+		return nil, errors.New("the site's URL must begin with http:// or https:// and a host")
+	case base.RawQuery != "" || base.ForceQuery || base.Fragment != "":
+		return nil, errors.New("the site's URL must not have a query or a fragment: file names are added to its path")
+	}
+	escaped := strings.TrimSuffix(base.EscapedPath(), "/"+manifestName)
+	if !strings.HasSuffix(escaped, "/") {
+		escaped += "/"
+	}
+	if base.Path, err = url.PathUnescape(escaped); err != nil {
+		return nil, errors.New("the site's URL cannot be parsed")
+	}
+	base.RawPath = escaped
+	return base, nil
+}
+
+func newTransport(o *Options) *http.Transport {
+	dialer := &net.Dialer{Timeout: o.Timeout, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    o.MaxFetches,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    o.Timeout,
+		ResponseHeaderTimeout:  o.Timeout,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+func (w *web) traits() traits { return traits{title: w.base.Hostname()} }
+
+// names implements store: a web host does not tell.
+func (w *web) names(string, func(string, bool) bool) error { return errors.ErrUnsupported }
+
+func (w *web) modified(string) time.Time { return time.Time{} }
+
+// Close implements io.Closer.
+func (w *web) Close() error {
+	if w.own {
+		w.client.CloseIdleConnections()
+	}
+	return nil
+}
+
+// address returns the URL of a file. Each part of the path is escaped by itself,
+// so that "?", "#" and "%2f" in a name stay in the name.
+func (w *web) address(path string) (*url.URL, error) {
+	if !safePath(path) {
+		return nil, errMissing
+	}
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	u := *w.base
+	u.Path = w.base.Path + path
+	u.RawPath = w.base.RawPath + strings.Join(parts, "/")
+	if !w.inside(&u) {
+		return nil, errMissing
+	}
+	return &u, nil
+}
+
+// inside reports whether u is a file of the site: of the same origin, and below
+// the base also after the host has made what it can of the path.
+func (w *web) inside(u *url.URL) bool {
+	folder := strings.TrimSuffix(path.Clean(w.base.Path), "/") + "/"
+	return sameOrigin(u, w.base) &&
+		strings.HasPrefix(u.EscapedPath(), w.base.EscapedPath()) &&
+		strings.HasPrefix(path.Clean(u.Path)+"/", folder)
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+func port(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// checkRedirect follows only within the site. Elsewhere, the answer is the
+// redirect itself.
+func (w *web) checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects || !w.inside(req.URL) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+func (w *web) load(ctx context.Context, path string, since *stamp, limit int64) (*file, error) {
+	address, err := w.address(path)
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, w.opts.Timeout)
+	defer cancel()
+	select {
+	case w.slots <- struct{}{}:
+		defer func() { <-w.slots }()
+	case <-bounded.Done():
+		return nil, w.failure(ctx, bounded.Err())
+	}
+	req, err := http.NewRequestWithContext(bounded, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return nil, errMissing // not an address that can be asked for
+	}
+	ask(req.Header, since)
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, w.failure(ctx, err)
+	}
+	defer resp.Body.Close()
+	return w.receive(ctx, resp, path, limit)
+}
+
+// ask fills in the headers of a request for a file, or for what is newer than
+// since.
+func ask(h http.Header, since *stamp) {
+	h.Set("Accept", "application/json, */*;q=0.1")
+	h.Set("User-Agent", "slipway")
+	if since == nil {
+		return
+	}
+	if since.etag != "" {
+		h.Set("If-None-Match", since.etag)
+	}
+	if since.lastModified != "" {
+		h.Set("If-Modified-Since", since.lastModified)
+	}
+}
+
+// receive turns an HTTP answer into a file.
+func (w *web) receive(ctx context.Context, resp *http.Response, path string, limit int64) (*file, error) {
+	if err := w.status(resp.StatusCode, path == manifestName); err != nil {
+		return nil, err
+	}
+	loaded := freshness(resp.Header, w.opts, time.Now())
+	if resp.StatusCode == http.StatusNotModified {
+		loaded.unchanged = true
+		return loaded, nil
+	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/html" || kind == "application/xhtml+xml" {
+		return nil, errMissing // a page for people, whatever the status says
+	}
+	loaded.stamp = stamp{etag: resp.Header.Get("ETag"), lastModified: resp.Header.Get("Last-Modified")}
+	var err error
+	loaded.data, err = readLimited(resp.Body, resp.ContentLength, limit)
+	if err == nil && resp.ContentLength > int64(len(loaded.data)) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil && !errors.As(err, new(tooLarge)) {
+		err = w.failure(ctx, err)
+	}
+	return loaded, err
+}
+
+// status says what a status other than 200 and 304 means for a file. Only the
+// manifest must be there.
+func (w *web) status(code int, manifest bool) error {
+	switch {
+	case code == http.StatusOK, code == http.StatusNotModified:
+		return nil
+	case code == http.StatusNotFound, code == http.StatusGone:
+		return errMissing
+	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500:
+		return &unavailable{text: fmt.Sprintf("%s answers with status %d", w.origin, code)}
+	case code >= 300 && code < 400 && manifest:
+		return fmt.Errorf("%s redirects to an address outside of the site; open that one instead", w.origin)
+	case code == http.StatusUnauthorized || manifest:
+		return fmt.Errorf("%s answers with status %d", w.origin, code)
+	}
+	// Object stores say "forbidden" of a missing file to those who may not list,
+	// other hosts redirect to a page, and some refuse a name they cannot have.
+	return errMissing
+}
+
+// failure words the error of a fetch. It names the origin and nothing else: the
+// rest of an address may be a secret, and so may be what a resolver says.
+func (w *web) failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err // its text has the whole address
+	}
+	text := w.origin + " cannot be reached"
+	if errors.Is(err, context.DeadlineExceeded) {
+		text = w.origin + " does not answer in time"
+	}
+	return &unavailable{text: text, cause: errors.New(err.Error())}
+}

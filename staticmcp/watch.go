@@ -1,0 +1,229 @@
+package staticmcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// watchers are those who want to know of changes.
+type watchers struct {
+	mu   sync.Mutex
+	list []*watcher
+}
+
+type watcher struct {
+	mu      sync.Mutex // held while changed runs
+	changed func(mcp.Change)
+}
+
+// Watch implements [mcp.Watcher]. changed must not call stop. The Site of a zip
+// file never changes.
+func (s *Site) Watch(changed func(mcp.Change)) (stop func()) {
+	w := &watcher{changed: changed}
+	s.watchers.mu.Lock()
+	s.watchers.list = append(s.watchers.list, w)
+	s.watchers.mu.Unlock()
+	return func() {
+		s.watchers.mu.Lock()
+		s.watchers.list = slices.DeleteFunc(s.watchers.list, func(other *watcher) bool { return other == w })
+		s.watchers.mu.Unlock()
+		w.mu.Lock()
+		w.changed = nil
+		w.mu.Unlock()
+	}
+}
+
+func (w *watchers) any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.list) > 0
+}
+
+func (w *watchers) notify(c mcp.Change) {
+	w.mu.Lock()
+	list := slices.Clone(w.list)
+	w.mu.Unlock()
+	for _, one := range list {
+		one.mu.Lock()
+		if one.changed != nil {
+			one.changed(c)
+		}
+		one.mu.Unlock()
+	}
+}
+
+// tell reports that the contents of a resource are not what they were.
+func (s *Site) tell(old, now *item) {
+	if old == nil {
+		return
+	}
+	before, ok := old.value.(*document)
+	if !ok || before.uri == "" {
+		return
+	}
+	after, ok := now.value.(*document)
+	if ok && after.uri == before.uri && bytes.Equal(before.contents(), after.contents()) {
+		return
+	}
+	s.watchers.notify(mcp.Change{URI: before.uri})
+}
+
+func (d *document) contents() []byte {
+	if d.resource != nil {
+		return d.resource.Raw.Bytes()
+	}
+	return d.body
+}
+
+// maxRechecked is how many of the resources read last are looked at in each
+// round of watching.
+const maxRechecked = 256
+
+// seen is what the watching of a site knows of its manifest.
+type seen struct {
+	stamp      stamp
+	exists     bool
+	freshUntil time.Time
+	visits     []visit
+	// failed is the last error, so that it is logged once.
+	failed string
+}
+
+// watch looks for changes until ctx ends.
+func (s *Site) watch(ctx context.Context, manifest *seen) {
+	defer s.polling.Done()
+	timer := time.NewTimer(s.pause(manifest))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		s.poll(ctx, manifest)
+		if s.store.traits().listed && s.watchers.any() {
+			for _, path := range s.cache.recent(resourcesDir+"/", maxRechecked) {
+				// What is wrong is said to whoever reads it.
+				_, _ = s.document(ctx, path)
+			}
+		}
+		timer.Reset(s.pause(manifest))
+	}
+}
+
+// maxPause bounds how long a host can have its manifest left alone.
+const maxPause = time.Hour
+
+// pause is the time until the manifest is looked at again.
+func (s *Site) pause(manifest *seen) time.Duration {
+	if s.store.traits().listed {
+		return s.opts.Poll
+	}
+	return max(s.opts.Poll, min(time.Until(manifest.freshUntil), maxPause))
+}
+
+// poll takes over a manifest that has changed. What cannot be used is ignored
+// until it can: a site keeps its offer while somebody writes its files.
+func (s *Site) poll(ctx context.Context, manifest *seen) {
+	before := s.offer.Load()
+	after, err := s.readOffer(ctx, manifest, before)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		if text := err.Error(); text != manifest.failed {
+			manifest.failed = text
+			s.opts.Logger.Warn("the manifest cannot be used; the one before stays in force", "error", err)
+		}
+		return
+	}
+	manifest.failed = ""
+	if after == before || bytes.Equal(after.source, before.source) {
+		return
+	}
+	s.offer.Store(after)
+	s.logWarnings(after)
+	if c := difference(before.catalog, after.catalog); c != (mcp.Change{}) {
+		s.watchers.notify(c)
+	}
+}
+
+// readOffer reads the manifest. It returns current if nothing changed.
+func (s *Site) readOffer(ctx context.Context, manifest *seen, current *offer) (*offer, error) {
+	var since *stamp
+	if current != nil && manifest.exists && !s.foldersChanged(manifest.visits) {
+		since = &manifest.stamp
+	}
+	loaded, err := s.store.load(ctx, manifestName, since, s.opts.MaxManifestBytes)
+	if errors.Is(err, errMissing) {
+		return s.withoutManifest(ctx, manifest, current)
+	}
+	if err != nil {
+		return nil, err
+	}
+	manifest.freshUntil = loaded.freshUntil
+	if loaded.unchanged && since != nil {
+		return current, nil
+	}
+	m, err := readManifest(loaded.data, s.store.traits().title, s.opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.inferMore(ctx, m); err != nil {
+		return nil, err
+	}
+	manifest.stamp, manifest.exists, manifest.visits = loaded.stamp, true, m.visits
+	return m.finish(), nil
+}
+
+// withoutManifest makes an offer of the files of a site that can be listed. A
+// site that once had a manifest keeps what it said.
+func (s *Site) withoutManifest(ctx context.Context, manifest *seen, current *offer) (*offer, error) {
+	switch {
+	case !s.store.traits().listed || s.opts.Strict || current != nil && manifest.exists:
+		return nil, errors.New("there is no " + manifestName)
+	case current != nil && !s.foldersChanged(manifest.visits):
+		return current, nil
+	}
+	m, err := s.infer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	manifest.visits = m.visits
+	return m.finish(), nil
+}
+
+func (s *Site) logWarnings(o *offer) {
+	for _, w := range o.warnings {
+		s.opts.Logger.Warn("the site departs from the standard", "warning", w)
+	}
+}
+
+// difference says which lists are not the same.
+func difference(a, b *mcp.Catalog) mcp.Change {
+	return mcp.Change{
+		Tools: !sameList(a.Tools, b.Tools, func(t *mcp.Tool) json.RawMessage { return t.Raw }),
+		Resources: !sameList(a.Resources, b.Resources, func(r *mcp.Resource) json.RawMessage { return r.Raw }) ||
+			!sameList(a.Templates, b.Templates, func(t *mcp.ResourceTemplate) json.RawMessage { return t.Raw }),
+		Prompts: !sameList(a.Prompts, b.Prompts, func(p *mcp.Prompt) json.RawMessage { return p.Raw }),
+	}
+}
+
+func sameList[T any](a, b []T, raw func(*T) json.RawMessage) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !bytes.Equal(raw(&a[i]), raw(&b[i])) {
+			return false
+		}
+	}
+	return true
+}
