@@ -1,0 +1,15 @@
+// Package mcptest helps to test MCP servers that are built with package mcp.
+//
+// [TestSource] is the definition of what an [mcp.Source] must do, as a suite of
+// tests: whoever writes a Source calls it from a test of their own.
+//
+//	func TestContract(t *testing.T) {
+//		mcptest.TestSource(t, func(t *testing.T) mcp.Source { return newWeather(t) },
+//			&mcptest.Options{Calls: []mcptest.Call{
+//				{Tool: "forecast", Args: `{"city":"Lyon"}`, Want: "sunny"},
+//			}})
+//	}
+//
+// The rules behind both are those of https://modelcontextprotocol.io/specification,
+// "Server Features", and of the documentation of [mcp.Source].
+package mcptest

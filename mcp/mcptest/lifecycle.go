@@ -1,0 +1,232 @@
+package mcptest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// operations returns calls of every method, to be made in any order.
+func (s *suite) operations(cat *mcp.Catalog) []func() {
+	return s.operationsUnder(context.Background(), cat)
+}
+
+func (s *suite) operationsUnder(ctx context.Context, cat *mcp.Catalog) []func() {
+	const few = 8
+	all := []func(){
+		func() { ask(s, ctx, "Catalog", s.source.Catalog) },
+		func() { s.callTool(ctx, "mcptest-unknown", nil) },
+		func() { s.read(ctx, "mcptest://unknown") },
+		func() { s.getPrompt(ctx, "mcptest-unknown", nil) },
+	}
+	for _, c := range s.opts.Calls {
+		if !c.Blocks {
+			all = append(all, func() { s.callExample(ctx, c) })
+		}
+	}
+	for _, t := range sample(s.tools(cat), few) {
+		all = append(all, func() { s.callTool(ctx, t.Name, json.RawMessage(`{}`)) })
+	}
+	for _, r := range sample(cat.Resources, few) {
+		all = append(all, func() { s.read(ctx, r.URI) })
+	}
+	for _, r := range s.opts.Reads {
+		all = append(all, func() { s.read(ctx, r.URI) })
+	}
+	for _, p := range s.opts.Prompts {
+		all = append(all, func() { s.getPrompt(ctx, p.Name, p.Args) })
+	}
+	for _, p := range sample(cat.Prompts, few) {
+		all = append(all, func() { s.getPrompt(ctx, p.Name, nil) })
+	}
+	for _, p := range sample(s.completable(cat), few) {
+		all = append(all, func() { s.complete(ctx, p) })
+	}
+	return all
+}
+
+// checkCancelledContext: under a context that has ended, every method returns.
+func checkCancelledContext(s *suite) {
+	cat := s.catalog()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, do := range s.operationsUnder(ctx, cat) {
+		do()
+	}
+	for _, c := range s.opts.Calls {
+		if c.Blocks {
+			s.callExample(ctx, c)
+		}
+	}
+}
+
+// checkCancel: a call that blocks ends when its context does.
+func checkCancel(s *suite) {
+	for _, c := range s.opts.Calls {
+		if !c.Blocks {
+			continue
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		timer := time.AfterFunc(20*time.Millisecond, cancel)
+		s.callExample(ctx, c)
+		if timer.Stop() {
+			s.Errorf("CallTool(%s, %s) returned before its context ended, want it to block", short(c.Tool), short(c.Args))
+		}
+		cancel()
+	}
+}
+
+// checkConcurrent: all methods may be called at the same time. What this finds,
+// it finds under the race detector.
+func checkConcurrent(s *suite) {
+	const clients, rounds = 8, 4
+	cat := s.catalog()
+	all := s.operations(cat)
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for client := range clients {
+		wg.Go(func() {
+			<-start
+			for i := range rounds * len(all) {
+				all[(i+client)%len(all)]()
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	if again := s.catalog(); again.Version() != cat.Version() {
+		s.Errorf("the catalog has changed while the source was used")
+	}
+}
+
+// checkWatch: a Watcher tells of every change, and after stop of none.
+func checkWatch(s *suite) {
+	w, ok := s.source.(mcp.Watcher)
+	if !ok {
+		return
+	}
+	before := s.catalog()
+	first, second := s.watch(w), s.watch(w)
+	if s.opts.Change != nil {
+		s.opts.Change(s.TB, s.source)
+		change, told := s.next(first)
+		if told && (change.Tools || change.Resources || change.Prompts) && s.catalog().Version() == before.Version() {
+			s.Errorf("Watch tells of a change, but the catalog is still the same")
+		}
+		s.next(second)
+	}
+	s.stop(first)
+	s.stop(first) // stopping twice does no harm
+	told := first.told.Load()
+	if s.opts.Change != nil {
+		for len(second.changes) > 0 {
+			<-second.changes
+		}
+		s.opts.Change(s.TB, s.source)
+		if _, ok := s.next(second); !ok {
+			return
+		}
+	}
+	s.stop(second)
+	if n := first.told.Load() - told; n > 0 {
+		s.Errorf("Watch calls changed %d times after stop has returned", n)
+	}
+}
+
+// watcher is somebody who listens.
+type watcher struct {
+	stop    func()
+	told    atomic.Int64
+	changes chan mcp.Change
+}
+
+func (s *suite) watch(source mcp.Watcher) *watcher {
+	s.Helper()
+	w := &watcher{changes: make(chan mcp.Change, 1000)}
+	if !s.finish("Watch", func() {
+		w.stop = source.Watch(func(c mcp.Change) {
+			w.told.Add(1)
+			select {
+			case w.changes <- c:
+			default: // nobody reads that many
+			}
+		})
+	}) {
+		s.FailNow()
+	}
+	if w.stop == nil {
+		s.Fatalf("Watch returns no function to stop")
+	}
+	return w
+}
+
+func (s *suite) stop(w *watcher) {
+	s.Helper()
+	s.finish("stop", w.stop)
+}
+
+func (s *suite) next(w *watcher) (mcp.Change, bool) {
+	s.Helper()
+	timer := time.NewTimer(s.opts.Timeout)
+	defer timer.Stop()
+	select {
+	case c := <-w.changes:
+		return c, true
+	case <-timer.C:
+		s.Errorf("Watch has not told of a change after %v", s.opts.Timeout)
+		return mcp.Change{}, false
+	}
+}
+
+// checkClose: a source that can be closed can be closed twice, and answers
+// afterwards, if only with errors.
+func checkClose(s *suite) {
+	c, ok := s.source.(io.Closer)
+	if !ok {
+		return
+	}
+	cat := s.catalog()
+	for i := range 2 {
+		var err error
+		if !s.finish("Close", func() { err = c.Close() }) {
+			return
+		}
+		if err != nil {
+			s.Errorf("Close = %v, want nil (call %d)", err, i+1)
+		}
+	}
+	for _, do := range s.closedOperations(cat) {
+		do()
+	}
+	if w, ok := s.source.(mcp.Watcher); ok {
+		s.stop(s.watch(w))
+	}
+}
+
+// closedOperations calls the methods of a closed source, which must return
+// without a panic.
+func (s *suite) closedOperations(cat *mcp.Catalog) []func() {
+	ctx := context.Background()
+	all := []func(){func() { s.finish("Catalog after Close", func() { _, _ = s.source.Catalog(ctx) }) }}
+	for _, t := range sample(s.tools(cat), 3) {
+		all = append(all, func() {
+			s.finish(fmt.Sprintf("CallTool(%s) after Close", short(t.Name)), func() {
+				_, _ = s.source.CallTool(ctx, &mcp.CallToolParams{Name: t.Name})
+			})
+		})
+	}
+	for _, r := range sample(cat.Resources, 3) {
+		all = append(all, func() {
+			s.finish(fmt.Sprintf("ReadResource(%s) after Close", short(r.URI)), func() {
+				_, _ = s.source.ReadResource(ctx, &mcp.ReadResourceParams{URI: r.URI})
+			})
+		})
+	}
+	return all
+}

@@ -1,0 +1,126 @@
+package mcptest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// checkUnknownPrompt: a prompt that is not listed is an error with
+// CodeInvalidParams.
+func checkUnknownPrompt(s *suite) {
+	cat := s.catalog()
+	names := append(slices.Clone(strangers), strings.Repeat("x", 100_000))
+	for _, p := range sample(cat.Prompts, 3) {
+		names = append(names, strings.ToUpper(p.Name), p.Name+" ")
+	}
+	for _, name := range names {
+		if cat.Prompt(name) != nil {
+			continue
+		}
+		if out := s.getPrompt(context.Background(), name, nil); out.ok {
+			s.wantCode("GetPrompt of the unknown prompt "+short(name), out.err, mcp.CodeInvalidParams)
+		}
+	}
+}
+
+// checkPromptArguments: whatever the arguments are, GetPrompt returns.
+func checkPromptArguments(s *suite) {
+	for _, p := range sample(s.catalog().Prompts, s.opts.MaxEntries) {
+		filled := make(map[string]string)
+		for _, a := range p.Arguments {
+			filled[a.Name] = "../../etc/passwd \x00 {{.}} %s \u2028"
+		}
+		for _, args := range []map[string]string{nil, {}, {"mcptest-unknown": "x"}, filled} {
+			s.getPrompt(context.Background(), p.Name, args)
+		}
+	}
+}
+
+// checkPrompts: the examples answer as they should.
+func checkPrompts(s *suite) {
+	for _, p := range s.opts.Prompts {
+		out := s.getPrompt(context.Background(), p.Name, p.Args)
+		if !out.ok {
+			continue
+		}
+		if got := out.err != nil; got != p.WantError {
+			s.Errorf("GetPrompt(%s, %v) fails = %t (%v), want %t", short(p.Name), p.Args, got, out.err, p.WantError)
+		}
+		if answer := text(s, out); !strings.Contains(answer, p.Want) {
+			s.Errorf("GetPrompt(%s, %v) = %s, want %q in it", short(p.Name), p.Args, answer, p.Want)
+		}
+	}
+}
+
+// checkCompletions: a source that announces completions answers for each
+// argument and variable it has, and one that does not has no suggestions.
+func checkCompletions(s *suite) {
+	cat := s.catalog()
+	for _, p := range s.completable(cat) {
+		out := s.complete(context.Background(), p)
+		switch {
+		case !out.ok:
+		case cat.Completions && out.err != nil:
+			s.Errorf("Complete(%+v) = %v, want a result, if need be without values", p, out.err)
+		case !cat.Completions && len(s.values(out)) > 0:
+			s.Errorf("Complete(%+v) suggests values, but the catalog says that there are none", p)
+		}
+	}
+	for _, p := range []mcp.CompleteParams{
+		{Prompt: "mcptest-unknown", Argument: "a"}, {URITemplate: "mcptest://{unknown}", Argument: "unknown"}, {},
+	} {
+		out := s.complete(context.Background(), p)
+		var e *mcp.Error
+		switch {
+		case !out.ok:
+		case out.err != nil && (!errors.As(out.err, &e) || e.Code != mcp.CodeInvalidParams):
+			s.Errorf("Complete(%+v) = %v, want code %d or no values", p, out.err, mcp.CodeInvalidParams)
+		case len(s.values(out)) > 0:
+			s.Errorf("Complete(%+v) suggests values for what does not exist", p)
+		}
+	}
+	for _, c := range s.opts.Completions {
+		out := s.complete(context.Background(), c.Params)
+		for _, want := range c.Want {
+			if out.ok && !slices.Contains(s.values(out), want) {
+				s.Errorf("Complete(%+v) = %s, want %q in it", c.Params, text(s, out), want)
+			}
+		}
+	}
+}
+
+// completable returns everything that can be completed, with what might have
+// been typed so far.
+func (s *suite) completable(cat *mcp.Catalog) []mcp.CompleteParams {
+	var all []mcp.CompleteParams
+	for _, p := range sample(cat.Prompts, s.opts.MaxEntries) {
+		for _, a := range p.Arguments {
+			all = append(all, mcp.CompleteParams{Prompt: p.Name, Argument: a.Name})
+			all = append(all, mcp.CompleteParams{Prompt: p.Name, Argument: a.Name, Value: "\x00%", Arguments: map[string]string{"mcptest": "x"}})
+		}
+	}
+	for _, t := range sample(cat.Templates, s.opts.MaxEntries) {
+		names, _ := variables(t.URITemplate)
+		for _, name := range names {
+			all = append(all, mcp.CompleteParams{URITemplate: t.URITemplate, Argument: name})
+			all = append(all, mcp.CompleteParams{URITemplate: t.URITemplate, Argument: name, Value: "\x00%"})
+		}
+	}
+	return all
+}
+
+func (s *suite) values(out outcome[mcp.CompleteResult]) []string {
+	if out.result == nil {
+		return nil
+	}
+	var result suggestions
+	s.decode("a completion", out.result, &result)
+	if result.Completion.Values == nil {
+		return nil
+	}
+	return *result.Completion.Values
+}

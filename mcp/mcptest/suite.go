@@ -1,0 +1,250 @@
+package mcptest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// suite is a Source under test by one rule.
+type suite struct {
+	testing.TB
+	source mcp.Source
+	open   func() mcp.Source
+	opts   Options
+}
+
+// newSuite opens a source. tb is where the rule reports to.
+func newSuite(tb testing.TB, open func() mcp.Source, opts *Options) *suite {
+	s := &suite{TB: tb, open: open}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if s.opts.CatalogAllocs <= 0 {
+		s.opts.CatalogAllocs = 4
+	}
+	if s.opts.MaxEntries <= 0 {
+		s.opts.MaxEntries = 100
+	}
+	if s.opts.Timeout <= 0 {
+		s.opts.Timeout = 10 * time.Second
+	}
+	s.source = open()
+	return s
+}
+
+// catalog returns the source's catalog, or ends the test.
+func (s *suite) catalog() *mcp.Catalog {
+	s.Helper()
+	out := ask(s, context.Background(), "Catalog", s.source.Catalog)
+	if out.err != nil || !out.ok {
+		s.Fatalf("Catalog = %v, want a catalog", out.err)
+	}
+	return out.result
+}
+
+// outcome is what a method returned.
+type outcome[T any] struct {
+	result *T
+	err    error
+	// ok is false if the method did not answer as it must; that is reported.
+	ok bool
+}
+
+// ask calls a method. It reports a panic, an answer that is not exactly one of
+// a result and an error, and one that does not come in time.
+func ask[T any](s *suite, ctx context.Context, what string, f func(ctx context.Context) (*T, error)) outcome[T] {
+	s.Helper()
+	var out outcome[T]
+	if !s.finish(what, func() { out.result, out.err = f(ctx) }) {
+		return outcome[T]{}
+	}
+	switch {
+	case out.result == nil && out.err == nil:
+		s.Errorf("%s returns neither a result nor an error", what)
+	case out.result != nil && out.err != nil:
+		s.Errorf("%s returns a result and the error %v, want one of them", what, out.err)
+	case out.err != nil && out.err.Error() == "":
+		s.Errorf("%s returns an error without a message", what)
+	default:
+		out.ok = true
+	}
+	return out
+}
+
+// finish runs f and reports whether it returned in time and without a panic.
+func (s *suite) finish(what string, f func()) bool {
+	s.Helper()
+	done := make(chan string, 1)
+	go func() {
+		crash := "exits its goroutine"
+		defer func() {
+			if p := recover(); p != nil {
+				crash = fmt.Sprintf("panics: %v\n%s", p, debug.Stack())
+			}
+			done <- crash
+		}()
+		f()
+		crash = ""
+	}()
+	timer := time.NewTimer(s.opts.Timeout)
+	defer timer.Stop()
+	select {
+	case crash := <-done:
+		if crash != "" {
+			s.Errorf("%s %s", what, crash)
+		}
+		return crash == ""
+	case <-timer.C:
+		s.Fatalf("%s has not returned after %v", what, s.opts.Timeout)
+		return false
+	}
+}
+
+func (s *suite) callTool(ctx context.Context, name string, args json.RawMessage) outcome[mcp.CallToolResult] {
+	s.Helper()
+	what := fmt.Sprintf("CallTool(%s, %s)", short(name), short(string(args)))
+	kept := bytes.Clone(args)
+	out := ask(s, ctx, what, func(ctx context.Context) (*mcp.CallToolResult, error) {
+		return s.source.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: args})
+	})
+	if !bytes.Equal(kept, args) {
+		s.Errorf("%s changes its arguments", what)
+	}
+	if out.ok && out.result != nil {
+		s.checkToolResult(what, out.result)
+	}
+	return out
+}
+
+func (s *suite) read(ctx context.Context, uri string) outcome[mcp.ReadResourceResult] {
+	s.Helper()
+	what := fmt.Sprintf("ReadResource(%s)", short(uri))
+	out := ask(s, ctx, what, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+		return s.source.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	})
+	if out.ok && out.result != nil {
+		s.checkReadResult(what, uri, out.result)
+	}
+	return out
+}
+
+func (s *suite) getPrompt(ctx context.Context, name string, args map[string]string) outcome[mcp.GetPromptResult] {
+	s.Helper()
+	what := fmt.Sprintf("GetPrompt(%s, %v)", short(name), args)
+	out := ask(s, ctx, what, func(ctx context.Context) (*mcp.GetPromptResult, error) {
+		return s.source.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: args})
+	})
+	if out.ok && out.result != nil {
+		s.checkPromptResult(what, out.result)
+	}
+	return out
+}
+
+func (s *suite) complete(ctx context.Context, p mcp.CompleteParams) outcome[mcp.CompleteResult] {
+	s.Helper()
+	what := fmt.Sprintf("Complete(%+v)", p)
+	out := ask(s, ctx, what, func(ctx context.Context) (*mcp.CompleteResult, error) {
+		return s.source.Complete(ctx, &p)
+	})
+	if out.ok && out.result != nil {
+		s.checkCompleteResult(what, out.result)
+	}
+	return out
+}
+
+// failed reports whether a tool call failed in one of the two ways.
+func failed(s *suite, out outcome[mcp.CallToolResult]) bool {
+	if out.err != nil || out.result == nil {
+		return true
+	}
+	var result struct {
+		IsError bool `json:"isError"`
+	}
+	s.decode("the result", out.result, &result)
+	return result.IsError
+}
+
+// text is an answer as it is sent, or the message of the error.
+func text[T any](s *suite, out outcome[T]) string {
+	if out.err != nil || out.result == nil {
+		return fmt.Sprint(out.err)
+	}
+	return string(s.encode("the result", out.result))
+}
+
+// wantCode reports an err that is not an [*mcp.Error] with that code.
+func (s *suite) wantCode(what string, err error, code mcp.Code) *mcp.Error {
+	s.Helper()
+	if err == nil {
+		s.Errorf("%s succeeds, want an error with code %d", what, code)
+		return nil
+	}
+	var e *mcp.Error
+	if !errors.As(err, &e) {
+		s.Errorf("%s = %v (%T), want an *mcp.Error", what, err, err)
+		return nil
+	}
+	if e.Code != code {
+		s.Errorf("%s has code %d (%s), want %d", what, e.Code, e.Message, code)
+	}
+	return e
+}
+
+// encode encodes what a source returned. What cannot be encoded is reported.
+func (s *suite) encode(what string, v any) json.RawMessage {
+	s.Helper()
+	encoded, err := mcp.Marshal(v)
+	if err != nil {
+		s.Errorf("%s cannot be encoded: %v", what, err)
+		return json.RawMessage(`{}`)
+	}
+	return encoded
+}
+
+// decode reads v back the way a client does.
+func (s *suite) decode(what string, v, to any) {
+	s.Helper()
+	if err := json.Unmarshal(s.encode(what, v), to); err != nil {
+		s.Errorf("%s is not what clients expect: %v", what, err)
+	}
+}
+
+// sample returns at most n of all, spread evenly, the first and the last among them.
+func sample[E any](all []E, n int) []E {
+	if len(all) <= n {
+		return all
+	}
+	some := make([]E, 0, n)
+	for i := range n {
+		some = append(some, all[i*(len(all)-1)/max(1, n-1)])
+	}
+	return some
+}
+
+// tools returns the tools to try out.
+func (s *suite) tools(cat *mcp.Catalog) []mcp.Tool {
+	return sample(slices.DeleteFunc(slices.Clone(cat.Tools), s.skips), s.opts.MaxEntries)
+}
+
+// skips reports whether a tool is not to be called with arguments of our own.
+func (s *suite) skips(t mcp.Tool) bool {
+	return slices.Contains(s.opts.SkipTools, t.Name) ||
+		slices.ContainsFunc(s.opts.Calls, func(c Call) bool { return c.Blocks && c.Tool == t.Name })
+}
+
+// short shortens what is printed.
+func short(text string) string {
+	if len(text) > 80 {
+		return fmt.Sprintf("%q… (%d bytes)", text[:80], len(text))
+	}
+	return fmt.Sprintf("%q", text)
+}

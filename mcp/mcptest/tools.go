@@ -1,0 +1,192 @@
+package mcptest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// strangers are names that nobody gives to a tool or a prompt.
+var strangers = []string{"mcptest-unknown", "", "../../etc/passwd", "a\x00b", "\xff", "ünbekannt", "%2e%2e"}
+
+// checkUnknownTool: a tool that is not listed is an error with CodeInvalidParams.
+func checkUnknownTool(s *suite) {
+	cat := s.catalog()
+	names := append(slices.Clone(strangers), strings.Repeat("x", 100_000))
+	for _, t := range sample(s.tools(cat), 3) {
+		names = append(names, strings.ToUpper(t.Name), t.Name+" ", t.Name+"/")
+	}
+	for _, name := range names {
+		if cat.Tool(name) != nil {
+			continue
+		}
+		if out := s.callTool(context.Background(), name, json.RawMessage(`{}`)); out.ok {
+			s.wantCode("CallTool of the unknown tool "+short(name), out.err, mcp.CodeInvalidParams)
+		}
+	}
+}
+
+// inputs is what the top level of an inputSchema says.
+type inputs struct {
+	Properties map[string]json.RawMessage `json:"properties"`
+	Required   []string                   `json:"required"`
+}
+
+func (s *suite) inputs(t mcp.Tool) inputs {
+	var in inputs
+	// A schema may have other forms; then it says nothing of interest here.
+	_ = json.Unmarshal(s.schemas(t).InputSchema, &in)
+	return in
+}
+
+// checkMissingArguments: without a required argument a call fails, in a way that
+// the model can understand.
+func checkMissingArguments(s *suite) {
+	for _, t := range s.tools(s.catalog()) {
+		required := s.inputs(t).Required
+		for _, args := range []json.RawMessage{nil, json.RawMessage(`{}`)} {
+			out := s.callTool(context.Background(), t.Name, args)
+			if !out.ok || len(required) == 0 {
+				continue
+			}
+			if out.err != nil {
+				s.wantCode("CallTool("+short(t.Name)+") without its required arguments", out.err, mcp.CodeInvalidParams)
+			} else if !failed(s, out) {
+				s.Errorf("CallTool(%s, %s) succeeds without %q", short(t.Name), short(string(args)), required)
+			}
+		}
+	}
+}
+
+// malformed are arguments that no client should send. name is a member that the
+// tool knows.
+func malformed(name string) []string {
+	key := string(mustQuote(name))
+	deep := 10_000
+	return []string{
+		"null", "[]", `"text"`, "1", "true", "", " ", "{", `{"`, "{" + key, "{" + key + ":", "{" + key + ":1", "{" + key + ":1}}", "}",
+		"{" + key + ":null}", "{" + key + ":1," + key + `:"two"}`, "{" + key + ":{}}", "{" + key + ":[[]]}",
+		"{" + key + ":1e999}", "{" + key + ":-9223372036854775809}", "{" + key + `:"` + "\xff" + `"}`, "{" + key + `:"\ud800"}`,
+		"{" + key + `:"../../../../etc/passwd"}`, "{" + key + `:"\u0000"}`,
+		`{"mcptest-unknown":true}`, `{"":""}`, "{" + strings.ToUpper(key) + ":1}",
+		"{" + key + ":" + strings.Repeat("[", deep) + strings.Repeat("]", deep) + "}",
+		"{" + key + ":" + strings.Repeat("[", deep),
+		"{" + key + `:"` + strings.Repeat("x", 1<<20) + `"}`,
+		"{" + strings.Repeat(`"a":1,`, 50_000) + `"a":1}`,
+	}
+}
+
+func mustQuote(name string) json.RawMessage {
+	quoted, err := mcp.Marshal(name)
+	if err != nil {
+		return json.RawMessage(`"a"`)
+	}
+	return quoted
+}
+
+// checkMalformedArguments: whatever the arguments are, a call returns, and what
+// is not an object with the required members does not succeed.
+func checkMalformedArguments(s *suite) {
+	tools := s.tools(s.catalog())
+	for _, t := range sample(tools, 20) {
+		in := s.inputs(t)
+		names := append(slices.Clone(in.Required), "a")
+		for _, args := range malformed(names[0]) {
+			out := s.callTool(context.Background(), t.Name, json.RawMessage(args))
+			if out.ok && len(in.Required) > 0 && !isObject(args) && !failed(s, out) {
+				s.Errorf("CallTool(%s, %s) succeeds, want an error: that is no object", short(t.Name), short(args))
+			}
+		}
+	}
+}
+
+func isObject(text string) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal([]byte(text), &object) == nil && object != nil
+}
+
+// checkCalls: the examples answer as they should.
+func checkCalls(s *suite) {
+	cat := s.catalog()
+	for _, c := range s.opts.Calls {
+		if c.Blocks {
+			continue
+		}
+		out := s.callExample(context.Background(), c)
+		if !out.ok {
+			continue
+		}
+		if got := failed(s, out); got != c.WantError {
+			s.Errorf("CallTool(%s, %s) fails = %t, want %t: %s", short(c.Tool), short(c.Args), got, c.WantError, text(s, out))
+		}
+		if answer := text(s, out); !strings.Contains(answer, c.Want) {
+			s.Errorf("CallTool(%s, %s) = %s, want %q in it", short(c.Tool), short(c.Args), answer, c.Want)
+		}
+		if t := cat.Tool(c.Tool); t != nil && !failed(s, out) {
+			s.checkOutput(*t, out.result)
+		}
+	}
+}
+
+func (s *suite) callExample(ctx context.Context, c Call) outcome[mcp.CallToolResult] {
+	s.Helper()
+	var args json.RawMessage
+	if c.Args != "" {
+		args = json.RawMessage(c.Args)
+	}
+	return s.callTool(ctx, c.Tool, args)
+}
+
+// checkOutput checks structured content against the tool's outputSchema.
+func (s *suite) checkOutput(t mcp.Tool, r *mcp.CallToolResult) {
+	s.Helper()
+	output := s.schemas(t).OutputSchema
+	if output == nil {
+		return
+	}
+	compiled, err := schema.Compile(output)
+	if err != nil {
+		return // another rule reports it
+	}
+	var result struct {
+		StructuredContent json.RawMessage `json:"structuredContent"`
+	}
+	s.decode("the result of "+short(t.Name), r, &result)
+	if result.StructuredContent == nil {
+		s.Errorf("tool %s has an outputSchema, but its result has no structuredContent", short(t.Name))
+	} else if err := compiled.Validate(result.StructuredContent); err != nil {
+		s.Errorf("tool %s: structuredContent: %v", short(t.Name), err)
+	}
+}
+
+// checkReadOnlyTools: a tool that says it only reads answers the same again.
+func checkReadOnlyTools(s *suite) {
+	cat := s.catalog()
+	for _, c := range s.opts.Calls {
+		t := cat.Tool(c.Tool)
+		if t == nil || c.Blocks || !s.readOnly(*t) {
+			continue
+		}
+		first, again := s.callExample(context.Background(), c), s.callExample(context.Background(), c)
+		if !first.ok || !again.ok {
+			continue
+		}
+		if a, b := text(s, first), text(s, again); a != b {
+			s.Errorf("CallTool(%s, %s) says that it only reads, but answers %s and then %s", short(c.Tool), short(c.Args), short(a), short(b))
+		}
+	}
+}
+
+func (s *suite) readOnly(t mcp.Tool) bool {
+	var wire struct {
+		Annotations struct {
+			ReadOnlyHint bool `json:"readOnlyHint"`
+		} `json:"annotations"`
+	}
+	s.decode("tool "+short(t.Name), t, &wire)
+	return wire.Annotations.ReadOnlyHint
+}
