@@ -76,14 +76,15 @@ func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
 	return problems, nil
 }
 
-// walk calls visit for every file that belongs to the repository.
+// walk calls visit for every file that belongs to the repository. Folders are
+// left out by what git ignores under these names, and test data.
 func walk(fsys fs.FS, visit func(name string) error) error {
 	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if d.IsDir() {
-			if slices.Contains([]string{".git", ".cache", "dist", "node_modules", "testdata"}, path.Base(name)) {
+			if slices.Contains([]string{".git", ".cache", "dist", "node_modules", "results", "testdata"}, path.Base(name)) {
 				return fs.SkipDir
 			}
 			return nil

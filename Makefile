@@ -1,0 +1,26 @@
+# Shorthand for people. Nothing depends on make: each line below can be typed.
+.PHONY: help check test lint fuzz interop bench docs
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+check: lint ## what to run before a push: lint, then all tests with the race detector
+	go test -race ./...
+
+test: ## all tests of the module
+	go test ./...
+
+lint: ## gofmt, go vet and staticcheck over every module
+	scripts/lint
+
+fuzz: ## every fuzz test for a moment
+	scripts/fuzz
+
+interop: ## foreign clients and servers against the binary; installs Node packages into a cache
+	scripts/interop
+
+bench: ## us, the peers and the floors side by side; see docs/performance.md
+	go -C bench run ./cmd/compare
+
+docs: ## write the command line's page, and what pages show of a terminal, anew
+	go test ./cmd/slipway -run 'TestPages|TestReference' -update

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/internal/doctest"
+)
+
+// TestPages runs what the pages of the repository show of a terminal, in a
+// folder that holds the examples, and compares what it prints. With -update it
+// writes that into the pages instead.
+func TestPages(t *testing.T) {
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := doctest.Load(os.DirFS(repository))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "examples"), os.DirFS(filepath.Join(repository, "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(folder)
+	ran := 0
+	for _, p := range pages {
+		sessions, _ := doctest.Sessions(p) // the problems are those of doctest's own test
+		if len(sessions) == 0 {
+			continue
+		}
+		ran++
+		t.Run(p.Path, func(t *testing.T) { checkPage(t, repository, p, sessions) })
+	}
+	if ran == 0 {
+		t.Error("no page shows a terminal")
+	}
+}
+
+func checkPage(t *testing.T, repository string, p doctest.Page, sessions []doctest.Session) {
+	printed := make(map[int][]string) // by the line of the step
+	for _, s := range sessions {
+		code := 0
+		for _, step := range s.Steps {
+			var got []string
+			if step.Args[0] == "echo" {
+				got = []string{strconv.Itoa(code)}
+			} else {
+				got, code = terminal(t, step.Args[1:])
+			}
+			printed[step.Line] = got
+			if step.Matches(got) {
+				printed[step.Line] = step.Output
+			} else if !*update {
+				t.Errorf("%s:%d: %s (-page +terminal):\n%s", p.Path, step.Line, strings.Join(step.Args, " "), cmp.Diff(step.Output, got))
+			}
+		}
+	}
+	if !*update {
+		return
+	}
+	lines := doctest.Rewrite(p, func(s doctest.Step) []string { return printed[s.Line] })
+	if slices.Equal(lines, p.Lines) {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(repository, filepath.FromSlash(p.Path)), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// terminal runs a command and returns the lines that a terminal would show, of
+// stdout and stderr together, and the exit code.
+func terminal(t *testing.T, args []string) (lines []string, code int) {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(strings.NewReader(""))
+	root.SetOut(&out)
+	root.SetErr(&out)
+	code = report(&out, root.ExecuteContext(t.Context()))
+	text := strings.TrimSuffix(out.String(), "\n")
+	if text == "" {
+		return nil, code
+	}
+	return strings.Split(text, "\n"), code
+}
