@@ -34,8 +34,9 @@ type fixture struct {
 }
 
 var (
-	_ mcp.Source  = (*fixture)(nil)
-	_ mcp.Watcher = (*fixture)(nil)
+	_ mcp.Source   = (*fixture)(nil)
+	_ mcp.Watcher  = (*fixture)(nil)
+	_ mcp.Extender = (*fixture)(nil)
 )
 
 // A PNG of one red pixel and a WAV of no samples.
@@ -62,10 +63,12 @@ func newFixture() *fixture {
 		Logging:      true,
 		Subscribe:    true,
 		Tasks:        true,
+		Extensions:   json.RawMessage(skillsExtension),
 		Resources: []mcp.Resource{
 			{Name: "static-text", URI: "test://static-text", MIMEType: "text/plain", Description: "a text"},
 			{Name: "static-binary", URI: "test://static-binary", MIMEType: "image/png", Description: "a picture"},
 			{Name: "watched-resource", URI: "test://watched-resource", MIMEType: "text/plain", Description: "can be subscribed to"},
+			{Name: "hello", URI: skillScheme + "hello/SKILL.md", MIMEType: markdownType, Description: "Greets a person in their own language."},
 		},
 		Templates: []mcp.ResourceTemplate{{
 			Name: "template", URITemplate: "test://template/{id}/data", MIMEType: "application/json", Description: "data by id",
@@ -112,6 +115,9 @@ func (f *fixture) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Cal
 
 // ReadResource implements mcp.Source.
 func (f *fixture) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	if strings.HasPrefix(p.URI, skillScheme) {
+		return readSkill(p.URI)
+	}
 	contents := mcp.ResourceContents{URI: p.URI, MIMEType: "text/plain"}
 	switch p.URI {
 	case "test://static-text":

@@ -33,5 +33,8 @@ func run(ctx context.Context, addr string, stdio bool) error {
 	if stdio {
 		return serve.Stdio(ctx, f, os.Stdin, os.Stdout, nil)
 	}
-	return serve.Run(ctx, f, &serve.Options{Addr: addr})
+	return serve.Run(ctx, f, &serve.Options{
+		Addr:    addr,
+		Started: func(i *serve.Info) { fmt.Fprintln(os.Stderr, "serving", i.Endpoint) },
+	})
 }
