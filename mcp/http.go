@@ -167,6 +167,7 @@ type accepts uint8
 const (
 	acceptsJSON accepts = 1 << iota
 	acceptsStream
+	prefersStream // named before JSON, or alone
 )
 
 // acceptOf is lenient: a missing header accepts JSON, as plain HTTP clients expect.
@@ -190,6 +191,9 @@ func acceptOf(values []string) accepts {
 			case "application/json", "application/*":
 				a |= acceptsJSON
 			case "text/event-stream", "text/*":
+				if a&acceptsJSON == 0 {
+					a |= prefersStream
+				}
 				a |= acceptsStream
 			}
 		}
@@ -302,7 +306,7 @@ func (x *exchange) finish(rc *requestContext, a *answer) {
 		x.w.WriteHeader(http.StatusNoContent) // cancelled: no answer is due
 	case a.empty():
 		x.w.WriteHeader(http.StatusAccepted)
-	case x.accept&acceptsJSON == 0 && a.status == 0:
+	case x.accept&prefersStream != 0 && a.status == 0:
 		x.end(a.line())
 	default:
 		write(x.w, a, a.status)
@@ -468,7 +472,7 @@ func (x *exchange) finishBatch(a *answer, out []byte) {
 		x.end(nil)
 	case len(out) == 1:
 		x.w.WriteHeader(http.StatusAccepted)
-	case x.accept&acceptsJSON == 0:
+	case x.accept&prefersStream != 0:
 		x.end(append(out[:len(out)-1], ']'))
 	default:
 		a.buf, a.body = append(append(a.buf[:0], out[:len(out)-1]...), ']'), nil
