@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // Source is anything with MCP capabilities. A [Server] shows it to clients.
@@ -78,6 +80,21 @@ type CallToolParams struct {
 	// if the client sent none. Names may be given twice in it: whoever decodes
 	// it decides. The Source may keep it but not change it.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// Argument returns the argument with that name as the client wrote it, or nil
+// if it is absent. Of a name that is given twice it returns the last value.
+func (p *CallToolParams) Argument(name string) json.RawMessage {
+	if p.Arguments == nil {
+		return nil
+	}
+	return member(p.Arguments, name)
+}
+
+// StringArgument returns the string argument with that name, and whether there
+// is one. For arguments with rules of their own, decode Arguments.
+func (p *CallToolParams) StringArgument(name string) (value string, ok bool) {
+	return jsonscan.Unquote(p.Argument(name))
 }
 
 // ReadResourceParams are the parameters of resources/read.

@@ -1,10 +1,8 @@
-// Command slipway is our own server, as an author of a Source has it: the
-// arguments are decoded with encoding/json.
+// Command slipway is our own server, as an author of a Source has it.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"os"
 
@@ -38,13 +36,11 @@ func (s *source) Catalog(context.Context) (*mcp.Catalog, error) { return &s.cata
 func (s *source) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	switch p.Name {
 	case fix.Echo:
-		var in struct {
-			Message string `json:"message"`
+		message, ok := p.StringArgument("message")
+		if !ok {
+			return nil, mcp.InvalidArguments("message: required, and must be a string")
 		}
-		if err := json.Unmarshal(p.Arguments, &in); err != nil {
-			return nil, mcp.InvalidArguments(err.Error())
-		}
-		return text(in.Message), nil
+		return text(message), nil
 	case fix.Blob:
 		return text(s.text), nil
 	}
