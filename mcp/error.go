@@ -90,6 +90,18 @@ func ResourceNotFound(uri, message string) *Error {
 	return &Error{Code: CodeResourceNotFound, Message: message, Data: uriData(uri)}
 }
 
+// URLElicitationRequired returns the error of 2025-11-25 for a call that cannot
+// go on until the user has visited a URL. Each elicitation has Mode "url" and an
+// ElicitationID. Other versions do not have the error: their clients get
+// [CodeInternalError] with the message; use [Request.Elicit] to serve them all.
+func URLElicitationRequired(message string, elicitations ...ElicitParams) *Error {
+	data, err := Marshal(map[string]any{"elicitations": elicitations})
+	if err != nil {
+		return &Error{Code: CodeInternalError, Message: message, Cause: err}
+	}
+	return &Error{Code: CodeURLElicitationRequired, Message: message, Data: data}
+}
+
 func uriData(uri string) json.RawMessage {
 	data, err := Marshal(map[string]string{"uri": uri})
 	if err != nil {
@@ -110,12 +122,16 @@ func asError(err error, v Version) *Error {
 	if !errors.As(err, &e) {
 		return &Error{Code: CodeInternalError, Message: "internal error", Cause: err}
 	}
-	if e.Code == CodeResourceNotFound && v.Modern() {
-		copied := *e
+	copied := *e
+	switch {
+	case e.Code == CodeResourceNotFound && v.Modern():
 		copied.Code = CodeInvalidParams
-		return &copied
+	case e.Code == CodeURLElicitationRequired && v != Version20251125:
+		copied.Code, copied.Data = CodeInternalError, nil
+	default:
+		return e
 	}
-	return e
+	return &copied
 }
 
 // object returns the JSON-RPC error object. Data that is not JSON is left out.

@@ -402,7 +402,7 @@ func (h *HTTPHandler) newSession() *Session {
 	if h.opts.NoSessions {
 		return newSession("")
 	}
-	return newSession(h.server.sessions.newID())
+	return newSession(h.server.newSessionID())
 }
 
 // isModern decides the era. The body decides first: a message whose _meta names

@@ -26,10 +26,13 @@ type ServerOptions struct {
 	// longest are forgotten. 0 stands for 100,000.
 	MaxSessions int
 	// StateKeys are secrets, of at least 32 random bytes each, that seal what
-	// clients carry from one round of a request to the next (requestState of
-	// 2026-07-28). The first one seals, all of them open. Give every replica the
+	// clients carry: session ids, and from one round of a request to the next
+	// the requestState of 2026-07-28. The first one seals, all of them open. Give every replica the
 	// same; none stands for a random one, which other processes do not know.
 	StateKeys [][]byte
+	// Replica names this server among those that share StateKeys, such as the
+	// address where the others reach it. It is sealed into session ids.
+	Replica string
 	// StateTTL is how long a client may take to answer; 0 stands for 10 minutes.
 	StateTTL time.Duration
 	// Tasks keeps the records of tasks; nil stands for memory, where they end

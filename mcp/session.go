@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"hash/maphash"
 	"sync"
@@ -171,9 +172,6 @@ func (st *sessionStore) shard(id string) *sessionShard {
 	return &st.shards[maphash.String(st.seed, id)%uint64(len(st.shards))]
 }
 
-// newID returns an id that cannot be guessed.
-func (st *sessionStore) newID() string { return rand.Text() }
-
 // add remembers a session. A full shard gives up the one that has been idle longest.
 func (st *sessionStore) add(s *Session) {
 	now := st.now()
@@ -283,4 +281,29 @@ func (s *Session) cancelAll() {
 	for _, rc := range all {
 		rc.cancel()
 	}
+}
+
+var sessionContext = []byte("session id 1")
+
+// newSessionID returns an id that can be neither guessed nor made up: it is
+// sealed with the server's key, and names the replica that holds the session.
+func (s *Server) newSessionID() string {
+	plain := append(make([]byte, 16, 16+len(s.opts.Replica)), s.opts.Replica...)
+	_, _ = rand.Read(plain[:16]) // never fails: it ends the program instead
+	return base64.RawURLEncoding.EncodeToString(s.keys.seal(plain, sessionContext))
+}
+
+// SessionReplica returns the [ServerOptions.Replica] of the server that gave out
+// a session id, so that a request can be passed on to it. ok is false for an id
+// that was not sealed with one of the server's keys.
+func (s *Server) SessionReplica(id string) (replica string, ok bool) {
+	sealed, err := base64.RawURLEncoding.DecodeString(id)
+	if err != nil {
+		return "", false
+	}
+	plain, err := s.keys.open(sealed, sessionContext)
+	if err != nil || len(plain) < 16 {
+		return "", false
+	}
+	return string(plain[16:]), true
 }
