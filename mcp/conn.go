@@ -329,8 +329,8 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 func (c *pipe) element(text []byte, a *answer) {
 	rc := &requestContext{parent: c.ctx, detached: true, server: c.server}
 	e := c.admit(rc, text)
-	if e == nil && rc.msg.is("initialize") {
-		e = invalidRequest("initialize cannot be part of a batch")
+	if e == nil {
+		e = rc.fitsBatch()
 	}
 	if e != nil {
 		a.failure(rc, e)

@@ -54,8 +54,8 @@ const (
 	keyError
 )
 
-// scan fills m from one JSON text and proves the whole text valid. On failure m
-// holds the id, if it was seen.
+// scan fills m from one JSON text and proves the whole text valid. If the text
+// is JSON but no message, m holds the id nevertheless, if there is one.
 func (m *message) scan(text []byte) *Error {
 	*m = message{}
 	i := jsonscan.Space(text, 0)
@@ -66,7 +66,7 @@ func (m *message) scan(text []byte) *Error {
 		if err := jsonscan.Valid(text); err != nil {
 			return parseError(err)
 		}
-		return &Error{Code: CodeInvalidRequest, Message: "invalid request: want a JSON object"}
+		return notAnObject()
 	}
 	var s shape
 	end, err := jsonscan.Object(text, i, 0, func(key []byte, i int) (int, error) {
@@ -77,6 +77,7 @@ func (m *message) scan(text []byte) *Error {
 	}
 	switch {
 	case err != nil:
+		m.id = nil // what looks like one may be a part of it
 		return parseError(err)
 	case s.wrong != nil:
 		return s.wrong
@@ -162,6 +163,10 @@ func (m *message) keep(bit envelopeKey, raw []byte, s *shape) {
 	case keyError:
 		m.failure = raw
 	}
+}
+
+func notAnObject() *Error {
+	return invalidRequest("want a JSON object; arrays of them exist in protocol version %s only", Version20250326)
 }
 
 func badID() *Error { return invalidRequest(`"id" must be a string or an integer`) }
@@ -274,6 +279,9 @@ type requestMeta struct {
 }
 
 func (r *requestMeta) scan(raw []byte) *Error {
+	if string(raw) == "null" {
+		raw = nil
+	}
 	*r = requestMeta{raw: raw}
 	if raw == nil {
 		return nil
@@ -329,6 +337,17 @@ func eachMessage(text []byte, each func(element []byte)) *Error {
 		return invalidRequest("a batch of %d messages, want at most %d", n, maxBatch)
 	}
 	eachElement(text, each)
+	return nil
+}
+
+// fitsBatch returns what keeps an admitted message from being part of a batch.
+func (rc *requestContext) fitsBatch() *Error {
+	switch {
+	case rc.msg.is("initialize"):
+		return invalidRequest("initialize cannot be part of a batch")
+	case rc.version.Modern():
+		return invalidRequest("a batch cannot hold requests of %s", rc.version)
+	}
 	return nil
 }
 

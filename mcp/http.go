@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -428,7 +429,7 @@ func (x *exchange) headerVersion() Version {
 func (x *exchange) batch(body []byte) {
 	a := newAnswer()
 	defer a.free()
-	out := append(make([]byte, 0, 1024), '[')
+	var held [][]byte // answers that wait for the last one
 	probe := &requestContext{parent: x.r.Context(), header: x.r.Header, version: x.headerVersion()}
 	var e *Error
 	if err := jsonscan.Valid(body); err != nil {
@@ -437,18 +438,18 @@ func (x *exchange) batch(body []byte) {
 		e = x.admit(probe)
 	}
 	if e == nil && probe.version != Version20250326 {
-		e = invalidRequest("batches exist in protocol version %s only", Version20250326)
+		e = notAnObject()
 	}
 	if e == nil {
 		e = eachMessage(body, func(element []byte) {
 			a.buf, a.body, a.status = a.buf[:0], nil, 0
 			x.element(element, a)
-			if msg := a.line(); len(msg) > 0 {
-				if x.out != nil {
-					_ = x.send(msg)
-				} else {
-					out = append(append(out, msg...), ',')
-				}
+			switch msg := a.line(); {
+			case len(msg) == 0:
+			case x.out != nil:
+				_ = x.send(msg)
+			default:
+				held = append(held, bytes.Clone(msg))
 			}
 		})
 	}
@@ -461,23 +462,30 @@ func (x *exchange) batch(body []byte) {
 		write(x.w, a, status)
 		return
 	}
-	x.finishBatch(a, out)
+	x.finishBatch(a, held)
 }
 
-func (x *exchange) finishBatch(a *answer, out []byte) {
-	switch {
-	case x.out != nil && len(out) > 1: // answered before the first element that streamed
-		x.end(append(out[:len(out)-1], ']'))
-	case x.out != nil:
+// finishBatch writes the answers that are held as one array, or each for itself
+// if an element has made the response an event stream.
+func (x *exchange) finishBatch(a *answer, held [][]byte) {
+	if x.out != nil {
+		for _, msg := range held {
+			_ = x.send(msg)
+		}
 		x.end(nil)
-	case len(out) == 1:
-		x.w.WriteHeader(http.StatusAccepted)
-	case x.accept&prefersStream != 0:
-		x.end(append(out[:len(out)-1], ']'))
-	default:
-		a.buf, a.body = append(append(a.buf[:0], out[:len(out)-1]...), ']'), nil
-		write(x.w, a, http.StatusOK)
+		return
 	}
+	if len(held) == 0 {
+		x.w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	a.body = nil
+	a.buf = append(append(append(a.buf[:0], '['), bytes.Join(held, []byte{','})...), ']')
+	if x.accept&prefersStream != 0 {
+		x.end(a.line())
+		return
+	}
+	write(x.w, a, http.StatusOK)
 }
 
 // element serves one message of a batch.
@@ -487,11 +495,8 @@ func (x *exchange) element(text []byte, a *answer) {
 	if e == nil {
 		e = x.admit(rc)
 	}
-	if e == nil && rc.msg.is("initialize") {
-		e = invalidRequest("initialize cannot be part of a batch")
-	}
-	if e == nil && rc.version.Modern() {
-		e = invalidRequest("a batch cannot hold requests of %s", rc.version)
+	if e == nil {
+		e = rc.fitsBatch()
 	}
 	if e != nil {
 		a.failure(rc, e)

@@ -78,7 +78,7 @@ func (s *Session) begin(v Version, client, capabilities json.RawMessage) {
 func (s *Session) setInitialized() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.initialized = true
+	s.initialized = s.Version() != 0 // else there was nothing to be initialized by
 }
 
 func (s *Session) isInitialized() bool {

@@ -79,7 +79,7 @@ func (l *lines) read(context.Context) (line []byte, err error) {
 		case tooLong && (err == nil || err == io.EOF):
 			return nil, errTooLong
 		case err == nil, err == io.EOF && len(line) > 0:
-			return line, nil
+			return bytes.TrimRight(line, "\r\n"), nil
 		}
 		return nil, err
 	}
