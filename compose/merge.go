@@ -153,6 +153,8 @@ func (u *union) mergeSettings(m *merged) {
 	var extensions []json.RawMessage
 	for i, cat := range m.parts {
 		c.Completions = c.Completions || cat.Completions
+		c.Subscribe = c.Subscribe || cat.Subscribe
+		c.Tasks = c.Tasks || cat.Tasks
 		c.Logging = c.Logging || cat.Logging
 		c.Cache.TTL = min(c.Cache.TTL, cat.Cache.TTL)
 		c.Cache.Public = c.Cache.Public && cat.Cache.Public

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,8 +50,8 @@ type Hidden struct {
 //
 // The names must be distinct. ctx is used for asking the parts what they offer,
 // and ends with the call. The Source returned implements io.Closer, which closes
-// the parts that can be closed, and [mcp.Watcher] if a part does. A part whose
-// Catalog fails makes the union's fail.
+// the parts that can be closed, [mcp.Extender], which asks the parts in order, and
+// [mcp.Watcher] if a part does. A part whose Catalog fails makes the union's fail.
 //
 // The joined catalog is kept until a part returns another, so asking for it
 // costs one call per part.
@@ -93,9 +94,10 @@ type union struct {
 }
 
 var (
-	_ mcp.Source  = (*union)(nil)
-	_ io.Closer   = (*union)(nil)
-	_ mcp.Watcher = watchedUnion{}
+	_ mcp.Source   = (*union)(nil)
+	_ mcp.Extender = (*union)(nil)
+	_ io.Closer    = (*union)(nil)
+	_ mcp.Watcher  = watchedUnion{}
 )
 
 // merged returns the joined catalog of what the parts offer now.
@@ -179,7 +181,7 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 			continue // on its own it would not be asked either
 		}
 		result, err := u.parts[i].Source.ReadResource(ctx, params)
-		if !isNotFound(err) {
+		if !hasCode(err, mcp.CodeResourceNotFound) {
 			return result, err
 		}
 		if miss == nil {
@@ -192,9 +194,9 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 	return nil, miss
 }
 
-func isNotFound(err error) bool {
+func hasCode(err error, code mcp.Code) bool {
 	var e *mcp.Error
-	return errors.As(err, &e) && e.Code == mcp.CodeResourceNotFound
+	return errors.As(err, &e) && e.Code == code
 }
 
 // GetPrompt implements [mcp.Source].
@@ -227,6 +229,22 @@ func (u *union) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.
 		return &mcp.CompleteResult{}, nil
 	}
 	return u.parts[part].Source.Complete(ctx, params)
+}
+
+// ServeMethod implements [mcp.Extender]: each part that has methods of its own is
+// asked in order until one knows the method.
+func (u *union) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+	for _, p := range u.parts {
+		x, ok := p.Source.(mcp.Extender)
+		if !ok {
+			continue
+		}
+		result, err := x.ServeMethod(ctx, method, params)
+		if !hasCode(err, mcp.CodeMethodNotFound) {
+			return result, err
+		}
+	}
+	return nil, mcp.MethodNotFound(method)
 }
 
 // Close closes the parts that can be closed.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -81,6 +83,14 @@ func (w watched) Watch(changed func(mcp.Change)) (stop func()) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.watchers, id)
+	}
+}
+
+func (w watched) tell(c mcp.Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, changed := range w.watchers {
+		changed(c)
 	}
 }
 
@@ -348,6 +358,73 @@ func TestUnionJoinsSettings(t *testing.T) {
 	}
 }
 
+// TestUnionForgetsNoField sets every field of a catalog in turn, so that one which
+// is added to mcp.Catalog is not left out of unions.
+func TestUnionForgetsNoField(t *testing.T) {
+	fields := reflect.TypeFor[mcp.Catalog]()
+	for i := range fields.NumField() {
+		f := fields.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			offer := func() *mcp.Catalog {
+				cat := new(mcp.Catalog)
+				switch v := reflect.ValueOf(cat).Elem().Field(i); v.Kind() {
+				case reflect.Bool:
+					v.SetBool(true)
+				case reflect.String:
+					v.SetString("x")
+				case reflect.Int:
+					v.SetInt(1)
+				case reflect.Slice:
+					v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+				case reflect.Struct:
+					v.Set(reflect.ValueOf(map[string]any{
+						"Server": mcp.Implementation{Name: "n", Version: "1"},
+						"Cache":  mcp.CacheHint{TTL: time.Second, Public: true},
+					}[f.Name]))
+				}
+				return cat
+			}
+			got := catalog(t, union(t, &part{name: "a", cat: offer()}, &part{name: "b", cat: offer()}))
+			if reflect.ValueOf(got).Elem().Field(i).IsZero() {
+				t.Errorf("%s is lost", f.Name)
+			}
+		})
+	}
+}
+
+// extended is a part with a method of its own.
+type extended struct{ *part }
+
+func (e extended) ServeMethod(_ context.Context, method string, _ json.RawMessage) (*mcp.MethodResult, error) {
+	switch method {
+	case e.name + "/do":
+		return &mcp.MethodResult{}, nil
+	case e.name + "/fail":
+		return nil, errors.New("broken")
+	}
+	return nil, mcp.MethodNotFound(method)
+}
+
+func TestUnionServesTheMethodsOfItsParts(t *testing.T) {
+	src, err := compose.Union(t.Context(), []compose.Named{
+		{Name: "plain", Source: &part{name: "plain", cat: &mcp.Catalog{}}},
+		{Name: "a", Source: extended{&part{name: "a", cat: &mcp.Catalog{}}}},
+		{Name: "b", Source: extended{&part{name: "b", cat: &mcp.Catalog{}}}},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for method, want := range map[string]string{"a/do": "", "b/do": "", "a/fail": "broken", "c/do": "not found"} {
+		result, err := src.(mcp.Extender).ServeMethod(t.Context(), method, nil)
+		if want == "" && (err != nil || result == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("ServeMethod(%s) = %v, %v, want error %q", method, result, err, want)
+		}
+	}
+}
+
 func TestUnionWatchesThePartsThatChange(t *testing.T) {
 	plain := &part{name: "plain", cat: &mcp.Catalog{}}
 	if _, ok := union(t, plain, &part{name: "b", cat: &mcp.Catalog{}}).(mcp.Watcher); ok {
@@ -360,11 +437,9 @@ func TestUnionWatchesThePartsThatChange(t *testing.T) {
 	}
 	var got []mcp.Change
 	stop := src.(mcp.Watcher).Watch(func(c mcp.Change) { got = append(got, c) })
-	for _, changed := range w.watchers {
-		changed(mcp.Change{Tools: true})
-	}
-	if diff := cmp.Diff([]mcp.Change{{Tools: true}}, got); diff != "" {
-		t.Errorf("changes (-want +got):\n%s", diff)
+	w.tell(mcp.Change{Tools: true})
+	if want := []mcp.Change{{Tools: true}}; !slices.Equal(got, want) {
+		t.Errorf("changes = %+v, want %+v", got, want)
 	}
 	if stop(); len(w.watchers) != 0 {
 		t.Errorf("%d watchers are left after stop", len(w.watchers))
