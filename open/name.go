@@ -1,0 +1,44 @@
+package open
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// Name returns a short name for what arg names, made of letters, digits, "-" and
+// "_" in lower case: of a path the last element without .zip, of a URL the last
+// element of its path, or its host.
+func Name(arg string) string {
+	arg = strings.TrimPrefix(arg, "site:")
+	base := ""
+	if u, err := url.Parse(arg); err == nil && u.Host != "" {
+		path := strings.Trim(strings.TrimSuffix(u.Path, "mcp.json"), "/")
+		if base = path[strings.LastIndexByte(path, '/')+1:]; base == "" {
+			base = u.Hostname()
+		}
+	} else {
+		if abs, err := filepath.Abs(arg); err == nil {
+			arg = abs
+		}
+		base = filepath.Base(arg)
+		if ext := filepath.Ext(base); strings.EqualFold(ext, ".zip") {
+			base = base[:len(base)-len(ext)]
+		}
+	}
+	name := strings.Trim(strings.Map(nameRune, base), "-_")
+	if name == "" {
+		return "source"
+	}
+	return name
+}
+
+func nameRune(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-', r == '_':
+		return r
+	case 'A' <= r && r <= 'Z':
+		return r - 'A' + 'a'
+	}
+	return '-'
+}

@@ -1,0 +1,140 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// Options configure [Open]. The zero value and nil are the defaults.
+type Options struct {
+	// Site says how StaticMCP sites are read.
+	Site *staticmcp.Options
+}
+
+// Open returns the Source that arg names:
+//
+//   - a folder that holds a StaticMCP site,
+//   - a zip file of one, by its name ending in .zip,
+//   - an http or https URL under which one is hosted; "site:" in front of it is
+//     allowed, and says that nothing else would do.
+//
+// An error is an [*Error]. The Source may implement io.Closer; whoever opened it
+// closes it. ctx bounds the opening only.
+func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	rest, forced := strings.CutPrefix(arg, "site:")
+	switch {
+	case arg == "":
+		return nil, &Error{Arg: `""`, Why: "the name is empty", Hint: "name a folder, a .zip file or a URL"}
+	case strings.HasPrefix(arg, "live:"):
+		return nil, unsupported(arg, "a live server")
+	case forced || isWeb(arg):
+		return openURL(ctx, arg, rest, opts)
+	case strings.Contains(arg, "://"):
+		return nil, unsupported(arg, "a URL that is not http or https")
+	}
+	return openPath(ctx, arg, opts)
+}
+
+// reads is what every refusal of a format ends with.
+const reads = "this build reads StaticMCP sites: a folder with mcp.json, a .zip of one, or its http(s) URL"
+
+func unsupported(arg, what string) *Error {
+	return &Error{Arg: arg, Why: what + " cannot be opened", Hint: reads}
+}
+
+func isWeb(arg string) bool {
+	return strings.HasPrefix(arg, "http://") || strings.HasPrefix(arg, "https://")
+}
+
+func openURL(ctx context.Context, arg, base string, opts *Options) (mcp.Source, error) {
+	if !isWeb(base) {
+		return nil, &Error{Arg: arg, Why: "what follows site: is not an http or https URL",
+			Hint: "a folder or a .zip file needs no prefix"}
+	}
+	if u, err := url.Parse(base); err != nil || u.Host == "" {
+		return nil, &Error{Arg: arg, Why: "not a URL with a host", Err: err}
+	}
+	base = strings.TrimSuffix(base, "mcp.json") // the folder is what has a URL
+	site, err := staticmcp.OpenURL(ctx, base, opts.Site)
+	if err != nil {
+		e := &Error{Arg: arg, Why: plain(err), Kind: Remote, Err: err, Hint: reads}
+		if cause := untold(err); cause != "" {
+			e.Why, e.Hint = e.Why+": "+cause, ""
+		}
+		return nil, e
+	}
+	return site, nil
+}
+
+func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
+	info, err := os.Stat(arg)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notFound(arg, err)
+	case err != nil:
+		return nil, unreadable(arg, err)
+	case info.IsDir():
+		return openFolder(ctx, arg, opts)
+	}
+	switch ext := strings.ToLower(filepath.Ext(arg)); {
+	case ext == ".zip":
+		site, err := staticmcp.OpenZip(ctx, arg, opts.Site)
+		if err != nil {
+			return nil, unreadable(arg, err)
+		}
+		return site, nil
+	case filepath.Base(arg) == "mcp.json":
+		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it",
+			Hint: "name the folder: " + filepath.Dir(arg)}
+	case ext == ".mcpb":
+		return nil, unsupported(arg, "an .mcpb bundle")
+	case strings.Contains(" .json .jsonc .yaml .yml .toml .ts .js ", " "+ext+" "):
+		return nil, unsupported(arg, "a file of server definitions")
+	}
+	return nil, unsupported(arg, "a file of this kind")
+}
+
+// unreadable says why without naming arg a second time.
+func unreadable(arg string, err error) *Error {
+	why := plain(err)
+	var path *fs.PathError
+	if errors.As(err, &path) && path.Path == arg {
+		why = path.Err.Error()
+	}
+	return &Error{Arg: arg, Why: why, Err: err}
+}
+
+// plain is the text of an error of staticmcp without the words that say again
+// what was being done, or on what.
+func plain(err error) string {
+	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "open site: "), "open site in zip: ")
+	bare, ok := strings.CutPrefix(text, manifest+": ")
+	if ok && (strings.Contains(bare, manifest) || strings.Contains(bare, "://")) {
+		return bare
+	}
+	return text
+}
+
+// untold returns the root of err if its text leaves it out, as it does where it
+// is meant for clients. Whoever typed the address may know.
+func untold(err error) string {
+	root := err
+	for inner := errors.Unwrap(root); inner != nil; inner = errors.Unwrap(root) {
+		root = inner
+	}
+	if strings.Contains(err.Error(), root.Error()) {
+		return ""
+	}
+	return root.Error()
+}
