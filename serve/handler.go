@@ -16,12 +16,14 @@ type Handler struct {
 	server   *mcp.Server
 	endpoint http.Handler
 	view     http.Handler // everything that has no path of its own
+	landing  http.Handler // tells a person what this is
 	health   health
 }
 
 var _ http.Handler = (*Handler)(nil)
 
-// viewer is a Source that can also be looked at without MCP, as files.
+// viewer is a Source that can also be looked at without MCP, as files. It has no
+// page for people.
 type viewer interface{ FileHandler() http.Handler }
 
 // NewHandler returns the Handler for src. Of opts, which may be nil, only what
@@ -35,11 +37,11 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		AllowedOrigins: o.AllowedOrigins,
 		MaxBody:        o.MaxBody,
 	})
-	var view http.Handler = landing{source: src}
+	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src})
+	h.view = h.landing
 	if v, ok := src.(viewer); ok {
-		view = v.FileHandler()
+		h.view = endpoint.Protect(v.FileHandler())
 	}
-	h.endpoint, h.view = endpoint, endpoint.Protect(view)
 	return h
 }
 
@@ -58,6 +60,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.health.ready(w, r)
 	case "/healthz", "/health":
 		h.health.summary(w, r)
+	case "/":
+		h.landing.ServeHTTP(w, r)
 	default:
 		h.view.ServeHTTP(w, r)
 	}

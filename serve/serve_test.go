@@ -151,7 +151,8 @@ func TestPaths(t *testing.T) {
 		{"landing page takes no POST", plain, "POST", "/", nil, 405, ""},
 		{"unknown path", plain, "GET", "/mcpx", nil, 404, "connect to /mcp."},
 		{"files of the source", withFiles, "GET", "/mcp.json", nil, 200, "file /mcp.json"},
-		{"the root of the source", withFiles, "GET", "/", nil, 200, "file /"},
+		{"landing page before files", withFiles, "GET", "/", nil, 200, "harbour is an MCP server"},
+		{"landing page is not for a rebound name", plain, "GET", "/", foreign, 403, "rebound.example.com"},
 		{"endpoint before files", withFiles, "GET", "/mcp", nil, 405, ""},
 		{"health before files", withFiles, "GET", "/health", nil, 200, `"status":"ok"`},
 		{"endpoint with a slash", plain, "GET", "/mcp/", nil, 405, ""},
@@ -179,6 +180,14 @@ func TestRunRefusesToBeReachedByOthers(t *testing.T) {
 	}
 }
 
+func TestRunListensAnywhereInSoManyWords(t *testing.T) {
+	// The address belongs to no machine, so nothing is opened to anybody.
+	err := serve.Run(t.Context(), newSource(), &serve.Options{Addr: "192.0.2.7:0", RemoteWithoutAuth: true})
+	if err == nil || errors.Is(err, serve.ErrExposed) {
+		t.Errorf("Run = %v, want what the system says to the address", err)
+	}
+}
+
 func TestRunListensAndEnds(t *testing.T) {
 	tests := []struct {
 		name string
@@ -186,7 +195,7 @@ func TestRunListensAndEnds(t *testing.T) {
 	}{
 		{"loopback", serve.Options{Addr: "127.0.0.1:0"}},
 		{"localhost", serve.Options{Addr: "localhost:0"}},
-		{"every address, in so many words", serve.Options{Addr: ":0", RemoteWithoutAuth: true}},
+		{"by default no other name is looked up", serve.Options{Addr: "127.0.0.1:0", RemoteWithoutAuth: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
