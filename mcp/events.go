@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -210,22 +209,6 @@ func (s *Session) standingLog(budget *replayBudget) *eventLog {
 	return l
 }
 
-// stand makes st the session's standing stream and returns the one before.
-func (s *Session) stand(st *standing, onNews func()) (old *standing) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old, s.standing, s.onNews = s.standing, st, onNews
-	return old
-}
-
-func (s *Session) unstand(st *standing) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.standing == st {
-		s.standing, s.onNews = nil, nil
-	}
-}
-
 // logOf finds the stream and the number in an event id.
 func (s *Session) logOf(eventID string) (l *eventLog, n int, ok bool) {
 	stream, number, found := strings.Cut(eventID, "-")
@@ -243,111 +226,6 @@ func (s *Session) logOf(eventID string) (l *eventLog, n int, ok bool) {
 	}
 	return nil, 0, false
 }
-
-// standing is an event stream that waits for news: the GET of a session, or a
-// subscriptions/listen request. Over HTTP/1.1 it has taken the connection over
-// and has no goroutine; otherwise the handler waits until it is closed.
-type standing struct {
-	hub *hub
-	// messages returns what is due.
-	messages func() [][]byte
-	// send writes one message.
-	send func(msg []byte) error
-	// touch says that the client is still there.
-	touch  func()
-	queued bool // guarded by hub.mu
-
-	// last returns the message to end with when it is the server that ends the
-	// stream; nil for none.
-	last func() []byte
-
-	out    eventWriter
-	closed chan struct{}
-	once   sync.Once
-	// onClose undoes what was registered elsewhere.
-	onClose func()
-}
-
-// flush writes what is due, or a comment if the stream is idle.
-func (s *standing) flush(idle bool) {
-	select {
-	case <-s.closed:
-		return
-	default:
-	}
-	due := s.messages()
-	var err error
-	for _, msg := range due {
-		if err = s.send(msg); err != nil {
-			break
-		}
-	}
-	if idle && len(due) == 0 {
-		err = s.out.writeEvents([]byte(":\n\n"))
-	}
-	if err != nil {
-		s.close(false)
-		return
-	}
-	if idle && s.touch != nil {
-		s.touch()
-	}
-}
-
-// close ends the stream, on the server's initiative or because the client has gone.
-func (s *standing) close(graceful bool) {
-	s.once.Do(func() {
-		close(s.closed)
-		s.hub.release(s)
-		if graceful && s.last != nil {
-			_ = s.send(s.last())
-		}
-		s.onClose()
-		s.out.endEvents()
-	})
-}
-
-// writePatience is how long a write may wait for a client that does not read.
-// Its socket has buffered a good deal by then.
-const writePatience = 2 * time.Second
-
-// takenConn is an HTTP/1.1 connection taken over from net/http. The body ends
-// with the connection.
-type takenConn struct {
-	conn net.Conn
-	mu   sync.Mutex
-}
-
-// takeOver hijacks the connection of a request and writes the header of an
-// event stream. It fails where the protocol or a wrapper does not allow it.
-func takeOver(w http.ResponseWriter, r *http.Request) (*takenConn, error) {
-	if r.ProtoMajor != 1 {
-		return nil, errors.ErrUnsupported
-	}
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return nil, err
-	}
-	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nConnection: close\r\n")
-	for key, values := range w.Header() {
-		for _, value := range values {
-			head = fmt.Appendf(head, "%s: %s\r\n", key, value)
-		}
-	}
-	t := &takenConn{conn: conn}
-	_ = conn.SetReadDeadline(time.Time{})
-	return t, t.writeEvents(append(head, '\r', '\n'))
-}
-
-func (t *takenConn) writeEvents(b []byte) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_ = t.conn.SetWriteDeadline(time.Now().Add(writePatience))
-	_, err := t.conn.Write(b)
-	return err
-}
-
-func (t *takenConn) endEvents() { _ = t.conn.Close() }
 
 // response is an event stream in the response of a handler that waits.
 type response struct {

@@ -1,0 +1,295 @@
+package mcp
+
+import (
+	"bytes"
+	"net/http"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// exchange is one POST with its response.
+type exchange struct {
+	handler *HTTPHandler
+	w       http.ResponseWriter
+	r       *http.Request
+	accept  accepts
+	out     *response // set once the response has become an event stream
+	log     *eventLog // of that stream, if the client can continue it elsewhere
+	session *Session
+	version Version
+}
+
+// single serves a body that is one message.
+func (x *exchange) single(body []byte) {
+	a := newAnswer()
+	defer a.free()
+	rc := &requestContext{parent: x.r.Context(), header: x.r.Header}
+	if e := rc.msg.scan(body); e != nil {
+		rc.version = x.headerVersion()
+		a.failure(rc, e)
+		write(x.w, a, http.StatusBadRequest)
+		return
+	}
+	if e := x.admit(rc); e != nil {
+		a.failure(rc, e)
+		if a.status == 0 && !rc.msg.isRequest() {
+			a.status = http.StatusBadRequest // nothing else tells the client
+		}
+		write(x.w, a, a.status)
+		return
+	}
+	x.serve(rc, a)
+	x.finish(rc, a)
+}
+
+// serve runs an admitted message through the desk.
+func (x *exchange) serve(rc *requestContext, a *answer) {
+	if x.accept&acceptsStream != 0 {
+		rc.stream = x
+	}
+	x.session, x.version = rc.session, rc.version
+	s := x.handler.server
+	if rc.session == nil || !rc.msg.isRequest() || rc.msg.is("initialize") {
+		s.handle(rc, a)
+		return
+	}
+	if !rc.session.track(rc) {
+		a.failure(rc, invalidRequest("a request with this id is in flight already"))
+		return
+	}
+	rc.server = s
+	defer rc.session.untrack(rc)
+	s.handle(rc, a)
+}
+
+// finish writes the answer of a single message.
+func (x *exchange) finish(rc *requestContext, a *answer) {
+	x.remember(rc)
+	switch {
+	case rc.standing:
+	case x.out != nil:
+		x.end(a.line())
+	case a.empty() && rc.msg.isRequest():
+		x.w.WriteHeader(http.StatusNoContent) // cancelled: no answer is due
+	case a.empty():
+		x.w.WriteHeader(http.StatusAccepted)
+	case x.accept&prefersStream != 0 && a.status == 0:
+		x.end(a.line())
+	default:
+		write(x.w, a, a.status)
+	}
+}
+
+// end sends the last message of an event stream, if there is one. A client that
+// has gone is no concern of the request: it may come back, or it does not care.
+func (x *exchange) end(last []byte) {
+	if len(last) > 0 {
+		_ = x.send(last)
+	}
+	if x.log != nil {
+		x.log.finish()
+	}
+	x.out.leave()
+}
+
+// remember keeps the session that an initialize request has begun.
+func (x *exchange) remember(rc *requestContext) {
+	if s := rc.session; s != nil && s.id != "" && s.Version() != 0 && rc.msg.is("initialize") {
+		x.handler.server.sessions.add(s)
+		x.w.Header()[headerSession] = []string{s.id}
+	}
+}
+
+// admit decides the era of a scanned message, and finds its version and session.
+func (x *exchange) admit(rc *requestContext) *Error {
+	header, hasHeader := first(x.r.Header, headerVersion)
+	if e := rc.meta.scan(rc.msg.meta); e != nil {
+		if rc.isModern(header) {
+			e.status = http.StatusBadRequest // what it must say is missing
+		}
+		return e
+	}
+	if rc.isModern(header) {
+		rc.version = LatestVersion
+		rc.listChanged = x.handler.server.hub.watched()
+		if rc.msg.response {
+			return statusError(invalidRequest("a client sends no responses in %s", rc.version), http.StatusBadRequest)
+		}
+		return nil
+	}
+	rc.detached = true
+	rc.version = assumedVersion
+	rc.listChanged = x.handler.canNotify()
+	if rc.msg.is("initialize") && rc.msg.id != nil {
+		rc.session = x.handler.newSession()
+		rc.session.owner = PrincipalFrom(x.r.Context()).id()
+		return nil
+	}
+	if hasHeader {
+		v, ok := ParseVersion(header)
+		if !ok {
+			e := statusError(invalidRequest("unsupported MCP-Protocol-Version %q", header), http.StatusBadRequest)
+			e.Data = supportedData(header)
+			return e
+		}
+		if v.Modern() {
+			return headerMismatch("the MCP-Protocol-Version header says %q, the body another version", header)
+		}
+		rc.version = v
+	}
+	return x.join(rc)
+}
+
+// join finds the session that the request names.
+func (x *exchange) join(rc *requestContext) *Error {
+	id, ok := first(x.r.Header, headerSession)
+	if !ok || x.handler.opts.NoSessions {
+		return nil
+	}
+	if rc.session = x.handler.server.sessions.get(id, PrincipalFrom(x.r.Context())); rc.session == nil {
+		return statusError(invalidRequest("no such session, initialize again"), http.StatusNotFound)
+	}
+	rc.version = rc.session.Version()
+	return nil
+}
+
+func statusError(e *Error, status int) *Error {
+	e.status = status
+	return e
+}
+
+// isModern decides the era. The body decides first: a message whose _meta names
+// a version of the handshake era, or any initialize without an envelope, is
+// legacy whatever the header says.
+func (rc *requestContext) isModern(header string) bool {
+	if rc.meta.version != nil {
+		name, _ := jsonscan.UnquoteBytes(rc.meta.version)
+		v, known := parseVersion(name)
+		return !known || v.Modern()
+	}
+	return header >= Version20260728.String() && !rc.msg.is("initialize")
+}
+
+// headerVersion is the best guess for a body that could not be read.
+func (x *exchange) headerVersion() Version {
+	header, _ := first(x.r.Header, headerVersion)
+	v, _ := ParseVersion(header)
+	return v
+}
+
+// batch serves an array of messages, which only 2025-03-26 has.
+func (x *exchange) batch(body []byte) {
+	a := newAnswer()
+	defer a.free()
+	var held [][]byte // answers that wait for the last one
+	probe := &requestContext{parent: x.r.Context(), header: x.r.Header, version: x.headerVersion()}
+	var e *Error
+	if err := jsonscan.Valid(body); err != nil {
+		e = parseError(err)
+	} else {
+		e = x.admit(probe)
+	}
+	if e == nil && probe.version != Version20250326 {
+		e = notAnObject()
+	}
+	if e == nil {
+		e = eachMessage(body, func(element []byte) {
+			a.buf, a.body, a.status = a.buf[:0], nil, 0
+			x.element(element, a)
+			switch msg := a.line(); {
+			case len(msg) == 0:
+			case x.out != nil:
+				_ = x.send(msg)
+			default:
+				held = append(held, bytes.Clone(msg))
+			}
+		})
+	}
+	if e != nil {
+		a.failure(probe, e)
+		status := e.status
+		if status == 0 {
+			status = http.StatusBadRequest
+		}
+		write(x.w, a, status)
+		return
+	}
+	x.finishBatch(a, held)
+}
+
+// finishBatch writes the answers that are held as one array, or each for itself
+// if an element has made the response an event stream.
+func (x *exchange) finishBatch(a *answer, held [][]byte) {
+	if x.out != nil {
+		for _, msg := range held {
+			_ = x.send(msg)
+		}
+		x.end(nil)
+		return
+	}
+	if len(held) == 0 {
+		x.w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	a.body = nil
+	a.buf = append(append(append(a.buf[:0], '['), bytes.Join(held, []byte{','})...), ']')
+	if x.accept&prefersStream != 0 {
+		x.end(a.line())
+		return
+	}
+	write(x.w, a, http.StatusOK)
+}
+
+// element serves one message of a batch.
+func (x *exchange) element(text []byte, a *answer) {
+	rc := &requestContext{parent: x.r.Context(), header: x.r.Header}
+	e := rc.msg.scan(text)
+	if e == nil {
+		e = x.admit(rc)
+	}
+	if e == nil {
+		e = rc.fitsBatch()
+	}
+	if e != nil {
+		a.failure(rc, e)
+		return
+	}
+	x.serve(rc, a)
+}
+
+// send implements stream: the first message turns the response into an event stream.
+func (x *exchange) send(msg []byte) error {
+	if x.out == nil {
+		x.out = newResponse(x.w)
+		if x.session != nil && x.session.id != "" && x.version >= Version20250326 {
+			x.log = x.session.newLog(&x.handler.server.sessions.replay)
+			x.log.attach(x.out, 0)
+			if x.version >= Version20251125 {
+				_ = x.log.prime()
+			}
+		}
+	}
+	if x.log != nil {
+		return x.log.append(msg)
+	}
+	return x.out.writeEvents(appendEvent(nil, "", msg))
+}
+
+// disconnect implements what Request.Disconnect needs.
+func (x *exchange) disconnect(retry time.Duration) bool {
+	if x.session == nil || x.session.id == "" {
+		return false
+	}
+	if x.out == nil {
+		x.out = newResponse(x.w)
+		x.log = x.session.newLog(&x.handler.server.sessions.replay)
+		x.log.attach(x.out, 0)
+		_ = x.log.prime()
+	}
+	if !x.out.drop(retry) {
+		return false
+	}
+	x.log.detach(x.out)
+	return true
+}

@@ -1,0 +1,435 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// pipe is one client on one connection.
+//
+// One goroutine leads: it reads a message and runs it itself, which saves the
+// wake-up of another. A timer watches it. If the message takes longer than
+// patience, the timer's goroutine becomes the leader and reads on, and the old
+// leader ends once its answer is written. So a slow request never keeps others,
+// or its own cancellation, from being read. Whether the timer could still be
+// stopped is whether leadership is still held.
+type pipe struct {
+	server  *Server
+	ctx     context.Context // of serveLink, which outlives every request
+	opts    ConnOptions
+	session *Session
+	link    link // the leader reads from it
+	news    teller
+	subs    subscribers // its subscriptions/listen requests
+
+	work  workload
+	slots chan struct{} // one for each request that has outlived its leader's patience
+
+	ended   chan struct{} // closed by the last leader
+	readErr error         // set before ended is closed
+}
+
+// patience is how long a request may hold up the reader.
+const patience = 200 * time.Microsecond
+
+func (c *pipe) serve() error {
+	if c.server.hub.watched() && c.server.hub.add(c.session) {
+		c.session.setOnNews(c.signal)
+	}
+	go c.lead()
+	var readErr error
+	select {
+	case <-c.ended:
+		if c.ctx.Err() != nil {
+			break // reading ended because serving does
+		}
+		readErr = c.readErr
+		if c.opts.cancelAtEnd {
+			c.session.cancelAll()
+		}
+	case <-c.ctx.Done():
+	case <-c.link.failed():
+		c.session.cancelAll() // nobody can be told
+	}
+	c.server.hub.remove(c.session)
+	c.news.close()
+	c.subs.end(c)
+	c.drain()
+	return errors.Join(readErr, c.link.flush())
+}
+
+// drain waits for the requests in flight, and cancels them when time is up.
+func (c *pipe) drain() {
+	idle := c.work.drain()
+	timeout := time.NewTimer(c.opts.DrainTimeout)
+	defer timeout.Stop()
+	select {
+	case <-idle:
+		return
+	case <-timeout.C:
+	}
+	c.session.cancelAll()
+	<-idle
+}
+
+// turn is one goroutine's time as the leader.
+type turn struct {
+	timer *time.Timer
+	rc    *requestContext // what runs now; nil for a batch
+}
+
+// lead reads and serves messages until the input ends or leadership passes on.
+func (c *pipe) lead() {
+	t := &turn{}
+	t.timer = time.AfterFunc(time.Hour, func() { c.takeOver(t.rc) })
+	t.timer.Stop()
+	for {
+		text, err := c.link.read(c.ctx)
+		if err != nil && err != errTooLong {
+			if err != io.EOF {
+				c.readErr = err
+			}
+			close(c.ended)
+			return
+		}
+		if !c.work.begin() {
+			return
+		}
+		leads := c.message(t, text, err != nil)
+		c.work.end()
+		if !leads {
+			return
+		}
+		if !c.link.pending() {
+			// What went wrong is seen by serve, which ends the stream.
+			_ = c.link.flush()
+		}
+	}
+}
+
+// takeOver is what the timer of a leader does: let go of what has been
+// answered, make the slow request cancellable, and lead in its place.
+func (c *pipe) takeOver(slow *requestContext) {
+	if slow != nil {
+		c.session.track(slow)
+	}
+	_ = c.link.flush()
+	c.slots <- struct{}{}
+	c.lead()
+}
+
+// message serves one message and reports whether this goroutine still leads.
+func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
+	a := newAnswer()
+	defer a.free()
+	rc := &requestContext{parent: c.ctx, detached: true, server: c.server, version: c.session.Version()}
+	if tooLong {
+		a.failure(rc, invalidRequest("the message is longer than %d bytes", c.link.limit()))
+		return c.write(a)
+	}
+	i := jsonscan.Space(text, 0)
+	if i == len(text) {
+		return true // an empty line is no message
+	}
+	if text[i] == '[' && c.session.Version() == Version20250326 {
+		return c.batch(t, text, a)
+	}
+	if e := c.admit(rc, text); e != nil {
+		a.failure(rc, e)
+		return c.write(a)
+	}
+	if !rc.msg.isRequest() {
+		c.notified(rc, a)
+		return true
+	}
+	if rc.msg.is("initialize") {
+		// Everything behind it depends on it, so nobody reads on until it is done.
+		c.server.handle(rc, a)
+		return c.write(a)
+	}
+	t.rc = rc
+	t.timer.Reset(patience)
+	c.server.handle(rc, a)
+	if t.timer.Stop() {
+		return c.write(a)
+	}
+	<-c.slots // the new leader has tracked rc
+	c.session.untrack(rc)
+	c.write(a) // from here on the client may use the id again
+	_ = c.link.flush()
+	return false
+}
+
+// admit scans a message and decides its era.
+func (c *pipe) admit(rc *requestContext, text []byte) *Error {
+	rc.version = c.session.Version()
+	if e := rc.msg.scan(text); e != nil {
+		return e
+	}
+	if e := rc.meta.scan(rc.msg.meta); e != nil {
+		return e
+	}
+	rc.stream = c
+	rc.listChanged = c.server.hub.watched()
+	switch {
+	case rc.isModern(""):
+		rc.version = LatestVersion
+	case rc.version == 0:
+		rc.version = LatestLegacyVersion
+		fallthrough
+	default:
+		rc.session = c.session
+	}
+	if rc.msg.isRequest() && c.session.tracks(rc.msg.id) {
+		return invalidRequest("a request with this id is in flight already")
+	}
+	return nil
+}
+
+// batch serves an array of messages and answers with an array.
+func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
+	out := []byte{'['}
+	t.rc = nil
+	t.timer.Reset(patience)
+	e := eachMessage(text, func(element []byte) {
+		a.buf, a.body = a.buf[:0], nil
+		c.element(element, a)
+		if msg := a.line(); len(msg) > 0 {
+			out = append(append(out, msg...), ',')
+		}
+	})
+	leads = t.timer.Stop()
+	a.buf, a.body = a.buf[:0], nil
+	switch {
+	case e != nil:
+		a.failure(&requestContext{version: c.session.Version()}, e)
+	case len(out) > 1:
+		a.buf = append(append(a.buf, out[:len(out)-1]...), ']')
+	}
+	c.write(a)
+	if !leads {
+		_ = c.link.flush()
+		<-c.slots
+	}
+	return leads
+}
+
+func (c *pipe) element(text []byte, a *answer) {
+	rc := &requestContext{parent: c.ctx, detached: true, server: c.server}
+	e := c.admit(rc, text)
+	if e == nil {
+		e = rc.fitsBatch()
+	}
+	if e != nil {
+		a.failure(rc, e)
+		return
+	}
+	if !rc.msg.isRequest() {
+		c.notified(rc, a)
+		return
+	}
+	if c.session.track(rc) {
+		defer c.session.untrack(rc)
+	}
+	c.server.handle(rc, a)
+}
+
+// notified handles a notification or a response. Both belong to the connection,
+// whatever their era.
+func (c *pipe) notified(rc *requestContext, a *answer) {
+	rc.session = c.session
+	if rc.msg.is("notifications/cancelled") {
+		if id, ok := rc.param("requestId"); ok {
+			if l := c.subs.remove(id); l != nil {
+				c.server.hub.remove(l)
+			}
+		}
+	}
+	c.server.handle(rc, a)
+}
+
+// write queues an answer, if there is one. It returns true, as what message
+// returns for a leader.
+func (c *pipe) write(a *answer) bool {
+	if !a.empty() {
+		c.link.write(a.line())
+	}
+	return true
+}
+
+// send implements stream.
+func (c *pipe) send(msg []byte) error {
+	if bytes.IndexByte(msg, '\n') >= 0 {
+		msg = jsonscan.AppendCompact(nil, msg)
+	}
+	c.link.write(msg)
+	return c.link.flush()
+}
+
+// signal makes sure that what changed is told, without waiting.
+func (c *pipe) signal() { c.news.signal(c.tell) }
+
+// tell sends the notifications that are due.
+func (c *pipe) tell() {
+	for _, msg := range c.session.news.messages("") {
+		_ = c.send(msg)
+	}
+	for _, l := range c.subs.all() {
+		for _, msg := range l.sub.messages() {
+			_ = c.send(msg)
+		}
+	}
+}
+
+// teller runs a function on a goroutine of its own whenever it is signalled:
+// one at a time, and none while there is nothing to tell.
+type teller struct {
+	mu             sync.Mutex
+	running, again bool
+	closed         bool
+	idle           sync.Cond
+}
+
+func (t *teller) signal(tell func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+	case t.running:
+		t.again = true
+	default:
+		t.running = true
+		go t.run(tell)
+	}
+}
+
+func (t *teller) run(tell func()) {
+	for {
+		tell()
+		t.mu.Lock()
+		if !t.again || t.closed {
+			t.running = false
+			t.idle.Broadcast()
+			t.mu.Unlock()
+			return
+		}
+		t.again = false
+		t.mu.Unlock()
+	}
+}
+
+// close lets nothing more be told and waits for what is being told.
+func (t *teller) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	for t.running {
+		t.idle.Wait()
+	}
+}
+
+// listen implements listenSurface.
+func (c *pipe) listen(rc *requestContext, sub *subscription) error {
+	l := &subscriber{sub, c.signal}
+	if !c.subs.add(string(rc.msg.id), l) {
+		return invalidRequest("a request with this id is in flight already")
+	}
+	_ = c.send(sub.acknowledgment())
+	c.server.hub.add(l)
+	c.signal()
+	return nil
+}
+
+// subscribers are the subscriptions of one connection by the raw id of their request.
+type subscribers struct {
+	mu   sync.Mutex
+	byID map[string]*subscriber
+}
+
+func (s *subscribers) add(id string, l *subscriber) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.byID[id]; ok {
+		return false
+	}
+	if s.byID == nil {
+		s.byID = make(map[string]*subscriber)
+	}
+	s.byID[id] = l
+	return true
+}
+
+// remove ends a subscription that the client has cancelled.
+func (s *subscribers) remove(id []byte) *subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.byID[string(id)]
+	delete(s.byID, string(id))
+	return l
+}
+
+func (s *subscribers) all() []*subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*subscriber, 0, len(s.byID))
+	for _, l := range s.byID {
+		all = append(all, l)
+	}
+	return all
+}
+
+// end tells the client that the server ends its subscriptions.
+func (s *subscribers) end(c *pipe) {
+	for _, l := range s.all() {
+		c.server.hub.remove(l)
+		c.link.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, l.sub.id))
+		c.link.write(l.sub.end())
+	}
+}
+
+// workload counts the messages being served, and lets nothing begin once the
+// end has been asked for.
+type workload struct {
+	mu       sync.Mutex
+	n        int
+	draining bool
+	idle     chan struct{}
+}
+
+// begin reports whether a message may still be served.
+func (w *workload) begin() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.draining {
+		return false
+	}
+	w.n++
+	return true
+}
+
+func (w *workload) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.n--; w.n == 0 && w.draining {
+		close(w.idle)
+	}
+}
+
+// drain returns a channel that is closed when nothing is being served any more.
+func (w *workload) drain() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.draining = true
+	w.idle = make(chan struct{})
+	if w.n == 0 {
+		close(w.idle)
+	}
+	return w.idle
+}

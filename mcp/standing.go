@@ -1,0 +1,250 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// listen implements listenSurface.
+func (x *exchange) listen(_ *requestContext, sub *subscription) error {
+	h := x.handler.server.hub
+	st := &standing{hub: h, messages: sub.messages, last: sub.end, closed: make(chan struct{})}
+	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
+	l := &subscriber{sub, func() { h.markDirty(st) }}
+	st.onClose = func() { h.remove(l) }
+	if !h.add(l) {
+		return errEnding
+	}
+	wait, err := x.handler.open(x.w, x.r, st)
+	if err == nil {
+		err = st.send(sub.acknowledgment())
+	}
+	x.handler.hold(x.r, st, wait, err)
+	return nil
+}
+
+// open makes the response of a request the connection of a standing stream. If
+// the connection cannot be taken over, wait is not nil: the handler must wait.
+func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing) (wait *response, err error) {
+	taken, err := takeOver(w, r)
+	if taken != nil {
+		st.out = taken
+		return nil, err
+	}
+	keepReading(w, r)
+	wait = newResponse(w)
+	st.out = wait
+	return wait, wait.writeEvents(nil)
+}
+
+// hold serves a standing stream from now on; err is what went wrong before.
+func (h *HTTPHandler) hold(r *http.Request, st *standing, wait *response, err error) {
+	if err != nil || !h.server.hub.hold(st) {
+		st.close(err == nil)
+		return
+	}
+	h.server.hub.markDirty(st) // for what changed meanwhile
+	if wait != nil {
+		wait.wait(r)
+		st.close(false)
+	}
+}
+
+// get opens the standing stream of a session, or continues a stream that the
+// client has lost.
+func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
+	id, ok := first(r.Header, headerSession)
+	version, _ := first(r.Header, headerVersion)
+	if !ok || h.opts.NoSessions || h.opts.PostOnly || version >= Version20260728.String() {
+		h.methodNotAllowed(w)
+		return
+	}
+	if acceptOf(r.Header["Accept"])&acceptsStream == 0 {
+		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow text/event-stream"))
+		return
+	}
+	session := h.server.sessions.get(id, PrincipalFrom(r.Context()))
+	if session == nil {
+		h.reject(w, http.StatusNotFound, invalidRequest("no such session, initialize again"))
+		return
+	}
+	last, ok := first(r.Header, "Last-Event-Id")
+	if !ok {
+		h.stand(w, r, session, -1)
+		return
+	}
+	log, n, ok := session.logOf(last)
+	switch {
+	case ok && log.stream == 0:
+		h.stand(w, r, session, n)
+		return
+	case ok:
+		keepReading(w, r)
+		out := newResponse(w)
+		if log.attach(out, n) {
+			_ = out.writeEvents(nil)
+			out.wait(r)
+			log.detach(out)
+			return
+		}
+	}
+	h.reject(w, http.StatusBadRequest, invalidRequest("the events after this Last-Event-ID are no longer kept"))
+}
+
+// stand serves the standing stream of a session, behind event after; a negative
+// one stands for a new stream.
+func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Session, after int) {
+	hub := h.server.hub
+	log := session.standingLog(&h.server.sessions.replay)
+	st := &standing{
+		hub:      hub,
+		messages: func() [][]byte { return session.news.messages("") },
+		send:     log.append,
+		touch:    func() { h.server.sessions.touch(session) },
+		closed:   make(chan struct{}),
+	}
+	st.onClose = func() {
+		log.detach(st.out)
+		session.unstand(st)
+	}
+	if !hub.add(session) {
+		h.reject(w, http.StatusServiceUnavailable, invalidRequest("the server is ending"))
+		return
+	}
+	wait, err := h.open(w, r, st)
+	if old := session.stand(st, func() { hub.markDirty(st) }); old != nil {
+		old.close(false)
+	}
+	if err == nil && !log.attach(st.out, after) {
+		log.attach(st.out, log.newest())
+		if session.Version() >= Version20251125 {
+			err = log.prime()
+		}
+	}
+	h.hold(r, st, wait, err)
+}
+
+// stand makes st the session's standing stream and returns the one before.
+func (s *Session) stand(st *standing, onNews func()) (old *standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, s.standing, s.onNews = s.standing, st, onNews
+	return old
+}
+
+func (s *Session) unstand(st *standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.standing == st {
+		s.standing, s.onNews = nil, nil
+	}
+}
+
+// standing is an event stream that waits for news: the GET of a session, or a
+// subscriptions/listen request. Over HTTP/1.1 it has taken the connection over
+// and has no goroutine; otherwise the handler waits until it is closed.
+type standing struct {
+	hub *hub
+	// messages returns what is due.
+	messages func() [][]byte
+	// send writes one message.
+	send func(msg []byte) error
+	// touch says that the client is still there.
+	touch  func()
+	queued bool // guarded by hub.mu
+
+	// last returns the message to end with when it is the server that ends the
+	// stream; nil for none.
+	last func() []byte
+
+	out    eventWriter
+	closed chan struct{}
+	once   sync.Once
+	// onClose undoes what was registered elsewhere.
+	onClose func()
+}
+
+// flush writes what is due, or a comment if the stream is idle.
+func (s *standing) flush(idle bool) {
+	select {
+	case <-s.closed:
+		return
+	default:
+	}
+	due := s.messages()
+	var err error
+	for _, msg := range due {
+		if err = s.send(msg); err != nil {
+			break
+		}
+	}
+	if idle && len(due) == 0 {
+		err = s.out.writeEvents([]byte(":\n\n"))
+	}
+	if err != nil {
+		s.close(false)
+		return
+	}
+	if idle && s.touch != nil {
+		s.touch()
+	}
+}
+
+// close ends the stream, on the server's initiative or because the client has gone.
+func (s *standing) close(graceful bool) {
+	s.once.Do(func() {
+		close(s.closed)
+		s.hub.release(s)
+		if graceful && s.last != nil {
+			_ = s.send(s.last())
+		}
+		s.onClose()
+		s.out.endEvents()
+	})
+}
+
+// writePatience is how long a write may wait for a client that does not read.
+// Its socket has buffered a good deal by then.
+const writePatience = 2 * time.Second
+
+// takenConn is an HTTP/1.1 connection taken over from net/http. The body ends
+// with the connection.
+type takenConn struct {
+	conn net.Conn
+	mu   sync.Mutex
+}
+
+// takeOver hijacks the connection of a request and writes the header of an
+// event stream. It fails where the protocol or a wrapper does not allow it.
+func takeOver(w http.ResponseWriter, r *http.Request) (*takenConn, error) {
+	if r.ProtoMajor != 1 {
+		return nil, errors.ErrUnsupported
+	}
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil, err
+	}
+	head := []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nX-Accel-Buffering: no\r\nConnection: close\r\n")
+	for key, values := range w.Header() {
+		for _, value := range values {
+			head = fmt.Appendf(head, "%s: %s\r\n", key, value)
+		}
+	}
+	t := &takenConn{conn: conn}
+	_ = conn.SetReadDeadline(time.Time{})
+	return t, t.writeEvents(append(head, '\r', '\n'))
+}
+
+func (t *takenConn) writeEvents(b []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_ = t.conn.SetWriteDeadline(time.Now().Add(writePatience))
+	_, err := t.conn.Write(b)
+	return err
+}
+
+func (t *takenConn) endEvents() { _ = t.conn.Close() }
