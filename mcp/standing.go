@@ -9,6 +9,85 @@ import (
 	"time"
 )
 
+// standing is an event stream that waits for news: the GET of a session, or a
+// subscriptions/listen request. Over HTTP/1.1 it has taken the connection over
+// and has no goroutine; otherwise the handler waits until it is closed.
+type standing struct {
+	hub *hub
+	// messages returns what is due.
+	messages func() [][]byte
+	// send writes one message.
+	send func(msg []byte) error
+	// touch says that the client is still there.
+	touch  func()
+	queued bool // guarded by hub.mu
+
+	// last returns the message to end with when it is the server that ends the
+	// stream; nil for none.
+	last func() []byte
+
+	out    eventWriter
+	closed chan struct{}
+	once   sync.Once
+	// onClose undoes what was registered elsewhere.
+	onClose func()
+}
+
+// flush writes what is due, or a comment if the stream is idle.
+func (s *standing) flush(idle bool) {
+	select {
+	case <-s.closed:
+		return
+	default:
+	}
+	due := s.messages()
+	var err error
+	for _, msg := range due {
+		if err = s.send(msg); err != nil {
+			break
+		}
+	}
+	if idle && len(due) == 0 {
+		err = s.out.writeEvents([]byte(":\n\n"))
+	}
+	if err != nil {
+		s.close(false)
+		return
+	}
+	if idle && s.touch != nil {
+		s.touch()
+	}
+}
+
+// close ends the stream, on the server's initiative or because the client has gone.
+func (s *standing) close(graceful bool) {
+	s.once.Do(func() {
+		close(s.closed)
+		s.hub.release(s)
+		if graceful && s.last != nil {
+			_ = s.send(s.last())
+		}
+		s.onClose()
+		s.out.endEvents()
+	})
+}
+
+// stand makes st the session's standing stream and returns the one before.
+func (s *Session) stand(st *standing, onNews func()) (old *standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, s.standing, s.onNews = s.standing, st, onNews
+	return old
+}
+
+func (s *Session) unstand(st *standing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.standing == st {
+		s.standing, s.onNews = nil, nil
+	}
+}
+
 // listen implements listenSurface.
 func (x *exchange) listen(_ *requestContext, sub *subscription) error {
 	h := x.handler.server.hub
@@ -25,33 +104,6 @@ func (x *exchange) listen(_ *requestContext, sub *subscription) error {
 	}
 	x.handler.hold(x.r, st, wait, err)
 	return nil
-}
-
-// open makes the response of a request the connection of a standing stream. If
-// the connection cannot be taken over, wait is not nil: the handler must wait.
-func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing) (wait *response, err error) {
-	taken, err := takeOver(w, r)
-	if taken != nil {
-		st.out = taken
-		return nil, err
-	}
-	keepReading(w, r)
-	wait = newResponse(w)
-	st.out = wait
-	return wait, wait.writeEvents(nil)
-}
-
-// hold serves a standing stream from now on; err is what went wrong before.
-func (h *HTTPHandler) hold(r *http.Request, st *standing, wait *response, err error) {
-	if err != nil || !h.server.hub.hold(st) {
-		st.close(err == nil)
-		return
-	}
-	h.server.hub.markDirty(st) // for what changed meanwhile
-	if wait != nil {
-		wait.wait(r)
-		st.close(false)
-	}
 }
 
 // get opens the standing stream of a session, or continues a stream that the
@@ -128,83 +180,31 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Ses
 	h.hold(r, st, wait, err)
 }
 
-// stand makes st the session's standing stream and returns the one before.
-func (s *Session) stand(st *standing, onNews func()) (old *standing) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old, s.standing, s.onNews = s.standing, st, onNews
-	return old
+// open makes the response of a request the connection of a standing stream. If
+// the connection cannot be taken over, wait is not nil: the handler must wait.
+func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing) (wait *response, err error) {
+	taken, err := takeOver(w, r)
+	if taken != nil {
+		st.out = taken
+		return nil, err
+	}
+	keepReading(w, r)
+	wait = newResponse(w)
+	st.out = wait
+	return wait, wait.writeEvents(nil)
 }
 
-func (s *Session) unstand(st *standing) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.standing == st {
-		s.standing, s.onNews = nil, nil
-	}
-}
-
-// standing is an event stream that waits for news: the GET of a session, or a
-// subscriptions/listen request. Over HTTP/1.1 it has taken the connection over
-// and has no goroutine; otherwise the handler waits until it is closed.
-type standing struct {
-	hub *hub
-	// messages returns what is due.
-	messages func() [][]byte
-	// send writes one message.
-	send func(msg []byte) error
-	// touch says that the client is still there.
-	touch  func()
-	queued bool // guarded by hub.mu
-
-	// last returns the message to end with when it is the server that ends the
-	// stream; nil for none.
-	last func() []byte
-
-	out    eventWriter
-	closed chan struct{}
-	once   sync.Once
-	// onClose undoes what was registered elsewhere.
-	onClose func()
-}
-
-// flush writes what is due, or a comment if the stream is idle.
-func (s *standing) flush(idle bool) {
-	select {
-	case <-s.closed:
-		return
-	default:
-	}
-	due := s.messages()
-	var err error
-	for _, msg := range due {
-		if err = s.send(msg); err != nil {
-			break
-		}
-	}
-	if idle && len(due) == 0 {
-		err = s.out.writeEvents([]byte(":\n\n"))
-	}
-	if err != nil {
-		s.close(false)
+// hold serves a standing stream from now on; err is what went wrong before.
+func (h *HTTPHandler) hold(r *http.Request, st *standing, wait *response, err error) {
+	if err != nil || !h.server.hub.hold(st) {
+		st.close(err == nil)
 		return
 	}
-	if idle && s.touch != nil {
-		s.touch()
+	h.server.hub.markDirty(st) // for what changed meanwhile
+	if wait != nil {
+		wait.wait(r)
+		st.close(false)
 	}
-}
-
-// close ends the stream, on the server's initiative or because the client has gone.
-func (s *standing) close(graceful bool) {
-	s.once.Do(func() {
-		close(s.closed)
-		s.hub.release(s)
-		if graceful && s.last != nil {
-			_ = s.send(s.last())
-		}
-		s.onClose()
-		s.out.endEvents()
-	})
 }
 
 // writePatience is how long a write may wait for a client that does not read.
