@@ -10,6 +10,13 @@
 //			}})
 //	}
 //
+// [Connect], [ConnectHTTP] and [ConnectStdio] give a [Client] that speaks to a
+// Source as real clients do, in any version of the protocol, through an
+// [mcp.Server] and over HTTP or a pair of streams, but in memory.
+//
+//	c := mcptest.Connect(t, newWeather(t), mcp.LatestVersion, nil)
+//	got := c.CallTool("forecast", map[string]string{"city": "Lyon"})
+//
 // The rules behind both are those of https://modelcontextprotocol.io/specification,
 // "Server Features", and of the documentation of [mcp.Source].
 package mcptest

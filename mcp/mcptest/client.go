@@ -1,0 +1,385 @@
+package mcptest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// ConnectOptions configure a [Client]. The zero value and nil are the defaults.
+type ConnectOptions struct {
+	// Server and HTTP configure what is between the client and the source.
+	// [ConnectHTTP] has no use for them.
+	Server *mcp.ServerOptions
+	HTTP   *mcp.HTTPOptions
+	// Header is added to every HTTP request.
+	Header http.Header
+	// Answer answers what the server asks the client: elicitation/create,
+	// sampling/createMessage, roots/list. It returns the result, or an error
+	// that the server is told. Nil declares that the client cannot be asked.
+	Answer func(method string, params json.RawMessage) (result any, err error)
+	// Capabilities are the client's, as JSON. Nil declares all that Answer is
+	// there for, or none.
+	Capabilities json.RawMessage
+	// Timeout is how long an answer may take; 0 stands for 10 seconds.
+	Timeout time.Duration
+}
+
+// Client is a client of one version of the protocol, connected in memory. What
+// goes wrong ends the test, unless a method returns it. It is safe for concurrent
+// use, but those methods must be called from the goroutine of the test.
+type Client struct {
+	tb      testing.TB
+	version mcp.Version
+	opts    ConnectOptions
+	link    link
+	begun   json.RawMessage // what initialize or server/discover returned
+
+	mu            sync.Mutex
+	lastID        int
+	waiting       map[string]chan message // by id, as written
+	strays        chan message            // responses that nobody waits for
+	notifications []Notification
+	params        map[string][]headerParam // by tool
+	answering     sync.WaitGroup
+}
+
+// Notification is a message that the server sent on its own.
+type Notification struct {
+	Method string
+	Params json.RawMessage
+}
+
+// link carries messages. Those that come back are given to client.received.
+type link interface {
+	// send sends one message. all says that what comes of it has come.
+	send(msg []byte, header http.Header) (all bool, err error)
+	close() error
+}
+
+// message is a JSON-RPC message as it came.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *wireError      `json:"error"`
+	raw    []byte
+}
+
+type wireError struct {
+	Code    mcp.Code        `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// Connect serves source over HTTP, without a network, and returns a client that
+// speaks version to it and has begun. The connection ends with the test. opts
+// may be nil.
+func Connect(tb testing.TB, source mcp.Source, version mcp.Version, opts *ConnectOptions) *Client {
+	tb.Helper()
+	if opts == nil {
+		opts = &ConnectOptions{}
+	}
+	server := mcp.NewServer(source, opts.Server)
+	tb.Cleanup(func() { shutdown(tb, server) })
+	return ConnectHTTP(tb, server.HTTPHandler(opts.HTTP), version, opts)
+}
+
+// ConnectHTTP is [Connect] for whatever handles the requests to an MCP endpoint.
+func ConnectHTTP(tb testing.TB, handler http.Handler, version mcp.Version, opts *ConnectOptions) *Client {
+	tb.Helper()
+	c := newClient(tb, version, opts)
+	c.link = &httpLink{client: c, handler: handler}
+	c.begin()
+	return c
+}
+
+// ConnectStdio is [Connect] over a pair of streams with a message on each line.
+func ConnectStdio(tb testing.TB, source mcp.Source, version mcp.Version, opts *ConnectOptions) *Client {
+	tb.Helper()
+	c := newClient(tb, version, opts)
+	server := mcp.NewServer(source, c.opts.Server)
+	tb.Cleanup(func() { shutdown(tb, server) })
+	c.link = newStreamLink(tb, c, server)
+	c.begin()
+	return c
+}
+
+func newClient(tb testing.TB, version mcp.Version, opts *ConnectOptions) *Client {
+	c := &Client{
+		tb:      tb,
+		version: version,
+		waiting: make(map[string]chan message),
+		strays:  make(chan message, 1000),
+		params:  make(map[string][]headerParam),
+	}
+	if opts != nil {
+		c.opts = *opts
+	}
+	if c.opts.Timeout <= 0 {
+		c.opts.Timeout = 10 * time.Second
+	}
+	if c.opts.Capabilities == nil {
+		c.opts.Capabilities = json.RawMessage(`{}`)
+		if c.opts.Answer != nil {
+			c.opts.Capabilities = json.RawMessage(`{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}`)
+		}
+	}
+	return c
+}
+
+// begin opens the conversation the way of the client's version.
+func (c *Client) begin() {
+	c.tb.Helper()
+	c.tb.Cleanup(func() {
+		c.answering.Wait()
+		if err := c.link.close(); err != nil {
+			c.tb.Errorf("close the connection: %v", err)
+		}
+	})
+	if c.version.Modern() {
+		c.begun = c.Call("server/discover", nil)
+		return
+	}
+	c.begun = c.Call("initialize", map[string]any{
+		"protocolVersion": c.version.String(), "capabilities": c.opts.Capabilities, "clientInfo": clientInfo,
+	})
+	var got struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	}
+	c.decode("initialize", c.begun, &got)
+	if got.ProtocolVersion != c.version.String() {
+		c.tb.Fatalf("the server speaks %q, want %q", got.ProtocolVersion, c.version)
+	}
+	c.Notify("notifications/initialized", nil)
+}
+
+var clientInfo = json.RawMessage(`{"name":"mcptest","version":"1"}`)
+
+// Version returns the version that the client speaks.
+func (c *Client) Version() mcp.Version { return c.version }
+
+// Begun returns the result of initialize, or of server/discover.
+func (c *Client) Begun() json.RawMessage { return c.begun }
+
+// Notifications returns what the server has sent on its own so far. Those of a
+// request are there when its answer is.
+func (c *Client) Notifications() []Notification {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.notifications)
+}
+
+// Call sends a request and returns its result. params is encoded as JSON; nil
+// stands for none. The envelope of the client's version is added. An error as
+// the answer ends the test.
+func (c *Client) Call(method string, params any) json.RawMessage {
+	c.tb.Helper()
+	result, e := c.Try(method, params)
+	if e != nil {
+		c.tb.Fatalf("%s: error %d: %s %s", method, e.Code, e.Message, e.Data)
+	}
+	return result
+}
+
+// Try is [Client.Call] for requests that may be answered with an error.
+func (c *Client) Try(method string, params any) (json.RawMessage, *mcp.Error) {
+	c.tb.Helper()
+	result, err := c.request(method, params)
+	var e *mcp.Error
+	switch {
+	case errors.As(err, &e):
+		return nil, e
+	case err != nil:
+		c.tb.Fatalf("%s: %v", method, err)
+	}
+	return result, nil
+}
+
+// maxRounds is how often a request is repeated with answers to the server.
+const maxRounds = 10
+
+// request sends a request until it has its final result. A 2026-07-28 server
+// may end it with questions first.
+func (c *Client) request(method string, params any) (json.RawMessage, error) {
+	members, err := asMembers(params)
+	if err != nil {
+		return nil, err
+	}
+	for range maxRounds {
+		result, err := c.once(method, members)
+		if err != nil || !c.version.Modern() || c.opts.Answer == nil {
+			return result, err
+		}
+		more, err := c.answerRound(result, members)
+		if err != nil || !more {
+			return result, err
+		}
+	}
+	return nil, fmt.Errorf("the server still asks after %d rounds", maxRounds)
+}
+
+// once sends a request and waits for its answer.
+func (c *Client) once(method string, members map[string]json.RawMessage) (json.RawMessage, error) {
+	params, err := c.envelope(members)
+	if err != nil {
+		return nil, err
+	}
+	header, err := c.header(method, members)
+	if err != nil {
+		return nil, err
+	}
+	id, answer := c.expect()
+	defer c.forget(id)
+	all, err := c.link.send(encodeMessage(id, method, params), header)
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.wait(answer, all)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.Error != nil:
+		return nil, &mcp.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
+	case m.Result == nil:
+		return nil, fmt.Errorf("the answer has neither a result nor an error: %s", m.raw)
+	}
+	return m.Result, nil
+}
+
+// Notify sends a notification.
+func (c *Client) Notify(method string, params any) {
+	c.tb.Helper()
+	members, err := asMembers(params)
+	if err != nil {
+		c.tb.Fatalf("%s: %v", method, err)
+	}
+	var encoded json.RawMessage
+	if params != nil || c.version.Modern() {
+		if encoded, err = c.envelope(members); err != nil {
+			c.tb.Fatalf("%s: %v", method, err)
+		}
+	}
+	header, err := c.header(method, members)
+	if err == nil {
+		_, err = c.link.send(encodeMessage("", method, encoded), header)
+	}
+	if err != nil {
+		c.tb.Fatalf("%s: %v", method, err)
+	}
+}
+
+// Raw sends msg as it is and returns the answer as it came, or nil for a message
+// that none is due to. Only the HTTP headers of the client's version are added.
+func (c *Client) Raw(msg []byte) []byte {
+	c.tb.Helper()
+	for len(c.strays) > 0 {
+		<-c.strays
+	}
+	all, err := c.link.send(msg, c.rawHeader(msg))
+	if err != nil {
+		c.tb.Fatalf("send %s: %v", short(string(msg)), err)
+	}
+	if len(c.strays) == 0 && (all || !answerDue(msg)) {
+		return nil
+	}
+	m, err := c.wait(c.strays, all)
+	if err != nil {
+		c.tb.Fatalf("send %s: %v", short(string(msg)), err)
+	}
+	return m.raw
+}
+
+// answerDue reports whether a server must answer msg: not a notification, nor a
+// response.
+func answerDue(msg []byte) bool {
+	var one struct {
+		ID     json.RawMessage `json:"id"`
+		Method *string         `json:"method"`
+	}
+	if text := bytes.TrimSpace(msg); len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &one) != nil {
+		return true
+	}
+	return one.Method == nil || one.ID != nil
+}
+
+// expect prepares for the answer to a new request.
+func (c *Client) expect() (id string, answer chan message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastID++
+	id = strconv.Itoa(c.lastID)
+	answer = make(chan message, 1)
+	c.waiting[id] = answer
+	return id, answer
+}
+
+func (c *Client) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, id)
+}
+
+var errNoAnswer = errors.New("no answer came")
+
+// wait waits for an answer, unless all has come that will.
+func (c *Client) wait(answer <-chan message, all bool) (message, error) {
+	if all && len(answer) == 0 {
+		return message{}, errNoAnswer
+	}
+	timer := time.NewTimer(c.opts.Timeout)
+	defer timer.Stop()
+	select {
+	case m := <-answer:
+		return m, nil
+	case <-timer.C:
+		return message{}, errNoAnswer
+	}
+}
+
+// received takes a message of the server to where it belongs.
+func (c *Client) received(raw []byte) {
+	m := message{raw: raw}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		c.strays <- m // a batch, or nothing at all
+		return
+	}
+	switch {
+	case m.Method != "" && m.ID != nil:
+		c.answering.Go(func() { c.answer(m) })
+	case m.Method != "":
+		c.mu.Lock()
+		c.notifications = append(c.notifications, Notification{m.Method, m.Params})
+		c.mu.Unlock()
+	default:
+		c.mu.Lock()
+		answer := c.waiting[string(m.ID)]
+		delete(c.waiting, string(m.ID))
+		c.mu.Unlock()
+		if answer == nil {
+			answer = c.strays
+		}
+		answer <- m
+	}
+}
+
+func (c *Client) decode(what string, raw json.RawMessage, to any) {
+	c.tb.Helper()
+	if err := json.Unmarshal(raw, to); err != nil {
+		c.tb.Fatalf("%s: %v in %s", what, err, raw)
+	}
+}
+
+// isClosed reports an error that only says that the other side has gone.
+func isClosed(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) }

@@ -1,0 +1,79 @@
+package mcptest
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// answer answers a request of the server, up to 2025-11-25.
+func (c *Client) answer(m message) {
+	result, err := c.ask(m.Method, m.Params)
+	reply := map[string]any{"jsonrpc": "2.0", "id": m.ID}
+	if err == nil {
+		reply["result"] = result
+	} else {
+		e := asError(err)
+		reply["error"] = map[string]any{"code": e.Code, "message": e.Message}
+	}
+	encoded, err := mcp.Marshal(reply)
+	if err == nil {
+		_, err = c.link.send(encoded, c.versionHeader(""))
+	}
+	if err != nil && !isClosed(err) {
+		c.tb.Errorf("answer %s: %v", m.Method, err)
+	}
+}
+
+// ask has the test answer a question.
+func (c *Client) ask(method string, params json.RawMessage) (any, error) {
+	if method == "ping" {
+		return struct{}{}, nil
+	}
+	if c.opts.Answer == nil {
+		return nil, mcp.Errorf(mcp.CodeMethodNotFound, "method %q not found", method)
+	}
+	return c.opts.Answer(method, params)
+}
+
+func asError(err error) *mcp.Error {
+	var e *mcp.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return mcp.Errorf(mcp.CodeInternalError, "%v", err)
+}
+
+// answerRound reads the questions in a result, and adds the answers to the
+// members with which the request is to be repeated. more is false for a result
+// that is final.
+func (c *Client) answerRound(result json.RawMessage, members map[string]json.RawMessage) (more bool, err error) {
+	var round struct {
+		ResultType    string `json:"resultType"`
+		InputRequests map[string]struct {
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		} `json:"inputRequests"`
+		RequestState json.RawMessage `json:"requestState"`
+	}
+	if err := json.Unmarshal(result, &round); err != nil || round.ResultType != "input_required" {
+		return false, err
+	}
+	answers := make(map[string]any)
+	for key, q := range round.InputRequests {
+		if answers[key], err = c.ask(q.Method, q.Params); err != nil {
+			return false, err
+		}
+	}
+	encoded, err := mcp.Marshal(answers)
+	if err != nil {
+		return false, err
+	}
+	members["inputResponses"] = encoded
+	delete(members, "requestState")
+	if round.RequestState != nil {
+		members["requestState"] = round.RequestState
+	}
+	return true, nil
+}

@@ -1,0 +1,65 @@
+package mcptest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// streamLink is a pair of pipes with a server at the other end.
+type streamLink struct {
+	client *Client
+	in     *io.PipeWriter // what the server reads
+	served chan error
+	read   chan struct{} // closed when everything the server wrote has been read
+}
+
+func newStreamLink(tb testing.TB, c *Client, server *mcp.Server) *streamLink {
+	serverIn, in := io.Pipe()
+	out, serverOut := io.Pipe()
+	l := &streamLink{client: c, in: in, served: make(chan error, 1), read: make(chan struct{})}
+	go func() {
+		err := server.ServeStdio(context.Background(), serverIn, serverOut, nil)
+		_ = serverIn.CloseWithError(io.EOF)
+		_ = serverOut.Close()
+		l.served <- err
+	}()
+	go func() {
+		defer close(l.read)
+		l.readLines(tb, out)
+	}()
+	return l
+}
+
+func (l *streamLink) readLines(tb testing.TB, out io.Reader) {
+	in := bufio.NewReader(out)
+	for {
+		line, err := in.ReadBytes('\n')
+		if line = bytes.TrimRight(line, "\n"); len(line) > 0 {
+			l.client.received(line)
+		}
+		if err != nil {
+			if !isClosed(err) {
+				tb.Errorf("read from the server: %v", err)
+			}
+			return
+		}
+	}
+}
+
+func (l *streamLink) send(msg []byte, _ http.Header) (all bool, err error) {
+	_, err = l.in.Write(append(bytes.Clone(msg), '\n'))
+	return false, err
+}
+
+// close ends the input, which ends the server.
+func (l *streamLink) close() error {
+	_ = l.in.Close()
+	<-l.read
+	return <-l.served
+}

@@ -1,0 +1,212 @@
+package mcptest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// asMembers encodes params, which must be an object, as its members.
+func asMembers(params any) (map[string]json.RawMessage, error) {
+	members := make(map[string]json.RawMessage)
+	if params == nil {
+		return members, nil
+	}
+	encoded, err := mcp.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(encoded, &members); err != nil {
+		return nil, fmt.Errorf("params must be an object: %w", err)
+	}
+	if members == nil {
+		members = make(map[string]json.RawMessage)
+	}
+	return members, nil
+}
+
+// encodeMessage encodes a request, or without an id a notification.
+func encodeMessage(id, method string, params json.RawMessage) []byte {
+	msg := []byte(`{"jsonrpc":"2.0",`)
+	if id != "" {
+		msg = append(append(append(msg, `"id":`...), id...), ',')
+	}
+	msg = jsonscan.AppendQuote(append(msg, `"method":`...), method)
+	if params != nil {
+		msg = append(append(msg, `,"params":`...), params...)
+	}
+	return append(msg, '}')
+}
+
+// envelope encodes params with what every request of the version carries.
+func (c *Client) envelope(members map[string]json.RawMessage) (json.RawMessage, error) {
+	if !c.version.Modern() {
+		return mcp.Marshal(members)
+	}
+	meta := make(map[string]json.RawMessage)
+	if given, ok := members["_meta"]; ok {
+		if err := json.Unmarshal(given, &meta); err != nil {
+			return nil, fmt.Errorf("_meta must be an object: %w", err)
+		}
+	}
+	for key, value := range map[string]json.RawMessage{
+		"io.modelcontextprotocol/protocolVersion":    json.RawMessage(`"` + c.version.String() + `"`),
+		"io.modelcontextprotocol/clientCapabilities": c.opts.Capabilities,
+		"io.modelcontextprotocol/clientInfo":         clientInfo,
+	} {
+		if _, ok := meta[key]; !ok {
+			meta[key] = value
+		}
+	}
+	encoded, err := mcp.Marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	members = maps.Clone(members)
+	members["_meta"] = encoded
+	return mcp.Marshal(members)
+}
+
+// header returns the HTTP headers that the version wants for a message.
+func (c *Client) header(method string, members map[string]json.RawMessage) (http.Header, error) {
+	h := c.versionHeader(method)
+	if !c.version.Modern() {
+		return h, nil
+	}
+	h.Set("Mcp-Method", method)
+	var name string
+	switch method {
+	case "tools/call", "prompts/get":
+		name = text1(members["name"])
+	case "resources/read":
+		name = text1(members["uri"])
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		name = text1(members["taskId"])
+	default:
+		return h, nil
+	}
+	h.Set("Mcp-Name", headerValue(name))
+	if method != "tools/call" {
+		return h, nil
+	}
+	params, err := c.headerParams(name)
+	for _, p := range params {
+		if value, ok := p.value(members["arguments"]); ok {
+			h.Set("Mcp-Param-"+p.header, headerValue(value))
+		}
+	}
+	return h, err
+}
+
+func (c *Client) versionHeader(method string) http.Header {
+	h := make(http.Header)
+	if c.version >= mcp.Version20250618 && method != "initialize" {
+		h.Set("Mcp-Protocol-Version", c.version.String())
+	}
+	return h
+}
+
+// rawHeader returns the headers for a message that may be none.
+func (c *Client) rawHeader(msg []byte) http.Header {
+	var m struct {
+		Method string                     `json:"method"`
+		Params map[string]json.RawMessage `json:"params"`
+	}
+	if json.Unmarshal(msg, &m) != nil || m.Method == "" {
+		return c.versionHeader("")
+	}
+	h, err := c.header(m.Method, m.Params)
+	if err != nil {
+		return c.versionHeader(m.Method)
+	}
+	return h
+}
+
+// text1 decodes a JSON string; anything else is "".
+func text1(raw json.RawMessage) string {
+	s, _ := jsonscan.Unquote(raw)
+	return s
+}
+
+// headerValue encodes what a header cannot hold as it is.
+func headerValue(s string) string {
+	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?")
+	if plain && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return s
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}
+
+// headerParam is an argument that 2026-07-28 clients repeat in a header.
+type headerParam struct {
+	path   []string
+	header string
+}
+
+// headerParams finds those of a tool, by its definition.
+func (c *Client) headerParams(tool string) ([]headerParam, error) {
+	if _, ok := c.link.(*httpLink); !ok {
+		return nil, nil
+	}
+	c.mu.Lock()
+	found, ok := c.params[tool]
+	c.mu.Unlock()
+	if ok {
+		return found, nil
+	}
+	tools, err := list[mcp.Tool](c, "tools/list", "tools")
+	if err != nil {
+		return nil, fmt.Errorf("list the tools: %w", err)
+	}
+	if i := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == tool }); i >= 0 {
+		found = annotated(tools[i].InputSchema, nil)
+	}
+	c.mu.Lock()
+	c.params[tool] = found
+	c.mu.Unlock()
+	return found, nil
+}
+
+// annotated finds the members of a schema with x-mcp-header.
+func annotated(schema json.RawMessage, path []string) []headerParam {
+	var n struct {
+		Header     string                     `json:"x-mcp-header"`
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &n) != nil {
+		return nil
+	}
+	var all []headerParam
+	if n.Header != "" {
+		all = append(all, headerParam{path, n.Header})
+	}
+	for name, property := range n.Properties {
+		all = append(all, annotated(property, append(slices.Clone(path), name))...)
+	}
+	return all
+}
+
+// value returns the argument as a header has it, and whether there is one.
+func (p headerParam) value(arguments json.RawMessage) (string, bool) {
+	for _, name := range p.path {
+		var members map[string]json.RawMessage
+		if json.Unmarshal(arguments, &members) != nil {
+			return "", false
+		}
+		arguments = members[name]
+	}
+	if arguments == nil || string(arguments) == "null" {
+		return "", false
+	}
+	if s, ok := jsonscan.Unquote(arguments); ok {
+		return s, true
+	}
+	return string(arguments), true
+}
