@@ -14,7 +14,7 @@ import (
 
 // patience bounds every single thing a test waits for. It is far above what
 // anything here takes, so that reaching it means stuck, not slow.
-const patience = 30 * time.Second
+const patience = 20 * time.Second
 
 // A target is one source served by slipway: over HTTP by a server that runs
 // until the test ends, and over stdio by a process per client.
