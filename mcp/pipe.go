@@ -65,18 +65,30 @@ func (c *pipe) serve() error {
 	return errors.Join(readErr, c.link.flush())
 }
 
-// drain waits for the requests in flight, and cancels them when time is up.
+// drain waits for the requests in flight, and cancels them when time is up or
+// the client has gone. Until then the leader reads on: they may wait for an
+// answer of the client.
 func (c *pipe) drain() {
 	idle := c.work.drain()
 	timeout := time.NewTimer(c.opts.DrainTimeout)
 	defer timeout.Stop()
-	select {
-	case <-idle:
-		return
-	case <-timeout.C:
+	var gone <-chan struct{}
+	if c.opts.cancelAtEnd {
+		gone = c.ended
 	}
-	c.session.cancelAll()
-	<-idle
+	failed := c.link.failed()
+	for {
+		select {
+		case <-idle:
+			return
+		case <-timeout.C:
+		case <-gone:
+			gone = nil
+		case <-failed:
+			failed = nil
+		}
+		c.session.cancelAll()
+	}
 }
 
 // turn is one goroutine's time as the leader.
@@ -119,6 +131,11 @@ func (c *pipe) lead() {
 func (c *pipe) takeOver(slow *requestContext) {
 	if slow != nil {
 		c.session.track(slow)
+		select {
+		case <-c.link.failed():
+			slow.cancel() // it was not there to be cancelled with the others
+		default:
+		}
 	}
 	_ = c.link.flush()
 	c.slots <- struct{}{}
@@ -189,6 +206,9 @@ func (c *pipe) admit(rc *requestContext, text []byte) *Error {
 	}
 	if rc.msg.isRequest() && c.session.tracks(rc.msg.id) {
 		return invalidRequest("a request with this id is in flight already")
+	}
+	if rc.msg.isRequest() && c.work.ending() {
+		return errEnding
 	}
 	return nil
 }
@@ -394,20 +414,20 @@ func (s *subscribers) end(c *pipe) {
 	}
 }
 
-// workload counts the messages being served, and lets nothing begin once the
-// end has been asked for.
+// workload counts the messages being served. Once the end has been asked for,
+// it is over as soon as there are none.
 type workload struct {
-	mu       sync.Mutex
-	n        int
-	draining bool
-	idle     chan struct{}
+	mu             sync.Mutex
+	n              int
+	draining, over bool
+	idle           chan struct{} // closed when it is over
 }
 
 // begin reports whether a message may still be served.
 func (w *workload) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.draining {
+	if w.over {
 		return false
 	}
 	w.n++
@@ -417,19 +437,30 @@ func (w *workload) begin() bool {
 func (w *workload) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.n--; w.n == 0 && w.draining {
-		close(w.idle)
-	}
+	w.n--
+	w.settle()
 }
 
-// drain returns a channel that is closed when nothing is being served any more.
+// ending reports whether the end has been asked for.
+func (w *workload) ending() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.draining
+}
+
+// drain asks for the end and returns a channel that is closed when it is there.
 func (w *workload) drain() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.draining = true
 	w.idle = make(chan struct{})
-	if w.n == 0 {
+	w.settle()
+	return w.idle
+}
+
+func (w *workload) settle() {
+	if w.n == 0 && w.draining && !w.over {
+		w.over = true
 		close(w.idle)
 	}
-	return w.idle
 }
