@@ -119,7 +119,7 @@ func allowOrigin(h http.Header, origin []string) {
 
 func preflight(w http.ResponseWriter) {
 	h := w.Header()
-	h.Set("Access-Control-Allow-Methods", "POST, DELETE, OPTIONS")
+	h.Set("Access-Control-Allow-Methods", "POST, GET, DELETE, OPTIONS")
 	// The names of the Mcp-Param- headers are the tools' own, so none can be
 	// left out. The wildcard does not cover Authorization.
 	h.Set("Access-Control-Allow-Headers", "*, Authorization")
