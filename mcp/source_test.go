@@ -52,7 +52,13 @@ func newDemo() *demo {
 				{Name: "wait", Description: "waits", InputSchema: object},
 				{Name: "progress", Description: "reports progress", InputSchema: object},
 				{Name: "link", Description: "answers with newer content", InputSchema: object},
-				{Name: "headers", Description: "has a parameter in a header", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","x-mcp-header":"Level"}}}`)},
+				{Name: "headers", Description: "has a parameter in a header", InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+					`"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","x-mcp-header":"Level"},` +
+					`"deep":{"type":"object","properties":{"dry":{"type":"boolean","x-mcp-header":"Dry"}}}}}`)},
+				{Name: "misplaced", Description: "wants parameters in headers that cannot stand there", InputSchema: json.RawMessage(`{"type":"object","properties":{` +
+					`"list":{"type":"array","items":{"type":"object","properties":{"item":{"type":"string","x-mcp-header":"Item"}}}},` +
+					`"either":{"oneOf":[{"type":"string","x-mcp-header":"Either"}]},"fraction":{"type":"number","x-mcp-header":"Fraction"}}}`)},
+				{Name: "needs", Description: "needs a client with a model", InputSchema: object},
 			},
 			Resources: []mcp.Resource{{Name: "text", URI: "test://text", MIMEType: "text/plain"}},
 			Templates: []mcp.ResourceTemplate{{Name: "item", URITemplate: "test://item/{id}"}},
@@ -76,7 +82,7 @@ func (d *demo) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 	d.calls.Add(1)
 	request := mcp.RequestFrom(ctx)
 	switch p.Name {
-	case "echo", "headers":
+	case "echo", "headers", "misplaced":
 		var in struct {
 			Message string `json:"message"`
 		}
@@ -104,6 +110,8 @@ func (d *demo) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+	case "needs":
+		return text("can ask"), request.RequireCapability("sampling")
 	case "progress":
 		request.Progress(0, 100, "start")
 		request.Log(mcp.LogInfo, "demo", "half way")
