@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -56,7 +55,7 @@ type Server struct {
 	waiting  requestSet
 
 	// active counts the requests in flight.
-	active sync.WaitGroup
+	active inflight
 	// ending is done once Shutdown has been called.
 	ending context.Context
 	end    context.CancelFunc
@@ -100,25 +99,18 @@ func (s *Server) Source() Source { return s.source }
 
 // Shutdown ends the standing event streams, cancels the tasks, and waits for the requests in
 // flight. When ctx ends first it cancels them and returns ctx's error. It does
-// not stop surfaces from accepting more: stop those first.
+// not stop surfaces from accepting more: tell those to stop first, or at the same time.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.end()
 	for _, st := range s.hub.close() {
 		st.close(true)
 	}
 	s.tasks.close(ctx)
-	done := make(chan struct{})
-	go func() {
-		s.active.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
+	err := s.active.wait(ctx)
+	if err != nil {
 		s.waiting.cancelAll()
-		return ctx.Err()
 	}
+	return err
 }
 
 // handle answers one scanned message: the desk between every surface and the
@@ -136,8 +128,8 @@ func (s *Server) handle(rc *requestContext, a *answer) {
 		s.notified(rc)
 		return
 	}
-	s.active.Add(1)
-	defer s.active.Done()
+	s.active.begin()
+	defer s.active.end()
 	err := s.serve(rc, a)
 	if rc.finish() || rc.standing {
 		a.buf, a.body = a.buf[:0], nil
