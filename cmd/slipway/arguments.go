@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// parameter is a property of a tool's inputSchema.
+type parameter struct {
+	name     string
+	required bool
+	types    []string // of JSON Schema; empty if the schema does not say
+	choices  []string // the members of enum, as they are typed
+}
+
+// parametersOf returns the properties of an input schema: required ones first,
+// in the order of the schema's required list, then the others in the order of
+// its text. A schema that cannot be read has none.
+func parametersOf(schema []byte) []parameter {
+	var object struct {
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+	}
+	if json.Unmarshal(schema, &object) != nil || object.Properties == nil {
+		return nil
+	}
+	var list []parameter
+	dec := json.NewDecoder(bytes.NewReader(object.Properties))
+	if _, err := dec.Token(); err != nil {
+		return nil
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil
+		}
+		var s propertySchema
+		if err := dec.Decode(&s); err != nil {
+			return nil
+		}
+		key, _ := name.(string)
+		list = append(list, parameter{key, slices.Contains(object.Required, key), s.types(), s.choices()})
+	}
+	slices.SortStableFunc(list, func(a, b parameter) int {
+		return rank(object.Required, a.name) - rank(object.Required, b.name)
+	})
+	return list
+}
+
+func rank(required []string, name string) int {
+	if i := slices.Index(required, name); i >= 0 {
+		return i
+	}
+	return len(required)
+}
+
+// propertySchema is what typing needs of a schema. Properties may also be true
+// or false, which say nothing about types.
+type propertySchema struct {
+	Type  json.RawMessage   `json:"type"`
+	Enum  []json.RawMessage `json:"enum"`
+	Const json.RawMessage   `json:"const"`
+	AnyOf []propertySchema  `json:"anyOf"`
+	OneOf []propertySchema  `json:"oneOf"`
+}
+
+func (s *propertySchema) UnmarshalJSON(text []byte) error {
+	type plain propertySchema
+	if text[0] != '{' {
+		return nil
+	}
+	return json.Unmarshal(text, (*plain)(s))
+}
+
+func (s *propertySchema) types() (types []string) {
+	var one string
+	if json.Unmarshal(s.Type, &one) == nil {
+		return []string{one}
+	}
+	if json.Unmarshal(s.Type, &types) == nil && len(types) > 0 {
+		return types
+	}
+	for _, branch := range slices.Concat(s.AnyOf, s.OneOf) {
+		types = append(types, branch.types()...)
+	}
+	return types
+}
+
+func (s *propertySchema) choices() (choices []string) {
+	members := s.Enum
+	if s.Const != nil {
+		members = append(members, s.Const)
+	}
+	for _, m := range members {
+		choices = append(choices, typed(m))
+	}
+	return choices
+}
+
+// typed is how a JSON value is typed on the command line.
+func typed(value json.RawMessage) string {
+	var s string
+	if json.Unmarshal(value, &s) == nil {
+		return s
+	}
+	return string(value)
+}
+
+// toolArguments makes the arguments object of a call: what --json-args says,
+// then each key=value, typed as the tool's inputSchema wants it.
+func toolArguments(tool *mcp.Tool, pairs []string, object json.RawMessage) (json.RawMessage, error) {
+	if len(pairs) == 0 {
+		return object, nil
+	}
+	merged := make(map[string]json.RawMessage)
+	if object != nil {
+		if err := json.Unmarshal(object, &merged); err != nil {
+			return nil, usage("", "--json-args: %v", err)
+		}
+	}
+	parameters := parametersOf(tool.InputSchema)
+	given := make(map[string][]string)
+	var order []string
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usage(argumentsHint(tool), "argument %q is not key=value", pair)
+		}
+		if given[key] == nil {
+			order = append(order, key)
+		}
+		given[key] = append(given[key], value)
+	}
+	for _, key := range order {
+		value, err := argument(parameters, key, given[key])
+		if err != nil {
+			return nil, usage(argumentsHint(tool), "argument %s: %v", key, err)
+		}
+		merged[key] = value
+	}
+	return mcp.Marshal(merged)
+}
+
+func argumentsHint(tool *mcp.Tool) string {
+	return tool.Name + signature(tool.InputSchema)
+}
+
+// argument returns the values given for one key as one JSON value. Only for a
+// list may there be several.
+func argument(parameters []parameter, key string, values []string) (json.RawMessage, error) {
+	p := parameter{name: key}
+	if i := slices.IndexFunc(parameters, func(p parameter) bool { return p.name == key }); i >= 0 {
+		p = parameters[i]
+	}
+	list := slices.Contains(p.types, "array")
+	if list && (len(values) > 1 || !json.Valid([]byte(values[0])) || values[0][0] != '[') {
+		return listOf(values), nil
+	}
+	if len(values) > 1 {
+		return nil, fmt.Errorf("given %d times", len(values))
+	}
+	return p.value(values[0])
+}
+
+// listOf makes an array of what was typed: JSON values where they are some,
+// else strings.
+func listOf(values []string) json.RawMessage {
+	members := make([][]byte, 0, len(values))
+	for _, v := range values {
+		members = append(members, untyped(v))
+	}
+	return slices.Concat([]byte{'['}, bytes.Join(members, []byte{','}), []byte{']'})
+}
+
+// untyped reads a value of which nobody says what it is: as JSON if it is that.
+func untyped(value string) json.RawMessage {
+	if json.Valid([]byte(value)) {
+		return json.RawMessage(value)
+	}
+	return quoted(value)
+}
+
+func quoted(value string) json.RawMessage {
+	text, err := mcp.Marshal(value)
+	if err != nil {
+		return json.RawMessage(`""`) // a string always encodes
+	}
+	return text
+}
+
+// value returns what was typed in the first of the parameter's types that it
+// fits. A number keeps its digits.
+func (p *parameter) value(typed string) (json.RawMessage, error) {
+	if len(p.types) == 0 {
+		return untyped(typed), nil
+	}
+	for _, t := range p.types {
+		if t != "string" && fits(t, typed) {
+			return json.RawMessage(strings.TrimSpace(typed)), nil
+		}
+	}
+	if slices.Contains(p.types, "string") {
+		return quoted(typed), nil
+	}
+	want := strings.Join(p.types, " or ")
+	if len(p.choices) > 0 {
+		want += ", one of " + strings.Join(p.choices, ", ")
+	}
+	return nil, fmt.Errorf("%q is not of type %s", typed, want)
+}
+
+// fits reports whether the text is a JSON value of the type.
+func fits(schemaType, text string) bool {
+	if !json.Valid([]byte(text)) {
+		return false
+	}
+	text = strings.TrimSpace(text)
+	switch c := text[0]; schemaType {
+	case "null", "boolean":
+		return text == "null" && schemaType == "null" || (text == "true" || text == "false") && schemaType == "boolean"
+	case "object":
+		return c == '{'
+	case "array":
+		return c == '['
+	case "integer":
+		return (c == '-' || '0' <= c && c <= '9') && !strings.ContainsAny(text, ".eE")
+	case "number":
+		return c == '-' || '0' <= c && c <= '9'
+	}
+	return false
+}
+
+// jsonObject returns the object that --json-args names: itself, or with "-" what
+// stdin holds.
+func jsonObject(flag string, stdin io.Reader) (json.RawMessage, error) {
+	text := []byte(flag)
+	switch flag {
+	case "":
+		return nil, nil
+	case "-":
+		var err error
+		if text, err = io.ReadAll(stdin); err != nil {
+			return nil, &failure{code: exitInput, text: "--json-args: read stdin: " + err.Error()}
+		}
+	}
+	text = bytes.TrimSpace(text)
+	if !json.Valid(text) || text[0] != '{' {
+		return nil, usage(`for example --json-args '{"code":404}'`, "--json-args: not a JSON object")
+	}
+	return text, nil
+}
+
+// stringArguments reads the key=value arguments of a prompt.
+func stringArguments(pairs []string) (map[string]string, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	arguments := make(map[string]string, len(pairs))
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usage("", "argument %q is not key=value", pair)
+		}
+		if _, ok := arguments[key]; ok {
+			return nil, usage("", "argument %s is given twice", key)
+		}
+		arguments[key] = value
+	}
+	return arguments, nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// banner says what is served, where, and how to make use of it.
+func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info) {
+	name := clientName(cat.Server.Name)
+	fmt.Fprintf(w, `slipway: serving %s: %s
+
+  MCP endpoint  %s
+  Health        %s
+
+  Claude Code   claude mcp add --transport http %s %s
+  mcp.json      %s
+
+Ctrl-C stops it.
+`, cat.Server.Name, counts(cat), info.Endpoint, info.Health, name, info.Endpoint, snippet(name, info.Endpoint))
+}
+
+func counts(cat *mcp.Catalog) string {
+	words := []string{count(len(cat.Tools), "tool"), count(len(cat.Resources), "resource")}
+	if n := len(cat.Templates); n > 0 {
+		words = append(words, count(n, "resource template"))
+	}
+	return strings.Join(append(words, count(len(cat.Prompts), "prompt")), ", ")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// snippet is the entry for a client that reads a file of servers.
+func snippet(name, endpoint string) string {
+	type server struct {
+		Type string `json:"type"`
+		URL  string `json:"url"`
+	}
+	text, err := mcp.Marshal(map[string]map[string]server{"mcpServers": {name: {"http", endpoint}}})
+	if err != nil {
+		return "" // strings always encode
+	}
+	return string(text)
+}
+
+// clientName makes a name that every client takes for a server.
+func clientName(name string) string {
+	mapped := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			return r
+		case 'A' <= r && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, name)
+	words := strings.FieldsFunc(mapped, func(r rune) bool { return r == '-' })
+	if len(words) == 0 {
+		return "slipway"
+	}
+	return strings.Join(words, "-")
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+func newCall() *cobra.Command {
+	var jsonArgs string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "call SOURCE TOOL [KEY=VALUE...]",
+		Short: "Call a tool",
+		Long: `Call a tool of a source and print the text of its answer.
+
+A VALUE becomes what the tool's inputSchema says KEY is: code=404 is a number
+for an integer, a string for a string. A list is given by naming its key several
+times. Values that the schema leaves open are JSON if they can be, else strings.
+
+If the tool reports an error, its text goes to stderr and the exit code is 1.
+
+` + sourceHelp,
+		Example: `  slipway call examples/http-reference get_status code=404
+  slipway call examples/http-reference compare_methods a=PUT b=PATCH
+  echo '{"name":"ETag"}' | slipway call examples/http-reference find_header --json-args -`,
+		Args:              takes(2, -1),
+		ValidArgsFunction: completing(toolNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			object, err := jsonObject(jsonArgs, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return withSource(cmd, args[0], func(c *client) error {
+				result, err := c.call(cmd, args[1], args[2:], object)
+				if err != nil {
+					return err
+				}
+				return printCall(cmd.OutOrStdout(), args[1], result, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&jsonArgs, "json-args", "", "all arguments as one JSON `object`; - reads it from stdin")
+	jsonFlag(cmd, &asJSON, "the whole result")
+	return cmd
+}
+
+func (c *client) call(cmd *cobra.Command, name string, pairs []string, object json.RawMessage) (*mcp.CallToolResult, error) {
+	tool, err := c.tool(name)
+	if err != nil {
+		return nil, err
+	}
+	arguments, err := toolArguments(tool, pairs, object)
+	if err != nil {
+		return nil, err
+	}
+	result, err := c.source.CallTool(cmd.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: arguments})
+	if err != nil {
+		return nil, answered(name, err)
+	}
+	return result, nil
+}
+
+// printCall prints the text of a result, or what stands for it. An error that
+// the tool reports is an error of the command, too.
+func printCall(w io.Writer, name string, result *mcp.CallToolResult, asJSON bool) error {
+	var answer struct {
+		Content           []block         `json:"content"`
+		StructuredContent json.RawMessage `json:"structuredContent"`
+		IsError           bool            `json:"isError"`
+	}
+	if err := decode(result, &answer); err != nil {
+		return err
+	}
+	switch {
+	case asJSON:
+		if err := printJSON(w, result); err != nil {
+			return err
+		}
+		if answer.IsError {
+			return no("", "%s: the tool reports an error", name)
+		}
+		return nil
+	case answer.IsError:
+		return no("", "%s: %s", name, strings.TrimSpace(shown(answer.Content)))
+	case len(answer.Content) == 0 && answer.StructuredContent != nil:
+		return printJSON(w, answer.StructuredContent)
+	}
+	_, err := io.WriteString(w, shown(answer.Content))
+	return err
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+func newComplete() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "complete SOURCE PROMPT|TEMPLATE KEY=PREFIX [KEY=VALUE...]",
+		Short: "Suggest values for an argument",
+		Long: `Ask a source for values of an argument of a prompt, or of a variable of a
+resource template, that begin with PREFIX. Further KEY=VALUE are what has been
+chosen already for others. Each suggestion is printed on a line of its own.
+
+` + sourceHelp,
+		Example: `  slipway complete examples/http-reference explain_status code=4`,
+		Args:    takes(3, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withSource(cmd, args[0], func(c *client) error {
+				result, err := c.complete(cmd, args[1], args[2:])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), result)
+				}
+				return printSuggestions(cmd, result)
+			})
+		},
+	}
+	jsonFlag(cmd, &asJSON, "the whole result")
+	return cmd
+}
+
+func (c *client) complete(cmd *cobra.Command, name string, pairs []string) (*mcp.CompleteResult, error) {
+	if !c.cat.Completions {
+		return nil, no("", "%s: the source makes no suggestions", c.arg)
+	}
+	argument, prefix, ok := strings.Cut(pairs[0], "=")
+	if !ok {
+		return nil, usage("usage: "+cmd.UseLine(), "argument %q is not KEY=PREFIX", pairs[0])
+	}
+	chosen, err := stringArguments(pairs[1:])
+	if err != nil {
+		return nil, err
+	}
+	params := &mcp.CompleteParams{Argument: argument, Value: prefix, Arguments: chosen}
+	if params.URITemplate, params.Prompt, err = c.reference(name); err != nil {
+		return nil, err
+	}
+	result, err := c.source.Complete(cmd.Context(), params)
+	if err != nil {
+		return nil, answered(name, err)
+	}
+	return result, nil
+}
+
+// reference finds out whether a name is that of a template or of a prompt.
+func (c *client) reference(name string) (template, prompt string, err error) {
+	for _, t := range c.cat.Templates {
+		if t.URITemplate == name {
+			return name, "", nil
+		}
+	}
+	if strings.Contains(name, "{") {
+		var templates []string
+		for _, t := range c.cat.Templates {
+			templates = append(templates, t.URITemplate)
+		}
+		return "", "", no(c.meant(name, templates, "--templates"), "%s: no resource template %q", c.arg, name)
+	}
+	p, err := c.prompt(name)
+	if err != nil {
+		return "", "", err
+	}
+	return "", p.Name, nil
+}
+
+func printSuggestions(cmd *cobra.Command, result *mcp.CompleteResult) error {
+	var answer struct {
+		Completion mcp.Completion `json:"completion"`
+	}
+	if err := decode(result, &answer); err != nil {
+		return err
+	}
+	for _, v := range answer.Completion.Values {
+		line(cmd.OutOrStdout(), v)
+	}
+	if more := answer.Completion.HasMore; more != nil && *more {
+		cmd.PrintErrln("there are more: type a longer prefix")
+	}
+	return nil
+}

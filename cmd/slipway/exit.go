@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+)
+
+// The exit codes of all commands. Ended by a second signal, a command exits with
+// 128 plus the number of the signal.
+const (
+	exitOK     = 0
+	exitNo     = 1 // the answer is no: a tool's error, something that is not there
+	exitUsage  = 2 // the command line makes no sense
+	exitInput  = 3 // a file, a folder or an address of this machine cannot be used
+	exitRemote = 4 // a web host or another program failed
+	exitPolicy = 6 // refused for safety
+)
+
+// failure is an error as a person reads it.
+type failure struct {
+	code int
+	text string // "what: why"
+	hint string // the next thing to do or to type, or empty
+}
+
+func (f *failure) Error() string { return f.text }
+
+// usage is a mistake in the command line.
+func usage(hint, format string, args ...any) error {
+	return &failure{code: exitUsage, text: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// no is the answer that what was asked for does not exist.
+func no(hint, format string, args ...any) error {
+	return &failure{code: exitNo, text: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// report prints err, if there is one, and returns the exit code.
+func report(stderr io.Writer, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	f := explain(err)
+	fmt.Fprintf(stderr, "slipway: %s\n", f.text)
+	if f.hint != "" {
+		fmt.Fprintf(stderr, "hint: %s\n", f.hint)
+	}
+	return f.code
+}
+
+// explain finds out what kind of failure err is.
+func explain(err error) *failure {
+	var known *failure
+	if errors.As(err, &known) {
+		return known
+	}
+	var opening *open.Error
+	if errors.As(err, &opening) {
+		code := exitInput
+		if opening.Kind == open.Remote {
+			code = exitRemote
+		}
+		return &failure{code: code, text: err.Error(), hint: opening.Hint}
+	}
+	return &failure{code: codeOf(err), text: err.Error()}
+}
+
+// codeOf is the exit code for an error that a source answered with.
+func codeOf(err error) int {
+	var e *mcp.Error
+	if errors.As(err, &e) {
+		switch e.Code {
+		case mcp.CodeToolUnavailable, mcp.CodeToolTimeout, mcp.CodeResourceUnavailable, mcp.CodeResourceTimeout:
+			return exitRemote
+		}
+	}
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return exitInput
+	}
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) {
+		return exitRemote
+	}
+	return exitNo
+}
+
+// answered words the error with which a source answered a request.
+func answered(what string, err error) error {
+	return &failure{code: codeOf(err), text: what + ": " + strings.TrimSpace(err.Error())}
+}

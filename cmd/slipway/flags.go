@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// envPrefix is the role in front of the name of every variable that serve reads.
+const envPrefix = "MCP_SERVER_"
+
+// fromEnvironment sets the flags that the command line left alone and the
+// environment has.
+func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	typed := flags.Changed("addr")
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		variable := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, _ := lookup(variable)
+		if value == "" || f.Changed || f.Name == "help" {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			errs = append(errs, usage("", "%s: %q: %v", variable, value, cause(err)))
+		}
+	})
+	if port, _ := lookup(envPrefix + "PORT"); port != "" && !typed {
+		errs = append(errs, setPort(flags, port))
+	}
+	return errors.Join(errs...)
+}
+
+// cause leaves out what pflag says about a flag that nobody typed.
+func cause(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return err
+}
+
+// setPort joins MCP_SERVER_PORT with the host of MCP_SERVER_ADDR, which must not
+// name another port.
+func setPort(flags *pflag.FlagSet, port string) error {
+	host, own := flags.Lookup("addr").Value.String(), ""
+	if flags.Changed("addr") {
+		if h, p, err := net.SplitHostPort(host); err == nil {
+			host, own = h, p
+		}
+	} else {
+		host, _, _ = net.SplitHostPort(serve.DefaultAddr)
+	}
+	if own != "" && own != port {
+		return usage("set the port in one of them", "%sADDR says port %s, %sPORT says %s", envPrefix, own, envPrefix, port)
+	}
+	if !isPort(port) {
+		return usage("", "%sPORT: %q is not a port", envPrefix, port)
+	}
+	return flags.Set("addr", net.JoinHostPort(strings.Trim(host, "[]"), port))
+}
+
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && strconv.FormatUint(n, 10) == s
+}
+
+// address returns host:port of what --addr may be: that, a host, or a port.
+func address(typed string) (string, error) {
+	defaultHost, defaultPort, _ := net.SplitHostPort(serve.DefaultAddr)
+	host, port, err := net.SplitHostPort(typed)
+	switch {
+	case isPort(typed):
+		return net.JoinHostPort(defaultHost, typed), nil
+	case err != nil && typed != "" && (!strings.Contains(typed, ":") || net.ParseIP(strings.Trim(typed, "[]")) != nil):
+		return net.JoinHostPort(strings.Trim(typed, "[]"), defaultPort), nil
+	case err != nil || !isPort(port):
+		return "", usage("for example --addr 127.0.0.1:9000", "serve: %q is not an address", typed)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// size is a flag for a number of bytes.
+type size int64
+
+func (s *size) String() string {
+	n := int64(*s)
+	for _, u := range units() {
+		if n >= u.bytes && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (s *size) Type() string { return "size" }
+
+func (s *size) Set(text string) error {
+	number, factor := text, int64(1)
+	for _, u := range units() {
+		for _, suffix := range []string{u.name, u.name[:1] + "B", u.name[:1]} {
+			if rest, ok := strings.CutSuffix(strings.ToUpper(text), strings.ToUpper(suffix)); ok && factor == 1 {
+				number, factor = rest, u.bytes
+			}
+		}
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+	if err != nil || n <= 0 || n > 1<<40/factor {
+		return fmt.Errorf("want a size such as 512KiB or 4MiB, up to 1TiB")
+	}
+	*s = size(n * factor)
+	return nil
+}
+
+type unit struct {
+	name  string
+	bytes int64
+}
+
+// units are powers of 1,024, also when they are written without the i.
+func units() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} }
+
+// level is a flag for a level of the log.
+type level slog.Level
+
+func (l *level) String() string { return strings.ToLower(slog.Level(*l).String()) }
+func (l *level) Type() string   { return "level" }
+
+func (l *level) Set(text string) error {
+	switch text {
+	case "debug", "info", "warn", "error":
+		return (*slog.Level)(l).UnmarshalText([]byte(text))
+	}
+	return errors.New("want debug, info, warn or error")
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// kinds are the lists that ls prints; none chosen means all.
+type kinds struct{ tools, resources, templates, prompts bool }
+
+// listing is what ls --json prints. Fields may be added. A list that was not
+// asked for is left out.
+type listing struct {
+	Server       mcp.Implementation     `json:"server"`
+	Instructions string                 `json:"instructions,omitempty"`
+	Tools        []mcp.Tool             `json:"tools,omitzero"`
+	Resources    []mcp.Resource         `json:"resources,omitzero"`
+	Templates    []mcp.ResourceTemplate `json:"resourceTemplates,omitzero"`
+	Prompts      []mcp.Prompt           `json:"prompts,omitzero"`
+}
+
+func newLs() *cobra.Command {
+	var k kinds
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ls SOURCE",
+		Short: "List what a source offers",
+		Long: `List the tools, resources, resource templates and prompts of a source: all of
+them, or those of the kinds that are named.
+
+` + sourceHelp,
+		Example: `  slipway ls examples/http-reference
+  slipway ls examples/http-reference --tools --json`,
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withSource(cmd, args[0], func(c *client) error {
+				if k == (kinds{}) {
+					k = kinds{true, true, true, true}
+				}
+				l := list(c.cat, k)
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), l)
+				}
+				return l.print(cmd.OutOrStdout())
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&k.tools, "tools", false, "list tools")
+	cmd.Flags().BoolVar(&k.resources, "resources", false, "list resources")
+	cmd.Flags().BoolVar(&k.templates, "templates", false, "list resource templates")
+	cmd.Flags().BoolVar(&k.prompts, "prompts", false, "list prompts")
+	jsonFlag(cmd, &asJSON, "the definitions, as clients see them,")
+	return cmd
+}
+
+// list picks from the whole catalog: pages are for the wire.
+func list(cat *mcp.Catalog, k kinds) *listing {
+	l := &listing{Server: cat.Server, Instructions: cat.Instructions}
+	if k.tools {
+		l.Tools = append([]mcp.Tool{}, cat.Tools...)
+	}
+	if k.resources {
+		l.Resources = append([]mcp.Resource{}, cat.Resources...)
+	}
+	if k.templates {
+		l.Templates = append([]mcp.ResourceTemplate{}, cat.Templates...)
+	}
+	if k.prompts {
+		l.Prompts = append([]mcp.Prompt{}, cat.Prompts...)
+	}
+	return l
+}
+
+// row is an entry for people: what to type, and what it is.
+type row struct{ name, about string }
+
+// print writes the lists as tables. Empty ones are left out.
+func (l *listing) print(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s %s\n", l.Server.Name, l.Server.Version)
+	var tools, resources, templates, prompts []row
+	for _, t := range l.Tools {
+		tools = append(tools, row{t.Name + signature(t.InputSchema), t.Description})
+	}
+	for _, r := range l.Resources {
+		resources = append(resources, row{r.URI, about(r.Name, r.Description)})
+	}
+	for _, t := range l.Templates {
+		templates = append(templates, row{t.URITemplate, about(t.Name, t.Description)})
+	}
+	for _, p := range l.Prompts {
+		prompts = append(prompts, row{p.Name + promptSignature(p.Arguments), p.Description})
+	}
+	table(out, "tools", tools)
+	table(out, "resources", resources)
+	table(out, "resource templates", templates)
+	table(out, "prompts", prompts)
+	return out.Flush()
+}
+
+// maxColumn keeps one long name from pushing every description away.
+const maxColumn = 48
+
+func table(w io.Writer, title string, rows []row) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s (%d)\n", title, len(rows))
+	width := 0
+	for _, r := range rows {
+		if n := utf8.RuneCountInString(r.name); n <= maxColumn {
+			width = max(width, n)
+		}
+	}
+	for _, r := range rows {
+		text, _, _ := strings.Cut(strings.TrimSpace(r.about), "\n")
+		pad := max(0, width-utf8.RuneCountInString(r.name))
+		fmt.Fprintln(w, strings.TrimRight("  "+r.name+strings.Repeat(" ", pad)+"  "+text, " "))
+	}
+}
+
+func about(name, description string) string {
+	if name == "" || description == "" || strings.HasPrefix(description, name) {
+		return name + strings.TrimPrefix(description, name)
+	}
+	return name + ": " + description
+}
+
+// signature shows the arguments of a tool as they are typed: [optional].
+func signature(schema []byte) string {
+	var words []string
+	for _, p := range parametersOf(schema) {
+		word := p.name
+		if !p.required {
+			word = "[" + word + "]"
+		}
+		words = append(words, word)
+	}
+	return "(" + strings.Join(words, ", ") + ")"
+}
+
+func promptSignature(arguments []mcp.PromptArgument) string {
+	var words []string
+	for _, a := range arguments {
+		word := a.Name
+		if !a.Required {
+			word = "[" + word + "]"
+		}
+		words = append(words, word)
+	}
+	return "(" + strings.Join(words, ", ") + ")"
+}

@@ -1,0 +1,20 @@
+// Command slipway serves MCP sources, and acts as a client to look into them.
+//
+//	slipway serve examples/http-reference
+//	slipway call examples/http-reference get_status code=404
+//
+// Each command is one file, named after it, and a thin one: the work is done by
+// the library. What a command prints is what was asked for; everything else goes
+// to stderr. Exit codes are in exit.go, the whole reference in docs/cli.md.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	root := newRoot()
+	err := root.ExecuteContext(context.Background())
+	os.Exit(report(os.Stderr, err))
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// printJSON prints v as indented JSON. "<" stays "<".
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// jsonFlag adds --json to a command.
+func jsonFlag(cmd *cobra.Command, into *bool, what string) {
+	cmd.Flags().BoolVar(into, "json", false, "print "+what+" as JSON")
+}
+
+// isTerminal reports whether w is a terminal: a character device, but not the
+// one that swallows everything.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}
+
+// contents is an item of a resources/read result, or an embedded resource.
+type contents struct {
+	URI      string  `json:"uri"`
+	MIMEType string  `json:"mimeType"`
+	Text     *string `json:"text"`
+	Blob     []byte  `json:"blob"`
+}
+
+// block is a piece of content of a tool's or a prompt's answer.
+type block struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text"`
+	Data     []byte    `json:"data"`
+	MIMEType string    `json:"mimeType"`
+	URI      string    `json:"uri"`
+	Resource *contents `json:"resource"`
+}
+
+// decode reads a result, which may be a document that was never decoded.
+func decode(result, into any) error {
+	text, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("decode the answer: %w", err)
+	}
+	return nil
+}
+
+// String is the block as text: itself, or a word on what cannot be shown.
+func (b *block) String() string {
+	switch {
+	case b.Type == "text":
+		return b.Text
+	case b.Type == "resource_link":
+		return b.URI
+	case b.Type == "resource" && b.Resource != nil && b.Resource.Text != nil:
+		return *b.Resource.Text
+	case b.Type == "resource" && b.Resource != nil:
+		return fmt.Sprintf("[resource %s, %s, %d bytes]", b.Resource.URI, b.Resource.MIMEType, len(b.Resource.Blob))
+	case b.Data != nil:
+		return fmt.Sprintf("[%s, %s, %d bytes]", b.Type, b.MIMEType, len(b.Data))
+	}
+	return fmt.Sprintf("[%s]", b.Type)
+}
+
+// shown joins blocks, each on lines of its own.
+func shown(blocks []block) string {
+	var text strings.Builder
+	for i := range blocks {
+		line(&text, blocks[i].String())
+	}
+	return text.String()
+}
+
+func line(w io.Writer, text string) {
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	_, _ = io.WriteString(w, text)
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// openTerminal returns something that is a terminal to isTerminal.
+func openTerminal(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("this machine has no pseudo-terminals: %v", err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func TestIsTerminal(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	tests := []struct {
+		name string
+		w    any
+		want bool
+	}{
+		{"buffer", new(bytes.Buffer), false},
+		{"file", file, false},
+		{"the null device", null, false},
+		{"terminal", openTerminal(t), true},
+	}
+	for _, tt := range tests {
+		if got := isTerminal(tt.w); got != tt.want {
+			t.Errorf("isTerminal(%s) = %t, want %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestBinaryDataIsNotPrintedToATerminal(t *testing.T) {
+	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x://b", MIMEType: "image/png", Blob: []byte{0, 1}}}}
+	err := printContents(openTerminal(t), result)
+	if err == nil || !strings.Contains(err.Error(), "x://b is binary (image/png, 2 bytes)") || !strings.Contains(explain(err).hint, "> FILE") {
+		t.Errorf("printContents to a terminal = %v, want a refusal with a way out", err)
+	}
+	var out bytes.Buffer
+	if err := printContents(&out, result); err != nil || !bytes.Equal(out.Bytes(), []byte{0, 1}) {
+		t.Errorf("printContents = %q, %v, want the two bytes", out.Bytes(), err)
+	}
+}
+
+func TestClientName(t *testing.T) {
+	for name, want := range map[string]string{
+		"http-reference": "http-reference", "HTTP Reference": "http-reference", "a..b__c": "a-b-c", "東京": "slipway", "": "slipway",
+	} {
+		if got := clientName(name); got != want {
+			t.Errorf("clientName(%q) = %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+func newPrompt() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "prompt SOURCE NAME [KEY=VALUE...]",
+		Short: "Fill in a prompt",
+		Long: `Fill in a prompt of a source and print its messages, each under the role of
+its speaker.
+
+` + sourceHelp,
+		Example:           `  slipway prompt examples/http-reference explain_status code=404`,
+		Args:              takes(2, -1),
+		ValidArgsFunction: completing(promptNames),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			arguments, err := stringArguments(args[2:])
+			if err != nil {
+				return err
+			}
+			return withSource(cmd, args[0], func(c *client) error {
+				result, err := c.fill(cmd, args[1], arguments)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), result)
+				}
+				return printMessages(cmd.OutOrStdout(), result)
+			})
+		},
+	}
+	jsonFlag(cmd, &asJSON, "the whole result")
+	return cmd
+}
+
+func (c *client) fill(cmd *cobra.Command, name string, arguments map[string]string) (*mcp.GetPromptResult, error) {
+	prompt, err := c.prompt(name)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, a := range prompt.Arguments {
+		if _, ok := arguments[a.Name]; a.Required && !ok {
+			missing = append(missing, a.Name+"=...")
+		}
+	}
+	if len(missing) > 0 {
+		return nil, usage("add "+strings.Join(missing, " "), "prompt %s%s: required arguments are missing",
+			prompt.Name, promptSignature(prompt.Arguments))
+	}
+	result, err := c.source.GetPrompt(cmd.Context(), &mcp.GetPromptParams{Name: prompt.Name, Arguments: arguments})
+	if err != nil {
+		return nil, answered(name, err)
+	}
+	return result, nil
+}
+
+func printMessages(w io.Writer, result *mcp.GetPromptResult) error {
+	var answer struct {
+		Messages []struct {
+			Role    string `json:"role"`
+			Content block  `json:"content"`
+		} `json:"messages"`
+	}
+	if err := decode(result, &answer); err != nil {
+		return err
+	}
+	var text strings.Builder
+	for i, m := range answer.Messages {
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		line(&text, m.Role+":")
+		line(&text, m.Content.String())
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

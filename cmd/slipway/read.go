@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+func newRead() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "read SOURCE URI",
+		Short: "Read a resource",
+		Long: `Read a resource of a source and print its contents: text as it is, binary data
+as its bytes. Binary data is not printed to a terminal.
+
+` + sourceHelp,
+		Example: `  slipway read examples/http-reference http://status/404
+  slipway read examples/http-reference http://status/404 --json`,
+		Args:              takes(2, 2),
+		ValidArgsFunction: completing(resourceURIs),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withSource(cmd, args[0], func(c *client) error {
+				result, err := c.read(cmd, args[1])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), result)
+				}
+				return printContents(cmd.OutOrStdout(), result)
+			})
+		},
+	}
+	jsonFlag(cmd, &asJSON, "the whole result, with binary data in base64,")
+	return cmd
+}
+
+func (c *client) read(cmd *cobra.Command, uri string) (*mcp.ReadResourceResult, error) {
+	result, err := c.source.ReadResource(cmd.Context(), &mcp.ReadResourceParams{URI: uri})
+	var e *mcp.Error
+	if errors.As(err, &e) && e.Code == mcp.CodeResourceNotFound {
+		return nil, no(c.elsewhere(uri, e.Message), "%s: %s", uri, e.Message)
+	}
+	if err != nil {
+		return nil, answered(uri, err)
+	}
+	return result, nil
+}
+
+// elsewhere is the hint for a URI behind which there is nothing. What the source
+// itself suggests is not said twice.
+func (c *client) elsewhere(uri, message string) string {
+	uris := resourceURIs(c)
+	if near := nearest.DidYouMean(uri, uris); near != "" && strings.Contains(message, near) {
+		uris = nil
+	}
+	return c.meant(uri, uris, "--resources")
+}
+
+// printContents writes the items one after the other, not a byte more or less,
+// except that a terminal gets a line end.
+func printContents(w io.Writer, result *mcp.ReadResourceResult) error {
+	var answer struct {
+		Contents []contents `json:"contents"`
+	}
+	if err := decode(result, &answer); err != nil {
+		return err
+	}
+	terminal := isTerminal(w)
+	for _, item := range answer.Contents {
+		switch {
+		case item.Text == nil && terminal:
+			return no("send it to a file: > FILE, or print it with --json", "%s is binary (%s, %d bytes)",
+				item.URI, item.MIMEType, len(item.Blob))
+		case item.Text == nil:
+			if _, err := w.Write(item.Blob); err != nil {
+				return err
+			}
+		default:
+			if _, err := io.WriteString(w, *item.Text); err != nil {
+				return err
+			}
+			if terminal && !strings.HasSuffix(*item.Text, "\n") {
+				line(w, "")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+const referenceIntro = `# The command line
+
+Everything that ` + "`slipway COMMAND --help`" + ` says. This page is written by
+` + "`go test ./cmd/slipway -run TestReference -update`" + `, and a test keeps it true. What errors
+and exit codes mean stands in [Errors and exit codes](errors.md).
+
+`
+
+// TestReference keeps docs/cli.md equal to the help texts of all commands. With
+// -update it writes the page instead.
+func TestReference(t *testing.T) {
+	const page = "../../docs/cli.md"
+	var want bytes.Buffer
+	want.WriteString(referenceIntro)
+	for _, cmd := range commands(newRoot()) {
+		want.WriteString("## " + cmd.CommandPath() + "\n\n```text\n" + help(t, cmd) + "```\n\n")
+	}
+	text := bytes.TrimSuffix(want.Bytes(), []byte("\n"))
+	if *update {
+		if err := os.WriteFile(page, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(text), string(got)); diff != "" {
+		t.Errorf("docs/cli.md is not what the commands say (-commands +page); run this test with -update:\n%s", diff)
+	}
+}
+
+// commands returns all commands that people see, root first.
+func commands(root *cobra.Command) []*cobra.Command {
+	root.InitDefaultHelpFlag()
+	list := []*cobra.Command{root}
+	for _, cmd := range root.Commands() {
+		if cmd.IsAvailableCommand() && cmd.Name() != "help" {
+			list = append(list, commands(cmd)...)
+		}
+	}
+	return list
+}
+
+// help returns what a command prints for --help.
+func help(t *testing.T, cmd *cobra.Command) string {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRoot()
+	root.SetOut(&out)
+	root.SetArgs(append(strings.Fields(cmd.CommandPath())[1:], "--help"))
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestExamples runs the examples of all help texts, as they would be pasted into
+// a shell at the root of the repository. Servers take a free port and are told
+// to end.
+func TestExamples(t *testing.T) {
+	t.Setenv("GORACE", raceOptions)
+	for _, cmd := range commands(newRoot()) {
+		t.Run(cmd.Name(), func(t *testing.T) {
+			if cmd.Example == "" {
+				t.Fatal("the help text has no example")
+			}
+			if cmd.Name() == "completion" {
+				t.Chdir(t.TempDir()) // it writes a file
+			} else {
+				t.Chdir("../..")
+			}
+			script := regexp.MustCompile(`(?m)^  `).ReplaceAllString(cmd.Example, "")
+			for line := range strings.SplitSeq(script, "\n") {
+				if file, ok := strings.CutPrefix(line, "source "); ok {
+					line = "! command -v bash || bash -n " + file
+				}
+				runExample(t, line)
+			}
+		})
+	}
+}
+
+func runExample(t *testing.T, line string) {
+	t.Helper()
+	sh := exec.Command("sh", "-c", line)
+	if !strings.Contains(line, "slipway serve") || strings.Contains(line, "--stdio") {
+		if out, err := sh.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+		return
+	}
+	s := newServer(exec.Command("sh", "-c", "exec "+strings.Replace(line, ":9000", ":0", 1)))
+	s.cmd.Env = append(os.Environ(), "MCP_SERVER_PORT=0")
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.cmd.Process.Kill() }()
+	if _, err := s.await(regexp.MustCompile("Ctrl-C stops it")); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.done; err != nil {
+		t.Errorf("%s: after SIGTERM: %v", line, err)
+	}
+}
+
+// TestHelpIsPlain keeps help texts readable on a terminal of 80 columns, as far
+// as we wrap them: the table of flags is cobra's.
+func TestHelpIsPlain(t *testing.T) {
+	for _, cmd := range commands(newRoot()) {
+		for line := range strings.SplitSeq(cmd.Long, "\n") {
+			if len(line) > 80 {
+				t.Errorf("%s: a line of %d characters: %s", cmd.Name(), len(line), line)
+			}
+		}
+	}
+}
+
+// TestScriptsSayWhatTheyGuard looks at the first line of each script.
+func TestScriptsSayWhatTheyGuard(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%d scripts, %v", len(scripts), err)
+	}
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(text, []byte("# Guards: ")) {
+			t.Errorf("%s: the first line does not say what the script guards", name)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+const sourceHelp = `SOURCE is a StaticMCP site: a folder with mcp.json, a .zip file of one, or the
+http(s) URL under which one is hosted.`
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "slipway",
+		Short: "Serve MCP sources and look into them",
+		Long: `Slipway serves MCP sources over HTTP and over stdin and stdout, and acts as a
+client to look into them.
+
+` + sourceHelp + `
+
+What was asked for goes to stdout, everything else to stderr. Exit codes:
+0 fine; 1 the answer is no; 2 usage; 3 a file, folder or address cannot be
+used; 4 a web host or another program failed; 6 refused for safety.`,
+		Example: `  slipway serve examples/http-reference
+  slipway ls examples/http-reference
+  slipway call examples/http-reference get_status code=404`,
+		Args:          cobra.ArbitraryArgs,
+		RunE:          noCommand,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.AddCommand(
+		newServe(),
+		newLs(),
+		newCall(),
+		newRead(),
+		newPrompt(),
+		newComplete(),
+		newVersion(),
+		newCompletion(),
+	)
+	// The root can be run only so that an unknown command gets our words.
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable .HasParent}}", 1))
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("see "+cmd.CommandPath()+" --help", "%s: %v", cmd.Name(), err)
+	})
+	return root
+}
+
+// noCommand answers a command line whose first word is no command.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		cmd.SetOut(cmd.ErrOrStderr())
+		if err := cmd.Help(); err != nil {
+			return err
+		}
+		return usage("", "no command given")
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	hint := "see slipway --help"
+	if near := nearest.DidYouMean(args[0], names); near != "" {
+		hint = "did you mean slipway " + near + "?"
+	} else if _, err := os.Stat(args[0]); err == nil || strings.Contains(args[0], "://") {
+		hint = "did you mean slipway serve " + args[0] + "?"
+	}
+	return usage(hint, "unknown command %q", args[0])
+}
+
+// takes returns a check for the number of arguments. most is -1 for any number.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		what := "missing argument"
+		if len(args) >= least {
+			what = fmt.Sprintf("unexpected argument %q", args[most])
+		}
+		return usage("usage: "+cmd.UseLine(), "%s: %s", cmd.Name(), what)
+	}
+}

@@ -1,0 +1,361 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/cli.md and the expectations of scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"slipway": main})
+}
+
+// TestScript runs testdata/script/*.txtar, each on the real main. Besides the
+// commands of testscript they have:
+//
+//	exits CODE PROGRAM [ARG...]  run it and want that exit code
+//	zip FILE DIR                 pack the files below DIR
+//	host NAME DIR                host DIR on the web at $NAME, without listings; a
+//	                             path with a part that begins with "hang" comes late
+//	hangs NAME                   wait until such a file is asked for
+//	release NAME                 let it come
+//	serve NAME [ARG...]          slipway serve ARG... on a free port, at $NAME and
+//	                             $NAME_ADDR; with --stdio on a pipe that stays open
+//	launch NAME [ARG...]         slipway ARG... without waiting for anything
+//	log NAME PATTERN             wait until its stderr matches
+//	signal NAME SIGNAL           send it TERM or INT
+//	ended NAME CODE              wait for its end; its output becomes ours
+//	http METHOD URL [FILE] [KEY:VALUE...]  print status, header and body of the
+//	                             answer to a request with that body and header
+//	post NAME URL FILE           send FILE without waiting for the answer
+//	answer NAME                  wait for that answer and print its body
+func TestScript(t *testing.T) {
+	example, err := filepath.Abs("../../examples/http-reference")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("EXAMPLE", example)
+			env.Setenv("GORACE", raceOptions)
+			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{}, posts: map[string]chan string{}}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   exits,
+			"zip":     zipFolder,
+			"host":    hostFolder,
+			"hangs":   hangs,
+			"release": release,
+			"serve":   startServer,
+			"launch":  launch,
+			"log":     awaitLog,
+			"signal":  sendSignal,
+			"ended":   ended,
+			"http":    request,
+			"post":    post,
+			"answer":  answer,
+		},
+	})
+}
+
+// raceOptions keep the race detector from sleeping for a second at the end of
+// each of the many short processes.
+const raceOptions = "atexit_sleep_ms=0"
+
+// patience bounds every single thing a script waits for. Reaching it means
+// stuck, not slow.
+const patience = 30 * time.Second
+
+type worldKey struct{}
+
+// world is what runs beside a script.
+type world struct {
+	servers map[string]*server
+	hosts   map[string]*host
+	posts   map[string]chan string
+}
+
+func of(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+
+func want(ts *testscript.TestScript, neg bool, args []string, least int, usage string) {
+	if neg || len(args) < least {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "exits CODE PROGRAM [ARG...]")
+	code := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+func zipFolder(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "zip FILE DIR")
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	w := zip.NewWriter(f)
+	ts.Check(w.AddFS(os.DirFS(ts.MkAbs(args[1]))))
+	ts.Check(w.Close())
+	ts.Check(f.Close())
+}
+
+// host is a static web host whose files can be made to wait.
+type host struct {
+	asked    chan struct{}
+	released chan struct{}
+}
+
+func hostFolder(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "host NAME DIR")
+	h := &host{asked: make(chan struct{}, 8), released: make(chan struct{})}
+	root := ts.MkAbs(args[1])
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := filepath.Join(root, filepath.FromSlash(r.URL.Path))
+		if strings.Contains(r.URL.Path, "/hang") {
+			h.asked <- struct{}{}
+			select {
+			case <-h.released:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		if info, err := os.Stat(name); err != nil || info.IsDir() {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeFile(w, r, name)
+	}))
+	ts.Defer(web.Close)
+	of(ts).hosts[args[0]] = h
+	ts.Setenv(args[0], web.URL)
+}
+
+func hangs(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1, "hangs NAME")
+	select {
+	case <-of(ts).hosts[args[0]].asked:
+	case <-time.After(patience):
+		ts.Fatalf("nobody asked for the file that hangs")
+	}
+}
+
+func release(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1, "release NAME")
+	close(of(ts).hosts[args[0]].released)
+}
+
+// server is a slipway serve that runs beside the script.
+type server struct {
+	cmd  *exec.Cmd
+	log  record
+	done chan error
+}
+
+func newServer(cmd *exec.Cmd) *server {
+	s := &server{cmd: cmd, log: record{more: make(chan struct{})}, done: make(chan error, 1)}
+	cmd.Stderr = &s.log
+	return s
+}
+
+func (s *server) start() error {
+	err := s.cmd.Start()
+	if err == nil {
+		go func() { s.done <- s.cmd.Wait() }()
+	}
+	return err
+}
+
+// record collects output and says when there is more.
+type record struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.text.Write(p)
+	close(r.more)
+	r.more = make(chan struct{})
+	return len(p), nil
+}
+
+func (r *record) read() (text string, more <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String(), r.more
+}
+
+// await returns the first match of pattern. It gives up when done is closed.
+func (s *server) await(pattern *regexp.Regexp) (string, error) {
+	late := time.After(patience)
+	for {
+		text, more := s.log.read()
+		if m := pattern.FindString(text); m != "" {
+			return m, nil
+		}
+		select {
+		case <-more:
+		case err := <-s.done:
+			s.done <- err
+			if text, _ := s.log.read(); pattern.MatchString(text) {
+				return pattern.FindString(text), nil
+			}
+			return "", fmt.Errorf("ended (%v) without %q; stderr:\n%s", err, pattern, text)
+		case <-late:
+			return "", fmt.Errorf("no %q in time; stderr:\n%s", pattern, text)
+		}
+	}
+}
+
+func startServer(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "serve NAME [ARG...]")
+	line := []string{"serve", "--addr", "127.0.0.1:0"}
+	ready := regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
+	if slices.Contains(args, "--stdio") {
+		line = line[:1]
+		ready = regexp.MustCompile(`"id":"up"`)
+	}
+	launch(ts, false, slices.Concat(args[:1], line, args[1:]))
+	found, err := of(ts).servers[args[0]].await(ready)
+	ts.Check(err)
+	url := strings.TrimSuffix(found, "/mcp")
+	ts.Setenv(args[0], url)
+	ts.Setenv(args[0]+"_ADDR", strings.TrimPrefix(url, "http://"))
+}
+
+// launch keeps the input open, with one message on it.
+func launch(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "launch NAME [ARG...]")
+	s := newServer(exec.Command("slipway", args[1:]...))
+	s.cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "GORACE", "MCP_SERVER_ADDR", "MCP_SERVER_LOG_LEVEL"} {
+		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
+	}
+	s.cmd.Stdout = &s.log
+	in, err := s.cmd.StdinPipe()
+	ts.Check(err)
+	ts.Check(s.start())
+	go func() { _, _ = io.WriteString(in, `{"jsonrpc":"2.0","id":"up","method":"ping"}`+"\n") }()
+	ts.Defer(func() { _ = s.cmd.Process.Kill() })
+	of(ts).servers[args[0]] = s
+}
+
+func awaitLog(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "log NAME PATTERN")
+	_, err := of(ts).servers[args[0]].await(regexp.MustCompile(args[1]))
+	ts.Check(err)
+}
+
+func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "signal NAME TERM|INT")
+	sig := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt}[args[1]]
+	ts.Check(of(ts).servers[args[0]].cmd.Process.Signal(sig))
+}
+
+func ended(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "ended NAME CODE")
+	s := of(ts).servers[args[0]]
+	select {
+	case <-s.done:
+	case <-time.After(patience):
+		ts.Fatalf("it did not end")
+	}
+	text, _ := s.log.read()
+	fmt.Fprint(ts.Stderr(), text)
+	if code := s.cmd.ProcessState.ExitCode(); strconv.Itoa(code) != args[1] {
+		ts.Fatalf("exit code %d, want %s", code, args[1])
+	}
+}
+
+// send makes a request as a plain client would.
+func send(method, url, body string, header []string) (*http.Response, string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range header {
+		key, value, _ := strings.Cut(h, ":")
+		r.Header.Set(key, value)
+	}
+	r.Host = r.Header.Get("Host")
+	r.Close = true
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer got.Body.Close()
+	text, err := io.ReadAll(got.Body)
+	return got, string(text), err
+}
+
+func request(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "http METHOD URL [FILE] [KEY:VALUE...]")
+	body, header := "", args[2:]
+	if len(header) > 0 && !strings.Contains(header[0], ":") {
+		body, header = ts.ReadFile(header[0]), header[1:]
+	}
+	got, text, err := send(args[0], args[1], body, header)
+	ts.Check(err)
+	fmt.Fprintln(ts.Stdout(), got.Status)
+	ts.Check(got.Header.Write(ts.Stdout()))
+	fmt.Fprintf(ts.Stdout(), "\n%s\n", text)
+}
+
+func post(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 3, "post NAME URL FILE")
+	done := make(chan string, 1)
+	of(ts).posts[args[0]] = done
+	body := ts.ReadFile(args[2])
+	go func() {
+		_, text, err := send("POST", args[1], body, nil)
+		if err != nil {
+			text = "error: " + err.Error()
+		}
+		done <- text
+	}()
+}
+
+func answer(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1, "answer NAME")
+	fmt.Fprintln(ts.Stdout(), <-of(ts).posts[args[0]])
+}

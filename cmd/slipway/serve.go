@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/serve"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// serveFlags are the flags of serve. Each can come from the environment, too.
+type serveFlags struct {
+	stdio        bool
+	addr         string
+	remote       bool
+	hosts        []string
+	origins      []string
+	maxBody      size
+	drainDelay   time.Duration
+	drainTimeout time.Duration
+	logLevel     level
+	logFormat    string
+}
+
+func newServe() *cobra.Command {
+	f := &serveFlags{maxBody: 4 << 20, logLevel: level(slog.LevelWarn)}
+	cmd := &cobra.Command{
+		Use:   "serve SOURCE...",
+		Short: "Serve sources to MCP clients",
+		Long: `Serve sources to MCP clients: over HTTP on http://127.0.0.1:8080/mcp, with
+health checks at /livez, /readyz and /healthz, or with --stdio over stdin and
+stdout to the one client that started the command. Several sources appear as
+one; tools and prompts that share a name get the name of their source in front.
+
+Ctrl-C or SIGTERM ends the server once the requests in flight are answered; a
+second one ends it at once, with exit code 130 or 143.
+
+Every flag can be set in the environment instead, as MCP_SERVER_ and its name
+in capitals: MCP_SERVER_LOG_LEVEL=info. MCP_SERVER_PORT sets the port alone.
+Flags win over the environment.
+
+` + sourceHelp,
+		Example: `  slipway serve examples/http-reference
+  slipway serve examples/http-reference --addr 127.0.0.1:9000 --log-level info
+  slipway serve --stdio examples/http-reference`,
+		Args: takes(1, -1),
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("stdio") && cmd.Flags().Changed("addr") {
+				return usage("leave one of them out", "serve: --stdio has no --addr")
+			}
+			return fromEnvironment(cmd.Flags(), os.LookupEnv)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) {
+				return usage("this build reads StaticMCP sites", "serve: a command after -- cannot be opened")
+			}
+			return f.run(cmd, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.stdio, "stdio", false, "serve one client over stdin and stdout")
+	flags.StringVar(&f.addr, "addr", serve.DefaultAddr, "`address` to listen on: HOST:PORT, HOST or PORT; port 0 is any free one")
+	flags.BoolVar(&f.remote, "allow-remote-without-auth", false, "listen on an address that others can reach, though nothing asks them who they are")
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "further `name` under which clients may reach the server; * is any")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil, "further `origin`, such as https://app.example.com, whose pages may use the server; * is any")
+	flags.Var(&f.maxBody, "max-body", "largest request, and longest line of stdio, such as 4MiB")
+	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
+	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
+	flags.Var(&f.logLevel, "log-level", "what to log on stderr: debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log-format", "text", "`form` of the log: text or json")
+	return cmd
+}
+
+func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
+	stderr := cmd.ErrOrStderr()
+	log, err := f.logger(stderr)
+	if err != nil {
+		return err
+	}
+	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {
+		if !f.stdio {
+			fmt.Fprintln(stderr, "slipway: finishing what is in flight; once more ends it at once")
+		}
+	})
+	defer stop()
+	src, err := openAll(ctx, args, &open.Options{Site: &staticmcp.Options{Logger: log}}, unionOf(log))
+	if err != nil && ctx.Err() != nil {
+		return nil // told to end before there was anything to serve
+	}
+	if err != nil {
+		return err
+	}
+	defer closeSource(src)
+	return explained(f.serve(ctx, cmd, src, log))
+}
+
+func unionOf(log *slog.Logger) *compose.UnionOptions {
+	return &compose.UnionOptions{
+		Server: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
+		Hidden: func(h compose.Hidden) {
+			log.Warn("two sources offer the same resource", "uri", h.URI, "served from", h.Owner, "hidden in", h.Hidden)
+		},
+	}
+}
+
+func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger) error {
+	opts := &serve.Options{
+		Addr:              f.addr,
+		RemoteWithoutAuth: f.remote,
+		AllowedHosts:      f.hosts,
+		AllowedOrigins:    f.origins,
+		MaxBody:           int64(f.maxBody),
+		DrainDelay:        f.drainDelay,
+		DrainTimeout:      f.drainTimeout,
+		Logger:            log,
+	}
+	stderr := cmd.ErrOrStderr()
+	if f.stdio {
+		if isTerminal(cmd.InOrStdin()) {
+			fmt.Fprintln(stderr, "slipway: waiting for MCP messages on stdin; usually a client starts this command")
+		}
+		return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), opts)
+	}
+	var err error
+	if opts.Addr, err = address(f.addr); err != nil {
+		return err
+	}
+	cat, err := src.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	opts.Started = func(info *serve.Info) { banner(stderr, cat, info) }
+	return serve.Run(ctx, src, opts)
+}
+
+func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
+	opts := &slog.HandlerOptions{Level: slog.Level(f.logLevel)}
+	switch f.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, opts)), nil
+	}
+	return nil, usage("--log-format is text or json", "serve: unknown log format %q", f.logFormat)
+}
+
+// explained gives the failures to listen their exit codes and a way out.
+func explained(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, serve.ErrExposed):
+		return &failure{code: exitPolicy, text: err.Error(),
+			hint: "listen on 127.0.0.1, or say --allow-remote-without-auth if everybody who can reach it may use it"}
+	case errors.Is(err, syscall.EADDRINUSE):
+		return &failure{code: exitInput, text: err.Error(), hint: "--addr 127.0.0.1:0 takes any free port"}
+	}
+	var known *failure
+	if errors.As(err, &known) {
+		return err
+	}
+	return &failure{code: exitInput, text: err.Error()}
+}

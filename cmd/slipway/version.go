@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// build says what this binary is. Fields may be added.
+type build struct {
+	Version   string   `json:"version"`
+	Commit    string   `json:"commit,omitempty"`
+	Modified  bool     `json:"modified,omitempty"` // built from changed files
+	Go        string   `json:"go"`
+	OS        string   `json:"os"`
+	Arch      string   `json:"arch"`
+	Protocols []string `json:"protocolVersions"`
+}
+
+func thisBuild() build {
+	b := build{Version: "devel", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	for _, v := range mcp.Versions() {
+		b.Protocols = append(b.Protocols, v.String())
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		b.Version = v
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func newVersion() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Say which build this is",
+		Long:    "Print the version of this build and the protocol versions it speaks.",
+		Example: "  slipway version --json",
+		Args:    takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := thisBuild()
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), b)
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "slipway %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
+			return err
+		},
+	}
+	jsonFlag(cmd, &asJSON, "version, commit, platform and protocol versions")
+	return cmd
+}
