@@ -18,9 +18,9 @@ func (f fields) decode(raw []byte) error {
 	if !isObject(raw) {
 		return fmt.Errorf("want an object")
 	}
-	var seen keySet
+	var seen jsonscan.KeySet
 	_, err := jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
-		if !seen.add(key) {
+		if !seen.Add(key) {
 			return i, fmt.Errorf("%q is given twice", key)
 		}
 		end, err := jsonscan.Value(raw, i)

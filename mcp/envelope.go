@@ -289,9 +289,9 @@ func (r *requestMeta) scan(raw []byte) *Error {
 	if raw[0] != '{' {
 		return Errorf(CodeInvalidParams, "params._meta must be an object")
 	}
-	var seen keySet
+	var seen jsonscan.KeySet
 	_, err := jsonscan.Object(raw, 0, 2, func(key []byte, i int) (int, error) {
-		if !seen.add(key) {
+		if !seen.Add(key) {
 			return i, Errorf(CodeInvalidParams, "params._meta: member %q is given twice", key)
 		}
 		end, err := jsonscan.ValueAt(raw, i, 3)

@@ -37,9 +37,9 @@ func ParseRaw(doc []byte) (*Raw, error) {
 		doc = jsonscan.AppendCompact(make([]byte, 0, len(doc)), doc)
 	}
 	r := &Raw{doc: doc}
-	var seen keySet
+	var seen jsonscan.KeySet
 	_, err := jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
-		if !seen.add(key) {
+		if !seen.Add(key) {
 			return i, fmt.Errorf("member %q is given twice", key)
 		}
 		return r.note(key, i)

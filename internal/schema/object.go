@@ -217,9 +217,7 @@ type seenSet struct {
 	small [2]uint64
 	bits  []uint64 // instead of small for many names
 
-	few  [8][]byte
-	n    int
-	many map[string]struct{}
+	others jsonscan.KeySet
 }
 
 func (s *seenSet) init(names int) {
@@ -245,25 +243,5 @@ func (s *seenSet) add(place int, key []byte) bool {
 		*s.word(place) |= 1 << (place % 64)
 		return isNew
 	}
-	if s.many == nil {
-		for _, k := range s.few[:s.n] {
-			if string(k) == string(key) {
-				return false
-			}
-		}
-		if s.n < len(s.few) {
-			s.few[s.n] = key
-			s.n++
-			return true
-		}
-		s.many = make(map[string]struct{}, 2*len(s.few))
-		for _, k := range s.few {
-			s.many[string(k)] = struct{}{}
-		}
-	}
-	if _, ok := s.many[string(key)]; ok {
-		return false
-	}
-	s.many[string(key)] = struct{}{}
-	return true
+	return s.others.Add(key)
 }

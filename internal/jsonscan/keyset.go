@@ -1,15 +1,16 @@
-package mcp
+package jsonscan
 
-// keySet notices a key that is given twice. Up to 16 keys it compares, beyond
-// that it keeps a map; the usual message allocates nothing.
-type keySet struct {
+// KeySet notices a key that is given twice. Up to 16 keys it compares, beyond
+// that it keeps a map, so that the usual object allocates nothing. The zero
+// value is empty. The keys must not change while the set is in use.
+type KeySet struct {
 	few  [16][]byte
 	n    int
 	many map[string]struct{}
 }
 
-// add reports whether key was new.
-func (s *keySet) add(key []byte) bool {
+// Add reports whether key was new.
+func (s *KeySet) Add(key []byte) bool {
 	if s.many != nil {
 		if _, ok := s.many[string(key)]; ok {
 			return false
