@@ -32,11 +32,7 @@ func NewHandler(src mcp.Source, opts *Options) *Handler { return newHandler(src,
 
 func newHandler(src mcp.Source, o Options) *Handler {
 	h := &Handler{server: mcp.NewServer(src, &o.Server), health: health{source: src}}
-	endpoint := h.server.HTTPHandler(&mcp.HTTPOptions{
-		AllowedHosts:   o.AllowedHosts,
-		AllowedOrigins: o.AllowedOrigins,
-		MaxBody:        o.MaxBody,
-	})
+	endpoint := h.server.HTTPHandler(&o.HTTP)
 	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src})
 	h.view = h.landing
 	if v, ok := src.(viewer); ok {

@@ -21,9 +21,8 @@ type Options struct {
 	// can reach it can then call every tool and read every resource.
 	RemoteWithoutAuth bool
 
-	// AllowedHosts, AllowedOrigins and MaxBody are those of [mcp.HTTPOptions].
-	AllowedHosts, AllowedOrigins []string
-	MaxBody                      int64
+	// HTTP configures the endpoint. Its MaxBody bounds a line of [Stdio], too.
+	HTTP mcp.HTTPOptions
 	// MaxHeader is the largest request header in bytes; 0 stands for 64 KiB.
 	MaxHeader int
 

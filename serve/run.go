@@ -112,9 +112,9 @@ func (f *freshConns) close() {
 }
 
 // Stdio serves one client on in and out until in ends or ctx is done; then it
-// drains as [Run] does. Of opts, MaxBody bounds a line. src is not closed.
+// drains as [Run] does. src is not closed.
 func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opts *Options) error {
 	o := opts.withDefaults()
 	server := mcp.NewServer(src, &o.Server)
-	return server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.MaxBody), DrainTimeout: o.DrainTimeout})
+	return server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})
 }

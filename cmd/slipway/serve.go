@@ -27,6 +27,7 @@ type serveFlags struct {
 	hosts        []string
 	origins      []string
 	maxBody      size
+	postOnly     bool
 	drainDelay   time.Duration
 	drainTimeout time.Duration
 	logLevel     level
@@ -75,6 +76,7 @@ Flags win over the environment.
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "further `name` under which clients may reach the server; * is any")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "further `origin`, such as https://app.example.com, whose pages may use the server; * is any")
 	flags.Var(&f.maxBody, "max-body", "largest request, and longest line of stdio, such as 4MiB")
+	flags.BoolVar(&f.postOnly, "post-only", false, "refuse GET at the endpoint: no event stream stands open for a session")
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
 	flags.Var(&f.logLevel, "log-level", "what to log on stderr: debug, info, warn or error")
@@ -116,14 +118,16 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 
 func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger) error {
 	opts := &serve.Options{
-		Addr:              f.addr,
 		RemoteWithoutAuth: f.remote,
-		AllowedHosts:      f.hosts,
-		AllowedOrigins:    f.origins,
-		MaxBody:           int64(f.maxBody),
-		DrainDelay:        f.drainDelay,
-		DrainTimeout:      f.drainTimeout,
-		Logger:            log,
+		HTTP: mcp.HTTPOptions{
+			AllowedHosts:   f.hosts,
+			AllowedOrigins: f.origins,
+			MaxBody:        int64(f.maxBody),
+			PostOnly:       f.postOnly,
+		},
+		DrainDelay:   f.drainDelay,
+		DrainTimeout: f.drainTimeout,
+		Logger:       log,
 	}
 	stderr := cmd.ErrOrStderr()
 	if f.stdio {
