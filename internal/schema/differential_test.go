@@ -37,6 +37,7 @@ var differentialSchemas = []string{
 	`{"properties":{"a":{"type":"integer"}},"unevaluatedProperties":false}`, `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":{"type":"integer"}}`,
 	`{"anyOf":[{"required":["a"],"properties":{"a":true}},{"properties":{"b":true}}],"unevaluatedProperties":false}`,
 	`{"if":{"required":["a"],"properties":{"a":true}},"then":{"properties":{"b":true}},"else":{"properties":{"c":true}},"unevaluatedProperties":false}`,
+	`{"allOf":[{"unevaluatedProperties":true}],"unevaluatedProperties":false}`, `{"allOf":[{"unevaluatedItems":true}],"unevaluatedItems":false}`,
 	`{"prefixItems":[true],"unevaluatedItems":{"type":"string"}}`, `{"contains":{"type":"integer"},"unevaluatedItems":false}`, `{"allOf":[{"prefixItems":[true,true]}],"unevaluatedItems":false}`,
 	`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"integer"}],"additionalItems":{"type":"string"}}`,
 	`{"$schema":"http://json-schema.org/draft-07/schema#","items":{"type":"integer"},"additionalItems":false}`,

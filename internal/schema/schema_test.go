@@ -109,6 +109,8 @@ func TestValidate(t *testing.T) {
 			[]string{`[1]`}, []string{`["x"]`}},
 		{"ref with escapes", `{"$ref":"#/%24defs/a~1b%25","$defs":{"a/b%":{"type":"integer"}}}`, []string{`1`}, []string{`"x"`}},
 		{"ref to a place without a keyword", `{"$ref":"#/x/1","x":[null,{"type":"integer"}]}`, []string{`1`}, []string{`"x"`}},
+		{"ref into a part with an $id", `{"$ref":"#/$defs/i/x/n","$defs":{"i":{"$id":"http://example.com/i","x":{"n":{"$ref":"#/x/m"},"m":{"type":"integer"}}}}}`,
+			[]string{`1`}, []string{`"x"`}},
 		{"format is no assertion", `{"format":"email"}`, []string{`"x"`}, nil},
 		{"keywords have one case", `{"Type":"string","Required":["a"]}`, []string{`5`, `{}`}, nil},
 	} {
