@@ -340,6 +340,24 @@ func TestUnionKeepsItsCatalogUntilAPartChanges(t *testing.T) {
 	}
 }
 
+func TestUnionMakesOneCatalogForAll(t *testing.T) {
+	a := &part{name: "a", cat: &mcp.Catalog{Tools: tools("x")}}
+	b := &part{name: "b", cat: &mcp.Catalog{Tools: tools("y")}}
+	src := union(t, a, b)
+	for range 100 {
+		b.offer(&mcp.Catalog{Tools: tools("y")})
+		var got [4]*mcp.Catalog
+		var callers sync.WaitGroup
+		for i := range got {
+			callers.Go(func() { got[i], _ = src.Catalog(t.Context()) })
+		}
+		callers.Wait()
+		if got != [4]*mcp.Catalog{got[0], got[0], got[0], got[0]} {
+			t.Fatal("callers at the same time got different catalogs of the same parts")
+		}
+	}
+}
+
 func TestUnionJoinsSettings(t *testing.T) {
 	a := &mcp.Catalog{
 		Server: mcp.Implementation{Name: "one", Version: "1"}, Instructions: "be kind", PageSize: 50,

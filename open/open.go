@@ -65,7 +65,6 @@ func openURL(ctx context.Context, arg, base string, opts *Options) (mcp.Source, 
 	if u, err := url.Parse(base); err != nil || u.Host == "" {
 		return nil, &Error{Arg: arg, Why: "not a URL with a host", Err: err}
 	}
-	base = strings.TrimSuffix(base, "mcp.json") // the folder is what has a URL
 	site, err := staticmcp.OpenURL(ctx, base, opts.Site)
 	if err != nil {
 		e := &Error{Arg: arg, Why: plain(err), Kind: Remote, Err: err, Hint: reads}

@@ -80,12 +80,13 @@ func TestOpenErrors(t *testing.T) {
 		"site.zip":      "not a zip",
 		"bad/mcp.json":  "{",
 		"project/a":     "", "project/b": "", "project/c": "", "project/d": "", "project/e": "", "project/f": "",
-		"project/out/site/mcp.json": manifest,
-		"deep/1/2/3/mcp.json":       manifest,
-		"hidden/.git/mcp.json":      manifest,
-		"bundle.mcpb":               "",
-		"servers.yaml":              "",
-		"readme.txt":                "",
+		"project/out/site/mcp.json":   manifest,
+		"deep/1/2/3/mcp.json":         manifest,
+		"npm/node_modules/x/mcp.json": manifest,
+		"hidden/.git/mcp.json":        manifest,
+		"bundle.mcpb":                 "",
+		"servers.yaml":                "",
+		"readme.txt":                  "",
 	})
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
 		t.Fatal(err)
@@ -110,6 +111,7 @@ func TestOpenErrors(t *testing.T) {
 		{"empty folder", "empty", open.Unreadable, "no mcp.json, it is empty", reads},
 		{"site further down", "project", open.Unreadable, "only a, b, c, d, e and 2 more", "did you mean project/out/site?"},
 		{"site too far down", "deep", open.Unreadable, "only 1/", reads},
+		{"site of a dependency", "npm", open.Unreadable, "only node_modules/", reads},
 		{"hidden site", "hidden", open.Unreadable, "only .git/", reads},
 		{"broken manifest", "bad", open.Unreadable, "mcp.json: not JSON", ""},
 		{"broken zip", "site.zip", open.Unreadable, "open site.zip: zip: not a valid zip file", ""},
