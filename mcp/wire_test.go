@@ -31,6 +31,7 @@ var update = flag.Bool("update", false, "write the answers in testdata/wire anew
 //	-- to demo --             in a session, or in an envelope, of every version
 //	-- to demo as written --  without handshake or envelope; $VERSION varies
 //	-- to demo on stdio --    on one of the transports only
+//	-- to demo beyond the schema --  with content that no version knows
 //
 // The sections behind it hold the server's messages, also one a line, and say
 // for which versions. Versions share a section if their answers are the same
@@ -72,6 +73,7 @@ func testWire(t *testing.T, file string) {
 type conversation struct {
 	source    func() mcp.Source
 	asWritten bool
+	beyond    bool   // the answers hold what no version's schema knows
 	only      string // "http", "stdio" or empty
 	messages  []string
 }
@@ -88,6 +90,7 @@ func newConversation(t *testing.T, f txtar.File) *conversation {
 		t.Fatalf("section %q: want demo or gallery", f.Name)
 	}
 	rest, c.asWritten = strings.CutPrefix(rest, " as written")
+	rest, c.beyond = strings.CutPrefix(rest, " beyond the schema")
 	rest, c.only, _ = strings.Cut(rest, " on ")
 	if rest != "" {
 		t.Fatalf("section %q: cannot read %q", f.Name, rest)
@@ -119,6 +122,11 @@ func (c *conversation) play(t *testing.T) []txtar.File {
 			name = "answers"
 		}
 		overHTTP, overStdio := c.overHTTP(t, v), c.overStdio(t, v)
+		if !c.asWritten && !c.beyond {
+			client, _ := c.inVersion(v)
+			checkTruth(t, v, client, overHTTP)
+			checkTruth(t, v, client, overStdio)
+		}
 		switch {
 		case c.only == "http" || c.only == "" && overHTTP == overStdio:
 			note("", name, overHTTP)
