@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
@@ -144,7 +143,6 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		h.bodyFailed(w, err)
 		return
 	}
-	keepReading(w, r)
 	x := &exchange{handler: h, w: w, r: r, accept: accept}
 	if i := jsonscan.Space(body, 0); i < len(body) && body[i] == '[' {
 		x.batch(body)
@@ -229,15 +227,6 @@ func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 		return
 	}
 	h.reject(w, http.StatusBadRequest, parseError(errors.New("the body ended early")))
-}
-
-// keepReading takes away the deadline that http.Server.ReadTimeout has set. It
-// was for the body, which is here; net/http would otherwise take its passing for
-// the client's leaving, and cancel what still runs.
-func keepReading(w http.ResponseWriter, r *http.Request) {
-	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.ReadTimeout > 0 {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a writer that has none needs none
-	}
 }
 
 // canNotify reports whether a session can hear of changes.

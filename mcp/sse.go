@@ -105,7 +105,6 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	defer h.remove(id)
 	defer l.out.leave()
 	endpoint := h.messagePath + "?sessionId=" + url.QueryEscape(id)
-	keepReading(w, r)
 	if l.out.writeEvents([]byte("event: endpoint\ndata: "+endpoint+"\n\n")) != nil {
 		return
 	}

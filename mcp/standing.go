@@ -135,7 +135,6 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 		h.stand(w, r, session, n)
 		return
 	case ok:
-		keepReading(w, r)
 		out := newResponse(w)
 		if log.attach(out, n) {
 			_ = out.writeEvents(nil)
@@ -188,7 +187,6 @@ func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing)
 		st.out = taken
 		return nil, err
 	}
-	keepReading(w, r)
 	wait = newResponse(w)
 	st.out = wait
 	return wait, wait.writeEvents(nil)
