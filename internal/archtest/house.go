@@ -29,9 +29,14 @@ func House() *Plan {
 				Saves:  "nothing by itself: it is the type of cobra's flags",
 			},
 			{
+				Module: "github.com/coder/websocket",
+				Rooms:  []string{"ws"},
+				Saves:  "WebSocket frames, handshakes and their attacks; it has no dependencies of its own",
+			},
+			{
 				Module: "github.com/google/jsonschema-go",
-				Rooms:  []string{"internal/schema"},
-				Saves:  "a second opinion: the tests hold our compiled schemas against it",
+				Tests:  true,
+				Saves:  "a second opinion: the tests hold our compiled schemas against it, and our messages against the specification's schemas",
 			},
 			{
 				Module: "github.com/rogpeppe/go-internal",
