@@ -18,6 +18,17 @@ type Conn interface {
 	WriteMessage(msg []byte) error
 }
 
+// BufferedConn is a Conn that lets messages leave together: WriteMessage may
+// keep a copy of the message until Flush is called.
+type BufferedConn interface {
+	Conn
+	// Pending reports whether ReadMessage has a whole message at hand, so that it
+	// would not wait. Answers are kept for as long as it has.
+	Pending() bool
+	// Flush sends what is kept. Like WriteMessage it is called by many at once.
+	Flush() error
+}
+
 // ConnOptions configure [Server.ServeConn]. The zero value and nil are the defaults.
 type ConnOptions struct {
 	// MaxInFlight is how many requests may run at once; beyond it, reading waits.
@@ -36,12 +47,23 @@ type ConnOptions struct {
 // client up to 2025-11-25 is the connection's. ServeConn does not close conn.
 // opts may be nil.
 func (s *Server) ServeConn(ctx context.Context, conn Conn, opts *ConnOptions) error {
+	ended := make(chan error, 1)
+	s.StartConn(ctx, conn, opts, func(err error) { ended <- err })
+	return <-ended
+}
+
+// StartConn is [Server.ServeConn] for those who have many connections at rest: it
+// holds no goroutine but the one that reads. It returns at once, and ended is
+// called with what ServeConn would return.
+func (s *Server) StartConn(ctx context.Context, conn Conn, opts *ConnOptions, ended func(error)) {
 	var o ConnOptions
 	if opts != nil {
 		o = *opts
 	}
 	o.cancelAtEnd = true
-	return s.serveLink(ctx, &whole{conn: conn, broken: make(chan struct{})}, o)
+	w := &whole{conn: conn, broken: make(chan struct{})}
+	w.buffered, _ = conn.(BufferedConn)
+	s.newPipe(ctx, w, o).start(ended)
 }
 
 // link is what a connection reads from and writes to.
@@ -60,38 +82,46 @@ type link interface {
 
 // whole is the link of a Conn.
 type whole struct {
-	conn   Conn
-	broken chan struct{}
+	conn     Conn
+	buffered BufferedConn // nil: every message leaves at once
+	broken   chan struct{}
 
 	mu  sync.Mutex
 	err error
 }
 
 func (w *whole) read(ctx context.Context) ([]byte, error) { return w.conn.ReadMessage(ctx) }
-func (w *whole) pending() bool                            { return false }
+func (w *whole) pending() bool                            { return w.buffered != nil && w.buffered.Pending() }
 func (w *whole) failed() <-chan struct{}                  { return w.broken }
 func (w *whole) limit() int                               { return 0 }
+func (w *whole) write(msg []byte)                         { _ = w.noted(w.conn.WriteMessage(msg)) }
 
-func (w *whole) write(msg []byte) {
-	err := w.conn.WriteMessage(msg)
-	if err == nil {
-		return
+func (w *whole) flush() error {
+	if w.buffered != nil {
+		return w.noted(w.buffered.Flush())
 	}
+	return w.noted(nil)
+}
+
+// noted returns the first error there was.
+func (w *whole) noted(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err == nil {
+	if err != nil && w.err == nil {
 		w.err = err
 		close(w.broken)
 	}
-}
-
-func (w *whole) flush() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	return w.err
 }
 
+// serveLink serves a connection until it ends.
 func (s *Server) serveLink(ctx context.Context, l link, o ConnOptions) error {
+	ended := make(chan error, 1)
+	s.newPipe(ctx, l, o).start(func(err error) { ended <- err })
+	return <-ended
+}
+
+func (s *Server) newPipe(ctx context.Context, l link, o ConnOptions) *pipe {
 	if o.MaxInFlight <= 0 {
 		o.MaxInFlight = 1000
 	}
@@ -108,5 +138,5 @@ func (s *Server) serveLink(ctx context.Context, l link, o ConnOptions) error {
 		slots:   make(chan struct{}, o.MaxInFlight),
 	}
 	c.news.idle.L = &c.news.mu
-	return c.serve()
+	return c
 }

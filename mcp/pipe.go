@@ -22,7 +22,7 @@ import (
 // stopped is whether leadership is still held.
 type pipe struct {
 	server  *Server
-	ctx     context.Context // of serveLink, which outlives every request
+	ctx     context.Context // of start, which outlives every request
 	opts    ConnOptions
 	session *Session
 	link    link // the leader reads from it
@@ -34,16 +34,51 @@ type pipe struct {
 
 	ended   chan struct{} // closed by the last leader
 	readErr error         // set before ended is closed
+
+	// Nobody waits for the end, as the connections at rest are many: whoever
+	// notices it winds up.
+	onEnd   func(error)
+	unwatch func() bool // the context
+
+	mu      sync.Mutex // held by start
+	winding bool
 }
 
 // patience is how long a request may hold up the reader.
 const patience = 200 * time.Microsecond
 
-func (c *pipe) serve() error {
+// start serves the connection on goroutines of its own. ended is called when
+// everything is over.
+func (c *pipe) start(ended func(error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.onEnd = ended
+	c.unwatch = context.AfterFunc(c.ctx, c.windUp)
 	if c.server.hub.watched() && c.server.hub.add(c.session) {
 		c.session.setOnNews(c.signal)
 	}
 	go c.lead()
+}
+
+// flush sends what is queued. If that fails, nobody can be told anything.
+func (c *pipe) flush() error {
+	err := c.link.flush()
+	if err != nil {
+		go c.windUp()
+	}
+	return err
+}
+
+// windUp ends what serves the connection, and waits for it. Only the first call counts.
+func (c *pipe) windUp() {
+	c.mu.Lock()
+	again := c.winding
+	c.winding = true
+	c.mu.Unlock()
+	if again {
+		return
+	}
+	c.unwatch()
 	var readErr error
 	select {
 	case <-c.ended:
@@ -51,18 +86,13 @@ func (c *pipe) serve() error {
 			break // reading ended because serving does
 		}
 		readErr = c.readErr
-		if c.opts.cancelAtEnd {
-			c.session.cancelAll()
-		}
-	case <-c.ctx.Done():
-	case <-c.link.failed():
-		c.session.cancelAll() // nobody can be told
+	default:
 	}
 	c.server.hub.remove(c.session)
 	c.news.close()
 	c.subs.end(c)
 	c.drain()
-	return errors.Join(readErr, c.link.flush())
+	c.onEnd(errors.Join(readErr, c.link.flush()))
 }
 
 // drain waits for the requests in flight, and cancels them when time is up or
@@ -109,6 +139,7 @@ func (c *pipe) lead() {
 				c.readErr = err
 			}
 			close(c.ended)
+			c.windUp()
 			return
 		}
 		if !c.work.begin() {
@@ -120,8 +151,7 @@ func (c *pipe) lead() {
 			return
 		}
 		if !c.link.pending() {
-			// What went wrong is seen by serve, which ends the stream.
-			_ = c.link.flush()
+			_ = c.flush()
 		}
 	}
 }
@@ -137,7 +167,7 @@ func (c *pipe) takeOver(slow *requestContext) {
 		default:
 		}
 	}
-	_ = c.link.flush()
+	_ = c.flush()
 	c.slots <- struct{}{}
 	c.lead()
 }
@@ -175,12 +205,13 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	t.timer.Reset(patience)
 	c.server.handle(rc, a)
 	if t.timer.Stop() {
+		t.rc = nil // a connection at rest need not remember it
 		return c.write(a)
 	}
 	<-c.slots // the new leader has tracked rc
 	c.session.untrack(rc)
 	c.write(a) // from here on the client may use the id again
-	_ = c.link.flush()
+	_ = c.flush()
 	return false
 }
 
@@ -235,7 +266,7 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 	}
 	c.write(a)
 	if !leads {
-		_ = c.link.flush()
+		_ = c.flush()
 		<-c.slots
 	}
 	return leads
@@ -290,7 +321,7 @@ func (c *pipe) send(msg []byte) error {
 		msg = jsonscan.AppendCompact(nil, msg)
 	}
 	c.link.write(msg)
-	return c.link.flush()
+	return c.flush()
 }
 
 // signal makes sure that what changed is told, without waiting.
