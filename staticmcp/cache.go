@@ -69,8 +69,8 @@ func (c *cache) put(i *item) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(i.key)
-	if i.size > c.limit/2 {
-		return // it would drive out everything else
+	if i.size > c.limit/4*3 {
+		return // it would drive out nearly everything else
 	}
 	c.items[i.key] = i
 	c.link(i)

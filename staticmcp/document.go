@@ -120,17 +120,31 @@ func (s *stored) parse(data []byte) error {
 
 // outline is where the members of interest of a JSON object are.
 type outline struct {
-	doc                                 []byte
-	kind, content, contents, messages   []byte
-	uri, mimeType, text, blob, envelope []byte
-	meta                                []byte
+	kind, uri, text, blob, meta, envelope []byte
+	content, contents, messages           items
 }
 
-// outlineOf finds them in the valid JSON object doc; of two with one name the
+// items is what must be known of an array of content, contents or messages. It
+// is found out in the same walk, since the array is most of a document.
+type items struct {
+	raw   []byte
+	array bool // it is one, and has only objects in it
+	typed bool // each has a type
+	named bool // each has a URI
+	full  bool // each has a text or a blob
+	uri   []byte
+}
+
+// outlineOf walks the valid JSON object doc; of two members with one name the
 // last counts.
 func outlineOf(doc []byte) *outline {
-	f := &outline{doc: doc}
+	f := &outline{}
 	jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
+		if list := f.list(key); list != nil && doc[i] == '[' {
+			end := 0
+			*list, end = scanItems(doc, i)
+			return end, nil
+		}
 		end, err := jsonscan.Value(doc, i)
 		if into := f.member(key); into != nil && err == nil {
 			*into = doc[i:end:end]
@@ -140,20 +154,24 @@ func outlineOf(doc []byte) *outline {
 	return f
 }
 
-func (f *outline) member(key []byte) *[]byte {
+func (f *outline) list(key []byte) *items {
 	switch string(key) {
-	case "type":
-		return &f.kind
 	case "content":
 		return &f.content
 	case "contents":
 		return &f.contents
 	case "messages":
 		return &f.messages
+	}
+	return nil
+}
+
+func (f *outline) member(key []byte) *[]byte {
+	switch string(key) {
+	case "type":
+		return &f.kind
 	case "uri":
 		return &f.uri
-	case "mimeType":
-		return &f.mimeType
 	case "text":
 		return &f.text
 	case "blob":
@@ -164,6 +182,36 @@ func (f *outline) member(key []byte) *[]byte {
 		return &f.envelope
 	}
 	return nil
+}
+
+// scanItems walks the array at doc[i] and returns the index just behind it.
+func scanItems(doc []byte, i int) (items, int) {
+	list := items{array: true, typed: true, named: true, full: true}
+	first := true
+	end, _ := jsonscan.Array(doc, i, 0, func(i int) (int, error) {
+		if i = jsonscan.Space(doc, i); doc[i] != '{' {
+			list.array = false
+			return jsonscan.Value(doc, i)
+		}
+		var one outline
+		end, err := jsonscan.Object(doc, i, 0, func(key []byte, i int) (int, error) {
+			end, err := jsonscan.Value(doc, i)
+			if into := one.member(key); into != nil && err == nil {
+				*into = doc[i:end:end]
+			}
+			return end, err
+		})
+		list.typed = list.typed && isString(one.kind)
+		list.named = list.named && isString(one.uri)
+		list.full = list.full && (isString(one.text) || isString(one.blob))
+		if first && isString(one.uri) {
+			list.uri = one.uri
+		}
+		first = false
+		return end, err
+	})
+	list.raw = doc[i:end:end]
+	return list, end
 }
 
 // result returns the file as a result, without the envelope that some writers
@@ -234,36 +282,19 @@ func isListing(file string) bool {
 // isString reports whether a member is there and a string.
 func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
-// isArrayOf reports whether a member is there and an array, each element of
-// which is an object that ok accepts.
-func isArrayOf(raw []byte, ok func(*outline) bool) bool {
-	if len(raw) == 0 || raw[0] != '[' {
-		return false
-	}
-	for _, element := range elements(raw) {
-		if element[0] != '{' {
-			return false
-		}
-		if !ok(outlineOf(element)) {
-			return false
-		}
-	}
-	return true
-}
-
 var errShape = errors.New("not in the form that the standard demands")
 
 // tool makes the answer of a tool.
 func (s *stored) tool() (*document, error) {
 	if s.raw != nil {
 		switch f := outlineOf(s.doc); {
-		case isArrayOf(f.content, hasType):
+		case f.content.array && f.content.typed:
 			raw, err := s.result(f)
 			if err != nil {
 				return nil, err
 			}
 			return &document{tool: &mcp.CallToolResult{Raw: raw}, params: f.params(), others: f.others()}, nil
-		case !s.strict && isArrayOf(f.contents, isContents):
+		case !s.strict && f.contents.array && f.contents.named && f.contents.full:
 			return f.embedded()
 		}
 	}
@@ -281,12 +312,6 @@ func (s *stored) tool() (*document, error) {
 	return &document{tool: &mcp.CallToolResult{Raw: raw}}, nil
 }
 
-// hasType reports whether an element of content is one.
-func hasType(f *outline) bool { return isString(f.kind) }
-
-// isContents reports whether an element of contents is one.
-func isContents(f *outline) bool { return isString(f.uri) && (isString(f.text) || isString(f.blob)) }
-
 // params returns the arguments that an answer says it is for.
 func (f *outline) params() []byte {
 	if f.envelope == nil || f.envelope[0] != '{' {
@@ -303,7 +328,7 @@ func (f *outline) params() []byte {
 // embedded makes the answer of a tool of a file with the contents of resources.
 func (f *outline) embedded() (*document, error) {
 	doc := []byte(`{"content":[`)
-	for i, element := range elements(f.contents) {
+	for i, element := range elements(f.contents.raw) {
 		if i > 0 {
 			doc = append(doc, ',')
 		}

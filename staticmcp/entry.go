@@ -63,7 +63,7 @@ func (m *manifestReader) reserve(kind, at int) {
 	if kind != listResources {
 		return
 	}
-	guess := min(strings.Count(m.text[at:], `"uri":`), m.opts.MaxEntries)
+	guess := min(bytes.Count(m.doc[at:], []byte(`"uri":`)), m.opts.MaxEntries)
 	m.offer.catalog.Resources = make([]mcp.Resource, 0, guess)
 	m.offer.resources = make(map[string]int, guess)
 }
@@ -109,7 +109,12 @@ func (m *manifestReader) entry(i int) (*entry, int, error) {
 			return end, nil
 		}
 		var ok bool
-		if *text, ok = m.stringAt(i, end); !ok {
+		if bit == hasMIMEType {
+			*text, ok = m.mimeTypeAt(i, end)
+		} else {
+			*text, ok = m.stringAt(i, end)
+		}
+		if !ok {
 			return end, fmt.Errorf("member %q is not a string", key)
 		}
 		return end, nil
@@ -153,16 +158,46 @@ func (e *entry) field(key []byte) (text *string, raw *json.RawMessage, bit int) 
 	return nil, nil, 0
 }
 
-// stringAt returns the string literal that is m.doc[i:end] without copying it,
-// unless it has escapes.
+// stringAt returns the string literal that is m.doc[i:end].
 func (m *manifestReader) stringAt(i, end int) (string, bool) {
-	if m.doc[i] != '"' {
+	text, ok := jsonscan.UnquoteBytes(m.doc[i:end])
+	if !ok {
 		return "", false
 	}
-	if bytes.IndexByte(m.doc[i:end], '\\') >= 0 {
-		return jsonscan.Unquote(m.doc[i:end])
+	return m.texts.keep(text), true
+}
+
+// mimeTypeAt is stringAt for a MIME type, of which a manifest has few.
+func (m *manifestReader) mimeTypeAt(i, end int) (string, bool) {
+	text, ok := jsonscan.UnquoteBytes(m.doc[i:end])
+	if known, seen := m.mimeTypes[string(text)]; ok && seen {
+		return known, true
 	}
-	return m.text[i+1 : end-1], true
+	kept, ok := m.stringAt(i, end)
+	if ok && len(m.mimeTypes) < 100 {
+		m.mimeTypes[kept] = kept
+	}
+	return kept, ok
+}
+
+// stringStore makes strings without an allocation for each: they share blocks.
+type stringStore struct {
+	block strings.Builder
+}
+
+const stringBlock = 64 << 10
+
+func (s *stringStore) keep(text []byte) string {
+	switch {
+	case len(text) > stringBlock/8:
+		return string(text)
+	case s.block.Cap()-s.block.Len() < len(text):
+		s.block = strings.Builder{}
+		s.block.Grow(stringBlock)
+	}
+	start := s.block.Len()
+	s.block.Write(text)
+	return s.block.String()[start:]
 }
 
 func (m *manifestReader) addResource(e *entry) error {
@@ -181,12 +216,12 @@ func (m *manifestReader) addResource(e *entry) error {
 	}
 	e.nameless(e.uri)
 	o.resources[e.uri] = len(o.catalog.Resources)
-	r := mcp.Resource{
+	o.catalog.Resources = append(o.catalog.Resources, mcp.Resource{
 		Name: e.name, URI: e.uri, Title: e.title, Description: e.description, MIMEType: e.mimeType,
 		Meta: e.meta, Raw: e.raw,
-	}
+	})
+	r := &o.catalog.Resources[len(o.catalog.Resources)-1]
 	m.ornaments(e.uri, ornament{e.annotations, &r.Annotations}, ornament{e.icons, &r.Icons}, ornament{e.size, &r.Size})
-	o.catalog.Resources = append(o.catalog.Resources, r)
 	return nil
 }
 

@@ -15,16 +15,9 @@ const maxFresh = 24 * time.Hour
 // RFC 9111 and RFC 5861 have it for a cache of one user.
 func freshness(h http.Header, o *Options, now time.Time) *file {
 	directives := cacheControl(h)
-	life := o.Recheck
-	if seconds, ok := directives.seconds("max-age"); ok {
-		life = seconds - age(h)
-	} else if expires, err := http.ParseTime(h.Get("Expires")); err == nil {
-		life = expires.Sub(now)
-	} else if h.Get("Expires") != "" {
-		life = 0 // "0" and the like
-	}
-	if directives.has("no-cache") {
-		life = 0
+	life, declared := directives.life(h, now)
+	if !declared {
+		life = o.Recheck
 	}
 	stale := o.StaleIfError
 	if seconds, ok := directives.seconds("stale-if-error"); ok {
@@ -34,7 +27,25 @@ func freshness(h http.Header, o *Options, now time.Time) *file {
 		stale = 0
 	}
 	fresh := now.Add(max(0, min(life, maxFresh)))
-	return &file{freshUntil: fresh, staleUntil: fresh.Add(stale), passing: directives.has("no-store")}
+	return &file{freshUntil: fresh, staleUntil: fresh.Add(stale), declared: declared, passing: directives.has("no-store")}
+}
+
+// life is how long an answer is fresh, if the host says so.
+func (d directives) life(h http.Header, now time.Time) (life time.Duration, declared bool) {
+	if d.has("no-cache") {
+		return 0, true
+	}
+	if seconds, ok := d.seconds("max-age"); ok {
+		return seconds - age(h), true
+	}
+	if h.Get("Expires") == "" {
+		return 0, false
+	}
+	expires, err := http.ParseTime(h.Get("Expires"))
+	if err != nil {
+		return 0, true // "0" and the like
+	}
+	return expires.Sub(now), true
 }
 
 // age is how old an answer was when it came.

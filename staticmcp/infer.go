@@ -118,7 +118,7 @@ func (f *inference) apply() error {
 	doc = append(append(doc, `],"tools":[`...), bytes.Join(f.tools, []byte{','})...)
 	doc = compact(append(doc, `]}`...))
 	m := f.m
-	m.doc, m.text, m.lists = doc, string(doc), [manifestLists]int{}
+	m.doc, m.lists = doc, [manifestLists]int{}
 	m.offer.source = slices.Concat(m.offer.source, doc)
 	if _, err := m.sections(0, true); err != nil {
 		return err

@@ -30,15 +30,16 @@ const maxWarnings = 100
 // manifestReader turns the text of a manifest into an offer.
 type manifestReader struct {
 	doc  []byte // valid and compact
-	text string // the same; strings are slices of it
 	opts *Options
 
-	offer   *offer
-	title   string // the name of a site that has none
-	left    int    // how many more entries may follow
-	silent  int    // warnings that are not kept
-	scratch entry
-	visits  []visit // the folders whose names went into the offer
+	offer     *offer
+	title     string // the name of a site that has none
+	left      int    // how many more entries may follow
+	silent    int    // warnings that are not kept
+	scratch   entry
+	texts     stringStore
+	mimeTypes map[string]string
+	visits    []visit // the folders whose names went into the offer
 
 	// Where the lists begin in doc, and 0 where there is none.
 	lists [manifestLists]int
@@ -67,7 +68,7 @@ func newOffer() *offer {
 }
 
 func newManifestReader(title string, o *Options) *manifestReader {
-	return &manifestReader{opts: o, offer: newOffer(), title: title, left: o.MaxEntries}
+	return &manifestReader{opts: o, offer: newOffer(), title: title, left: o.MaxEntries, mimeTypes: make(map[string]string)}
 }
 
 // readManifest parses doc, which it may keep. Entries reach the catalog as their
@@ -79,7 +80,6 @@ func readManifest(doc []byte, title string, o *Options) (*manifestReader, error)
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
 	m.doc = compact(doc)
-	m.text = string(m.doc)
 	m.offer.source = m.doc
 	if m.doc[0] != '{' {
 		return nil, errors.New("not a JSON object")

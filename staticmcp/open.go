@@ -13,14 +13,14 @@ import (
 // ctx bounds the opening only. A site without a manifest is opened all the same,
 // with a warning, by guessing from the names of its files.
 func Open(ctx context.Context, fsys fs.FS, opts *Options) (*Site, error) {
-	o := opts.withDefaults(folderInterval)
+	o := opts.withDefaults(folderInterval, folderCache)
 	return open(ctx, &folder{fsys: fsys, title: "site", recheck: o.Recheck}, o)
 }
 
 // OpenDir opens the site in the folder dir. No name and no symbolic link leads
 // out of dir. Changes are noticed within [Options.Poll] and [Options.Recheck].
 func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
-	o := opts.withDefaults(folderInterval)
+	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := openFolder(dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("open site: %w", err)
@@ -32,7 +32,7 @@ func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
 // folder that it holds. The file is kept open, and must not be written to, until
 // the Site is closed.
 func OpenZip(ctx context.Context, name string, opts *Options) (*Site, error) {
-	o := opts.withDefaults(folderInterval)
+	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := openZipFile(name, o)
 	if err != nil {
 		return nil, fmt.Errorf("open site in zip: %w", err)
@@ -43,7 +43,7 @@ func OpenZip(ctx context.Context, name string, opts *Options) (*Site, error) {
 // OpenZipReader opens the site in the zip of size bytes that r holds, which stays
 // the caller's and must stay readable until the Site is closed.
 func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options) (*Site, error) {
-	o := opts.withDefaults(folderInterval)
+	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := readZip(r, size, o)
 	if err != nil {
 		return nil, fmt.Errorf("open site in zip: %w", err)
@@ -59,7 +59,7 @@ func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options
 // long as the host allows, and asked for again with their ETag. While the host
 // cannot be reached, answers known from before are given.
 func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) {
-	o := opts.withDefaults(webInterval)
+	o := opts.withDefaults(webInterval, webCache)
 	w, err := openWeb(baseURL, o)
 	if err != nil {
 		return nil, fmt.Errorf("open site: %w", err)

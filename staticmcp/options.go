@@ -29,7 +29,8 @@ type Options struct {
 	// names read from one folder. Default: 1,000,000.
 	MaxEntries int
 	// CacheBytes bounds the memory for answers kept ready. A negative value keeps
-	// none. Default: 32 MiB.
+	// none. Default: 16 MiB; 64 MiB for a web host, from which to read again
+	// takes longer.
 	CacheBytes int64
 
 	// Recheck is how long a file of a folder is trusted before its size and time
@@ -93,7 +94,6 @@ const (
 	defaultMaxFileBytes     = 16 << 20
 	defaultMaxManifestBytes = 64 << 20
 	defaultMaxEntries       = 1_000_000
-	defaultCacheBytes       = 32 << 20
 	defaultMaxAge           = time.Minute
 	defaultTimeout          = 20 * time.Second
 	defaultMaxFetches       = 8
@@ -101,14 +101,16 @@ const (
 	defaultMissTTL          = 30 * time.Second
 	defaultStaleIfError     = 24 * time.Hour
 
+	folderCache    = 16 << 20
 	folderInterval = time.Second
+	webCache       = 64 << 20
 	webInterval    = time.Minute
 )
 
 // withDefaults returns a copy of o with every zero replaced by its default and
-// every negative value, where it has a meaning, by zero. interval is the default
-// for Recheck and Poll.
-func (o *Options) withDefaults(interval time.Duration) *Options {
+// every negative value, where it has a meaning, by zero. The default for Recheck
+// and Poll is interval, that for CacheBytes is cache.
+func (o *Options) withDefaults(interval time.Duration, cache int64) *Options {
 	var d Options
 	if o != nil {
 		d = *o
@@ -118,7 +120,7 @@ func (o *Options) withDefaults(interval time.Duration) *Options {
 	positive(&d.MaxEntries, defaultMaxEntries)
 	positive(&d.Timeout, defaultTimeout)
 	positive(&d.MaxFetches, defaultMaxFetches)
-	orDefault(&d.CacheBytes, defaultCacheBytes)
+	orDefault(&d.CacheBytes, cache)
 	orDefault(&d.Recheck, interval)
 	orDefault(&d.Poll, interval)
 	orDefault(&d.MaxAge, defaultMaxAge)

@@ -59,7 +59,7 @@ func (s *stored) prompt() (*document, error) {
 		return nil, errors.New("not an object")
 	}
 	f := outlineOf(s.doc)
-	if !isArrayOf(f.messages, func(*outline) bool { return true }) {
+	if !f.messages.array {
 		if isListing(s.path) {
 			return nil, errMissing
 		}

@@ -12,25 +12,31 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// resource makes what reading a resource yields. Files that name their URI
-// become results here; the others wait for the URI they are read under.
+// resource makes what reading a resource yields. Files that say their URI become
+// results here; the others wait for the URI they are read under.
 func (s *stored) resource() (*document, error) {
 	f := &outline{}
+	var list items
 	if s.raw != nil {
 		f = outlineOf(s.doc)
+	} else if s.doc[0] == '[' {
+		list, _ = scanItems(s.doc, 0)
 	}
 	d := &document{others: f.others()}
 	var contents []byte
+	named := true // every part says its URI
 	switch {
 	case isString(f.text) || isString(f.blob):
 		d.shape, contents = shapeFlat, s.doc
 		d.uri, _ = jsonscan.Unquote(f.uri)
-	case f.contents != nil && isArrayOf(f.contents, isItem):
-		d.shape, contents = shapeContents, f.contents
-		d.uri = firstURI(f.contents)
-	case s.raw == nil && isArrayOf(s.doc, isItem):
+	case f.contents.array && f.contents.full:
+		d.shape, contents = shapeContents, f.contents.raw
+		d.uri, _ = jsonscan.Unquote(f.contents.uri)
+		named = f.contents.named
+	case list.array && list.full:
 		d.shape, contents = shapeArray, s.doc
-		d.uri = firstURI(s.doc)
+		d.uri, _ = jsonscan.Unquote(list.uri)
+		named = list.named
 	case isListing(s.path):
 		return nil, errMissing
 	default:
@@ -40,7 +46,7 @@ func (s *stored) resource() (*document, error) {
 	if s.strict && (d.shape != shapeFlat || d.uri == "") {
 		return nil, errShape
 	}
-	if d.uri == "" || d.shape == shapeFree {
+	if d.uri == "" || !named || d.shape == shapeFree {
 		d.body = contents
 		return d, nil
 	}
@@ -70,18 +76,6 @@ func wrapContents(contents []byte, one bool) (*mcp.Raw, error) {
 		doc = append(doc, contents...)
 	}
 	return mcp.ParseRaw(append(doc, '}'))
-}
-
-// isItem reports whether an element of contents has anything in it.
-func isItem(f *outline) bool { return isString(f.text) || isString(f.blob) }
-
-// firstURI returns the URI of the first element, or "" if it has none.
-func firstURI(contents []byte) string {
-	for _, element := range elements(contents) {
-		uri, _ := jsonscan.Unquote(outlineOf(element).uri)
-		return uri
-	}
-	return ""
 }
 
 // as returns a resource that does not name itself as the contents of uri.
@@ -167,6 +161,9 @@ const maxCompared = 5000
 
 // missingResource words the answer for a URI behind which there is nothing.
 func (s *Site) missingResource(o *offer, uri string) string {
+	if _, listed := o.resources[uri]; listed {
+		return "resource not found: it is listed, but the site has no file for it"
+	}
 	var list []string
 	for i := range o.catalog.Resources {
 		if r := &o.catalog.Resources[i]; len(o.catalog.Resources) <= maxCompared || sameStart(r.URI, uri) {

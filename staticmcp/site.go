@@ -74,6 +74,11 @@ type plan struct {
 	// originals are the texts that the parts of the first candidate encode.
 	originals []string
 	values    []value // of a tool
+
+	// skip is how many candidates, the first ones, were found not to be there,
+	// and need not be looked for before skipUntil, in Unix nanoseconds.
+	skip      atomic.Int32
+	skipUntil atomic.Int64
 }
 
 const (
@@ -120,44 +125,66 @@ func (s *Site) planRead(o *offer, uri string) *plan {
 // error is errMissing if there is none.
 func (s *Site) find(ctx context.Context, p *plan, learnt *atomic.Uint32, accept func(*document) bool) (*document, error) {
 	traits := s.store.traits()
-	tries := len(p.candidates)
-	first := form(0)
-	known := false
 	if !traits.listed {
-		if form := learnt.Load(); form > 0 {
-			first, known = formOf(form), true
-		}
-		if s.opts.MaxMisses > 0 {
-			tries = min(tries, s.opts.MaxMisses)
-		}
+		return s.findFetched(ctx, p, learnt, accept)
 	}
+	first := 0
+	if n := int(p.skip.Load()); n > 0 && time.Now().UnixNano() < p.skipUntil.Load() {
+		first = n
+	}
+	for i := first; i < len(p.candidates); i++ {
+		d, err := s.candidate(ctx, p, &p.candidates[i], accept)
+		if errors.Is(err, errMissing) {
+			continue
+		}
+		if i > first {
+			until := time.Now().Add(s.opts.Recheck)
+			if traits.frozen {
+				until = far
+			}
+			p.skipUntil.Store(until.UnixNano())
+			p.skip.Store(int32(i))
+		}
+		return d, err
+	}
+	if s.opts.Strict || len(p.candidates) == 0 {
+		return nil, errMissing
+	}
+	return s.findLong(ctx, p, accept)
+}
+
+// findFetched is find for a web host, where each attempt is a request: it begins
+// with the form that had success before, and gives up early.
+func (s *Site) findFetched(ctx context.Context, p *plan, learnt *atomic.Uint32, accept func(*document) bool) (*document, error) {
+	tries := len(p.candidates)
+	if s.opts.MaxMisses > 0 {
+		tries = min(tries, s.opts.MaxMisses)
+	}
+	known := learnt.Load()
 	for pass := range 2 {
-		for _, c := range p.candidates {
-			if known && (c.form == first) != (pass == 0) || !known && pass > 0 {
+		for i := range p.candidates {
+			c := &p.candidates[i]
+			if familiar := uint32(c.form)+1 == known; familiar != (pass == 0) {
 				continue
 			}
 			if tries--; tries < 0 {
 				return nil, errMissing
 			}
 			d, err := s.candidate(ctx, p, c, accept)
-			if err == nil && !traits.listed {
+			if errors.Is(err, errMissing) {
+				continue
+			}
+			if err == nil {
 				learnt.Store(uint32(c.form) + 1)
 			}
-			if !errors.Is(err, errMissing) {
-				return d, err
-			}
+			return d, err
 		}
-	}
-	if traits.listed && !s.opts.Strict && len(p.candidates) > 0 {
-		return s.findLong(ctx, p, accept)
 	}
 	return nil, errMissing
 }
 
-func formOf(learnt uint32) form { return form(learnt - 1) }
-
 // candidate returns the document at one path if accept takes it.
-func (s *Site) candidate(ctx context.Context, p *plan, c candidate, accept func(*document) bool) (*document, error) {
+func (s *Site) candidate(ctx context.Context, p *plan, c *candidate, accept func(*document) bool) (*document, error) {
 	d, err := s.document(ctx, c.path)
 	if err != nil {
 		return nil, err

@@ -214,4 +214,3 @@ func firstText(t *testing.T, result []byte) string {
 	}
 	return string(result)
 }
-

@@ -47,6 +47,7 @@ type file struct {
 
 	// freshUntil is how long the file may be used without asking again.
 	freshUntil time.Time
+	declared   bool // by a web host, rather than by Options
 	// staleUntil is how long it may be used if asking fails.
 	staleUntil time.Time
 	// passing says that the file must not be kept at all.

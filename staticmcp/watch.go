@@ -90,7 +90,7 @@ const maxRechecked = 256
 type seen struct {
 	stamp      stamp
 	exists     bool
-	freshUntil time.Time
+	freshUntil time.Time // if its host says so
 	visits     []visit
 	// failed is the last error, so that it is logged once.
 	failed string
@@ -168,7 +168,10 @@ func (s *Site) readOffer(ctx context.Context, manifest *seen, current *offer) (*
 	if err != nil {
 		return nil, err
 	}
-	manifest.freshUntil = loaded.freshUntil
+	manifest.freshUntil = time.Time{}
+	if loaded.declared {
+		manifest.freshUntil = loaded.freshUntil
+	}
 	if loaded.unchanged && since != nil {
 		return current, nil
 	}
