@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,6 +36,10 @@ type eventLog struct {
 	stream int
 	budget *replayBudget
 
+	// writing is held while events are written, so that they keep their order.
+	// It comes before mu, under which nothing ever waits for a client.
+	writing sync.Mutex
+
 	mu     sync.Mutex
 	last   int      // number of the newest event
 	events [][]byte // the newest ones, as sent
@@ -48,6 +53,8 @@ type eventWriter interface {
 	writeEvents(b []byte) error
 	// endEvents says that nothing follows on this connection.
 	endEvents()
+	// cut ends it at once, in the middle of what is being written if need be.
+	cut()
 }
 
 // replayBudget bounds the bytes that all logs of a server keep for clients that
@@ -73,22 +80,28 @@ func (l *eventLog) append(msg []byte) error {
 }
 
 func (l *eventLog) add(event func(id string) []byte) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.last++
 	e := event(l.id(l.last))
 	l.keep(e)
-	if l.out == nil {
+	out := l.out
+	l.mu.Unlock()
+	if out == nil {
 		return nil
 	}
-	if err := l.out.writeEvents(e); err != nil {
-		l.out = nil // the client may come back for it
-		return err
+	err := out.writeEvents(e)
+	if err != nil {
+		l.detach(out) // the client may come back for it
 	}
-	return nil
+	return err
 }
 
 func (l *eventLog) keep(e []byte) {
+	if l.done {
+		return // forgotten
+	}
 	l.events = append(l.events, e)
 	l.size += len(e)
 	l.budget.used.Add(int64(len(e)))
@@ -108,27 +121,62 @@ func (l *eventLog) dropOldest() {
 // attach continues the stream on out, behind event after. It reports false if
 // events between are gone. An earlier connection is ended.
 func (l *eventLog) attach(out eventWriter, after int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	first := l.last - len(l.events) + 1
-	if after < 0 || after < first-1 || after > l.last {
+	if !l.release(out, after) {
 		return false
 	}
-	if l.out != nil && l.out != out {
-		l.out.endEvents()
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	missed, ok := l.take(out, after)
+	if !ok {
+		return false
 	}
-	l.out = out
-	for _, e := range l.events[after-first+1:] {
+	for _, e := range missed {
 		if out.writeEvents(e) != nil {
-			l.out = nil
+			l.detach(out)
 			return true
 		}
 	}
-	if l.done {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done && l.out == out {
 		out.endEvents()
 		l.out = nil
 	}
 	return true
+}
+
+// release ends the connection so far, on which a write may be stuck, if the
+// events behind after are still there.
+func (l *eventLog) release(by eventWriter, after int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(after) {
+		return false
+	}
+	if l.out != nil && l.out != by {
+		l.out.cut()
+		l.out = nil
+	}
+	return true
+}
+
+// take makes out the connection and returns the events behind after.
+func (l *eventLog) take(out eventWriter, after int) (missed [][]byte, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.holds(after) {
+		return nil, false
+	}
+	if l.out != nil && l.out != out {
+		l.out.cut()
+	}
+	l.out = out
+	return slices.Clone(l.events[len(l.events)-(l.last-after):]), true
+}
+
+// holds reports whether all events behind after are kept.
+func (l *eventLog) holds(after int) bool {
+	return 0 <= after && after <= l.last && l.last-after <= len(l.events)
 }
 
 // newest returns the number of the newest event.
@@ -165,7 +213,7 @@ func (l *eventLog) forget() {
 		l.dropOldest()
 	}
 	if l.out != nil {
-		l.out.endEvents()
+		l.out.cut()
 		l.out = nil
 	}
 	l.done = true
@@ -266,6 +314,13 @@ func (p *response) writeEvents(b []byte) error {
 }
 
 func (p *response) endEvents() { p.once.Do(func() { close(p.ended) }) }
+
+// cut is called only while the handler has not returned, so the deadline is
+// that of its own response.
+func (p *response) cut() {
+	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now())
+	p.endEvents()
+}
 
 // wait returns when the stream has ended or the client has gone. Nothing is
 // written afterwards.

@@ -245,4 +245,5 @@ func (t *takenConn) writeEvents(b []byte) error {
 	return err
 }
 
+func (t *takenConn) cut()       { _ = t.conn.Close() }
 func (t *takenConn) endEvents() { _ = t.conn.Close() }
