@@ -51,13 +51,11 @@ var messageOf = map[string]string{
 	"roots/list":                               "ListRootsRequest",
 }
 
-// official is the schema of one version, with its definitions compiled on demand.
+// official is the schema of one version, compiled once as an object with a
+// property for each of its definitions.
 type official struct {
-	mu          sync.Mutex
-	keyword     string // of its definitions
 	definitions map[string]json.RawMessage
-	dialect     string
-	compiled    map[string]*jsonschema.Resolved
+	schema      *jsonschema.Resolved
 }
 
 var officials sync.Map // mcp.Version to *official
@@ -79,10 +77,27 @@ func officialSchema(t *testing.T, v mcp.Version) *official {
 	if err := json.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
 	}
-	o := &official{keyword: "$defs", definitions: file.Defs, dialect: file.Schema, compiled: make(map[string]*jsonschema.Resolved)}
+	keyword, definitions := "$defs", file.Defs
 	if file.Definitions != nil {
-		o.keyword, o.definitions = "definitions", file.Definitions
+		keyword, definitions = "definitions", file.Definitions
 	}
+	properties := make(map[string]any)
+	for name := range definitions {
+		properties[name] = map[string]any{"$ref": "#/" + keyword + "/" + name}
+	}
+	root, err := json.Marshal(map[string]any{"$schema": file.Schema, "properties": properties, keyword: definitions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(root, &schema); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &official{definitions: definitions, schema: resolved}
 	officials.Store(v, o)
 	return o
 }
@@ -90,27 +105,10 @@ func officialSchema(t *testing.T, v mcp.Version) *official {
 // check reports where value does not follow a definition.
 func (o *official) check(t *testing.T, name string, value any) error {
 	t.Helper()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	resolved := o.compiled[name]
-	if resolved == nil {
-		if o.definitions[name] == nil {
-			t.Fatalf("the schema has no definition %s", name)
-		}
-		root, err := json.Marshal(map[string]any{"$schema": o.dialect, "$ref": "#/" + o.keyword + "/" + name, o.keyword: o.definitions})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var schema jsonschema.Schema
-		if err := json.Unmarshal(root, &schema); err != nil {
-			t.Fatal(err)
-		}
-		if resolved, err = schema.Resolve(nil); err != nil {
-			t.Fatal(err)
-		}
-		o.compiled[name] = resolved
+	if o.definitions[name] == nil {
+		t.Fatalf("the schema has no definition %s", name)
 	}
-	return resolved.Validate(value)
+	return o.schema.Validate(map[string]any{name: value})
 }
 
 // checkTruth holds the server's lines against the schema of version v. The
