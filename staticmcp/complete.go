@@ -149,10 +149,16 @@ func (t *template) valueIn(uri, name string, chosen map[string]string) (string, 
 	return value, ok
 }
 
-// Complete implements [mcp.Source]. Values come from the definition (an enum of a
-// prompt's argument, or values in _meta), from a file completions/prompts/NAME/
-// ARGUMENT.json or completions/resources/TEMPLATE/VARIABLE.json, from the URIs
-// in the manifest, and from the files of a site that can be listed.
+// Complete implements [mcp.Source]. It suggests the values of the first of these
+// that has any:
+//
+//   - the definition: the enum of a prompt's argument, or an object with an array
+//     for each argument or variable in _meta as "io.github.slipway-mcp/values";
+//   - a file completions/prompts/{name}/{argument}.json or
+//     completions/resources/{template}/{variable}.json, the template encoded as
+//     if it were a URI: an array of strings, or a result of completion/complete;
+//   - for a template, the URIs in the manifest;
+//   - the names of files, if the site can be listed.
 func (s *Site) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	o := s.offer.Load()
 	found := &suggested{prefix: params.Value, seen: make(map[string]bool)}

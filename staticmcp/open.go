@@ -7,11 +7,11 @@ import (
 	"io/fs"
 )
 
-// Open opens a site whose files are in fsys, such as one embedded in a program:
-// mcp.json lies at the root. If fsys is an [io.Closer] it stays the caller's.
+// Open opens a site whose files are in fsys, such as one embedded in a program,
+// with mcp.json at the root. It must stay readable until the Site is closed.
 //
 // ctx bounds the opening only. A site without a manifest is opened all the same,
-// with a warning, by guessing from the names of its files.
+// with a warning, by guessing from the names of its files: see [Site.Warnings].
 func Open(ctx context.Context, fsys fs.FS, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
 	return open(ctx, &folder{fsys: fsys, title: "site", recheck: o.Recheck}, o)

@@ -22,8 +22,8 @@ type Options struct {
 	// MaxFileBytes is the largest file of an answer, unpacked; a larger one is an
 	// error to its reader. Default: 16 MiB.
 	MaxFileBytes int64
-	// MaxManifestBytes is the largest manifest. Memory use is about five times
-	// the manifest. Default: 64 MiB.
+	// MaxManifestBytes is the largest manifest, which takes about three times as
+	// much memory. Default: 64 MiB.
 	MaxManifestBytes int64
 	// MaxEntries bounds the entries of a manifest, the files of a zip and the
 	// names read from one folder. Default: 1,000,000.

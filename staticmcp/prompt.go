@@ -32,7 +32,7 @@ func newPrompt(e *entry) (*prompt, error) {
 	}
 	var arguments []struct {
 		mcp.PromptArgument
-		Enum []string `json:"enum"`
+		Enum json.RawMessage `json:"enum"`
 	}
 	if err := json.Unmarshal(e.arguments, &arguments); err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
@@ -40,7 +40,7 @@ func newPrompt(e *entry) (*prompt, error) {
 	for _, a := range arguments {
 		p.arguments = append(p.arguments, a.PromptArgument)
 		if len(a.Enum) > 0 {
-			p.values[a.Name] = a.Enum
+			p.values[a.Name] = texts(a.Enum)
 		}
 	}
 	return p, nil
@@ -165,8 +165,9 @@ func placeName(raw []byte) string {
 // GetPrompt implements [mcp.Source]. A prompt is stored like the answer of a tool:
 // in prompts/{name}.json without arguments, in prompts/{name}/{arguments}.json
 // with them, each file a result of prompts/get. If there is none for the
-// arguments, and prompts/{name}.json carries the mark for it in _meta, its
-// {{argument}} places are filled in.
+// arguments, and the _meta of prompts/{name}.json has
+// "io.github.slipway-mcp/template": true, the places {{argument}} in its texts
+// are filled in.
 func (s *Site) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	o := s.offer.Load()
 	p := o.prompts[params.Name]

@@ -22,39 +22,30 @@ func (s *stored) resource() (*document, error) {
 	} else if s.doc[0] == '[' {
 		list, _ = scanItems(s.doc, 0)
 	}
-	d := &document{others: f.others()}
-	var contents []byte
-	named := true // every part says its URI
+	d := &document{shape: shapeFree, body: s.doc, others: f.others()}
+	uri, named := f.uri, false
 	switch {
 	case isString(f.text) || isString(f.blob):
-		d.shape, contents = shapeFlat, s.doc
-		d.uri, _ = jsonscan.Unquote(f.uri)
+		d.shape, named = shapeFlat, true
 	case f.contents.array && f.contents.full:
-		d.shape, contents = shapeContents, f.contents.raw
-		d.uri, _ = jsonscan.Unquote(f.contents.uri)
-		named = f.contents.named
+		d.shape, d.body, uri, named = shapeContents, f.contents.raw, f.contents.uri, f.contents.named
 	case list.array && list.full:
-		d.shape, contents = shapeArray, s.doc
-		d.uri, _ = jsonscan.Unquote(list.uri)
-		named = list.named
+		d.shape, uri, named = shapeArray, list.uri, list.named
 	case isListing(s.path):
 		return nil, errMissing
-	default:
-		d.shape, contents = shapeFree, s.doc
-		d.uri, _ = jsonscan.Unquote(f.uri)
 	}
+	d.uri, _ = jsonscan.Unquote(uri)
 	if s.strict && (d.shape != shapeFlat || d.uri == "") {
 		return nil, errShape
 	}
-	if d.uri == "" || !named || d.shape == shapeFree {
-		d.body = contents
+	if d.uri == "" || !named {
 		return d, nil
 	}
 	raw, err := s.contents(d.shape, f)
 	if err != nil {
 		return nil, err
 	}
-	d.resource = &mcp.ReadResourceResult{Raw: raw}
+	d.body, d.resource = nil, &mcp.ReadResourceResult{Raw: raw}
 	return d, nil
 }
 

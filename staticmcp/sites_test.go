@@ -64,7 +64,7 @@ func readArchive(t *testing.T, name string) (fstest.MapFS, []string, *staticmcp.
 		t.Fatal(err)
 	}
 	files := fstest.MapFS{}
-	opts := &staticmcp.Options{Poll: -1, MaxMisses: -1}
+	opts := &staticmcp.Options{Poll: -1}
 	var questions []string
 	for _, f := range archive.Files {
 		text := strings.TrimSpace(string(f.Data))

@@ -15,6 +15,13 @@ import (
 // CallTool implements [mcp.Source]. The arguments are checked against the tool's
 // schema first. A call without a stored answer is a result with IsError, which
 // tells the model what it could ask instead.
+//
+// Two values can have one file name. A file whose _meta has
+// "io.github.slipway-mcp/disambiguation" stands for all of them: the answers lie
+// beside it, under names in the form that the standard gives to long ones. The
+// value true means that the last part of the path is to be replaced by such a
+// name, an array of numbers says which parts, counted from 0. Other readers get
+// the shared file itself, which may list the names to ask for.
 func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	o := s.offer.Load()
 	t := o.tools[params.Name]
@@ -172,4 +179,61 @@ func alternatives(names []string) string {
 	}
 	last := len(quoted) - 1
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+}
+
+// tool makes the answer of a tool.
+func (s *stored) tool() (*document, error) {
+	if s.raw != nil {
+		switch f := outlineOf(s.doc); {
+		case f.content.array && f.content.typed:
+			raw, err := s.result(f)
+			if err != nil {
+				return nil, err
+			}
+			return &document{tool: &mcp.CallToolResult{Raw: raw}, params: f.params(), others: f.others()}, nil
+		case !s.strict && f.contents.array && f.contents.named && f.contents.full:
+			return f.embedded()
+		}
+	}
+	switch {
+	case isListing(s.path):
+		return nil, errMissing
+	case s.strict:
+		return nil, errShape
+	}
+	text := append([]byte(`{"content":[{"type":"text","text":`), quote(string(s.doc))...)
+	raw, err := mcp.ParseRaw(append(text, `}]}`...))
+	if err != nil {
+		return nil, err
+	}
+	return &document{tool: &mcp.CallToolResult{Raw: raw}}, nil
+}
+
+// params returns the arguments that an answer says it is for.
+func (f *outline) params() []byte {
+	if f.envelope == nil || f.envelope[0] != '{' {
+		return nil
+	}
+	for _, m := range members(f.envelope) {
+		if m.name == "parameters" && m.value[0] == '{' {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// embedded makes the answer of a tool of a file with the contents of resources.
+func (f *outline) embedded() (*document, error) {
+	doc := []byte(`{"content":[`)
+	for i, element := range elements(f.contents.raw) {
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = append(append(append(doc, `{"type":"resource","resource":`...), element...), '}')
+	}
+	raw, err := mcp.ParseRaw(append(doc, `]}`...))
+	if err != nil {
+		return nil, err
+	}
+	return &document{tool: &mcp.CallToolResult{Raw: raw}, params: f.params(), others: f.others()}, nil
 }

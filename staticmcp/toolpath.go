@@ -13,22 +13,26 @@ import (
 type textForm struct {
 	form  form
 	parts func(text string) []string
-	// slashes says that one text can become several parts.
-	slashes bool
 }
+
+var (
+	asEncoded       = textForm{formEncoded, func(text string) []string { return []string{EncodeName(text)} }}
+	asEncoded31     = textForm{formEncoded31, func(text string) []string { return []string{encodeName31(text)} }}
+	asEncodedScalar = textForm{formEncodedScalar, func(text string) []string { return []string{encodeNameScalar(text)} }}
+	asRaw           = textForm{formRaw, func(text string) []string { return []string{text} }}
+	asSlashes       = textForm{formSlashes, encodedParts}
+	asSlashes31     = textForm{formSlashes31, encodedWhole31}
+	asRawSlashes    = textForm{formRawSlashes, splitSlashes}
+	asReplaced      = textForm{formReplaced, func(text string) []string { return splitSlashes(replaced(text)) }}
+)
 
 // textForms are the rules in the order in which they are tried. For a text of
 // safe characters they all give the same.
-var textForms = []textForm{
-	{formEncoded, func(text string) []string { return []string{EncodeName(text)} }, false},
-	{formEncoded31, func(text string) []string { return []string{encodeName31(text)} }, false},
-	{formEncodedScalar, func(text string) []string { return []string{encodeNameScalar(text)} }, false},
-	{formRaw, func(text string) []string { return []string{text} }, false},
-	{formSlashes, encodedParts, true},
-	{formSlashes31, encodedWhole31, true},
-	{formRawSlashes, splitSlashes, true},
-	{formReplaced, func(text string) []string { return splitSlashes(replaced(text)) }, true},
-}
+var textForms = []textForm{asEncoded, asEncoded31, asEncodedScalar, asRaw, asSlashes, asSlashes31, asRawSlashes, asReplaced}
+
+// restForms are the rules for what follows "://", first those of the generators
+// that cut off a scheme.
+var restForms = []textForm{asRawSlashes, asReplaced, asSlashes, asSlashes31, asEncoded, asEncoded31, asEncodedScalar, asRaw}
 
 func encodedParts(text string) []string {
 	parts := splitSlashes(text)
@@ -109,22 +113,26 @@ func (t *tool) addVariant(found *paths, values []value, o *Options) {
 	}
 	for spelling := range most {
 		texts := make([]string, len(values))
-		rest := false
 		for i, v := range values {
 			texts[i] = v.texts[min(spelling, len(v.texts)-1)]
-			rest = rest || strings.Contains(texts[i], "://")
 		}
-		t.addForms(found, texts, forms, 0, o)
-		if rest && !o.Strict {
-			for i := range texts {
-				texts[i] = uriRest(texts[i])
-			}
-			t.addForms(found, texts, forms, formRest, o)
+		t.addForms(found, texts, forms[:1], 0, o)
+		if !o.Strict && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "://") }) {
+			t.addForms(found, rests(texts), restForms, formRest, o)
 		}
+		t.addForms(found, texts, forms[1:], 0, o)
 	}
 	if len(values) >= 3 && !o.Strict {
 		t.addBase64(found, values)
 	}
+}
+
+func rests(texts []string) []string {
+	list := make([]string, len(texts))
+	for i, text := range texts {
+		list[i] = uriRest(text)
+	}
+	return list
 }
 
 // addForms adds the candidates for texts by each of the rules.

@@ -1,0 +1,184 @@
+package staticmcp
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// plan is how to find one answer.
+type plan struct {
+	offer      *offer
+	candidates []candidate
+	// originals are the texts that the parts of the first candidate encode.
+	originals []string
+	values    []value // of a tool
+
+	skip atomic.Pointer[skip]
+}
+
+// skip says that the first candidates of a plan were not there, and need not be
+// looked for until some time.
+type skip struct {
+	count int
+	until time.Time
+}
+
+const (
+	// maxPlanKey is the longest question whose plan is kept.
+	maxPlanKey = 1 << 10
+	planSize   = 512
+)
+
+// planned returns the plan kept for a question under an offer, or nil. A plan
+// depends on nothing but the two, so it is never out of date.
+func (s *Site) planned(key []byte, o *offer) *plan {
+	if i := lookup(s.cache, key); i != nil {
+		if p := i.value.(*plan); p.offer == o {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Site) keepPlan(key []byte, p *plan) {
+	if len(key) > maxPlanKey {
+		return
+	}
+	i := &item{key: string(key), value: p, size: planSize}
+	for _, c := range p.candidates {
+		i.size += int64(len(c.path))
+	}
+	s.cache.put(i)
+}
+
+// planRead returns where the file of a resource may be.
+func (s *Site) planRead(o *offer, uri string) *plan {
+	var buffer [256]byte
+	key := append(append(buffer[:0], "\x00uri\x00"...), uri...)
+	if p := s.planned(key, o); p != nil {
+		return p
+	}
+	p := &plan{offer: o, candidates: resourcePaths(uri, s.opts.Strict), originals: splitSlashes(uriRest(uri))}
+	s.keepPlan(key, p)
+	return p
+}
+
+// find returns the first document among the candidates that accept takes. The
+// error is errMissing if there is none.
+func (s *Site) find(ctx context.Context, p *plan, learnt *atomic.Uint32, accept func(*document) bool) (*document, error) {
+	traits := s.store.traits()
+	if !traits.listed {
+		return s.findFetched(ctx, p, learnt, accept)
+	}
+	first := 0
+	if known := p.skip.Load(); known != nil && time.Now().Before(known.until) {
+		first = known.count
+	}
+	d, i, err := s.probe(ctx, p, first, accept)
+	if errors.Is(err, errMissing) && first > 0 {
+		d, i, err = s.probe(ctx, p, 0, accept)
+	}
+	switch {
+	case errors.Is(err, errMissing) && !s.opts.Strict && len(p.candidates) > 0:
+		return s.findLong(ctx, p, accept)
+	case err == nil && i != first:
+		known := &skip{i, time.Now().Add(s.opts.Recheck)}
+		if traits.frozen {
+			known.until = far
+		}
+		p.skip.Store(known)
+	}
+	return d, err
+}
+
+// probe looks for the candidates from the one at place first on, and returns the
+// place of the one that it found.
+func (s *Site) probe(ctx context.Context, p *plan, first int, accept func(*document) bool) (*document, int, error) {
+	for i := first; i < len(p.candidates); i++ {
+		d, err := s.candidate(ctx, p, &p.candidates[i], accept)
+		if !errors.Is(err, errMissing) {
+			return d, i, err
+		}
+	}
+	return nil, 0, errMissing
+}
+
+// findFetched is find for a web host, where each attempt is a request: it begins
+// with the form that had success before, and gives up early.
+func (s *Site) findFetched(ctx context.Context, p *plan, learnt *atomic.Uint32, accept func(*document) bool) (*document, error) {
+	tries := len(p.candidates)
+	if s.opts.MaxMisses > 0 {
+		tries = min(tries, s.opts.MaxMisses)
+	}
+	known := learnt.Load()
+	for pass := range 2 {
+		for i := range p.candidates {
+			c := &p.candidates[i]
+			if familiar := uint32(c.form)+1 == known; familiar != (pass == 0) {
+				continue
+			}
+			if tries--; tries < 0 {
+				return nil, errMissing
+			}
+			d, err := s.candidate(ctx, p, c, accept)
+			if errors.Is(err, errMissing) {
+				continue
+			}
+			if err == nil {
+				learnt.Store(uint32(c.form) + 1)
+			}
+			return d, err
+		}
+	}
+	return nil, errMissing
+}
+
+// candidate returns the document at one path if accept takes it.
+func (s *Site) candidate(ctx context.Context, p *plan, c *candidate, accept func(*document) bool) (*document, error) {
+	d, err := s.document(ctx, c.path)
+	if err != nil {
+		return nil, err
+	}
+	if d.others != nil && c.form == formEncoded {
+		other, err := s.follow(ctx, p, c.path, d.others)
+		if err == nil && accept(other) {
+			return other, nil
+		}
+		if err != nil && !errors.Is(err, errMissing) {
+			return nil, err
+		}
+	}
+	if !accept(d) {
+		return nil, errMissing
+	}
+	return d, nil
+}
+
+// follow returns the document whose name is told apart from that of the file at
+// path, which stands for several.
+func (s *Site) follow(ctx context.Context, p *plan, path string, places []int) (*document, error) {
+	parts := strings.Split(strings.TrimSuffix(path, extension), "/")
+	skip := len(parts) - len(p.originals)
+	if skip < 1 {
+		return nil, errMissing
+	}
+	for _, place := range places {
+		if place == lastPlace {
+			place = len(p.originals) - 1
+		}
+		if place < len(p.originals) {
+			parts[skip+place] = distinctName(p.originals[place])
+		}
+	}
+	return s.document(ctx, strings.Join(parts, "/")+extension)
+}
+
+// distinctName is the long form of a name, whatever its length: it differs
+// where the encoding alone does not.
+func distinctName(text string) string {
+	var buf [maxName + maxWidth]byte
+	return longName(appendSafe(buf[:0], text, widthUTF16), hash64(text))
+}

@@ -1,0 +1,119 @@
+package staticmcp
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// document returns the file at path, read again if its time is over.
+func (s *Site) document(ctx context.Context, path string) (*document, error) {
+	i := lookup(s.cache, path)
+	if i == nil || !i.fresh(time.Now()) {
+		var err error
+		if i, err = s.load(ctx, path, path, s.opts.MaxFileBytes, s.asDocument); err != nil {
+			return nil, err
+		}
+	}
+	switch v := i.value.(type) {
+	case *document:
+		return v, nil
+	case error:
+		return nil, v
+	}
+	return nil, errMissing
+}
+
+// asDocument makes an answer of a file.
+func (s *Site) asDocument(path string, loaded *file) (any, int64, error) {
+	d, err := readDocument(path, loaded.data, s.opts)
+	if err != nil {
+		return nil, 0, err
+	}
+	d.cache = s.hint(loaded)
+	if d.resource != nil {
+		d.resource.Cache = d.cache
+	}
+	return d, d.size, nil
+}
+
+// making turns a file into what is kept of it, and tells its size.
+type making func(path string, loaded *file) (value any, size int64, err error)
+
+// load returns what is kept under key, after asking the store for the file at
+// path. Callers who want the same at the same time share one answer.
+func (s *Site) load(ctx context.Context, key, path string, limit int64, as making) (*item, error) {
+	return s.flights.do(ctx, key, func() (*item, error) {
+		old := lookup(s.cache, key)
+		if old != nil && old.fresh(time.Now()) {
+			return old, nil // somebody else was faster
+		}
+		return s.refresh(ctx, old, key, path, limit, as)
+	})
+}
+
+// retryPause is how long a web host that failed is left alone while its older
+// answer is given.
+const retryPause = 5 * time.Second
+
+// refresh reads the file at path, or learns that what is kept still holds.
+func (s *Site) refresh(ctx context.Context, old *item, key, path string, limit int64, as making) (*item, error) {
+	var since *stamp
+	if old != nil && old.usable() {
+		since = &old.stamp
+	}
+	loaded, err := s.store.load(ctx, path, since, limit)
+	switch {
+	case errors.Is(err, errMissing):
+		return s.absent(key, old), nil
+	case err != nil && since != nil && isUnavailable(err) && time.Now().UnixNano() < old.staleUntil.Load():
+		s.opts.Logger.Warn("an older answer is given", "path", path, "error", err)
+		old.freshUntil.Store(time.Now().Add(retryPause).UnixNano())
+		return old, nil
+	case err != nil:
+		return nil, &fileError{path, err}
+	case loaded.unchanged && since != nil:
+		old.extend(loaded)
+		return old, nil
+	}
+	i := &item{key: key, stamp: loaded.stamp}
+	i.extend(loaded)
+	i.value, i.size, err = as(path, loaded)
+	switch {
+	case errors.Is(err, errMissing):
+		return s.absent(key, old), nil
+	case err != nil:
+		s.opts.Logger.Warn("a file of the site cannot be used", "path", path, "error", err)
+		i.value = &fileError{path, err}
+	}
+	s.tell(old, i)
+	if loaded.passing {
+		s.cache.remove(key)
+	} else {
+		s.cache.put(i)
+	}
+	return i, nil
+}
+
+// usable reports whether the item holds what a file was made into, and not why
+// that could not be.
+func (i *item) usable() bool {
+	_, failed := i.value.(error)
+	return !failed
+}
+
+// absent remembers, for a web host, that there is no such file. To look into a
+// folder again is cheaper than the memory.
+func (s *Site) absent(key string, old *item) *item {
+	i := &item{key: key, value: errMissing}
+	s.tell(old, i)
+	if s.store.traits().listed || s.opts.MissTTL <= 0 {
+		if old != nil {
+			s.cache.remove(key)
+		}
+		return i
+	}
+	i.freshUntil.Store(time.Now().Add(s.opts.MissTTL).UnixNano())
+	s.cache.put(i)
+	return i
+}
