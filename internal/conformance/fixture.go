@@ -127,8 +127,9 @@ func (f *fixture) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (
 	case "test://watched-resource":
 		contents.Text = "Watched resource content"
 	default:
-		id, ok := strings.CutPrefix(p.URI, "test://template/")
-		if id, ok = strings.CutSuffix(id, "/data"); !ok {
+		rest, begins := strings.CutPrefix(p.URI, "test://template/")
+		id, ends := strings.CutSuffix(rest, "/data")
+		if !begins || !ends {
 			return f.Unimplemented.ReadResource(ctx, p)
 		}
 		contents.MIMEType = "application/json"
