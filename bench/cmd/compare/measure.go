@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/load"
+	"github.com/slipway-mcp/slipway/bench/system"
 )
 
 // record is one measurement: a peer in one round of a workload, started
@@ -108,11 +109,11 @@ func measureStdio(ctx context.Context, o *options, p installedPeer, w fix.Worklo
 type clocks struct{ server, client time.Duration }
 
 func readClocks(pid int) (clocks, error) {
-	server, err := cpuTime(pid)
+	server, err := system.CPUTime(pid)
 	if err != nil {
 		return clocks{}, err
 	}
-	client, err := ownCPU()
+	client, err := system.OwnCPU()
 	return clocks{server, client}, err
 }
 
@@ -130,7 +131,7 @@ func underLoad(o *options, proc *process, run func(load.Plan) (load.Result, erro
 	if result.Requests == 0 {
 		return fmt.Errorf("no request was answered in %v", result.Elapsed)
 	}
-	if r.ResidentKB, err = residentKB(pid); err != nil {
+	if r.ResidentKB, err = system.ResidentKB(pid); err != nil {
 		return err
 	}
 	requests, seconds := float64(result.Requests), result.Elapsed.Seconds()
@@ -188,7 +189,7 @@ func startOnce(ctx context.Context, p installedPeer, w fix.Workload) (startUp, e
 		return startUp{}, proc.explain(err)
 	}
 	s := startUp{took: time.Since(began)}
-	if s.residentKB, err = residentKB(proc.cmd.Process.Pid); err != nil {
+	if s.residentKB, err = system.ResidentKB(proc.cmd.Process.Pid); err != nil {
 		return startUp{}, err
 	}
 	proc.stop()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/system"
 )
 
 // process is a started peer, in a process group of its own.
@@ -32,7 +33,7 @@ func start(ctx context.Context, p installedPeer, w fix.Workload, addr string) (*
 	proc.cmd.Env = append(os.Environ(), cfg.Env()...)
 	proc.cmd.Stderr = &proc.errors
 	proc.cmd.WaitDelay = time.Second
-	ownGroup(proc.cmd)
+	system.OwnGroup(proc.cmd)
 	startIt := proc.cmd.Start
 	if addr == stdio {
 		startIt = proc.startOnPipes
@@ -51,12 +52,12 @@ func start(ctx context.Context, p installedPeer, w fix.Workload, addr string) (*
 const stdio = "stdio"
 
 func (p *process) startOnPipes() error {
-	childIn, in, err := pipe()
+	childIn, in, err := system.Pipe()
 	if err != nil {
 		return err
 	}
 	defer childIn.Close()
-	out, childOut, err := pipe()
+	out, childOut, err := system.Pipe()
 	if err != nil {
 		in.Close()
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/system"
 )
 
 // setting is the first line of results.jsonl: where and how the rest was
@@ -32,8 +33,8 @@ type setting struct {
 func describe(o *options, peers []installedPeer, skipped []string) setting {
 	s := setting{
 		Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(),
-		System: runtime.GOOS + "/" + runtime.GOARCH, Processor: cpuModel(), Processors: runtime.NumCPU(),
-		Load: loadAverage(), Rounds: o.rounds, Warmup: o.warmup.String(), Measure: o.measure.String(),
+		System: runtime.GOOS + "/" + runtime.GOARCH, Processor: system.CPUModel(), Processors: runtime.NumCPU(),
+		Load: system.LoadAverage(), Rounds: o.rounds, Warmup: o.warmup.String(), Measure: o.measure.String(),
 		Connections: o.connections, Versions: map[string]string{}, Skipped: skipped,
 	}
 	for _, p := range peers {

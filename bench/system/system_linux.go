@@ -1,4 +1,4 @@
-package main
+package system
 
 import (
 	"bytes"
@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// ownGroup lets the peer and its children be killed together, and kills the
+// OwnGroup lets the peer and its children be killed together, and kills the
 // peer if this process dies first.
-func ownGroup(cmd *exec.Cmd) {
+func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// pipe returns a pipe whose ends block: cheaper than the poller when there is
+// Pipe returns a pipe whose ends block: cheaper than the poller when there is
 // one stream only.
-func pipe() (r, w *os.File, err error) {
+func Pipe() (r, w *os.File, err error) {
 	var fds [2]int
 	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
 		return nil, nil, fmt.Errorf("pipe: %w", err)
@@ -31,8 +31,8 @@ func pipe() (r, w *os.File, err error) {
 // tick is the unit of /proc/PID/stat, the same on every Linux.
 const tick = 10 * time.Millisecond
 
-// cpuTime returns the user and system time that a process has used.
-func cpuTime(pid int) (time.Duration, error) {
+// CPUTime returns the user and system time that a process has used.
+func CPUTime(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
@@ -51,8 +51,8 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(user+system) * tick, err
 }
 
-// residentKB returns the resident memory of a process in KiB.
-func residentKB(pid int) (int64, error) {
+// ResidentKB returns the resident memory of a process in KiB.
+func ResidentKB(pid int) (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
@@ -65,8 +65,8 @@ func residentKB(pid int) (int64, error) {
 	return 0, fmt.Errorf("status of %d has no VmRSS", pid)
 }
 
-// ownCPU returns the user and system time of this process.
-func ownCPU() (time.Duration, error) {
+// OwnCPU returns the user and system time of this process.
+func OwnCPU() (time.Duration, error) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		return 0, err
@@ -74,8 +74,8 @@ func ownCPU() (time.Duration, error) {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), nil
 }
 
-// cpuModel returns the processor's name, or "".
-func cpuModel() string {
+// CPUModel returns the processor's name, or "".
+func CPUModel() string {
 	data, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return ""
@@ -88,12 +88,38 @@ func cpuModel() string {
 	return ""
 }
 
-// loadAverage returns the load of the last minute, or "".
-func loadAverage() string {
+// LoadAverage returns the load of the last minute, or "".
+func LoadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return ""
 	}
 	first, _, _ := strings.Cut(string(data), " ")
 	return first
+}
+
+// Descriptors returns how many files, sockets and pipes a process has open.
+func Descriptors(pid int) (int, error) {
+	dir, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return 0, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	return len(names), err
+}
+
+// RaiseDescriptors lets this process have as many descriptors open as the system
+// allows, and returns how many those are. Processes that it starts may have as
+// many, if they ask.
+func RaiseDescriptors() (int, error) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0, err
+	}
+	limit.Cur = limit.Max
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0, fmt.Errorf("raise the limit of descriptors: %w", err)
+	}
+	return int(min(limit.Cur, 1<<30)), nil
 }
