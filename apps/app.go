@@ -1,0 +1,112 @@
+package apps
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// App is a user interface. [App.Resource] is its entry in the list of resources,
+// [App.Contents] what reading it yields; what it asks for is in both, since some
+// hosts look at one and some at the other.
+type App struct {
+	// URI begins with "ui://".
+	URI         string
+	Name        string
+	Title       string
+	Description string
+	// HTML is the whole document.
+	HTML  string
+	UI    ResourceUI
+	Icons []mcp.Icon
+}
+
+// Resource returns the entry for [mcp.Catalog.Resources]. A user interface that
+// tools link to need not be listed.
+func (a *App) Resource() mcp.Resource {
+	return mcp.Resource{
+		Name:        a.Name,
+		URI:         a.URI,
+		Title:       a.Title,
+		Description: a.Description,
+		MIMEType:    MIMEType,
+		Icons:       a.Icons,
+		Meta:        ResourceMeta(a.UI),
+	}
+}
+
+// Contents returns what reading the resource yields.
+func (a *App) Contents() mcp.ResourceContents {
+	return mcp.ResourceContents{
+		Name:     a.Name,
+		URI:      a.URI,
+		MIMEType: MIMEType,
+		Text:     a.HTML,
+		Title:    a.Title,
+		Meta:     ResourceMeta(a.UI),
+	}
+}
+
+// Describe puts u into the definition of a tool. What is in its _meta already
+// stays.
+func (u ToolUI) Describe(t *mcp.Tool) error {
+	if t.Raw != nil {
+		return errors.New("the tool's definition is Raw, and so is its _meta")
+	}
+	meta, err := AddToolMeta(t.Meta, u)
+	if err != nil {
+		return fmt.Errorf("tool %q: %w", t.Name, err)
+	}
+	t.Meta = meta
+	return nil
+}
+
+// Describe puts u into the entry of a list, and the MIME type of user interfaces
+// if it has none. What is there already stays.
+func (u ResourceUI) Describe(r *mcp.Resource) error {
+	if r.Raw != nil {
+		return errors.New("the resource's definition is Raw, and so is its _meta")
+	}
+	return u.describe(r.URI, &r.MIMEType, &r.Meta)
+}
+
+// DescribeTemplate is Describe for a template of user interfaces.
+func (u ResourceUI) DescribeTemplate(t *mcp.ResourceTemplate) error {
+	if t.Raw != nil {
+		return errors.New("the template's definition is Raw, and so is its _meta")
+	}
+	return u.describe(t.URITemplate, &t.MIMEType, &t.Meta)
+}
+
+// DescribeContents returns what reading a user interface yields with u in every
+// item, and the MIME type of user interfaces where an item has none. What is
+// there already stays, and so does read itself: others may share it.
+func (u ResourceUI) DescribeContents(read *mcp.ReadResourceResult) (*mcp.ReadResourceResult, error) {
+	if read.Raw != nil {
+		return nil, errors.New("the result is Raw, and so is its _meta")
+	}
+	described := *read
+	described.Contents = slices.Clone(read.Contents)
+	for i := range described.Contents {
+		c := &described.Contents[i]
+		if err := u.describe(c.URI, &c.MIMEType, &c.Meta); err != nil {
+			return nil, err
+		}
+	}
+	return &described, nil
+}
+
+func (u ResourceUI) describe(uri string, mimeType *string, meta *json.RawMessage) error {
+	merged, err := AddResourceMeta(*meta, u)
+	if err != nil {
+		return fmt.Errorf("%s: %w", uri, err)
+	}
+	*meta = merged
+	if *mimeType == "" {
+		*mimeType = MIMEType
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package apps
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Extensions returns extensions, the value of [mcp.Catalog.Extensions] or nil,
+// with the declaration that the server has user interfaces. What it says of the
+// extension already stays. The error says that it is not a JSON object.
+func Extensions(extensions json.RawMessage) (json.RawMessage, error) {
+	if extensions == nil {
+		extensions = json.RawMessage(`{}`)
+	}
+	declared, err := addMember(extensions, Extension, json.RawMessage(`{"mimeTypes":["`+MIMEType+`"]}`))
+	if err != nil {
+		return nil, fmt.Errorf("extensions of the catalog: %w", err)
+	}
+	return declared, nil
+}
+
+// Supported reports whether the client being served under ctx can show user
+// interfaces, as it said when its session began or, from 2026-07-28 on, in the
+// request itself. Where no client is being served the answer is no: then, as for
+// every client without the extension, text is what counts.
+func Supported(ctx context.Context) bool {
+	return SupportedBy(mcp.RequestFrom(ctx).ClientCapabilities())
+}
+
+// SupportedBy reports whether a client with these capabilities, a JSON object or
+// nil, can show user interfaces.
+func SupportedBy(capabilities json.RawMessage) bool {
+	if !bytes.Contains(capabilities, []byte("/ui")) {
+		return false // most clients, and without decoding anything
+	}
+	var wire struct {
+		Extensions map[string]json.RawMessage `json:"extensions"`
+	}
+	if json.Unmarshal(capabilities, &wire) != nil {
+		return false
+	}
+	var settings struct {
+		MIMETypes []string `json:"mimeTypes"`
+	}
+	if json.Unmarshal(wire.Extensions[Extension], &settings) != nil {
+		return false
+	}
+	return slices.ContainsFunc(settings.MIMETypes, isAppType)
+}
+
+// isAppType reports whether a MIME type is that of user interfaces, however it
+// is spaced and quoted.
+func isAppType(mimeType string) bool {
+	if mimeType == MIMEType {
+		return true
+	}
+	media, params, err := mime.ParseMediaType(mimeType)
+	return err == nil && media == "text/html" && params["profile"] == "mcp-app"
+}

@@ -1,0 +1,62 @@
+package apps
+
+import (
+	"context"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Views shows a catalog to those who can use it: tools that only user interfaces
+// may call ([ToolUI.VisibleTo]) are kept from clients that have none, since
+// nobody is there who would keep them from the model. Such a client can neither
+// list nor call them. It is immutable and safe for concurrent use.
+//
+//	func (s *source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+//		return s.views.For(ctx), nil
+//	}
+type Views struct{ all, model *mcp.Catalog }
+
+// NewViews prepares the views of c. When they differ, c is told here that no
+// cache may share its lists between callers; make the Views before c is used.
+// A tool whose _meta cannot be read is seen by everybody.
+func NewViews(c *mcp.Catalog) *Views {
+	var tools []mcp.Tool
+	for i := range c.Tools {
+		if seenByModel(&c.Tools[i]) {
+			tools = append(tools, c.Tools[i])
+		}
+	}
+	if len(tools) == len(c.Tools) {
+		return &Views{c, c}
+	}
+	c.Cache.Public = false
+	return &Views{c, &mcp.Catalog{
+		Server:       c.Server,
+		Instructions: c.Instructions,
+		Tools:        tools,
+		Resources:    c.Resources,
+		Templates:    c.Templates,
+		Prompts:      c.Prompts,
+		Completions:  c.Completions,
+		Subscribe:    c.Subscribe,
+		Tasks:        c.Tasks,
+		Logging:      c.Logging,
+		Extensions:   c.Extensions,
+		PageSize:     c.PageSize,
+		Cache:        c.Cache,
+	}}
+}
+
+func seenByModel(t *mcp.Tool) bool {
+	ui, err := ToolUIOf(t)
+	return err != nil || ui == nil || ui.VisibleTo(VisibleToModel)
+}
+
+// For returns the catalog for the client being served under ctx. Where no client
+// is being served it is the whole catalog: a program sees everything.
+func (v *Views) For(ctx context.Context) *mcp.Catalog {
+	if v.all == v.model || mcp.RequestFrom(ctx) == nil || Supported(ctx) {
+		return v.all
+	}
+	return v.model
+}
