@@ -15,7 +15,8 @@ import (
 type answer struct {
 	buf    []byte
 	body   []byte
-	status int // HTTP status; 0 stands for 200
+	status int         // HTTP status; 0 stands for 200
+	header http.Header // further fields of the HTTP response
 }
 
 // shareFrom is the size from which a shared result is written apart rather than
@@ -34,9 +35,12 @@ func (a *answer) free() {
 	if cap(a.buf) > keepBuffer {
 		return
 	}
-	a.buf, a.body, a.status = a.buf[:0], nil, 0
+	a.reset()
 	answers.Put(a)
 }
+
+// reset makes room for another message.
+func (a *answer) reset() { a.buf, a.body, a.status, a.header = a.buf[:0], nil, 0, nil }
 
 // empty reports whether there is nothing to write, as after a notification.
 func (a *answer) empty() bool { return len(a.buf) == 0 }
@@ -155,7 +159,7 @@ var modernStatus = map[Code]int{
 // failure writes e as the answer to rc.
 func (a *answer) failure(rc *requestContext, e *Error) {
 	a.buf, a.body = a.buf[:0], nil
-	a.status = e.status
+	a.status, a.header = e.status, e.header
 	if a.status == 0 && rc.version.Modern() {
 		a.status = modernStatus[e.Code]
 	}

@@ -38,6 +38,10 @@ type ConnOptions struct {
 	// before they are cancelled; 0 stands for 10 seconds.
 	DrainTimeout time.Duration
 
+	// Transport is what the observer is told that the connection is, such as
+	// [TransportWebSocket].
+	Transport string
+
 	// cancelAtEnd says that the end of the input means that the client has gone.
 	cancelAtEnd bool
 }

@@ -19,6 +19,8 @@ type message struct {
 
 	// Members of params that the hot methods need, as they were written.
 	name, uri, arguments, meta, cursor []byte
+
+	size int // of the text
 }
 
 // isRequest reports whether an answer is due.
@@ -57,7 +59,7 @@ const (
 // scan fills m from one JSON text and proves the whole text valid. If the text
 // is JSON but no message, m holds the id nevertheless, if there is one.
 func (m *message) scan(text []byte) *Error {
-	*m = message{}
+	*m = message{size: len(text)}
 	i := jsonscan.Space(text, 0)
 	if i == len(text) {
 		return &Error{Code: CodeParseError, Message: "parse error: empty message"}

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -37,9 +39,10 @@ const (
 const (
 	CodeToolTimeout     Code = -31001 // the tool ran out of time
 	CodeToolCrashed     Code = -31002 // the tool panicked
-	CodeToolBusy        Code = -31003 // a concurrency or rate limit
+	CodeToolBusy        Code = -31003 // a concurrency or rate limit, of any method
 	CodeToolUnavailable Code = -31004 // what the tool stands on cannot be reached
 	CodeToolBadOutput   Code = -31005 // the answer violates the tool's outputSchema
+	CodeToolDenied      Code = -31006 // the caller may not call it
 
 	CodeResourceDenied      Code = -30001 // the caller may not read it
 	CodeResourceUnavailable Code = -30002 // what holds the resource cannot be reached
@@ -62,8 +65,10 @@ type Error struct {
 	// arguments marks an error about the arguments of a tool, which 2025-11-25
 	// and later want as a result that the model can read.
 	arguments bool
-	// status is the HTTP status that the specification demands, or 0.
+	// status and header are those of the HTTP response that the specification
+	// demands, or whoever refused the request; 0 and nil stand for the usual.
 	status int
+	header http.Header
 }
 
 // Errorf returns an [*Error] with a formatted message. A %w verb sets Cause.
@@ -120,6 +125,9 @@ func (e *Error) Unwrap() error { return e.Cause }
 func asError(err error, v Version) *Error {
 	var e *Error
 	if !errors.As(err, &e) {
+		if errors.Is(err, context.DeadlineExceeded) {
+			return &Error{Code: CodeInternalError, Message: "the request ran out of time", Cause: err}
+		}
 		return &Error{Code: CodeInternalError, Message: "internal error", Cause: err}
 	}
 	copied := *e

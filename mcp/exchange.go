@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"time"
 
@@ -29,6 +30,7 @@ func (x *exchange) single(body []byte) {
 		rc.version = x.headerVersion()
 		a.failure(rc, e)
 		write(x.w, a, http.StatusBadRequest)
+		x.handler.server.refused(rc, TransportHTTP, e, http.StatusBadRequest)
 		return
 	}
 	if e := x.admit(rc); e != nil {
@@ -37,6 +39,7 @@ func (x *exchange) single(body []byte) {
 			a.status = http.StatusBadRequest // nothing else tells the client
 		}
 		write(x.w, a, a.status)
+		x.handler.server.refused(rc, TransportHTTP, e, cmp.Or(a.status, http.StatusOK))
 		return
 	}
 	x.serve(rc, a)
@@ -55,7 +58,9 @@ func (x *exchange) serve(rc *requestContext, a *answer) {
 		return
 	}
 	if !rc.session.track(rc) {
-		a.failure(rc, invalidRequest("a request with this id is in flight already"))
+		e := invalidRequest("a request with this id is in flight already")
+		a.failure(rc, e)
+		s.refused(rc, TransportHTTP, e, http.StatusOK)
 		return
 	}
 	rc.server = s
@@ -195,7 +200,7 @@ func (x *exchange) batch(body []byte) {
 	}
 	if e == nil {
 		e = eachMessage(body, func(element []byte) {
-			a.buf, a.body, a.status = a.buf[:0], nil, 0
+			a.reset()
 			x.element(element, a)
 			switch msg := a.line(); {
 			case len(msg) == 0:
@@ -208,11 +213,9 @@ func (x *exchange) batch(body []byte) {
 	}
 	if e != nil {
 		a.failure(probe, e)
-		status := e.status
-		if status == 0 {
-			status = http.StatusBadRequest
-		}
+		status := cmp.Or(e.status, http.StatusBadRequest)
 		write(x.w, a, status)
+		x.handler.server.refused(probe, TransportHTTP, e, status)
 		return
 	}
 	x.finishBatch(a, held)
@@ -243,7 +246,7 @@ func (x *exchange) finishBatch(a *answer, held [][]byte) {
 
 // element serves one message of a batch.
 func (x *exchange) element(text []byte, a *answer) {
-	rc := &requestContext{parent: x.r.Context(), header: x.r.Header}
+	rc := &requestContext{parent: x.r.Context(), header: x.r.Header, batched: true}
 	e := rc.msg.scan(text)
 	if e == nil {
 		e = x.admit(rc)
@@ -253,6 +256,7 @@ func (x *exchange) element(text []byte, a *answer) {
 	}
 	if e != nil {
 		a.failure(rc, e)
+		x.handler.server.refused(rc, TransportHTTP, e, 0)
 		return
 	}
 	x.serve(rc, a)

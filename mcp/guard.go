@@ -114,7 +114,7 @@ func (g *guard) originAllowed(origin, host string) bool {
 func allowOrigin(h http.Header, origin []string) {
 	h["Access-Control-Allow-Origin"] = origin
 	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id")
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Retry-After")
 }
 
 func preflight(w http.ResponseWriter) {

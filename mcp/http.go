@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -31,6 +33,12 @@ type HTTPOptions struct {
 	NoSessions bool
 	// PostOnly refuses GET, so that no event stream stands open for a session.
 	PostOnly bool
+	// Authenticate, if not nil, is asked who a request is from, once its Host and
+	// Origin have passed and before its body is read. It returns the context to
+	// serve the request under, see [WithPrincipal]; or it answers the request
+	// itself and returns nil. The preflight requests of browsers, which carry no
+	// credentials, are not asked about.
+	Authenticate func(http.ResponseWriter, *http.Request) context.Context
 }
 
 // defaultMaxBody bounds request bodies: large enough for a file in base64.
@@ -78,6 +86,13 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, ok := first(r.Header, "Origin"); ok {
 		allowOrigin(w.Header(), r.Header["Origin"])
 	}
+	if h.opts.Authenticate != nil && r.Method != http.MethodOptions {
+		ctx := h.opts.Authenticate(w, r)
+		if ctx == nil {
+			return
+		}
+		r = r.WithContext(ctx)
+	}
 	switch r.Method {
 	case http.MethodPost:
 		h.post(w, r)
@@ -109,8 +124,10 @@ func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter) {
 func (h *HTTPHandler) reject(w http.ResponseWriter, status int, e *Error) {
 	a := newAnswer()
 	defer a.free()
-	a.failure(&requestContext{version: LatestVersion}, e)
+	rc := &requestContext{parent: context.Background(), version: LatestVersion}
+	a.failure(rc, e)
 	write(w, a, status)
+	h.server.refused(rc, TransportHTTP, e, status)
 }
 
 func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
@@ -247,6 +264,7 @@ func (h *HTTPHandler) newSession() *Session {
 // to net/http, which knows it without an allocation.
 func write(w http.ResponseWriter, a *answer, status int) {
 	header := w.Header()
+	maps.Copy(header, a.header)
 	header["Content-Type"] = typeJSON
 	if a.size() > 2000 {
 		header["Content-Length"] = []string{strconv.Itoa(a.size())}

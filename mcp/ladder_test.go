@@ -432,7 +432,7 @@ func TestLadderHeaders(t *testing.T) {
 		{"events", post(ladderModern, "Accept: text/event-stream"), map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}},
 		{"progress", post(strings.Replace(modern("tools/call", `"name":"progress"`), `"_meta":{`, `"_meta":{"progressToken":1,`, 1)), map[string]string{"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}},
 		{"accepted", post(ladderNote), map[string]string{"Content-Type": "", "Content-Length": "0"}},
-		{"page of an accepted origin", post(ladderPing, "Origin: http://localhost:5173"), map[string]string{"Access-Control-Allow-Origin": "http://localhost:5173", "Vary": "Origin", "Access-Control-Expose-Headers": "Mcp-Session-Id", "Access-Control-Allow-Credentials": ""}},
+		{"page of an accepted origin", post(ladderPing, "Origin: http://localhost:5173"), map[string]string{"Access-Control-Allow-Origin": "http://localhost:5173", "Vary": "Origin", "Access-Control-Expose-Headers": "Mcp-Session-Id, WWW-Authenticate, Retry-After", "Access-Control-Allow-Credentials": ""}},
 		{"page of another origin", post(ladderPing, "Origin: http://evil.example.com"), map[string]string{"Access-Control-Allow-Origin": ""}},
 		{"preflight", request("OPTIONS", "Origin: http://localhost:5173", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type,mcp-param-region"), map[string]string{"Access-Control-Allow-Origin": "http://localhost:5173", "Access-Control-Allow-Methods": "POST, GET, DELETE, OPTIONS", "Access-Control-Allow-Headers": "*, Authorization"}},
 		{"preflight of another origin", request("OPTIONS", "Origin: http://evil.example.com"), map[string]string{"Access-Control-Allow-Origin": "", "Access-Control-Allow-Headers": ""}},

@@ -101,6 +101,7 @@ func (s *Server) initialize(rc *requestContext, cat *Catalog, a *answer) error {
 		return err
 	}
 	rc.session.begin(v, client, capabilities)
+	s.sessionBegan(rc)
 	a.encoded(rc, result)
 	return nil
 }
@@ -242,6 +243,7 @@ func (s *Server) callTool(rc *requestContext, cat *Catalog, a *answer) error {
 	if result == nil {
 		return errors.New("the source returned no result")
 	}
+	rc.toolError = result.IsError || result.Raw != nil && result.Raw.isError
 	return a.result(rc, cat, result, nil)
 }
 

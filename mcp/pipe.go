@@ -92,6 +92,7 @@ func (c *pipe) windUp() {
 	c.news.close()
 	c.subs.end(c)
 	c.drain()
+	c.server.sessionEnded(c.session, c.opts.Transport, time.Since(c.session.began))
 	c.onEnd(errors.Join(readErr, c.link.flush()))
 }
 
@@ -178,8 +179,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	defer a.free()
 	rc := &requestContext{parent: c.ctx, detached: true, server: c.server, version: c.session.Version()}
 	if tooLong {
-		a.failure(rc, invalidRequest("the message is longer than %d bytes", c.link.limit()))
-		return c.write(a)
+		return c.refuse(rc, a, invalidRequest("the message is longer than %d bytes", c.link.limit()))
 	}
 	i := jsonscan.Space(text, 0)
 	if i == len(text) {
@@ -189,8 +189,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 		return c.batch(t, text, a)
 	}
 	if e := c.admit(rc, text); e != nil {
-		a.failure(rc, e)
-		return c.write(a)
+		return c.refuse(rc, a, e)
 	}
 	if !rc.msg.isRequest() {
 		c.notified(rc, a)
@@ -213,6 +212,14 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	c.write(a) // from here on the client may use the id again
 	_ = c.flush()
 	return false
+}
+
+// refuse answers what is no request. It returns true, as what message returns
+// for a leader.
+func (c *pipe) refuse(rc *requestContext, a *answer, e *Error) bool {
+	a.failure(rc, e)
+	c.server.refused(rc, c.opts.Transport, e, 0)
+	return c.write(a)
 }
 
 // admit scans a message and decides its era.
@@ -280,6 +287,7 @@ func (c *pipe) element(text []byte, a *answer) {
 	}
 	if e != nil {
 		a.failure(rc, e)
+		c.server.refused(rc, c.opts.Transport, e, 0)
 		return
 	}
 	if !rc.msg.isRequest() {

@@ -19,6 +19,7 @@ type Raw struct {
 	metaStart, metaEnd        int
 	meta                      metaFacts
 	hasType, hasTTL, hasScope bool
+	isError                   bool
 }
 
 // ParseRaw checks that doc is one JSON object in UTF-8 with distinct top-level
@@ -60,6 +61,10 @@ func (r *Raw) note(key []byte, i int) (int, error) {
 		r.hasTTL = true
 	case "cacheScope":
 		r.hasScope = true
+	case "isError":
+		end, err := jsonscan.ValueAt(r.doc, i, 1)
+		r.isError = err == nil && string(r.doc[i:end]) == "true"
+		return end, err
 	case "_meta":
 		return r.noteMeta(i)
 	}

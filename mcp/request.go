@@ -176,9 +176,16 @@ type requestContext struct {
 	logging bool
 	// standing says that the request stays open: its surface answers it later.
 	standing bool
+	// batched says that the request is one of several in a body.
+	batched bool
 	// detached says that the parent's end does not cancel the request: up to
 	// 2025-11-25 a client that goes away has not cancelled.
 	detached bool
+
+	// For the gate and the observer, and for the time limit.
+	about               string // see Event.Name
+	began               time.Time
+	toolError, panicked bool
 
 	// Parameters of the Source method.
 	callTool CallToolParams
@@ -195,6 +202,7 @@ type requestContext struct {
 	err      error
 	after    []*afterFunc
 	unlink   func() bool // stops waiting for the end of parent
+	timer    *time.Timer // of the time limit
 	finished bool        // the answer is on its way: nothing more may be sent
 	rounds   rounds
 
@@ -206,10 +214,23 @@ var _ context.Context = (*requestContext)(nil)
 
 // Deadline implements context.Context.
 func (rc *requestContext) Deadline() (time.Time, bool) {
+	own, limited := rc.limit()
 	if rc.detached {
+		return own, limited
+	}
+	given, ok := rc.parent.Deadline()
+	if ok && (!limited || given.Before(own)) {
+		return given, true
+	}
+	return own, limited
+}
+
+// limit returns when the server's own time limit ends the request.
+func (rc *requestContext) limit() (time.Time, bool) {
+	if rc.began.IsZero() || rc.server.opts.RequestTimeout <= 0 {
 		return time.Time{}, false
 	}
-	return rc.parent.Deadline()
+	return rc.began.Add(rc.server.opts.RequestTimeout), true
 }
 
 // Done implements context.Context. The channel is made when first asked for.
@@ -232,6 +253,9 @@ func (rc *requestContext) doneLocked() chan struct{} {
 	if !rc.detached {
 		rc.unlink = context.AfterFunc(rc.parent, func() { rc.end(rc.parent.Err()) })
 	}
+	if at, ok := rc.limit(); ok {
+		rc.timer = time.AfterFunc(time.Until(at), func() { rc.end(context.DeadlineExceeded) })
+	}
 	return rc.done
 }
 
@@ -248,7 +272,11 @@ func (rc *requestContext) endedLocked() error {
 		return rc.err
 	case rc.finished:
 		return context.Canceled
-	case !rc.detached:
+	}
+	if at, ok := rc.limit(); ok && !time.Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	if !rc.detached {
 		return rc.parent.Err()
 	}
 	return nil
@@ -307,6 +335,9 @@ func (rc *requestContext) releaseLocked() {
 	if rc.unlink != nil {
 		rc.unlink()
 	}
+	if rc.timer != nil {
+		rc.timer.Stop()
+	}
 	for _, a := range rc.after {
 		if a.f != nil {
 			go a.f()
@@ -316,7 +347,8 @@ func (rc *requestContext) releaseLocked() {
 }
 
 // finish says that the Source method has returned, which ends the context, and
-// reports whether the request was cancelled before, so that no answer is due.
+// reports whether the request was cancelled before, so that no answer is due. To
+// one that has run out of time there is.
 func (rc *requestContext) finish() (cancelled bool) {
 	rc.sending.Lock() // what is being sent goes before the answer
 	defer rc.sending.Unlock()
@@ -324,7 +356,7 @@ func (rc *requestContext) finish() (cancelled bool) {
 	defer rc.mu.Unlock()
 	rc.finished = true
 	if rc.err != nil {
-		return true
+		return rc.err != context.DeadlineExceeded
 	}
 	rc.releaseLocked()
 	return false

@@ -40,6 +40,14 @@ type ServerOptions struct {
 	// MaxTasks is how many tasks may run at once, and with the default store
 	// ten times that many are remembered; 0 stands for 1,000.
 	MaxTasks int
+	// RequestTimeout is how long a request may take, whatever progress it reports:
+	// then its context ends with [context.DeadlineExceeded]. The answer is sent when
+	// the Source returns. Tasks have a time of their own. 0 stands for no limit.
+	RequestTimeout time.Duration
+	// Gate, if not nil, decides which requests are served.
+	Gate Gate
+	// Observer, if not nil, is told of what happens.
+	Observer Observer
 }
 
 // Server shows a [Source] to clients. It speaks all versions of the protocol to
@@ -53,6 +61,8 @@ type Server struct {
 	sessions *sessionStore
 	keys     sealKeys
 	waiting  requestSet
+
+	methodNames map[string]string // each to itself
 
 	// active counts the requests in flight.
 	active inflight
@@ -91,6 +101,11 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.hub = newHub(source)
 	s.sessions = newSessionStore(s.hub, s.opts.SessionTTL, s.opts.MaxSessions)
+	s.sessions.ended = s.sessionEnded
+	s.methodNames = make(map[string]string, len(methods))
+	for i := range methods {
+		s.methodNames[methods[i].name] = methods[i].name
+	}
 	return s
 }
 
@@ -130,14 +145,30 @@ func (s *Server) handle(rc *requestContext, a *answer) {
 	}
 	s.active.begin()
 	defer s.active.end()
+	if s.opts.Observer != nil || s.opts.RequestTimeout > 0 {
+		rc.began = time.Now()
+	}
+	if s.opts.Observer != nil {
+		s.observed(rc, a)
+		return
+	}
+	_ = s.request(rc, a) // it is in the answer
+}
+
+// request serves one request, writes the answer, and returns the error that is
+// in it.
+func (s *Server) request(rc *requestContext, a *answer) *Error {
 	err := s.serve(rc, a)
 	if rc.finish() || rc.standing {
 		a.buf, a.body = a.buf[:0], nil
-		return
+		return nil
 	}
-	if err != nil {
-		a.failure(rc, s.wireError(rc, err))
+	if err == nil {
+		return nil
 	}
+	e := s.wireError(rc, err)
+	a.failure(rc, e)
+	return e
 }
 
 // serve finds the method and runs it. It survives panics of the source.
@@ -156,15 +187,29 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 	if rc.session != nil && rc.session.Version() == 0 && (m == nil || !m.beforeInitialize) {
 		return notInitialized()
 	}
-	if m == nil {
-		return s.extended(rc, a)
+	extender, _ := s.source.(Extender)
+	if m == nil && extender == nil {
+		return MethodNotFound(string(rc.msg.method))
 	}
 	cat, err := s.source.Catalog(rc)
 	if err != nil {
 		return err
 	}
-	if m.capability != nil && !m.capability(cat) {
+	if m != nil && m.capability != nil && !m.capability(cat) {
 		return MethodNotFound(m.name)
+	}
+	if s.opts.Gate != nil || s.opts.Observer != nil {
+		rc.about = rc.aboutOf(cat)
+	}
+	if g := s.opts.Gate; g != nil {
+		op := rc.operation()
+		if err := g.Enter(rc, op); err != nil {
+			return err
+		}
+		defer g.Leave(rc, op)
+	}
+	if m == nil {
+		return rc.extended(extender, cat, a)
 	}
 	rc.logging = cat.Logging
 	if err := rc.checkState(); err != nil {
@@ -179,6 +224,7 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 
 // panicked logs what a source did, with the stack, and words the client's error.
 func (s *Server) panicked(rc *requestContext, p any) *Error {
+	rc.panicked = true
 	s.log.Error("panic while serving", "method", string(rc.msg.method), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if rc.callTool.Name != "" {
 		return Errorf(CodeToolCrashed, "tool %q crashed", rc.callTool.Name)
@@ -187,18 +233,7 @@ func (s *Server) panicked(rc *requestContext, p any) *Error {
 }
 
 // extended serves a method that the protocol does not have, if the source does.
-func (s *Server) extended(rc *requestContext, a *answer) error {
-	x, ok := s.source.(Extender)
-	if !ok {
-		return MethodNotFound(string(rc.msg.method))
-	}
-	if rc.session != nil && rc.session.Version() == 0 {
-		return notInitialized()
-	}
-	cat, err := s.source.Catalog(rc)
-	if err != nil {
-		return err
-	}
+func (rc *requestContext) extended(x Extender, cat *Catalog, a *answer) error {
 	r, err := x.ServeMethod(rc, string(rc.msg.method), rc.msg.params)
 	if err != nil {
 		return err
@@ -226,6 +261,9 @@ func (s *Server) wireError(rc *requestContext, err error) *Error {
 
 // notified handles a notification. Unknown ones are ignored.
 func (s *Server) notified(rc *requestContext) {
+	if s.opts.Observer != nil {
+		s.opts.Observer.Observe(rc, rc.event(EventNotification))
+	}
 	if rc.session == nil {
 		return
 	}

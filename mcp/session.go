@@ -19,6 +19,7 @@ type Session struct {
 	version  atomic.Uint32
 	logLevel atomic.Uint32
 	lastSeen atomic.Int64 // seconds since start of the store's clock
+	began    time.Time    // zero unless there is an observer
 
 	mu           sync.Mutex
 	client       json.RawMessage
@@ -133,6 +134,7 @@ func (s *Session) cancel(id []byte) {
 // been idle too long are removed when others begin.
 type sessionStore struct {
 	hub    *hub
+	ended  func(s *Session, transport string, used time.Duration)
 	replay replayBudget
 	ttl    time.Duration
 	limit  int // per shard
@@ -267,6 +269,7 @@ func (st *sessionStore) end(s *Session) {
 		l.forget()
 	}
 	st.hub.remove(s)
+	st.ended(s, TransportHTTP, st.start.Add(time.Duration(s.lastSeen.Load())*time.Second).Sub(s.began))
 }
 
 func (st *sessionStore) touch(s *Session) { s.lastSeen.Store(st.now()) }

@@ -43,7 +43,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, op
 		maxLine: o.MaxLine,
 		w:       out,
 		broken:  make(chan struct{}),
-	}, ConnOptions{MaxInFlight: o.MaxInFlight, DrainTimeout: o.DrainTimeout})
+	}, ConnOptions{MaxInFlight: o.MaxInFlight, DrainTimeout: o.DrainTimeout, Transport: TransportStdio})
 }
 
 // lines is a pair of streams with a message on each line.

@@ -1,0 +1,89 @@
+package mcp
+
+import "github.com/slipway-mcp/slipway/internal/jsonscan"
+
+// Trace is the W3C trace context that a request came with: which trace it
+// belongs to, and which span of the client's is its parent.
+type Trace struct {
+	TraceID string // 32 hexadecimal digits
+	SpanID  string // 16 hexadecimal digits
+	Sampled bool
+	// Parent and State are the values of traceparent and tracestate, to be handed
+	// on as they are.
+	Parent, State string
+}
+
+// maxTraceState is the length up to which a tracestate is handed on.
+const maxTraceState = 512
+
+// Trace returns the trace context of the request: that of its _meta
+// (traceparent and tracestate, SEP-414), or else that of the HTTP header. ok is
+// false if it has none, or one that is malformed.
+func (r *Request) Trace() (t Trace, ok bool) {
+	if r == nil {
+		return Trace{}, false
+	}
+	if m := r.rc.meta.raw; m != nil {
+		parent, _ := jsonscan.Unquote(member(m, "traceparent"))
+		if t, ok = parseTrace(parent); ok {
+			state, _ := jsonscan.Unquote(member(m, "tracestate"))
+			return t.with(state), true
+		}
+	}
+	parent, _ := first(r.rc.header, "Traceparent")
+	if t, ok = parseTrace(parent); ok {
+		state, _ := first(r.rc.header, "Tracestate")
+		return t.with(state), true
+	}
+	return Trace{}, false
+}
+
+func (t Trace) with(state string) Trace {
+	if len(state) <= maxTraceState {
+		t.State = state
+	}
+	return t
+}
+
+// parseTrace reads a traceparent: version, trace id, span id and flags. Later
+// versions may have more behind a further hyphen.
+func parseTrace(s string) (t Trace, ok bool) {
+	const size = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	if len(s) < size || len(s) > 256 || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+		return Trace{}, false
+	}
+	version, trace, span, flags := s[:2], s[3:35], s[36:52], s[53:55]
+	switch {
+	case !isHex(version), version == "ff", version == "00" && len(s) > size, len(s) > size && s[size] != '-':
+		return Trace{}, false
+	case !isHex(trace), !isHex(span), !isHex(flags), isZero(trace), isZero(span):
+		return Trace{}, false
+	}
+	sampled := unhex(flags[1])&1 == 1
+	return Trace{TraceID: trace, SpanID: span, Sampled: sampled, Parent: s}, true
+}
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || '9' < c) && (c < 'a' || 'f' < c) {
+			return false
+		}
+	}
+	return true
+}
+
+func isZero(s string) bool {
+	for i := range len(s) {
+		if s[i] != '0' {
+			return false
+		}
+	}
+	return true
+}
+
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c - 'a' + 10
+}
