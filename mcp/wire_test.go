@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"flag"
@@ -220,9 +221,13 @@ type stdioPipe struct {
 }
 
 func startPipe(t *testing.T, source mcp.Source, opts *mcp.StdioOptions) *stdioPipe {
+	return startPipeUnder(t.Context(), t, source, opts)
+}
+
+func startPipeUnder(ctx context.Context, t *testing.T, source mcp.Source, opts *mcp.StdioOptions) *stdioPipe {
 	in, w := io.Pipe()
 	p := &stdioPipe{t: t, in: w, end: make(chan error, 1)}
-	go func() { p.end <- mcp.NewServer(source, nil).ServeStdio(t.Context(), in, &p.out, opts) }()
+	go func() { p.end <- mcp.NewServer(source, nil).ServeStdio(ctx, in, &p.out, opts) }()
 	return p
 }
 
