@@ -88,10 +88,13 @@ func (s Schema) MarshalJSON() ([]byte, error) {
 	return append(out, extra[1:]...), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. Numbers in Enum become json.Number,
+// which keeps all their digits.
 func (s *Schema) UnmarshalJSON(text []byte) error {
 	*s = Schema{}
-	if err := json.Unmarshal(text, (*plainSchema)(s)); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode((*plainSchema)(s)); err != nil {
 		return err
 	}
 	return eachMember(text, func(name string, dec *json.Decoder) error {
