@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
-	"strings"
 )
 
 // A cursor is opaque to clients: a format byte, the kind of list, the offset as
@@ -22,22 +21,19 @@ func encodeCursor(k listKind, offset int) string {
 }
 
 // decodeCursor returns the offset that a cursor for list k holds. An empty
-// cursor is the beginning.
+// cursor is the beginning. There is one cursor for each place: any other text
+// that decodes to it is refused.
 func decodeCursor(cursor string, k listKind) (offset int, ok bool) {
 	if cursor == "" {
 		return 0, true
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || len(b) < 7 || strings.ContainsAny(cursor, "\r\n") { // which the decoder skips
+	b, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(b) < 7 {
 		return 0, false
 	}
-	body, sum := b[:len(b)-4], b[len(b)-4:]
-	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(sum) || body[0] != cursorFormat || body[1] != byte(k) {
+	n, size := binary.Uvarint(b[2 : len(b)-4])
+	if size <= 0 || n == 0 || n > math.MaxInt32 {
 		return 0, false
 	}
-	n, size := binary.Uvarint(body[2:])
-	if size != len(body)-2 || n == 0 || n > math.MaxInt32 {
-		return 0, false
-	}
-	return int(n), true
+	return int(n), encodeCursor(k, int(n)) == cursor
 }
