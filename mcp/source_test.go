@@ -18,8 +18,8 @@ type demo struct {
 	catalog *mcp.Catalog
 	raw     *mcp.Raw
 	calls   atomic.Int64
-	// entered, if set, receives a value when the tool "wait" has begun; wait
-	// returns when release is closed or the request is cancelled.
+	// entered receives a value when the tool "wait" has begun; wait returns when
+	// release is closed or the request is cancelled.
 	entered chan struct{}
 	release chan struct{}
 	changed func(mcp.Change)
@@ -103,7 +103,10 @@ func (d *demo) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 	case "panic":
 		panic("boom")
 	case "wait":
-		d.entered <- struct{}{}
+		select {
+		case d.entered <- struct{}{}:
+		default: // nobody counts
+		}
 		select {
 		case <-d.release:
 			return text("released"), nil
