@@ -66,7 +66,7 @@ func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, 
 			return nil, fmt.Errorf("union: names must be distinct and not empty, got %q", p.Name)
 		}
 		seen[p.Name] = true
-		_, watches := p.Source.(mcp.Watcher)
+		_, watches := mcp.AsWatcher(p.Source)
 		watched = watched || watches
 	}
 	if len(parts) == 1 {
@@ -268,7 +268,7 @@ type watchedUnion struct{ *union }
 func (u watchedUnion) Watch(changed func(mcp.Change)) (stop func()) {
 	var stops []func()
 	for _, p := range u.parts {
-		if w, ok := p.Source.(mcp.Watcher); ok {
+		if w, ok := mcp.AsWatcher(p.Source); ok {
 			stops = append(stops, w.Watch(changed))
 		}
 	}

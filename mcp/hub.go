@@ -38,7 +38,7 @@ func newHub(source Source) *hub {
 
 // watched reports whether the source can change at all.
 func (h *hub) watched() bool {
-	_, ok := h.source.(Watcher)
+	_, ok := AsWatcher(h.source)
 	return ok
 }
 
@@ -50,7 +50,7 @@ func (h *hub) add(l listener) bool {
 		return false
 	}
 	h.listeners[l] = struct{}{}
-	w, ok := h.source.(Watcher)
+	w, ok := AsWatcher(h.source)
 	start := ok && h.stop == nil
 	if start {
 		h.stop = func() {}

@@ -64,6 +64,17 @@ type MethodResult struct {
 	Cache *CacheHint
 }
 
+// AsWatcher returns src as a [Watcher] if it can change while it is served. A
+// Watcher that never does, such as one of a file format that is sometimes
+// watched, says so by a method Changes() bool that returns false.
+func AsWatcher(src Source) (Watcher, bool) {
+	w, ok := src.(Watcher)
+	if c, says := src.(interface{ Changes() bool }); ok && says {
+		ok = c.Changes()
+	}
+	return w, ok
+}
+
 // Change says what is different now. The Catalog already shows it.
 type Change struct {
 	Tools, Resources, Prompts bool // the list or an entry of it

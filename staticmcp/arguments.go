@@ -41,28 +41,76 @@ type param struct {
 // newTool reads from inputSchema, a JSON object, what the paths depend on.
 func newTool(name string, inputSchema json.RawMessage) *tool {
 	t := &tool{name: name, inputSchema: inputSchema, dirs: toolDirs(name)}
-	var required, properties []byte
-	for _, m := range members(inputSchema) {
-		switch {
-		case m.name == "required" && m.value[0] == '[':
-			required = m.value
-		case m.name == "properties" && m.value[0] == '{':
-			properties = m.value
-		}
-	}
-	if required != nil {
-		for _, element := range elements(required) {
-			if name, ok := jsonscan.Unquote(element); ok && t.param(name) < 0 {
-				t.params = append(t.params, param{name: name, required: true})
+	parts := schemaParts(inputSchema, inputSchema, nil)
+	for _, part := range parts {
+		for _, m := range members(part) {
+			if m.name != "required" || m.value[0] != '[' {
+				continue
+			}
+			for _, element := range elements(m.value) {
+				if name, ok := jsonscan.Unquote(element); ok && t.param(name) < 0 {
+					t.params = append(t.params, param{name: name, required: true})
+				}
 			}
 		}
 	}
-	if properties != nil {
-		for _, m := range members(properties) {
-			t.property(m)
+	for _, part := range parts {
+		for _, m := range members(part) {
+			if m.name != "properties" || m.value[0] != '{' {
+				continue
+			}
+			for _, property := range members(m.value) {
+				t.property(property)
+			}
 		}
 	}
 	return t
+}
+
+// maxSchemaParts bounds how many parts of a schema are looked through.
+const maxSchemaParts = 64
+
+// schemaParts returns the object schemas that every call must follow: schema
+// itself, what it refers to inside root, and the branches of its allOf.
+func schemaParts(schema, root []byte, found [][]byte) [][]byte {
+	if len(schema) == 0 || schema[0] != '{' || len(found) >= maxSchemaParts {
+		return found
+	}
+	found = append(found, schema)
+	for _, m := range members(schema) {
+		switch {
+		case m.name == "$ref":
+			ref, _ := jsonscan.Unquote(m.value)
+			found = schemaParts(pointed(root, ref), root, found)
+		case m.name == "allOf" && m.value[0] == '[':
+			for _, branch := range elements(m.value) {
+				found = schemaParts(branch, root, found)
+			}
+		}
+	}
+	return found
+}
+
+// pointed returns the part of root that a reference such as "#/$defs/page"
+// points to, or nil.
+func pointed(root []byte, ref string) []byte {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	at := root
+	for step := range strings.SplitSeq(path, "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		if len(at) == 0 || at[0] != '{' {
+			return nil
+		}
+		i := slices.IndexFunc(members(at), func(m member) bool { return m.name == step })
+		if i < 0 {
+			return nil
+		}
+		at = members(at)[i].value
+	}
+	return at
 }
 
 func (t *tool) property(m member) {

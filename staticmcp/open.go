@@ -86,7 +86,7 @@ func open(ctx context.Context, st store, o *Options) (*Site, error) {
 	s.logWarnings(first)
 	watching, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	if !st.traits().frozen && o.Poll > 0 {
+	if s.watched = !st.traits().frozen && o.Poll > 0; s.watched {
 		s.polling.Add(1)
 		go s.watch(watching, manifest)
 	}

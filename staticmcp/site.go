@@ -35,6 +35,7 @@ type Site struct {
 
 	watchers watchers
 	stop     context.CancelFunc
+	watched  bool // polling runs
 	polling  sync.WaitGroup
 	closing  sync.Once
 	closed   error

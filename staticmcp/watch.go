@@ -40,6 +40,10 @@ func (s *Site) Watch(changed func(mcp.Change)) (stop func()) {
 	}
 }
 
+// Changes reports whether the site is watched at all: the Site of a zip file, or
+// one opened with a negative Poll, never changes.
+func (s *Site) Changes() bool { return s.watched }
+
 func (w *watchers) any() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
