@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
@@ -18,6 +19,8 @@ type subscription struct {
 
 	store TaskStore
 	tasks map[string]struct{} // by id; those the client may see
+
+	acknowledged atomic.Bool // used by a pipe, where others write, too
 }
 
 type listenFilter struct {

@@ -341,6 +341,9 @@ func (c *pipe) tell() {
 		_ = c.send(msg)
 	}
 	for _, l := range c.subs.all() {
+		if !l.sub.acknowledged.Load() {
+			continue // it signals again when it is
+		}
 		for _, msg := range l.sub.messages() {
 			_ = c.send(msg)
 		}
@@ -400,8 +403,9 @@ func (c *pipe) listen(rc *requestContext, sub *subscription) error {
 	if !c.subs.add(string(rc.msg.id), l) {
 		return invalidRequest("a request with this id is in flight already")
 	}
+	c.server.hub.add(l) // first: the client may rely on the acknowledgment
 	_ = c.send(sub.acknowledgment())
-	c.server.hub.add(l)
+	sub.acknowledged.Store(true)
 	c.signal()
 	return nil
 }
