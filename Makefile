@@ -1,8 +1,8 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop bench docs
+.PHONY: help check test lint fuzz interop conformance bench docs
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 check: lint ## what to run before a push: lint, then all tests with the race detector
 	go test -race ./...
@@ -18,6 +18,9 @@ fuzz: ## every fuzz test for a moment
 
 interop: ## foreign clients and servers against the binary; installs Node packages into a cache
 	scripts/interop
+
+conformance: ## the official conformance suite; installs it into a cache
+	scripts/conformance
 
 bench: ## us, the peers and the floors side by side; see docs/performance.md
 	go -C bench run ./cmd/compare
