@@ -1,0 +1,138 @@
+package mcp_test
+
+import (
+	"context"
+	"io"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Guards of what a request costs. None of them looks at the clock.
+
+// repeated is an input of n equal lines.
+type repeated struct {
+	line string
+	n    int
+	rest string
+}
+
+func (r *repeated) Read(b []byte) (n int, err error) {
+	for n < len(b) {
+		if r.rest == "" {
+			if r.n == 0 {
+				return n, io.EOF
+			}
+			r.n--
+			r.rest = r.line
+		}
+		k := copy(b[n:], r.rest)
+		n, r.rest = n+k, r.rest[k:]
+	}
+	return n, nil
+}
+
+func serveLines(t *testing.T, server *mcp.Server, line string, n int) {
+	t.Helper()
+	if err := server.ServeStdio(context.Background(), &repeated{line: line + "\n", n: n}, io.Discard, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func stdioWorkloads() []workload {
+	read := modern("resources/read", `"uri":"test://text"`)
+	return []workload{
+		{name: "echo-2026", body: call(1, "stored"), allocs: 4},
+		{name: "list-2026", body: ladderModern, allocs: 3},
+		{name: "read-2026", body: read, allocs: 6},
+		{name: "ping", body: ladderPing, allocs: 3},
+		{name: "notification", body: ladderNote, allocs: 2},
+	}
+}
+
+func TestStdioAllocations(t *testing.T) {
+	const n = 500
+	slack := 0.5 // of what happens beside it
+	if raceDetector() {
+		slack = 5 // it makes pools forget
+	}
+	for _, w := range stdioWorkloads() {
+		t.Run(w.name, func(t *testing.T) {
+			server := mcp.NewServer(newDemo(), nil)
+			short := testing.AllocsPerRun(10, func() { serveLines(t, server, w.body, n) })
+			long := testing.AllocsPerRun(10, func() { serveLines(t, server, w.body, 2*n) })
+			// What the connection itself costs is in both.
+			if each := (long - short) / n; each > w.allocs+slack {
+				t.Errorf("%.2f allocations for each request, want at most %v", each, w.allocs)
+			}
+		})
+	}
+}
+
+func goroutinesCreated() uint64 {
+	sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// A request stays on the goroutine that brings it.
+func TestNoGoroutinePerRequest(t *testing.T) {
+	const n = 1000
+	check := func(t *testing.T, serve func()) {
+		t.Helper()
+		serve() // what is made once
+		before := goroutinesCreated()
+		serve()
+		// A few are the runtime's own, and the successors of leaders that were
+		// held up by a busy machine.
+		if created := goroutinesCreated() - before; created > n/10 {
+			t.Errorf("%d goroutines for %d requests", created, n)
+		}
+	}
+	h := mcp.NewServer(newDemo(), nil).HTTPHandler(nil)
+	for _, w := range workloads() {
+		t.Run("http "+w.name, func(t *testing.T) {
+			r := newRerun(h, w.body, w.header)
+			check(t, func() {
+				for range n {
+					r.serve()
+				}
+			})
+		})
+	}
+	server := mcp.NewServer(newDemo(), nil)
+	for _, w := range stdioWorkloads() {
+		t.Run("stdio "+w.name, func(t *testing.T) {
+			check(t, func() { serveLines(t, server, w.body, n) })
+		})
+	}
+}
+
+// Sessions that are at rest, and requests that are answered, hold no goroutine.
+func TestNoGoroutineStays(t *testing.T) {
+	h := mcp.NewServer(newDemo(), nil).HTTPHandler(nil)
+	b := &browser{handler: h}
+	b.open(t)
+	before := goroutines()
+	for range 200 {
+		opened := b.open(t)
+		opened.post(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`)
+	}
+	if now := goroutines(); now > before {
+		t.Errorf("%d goroutines, before %d", now, before)
+	}
+}
+
+func goroutines() uint64 {
+	sample := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
+}
