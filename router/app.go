@@ -1,0 +1,158 @@
+package router
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// App returns a user interface (the MCP Apps extension): an HTML document that
+// clients with the extension show in a sandbox, beside the results of the tools
+// that [UI] links to it. uri begins with "ui://". What it asks for is sent both
+// in the list of resources and with the document.
+func App[HTML string | []byte](uri string, html HTML, opts ...AppOption) *AppFeature {
+	f := &AppFeature{uri: uri, html: string(html), opts: opts}
+	f.place, f.kind, f.label = caller(), "app", uri
+	return f
+}
+
+// AppFeature is what [App] returns: a [Feature] to register, and a target for
+// [UI].
+type AppFeature struct {
+	settings
+	uri, html string
+	name      string
+	opts      []AppOption
+	ui        apps.ResourceUI
+}
+
+// AppOption is an option of [App].
+type AppOption interface{ toApp(*AppFeature) }
+
+// CSP names the origins that the document needs; without it there are none.
+type CSP apps.CSP
+
+// Permissions are those of the browser that the document asks for.
+type Permissions apps.Permissions
+
+// Domain asks for an origin of the document's own.
+type Domain string
+
+// Border asks for a border around the document, or for none.
+type Border bool
+
+// Name is what the resource of an [App] is called; without it that is its URI.
+type Name string
+
+func (f *AppFeature) settled() *settings { return &f.settings }
+
+func (f *AppFeature) register(b *builder) {
+	own := *f
+	own.faults = append([]error(nil), f.faults...)
+	for _, o := range f.opts {
+		if o == nil {
+			own.fault("an option is nil")
+			continue
+		}
+		o.toApp(&own)
+	}
+	own.compile(b)
+}
+
+func (f *AppFeature) compile(b *builder) {
+	if f.name == "" {
+		f.name = f.uri
+	}
+	a := &apps.App{URI: f.uri, Name: b.prefix + f.name, Title: f.title, Description: f.description, HTML: f.html, UI: f.ui, Icons: f.icons}
+	for _, finding := range a.Check() {
+		if finding.Severity == apps.SeverityError {
+			f.fault("%s", finding.Message)
+		}
+	}
+	definition, contents := a.Resource(), a.Contents()
+	if own := f.encodedMeta(); own != nil {
+		merged, err := apps.AddResourceMeta(own, f.ui)
+		if err != nil {
+			f.fault("Meta: %v", err)
+		}
+		definition.Meta, contents.Meta = merged, merged
+	}
+	e := &entry{Item: Item{Kind: KindResource, Name: definition.Name, URI: f.uri}}
+	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}
+	e.resource = &resource{definition: definition, app: true, read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+		return result, nil
+	}}
+	b.add(&f.settings, e)
+}
+
+// UI returns the option of [Tool] that links it to an app, which must be
+// registered, too. visibility says who may see and call the tool; nobody named
+// means both models and apps. A tool for apps alone is kept from clients that
+// cannot show them.
+func UI(app *AppFeature, visibility ...apps.Visibility) ToolOption {
+	return &uiLink{app: app, linked: true, visibility: visibility}
+}
+
+// VisibleTo returns the option of [Tool] that says who may see and call it,
+// without an app of its own: a tool for the buttons of one, say.
+func VisibleTo(visibility ...apps.Visibility) ToolOption {
+	return &uiLink{visibility: visibility, explicit: true}
+}
+
+type uiLink struct {
+	app              *AppFeature
+	linked, explicit bool
+	visibility       []apps.Visibility
+}
+
+func (u *uiLink) toTool(f *toolFeature) {
+	if f.ui != nil {
+		f.fault("UI and VisibleTo exclude each other, and may be given once")
+	}
+	f.ui = u
+}
+
+// linkUI checks and encodes the link of a tool.
+func (f *toolFeature) linkUI(e *entry, b *builder) {
+	u := f.ui
+	if u == nil {
+		return
+	}
+	ui := apps.ToolUI{Visibility: u.visibility, LegacyKey: b.settingsOf().LegacyUIKey}
+	switch {
+	case u.linked && u.app == nil:
+		f.fault("UI: the app is nil")
+		return
+	case u.linked:
+		ui.ResourceURI = u.app.uri
+		e.deps = append(e.deps, dependency{u.app.uri, fmt.Sprintf("UI: the app %q is not registered", u.app.uri)})
+	case u.explicit && len(u.visibility) == 0:
+		ui.Visibility = []apps.Visibility{}
+	}
+	for _, finding := range ui.Check() {
+		if finding.Severity == apps.SeverityError {
+			f.fault("UI: %s", finding.Message)
+		}
+	}
+	f.uiMeta = &ui
+	if ui.VisibleTo(apps.VisibleToModel) {
+		return
+	}
+	e.filters = append(e.filters, func(ctx context.Context, _ Item) bool {
+		return mcp.RequestFrom(ctx) == nil || apps.Supported(ctx)
+	})
+}
+
+func (t Title) toApp(f *AppFeature)       { f.title = string(t) }
+func (d Description) toApp(f *AppFeature) { f.description = string(d) }
+func (n Name) toApp(f *AppFeature)        { f.name = string(n) }
+func (i Icon) toApp(f *AppFeature) {
+	f.icons = append(f.icons[:len(f.icons):len(f.icons)], mcp.Icon(i))
+}
+func (m Meta) toApp(f *AppFeature)        { f.meta = append(f.meta[:len(f.meta):len(f.meta)], m) }
+func (d Domain) toApp(f *AppFeature)      { f.ui.Domain = string(d) }
+func (c CSP) toApp(f *AppFeature)         { f.ui.CSP = (*apps.CSP)(&c) }
+func (p Permissions) toApp(f *AppFeature) { f.ui.Permissions = (*apps.Permissions)(&p) }
+func (p Border) toApp(f *AppFeature)      { f.ui.PrefersBorder = (*bool)(&p) }

@@ -1,0 +1,221 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Feature is something that a [Router] offers, or a setting of it. Features are
+// made by [Tool], [Resource], [Folder], [Template], [Prompt], [App], [Group] and
+// [Filter]; [Options] is one. They do nothing until [New] or [Router.Add] takes
+// them, which also reports what is wrong with them.
+type Feature interface {
+	register(b *builder)
+}
+
+// Void stands for no input of a tool or prompt, or for no output of a tool.
+type Void struct{}
+
+// Title is a name for people. It is an option of every kind of feature.
+type Title string
+
+// Description says what a feature is for, where the constructor does not ask
+// for it: an option of resources, templates and apps.
+type Description string
+
+// MIMEType is the type of what is read: an option of resources and templates.
+type MIMEType string
+
+// Icon is an image to show beside a feature; Src is an https or data URI. It is
+// an option of every kind, and may be given several times.
+type Icon mcp.Icon
+
+// Meta is a member of a feature's _meta object: an option of every kind. Value
+// is encoded as JSON.
+type Meta struct {
+	Key   string
+	Value any
+}
+
+// place is where in the author's program something was written.
+type place struct {
+	file string
+	line int
+}
+
+// caller returns the place of the call of the exported function that calls it.
+func caller() place {
+	_, file, line, _ := runtime.Caller(2)
+	return place{filepath.Base(file), line}
+}
+
+func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
+
+// settings are what options of several kinds can say.
+type settings struct {
+	place
+	kind  Kind
+	label string // what stands in quotes in messages
+
+	title, description, mimeType string
+	icons                        []mcp.Icon
+	meta                         []Meta
+	completers                   []Completer
+	faults                       []error
+}
+
+// fault records what is wrong with the feature.
+func (s *settings) fault(format string, args ...any) {
+	s.faults = append(s.faults, fmt.Errorf("%s: %s %q: %s", s.place, s.kind, s.label, fmt.Sprintf(format, args...)))
+}
+
+func (s *settings) encodedMeta() []byte {
+	if len(s.meta) == 0 {
+		return nil
+	}
+	members := make(map[string]any, len(s.meta))
+	for _, m := range s.meta {
+		switch _, twice := members[m.Key]; {
+		case m.Key == "":
+			s.fault("a member of Meta has no key")
+		case twice:
+			s.fault("Meta %q is given twice", m.Key)
+		}
+		members[m.Key] = m.Value
+	}
+	encoded, err := mcp.Marshal(members)
+	if err != nil {
+		s.fault("Meta: %v", err)
+		return nil
+	}
+	return encoded
+}
+
+// Kind is a kind of item.
+type Kind string
+
+// The kinds of items.
+const (
+	KindTool     Kind = "tool"
+	KindResource Kind = "resource"
+	KindTemplate Kind = "template"
+	KindPrompt   Kind = "prompt"
+)
+
+// Item names something that a [Router] offers.
+type Item struct {
+	Kind Kind
+	Name string
+	// URI belongs to resources and templates.
+	URI string
+}
+
+// entry is one item in a state of the router. It is read-only there.
+type entry struct {
+	Item
+	place
+	filters []func(context.Context, Item) bool
+	deps    []dependency
+
+	tool     *tool
+	prompt   *prompt
+	resource *resource
+	template *template
+}
+
+// dependency is an item that an entry refers to.
+type dependency struct {
+	uri    string
+	reason string // what is wrong if it is not there
+}
+
+// visible reports whether all filters let ctx see the entry.
+func (e *entry) visible(ctx context.Context) bool {
+	for _, f := range e.filters {
+		if !f(ctx, e.Item) {
+			return false
+		}
+	}
+	return true
+}
+
+// builder collects the features of one New or Add.
+type builder struct {
+	options    *Options
+	mayOptions bool
+	prefix     string
+	filters    []func(context.Context, Item) bool
+	entries    []*entry
+	faults     []error
+}
+
+// take registers features. A panic of an author's method that describes a type
+// becomes a fault like others.
+func (b *builder) take(where string, features []Feature) {
+	for i, f := range features {
+		if f == nil {
+			b.faults = append(b.faults, fmt.Errorf("%s: feature %d is nil", where, i+1))
+			continue
+		}
+		b.takeOne(f)
+	}
+}
+
+func (b *builder) takeOne(f Feature) {
+	defer func() {
+		if p := recover(); p != nil {
+			at := ""
+			if s, ok := f.(interface{ settled() *settings }); ok {
+				at = fmt.Sprintf("%s: %s %q: ", s.settled().place, s.settled().kind, s.settled().label)
+			}
+			b.faults = append(b.faults, fmt.Errorf("%spanic: %v", at, p))
+		}
+	}()
+	f.register(b)
+}
+
+// add takes over a compiled entry, or the faults that came up.
+func (b *builder) add(s *settings, e *entry) {
+	b.faults = append(b.faults, s.faults...)
+	if len(s.faults) > 0 {
+		return
+	}
+	e.place = s.place
+	e.filters = slices.Concat(b.filters, e.filters)
+	b.entries = append(b.entries, e)
+}
+
+func (b *builder) strict() bool { return b.options != nil && b.options.Strict }
+
+func (b *builder) settingsOf() Options {
+	if b.options == nil {
+		return Options{}
+	}
+	return *b.options
+}
+
+// err returns all faults as one error, a line each.
+func (b *builder) err() error { return errors.Join(b.faults...) }
+
+// checkName applies the rule for names of tools and prompts.
+func (s *settings) checkName(name string) {
+	switch {
+	case name == "":
+		s.fault("the name is empty")
+	case len(name) > 128:
+		s.fault("the name is longer than 128 characters")
+	default:
+		for _, c := range []byte(name) {
+			if !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' || c == '/') {
+				s.fault("the name may hold only letters, digits and _ - . /")
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package router
+
+import (
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Messages are what a prompt consists of. Begin with [User], [Assistant] or
+// [System]; the methods add to them:
+//
+//	router.User("What is in this picture?").Image(png, "image/png").Assistant("I see")
+type Messages []mcp.PromptMessage
+
+// User returns one message of the user. With args, text is a format as in
+// [fmt.Sprintf].
+func User(text string, args ...any) Messages { return Messages{}.User(text, args...) }
+
+// Assistant returns one message of the model.
+func Assistant(text string, args ...any) Messages { return Messages{}.Assistant(text, args...) }
+
+// System returns one message with instructions. No version of the protocol has
+// this role: unless [mcp.ServerOptions.KeepSystemRole] is set, clients receive
+// it as one of the user.
+func System(text string, args ...any) Messages { return Messages{}.System(text, args...) }
+
+// User adds a message of the user.
+func (m Messages) User(text string, args ...any) Messages { return m.say(mcp.RoleUser, text, args) }
+
+// Assistant adds a message of the model.
+func (m Messages) Assistant(text string, args ...any) Messages {
+	return m.say(mcp.RoleAssistant, text, args)
+}
+
+// System adds a message with instructions.
+func (m Messages) System(text string, args ...any) Messages { return m.say(mcp.RoleSystem, text, args) }
+
+func (m Messages) say(role, text string, args []any) Messages {
+	if len(args) > 0 {
+		text = fmt.Sprintf(text, args...)
+	}
+	return m.Add(role, mcp.Text(text))
+}
+
+// Image adds a picture in the role of the message before it, or else the user's.
+func (m Messages) Image(data []byte, mimeType string) Messages {
+	return m.Add(m.role(), mcp.Image(data, mimeType))
+}
+
+// Audio adds a sound as Image does a picture.
+func (m Messages) Audio(data []byte, mimeType string) Messages {
+	return m.Add(m.role(), mcp.Audio(data, mimeType))
+}
+
+// Resource adds a resource with its contents as Image does a picture.
+func (m Messages) Resource(contents mcp.ResourceContents) Messages {
+	return m.Add(m.role(), mcp.EmbeddedResource(contents))
+}
+
+// Link adds a resource without its contents as Image does a picture.
+func (m Messages) Link(r mcp.Resource) Messages { return m.Add(m.role(), mcp.ResourceLink(r)) }
+
+// Add adds a message of any role and content. m itself stays as it is.
+func (m Messages) Add(role string, c mcp.Content) Messages {
+	return append(m[:len(m):len(m)], mcp.PromptMessage{Role: role, Content: c})
+}
+
+func (m Messages) role() string {
+	if len(m) == 0 {
+		return mcp.RoleUser
+	}
+	return m[len(m)-1].Role
+}

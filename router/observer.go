@@ -1,0 +1,103 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// observed runs a call and tells the observer before and after.
+func observed[R any](r *Router, ctx context.Context, method, name string, run func() (R, error)) (result R, err error) {
+	request := mcp.RequestFrom(ctx)
+	e := mcp.Event{Kind: mcp.EventRequest, Method: method, Name: name, Version: request.Version(), Session: request.Session()}
+	r.options.Observer.Observe(ctx, e)
+	began := time.Now()
+	e.Kind, e.Panicked = mcp.EventAnswer, true
+	defer func() {
+		e.Duration = time.Since(began)
+		r.options.Observer.Observe(ctx, e)
+	}()
+	result, err = run()
+	e.Panicked = false
+	e.Cancelled = errors.Is(err, context.Canceled)
+	var known *mcp.Error
+	switch tool, isTool := any(result).(*mcp.CallToolResult); {
+	case errors.As(err, &known):
+		e.Err = known
+	case err != nil:
+		e.Err = &mcp.Error{Code: mcp.CodeInternalError, Message: err.Error(), Cause: err}
+		e.ToolError = isTool
+	case isTool && tool != nil:
+		e.ToolError = tool.IsError
+	}
+	return result, err
+}
+
+// LogTo returns an observer that writes a line for each event that is worth
+// one: answers at level info, those with an error at warn, panics at error; the
+// beginning of requests, notifications and sessions at debug. It suits
+// [Options.Observer] and [mcp.ServerOptions.Observer] alike.
+func LogTo(log *slog.Logger) mcp.Observer { return logObserver{log} }
+
+type logObserver struct{ log *slog.Logger }
+
+// Observe implements [mcp.Observer].
+func (o logObserver) Observe(ctx context.Context, e mcp.Event) {
+	level, text := slog.LevelDebug, ""
+	switch e.Kind {
+	case mcp.EventRequest:
+		text = "request"
+	case mcp.EventAnswer:
+		level, text = slog.LevelInfo, "answer"
+		switch {
+		case e.Panicked:
+			level = slog.LevelError
+		case e.Err != nil || e.ToolError:
+			level = slog.LevelWarn
+		}
+	case mcp.EventNotification:
+		text = "notification"
+	case mcp.EventRefused:
+		level, text = slog.LevelWarn, "refused"
+	case mcp.EventSession:
+		text = "session"
+	case mcp.EventSessionEnd:
+		text = "session end"
+	}
+	if !o.log.Enabled(ctx, level) {
+		return
+	}
+	o.log.LogAttrs(ctx, level, text, attributes(&e)...)
+}
+
+func attributes(e *mcp.Event) []slog.Attr {
+	var all []slog.Attr
+	for _, text := range []struct{ key, value string }{
+		{"method", e.Method}, {"name", e.Name}, {"transport", e.Transport},
+	} {
+		if text.value != "" {
+			all = append(all, slog.String(text.key, text.value))
+		}
+	}
+	if e.Duration > 0 {
+		all = append(all, slog.Duration("duration", e.Duration))
+	}
+	if e.Err != nil {
+		all = append(all, slog.Int("code", int(e.Err.Code)), slog.String("error", e.Err.Message))
+		if e.Err.Cause != nil && e.Err.Cause.Error() != e.Err.Message {
+			all = append(all, slog.String("cause", e.Err.Cause.Error()))
+		}
+	}
+	for _, flag := range []struct {
+		key string
+		set bool
+	}{{"toolError", e.ToolError}, {"panicked", e.Panicked}, {"cancelled", e.Cancelled}} {
+		if flag.set {
+			all = append(all, slog.Bool(flag.key, true))
+		}
+	}
+	return all
+}

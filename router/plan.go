@@ -1,0 +1,342 @@
+package router
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// A plan is what a Go type looks like in JSON. It is compiled once, when a
+// feature is registered, and then decodes and checks texts (plan_decode.go),
+// encodes values (plan_encode.go) and writes the schema of both
+// (plan_schema.go), so that these cannot disagree. Reflection on types happens
+// here only.
+
+// kind says how a value of a type is decoded and encoded.
+type kind uint8
+
+const (
+	kindString kind = iota
+	kindBool
+	kindInt
+	kindUint
+	kindFloat
+	kindNumber   // json.Number
+	kindTime     // time.Time, RFC 3339
+	kindDuration // time.Duration
+	kindText     // an encoding.TextUnmarshaler
+	kindBytes    // []byte, base64
+	kindRaw      // json.RawMessage
+	kindAny      // an empty interface
+	kindForeign  // whatever its own methods make of it
+	kindStruct
+	kindSlice
+	kindArray
+	kindMap
+	kindPointer
+)
+
+// stringly reports whether values are strings in JSON. Durations are so in
+// inputs alone.
+func (k kind) stringly() bool {
+	switch k {
+	case kindString, kindTime, kindDuration, kindText, kindBytes:
+		return true
+	}
+	return false
+}
+
+// node is the plan of one type, with what the tags of a field add to it. After
+// compilation it is read-only.
+type node struct {
+	kind   kind
+	typ    reflect.Type
+	elem   *node   // of slices, arrays, maps and pointers
+	object *object // of structs
+	bits   int     // of numbers
+	rules  *rules  // nil if there are none
+	custom *custom // the type's own schema, if it has one
+}
+
+// object is the plan of a struct.
+type object struct {
+	typ    reflect.Type
+	name   string // its place in $defs, if recursive
+	fields []field
+	index  map[string]int // from name to place in fields, if they are many
+
+	compiling, recursive bool
+}
+
+// field is a member of an object.
+type field struct {
+	name   string
+	key    []byte // `"name":`
+	place  int    // in the struct, if len(path) is 1
+	path   []int
+	node   *node
+	docs   docs
+	header string // x-mcp-header
+
+	required  bool
+	fallback  json.RawMessage // the default, or nil
+	omitEmpty bool
+	omitZero  bool
+}
+
+// docs are the keywords that check nothing.
+type docs struct{ title, text, example string }
+
+// few is up to how many fields are looked for one after the other.
+const few = 8
+
+func (o *object) find(key []byte, guess int) int {
+	if guess < len(o.fields) && o.fields[guess].name == string(key) {
+		return guess
+	}
+	if o.index != nil {
+		if i, ok := o.index[string(key)]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range o.fields {
+		if o.fields[i].name == string(key) {
+			return i
+		}
+	}
+	return -1
+}
+
+var (
+	typeTime     = reflect.TypeFor[time.Time]()
+	typeDuration = reflect.TypeFor[time.Duration]()
+	typeRaw      = reflect.TypeFor[json.RawMessage]()
+	typeNumber   = reflect.TypeFor[json.Number]()
+	typeBytes    = reflect.TypeFor[[]byte]()
+
+	typeUnmarshaler     = reflect.TypeFor[json.Unmarshaler]()
+	typeMarshaler       = reflect.TypeFor[json.Marshaler]()
+	typeTextUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	typeTextMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
+	typeSchemer         = reflect.TypeFor[schemer]()
+	typeEnumer          = reflect.TypeFor[enumer]()
+)
+
+// schemer is a type that writes its own schema.
+type schemer interface{ JSONSchema() mcp.Schema }
+
+// enumer is a type whose values are among a few strings.
+type enumer interface{ Enum() []string }
+
+// compiler makes the plans of one feature.
+type compiler struct {
+	output  bool // for encoding, not for decoding
+	lenient bool // nothing is required: a hand-written schema decides
+	objects map[reflect.Type]*object
+	defs    []*object // the recursive ones
+	faults  []string
+	path    []string
+}
+
+func newCompiler(output bool) *compiler {
+	return &compiler{output: output, objects: make(map[reflect.Type]*object)}
+}
+
+// fault records what is wrong with the type at the current path.
+func (c *compiler) fault(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if len(c.path) > 0 {
+		text = strings.Join(c.path, ".") + ": " + text
+	}
+	c.faults = append(c.faults, text)
+}
+
+// implements reports whether t, or a pointer to it, has the methods of i.
+func implements(t, i reflect.Type) bool {
+	return t.Implements(i) || t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(i)
+}
+
+// node compiles the plan of t. It returns a node in any case; faults tell
+// whether it can be used.
+func (c *compiler) node(t reflect.Type) *node {
+	n := &node{typ: t}
+	if c.ownWay(n, t) {
+		return n
+	}
+	switch t.Kind() {
+	case reflect.String:
+		n.kind = kindString
+		c.enumOf(n, t)
+	case reflect.Bool:
+		n.kind = kindBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n.kind, n.bits = kindInt, t.Bits()
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n.kind, n.bits = kindUint, t.Bits()
+	case reflect.Float32, reflect.Float64:
+		n.kind, n.bits = kindFloat, t.Bits()
+	case reflect.Struct:
+		n.kind, n.object = kindStruct, c.object(t)
+	case reflect.Slice:
+		n.kind, n.elem = kindSlice, c.node(t.Elem())
+	case reflect.Array:
+		n.kind, n.elem = kindArray, c.node(t.Elem())
+	case reflect.Map:
+		n.kind, n.elem = kindMap, c.mapValue(t)
+	case reflect.Pointer:
+		n.kind, n.elem = kindPointer, c.node(t.Elem())
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			c.fault("an interface with methods (%v) cannot be a JSON value", t)
+		}
+		n.kind = kindAny
+	default:
+		c.fault("a %v (%v) cannot be a JSON value", t.Kind(), t)
+	}
+	return n
+}
+
+// ownWay handles the types that are more than their kind.
+func (c *compiler) ownWay(n *node, t reflect.Type) bool {
+	switch t {
+	case typeTime:
+		n.kind = kindTime
+		return true
+	case typeDuration:
+		n.kind, n.bits = kindDuration, 64
+		return true
+	case typeRaw:
+		n.kind = kindRaw
+		return true
+	case typeNumber:
+		n.kind = kindNumber
+		return true
+	case typeBytes:
+		n.kind = kindBytes
+		return true
+	}
+	if t.Kind() == reflect.Pointer {
+		return false // its element has the methods
+	}
+	asJSON, asText := typeUnmarshaler, typeTextUnmarshaler
+	if c.output {
+		asJSON, asText = typeMarshaler, typeTextMarshaler
+	}
+	switch {
+	case implements(t, typeSchemer):
+		n.kind = kindForeign
+		n.custom = c.customOf(t)
+	case implements(t, asJSON):
+		n.kind = kindForeign
+	case implements(t, asText):
+		n.kind = kindText
+		c.enumOf(n, t)
+	default:
+		return false
+	}
+	return true
+}
+
+// zeroOf returns a value of t, or a pointer to one, on which methods can be called.
+func zeroOf(t reflect.Type) any { return reflect.New(t).Interface() }
+
+// enumOf takes over the values that the type itself declares.
+func (c *compiler) enumOf(n *node, t reflect.Type) {
+	if !implements(t, typeEnumer) {
+		return
+	}
+	values := zeroOf(t).(enumer).Enum()
+	if len(values) == 0 {
+		c.fault("%v.Enum() returns no values", t)
+		return
+	}
+	n.rules = &rules{}
+	n.rules.setTexts(values)
+}
+
+func (c *compiler) mapValue(t reflect.Type) *node {
+	if t.Key().Kind() != reflect.String || implements(t.Key(), typeTextUnmarshaler) {
+		c.fault("the keys of a map must be strings, not %v", t.Key())
+	}
+	return c.node(t.Elem())
+}
+
+// object compiles the plan of a struct, once for each type, so that types may
+// contain themselves.
+func (c *compiler) object(t reflect.Type) *object {
+	if o := c.objects[t]; o != nil {
+		if o.compiling && !o.recursive {
+			o.recursive = true
+			o.name = c.defName(t)
+			c.defs = append(c.defs, o)
+		}
+		return o
+	}
+	o := &object{typ: t, compiling: true}
+	c.objects[t] = o
+	for _, found := range c.promoted(t) {
+		c.path = append(c.path, found.name)
+		o.fields = append(o.fields, c.field(found))
+		c.path = c.path[:len(c.path)-1]
+	}
+	if len(o.fields) > few {
+		o.index = make(map[string]int, len(o.fields))
+		for i := range o.fields {
+			o.index[o.fields[i].name] = i
+		}
+	}
+	o.compiling = false
+	return o
+}
+
+func (c *compiler) defName(t reflect.Type) string {
+	name := t.Name()
+	if name == "" {
+		name = "object"
+	}
+	for n := 2; slices.ContainsFunc(c.defs, func(o *object) bool { return o.name == name }); n++ {
+		name = t.Name() + strconv.Itoa(n)
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`~/%#[]"\ ,*`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+}
+
+func (c *compiler) field(found structField) field {
+	f := field{
+		name: found.name, path: found.path, place: found.path[0],
+		omitEmpty: found.omitEmpty, omitZero: found.omitZero,
+		key: append(quoteJSON(found.name), ':'),
+	}
+	f.node = c.node(found.Type)
+	c.tags(&f, found.Tag)
+	pointer := found.Type.Kind() == reflect.Pointer
+	if c.output {
+		f.required = !f.omitEmpty && !f.omitZero
+	} else {
+		f.required = !c.lenient && !pointer && !f.omitEmpty && !f.omitZero && f.fallback == nil
+	}
+	if text, ok := found.Tag.Lookup("required"); ok {
+		required, err := strconv.ParseBool(text)
+		switch {
+		case err != nil:
+			c.fault("required:%q is neither true nor false", text)
+		case required && f.fallback != nil:
+			c.fault("required:%q contradicts the default", text)
+		default:
+			f.required = required
+		}
+	}
+	return f
+}

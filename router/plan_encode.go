@@ -1,0 +1,180 @@
+package router
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// append appends v as JSON. It differs from encoding/json in two points, for
+// the sake of readers: a nil slice is [] and a nil map {}, as the schema says,
+// and nothing is escaped for HTML.
+func (n *node) append(dst []byte, v reflect.Value) ([]byte, error) {
+	switch n.kind {
+	case kindString:
+		return jsonscan.AppendQuote(dst, v.String()), nil
+	case kindBool:
+		return strconv.AppendBool(dst, v.Bool()), nil
+	case kindInt, kindDuration:
+		return strconv.AppendInt(dst, v.Int(), 10), nil
+	case kindUint:
+		return strconv.AppendUint(dst, v.Uint(), 10), nil
+	case kindFloat:
+		return appendFloat(dst, v.Float(), n.bits)
+	case kindBytes:
+		dst = append(dst, '"')
+		dst = base64.StdEncoding.AppendEncode(dst, v.Bytes())
+		return append(dst, '"'), nil
+	case kindTime:
+		return appendTime(dst, v.Interface().(time.Time))
+	case kindStruct:
+		return n.object.append(dst, v)
+	case kindSlice, kindArray:
+		return n.appendList(dst, v)
+	case kindMap:
+		return n.appendMap(dst, v)
+	case kindPointer:
+		if v.IsNil() {
+			return append(dst, "null"...), nil
+		}
+		return n.elem.append(dst, v.Elem())
+	}
+	return n.appendSpecial(dst, v)
+}
+
+// appendFloat writes the shortest text that reads as f, as ECMAScript does.
+func appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return dst, fmt.Errorf("%v is not a number that JSON has", f)
+	}
+	format := byte('f')
+	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, f, format, -1, bits), nil
+}
+
+func appendTime(dst []byte, t time.Time) ([]byte, error) {
+	if y := t.Year(); y < 0 || y > 9999 {
+		return dst, fmt.Errorf("the year %d is out of range", y)
+	}
+	dst = t.AppendFormat(append(dst, '"'), time.RFC3339Nano)
+	return append(dst, '"'), nil
+}
+
+// appendSpecial leaves a value to its own methods.
+func (n *node) appendSpecial(dst []byte, v reflect.Value) ([]byte, error) {
+	switch n.kind {
+	case kindRaw:
+		raw := v.Bytes()
+		if raw == nil {
+			return append(dst, "null"...), nil
+		}
+		if err := jsonscan.Valid(raw); err != nil {
+			return dst, err
+		}
+		return jsonscan.AppendCompact(dst, raw), nil
+	case kindText:
+		m, ok := methods(v).(encoding.TextMarshaler)
+		if !ok {
+			return dst, fmt.Errorf("%v cannot be written as text", n.typ)
+		}
+		text, err := m.MarshalText()
+		return jsonscan.AppendQuote(dst, text), err
+	}
+	encoded, err := mcp.Marshal(methods(v))
+	return append(dst, encoded...), err
+}
+
+// methods returns v, by its address if it has one, so that all its methods count.
+func methods(v reflect.Value) any {
+	if v.CanAddr() && v.Kind() != reflect.Interface {
+		return v.Addr().Interface()
+	}
+	return v.Interface()
+}
+
+func (o *object) append(dst []byte, v reflect.Value) ([]byte, error) {
+	dst = append(dst, '{')
+	empty := len(dst)
+	var err error
+	for i := range o.fields {
+		f := &o.fields[i]
+		value, ok := f.at(v)
+		if !ok || f.leftOut(value) {
+			continue
+		}
+		dst = append(dst, f.key...)
+		if dst, err = f.node.append(dst, value); err != nil {
+			return dst, fmt.Errorf("%s: %w", f.name, err)
+		}
+		dst = append(dst, ',')
+	}
+	if len(dst) > empty {
+		dst = dst[:len(dst)-1]
+	}
+	return append(dst, '}'), nil
+}
+
+func (f *field) leftOut(v reflect.Value) bool {
+	if f.omitZero {
+		if z, ok := v.Interface().(interface{ IsZero() bool }); ok {
+			if v.Kind() == reflect.Pointer && v.IsNil() || z.IsZero() {
+				return true
+			}
+		} else if v.IsZero() {
+			return true
+		}
+	}
+	if !f.omitEmpty {
+		return false
+	}
+	switch v.Kind() {
+	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
+	}
+	return v.IsZero()
+}
+
+func (n *node) appendList(dst []byte, v reflect.Value) ([]byte, error) {
+	dst = append(dst, '[')
+	var err error
+	for i := range v.Len() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = n.elem.append(dst, v.Index(i)); err != nil {
+			return dst, fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+// appendMap writes the members in the order of their names.
+func (n *node) appendMap(dst []byte, v reflect.Value) ([]byte, error) {
+	names := v.MapKeys()
+	slices.SortFunc(names, func(a, b reflect.Value) int { return bytes.Compare([]byte(a.String()), []byte(b.String())) })
+	dst = append(dst, '{')
+	var err error
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(jsonscan.AppendQuote(dst, name.String()), ':')
+		if dst, err = n.elem.append(dst, v.MapIndex(name)); err != nil {
+			return dst, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return append(dst, '}'), nil
+}

@@ -1,0 +1,153 @@
+package router
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// structField is a field that takes part in JSON, under the name it has there.
+type structField struct {
+	reflect.StructField
+	name                string
+	tagged              bool
+	path                []int
+	omitEmpty, omitZero bool
+}
+
+// promoted returns the fields of t in their order, those of embedded structs in
+// the place of the embedding. It follows encoding/json (a less nested field
+// hides others of its name), except that a name that two fields of one depth
+// claim is a fault: encoding/json drops both without a word.
+func (c *compiler) promoted(t reflect.Type) []structField {
+	all := c.embedded(t, nil, nil)
+	var chosen []structField
+	for i, f := range all {
+		if dominant(all, f.name) == i {
+			chosen = append(chosen, f)
+			continue
+		}
+		for _, earlier := range all[:i] {
+			if earlier.name == f.name && len(earlier.path) == len(f.path) && earlier.tagged == f.tagged {
+				c.fault("two fields have the JSON name %q", f.name)
+				break
+			}
+		}
+	}
+	return chosen
+}
+
+// dominant returns the place of the first field that has name and that no other
+// hides.
+func dominant(all []structField, name string) int {
+	best := -1
+	for i, f := range all {
+		if f.name != name {
+			continue
+		}
+		if best < 0 || len(f.path) < len(all[best].path) ||
+			len(f.path) == len(all[best].path) && f.tagged && !all[best].tagged {
+			best = i
+		}
+	}
+	return best
+}
+
+// embedded collects the fields of t at path; within are the structs around it.
+func (c *compiler) embedded(t reflect.Type, path []int, within []reflect.Type) []structField {
+	if slices.Contains(within, t) {
+		return nil
+	}
+	within = append(slices.Clip(within), t)
+	var all []structField
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		at := append(slices.Clip(path), i)
+		tag, tagged := sf.Tag.Lookup("json")
+		if tag == "-" {
+			continue
+		}
+		inner := sf.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct && !c.special(inner) {
+			if sf.Type.Kind() == reflect.Pointer && !sf.IsExported() {
+				c.fault("%s is embedded by a pointer to an unexported struct, which nobody else can fill", sf.Name)
+				continue
+			}
+			all = append(all, c.embedded(inner, at, within)...)
+			continue
+		}
+		if !sf.IsExported() {
+			if tagged {
+				c.fault("%s has a json tag but is not exported", sf.Name)
+			}
+			continue
+		}
+		all = append(all, c.named(sf, name, options, at))
+	}
+	return all
+}
+
+// special reports whether an embedded struct is a value of its own.
+func (c *compiler) special(t reflect.Type) bool {
+	return (&compiler{output: c.output}).ownWay(&node{}, t)
+}
+
+func (c *compiler) named(sf reflect.StructField, name, options string, path []int) structField {
+	f := structField{StructField: sf, name: name, tagged: name != "", path: path}
+	if name == "" {
+		f.name = sf.Name
+	}
+	if f.name == "" || strings.ContainsAny(f.name, "\"\\\x00") {
+		c.fault("the JSON name %q cannot be used", f.name)
+	}
+	for option := range strings.SplitSeq(options, ",") {
+		switch option {
+		case "":
+		case "omitempty":
+			f.omitEmpty = true
+		case "omitzero":
+			f.omitZero = true
+		default:
+			c.fault("%s: the option %q of its json tag is not supported", sf.Name, option)
+		}
+	}
+	return f
+}
+
+// at returns the field of v for reading; ok is false behind a nil pointer.
+func (f *field) at(v reflect.Value) (value reflect.Value, ok bool) {
+	if len(f.path) == 1 {
+		return v.Field(f.place), true
+	}
+	for i, place := range f.path {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return v, false
+			}
+			v = v.Elem()
+		}
+		v = v.Field(place)
+	}
+	return v, true
+}
+
+// in returns the field of v for writing, and makes the structs that lead to it.
+func (f *field) in(v reflect.Value) reflect.Value {
+	if len(f.path) == 1 {
+		return v.Field(f.place)
+	}
+	for i, place := range f.path {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(place)
+	}
+	return v
+}

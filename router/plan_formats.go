@@ -1,0 +1,150 @@
+package router
+
+import (
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// formats are the values of the format keyword. Those of JSON Schema 2020-12
+// that can be told from their text are checked; the others only describe.
+func formats() map[string]func(string) bool {
+	return map[string]func(string) bool{
+		"date-time": layout(time.RFC3339),
+		"date":      layout(time.DateOnly),
+		"time":      isTime,
+		"duration":  isDuration,
+		"email":     isEmail, "idn-email": isEmail,
+		"hostname": isHostname, "idn-hostname": nil,
+		"ipv4": isIPv4, "ipv6": isIPv6,
+		"uri": isURI, "uri-reference": isReference, "iri": isURI, "iri-reference": isReference,
+		"uri-template": nil, "json-pointer": isPointer, "relative-json-pointer": nil,
+		"uuid": isUUID, "regex": isRegexp,
+		"byte": nil, "binary": nil, "password": nil,
+	}
+}
+
+func layout(layout string) func(string) bool {
+	return func(s string) bool {
+		_, err := time.Parse(layout, s)
+		return err == nil
+	}
+}
+
+func isTime(s string) bool {
+	_, err := time.Parse("15:04:05Z07:00", s)
+	return err == nil
+}
+
+// isDuration follows appendix A of RFC 3339: P1W, P3Y6M4DT12H30M5S and the like.
+func isDuration(s string) bool {
+	s, ok := strings.CutPrefix(s, "P")
+	if !ok {
+		return false
+	}
+	if weeks, found := strings.CutSuffix(s, "W"); found {
+		return digits(weeks)
+	}
+	date, clock, hasClock := strings.Cut(s, "T")
+	if hasClock && clock == "" || date == "" && !hasClock {
+		return false
+	}
+	return units(date, "YMD") && units(clock, "HMS")
+}
+
+// units reports whether s is made of numbers, each followed by a letter of
+// letters, in their order.
+func units(s, letters string) bool {
+	for s != "" {
+		i := strings.IndexAny(s, letters)
+		if i < 0 || !digits(s[:i]) {
+			return false
+		}
+		letters = letters[strings.IndexByte(letters, s[i])+1:]
+		s = s[i+1:]
+		if letters == "" && s != "" {
+			return false
+		}
+	}
+	return true
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+func isEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Name == "" && a.Address == s
+}
+
+func isHostname(s string) bool {
+	if len(s) > 253 || s == "" {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for _, c := range []byte(label) {
+			if c != '-' && !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'z') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isIPv4(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Is4()
+}
+
+func isIPv6(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Is6() && a.Zone() == ""
+}
+
+func isURI(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.IsAbs() && !strings.ContainsAny(s, " <>\"{}|\\^`")
+}
+
+func isReference(s string) bool {
+	_, err := url.Parse(s)
+	return err == nil && !strings.ContainsAny(s, " <>\"{}|\\^`")
+}
+
+func isPointer(s string) bool {
+	if s != "" && s[0] != '/' || !utf8.ValidString(s) {
+		return false
+	}
+	rest := strings.NewReplacer("~0", "", "~1", "").Replace(s)
+	return !strings.Contains(rest, "~")
+}
+
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i, c := range []byte(s) {
+		switch {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case !('0' <= c && c <= '9') && !('a' <= c|0x20 && c|0x20 <= 'f'):
+			return false
+		}
+	}
+	return true
+}
+
+func isRegexp(s string) bool {
+	_, err := regexp.Compile(s)
+	return err == nil
+}

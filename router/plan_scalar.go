@@ -1,0 +1,244 @@
+package router
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// text decodes a string.
+func (d *decoder) text(n *node, v reflect.Value, i, depth int) (int, error) {
+	end, err := d.skip(i, depth)
+	if err != nil {
+		return end, err
+	}
+	s, _ := jsonscan.Unquote(d.doc[i:end])
+	if n.rules != nil {
+		d.checkText(n.rules, s)
+	}
+	v.SetString(s)
+	return end, nil
+}
+
+func (d *decoder) checkText(r *rules, s string) {
+	if !r.acceptsText(s) {
+		d.fail()
+	}
+	if r.ofFormat != nil && !r.ofFormat(s) {
+		d.problem(fmt.Sprintf("must be %s (got %s)", formatNames(r.format), shown(quoteJSON(s))))
+	}
+}
+
+// number decodes a number, which begins at i.
+func (d *decoder) number(n *node, v reflect.Value, i, depth int) (int, error) {
+	end, err := d.skip(i, depth)
+	if err != nil {
+		return end, err
+	}
+	raw := d.doc[i:end]
+	switch n.kind {
+	case kindInt:
+		d.int(n, v, raw)
+	case kindUint:
+		d.uint(n, v, raw)
+	case kindFloat:
+		value, err := strconv.ParseFloat(string(raw), n.bits)
+		if err != nil {
+			d.problem(fmt.Sprintf("must be a number of %d bits (got %s)", n.bits, shown(raw)))
+			break
+		}
+		v.SetFloat(value)
+		if n.rules != nil && !n.rules.acceptsFloat(value, raw) {
+			d.fail()
+		}
+	default:
+		v.SetString(string(raw))
+		if n.rules != nil && !n.rules.acceptsExact(raw) {
+			d.fail()
+		}
+	}
+	return end, nil
+}
+
+func (d *decoder) int(n *node, v reflect.Value, raw []byte) {
+	value, ok := smallInt(raw)
+	if !ok {
+		exact, isInt := integer(raw)
+		if !isInt {
+			d.fail()
+			return
+		}
+		if exact == nil || !exact.IsInt64() {
+			d.outOfRange(n, raw)
+			return
+		}
+		value = exact.Int64()
+	}
+	if v.OverflowInt(value) {
+		d.outOfRange(n, raw)
+		return
+	}
+	v.SetInt(value)
+	if n.rules != nil && !n.rules.acceptsInt(value, raw) {
+		d.fail()
+	}
+}
+
+func (d *decoder) uint(n *node, v reflect.Value, raw []byte) {
+	small, ok := smallInt(raw)
+	value := uint64(small)
+	if !ok || small < 0 {
+		exact, isInt := integer(raw)
+		switch {
+		case !isInt:
+			d.fail()
+			return
+		case exact == nil || exact.Sign() >= 0 && !exact.IsUint64():
+			d.outOfRange(n, raw)
+			return
+		case exact.Sign() < 0:
+			d.fail() // the schema has minimum 0
+			return
+		}
+		value = exact.Uint64()
+	}
+	if v.OverflowUint(value) {
+		d.outOfRange(n, raw)
+		return
+	}
+	v.SetUint(value)
+	if n.rules != nil && !n.rules.acceptsUint(value, raw) {
+		d.fail()
+	}
+}
+
+// smallInt parses what most integers look like; of others it makes nothing.
+func smallInt(raw []byte) (value int64, ok bool) {
+	digits := raw
+	if raw[0] == '-' {
+		digits = raw[1:]
+	}
+	if len(digits) == 0 || len(digits) > 18 {
+		return 0, false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		value = value*10 + int64(c-'0')
+	}
+	if raw[0] == '-' {
+		value = -value
+	}
+	return value, true
+}
+
+// integer returns the value of a number, in whatever notation: 1.0 and 1e3 are
+// integers in JSON Schema. It is nil if it is beyond any range.
+func integer(raw []byte) (value *big.Int, ok bool) {
+	whole, inRange := exact(raw)
+	if inRange {
+		return whole.Num(), whole.IsInt()
+	}
+	// A huge exponent: the number is an integer unless the exponent is negative.
+	i := bytes.IndexAny(raw, "eE")
+	return nil, i < 0 && bytes.IndexByte(raw, '.') < 0 || i >= 0 && raw[i+1] != '-'
+}
+
+func (d *decoder) outOfRange(n *node, raw []byte) {
+	kind := "a signed"
+	if n.kind == kindUint {
+		kind = "an unsigned"
+	}
+	d.problem(fmt.Sprintf("must fit %s integer of %d bits (got %s)", kind, n.bits, shown(raw)))
+}
+
+// special decodes the values that are more than their kind.
+func (d *decoder) special(n *node, v reflect.Value, i, depth int) (int, error) {
+	end, err := d.skip(i, depth)
+	if err != nil {
+		return end, err
+	}
+	raw := d.doc[i:end]
+	switch n.kind {
+	case kindTime, kindDuration, kindText, kindBytes:
+		if raw[0] != '"' {
+			d.fail()
+			return end, nil
+		}
+		s, _ := jsonscan.Unquote(raw)
+		if n.rules != nil {
+			d.checkText(n.rules, s)
+		}
+		d.parsed(n, v, s)
+	case kindRaw:
+		d.distinct(raw)
+		v.SetBytes(bytes.Clone(raw))
+	default:
+		d.distinct(raw)
+		d.foreign(n, v, raw)
+	}
+	return end, nil
+}
+
+// parsed fills v, which is a string in JSON only.
+func (d *decoder) parsed(n *node, v reflect.Value, s string) {
+	switch n.kind {
+	case kindTime:
+		at, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			d.problem(fmt.Sprintf("must be %s (got %s)", formatNames("date-time"), shown(quoteJSON(s))))
+			return
+		}
+		v.Set(reflect.ValueOf(at))
+	case kindDuration:
+		length, err := time.ParseDuration(s)
+		if err != nil {
+			d.problem(fmt.Sprintf(`must be a duration such as "90s" or "1h30m" (got %s)`, shown(quoteJSON(s))))
+			return
+		}
+		v.SetInt(int64(length))
+	case kindBytes:
+		data, err := base64.StdEncoding.DecodeString(s)
+		if err != nil {
+			d.problem("must be base64 (RFC 4648, section 4)")
+			return
+		}
+		v.SetBytes(data)
+	default:
+		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(s)); err != nil {
+			d.problem(fmt.Sprintf("%v (got %s)", err, shown(quoteJSON(s))))
+		}
+	}
+}
+
+// foreign leaves a value to the standard decoder or to the type's own.
+func (d *decoder) foreign(n *node, v reflect.Value, raw []byte) {
+	if n.custom != nil {
+		if err := n.custom.check.Validate(raw); err != nil {
+			d.fail()
+			return
+		}
+	}
+	if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
+		d.problem(fmt.Sprintf("%v (got %s)", err, found(raw)))
+	}
+}
+
+// distinct refuses a value in which a name is given twice: two readers could
+// read two values.
+func (d *decoder) distinct(raw []byte) {
+	if raw[0] == '{' || raw[0] == '[' {
+		if _, err := distinctNames(raw, 0, 0); err != nil {
+			d.fail()
+		}
+	}
+}

@@ -1,0 +1,313 @@
+package router
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// custom is the schema that a type brings along.
+type custom struct {
+	raw   json.RawMessage
+	check *schema.Schema
+}
+
+func (c *compiler) customOf(t reflect.Type) *custom {
+	raw, err := mcp.Marshal(zeroOf(t).(schemer).JSONSchema())
+	if err != nil {
+		c.fault("%v.JSONSchema(): %v", t, err)
+		return nil
+	}
+	check, err := schema.Compile(raw)
+	if err != nil {
+		c.fault("%v.JSONSchema(): %v", t, err)
+		return nil
+	}
+	return &custom{raw, check}
+}
+
+// literal returns the JSON value that a tag's text stands for.
+func (c *compiler) literal(n *node, text string) (json.RawMessage, error) {
+	at := n
+	for at.kind == kindPointer {
+		at = at.elem
+	}
+	raw := json.RawMessage(text)
+	if at.kind.stringly() && !(c.output && at.kind == kindDuration) {
+		raw = quoteJSON(text)
+	}
+	if c.output {
+		return raw, jsonscan.Valid(raw) // it only describes
+	}
+	d := newDecoder(raw, true)
+	defer d.free()
+	if err := d.decode(n, reflect.New(n.typ).Elem()); err != nil {
+		return nil, err
+	}
+	w := schemaWriter{c: c}
+	check, err := schema.Compile(w.value(nil, n, &field{}, false))
+	if err != nil {
+		return nil, err
+	}
+	return raw, d.explain(check)
+}
+
+// setDefault notes what a field holds when the text does not have it.
+func (c *compiler) setDefault(f *field, text string) {
+	if len(c.defs) > 0 && f.node.object != nil {
+		c.fault("default:%q: a recursive type cannot have one", text)
+		return
+	}
+	raw, err := c.literal(f.node, text)
+	if err != nil {
+		c.fault("default:%q: %v", text, err)
+		return
+	}
+	f.fallback = raw
+}
+
+// schemaWriter writes the schema of a plan. Members stand in the order of the
+// fields, keywords in the order of [mcp.Schema].
+type schemaWriter struct {
+	c      *compiler
+	strict bool // refuse members that the type does not have
+}
+
+// schema returns the whole schema of n.
+func (c *compiler) schema(n *node, strict bool) json.RawMessage {
+	w := schemaWriter{c: c, strict: strict}
+	for n.kind == kindPointer && !c.output {
+		n = n.elem
+	}
+	var dst []byte
+	if n.kind == kindStruct {
+		dst = w.object(nil, n.object, &field{})
+	} else {
+		dst = w.value(nil, n, &field{}, true)
+	}
+	if len(c.defs) == 0 {
+		return dst
+	}
+	dst = append(dst[:len(dst)-1], `,"$defs":{`...)
+	for i, o := range c.defs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(jsonscan.AppendQuote(dst, o.name), ':')
+		dst = w.object(dst, o, &field{})
+	}
+	return append(dst, '}', '}')
+}
+
+// typeNames are the values of the type keyword.
+var typeNames = [...]string{
+	kindString: "string", kindBool: "boolean", kindInt: "integer", kindUint: "integer",
+	kindFloat: "number", kindNumber: "number", kindTime: "string", kindDuration: "string",
+	kindText: "string", kindBytes: "string", kindSlice: "array", kindArray: "array",
+	kindMap: "object", kindStruct: "object", kindPointer: "",
+}
+
+// value appends the schema of n with what f says of it. nullable says that nil
+// pointers are encoded as null there.
+func (w *schemaWriter) value(dst []byte, n *node, f *field, nullable bool) []byte {
+	null := false
+	for n.kind == kindPointer {
+		null = w.c.output && nullable
+		n = n.elem
+	}
+	if !null {
+		return w.plain(dst, n, f, "")
+	}
+	if n.kind < kindText && n.rules == nil {
+		return w.plain(dst, n, f, "null")
+	}
+	dst = append(dst, `{"anyOf":[`...)
+	dst = w.plain(dst, n, f, "")
+	return append(dst, `,{"type":"null"}]}`...)
+}
+
+// plain appends the schema of a node that is no pointer; or, if not empty, is
+// another type that is accepted.
+func (w *schemaWriter) plain(dst []byte, n *node, f *field, or string) []byte {
+	switch {
+	case n.custom != nil:
+		return w.described(dst, n.custom.raw, f)
+	case n.kind == kindForeign, n.kind == kindAny, n.kind == kindRaw:
+		return w.described(dst, []byte(`{}`), f)
+	case n.kind == kindStruct && n.object.recursive:
+		ref := jsonscan.AppendQuote([]byte(`{"$ref":`), "#/$defs/"+n.object.name)
+		return w.described(dst, append(ref, '}'), f)
+	case n.kind == kindStruct:
+		return w.object(dst, n.object, f)
+	}
+	name := typeNames[n.kind]
+	if n.kind == kindDuration && w.c.output {
+		name = "integer"
+	}
+	dst = jsonscan.AppendQuote(append(dst, `{"type":`...), name)
+	if or != "" {
+		dst = append(dst[:len(dst)-len(name)-2], '[')
+		dst = append(jsonscan.AppendQuote(dst, name), ',')
+		dst = append(jsonscan.AppendQuote(dst, or), ']')
+	}
+	dst = w.docs(dst, f)
+	dst = w.inner(dst, n)
+	dst = w.rules(dst, n)
+	return append(w.tail(dst, n, f), '}')
+}
+
+// described appends a schema that is written already, with the docs of f.
+func (w *schemaWriter) described(dst, raw []byte, f *field) []byte {
+	extra := w.tail(w.docs(nil, f), nil, f)
+	if len(extra) == 0 {
+		return append(dst, raw...)
+	}
+	dst = append(dst, raw[:len(raw)-1]...)
+	if len(raw) == 2 {
+		extra = extra[1:]
+	}
+	return append(append(dst, extra...), '}')
+}
+
+func (w *schemaWriter) docs(dst []byte, f *field) []byte {
+	if f.docs.title != "" {
+		dst = jsonscan.AppendQuote(append(dst, `,"title":`...), f.docs.title)
+	}
+	if f.docs.text != "" {
+		dst = jsonscan.AppendQuote(append(dst, `,"description":`...), f.docs.text)
+	}
+	return dst
+}
+
+// inner appends what a list or a map holds.
+func (w *schemaWriter) inner(dst []byte, n *node) []byte {
+	switch n.kind {
+	case kindSlice:
+		dst = w.value(append(dst, `,"items":`...), n.elem, &field{}, true)
+	case kindArray:
+		dst = w.value(append(dst, `,"items":`...), n.elem, &field{}, true)
+		size := int64(n.typ.Len())
+		dst = strconv.AppendInt(append(dst, `,"minItems":`...), size, 10)
+		dst = strconv.AppendInt(append(dst, `,"maxItems":`...), size, 10)
+	case kindMap:
+		dst = w.value(append(dst, `,"additionalProperties":`...), n.elem, &field{}, true)
+	}
+	return dst
+}
+
+// object appends the schema of a struct.
+func (w *schemaWriter) object(dst []byte, o *object, f *field) []byte {
+	dst = w.docs(append(dst, `{"type":"object"`...), f)
+	dst = append(dst, `,"properties":{`...)
+	required := 0
+	for i := range o.fields {
+		member := &o.fields[i]
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, member.key...)
+		dst = w.value(dst, member.node, member, !member.omitEmpty && !member.omitZero)
+		if member.required {
+			required++
+		}
+	}
+	dst = append(dst, '}')
+	if required > 0 {
+		dst = append(dst, `,"required":[`...)
+		for i := range o.fields {
+			if o.fields[i].required {
+				dst = append(jsonscan.AppendQuote(dst, o.fields[i].name), ',')
+			}
+		}
+		dst[len(dst)-1] = ']'
+	}
+	if w.strict {
+		dst = append(dst, `,"additionalProperties":false`...)
+	}
+	return append(w.tail(dst, nil, f), '}')
+}
+
+// tail appends what comes last.
+func (w *schemaWriter) tail(dst []byte, n *node, f *field) []byte {
+	if f.fallback != nil {
+		dst = append(append(dst, `,"default":`...), f.fallback...)
+	}
+	switch {
+	case f.docs.example != "":
+		example, _ := w.c.literal(f.node, f.docs.example) // checked at compilation
+		dst = append(append(append(dst, `,"examples":[`...), example...), ']')
+	case n != nil && n.kind == kindDuration && !w.c.output:
+		dst = append(dst, `,"examples":["90s","1h30m"]`...)
+	}
+	if f.header != "" {
+		dst = jsonscan.AppendQuote(append(dst, `,"x-mcp-header":`...), f.header)
+	}
+	return dst
+}
+
+// rules appends the keywords that check something.
+func (w *schemaWriter) rules(dst []byte, n *node) []byte {
+	r := n.rules
+	if r == nil {
+		r = newRules()
+	}
+	if r.enum != nil {
+		dst = append(dst, `,"enum":[`...)
+		for i, v := range r.enum {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(dst, v...)
+		}
+		dst = append(dst, ']')
+	}
+	dst = w.numbers(dst, n, r)
+	dst = count(dst, "minLength", r.minLength, 1)
+	dst = count(dst, "maxLength", r.maxLength, 0)
+	if r.pattern != nil {
+		dst = jsonscan.AppendQuote(append(dst, `,"pattern":`...), r.pattern.String())
+	}
+	switch {
+	case n.kind == kindTime:
+		dst = append(dst, `,"format":"date-time"`...)
+	case n.kind == kindBytes:
+		dst = append(dst, `,"contentEncoding":"base64"`...)
+	case r.format != "":
+		dst = jsonscan.AppendQuote(append(dst, `,"format":`...), r.format)
+	}
+	dst = count(dst, "minItems", r.minItems, 1)
+	dst = count(dst, "maxItems", r.maxItems, 0)
+	if r.unique != nil {
+		dst = append(dst, `,"uniqueItems":true`...)
+	}
+	return dst
+}
+
+func (w *schemaWriter) numbers(dst []byte, n *node, r *rules) []byte {
+	low := false
+	for _, b := range r.bounds {
+		dst = append(append(append(dst, ',', '"'), b.keyword...), '"', ':')
+		dst = append(dst, b.text...)
+		low = low || !b.upper
+	}
+	if n.kind == kindUint && !low {
+		dst = append(dst, `,"minimum":0`...)
+	}
+	if r.multiple != nil {
+		dst = append(append(dst, `,"multipleOf":`...), r.multText...)
+	}
+	return dst
+}
+
+// count appends a keyword whose value is a number, unless it says nothing.
+func count(dst []byte, name string, value, least int) []byte {
+	if value < least {
+		return dst
+	}
+	dst = append(append(append(dst, ',', '"'), name...), '"', ':')
+	return strconv.AppendInt(dst, int64(value), 10)
+}

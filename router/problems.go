@@ -1,0 +1,164 @@
+package router
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/schema"
+)
+
+// maxShown is how many bytes of a value stand in a message.
+const maxShown = 64
+
+// shown returns a JSON string or number, cut if it is long.
+func shown(raw []byte) string {
+	if len(raw) <= maxShown {
+		return string(raw)
+	}
+	end := maxShown
+	for end > 0 && !utf8.RuneStart(raw[end]) {
+		end--
+	}
+	cut := strings.TrimRight(string(raw[:end]), `\`) + "…"
+	if raw[0] == '"' {
+		cut += `"`
+	}
+	return cut
+}
+
+// found describes a value of any type.
+func found(raw []byte) string {
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	}
+	return shown(raw)
+}
+
+func formatNames(format string) string {
+	switch format {
+	case "date-time":
+		return `a date and time such as "2026-07-28T12:00:00Z"`
+	case "date":
+		return `a date such as "2026-07-28"`
+	case "time":
+		return `a time of day such as "12:00:00Z"`
+	case "duration":
+		return `a duration such as "PT1H30M"`
+	case "email", "idn-email":
+		return "an email address"
+	case "hostname":
+		return "a host name"
+	case "ipv4":
+		return "an IPv4 address"
+	case "ipv6":
+		return "an IPv6 address"
+	case "uri", "iri":
+		return "an absolute URI"
+	case "uuid":
+		return "a UUID"
+	case "regex":
+		return "a regular expression"
+	}
+	return "of the format " + format
+}
+
+// pathText writes a path as the messages of package schema do.
+func pathText(path []segment) string {
+	var b []byte
+	for _, s := range path {
+		switch {
+		case s.index > 0:
+			b = append(strconv.AppendInt(append(b, '['), int64(s.index-1), 10), ']')
+		case isPlain(s.name):
+			if len(b) > 0 {
+				b = append(b, '.')
+			}
+			b = append(b, s.name...)
+		default:
+			b = append(append(append(b, '['), shown(quoteJSON(s.name))...), ']')
+		}
+	}
+	return string(b)
+}
+
+func isPlain(name string) bool {
+	for i, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', c == '$':
+		case i > 0 && ('0' <= c && c <= '9' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxShown
+}
+
+// explain words everything that is wrong with the text that d has decoded. It
+// returns nil if nothing is.
+func (d *decoder) explain(check *schema.Schema) error {
+	if !d.failed && len(d.problems) == 0 {
+		return nil
+	}
+	problems := d.problems
+	if d.failed {
+		stated := d.stated(check)
+		if len(stated) == 0 && len(problems) == 0 {
+			stated = []problem{{d.where, "this value is not accepted"}}
+		}
+		problems = append(stated, problems...)
+	}
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = p.text
+		if p.path != "" {
+			texts[i] = p.path + ": " + p.text
+		}
+	}
+	return errors.New(strings.Join(texts, "; "))
+}
+
+// stated returns the problems that the schema finds, without those of nulls
+// that counted as absent.
+func (d *decoder) stated(check *schema.Schema) []problem {
+	var invalid *schema.Error
+	if !errors.As(check.Validate(d.doc), &invalid) {
+		return nil
+	}
+	var problems []problem
+	for _, p := range invalid.Problems {
+		if !slices.Contains(d.nulls, p.Path) {
+			problems = append(problems, problem{p.Path, p.Message})
+		}
+	}
+	return problems
+}
+
+// distinctNames walks over a value and refuses objects that have a name twice.
+func distinctNames(doc []byte, i, depth int) (int, error) {
+	if i = jsonscan.Space(doc, i); i >= len(doc) {
+		return jsonscan.ValueAt(doc, i, depth)
+	}
+	switch doc[i] {
+	case '{':
+		var seen jsonscan.KeySet
+		return jsonscan.Object(doc, i, depth, func(key []byte, at int) (int, error) {
+			if !seen.Add(key) {
+				return at, fmt.Errorf("%q is given twice", key)
+			}
+			return distinctNames(doc, at, depth+1)
+		})
+	case '[':
+		return jsonscan.Array(doc, i, depth, func(at int) (int, error) {
+			return distinctNames(doc, at, depth+1)
+		})
+	}
+	return jsonscan.ValueAt(doc, i, depth)
+}

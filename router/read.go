@@ -1,0 +1,260 @@
+package router
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// DefaultMaxReadBytes is how much is read from an [io.Reader] or a file at most
+// unless [Options.MaxReadBytes] says otherwise.
+const DefaultMaxReadBytes = 16 << 20
+
+// reader turns what a function has returned into the contents of a resource.
+type reader struct {
+	name, title, mimeType string
+	limit                 int64
+	cache                 mcp.CacheHint
+	node                  *node
+	form                  func(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error)
+}
+
+var (
+	typeReader       = reflect.TypeFor[io.Reader]()
+	typeRead         = reflect.TypeFor[*mcp.ReadResourceResult]()
+	typeContentsItem = reflect.TypeFor[mcp.ResourceContents]()
+	typeContentsList = reflect.TypeFor[[]mcp.ResourceContents]()
+)
+
+// newReader compiles the output type of a resource, and settles its MIME type.
+func newReader(name string, t reflect.Type, s *settings, limit int64, cache mcp.CacheHint) (*reader, []string) {
+	r := &reader{name: name, title: s.title, limit: limit, cache: cache}
+	if r.limit <= 0 {
+		r.limit = DefaultMaxReadBytes
+	}
+	mimeType := ""
+	switch {
+	case t == typeContentsItem, t == typeContentsList, t == typeRead:
+		r.form = readAsIs
+	case t.Kind() == reflect.String && !implements(t, typeMarshaler) && !implements(t, typeTextMarshaler):
+		r.form, mimeType = readText, "text/plain"
+	case t == typeBytes:
+		r.form, mimeType = readBytes, "application/octet-stream"
+	case t.Implements(typeReader):
+		r.form, mimeType = readAll, "application/octet-stream"
+	default:
+		c := newCompiler(true)
+		r.node = c.node(t)
+		if len(c.faults) > 0 {
+			return nil, prefixed("the output: ", c.faults)
+		}
+		r.form, mimeType = readJSON, "application/json"
+	}
+	if s.mimeType == "" {
+		s.mimeType = mimeType
+	}
+	r.mimeType = s.mimeType
+	return r, nil
+}
+
+func (r *reader) result(uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
+	return r.form(r, uri, v)
+}
+
+func (r *reader) one(c mcp.ResourceContents) *mcp.ReadResourceResult {
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{c}, Cache: r.cache}
+}
+
+func (r *reader) empty(uri string) mcp.ResourceContents {
+	return mcp.ResourceContents{Name: r.name, Title: r.title, URI: uri, MIMEType: r.mimeType}
+}
+
+func readText(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
+	c := r.empty(uri)
+	c.Text = v.String()
+	return r.one(c), nil
+}
+
+func readBytes(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
+	return r.one(r.data(uri, v.Bytes())), nil
+}
+
+// data returns contents that are text if their MIME type says so.
+func (r *reader) data(uri string, data []byte) mcp.ResourceContents {
+	c := r.empty(uri)
+	if isText(c.MIMEType) && utf8.Valid(data) {
+		c.Text = string(data)
+		return c
+	}
+	c.Blob = data
+	if c.Blob == nil {
+		c.Blob = []byte{}
+	}
+	return c
+}
+
+// isText reports whether data of a MIME type is text.
+func isText(mimeType string) bool {
+	media, _, _ := strings.Cut(mimeType, ";")
+	media = strings.ToLower(strings.TrimSpace(media))
+	switch media {
+	case "application/json", "application/xml", "application/yaml", "application/toml", "application/javascript", "image/svg+xml":
+		return true
+	}
+	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml")
+}
+
+func readAll(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
+	if k := v.Kind(); (k == reflect.Interface || k == reflect.Pointer) && v.IsNil() {
+		return nil, mcp.ResourceNotFound(uri, "")
+	}
+	source := v.Interface().(io.Reader)
+	if closer, ok := source.(io.Closer); ok {
+		defer closer.Close()
+	}
+	data, err := r.limited(source)
+	if err != nil {
+		return nil, err
+	}
+	return r.one(r.data(uri, data)), nil
+}
+
+func (r *reader) limited(source io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(source, r.limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > r.limit {
+		return nil, mcp.Errorf(mcp.CodeResourceTooLarge, "the resource is larger than %d bytes", r.limit)
+	}
+	return data, nil
+}
+
+func readJSON(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
+	encoded, err := r.node.append(nil, v)
+	if err != nil {
+		return nil, err
+	}
+	c := r.empty(uri)
+	c.Text = string(encoded)
+	return r.one(c), nil
+}
+
+func readAsIs(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, error) {
+	switch value := v.Interface().(type) {
+	case mcp.ResourceContents:
+		return r.completed(uri, []mcp.ResourceContents{value}), nil
+	case []mcp.ResourceContents:
+		return r.completed(uri, value), nil
+	default:
+		return value.(*mcp.ReadResourceResult), nil
+	}
+}
+
+// completed fills in what the contents leave open.
+func (r *reader) completed(uri string, given []mcp.ResourceContents) *mcp.ReadResourceResult {
+	contents := make([]mcp.ResourceContents, len(given))
+	for i, c := range given {
+		if c.URI == "" {
+			c.URI = uri
+		}
+		if c.MIMEType == "" {
+			c.MIMEType = r.mimeType
+		}
+		contents[i] = c
+	}
+	return &mcp.ReadResourceResult{Contents: contents, Cache: r.cache}
+}
+
+// file reads a file of a folder.
+func (r *reader) file(uri string, fsys fs.FS, name string) (*mcp.ReadResourceResult, error) {
+	if !fs.ValidPath(name) || name == "." {
+		return nil, mcp.ResourceNotFound(uri, "")
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, fileError(uri, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fileError(uri, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, mcp.ResourceNotFound(uri, "")
+	}
+	data, err := r.limited(f)
+	if err != nil {
+		return nil, err
+	}
+	own := *r
+	own.name = path.Base(name)
+	if own.mimeType == "" {
+		own.mimeType = typeOf(name, data)
+	}
+	return r.one(own.data(uri, data)), nil
+}
+
+func fileError(uri string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrInvalid):
+		return mcp.ResourceNotFound(uri, "")
+	case errors.Is(err, fs.ErrPermission):
+		return &mcp.Error{Code: mcp.CodeResourceDenied, Message: "the file may not be read", Cause: err}
+	}
+	return fmt.Errorf("open %s: %w", uri, err)
+}
+
+// typeOf tells the MIME type of a file by its name: the same on every machine,
+// unlike what the system's tables say.
+func typeOf(name string, data []byte) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".markdown":
+		return "text/markdown"
+	case ".html", ".htm":
+		return "text/html"
+	case ".css":
+		return "text/css"
+	case ".csv":
+		return "text/csv"
+	case ".js", ".mjs":
+		return "text/javascript"
+	case ".json":
+		return "application/json"
+	case ".yaml", ".yml":
+		return "application/yaml"
+	case ".toml":
+		return "application/toml"
+	case ".xml":
+		return "application/xml"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".gif":
+		return "image/gif"
+	case ".webp":
+		return "image/webp"
+	case ".pdf":
+		return "application/pdf"
+	case ".zip":
+		return "application/zip"
+	case ".mp3":
+		return "audio/mpeg"
+	case ".wav":
+		return "audio/wav"
+	}
+	if utf8.Valid(data) && !strings.Contains(string(data), "\x00") {
+		return "text/plain"
+	}
+	return "application/octet-stream"
+}

@@ -1,0 +1,222 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Router is a [mcp.Source] made of typed Go functions. It is safe for concurrent
+// use, changes included.
+type Router struct {
+	server  mcp.Implementation
+	options Options
+	// top is what runs calls: the router itself or what Middleware made of it.
+	top     mcp.Source
+	current atomic.Pointer[state]
+
+	// changing is held by whoever replaces current.
+	changing sync.Mutex
+	watchers watchers
+}
+
+var (
+	_ mcp.Source  = (*Router)(nil)
+	_ mcp.Watcher = (*Router)(nil)
+)
+
+// New returns a router that offers features. Everything that is wrong with them
+// comes back at once, as one error with a line for each mistake:
+//
+//	main.go:24: tool "add": the field "a" has ...
+//
+// Nothing is logged, and nothing panics.
+func New(name, version string, features ...Feature) (*Router, error) {
+	at := caller()
+	b := &builder{mayOptions: true}
+	b.optionsAmong(features)
+	b.filters = filtersAmong(features)
+	if name == "" {
+		b.faults = append(b.faults, fmt.Errorf("%s: server %q: the name is empty", at, name))
+	}
+	if version == "" {
+		b.faults = append(b.faults, fmt.Errorf("%s: server %q: the version is empty", at, name))
+	}
+	b.take(fmt.Sprintf("%s: server %q", at, name), features)
+	o := b.settingsOf()
+	if len(b.entries)+len(b.faults) == 0 && !o.AllowEmpty {
+		b.faults = append(b.faults, fmt.Errorf("%s: server %q: it has no tool, resource, template or prompt", at, name))
+	}
+	r := &Router{options: o, server: mcp.Implementation{
+		Name: name, Version: version, Title: o.Title, Description: o.Description, WebsiteURL: o.WebsiteURL, Icons: o.Icons,
+	}}
+	s, faults := r.newState(b.entries)
+	b.faults = append(b.faults, faults...)
+	if err := b.err(); err != nil {
+		return nil, err
+	}
+	r.top = &runner{r: r}
+	if o.Middleware != nil {
+		if r.top = o.Middleware(r.top); r.top == nil {
+			return nil, fmt.Errorf("%s: server %q: Middleware returned nil", at, name)
+		}
+	}
+	r.current.Store(s)
+	return r, nil
+}
+
+// Add offers more features. If anything is wrong with them, the error says so
+// as that of [New] does, and nothing is added. Clients are told that their lists
+// have changed. A [Filter] among the features is about them alone.
+func (r *Router) Add(features ...Feature) error {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	o := r.options
+	b := &builder{options: &o, filters: filtersAmong(features)}
+	b.take(fmt.Sprintf("%s: Add", caller()), features)
+	s, faults := r.newState(slices.Concat(r.current.Load().entries, b.entries))
+	b.faults = append(b.faults, faults...)
+	if err := b.err(); err != nil {
+		return err
+	}
+	r.current.Store(s)
+	r.watchers.tell(changeOf(b.entries))
+	return nil
+}
+
+// Remove takes back items by their names. If one does not exist, or another
+// needs it, the error says so and nothing is removed. Calls that run already
+// are not stopped. Clients are told that their lists have changed.
+func (r *Router) Remove(kind Kind, names ...string) error {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	entries := slices.Clone(r.current.Load().entries)
+	var removed []*entry
+	for _, name := range names {
+		i := slices.IndexFunc(entries, func(e *entry) bool { return e.Kind == kind && e.Name == name })
+		if i < 0 {
+			return fmt.Errorf("remove: there is no %s %q", kind, name)
+		}
+		removed = append(removed, entries[i])
+		entries = slices.Delete(entries, i, i+1)
+	}
+	s, faults := r.newState(entries)
+	if len(faults) > 0 {
+		return fmt.Errorf("remove: %w", faults[0])
+	}
+	r.current.Store(s)
+	r.watchers.tell(changeOf(removed))
+	return nil
+}
+
+// Items returns what the router offers, filters aside, in the order of the lists.
+func (r *Router) Items() []Item {
+	entries := r.current.Load().entries
+	items := make([]Item, len(entries))
+	for i, e := range entries {
+		items[i] = e.Item
+	}
+	return items
+}
+
+// Catalog implements [mcp.Source].
+func (r *Router) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	return r.current.Load().catalogFor(ctx), nil
+}
+
+// CallTool implements [mcp.Source].
+func (r *Router) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if r.options.Observer != nil {
+		return observed(r, ctx, "tools/call", p.Name, func() (*mcp.CallToolResult, error) { return r.top.CallTool(ctx, p) })
+	}
+	return r.top.CallTool(ctx, p)
+}
+
+// ReadResource implements [mcp.Source].
+func (r *Router) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	if r.options.Observer != nil {
+		return observed(r, ctx, "resources/read", p.URI, func() (*mcp.ReadResourceResult, error) { return r.top.ReadResource(ctx, p) })
+	}
+	return r.top.ReadResource(ctx, p)
+}
+
+// GetPrompt implements [mcp.Source].
+func (r *Router) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	if r.options.Observer != nil {
+		return observed(r, ctx, "prompts/get", p.Name, func() (*mcp.GetPromptResult, error) { return r.top.GetPrompt(ctx, p) })
+	}
+	return r.top.GetPrompt(ctx, p)
+}
+
+// Complete implements [mcp.Source].
+func (r *Router) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	if r.options.Observer != nil {
+		return observed(r, ctx, "completion/complete", p.Prompt+p.URITemplate, func() (*mcp.CompleteResult, error) { return r.top.Complete(ctx, p) })
+	}
+	return r.top.Complete(ctx, p)
+}
+
+// runner is the router as what Middleware wraps.
+type runner struct{ r *Router }
+
+func (x *runner) Catalog(ctx context.Context) (*mcp.Catalog, error) { return x.r.Catalog(ctx) }
+
+func (x *runner) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	e := x.r.current.Load().tools[p.Name]
+	if e == nil || !e.visible(ctx) {
+		return nil, mcp.UnknownTool(p.Name)
+	}
+	return e.tool.call(ctx, p.Arguments)
+}
+
+func (x *runner) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	s := x.r.current.Load()
+	if e := s.resources[p.URI]; e != nil && e.visible(ctx) {
+		return e.resource.read(ctx, p.URI)
+	}
+	for _, e := range s.templates {
+		if values, ok := e.template.parsed.Match(p.URI); ok && e.visible(ctx) {
+			return e.template.read(ctx, p.URI, values)
+		}
+	}
+	return nil, mcp.ResourceNotFound(p.URI, "")
+}
+
+func (x *runner) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	e := x.r.current.Load().prompts[p.Name]
+	if e == nil || !e.visible(ctx) {
+		return nil, mcp.UnknownPrompt(p.Name)
+	}
+	return e.prompt.getPrompt(ctx, p.Arguments)
+}
+
+func (x *runner) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	s := x.r.current.Load()
+	if p.URITemplate == "" {
+		e := s.prompts[p.Prompt]
+		if e == nil || !e.visible(ctx) {
+			return nil, mcp.UnknownPrompt(p.Prompt)
+		}
+		names := make([]string, len(e.prompt.definition.Arguments))
+		for i, a := range e.prompt.definition.Arguments {
+			names[i] = a.Name
+		}
+		if !slices.Contains(names, p.Argument) {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q has no argument %q (has %s)", p.Prompt, p.Argument, listNames(names))
+		}
+		return complete(ctx, e.prompt.completers, p)
+	}
+	i := slices.IndexFunc(s.templates, func(e *entry) bool { return e.URI == p.URITemplate && e.visible(ctx) })
+	if i < 0 {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", p.URITemplate)
+	}
+	t := s.templates[i].template
+	if !slices.Contains(t.parsed.Names(), p.Argument) {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resource template %q has no variable %q (has %s)", p.URITemplate, p.Argument, listNames(t.parsed.Names()))
+	}
+	return complete(ctx, t.completers, p)
+}

@@ -1,0 +1,81 @@
+package router
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// The arguments of prompts and the variables of templates are texts on the wire,
+// whatever their type in Go. They take the same plans as the arguments of tools,
+// by way of an object made of them.
+
+// checkTexts finds fields that no text can fill.
+func checkTexts(o *object) (faults []string) {
+	for i := range o.fields {
+		f := &o.fields[i]
+		switch pointee(f.node).kind {
+		case kindString, kindTime, kindDuration, kindText, kindBool, kindInt, kindUint, kindFloat, kindNumber:
+		default:
+			faults = append(faults, fmt.Sprintf("%s: a %v cannot be given as a text", f.name, f.node.typ))
+		}
+	}
+	return faults
+}
+
+// fromTexts returns the object that a struct with these texts is decoded from.
+func fromTexts(o *object, values map[string]string) []byte {
+	dst := []byte{'{'}
+	for name, text := range values {
+		if len(dst) > 1 {
+			dst = append(dst, ',')
+		}
+		dst = append(jsonscan.AppendQuote(dst, name), ':')
+		place := o.find([]byte(name), 0)
+		if place >= 0 && !pointee(o.fields[place].node).kind.stringly() && isScalar(text) {
+			dst = append(dst, text...)
+			continue
+		}
+		dst = jsonscan.AppendQuote(dst, text)
+	}
+	return append(dst, '}')
+}
+
+// isScalar reports whether text is a number or a boolean in JSON.
+func isScalar(text string) bool {
+	if text == "true" || text == "false" {
+		return true
+	}
+	return text != "" && (text[0] == '-' || '0' <= text[0] && text[0] <= '9') && jsonscan.Valid([]byte(text)) == nil
+}
+
+// plainText is the reverse for a value of an enum.
+func plainText(raw []byte) string {
+	if s, ok := jsonscan.Unquote(raw); ok {
+		return s
+	}
+	return string(raw)
+}
+
+// matchNames compares the fields of a struct with the variables of a template.
+func matchNames(o *object, names []string) (faults []string) {
+	for i := range o.fields {
+		name := o.fields[i].name
+		if slices.Contains(names, name) {
+			continue
+		}
+		text := fmt.Sprintf("the field %q is no variable of the template (has %s)", name, listNames(names))
+		if near := nearest.DidYouMean(name, names); near != "" {
+			text += fmt.Sprintf(", did you mean %q?", near)
+		}
+		faults = append(faults, text)
+	}
+	for _, name := range names {
+		if o.find([]byte(name), 0) < 0 {
+			faults = append(faults, fmt.Sprintf("the variable %q has no field", name))
+		}
+	}
+	return faults
+}
