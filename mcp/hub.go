@@ -18,10 +18,10 @@ type hub struct {
 	// Standing connections have no goroutine of their own: one writer serves
 	// all of them, and runs while there are any.
 	standing map[*standing]struct{}
-	dirty    []*standing
+	dirty    []*standing // to be written to
 	wake     chan struct{}
 	writing  bool
-	ended    chan struct{} // closed when the writer has ended
+	idle     *time.Ticker // while writing
 }
 
 // listener is told of changes. deliver must not wait.
@@ -128,7 +128,7 @@ func (h *hub) hold(s *standing) bool {
 	h.standing[s] = struct{}{}
 	if !h.writing {
 		h.writing = true
-		h.ended = make(chan struct{})
+		h.idle = time.NewTicker(keepAlive)
 		go h.write()
 	}
 	return true
@@ -145,7 +145,14 @@ func (h *hub) release(s *standing) {
 func (h *hub) markDirty(s *standing) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, ok := h.standing[s]; ok && !s.queued {
+	if _, ok := h.standing[s]; ok {
+		h.queue(s)
+	}
+}
+
+// queue makes the writer come to s. The caller holds the lock.
+func (h *hub) queue(s *standing) {
+	if !s.queued {
 		s.queued = true
 		h.dirty = append(h.dirty, s)
 		h.signal()
@@ -159,38 +166,89 @@ func (h *hub) signal() {
 	}
 }
 
-// write is the one goroutine that writes to all standing connections.
+// writeTurn is how long the writer stays with a connection that takes nothing.
+// Then another goroutine becomes the writer for all others, and this one is left
+// alone with its connection, for as long as that may take.
+const writeTurn = time.Millisecond
+
+// write writes to standing connections while there are any. There is one writer
+// at a time.
 func (h *hub) write() {
-	ticker := time.NewTicker(keepAlive)
-	defer ticker.Stop()
-	defer close(h.ended)
+	turn := time.AfterFunc(keepAlive, h.write)
+	turn.Stop()
 	for {
-		var batch []*standing
-		idle := false
-		select {
-		case <-h.wake:
-		case <-ticker.C:
-			idle = true
-		}
-		h.mu.Lock()
-		if len(h.standing) == 0 {
-			h.writing = false
-			h.mu.Unlock()
+		s, idle := h.next()
+		if s == nil {
 			return
 		}
-		batch, h.dirty = h.dirty, nil
-		for _, s := range batch {
-			s.queued = false
+		turn.Reset(writeTurn)
+		s.flush(idle)
+		leads := turn.Stop()
+		h.written(s)
+		if !leads {
+			return
 		}
-		if idle {
-			for s := range h.standing {
-				batch = append(batch, s)
-			}
+	}
+}
+
+// next waits for a connection that is due and that nobody is writing to. It
+// returns nil once there are no connections.
+func (h *hub) next() (s *standing, idle bool) {
+	for {
+		s, idle, tick := h.due()
+		if s != nil || tick == nil {
+			return s, idle
 		}
-		h.mu.Unlock()
-		for _, s := range batch {
-			s.flush(idle)
+		select {
+		case <-h.wake:
+		case <-tick:
+			h.wakeIdle()
 		}
+	}
+}
+
+// due returns the first connection that is due, or else what to wait for; that
+// is nil once there are no connections.
+func (h *hub) due() (s *standing, idle bool, tick <-chan time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.standing) == 0 {
+		h.idle.Stop()
+		h.writing, h.dirty = false, nil
+		return nil, false, nil
+	}
+	for i, s := range h.dirty {
+		s.queued = false
+		if s.writing {
+			s.again = true
+			continue
+		}
+		h.dirty = h.dirty[i+1:]
+		idle, s.idle, s.writing = s.idle, false, true
+		return s, idle, nil
+	}
+	h.dirty = nil
+	return nil, false, h.idle.C
+}
+
+// written says that nobody is writing to s any more.
+func (h *hub) written(s *standing) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.writing = false
+	if s.again {
+		s.again = false
+		h.queue(s)
+	}
+}
+
+// wakeIdle makes every connection due.
+func (h *hub) wakeIdle() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.standing {
+		s.idle = true
+		h.queue(s)
 	}
 }
 

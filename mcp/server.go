@@ -117,9 +117,7 @@ func (s *Server) Source() Source { return s.source }
 // not stop surfaces from accepting more: tell those to stop first, or at the same time.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.end()
-	for _, st := range s.hub.close() {
-		st.close(true)
-	}
+	endStanding(ctx, s.hub.close())
 	s.tasks.close(ctx)
 	err := s.active.wait(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -19,8 +20,13 @@ type standing struct {
 	// send writes one message.
 	send func(msg []byte) error
 	// touch says that the client is still there.
-	touch  func()
-	queued bool // guarded by hub.mu
+	touch func()
+
+	// What the writer knows of it, guarded by hub.mu.
+	queued  bool // it is due
+	idle    bool // and nothing else has been written for a while
+	writing bool // somebody is writing to it
+	again   bool // and must come back
 
 	// last returns the message to end with when it is the server that ends the
 	// stream; nil for none.
@@ -70,6 +76,19 @@ func (s *standing) close(graceful bool) {
 		s.onClose()
 		s.out.endEvents()
 	})
+}
+
+// endStanding ends streams on the server's initiative: all at once, as some of
+// their clients may not read, and when ctx ends without a last message.
+func endStanding(ctx context.Context, streams []*standing) {
+	var group sync.WaitGroup
+	for _, s := range streams {
+		group.Go(func() {
+			defer context.AfterFunc(ctx, s.out.cut)()
+			s.close(true)
+		})
+	}
+	group.Wait()
 }
 
 // stand makes st the session's standing stream and returns the one before.
