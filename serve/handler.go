@@ -1,8 +1,11 @@
 package serve
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -13,11 +16,13 @@ const EndpointPath = "/mcp"
 // Handler is a served Source as HTTP: the endpoint, the health checks and, if
 // the Source has one, its plain view. It is safe for concurrent use.
 type Handler struct {
-	server   *mcp.Server
-	endpoint http.Handler
-	view     http.Handler // everything that has no path of its own
-	landing  http.Handler // tells a person what this is
-	health   health
+	server    *mcp.Server
+	endpoint  http.Handler
+	view      http.Handler // everything that has no path of its own
+	landing   http.Handler // tells a person what this is
+	metrics   http.Handler // nil without
+	discovery discovery
+	health    health
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -27,18 +32,51 @@ var _ http.Handler = (*Handler)(nil)
 type viewer interface{ FileHandler() http.Handler }
 
 // NewHandler returns the Handler for src. Of opts, which may be nil, only what
-// concerns requests counts.
+// concerns requests counts. A PublicURL that makes no sense is ignored; [Run] and
+// [Serve] return it as an error.
 func NewHandler(src mcp.Source, opts *Options) *Handler { return newHandler(src, opts.withDefaults()) }
 
 func newHandler(src mcp.Source, o Options) *Handler {
-	h := &Handler{server: mcp.NewServer(src, &o.Server), health: health{source: src}}
+	h := &Handler{health: health{source: src}, discovery: discovery{source: src, auth: o.Auth}}
+	d := &door{auth: o.Auth, limiter: newLimiter(o.Limits), log: o.Logger}
+	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
+		h.discovery.public, d.public = public, public.String()
+		o.HTTP.AllowedHosts = append(slices.Clone(o.HTTP.AllowedHosts), public.Host)
+	}
+	m := o.observe(d)
+	if !d.open() {
+		o.HTTP.Authenticate = d.authenticate
+		o.Server.Gate = gates(d, o.Server.Gate)
+	}
+	h.server = mcp.NewServer(src, &o.Server)
 	endpoint := h.server.HTTPHandler(&o.HTTP)
 	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src})
 	h.view = h.landing
 	if v, ok := src.(viewer); ok {
-		h.view = endpoint.Protect(v.FileHandler())
+		h.view = endpoint.Protect(d.protect(v.FileHandler()))
+	}
+	if m != nil {
+		m.stats = h.server.Stats
+		h.metrics = endpoint.Protect(d.protect(m))
 	}
 	return h
+}
+
+// observe makes whoever is to be told of requests the observer of the core. It
+// returns the metrics, if there are to be any.
+func (o *Options) observe(d *door) *metrics {
+	var m *metrics
+	var counting, logging mcp.Observer
+	if !o.NoMetrics {
+		m = newMetrics()
+		d.refused = m.refused
+		counting = m
+	}
+	if o.Logger.Enabled(context.Background(), slog.LevelInfo) {
+		logging = requestLog{o.Logger}
+	}
+	o.Server.Observer = together(counting, logging, o.Server.Observer)
+	return m
 }
 
 // Drain makes /readyz and /healthz answer 503 from now on, so that no more
@@ -58,6 +96,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.health.summary(w, r)
 	case "/":
 		h.landing.ServeHTTP(w, r)
+	default:
+		h.others(w, r)
+	}
+}
+
+// others serves the paths that are there only if an option says so.
+func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "/metrics" && h.metrics != nil:
+		h.metrics.ServeHTTP(w, r)
+	case h.discovery.serves(w, r):
 	default:
 		h.view.ServeHTTP(w, r)
 	}

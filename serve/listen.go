@@ -16,7 +16,7 @@ var ErrExposed = errors.New("refused: others could reach it, and nothing asks th
 // address that was judged is the one that is listened on.
 func listen(ctx context.Context, o Options) (net.Listener, error) {
 	addr := o.Addr
-	if !o.RemoteWithoutAuth {
+	if !o.RemoteWithoutAuth && o.Auth == nil {
 		ip, err := loopback(ctx, addr)
 		if err != nil {
 			return nil, fmt.Errorf("listen on %s: %w", addr, err)
@@ -73,11 +73,11 @@ func preferred(ips []netip.Addr) netip.Addr {
 
 // infoOf returns where a server that listens on addr can be reached from this
 // machine.
-func infoOf(addr net.Addr) *Info {
+func infoOf(addr net.Addr, secure bool) *Info {
 	host := addr.String()
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		host = net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
 	}
-	url := "http://" + host
+	url := baseURL("", host, secure)
 	return &Info{URL: url, Endpoint: url + EndpointPath, Health: url + "/healthz"}
 }

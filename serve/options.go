@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -17,9 +18,24 @@ type Options struct {
 	// Addr is the address to listen on, as host:port; "" stands for
 	// [DefaultAddr], port 0 for any free port.
 	Addr string
-	// RemoteWithoutAuth allows an address that is not a loopback address. Whoever
-	// can reach it can then call every tool and read every resource.
+	// Auth says who may use the server; nil lets everybody who can reach it. With
+	// it, Addr may be an address that is not a loopback address.
+	Auth *Auth
+	// RemoteWithoutAuth allows such an address without Auth. Whoever can reach it
+	// can then call every tool and read every resource.
 	RemoteWithoutAuth bool
+	// PublicURL is the address under which clients reach the server, scheme and
+	// host alone, such as "https://mcp.example.com". Its host is allowed as the
+	// Host of requests, and with it the server tells of itself before a client has
+	// connected: by its card at /mcp/server-card and by
+	// /.well-known/ai-catalog.json.
+	PublicURL string
+	// TLS is the certificate to serve https with; nil serves http.
+	TLS *TLSFiles
+	// Limits bound what clients may ask for.
+	Limits Limits
+	// NoMetrics leaves out /metrics.
+	NoMetrics bool
 
 	// HTTP configures the endpoint. Its MaxBody bounds a line of [Stdio], too.
 	HTTP mcp.HTTPOptions
@@ -46,7 +62,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Started, if not nil, is called once the address accepts connections.
 	Started func(*Info)
-	// Server configures the protocol core; a nil Logger in it becomes Logger.
+	// Server configures the protocol core; a nil Logger in it becomes Logger, and a
+	// RequestTimeout of 0 ten minutes; a negative one stands for no limit. Its Gate
+	// comes after Auth and Limits.
 	Server mcp.ServerOptions
 }
 
@@ -68,6 +86,7 @@ func (o *Options) withDefaults() Options {
 	d.ReadTimeout = cmp.Or(max(d.ReadTimeout, 0), time.Minute)
 	d.IdleTimeout = cmp.Or(max(d.IdleTimeout, 0), 2*time.Minute)
 	d.DrainTimeout = cmp.Or(max(d.DrainTimeout, 0), 10*time.Second)
+	d.Server.RequestTimeout = cmp.Or(d.Server.RequestTimeout, 10*time.Minute)
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -75,4 +94,15 @@ func (o *Options) withDefaults() Options {
 		d.Server.Logger = d.Logger
 	}
 	return d
+}
+
+// check returns what makes no sense in the options.
+func (o *Options) check() error {
+	if o.PublicURL == "" {
+		return nil
+	}
+	if _, err := parsePublicURL(o.PublicURL); err != nil {
+		return fmt.Errorf("public URL: %w", err)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,9 @@ import (
 // not closed.
 func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 	o := opts.withDefaults()
+	if err := o.check(); err != nil {
+		return err
+	}
 	ln, err := listen(ctx, o)
 	if err != nil {
 		return err
@@ -33,12 +37,26 @@ func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 // Serve is [Run] on a listener that is open already, whatever its address. It
 // closes ln.
 func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) error {
-	return serve(ctx, ln, src, opts.withDefaults())
+	o := opts.withDefaults()
+	if err := o.check(); err != nil {
+		_ = ln.Close()
+		return err
+	}
+	return serve(ctx, ln, src, o)
 }
 
 func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) error {
-	handler := newHandler(src, o)
 	fresh := new(freshConns)
+	info := infoOf(ln.Addr(), o.TLS != nil)
+	if o.TLS != nil {
+		config, err := o.TLS.config(o.Logger)
+		if err != nil {
+			_ = ln.Close()
+			return err
+		}
+		ln = tls.NewListener(ln, config)
+	}
+	handler := newHandler(src, o)
 	hs := &http.Server{
 		Handler:           logged(handler, o.Logger),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
@@ -51,7 +69,6 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	hs.RegisterOnShutdown(fresh.close)
 	ended := make(chan error, 1)
 	go func() { ended <- hs.Serve(ln) }()
-	info := infoOf(ln.Addr())
 	o.Logger.Info("serving", "endpoint", info.Endpoint)
 	if o.Started != nil {
 		o.Started(info)
@@ -115,6 +132,8 @@ func (f *freshConns) close() {
 // drains as [Run] does. src is not closed.
 func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opts *Options) error {
 	o := opts.withDefaults()
+	o.NoMetrics = true // nobody could ask for them
+	o.observe(&door{})
 	server := mcp.NewServer(src, &o.Server)
 	return server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})
 }

@@ -34,6 +34,11 @@ func House() *Plan {
 				Saves:  "WebSocket frames, handshakes and their attacks; it has no dependencies of its own",
 			},
 			{
+				Module: "github.com/go-jose/go-jose/v4",
+				Rooms:  []string{"serve"},
+				Saves:  "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has no dependencies of its own",
+			},
+			{
 				Module: "github.com/google/jsonschema-go",
 				Tests:  true,
 				Saves:  "a second opinion: the tests hold our compiled schemas against it, and our messages against the specification's schemas",

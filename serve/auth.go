@@ -1,0 +1,194 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Auth says who may use a served Source, by bearer tokens in the Authorization
+// header (RFC 6750; "Authorization" in the specification of MCP). It covers the
+// endpoint, the files of the Source and /metrics. Health checks, the landing page
+// and what is below /.well-known/ stay open.
+//
+// A Source finds out who calls by [mcp.PrincipalFrom]. Sessions and tasks belong
+// to whoever began them.
+type Auth struct {
+	// Verifiers are asked in turn whose a token is, until one knows: see [Tokens]
+	// and [JWT]. Without one, nobody is let in.
+	Verifiers []Verifier
+	// Scopes are what a token needs for anything at all.
+	Scopes []string
+	// ToolScopes are what it needs besides to call a tool, by the tool's name.
+	// Lists show such tools to everybody who may ask: a client can only be told
+	// which scopes it lacks for what it knows to be there. Lists that differ from
+	// caller to caller are the Source's to make.
+	ToolScopes map[string][]string
+	// Implies says which scopes include others, also by way of further ones.
+	Implies map[string][]string
+	// AuthorizationServers are the issuers where a client gets a token. If there
+	// are any, the metadata of RFC 9728 is served below
+	// /.well-known/oauth-protected-resource, and every refusal points there.
+	AuthorizationServers []string
+}
+
+// Verifier finds out whose a bearer token is. It must be safe for concurrent use.
+type Verifier interface {
+	// Verify returns the holder of a token. The error wraps [ErrToken] if the
+	// token is not, or no longer, a valid one. Any other error means that this
+	// cannot be known now; the client is then asked to come again, and does not
+	// learn why.
+	Verify(ctx context.Context, token string) (*mcp.Principal, error)
+}
+
+// ErrToken is the error of a [Verifier] for a token that is not valid.
+var ErrToken = errors.New("the token is not valid")
+
+// verify asks the verifiers whose a token is.
+func (a *Auth) verify(ctx context.Context, token string) (*mcp.Principal, error) {
+	unknown := ErrToken
+	for _, v := range a.Verifiers {
+		p, err := v.Verify(ctx, token)
+		if err == nil && p != nil {
+			return p, nil
+		}
+		if err != nil && !errors.Is(err, ErrToken) {
+			unknown = err
+		}
+	}
+	return nil, unknown
+}
+
+// lacks reports whether p does not have all of the scopes.
+func (a *Auth) lacks(p *mcp.Principal, scopes []string) bool {
+	for _, s := range scopes {
+		if !slices.Contains(p.Scopes, s) && !a.implied(p.Scopes, s, nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// implied reports whether one of the scopes that are held includes scope. seen
+// are those that have been looked into.
+func (a *Auth) implied(held []string, scope string, seen []string) bool {
+	for _, h := range held {
+		if slices.Contains(seen, h) {
+			continue
+		}
+		seen = append(seen, h)
+		included := a.Implies[h]
+		if slices.Contains(included, scope) || a.implied(included, scope, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// scopesOf returns all that is needed to call a tool.
+func (a *Auth) scopesOf(tool string) []string {
+	scopes := slices.Clone(a.Scopes)
+	for _, s := range a.ToolScopes[tool] {
+		if !slices.Contains(scopes, s) {
+			scopes = append(scopes, s)
+		}
+	}
+	return scopes
+}
+
+// supported returns all scopes that mean something here, for the metadata.
+func (a *Auth) supported() []string {
+	scopes := slices.Clone(a.Scopes)
+	for _, of := range a.ToolScopes {
+		scopes = append(scopes, of...)
+	}
+	slices.Sort(scopes)
+	return slices.Compact(scopes)
+}
+
+// refusal is why a request gets no further, as the client is told.
+type refusal struct {
+	status int
+	// kind is the error of RFC 6750, or "" if the request had no token.
+	kind    string
+	message string
+	scopes  []string // that the request needs
+	after   int      // seconds until it makes sense to come again
+}
+
+func (r *refusal) Error() string { return r.message }
+
+// Errors of RFC 6750.
+const (
+	kindRequest = "invalid_request"
+	kindToken   = "invalid_token"
+	kindScope   = "insufficient_scope"
+)
+
+// bearer returns the token of a request, or "" if it has none.
+func bearer(r *http.Request) (string, *refusal) {
+	if strings.Contains(r.URL.RawQuery, "access_token=") {
+		return "", malformed("send the token in the Authorization header: addresses are logged")
+	}
+	values := r.Header["Authorization"]
+	switch {
+	case len(values) == 0:
+		return "", nil
+	case len(values) > 1:
+		return "", malformed("more than one Authorization header")
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", nil
+	}
+	if !isToken(token) {
+		return "", malformed("malformed bearer token")
+	}
+	return token, nil
+}
+
+func malformed(message string) *refusal {
+	return &refusal{status: http.StatusBadRequest, kind: kindRequest, message: message}
+}
+
+// maxToken is the longest token that is looked at.
+const maxToken = 16 << 10
+
+// isToken reports whether s has the syntax that RFC 6750 gives to tokens.
+func isToken(s string) bool {
+	body := strings.TrimRight(s, "=")
+	if body == "" || len(s) > maxToken {
+		return false
+	}
+	for i := range len(body) {
+		switch c := body[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case strings.IndexByte("-._~+/", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// challenge is the value of WWW-Authenticate. metadata is the address of the
+// protected resource's metadata, or "".
+func (r *refusal) challenge(metadata string) string {
+	var params []string
+	add := func(name, value string) {
+		if value != "" {
+			params = append(params, name+`="`+value+`"`)
+		}
+	}
+	add("error", r.kind)
+	if r.kind != "" {
+		add("error_description", r.message)
+	}
+	add("scope", strings.Join(r.scopes, " "))
+	add("resource_metadata", metadata)
+	return strings.TrimSpace("Bearer " + strings.Join(params, ", "))
+}

@@ -1,0 +1,309 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// door decides who comes in: whoever has a valid token, as far as there are
+// limits not more often than they allow, and with the scopes of what is asked for.
+type door struct {
+	auth    *Auth    // nil: everybody
+	limiter *limiter // nil: without limits
+	log     *slog.Logger
+	refused func(status int) // counts; nil if nobody does
+	public  string           // base URL; "": as the client names the server
+
+	complained atomic.Int64 // when; nanoseconds of Unix
+}
+
+var _ mcp.Gate = (*door)(nil)
+
+// open reports whether there is nothing to decide.
+func (d *door) open() bool { return d.auth == nil && d.limiter == nil }
+
+// caller is who sends a request, or holds a connection. It is the context of all
+// that comes of it.
+type caller struct {
+	context.Context
+	remote, host string
+	secure       bool    // the request came over TLS
+	client       *client // nil without limits
+
+	// What a connection is rechecked by; who it is may gain and lose scopes.
+	token     string
+	checked   atomic.Int64 // when the token was last found valid; nanoseconds of Unix
+	principal atomic.Pointer[mcp.Principal]
+}
+
+func newCaller(r *http.Request) *caller {
+	return &caller{Context: r.Context(), remote: r.RemoteAddr, host: r.Host, secure: r.TLS != nil}
+}
+
+type callerKey struct{}
+
+// Value implements [context.Context].
+func (c *caller) Value(key any) any {
+	if key == (callerKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+func callerOf(ctx context.Context) *caller {
+	c, _ := ctx.Value(callerKey{}).(*caller)
+	return c
+}
+
+// authenticate is [mcp.HTTPOptions.Authenticate].
+func (d *door) authenticate(w http.ResponseWriter, r *http.Request) context.Context {
+	c := newCaller(r)
+	p, refused := d.admit(c, r)
+	if refused != nil {
+		d.refuse(w, c, refused)
+		return nil
+	}
+	if p == nil {
+		return c
+	}
+	return mcp.WithPrincipal(c, p)
+}
+
+// admit finds out who a request is from, and whether it may come in. The
+// principal is nil if nobody is asked.
+func (d *door) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
+	if d.auth == nil {
+		return nil, d.charge(c, addressKey(c.remote))
+	}
+	token, refused := bearer(r)
+	if refused != nil {
+		return nil, d.turnedAway(c, refused)
+	}
+	return d.identify(c, token)
+}
+
+// identify finds out whose token it is; "" is none.
+func (d *door) identify(c *caller, token string) (*mcp.Principal, *refusal) {
+	if token == "" {
+		return nil, d.turnedAway(c, &refusal{
+			status: http.StatusUnauthorized, message: "a bearer token is required", scopes: d.auth.Scopes})
+	}
+	p, refused := d.verify(c, token)
+	if refused != nil {
+		return nil, d.turnedAway(c, refused)
+	}
+	if refused := d.charge(c, clientKey{principal: p.Name}); refused != nil {
+		return nil, refused
+	}
+	c.token = token
+	c.principal.Store(p)
+	c.checked.Store(time.Now().UnixNano())
+	return p, nil
+}
+
+func (d *door) verify(ctx context.Context, token string) (*mcp.Principal, *refusal) {
+	p, err := d.auth.verify(ctx, token)
+	switch {
+	case errors.Is(err, ErrToken):
+		return nil, &refusal{status: http.StatusUnauthorized, kind: kindToken,
+			message: "the token is not valid", scopes: d.auth.Scopes}
+	case err != nil:
+		d.complain(err)
+		return nil, &refusal{status: http.StatusServiceUnavailable, message: "tokens cannot be verified now", after: 5}
+	case d.auth.lacks(p, d.auth.Scopes):
+		return nil, &refusal{status: http.StatusForbidden, kind: kindScope,
+			message: "the token lacks a scope", scopes: d.auth.Scopes}
+	}
+	return p, nil
+}
+
+// complain logs why tokens cannot be verified, once in a while.
+func (d *door) complain(err error) {
+	now, last := time.Now().UnixNano(), d.complained.Load()
+	if now-last > int64(time.Second) && d.complained.CompareAndSwap(last, now) {
+		d.log.Error("tokens cannot be verified", "error", err)
+	}
+}
+
+// charge counts a request of the client of that name.
+func (d *door) charge(c *caller, key clientKey) *refusal {
+	if d.limiter == nil {
+		return nil
+	}
+	c.client = d.limiter.client(key)
+	return d.limiter.take(c.client)
+}
+
+// turnedAway counts a request without a valid token. It is charged to the
+// address, so that those who guess tokens are slowed down, but nobody else.
+func (d *door) turnedAway(c *caller, r *refusal) *refusal {
+	if limited := d.charge(c, addressKey(c.remote)); limited != nil {
+		return limited
+	}
+	return r
+}
+
+// protect returns next behind the door, for what is not the endpoint.
+func (d *door) protect(next http.Handler) http.Handler {
+	if d.open() {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ctx := d.authenticate(w, r); ctx != nil {
+			next.ServeHTTP(w, r.WithContext(ctx))
+		}
+	})
+}
+
+// refuse answers a request that does not come in.
+func (d *door) refuse(w http.ResponseWriter, c *caller, why *refusal) {
+	if d.refused != nil {
+		d.refused(why.status)
+	}
+	d.log.Info("refused", "status", why.status, "reason", why.message, "remote", c.remote)
+	mcp.WriteError(w, d.wire(c, why))
+}
+
+// wire words a refusal for the client.
+func (d *door) wire(c *caller, why *refusal) *mcp.Error {
+	header := http.Header{}
+	code := mcp.CodeInvalidRequest
+	switch why.status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		code = mcp.CodeToolBusy
+		header.Set("Retry-After", strconv.Itoa(max(1, why.after)))
+	default:
+		metadata := ""
+		if len(d.auth.AuthorizationServers) > 0 {
+			metadata = baseURL(d.public, c.host, c.secure) + metadataPath + EndpointPath
+		}
+		header.Set("WWW-Authenticate", why.challenge(metadata))
+	}
+	return mcp.Errorf(code, "%s", why.message).OverHTTP(why.status, header)
+}
+
+// baseURL returns the address under which a client reaches the server: the public
+// one, or else that by which the client has named it.
+func baseURL(public, host string, secure bool) string {
+	switch {
+	case public != "":
+		return public
+	case secure:
+		return "https://" + host
+	}
+	return "http://" + host
+}
+
+// recheck is how long the token of a connection is trusted before it is looked
+// at again: it may have expired since the connection began, or been withdrawn.
+const recheck = 10 * time.Second
+
+// Enter implements [mcp.Gate].
+func (d *door) Enter(ctx context.Context, op mcp.Operation) error {
+	c := callerOf(ctx)
+	if c == nil {
+		return nil // not over a network
+	}
+	if refused := d.enter(ctx, c, op); refused != nil {
+		e := d.wire(c, refused)
+		if refused.kind == kindScope && op.Method == "tools/call" {
+			e.Code = mcp.CodeToolDenied
+		}
+		return e
+	}
+	return nil
+}
+
+func (d *door) enter(ctx context.Context, c *caller, op mcp.Operation) *refusal {
+	if op.Transport != mcp.TransportHTTP {
+		if refused := d.again(ctx, c); refused != nil {
+			return refused
+		}
+	}
+	// The first request of an HTTP body has been counted when it arrived.
+	if d.limiter != nil && (op.Batched || op.Transport != mcp.TransportHTTP) {
+		if refused := d.limiter.take(c.client); refused != nil {
+			return refused
+		}
+	}
+	if d.auth != nil && op.Method == "tools/call" && len(d.auth.ToolScopes[op.Name]) > 0 {
+		if p := c.principal.Load(); p == nil || d.auth.lacks(p, d.auth.ToolScopes[op.Name]) {
+			return &refusal{status: http.StatusForbidden, kind: kindScope,
+				message: "the token lacks a scope that the tool needs", scopes: d.auth.scopesOf(op.Name)}
+		}
+	}
+	if d.limiter != nil && counts(op) {
+		return d.limiter.enter(c.client)
+	}
+	return nil
+}
+
+// again looks at the token of a connection once more if that was long ago.
+func (d *door) again(ctx context.Context, c *caller) *refusal {
+	now := time.Now().UnixNano()
+	if d.auth == nil || now-c.checked.Load() < int64(recheck) {
+		return nil
+	}
+	p, refused := d.verify(ctx, c.token)
+	if refused != nil {
+		return refused
+	}
+	if was := c.principal.Load(); was == nil || was.Name != p.Name {
+		return &refusal{status: http.StatusUnauthorized, kind: kindToken, message: "the token is another's now", scopes: d.auth.Scopes}
+	}
+	c.principal.Store(p)
+	c.checked.Store(now)
+	return nil
+}
+
+// Leave implements [mcp.Gate].
+func (d *door) Leave(ctx context.Context, op mcp.Operation) {
+	if c := callerOf(ctx); c != nil && d.limiter != nil && counts(op) {
+		d.limiter.leave(c.client)
+	}
+}
+
+// counts reports whether a request counts as one in flight. A subscription stands
+// open for as long as the client likes.
+func counts(op mcp.Operation) bool { return op.Method != "subscriptions/listen" }
+
+// gateList is several gates as one. Who is refused by one has not been let in by any.
+type gateList []mcp.Gate
+
+func gates(all ...mcp.Gate) mcp.Gate {
+	var some gateList
+	for _, g := range all {
+		if g != nil {
+			some = append(some, g)
+		}
+	}
+	if len(some) == 1 {
+		return some[0]
+	}
+	return some
+}
+
+// Enter implements [mcp.Gate].
+func (all gateList) Enter(ctx context.Context, op mcp.Operation) error {
+	for i, g := range all {
+		if err := g.Enter(ctx, op); err != nil {
+			all[:i].Leave(ctx, op)
+			return err
+		}
+	}
+	return nil
+}
+
+// Leave implements [mcp.Gate].
+func (all gateList) Leave(ctx context.Context, op mcp.Operation) {
+	for _, g := range all {
+		g.Leave(ctx, op)
+	}
+}

@@ -1,0 +1,300 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// keys is one state of an issuer's keys. It is immutable.
+type keys struct {
+	text []byte // as published
+	all  []jose.JSONWebKey
+}
+
+// candidates returns the keys that may have signed a token with that header.
+func (k *keys) candidates(h jose.Header) (fitting []jose.JSONWebKey) {
+	for _, key := range k.all {
+		if (h.KeyID == "" || key.KeyID == h.KeyID) && (key.Algorithm == "" || key.Algorithm == h.Algorithm) {
+			fitting = append(fitting, key)
+		}
+	}
+	return fitting
+}
+
+func (k *keys) has(id string) bool {
+	return id == "" || slices.ContainsFunc(k.all, func(key jose.JSONWebKey) bool { return key.KeyID == id })
+}
+
+// keySet keeps an issuer's keys: they are fetched when the first token is there,
+// again in the background when they are old, and when a token names a key that
+// is not among them, which is how an issuer changes its keys.
+type keySet struct {
+	opts   *JWTOptions
+	client *http.Client
+
+	state atomic.Pointer[fetched]
+
+	// fetching is held by the one who fetches.
+	fetching chan struct{}
+	mu       sync.Mutex
+	tried    time.Time // guarded by mu
+	failure  error     // of the last try; guarded by mu
+	jwksURL  string    // guarded by fetching
+}
+
+type fetched struct {
+	keys *keys
+	at   time.Time
+}
+
+// Bounds of what an issuer publishes.
+const (
+	maxDocument = 1 << 20
+	maxKeys     = 100
+	minRSABits  = 2048
+)
+
+func newKeySet(o *JWTOptions) *keySet {
+	client := *http.DefaultClient
+	if o.Client != nil {
+		client = *o.Client
+	}
+	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		if len(via) > 5 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
+			return errors.New("redirected to another host")
+		}
+		return nil
+	}
+	return &keySet{opts: o, client: &client, jwksURL: o.JWKSURL, fetching: make(chan struct{}, 1)}
+}
+
+// loaded returns the keys if they are there and not too old, without waiting.
+// Keys that are getting old are fetched meanwhile.
+func (s *keySet) loaded(now time.Time) *keys {
+	f := s.state.Load()
+	switch {
+	case f == nil, now.Sub(f.at) > s.opts.Stale:
+		return nil
+	case now.Sub(f.at) > s.opts.Refresh && s.due(now):
+		select {
+		case s.fetching <- struct{}{}:
+			go s.refresh() // ends by its timeout, and is the only one
+		default:
+		}
+	}
+	return f.keys
+}
+
+func (s *keySet) refresh() {
+	defer func() { <-s.fetching }()
+	_ = s.fetch(context.Background()) // kept as failure; the keys are used on
+}
+
+// due reports whether the last fetch is long enough ago for another.
+func (s *keySet) due(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tried.IsZero() || now.Sub(s.tried) >= s.opts.Pause
+}
+
+// with returns the keys, and makes sure that the one of that id is among them if
+// the issuer has it.
+func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
+	if k := s.loaded(time.Now()); k != nil && k.has(id) {
+		return k, nil
+	}
+	select {
+	case s.fetching <- struct{}{}:
+		defer func() { <-s.fetching }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	k := s.loaded(time.Now()) // perhaps somebody has fetched it meanwhile
+	if k != nil && k.has(id) {
+		return k, nil
+	}
+	if s.due(time.Now()) {
+		// The fetch is for everybody, so it goes on when this one client leaves.
+		_ = s.fetch(context.WithoutCancel(ctx)) // kept as failure
+		k = s.loaded(time.Now())
+	}
+	s.mu.Lock()
+	failure := s.failure
+	s.mu.Unlock()
+	switch {
+	case k != nil && k.has(id):
+		return k, nil
+	case failure != nil:
+		return nil, failure // the key may be there, behind what has failed
+	case k == nil:
+		return nil, errors.New("the keys of the issuer are not there")
+	}
+	return nil, invalid("signed with a key that the issuer does not have")
+}
+
+// fetch gets the keys once. The caller holds fetching.
+func (s *keySet) fetch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	k, err := s.get(ctx)
+	now := time.Now()
+	s.mu.Lock()
+	s.tried, s.failure = now, err
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if was := s.state.Load(); was != nil && bytes.Equal(was.keys.text, k.text) {
+		k = was.keys // so that what is remembered of it stays true
+	}
+	s.state.Store(&fetched{k, now})
+	return nil
+}
+
+func (s *keySet) get(ctx context.Context) (*keys, error) {
+	address := s.jwksURL
+	if address == "" {
+		var err error
+		if address, err = s.discover(ctx); err != nil {
+			return nil, err
+		}
+	}
+	text, err := s.download(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("fetch keys: %w", err)
+	}
+	k, err := parseKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("fetch keys: %s: %w", address, err)
+	}
+	s.jwksURL = address
+	return k, nil
+}
+
+// discover asks the issuer's metadata where the keys are, in the order in which
+// clients of MCP look for it.
+func (s *keySet) discover(ctx context.Context) (string, error) {
+	issuer, err := url.Parse(s.opts.Issuer)
+	if err != nil {
+		return "", err
+	}
+	root, path := issuer.Scheme+"://"+issuer.Host, strings.TrimSuffix(issuer.Path, "/")
+	var failures []error
+	for _, address := range []string{
+		root + "/.well-known/oauth-authorization-server" + path,
+		root + "/.well-known/openid-configuration" + path,
+		root + path + "/.well-known/openid-configuration",
+	} {
+		text, err := s.download(ctx, address)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		var metadata struct {
+			Issuer  string `json:"issuer"`
+			JWKSURI string `json:"jwks_uri"`
+		}
+		if err := json.Unmarshal(text, &metadata); err != nil || metadata.Issuer != s.opts.Issuer {
+			return "", fmt.Errorf("%s: not the metadata of issuer %s", address, s.opts.Issuer)
+		}
+		if _, err := secureURL(metadata.JWKSURI); err != nil {
+			return "", fmt.Errorf("%s: jwks_uri: %w", address, err)
+		}
+		return metadata.JWKSURI, nil
+	}
+	return "", fmt.Errorf("find the keys of issuer %s: %w", s.opts.Issuer, errors.Join(failures...))
+}
+
+func (s *keySet) download(ctx context.Context, address string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", "application/json, application/jwk-set+json")
+	got, err := s.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer got.Body.Close()
+	if got.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", address, got.Status)
+	}
+	text, err := io.ReadAll(io.LimitReader(got.Body, maxDocument+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", address, err)
+	case len(text) > maxDocument:
+		return nil, fmt.Errorf("%s: larger than %d bytes", address, maxDocument)
+	}
+	return text, nil
+}
+
+// parseKeys reads a JWK Set (RFC 7517). Keys that are of no use here are left
+// out: of unknown kinds, for encryption, secret, or too weak.
+func parseKeys(text []byte) (*keys, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(text, &set); err != nil {
+		return nil, errors.New("not a JWK set")
+	}
+	if len(set.Keys) > maxKeys {
+		return nil, fmt.Errorf("%d keys, want at most %d", len(set.Keys), maxKeys)
+	}
+	k := &keys{text: text}
+	for _, raw := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(raw) == nil && usable(&key) {
+			k.all = append(k.all, key)
+		}
+	}
+	if len(k.all) == 0 {
+		return nil, errors.New("no key that can be used")
+	}
+	return k, nil
+}
+
+func usable(key *jose.JSONWebKey) bool {
+	if !key.Valid() || !key.IsPublic() || key.Use == "enc" {
+		return false
+	}
+	r, ok := key.Key.(*rsa.PublicKey)
+	return !ok || r.N.BitLen() >= minRSABits
+}
+
+// secureURL parses an address that must be of https, or on this machine.
+func secureURL(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "":
+		return nil, fmt.Errorf("%q is not an https address", address)
+	case u.Scheme == "https", u.Scheme == "http" && isLoopbackHost(u.Host):
+		return u, nil
+	}
+	return nil, fmt.Errorf("%q must be an https address", address)
+}
+
+func isLoopbackHost(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}

@@ -1,0 +1,264 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// JWTOptions configure [NewJWT]. Issuer and Audience are required.
+type JWTOptions struct {
+	// Issuer is the iss that tokens must have, and where they come from.
+	Issuer string
+	// Audience is what tokens must be for, one of these: their aud must name this
+	// server (RFC 8707), or a token for another server would do here. It is
+	// usually the address of the endpoint, such as https://mcp.example.com/mcp.
+	Audience []string
+	// JWKSURL is where the issuer publishes its keys; "" asks the issuer's
+	// metadata (RFC 8414, or OpenID Connect Discovery). It must be https, but for
+	// loopback addresses.
+	JWKSURL string
+	// Algorithms are the signatures to accept; nil stands for EdDSA and all of ES,
+	// PS and RS. Others, such as none and those with a shared secret, cannot be had.
+	Algorithms []string
+	// Leeway is by how much the clocks may differ; 0 stands for 30 seconds.
+	Leeway time.Duration
+
+	// Refresh is how old keys may become before they are fetched anew, in the
+	// background; 0 stands for 15 minutes. Until that works they are used on, up to
+	// Stale; 0 stands for 24 hours.
+	Refresh, Stale time.Duration
+	// Pause is the least time between two fetches, however many tokens with
+	// unknown keys arrive; 0 stands for 10 seconds.
+	Pause time.Duration
+	// Timeout is how long a fetch may take; 0 stands for 5 seconds.
+	Timeout time.Duration
+	// Client makes the fetches; nil stands for http.DefaultClient.
+	Client *http.Client
+}
+
+// JWT is a [Verifier] for JSON Web Tokens of one issuer (RFC 7519, RFC 9068). The
+// principal's name is the issuer, "#" and the token's sub, or else client_id;
+// its scopes are those of the scope or scp claim.
+type JWT struct {
+	opts       JWTOptions
+	algorithms []jose.SignatureAlgorithm
+	keys       *keySet
+	seen       verified
+}
+
+var _ Verifier = (*JWT)(nil)
+
+// allowedAlgorithms are the signatures that a public key checks.
+func allowedAlgorithms() []jose.SignatureAlgorithm {
+	return []jose.SignatureAlgorithm{
+		jose.EdDSA, jose.ES256, jose.ES384, jose.ES512,
+		jose.PS256, jose.PS384, jose.PS512, jose.RS256, jose.RS384, jose.RS512,
+	}
+}
+
+// NewJWT returns a verifier for the tokens of an issuer. Nothing is fetched until
+// the first token is there.
+func NewJWT(opts JWTOptions) (*JWT, error) {
+	v := &JWT{opts: opts}
+	o := &v.opts
+	if _, err := secureURL(o.Issuer); err != nil {
+		return nil, fmt.Errorf("issuer: %w", err)
+	}
+	if len(o.Audience) == 0 || slices.Contains(o.Audience, "") {
+		return nil, errors.New("jwt: without an audience, tokens for other servers would be accepted")
+	}
+	if o.JWKSURL != "" {
+		if _, err := secureURL(o.JWKSURL); err != nil {
+			return nil, fmt.Errorf("JWKS URL: %w", err)
+		}
+	}
+	allowed := allowedAlgorithms()
+	for _, name := range o.Algorithms {
+		if !slices.Contains(allowed, jose.SignatureAlgorithm(name)) {
+			return nil, fmt.Errorf("jwt: algorithm %q: want one of %v", name, allowed)
+		}
+		v.algorithms = append(v.algorithms, jose.SignatureAlgorithm(name))
+	}
+	if len(v.algorithms) == 0 {
+		v.algorithms = allowed
+	}
+	o.Leeway = cmp.Or(max(o.Leeway, 0), 30*time.Second)
+	o.Refresh = cmp.Or(max(o.Refresh, 0), 15*time.Minute)
+	o.Stale = cmp.Or(max(o.Stale, 0), 24*time.Hour)
+	o.Pause = cmp.Or(max(o.Pause, 0), 10*time.Second)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 5*time.Second)
+	v.keys = newKeySet(o)
+	return v, nil
+}
+
+// invalid is [ErrToken] with a reason that the client is not told.
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrToken, fmt.Errorf(format, args...))
+}
+
+// Verify implements [Verifier].
+func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) {
+	if strings.Count(token, ".") != 2 {
+		return nil, invalid("not a JWT")
+	}
+	id := sha256.Sum256([]byte(token))
+	now := time.Now()
+	keys := v.keys.loaded(now)
+	if keys != nil {
+		if p := v.seen.get(id, keys, now); p != nil {
+			return p, nil
+		}
+	}
+	parsed, err := jwt.ParseSigned(token, v.algorithms)
+	if err != nil || len(parsed.Headers) != 1 {
+		return nil, invalid("not a JWT that is accepted here")
+	}
+	header := parsed.Headers[0]
+	keys, err = v.keys.with(ctx, header.KeyID)
+	if err != nil {
+		return nil, err
+	}
+	var c claims
+	if err := checkSignature(parsed, keys.candidates(header), &c); err != nil {
+		return nil, err
+	}
+	if err := v.checkClaims(&c, now); err != nil {
+		return nil, err
+	}
+	p, err := c.principal()
+	if err != nil {
+		return nil, err
+	}
+	v.seen.add(id, keys, p, c.Expiry.Time())
+	return p, nil
+}
+
+func checkSignature(token *jwt.JSONWebToken, keys []jose.JSONWebKey, c *claims) error {
+	for i := range keys {
+		if token.Claims(keys[i].Key, c) == nil {
+			return nil
+		}
+		*c = claims{}
+	}
+	return invalid("no key of the issuer's has signed it so")
+}
+
+func (v *JWT) checkClaims(c *claims, now time.Time) error {
+	if c.Expiry == nil {
+		return invalid("no exp")
+	}
+	expected := jwt.Expected{Issuer: v.opts.Issuer, AnyAudience: v.opts.Audience, Time: now}
+	if err := c.ValidateWithLeeway(expected, v.opts.Leeway); err != nil {
+		return invalid("%w", err)
+	}
+	return nil
+}
+
+// claims are those that count here.
+type claims struct {
+	jwt.Claims
+	ClientID string          `json:"client_id"`
+	Scope    json.RawMessage `json:"scope"`
+	Scp      json.RawMessage `json:"scp"`
+}
+
+// maxName bounds the name of a principal, which is kept with sessions.
+const maxName = 512
+
+func (c *claims) principal() (*mcp.Principal, error) {
+	holder := cmp.Or(c.Subject, c.ClientID)
+	if holder == "" || len(c.Issuer)+len(holder) >= maxName {
+		return nil, invalid("no sub, or one that is too long")
+	}
+	return &mcp.Principal{
+		Name:   c.Issuer + "#" + holder,
+		Scopes: append(scopesIn(c.Scope), scopesIn(c.Scp)...),
+	}, nil
+}
+
+// scopesIn reads scopes in the forms that issuers give them: a string of words
+// (RFC 8693), or an array.
+func scopesIn(raw json.RawMessage) []string {
+	var words string
+	if json.Unmarshal(raw, &words) == nil {
+		return strings.Fields(words)
+	}
+	var list []string
+	if json.Unmarshal(raw, &list) == nil {
+		return list
+	}
+	return nil
+}
+
+// verified remembers tokens that were found valid, by their hashes, so that one
+// that is used often is checked seldom. It belongs to one state of the keys: what
+// was signed with a key that the issuer has withdrawn is not valid any more.
+type verified struct {
+	mu   sync.RWMutex
+	keys *keys
+	byID map[[sha256.Size]byte]remembered
+}
+
+type remembered struct {
+	principal *mcp.Principal
+	until     time.Time
+}
+
+const maxVerified = 10_000
+
+func (v *verified) get(id [sha256.Size]byte, k *keys, now time.Time) *mcp.Principal {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	if v.keys != k {
+		return nil
+	}
+	if r, ok := v.byID[id]; ok && now.Before(r.until) {
+		return r.principal
+	}
+	return nil
+}
+
+func (v *verified) add(id [sha256.Size]byte, k *keys, p *mcp.Principal, until time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.keys != k || v.byID == nil {
+		v.keys, v.byID = k, make(map[[sha256.Size]byte]remembered)
+	}
+	if len(v.byID) >= maxVerified {
+		v.forget(time.Now())
+	}
+	v.byID[id] = remembered{p, until}
+}
+
+// forget makes room: it drops what has expired, and if that is nothing, a tenth.
+func (v *verified) forget(now time.Time) {
+	before, n := len(v.byID), 0
+	for id, r := range v.byID {
+		if !now.Before(r.until) {
+			delete(v.byID, id)
+		}
+	}
+	if len(v.byID) < before {
+		return
+	}
+	for id := range v.byID {
+		if n++; n > maxVerified/10 {
+			return
+		}
+		delete(v.byID, id)
+	}
+}

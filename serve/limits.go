@@ -1,0 +1,181 @@
+package serve
+
+import (
+	"cmp"
+	"hash/maphash"
+	"math"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Limits bound what clients may ask of a server. A client is a principal, or
+// where nobody is authenticated an IP address (of IPv6, a network of 64 bits).
+// The zero value bounds nothing.
+//
+// Over HTTP a request beyond a limit is answered with 429, or with 503 for
+// InFlight, and Retry-After; within a batch or over a connection with the error
+// [mcp.CodeToolBusy].
+type Limits struct {
+	// Rate is how many requests a client may make in a second, in the long run; 0
+	// stands for no limit.
+	Rate float64
+	// Burst is how many it may make at once after a pause; 0 stands for twice the
+	// Rate, and at least 10.
+	Burst int
+	// ClientInFlight is how many requests of one client, InFlight how many of all
+	// clients may be served at the same time; 0 stands for no limit. Event streams
+	// that stand open do not count.
+	ClientInFlight, InFlight int
+	// Clients is how many clients are remembered; 0 stands for 10,000. Beyond it,
+	// some are forgotten, and with them what they have used up.
+	Clients int
+}
+
+func (l Limits) none() bool { return l.Rate <= 0 && l.ClientInFlight <= 0 && l.InFlight <= 0 }
+
+// limiter holds clients to their limits.
+type limiter struct {
+	limits Limits
+	start  time.Time
+	seed   maphash.Seed
+	shards [clientShards]clientShard
+	all    atomic.Int64 // requests in flight
+}
+
+const clientShards = 16
+
+type clientShard struct {
+	mu      sync.Mutex
+	clients map[clientKey]*client
+}
+
+// clientKey names a principal, or an address.
+type clientKey struct {
+	principal string
+	addr      netip.Addr
+	other     string // an address that is none of IP, such as of a socket in the file system
+}
+
+// client is what one client uses of its share.
+type client struct {
+	inFlight atomic.Int64
+
+	mu     sync.Mutex
+	tokens float64
+	at     time.Duration // since the limiter's start, when there were that many
+}
+
+// newLimiter returns nil if there is nothing to limit.
+func newLimiter(l Limits) *limiter {
+	if l.none() {
+		return nil
+	}
+	if l.Burst <= 0 {
+		l.Burst = max(10, int(math.Ceil(2*l.Rate)))
+	}
+	l.Clients = cmp.Or(max(l.Clients, 0), 10_000)
+	return &limiter{limits: l, start: time.Now(), seed: maphash.MakeSeed()}
+}
+
+// addressKey names the client at the other end of a connection.
+func addressKey(remote string) clientKey {
+	ap, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return clientKey{other: remote}
+	}
+	addr := ap.Addr().Unmap().WithZone("")
+	if addr.Is6() {
+		network, _ := addr.Prefix(64) // fails for no address of 128 bits
+		addr = network.Addr()
+	}
+	return clientKey{addr: addr}
+}
+
+// client returns the client of that name, remembered or new.
+func (l *limiter) client(key clientKey) *client {
+	sh := &l.shards[maphash.Comparable(l.seed, key)%clientShards]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if c := sh.clients[key]; c != nil {
+		return c
+	}
+	if sh.clients == nil {
+		sh.clients = make(map[clientKey]*client)
+	}
+	if len(sh.clients) >= max(1, l.limits.Clients/clientShards) {
+		l.forget(sh)
+	}
+	c := &client{tokens: float64(l.limits.Burst), at: time.Since(l.start)}
+	sh.clients[key] = c
+	return c
+}
+
+// forget makes room: it drops clients that have their whole share again, or else
+// any that asks for nothing at the moment, or else any.
+func (l *limiter) forget(sh *clientShard) {
+	now := time.Since(l.start)
+	var idle, any clientKey
+	before := len(sh.clients)
+	for key, c := range sh.clients {
+		any = key
+		if c.inFlight.Load() > 0 {
+			continue
+		}
+		idle = key
+		if l.full(c, now) {
+			delete(sh.clients, key)
+		}
+	}
+	switch {
+	case len(sh.clients) < before:
+	case idle != clientKey{}:
+		delete(sh.clients, idle)
+	default:
+		delete(sh.clients, any)
+	}
+}
+
+func (l *limiter) full(c *client, now time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tokens+(now-c.at).Seconds()*l.limits.Rate >= float64(l.limits.Burst)
+}
+
+// take uses up one request of c's share, if there is one left.
+func (l *limiter) take(c *client) *refusal {
+	if l.limits.Rate <= 0 {
+		return nil
+	}
+	now := time.Since(l.start)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tokens = min(float64(l.limits.Burst), c.tokens+(now-c.at).Seconds()*l.limits.Rate)
+	c.at = now
+	if c.tokens >= 1 {
+		c.tokens--
+		return nil
+	}
+	wait := math.Ceil((1 - c.tokens) / l.limits.Rate)
+	return &refusal{status: http.StatusTooManyRequests, message: "too many requests", after: int(min(wait, 3600))}
+}
+
+// enter counts a request in flight, if there may be another.
+func (l *limiter) enter(c *client) *refusal {
+	if n := l.limits.ClientInFlight; c.inFlight.Add(1) > int64(n) && n > 0 {
+		c.inFlight.Add(-1)
+		return &refusal{status: http.StatusTooManyRequests, message: "too many requests at the same time", after: 1}
+	}
+	if n := l.limits.InFlight; l.all.Add(1) > int64(n) && n > 0 {
+		l.leave(c)
+		return &refusal{status: http.StatusServiceUnavailable, message: "the server is busy", after: 1}
+	}
+	return nil
+}
+
+func (l *limiter) leave(c *client) {
+	c.inFlight.Add(-1)
+	l.all.Add(-1)
+}

@@ -1,0 +1,287 @@
+package serve
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// metrics counts what a server does, by the names of OpenTelemetry's conventions
+// for MCP in the spelling of Prometheus. To note a request takes no lock and no
+// memory once its labels have been seen.
+type metrics struct {
+	begun    time.Time
+	inFlight atomic.Int64
+	stats    func() mcp.Stats
+
+	operations family[operationLabels]
+	sessions   family[sessionLabels]
+	refusals   [6]atomic.Int64 // as in refusalStatus; the last is for others
+
+	mu    sync.Mutex
+	names map[string]int // how many values of each kind have been let in
+	known map[nameKey]bool
+}
+
+type operationLabels struct {
+	method, tool, failure, transport string
+	version                          mcp.Version
+}
+
+type sessionLabels struct {
+	transport string
+	version   mcp.Version
+}
+
+// family is the histograms of one name, by their labels. Readers see an
+// immutable map; a new combination of labels makes a copy.
+type family[L comparable] struct {
+	mu  sync.Mutex // held by who adds
+	all atomic.Pointer[map[L]*histogram]
+}
+
+// get returns the histogram with those labels, or nil.
+func (f *family[L]) get(labels L) *histogram {
+	if all := f.all.Load(); all != nil {
+		return (*all)[labels]
+	}
+	return nil
+}
+
+// add returns the histogram with those labels, which is new if there was none.
+// Beyond maxSeries it is nil.
+func (f *family[L]) add(labels L) *histogram {
+	if h := f.get(labels); h != nil {
+		return h
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := make(map[L]*histogram)
+	if all := f.all.Load(); all != nil {
+		if h := (*all)[labels]; h != nil {
+			return h
+		}
+		if len(*all) >= maxSeries {
+			return nil
+		}
+		next = maps.Clone(*all)
+	}
+	h := &histogram{}
+	next[labels] = h
+	f.all.Store(&next)
+	return h
+}
+
+// Bounds of what clients and sources can make the metrics remember. What goes
+// beyond them is counted as otherName.
+const (
+	maxSeries  = 5000
+	maxTools   = 500
+	maxMethods = 60
+	maxCodes   = 60
+	otherName  = "other"
+)
+
+// bounds are the upper bounds of the histograms' buckets in seconds, those of
+// OpenTelemetry's conventions.
+var bounds = [...]float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
+
+type histogram struct {
+	buckets [len(bounds) + 1]atomic.Int64 // each for itself; the last is for what is longer
+	sum     atomic.Int64                  // nanoseconds
+}
+
+func (h *histogram) observe(d time.Duration) {
+	i, s := 0, d.Seconds()
+	for i < len(bounds) && s > bounds[i] {
+		i++
+	}
+	h.buckets[i].Add(1)
+	h.sum.Add(int64(d))
+}
+
+func newMetrics() *metrics {
+	return &metrics{begun: time.Now(), names: make(map[string]int), known: make(map[nameKey]bool)}
+}
+
+var _ mcp.Observer = (*metrics)(nil)
+
+// Observe implements [mcp.Observer].
+func (m *metrics) Observe(_ context.Context, e mcp.Event) {
+	switch e.Kind {
+	case mcp.EventRequest:
+		m.inFlight.Add(1)
+	case mcp.EventAnswer:
+		m.inFlight.Add(-1)
+		if !e.Standing { // its duration is as long as the client likes
+			m.operation(&e)
+		}
+	case mcp.EventRefused:
+		m.refused(e.Status)
+	case mcp.EventSessionEnd:
+		if h := m.sessions.add(sessionLabels{network(e.Transport), e.Version}); h != nil {
+			h.observe(e.Duration)
+		}
+	}
+}
+
+func (m *metrics) operation(e *mcp.Event) {
+	labels := operationLabels{method: e.Method, failure: m.failure(e), transport: network(e.Transport), version: e.Version}
+	if e.Method == "tools/call" {
+		if labels.tool = e.Name; labels.tool == "" {
+			labels.tool = otherName // there is no such tool
+		}
+	}
+	if e.Err != nil && e.Err.Code == mcp.CodeMethodNotFound {
+		labels.method = otherName
+	}
+	h := m.operations.get(labels)
+	if h == nil {
+		h = m.operations.add(m.bounded(labels))
+	}
+	if h != nil {
+		h.observe(e.Duration)
+	}
+}
+
+// bounded replaces names beyond the bounds.
+func (m *metrics) bounded(l operationLabels) operationLabels {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l.method = m.name("method", l.method, maxMethods)
+	l.tool = m.name("tool", l.tool, maxTools)
+	l.failure = m.name("code", l.failure, maxCodes)
+	return l
+}
+
+type nameKey struct{ kind, name string }
+
+func (m *metrics) name(kind, name string, most int) string {
+	key := nameKey{kind, name}
+	switch {
+	case name == "", m.known[key]:
+		return name
+	case m.names[kind] >= most:
+		return otherName
+	}
+	m.names[kind]++
+	m.known[key] = true
+	return name
+}
+
+// failure is the value of error.type: the code of an error, tool_error for a
+// result that is one, "" for success.
+func (m *metrics) failure(e *mcp.Event) string {
+	switch {
+	case e.Cancelled:
+		return "cancelled"
+	case e.Err != nil:
+		return strconv.Itoa(int(e.Err.Code))
+	case e.ToolError:
+		return "tool_error"
+	}
+	return ""
+}
+
+// network is the value of network.transport.
+func network(transport string) string {
+	switch transport {
+	case mcp.TransportHTTP, mcp.TransportWebSocket:
+		return "tcp"
+	case mcp.TransportStdio:
+		return "pipe"
+	}
+	return otherName
+}
+
+// refusalStatus are the statuses that are counted by themselves.
+var refusalStatus = [...]int{400, 401, 403, 404, 429}
+
+// refused counts a request that did not become one.
+func (m *metrics) refused(status int) {
+	for i, s := range refusalStatus {
+		if s == status {
+			m.refusals[i].Add(1)
+			return
+		}
+	}
+	m.refusals[len(refusalStatus)].Add(1)
+}
+
+// ServeHTTP answers a scrape.
+func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !isGet(w, r) {
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(m.text())
+}
+
+func (m *metrics) text() []byte {
+	var t exposition
+	t.family("mcp_server_operation_duration_seconds", "histogram", "Duration of the requests that were served.")
+	if all := m.operations.all.Load(); all != nil {
+		for labels, h := range *all {
+			t.histogram("mcp_server_operation_duration_seconds", h,
+				"mcp_method_name", labels.method, "gen_ai_tool_name", labels.tool, "error_type", labels.failure,
+				"network_transport", labels.transport, "mcp_protocol_version", versionName(labels.version))
+		}
+	}
+	t.family("mcp_server_session_duration_seconds", "histogram", "Duration of the sessions that have ended.")
+	if all := m.sessions.all.Load(); all != nil {
+		for labels, h := range *all {
+			t.histogram("mcp_server_session_duration_seconds", h,
+				"network_transport", labels.transport, "mcp_protocol_version", versionName(labels.version))
+		}
+	}
+	t.family("mcp_server_refused_total", "counter", "What was refused before it became a request, by HTTP status.")
+	for i := range m.refusals {
+		status := otherName
+		if i < len(refusalStatus) {
+			status = strconv.Itoa(refusalStatus[i])
+		}
+		t.sample("mcp_server_refused_total", float64(m.refusals[i].Load()), "http_response_status_code", status)
+	}
+	t.gauge("mcp_server_requests_in_flight", "Requests that are being served.", float64(m.inFlight.Load()))
+	if m.stats != nil {
+		st := m.stats()
+		t.gauge("mcp_server_sessions", "Sessions that clients began over HTTP.", float64(st.Sessions))
+		t.gauge("mcp_server_streams", "Event streams that stand open over HTTP.", float64(st.Streams))
+		t.gauge("mcp_server_tasks", "Tasks that run.", float64(st.Tasks))
+	}
+	m.process(&t)
+	return t.text
+}
+
+// process tells of the program itself.
+func (m *metrics) process(t *exposition) {
+	version, revision := "", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	t.family("slipway_build_info", "gauge", "The build that is running.")
+	t.sample("slipway_build_info", 1, "version", version, "revision", revision, "goversion", runtime.Version())
+	t.gauge("process_start_time_seconds", "When the server began, in seconds of Unix time.", float64(m.begun.UnixMilli())/1000)
+	t.gauge("go_goroutines", "Goroutines there are.", float64(runtime.NumGoroutine()))
+}
+
+func versionName(v mcp.Version) string {
+	if v == 0 {
+		return ""
+	}
+	return v.String()
+}

@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// requestLog writes a line for each request that was served, and for each that
+// was refused. What may stand in it is listed here: never arguments, results,
+// headers or addresses of resources.
+type requestLog struct{ log *slog.Logger }
+
+var _ mcp.Observer = requestLog{}
+
+// Observe implements [mcp.Observer].
+func (l requestLog) Observe(ctx context.Context, e mcp.Event) {
+	switch e.Kind {
+	case mcp.EventAnswer:
+		l.line(ctx, "request", &e)
+	case mcp.EventRefused:
+		l.line(ctx, "refused", &e)
+	}
+}
+
+func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
+	attrs := make([]slog.Attr, 0, 14)
+	add := func(name, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(name, value))
+		}
+	}
+	method := e.Method
+	if e.Err != nil && e.Err.Code == mcp.CodeMethodNotFound {
+		method = otherName // it is the client's own word
+	}
+	if e.Kind == mcp.EventAnswer {
+		add("method", method)
+	}
+	switch method {
+	case "tools/call":
+		add("tool", e.Name)
+	case "prompts/get":
+		add("prompt", e.Name)
+	}
+	add("version", versionName(e.Version))
+	add("transport", e.Transport)
+	if e.Status != 0 {
+		attrs = append(attrs, slog.Int("status", e.Status))
+	}
+	switch {
+	case e.Cancelled:
+		add("outcome", "cancelled")
+	case e.Err != nil:
+		attrs = append(attrs, slog.Int("code", int(e.Err.Code)))
+	case e.ToolError:
+		add("outcome", "tool_error")
+	case e.Standing:
+		add("outcome", "stream")
+	}
+	attrs = append(attrs, slog.Duration("duration", e.Duration), slog.Int("received", e.Received), slog.Int("sent", e.Sent))
+	if p := mcp.PrincipalFrom(ctx); p != nil {
+		add("principal", p.Name)
+	}
+	if t, ok := mcp.RequestFrom(ctx).Trace(); ok {
+		add("trace_id", t.TraceID)
+		add("span_id", t.SpanID)
+	}
+	l.log.LogAttrs(ctx, slog.LevelInfo, message, attrs...)
+}
+
+// observers are several as one.
+type observers []mcp.Observer
+
+// Observe implements [mcp.Observer].
+func (all observers) Observe(ctx context.Context, e mcp.Event) {
+	for _, o := range all {
+		o.Observe(ctx, e)
+	}
+}
+
+// together returns one observer for those that are not nil, or nil.
+func together(all ...mcp.Observer) mcp.Observer {
+	var some observers
+	for _, o := range all {
+		if o != nil {
+			some = append(some, o)
+		}
+	}
+	switch len(some) {
+	case 0:
+		return nil
+	case 1:
+		return some[0]
+	}
+	return some
+}

@@ -1,0 +1,55 @@
+package serve
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+)
+
+// TLSFiles are the files of a certificate, in PEM. When they change they are read
+// again, within a second, without a restart; if they then make no sense, the log
+// says so and the certificate stays as it was.
+type TLSFiles struct {
+	// Cert is the certificate and what leads from it to its authority, Key the
+	// private key.
+	Cert, Key string
+}
+
+// certificate is a certificate that follows its files.
+type certificate struct {
+	files   TLSFiles
+	watch   *fileWatch
+	log     *slog.Logger
+	current atomic.Pointer[tls.Certificate]
+}
+
+// config returns a TLS configuration for a server with that certificate. Clients
+// can have HTTP/2 and HTTP/1.1.
+func (f TLSFiles) config(log *slog.Logger) (*tls.Config, error) {
+	c := &certificate{files: f, log: log, watch: newFileWatch(f.Cert, f.Key)}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, GetCertificate: c.get}, nil
+}
+
+func (c *certificate) load() error {
+	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
+	if err != nil {
+		return fmt.Errorf("certificate: %w", err)
+	}
+	c.current.Store(&pair)
+	return nil
+}
+
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if c.watch.changed() {
+		if err := c.load(); err != nil {
+			c.log.Error("the certificate stays as it was", "error", err)
+		} else {
+			c.log.Info("certificate read again")
+		}
+	}
+	return c.current.Load(), nil
+}

@@ -1,0 +1,242 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Token is a bearer token that was given out by hand.
+type Token struct {
+	// Name is who holds it: letters, digits and ._@- up to 64. Tokens of one
+	// holder share the name, the old one and the new while one takes the other's
+	// place.
+	Name string `json:"name"`
+	// Token is the token, of at least 16 characters, or "sha256:" and the SHA-256
+	// of it in hexadecimal, so that who can read the list cannot use it.
+	Token string `json:"token"`
+	// Scopes are what the holder may do, see [Auth].
+	Scopes []string `json:"scopes,omitempty"`
+}
+
+// Tokens is a [Verifier] for tokens of a list. It keeps their hashes only, and
+// compares a token with all of them in a time that does not depend on how much
+// of it is right.
+type Tokens struct {
+	known atomic.Pointer[[]knownToken]
+
+	// Of a file.
+	path  string
+	watch *fileWatch
+	log   *slog.Logger
+}
+
+var _ Verifier = (*Tokens)(nil)
+
+type knownToken struct {
+	hash      [sha256.Size]byte
+	principal *mcp.Principal
+}
+
+// Bounds of a list of tokens.
+const (
+	minTokenLength = 16
+	maxTokens      = 1000
+	maxTokenFile   = 1 << 20
+	hashPrefix     = "sha256:"
+)
+
+// NewTokens returns a verifier for these tokens.
+func NewTokens(list ...Token) (*Tokens, error) {
+	t := &Tokens{}
+	if err := t.set(list); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// OpenTokens returns a verifier for the tokens of a file, see [ParseTokens]. When
+// the file changes it is read again, within a second, without a restart. If it
+// then cannot be read, or makes no sense, log, which may be nil, is told, and the
+// tokens stay as they were.
+func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	t := &Tokens{path: path, log: log, watch: newFileWatch(path)}
+	if _, err := t.load(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *Tokens) load() (n int, err error) {
+	text, err := readLimited(t.path, maxTokenFile)
+	if err != nil {
+		return 0, fmt.Errorf("token file: %w", err)
+	}
+	list, err := ParseTokens(text)
+	if err == nil {
+		err = t.set(list)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("token file %s: %w", t.path, err)
+	}
+	return len(list), nil
+}
+
+// ParseTokens reads a list of tokens, in one of two forms:
+//
+//	{"tokens": [{"name": "ci", "token": "...", "scopes": ["read"]}]}
+//
+// or lines of name, token and scopes, separated by blanks:
+//
+//	# who  token                          scopes
+//	ci     k3Wq0cYw7m1nJ4s8xZ2bTf         read
+//	ann    sha256:9f86d081884c7d65...     read admin
+//
+// A line of one word is a token whose holder is called "token". Errors name the
+// line and never the token.
+func ParseTokens(text []byte) ([]Token, error) {
+	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' {
+		return parseTokensJSON(trimmed)
+	}
+	var list []Token
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		words := strings.Fields(line)
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		t := Token{Name: "token", Token: words[0]}
+		if len(words) > 1 {
+			t = Token{Name: words[0], Token: words[1], Scopes: words[2:]}
+		}
+		if err := t.check(); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		list = append(list, t)
+	}
+	return list, nil
+}
+
+func parseTokensJSON(text []byte) ([]Token, error) {
+	var file struct {
+		Tokens []Token `json:"tokens"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil || d.More() {
+		return nil, errors.New(`want JSON like {"tokens": [{"name": "...", "token": "...", "scopes": ["..."]}]}`)
+	}
+	for i := range file.Tokens {
+		if err := file.Tokens[i].check(); err != nil {
+			return nil, fmt.Errorf("tokens[%d]: %w", i, err)
+		}
+	}
+	return file.Tokens, nil
+}
+
+// check says what is wrong with a token without saying what it is.
+func (t *Token) check() error {
+	switch hash, hashed := strings.CutPrefix(t.Token, hashPrefix); {
+	case !isHolder(t.Name):
+		return errors.New("the name must be of letters, digits and ._@-, up to 64")
+	case hashed && !isHash(hash):
+		return errors.New("sha256: must be followed by 64 hexadecimal digits")
+	case hashed:
+	case len(t.Token) < minTokenLength:
+		return fmt.Errorf("the token is shorter than %d characters; openssl rand -hex 32 makes a good one", minTokenLength)
+	case !isToken(t.Token):
+		return errors.New("a token consists of letters, digits and -._~+/, with = at its end")
+	}
+	for _, s := range t.Scopes {
+		if !isScope(s) {
+			return errors.New("a scope consists of visible ASCII without quotes and backslashes")
+		}
+	}
+	return nil
+}
+
+func isHolder(name string) bool {
+	for _, c := range []byte(name) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._@-", c) >= 0) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}
+
+func isHash(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == sha256.Size
+}
+
+// isScope reports whether s has the syntax that RFC 6749 gives to scopes.
+func isScope(s string) bool {
+	for _, c := range []byte(s) {
+		if c <= ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func (t *Tokens) set(list []Token) error {
+	switch {
+	case len(list) == 0:
+		return errors.New("no tokens")
+	case len(list) > maxTokens:
+		return fmt.Errorf("%d tokens, want at most %d", len(list), maxTokens)
+	}
+	known := make([]knownToken, 0, len(list))
+	for _, token := range list {
+		if err := token.check(); err != nil {
+			return fmt.Errorf("token of %q: %w", token.Name, err)
+		}
+		k := knownToken{
+			hash:      sha256.Sum256([]byte(token.Token)),
+			principal: &mcp.Principal{Name: token.Name, Scopes: slices.Clone(token.Scopes)},
+		}
+		if digits, ok := strings.CutPrefix(token.Token, hashPrefix); ok {
+			_, _ = hex.Decode(k.hash[:], []byte(digits)) // checked above
+		}
+		known = append(known, k)
+	}
+	t.known.Store(&known)
+	return nil
+}
+
+// Verify implements [Verifier].
+func (t *Tokens) Verify(_ context.Context, token string) (*mcp.Principal, error) {
+	if t.watch != nil && t.watch.changed() {
+		if n, err := t.load(); err != nil {
+			t.log.Error("the tokens stay as they were", "error", err)
+		} else {
+			t.log.Info("tokens read again", "tokens", n)
+		}
+	}
+	hash := sha256.Sum256([]byte(token))
+	var found *mcp.Principal
+	for i, known := 0, *t.known.Load(); i < len(known); i++ {
+		if subtle.ConstantTimeCompare(known[i].hash[:], hash[:]) == 1 {
+			found = known[i].principal
+		}
+	}
+	if found == nil {
+		return nil, ErrToken
+	}
+	return found, nil
+}
