@@ -71,7 +71,9 @@ type Error struct {
 	header http.Header
 }
 
-// Errorf returns an [*Error] with a formatted message. A %w verb sets Cause.
+// Errorf returns an [*Error] with a formatted message. A %w verb sets Cause, and
+// as in fmt.Errorf puts the cause's text into the message: use it only for a
+// cause that the client may read.
 func Errorf(code Code, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: wrapped.Error(), Cause: errors.Unwrap(wrapped)}

@@ -218,18 +218,25 @@ func acceptOf(values []string) accepts {
 
 var errTooLarge = errors.New("body too large")
 
+// announcedBody is up to which size memory for a body is set aside at once. For
+// a larger one it grows with what arrives: announcing costs a client nothing.
+const announcedBody = 64 << 10
+
 // readBody reads the whole body into memory of its own. It is not pooled: what
 // a Source keeps of its arguments stays what it was.
 func (h *HTTPHandler) readBody(r *http.Request) ([]byte, error) {
 	if r.ContentLength > h.opts.MaxBody {
 		return nil, errTooLarge
 	}
-	if n := r.ContentLength; n >= 0 {
+	if n := r.ContentLength; 0 <= n && n <= announcedBody {
 		body := make([]byte, n)
 		_, err := io.ReadFull(r.Body, body)
 		return body, err
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, h.opts.MaxBody+1))
+	if err == nil && int64(len(body)) < r.ContentLength {
+		err = io.ErrUnexpectedEOF
+	}
 	if err == nil && int64(len(body)) > h.opts.MaxBody {
 		return nil, errTooLarge
 	}
