@@ -54,13 +54,14 @@ func (t *Template) compile() error {
 
 // endsHere makes sure that only a fragment follows the query at part i.
 func (t *Template) endsHere(i int) error {
-	for _, p := range t.parts[i+1:] {
-		if p.operator != nil && p.operator.symbol == '#' || strings.HasPrefix(p.literal, "#") {
-			return nil
-		}
-		return errors.New("a query must come last: nothing but a fragment may follow it")
+	if i+1 == len(t.parts) {
+		return nil
 	}
-	return nil
+	next := t.parts[i+1]
+	if next.operator != nil && next.operator.symbol == '#' || strings.HasPrefix(next.literal, "#") {
+		return nil
+	}
+	return errors.New("a query must come last: nothing but a fragment may follow it")
 }
 
 // apart makes sure that the values of part i can be told from those before.
