@@ -18,7 +18,7 @@ type Session struct {
 	owner    string // the principal that began it, see Principal.id
 	version  atomic.Uint32
 	logLevel atomic.Uint32
-	lastSeen atomic.Int64 // seconds since start of the store's clock
+	lastSeen atomic.Int64 // a time.Duration since the store's start
 	began    time.Time    // zero unless there is an observer
 
 	mu           sync.Mutex
@@ -151,9 +151,9 @@ const (
 )
 
 type sessionShard struct {
-	mu     sync.RWMutex
-	byID   map[string]*Session
-	sweptS int64
+	mu    sync.RWMutex
+	byID  map[string]*Session
+	swept time.Duration
 }
 
 func newSessionStore(h *hub, ttl time.Duration, limit int) *sessionStore {
@@ -168,7 +168,7 @@ func newSessionStore(h *hub, ttl time.Duration, limit int) *sessionStore {
 	}
 }
 
-func (st *sessionStore) now() int64 { return int64(time.Since(st.start) / time.Second) }
+func (st *sessionStore) now() time.Duration { return time.Since(st.start) }
 
 func (st *sessionStore) shard(id string) *sessionShard {
 	return &st.shards[maphash.String(st.seed, id)%uint64(len(st.shards))]
@@ -177,14 +177,14 @@ func (st *sessionStore) shard(id string) *sessionShard {
 // add remembers a session. A full shard gives up the one that has been idle longest.
 func (st *sessionStore) add(s *Session) {
 	now := st.now()
-	s.lastSeen.Store(now)
+	s.lastSeen.Store(int64(now))
 	sh := st.shard(s.id)
 	sh.mu.Lock()
 	var gone []*Session
 	if sh.byID == nil {
 		sh.byID = make(map[string]*Session)
 	}
-	if now-sh.sweptS > int64(st.ttl/time.Second)/8 || len(sh.byID) >= st.limit {
+	if now-sh.swept > st.ttl/8 || len(sh.byID) >= st.limit {
 		gone = st.sweep(sh, now)
 	}
 	sh.byID[s.id] = s
@@ -196,8 +196,8 @@ func (st *sessionStore) add(s *Session) {
 
 // sweep takes out what is too old or too much. The caller ends the sessions,
 // without the lock: that may have to wait for a client.
-func (st *sessionStore) sweep(sh *sessionShard, now int64) (gone []*Session) {
-	sh.sweptS = now
+func (st *sessionStore) sweep(sh *sessionShard, now time.Duration) (gone []*Session) {
+	sh.swept = now
 	var oldest *Session
 	for id, s := range sh.byID {
 		if st.expired(s, now) {
@@ -214,8 +214,8 @@ func (st *sessionStore) sweep(sh *sessionShard, now int64) (gone []*Session) {
 	return gone
 }
 
-func (st *sessionStore) expired(s *Session, now int64) bool {
-	return now-s.lastSeen.Load() > int64(st.ttl/time.Second)
+func (st *sessionStore) expired(s *Session, now time.Duration) bool {
+	return now-time.Duration(s.lastSeen.Load()) > st.ttl
 }
 
 // get returns the session with that id if it belongs to p, and notes that it is
@@ -269,10 +269,10 @@ func (st *sessionStore) end(s *Session) {
 		l.forget()
 	}
 	st.hub.remove(s)
-	st.ended(s, TransportHTTP, st.start.Add(time.Duration(s.lastSeen.Load())*time.Second).Sub(s.began))
+	st.ended(s, TransportHTTP, st.start.Add(time.Duration(s.lastSeen.Load())).Sub(s.began))
 }
 
-func (st *sessionStore) touch(s *Session) { s.lastSeen.Store(st.now()) }
+func (st *sessionStore) touch(s *Session) { s.lastSeen.Store(int64(st.now())) }
 
 func (s *Session) cancelAll() {
 	s.mu.Lock()

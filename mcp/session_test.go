@@ -144,21 +144,27 @@ func TestSessionExpires(t *testing.T) {
 }
 
 func TestSessionsAreLimited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const limit = 10
-		b := newBrowser(newDemo(), &mcp.ServerOptions{MaxSessions: limit})
-		used := b.open(t)
-		var all []*browser
-		for range 3 * limit {
-			time.Sleep(time.Second)
-			used.wantAlive(t, true)
-			all = append(all, b.open(t))
-		}
-		for i, s := range all {
-			s.wantAlive(t, i >= len(all)-(limit-1)) // the one in use is the tenth
-		}
+	for _, pause := range []time.Duration{time.Second, time.Millisecond} {
+		t.Run("one every "+pause.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testSessionsAreLimited(t, pause) })
+		})
+	}
+}
+
+func testSessionsAreLimited(t *testing.T, pause time.Duration) {
+	const limit = 10
+	b := newBrowser(newDemo(), &mcp.ServerOptions{MaxSessions: limit})
+	used := b.open(t)
+	var all []*browser
+	for range 3 * limit {
+		time.Sleep(pause)
 		used.wantAlive(t, true)
-	})
+		all = append(all, b.open(t))
+	}
+	for i, s := range all {
+		s.wantAlive(t, i >= len(all)-(limit-1)) // the one in use is the tenth
+	}
+	used.wantAlive(t, true)
 }
 
 func TestSessionVersionIsKept(t *testing.T) {
