@@ -86,7 +86,11 @@ func printCall(w io.Writer, name string, result *mcp.CallToolResult, asJSON bool
 		}
 		return nil
 	case answer.IsError:
-		return no("", "%s: %s", name, strings.TrimSpace(shown(answer.Content)))
+		text := strings.TrimSpace(shown(answer.Content))
+		if strings.HasPrefix(text, name+" ") {
+			return no("", "%s", text) // it names the tool itself
+		}
+		return no("", "%s: %s", name, text)
 	case len(answer.Content) == 0 && answer.StructuredContent != nil:
 		return printJSON(w, answer.StructuredContent)
 	}
