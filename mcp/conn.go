@@ -31,8 +31,9 @@ type BufferedConn interface {
 
 // ConnOptions configure [Server.ServeConn]. The zero value and nil are the defaults.
 type ConnOptions struct {
-	// MaxInFlight is how many requests may run at once; beyond it, reading waits.
-	// 0 stands for 1,000.
+	// MaxInFlight is how many requests may run at once; others are refused with
+	// [CodeToolBusy]. Reading goes on, so that a client can cancel requests, and
+	// is seen to leave. 0 stands for 1,000.
 	MaxInFlight int
 	// DrainTimeout is how long requests in flight may take after ctx is done,
 	// before they are cancelled; 0 stands for 10 seconds.

@@ -186,6 +186,9 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 		return true // an empty line is no message
 	}
 	if text[i] == '[' && c.session.Version() == Version20250326 {
+		if e := c.busy(); e != nil {
+			return c.refuse(rc, a, e)
+		}
 		return c.batch(t, text, a)
 	}
 	if e := c.admit(rc, text); e != nil {
@@ -194,6 +197,9 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	if !rc.msg.isRequest() {
 		c.notified(rc, a)
 		return true
+	}
+	if e := c.busy(); e != nil {
+		return c.refuse(rc, a, e)
 	}
 	if rc.msg.is("initialize") {
 		// Everything behind it depends on it, so nobody reads on until it is done.
@@ -212,6 +218,15 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	c.write(a) // from here on the client may use the id again
 	_ = c.flush()
 	return false
+}
+
+// busy returns the refusal of a request if too many are in flight already. Where
+// the end of the input says nothing, reading waits instead.
+func (c *pipe) busy() *Error {
+	if c.opts.cancelAtEnd && len(c.slots) == cap(c.slots) {
+		return Errorf(CodeToolBusy, "%d requests are in flight already", cap(c.slots))
+	}
+	return nil
 }
 
 // refuse answers what is no request. It returns true, as what message returns
