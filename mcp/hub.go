@@ -256,10 +256,14 @@ func (h *hub) wakeIdle() {
 // stays small however slow the client is.
 type pending struct {
 	mu    sync.Mutex
-	lists Change
+	lists listChanges
 	uris  map[string]struct{}
 	tasks map[string]struct{}
 }
+
+// listChanges says which lists are different. Every session has one, so it is
+// small.
+type listChanges struct{ Tools, Resources, Prompts bool }
 
 // merge adds a change as far as wants allows it, and reports whether that is news.
 func (p *pending) merge(c Change, wants func(uri string) bool) bool {
@@ -287,11 +291,11 @@ func (p *pending) merge(c Change, wants func(uri string) bool) bool {
 }
 
 // take returns what is pending and forgets it.
-func (p *pending) take() (lists Change, uris []string) {
+func (p *pending) take() (lists listChanges, uris []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	lists = p.lists
-	p.lists = Change{}
+	p.lists = listChanges{}
 	for uri := range p.uris {
 		uris = append(uris, uri)
 	}
