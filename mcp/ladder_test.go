@@ -362,6 +362,7 @@ func rungParamHeaders() []rung {
 		no("bytes outside ascii", call(`"region":"ü"`, "Mcp-Param-Region: ü")),
 		no("second header differs", call(`"region":"eu"`, "Mcp-Param-Region: eu", "+Mcp-Param-Region: us")),
 		no("argument twice", call(`"region":"us","region":"eu"`, "Mcp-Param-Region: eu")),
+		no("argument twice, the first one in the header", call(`"region":"eu","region":"us"`, "Mcp-Param-Region: eu")),
 		no("argument twice, once escaped", call(`"region":"us","regio\u006e":"eu"`, "Mcp-Param-Region: eu")),
 		ok("integer", call(`"level":-7`, "Mcp-Param-Level: -7")),
 		ok("integer by value", call(`"level":42`, "Mcp-Param-Level: 42.0")),

@@ -19,6 +19,7 @@ type browser struct {
 	handler   http.Handler
 	principal string
 	session   string
+	version   string // of the header, if not that of the body
 }
 
 func newBrowser(source mcp.Source, opts *mcp.ServerOptions) *browser {
@@ -51,6 +52,9 @@ func (b *browser) do(t *testing.T, method, body string) *response {
 	r.Header = clientHeader(body)
 	if b.session != "" {
 		r.Header.Set("Mcp-Session-Id", b.session)
+	}
+	if b.version != "" {
+		r.Header.Set("MCP-Protocol-Version", b.version)
 	}
 	w := httptest.NewRecorder()
 	b.handler.ServeHTTP(w, r)
@@ -179,6 +183,10 @@ func TestSessionVersionIsKept(t *testing.T) {
 		}
 		if got := opened.post(t, "["+ladderPing+"]"); (got.status == 200) != (v == "2025-03-26") {
 			t.Errorf("%s: batch answered with status %d", v, got.status)
+		}
+		opened.version = "2026-07-28"
+		if got := opened.post(t, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"`+v+`"}}}`); got.code != mcp.CodeHeaderMismatch {
+			t.Errorf("%s: a header of 2026-07-28 beside it answered with code %d", v, got.code)
 		}
 	}
 }
