@@ -115,7 +115,7 @@ func compileByHand(text string) (json.RawMessage, *schema.Schema, error) {
 
 // decode fills v, or returns an [*mcp.Error] that tells a model what to change.
 func (in *input) decode(ctx context.Context, arguments json.RawMessage, v reflect.Value) error {
-	if arguments == nil {
+	if len(arguments) == 0 {
 		arguments = json.RawMessage(`{}`)
 	}
 	if in.hand != nil {

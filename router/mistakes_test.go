@@ -90,17 +90,6 @@ func TestMistakes(t *testing.T) {
 		{"nil option", []router.Feature{router.Tool("t", "", nothing, nil)}, `tool "t": an option is nil`},
 		{"empty", nil, `server "x": it has no tool, resource, template or prompt`},
 
-		{"two fields of one name", []router.Feature{takes[struct {
-			A string `json:"a"`
-			B string `json:"a"`
-		}]()}, `tool "t": two fields have the JSON name "a"`},
-		{"two embedded fields of one name", []router.Feature{takes[struct {
-			one
-			Other struct{} `json:"-"`
-			inner
-			X string `json:"a"`
-			Y string `json:"a"`
-		}]()}, `tool "t": two fields have the JSON name "a"`},
 		{"unsupported type", []router.Feature{takes[struct {
 			C chan int `json:"c"`
 		}]()}, `tool "t": c: a chan (chan int) cannot be a JSON value`},
@@ -109,9 +98,6 @@ func TestMistakes(t *testing.T) {
 		{"interface", []router.Feature{takes[struct{ R error }]()}, `tool "t": R: an interface with methods (error) cannot be a JSON value`},
 		{"map keys", []router.Feature{takes[struct{ M map[int]string }]()}, `tool "t": M: the keys of a map must be strings, not int`},
 		{"input no object", []router.Feature{takes[int]()}, `tool "t": the input must be a struct, or a map with string keys, not int`},
-		{"tag on a hidden field", []router.Feature{takes[struct {
-			a string `json:"a"` //nolint
-		}]()}, `tool "t": a has a json tag but is not exported`},
 		{"json option", []router.Feature{takes[struct {
 			A int `json:"a,string"`
 		}]()}, `tool "t": A: the option "string" of its json tag is not supported`},

@@ -60,7 +60,11 @@ func appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e21) {
 		format = 'e'
 	}
-	return strconv.AppendFloat(dst, f, format, -1, bits), nil
+	dst = strconv.AppendFloat(dst, f, format, -1, bits)
+	if n := len(dst); format == 'e' && n > 4 && dst[n-4] == 'e' && dst[n-2] == '0' {
+		dst = append(dst[:n-2], dst[n-1]) // e-09 is e-9
+	}
+	return dst, nil
 }
 
 func appendTime(dst []byte, t time.Time) ([]byte, error) {
@@ -97,7 +101,7 @@ func (n *node) appendSpecial(dst []byte, v reflect.Value) ([]byte, error) {
 
 // methods returns v, by its address if it has one, so that all its methods count.
 func methods(v reflect.Value) any {
-	if v.CanAddr() && v.Kind() != reflect.Interface {
+	if v.CanAddr() && v.Kind() != reflect.Interface && v.Kind() != reflect.Pointer {
 		return v.Addr().Interface()
 	}
 	return v.Interface()
