@@ -84,16 +84,21 @@ func modernCall(tool string) string {
 
 // exchange posts body to path and returns the answer. header are keys and values.
 func exchange(h http.Handler, method, path, body string, header ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
-	if method == http.MethodPost {
-		r.Header.Set("Content-Type", "application/json")
-	}
+	r := exchangeRequest(method, path, body)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
+}
+
+func exchangeRequest(method, path, body string) *http.Request {
+	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
 }
 
 func testAuth(t *testing.T) *serve.Auth {

@@ -167,7 +167,7 @@ type nameKey struct{ kind, name string }
 func (m *metrics) name(kind, name string, most int) string {
 	key := nameKey{kind, name}
 	switch {
-	case name == "", m.known[key]:
+	case name == "", name == otherName, m.known[key]:
 		return name
 	case m.names[kind] >= most:
 		return otherName

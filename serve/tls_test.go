@@ -1,0 +1,154 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// writeCertificate writes a certificate for localhost with that serial number.
+func writeCertificate(t *testing.T, files serve.TLSFiles, serial int64) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace(t, files.Key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+	replace(t, files.Cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
+}
+
+func TestCertificateIsReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	files := serve.TLSFiles{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
+	writeCertificate(t, files, 1)
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		m := newMemory()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			done <- serve.Serve(ctx, m, newSource(), &serve.Options{TLS: &files, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		}()
+		serial := func(when string, want int64) {
+			t.Helper()
+			raw, err := m.dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, Time: time.Now})
+			defer raw.Close()
+			if err := conn.HandshakeContext(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64(); got != want {
+				t.Errorf("%s: certificate %d, want %d", when, got, want)
+			}
+		}
+		serial("at first", 1)
+		writeCertificate(t, files, 2)
+		time.Sleep(time.Second)
+		serial("a second after the change", 2)
+		replace(t, files.Cert, "nonsense")
+		time.Sleep(time.Second)
+		serial("behind a broken file", 2)
+		writeCertificate(t, files, 3)
+		time.Sleep(time.Second)
+		serial("behind a good file", 3)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if got := log.String(); !strings.Contains(got, "stays as it was") || !strings.Contains(got, "endpoint=https://") {
+			t.Errorf("log:\n%s", got)
+		}
+	})
+}
+
+// TestHTTP2 holds a conversation with a stream over HTTP/2.
+func TestHTTP2(t *testing.T) {
+	dir := t.TempDir()
+	files := serve.TLSFiles{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
+	writeCertificate(t, files, 1)
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		src := newSource()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- serve.Serve(ctx, m, src, &serve.Options{TLS: &files}) }()
+		transport := &http.Transport{
+			DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return m.dial(ctx) },
+			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
+			ForceAttemptHTTP2: true,
+		}
+		defer transport.CloseIdleConnections()
+		client := &http.Client{Transport: transport}
+		send := func(method, body, session string) *http.Response {
+			r, err := http.NewRequest(method, "https://localhost/mcp", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			if session != "" {
+				r.Header.Set("Mcp-Session-Id", session)
+			}
+			got, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.ProtoMajor != 2 {
+				t.Fatalf("%s over %s, want HTTP/2", method, got.Proto)
+			}
+			return got
+		}
+		got := send("POST", initialize, "")
+		_ = body(t, got)
+		stream := send("GET", "", got.Header.Get("Mcp-Session-Id"))
+		if ct := stream.Header.Get("Content-Type"); stream.StatusCode != 200 || ct != "text/event-stream" {
+			t.Errorf("GET = %s %s, want an event stream", stream.Status, ct)
+		}
+		src.release <- struct{}{}
+		if text := body(t, send("POST", call, got.Header.Get("Mcp-Session-Id"))); !strings.Contains(text, "done") {
+			t.Errorf("call beside the stream = %s", text)
+		}
+		cancel()
+		if _, err := io.ReadAll(stream.Body); err != nil {
+			t.Errorf("the stream did not end in order: %v", err)
+		}
+		transport.CloseIdleConnections()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
