@@ -382,3 +382,13 @@ func members(t *testing.T, text string) (v any) {
 	}
 	return v
 }
+
+func TestKeepSystemRole(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		b := newBrowser(newDemo(), &mcp.ServerOptions{KeepSystemRole: keep})
+		got := b.post(t, `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"ask","arguments":{"topic":"x"}}}`)
+		if kept := strings.Contains(got.result, `"role":"system"`); kept != keep {
+			t.Errorf("KeepSystemRole %v: %s", keep, got.result)
+		}
+	}
+}
