@@ -81,3 +81,9 @@ func infoOf(addr net.Addr, secure bool) *Info {
 	url := baseURL("", host, secure)
 	return &Info{URL: url, Endpoint: url + EndpointPath, Health: url + "/healthz"}
 }
+
+// onLoopback reports whether only this machine can reach a listener.
+func onLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return !ok || tcp.IP.IsLoopback()
+}

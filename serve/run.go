@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,6 +71,9 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	ended := make(chan error, 1)
 	go func() { ended <- hs.Serve(ln) }()
 	o.Logger.Info("serving", "endpoint", info.Endpoint)
+	if o.Auth != nil && o.TLS == nil && !strings.HasPrefix(o.PublicURL, "https:") && !onLoopback(ln.Addr()) {
+		o.Logger.Warn("tokens cross the network unencrypted; give it a certificate, or name the https address of the proxy in front as the public URL")
+	}
 	if o.Started != nil {
 		o.Started(info)
 	}

@@ -10,18 +10,22 @@ import (
 )
 
 // banner says what is served, where, and how to make use of it.
-func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info) {
+func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
 	name := clientName(cat.Server.Name)
+	header := ""
+	if needsToken {
+		header = ` --header "Authorization: Bearer TOKEN"`
+	}
 	fmt.Fprintf(w, `slipway: serving %s: %s
 
   MCP endpoint  %s
   Health        %s
 
-  Claude Code   claude mcp add --transport http %s %s
+  Claude Code   claude mcp add --transport http %s %s%s
   mcp.json      %s
 
 Ctrl-C stops it.
-`, cat.Server.Name, counts(cat), info.Endpoint, info.Health, name, info.Endpoint, snippet(name, info.Endpoint))
+`, cat.Server.Name, counts(cat), info.Endpoint, info.Health, name, info.Endpoint, header, snippet(name, info.Endpoint, needsToken))
 }
 
 func counts(cat *mcp.Catalog) string {
@@ -40,12 +44,17 @@ func count(n int, what string) string {
 }
 
 // snippet is the entry for a client that reads a file of servers.
-func snippet(name, endpoint string) string {
+func snippet(name, endpoint string, needsToken bool) string {
 	type server struct {
-		Type string `json:"type"`
-		URL  string `json:"url"`
+		Type    string            `json:"type"`
+		URL     string            `json:"url"`
+		Headers map[string]string `json:"headers,omitempty"`
 	}
-	text, err := mcp.Marshal(map[string]map[string]server{"mcpServers": {name: {"http", endpoint}}})
+	s := server{Type: "http", URL: endpoint}
+	if needsToken {
+		s.Headers = map[string]string{"Authorization": "Bearer TOKEN"}
+	}
+	text, err := mcp.Marshal(map[string]map[string]server{"mcpServers": {name: s}})
 	if err != nil {
 		return "" // strings always encode
 	}

@@ -48,6 +48,7 @@ func TestMain(m *testing.M) {
 //	ended NAME CODE              wait for its end; its output becomes ours
 //	http METHOD URL [FILE] [KEY:VALUE...]  print status, header and body of the
 //	                             answer to a request with that body and header
+//	waits URL FILE STATUS [KEY:VALUE...]  post FILE until the answer has that status
 //	post NAME URL FILE           send FILE without waiting for the answer
 //	answer NAME                  wait for that answer and print its body
 func TestScript(t *testing.T) {
@@ -77,6 +78,7 @@ func TestScript(t *testing.T) {
 			"signal":  sendSignal,
 			"ended":   ended,
 			"http":    request,
+			"waits":   waits,
 			"post":    post,
 			"answer":  answer,
 		},
@@ -263,7 +265,7 @@ func launch(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2, "launch NAME [ARG...]")
 	s := newServer(exec.Command("slipway", args[1:]...))
 	s.cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "GORACE", "MCP_SERVER_ADDR", "MCP_SERVER_LOG_LEVEL"} {
+	for _, name := range []string{"PATH", "HOME", "GORACE", "MCP_SERVER_ADDR", "MCP_SERVER_LOG_LEVEL", "MCP_SERVER_TOKEN", "MCP_SERVER_TOKEN_FILE"} {
 		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	s.cmd.Stdout = &s.log
@@ -339,6 +341,25 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), got.Status)
 	ts.Check(got.Header.Write(ts.Stdout()))
 	fmt.Fprintf(ts.Stdout(), "\n%s\n", text)
+}
+
+// waits is for what happens a moment later, such as that a file is read again.
+func waits(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 3, "waits URL FILE STATUS [KEY:VALUE...]")
+	body, late := ts.ReadFile(args[1]), time.After(patience)
+	for tick := time.NewTicker(50 * time.Millisecond); ; {
+		got, _, err := send("POST", args[0], body, args[3:])
+		ts.Check(err)
+		if strconv.Itoa(got.StatusCode) == args[2] {
+			tick.Stop()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			ts.Fatalf("the status is still %s", got.Status)
+		}
+	}
 }
 
 func post(ts *testscript.TestScript, neg bool, args []string) {

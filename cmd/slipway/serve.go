@@ -32,6 +32,7 @@ type serveFlags struct {
 	drainTimeout time.Duration
 	logLevel     level
 	logFormat    string
+	access       accessFlags
 }
 
 func newServe() *cobra.Command {
@@ -49,17 +50,28 @@ second one ends it at once, with exit code 130 or 143.
 
 Every flag can be set in the environment instead, as MCP_SERVER_ and its name
 in capitals: MCP_SERVER_LOG_LEVEL=info. MCP_SERVER_PORT sets the port alone.
-Flags win over the environment.
+Flags win over the environment. MCP_SERVER_TOKEN holds the bearer tokens
+themselves, MCP_SERVER_TOKEN_FILE is short for MCP_SERVER_AUTH_TOKEN_FILE; a
+token is never typed into a command line, where others can read it.
+
+Where there are tokens, a client needs one. Health checks need none; /metrics
+does. With --public-url the server publishes a card at /mcp/server-card.
 
 ` + sourceHelp,
 		Example: `  slipway serve examples/http-reference
   slipway serve examples/http-reference --addr 127.0.0.1:9000 --log-level info
+  slipway serve examples/http-reference --rate-limit 20 --max-in-flight 100
+  MCP_SERVER_TOKEN=$(openssl rand -hex 32) slipway serve examples/http-reference
+  slipway serve examples/http-reference --auth-token-file tokens --tool-scope get_status=status
+  slipway serve examples/http-reference --addr 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem \
+    --public-url https://mcp.example.com --auth-issuer https://id.example.com
   slipway serve --stdio examples/http-reference`,
 		Args: takes(1, -1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("stdio") && cmd.Flags().Changed("addr") {
 				return usage("leave one of them out", "serve: --stdio has no --addr")
 			}
+			f.access.fromEnvironment(os.LookupEnv)
 			return fromEnvironment(cmd.Flags(), os.LookupEnv)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,6 +89,7 @@ Flags win over the environment.
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "further `origin`, such as https://app.example.com, whose pages may use the server; * is any")
 	flags.Var(&f.maxBody, "max-body", "largest request, and longest line of stdio, such as 4MiB")
 	flags.BoolVar(&f.postOnly, "post-only", false, "refuse GET at the endpoint: no event stream stands open for a session")
+	f.access.add(flags)
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
 	flags.Var(&f.logLevel, "log-level", "what to log on stderr: debug, info, warn or error")
@@ -129,6 +142,9 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 		DrainTimeout: f.drainTimeout,
 		Logger:       log,
 	}
+	if err := f.access.apply(opts, log); err != nil {
+		return err
+	}
 	stderr := cmd.ErrOrStderr()
 	if f.stdio {
 		if isTerminal(cmd.InOrStdin()) {
@@ -144,7 +160,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 	if err != nil {
 		return err
 	}
-	opts.Started = func(info *serve.Info) { banner(stderr, cat, info) }
+	opts.Started = func(info *serve.Info) { banner(stderr, cat, info, opts.Auth != nil) }
 	return serve.Run(ctx, src, opts)
 }
 
@@ -166,7 +182,7 @@ func explained(err error) error {
 		return nil
 	case errors.Is(err, serve.ErrExposed):
 		return &failure{code: exitPolicy, text: err.Error(),
-			hint: "listen on 127.0.0.1, or say --allow-remote-without-auth if everybody who can reach it may use it"}
+			hint: "listen on 127.0.0.1, ask for tokens with --auth-token-file, or say --allow-remote-without-auth if everybody who can reach it may use it"}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &failure{code: exitInput, text: err.Error(), hint: "--addr 127.0.0.1:0 takes any free port"}
 	}

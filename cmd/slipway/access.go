@@ -1,0 +1,163 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// accessFlags are the flags of serve about who may use the server, how much of
+// it, and by which address.
+type accessFlags struct {
+	tokenFile                   string
+	issuer, jwksURL             string
+	audience, algorithms        []string
+	servers                     []string
+	scopes, toolScopes, implies []string
+
+	publicURL         string
+	tlsCert, tlsKey   string
+	rate              float64
+	burst             int
+	inFlight          int
+	clientInFlight    int
+	requestTimeout    time.Duration
+	withoutMetrics    bool
+	tokens, tokenPath string // of MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
+}
+
+func (f *accessFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.tokenFile, "auth-token-file", "", "`file` of the bearer tokens that may use the server: lines of NAME TOKEN [SCOPE...], or JSON")
+	flags.StringVar(&f.issuer, "auth-issuer", "", "accept JSON Web Tokens of the authorization server at this `URL`")
+	flags.StringSliceVar(&f.audience, "auth-audience", nil, "`audience` that such tokens must be for (default: --public-url with /mcp)")
+	flags.StringVar(&f.jwksURL, "auth-jwks-url", "", "`URL` of the issuer's keys (default: where its metadata says)")
+	flags.StringSliceVar(&f.algorithms, "auth-algorithm", nil, "`name` of a signature to accept, such as ES256 (default: EdDSA and all of ES, PS and RS)")
+	flags.StringSliceVar(&f.servers, "auth-server", nil, "`URL` of an authorization server to send clients to (default: the issuer)")
+	flags.StringSliceVar(&f.scopes, "require-scope", nil, "`scope` that a token needs for anything at all")
+	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil, "`TOOL=SCOPE`: a scope that a token needs besides to call that tool")
+	flags.StringSliceVar(&f.implies, "scope-implies", nil, "`SCOPE=OTHER`: who has the one has the other, too")
+	flags.StringVar(&f.publicURL, "public-url", "", "`URL` under which clients reach the server, such as https://mcp.example.com; allows its host and publishes a server card")
+	flags.StringVar(&f.tlsCert, "tls-cert", "", "`file` of the certificate to serve https with, in PEM; read again when it changes")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "`file` of the certificate's private key, in PEM")
+	flags.Float64Var(&f.rate, "rate-limit", 0, "`requests` per second of one client, by principal or else address; 0 is no limit")
+	flags.IntVar(&f.burst, "rate-burst", 0, "`requests` that a client may make at once after a pause (default: twice the rate, at least 10)")
+	flags.IntVar(&f.inFlight, "max-in-flight", 0, "`requests` of all clients that may be served at the same time; 0 is no limit")
+	flags.IntVar(&f.clientInFlight, "max-in-flight-per-client", 0, "`requests` of one client that may be served at the same time; 0 is no limit")
+	flags.DurationVar(&f.requestTimeout, "request-timeout", 10*time.Minute, "how long a request may take, whatever progress it reports; 0 is no limit")
+	flags.BoolVar(&f.withoutMetrics, "no-metrics", false, "serve no /metrics")
+}
+
+// fromEnvironment reads the variables that have no flag: a secret is never typed
+// into a command line, where every process of the machine can read it.
+func (f *accessFlags) fromEnvironment(lookup func(string) (string, bool)) {
+	f.tokens, _ = lookup(envPrefix + "TOKEN")
+	f.tokenPath, _ = lookup(envPrefix + "TOKEN_FILE")
+}
+
+// apply sets the options that the flags are about.
+func (f *accessFlags) apply(o *serve.Options, log *slog.Logger) (err error) {
+	o.PublicURL, o.NoMetrics = f.publicURL, f.withoutMetrics
+	o.Limits = serve.Limits{Rate: f.rate, Burst: f.burst, InFlight: f.inFlight, ClientInFlight: f.clientInFlight}
+	o.Server.RequestTimeout = f.requestTimeout
+	if f.requestTimeout <= 0 {
+		o.Server.RequestTimeout = -1
+	}
+	if (f.tlsCert == "") != (f.tlsKey == "") {
+		return usage("a certificate is both of them", "serve: --tls-cert and --tls-key belong together")
+	}
+	if f.tlsCert != "" {
+		o.TLS = &serve.TLSFiles{Cert: f.tlsCert, Key: f.tlsKey}
+	}
+	o.Auth, err = f.auth(log)
+	return err
+}
+
+// auth returns who may use the server, or nil if nobody is asked.
+func (f *accessFlags) auth(log *slog.Logger) (*serve.Auth, error) {
+	a := &serve.Auth{Scopes: f.scopes, AuthorizationServers: f.servers}
+	var err error
+	if a.ToolScopes, err = pairs("--tool-scope", f.toolScopes); err != nil {
+		return nil, err
+	}
+	if a.Implies, err = pairs("--scope-implies", f.implies); err != nil {
+		return nil, err
+	}
+	if a.Verifiers, err = f.lists(log); err != nil {
+		return nil, err
+	}
+	if f.issuer != "" {
+		v, err := f.jwt()
+		if err != nil {
+			return nil, err
+		}
+		a.Verifiers = append(a.Verifiers, v)
+		if len(a.AuthorizationServers) == 0 {
+			a.AuthorizationServers = []string{f.issuer}
+		}
+	}
+	switch {
+	case len(a.Verifiers) > 0:
+		return a, nil
+	case len(f.scopes)+len(f.toolScopes)+len(f.implies)+len(f.servers)+len(f.audience)+len(f.algorithms) > 0 || f.jwksURL != "":
+		return nil, usage("--auth-token-file or --auth-issuer says who may come in", "serve: there are scopes or keys, but no tokens to have them")
+	}
+	return nil, nil
+}
+
+// lists returns a verifier for each list of tokens.
+func (f *accessFlags) lists(log *slog.Logger) (all []serve.Verifier, err error) {
+	for _, path := range []string{f.tokenFile, f.tokenPath} {
+		if path == "" {
+			continue
+		}
+		t, err := serve.OpenTokens(path, log)
+		if err != nil {
+			return nil, &failure{code: exitInput, text: err.Error(), hint: "a line is NAME TOKEN [SCOPE...]; openssl rand -hex 32 makes a good token"}
+		}
+		all = append(all, t)
+	}
+	if f.tokens == "" {
+		return all, nil
+	}
+	list, err := serve.ParseTokens([]byte(f.tokens))
+	if err == nil {
+		var t *serve.Tokens
+		if t, err = serve.NewTokens(list...); err == nil {
+			return append(all, t), nil
+		}
+	}
+	return nil, usage("it is a token, or lines of NAME TOKEN [SCOPE...]", "%sTOKEN: %v", envPrefix, err)
+}
+
+func (f *accessFlags) jwt() (*serve.JWT, error) {
+	audience := f.audience
+	if len(audience) == 0 && f.publicURL != "" {
+		audience = []string{strings.TrimSuffix(f.publicURL, "/") + serve.EndpointPath}
+	}
+	if len(audience) == 0 {
+		return nil, usage("--public-url https://mcp.example.com, or --auth-audience", "serve: --auth-issuer needs to know whom tokens must be for")
+	}
+	v, err := serve.NewJWT(serve.JWTOptions{
+		Issuer: f.issuer, Audience: audience, JWKSURL: f.jwksURL, Algorithms: f.algorithms})
+	if err != nil {
+		return nil, usage("", "serve: %v", err)
+	}
+	return v, nil
+}
+
+// pairs reads a flag of NAME=VALUE, which may give a name several values.
+func pairs(flag string, given []string) (map[string][]string, error) {
+	values := make(map[string][]string)
+	for _, pair := range given {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" || value == "" {
+			return nil, usage("for example "+flag+" delete_city=write", "serve: %s: %q is not NAME=VALUE", flag, pair)
+		}
+		values[name] = append(values[name], value)
+	}
+	return values, nil
+}
