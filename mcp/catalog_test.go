@@ -1,0 +1,166 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// offering is a source of a catalog alone, which can be exchanged.
+type offering struct {
+	mcp.Unimplemented
+	catalog *mcp.Catalog
+}
+
+func (o *offering) Catalog(context.Context) (*mcp.Catalog, error) { return o.catalog, nil }
+
+func manyTools(n int) *mcp.Catalog {
+	c := &mcp.Catalog{Server: mcp.Implementation{Name: "many", Version: "1"}, PageSize: n}
+	for i := range n {
+		c.Tools = append(c.Tools, mcp.Tool{Name: fmt.Sprintf("tool-%d", i), Description: strings.Repeat("long ", 20)})
+	}
+	return c
+}
+
+// toolsIn returns the names in a result of tools/list, and the cursor behind it.
+func toolsIn(t *testing.T, result string) (names []string, next string) {
+	t.Helper()
+	var w struct {
+		Tools      []mcp.Tool
+		NextCursor string
+	}
+	if err := json.Unmarshal([]byte(result), &w); err != nil {
+		t.Fatalf("%v in %.100s", err, result)
+	}
+	for _, tool := range w.Tools {
+		names = append(names, tool.Name)
+	}
+	return names, w.NextCursor
+}
+
+// A list that is too large to be copied arrives whole, on both surfaces and in
+// both eras.
+func TestLargeList(t *testing.T) {
+	const n = 2000
+	source := &offering{catalog: manyTools(n)}
+	addr := serveHTTP(t, source, nil)
+	check := func(name string, got *response) {
+		t.Helper()
+		names, next := toolsIn(t, got.result)
+		if got.id != "1" || len(names) != n || names[n-1] != "tool-1999" || next != "" {
+			t.Errorf("%s: %d tools for id %s, cursor %q", name, len(names), got.id, next)
+		}
+	}
+	for _, body := range []string{ladderModern, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`} {
+		got := post(body).do(t, addr)
+		if length := got.header.Get("Content-Length"); length != strconv.Itoa(len(got.body)) {
+			t.Errorf("Content-Length %q for %d bytes", length, len(got.body))
+		}
+		check("http", takeApart(t, 200, nil, []byte(strings.Trim(got.body, "[]"))))
+		check("events", takeApart(t, 200, nil, []byte(strings.Trim(lastEvent(post(body, "Accept: text/event-stream").do(t, addr).body), "[]"))))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := startPipe(t, source, nil)
+		p.send(ladderModern)
+		check("stdio", takeApart(t, 0, nil, []byte(p.received())))
+		p.close()
+	})
+}
+
+func lastEvent(body string) string {
+	return strings.TrimSpace(body[strings.LastIndex(body, "data: ")+len("data: "):])
+}
+
+// Pages cover a list once and in order, whatever its length, and a cursor stays
+// good when the list has become shorter.
+func TestPages(t *testing.T) {
+	for _, n := range []int{1, 3, 4, 5, 8, 9} {
+		catalog := manyTools(n)
+		catalog.PageSize = 4
+		source := &offering{catalog: catalog}
+		b := newBrowser(source, nil)
+		var all []string
+		cursor := ""
+		for page := 0; ; page++ {
+			names, next := toolsIn(t, b.post(t, modern("tools/list", fmt.Sprintf(`"cursor":%q`, cursor))).result)
+			if page > n || len(names) == 0 || len(names) > 4 {
+				t.Fatalf("%d tools: %d on page %d", n, len(names), page)
+			}
+			all = append(all, names...)
+			if cursor = next; cursor == "" {
+				break
+			}
+			if again, _ := toolsIn(t, b.post(t, modern("tools/list", fmt.Sprintf(`"cursor":%q`, cursor))).result); len(again) == 0 {
+				t.Errorf("%d tools: a cursor is good only once", n)
+			}
+		}
+		for i, name := range all {
+			if name != fmt.Sprintf("tool-%d", i) {
+				t.Errorf("%d tools: %s in place %d", n, name, i)
+			}
+		}
+		if len(all) != n {
+			t.Errorf("%d tools listed, want %d", len(all), n)
+		}
+	}
+	source := &offering{catalog: manyTools(9)}
+	source.catalog.PageSize = 4
+	b := newBrowser(source, nil)
+	_, cursor := toolsIn(t, b.post(t, modern("tools/list", "")).result)
+	source.catalog = manyTools(2)
+	if got := b.post(t, modern("tools/list", fmt.Sprintf(`"cursor":%q`, cursor))); got.code != 0 || !strings.Contains(got.result, `"tools":[]`) {
+		t.Errorf("behind the end of a shorter list: %s", got.body)
+	}
+}
+
+// The version of a catalog changes with what clients see, and with nothing else.
+func TestCatalogVersion(t *testing.T) {
+	same := newGallery().catalog.Version()
+	if again := newGallery().catalog.Version(); again != same || len(same) < 16 {
+		t.Errorf("versions %q and %q of one offer", same, again)
+	}
+	for name, change := range map[string]func(*mcp.Catalog){
+		"server":       func(c *mcp.Catalog) { c.Server.Version = "3" },
+		"instructions": func(c *mcp.Catalog) { c.Instructions = "x" },
+		"tool":         func(c *mcp.Catalog) { c.Tools[0].Description = "x" },
+		"order":        func(c *mcp.Catalog) { c.Tools[0], c.Tools[1] = c.Tools[1], c.Tools[0] },
+		"one less":     func(c *mcp.Catalog) { c.Tools = c.Tools[1:] },
+		"schema":       func(c *mcp.Catalog) { c.Tools[0].OutputSchema = nil },
+		"raw":          func(c *mcp.Catalog) { c.Tools[2].Raw = json.RawMessage(`{"name":"raw"}`) },
+		"resource":     func(c *mcp.Catalog) { c.Resources[1].Title = "x" },
+		"template":     func(c *mcp.Catalog) { c.Templates[1].Title = "x" },
+		"prompt":       func(c *mcp.Catalog) { c.Prompts[0].Arguments[0].Required = false },
+		"moved":        func(c *mcp.Catalog) { c.Prompts = nil },
+		"completions":  func(c *mcp.Catalog) { c.Completions = false },
+		"logging":      func(c *mcp.Catalog) { c.Logging = true },
+		"extensions":   func(c *mcp.Catalog) { c.Extensions = nil },
+	} {
+		catalog := newGallery().catalog
+		change(catalog)
+		if catalog.Version() == same {
+			t.Errorf("%s: the version is the same", name)
+		}
+	}
+}
+
+func TestCatalogLookup(t *testing.T) {
+	c := &mcp.Catalog{
+		Tools:   []mcp.Tool{{Name: "a", Title: "first"}, {Name: "b"}, {Name: "a", Title: "second"}},
+		Prompts: []mcp.Prompt{{Name: "p", Title: "first"}, {Name: "p", Title: "second"}},
+	}
+	if tool := c.Tool("a"); tool == nil || tool.Title != "first" {
+		t.Errorf("Tool(a) = %+v, want the first", tool)
+	}
+	if prompt := c.Prompt("p"); prompt == nil || prompt.Title != "first" {
+		t.Errorf("Prompt(p) = %+v, want the first", prompt)
+	}
+	if c.Tool("A") != nil || c.Tool("") != nil || c.Prompt("a") != nil {
+		t.Error("found what is not there")
+	}
+}
