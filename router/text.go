@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -25,20 +26,35 @@ func checkTexts(o *object) (faults []string) {
 	return faults
 }
 
-// fromTexts returns the object that a struct with these texts is decoded from.
+// fromTexts returns the object that a struct with these texts is decoded from:
+// the members in the order of the fields, then those that have none.
 func fromTexts(o *object, values map[string]string) []byte {
 	dst := []byte{'{'}
-	for name, text := range values {
-		if len(dst) > 1 {
-			dst = append(dst, ',')
-		}
-		dst = append(jsonscan.AppendQuote(dst, name), ':')
-		place := o.find([]byte(name), 0)
-		if place >= 0 && !pointee(o.fields[place].node).kind.stringly() && isScalar(text) {
-			dst = append(dst, text...)
+	known := 0
+	for i := range o.fields {
+		text, ok := values[o.fields[i].name]
+		if !ok {
 			continue
 		}
-		dst = jsonscan.AppendQuote(dst, text)
+		known++
+		dst = append(dst, o.fields[i].key...)
+		if !pointee(o.fields[i].node).kind.stringly() && isScalar(text) {
+			dst = append(dst, text...)
+		} else {
+			dst = jsonscan.AppendQuote(dst, text)
+		}
+		dst = append(dst, ',')
+	}
+	if known < len(values) {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if o.find([]byte(name), 0) < 0 {
+				dst = append(jsonscan.AppendQuote(dst, name), ':')
+				dst = append(jsonscan.AppendQuote(dst, values[name]), ',')
+			}
+		}
+	}
+	if len(dst) > 1 {
+		dst = dst[:len(dst)-1]
 	}
 	return append(dst, '}')
 }
