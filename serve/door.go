@@ -35,6 +35,7 @@ type caller struct {
 	context.Context
 	remote, host string
 	secure       bool    // the request came over TLS
+	connection   bool    // it holds a connection that carries many requests
 	client       *client // nil without limits
 
 	// What a connection is rechecked by; who it is may gain and lose scopes.
@@ -222,13 +223,13 @@ func (d *door) Enter(ctx context.Context, op mcp.Operation) error {
 }
 
 func (d *door) enter(ctx context.Context, c *caller, op mcp.Operation) *refusal {
-	if op.Transport != mcp.TransportHTTP {
+	if c.connection {
 		if refused := d.again(ctx, c); refused != nil {
 			return refused
 		}
 	}
-	// The first request of an HTTP body has been counted when it arrived.
-	if d.limiter != nil && (op.Batched || op.Transport != mcp.TransportHTTP) {
+	// An HTTP request has been counted when it arrived, but not what is in it.
+	if d.limiter != nil && (op.Batched || c.connection) {
 		if refused := d.limiter.take(c.client); refused != nil {
 			return refused
 		}

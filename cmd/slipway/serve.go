@@ -61,10 +61,8 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 		Example: `  slipway serve examples/http-reference
   slipway serve examples/http-reference --addr 127.0.0.1:9000 --log-level info
   slipway serve examples/http-reference --rate-limit 20 --max-in-flight 100
-  MCP_SERVER_TOKEN=$(openssl rand -hex 32) slipway serve examples/http-reference
-  slipway serve examples/http-reference --auth-token-file tokens --tool-scope get_status=status
-  slipway serve examples/http-reference --addr 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem \
-    --public-url https://mcp.example.com --auth-issuer https://id.example.com
+  env MCP_SERVER_TOKEN="$(head -c 32 /dev/urandom | base64)" slipway serve examples/http-reference
+  slipway serve examples/http-reference --public-url https://mcp.example.com --auth-issuer https://id.example.com
   slipway serve --stdio examples/http-reference`,
 		Args: takes(1, -1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
