@@ -92,3 +92,37 @@ func checkOrder(addr, call string) error {
 	}
 	return nil
 }
+
+// On a stream that all requests share, too.
+func TestNotificationsBeforeAnswerOnStdio(t *testing.T) {
+	const n = 50
+	source := &chatty{demo: newDemo()}
+	var in strings.Builder
+	for i := range n {
+		fmt.Fprintln(&in, strings.Replace(call(i, "progress"), `"_meta":{`, fmt.Sprintf(`"_meta":{"progressToken":%d,`, i), 1))
+	}
+	var out lockedBuffer
+	if err := mcp.NewServer(source, nil).ServeStdio(t.Context(), strings.NewReader(in.String()), &out, nil); err != nil {
+		t.Fatal(err)
+	}
+	source.tails.Wait()
+	answered := make(map[int]bool)
+	for line := range strings.Lines(out.take()) {
+		var m struct {
+			ID     *int
+			Params struct{ ProgressToken int }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		switch {
+		case m.ID != nil:
+			answered[*m.ID] = true
+		case answered[m.Params.ProgressToken]:
+			t.Errorf("after the answer: %s", line)
+		}
+	}
+	if len(answered) != n {
+		t.Errorf("%d answers, want %d", len(answered), n)
+	}
+}
