@@ -39,6 +39,11 @@ func House() *Plan {
 				Saves:  "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has no dependencies of its own",
 			},
 			{
+				Module: "github.com/coder/websocket",
+				Rooms:  []string{"ws"},
+				Saves:  "WebSocket frames, masks, handshakes and closing, and their attacks",
+			},
+			{
 				Module: "github.com/google/jsonschema-go",
 				Tests:  true,
 				Saves:  "a second opinion: the tests hold our compiled schemas against it, and our messages against the specification's schemas",

@@ -1,0 +1,94 @@
+//go:build unix
+
+package ws
+
+import (
+	"io"
+	"syscall"
+)
+
+// direct reads and writes on a socket with system calls of its own. Writing, it
+// never waits; reading, it needs a buffer only when there is something to read.
+// Without a socket it does nothing.
+type direct struct {
+	raw syscall.RawConn
+
+	tryRead  func(fd uintptr) bool
+	in       *[inputSize]byte
+	got      int
+	readErr  error
+	tryWrite func(fd uintptr) bool
+	out      []byte
+	taken    int
+	writeErr error
+}
+
+func (d *direct) attach(c syscall.Conn) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return
+	}
+	d.raw = raw
+	d.tryRead = d.readOnce
+	d.tryWrite = func(fd uintptr) bool {
+		d.taken, d.writeErr = retried(syscall.Write, fd, d.out)
+		return true
+	}
+}
+
+// readOnce reports whether the reading is done: it is not while there is
+// nothing to read.
+func (d *direct) readOnce(fd uintptr) bool {
+	d.in = inputs.Get().(*[inputSize]byte)
+	d.got, d.readErr = retried(syscall.Read, fd, d.in[:])
+	if d.readErr == syscall.EAGAIN {
+		inputs.Put(d.in)
+		d.in = nil
+		return false
+	}
+	return true
+}
+
+func retried(call func(int, []byte) (int, error), fd uintptr, p []byte) (n int, err error) {
+	for {
+		if n, err = call(int(fd), p); err != syscall.EINTR {
+			return max(n, 0), err
+		}
+	}
+}
+
+// read waits until there is something to read and returns it. Without a socket
+// it returns no buffer and no error.
+func (d *direct) read() (buf *[inputSize]byte, n int, err error) {
+	if d.raw == nil {
+		return nil, 0, nil
+	}
+	err = d.raw.Read(d.tryRead)
+	buf, d.in = d.in, nil
+	switch {
+	case err != nil:
+		return buf, 0, err
+	case d.readErr != nil:
+		return buf, 0, d.readErr
+	case d.got == 0:
+		return buf, 0, io.EOF
+	}
+	return buf, d.got, nil
+}
+
+// write returns how much of p was taken.
+func (d *direct) write(p []byte) (int, error) {
+	if d.raw == nil {
+		return 0, nil
+	}
+	d.out = p
+	err := d.raw.Write(d.tryWrite)
+	d.out = nil
+	switch {
+	case err != nil:
+		return 0, err
+	case d.writeErr == syscall.EAGAIN:
+		return 0, nil
+	}
+	return d.taken, d.writeErr
+}

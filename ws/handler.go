@@ -1,0 +1,163 @@
+package ws
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Handler is the WebSocket surface of a server. Mount it at the path that
+// clients are told, usually /ws. It is safe for concurrent use.
+type Handler struct {
+	server  *mcp.Server
+	opts    Options
+	guarded http.Handler // upgrade, behind the Host and Origin checks
+
+	mu       sync.Mutex
+	reserved int // connections, and upgrades that may become one
+	open     map[*socket]struct{}
+	ending   bool
+	quiet    chan struct{} // closed when ending and nothing is reserved
+	stopPing func()        // nil while nothing is open
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// NewHandler returns the WebSocket surface of server. opts may be nil.
+func NewHandler(server *mcp.Server, opts *Options) *Handler {
+	h := &Handler{
+		server: server,
+		opts:   opts.withDefaults(),
+		open:   make(map[*socket]struct{}),
+		quiet:  make(chan struct{}),
+	}
+	guard := server.HTTPHandler(&mcp.HTTPOptions{AllowedHosts: h.opts.AllowedHosts, AllowedOrigins: h.opts.AllowedOrigins})
+	h.guarded = guard.Protect(http.HandlerFunc(h.upgrade))
+	return h
+}
+
+// ServeHTTP implements [http.Handler]. It returns once the connection is
+// upgraded; from then on the connection is served by goroutines of its own.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.guarded.ServeHTTP(w, r) }
+
+// upgrade refuses who must not come in, and lets in who may.
+func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request) {
+	if !IsUpgrade(r) {
+		upgradeRequired(w, "this is a WebSocket endpoint: open a WebSocket")
+		return
+	}
+	ctx := r.Context()
+	if h.opts.Authenticate != nil {
+		if ctx = h.opts.Authenticate(w, r); ctx == nil {
+			return
+		}
+	}
+	offer := offered(r)
+	protocol := choose(offer)
+	switch {
+	case protocol == "" && len(offer) > 0:
+		http.Error(w, "none of the offered subprotocols is known here; offer mcp.v1 or mcp", http.StatusBadRequest)
+		return
+	case protocol == "" && h.opts.RequireSubprotocol:
+		w.Header().Set("Sec-WebSocket-Protocol", ProtocolV1)
+		upgradeRequired(w, "Subprotocol required")
+		return
+	case !h.reserve():
+		http.Error(w, "no more connections are accepted", http.StatusServiceUnavailable)
+		return
+	}
+	s := newSocket(h)
+	if err := s.accept(w, r, protocol); err != nil {
+		h.opts.Logger.Debug("upgrade failed", "error", err)
+		h.release(s)
+		return
+	}
+	s.start(context.WithoutCancel(ctx)) // net/http cancels it when this handler returns
+}
+
+func upgradeRequired(w http.ResponseWriter, reason string) {
+	w.Header().Set("Connection", "Upgrade")
+	w.Header().Set("Upgrade", "websocket")
+	http.Error(w, reason, http.StatusUpgradeRequired)
+}
+
+// reserve makes room for a connection, if there may be another.
+func (h *Handler) reserve() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ending || h.reserved >= h.opts.MaxConns {
+		return false
+	}
+	h.reserved++
+	return true
+}
+
+// add makes s known to Shutdown and to the pings.
+func (h *Handler) add(s *socket) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open[s] = struct{}{}
+	if h.stopPing == nil && h.opts.PingInterval > 0 {
+		stop := make(chan struct{})
+		h.stopPing = func() { close(stop) }
+		go h.ping(stop)
+	}
+	if h.ending {
+		s.cancel() // Shutdown has not seen it
+	}
+}
+
+// release undoes reserve and, if it came that far, add.
+func (h *Handler) release(s *socket) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, s)
+	if len(h.open) == 0 && h.stopPing != nil {
+		h.stopPing()
+		h.stopPing = nil
+	}
+	h.reserved--
+	if h.ending && h.reserved == 0 {
+		close(h.quiet)
+	}
+}
+
+// all returns the open connections.
+func (h *Handler) all() []*socket {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]*socket, 0, len(h.open))
+	for s := range h.open {
+		all = append(all, s)
+	}
+	return all
+}
+
+// Shutdown accepts no more upgrades, lets requests in flight finish, and closes
+// each connection with 1001 once its answers are sent. When ctx ends first, it
+// cuts the connections, which cancels what is still in flight, and returns
+// ctx's error.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	h.mu.Lock()
+	if !h.ending {
+		h.ending = true
+		if h.reserved == 0 {
+			close(h.quiet)
+		}
+	}
+	h.mu.Unlock()
+	for _, s := range h.all() {
+		s.cancel()
+	}
+	select {
+	case <-h.quiet:
+		return nil
+	case <-ctx.Done():
+	}
+	for _, s := range h.all() {
+		s.wire.cut() // even if it is being closed
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,193 @@
+package ws
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+// input is the reading side of a wire. It hands over one frame at a time, so
+// that between two frames nobody but us holds a part of the next one, and says
+// errRest instead of waiting for a frame: that is done by await, with no buffer
+// and on a shallow stack. A goroutine that waits at the depth of the framing
+// library keeps a stack of twice the size, for as long as the client is silent.
+type input struct {
+	heard  atomic.Bool // something has been read since it was last reset
+	hungry atomic.Bool // wait for frames, the connection is being closed
+
+	lock    chan struct{}    // held while waiting, which a Mutex is not made for
+	buf     *[inputSize]byte // nil while there is nothing to be read
+	unread  []byte           // what is left in buf
+	left    uint64           // bytes of the frame being handed over
+	length  uint64           // its payload
+	between bool             // a message goes on in the next frame
+}
+
+// inputSize is enough for many small messages at once.
+const inputSize = 8 << 10
+
+// inputs are the buffers. Only connections with something unread have one.
+var inputs = sync.Pool{New: func() any { return new([inputSize]byte) }}
+
+// errRest is the answer to who wants to read a frame while none has begun.
+var errRest = errors.New("no frame has begun")
+
+func (in *input) acquire() { in.lock <- struct{}{} }
+func (in *input) release() { <-in.lock }
+
+// begin takes what was read before there was a wire.
+func (in *input) begin(early []byte) {
+	in.buf = inputs.Get().(*[inputSize]byte)
+	in.unread = in.buf[:copy(in.buf[:], early)]
+}
+
+// await waits until something can be read.
+func (w *wire) await() error {
+	w.in.acquire()
+	defer w.in.release()
+	if len(w.in.unread) > 0 {
+		return nil
+	}
+	return w.fetch()
+}
+
+// fetch reads what comes next into a buffer, when there is nothing unread.
+func (w *wire) fetch() error {
+	buf, n, err := w.socket.read()
+	if buf == nil && err == nil {
+		buf = inputs.Get().(*[inputSize]byte)
+		n, err = w.Conn.Read(buf[:])
+	}
+	if n > 0 {
+		w.in.buf, w.in.unread = buf, buf[:n]
+		w.in.heard.Store(true)
+		return nil
+	}
+	if buf != nil {
+		inputs.Put(buf)
+	}
+	return err
+}
+
+// fetchMore reads more behind what is unread.
+func (w *wire) fetchMore() error {
+	kept := copy(w.in.buf[:], w.in.unread)
+	n, err := w.Conn.Read(w.in.buf[kept:])
+	w.in.unread = w.in.buf[:kept+n]
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// Read hands over a frame, or a part of one.
+func (w *wire) Read(p []byte) (n int, err error) {
+	in := &w.in
+	in.acquire()
+	defer in.release()
+	if in.left == 0 {
+		if err := w.nextFrame(); err != nil {
+			return 0, err
+		}
+	}
+	p = p[:min(uint64(len(p)), in.left)]
+	switch {
+	case len(in.unread) > 0:
+		n = copy(p, in.unread)
+	case len(p) >= inputSize:
+		n, err = w.Conn.Read(p)
+		in.heard.Store(true)
+		in.left -= uint64(n)
+		return n, err
+	default:
+		if err := w.fetch(); err != nil {
+			return 0, err
+		}
+		n = copy(p, in.unread)
+	}
+	in.left -= uint64(n)
+	in.take(n)
+	return n, nil
+}
+
+func (in *input) take(n int) {
+	if in.unread = in.unread[n:]; len(in.unread) == 0 {
+		inputs.Put(in.buf)
+		in.buf, in.unread = nil, nil
+	}
+}
+
+// nextFrame finds out how long the next frame is.
+func (w *wire) nextFrame() error {
+	in := &w.in
+	if len(in.unread) == 0 {
+		if !in.between && !in.hungry.Load() {
+			return errRest
+		}
+		if err := w.fetch(); err != nil {
+			return err
+		}
+	}
+	for {
+		h, ok := frameHeader(in.unread)
+		if ok {
+			in.left, in.length = h.size+h.payload, h.payload
+			if !h.control {
+				in.between = !h.final
+			}
+			return nil
+		}
+		if err := w.fetchMore(); err != nil {
+			return err
+		}
+	}
+}
+
+// pending reports whether a whole message is at hand.
+func (w *wire) pending() bool {
+	w.in.acquire()
+	defer w.in.release()
+	h, ok := frameHeader(w.in.unread)
+	return ok && w.in.left == 0 && !w.in.between && h.final && !h.control && h.size+h.payload <= uint64(len(w.in.unread))
+}
+
+// payload returns the length of the frame being read.
+func (w *wire) payload() uint64 {
+	w.in.acquire()
+	defer w.in.release()
+	return w.in.length
+}
+
+type header struct {
+	final, control bool
+	size, payload  uint64
+}
+
+// frameHeader reads as much of a frame's header as tells where the frame ends
+// (RFC 6455, section 5.2). It reports false if b does not hold so much. Whether
+// the frame is as it should be is decided elsewhere.
+func frameHeader(b []byte) (h header, ok bool) {
+	if len(b) < 2 {
+		return h, false
+	}
+	h.final, h.control = b[0]&0x80 != 0, b[0]&0x08 != 0
+	h.size, h.payload = 2, uint64(b[1]&0x7f)
+	switch h.payload {
+	case 126:
+		if len(b) < 4 {
+			return h, false
+		}
+		h.size, h.payload = 4, uint64(binary.BigEndian.Uint16(b[2:]))
+	case 127:
+		if len(b) < 10 {
+			return h, false
+		}
+		h.size, h.payload = 10, min(binary.BigEndian.Uint64(b[2:]), math.MaxInt64)
+	}
+	if b[1]&0x80 != 0 {
+		h.size += 4 // the mask
+	}
+	return h, true
+}

@@ -1,0 +1,49 @@
+package ws
+
+import "time"
+
+// pingFrame is a ping without a payload.
+var pingFrame = []byte{0x89, 0}
+
+// ping looks after all connections, until stop is closed. They have no timers of
+// their own.
+func (h *Handler) ping(stop <-chan struct{}) {
+	ticker := time.NewTicker(h.opts.PingInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		for _, s := range h.all() {
+			s.check()
+		}
+	}
+}
+
+// check drops a client that has not answered the last ping, and else sends the
+// next one. A client whose pong cannot have been seen is given more time: when
+// nobody is reading, which is so while initialize runs, and when a long message is
+// arriving, which a pong cannot overtake.
+func (s *socket) check() {
+	heard := s.wire.in.heard.Swap(false)
+	if s.pinged && !s.ponged.Load() {
+		switch s.reader.Load() {
+		case away:
+			return
+		case receiving:
+			if heard {
+				return
+			}
+		}
+		s.handler.opts.Logger.Debug("no answer to a ping")
+		s.drop()
+		return
+	}
+	s.pinged = true
+	s.ponged.Store(false)
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	_, _ = s.wire.Write(pingFrame) // the reader sees what went wrong
+}

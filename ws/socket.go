@@ -1,0 +1,274 @@
+package ws
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// socket is one connection of a client. One goroutine belongs to it, which reads.
+type socket struct {
+	handler *Handler
+	conn    *websocket.Conn
+	wire    *wire
+	ctx     context.Context // ends when the server does
+	cancel  context.CancelFunc
+
+	writing sync.Mutex // a message or a ping at a time
+
+	reader atomic.Int32 // what the reader is doing
+	pinged bool         // used by the pings alone
+	ponged atomic.Bool
+
+	closing sync.Once
+	closed  chan struct{}
+}
+
+var _ mcp.BufferedConn = (*socket)(nil)
+
+// What a reader can be doing.
+const (
+	away      = iota // serving a message, or waiting until it may read another
+	listening        // waiting for a message
+	receiving        // in the midst of one
+)
+
+const (
+	// closePatience is how long a client may take to answer a close frame.
+	closePatience = 2 * time.Second
+	// libraryRead and libraryWrite are the buffers of the framing library. The wire
+	// buffers what is read; a control frame must be written in one piece.
+	libraryRead  = 16
+	libraryWrite = 256
+	// firstRead bounds what is allocated for a message that only says it is long.
+	firstRead = 64 << 10
+)
+
+func newSocket(h *Handler) *socket {
+	return &socket{
+		handler: h,
+		wire:    newWire(h.opts.MaxQueue, h.opts.WriteTimeout),
+		closed:  make(chan struct{}),
+	}
+}
+
+// accept upgrades the connection of a request, or answers why not.
+func (s *socket) accept(w http.ResponseWriter, r *http.Request, protocol string) (err error) {
+	if !canHijack(w) {
+		http.Error(w, "WebSockets cannot be opened here", http.StatusNotImplemented)
+		return http.ErrNotSupported
+	}
+	opts := &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // the Origin has been checked
+		OnPongReceived:     func(context.Context, []byte) { s.ponged.Store(true) },
+	}
+	if protocol != "" {
+		opts.Subprotocols = []string{protocol}
+	}
+	if s.handler.opts.Compress {
+		opts.CompressionMode = websocket.CompressionNoContextTakeover
+	}
+	s.conn, err = websocket.Accept(&hijack{w, s.wire}, r, opts)
+	if err != nil {
+		return err
+	}
+	s.conn.SetReadLimit(s.handler.opts.MaxMessage)
+	return nil
+}
+
+// hijack takes the connection of a response over, with the wire in between and
+// with buffers that a connection at rest can afford.
+type hijack struct {
+	http.ResponseWriter
+	wire *wire
+}
+
+// Hijack implements [http.Hijacker].
+func (h *hijack) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	h.wire.attach(conn)
+	if early, _ := rw.Reader.Peek(rw.Reader.Buffered()); len(early) > 0 {
+		h.wire.in.begin(early)
+	}
+	return h.wire, bufio.NewReadWriter(bufio.NewReaderSize(h.wire, libraryRead), bufio.NewWriterSize(h.wire, libraryWrite)), nil
+}
+
+// canHijack reports whether the connection of a response can be taken over.
+func canHijack(w http.ResponseWriter) bool {
+	for {
+		switch v := w.(type) {
+		case http.Hijacker:
+			return true
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return false
+		}
+	}
+}
+
+// start serves the connection on a goroutine of its own. ctx ends when the server
+// does.
+func (s *socket) start(ctx context.Context) {
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.handler.add(s)
+	o := &s.handler.opts
+	s.handler.server.StartConn(s.ctx, s, &mcp.ConnOptions{MaxInFlight: o.MaxInFlight, DrainTimeout: o.DrainTimeout, Transport: mcp.TransportWebSocket}, s.ended)
+}
+
+// ended is called when nothing is served any more.
+func (s *socket) ended(err error) {
+	if err != nil {
+		s.handler.opts.Logger.Debug("connection ended", "error", err)
+	}
+	if s.ctx.Err() != nil {
+		<-s.wire.flushed()
+		s.close(websocket.StatusGoingAway, "the server is ending")
+	}
+	s.drop() // if nobody has closed it
+	<-s.closed
+	<-s.wire.flushed()
+	s.cancel()
+	s.handler.release(s)
+}
+
+// ReadMessage implements [mcp.Conn]. The context counts for nothing: while the
+// server ends, the reader still hears what requests in flight are waiting for.
+func (s *socket) ReadMessage(context.Context) ([]byte, error) {
+	defer s.reader.Store(away)
+	for {
+		s.reader.Store(listening)
+		if err := s.wire.await(); err != nil {
+			return nil, s.readFailed(err)
+		}
+		kind, r, err := s.conn.Reader(context.Background())
+		switch {
+		case errors.Is(err, errRest):
+			continue // it was a ping or a pong
+		case err != nil:
+			return nil, s.readFailed(err)
+		}
+		s.reader.Store(receiving)
+		return s.receive(kind, r)
+	}
+}
+
+// receive reads a message that has begun.
+func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error) {
+	if kind != websocket.MessageText {
+		s.close(websocket.StatusUnsupportedData, "messages are text frames")
+		return nil, io.EOF
+	}
+	msg := make([]byte, 0, min(s.wire.payload(), firstRead))
+	for {
+		n, err := r.Read(msg[len(msg):cap(msg)])
+		msg = msg[:len(msg)+n]
+		switch {
+		case err == io.EOF && !utf8.Valid(msg):
+			s.close(websocket.StatusInvalidFramePayloadData, "the message is not UTF-8")
+			return nil, io.EOF
+		case err == io.EOF:
+			return msg, nil
+		case err != nil:
+			return nil, s.readFailed(err)
+		case n == 0:
+			msg = append(msg, 0)[:len(msg)] // there is more than was thought
+		}
+	}
+}
+
+// Pending implements [mcp.BufferedConn].
+func (s *socket) Pending() bool { return s.wire.pending() }
+
+// readFailed ends the connection as the error demands, and returns io.EOF for an
+// end that is in order.
+func (s *socket) readFailed(err error) error {
+	var network net.Error
+	switch {
+	case websocket.CloseStatus(err) != -1:
+		s.close(websocket.StatusNormalClosure, "") // the close frame has been answered
+		return io.EOF
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		s.drop()
+		return io.EOF
+	case errors.As(err, &network):
+		s.drop()
+	case errors.Is(err, websocket.ErrMessageTooBig):
+		s.close(websocket.StatusMessageTooBig, "") // it has been told so already
+	case errors.Is(err, errSlow):
+		s.close(websocket.StatusPolicyViolation, errSlow.Error())
+	default:
+		s.close(websocket.StatusProtocolError, "")
+	}
+	return fmt.Errorf("read: %w", err)
+}
+
+// WriteMessage implements [mcp.Conn].
+func (s *socket) WriteMessage(msg []byte) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	err := s.wire.gather()
+	if err == nil {
+		err = s.conn.Write(context.Background(), websocket.MessageText, msg) // which does not wait
+	}
+	if err == nil && s.wire.full() {
+		err = s.wire.release()
+	}
+	return s.written(err)
+}
+
+// Flush implements [mcp.BufferedConn].
+func (s *socket) Flush() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.written(s.wire.release())
+}
+
+// written ends the connection if err is an error.
+func (s *socket) written(err error) error {
+	switch {
+	case errors.Is(err, errSlow):
+		s.close(websocket.StatusPolicyViolation, errSlow.Error())
+	case err != nil:
+		go s.drop() // which waits for the reader
+	}
+	return err
+}
+
+// close sends a close frame, unless one was sent, and ends the connection once
+// the client has answered it. It does not wait for that.
+func (s *socket) close(code websocket.StatusCode, reason string) {
+	s.closing.Do(func() {
+		go func() {
+			defer close(s.closed)
+			s.wire.in.hungry.Store(true)
+			s.wire.gatherNoMore()
+			_ = s.wire.SetReadDeadline(time.Now().Add(closePatience))
+			_ = s.conn.Close(code, reason)
+		}()
+	})
+}
+
+// drop ends the connection without a word, unless it is being closed already.
+func (s *socket) drop() {
+	s.closing.Do(func() {
+		defer close(s.closed)
+		s.wire.cut()
+		_ = s.conn.CloseNow()
+	})
+}
