@@ -281,9 +281,12 @@ type response struct {
 	ended chan struct{}
 	once  sync.Once
 
+	severed atomic.Bool // nothing more may be written
+
 	mu      sync.Mutex
 	started bool // the header is out
 	over    bool // the handler has returned, or is about to
+	broken  bool // a write has failed
 }
 
 func newResponse(w http.ResponseWriter) *response {
@@ -296,7 +299,7 @@ var errConnectionOver = errors.New("the connection is over")
 func (p *response) writeEvents(b []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over {
+	if p.over || p.broken {
 		return errConnectionOver
 	}
 	if !p.started {
@@ -307,17 +310,30 @@ func (p *response) writeEvents(b []byte) error {
 		header["X-Accel-Buffering"] = noBuffer
 		p.w.WriteHeader(http.StatusOK)
 	}
-	if _, err := p.w.Write(b); err != nil {
-		return err
+	controller := http.NewResponseController(p.w)
+	_ = controller.SetWriteDeadline(time.Now().Add(responsePatience))
+	if p.severed.Load() {
+		_ = controller.SetWriteDeadline(time.Now()) // the one above came after that of cut
 	}
-	return http.NewResponseController(p.w).Flush()
+	_, err := p.w.Write(b)
+	if err == nil {
+		err = controller.Flush()
+	}
+	p.broken = err != nil
+	return err
 }
+
+// responsePatience is how long a write may wait for a client that does not read
+// the answer to its request. It then counts as gone; the goroutine and what it
+// works on must not be its to keep.
+const responsePatience = 30 * time.Second
 
 func (p *response) endEvents() { p.once.Do(func() { close(p.ended) }) }
 
 // cut is called only while the handler has not returned, so the deadline is
 // that of its own response.
 func (p *response) cut() {
+	p.severed.Store(true)
 	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now())
 	p.endEvents()
 }
@@ -336,6 +352,10 @@ func (p *response) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over = true
+	if p.started && !p.broken && !p.severed.Load() {
+		// The connection may carry more requests.
+		_ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{})
+	}
 }
 
 // drop ends the connection under a handler that goes on: the client is told to
