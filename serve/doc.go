@@ -5,6 +5,8 @@
 //	defer stop()
 //	err := serve.Run(ctx, src, nil) // http://127.0.0.1:8080/mcp, until Ctrl-C
 //
+// Clients that want a WebSocket open one at /ws, or at the endpoint.
+//
 // [Run] listens, [Serve] takes a listener, [Handler] is for a program that has
 // an http.Server of its own, [Stdio] serves one client on stdin and stdout.
 //

@@ -2,22 +2,26 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/ws"
 )
 
 // EndpointPath is where MCP clients reach a served Source.
 const EndpointPath = "/mcp"
 
-// Handler is a served Source as HTTP: the endpoint, the health checks and, if
-// the Source has one, its plain view. It is safe for concurrent use.
+// Handler is a served Source as HTTP: the endpoint, WebSockets, the health checks
+// and, if the Source has one, its plain view. It is safe for concurrent use.
 type Handler struct {
 	server    *mcp.Server
 	endpoint  http.Handler
+	sockets   *ws.Handler // nil without
+	postOnly  bool
 	view      http.Handler // everything that has no path of its own
 	landing   http.Handler // tells a person what this is
 	metrics   http.Handler // nil without
@@ -50,6 +54,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	}
 	h.server = mcp.NewServer(src, &o.Server)
 	endpoint := h.server.HTTPHandler(&o.HTTP)
+	h.sockets, h.postOnly = o.sockets(h.server, d), o.HTTP.PostOnly
 	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src})
 	h.view = h.landing
 	if v, ok := src.(viewer); ok {
@@ -83,10 +88,28 @@ func (o *Options) observe(d *door) *metrics {
 // traffic is sent here. Requests are served as before.
 func (h *Handler) Drain() { h.health.draining.Store(true) }
 
+// Shutdown ends the WebSockets and the standing event streams, cancels the tasks,
+// and waits for the requests in flight. When ctx ends first it cancels them and
+// returns ctx's error. An http.Server knows of the requests only: call its
+// Shutdown at the same time.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	closed := make(chan error, 1)
+	if h.sockets != nil {
+		go func() { closed <- h.sockets.Shutdown(ctx) }()
+	} else {
+		closed <- nil
+	}
+	return errors.Join(h.server.Shutdown(ctx), <-closed)
+}
+
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case EndpointPath, EndpointPath + "/":
+		if h.upgrades(r) {
+			h.sockets.ServeHTTP(w, r)
+			return
+		}
 		h.endpoint.ServeHTTP(w, r)
 	case "/livez":
 		h.health.live(w, r)
@@ -104,6 +127,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // others serves the paths that are there only if an option says so.
 func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	switch {
+	case r.URL.Path == WebSocketPath && h.sockets != nil:
+		h.sockets.ServeHTTP(w, r)
 	case r.URL.Path == "/metrics" && h.metrics != nil:
 		h.metrics.ServeHTTP(w, r)
 	case h.discovery.serves(w, r):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 )
 
 // ErrExposed is what [Run] returns, wrapped, for an address that others can
@@ -79,7 +80,10 @@ func infoOf(addr net.Addr, secure bool) *Info {
 		host = net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
 	}
 	url := baseURL("", host, secure)
-	return &Info{URL: url, Endpoint: url + EndpointPath, Health: url + "/healthz"}
+	return &Info{
+		URL: url, Endpoint: url + EndpointPath,
+		WebSocket: "ws" + strings.TrimPrefix(url, "http") + WebSocketPath, Health: url + "/healthz",
+	}
 }
 
 // onLoopback reports whether only this machine can reach a listener.

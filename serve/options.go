@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/ws"
 )
 
 // DefaultAddr is where [Run] listens unless [Options.Addr] says otherwise.
@@ -36,9 +37,15 @@ type Options struct {
 	Limits Limits
 	// NoMetrics leaves out /metrics.
 	NoMetrics bool
+	// NoWebSocket leaves out /ws and the upgrade at the endpoint.
+	NoWebSocket bool
 
 	// HTTP configures the endpoint. Its MaxBody bounds a line of [Stdio], too.
 	HTTP mcp.HTTPOptions
+	// WebSocket configures connections at /ws and, unless HTTP.PostOnly is set, at
+	// the endpoint. Who may connect, the largest message and how the server ends
+	// are those of all surfaces, whatever it says of them.
+	WebSocket ws.Options
 	// MaxHeader is the largest request header in bytes; 0 stands for 64 KiB.
 	MaxHeader int
 
@@ -70,9 +77,10 @@ type Options struct {
 
 // Info says where a server can be reached.
 type Info struct {
-	URL      string // such as "http://127.0.0.1:8080"
-	Endpoint string // for MCP clients
-	Health   string // for people and monitors
+	URL       string // such as "http://127.0.0.1:8080"
+	Endpoint  string // for MCP clients
+	WebSocket string // for MCP clients, such as "ws://127.0.0.1:8080/ws"; "" without
+	Health    string // for people and monitors
 }
 
 func (o *Options) withDefaults() Options {

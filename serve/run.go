@@ -57,6 +57,9 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		}
 		ln = tls.NewListener(ln, config)
 	}
+	if o.NoWebSocket {
+		info.WebSocket = ""
+	}
 	handler := newHandler(src, o)
 	hs := &http.Server{
 		Handler:           logged(handler, o.Logger),
@@ -91,19 +94,19 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		case <-time.After(o.DrainDelay):
 		}
 	}
-	drain(context.WithoutCancel(ctx), hs, handler.server, o)
+	drain(context.WithoutCancel(ctx), hs, handler, o)
 	<-ended
 	return nil
 }
 
-// drain stops accepting, ends standing streams, waits for what is in flight, and
-// gives up in time.
-func drain(ctx context.Context, hs *http.Server, server *mcp.Server, o Options) {
+// drain stops accepting, ends WebSockets and standing streams, waits for what is
+// in flight, and gives up in time.
+func drain(ctx context.Context, hs *http.Server, handler *Handler, o Options) {
 	ctx, cancel := context.WithTimeout(ctx, o.DrainTimeout)
 	defer cancel()
 	connections := make(chan error, 1)
 	go func() { connections <- hs.Shutdown(ctx) }()
-	err := errors.Join(server.Shutdown(ctx), <-connections)
+	err := errors.Join(handler.Shutdown(ctx), <-connections)
 	if err != nil {
 		o.Logger.Warn("requests in flight were cancelled", "after", o.DrainTimeout)
 		_ = hs.Close() // its listeners are closed already, and nobody is left to tell

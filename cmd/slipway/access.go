@@ -27,6 +27,7 @@ type accessFlags struct {
 	clientInFlight    int
 	requestTimeout    time.Duration
 	withoutMetrics    bool
+	withoutWebSocket  bool
 	tokens, tokenPath string // of MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
 }
 
@@ -49,6 +50,7 @@ func (f *accessFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.clientInFlight, "max-in-flight-per-client", 0, "`requests` of one client that may be served at the same time; 0 is no limit")
 	flags.DurationVar(&f.requestTimeout, "request-timeout", 10*time.Minute, "how long a request may take, whatever progress it reports; 0 is no limit")
 	flags.BoolVar(&f.withoutMetrics, "no-metrics", false, "serve no /metrics")
+	flags.BoolVar(&f.withoutWebSocket, "no-websocket", false, "serve no WebSockets, which are otherwise at /ws and at the endpoint")
 }
 
 // fromEnvironment reads the variables that have no flag: a secret is never typed
@@ -60,7 +62,7 @@ func (f *accessFlags) fromEnvironment(lookup func(string) (string, bool)) {
 
 // apply sets the options that the flags are about.
 func (f *accessFlags) apply(o *serve.Options, log *slog.Logger) (err error) {
-	o.PublicURL, o.NoMetrics = f.publicURL, f.withoutMetrics
+	o.PublicURL, o.NoMetrics, o.NoWebSocket = f.publicURL, f.withoutMetrics, f.withoutWebSocket
 	o.Limits = serve.Limits{Rate: f.rate, Burst: f.burst, InFlight: f.inFlight, ClientInFlight: f.clientInFlight}
 	o.Server.RequestTimeout = f.requestTimeout
 	if f.requestTimeout <= 0 {

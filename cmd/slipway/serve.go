@@ -41,9 +41,10 @@ func newServe() *cobra.Command {
 		Use:   "serve SOURCE...",
 		Short: "Serve sources to MCP clients",
 		Long: `Serve sources to MCP clients: over HTTP on http://127.0.0.1:8080/mcp, with
-health checks at /livez, /readyz and /healthz, or with --stdio over stdin and
-stdout to the one client that started the command. Several sources appear as
-one; tools and prompts that share a name get the name of their source in front.
+WebSockets at /ws and health checks at /livez, /readyz and /healthz, or with
+--stdio over stdin and stdout to the one client that started the command.
+Several sources appear as one; tools and prompts that share a name get the name
+of their source in front.
 
 Ctrl-C or SIGTERM ends the server once the requests in flight are answered; a
 second one ends it at once, with exit code 130 or 143.

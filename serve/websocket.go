@@ -1,0 +1,67 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/ws"
+)
+
+// WebSocketPath is where clients open a WebSocket, besides [EndpointPath].
+const WebSocketPath = "/ws"
+
+// sockets returns the WebSocket surface. What it shares with the endpoint is
+// configured there.
+func (o *Options) sockets(server *mcp.Server, d *door) *ws.Handler {
+	if o.NoWebSocket {
+		return nil
+	}
+	w := o.WebSocket
+	w.AllowedHosts, w.AllowedOrigins = o.HTTP.AllowedHosts, o.HTTP.AllowedOrigins
+	w.MaxMessage = o.HTTP.MaxBody
+	w.DrainTimeout = o.DrainTimeout
+	w.Logger = o.Logger
+	if !d.open() {
+		w.Authenticate = d.authenticateUpgrade
+	}
+	return ws.NewHandler(server, &w)
+}
+
+// upgrades reports whether a request to the endpoint is to become a WebSocket.
+func (h *Handler) upgrades(r *http.Request) bool {
+	return h.sockets != nil && !h.postOnly && ws.IsUpgrade(r)
+}
+
+// authenticateUpgrade is authenticate for a WebSocket, whose token may also be
+// offered as a subprotocol: a web page cannot set a header.
+func (d *door) authenticateUpgrade(w http.ResponseWriter, r *http.Request) context.Context {
+	c := newCaller(r)
+	c.connection = true
+	p, refused := d.admitUpgrade(c, r)
+	if refused != nil {
+		d.refuse(w, c, refused)
+		return nil
+	}
+	if p == nil {
+		return c
+	}
+	return mcp.WithPrincipal(c, p)
+}
+
+func (d *door) admitUpgrade(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
+	if d.auth == nil || len(r.Header["Authorization"]) > 0 {
+		return d.admit(c, r)
+	}
+	chosen := ""
+	for _, token := range ws.Tokens(r) {
+		if !isToken(token) {
+			continue
+		}
+		chosen = token
+		if _, err := d.auth.verify(c, token); err == nil {
+			break
+		}
+	}
+	return d.identify(c, chosen)
+}
