@@ -1,0 +1,221 @@
+package serve
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// The variables of the environment that [Main] reads.
+const (
+	envAddr  = "MCP_SERVER_ADDR"
+	envPort  = "MCP_SERVER_PORT"
+	envToken = "MCP_SERVER_TOKEN"
+	envLevel = "MCP_SERVER_LOG_LEVEL"
+)
+
+// settings are what the command line and the environment say.
+type settings struct {
+	stdio, check, version bool
+	http                  addrFlag
+	addr                  string // host:port to listen on
+	token                 string
+	level                 slog.Level
+}
+
+// addrFlag is a flag that may have a value: -http, -http=ADDR. The form -http ADDR
+// is for [program.parse] to put together.
+type addrFlag struct {
+	given bool
+	value string
+}
+
+func (a *addrFlag) String() string   { return a.value }
+func (a *addrFlag) IsBoolFlag() bool { return true } // may stand without a value
+
+func (a *addrFlag) Set(text string) error {
+	switch on, err := strconv.ParseBool(text); {
+	case err == nil && (text == "true" || text == "false"):
+		a.given, a.value = on, ""
+	default:
+		a.given, a.value = true, text
+	}
+	return nil
+}
+
+// parse reads the command line, then the environment for what it leaves open.
+func (p *program) parse() (*settings, error) {
+	s := &settings{level: slog.LevelWarn}
+	if err := p.parseLevel(s); err != nil {
+		return nil, err
+	}
+	fs := flag.NewFlagSet(p.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.BoolVar(&s.stdio, "stdio", false, "")
+	fs.Var(&s.http, "http", "")
+	fs.BoolVar(&s.check, "check", false, "")
+	fs.BoolVar(&s.version, "version", false, "")
+	fs.TextVar(&s.level, "log-level", s.level, "")
+	err := p.parseFlags(fs, s)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(p.stdout, usageText, p.name)
+		return nil, err
+	case err != nil:
+		return nil, p.usage("%v", err)
+	case fs.NArg() > 0:
+		return nil, p.usage("%q is not a flag", fs.Arg(0))
+	}
+	return s, p.complete(s)
+}
+
+// parseFlags lets -http take the argument after it if that is not a flag.
+func (p *program) parseFlags(fs *flag.FlagSet, s *settings) error {
+	rest := p.args
+	for {
+		if err := fs.Parse(rest); err != nil {
+			return err
+		}
+		rest = fs.Args()
+		parsed := len(p.args) - len(rest)
+		if len(rest) == 0 || parsed == 0 {
+			return nil
+		}
+		if last := p.args[parsed-1]; last != "-http" && last != "--http" {
+			return nil
+		}
+		s.http.value, rest = rest[0], rest[1:]
+	}
+}
+
+// complete decides what to do where the command line says nothing.
+func (p *program) complete(s *settings) error {
+	chosen := 0
+	for _, mode := range []bool{s.stdio, s.http.given, s.check, s.version} {
+		if mode {
+			chosen++
+		}
+	}
+	if chosen > 1 {
+		return p.usage("-stdio, -http, -check and -version exclude each other")
+	}
+	if chosen == 0 {
+		s.stdio = isStream(p.stdin)
+	}
+	if s.stdio || s.check || s.version {
+		return nil
+	}
+	s.token = p.getenv(envToken)
+	return p.address(s)
+}
+
+// isStream reports whether a client can be at the other end of stdin.
+func isStream(stdin io.Reader) bool {
+	f, ok := stdin.(*os.File)
+	if !ok {
+		return true
+	}
+	_, err := f.Stat()
+	return err == nil && !isCharDevice(f)
+}
+
+func (p *program) parseLevel(s *settings) error {
+	text := p.getenv(envLevel)
+	if text == "" {
+		return nil
+	}
+	if err := s.level.UnmarshalText([]byte(text)); err != nil {
+		return p.usage("%s: %q is none of debug, info, warn and error", envLevel, text)
+	}
+	return nil
+}
+
+// address finds out where to listen.
+func (p *program) address(s *settings) error {
+	port := p.getenv(envPort)
+	switch {
+	case s.http.value != "":
+		return p.setAddress(s, "-http", s.http.value)
+	case p.getenv(envAddr) != "":
+		if err := p.setAddress(s, envAddr, p.getenv(envAddr)); err != nil || port == "" {
+			return err
+		}
+	default:
+		s.addr = DefaultAddr
+	}
+	if port == "" {
+		return nil
+	}
+	if !isPort(port) {
+		return p.usage("%s: %q is not a port", envPort, port)
+	}
+	host, own, err := net.SplitHostPort(s.addr)
+	if _, _, whole := net.SplitHostPort(p.getenv(envAddr)); whole == nil && own != port {
+		return p.usage("%s says port %s, %s says %s", envAddr, own, envPort, port)
+	}
+	s.addr = net.JoinHostPort(host, port)
+	return err
+}
+
+// setAddress takes HOST:PORT, HOST or PORT.
+func (p *program) setAddress(s *settings, from, text string) error {
+	host, port, err := net.SplitHostPort(text)
+	defaultHost, defaultPort, _ := net.SplitHostPort(DefaultAddr)
+	bare := strings.Trim(text, "[]")
+	switch {
+	case isPort(text):
+		host, port = defaultHost, text
+	case err != nil && (net.ParseIP(bare) != nil || !strings.Contains(text, ":")):
+		host, port = bare, defaultPort
+	case err != nil || !isPort(port):
+		return p.usage("%s: %q is not an address such as 127.0.0.1:9000", from, text)
+	}
+	s.addr = net.JoinHostPort(host, port)
+	return nil
+}
+
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && strconv.FormatUint(n, 10) == s
+}
+
+// usage is a mistake in the command line or the environment.
+func (p *program) usage(format string, args ...any) error {
+	return &failure{exitUsage, fmt.Sprintf(format, args...), p.name + " -h shows what there is"}
+}
+
+const usageText = `%[1]s is an MCP server.
+
+  %[1]s [-stdio | -http [ADDR] | -check | -version] [-log-level LEVEL]
+
+  -stdio        serve one client on stdin and stdout, as programs that start
+                servers expect; the default if stdin is a pipe, a socket or a file
+  -http [ADDR]  serve any number of clients at http://ADDR/mcp, with health checks
+                at /livez, /readyz and /healthz; the default otherwise. ADDR is
+                HOST:PORT, HOST or PORT, and 127.0.0.1:8080 if it is left out.
+                Port 0 is any free one
+  -check        look for mistakes in what the server offers, and exit with 1 if
+                there are any
+  -version      print name and version
+  -log-level LEVEL
+                what to log on stderr: debug, info, warn (the default) or error
+  -h            print this text
+
+Environment, for what the command line leaves open:
+
+  MCP_SERVER_ADDR, MCP_SERVER_PORT
+                the address of -http
+  MCP_SERVER_TOKEN
+                the bearer token that clients of -http must send; without it, only
+                addresses that no other machine can reach are served
+  MCP_SERVER_LOG_LEVEL
+                as -log-level
+
+Ctrl-C or SIGTERM lets requests in flight finish; a second one ends it at once.
+`
