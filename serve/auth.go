@@ -131,7 +131,7 @@ const (
 
 // bearer returns the token of a request, or "" if it has none.
 func bearer(r *http.Request) (string, *refusal) {
-	if strings.Contains(r.URL.RawQuery, "access_token=") {
+	if queryToken(r) {
 		return "", malformed("send the token in the Authorization header: addresses are logged")
 	}
 	values := r.Header["Authorization"]
@@ -150,6 +150,9 @@ func bearer(r *http.Request) (string, *refusal) {
 	}
 	return token, nil
 }
+
+// queryToken reports whether a client has put its token where it must not be.
+func queryToken(r *http.Request) bool { return strings.Contains(r.URL.RawQuery, "access_token=") }
 
 func malformed(message string) *refusal {
 	return &refusal{status: http.StatusBadRequest, kind: kindRequest, message: message}

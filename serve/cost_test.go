@@ -133,6 +133,9 @@ func again(tb testing.TB, v variant) func() {
 }
 
 func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector drops what is in pools")
+	}
 	var plain float64
 	for _, v := range variants() {
 		n := testing.AllocsPerRun(200, again(t, v))

@@ -50,7 +50,7 @@ func (d *door) authenticateUpgrade(w http.ResponseWriter, r *http.Request) conte
 }
 
 func (d *door) admitUpgrade(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
-	if d.auth == nil || len(r.Header["Authorization"]) > 0 {
+	if d.auth == nil || len(r.Header["Authorization"]) > 0 || queryToken(r) {
 		return d.admit(c, r)
 	}
 	chosen := ""

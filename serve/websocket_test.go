@@ -148,6 +148,9 @@ func TestWebSocketAuth(t *testing.T) {
 			t.Run(tt.name+" at "+path, func(t *testing.T) {
 				server := httptest.NewServer(serve.NewHandler(tools{}, &serve.Options{Auth: testAuth(t)}))
 				defer server.Close()
+				if _, status, _ := statusOf(t, server.URL+path+"?access_token="+readerToken, &tt.opts); status != 400 {
+					t.Errorf("with a token in the address: %d, want 400", status)
+				}
 				c, status, header := statusOf(t, server.URL+path, &tt.opts)
 				if status != tt.status || !strings.Contains(header.Get("WWW-Authenticate"), tt.challenge) {
 					t.Fatalf("status = %d, WWW-Authenticate = %q, want %d and %q", status, header.Get("WWW-Authenticate"), tt.status, tt.challenge)
