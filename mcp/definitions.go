@@ -36,7 +36,8 @@ type Tool struct {
 	// InputSchema is a JSON Schema of type object, sent as it is. Nil means an
 	// object of any shape.
 	InputSchema json.RawMessage `json:"inputSchema"`
-	// OutputSchema describes structuredContent, sent from 2025-06-18 on.
+	// OutputSchema describes structuredContent, sent from 2025-06-18 on; before
+	// 2026-07-28 only if its type is object.
 	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"`
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Icons        []Icon           `json:"icons,omitempty"`
@@ -187,6 +188,9 @@ func (t Tool) wire(v Version) (json.RawMessage, error) {
 	if v != Version20251125 {
 		t.Execution = nil
 	}
+	if !v.Modern() && !describesObject(t.OutputSchema) {
+		t.OutputSchema = nil // before, structuredContent is an object
+	}
 	if v < Version20250618 {
 		t.Title, t.OutputSchema, t.Meta = "", nil, nil
 	}
@@ -194,6 +198,11 @@ func (t Tool) wire(v Version) (json.RawMessage, error) {
 		t.Annotations = nil
 	}
 	return Marshal(plainTool(t))
+}
+
+// describesObject reports whether a schema has the type object.
+func describesObject(schema json.RawMessage) bool {
+	return isObject(schema) && string(member(schema, "type")) == `"object"`
 }
 
 func (r Resource) wire(v Version) (json.RawMessage, error) {
