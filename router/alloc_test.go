@@ -3,6 +3,7 @@ package router_test
 import (
 	"context"
 	"encoding/json"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -47,6 +48,9 @@ func newBusy(tb testing.TB) *router.Router {
 
 // TestAllocations holds the budgets of what every call passes.
 func TestAllocations(t *testing.T) {
+	if raceDetector() {
+		t.Skip("the race detector empties pools")
+	}
 	r := newBusy(t)
 	ctx := context.Background()
 	tool := func(name, arguments string) func() error {
@@ -103,7 +107,7 @@ func BenchmarkInput(b *testing.B) {
 // TestInputRatio: a call with its checks takes at most 1.5 times a bare decode.
 // Both run in turns, so that a busy machine slows both.
 func TestInputRatio(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceDetector() {
 		t.Skip("measures time")
 	}
 	r := newBusy(t)
@@ -161,4 +165,9 @@ func timeOf(f func()) time.Duration {
 		f()
 	}
 	return time.Since(start)
+}
+
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
 }
