@@ -426,7 +426,11 @@ func TestJWKSThatMakesNoSense(t *testing.T) {
 		{"secret keys", text(string(secret)), false},
 		{"a weak key", text(`{"keys":[` + string(weakPublic) + `]}`), false},
 		{"another host", func(w http.ResponseWriter, r *http.Request) bool {
-			http.Redirect(w, r, "https://elsewhere.example.com/keys", http.StatusFound)
+			if r.URL.Host == "elsewhere.example.com" {
+				_, _ = io.WriteString(w, `{"keys":[`+string(good)+`]}`)
+			} else {
+				http.Redirect(w, r, "https://elsewhere.example.com/keys", http.StatusFound)
+			}
 			return true
 		}, false},
 		{"not found", func(w http.ResponseWriter, r *http.Request) bool { http.NotFound(w, r); return true }, false},

@@ -131,6 +131,27 @@ func TestConcurrencyLimits(t *testing.T) {
 	}
 }
 
+// A request that one limit refuses must not stay counted for another.
+func TestWhatIsRefusedIsNotInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := newSource()
+		h := serve.NewHandler(src, &serve.Options{Limits: serve.Limits{ClientInFlight: 2, InFlight: 1}})
+		done := make(chan int, 1)
+		go func() { done <- from(h, "192.0.2.1:1", call).Code }()
+		<-src.entered
+		for range 5 {
+			if w := from(h, "192.0.2.2:1", list); w.Code != 503 {
+				t.Errorf("one more than all = %d, want 503", w.Code)
+			}
+		}
+		src.release <- struct{}{}
+		<-done
+		if w := from(h, "192.0.2.2:1", list); w.Code != 200 {
+			t.Errorf("afterwards = %d %s, want 200", w.Code, w.Body)
+		}
+	})
+}
+
 func TestClientsAreForgotten(t *testing.T) {
 	h := serve.NewHandler(tools{}, &serve.Options{NoMetrics: true, Limits: serve.Limits{Rate: 1, Burst: 2, Clients: 160}})
 	memory := func() uint64 {
