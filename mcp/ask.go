@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +19,10 @@ type Question interface {
 	key() string
 	method() string
 	// missing returns the capability that the client would have to declare, as
-	// a JSON object, or nil if caps declare it.
-	missing(caps clientCapabilities) json.RawMessage
+	// a JSON object, or nil if caps declare it and version v has it.
+	missing(v Version, caps clientCapabilities) json.RawMessage
+	// wire returns the params in the form of version v.
+	wire(v Version) any
 	// valid reports whether raw has the shape of an answer.
 	valid(raw json.RawMessage) bool
 }
@@ -43,7 +46,9 @@ type ElicitParams struct {
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
 	// URL is where the user goes in mode "url".
 	URL string `json:"url,omitempty"`
-	// ElicitationID belongs to mode "url" in 2025-11-25.
+	// ElicitationID belongs to mode "url" in 2025-11-25, see
+	// [Session.ElicitationComplete]. Empty stands for a random one; other versions
+	// are not sent it.
 	ElicitationID string `json:"elicitationId,omitempty"`
 }
 
@@ -161,7 +166,7 @@ func (r *Request) Ask(ctx context.Context, questions ...Question) ([]json.RawMes
 	rc := r.rc
 	caps := rc.clientCapabilities()
 	for _, q := range questions {
-		if missing := q.missing(caps); missing != nil {
+		if missing := q.missing(rc.version, caps); missing != nil {
 			return nil, rc.missingCapability(missing)
 		}
 	}
@@ -214,7 +219,7 @@ func (rc *requestContext) askLegacy(ctx context.Context, q Question) (json.RawMe
 	if rc.session == nil || rc.stream == nil {
 		return nil, errors.New("the client cannot be asked: that needs a session and an event stream")
 	}
-	params, err := Marshal(q)
+	params, err := Marshal(q.wire(rc.version))
 	if err != nil {
 		return nil, err
 	}
@@ -328,14 +333,29 @@ func (p *ElicitParams) method() string        { return "elicitation/create" }
 func (p *CreateMessageParams) method() string { return "sampling/createMessage" }
 func (p *ListRootsParams) method() string     { return "roots/list" }
 
+// wire gives the elicitation its id where it must have one.
+func (p *ElicitParams) wire(v Version) any {
+	copied := *p
+	switch {
+	case v != Version20251125 || p.Mode != "url":
+		copied.ElicitationID = ""
+	case p.ElicitationID == "":
+		copied.ElicitationID = rand.Text()
+	}
+	return &copied
+}
+
+func (p *CreateMessageParams) wire(Version) any { return p }
+func (p *ListRootsParams) wire(Version) any     { return p }
+
 // missing knows that an empty elicitation object declares forms alone.
-func (p *ElicitParams) missing(caps clientCapabilities) json.RawMessage {
+func (p *ElicitParams) missing(v Version, caps clientCapabilities) json.RawMessage {
 	switch {
 	case p.Mode == "url":
-		if !caps.has("elicitation/url") {
+		if v < Version20251125 || !caps.has("elicitation/url") {
 			return capabilityObject("elicitation/url")
 		}
-	case !caps.has("elicitation"):
+	case v < Version20250618, !caps.has("elicitation"):
 		return capabilityObject("elicitation")
 	case caps.has("elicitation/url") && !caps.has("elicitation/form"):
 		return capabilityObject("elicitation/form")
@@ -343,17 +363,19 @@ func (p *ElicitParams) missing(caps clientCapabilities) json.RawMessage {
 	return nil
 }
 
-func (p *CreateMessageParams) missing(caps clientCapabilities) json.RawMessage {
+func (p *CreateMessageParams) missing(v Version, caps clientCapabilities) json.RawMessage {
 	switch {
+	case len(p.Tools) > 0:
+		if v < Version20251125 || !caps.has("sampling/tools") {
+			return capabilityObject("sampling/tools")
+		}
 	case !caps.has("sampling"):
 		return capabilityObject("sampling")
-	case len(p.Tools) > 0 && !caps.has("sampling/tools"):
-		return capabilityObject("sampling/tools")
 	}
 	return nil
 }
 
-func (p *ListRootsParams) missing(caps clientCapabilities) json.RawMessage {
+func (p *ListRootsParams) missing(_ Version, caps clientCapabilities) json.RawMessage {
 	if !caps.has("roots") {
 		return capabilityObject("roots")
 	}

@@ -258,7 +258,8 @@ type pending struct {
 	mu    sync.Mutex
 	lists listChanges
 	uris  map[string]struct{}
-	tasks map[string]struct{}
+	// ids are those of tasks, or for a session of elicitations.
+	ids map[string]struct{}
 }
 
 // listChanges says which lists are different. Every session has one, so it is
@@ -280,11 +281,11 @@ func (p *pending) merge(c Change, wants func(uri string) bool) bool {
 		p.uris[c.URI] = struct{}{}
 		news = true
 	}
-	if c.task != "" {
-		if p.tasks == nil {
-			p.tasks = make(map[string]struct{})
+	if c.id != "" && len(p.ids) < maxSubscribedURIs {
+		if p.ids == nil {
+			p.ids = make(map[string]struct{})
 		}
-		p.tasks[c.task] = struct{}{}
+		p.ids[c.id] = struct{}{}
 		news = true
 	}
 	return news
@@ -303,13 +304,13 @@ func (p *pending) take() (lists listChanges, uris []string) {
 	return lists, uris
 }
 
-// takeTasks returns the tasks that are pending and forgets them.
-func (p *pending) takeTasks() (ids []string) {
+// takeIDs returns the ids that are pending and forgets them.
+func (p *pending) takeIDs() (ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for id := range p.tasks {
+	for id := range p.ids {
 		ids = append(ids, id)
 	}
-	p.tasks = nil
+	p.ids = nil
 	return ids
 }

@@ -41,6 +41,8 @@ func (r *Request) State() (json.RawMessage, error) {
 	if err := r.rc.loadRounds(); err != nil {
 		return nil, err
 	}
+	r.rc.mu.Lock()
+	defer r.rc.mu.Unlock()
 	return r.rc.rounds.private, nil
 }
 
@@ -48,9 +50,12 @@ func (r *Request) State() (json.RawMessage, error) {
 // against reading and changing. It matters only if the Source method then
 // returns [ErrInputRequired].
 func (r *Request) SetState(state json.RawMessage) {
-	if r != nil {
-		r.rc.rounds.private = state
+	if r == nil {
+		return
 	}
+	r.rc.mu.Lock()
+	defer r.rc.mu.Unlock()
+	r.rc.rounds.private = state
 }
 
 // askModern returns the answers if all are there, and otherwise notes what is open.
@@ -221,7 +226,7 @@ func encodeQuestions(open map[string]Question) (json.RawMessage, error) {
 	sort.Strings(keys)
 	dst := []byte{'{'}
 	for i, key := range keys {
-		params, err := Marshal(open[key])
+		params, err := Marshal(open[key].wire(LatestVersion))
 		if err != nil {
 			return nil, err
 		}

@@ -100,7 +100,7 @@ func (s *Server) honoured(f listenFilter, cat *Catalog) listenFilter {
 	f.Tools = f.Tools && hasTools(cat)
 	f.Prompts = f.Prompts && hasPrompts(cat)
 	f.Resources = f.Resources && hasResources(cat)
-	if !hasResources(cat) {
+	if !hasSubscribe(cat) {
 		f.URIs = nil
 	}
 	return f
@@ -124,8 +124,8 @@ func (sub *subscription) wants(c Change) bool {
 	c.Tools = c.Tools && sub.filter.Tools
 	c.Prompts = c.Prompts && sub.filter.Prompts
 	c.Resources = c.Resources && sub.filter.Resources
-	if _, ok := sub.tasks[c.task]; !ok {
-		c.task = ""
+	if _, ok := sub.tasks[c.id]; !ok {
+		c.id = ""
 	}
 	return sub.news.merge(c, func(uri string) bool {
 		_, ok := sub.uris[uri]
@@ -150,7 +150,7 @@ func (sub *subscription) end() []byte {
 // messages returns the notifications that are due.
 func (sub *subscription) messages() (all [][]byte) {
 	meta := fmt.Sprintf(`"_meta":{%q:%s}`, metaSubscriptionID, sub.id)
-	for _, id := range sub.news.takeTasks() {
+	for _, id := range sub.news.takeIDs() {
 		record, ok, err := sub.store.GetTask(context.Background(), id)
 		if err != nil || !ok {
 			continue
@@ -245,10 +245,25 @@ func (s *Session) isSubscribed(uri string) bool {
 	return ok
 }
 
-// deliver implements listener: a session remembers what changed, and whoever
-// writes to its client is told that there is news.
+// deliver implements listener.
 func (s *Session) deliver(c Change) {
-	c.task = "" // tasks belong to 2026-07-28
+	c.id = "" // tasks belong to 2026-07-28
+	s.note(c)
+}
+
+// ElicitationComplete tells the client that the user has done what was asked for
+// by the elicitation of mode "url" with that id, so that the client can go on by
+// itself. Over HTTP that needs a GET stream. Only 2025-11-25 has the message:
+// clients of other versions are not told.
+func (s *Session) ElicitationComplete(id string) {
+	if s != nil && s.Version() == Version20251125 {
+		s.note(Change{id: id})
+	}
+}
+
+// note remembers what changed, and says to whoever writes to the client that
+// there is news.
+func (s *Session) note(c Change) {
 	if !s.isInitialized() || !s.news.merge(c, s.isSubscribed) {
 		return
 	}
@@ -258,6 +273,16 @@ func (s *Session) deliver(c Change) {
 	if notify != nil {
 		notify()
 	}
+}
+
+// messages returns the notifications that are due.
+func (s *Session) messages() [][]byte {
+	all := s.news.messages("")
+	for _, id := range s.news.takeIDs() {
+		msg := []byte(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":`)
+		all = append(all, append(jsonscan.AppendQuote(msg, id), '}', '}'))
+	}
+	return all
 }
 
 func (s *Session) setOnNews(notify func()) {

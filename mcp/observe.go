@@ -41,6 +41,7 @@ const (
 	TransportHTTP      = "http"
 	TransportStdio     = "stdio"
 	TransportWebSocket = "websocket"
+	TransportSSE       = "sse" // HTTP+SSE of 2024-11-05: its requests have no response of their own
 )
 
 // Event is something that has happened. Fields that make no sense for its Kind

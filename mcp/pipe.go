@@ -54,8 +54,9 @@ func (c *pipe) start(ended func(error)) {
 	defer c.mu.Unlock()
 	c.onEnd = ended
 	c.unwatch = context.AfterFunc(c.ctx, c.windUp)
-	if c.server.hub.watched() && c.server.hub.add(c.session) {
-		c.session.setOnNews(c.signal)
+	c.session.setOnNews(c.signal)
+	if c.server.hub.watched() {
+		c.server.hub.add(c.session)
 	}
 	go c.lead()
 }
@@ -352,7 +353,7 @@ func (c *pipe) signal() { c.news.signal(c.tell) }
 
 // tell sends the notifications that are due.
 func (c *pipe) tell() {
-	for _, msg := range c.session.news.messages("") {
+	for _, msg := range c.session.messages() {
 		_ = c.send(msg)
 	}
 	for _, l := range c.subs.all() {

@@ -81,7 +81,9 @@ type Change struct {
 	// URI, if not empty, is a resource whose contents changed.
 	URI string
 
-	task string // a task of this server whose state changed
+	// id is that of a task of this server whose state changed, or of an
+	// elicitation that is complete.
+	id string
 }
 
 // CallToolParams are the parameters of tools/call.

@@ -26,10 +26,14 @@ var _ http.Handler = (*SSEHandler)(nil)
 
 // SSEHandler returns the HTTP+SSE surface of s. Mount it at the path that
 // clients are told, usually /sse, and at messagePath, usually /message. The
-// options that apply are those about hosts, origins and sizes, and MaxSessions
-// of the server; opts may be nil.
+// options that apply are those about hosts, origins, sizes and authentication,
+// and MaxSessions of the server; opts may be nil.
 func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
-	return &SSEHandler{http: s.HTTPHandler(opts), messagePath: messagePath, streams: make(map[string]*sseLink)}
+	return &SSEHandler{
+		http: s.HTTPHandler(opts), messagePath: messagePath,
+		opts:    ConnOptions{Transport: TransportSSE, cancelAtEnd: true},
+		streams: make(map[string]*sseLink),
+	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -40,6 +44,13 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if origin, ok := r.Header["Origin"]; ok {
 		allowOrigin(w.Header(), origin)
+	}
+	if h.http.opts.Authenticate != nil && r.Method != http.MethodOptions {
+		ctx := h.http.opts.Authenticate(w, r)
+		if ctx == nil {
+			return
+		}
+		r = r.WithContext(ctx)
 	}
 	switch r.Method {
 	case http.MethodGet:
@@ -113,9 +124,7 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(h.http.server.ending, cancel)()
 	stop := l.keepAlive()
 	defer stop()
-	opts := h.opts
-	opts.cancelAtEnd = true
-	_ = h.http.server.serveLink(ctx, l, opts) // what went wrong, the client has seen
+	_ = h.http.server.serveLink(ctx, l, h.opts) // what went wrong, the client has seen
 }
 
 // keepAlive writes a comment now and then, from the timer's goroutine.

@@ -172,7 +172,7 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Ses
 	log := session.standingLog(&h.server.sessions.replay)
 	st := &standing{
 		hub:      hub,
-		messages: func() [][]byte { return session.news.messages("") },
+		messages: session.messages,
 		send:     log.append,
 		touch:    func() { h.server.sessions.touch(session) },
 		closed:   make(chan struct{}),

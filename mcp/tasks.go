@@ -222,7 +222,7 @@ func (t *task) update(change func(*TaskRecord)) {
 	if err != nil {
 		t.runner.server.log.Error("store a task", "error", err)
 	}
-	t.runner.server.hub.changed(Change{task: id})
+	t.runner.server.hub.changed(Change{id: id})
 }
 
 func final(status string) bool {
@@ -255,6 +255,7 @@ func (t *task) ask(ctx context.Context, questions []Question) ([]json.RawMessage
 
 // pose gives every question a key that the task has not used before.
 func (t *task) pose(questions []Question) (keys []string, err error) {
+	err = context.Canceled // unless the task is not over
 	t.update(func(r *TaskRecord) {
 		if t.open == nil {
 			t.open = make(map[string]Question)
@@ -295,13 +296,13 @@ func (t *task) answer(given map[string]json.RawMessage) {
 				delete(t.open, key)
 			}
 		}
+		close(t.news)
+		t.news = make(chan struct{})
 		if len(t.open) > 0 {
 			r.InputRequests, _ = encodeQuestions(t.open) // they were encoded before
 			return
 		}
 		r.Status = TaskWorking
-		close(t.news)
-		t.news = make(chan struct{})
 	})
 }
 

@@ -46,6 +46,7 @@ var messageOf = map[string]string{
 	"notifications/prompts/list_changed":       "PromptListChangedNotification",
 	"notifications/resources/updated":          "ResourceUpdatedNotification",
 	"notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
+	"notifications/elicitation/complete":       "ElicitationCompleteNotification",
 	"elicitation/create":                       "ElicitRequest",
 	"sampling/createMessage":                   "CreateMessageRequest",
 	"roots/list":                               "ListRootsRequest",
@@ -118,8 +119,8 @@ func checkTruth(t *testing.T, v mcp.Version, client []string, server string) {
 	methods := make(map[string]string)
 	for _, line := range client {
 		for _, m := range unbatch(line) {
-			if id, err := json.Marshal(m["id"]); err == nil && m["id"] != nil {
-				method, _ := m["method"].(string)
+			method, isRequest := m["method"].(string)
+			if id, err := json.Marshal(m["id"]); err == nil && m["id"] != nil && isRequest {
 				methods[string(id)] = method
 			}
 		}
@@ -158,7 +159,10 @@ func (o *official) definitionOf(m map[string]any, methods map[string]string) (na
 	if method, ok := m["method"].(string); ok {
 		return messageOf[method], m
 	}
-	if _, ok := m["error"]; ok {
+	if e, ok := m["error"].(map[string]any); ok {
+		if e["code"] == float64(mcp.CodeURLElicitationRequired) {
+			return "URLElicitationRequiredError", m
+		}
 		for _, name := range []string{"JSONRPCErrorResponse", "JSONRPCError"} {
 			if o.definitions[name] == nil {
 				continue
@@ -174,6 +178,9 @@ func (o *official) definitionOf(m map[string]any, methods map[string]string) (na
 	id, err := json.Marshal(m["id"])
 	if err != nil {
 		return "", nil
+	}
+	if result, ok := m["result"].(map[string]any); ok && result["resultType"] == "input_required" {
+		return "InputRequiredResult", result
 	}
 	return resultOf[methods[string(id)]], m["result"]
 }

@@ -1,0 +1,276 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// peer is one client of one version, on one transport, in a bubble of synctest.
+// It can say anything at any time, and sees what the server says when it says
+// it. At the end all of that is held against the version's schema.
+type peer struct {
+	t            *testing.T
+	version      mcp.Version
+	capabilities string
+	server       *mcp.Server
+	write        func(line string)
+	close        func() // ends the connection, once
+
+	out  lockedBuffer // the server's messages, one a line
+	said []string
+	all  strings.Builder
+	web  *web // nil over stdio
+}
+
+// web is what a peer over HTTP has more of.
+type web struct {
+	handler http.Handler
+	header  http.Header
+	context context.Context
+	leave   context.CancelFunc
+	running sync.WaitGroup
+	news    lockedBuffer // the messages of the GET stream
+	raw     lockedBuffer // the GET stream as it came
+}
+
+const httpTransport, stdioTransport = "http", "stdio"
+
+// onTransports runs a test on each transport.
+func onTransports(t *testing.T, test func(t *testing.T, transport string)) {
+	t.Helper()
+	for _, transport := range []string{httpTransport, stdioTransport} {
+		t.Run(transport, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, transport) })
+		})
+	}
+}
+
+// connect begins a conversation of that version. capabilities are what the client
+// declares; "" is nothing.
+func connect(t *testing.T, transport string, v mcp.Version, server *mcp.Server, capabilities string) *peer {
+	t.Helper()
+	if capabilities == "" {
+		capabilities = "{}"
+	}
+	p := &peer{t: t, version: v, capabilities: capabilities, server: server}
+	if transport == httpTransport {
+		p.overHTTP(server.HTTPHandler(nil))
+	} else {
+		p.overStdio()
+	}
+	t.Cleanup(func() {
+		p.close()
+		p.received()
+		checkTruth(t, v, p.said, p.all.String())
+	})
+	if !v.Modern() {
+		p.send(strings.NewReplacer("$VERSION", v.String(), `"capabilities":{}`, `"capabilities":`+capabilities).Replace(handshake))
+		if got := p.received(); !strings.Contains(got, `"protocolVersion":"`+v.String()+`"`) {
+			t.Fatalf("initialize: %s", got)
+		}
+		p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		p.received()
+	}
+	return p
+}
+
+func (p *peer) overStdio() {
+	in, w := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		served <- p.server.ServeStdio(context.Background(), in, &p.out, nil)
+		in.Close() // what the client still says goes nowhere
+	}()
+	p.write = func(line string) { io.WriteString(w, line+"\n") }
+	p.close = sync.OnceFunc(func() {
+		w.Close()
+		if err := <-served; err != nil {
+			p.t.Errorf("ServeStdio = %v", err)
+		}
+	})
+}
+
+func (p *peer) overHTTP(handler http.Handler) {
+	p.web = &web{handler: handler, header: make(http.Header)}
+	p.web.context, p.web.leave = context.WithCancel(context.Background())
+	p.write = func(line string) {
+		r := httptest.NewRequestWithContext(p.web.context, http.MethodPost, "http://localhost/mcp", strings.NewReader(line))
+		r.Header = clientHeader(line)
+		p.web.serve(r, &lineWriter{header: make(http.Header), lines: &p.out})
+	}
+	p.close = sync.OnceFunc(func() {
+		p.web.leave()
+		p.web.running.Wait()
+	})
+}
+
+// serve has the handler answer r, on a goroutine, until that waits for something.
+func (web *web) serve(r *http.Request, w *lineWriter) {
+	for name, values := range web.header {
+		r.Header[name] = values
+	}
+	web.running.Go(func() {
+		web.handler.ServeHTTP(w, r)
+		w.end()
+	})
+	synctest.Wait()
+	if id := w.Header().Get("Mcp-Session-Id"); id != "" {
+		web.header.Set("Mcp-Session-Id", id)
+	}
+}
+
+// send says one message; of 2026-07-28 in its envelope.
+func (p *peer) send(line string) {
+	p.t.Helper()
+	if p.version.Modern() {
+		line = strings.Replace(inEnvelope(line), `clientCapabilities":{}`, `clientCapabilities":`+p.capabilities, 1)
+	}
+	p.said = append(p.said, line)
+	p.write(line)
+}
+
+// call asks for something and returns what has come once nothing else happens.
+func (p *peer) call(line string) string {
+	p.t.Helper()
+	p.send(line)
+	return p.received()
+}
+
+// listen opens the stream on which a session hears of changes. Over stdio there
+// is one already.
+func (p *peer) listen() {
+	if p.web == nil {
+		return
+	}
+	r := httptest.NewRequestWithContext(p.web.context, http.MethodGet, "http://localhost/mcp", nil)
+	r.Header.Set("Accept", "text/event-stream")
+	p.web.serve(r, &lineWriter{header: make(http.Header), lines: &p.web.news, raw: &p.web.raw})
+}
+
+// received returns the server's messages since the last time, but for those of
+// the stream that listen has opened.
+func (p *peer) received() string {
+	synctest.Wait()
+	got := p.out.take()
+	p.all.WriteString(got)
+	return got
+}
+
+// heard returns the messages since the last time of the stream that listen has
+// opened.
+func (p *peer) heard() string {
+	if p.web == nil {
+		return p.received()
+	}
+	synctest.Wait()
+	got := p.web.news.take()
+	p.all.WriteString(got)
+	return got
+}
+
+// lineWriter is a response whose messages become lines.
+type lineWriter struct {
+	header http.Header
+	lines  io.Writer
+	raw    io.Writer // what was written; may be nil
+
+	mu     sync.Mutex
+	status int
+	body   string // what is no message yet
+}
+
+func (w *lineWriter) Header() http.Header { return w.header }
+func (w *lineWriter) Flush()              {}
+
+func (w *lineWriter) WriteHeader(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status = status
+}
+
+func (w *lineWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.raw != nil {
+		w.raw.Write(b)
+	}
+	w.body += string(b)
+	for w.header.Get("Content-Type") == "text/event-stream" {
+		event, rest, found := strings.Cut(w.body, "\n\n")
+		if !found {
+			break
+		}
+		w.body = rest
+		if _, data, ok := strings.Cut(event, "data: "); ok && data != "" {
+			io.WriteString(w.lines, data+"\n")
+		}
+	}
+	return len(b), nil
+}
+
+// end hands over a body that is no event stream.
+func (w *lineWriter) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.body != "" && w.header.Get("Content-Type") == "application/json" {
+		io.WriteString(w.lines, strings.ReplaceAll(w.body, "\n", "")+"\n")
+	}
+}
+
+// wireMessage is any message, taken apart.
+type wireMessage struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *struct {
+		Code    mcp.Code
+		Message string
+		Data    json.RawMessage
+	}
+}
+
+// messages takes apart what has been received, which must be n messages.
+func messages(t *testing.T, received string, n int) []wireMessage {
+	t.Helper()
+	var all []wireMessage
+	for line := range strings.Lines(received) {
+		var m wireMessage
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		all = append(all, m)
+	}
+	if len(all) != n {
+		t.Fatalf("%d messages, want %d:\n%s", len(all), n, received)
+	}
+	return all
+}
+
+// textOf returns the text of a tool's result, with "error: " before it if isError.
+func textOf(t *testing.T, m wireMessage) string {
+	t.Helper()
+	if m.Error != nil {
+		t.Fatalf("error %d: %s", m.Error.Code, m.Error.Message)
+	}
+	var result struct {
+		Content []struct{ Text string }
+		IsError bool
+	}
+	if err := json.Unmarshal(m.Result, &result); err != nil || len(result.Content) != 1 {
+		t.Fatalf("result %s (%v), want one text", m.Result, err)
+	}
+	if result.IsError {
+		return "error: " + result.Content[0].Text
+	}
+	return result.Content[0].Text
+}
