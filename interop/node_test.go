@@ -169,7 +169,11 @@ func tracedPlan(t *testing.T, argv []string) ([]string, map[string]string) {
 }
 
 // carryOut runs node/suite.mjs and makes a subtest of each of its checks.
-func (n npmTools) carryOut(t *testing.T, p plan) {
+func (n npmTools) carryOut(t *testing.T, p plan) { n.run(t, "suite.mjs", p) }
+
+// run gives a script of the folder node its plan, and makes a subtest of each of
+// its checks.
+func (n npmTools) run(t *testing.T, script string, p plan) {
 	t.Helper()
 	stdin, err := json.Marshal(p)
 	if err != nil {
@@ -177,14 +181,14 @@ func (n npmTools) carryOut(t *testing.T, p plan) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, n.node(), filepath.Join("node", "suite.mjs"))
+	cmd := exec.CommandContext(ctx, n.node(), filepath.Join("node", script))
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	checks := reportChecks(t, string(out))
 	if err != nil || checks == 0 {
-		t.Errorf("node/suite.mjs: %v after %d checks; stderr:\n%s", err, checks, &stderr)
+		t.Errorf("node/%s: %v after %d checks; stderr:\n%s", script, err, checks, &stderr)
 	}
 }
 

@@ -92,6 +92,9 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	head, _ := httputil.DumpResponse(res, false)
 	r.log.write("exchange", append(append(sent, "\n-- answered by --\n"...), head...))
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		return res, nil // its body is the connection, and frames are no text to read
+	}
 	res.Body = struct {
 		io.Reader
 		io.Closer

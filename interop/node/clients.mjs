@@ -18,15 +18,20 @@ function stdio(Transport, plan) {
   return new Transport({ command, args, env: { ...process.env, ...plan.env }, stderr: 'inherit' });
 }
 
+function transportV1(plan) {
+  const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js');
+  const { StreamableHTTPClientTransport } = require('@modelcontextprotocol/sdk/client/streamableHttp.js');
+  const { WebSocketClientTransport } = require('@modelcontextprotocol/sdk/client/websocket.js');
+  if (!plan.endpoint) return stdio(StdioClientTransport, plan);
+  const url = new URL(plan.endpoint);
+  return url.protocol === 'ws:' ? new WebSocketClientTransport(url) : new StreamableHTTPClientTransport(url);
+}
+
 // sdkV1 connects the client of @modelcontextprotocol/sdk.
 export async function sdkV1(plan) {
   const { Client } = require('@modelcontextprotocol/sdk/client/index.js');
-  const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js');
-  const { StreamableHTTPClientTransport } = require('@modelcontextprotocol/sdk/client/streamableHttp.js');
   const client = new Client({ name: 'interop-ts-v1', version: '1.0.0' });
-  const transport = plan.endpoint
-    ? new StreamableHTTPClientTransport(new URL(plan.endpoint))
-    : stdio(StdioClientTransport, plan);
+  const transport = transportV1(plan);
   // This generation does not keep the version it negotiated for its user.
   let version;
   transport.setProtocolVersion = ((inner) => (v) => {
@@ -40,7 +45,7 @@ export async function sdkV1(plan) {
     callTool: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
     isNotFound: (error) => error.code === -32002,
     close: async () => {
-      if (plan.endpoint) await transport.terminateSession();
+      await transport.terminateSession?.(); // over HTTP only
       await client.close();
     },
   };

@@ -1,0 +1,44 @@
+package interop_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// sockets returns where a target accepts WebSockets.
+func (s target) sockets() map[string]string {
+	url := "ws" + strings.TrimPrefix(s.endpoint, "http")
+	return map[string]string{"ws": strings.TrimSuffix(url, "/mcp") + "/ws", "endpoint": url}
+}
+
+// TestTypeScriptWebSocket reads the example site completely with the WebSocket
+// transport of the TypeScript SDK, which its version 2 no longer has.
+func TestTypeScriptWebSocket(t *testing.T) {
+	tools := nodeTools(t)
+	s, wrong := referenceSite(t)
+	for name, url := range serve(t, s.dir).sockets() {
+		t.Run(name, func(t *testing.T) {
+			tools.carryOut(t, plan{Client: "sdk-v1", Version: v1125, Endpoint: url, Site: s.plan(), Wrong: wrong.plan()})
+		})
+	}
+}
+
+// TestTypeScriptWebSocketCancel is TestCancel over a WebSocket.
+func TestTypeScriptWebSocketCancel(t *testing.T) {
+	tools := nodeTools(t)
+	host := startStuckHost(t)
+	to := serve(t, host.URL+"/")
+	tools.carryOut(t, plan{Client: "sdk-v1", Version: v1125, Endpoint: to.sockets()["ws"]})
+	await(t, host.dropped, "the host was not told that nobody waits any more")
+}
+
+// TestPlainWebSocket uses programs that know WebSockets but not MCP.
+func TestPlainWebSocket(t *testing.T) {
+	tools := nodeTools(t)
+	s, _ := referenceSite(t)
+	for name, url := range serve(t, s.dir).sockets() {
+		t.Run(name, func(t *testing.T) {
+			tools.run(t, "websocket.mjs", plan{Version: v1125, Endpoint: url, Site: s.plan()})
+		})
+	}
+}
