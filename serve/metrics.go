@@ -194,12 +194,12 @@ func (m *metrics) failure(e *mcp.Event) string {
 // network is the value of network.transport.
 func network(transport string) string {
 	switch transport {
-	case mcp.TransportHTTP, mcp.TransportWebSocket:
-		return "tcp"
+	case "":
+		return otherName
 	case mcp.TransportStdio:
 		return "pipe"
 	}
-	return otherName
+	return "tcp"
 }
 
 // refusalStatus are the statuses that are counted by themselves.
