@@ -90,12 +90,30 @@ func (c *pipe) windUp() {
 	default:
 	}
 	c.server.hub.remove(c.session)
-	c.news.close()
-	c.subs.end(c)
-	c.drain()
+	settled := make(chan error, 1)
+	go func() {
+		c.news.close()
+		c.subs.end(c)
+		c.drain()
+		settled <- c.link.flush()
+	}()
+	stuck := time.NewTimer(c.opts.DrainTimeout + stuckAfter)
+	defer stuck.Stop()
+	var err error
+	select {
+	case err = <-settled:
+	case <-stuck.C:
+		err = errStuck
+	}
 	c.server.sessionEnded(c.session, c.opts.Transport, time.Since(c.session.began))
-	c.onEnd(errors.Join(readErr, c.link.flush()))
+	c.onEnd(errors.Join(readErr, err))
 }
+
+// stuckAfter is how long after the drain a connection is given up whose client
+// does not read what is written to it, or whose requests ignore their end.
+const stuckAfter = time.Second
+
+var errStuck = errors.New("the connection could not be wound up in time: its client does not read, or a request does not end")
 
 // drain waits for the requests in flight, and cancels them when time is up or
 // the client has gone. Until then the leader reads on: they may wait for an
