@@ -1,11 +1,10 @@
 package mcp_test
 
 import (
-	"bufio"
-	"io"
-	"net"
-	"net/http"
+	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,87 +12,473 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A subscription of 2026-07-28, whose messages all carry the id of its request.
-var (
-	listenCall = strings.Replace(modern("subscriptions/listen", `"notifications":{"toolsListChanged":true,"future":true}`), `"id":1`, `"id":"ü"`, 1)
+// news is a Source that says that it has changed when it is told to, and has
+// whatever catalog it is given.
+type news struct {
+	mcp.Unimplemented
+	catalog *mcp.Catalog
 
-	listenAck     = `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"ü"},"notifications":{"toolsListChanged":true}}}` + "\n"
-	listenChanged = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"ü"}}}` + "\n"
-	listenResult  = `{"jsonrpc":"2.0","id":"ü","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"ü"}}}` + "\n"
-	listenCancel  = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ü"}}`
+	mu       sync.Mutex
+	watchers map[int]func(mcp.Change)
+	n        int
+}
+
+func newNews() *news {
+	return &news{watchers: make(map[int]func(mcp.Change)), catalog: &mcp.Catalog{
+		Server:    mcp.Implementation{Name: "news", Version: "1"},
+		Tools:     []mcp.Tool{{Name: "talk"}},
+		Resources: []mcp.Resource{{Name: "a", URI: "news://a"}, {Name: "b", URI: "news://b"}},
+		Prompts:   []mcp.Prompt{{Name: "p"}},
+		Subscribe: true, Logging: true,
+	}}
+}
+
+func (n *news) Catalog(context.Context) (*mcp.Catalog, error) { return n.catalog, nil }
+
+// CallTool talks, to see where that goes.
+func (n *news) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	r := mcp.RequestFrom(ctx)
+	r.Progress(1, 2, "")
+	r.Log(mcp.LogError, "", "said")
+	return text("done"), nil
+}
+
+func (n *news) Watch(changed func(mcp.Change)) (stop func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	id := n.n
+	n.n++
+	n.watchers[id] = changed
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.watchers, id)
+	}
+}
+
+func (n *news) tell(c mcp.Change) {
+	n.mu.Lock()
+	all := make([]func(mcp.Change), 0, 1)
+	for _, f := range n.watchers {
+		all = append(all, f)
+	}
+	n.mu.Unlock()
+	for _, f := range all {
+		f(c)
+	}
+}
+
+func (n *news) watched() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.watchers) > 0
+}
+
+var everything = mcp.Change{Tools: true, Resources: true, Prompts: true}
+
+const (
+	toolsChanged     = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n"
+	resourcesChanged = `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}` + "\n"
+	promptsChanged   = `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}` + "\n"
 )
 
-func TestStdioListen(t *testing.T) {
+func updated(uri string) string {
+	return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"` + uri + `"}}` + "\n"
+}
+
+func uriRequest(id int, method, uri string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"uri":%q}}`, id, method, uri)
+}
+
+// Sessions of every version hear of changed lists, and of the resources that they
+// have subscribed to.
+func TestSessionHearsOfChanges(t *testing.T) {
+	for _, v := range legacyVersions(mcp.Version20241105) {
+		t.Run(v.String(), func(t *testing.T) {
+			onTransports(t, func(t *testing.T, transport string) {
+				source := newNews()
+				p := connect(t, transport, v, mcp.NewServer(source, nil), "")
+				p.listen()
+				source.tell(everything)
+				if got := p.heard(); got != toolsChanged+resourcesChanged+promptsChanged {
+					t.Errorf("heard %s", got)
+				}
+				source.tell(mcp.Change{URI: "news://a"})
+				if got := p.heard(); got != "" {
+					t.Errorf("heard %s without a subscription", got)
+				}
+				if got := messages(t, p.call(uriRequest(1, "resources/subscribe", "news://a")), 1)[0]; string(got.Result) != "{}" {
+					t.Errorf("subscribe: %s", got.Result)
+				}
+				source.tell(mcp.Change{URI: "news://b"})
+				source.tell(mcp.Change{URI: "news://a"})
+				if got := p.heard(); got != updated("news://a") {
+					t.Errorf("heard %s", got)
+				}
+				if got := messages(t, p.call(uriRequest(2, "resources/unsubscribe", "news://a")), 1)[0]; string(got.Result) != "{}" {
+					t.Errorf("unsubscribe: %s", got.Result)
+				}
+				source.tell(mcp.Change{URI: "news://a"})
+				if got := p.heard() + p.received(); got != "" {
+					t.Errorf("heard %s after the subscription", got)
+				}
+			})
+		})
+	}
+}
+
+// A change reaches each session once: on its GET stream, and if there is none on
+// the next one. Those who have not subscribed hear nothing.
+func TestSessionsHearEachForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDemo()
-		p := startPipe(t, d, nil)
-		want := func(step, want string) {
-			t.Helper()
-			if got := p.received(); got != want {
-				t.Errorf("%s:\n%s\nwant\n%s", step, got, want)
-			}
+		source := newNews()
+		server := mcp.NewServer(source, nil)
+		one := connect(t, httpTransport, mcp.Version20250618, server, "")
+		two := connect(t, httpTransport, mcp.Version20250326, server, "")
+		one.call(uriRequest(1, "resources/subscribe", "news://a"))
+		two.listen()
+		source.tell(mcp.Change{Tools: true, URI: "news://a"})
+		if got := two.heard(); got != toolsChanged {
+			t.Errorf("the one who listens heard %s", got)
 		}
-		p.send(listenCall)
-		want("first", listenAck)
-		d.changed(mcp.Change{Prompts: true, Resources: true, URI: "test://text"})
-		want("not asked for", "")
-		d.changed(mcp.Change{Tools: true, Prompts: true})
-		want("asked for", listenChanged)
-		p.send(listenCancel)
-		d.changed(mcp.Change{Tools: true})
-		want("cancelled", "")
-		p.send(listenCall)
-		want("again", listenAck)
-		if err := p.close(); err != nil {
-			t.Errorf("ServeStdio = %v", err)
+		if got := one.received(); got != "" {
+			t.Errorf("the one who does not listen heard %s", got)
 		}
-		want("ended by the server", listenCancel+"\n"+listenResult)
+		source.tell(mcp.Change{Tools: true, URI: "news://a"})
+		one.listen()
+		if got := one.heard(); got != toolsChanged+updated("news://a") {
+			t.Errorf("on opening its stream it heard %s", got)
+		}
 	})
 }
 
-func TestHTTPListen(t *testing.T) {
-	addr := serveHTTP(t, newDemo(), nil)
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
+func TestSubscribeRefused(t *testing.T) {
+	deaf := newNews()
+	deaf.catalog.Subscribe = false
+	empty := &news{catalog: &mcp.Catalog{Subscribe: true}}
+	for _, c := range []struct {
+		name   string
+		source mcp.Source
+		body   string
+		code   mcp.Code
+	}{
+		{"not declared", deaf, uriRequest(1, "resources/subscribe", "news://a"), noMethod},
+		{"not declared, unsubscribe", deaf, uriRequest(1, "resources/unsubscribe", "news://a"), noMethod},
+		{"no resources", empty, uriRequest(1, "resources/subscribe", "news://a"), noMethod},
+		{"no uri", newNews(), `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe"}`, badParams},
+		{"empty uri", newNews(), uriRequest(1, "resources/subscribe", ""), badParams},
+		{"uri of a wrong type", newNews(), `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":7}}`, badParams},
+		{"unsubscribe without uri", newNews(), `{"jsonrpc":"2.0","id":1,"method":"resources/unsubscribe"}`, badParams},
+		{"no session", newNews(), uriRequest(1, "resources/subscribe", "news://a"), invalid},
+		{"2026-07-28", newNews(), modern("resources/subscribe", `"uri":"news://a"`), noMethod},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBrowser(c.source, nil)
+			if c.name != "no session" {
+				b = b.open(t)
+			}
+			if got := b.post(t, c.body); got.code != c.code {
+				t.Errorf("code %d, want %d: %s", got.code, c.code, got.body)
+			}
+		})
 	}
-	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	r := post(listenCall)
-	if _, err := io.WriteString(conn, r.line+"\r\n"+strings.Join(r.fields, "\r\n")+"\r\n\r\n"+r.body); err != nil {
-		t.Fatal(err)
-	}
-	w, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Body.Close()
-	for name, want := range map[string]string{"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Cache-Control": "no-cache", "Mcp-Session-Id": ""} {
-		if got := w.Header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+	t.Run("too many", func(t *testing.T) {
+		b := newBrowser(newNews(), nil).open(t)
+		for i := range 10_001 {
+			got := b.post(t, uriRequest(i, "resources/subscribe", fmt.Sprint("news://", i)))
+			if full := i == 10_000; full != (got.code == badParams) {
+				t.Fatalf("subscription %d: %s", i, got.body)
+			}
 		}
-	}
-	event := make([]byte, len("event: message\ndata: ")+len(listenAck))
-	if _, err := io.ReadFull(w.Body, event); err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.TrimPrefix(string(event), "event: message\ndata: "); got != listenAck {
-		t.Errorf("first event:\n%s\nwant\n%s", got, listenAck)
+	})
+}
+
+// What can change is declared by sources that can, where that can be heard.
+func TestDeclaredCapabilities(t *testing.T) {
+	still := struct{ mcp.Source }{newNews()}               // no Watch
+	says := &neverChanges{newNews()}                       // a Watch, but Changes says no
+	quiet := &mcp.Catalog{Tools: []mcp.Tool{{Name: "t"}}}  // tools alone
+	all := &mcp.Catalog{Completions: true, Logging: true}  // and no lists
+	tasks := &mcp.Catalog{Tools: quiet.Tools, Tasks: true} // an extension of 2026-07-28
+	const changes = `"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true}`
+	const nothing = `"prompts":{},"resources":{},"tools":{}`
+	for _, c := range []struct {
+		name    string
+		source  mcp.Source
+		opts    *mcp.HTTPOptions
+		version mcp.Version
+		want    string
+	}{
+		{"changes", newNews(), nil, mcp.Version20241105, `{"logging":{},` + changes + `}`},
+		{"changes", newNews(), nil, mcp.Version20251125, `{"logging":{},` + changes + `}`},
+		{"changes", newNews(), nil, mcp.Version20260728, `{"logging":{},` + changes + `}`},
+		{"never changes", still, nil, mcp.Version20250618, `{"logging":{},` + nothing + `}`},
+		{"never changes", still, nil, mcp.Version20260728, `{"logging":{},` + nothing + `}`},
+		{"says that it never changes", says, nil, mcp.Version20250618, `{"logging":{},` + nothing + `}`},
+		{"no GET", newNews(), &mcp.HTTPOptions{PostOnly: true}, mcp.Version20250618, `{"logging":{},` + nothing + `}`},
+		{"no GET", newNews(), &mcp.HTTPOptions{PostOnly: true}, mcp.Version20260728, `{"logging":{},` + changes + `}`},
+		{"no sessions", newNews(), &mcp.HTTPOptions{NoSessions: true}, mcp.Version20250618, `{"logging":{},` + nothing + `}`},
+		{"tools alone", &news{catalog: quiet}, nil, mcp.Version20250618, `{"tools":{"listChanged":true}}`},
+		{"no lists", &news{catalog: all}, nil, mcp.Version20241105, `{"logging":{}}`},
+		{"no lists", &news{catalog: all}, nil, mcp.Version20250326, `{"completions":{},"logging":{}}`},
+		{"no lists", &news{catalog: all}, nil, mcp.Version20260728, `{"completions":{},"logging":{}}`},
+		{"tasks", &news{catalog: tasks}, nil, mcp.Version20251125, `{"tools":{"listChanged":true}}`},
+		{"tasks", &news{catalog: tasks}, nil, mcp.Version20260728, `{"tools":{"listChanged":true},"extensions":{"io.modelcontextprotocol/tasks":{}}}`},
+		{"nothing", &news{catalog: &mcp.Catalog{}}, nil, mcp.Version20260728, `{}`},
+	} {
+		t.Run(c.name+" "+c.version.String(), func(t *testing.T) {
+			b := &browser{handler: mcp.NewServer(c.source, nil).HTTPHandler(c.opts)}
+			begin := strings.Replace(ladderInit, "2025-06-18", c.version.String(), 1)
+			if c.version.Modern() {
+				begin = modern("server/discover", "")
+			}
+			got := b.post(t, begin)
+			if !strings.Contains(got.result, `"capabilities":`+c.want+`,`) {
+				t.Errorf("declared %s, want %s", got.body, c.want)
+			}
+		})
 	}
 }
 
-// A filter that cannot be read is refused, and a client that accepts no events.
-func TestListenRefused(t *testing.T) {
-	addr := serveHTTP(t, newDemo(), nil)
-	for _, c := range []rung{
-		{name: "no filter", send: post(modern("subscriptions/listen", "")), status: 200, code: badParams, id: "1"},
-		{name: "filter that is no object", send: post(modern("subscriptions/listen", `"notifications":[]`)), status: 200, code: badParams, id: "1"},
-		{name: "filter of the wrong types", send: post(modern("subscriptions/listen", `"notifications":{"toolsListChanged":"yes"}`)), status: 200, code: badParams, id: "1"},
-		{name: "no events", send: post(modern("subscriptions/listen", `"notifications":{}`), "Accept: application/json"), status: 200, code: invalid, id: "1"},
-		{name: "before 2026-07-28", send: post(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}`), status: 200, code: noMethod, id: "1"},
+type neverChanges struct{ *news }
+
+func (neverChanges) Changes() bool { return false }
+
+// Subscriptions of 2026-07-28.
+
+func listenLine(id, filter string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"notifications":%s}}`, id, filter)
+}
+
+// tagged is a notification of the subscription with that raw id.
+func tagged(id, method, members string) string {
+	if members != "" {
+		members = "," + members
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/%s","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}%s}}`+"\n", method, id, members)
+}
+
+func acknowledged(id, filter string) string {
+	return tagged(id, "subscriptions/acknowledged", `"notifications":`+filter)
+}
+
+// The first message says what is honoured, and all carry the id of the request as
+// it was written. Then come the changes that were asked for, and no others.
+func TestListenFilter(t *testing.T) {
+	deaf := newNews().catalog
+	toolsOnly := &mcp.Catalog{Tools: deaf.Tools, Subscribe: true}
+	notDeclared := &mcp.Catalog{Resources: newNews().catalog.Resources}
+	const uriA = `"uri":"news://a"`
+	for _, c := range []struct {
+		name, id, filter, honoured, heard string
+		catalog                           *mcp.Catalog
+	}{
+		{"tools", `7`, `{"toolsListChanged":true}`, `{"toolsListChanged":true}`, "tools", nil},
+		{"prompts", `"7"`, `{"promptsListChanged":true,"toolsListChanged":false}`, `{"promptsListChanged":true}`, "prompts", nil},
+		{"resources", `-1`, `{"resourcesListChanged":true}`, `{"resourcesListChanged":true}`, "resources", nil},
+		{"uris", `"ü\u0000"`, `{"resourceSubscriptions":["news://a","news://c"]}`, `{"resourceSubscriptions":["news://a","news://c"]}`, "a", nil},
+		{"all", `9007199254740993`, `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"],"more":[1]}`,
+			`{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`, "tools resources prompts a", nil},
+		{"nothing", `1`, `{}`, `{}`, "", nil},
+		{"what is not offered", `1`, `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`, `{"toolsListChanged":true}`, "tools", toolsOnly},
+		{"what is not declared", `1`, `{"resourcesListChanged":true,"resourceSubscriptions":["news://a"]}`, `{"resourcesListChanged":true}`, "resources", notDeclared},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.check(t, c.send.do(t, addr)) })
+		t.Run(c.name, func(t *testing.T) {
+			onTransports(t, func(t *testing.T, transport string) {
+				source := newNews()
+				if c.catalog != nil {
+					source.catalog = c.catalog
+				}
+				p := connect(t, transport, mcp.Version20260728, mcp.NewServer(source, nil), "")
+				if got := p.call(listenLine(c.id, c.filter)); got != acknowledged(c.id, c.honoured) {
+					t.Errorf("acknowledged %s, want %s", got, acknowledged(c.id, c.honoured))
+				}
+				source.tell(everything)
+				source.tell(mcp.Change{URI: "news://b"})
+				source.tell(mcp.Change{URI: "news://a"})
+				got, want := p.received(), ""
+				for what := range strings.FieldsSeq(c.heard) {
+					if what == "a" {
+						want += tagged(c.id, "resources/updated", uriA)
+						continue
+					}
+					want += tagged(c.id, what+"/list_changed", "")
+				}
+				if got != want {
+					t.Errorf("heard %s, want %s", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestListenRefused(t *testing.T) {
+	many := `{"resourceSubscriptions":["` + strings.Repeat(`u","`, 10_000) + `u"]}`
+	for _, c := range []struct {
+		name, params string
+		code         mcp.Code
+	}{
+		{"no filter", ``, badParams},
+		{"null", `"notifications":null`, badParams},
+		{"array", `"notifications":[]`, badParams},
+		{"list of the wrong type", `"notifications":{"toolsListChanged":"yes"}`, badParams},
+		{"uris of the wrong type", `"notifications":{"resourceSubscriptions":"news://a"}`, badParams},
+		{"a uri of the wrong type", `"notifications":{"resourceSubscriptions":[7]}`, badParams},
+		{"too many uris", `"notifications":` + many, badParams},
+		{"tasks without the extension", `"notifications":{"taskIds":["t"]}`, noCapability},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got := newBrowser(newNews(), nil).post(t, modern("subscriptions/listen", c.params))
+				if got.code != c.code {
+					t.Errorf("code %d, want %d: %.200s", got.code, c.code, got.body)
+				}
+			})
+		})
+	}
+	if got := newBrowser(newNews(), nil).open(t).post(t, listenLine("1", "{}")); got.code != noMethod {
+		t.Errorf("before 2026-07-28: %s", got.body)
+	}
+	body := modern("subscriptions/listen", `"notifications":{}`)
+	if got := post(body, "Accept: application/json").do(t, serveHTTP(t, newNews(), nil)); got.code != invalid {
+		t.Errorf("a client that takes no event stream: %s", got.body)
+	}
+}
+
+// Requests beside a subscription keep their progress and log lines to themselves.
+func TestListenBesideRequests(t *testing.T) {
+	onTransports(t, func(t *testing.T, transport string) {
+		p := connect(t, transport, mcp.Version20260728, mcp.NewServer(newNews(), nil), "")
+		p.call(listenLine(`"s"`, `{"toolsListChanged":true}`))
+		got := p.call(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"talk","_meta":{"progressToken":"t","io.modelcontextprotocol/logLevel":"debug"}}}`)
+		messages(t, got, 3)
+		if strings.Contains(got, "subscriptionId") {
+			t.Errorf("answered as if it were news: %s", got)
+		}
+	})
+}
+
+// Once cancelled, a subscription is silent, and its id may be used again. Others
+// of the connection go on.
+func TestListenCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := newNews()
+		p := connect(t, stdioTransport, mcp.Version20260728, mcp.NewServer(source, nil), "")
+		p.call(listenLine(`7`, `{"toolsListChanged":true}`))
+		p.call(listenLine(`"7"`, `{"toolsListChanged":true}`))
+		if got := messages(t, p.call(listenLine(`7`, `{}`)), 1)[0]; got.Error == nil || got.Error.Code != invalid {
+			t.Errorf("an id in use: %s", got.Params)
+		}
+		p.call(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+		source.tell(everything)
+		if got := p.received(); got != tagged(`"7"`, "tools/list_changed", "") {
+			t.Errorf("heard %s", got)
+		}
+		if got := p.call(listenLine(`7`, `{"promptsListChanged":true}`)); got != acknowledged(`7`, `{"promptsListChanged":true}`) {
+			t.Errorf("again: %s", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) { // over HTTP by leaving
+		source := newNews()
+		p := connect(t, httpTransport, mcp.Version20260728, mcp.NewServer(source, nil), "")
+		p.call(listenLine(`7`, `{"toolsListChanged":true}`))
+		if !source.watched() {
+			t.Error("nobody watches the source")
+		}
+		p.close()
+		source.tell(everything)
+		if got := p.received(); got != "" || source.watched() {
+			t.Errorf("told %q after the client has gone; watched %v", got, source.watched())
+		}
+	})
+}
+
+// The server ends its subscriptions with the result of their requests.
+func TestListenEnds(t *testing.T) {
+	result := func(id string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%[1]s}}}`+"\n", id)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		source := newNews()
+		server := mcp.NewServer(source, nil)
+		p := connect(t, httpTransport, mcp.Version20260728, server, "")
+		p.call(listenLine(`"s"`, `{"toolsListChanged":true}`))
+		if err := server.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := p.received(); got != result(`"s"`) {
+			t.Errorf("ended with %s", got)
+		}
+		p.web.running.Wait() // or the bubble deadlocks: the response must be over
+		if source.watched() {
+			t.Error("the source is watched still")
+		}
+		if got := messages(t, p.call(listenLine(`"late"`, `{}`)), 1)[0]; got.Error == nil {
+			t.Errorf("after the end: %s", got.Params)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p := connect(t, stdioTransport, mcp.Version20260728, mcp.NewServer(newNews(), nil), "")
+		p.call(listenLine(`5`, `{"toolsListChanged":true}`))
+		p.close()
+		want := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}` + "\n" + result(`5`)
+		if got := p.received(); got != want {
+			t.Errorf("ended with %s, want %s", got, want)
+		}
+	})
+}
+
+// A stream without news carries a comment now and then, so that it is kept open.
+func TestStandingStreamsAreKeptAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := connect(t, httpTransport, mcp.Version20251125, mcp.NewServer(newNews(), nil), "")
+		p.listen()
+		p.web.raw.take()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := p.web.raw.take(); got != ":\n\n:\n\n" {
+			t.Errorf("in a minute of silence it carried %q", got)
+		}
+	})
+}
+
+// What an elicitation asked the user to do elsewhere may be over while nobody
+// waits for it. One version has a message for that.
+func TestElicitationComplete(t *testing.T) {
+	for _, v := range mcp.Versions() {
+		t.Run(v.String(), func(t *testing.T) {
+			onTransports(t, func(t *testing.T, transport string) {
+				var session *mcp.Session
+				source := newAsker(func(_ context.Context, r *mcp.Request) (string, error) {
+					session = r.Session()
+					return "", mcp.URLElicitationRequired("sign in first", mcp.ElicitParams{
+						Mode: "url", Message: "sign in", URL: "https://sign.example/", ElicitationID: "e1",
+					})
+				})
+				p := connect(t, transport, v, mcp.NewServer(source, nil), "")
+				if !v.Modern() {
+					p.listen()
+				}
+				got := messages(t, p.call(askCall), 1)[0]
+				session.ElicitationComplete("e1")
+				heard := p.received()
+				if !v.Modern() {
+					heard += p.heard()
+				}
+				if v != mcp.Version20251125 {
+					if got.Error == nil || got.Error.Code != mcp.CodeInternalError || got.Error.Data != nil || heard != "" {
+						t.Errorf("answered %v %s, then heard %q", got.Error, got.Result, heard)
+					}
+					return
+				}
+				if got.Error == nil || got.Error.Code != mcp.CodeURLElicitationRequired ||
+					string(got.Error.Data) != `{"elicitations":[{"mode":"url","message":"sign in","url":"https://sign.example/","elicitationId":"e1"}]}` {
+					t.Errorf("answered %v", got.Error)
+				}
+				if want := `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e1"}}` + "\n"; heard != want {
+					t.Errorf("heard %q, want %q", heard, want)
+				}
+			})
+		})
 	}
 }
