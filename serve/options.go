@@ -51,7 +51,8 @@ type Options struct {
 
 	// ReadHeaderTimeout is how long a client may take to send a request's header,
 	// ReadTimeout how long for header and body; 0 stands for 10 seconds and one
-	// minute. There is no limit to writing: an answer may be a long stream.
+	// minute. There is no limit to writing, as an answer may be a long stream; but
+	// who takes nothing of it for half a minute is cut off.
 	ReadHeaderTimeout, ReadTimeout time.Duration
 	// IdleTimeout is how long a connection may wait for its next request; 0
 	// stands for two minutes.

@@ -49,6 +49,7 @@ func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) 
 func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) error {
 	fresh := new(freshConns)
 	info := infoOf(ln.Addr(), o.TLS != nil)
+	ln = patientListener{ln}
 	if o.TLS != nil {
 		config, err := o.TLS.config(o.Logger)
 		if err != nil {

@@ -1,0 +1,103 @@
+package serve
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// writePatience is how long a client may take nothing of what it is sent, or
+	// half as long again.
+	writePatience = 30 * time.Second
+	// writePiece is how much it must take within that time.
+	writePiece = 64 << 10
+)
+
+// patientListener makes connections end whose clients do not read. The server of
+// net/http can only limit how long a whole answer takes, which may be a long
+// stream; and without a limit a client that asks and never reads keeps a
+// goroutine, and its share of [Limits], for as long as it likes.
+type patientListener struct{ net.Listener }
+
+// Accept implements [net.Listener].
+func (l patientListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &patientConn{Conn: conn}, nil
+}
+
+// patientConn has a deadline for writing that moves on with what is written,
+// unless somebody else sets one.
+type patientConn struct {
+	net.Conn
+
+	mu     sync.Mutex
+	until  time.Time // the deadline that was set last
+	theirs bool      // by somebody else
+}
+
+// Write implements [net.Conn].
+func (c *patientConn) Write(p []byte) (n int, err error) {
+	for {
+		piece := p
+		if c.extend() && len(p) > writePiece {
+			piece = p[:writePiece]
+		}
+		m, err := c.Conn.Write(piece)
+		n += m
+		p = p[len(piece):]
+		if err != nil || len(p) == 0 {
+			return n, err
+		}
+	}
+}
+
+// extend sets the deadline anew when it comes near, which is cheaper than doing
+// so for each write. It reports whether the deadline is ours.
+func (c *patientConn) extend() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.theirs {
+		return false
+	}
+	if now := time.Now(); c.until.Sub(now) < writePatience {
+		c.until = now.Add(writePatience + writePatience/2)
+		_ = c.Conn.SetWriteDeadline(c.until) // a connection that has none has nothing to wait for
+	}
+	return true
+}
+
+// SetWriteDeadline implements [net.Conn]. No deadline means ours.
+func (c *patientConn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.theirs, c.until = !t.IsZero(), t
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline implements [net.Conn].
+func (c *patientConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.Conn.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// CloseWrite lets net/http end a connection so that the client sees the last
+// answer.
+func (c *patientConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// SyscallConn implements [syscall.Conn], for who takes the connection over.
+func (c *patientConn) SyscallConn() (syscall.RawConn, error) {
+	if raw, ok := c.Conn.(syscall.Conn); ok {
+		return raw.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
+}
