@@ -17,6 +17,8 @@
 //	c := mcptest.Connect(t, newWeather(t), mcp.LatestVersion, nil)
 //	got := c.CallTool("forecast", map[string]string{"city": "Lyon"})
 //
-// The rules behind both are those of https://modelcontextprotocol.io/specification,
+// [Golden] keeps what clients see in a folder of files, and shows what has changed.
+//
+// The rules behind all are those of https://modelcontextprotocol.io/specification,
 // "Server Features", and of the documentation of [mcp.Source].
 package mcptest

@@ -58,6 +58,13 @@ func (c *Client) GetPrompt(name string, args map[string]string) *mcp.GetPromptRe
 // Complete asks for suggestions.
 func (c *Client) Complete(p mcp.CompleteParams) mcp.Completion {
 	c.tb.Helper()
+	var wire mcp.CompleteResult
+	c.decode("completion/complete", c.Call("completion/complete", completeParams(p)), &wire)
+	return wire.Completion
+}
+
+// completeParams are the params as they are sent.
+func completeParams(p mcp.CompleteParams) map[string]any {
 	ref := map[string]string{"type": "ref/prompt", "name": p.Prompt}
 	if p.URITemplate != "" {
 		ref = map[string]string{"type": "ref/resource", "uri": p.URITemplate}
@@ -66,9 +73,7 @@ func (c *Client) Complete(p mcp.CompleteParams) mcp.Completion {
 	if p.Arguments != nil {
 		params["context"] = map[string]any{"arguments": p.Arguments}
 	}
-	var wire mcp.CompleteResult
-	c.decode("completion/complete", c.Call("completion/complete", params), &wire)
-	return wire.Completion
+	return params
 }
 
 // Tools lists all tools, page by page.

@@ -1,0 +1,345 @@
+package mcptest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// UpdateVariable is the variable of the environment that makes [Golden] write
+// its folders anew: MCPTEST_UPDATE=1 go test ./...
+const UpdateVariable = "MCPTEST_UPDATE"
+
+// GoldenOptions say what [Golden] asks for, beside the lists. The zero value and
+// nil are the defaults.
+type GoldenOptions struct {
+	// Calls, Reads, Prompts and Completions are asked in this order. They can be
+	// those of [Options]: what an answer should be does not count here, and a Call
+	// that Blocks is left out.
+	Calls       []Call
+	Reads       []Read
+	Prompts     []Prompt
+	Completions []Completion
+
+	// Version is the version of the protocol to speak; 0 stands for 2025-11-25,
+	// whose answers hold what the source says and nothing that repeats.
+	Version mcp.Version
+	// Connect configures the client.
+	Connect *ConnectOptions
+	// Mask, if not nil, takes out of the text of a file what is different each
+	// time: the time, say, or a random number. file is its path below the folder.
+	Mask func(file string, text []byte) []byte
+	// Update writes the folder instead of comparing it, as [UpdateVariable] does.
+	Update bool
+}
+
+// Golden tests whether what clients see of a Source is what is kept in a folder,
+// usually below testdata: the lists, and answers to the questions of opts.
+//
+//	server.json           what the server says of itself
+//	tools.json            a list; so are resources, templates and prompts
+//	calls/NAME.json       a tool's calls, with their results or errors
+//	reads/URI.json        a resource; other characters than letters, digits and
+//	                      . _ - become _
+//	prompts/NAME.json     a prompt filled in
+//	completions.json      suggestions
+//
+// Where a file differs, the test fails and shows the lines. With Update, or
+// MCPTEST_UPDATE=1 in the environment, files are written and those that nothing
+// belongs to any more are removed: review that like code. Nothing else in the
+// folder is touched. opts may be nil.
+func Golden(tb testing.TB, source mcp.Source, dir string, opts *GoldenOptions) {
+	tb.Helper()
+	var o GoldenOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Version == 0 {
+		o.Version = mcp.Version20251125
+	}
+	g := &golden{tb: tb, opts: o, client: Connect(tb, source, o.Version, o.Connect), files: make(map[string][]byte)}
+	g.play()
+	kept, err := g.kept(dir)
+	switch {
+	case err != nil:
+		tb.Fatalf("read the golden files: %v", err)
+	case o.Update || os.Getenv(UpdateVariable) == "1":
+		if err := g.write(dir, kept); err != nil {
+			tb.Fatalf("write the golden files: %v", err)
+		}
+	default:
+		g.compare(dir, kept)
+	}
+}
+
+// golden plays what is asked.
+type golden struct {
+	tb     testing.TB
+	opts   GoldenOptions
+	client *Client
+	files  map[string][]byte // by path below the folder, with slashes
+}
+
+// exchange is a question and its answer, as they are kept.
+type exchange struct {
+	URI        string          `json:"uri,omitempty"`
+	Arguments  json.RawMessage `json:"arguments,omitempty"`
+	Completion any             `json:"completion,omitempty"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Error      *wireError      `json:"error,omitempty"`
+}
+
+func (g *golden) play() {
+	g.tb.Helper()
+	g.keep("server.json", g.client.Begun())
+	g.list("tools.json", "tools/list", "tools")
+	g.list("resources.json", "resources/list", "resources")
+	g.list("templates.json", "resources/templates/list", "resourceTemplates")
+	g.list("prompts.json", "prompts/list", "prompts")
+	g.calls()
+	g.reads()
+	g.prompts()
+	g.completions()
+}
+
+// list keeps a list, if the source has one.
+func (g *golden) list(file, method, member string) {
+	g.tb.Helper()
+	all, err := list[json.RawMessage](g.client, method, member)
+	var e *mcp.Error
+	switch {
+	case errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound: // none of these
+	case err != nil:
+		g.tb.Fatalf("%s: %v", method, err)
+	case len(all) > 0:
+		g.keep(file, all)
+	}
+}
+
+func (g *golden) ask(e exchange, method string, params any) exchange {
+	g.tb.Helper()
+	result, err := g.client.Try(method, params)
+	e.Result = result
+	if err != nil {
+		e.Error = &wireError{err.Code, err.Message, err.Data}
+	}
+	return e
+}
+
+func (g *golden) calls() {
+	g.tb.Helper()
+	tools := newFolder("calls")
+	for _, c := range g.opts.Calls {
+		if c.Blocks {
+			continue
+		}
+		params := map[string]any{"name": c.Tool}
+		e := exchange{}
+		if c.Args != "" {
+			e.Arguments = json.RawMessage(c.Args)
+			params["arguments"] = e.Arguments
+		}
+		tools.add(c.Tool, g.ask(e, "tools/call", params))
+	}
+	tools.keep(g)
+}
+
+func (g *golden) reads() {
+	g.tb.Helper()
+	resources := newFolder("reads")
+	for _, r := range g.opts.Reads {
+		resources.add(r.URI, g.ask(exchange{URI: r.URI}, "resources/read", map[string]any{"uri": r.URI}))
+	}
+	resources.keep(g)
+}
+
+func (g *golden) prompts() {
+	g.tb.Helper()
+	prompts := newFolder("prompts")
+	for _, p := range g.opts.Prompts {
+		params := map[string]any{"name": p.Name}
+		e := exchange{}
+		if p.Args != nil {
+			params["arguments"] = p.Args
+			encoded, err := mcp.Marshal(p.Args)
+			if err != nil {
+				g.tb.Fatalf("prompt %s: %v", short(p.Name), err)
+			}
+			e.Arguments = encoded
+		}
+		prompts.add(p.Name, g.ask(e, "prompts/get", params))
+	}
+	prompts.keep(g)
+}
+
+func (g *golden) completions() {
+	g.tb.Helper()
+	var all []exchange
+	for _, c := range g.opts.Completions {
+		params := completeParams(c.Params)
+		all = append(all, g.ask(exchange{Completion: params}, "completion/complete", params))
+	}
+	if all != nil {
+		g.keep("completions.json", all)
+	}
+}
+
+// keep takes v as the contents of a file.
+func (g *golden) keep(file string, v any) {
+	g.tb.Helper()
+	encoded, err := mcp.Marshal(v)
+	if err != nil {
+		g.tb.Fatalf("%s: %v", file, err)
+	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, encoded, "", "  "); err != nil {
+		g.tb.Fatalf("%s: %v", file, err)
+	}
+	text.WriteByte('\n')
+	g.files[file] = text.Bytes()
+	if g.opts.Mask != nil {
+		g.files[file] = g.opts.Mask(file, text.Bytes())
+	}
+}
+
+// folder gathers what belongs into one file.
+type folder struct {
+	dir   string
+	order []string
+	about map[string][]exchange
+}
+
+func newFolder(dir string) *folder {
+	return &folder{dir: dir, about: make(map[string][]exchange)}
+}
+
+func (f *folder) add(name string, v exchange) {
+	if f.about[name] == nil {
+		f.order = append(f.order, name)
+	}
+	f.about[name] = append(f.about[name], v)
+}
+
+func (f *folder) keep(g *golden) {
+	g.tb.Helper()
+	for _, name := range f.order {
+		base := f.dir + "/" + fileName(name)
+		file := base + ".json"
+		for n := 2; g.taken(file); n++ {
+			file = fmt.Sprintf("%s-%d.json", base, n)
+		}
+		g.keep(file, f.about[name])
+	}
+}
+
+// taken reports whether a file is there already, letter case aside: not every
+// file system tells by it.
+func (g *golden) taken(file string) bool {
+	for other := range g.files {
+		if strings.EqualFold(other, file) {
+			return true
+		}
+	}
+	return false
+}
+
+// fileName makes a name that every file system takes.
+func fileName(name string) string {
+	const longest = 100
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+	return strings.TrimLeft(name[:min(len(name), longest)], ".")
+}
+
+// kept reads the golden files. Those that Golden never writes are not looked at.
+func (g *golden) kept(dir string) (map[string][]byte, error) {
+	files := make(map[string][]byte)
+	for _, pattern := range []string{
+		"server.json", "tools.json", "resources.json", "templates.json", "prompts.json", "completions.json",
+		"calls/*.json", "reads/*.json", "prompts/*.json",
+	} {
+		found, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range found {
+			text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+			if err != nil {
+				return nil, err
+			}
+			// Version control may have changed the ends of lines.
+			files[name] = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+		}
+	}
+	return files, nil
+}
+
+func (g *golden) compare(dir string, kept map[string][]byte) {
+	g.tb.Helper()
+	const hint = UpdateVariable + "=1 writes the files anew"
+	if len(kept) == 0 {
+		g.tb.Errorf("%s has no golden files; %s", dir, hint)
+		return
+	}
+	failed := false
+	for _, name := range slices.Sorted(maps.Keys(union(g.files, kept))) {
+		got, want := g.files[name], kept[name]
+		if bytes.Equal(got, want) {
+			continue
+		}
+		failed = true
+		switch path := filepath.Join(dir, filepath.FromSlash(name)); {
+		case want == nil:
+			g.tb.Errorf("%s is missing; it would be\n%s", path, got)
+		case got == nil:
+			g.tb.Errorf("%s is left over: nothing is asked that it answers, or the source has nothing to list", path)
+		default:
+			g.tb.Errorf("%s (-want +got):\n%s", path, lineDiff(string(want), string(got)))
+		}
+	}
+	if failed {
+		g.tb.Errorf("%s", hint)
+	}
+}
+
+func union(a, b map[string][]byte) map[string][]byte {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// write makes the folder what was seen, and removes what is left over.
+func (g *golden) write(dir string, kept map[string][]byte) error {
+	var errs []error
+	for name, text := range g.files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if bytes.Equal(kept[name], text) {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		errs = append(errs, os.WriteFile(path, text, 0o644))
+	}
+	for name := range kept {
+		if g.files[name] == nil {
+			errs = append(errs, os.Remove(filepath.Join(dir, filepath.FromSlash(name))))
+		}
+	}
+	return errors.Join(errs...)
+}
