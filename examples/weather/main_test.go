@@ -48,8 +48,19 @@ func TestSize(t *testing.T) {
 	}
 }
 
-func TestContract(t *testing.T) {
-	mcptest.TestSource(t, open, &mcptest.Options{
+func TestContract(t *testing.T) { mcptest.TestSource(t, open, examples()) }
+
+// TestGolden shows in a review what a change means for clients.
+func TestGolden(t *testing.T) {
+	e := examples()
+	e.Reads = e.Reads[:3] // without the dashboard, which is a file already
+	mcptest.Golden(t, newServer(t), "testdata/golden", &mcptest.GoldenOptions{
+		Calls: e.Calls, Reads: e.Reads, Prompts: e.Prompts, Completions: e.Completions,
+	})
+}
+
+func examples() *mcptest.Options {
+	return &mcptest.Options{
 		Calls: []mcptest.Call{
 			{Tool: "get_weather", Args: `{"city":"Oslo"}`, Want: `{"city":"Oslo","temperature":6,"unit":"celsius"}`},
 			{Tool: "get_weather", Args: `{"city":"Lyon","unit":"fahrenheit"}`, Want: "66° fahrenheit in Lyon"},
@@ -71,7 +82,7 @@ func TestContract(t *testing.T) {
 			{Params: mcp.CompleteParams{Prompt: "plan_journey", Argument: "city", Value: "l"},
 				Want: []string{"Lisbon", "London", "Lyon"}},
 		},
-	})
+	}
 }
 
 func TestEveryVersion(t *testing.T) {
