@@ -30,7 +30,7 @@ const (
 //	func main() { serve.Main(router.New("weather", "1.0.0", features...)) }
 //
 // The command line says how to serve: on stdin and stdout, as a program that
-// starts the server expects, or over HTTP. -h explains it, -check looks for
+// starts the server expects, or over HTTP and WebSocket. -h explains it, -check looks for
 // mistakes in what src offers, -version says what it is. Without a choice it is
 // stdio if stdin is a pipe, a socket or a file, and HTTP if it is a terminal or
 // the null device.
@@ -191,12 +191,13 @@ func (p *program) banner(cat *mcp.Catalog, info *Info, auth bool) {
 	fmt.Fprintf(p.stderr, `%s: serving %s %s
 
   MCP endpoint  %s
+  WebSocket     %s
   Health        %s
 
   Claude Code   claude mcp add --transport http %s %s%s
 
 Ctrl-C stops it.
-`, p.name, cat.Server.Name, cat.Server.Version, info.Endpoint, info.Health, p.name, info.Endpoint, header)
+`, p.name, cat.Server.Name, cat.Server.Version, info.Endpoint, info.WebSocket, info.Health, p.name, info.Endpoint, header)
 }
 
 // isCharDevice reports whether f is a terminal or something like the null device.

@@ -30,7 +30,7 @@ type settings struct {
 }
 
 // addrFlag is a flag that may have a value: -http, -http=ADDR. The form -http ADDR
-// is for [program.parse] to put together.
+// is for [program.parseFlags] to put together.
 type addrFlag struct {
 	given bool
 	value string
@@ -59,6 +59,7 @@ func (p *program) parse() (*settings, error) {
 	fs.SetOutput(io.Discard)
 	fs.BoolVar(&s.stdio, "stdio", false, "")
 	fs.Var(&s.http, "http", "")
+	fs.Var(&s.http, "ws", "") // one address serves both
 	fs.BoolVar(&s.check, "check", false, "")
 	fs.BoolVar(&s.version, "version", false, "")
 	fs.TextVar(&s.level, "log-level", s.level, "")
@@ -75,7 +76,7 @@ func (p *program) parse() (*settings, error) {
 	return s, p.complete(s)
 }
 
-// parseFlags lets -http take the argument after it if that is not a flag.
+// parseFlags lets -http and -ws take the argument after them if it is not a flag.
 func (p *program) parseFlags(fs *flag.FlagSet, s *settings) error {
 	rest := p.args
 	for {
@@ -87,7 +88,9 @@ func (p *program) parseFlags(fs *flag.FlagSet, s *settings) error {
 		if len(rest) == 0 || parsed == 0 {
 			return nil
 		}
-		if last := p.args[parsed-1]; last != "-http" && last != "--http" {
+		switch strings.TrimPrefix(p.args[parsed-1], "-") {
+		case "-http", "http", "-ws", "ws":
+		default:
 			return nil
 		}
 		s.http.value, rest = rest[0], rest[1:]
@@ -192,14 +195,15 @@ func (p *program) usage(format string, args ...any) error {
 
 const usageText = `%[1]s is an MCP server.
 
-  %[1]s [-stdio | -http [ADDR] | -check | -version] [-log-level LEVEL]
+  %[1]s [-stdio | -http [ADDR] | -ws [ADDR] | -check | -version] [-log-level LEVEL]
 
   -stdio        serve one client on stdin and stdout, as programs that start
                 servers expect; the default if stdin is a pipe, a socket or a file
   -http [ADDR]  serve any number of clients at http://ADDR/mcp, with health checks
                 at /livez, /readyz and /healthz; the default otherwise. ADDR is
                 HOST:PORT, HOST or PORT, and 127.0.0.1:8080 if it is left out.
-                Port 0 is any free one
+                Port 0 is any free one. WebSockets are at ws://ADDR/ws
+  -ws [ADDR]    another name for -http, which serves both
   -check        look for mistakes in what the server offers, and exit with 1 if
                 there are any
   -version      print name and version

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/ws"
 )
 
 // The tests are inside the package because Main ends the process.
@@ -85,7 +86,7 @@ func TestMainAnswersAndExits(t *testing.T) {
 		stdout, stderr string // parts
 	}{
 		{"version", "-version", nil, newQuay(), nil, 0, "quay 1.2.3\n", ""},
-		{"help", "-h", nil, newQuay(), nil, 0, "quay [-stdio | -http [ADDR]", ""},
+		{"help", "-h", nil, newQuay(), nil, 0, "quay [-stdio | -http [ADDR] | -ws [ADDR] |", ""},
 		{"help for what cannot be served", "--help", nil, nil, mistakes, 0, "quay is an MCP server", ""},
 		{"mistakes, line by line", "-stdio", nil, nil, mistakes, 1, "",
 			"quay: main.go:7: tool \"a\": no description\nquay: main.go:9: prompt \"b\": twice\n"},
@@ -186,6 +187,7 @@ func TestMainServesHTTPUntilItEnds(t *testing.T) {
 		{"no terminal and no client", command{stdin: null, env: anywhere}, 200},
 		{"an address of its own", command{args: []string{"-http", "127.0.0.1:0", "-log-level", "error"}}, 200},
 		{"an address with =", command{args: []string{"-http=127.0.0.1:0"}}, 200},
+		{"by its other name", command{args: []string{"-ws", "127.0.0.1:0"}}, 200},
 		{"the address of the environment", command{args: []string{"-http"}, env: anywhere}, 200},
 		{"the command line first", command{args: []string{"-http", "127.0.0.1:0"}, env: map[string]string{envAddr: "0.0.0.0:1"}}, 200},
 		{"a token", command{args: []string{"-http", "0.0.0.0:0"}, env: map[string]string{envToken: token}}, 401},
@@ -195,13 +197,18 @@ func TestMainServesHTTPUntilItEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var without, with int
+			var dialed error
 			tt.c.started = func(info *Info) {
 				without, with = post(t, info.Endpoint, ""), post(t, info.Endpoint, token)
+				dialed = dial(t, info.WebSocket, token)
 				cancel()
 			}
 			got := tt.c.run(ctx, newQuay(), nil)
 			if without != tt.status || with != 200 {
 				t.Errorf("status = %d without a token, %d with; want %d, 200", without, with, tt.status)
+			}
+			if dialed != nil {
+				t.Errorf("WebSocket: %v", dialed)
 			}
 			if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "serving quay 1.2.3") {
 				t.Errorf("got %+v, want a banner on stderr and exit code 0", got)
@@ -233,6 +240,14 @@ func post(t *testing.T, url, token string) int {
 	}
 	defer res.Body.Close()
 	return res.StatusCode
+}
+
+func dial(t *testing.T, url, token string) error {
+	c, err := ws.Dial(t.Context(), url, &ws.DialOptions{Token: token})
+	if err != nil {
+		return err
+	}
+	return c.Close()
 }
 
 func TestMainAddressInUse(t *testing.T) {
