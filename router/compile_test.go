@@ -13,6 +13,9 @@ import (
 // TestOptionsOfOneKind type-checks programs: an option of another kind of
 // feature must not compile.
 func TestOptionsOfOneKind(t *testing.T) {
+	if testing.Short() || raceDetector() {
+		t.Skip("type-checks the standard library, which the race detector makes slow")
+	}
 	const head = `package p
 import (
 	"context"

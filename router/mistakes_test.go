@@ -164,6 +164,13 @@ func TestMistakes(t *testing.T) {
 			N int `json:"n" enum:"1,x"`
 		}]()}, `tool "t": n: enum:"1,x": unexpected character 'x' at byte 0`},
 
+		{"header of a list", []router.Feature{takes[struct {
+			S []string `json:"s" header:"X"`
+		}]()}, `tool "t": s: header:"X" does not apply to []string`},
+		{"header name", []router.Feature{takes[struct {
+			S string `json:"s" header:"a b"`
+		}]()}, `tool "t": s: header:"a b" is not the name of a header`},
+
 		{"schema, not JSON", []router.Feature{takes[map[string]any](router.Schema(`{`))}, `tool "t": Schema: unexpected end of input at byte 1`},
 		{"schema, no object", []router.Feature{takes[map[string]any](router.Schema(`{"type":"string"}`))}, `tool "t": Schema: "type" must be "object"`},
 		{"schema, type", []router.Feature{takes[map[string]any](router.Schema(`{"type":"object","properties":{"a":{"type":"strnig"}}}`))}, `tool "t": Schema: `},

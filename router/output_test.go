@@ -207,3 +207,24 @@ func TestTalk(t *testing.T) {
 		}
 	}
 }
+
+// TestSameType: the tags of an input do not stand in the way of an output.
+func TestSameType(t *testing.T) {
+	type both struct {
+		Wait  time.Duration `json:"wait,omitempty" default:"90s" example:"1h"`
+		Unit  string        `json:"unit" enum:"c,f" default:"c" header:"Unit" doc:"which"`
+		Color color         `json:"color,omitzero" doc:"which color"`
+	}
+	r := mustNew(t, router.Tool("t", "", func(_ context.Context, in both) (both, error) { return in, nil }))
+	got, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: "t"})
+	if want := `{"wait":90000000000,"unit":"c"}`; err != nil || string(got.StructuredContent) != want {
+		t.Errorf("result = %+v, %v, want %s", got, err, want)
+	}
+	c, _ := r.Catalog(context.Background())
+	if got, want := string(c.Tools[0].InputSchema), `"unit":{"type":"string","description":"which","enum":["c","f"],"default":"c","x-mcp-header":"Unit"}`; !strings.Contains(got, want) {
+		t.Errorf("schema %s, want %s in it", got, want)
+	}
+	if got, want := string(c.Tools[0].OutputSchema), `"wait":{"type":"integer"},`; !strings.Contains(got, want) {
+		t.Errorf("schema %s, want %s in it", got, want)
+	}
+}

@@ -99,29 +99,18 @@ func keywords() []keyword {
 
 // tags applies the tags of a field.
 func (c *compiler) tags(f *field, tag reflect.StructTag) {
-	if c.output && f.node.kind == kindForeign {
-		return
-	}
 	f.docs = docs{title: tag.Get("title"), text: tag.Get("doc"), example: tag.Get("example")}
 	if f.docs.text == "" {
 		f.docs.text = tag.Get("jsonschema")
 	}
-	f.header = tag.Get("header")
+	if c.output && (f.node.kind == kindForeign || f.node.kind == kindDuration) {
+		f.docs.example = "" // what the tags say is about the form of inputs
+		return
+	}
+	c.setHeader(f, tag.Get("header"))
 	for _, k := range keywords() {
-		text, ok := tag.Lookup(k.name)
-		if !ok {
-			continue
-		}
-		target := c.target(f, k)
-		if !slices.Contains(k.kinds, target.kind) {
-			c.fault("%s:%q does not apply to %v", k.name, text, target.typ)
-			continue
-		}
-		if target.rules == nil {
-			target.rules = newRules()
-		}
-		if err := k.set(c, target, target.rules, text); err != nil {
-			c.fault("%s:%q: %v", k.name, text, err)
+		if text, ok := tag.Lookup(k.name); ok {
+			c.apply(f, k, text)
 		}
 	}
 	c.consistent(f.node)
@@ -130,9 +119,43 @@ func (c *compiler) tags(f *field, tag reflect.StructTag) {
 			c.fault("example:%q: %v", f.docs.example, err)
 		}
 	}
-	if text, ok := tag.Lookup("default"); ok {
+	if text, ok := tag.Lookup("default"); ok && !c.output {
 		c.setDefault(f, text)
 	}
+}
+
+// apply adds a keyword to the rules of what it is about.
+func (c *compiler) apply(f *field, k keyword, text string) {
+	target := c.target(f, k)
+	if !slices.Contains(k.kinds, target.kind) {
+		c.fault("%s:%q does not apply to %v", k.name, text, target.typ)
+		return
+	}
+	if target.rules == nil {
+		target.rules = newRules()
+	}
+	if err := k.set(c, target, target.rules, text); err != nil {
+		c.fault("%s:%q: %v", k.name, text, err)
+	}
+}
+
+// setHeader notes the header in which clients repeat an argument. That is
+// possible for plain values only (2026-07-28, "Streamable HTTP").
+func (c *compiler) setHeader(f *field, name string) {
+	if name == "" {
+		return
+	}
+	plain := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~") == ""
+	switch pointee(f.node).kind {
+	case kindString, kindText, kindTime, kindDuration, kindBool, kindInt, kindUint:
+	default:
+		c.fault("header:%q does not apply to %v", name, f.node.typ)
+		return
+	}
+	if !plain {
+		c.fault("header:%q is not the name of a header", name)
+	}
+	f.header = name
 }
 
 // target returns the node that a keyword is about, as a copy that belongs to

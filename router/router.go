@@ -54,7 +54,7 @@ func New(name, version string, features ...Feature) (*Router, error) {
 	r := &Router{options: o, server: mcp.Implementation{
 		Name: name, Version: version, Title: o.Title, Description: o.Description, WebsiteURL: o.WebsiteURL, Icons: o.Icons,
 	}}
-	s, faults := r.newState(b.entries)
+	s, faults := r.newState(b.entries, 0)
 	b.faults = append(b.faults, faults...)
 	if err := b.err(); err != nil {
 		return nil, err
@@ -78,7 +78,8 @@ func (r *Router) Add(features ...Feature) error {
 	o := r.options
 	b := &builder{options: &o, filters: filtersAmong(features)}
 	b.take(fmt.Sprintf("%s: Add", caller()), features)
-	s, faults := r.newState(slices.Concat(r.current.Load().entries, b.entries))
+	old := r.current.Load().entries
+	s, faults := r.newState(slices.Concat(old, b.entries), len(old))
 	b.faults = append(b.faults, faults...)
 	if err := b.err(); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (r *Router) Remove(kind Kind, names ...string) error {
 		removed = append(removed, entries[i])
 		entries = slices.Delete(entries, i, i+1)
 	}
-	s, faults := r.newState(entries)
+	s, faults := r.newState(entries, len(entries))
 	if len(faults) > 0 {
 		return fmt.Errorf("remove: %w", faults[0])
 	}

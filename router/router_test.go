@@ -400,3 +400,31 @@ func TestMiddlewareAndObserver(t *testing.T) {
 		t.Errorf("%d events, want one before and one after each of %d calls", len(rec.seen), len(want))
 	}
 }
+
+// TestConcurrentChanges changes a router while it is used.
+func TestConcurrentChanges(t *testing.T) {
+	r := newWeather(t, router.Filter(func(context.Context, router.Item) bool { return true }))
+	stop := r.Watch(func(mcp.Change) {})
+	defer stop()
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			name := fmt.Sprint("t", i)
+			for range 50 {
+				if err := r.Add(router.Tool(name, "", nothing)); err != nil {
+					t.Error(err)
+				}
+				if _, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: name}); err != nil {
+					t.Error(err)
+				}
+				if c, _ := r.Catalog(context.Background()); c.Tool(name) == nil {
+					t.Errorf("%s is not listed", name)
+				}
+				if err := r.Remove(router.KindTool, name); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}

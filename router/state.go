@@ -24,8 +24,9 @@ type state struct {
 	views     views
 }
 
-// newState indexes entries, and finds what is wrong between them.
-func (r *Router) newState(entries []*entry) (*state, []error) {
+// newState indexes entries, and finds what is wrong between them. The first
+// known of them have been compared with each other before.
+func (r *Router) newState(entries []*entry, known int) (*state, []error) {
 	s := &state{r: r, entries: entries, tools: make(map[string]*entry), prompts: make(map[string]*entry), resources: make(map[string]*entry)}
 	s.views.max = r.options.MaxViews
 	if s.views.max <= 0 {
@@ -33,7 +34,7 @@ func (r *Router) newState(entries []*entry) (*state, []error) {
 	}
 	var faults []error
 	named := make(map[Item]*entry)
-	for _, e := range entries {
+	for i, e := range entries {
 		s.filtered = s.filtered || len(e.filters) > 0
 		key := Item{Kind: e.Kind, Name: e.Name}
 		if e.Kind == KindTemplate {
@@ -44,7 +45,7 @@ func (r *Router) newState(entries []*entry) (*state, []error) {
 			continue
 		}
 		named[key] = e
-		if err := s.index(e); err != nil {
+		if err := s.index(e, i < known); err != nil {
 			faults = append(faults, err)
 		}
 	}
@@ -63,7 +64,7 @@ func (e *entry) fault(format string, args ...any) error {
 	return fmt.Errorf("%s: %s %q: %s", e.place, e.Kind, e.Name, fmt.Sprintf(format, args...))
 }
 
-func (s *state) index(e *entry) error {
+func (s *state) index(e *entry, known bool) error {
 	switch e.Kind {
 	case KindTool:
 		s.tools[e.Name] = e
@@ -76,6 +77,9 @@ func (s *state) index(e *entry) error {
 		s.resources[e.URI] = e
 	case KindTemplate:
 		for _, other := range s.templates {
+			if known {
+				break
+			}
 			if uri, both := uritemplate.Overlap(e.template.parsed, other.template.parsed); both {
 				return e.fault("the template %q is ambiguous: it and %q at %s both describe %q", e.URI, other.URI, other.place, uri)
 			}
