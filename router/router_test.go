@@ -264,7 +264,8 @@ func TestListChanged(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	r, err := router.New("x", "1", router.Group("admin_",
+	shared := router.Options{Cache: mcp.CacheHint{Public: true}}
+	r, err := router.New("x", "1", shared, router.Group("admin_",
 		router.Filter(func(ctx context.Context, i router.Item) bool {
 			p := mcp.PrincipalFrom(ctx)
 			return p != nil && p.Name == "root"
