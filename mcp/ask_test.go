@@ -441,9 +441,8 @@ func TestAskNobody(t *testing.T) {
 		t.Errorf("without a session: %s", got.body)
 	}
 	init := strings.Replace(ladderInit, `"capabilities":{}`, `"capabilities":`+allCaps, 1)
-	session := b.post(t, init).header.Get("Mcp-Session-Id")
 	addr := serveHTTP(t, newAsker(askRoots), nil)
-	session = post(init).do(t, addr).header.Get("Mcp-Session-Id")
+	session := post(init).do(t, addr).header.Get("Mcp-Session-Id")
 	got := post(askCall, "Accept: application/json", "Mcp-Session-Id: "+session).do(t, addr)
 	if !strings.Contains(got.result, "needs a session and an event stream") {
 		t.Errorf("a client that takes no event stream: %s", got.body)

@@ -35,7 +35,8 @@ const (
 
 // Codes for tool execution (-31xxx) and resource access (-30xxx), used where
 // the specification leaves the code open. They lie outside the block that
-// JSON-RPC reserves.
+// JSON-RPC reserves. On the wire data.kind names each, for those who do not know
+// the numbers.
 const (
 	CodeToolTimeout     Code = -31001 // the tool ran out of time
 	CodeToolCrashed     Code = -31002 // the tool panicked
@@ -144,12 +145,50 @@ func asError(err error, v Version) *Error {
 	return &copied
 }
 
+// errorKinds are the data.kind of the codes that are ours.
+var errorKinds = map[Code]string{
+	CodeToolTimeout:         "timeout",
+	CodeToolCrashed:         "crashed",
+	CodeToolBusy:            "busy",
+	CodeToolUnavailable:     "unavailable",
+	CodeToolBadOutput:       "bad-output",
+	CodeToolDenied:          "denied",
+	CodeResourceDenied:      "denied",
+	CodeResourceUnavailable: "unavailable",
+	CodeResourceTooLarge:    "too-large",
+	CodeResourceTimeout:     "timeout",
+}
+
 // object returns the JSON-RPC error object. Data that is not JSON is left out.
 func (e *Error) object() []byte {
 	dst := strconv.AppendInt([]byte(`{"code":`), int64(e.Code), 10)
 	dst = jsonscan.AppendQuote(append(dst, `,"message":`...), e.Message)
-	if e.Data != nil && jsonscan.Valid(e.Data) == nil {
-		dst = append(append(dst, `,"data":`...), e.Data...)
+	data := e.Data
+	if data != nil && jsonscan.Valid(data) != nil {
+		data = nil
+	}
+	if kind, ok := errorKinds[e.Code]; ok {
+		data = withKind(data, kind)
+	}
+	if data != nil {
+		dst = append(append(dst, `,"data":`...), data...)
 	}
 	return append(dst, '}')
+}
+
+// withKind adds kind to data, unless data has one or is no object.
+func withKind(data json.RawMessage, kind string) json.RawMessage {
+	added := append(jsonscan.AppendQuote([]byte(`{"kind":`), kind), '}')
+	switch {
+	case data == nil:
+		return added
+	case !isObject(data) || member(data, "kind") != nil:
+		return data
+	}
+	rest := data[jsonscan.Space(data, 0)+1:]
+	if rest[jsonscan.Space(rest, 0)] == '}' {
+		return added
+	}
+	added[len(added)-1] = ','
+	return append(added, rest...)
 }
