@@ -173,9 +173,9 @@ func (n npmTools) carryOut(t *testing.T, p plan) { n.run(t, "suite.mjs", p) }
 
 // run gives a script of the folder node its plan, and makes a subtest of each of
 // its checks.
-func (n npmTools) run(t *testing.T, script string, p plan) {
+func (n npmTools) run(t *testing.T, script string, plan any) {
 	t.Helper()
-	stdin, err := json.Marshal(p)
+	stdin, err := json.Marshal(plan)
 	if err != nil {
 		t.Fatal(err)
 	}

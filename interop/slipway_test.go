@@ -34,7 +34,14 @@ var endpointLine = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 // is told to stop, and must drain and exit 0 in time.
 func serve(t *testing.T, source ...string) target {
 	t.Helper()
-	cmd := exec.Command(slipway, append([]string{"serve", "--addr", "127.0.0.1:0"}, source...)...)
+	endpoint := start(t, slipway, append([]string{"serve", "--addr", "127.0.0.1:0"}, source...)...)
+	return target{source: source, endpoint: traceHTTP(t, endpoint)}
+}
+
+// start is serve for any server, and returns the endpoint that it names.
+func start(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, args...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -52,13 +59,13 @@ func serve(t *testing.T, source ...string) target {
 	t.Cleanup(func() { stop(t, cmd, drained, log) })
 	select {
 	case endpoint := <-found:
-		return target{source: source, endpoint: traceHTTP(t, endpoint)}
+		return endpoint
 	case <-drained:
-		t.Fatalf("slipway serve %q ended before it said where it serves; stderr:\n%s", source, log)
+		t.Fatalf("%q ended before it said where it serves; stderr:\n%s", cmd.Args, log)
 	case <-time.After(patience):
-		t.Fatalf("slipway serve %q did not say where it serves; stderr:\n%s", source, log)
+		t.Fatalf("%q did not say where it serves; stderr:\n%s", cmd.Args, log)
 	}
-	return target{}
+	return ""
 }
 
 // findEndpoint sends the first endpoint that r speaks of, and reads on to the
