@@ -1,0 +1,70 @@
+package apps_test
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// A Source written by hand puts an App into its catalog, and what reading it
+// yields into ReadResource. With the router, router.App does both.
+func ExampleApp() {
+	board := &apps.App{
+		URI:  "ui://weather/board",
+		Name: "board",
+		HTML: "<!doctype html><title>Weather</title>",
+		UI:   apps.ResourceUI{CSP: &apps.CSP{ConnectDomains: []string{"https://api.example.com"}}},
+	}
+	entry, _ := mcp.Marshal(board.Resource())
+	fmt.Println(string(entry))
+	fmt.Println(string(board.Contents().Meta))
+	// Output:
+	// {"name":"board","uri":"ui://weather/board","mimeType":"text/html;profile=mcp-app","_meta":{"ui":{"csp":{"connectDomains":["https://api.example.com"]}}}}
+	// {"ui":{"csp":{"connectDomains":["https://api.example.com"]}}}
+}
+
+func ExampleToolMeta() {
+	fmt.Println(string(apps.ToolMeta(apps.ToolUI{ResourceURI: "ui://weather/board"})))
+	fmt.Println(string(apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}})))
+	// Output:
+	// {"ui":{"resourceUri":"ui://weather/board","visibility":["model","app"]}}
+	// {"ui":{"visibility":["app"]}}
+}
+
+// A tool always answers in text. A client that shows a user interface needs less
+// of it.
+func ExampleSupported() {
+	forecast := func(ctx context.Context) string {
+		if apps.Supported(ctx) {
+			return "The board shows the next ten days."
+		}
+		return "Mon 21°, Tue 22°, Wed 19°, ..."
+	}
+	fmt.Println(forecast(context.Background())) // no client at all
+	// Output: Mon 21°, Tue 22°, Wed 19°, ...
+}
+
+func ExampleCheck() {
+	catalog := &mcp.Catalog{
+		Tools: []mcp.Tool{{Name: "get_weather", Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: "ui://weather/board"})}},
+	}
+	for _, finding := range apps.Check(catalog) {
+		fmt.Println(finding)
+	}
+	// Output: error: apps/missing: /tools/0/_meta/ui/resourceUri: tool "get_weather" links to ui://weather/board, which does not exist; register a user interface with that URI
+}
+
+func ExampleFuncs() {
+	text := `<!doctype html><title>Board</title>{{ mcpApp }}<script>new McpApp().connect();</script>`
+	page := template.Must(template.New("board").Funcs(apps.Funcs()).Parse(text))
+	var html strings.Builder
+	if err := page.Execute(&html, nil); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(strings.Contains(html.String(), "class McpApp"))
+	// Output: true
+}
