@@ -144,7 +144,7 @@ func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.
 		return nil, Errorf(CodeToolBusy, "too many tasks are running")
 	}
 	if err := r.store.PutTask(rc, t.record); err != nil {
-		return nil, err
+		return nil, notStored(err)
 	}
 	if r.running == nil {
 		r.running = make(map[string]*task)
@@ -153,6 +153,16 @@ func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.
 	r.all.Add(1)
 	go t.run(work)
 	return t, nil
+}
+
+// notStored words what a store fails with for the client, whose model need not
+// know of it.
+func notStored(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return err
+	}
+	return &Error{Code: CodeInternalError, Message: "the task could not be stored", Cause: err}
 }
 
 // run is the goroutine of a task. It ends when work returns.

@@ -34,6 +34,12 @@ var resultOf = map[string]string{
 	"prompts/get":              "GetPromptResult",
 	"completion/complete":      "CompleteResult",
 	"subscriptions/listen":     "SubscriptionsListenResult",
+
+	// Of the tasks extension the schemas know what every result has. The rest is
+	// held by taskOf.
+	"tasks/get":    "Result",
+	"tasks/update": "Result",
+	"tasks/cancel": "Result",
 }
 
 // messageOf names the definition of what a server sends on its own.
@@ -47,6 +53,7 @@ var messageOf = map[string]string{
 	"notifications/resources/updated":          "ResourceUpdatedNotification",
 	"notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
 	"notifications/elicitation/complete":       "ElicitationCompleteNotification",
+	"notifications/tasks":                      "JSONRPCNotification",
 	"elicitation/create":                       "ElicitRequest",
 	"sampling/createMessage":                   "CreateMessageRequest",
 	"roots/list":                               "ListRootsRequest",
@@ -179,8 +186,13 @@ func (o *official) definitionOf(m map[string]any, methods map[string]string) (na
 	if err != nil {
 		return "", nil
 	}
-	if result, ok := m["result"].(map[string]any); ok && result["resultType"] == "input_required" {
-		return "InputRequiredResult", result
+	if result, ok := m["result"].(map[string]any); ok {
+		switch result["resultType"] {
+		case "input_required":
+			return "InputRequiredResult", result
+		case "task":
+			return "Result", result
+		}
 	}
 	return resultOf[methods[string(id)]], m["result"]
 }

@@ -1,0 +1,759 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// worker is a Source whose tool becomes a task, where the client knows tasks.
+type worker struct {
+	mcp.Unimplemented
+	opts *mcp.TaskOptions
+	work func(ctx context.Context) (*mcp.CallToolResult, error)
+}
+
+func (w *worker) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{
+		Server: mcp.Implementation{Name: "worker", Version: "1"},
+		Tools:  []mcp.Tool{{Name: "work"}}, Resources: []mcp.Resource{{Name: "r", URI: "r://r"}}, Tasks: true,
+	}, nil
+}
+
+func (w *worker) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return mcp.RequestFrom(ctx).Task(ctx, w.opts, w.work)
+}
+
+const (
+	taskCaps = `{"extensions":{"io.modelcontextprotocol/tasks":{}},"elicitation":{},"roots":{}}`
+	workCall = `{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"work"}}`
+)
+
+// taskState is a task as the extension describes it.
+type taskState struct {
+	Type     string `json:"resultType"`
+	ID       string `json:"taskId"`
+	Status   string `json:"status"`
+	Message  string `json:"statusMessage"`
+	Created  string `json:"createdAt"`
+	Updated  string `json:"lastUpdatedAt"`
+	TTL      *int64 `json:"ttlMs"`
+	Poll     *int64 `json:"pollIntervalMs"`
+	Result   json.RawMessage
+	Error    *wireError
+	Requests map[string]struct {
+		Method string
+		Params json.RawMessage
+	} `json:"inputRequests"`
+}
+
+type wireError struct {
+	Code    mcp.Code
+	Message string
+}
+
+// taskOf reads a task and holds what every form of one must have and must not have.
+func taskOf(t *testing.T, object json.RawMessage) *taskState {
+	t.Helper()
+	var members map[string]json.RawMessage
+	state := new(taskState)
+	if err := errors.Join(json.Unmarshal(object, &members), json.Unmarshal(object, state)); err != nil {
+		t.Fatalf("%v in %s", err, object)
+	}
+	for _, name := range []string{"taskId", "status", "createdAt", "lastUpdatedAt", "ttlMs", "pollIntervalMs"} {
+		if members[name] == nil {
+			t.Errorf("%s is missing in %s", name, object)
+		}
+	}
+	for _, name := range []string{"task", "ttl", "pollInterval", "requestState", "cacheScope"} {
+		if members[name] != nil {
+			t.Errorf("%s in %s", name, object)
+		}
+	}
+	for _, when := range []string{state.Created, state.Updated} {
+		if _, err := time.Parse(time.RFC3339, when); err != nil {
+			t.Error(err)
+		}
+	}
+	details := map[string]string{mcp.TaskCompleted: "result", mcp.TaskFailed: "error", mcp.TaskInputRequired: "inputRequests"}
+	for status, name := range details {
+		if has := members[name] != nil; has != (status == state.Status) && state.Type != "task" {
+			t.Errorf("a task that is %s: has %s: %v", state.Status, name, has)
+		}
+	}
+	if strings.Contains(string(object), "related-task") {
+		t.Errorf("a reference to itself in %s", object)
+	}
+	return state
+}
+
+// begin calls the tool and returns the task that it has become.
+func (p *peer) begin() *taskState {
+	p.t.Helper()
+	got := messages(p.t, p.call(workCall), 1)[0]
+	if got.Error != nil {
+		p.t.Fatalf("tools/call: %d %s", got.Error.Code, got.Error.Message)
+	}
+	return taskOf(p.t, got.Result)
+}
+
+// task calls one of the methods about tasks.
+func (p *peer) task(method, id, members string) wireMessage {
+	p.t.Helper()
+	if members != "" {
+		members = "," + members
+	}
+	return messages(p.t, p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"taskId":%q%s}}`, len(p.said), method, id, members)), 1)[0]
+}
+
+func (p *peer) get(id string) *taskState {
+	p.t.Helper()
+	got := p.task("tasks/get", id, "")
+	if got.Error != nil {
+		p.t.Fatalf("tasks/get: %d %s", got.Error.Code, got.Error.Message)
+	}
+	return taskOf(p.t, got.Result)
+}
+
+func (p *peer) wantAck(method, id, members string) {
+	p.t.Helper()
+	const ack = `{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"worker","version":"1"}}}`
+	if got := p.task(method, id, members); string(got.Result) != ack {
+		p.t.Errorf("%s: %s %v, want an empty acknowledgment", method, got.Result, got.Error)
+	}
+}
+
+func connectWorker(t *testing.T, transport string, w *worker, opts *mcp.ServerOptions) *peer {
+	t.Helper()
+	return connect(t, transport, mcp.Version20260728, mcp.NewServer(w, opts), taskCaps)
+}
+
+// How work may end, and what the client finds then.
+func TestTaskOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		work   func(context.Context) (*mcp.CallToolResult, error)
+		status string
+		found  string // in the result, or in the error
+		code   mcp.Code
+	}{
+		{"done", func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }, mcp.TaskCompleted, `"text":"done"`, 0},
+		{"stored", func(context.Context) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Raw: parsed(`{"content":[],"n":1.50}`)}, nil
+		}, mcp.TaskCompleted, `{"content":[],"n":1.50}`, 0},
+		{"isError", func(context.Context) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("no")}, IsError: true}, nil
+		}, mcp.TaskCompleted, `"isError":true`, 0},
+		{"error of the tool", func(context.Context) (*mcp.CallToolResult, error) { return nil, errors.New("the disk is full") }, mcp.TaskCompleted, `"isError":true`, 0},
+		{"bad arguments", func(context.Context) (*mcp.CallToolResult, error) { return nil, mcp.InvalidArguments("size") }, mcp.TaskCompleted, `"isError":true`, 0},
+		{"error of the protocol", func(context.Context) (*mcp.CallToolResult, error) {
+			return nil, &mcp.Error{Code: mcp.CodeToolUnavailable, Message: "gone", Cause: errors.New("secret")}
+		}, mcp.TaskFailed, "gone", mcp.CodeToolUnavailable},
+		{"out of time", func(context.Context) (*mcp.CallToolResult, error) { return nil, context.DeadlineExceeded }, mcp.TaskFailed, "time", mcp.CodeToolTimeout},
+		{"panic", func(context.Context) (*mcp.CallToolResult, error) { panic("boom") }, mcp.TaskFailed, "the tool crashed", mcp.CodeToolCrashed},
+		{"nothing", func(context.Context) (*mcp.CallToolResult, error) { return nil, nil }, mcp.TaskFailed, "internal error", mcp.CodeInternalError},
+		{"no JSON", func(context.Context) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{`)}, nil
+		}, mcp.TaskFailed, "internal error", mcp.CodeInternalError},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onTransports(t, func(t *testing.T, transport string) {
+				release := make(chan struct{})
+				w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+					<-release
+					return c.work(ctx)
+				}}
+				p := connectWorker(t, transport, w, nil)
+				begun := p.begin()
+				if begun.Type != "task" || begun.Status != mcp.TaskWorking || *begun.TTL != 3_600_000 || *begun.Poll != 1000 {
+					t.Errorf("begun as %+v", begun)
+				}
+				if got := p.get(begun.ID); got.Type != "complete" || got.Status != mcp.TaskWorking || got.Created != begun.Created {
+					t.Errorf("at work it is %+v", got)
+				}
+				time.Sleep(time.Second)
+				close(release)
+				synctest.Wait()
+				got := p.get(begun.ID)
+				if got.Status != c.status || got.Updated == begun.Updated {
+					t.Errorf("ended as %+v, want %s", got, c.status)
+				}
+				if !strings.Contains(string(got.Result), c.found) && c.code == 0 {
+					t.Errorf("result %s, want %s in it", got.Result, c.found)
+				}
+				if c.code != 0 && (got.Error.Code != c.code || !strings.Contains(got.Error.Message, c.found)) {
+					t.Errorf("error %+v, want %d with %s", got.Error, c.code, c.found)
+				}
+			})
+		})
+	}
+}
+
+// Clients that do not know tasks wait, or are refused, as the tool wants it. So
+// is a direct caller, who waits.
+func TestTaskWithoutTheExtension(t *testing.T) {
+	for _, c := range []struct {
+		version mcp.Version
+		caps    string
+	}{
+		{mcp.Version20251125, taskCaps}, {mcp.Version20241105, "{}"},
+		{mcp.Version20260728, "{}"}, {mcp.Version20260728, `{"extensions":{}}`},
+		{mcp.Version20260728, `{"extensions":{"io.modelcontextprotocol/tasks":null}}`}, {mcp.Version20260728, `{"tasks":{}}`},
+	} {
+		onTransports(t, func(t *testing.T, transport string) {
+			w := &worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("waited"), nil }}
+			p := connect(t, transport, c.version, mcp.NewServer(w, nil), c.caps)
+			withTask := strings.Replace(workCall, `"name"`, `"task":{"ttl":5},"name"`, 1) // of 2025-11-25: means nothing here
+			if got := textOf(t, messages(t, p.call(withTask), 1)[0]); got != "waited" {
+				t.Errorf("%v with %s: %q", c.version, c.caps, got)
+			}
+			w.opts = &mcp.TaskOptions{Required: true}
+			got := messages(t, p.call(workCall), 1)[0]
+			const required = `{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+			switch {
+			case !c.version.Modern():
+				if got := textOf(t, got); !strings.HasPrefix(got, "error: the client does not support this") {
+					t.Errorf("%v: %q", c.version, got)
+				}
+			case got.Error == nil || got.Error.Code != noCapability || string(got.Error.Data) != required:
+				t.Errorf("%v with %s: %s %v", c.version, c.caps, got.Result, got.Error)
+			}
+			for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+				want := noCapability
+				if !c.version.Modern() {
+					want = noMethod
+				}
+				if got := p.task(method, "x", `"inputResponses":{}`); got.Error == nil || got.Error.Code != want {
+					t.Errorf("%v %s: %s %v", c.version, method, got.Result, got.Error)
+				}
+			}
+		})
+	}
+	w := &worker{opts: &mcp.TaskOptions{Required: true}, work: func(context.Context) (*mcp.CallToolResult, error) { return text("direct"), nil }}
+	if got, err := w.CallTool(t.Context(), nil); err != nil || got.Content[0].Text != "direct" {
+		t.Errorf("called directly: %v, %v", got, err)
+	}
+	if err := (*mcp.Request)(nil).RequireTasks(); err != nil {
+		t.Errorf("RequireTasks without a request: %v", err)
+	}
+}
+
+func TestTaskMethodsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}
+		p := connectWorker(t, stdioTransport, w, nil)
+		id := p.begin().ID
+		for _, c := range []struct {
+			method, params string
+			code           mcp.Code
+		}{
+			{"tasks/get", `"taskId":"unknown"`, badParams},
+			{"tasks/update", `"taskId":"unknown","inputResponses":{}`, badParams},
+			{"tasks/cancel", `"taskId":"unknown"`, badParams},
+			{"tasks/get", ``, badParams},
+			{"tasks/get", `"taskId":7`, badParams},
+			{"tasks/cancel", `"taskId":null`, badParams},
+			{"tasks/update", `"taskId":"` + id + `"`, badParams},
+			{"tasks/update", `"taskId":"` + id + `","inputResponses":null`, badParams},
+			{"tasks/update", `"taskId":"` + id + `","inputResponses":[]`, badParams},
+			{"tasks/result", `"taskId":"` + id + `"`, noMethod},
+			{"tasks/list", ``, noMethod},
+		} {
+			got := messages(t, p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":%q,"params":{%s}}`, c.method, c.params)), 1)[0]
+			if got.Error == nil || got.Error.Code != c.code {
+				t.Errorf("%s {%s}: %s %v, want %d", c.method, c.params, got.Result, got.Error, c.code)
+			}
+		}
+	})
+	if got := newBrowser(newDemo(), nil).post(t, modern("tasks/get", `"taskId":"x"`)); got.code != noMethod {
+		t.Errorf("a source without tasks: %s", got.body)
+	}
+}
+
+// The Mcp-Name header of the three methods is held against the task's id.
+func TestTaskHeaders(t *testing.T) {
+	addr := serveHTTP(t, &worker{}, nil)
+	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
+		body := strings.Replace(modern(method, `"taskId":"a","inputResponses":{}`), `clientCapabilities":{}`, `clientCapabilities":`+taskCaps, 1)
+		for _, c := range []struct {
+			field string
+			code  mcp.Code
+		}{{"Mcp-Name: b", mismatch}, {"Mcp-Name", mismatch}, {"Mcp-Name: a", badParams}} {
+			if got := post(body, c.field).do(t, addr); got.code != c.code {
+				t.Errorf("%s with %s: code %d, want %d", method, c.field, got.code, c.code)
+			}
+		}
+	}
+}
+
+// A task asks by turning to input_required. Answers come in any number of
+// updates; those that are none are passed over.
+func TestTaskAsks(t *testing.T) {
+	onTransports(t, func(t *testing.T, transport string) {
+		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+			r := mcp.RequestFrom(ctx)
+			r.Progress(1, 1, "unheard")
+			r.Log(mcp.LogEmergency, "", "unheard")
+			if r.RequireTasks() == nil {
+				return nil, errors.New("a task within a task")
+			}
+			answers, err := r.Ask(ctx, form("who"), form("whom"))
+			if err != nil {
+				return nil, err
+			}
+			again, err := r.Ask(ctx, form("who"), &mcp.ListRootsParams{})
+			if err != nil {
+				return nil, err
+			}
+			return text(string(answers[0]) + string(answers[1]) + string(again[0]) + string(again[1])), nil
+		}}
+		p := connectWorker(t, transport, w, nil)
+		id := p.begin().ID
+		synctest.Wait()
+		asked := p.get(id)
+		if keys := slices.Sorted(maps.Keys(asked.Requests)); !slices.Equal(keys, []string{"who", "whom"}) || asked.Status != mcp.TaskInputRequired {
+			t.Fatalf("%s, asks %v", asked.Status, keys)
+		}
+		if q := asked.Requests["who"]; q.Method != "elicitation/create" || canonicalJSON(t, string(q.Params)) != canonicalJSON(t, `{"message":"name?","requestedSchema":`+nameForm+`}`) {
+			t.Errorf("asks %s %s", q.Method, q.Params)
+		}
+		p.wantAck("tasks/update", id, `"inputResponses":{"whom":{"action":"decline"},"unknown":7}`)
+		if got := p.get(id); len(got.Requests) != 1 || got.Status != mcp.TaskInputRequired {
+			t.Errorf("after one answer it asks %v", got.Requests)
+		}
+		p.wantAck("tasks/update", id, `"inputResponses":{}`)
+		p.wantAck("tasks/update", id, `"inputResponses":{"who":{"action":"perhaps"},"whom":{"action":"cancel"}}`)
+		if got := p.get(id); len(got.Requests) != 1 {
+			t.Errorf("after no answer it asks %v", got.Requests)
+		}
+		p.wantAck("tasks/update", id, `"inputResponses":{"who":`+accept+`}`)
+		again := p.get(id)
+		keys := slices.Sorted(maps.Keys(again.Requests))
+		if len(keys) != 2 || slices.Contains(keys, "who") || slices.Contains(keys, "whom") {
+			t.Fatalf("asks again under %q: a key is for one question of a task's life", keys)
+		}
+		for key, q := range again.Requests {
+			answer := `{"roots":[]}`
+			if q.Method != "roots/list" {
+				answer = `{"action":"cancel"}`
+			}
+			p.wantAck("tasks/update", id, fmt.Sprintf(`"inputResponses":{%q:%s}`, key, answer))
+		}
+		got := p.get(id)
+		if want := `"text":"` + strings.ReplaceAll(accept+`{"action":"decline"}{"action":"cancel"}{"roots":[]}`, `"`, `\"`); !strings.Contains(string(got.Result), want) {
+			t.Errorf("ended as %s: %s", got.Status, got.Result)
+		}
+		p.wantAck("tasks/update", id, `"inputResponses":{"who":`+accept+`}`)
+	})
+}
+
+// Of two questions that a task asks at once, each gets its answer when that comes.
+func TestTaskAsksTwiceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := make(chan string, 1)
+		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+			r := mcp.RequestFrom(ctx)
+			go func() {
+				answers, err := r.Ask(ctx, form("one"))
+				first <- fmt.Sprint(string(answers[0]), err)
+			}()
+			_, err := r.Ask(ctx, form("two"))
+			return text("both"), err
+		}}
+		p := connectWorker(t, httpTransport, w, nil)
+		id := p.begin().ID
+		synctest.Wait()
+		p.wantAck("tasks/update", id, `"inputResponses":{"one":{"action":"cancel"}}`)
+		synctest.Wait()
+		if len(first) == 0 {
+			t.Fatal("an answer waits for that to another question")
+		}
+		if got := p.get(id); got.Status != mcp.TaskInputRequired || len(got.Requests) != 1 {
+			t.Errorf("%s, asks %v", got.Status, got.Requests)
+		}
+		p.wantAck("tasks/update", id, `"inputResponses":{"two":{"action":"cancel"}}`)
+		if got := p.get(id); got.Status != mcp.TaskCompleted {
+			t.Errorf("ended as %s", got.Status)
+		}
+	})
+}
+
+// A question needs its capability in a task, too.
+func TestTaskAsksUndeclared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+			_, err := askModel(ctx, mcp.RequestFrom(ctx))
+			return nil, err
+		}}
+		p := connectWorker(t, httpTransport, w, nil)
+		id := p.begin().ID
+		if got := p.get(id); got.Status != mcp.TaskFailed || got.Error.Code != noCapability {
+			t.Errorf("ended as %s with %+v", got.Status, got.Error)
+		}
+	})
+}
+
+// Rounds of the call come before the task.
+func TestTaskAfterRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &asksFirst{worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}}
+		p := connect(t, httpTransport, mcp.Version20260728, mcp.NewServer(source, nil), taskCaps)
+		first := p.round("tools/call", `"name":"work"`, "", "")
+		if got := first.keys(); got != "asks input-1" {
+			t.Fatal(got)
+		}
+		second := p.round("tools/call", `"name":"work"`, `{"input-1":`+accept+`}`, first.State)
+		if got := taskOf(t, json.RawMessage(second.raw)); got.Type != "task" {
+			t.Errorf("answered %s", second.raw)
+		}
+	})
+}
+
+type asksFirst struct{ worker }
+
+func (a *asksFirst) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if err := mcp.RequestFrom(ctx).RequireTasks(); err != nil {
+		return nil, err
+	}
+	if _, err := askName(ctx, mcp.RequestFrom(ctx)); err != nil {
+		return nil, err
+	}
+	return a.worker.CallTool(ctx, p)
+}
+
+// A cancelled task is cancelled at once, whatever its work still does; then
+// nothing can change it, nor can it ask.
+func TestTaskCancel(t *testing.T) {
+	onTransports(t, func(t *testing.T, transport string) {
+		release := make(chan struct{})
+		ended := make(chan error, 2)
+		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+			<-ctx.Done()
+			ended <- ctx.Err()
+			<-release
+			_, err := askName(ctx, mcp.RequestFrom(ctx))
+			ended <- err
+			return text("too late"), nil
+		}}
+		p := connectWorker(t, transport, w, nil)
+		id := p.begin().ID
+		p.wantAck("tasks/cancel", id, "")
+		if got := p.get(id); got.Status != mcp.TaskCancelled {
+			t.Errorf("cancelled, it is %s", got.Status)
+		}
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("its context ended with %v", err)
+		}
+		close(release)
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("its question ended with %v", err)
+		}
+		p.wantAck("tasks/cancel", id, "")
+		p.wantAck("tasks/update", id, `"inputResponses":{}`)
+		if got := p.get(id); got.Status != mcp.TaskCancelled {
+			t.Errorf("in the end it is %s", got.Status)
+		}
+	})
+	t.Run("while it asks", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ended := make(chan error, 1)
+			w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+				_, err := askName(ctx, mcp.RequestFrom(ctx))
+				ended <- err
+				return nil, err
+			}}
+			p := connectWorker(t, httpTransport, w, nil)
+			id := p.begin().ID
+			p.wantAck("tasks/cancel", id, "")
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("its question ended with %v", err)
+			}
+			if got := p.get(id); got.Status != mcp.TaskCancelled {
+				t.Errorf("it is %s", got.Status)
+			}
+		})
+	})
+}
+
+// The request that has begun a task is over with its answer: neither its client
+// that leaves nor its cancellation touches the task.
+func TestTaskOutlivesItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+			<-release
+			return text("done"), ctx.Err()
+		}}
+		server := mcp.NewServer(w, nil)
+		p := connect(t, stdioTransport, mcp.Version20260728, server, taskCaps)
+		id := p.begin().ID
+		p.call(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w"}}`)
+		p.close()
+		close(release)
+		synctest.Wait()
+		if got := connect(t, httpTransport, mcp.Version20260728, server, taskCaps).get(id); got.Status != mcp.TaskCompleted {
+			t.Errorf("it is %s", got.Status)
+		}
+	})
+}
+
+// After its time a task is cancelled, and forgotten.
+func TestTaskExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan time.Duration, 1)
+		w := &worker{opts: &mcp.TaskOptions{TTL: time.Minute, PollInterval: 5 * time.Second}, work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+			began := time.Now()
+			<-ctx.Done()
+			ended <- time.Since(began)
+			return nil, ctx.Err()
+		}}
+		p := connectWorker(t, httpTransport, w, nil)
+		begun := p.begin()
+		if *begun.TTL != 60_000 || *begun.Poll != 5000 {
+			t.Errorf("ttl %d, poll %d", *begun.TTL, *begun.Poll)
+		}
+		time.Sleep(59 * time.Second)
+		if got := p.get(begun.ID); got.Status != mcp.TaskWorking {
+			t.Errorf("before its time it is %s", got.Status)
+		}
+		time.Sleep(2 * time.Second)
+		if got := <-ended; got != time.Minute {
+			t.Errorf("its context ended after %v", got)
+		}
+		if got := p.task("tasks/get", begun.ID, ""); got.Error == nil || got.Error.Code != badParams {
+			t.Errorf("after its time: %s", got.Result)
+		}
+	})
+}
+
+// So many may run, and so many are remembered.
+func TestTaskLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		w := &worker{opts: &mcp.TaskOptions{TTL: time.Minute}, work: func(context.Context) (*mcp.CallToolResult, error) {
+			<-release
+			return text("done"), nil
+		}}
+		p := connectWorker(t, httpTransport, w, &mcp.ServerOptions{MaxTasks: 2})
+		busy := func() bool {
+			got := messages(t, p.call(workCall), 1)[0]
+			return got.Error != nil && got.Error.Code == mcp.CodeToolBusy
+		}
+		if busy() || busy() {
+			t.Error("refused within the limit")
+		}
+		if !busy() {
+			t.Error("a third one runs")
+		}
+		close(release)
+		for i := range 18 { // 20 are remembered
+			synctest.Wait()
+			if busy() {
+				t.Fatalf("refused after %d", i+2)
+			}
+		}
+		if !busy() {
+			t.Error("a 21st is remembered")
+		}
+		time.Sleep(2 * time.Minute)
+		if busy() {
+			t.Error("refused although all others have expired")
+		}
+	})
+}
+
+// Ids cannot be guessed, and are of no use to others.
+func TestTaskBelongsToItsPrincipal(t *testing.T) {
+	b := newBrowser(&worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}, nil)
+	as := func(principal, method, members string) *response {
+		b.principal = principal
+		return b.post(t, strings.Replace(modern(method, members), `clientCapabilities":{}`, `clientCapabilities":`+taskCaps, 1))
+	}
+	seen := make(map[string]bool)
+	for range 100 {
+		id := taskOf(t, json.RawMessage(as("ann", "tools/call", `"name":"work"`).result)).ID
+		if seen[id] || len(id) < 22 {
+			t.Fatalf("id %q", id)
+		}
+		seen[id] = true
+		for _, method := range []string{"tasks/get", "tasks/cancel"} {
+			for _, thief := range []string{"bob", ""} {
+				if got := as(thief, method, `"taskId":"`+id+`"`); got.code != badParams {
+					t.Fatalf("%s as %q: %s", method, thief, got.body)
+				}
+			}
+		}
+		if got := as("ann", "tasks/get", `"taskId":"`+id+`"`); got.code != 0 {
+			t.Fatalf("as its owner: %s", got.body)
+		}
+	}
+}
+
+// shaky is a store that fails when it is told to.
+type shaky struct {
+	mu       sync.Mutex
+	records  map[string]mcp.TaskRecord
+	put, get error
+}
+
+func (s *shaky) PutTask(_ context.Context, r mcp.TaskRecord) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.put == nil {
+		s.records[r.ID] = r
+	}
+	return s.put
+}
+
+func (s *shaky) GetTask(_ context.Context, id string) (mcp.TaskRecord, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.records[id]
+	return r, ok, s.get
+}
+
+func (s *shaky) fail(put, get error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put, s.get = put, get
+}
+
+// A task exists once it is stored, and not before. What a store fails with is not
+// for clients.
+func TestTaskStoreFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		secret := errors.New("dial 10.0.0.9: refused")
+		store := &shaky{records: make(map[string]mcp.TaskRecord)}
+		ran := 0
+		release := make(chan struct{})
+		w := &worker{opts: &mcp.TaskOptions{TTL: time.Hour}, work: func(context.Context) (*mcp.CallToolResult, error) {
+			ran++
+			<-release
+			return text("done"), nil
+		}}
+		p := connectWorker(t, httpTransport, w, &mcp.ServerOptions{Tasks: store})
+		store.fail(secret, nil)
+		got := messages(t, p.call(workCall), 1)[0]
+		if ran != 0 || got.Error == nil || got.Error.Code != mcp.CodeInternalError || strings.Contains(got.Error.Message, "10.0.0.9") {
+			t.Errorf("not stored: ran %d times, answered %s %v", ran, got.Result, got.Error)
+		}
+		store.fail(nil, nil)
+		id := p.begin().ID
+		if record := store.records[id]; record.Status != mcp.TaskWorking || record.TTL != time.Hour {
+			t.Errorf("stored as %+v", record)
+		}
+		store.fail(nil, secret)
+		if got := p.task("tasks/get", id, ""); got.Error == nil || got.Error.Code != mcp.CodeInternalError || strings.Contains(got.Error.Message, "10.0.0.9") {
+			t.Errorf("not readable: %s %v", got.Result, got.Error)
+		}
+		store.fail(secret, nil) // the end cannot be stored: nothing else breaks
+		close(release)
+		synctest.Wait()
+		store.fail(nil, nil)
+		if got := p.get(id); got.Status != mcp.TaskWorking {
+			t.Errorf("it is %s, though that could not be stored", got.Status)
+		}
+		p.begin()
+	})
+}
+
+// A subscription hears of the tasks it has named, as far as they are the client's.
+func TestTaskNotifications(t *testing.T) {
+	onTransports(t, func(t *testing.T, transport string) {
+		release := make(chan struct{})
+		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+			<-release
+			if _, err := askName(ctx, mcp.RequestFrom(ctx)); err != nil {
+				return nil, err
+			}
+			return text("done"), nil
+		}}
+		p := connectWorker(t, transport, w, nil)
+		mine, other := p.begin().ID, p.begin().ID
+		if got, want := p.call(listenLine(`"s"`, `{"taskIds":["`+mine+`","unknown"]}`)), acknowledged(`"s"`, `{"taskIds":["`+mine+`"]}`); got != want {
+			t.Fatalf("acknowledged %s, want %s", got, want)
+		}
+		close(release)
+		p.wantTold(mine, mcp.TaskInputRequired)
+		p.wantToldOfEnd(mine, other)
+	})
+}
+
+// wantTold wants one message that a task is in a state.
+func (p *peer) wantTold(id, status string) {
+	p.t.Helper()
+	got := messages(p.t, p.received(), 1)[0]
+	var tag struct {
+		Meta map[string]string `json:"_meta"`
+	}
+	if err := json.Unmarshal(got.Params, &tag); err != nil || got.Method != "notifications/tasks" || tag.Meta["io.modelcontextprotocol/subscriptionId"] != "s" {
+		p.t.Errorf("told %s %s (%v)", got.Method, got.Params, err)
+	}
+	if task := taskOf(p.t, got.Params); task.ID != id || task.Status != status {
+		p.t.Errorf("told that %s is %s, want %s %s", task.ID, task.Status, id, status)
+	}
+}
+
+// wantToldOfEnd answers the question of another task, of which nothing is told,
+// and then that of the one that is listened to.
+func (p *peer) wantToldOfEnd(mine, other string) {
+	p.t.Helper()
+	for _, id := range []string{other, mine} {
+		answers := `"inputResponses":{"input-1":` + accept + `}`
+		got := p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tasks/update","params":{"taskId":%q,%s}}`, len(p.said), id, answers))
+		told := strings.Count(got, "notifications/tasks")
+		switch {
+		case id == other && told != 0:
+			p.t.Errorf("told of another task: %s", got)
+		case id == mine && (told == 0 || !strings.Contains(got, `"status":"completed"`)):
+			p.t.Errorf("not told of the end: %s", got)
+		}
+	}
+}
+
+// The end of the server cancels its tasks and waits for them.
+func TestTaskShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ended time.Time
+		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			ended = time.Now()
+			return nil, ctx.Err()
+		}}
+		p := connectWorker(t, httpTransport, w, nil)
+		id := p.begin().ID
+		if err := p.server.Shutdown(t.Context()); err != nil || ended.IsZero() {
+			t.Errorf("Shutdown = %v, work over: %v", err, !ended.IsZero())
+		}
+		if got := p.get(id); got.Status != mcp.TaskCancelled {
+			t.Errorf("it is %s", got.Status)
+		}
+		if got := messages(t, p.call(workCall), 1)[0]; got.Error == nil || got.Error.Code != mcp.CodeToolBusy {
+			t.Errorf("after the end: %s %v", got.Result, got.Error)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		w := &worker{work: func(context.Context) (*mcp.CallToolResult, error) { <-release; return nil, nil }}
+		p := connectWorker(t, httpTransport, w, nil)
+		p.begin()
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		began := time.Now()
+		if _ = p.server.Shutdown(ctx); time.Since(began) != time.Second {
+			t.Errorf("Shutdown waited %v for a task that does not end", time.Since(began))
+		}
+		close(release)
+	})
+}
