@@ -1,6 +1,10 @@
 package interop_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,4 +53,60 @@ func build(t *testing.T, program string) string {
 		t.Fatalf("build %s: %v\n%s", program, err, out)
 	}
 	return binary
+}
+
+// TestAppInfo asks the MCP Inspector what it finds out of a server with user
+// interfaces, as a client that can show them and as one that cannot.
+func TestAppInfo(t *testing.T) {
+	tools := nodeTools(t)
+	endpoint := start(t, build(t, "./internal/conformance/apps"))
+	page := object{
+		"hasApp": true, "resourceUri": "ui://fixture/page", "visibility": []any{"model", "app"},
+		"resourceMimeType": "text/html;profile=mcp-app", "domain": "a904794854a047f6.example.com", "prefersBorder": false,
+		"csp": object{
+			"connectDomains": []any{"https://api.example.com"}, "resourceDomains": []any{"https://*.example.com"},
+			"frameDomains": []any{"https://video.example.com"}, "baseUriDomains": []any{"https://example.com"},
+		},
+		"permissions": object{"camera": object{}, "microphone": object{}, "geolocation": object{}, "clipboardWrite": object{}},
+	}
+	named := func(name string, info object) object {
+		info = maps.Clone(info)
+		info["toolName"] = name
+		return info
+	}
+	bare := object{"hasApp": false}
+	for _, era := range []string{"legacy", "modern"} {
+		t.Run(era+"/with apps", func(t *testing.T) {
+			same(t, "app info", tools.appInfo(t, endpoint, era, "--advertise-apps"),
+				[]object{named("show", page), named("echo", bare), named("think", bare), named("old", page)})
+		})
+		t.Run(era+"/without", func(t *testing.T) {
+			same(t, "app info", tools.appInfo(t, endpoint, era),
+				[]object{named("show", page), named("think", bare), named("old", page)})
+		})
+	}
+}
+
+// appInfo returns what the Inspector says of each tool of a server.
+func (n npmTools) appInfo(t *testing.T, endpoint, era string, more ...string) []object {
+	t.Helper()
+	line := append([]string{n.module("@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
+		"--cli", "--format", "json", "--quiet", "--protocol-era", era, "--transport", "http", "--server-url", endpoint,
+		"--method", "tools/list", "--app-info"}, more...)
+	cmd := exec.CommandContext(limited(t), n.node(), line...)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("inspector %q: %v; stdout:\n%s", line[1:], err, out)
+	}
+	var all []object
+	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
+		var info object
+		if err := lines.Decode(&info); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatalf("inspector %q printed %s: %v", line[1:], out, err)
+		}
+		all = append(all, info)
+	}
 }
