@@ -1,7 +1,7 @@
 // Package contract is the one contract of all peer programs:
 //
 //	NTOOLS=50 peer 127.0.0.1:9000 stateless
-//	NTOOLS=2 peer stdio session
+//	NTOOLS=3 peer stdio session
 //
 // A peer answers MCP at every HTTP path, or on its standard streams, with the
 // server that package fix describes. Go peers call [Main].
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strconv"
 
 	"github.com/slipway-mcp/slipway/bench/fix"
@@ -19,8 +20,10 @@ import (
 
 // Environment of a peer.
 const (
-	EnvTools    = "NTOOLS"         // how many tools to list, at least 2
+	EnvTools    = "NTOOLS"         // how many tools to list, at least fix.Called
 	EnvWorkload = "BENCH_WORKLOAD" // name of the workload; only constant floors look at it
+	EnvStream   = "BENCH_STREAM"   // "1" if calls are to be answered with an event stream
+	EnvWith     = "BENCH_WITH"     // what the server is to do besides, see fix.Workload
 )
 
 // Config is what a peer is asked to be.
@@ -29,7 +32,13 @@ type Config struct {
 	Session  bool
 	Tools    int
 	Workload string
+	Stream   bool
+	With     string
 }
+
+// FreePath is where every Go peer gives unused memory back to the system, so that
+// what is left is what its clients cost.
+const FreePath = "/bench/free"
 
 // Program is a peer. A nil field means that the peer has no such transport.
 type Program struct {
@@ -64,26 +73,42 @@ func run(p Program, args []string) error {
 	if err != nil {
 		return err
 	}
+	if w, err := fix.Find(cfg.Workload); err == nil && w.Kind.Idle() {
+		handler = freeing(handler)
+	}
 	server := http.Server{Addr: cfg.Addr, Handler: handler}
 	return server.ListenAndServe()
+}
+
+func freeing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != FreePath {
+			next.ServeHTTP(w, r)
+			return
+		}
+		debug.FreeOSMemory()
+		debug.FreeOSMemory() // what the first run only found to be garbage
+	})
 }
 
 func parse(args []string) (Config, error) {
 	if len(args) != 2 || args[1] != "stateless" && args[1] != "session" {
 		return Config{}, errors.New("usage: peer ADDR|stdio stateless|session")
 	}
-	cfg := Config{Addr: args[0], Session: args[1] == "session", Workload: os.Getenv(EnvWorkload)}
+	cfg := Config{Addr: args[0], Session: args[1] == "session", Workload: os.Getenv(EnvWorkload),
+		Stream: os.Getenv(EnvStream) == "1", With: os.Getenv(EnvWith)}
 	tools, err := strconv.Atoi(os.Getenv(EnvTools))
 	if err != nil {
 		return Config{}, fmt.Errorf("read %s: %w", EnvTools, err)
 	}
-	cfg.Tools = max(tools, 2)
+	cfg.Tools = max(tools, fix.Called)
 	return cfg, nil
 }
 
 // For returns the config under which a peer serves the workload at addr.
 func For(w fix.Workload, addr string) Config {
-	return Config{Addr: addr, Session: w.Session, Tools: w.Tools, Workload: w.Name}
+	return Config{Addr: addr, Session: w.Session, Tools: w.Tools, Workload: w.Name,
+		Stream: w.Events > 0, With: w.With}
 }
 
 // Args returns the command line arguments that say cfg.
@@ -97,5 +122,12 @@ func (cfg Config) Args() []string {
 
 // Env returns the environment variables that say cfg.
 func (cfg Config) Env() []string {
-	return []string{EnvTools + "=" + strconv.Itoa(cfg.Tools), EnvWorkload + "=" + cfg.Workload}
+	stream := ""
+	if cfg.Stream {
+		stream = "1"
+	}
+	return []string{
+		EnvTools + "=" + strconv.Itoa(cfg.Tools), EnvWorkload + "=" + cfg.Workload,
+		EnvStream + "=" + stream, EnvWith + "=" + cfg.With,
+	}
 }

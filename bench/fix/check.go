@@ -35,6 +35,9 @@ func (w Workload) Check(body []byte, id int) error {
 	if err != nil {
 		return err
 	}
+	if got := bytes.Count(body, []byte("notifications/progress")); got != w.Events {
+		return fmt.Errorf("%d notifications of progress, want %d", got, w.Events)
+	}
 	if w.Version == Modern && res.ResultType != "complete" {
 		return fmt.Errorf("resultType is %q, want complete", res.ResultType)
 	}

@@ -27,10 +27,14 @@ func TestText(t *testing.T) {
 func TestAnswerPassesCheck(t *testing.T) {
 	for _, w := range fix.Workloads() {
 		t.Run(w.Name, func(t *testing.T) {
-			if err := w.Check(w.Answer(), fix.FirstID); err != nil {
-				t.Error(err)
+			stream := ""
+			for n := range w.Events {
+				stream += string(fix.Event(w.Notification(n + 1)))
 			}
-			stream := "event: message\nid: 1\ndata: " + string(w.Answer()) + "\n\n"
+			if err := w.Check(w.Answer(), fix.FirstID); (err == nil) != (w.Events == 0) {
+				t.Errorf("as a message: %v", err)
+			}
+			stream += "event: message\nid: 1\ndata: " + string(w.Answer()) + "\n\n"
 			if err := w.Check([]byte(stream), fix.FirstID); err != nil {
 				t.Errorf("as an event stream: %v", err)
 			}

@@ -8,8 +8,8 @@ package fix
 
 import "strings"
 
-// What each peer offers. A peer lists Echo, Blob and as many filler tools as
-// its NTOOLS asks for, and one resource.
+// What each peer offers. A peer lists Echo, Blob, Progress and as many filler
+// tools as its NTOOLS asks for, and one resource.
 const (
 	ServerName    = "bench"
 	ServerVersion = "1.0.0"
@@ -18,6 +18,10 @@ const (
 	EchoDescription = "Return the message unchanged"
 	Blob            = "blob" // takes nothing, returns Text
 	BlobDescription = "Return ten kilobytes of text"
+
+	Progress            = "progress" // reports its progress Steps times, then returns Message
+	ProgressDescription = "Report progress, then return"
+	Steps               = 10
 
 	BlobURI  = "test://blob" // its text is Text
 	BlobMIME = "text/plain"

@@ -5,11 +5,13 @@ import (
 	"fmt"
 )
 
-// EchoSchema and BlobSchema are the input schemas of the two tools that are
-// called, for peers that take a schema as JSON.
+// The input schemas of the tools that are called, for peers that take a schema as
+// JSON.
 const (
 	EchoSchema = `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`
 	BlobSchema = `{"type":"object"}`
+
+	ProgressSchema = `{"type":"object"}`
 )
 
 // A Tool is one entry of tools/list.
@@ -27,12 +29,16 @@ const fillerSchema = `{"type":"object","properties":{` +
 	`"exact":{"type":"boolean","description":"match whole words"}},` +
 	`"required":["query"]}`
 
-// Tools returns what tools/list shows for NTOOLS=n: echo, blob, and fillers
-// up to n tools in all. Fewer than two are not possible.
+// Called is how many tools are there to be called: the least that NTOOLS can be.
+const Called = 3
+
+// Tools returns what tools/list shows for NTOOLS=n: echo, blob, progress, and
+// fillers up to n tools in all.
 func Tools(n int) []Tool {
 	tools := []Tool{
 		{Name: Echo, Description: EchoDescription, InputSchema: json.RawMessage(EchoSchema)},
 		{Name: Blob, Description: BlobDescription, InputSchema: json.RawMessage(BlobSchema)},
+		{Name: Progress, Description: ProgressDescription, InputSchema: json.RawMessage(ProgressSchema)},
 	}
 	return append(tools, Fillers(n)...)
 }
@@ -40,7 +46,7 @@ func Tools(n int) []Tool {
 // Fillers returns the tools of [Tools] that are listed and never called.
 func Fillers(n int) []Tool {
 	var tools []Tool
-	for i := 2; i < n; i++ {
+	for i := Called; i < n; i++ {
 		tools = append(tools, Tool{
 			Name:        fmt.Sprintf("filler_%04d", i),
 			Description: fmt.Sprintf("Look up entry number %d of the register and report it", i),

@@ -15,7 +15,18 @@ const (
 	Stdio      Kind = "stdio"       // requests over pipes, Window in flight
 	StartHTTP  Kind = "start-http"  // spawn to the first HTTP 200
 	StartStdio Kind = "start-stdio" // spawn to the answer to initialize
+	WebSocket  Kind = "websocket"   // requests over WebSockets, Window in flight on each
+
+	IdleSession   Kind = "idle-session"   // memory of sessions at rest
+	IdleStream    Kind = "idle-stream"    // and of their GET streams
+	IdleWebSocket Kind = "idle-websocket" // and of WebSockets
 )
+
+// Idle reports whether what is measured is the memory of clients at rest.
+func (k Kind) Idle() bool { return k == IdleSession || k == IdleStream || k == IdleWebSocket }
+
+// Socket reports whether clients come by WebSocket.
+func (k Kind) Socket() bool { return k == WebSocket || k == IdleWebSocket }
 
 // The versions of the protocol that the workloads speak.
 const (
@@ -41,7 +52,10 @@ type Workload struct {
 	Version string // of the protocol
 	Session bool   // initialize first and send the session id with each request
 	Tools   int    // NTOOLS of the peer
-	Window  int    // requests in flight on stdio
+	Window  int    // requests in flight on stdio or on one WebSocket
+	Events  int    // notifications before the answer, which is an event stream then
+	With    string // what the server does besides: auth, metrics, ratelimit, log, or all of it
+	Count   int    // clients at rest
 
 	method string
 	target string // tool or resource
@@ -50,13 +64,16 @@ type Workload struct {
 
 // Workloads returns every workload in the order of the report.
 func Workloads() []Workload {
-	echo := Workload{method: "tools/call", target: Echo, Tools: 2, Kind: HTTP, Version: Legacy,
+	echo := Workload{method: "tools/call", target: Echo, Tools: Called, Kind: HTTP, Version: Legacy,
 		params: `"name":"echo","arguments":{"message":"` + Message + `"}`}
 	with := func(name string, change func(*Workload)) Workload {
 		w := echo
 		w.Name = name
 		change(&w)
 		return w
+	}
+	besides := func(what string) Workload {
+		return with("http-echo-2025+"+what, func(w *Workload) { w.With = what })
 	}
 	list := func(n int) func(*Workload) {
 		return func(w *Workload) { w.method, w.target, w.params, w.Tools = "tools/list", "", "", n }
@@ -71,12 +88,25 @@ func Workloads() []Workload {
 		with("http-read-10k", func(w *Workload) {
 			w.method, w.target, w.params = "resources/read", BlobURI, `"uri":"`+BlobURI+`"`
 		}),
+		with("http-progress-10", func(w *Workload) {
+			w.target, w.Events = Progress, Steps
+			w.params = `"name":"progress","arguments":{},"_meta":{"progressToken":1}`
+		}),
+		besides("auth"), besides("metrics"), besides("ratelimit"), besides("log"), besides("all"),
+		with("ws-echo-1", func(w *Workload) { w.Kind, w.Session, w.Window = WebSocket, true, 1 }),
+		with("ws-echo-16", func(w *Workload) { w.Kind, w.Session, w.Window = WebSocket, true, 16 }),
 		with("stdio-echo-1", func(w *Workload) { w.Kind, w.Session, w.Window = Stdio, true, 1 }),
 		with("stdio-echo-64", func(w *Workload) { w.Kind, w.Session, w.Window = Stdio, true, 64 }),
 		with("start-stdio", func(w *Workload) { w.Kind, w.Session = StartStdio, true }),
 		with("start-http", func(w *Workload) { w.Kind = StartHTTP }),
+		with("idle-session", func(w *Workload) { w.Kind, w.Session, w.Count = IdleSession, true, 10_000 }),
+		with("idle-stream", func(w *Workload) { w.Kind, w.Session, w.Count = IdleStream, true, 1000 }),
+		with("idle-websocket", func(w *Workload) { w.Kind, w.Session, w.Count = IdleWebSocket, true, 1000 }),
 	}
 }
+
+// Token is the bearer token of the clients of a workload with auth.
+const Token = "a-bearer-token-of-ordinary-length-0123456789"
 
 // Find returns the workload of that name.
 func Find(name string) (Workload, error) {
@@ -113,6 +143,9 @@ func (w Workload) Header() [][2]string {
 		{"Accept", "application/json, text/event-stream"},
 		{"MCP-Protocol-Version", w.Version},
 	}
+	if w.With != "" {
+		header = append(header, [2]string{"Authorization", "Bearer " + Token})
+	}
 	if w.Version != Modern {
 		return header
 	}
@@ -134,8 +167,17 @@ func InitializedBody() []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// Answer returns what a correct server sends for the request [FirstID]. The
-// floors send it as it stands.
+// Notification returns the nth notification that comes before the answer.
+func (w Workload) Notification(n int) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d,"total":%d}}`,
+		n, w.Events)
+}
+
+// Event returns a message as an event of an event stream.
+func Event(msg []byte) []byte { return fmt.Appendf(nil, "event: message\ndata: %s\n\n", msg) }
+
+// Answer returns what a correct server sends for the request [FirstID], in the end.
+// The floors send it as it stands.
 func (w Workload) Answer() []byte {
 	members := w.resultMembers()
 	if w.Version == Modern {

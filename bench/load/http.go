@@ -121,8 +121,18 @@ type httpWorker struct {
 	latency Histogram
 }
 
+func (w *httpWorker) requests() (int64, *Histogram) { return w.latency.total, &w.latency }
+
+// worker is one connection of a run.
+type worker interface {
+	// run sends requests until the clock says that it is over.
+	run(clock *clock) error
+	// requests returns how many were answered in the measured time, and how fast.
+	requests() (int64, *Histogram)
+}
+
 // drive runs the workers through the phases of plan.
-func drive(workers []*httpWorker, plan Plan) (Result, error) {
+func drive[W worker](workers []W, plan Plan) (Result, error) {
 	var (
 		clock  clock
 		group  sync.WaitGroup
@@ -147,9 +157,10 @@ func drive(workers []*httpWorker, plan Plan) (Result, error) {
 	}
 	result := Result{Elapsed: elapsed}
 	for _, w := range workers {
-		result.Latency.Merge(&w.latency)
+		n, latency := w.requests()
+		result.Requests += n
+		result.Latency.Merge(latency)
 	}
-	result.Requests = result.Latency.total
 	return result, nil
 }
 

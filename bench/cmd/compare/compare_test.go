@@ -118,7 +118,7 @@ func TestSelect(t *testing.T) {
 	for _, p := range peers {
 		names = append(names, p.name)
 	}
-	if diff := cmp.Diff(names, []string{httpFloor, stdioFloor, "mcp-go"}); diff != "" {
+	if diff := cmp.Diff(names, []string{httpFloor, stdioFloor, wsFloor, plain, "mcp-go"}); diff != "" {
 		t.Errorf("floors always run (-got +want):\n%s", diff)
 	}
 	if _, err := selectPeers("mcp-go,nobody"); err == nil {
@@ -152,7 +152,7 @@ func TestMeasure(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("server CPU is read from /proc")
 	}
-	o := &options{warmup: 10 * time.Millisecond, measure: 100 * time.Millisecond, connections: 4, spawns: 2}
+	o := &options{warmup: 10 * time.Millisecond, measure: 250 * time.Millisecond, connections: 4, spawns: 2}
 	http, stdio := buildPeer(t, "barehand"), buildPeer(t, "floorstdio")
 	for _, name := range []string{"http-echo-2025", "http-echo-session", "stdio-echo-64", "start-http", "start-stdio"} {
 		t.Run(name, func(t *testing.T) {

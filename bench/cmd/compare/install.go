@@ -153,7 +153,7 @@ func writeFixtures(path string) error {
 		most = max(most, w.Tools)
 	}
 	data, err := json.Marshal(map[string]any{
-		"name": fix.ServerName, "version": fix.ServerVersion, "text": fix.Text(),
+		"name": fix.ServerName, "version": fix.ServerVersion, "text": fix.Text(), "message": fix.Message,
 		"uri": fix.BlobURI, "mimeType": fix.BlobMIME, "tools": fix.Tools(most),
 	})
 	if err != nil {

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/fix"
+	"github.com/slipway-mcp/slipway/bench/system"
 )
 
 func main() {
@@ -95,6 +96,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	installed, skipped, err := prepare(ctx, peers, stderr)
 	if err != nil {
+		return err
+	}
+	if _, err := system.RaiseDescriptors(); err != nil {
 		return err
 	}
 	// One processor keeps the generator cheap, and leaves the others to the

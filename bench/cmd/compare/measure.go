@@ -31,6 +31,7 @@ type record struct {
 	P99        float64 `json:"p99_us,omitempty"`
 	ResidentKB int64   `json:"rss_kb,omitempty"`
 	Start      float64 `json:"start_ms,omitempty"` // spawn to first answer
+	Each       float64 `json:"rss_each,omitempty"` // bytes of one client at rest
 
 	// Ratio is ServerCPU, in start-up workloads Start, divided by that of the
 	// floor in the same round. Rate is PerSecond divided likewise.
@@ -50,6 +51,10 @@ func measure(ctx context.Context, o *options, p installedPeer, w fix.Workload) r
 		err = measureHTTP(ctx, o, p, w, &r)
 	case fix.Stdio:
 		err = measureStdio(ctx, o, p, w, &r)
+	case fix.WebSocket:
+		err = measureHTTP(ctx, o, p, w, &r)
+	case fix.IdleSession, fix.IdleStream, fix.IdleWebSocket:
+		err = measureIdle(ctx, p, w, &r)
 	default:
 		err = measureStart(ctx, o, p, w, &r)
 	}
@@ -74,14 +79,63 @@ func measureHTTP(ctx context.Context, o *options, p installedPeer, w fix.Workloa
 	if err := proc.waitListening(addr); err != nil {
 		return proc.explain(err)
 	}
-	h := &load.HTTP{Addr: addr, Workload: w, Connections: o.connections}
-	if err := h.Check(); err != nil {
+	var g generator = &load.HTTP{Addr: addr, Workload: w, Connections: o.connections}
+	if w.Kind == fix.WebSocket {
+		g = &load.WebSocket{Addr: addr, Workload: w, Connections: o.connections}
+	}
+	if err := g.Check(); err != nil {
 		return proc.explain(fmt.Errorf("check: %w", err))
 	}
-	if err := underLoad(o, proc, h.Run, r); err != nil {
+	if err := underLoad(o, proc, g.Run, r); err != nil {
 		return proc.explain(err)
 	}
 	return nil
+}
+
+// generator sends requests: first one whose answer is checked, then many.
+type generator interface {
+	Check() error
+	Run(load.Plan) (load.Result, error)
+}
+
+// measureIdle measures what clients at rest cost a peer, in resident memory.
+func measureIdle(ctx context.Context, p installedPeer, w fix.Workload, r *record) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*grace)
+	defer cancel()
+	addr, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	proc, err := start(ctx, p, w, addr)
+	if err != nil {
+		return err
+	}
+	defer proc.stop()
+	if err := proc.waitListening(addr); err != nil {
+		return proc.explain(err)
+	}
+	idle := &load.Idle{Addr: addr, Workload: w}
+	defer idle.Close()
+	before, err := residentAfter(proc, idle, idle.Prepare)
+	if err != nil {
+		return proc.explain(err)
+	}
+	if r.ResidentKB, err = residentAfter(proc, idle, idle.Open); err != nil {
+		return proc.explain(err)
+	}
+	r.Each = float64(r.ResidentKB-before) * 1024 / float64(w.Count)
+	return nil
+}
+
+// residentAfter does something and returns what memory the peer holds then.
+func residentAfter(proc *process, idle *load.Idle, do func() error) (int64, error) {
+	if err := do(); err != nil {
+		return 0, err
+	}
+	if err := idle.Free(); err != nil {
+		return 0, err
+	}
+	return system.ResidentKB(proc.cmd.Process.Pid)
 }
 
 func measureStdio(ctx context.Context, o *options, p installedPeer, w fix.Workload, r *record) error {
@@ -268,6 +322,8 @@ func compareToFloor(group []record, floor string) {
 		r := &group[i]
 		switch {
 		case r.Error != "":
+		case base.Each > 0:
+			r.Ratio = r.Each / base.Each
 		case base.Start > 0:
 			r.Ratio = r.Start / base.Start
 		default:

@@ -17,12 +17,20 @@ type peer struct {
 	floor  bool   // always measured
 
 	noHTTP, noStdio, noModern, noSession bool
+	noGet                                bool // no GET stream of a session
+	noProgress                           bool // or not all of it arrives
+	sockets                              bool // also speaks over WebSockets
+	operated                             bool // knows the parts of fix.Workload.With
+	only                                 func(fix.Workload) bool
+	with                                 string // stands in for fix.Workload.With
 }
 
 // The floors that ratios are taken to.
 const (
 	httpFloor  = "barehand"
 	stdioFloor = "floorstdio"
+	wsFloor    = "barews"
+	plain      = "slipway-plain" // what operating costs is seen beside it
 )
 
 // allPeers returns the peers in the order of the report.
@@ -30,10 +38,15 @@ func allPeers() []peer {
 	return []peer{
 		{name: httpFloor, dir: "barehand", floor: true, noStdio: true},
 		{name: stdioFloor, dir: "floorstdio", floor: true, noHTTP: true},
-		{name: "slipway", dir: "slipway"},
-		{name: "barejson", dir: "barejson"},
+		{name: wsFloor, dir: "barews", floor: true, module: "github.com/coder/websocket",
+			only: func(w fix.Workload) bool { return w.Kind.Socket() }},
+		{name: plain, dir: "slipway", floor: true, with: "plain", only: func(w fix.Workload) bool { return w.With != "" }},
+		{name: "slipway", dir: "slipway", sockets: true, operated: true},
+		{name: "slipway-router", dir: "router"},
+		{name: "barejson", dir: "barejson", noGet: true},
 		{name: "trpc-mcp-go", dir: "trpc", module: "trpc.group/trpc-go/trpc-mcp-go", noModern: true},
-		{name: "mcp-go", dir: "mcpgo", module: "github.com/mark3labs/mcp-go"},
+		// Notifications of v1.2.1 race with the answer, and the last ones may lose.
+		{name: "mcp-go", dir: "mcpgo", module: "github.com/mark3labs/mcp-go", noProgress: true},
 		{name: "go-sdk", dir: "gosdk", module: "github.com/modelcontextprotocol/go-sdk"},
 		{name: "ts-v2", dir: "tsv2", module: "@modelcontextprotocol/server", node: true, noSession: true},
 		{name: "ts-v1", dir: "tsv1", module: "@modelcontextprotocol/sdk", node: true, noModern: true},
@@ -44,6 +57,16 @@ func allPeers() []peer {
 func (p peer) does(w fix.Workload) bool {
 	onPipes := w.Kind == fix.Stdio || w.Kind == fix.StartStdio
 	switch {
+	case p.only != nil:
+		return p.only(w)
+	case w.With != "":
+		return p.operated
+	case w.Kind.Socket():
+		return p.sockets
+	case w.Kind.Idle():
+		return !p.floor && !p.noSession && (w.Kind != fix.IdleStream || !p.noGet)
+	case w.Events > 0 && p.noProgress:
+		return false
 	case onPipes:
 		return !p.noStdio
 	case p.noHTTP:
@@ -57,8 +80,13 @@ func (p peer) does(w fix.Workload) bool {
 
 // floorOf returns the name of the peer that the workload is compared to.
 func floorOf(w fix.Workload) string {
-	if w.Kind == fix.Stdio || w.Kind == fix.StartStdio {
+	switch {
+	case w.Kind == fix.Stdio || w.Kind == fix.StartStdio:
 		return stdioFloor
+	case w.Kind.Socket():
+		return wsFloor
+	case w.With != "":
+		return plain
 	}
 	return httpFloor
 }

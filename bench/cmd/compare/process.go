@@ -28,6 +28,9 @@ type process struct {
 // must be stopped.
 func start(ctx context.Context, p installedPeer, w fix.Workload, addr string) (*process, error) {
 	cfg := contract.For(w, addr)
+	if p.with != "" {
+		cfg.With = p.with
+	}
 	args := append(p.command[1:len(p.command):len(p.command)], cfg.Args()...)
 	proc := &process{cmd: exec.CommandContext(ctx, p.command[0], args...), ended: make(chan struct{})}
 	proc.cmd.Env = append(os.Environ(), cfg.Env()...)

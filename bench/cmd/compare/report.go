@@ -62,6 +62,7 @@ func report(s setting, workloads []fix.Workload, peers []installedPeer, records 
 		s.Rounds, s.Measure, s.Warmup, s.Connections)
 	b.WriteString(versions(s, peers))
 	ratios(&b, workloads, peers, records)
+	memory(&b, workloads, peers, records)
 	for _, w := range workloads {
 		details(&b, w, peers, records)
 	}
@@ -88,16 +89,30 @@ func versions(s setting, peers []installedPeer) string {
 
 // ratios writes the table of median ratios: workloads down, peers across.
 func ratios(b *strings.Builder, workloads []fix.Workload, peers []installedPeer, records []record) {
+	overview(b, "Server CPU per request as a multiple of the floor (start-up: time as a multiple of the floor's), medians of the rounds:",
+		slices.DeleteFunc(slices.Clone(workloads), func(w fix.Workload) bool { return w.Kind.Idle() }),
+		peers, records, func(r record) float64 { return r.Ratio })
+}
+
+// memory writes the table of what clients at rest cost.
+func memory(b *strings.Builder, workloads []fix.Workload, peers []installedPeer, records []record) {
+	overview(b, "Resident memory of each client at rest in bytes, medians of the rounds:",
+		slices.DeleteFunc(slices.Clone(workloads), func(w fix.Workload) bool { return !w.Kind.Idle() }),
+		peers, records, func(r record) float64 { return r.Each })
+}
+
+// overview writes a table of medians: workloads down, peers across.
+func overview(b *strings.Builder, title string, workloads []fix.Workload, peers []installedPeer, records []record, field func(record) float64) {
 	var columns []installedPeer
 	for _, p := range peers {
 		if !p.floor {
 			columns = append(columns, p)
 		}
 	}
-	if len(columns) == 0 {
+	if len(columns) == 0 || len(workloads) == 0 {
 		return
 	}
-	b.WriteString("Server CPU per request as a multiple of the floor (start-up: time as a multiple of the floor's), medians of the rounds:\n\n| workload |")
+	b.WriteString(title + "\n\n| workload |")
 	for _, p := range columns {
 		fmt.Fprintf(b, " %s |", p.name)
 	}
@@ -105,14 +120,14 @@ func ratios(b *strings.Builder, workloads []fix.Workload, peers []installedPeer,
 	for _, w := range workloads {
 		fmt.Fprintf(b, "| %s |", w.Name)
 		for _, p := range columns {
-			fmt.Fprintf(b, " %s |", ratioCell(of(records, w, p), p.does(w)))
+			fmt.Fprintf(b, " %s |", overviewCell(of(records, w, p), p.does(w), field))
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("\n")
 }
 
-func ratioCell(s sample, does bool) string {
+func overviewCell(s sample, does bool, field func(record) float64) string {
 	switch {
 	case !does:
 		return "–"
@@ -121,7 +136,7 @@ func ratioCell(s sample, does bool) string {
 	case len(s.ok) == 0:
 		return ""
 	default:
-		return number(s.median(func(r record) float64 { return r.Ratio }))
+		return number(s.median(field))
 	}
 }
 
@@ -135,14 +150,21 @@ func medianOf(field func(record) float64) func(sample) string {
 	return func(s sample) string { return number(s.median(field)) }
 }
 
-func columnsOf(w fix.Workload) []column {
-	spread := column{"ratio (lowest–highest)", func(s sample) string {
-		field := func(r record) float64 { return r.Ratio }
+func spreadOf(field func(record) float64) func(sample) string {
+	return func(s sample) string {
 		low, high := s.extremes(field)
 		return fmt.Sprintf("%s (%s–%s)", number(s.median(field)), number(low), number(high))
-	}}
+	}
+}
+
+func columnsOf(w fix.Workload) []column {
+	spread := column{"ratio (lowest–highest)", spreadOf(func(r record) float64 { return r.Ratio })}
 	cpu := func(r record) float64 { return r.ServerCPU }
+	each := column{"RSS each B (lowest–highest)", spreadOf(func(r record) float64 { return r.Each })}
 	resident := column{"RSS MB", medianOf(func(r record) float64 { return float64(r.ResidentKB) / 1024 })}
+	if w.Kind.Idle() {
+		return []column{each, resident}
+	}
 	if w.Kind == fix.StartHTTP || w.Kind == fix.StartStdio {
 		return []column{spread,
 			{"to first answer ms", medianOf(func(r record) float64 { return r.Start })},

@@ -20,6 +20,9 @@ func serve(cfg contract.Config) (http.Handler, error) {
 		return nil, err
 	}
 	answer := constant(w.Answer())
+	if cfg.Stream {
+		answer = events(w)
+	}
 	if !cfg.Session {
 		return answer, nil
 	}
@@ -34,13 +37,42 @@ func serve(cfg contract.Config) (http.Handler, error) {
 	}), nil
 }
 
+// events answers with an event stream, each event flushed when it is written.
+func events(w fix.Workload) http.HandlerFunc {
+	var all [][]byte
+	for n := range w.Events {
+		all = append(all, fix.Event(w.Notification(n+1)))
+	}
+	all = append(all, fix.Event(w.Answer()))
+	contentType := []string{"text/event-stream"}
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !read(w, r) {
+			return
+		}
+		w.Header()["Content-Type"] = contentType
+		controller := http.NewResponseController(w)
+		for _, event := range all {
+			w.Write(event) // an error means the client has gone
+			controller.Flush()
+		}
+	}
+}
+
+// read reads the body and reports whether that was possible.
+func read(w http.ResponseWriter, r *http.Request) bool {
+	buf := make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, buf); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return false
+	}
+	return true
+}
+
 func constant(body []byte) http.HandlerFunc {
 	length := []string{strconv.Itoa(len(body))}
 	contentType := []string{"application/json"}
 	return func(w http.ResponseWriter, r *http.Request) {
-		buf := make([]byte, r.ContentLength)
-		if _, err := io.ReadFull(r.Body, buf); err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
+		if !read(w, r) {
 			return
 		}
 		h := w.Header()

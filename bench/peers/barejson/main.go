@@ -31,6 +31,12 @@ type request struct {
 	} `json:"params"`
 }
 
+type notification struct {
+	JSONRPC string         `json:"jsonrpc"`
+	Method  string         `json:"method"`
+	Params  map[string]any `json:"params"`
+}
+
 type response struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -109,6 +115,8 @@ func (s *server) result(req *request) *result {
 		r.Tools = s.tools
 	case req.Method == "tools/call" && req.Params.Name == fix.Echo:
 		r.Content = []content{{"text", req.Params.Arguments.Message}}
+	case req.Method == "tools/call" && req.Params.Name == fix.Progress:
+		r.Content = []content{{"text", fix.Message}}
 	case req.Method == "tools/call" && req.Params.Name == fix.Blob:
 		r.Content = []content{{"text", s.text}}
 	case req.Method == "resources/read" && req.Params.URI == fix.BlobURI:
@@ -116,7 +124,7 @@ func (s *server) result(req *request) *result {
 	default:
 		return nil
 	}
-	if req.Params.Meta != nil {
+	if req.Params.Name != fix.Progress && req.Params.Meta != nil {
 		r.ResultType = "complete"
 		r.Meta = map[string]any{"io.modelcontextprotocol/serverInfo": info{fix.ServerName, fix.ServerVersion}}
 	}
@@ -143,10 +151,30 @@ func serve(cfg contract.Config) (http.Handler, error) {
 		if method == "initialize" && cfg.Session {
 			w.Header().Set("Mcp-Session-Id", rand.Text())
 		}
+		if cfg.Stream {
+			stream(w, out)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(out)))
 		w.Write(out) // an error means the client has gone
 	}), nil
+}
+
+// stream sends notifications of progress, and the answer, each when it is there.
+func stream(w http.ResponseWriter, answer []byte) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	controller := http.NewResponseController(w)
+	for n := range fix.Steps {
+		msg, err := json.Marshal(notification{"2.0", "notifications/progress",
+			map[string]any{"progressToken": 1, "progress": n + 1, "total": fix.Steps}})
+		if err != nil {
+			return // the generator misses it
+		}
+		w.Write(fix.Event(msg)) // an error means the client has gone
+		controller.Flush()
+	}
+	w.Write(fix.Event(answer))
 }
 
 // stdio answers line by line, and flushes when no more input is waiting.

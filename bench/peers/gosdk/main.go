@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -27,6 +28,7 @@ func newServer(cfg contract.Config) *mcp.Server {
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return text(blob), nil, nil
 		})
+	s.AddTool(&mcp.Tool{Name: fix.Progress, Description: fix.ProgressDescription, InputSchema: json.RawMessage(fix.ProgressSchema)}, progress)
 	for _, t := range fix.Fillers(cfg.Tools) {
 		s.AddTool(&mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text(""), nil })
@@ -40,6 +42,18 @@ func newServer(cfg contract.Config) *mcp.Server {
 	return s
 }
 
+func progress(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	for i := range fix.Steps {
+		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			ProgressToken: req.Params.GetProgressToken(), Progress: float64(i + 1), Total: fix.Steps,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return text(fix.Message), nil
+}
+
 func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
@@ -47,7 +61,7 @@ func text(s string) *mcp.CallToolResult {
 func serve(cfg contract.Config) (http.Handler, error) {
 	s := newServer(cfg)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
-		&mcp.StreamableHTTPOptions{Stateless: !cfg.Session, JSONResponse: true}), nil
+		&mcp.StreamableHTTPOptions{Stateless: !cfg.Session, JSONResponse: !cfg.Stream}), nil
 }
 
 func stdio(cfg contract.Config) error {

@@ -38,6 +38,7 @@ func newServer(cfg contract.Config) *server.MCPServer {
 				return mcp.NewToolResultText(in.Message), nil
 			}),
 	}
+	tools[2].Handler = progress
 	s.AddTools(tools...)
 	s.AddResource(mcp.NewResource(fix.BlobURI, fix.Blob, mcp.WithMIMEType(fix.BlobMIME)),
 		func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
@@ -46,6 +47,19 @@ func newServer(cfg contract.Config) *server.MCPServer {
 			}, nil
 		})
 	return s
+}
+
+func progress(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s := server.ServerFromContext(ctx)
+	for i := range fix.Steps {
+		err := s.SendNotificationToClient(ctx, "notifications/progress", map[string]any{
+			"progressToken": req.Params.Meta.ProgressToken, "progress": i + 1, "total": fix.Steps,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return mcp.NewToolResultText(fix.Message), nil
 }
 
 func serve(cfg contract.Config) (http.Handler, error) {

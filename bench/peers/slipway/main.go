@@ -3,12 +3,16 @@ package main
 
 import (
 	"context"
+	"io"
+	"log/slog"
 	"net/http"
 	"os"
 
 	"github.com/slipway-mcp/slipway/bench/contract"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/mcp"
+	slipway "github.com/slipway-mcp/slipway/serve"
+	"github.com/slipway-mcp/slipway/ws"
 )
 
 func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
@@ -20,7 +24,9 @@ type source struct {
 	text    string
 }
 
-func newServer(cfg contract.Config) *mcp.Server {
+func newServer(cfg contract.Config) *mcp.Server { return mcp.NewServer(newSource(cfg), nil) }
+
+func newSource(cfg contract.Config) *source {
 	s := &source{text: fix.Text()}
 	s.catalog.Server = mcp.Implementation{Name: fix.ServerName, Version: fix.ServerVersion}
 	s.catalog.Resources = []mcp.Resource{{Name: fix.Blob, URI: fix.BlobURI, MIMEType: fix.BlobMIME}}
@@ -28,12 +34,12 @@ func newServer(cfg contract.Config) *mcp.Server {
 		s.catalog.Tools = append(s.catalog.Tools,
 			mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}
-	return mcp.NewServer(s, nil)
+	return s
 }
 
 func (s *source) Catalog(context.Context) (*mcp.Catalog, error) { return &s.catalog, nil }
 
-func (s *source) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	switch p.Name {
 	case fix.Echo:
 		message, ok := p.StringArgument("message")
@@ -43,6 +49,11 @@ func (s *source) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 		return text(message), nil
 	case fix.Blob:
 		return text(s.text), nil
+	case fix.Progress:
+		for i := range fix.Steps {
+			mcp.RequestFrom(ctx).Progress(float64(i+1), fix.Steps, "")
+		}
+		return text(fix.Message), nil
 	}
 	return nil, mcp.UnknownTool(p.Name)
 }
@@ -60,8 +71,43 @@ func (s *source) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mc
 	}}, nil
 }
 
+// Watch makes it a Source that has news, so that streams for them may stand open.
+func (s *source) Watch(func(mcp.Change)) (stop func()) { return func() {} }
+
 func serve(cfg contract.Config) (http.Handler, error) {
-	return newServer(cfg).HTTPHandler(&mcp.HTTPOptions{NoSessions: !cfg.Session}), nil
+	if cfg.With != "" {
+		return serveWith(cfg)
+	}
+	server := newServer(cfg)
+	endpoint, sockets := server.HTTPHandler(&mcp.HTTPOptions{NoSessions: !cfg.Session}), ws.NewHandler(server, nil)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ws.IsUpgrade(r) {
+			sockets.ServeHTTP(w, r)
+			return
+		}
+		endpoint.ServeHTTP(w, r)
+	}), nil
+}
+
+// serveWith returns the endpoint as it is operated, with a part or all of what that
+// means. "plain" stands for nothing of it.
+func serveWith(cfg contract.Config) (http.Handler, error) {
+	with := func(what string) bool { return cfg.With == what || cfg.With == "all" }
+	opts := &slipway.Options{NoMetrics: !with("metrics"), HTTP: mcp.HTTPOptions{NoSessions: !cfg.Session}}
+	if with("auth") {
+		tokens, err := slipway.NewTokens(slipway.Token{Name: "bench", Token: fix.Token})
+		if err != nil {
+			return nil, err
+		}
+		opts.Auth = &slipway.Auth{Verifiers: []slipway.Verifier{tokens}}
+	}
+	if with("ratelimit") {
+		opts.Limits = slipway.Limits{Rate: 1e9, Burst: 1e9, ClientInFlight: 1000, InFlight: 1000}
+	}
+	if with("log") {
+		opts.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
+	}
+	return slipway.NewHandler(newSource(cfg), opts), nil
 }
 
 func stdio(cfg contract.Config) error {

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -25,6 +26,24 @@ func echo(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, err
 	return mcp.NewTextResult(message), nil
 }
 
+// progress has the token of all requests here: the peer does not hand a tool the
+// one that was sent.
+func progress(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	sender, ok := mcp.GetNotificationSender(ctx)
+	if !ok {
+		return nil, errors.New("progress needs an event stream")
+	}
+	for i := range fix.Steps {
+		err := sender.SendCustomNotification("notifications/progress", map[string]any{
+			"progressToken": 1, "progress": i + 1, "total": fix.Steps,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return mcp.NewTextResult(fix.Message), nil
+}
+
 // eachTool hands every tool with its function to register.
 func eachTool(cfg contract.Config, blob string, register func(*mcp.Tool, callback)) error {
 	for _, t := range fix.Tools(cfg.Tools) {
@@ -33,7 +52,11 @@ func eachTool(cfg contract.Config, blob string, register func(*mcp.Tool, callbac
 			return fmt.Errorf("schema of %s: %w", t.Name, err)
 		}
 		call := echo
-		if t.Name != fix.Echo {
+		switch t.Name {
+		case fix.Echo:
+		case fix.Progress:
+			call = progress
+		default:
 			call = func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return mcp.NewTextResult(blob), nil
 			}
@@ -45,7 +68,7 @@ func eachTool(cfg contract.Config, blob string, register func(*mcp.Tool, callbac
 
 func serve(cfg contract.Config) (http.Handler, error) {
 	options := []mcp.ServerOption{
-		mcp.WithServerLogger(silent{}), mcp.WithServerPath("/mcp"), mcp.WithPostSSEEnabled(false),
+		mcp.WithServerLogger(silent{}), mcp.WithServerPath("/mcp"), mcp.WithPostSSEEnabled(cfg.Stream),
 	}
 	if !cfg.Session {
 		options = append(options, mcp.WithStatelessMode(true))

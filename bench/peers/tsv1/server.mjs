@@ -14,17 +14,29 @@ const tools = fixtures.tools.slice(0, Math.max(2, Number(process.env.NTOOLS)));
 
 const text = s => ({ content: [{ type: 'text', text: s }] });
 const echo = { message: z.string() };
+const stream = process.env.BENCH_STREAM === '1';
 const filler = {
   query: z.string().describe('what to look for'),
   limit: z.number().int().describe('how many at most').optional(),
   exact: z.boolean().describe('match whole words').optional(),
 };
 
+async function progress(_, extra) {
+  for (let i = 1; i <= 10; i++) {
+    await extra.sendNotification({
+      method: 'notifications/progress',
+      params: { progressToken: extra._meta.progressToken, progress: i, total: 10 },
+    });
+  }
+  return text(fixtures.message);
+}
+
 function newServer() {
   const server = new McpServer({ name: fixtures.name, version: fixtures.version });
   for (const { name, description } of tools) {
     if (name === 'echo') server.registerTool(name, { description, inputSchema: echo }, async ({ message }) => text(message));
     else if (name === 'blob') server.registerTool(name, { description, inputSchema: {} }, async () => text(fixtures.text));
+    else if (name === 'progress') server.registerTool(name, { description, inputSchema: {} }, progress);
     else server.registerTool(name, { description, inputSchema: filler }, async () => text(''));
   }
   server.registerResource('blob', fixtures.uri, { mimeType: fixtures.mimeType }, async uri => ({
@@ -35,7 +47,7 @@ function newServer() {
 
 async function stateless(req, res) {
   const server = newServer();
-  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: true });
+  const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined, enableJsonResponse: !stream });
   res.on('close', () => {
     transport.close();
     server.close();
@@ -51,7 +63,7 @@ async function session(req, res) {
   if (!transport) {
     transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
-      enableJsonResponse: true,
+      enableJsonResponse: !stream,
       onsessioninitialized: id => sessions.set(id, transport),
     });
     await newServer().connect(transport);
@@ -66,5 +78,6 @@ if (addr === 'stdio') {
   const app = express();
   app.use(express.json());
   app.post('/mcp', mode === 'session' ? session : stateless);
+  if (mode === 'session') app.get('/mcp', session);
   app.listen(Number(port), host);
 }

@@ -1,0 +1,65 @@
+// Command server is what command soak puts under load: a Source on every surface,
+// served as a program of an author would. It prints where it listens as one line
+// of JSON, and once it has drained the calls that have run as another.
+//
+// What is measured from inside it tells on a listener of its own.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+
+	"github.com/slipway-mcp/slipway/bench/system"
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+func main() {
+	ctx, stop := serve.Signals(context.Background(), nil)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "server:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (*serve.Options, error) {
+	var o serve.Options
+	flags := flag.NewFlagSet("server", flag.ContinueOnError)
+	flags.DurationVar(&o.ReadHeaderTimeout, "header", 0, "time for the header of a request")
+	flags.DurationVar(&o.ReadTimeout, "read", 0, "time for a whole request")
+	flags.DurationVar(&o.WebSocket.PingInterval, "ping", 0, "time between pings of a WebSocket")
+	flags.DurationVar(&o.Server.SessionTTL, "ttl", 0, "time that a session may be idle")
+	flags.IntVar(&o.Server.MaxSessions, "sessions", 0, "sessions at most")
+	return &o, flags.Parse(args)
+}
+
+func run(ctx context.Context, args []string) error {
+	opts, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if _, err := system.RaiseDescriptors(); err != nil {
+		return err
+	}
+	var listeners [2]net.Listener
+	for i := range listeners {
+		if listeners[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
+	}
+	say := json.NewEncoder(os.Stdout)
+	addrs := map[string]string{"mcp": listeners[0].Addr().String(), "inside": listeners[1].Addr().String()}
+	if err := say.Encode(addrs); err != nil {
+		return err
+	}
+	go func() { _ = http.Serve(listeners[1], inside()) }() // for as long as the process lives
+	src := newSource()
+	err = serve.Serve(ctx, listeners[0], src, opts)
+	return errors.Join(err, say.Encode(map[string][]int{"ran": src.calls()}))
+}
