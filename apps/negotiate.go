@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"mime"
-	"slices"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -39,19 +39,35 @@ func SupportedBy(capabilities json.RawMessage) bool {
 	if !bytes.Contains(capabilities, []byte("/ui")) {
 		return false // most clients, and without decoding anything
 	}
-	var wire struct {
-		Extensions map[string]json.RawMessage `json:"extensions"`
+	types := lookup(lookup(lookup(capabilities, "extensions"), Extension), "mimeTypes")
+	supported := false
+	_, _ = jsonscan.Array(types, 0, 0, func(i int) (int, error) {
+		end, err := jsonscan.Value(types, i)
+		if err == nil {
+			name, ok := jsonscan.Unquote(types[i:end])
+			supported = supported || ok && isAppType(name)
+		}
+		return end, err
+	})
+	return supported
+}
+
+// lookup returns the member of an object with that name, or nil. It stands in
+// for encoding/json since it may run with every request.
+func lookup(object json.RawMessage, name string) json.RawMessage {
+	var found json.RawMessage
+	_, err := jsonscan.Object(object, jsonscan.Space(object, 0), 0, func(key []byte, i int) (int, error) {
+		start := jsonscan.Space(object, i)
+		end, err := jsonscan.ValueAt(object, start, 1)
+		if err == nil && string(key) == name {
+			found = object[start:end]
+		}
+		return end, err
+	})
+	if err != nil {
+		return nil
 	}
-	if json.Unmarshal(capabilities, &wire) != nil {
-		return false
-	}
-	var settings struct {
-		MIMETypes []string `json:"mimeTypes"`
-	}
-	if json.Unmarshal(wire.Extensions[Extension], &settings) != nil {
-		return false
-	}
-	return slices.ContainsFunc(settings.MIMETypes, isAppType)
+	return found
 }
 
 // isAppType reports whether a MIME type is that of user interfaces, however it

@@ -29,6 +29,10 @@ func TestSupportedBy(t *testing.T) {
 		{"no types", `{"extensions":{"io.modelcontextprotocol/ui":{}}}`, false},
 		{"another type", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`, false},
 		{"of the wrong form", `{"extensions":{"io.modelcontextprotocol/ui":["text/html;profile=mcp-app"]}}`, false},
+		{"spaces", " { \"extensions\" : { \"io.modelcontextprotocol/ui\" : { \"mimeTypes\" : [ \"text/html\" , \"text/html;profile=mcp-app\" ] } } } ", true},
+		{"no list", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":"text/html;profile=mcp-app"}}}`, false},
+		{"numbers", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[1,null]}}}`, false},
+		{"cut off", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"`, false},
 		{"no object", `["io.modelcontextprotocol/ui"]`, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
