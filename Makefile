@@ -1,5 +1,5 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop conformance bench docs
+.PHONY: help check test lint fuzz interop conformance bench soak docs
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,9 @@ conformance: ## the official conformance suite; installs it into a cache
 
 bench: ## us, the peers and the floors side by side; see docs/performance.md
 	go -C bench run ./cmd/compare
+
+soak: ## many, slow and broken clients against a server, and its end under load
+	go -C bench run ./cmd/soak
 
 docs: ## write the command line's page, and what pages show of a terminal, anew
 	go test ./cmd/slipway -run 'TestPages|TestReference' -update

@@ -32,7 +32,7 @@ type opener struct {
 
 // leeway is how much later than it should a connection may be cut on a machine
 // that has other things to do.
-const leeway = 1500 * time.Millisecond
+const leeway = 3 * time.Second
 
 func openers() []opener {
 	const head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

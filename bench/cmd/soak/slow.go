@@ -163,7 +163,7 @@ func (k *soak) beside(srv *server, what string) error {
 	over.Store(true)
 	group.Wait()
 	k.table.within(what, "slowest change until all others have heard", worst, 2*time.Second)
-	k.table.within(what, "p99 of calls by others", latency.Quantile(0.99), 250*time.Millisecond)
+	k.table.within(what, "p99 of calls by others", latency.Quantile(0.99), time.Second)
 	return errors.Join(err, callErr)
 }
 
