@@ -432,17 +432,15 @@ func TestAskOnTheRequestsOwnStream(t *testing.T) {
 
 // Whoever cannot be asked makes the question fail, at once.
 func TestAskNobody(t *testing.T) {
-	source := newAsker(askRoots)
 	if s, err := askRoots(t.Context(), nil); err == nil {
 		t.Errorf("a source that is called directly got %q", s)
 	}
-	b := newBrowser(source, nil)
-	if got := b.post(t, askCall); !strings.Contains(got.result, "error") && !strings.Contains(got.result, `"isError":true`) {
+	addr := serveHTTP(t, newAsker(askRoots), nil)
+	if got := post(askCall).do(t, addr); !strings.Contains(got.result, "the client does not support this") {
 		t.Errorf("without a session: %s", got.body)
 	}
-	init := strings.Replace(ladderInit, `"capabilities":{}`, `"capabilities":`+allCaps, 1)
-	addr := serveHTTP(t, newAsker(askRoots), nil)
-	session := post(init).do(t, addr).header.Get("Mcp-Session-Id")
+	begin := strings.Replace(ladderInit, `"capabilities":{}`, `"capabilities":`+allCaps, 1)
+	session := post(begin).do(t, addr).header.Get("Mcp-Session-Id")
 	got := post(askCall, "Accept: application/json", "Mcp-Session-Id: "+session).do(t, addr)
 	if !strings.Contains(got.result, "needs a session and an event stream") {
 		t.Errorf("a client that takes no event stream: %s", got.body)

@@ -11,7 +11,8 @@ import (
 // many at once.
 type Conn interface {
 	// ReadMessage returns the next message, in memory that the caller may keep.
-	// At the end of the connection the error is io.EOF.
+	// At the end of the connection the error is io.EOF. ctx ends once nothing more
+	// will be done with a message.
 	ReadMessage(ctx context.Context) ([]byte, error)
 	// WriteMessage sends a message. It must not keep msg, nor wait long for a
 	// client that does not read: an error ends the connection.
@@ -142,6 +143,7 @@ func (s *Server) newPipe(ctx context.Context, l link, o ConnOptions) *pipe {
 		ended:   make(chan struct{}),
 		slots:   make(chan struct{}, o.MaxInFlight),
 	}
+	c.reading, c.stopReading = context.WithCancel(context.WithoutCancel(ctx))
 	c.news.idle.L = &c.news.mu
 	return c
 }

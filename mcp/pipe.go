@@ -21,13 +21,16 @@ import (
 // or its own cancellation, from being read. Whether the timer could still be
 // stopped is whether leadership is still held.
 type pipe struct {
-	server  *Server
-	ctx     context.Context // of start, which outlives every request
-	opts    ConnOptions
-	session *Session
-	link    link // the leader reads from it
-	news    teller
-	subs    subscribers // its subscriptions/listen requests
+	server *Server
+	ctx    context.Context // of start, which outlives every request
+	// reading ends once everything is over: until then the client may be needed.
+	reading     context.Context
+	stopReading context.CancelFunc
+	opts        ConnOptions
+	session     *Session
+	link        link // the leader reads from it
+	news        teller
+	subs        subscribers // its subscriptions/listen requests
 
 	work  workload
 	slots chan struct{} // one for each request that has outlived its leader's patience
@@ -107,6 +110,7 @@ func (c *pipe) windUp() {
 	}
 	c.server.sessionEnded(c.session, c.opts.Transport, time.Since(c.session.began))
 	c.onEnd(errors.Join(readErr, err))
+	c.stopReading()
 }
 
 // stuckAfter is how long after the drain a connection is given up whose client
@@ -153,7 +157,7 @@ func (c *pipe) lead() {
 	t.timer = time.AfterFunc(time.Hour, func() { c.takeOver(t.rc) })
 	t.timer.Stop()
 	for {
-		text, err := c.link.read(c.ctx)
+		text, err := c.link.read(c.reading)
 		if err != nil && err != errTooLong {
 			if err != io.EOF {
 				c.readErr = err

@@ -54,8 +54,15 @@ func (s *eventStream) Flush()                      {}
 
 // came returns what has come since the last time, once nothing more does.
 func (s *eventStream) came() string {
+	time.Sleep(time.Millisecond) // until a slow request does not hold up others
 	synctest.Wait()
 	return s.body.take()
+}
+
+// end leaves the stream, and waits until the server has noticed.
+func (s *eventStream) end() {
+	s.leave()
+	<-s.done
 }
 
 func (s *eventStream) over() bool {
