@@ -36,6 +36,7 @@ type caller struct {
 	remote, host string
 	secure       bool    // the request came over TLS
 	connection   bool    // it holds a connection that carries many requests
+	posted       bool    // which come by HTTP requests, and have been counted as those
 	client       *client // nil without limits
 
 	// What a connection is rechecked by; who it is may gain and lose scopes.
@@ -65,7 +66,10 @@ func callerOf(ctx context.Context) *caller {
 
 // authenticate is [mcp.HTTPOptions.Authenticate].
 func (d *door) authenticate(w http.ResponseWriter, r *http.Request) context.Context {
-	c := newCaller(r)
+	return d.authenticateCaller(w, r, newCaller(r))
+}
+
+func (d *door) authenticateCaller(w http.ResponseWriter, r *http.Request, c *caller) context.Context {
 	p, refused := d.admit(c, r)
 	if refused != nil {
 		d.refuse(w, c, refused)
@@ -229,7 +233,7 @@ func (d *door) enter(ctx context.Context, c *caller, op mcp.Operation) *refusal 
 		}
 	}
 	// An HTTP request has been counted when it arrived, but not what is in it.
-	if d.limiter != nil && (op.Batched || c.connection) {
+	if d.limiter != nil && (op.Batched || c.connection && !c.posted) {
 		if refused := d.limiter.take(c.client); refused != nil {
 			return refused
 		}

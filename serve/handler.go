@@ -20,7 +20,8 @@ const EndpointPath = "/mcp"
 type Handler struct {
 	server    *mcp.Server
 	endpoint  http.Handler
-	sockets   *ws.Handler // nil without
+	sockets   *ws.Handler  // nil without
+	legacy    http.Handler // HTTP+SSE; nil without
 	postOnly  bool
 	view      http.Handler // everything that has no path of its own
 	landing   http.Handler // tells a person what this is
@@ -55,6 +56,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	h.server = mcp.NewServer(src, &o.Server)
 	endpoint := h.server.HTTPHandler(&o.HTTP)
 	h.sockets, h.postOnly = o.sockets(h.server, d), o.HTTP.PostOnly
+	h.legacy = o.legacySSE(h.server, d)
 	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src})
 	h.view = h.landing
 	if v, ok := src.(viewer); ok {
@@ -129,6 +131,8 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == WebSocketPath && h.sockets != nil:
 		h.sockets.ServeHTTP(w, r)
+	case h.legacy != nil && (r.URL.Path == LegacySSEPath || r.URL.Path == LegacyMessagePath):
+		h.legacy.ServeHTTP(w, r)
 	case r.URL.Path == "/metrics" && h.metrics != nil:
 		h.metrics.ServeHTTP(w, r)
 	case h.discovery.serves(w, r):

@@ -39,6 +39,11 @@ type Options struct {
 	NoMetrics bool
 	// NoWebSocket leaves out /ws and the upgrade at the endpoint.
 	NoWebSocket bool
+	// LegacySSE serves the HTTP+SSE transport of 2024-11-05, too, at
+	// [LegacySSEPath] and [LegacyMessagePath]: for clients that know no other, as
+	// the specification has replaced it. Of HTTP the same counts as at the
+	// endpoint, but for NoSessions and PostOnly, which it could not work with.
+	LegacySSE bool
 
 	// HTTP configures the endpoint. Its MaxBody bounds a line of [Stdio], too.
 	HTTP mcp.HTTPOptions

@@ -49,6 +49,8 @@ func TestMain(m *testing.M) {
 //	http METHOD URL [FILE] [KEY:VALUE...]  print status, header and body of the
 //	                             answer to a request with that body and header
 //	waits URL FILE STATUS [KEY:VALUE...]  post FILE until the answer has that status
+//	sse URL FILE [KEY:VALUE...]  open the event stream at URL, post the lines of FILE
+//	                             to the address it names, and print what comes
 //	post NAME URL FILE           send FILE without waiting for the answer
 //	answer NAME                  wait for that answer and print its body
 func TestScript(t *testing.T) {
@@ -79,6 +81,7 @@ func TestScript(t *testing.T) {
 			"ended":   ended,
 			"http":    request,
 			"waits":   waits,
+			"sse":     talkSSE,
 			"post":    post,
 			"answer":  answer,
 		},
@@ -265,7 +268,7 @@ func launch(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2, "launch NAME [ARG...]")
 	s := newServer(exec.Command("slipway", args[1:]...))
 	s.cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "GORACE", "MCP_SERVER_ADDR", "MCP_SERVER_LOG_LEVEL", "MCP_SERVER_TOKEN", "MCP_SERVER_TOKEN_FILE"} {
+	for _, name := range []string{"PATH", "HOME", "GORACE", "MCP_SERVER_ADDR", "MCP_SERVER_LOG_LEVEL", "MCP_SERVER_LEGACY_SSE", "MCP_SERVER_TOKEN", "MCP_SERVER_TOKEN_FILE"} {
 		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	s.cmd.Stdout = &s.log

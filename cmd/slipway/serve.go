@@ -28,6 +28,7 @@ type serveFlags struct {
 	origins      []string
 	maxBody      size
 	postOnly     bool
+	legacySSE    bool
 	drainDelay   time.Duration
 	drainTimeout time.Duration
 	logLevel     level
@@ -88,6 +89,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "further `origin`, such as https://app.example.com, whose pages may use the server; * is any")
 	flags.Var(&f.maxBody, "max-body", "largest request, and longest line of stdio, such as 4MiB")
 	flags.BoolVar(&f.postOnly, "post-only", false, "refuse GET at the endpoint: no event stream stands open for a session")
+	flags.BoolVar(&f.legacySSE, "legacy-sse", false, "serve the HTTP+SSE transport of 2024-11-05, too, at /sse and /message, for clients that know no other")
 	f.access.add(flags)
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
@@ -137,6 +139,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 			MaxBody:        int64(f.maxBody),
 			PostOnly:       f.postOnly,
 		},
+		LegacySSE:    f.legacySSE,
 		DrainDelay:   f.drainDelay,
 		DrainTimeout: f.drainTimeout,
 		Logger:       log,
