@@ -197,8 +197,8 @@ func TestIdleConnectionMemory(t *testing.T) {
 	}
 }
 
-// idle returns the resident memory of a connection that has initialized and
-// called a tool, and has been pinged.
+// idle returns the resident memory of a connection that has initialized, called a
+// tool and pinged: behind a ping, too, the server must come to rest.
 func idle(tb testing.TB, kind string) float64 {
 	const conns = 2000
 	addr := child(tb, kind)
@@ -208,6 +208,8 @@ func idle(tb testing.TB, kind string) float64 {
 		c.send(frame(opText, initialize))
 		c.receive()
 		c.send(frame(opText, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`))
+		c.receive()
+		c.send(frame(opPing, ""))
 		c.receive()
 		if i == 99 {
 			before = ask(tb, addr, "/rss")

@@ -33,6 +33,8 @@ func TestClosesOnWhatIsNoMessage(t *testing.T) {
 		{"a message within a message", [][]byte{part(opText, "{"), frame(opText, "{}")}, 1002},
 		{"a ping in fragments", [][]byte{part(opPing, "")}, 1002},
 		{"a ping that is too long", [][]byte{frame(opPing, strings.Repeat("x", 126))}, 1002},
+		{"a pong that is too long", [][]byte{frame(opPong, strings.Repeat("x", 126))}, 1002},
+		{"a pong without mask", [][]byte{{final | opPong, 0}}, 1002},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -165,6 +167,25 @@ func TestCloseWithoutAnswer(t *testing.T) {
 		if took := time.Since(begin); took > 3*time.Second {
 			t.Errorf("the connection was kept for %v", took)
 		}
+	})
+}
+
+// Nothing that is still running keeps the answers before, or the reason of the
+// end, from the client.
+func TestCloseDoesNotWaitForCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := overMemory(t, nil)
+		c := w.legacy()
+		c.say(call(1, "stubborn", "{}"))
+		<-w.entered
+		begin := time.Now()
+		go func() { _, _ = c.Write(append(frame(opText, call(2, "echo", "{}")), frame(opBinary, "")...)) }()
+		c.wantMessage(`"id":2`)
+		c.wantClose(1003)
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("closed after %v", took)
+		}
+		w.release <- struct{}{}
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 // library keeps a stack of twice the size, for as long as the client is silent.
 type input struct {
 	heard  atomic.Bool // something has been read since it was last reset
+	ponged atomic.Bool // a pong has
 	hungry atomic.Bool // wait for frames, the connection is being closed
 
 	lock    chan struct{}    // held while waiting, which a Mutex is not made for
@@ -43,14 +44,33 @@ func (in *input) begin(early []byte) {
 	in.unread = in.buf[:copy(in.buf[:], early)]
 }
 
-// await waits until something can be read.
+// await waits between two messages until a frame has begun other than a pong.
 func (w *wire) await() error {
 	w.in.acquire()
 	defer w.in.release()
-	if len(w.in.unread) > 0 {
-		return nil
+	for {
+		if len(w.in.unread) == 0 {
+			if err := w.fetch(); err != nil {
+				return err
+			}
+		}
+		if !w.in.takePong() {
+			return nil
+		}
 	}
-	return w.fetch()
+}
+
+// takePong takes a pong that is here as a whole. The framing library would take
+// it as well, but leave a kilobyte of garbage for every connection with every
+// round of pings.
+func (in *input) takePong() bool {
+	h, ok := frameHeader(in.unread)
+	if !ok || in.unread[0] != 0x8a || in.unread[1]&0x80 == 0 || h.payload > 125 || h.size+h.payload > uint64(len(in.unread)) {
+		return false
+	}
+	in.ponged.Store(true)
+	in.take(int(h.size + h.payload))
+	return true
 }
 
 // fetch reads what comes next into a buffer, when there is nothing unread.

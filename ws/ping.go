@@ -24,25 +24,22 @@ func (h *Handler) ping(stop <-chan struct{}) {
 
 // check drops a client that has not answered the last ping, and else sends the
 // next one. A client whose pong cannot have been seen is given more time: when
-// nobody is reading, which is so while initialize runs, and when a long message is
-// arriving, which a pong cannot overtake.
+// nobody is reading or has only just begun to, which is so while initialize runs,
+// and when a long message is arriving, which a pong cannot overtake.
 func (s *socket) check() {
 	heard := s.wire.in.heard.Swap(false)
-	if s.pinged && !s.ponged.Load() {
-		switch s.reader.Load() {
-		case away:
+	if s.pinged && !s.wire.in.ponged.Load() {
+		doing, wasAway := s.reader.Load(), s.away
+		s.away = doing == away
+		if s.away || wasAway || doing == receiving && heard {
 			return
-		case receiving:
-			if heard {
-				return
-			}
 		}
 		s.handler.opts.Logger.Debug("no answer to a ping")
 		s.drop()
 		return
 	}
-	s.pinged = true
-	s.ponged.Store(false)
+	s.pinged, s.away = true, false
+	s.wire.in.ponged.Store(false)
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	_, _ = s.wire.Write(pingFrame) // the reader sees what went wrong

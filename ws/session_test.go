@@ -230,8 +230,7 @@ func TestShutdown(t *testing.T) {
 			t.Errorf("an upgrade while ending: status %d, want 503", response.StatusCode)
 		}
 		for _, c := range clients {
-			c.say(call(2, "echo", "{}"))
-			c.wantMessage(`"id":2`, `"error"`)
+			c.untilRefused("the server is ending")
 		}
 		select {
 		case err := <-done:
@@ -322,6 +321,9 @@ func TestShutdownEndsInTime(t *testing.T) {
 				if err := <-w.ended; err == nil {
 					t.Error("the call was not cancelled")
 				}
+				if took := time.Since(begin); took != tt.took {
+					t.Errorf("the call was cancelled after %v, want %v", took, tt.took)
+				}
 			})
 		})
 	}
@@ -345,6 +347,28 @@ func TestShutdownDoesNotWaitForWhoHasGone(t *testing.T) {
 		}
 		if took := time.Since(begin); took > time.Second {
 			t.Errorf("Shutdown took %v", took)
+		}
+	})
+}
+
+// A client that is slow to read has its answers before it is told of the end.
+func TestShutdownWaitsForSlowReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := overMemory(t, nil)
+		c := w.legacy()
+		for id := 1; id <= 3; id++ {
+			c.say(call(id, "big", `{"size":9000}`))
+		}
+		synctest.Wait()
+		done := make(chan error, 1)
+		go func() { done <- w.handler.Shutdown(t.Context()) }()
+		for id := 1; id <= 3; id++ {
+			<-time.After(8 * time.Second)
+			c.wantMessage(fmt.Sprintf(`"id":%d,`, id))
+		}
+		c.wantClose(1001)
+		if err := <-done; err != nil {
+			t.Errorf("Shutdown = %v, want nil", err)
 		}
 	})
 }

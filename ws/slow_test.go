@@ -109,6 +109,23 @@ func TestSlowReaderOverTheNetwork(t *testing.T) {
 	<-sent
 }
 
+// A socket that is full for a moment is no reason to give up.
+func TestManyAnswersOverTheNetwork(t *testing.T) {
+	w := overTCP(t, &ws.Options{MaxQueue: 100 << 20})
+	c := w.legacy()
+	const n = 1000
+	go func() {
+		for id := 1; id <= n; id++ {
+			c.say(call(id, "big", `{"size":20000}`))
+		}
+	}()
+	for id := 1; id <= n && !t.Failed(); id++ {
+		if got := c.hear(); len(got) < 20_000 {
+			t.Errorf("answer %d has %d bytes: %.100s", id, len(got), got)
+		}
+	}
+}
+
 // Requests over the limit are refused, so that the client can still cancel, and
 // is still seen to leave.
 func TestMaxInFlight(t *testing.T) {
@@ -119,7 +136,7 @@ func TestMaxInFlight(t *testing.T) {
 			<-w.entered
 		}
 		c.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		c.untilRefused(3)
+		c.untilRefused("-31003")
 		c.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		if err := <-w.ended; err == nil {
 			t.Error("the call was not cancelled")
@@ -136,13 +153,14 @@ func TestMaxInFlight(t *testing.T) {
 	})
 }
 
-// untilRefused sends calls until one is refused: whether the last slow call
-// counts as one in flight already is a matter of microseconds.
-func (c *rawConn) untilRefused(id int) {
-	for {
-		c.say(call(id, "echo", "{}"))
+// untilRefused sends calls until one is refused for that reason, when it is a
+// matter of microseconds whether the reason is there already.
+func (c *rawConn) untilRefused(reason string) {
+	c.tb.Helper()
+	for !c.tb.Failed() {
+		c.say(call(100, "echo", "{}"))
 		got := c.hear()
-		if c.tb.Failed() || strings.Contains(got, "-31003") {
+		if strings.Contains(got, `"error"`) && strings.Contains(got, reason) {
 			return
 		}
 	}

@@ -29,8 +29,10 @@ type socket struct {
 	writing sync.Mutex // a message or a ping at a time
 
 	reader atomic.Int32 // what the reader is doing
-	pinged bool         // used by the pings alone
-	ponged atomic.Bool
+
+	// Used by the pings alone.
+	pinged bool
+	away   bool // the reader was, when it was last looked at
 
 	closing sync.Once
 	closed  chan struct{}
@@ -72,7 +74,7 @@ func (s *socket) accept(w http.ResponseWriter, r *http.Request, protocol string)
 	}
 	opts := &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // the Origin has been checked
-		OnPongReceived:     func(context.Context, []byte) { s.ponged.Store(true) },
+		OnPongReceived:     func(context.Context, []byte) { s.wire.in.ponged.Store(true) },
 	}
 	if protocol != "" {
 		opts.Subprotocols = []string{protocol}
@@ -159,7 +161,7 @@ func (s *socket) ReadMessage(context.Context) ([]byte, error) {
 		kind, r, err := s.conn.Reader(context.Background())
 		switch {
 		case errors.Is(err, errRest):
-			continue // it was a ping or a pong
+			continue // it was a ping
 		case err != nil:
 			return nil, s.readFailed(err)
 		}

@@ -38,7 +38,7 @@ func newSource() *source {
 	return &source{
 		catalog: &mcp.Catalog{
 			Server:    mcp.Implementation{Name: "harbour", Version: "1"},
-			Tools:     []mcp.Tool{{Name: "echo"}, {Name: "slow"}, {Name: "count"}, {Name: "big"}, {Name: "ask"}, {Name: "who"}},
+			Tools:     []mcp.Tool{{Name: "echo"}, {Name: "slow"}, {Name: "stubborn"}, {Name: "count"}, {Name: "big"}, {Name: "ask"}, {Name: "who"}},
 			Resources: []mcp.Resource{{URI: "x://1", Name: "one"}},
 			Subscribe: true,
 		},
@@ -81,6 +81,9 @@ func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 			s.ended <- ctx.Err()
 			return nil, ctx.Err()
 		}
+	case "stubborn":
+		s.entered <- struct{}{}
+		<-s.release
 	case "count":
 		for i := range 20 {
 			mcp.RequestFrom(ctx).Progress(float64(i+1), 20, "")
