@@ -19,12 +19,14 @@ function stdio(Transport, plan) {
 }
 
 function transportV1(plan) {
+  const { SSEClientTransport } = require('@modelcontextprotocol/sdk/client/sse.js');
   const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js');
   const { StreamableHTTPClientTransport } = require('@modelcontextprotocol/sdk/client/streamableHttp.js');
   const { WebSocketClientTransport } = require('@modelcontextprotocol/sdk/client/websocket.js');
   if (!plan.endpoint) return stdio(StdioClientTransport, plan);
   const url = new URL(plan.endpoint);
-  return url.protocol === 'ws:' ? new WebSocketClientTransport(url) : new StreamableHTTPClientTransport(url);
+  if (url.protocol === 'ws:') return new WebSocketClientTransport(url);
+  return url.pathname === '/sse' ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
 }
 
 // sdkV1 connects the client of @modelcontextprotocol/sdk.
