@@ -100,6 +100,7 @@ var rules = []rule{
 	{"catalog/names", checkNames},
 	{"catalog/entries", checkEntries},
 	{"catalog/schemas", checkSchemas},
+	{"catalog/fields", checkFields},
 	{"catalog/is_immutable", checkCatalogImmutable},
 	{"tools/unknown", checkUnknownTool},
 	{"tools/missing_arguments", checkMissingArguments},

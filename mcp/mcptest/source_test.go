@@ -246,6 +246,11 @@ func rawRead(doc string) func(l *library) {
 	}
 }
 
+// headerAt gives the first tool an input schema that begins with these members.
+func headerAt(members string) func(l *library) {
+	return editCatalog(func(c *mcp.Catalog) { c.Tools[0].InputSchema = json.RawMessage(members + `,"type":"object"}`) })
+}
+
 var brokenSources = []broken{
 	{"catalog fails", "catalog/is_kept", "want a catalog", func(l *library) {
 		l.catalog = func(context.Context) (*mcp.Catalog, error) { return nil, errors.New("no") }
@@ -299,6 +304,19 @@ var brokenSources = []broken{
 	})},
 	{"schema of no object", "catalog/schemas", `want "object"`, editCatalog(func(c *mcp.Catalog) { c.Tools[0].InputSchema = json.RawMessage(`{"type":"string"}`) })},
 	{"output schema", "catalog/schemas", "outputSchema", editCatalog(func(c *mcp.Catalog) { c.Tools[0].OutputSchema = json.RawMessage(`{"$ref":"x.json"}`) })},
+	{"icon of a foreign scheme", "catalog/fields", "neither https nor a data URI", editCatalog(func(c *mcp.Catalog) {
+		c.Prompts[0].Icons = []mcp.Icon{{Src: "javascript:alert(1)"}}
+	})},
+	{"icon of the server over http", "catalog/fields", "neither https nor a data URI", editCatalog(func(c *mcp.Catalog) {
+		c.Server.Icons = []mcp.Icon{{Src: "http://x.example/i.png"}}
+	})},
+	{"key of _meta", "catalog/fields", "_meta has the key", editCatalog(func(c *mcp.Catalog) { c.Resources[0].Meta = json.RawMessage(`{"1x.example/k":1}`) })},
+	{"name in a key of _meta", "catalog/fields", "_meta has the key", editCatalog(func(c *mcp.Catalog) { c.Templates[0].Meta = json.RawMessage(`{"x.example/-k":1}`) })},
+	{"header of an argument", "catalog/fields", "want the name of a header", headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"a b"}}`)},
+	{"header of an argument twice", "catalog/fields", "is there twice", headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"properties":{"c":{"type":"integer","x-mcp-header":"a"}}}}`)},
+	{"header of an object", "catalog/fields", "want a string, an integer or a boolean", headerAt(`{"properties":{"a":{"type":"number","x-mcp-header":"A"}}`)},
+	{"header of an item", "catalog/fields", "cannot be reached", headerAt(`{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}`)},
+	{"header of a choice", "catalog/fields", "cannot be reached", headerAt(`{"anyOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]`)},
 	{"catalog is edited", "catalog/is_immutable", "after the source was used", func(l *library) {
 		l.read = func(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 			l.kept.Tools[0].Description = "used"
