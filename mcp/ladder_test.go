@@ -431,7 +431,7 @@ func TestLadderHeaders(t *testing.T) {
 	}{
 		{"json", post(ladderModern), map[string]string{"Content-Type": "application/json", "Access-Control-Allow-Origin": "", "Mcp-Session-Id": ""}},
 		{"events", post(ladderModern, "Accept: text/event-stream"), map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"}},
-		{"progress", post(strings.Replace(modern("tools/call", `"name":"progress"`), `"_meta":{`, `"_meta":{"progressToken":1,`, 1)), map[string]string{"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}},
+		{"progress", post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`), map[string]string{"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"}},
 		{"accepted", post(ladderNote), map[string]string{"Content-Type": "", "Content-Length": "0"}},
 		{"page of an accepted origin", post(ladderPing, "Origin: http://localhost:5173"), map[string]string{"Access-Control-Allow-Origin": "http://localhost:5173", "Vary": "Origin", "Access-Control-Expose-Headers": "Mcp-Session-Id, WWW-Authenticate, Retry-After", "Access-Control-Allow-Credentials": ""}},
 		{"page of another origin", post(ladderPing, "Origin: http://evil.example.com"), map[string]string{"Access-Control-Allow-Origin": ""}},
