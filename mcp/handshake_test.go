@@ -37,3 +37,32 @@ func TestStdioInitializeIsNotOvertaken(t *testing.T) {
 		}
 	})
 }
+
+// Nor can it be cancelled: the client would not know where it stands.
+func TestInitializeCannotBeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMailbox()
+		ended := serveConn(t.Context(), slowCatalog{}, m, nil)
+		m.in <- ladderInit
+		m.in <- `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+		time.Sleep(2 * time.Second)
+		m.in <- ladderPing
+		time.Sleep(2 * time.Second)
+		for _, got := range messages(t, m.came(), 2) {
+			if got.Error != nil {
+				t.Errorf("answered %v", got.Error)
+			}
+		}
+		close(m.in)
+		<-ended
+	})
+	synctest.Test(t, func(t *testing.T) { // over HTTP nobody else knows the session yet
+		b := newBrowser(slowCatalog{}, nil)
+		answer := b.start(t, ladderInit)
+		b.post(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		time.Sleep(2 * time.Second)
+		if got := <-answer; got.status != 200 || got.header.Get("Mcp-Session-Id") == "" {
+			t.Errorf("answered with status %d: %s", got.status, got.body)
+		}
+	})
+}

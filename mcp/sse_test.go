@@ -303,7 +303,11 @@ func TestSSEDisconnectCancels(t *testing.T) {
 			t.Fatal(ctx.Err())
 		}
 		c.stream.leave()
+		left := time.Now()
 		<-ctx.Done()
+		if waited := time.Since(left); waited > 0 {
+			t.Errorf("cancelled %v after the client has gone", waited)
+		}
 		if !c.stream.over() {
 			t.Error("the stream does not end")
 		}

@@ -435,7 +435,7 @@ func (a *asksFirst) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.C
 // nothing can change it, nor can it ask.
 func TestTaskCancel(t *testing.T) {
 	onTransports(t, func(t *testing.T, transport string) {
-		release := make(chan struct{})
+		release, finish := make(chan struct{}), make(chan struct{})
 		ended := make(chan error, 2)
 		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
 			<-ctx.Done()
@@ -443,6 +443,7 @@ func TestTaskCancel(t *testing.T) {
 			<-release
 			_, err := askName(ctx, mcp.RequestFrom(ctx))
 			ended <- err
+			<-finish
 			return text("too late"), nil
 		}}
 		p := connectWorker(t, transport, w, nil)
@@ -458,10 +459,16 @@ func TestTaskCancel(t *testing.T) {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("its question ended with %v", err)
 		}
-		p.wantAck("tasks/cancel", id, "")
-		p.wantAck("tasks/update", id, `"inputResponses":{}`)
-		if got := p.get(id); got.Status != mcp.TaskCancelled {
-			t.Errorf("in the end it is %s", got.Status)
+		for _, when := range []string{"while it goes on", "in the end"} {
+			p.wantAck("tasks/cancel", id, "")
+			p.wantAck("tasks/update", id, `"inputResponses":{}`)
+			if got := p.get(id); got.Status != mcp.TaskCancelled {
+				t.Errorf("%s it is %s", when, got.Status)
+			}
+			if when == "while it goes on" {
+				close(finish)
+				synctest.Wait()
+			}
 		}
 	})
 	t.Run("while it asks", func(t *testing.T) {
@@ -757,5 +764,26 @@ func TestTaskShutdown(t *testing.T) {
 			t.Errorf("Shutdown waited %v for a task that does not end", time.Since(began))
 		}
 		close(release)
+	})
+}
+
+// Nor is anybody else told of a task.
+func TestTaskIsToldToItsPrincipal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mcp.NewServer(&worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}, nil)
+		as := func(name string) *peer {
+			p := connect(t, httpTransport, mcp.Version20260728, server, taskCaps)
+			p.web.context = mcp.WithPrincipal(p.web.context, &mcp.Principal{Name: name})
+			return p
+		}
+		ann, bob := as("ann"), as("bob")
+		id := ann.begin().ID
+		filter := `{"taskIds":["` + id + `"]}`
+		if got := bob.call(listenLine(`"s"`, filter)); got != acknowledged(`"s"`, `{}`) {
+			t.Errorf("bob is acknowledged %s", got)
+		}
+		if got := ann.call(listenLine(`"s"`, filter)); got != acknowledged(`"s"`, filter) {
+			t.Errorf("ann is acknowledged %s", got)
+		}
 	})
 }
