@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"testing"
 
 	"github.com/slipway-mcp/slipway/bench/contract"
@@ -24,7 +25,17 @@ type Serve func(contract.Config) (http.Handler, error)
 // Check fails t when the answer to any HTTP workload is not what it should
 // be. Versions are those the peer speaks.
 func Check(t *testing.T, serve Serve, versions ...string) {
-	for _, w := range workloads(versions) {
+	check(t, serve, workloads(versions))
+}
+
+// CheckSingle is [Check] without the workloads that answer with several events,
+// for a peer that loses some of them now and then.
+func CheckSingle(t *testing.T, serve Serve, versions ...string) {
+	check(t, serve, slices.DeleteFunc(workloads(versions), func(w fix.Workload) bool { return w.Events > 0 }))
+}
+
+func check(t *testing.T, serve Serve, all []fix.Workload) {
+	for _, w := range all {
 		t.Run(w.Name, func(t *testing.T) {
 			if _, err := prepare(serve, w); err != nil {
 				t.Error(err)

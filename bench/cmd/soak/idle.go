@@ -205,7 +205,7 @@ func (k *soak) leave(ctx context.Context, srv *server, what string, open []net.C
 	if err != nil {
 		return err
 	}
-	k.table.note(what, "until their end was noticed", time.Since(began).Seconds(), "s")
+	k.table.add(what, "until their end was noticed", seconds(time.Since(began)))
 	k.table.atMost(what, "descriptors left behind", float64(max(0, after.descriptors-before.descriptors)), 0, "")
 	return nil
 }

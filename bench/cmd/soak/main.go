@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -59,7 +60,7 @@ func parse(args []string, stderr io.Writer) (*sizes, error) {
 		usage := fmt.Sprintf("%s (default %d, with -short %d)", n.usage, n.full, n.short)
 		flags.IntVar(n.value, n.name, 0, usage)
 	}
-	flags.StringVar(&s.profiles, "profiles", "", "folder for a heap profile of each kind of connection at rest")
+	flags.StringVar(&s.profiles, "profiles", "", "folder for heap profiles: of each kind of connection at rest, and in the end")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -206,5 +207,8 @@ func (k *soak) on(ctx context.Context, name string, stages []stage, args ...stri
 	k.table.atMost(what, "descriptors", float64(ended.descriptors), float64(began.descriptors), "")
 	k.table.note(what, "heap, "+kib(began.heap)+" at the start", float64(ended.heap)/1024, "KiB")
 	k.table.note(what, "RSS, "+kib(began.rss)+" at the start", float64(ended.rss)/1024, "KiB")
+	if err := k.profile(ctx, srv, "end-"+strings.ReplaceAll(name, " ", "-")); err != nil {
+		return err
+	}
 	return srv.end()
 }

@@ -107,8 +107,8 @@ func TestSoak(t *testing.T) {
 	if len(stages) != 18 {
 		t.Errorf("%d parts were measured, want 18: %v", len(stages), stages)
 	}
-	if profiles, _ := filepath.Glob(filepath.Join(k.profiles, "*.heap.pprof")); len(profiles) != 4 {
-		t.Errorf("%d heap profiles, want one for each kind of connection at rest", len(profiles))
+	if profiles, _ := filepath.Glob(filepath.Join(k.profiles, "*.heap.pprof")); len(profiles) != 6 {
+		t.Errorf("%d heap profiles, want one for each kind of connection at rest, and for each server in the end", len(profiles))
 	}
 }
 

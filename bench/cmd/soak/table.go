@@ -18,25 +18,29 @@ type row struct{ what, figure, value, bound, verdict string }
 
 // note adds a figure that has no bound.
 func (t *table) note(what, figure string, value float64, unit string) {
-	t.rows = append(t.rows, row{what, figure, quantity(value, unit), "", ""})
+	t.add(what, figure, quantity(value, unit))
+}
+
+func (t *table) add(what, figure, value string) {
+	t.rows = append(t.rows, row{what, figure, value, "", ""})
 }
 
 // atMost adds a figure that must not exceed its bound.
 func (t *table) atMost(what, figure string, value, bound float64, unit string) {
-	t.add(what, figure, quantity(value, unit), "≤ "+quantity(bound, unit), value <= bound)
+	t.judge(what, figure, quantity(value, unit), "≤ "+quantity(bound, unit), value <= bound)
 }
 
 // exactly adds a number that must be just that.
 func (t *table) exactly(what, figure string, value, want int) {
-	t.add(what, figure, quantity(float64(value), ""), quantity(float64(want), ""), value == want)
+	t.judge(what, figure, quantity(float64(value), ""), quantity(float64(want), ""), value == want)
 }
 
 // within adds a time that must not exceed its bound.
 func (t *table) within(what, figure string, took, bound time.Duration) {
-	t.add(what, figure, seconds(took), "≤ "+seconds(bound), took <= bound)
+	t.judge(what, figure, seconds(took), "≤ "+seconds(bound), took <= bound)
 }
 
-func (t *table) add(what, figure, value, bound string, ok bool) {
+func (t *table) judge(what, figure, value, bound string, ok bool) {
 	verdict := "ok"
 	if !ok {
 		verdict = "EXCEEDED"
@@ -91,6 +95,11 @@ func quantity(v float64, unit string) string {
 	return whole
 }
 
-func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
+func seconds(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%.1f ms", 1e3*d.Seconds())
+	}
+	return fmt.Sprintf("%.2f s", d.Seconds())
+}
 
 func kib(bytes int64) string { return quantity(float64(bytes/1024), "KiB") }
