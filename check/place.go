@@ -1,0 +1,111 @@
+package check
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// LineColumn returns where the byte at offset of text is: the line and the
+// character in it, both counted from 1. A line ends with LF; a byte order mark
+// at the beginning is no character. An offset behind the end means the end.
+func LineColumn(text []byte, offset int) (line, column int) {
+	offset = max(0, min(offset, len(text)))
+	before := text[:offset]
+	line = 1 + bytes.Count(before, []byte{'\n'})
+	begin := before[bytes.LastIndexByte(before, '\n')+1:]
+	if line == 1 {
+		begin = bytes.TrimPrefix(begin, []byte("\ufeff"))
+	}
+	return line, 1 + utf8.RuneCount(begin)
+}
+
+// Offset returns the index of the first byte of the value that pointer (RFC
+// 6901) names in a JSON text. For a member or an element that is not there it
+// returns the index of the deepest value on the way that is, and false. Of two
+// members with one name the last counts. Text behind a fault is not looked at.
+func Offset(text []byte, pointer string) (offset int, ok bool) {
+	at := jsonscan.Space(text, 0)
+	for pointer != "" {
+		token, rest, more := strings.Cut(pointer[1:], "/")
+		if pointer = ""; more {
+			pointer = "/" + rest
+		}
+		next, found := step(text, at, unescape(token))
+		if !found {
+			return at, false
+		}
+		at = next
+	}
+	return at, at < len(text)
+}
+
+// Key returns the index of the quote that begins the name of the member that
+// pointer names, and whether there is such a member.
+func Key(text []byte, pointer string) (offset int, ok bool) {
+	value, ok := Offset(text, pointer)
+	if !ok || pointer == "" {
+		return value, false
+	}
+	i := bytes.LastIndexByte(text[:value], ':')
+	if i < 0 || len(bytes.TrimSpace(text[i+1:value])) > 0 {
+		return value, false // an element of an array
+	}
+	end := bytes.LastIndexByte(text[:i], '"')
+	for begin := end - 1; begin >= 0; begin-- {
+		if text[begin] == '"' && !escaped(text, begin) {
+			return begin, true
+		}
+	}
+	return value, false
+}
+
+func escaped(text []byte, i int) bool {
+	n := 0
+	for i > n && text[i-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}
+
+func unescape(token string) string {
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+}
+
+// EscapeToken returns name as it stands in a JSON pointer.
+func EscapeToken(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// step goes from the value at text[at] to its member or element.
+func step(text []byte, at int, token string) (next int, ok bool) {
+	if at >= len(text) {
+		return at, false
+	}
+	switch text[at] {
+	case '{':
+		_, _ = jsonscan.Object(text, at, 0, func(key []byte, i int) (int, error) {
+			if string(key) == token {
+				next, ok = i, true
+			}
+			return jsonscan.Value(text, i)
+		})
+	case '[':
+		want, err := strconv.Atoi(token)
+		if err != nil || want < 0 {
+			return at, false
+		}
+		n := 0
+		_, _ = jsonscan.Array(text, at, 0, func(i int) (int, error) {
+			if n == want {
+				next, ok = jsonscan.Space(text, i), true
+			}
+			n++
+			return jsonscan.Value(text, i)
+		})
+	}
+	return next, ok
+}

@@ -1,0 +1,120 @@
+package fsutil_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+func broken(w io.Writer) error {
+	_, err := io.WriteString(w, "half")
+	return errors.Join(err, errors.New("no more"))
+}
+
+// holds fails t unless dir holds just these files, by name and content.
+func holds(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		content, _ := os.ReadFile(filepath.Join(dir, e.Name()))
+		if w, ok := want[e.Name()]; !ok || w != string(content) {
+			t.Errorf("%s holds %q, want %q (%v)", e.Name(), content, w, ok)
+		}
+	}
+	if len(entries) != len(want) {
+		t.Errorf("%d entries, want %d", len(entries), len(want))
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a")
+	if err := fsutil.Create(name, 0o640, broken); err == nil {
+		t.Error("a failed write made a file")
+	}
+	holds(t, dir, nil)
+	if err := fsutil.Create(name, 0o640, text("one")); err != nil {
+		t.Fatal(err)
+	}
+	if err := fsutil.Create(name, 0o640, text("two")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want that it exists", err)
+	}
+	if err := fsutil.Replace(name, 0o640, broken); err == nil {
+		t.Error("a failed write replaced a file")
+	}
+	holds(t, dir, map[string]string{"a": "one"})
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("a", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := fsutil.Replace(link, 0o600, text("two")); err != nil {
+		t.Fatal(err)
+	}
+	if target, err := os.Readlink(link); target != "a" || err != nil {
+		t.Errorf("the link is gone: %v", err)
+	}
+	holds(t, dir, map[string]string{"a": "two", "link": "two"})
+	if err := fsutil.Replace(dir, 0o600, text("three")); err == nil {
+		t.Error("a folder was replaced by a file")
+	}
+}
+
+func TestTakenMeanwhile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a")
+	err := fsutil.Create(name, 0o600, func(io.Writer) error { return os.WriteFile(name, []byte("theirs"), 0o600) })
+	if !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want that it exists", err)
+	}
+	holds(t, filepath.Dir(name), map[string]string{"a": "theirs"})
+}
+
+func TestCreateDir(t *testing.T) {
+	fill := func(tmp string) error { return os.WriteFile(filepath.Join(tmp, "f"), []byte("x"), 0o600) }
+	dir := t.TempDir()
+	err := fsutil.CreateDir(filepath.Join(dir, "n"), func(tmp string) error { return errors.Join(fill(tmp), errors.New("no more")) })
+	if err == nil {
+		t.Error("a failed fill made a folder")
+	}
+	holds(t, dir, nil)
+	for name, prepare := range map[string]func(string) error{
+		"new":   func(string) error { return nil },
+		"empty": func(name string) error { return os.Mkdir(name, 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			into := filepath.Join(dir, name)
+			if err := errors.Join(prepare(into), fsutil.CreateDir(into, fill)); err != nil {
+				t.Fatal(err)
+			}
+			holds(t, into, map[string]string{"f": "x"})
+		})
+	}
+	if err := fsutil.CreateDir(filepath.Join(dir, "new"), fill); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want that it exists", err)
+	}
+	taken := filepath.Join(dir, "taken")
+	err = fsutil.CreateDir(taken, func(tmp string) error {
+		return errors.Join(fill(tmp), os.Mkdir(taken, 0o700), os.WriteFile(filepath.Join(taken, "theirs"), nil, 0o600))
+	})
+	if !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v, want that it exists", err)
+	}
+	holds(t, taken, map[string]string{"theirs": ""})
+}
