@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// reporting is how every command that checks something tells what it found.
+type reporting struct {
+	strict bool
+	json   bool
+}
+
+// flags adds --strict and --json to a command that checks.
+func (o *reporting) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "refuse warnings, too")
+	jsonFlag(cmd, &o.json, "the findings")
+}
+
+// print writes the findings about what to stdout, for people or as JSON, and how
+// many there are to stderr. It returns the failure with which the command ends if
+// they are too many: an error, or with --strict a warning.
+func (o *reporting) print(cmd *cobra.Command, what string, r *check.Report) error {
+	out := cmd.OutOrStdout()
+	var err error
+	if o.json {
+		err = r.WriteJSON(out)
+	} else {
+		err = r.WriteText(out, colored(out))
+	}
+	switch {
+	case err != nil:
+		return err
+	case !r.OK(o.strict):
+		return &failure{code: exitNo, text: what + ": " + r.Summary()}
+	}
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", what, r.Summary())
+	return err
+}
+
+// colored reports whether text for w may be coloured: on a terminal, unless
+// NO_COLOR is set.
+func colored(w any) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
