@@ -125,7 +125,7 @@ func (a *answer) ending(rc *requestContext, cat *Catalog, meta json.RawMessage, 
 	}
 	a.buf = append(a.buf, `,"resultType":"complete"`...)
 	if hint != nil {
-		a.buf = appendCacheHint(append(a.buf, ','), *hint)
+		a.buf = appendCacheHint(append(a.buf, ','), rc.narrowed(*hint))
 	}
 	a.buf = append(a.buf, `,"_meta":`...)
 	if meta == nil {
@@ -144,6 +144,10 @@ func (a *answer) rawResult(rc *requestContext, cat *Catalog, raw *Raw, hint *Cac
 		}
 		a.buf = append(append(a.buf, doc...), '}')
 		return nil
+	}
+	if hint != nil {
+		narrowed := rc.narrowed(*hint)
+		hint = &narrowed
 	}
 	a.buf = raw.appendModern(a.buf, cat.serverInfo(rc.version), hint)
 	a.buf = append(a.buf, '}')

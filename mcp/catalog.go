@@ -60,7 +60,7 @@ type Catalog struct {
 	uniform [listKinds]bool
 
 	version lazy[string]
-	first   [listKinds][LatestVersion + 1]atomic.Pointer[page]
+	first   [listKinds][LatestVersion + 1][scopes]atomic.Pointer[page]
 	rest    sync.Map // pageKey to *page
 	infos   [LatestVersion + 1]atomic.Pointer[json.RawMessage]
 }
@@ -243,32 +243,42 @@ type page struct{ result []byte }
 type pageKey struct {
 	kind    listKind
 	version Version
+	scope   scope
 	offset  int
 }
 
+// scope is who may keep a list: as the catalog says, or the caller alone.
+type scope uint8
+
+const (
+	asDeclared scope = iota
+	callerOnly
+	scopes
+)
+
 // list returns the encoded result that begins with entry offset.
-func (c *Catalog) list(k listKind, offset int, v Version) ([]byte, error) {
+func (c *Catalog) list(k listKind, offset int, v Version, who scope) ([]byte, error) {
 	c.index.Do(c.buildIndex)
 	if c.uniform[k] && !v.Modern() {
 		v = LatestLegacyVersion
 	}
 	if offset == 0 {
-		if p := c.first[k][v].Load(); p != nil {
+		if p := c.first[k][v][who].Load(); p != nil {
 			return p.result, nil
 		}
-	} else if p, ok := c.rest.Load(pageKey{k, v, offset}); ok {
+	} else if p, ok := c.rest.Load(pageKey{k, v, who, offset}); ok {
 		return p.(*page).result, nil
 	}
-	result, err := c.encodePage(k, offset, v)
+	result, err := c.encodePage(k, offset, v, who)
 	if err != nil {
 		return nil, err
 	}
 	if offset == 0 {
-		c.first[k][v].Store(&page{result})
+		c.first[k][v][who].Store(&page{result})
 	} else if offset%c.pageSize() == 0 {
 		// Only offsets that our own cursors hold are kept: others are few, and
 		// keeping them would let a client fill the memory.
-		c.rest.Store(pageKey{k, v, offset}, &page{result})
+		c.rest.Store(pageKey{k, v, who, offset}, &page{result})
 	}
 	return result, nil
 }
@@ -280,7 +290,7 @@ func (c *Catalog) pageSize() int {
 	return DefaultPageSize
 }
 
-func (c *Catalog) encodePage(k listKind, offset int, v Version) ([]byte, error) {
+func (c *Catalog) encodePage(k listKind, offset int, v Version, who scope) ([]byte, error) {
 	n := c.length(k)
 	end := min(n, offset+c.pageSize())
 	dst := append(append([]byte(`{"`), listMembers[k]...), `":[`...)
@@ -300,7 +310,9 @@ func (c *Catalog) encodePage(k listKind, offset int, v Version) ([]byte, error) 
 		dst = jsonscan.AppendQuote(dst, encodeCursor(k, end))
 	}
 	if v.Modern() {
-		dst = appendCacheHint(append(dst, ','), c.Cache)
+		hint := c.Cache
+		hint.Public = hint.Public && who == asDeclared
+		dst = appendCacheHint(append(dst, ','), hint)
 		dst = append(append(dst, ','), c.completeMembers()...)
 	}
 	dst = append(dst, '}')

@@ -121,7 +121,7 @@ func (s *Server) discover(rc *requestContext, cat *Catalog, a *answer) error {
 		return err
 	}
 	result := append(head[:len(head)-1], ',')
-	result = append(appendCacheHint(result, cat.Cache), ',')
+	result = append(appendCacheHint(result, rc.narrowed(cat.Cache)), ',')
 	result = append(append(result, cat.completeMembers()...), '}')
 	a.encoded(rc, result)
 	return nil
@@ -199,7 +199,11 @@ func list(k listKind) func(*Server, *requestContext, *Catalog, *answer) error {
 				return Errorf(CodeInvalidParams, "invalid cursor: use the nextCursor of an earlier answer to the same list")
 			}
 		}
-		result, err := cat.list(k, min(offset, cat.length(k)), rc.version)
+		who := asDeclared
+		if rc.narrowed(cat.Cache) != cat.Cache {
+			who = callerOnly
+		}
+		result, err := cat.list(k, min(offset, cat.length(k)), rc.version, who)
 		if err != nil {
 			return err
 		}

@@ -430,3 +430,10 @@ func (s *requestSet) cancelAll() {
 		rc.cancel()
 	}
 }
+
+// narrowed returns hint as the caller may hear it: what somebody needs a
+// credential for is not for everybody's cache.
+func (rc *requestContext) narrowed(hint CacheHint) CacheHint {
+	hint.Public = hint.Public && rc.version.Modern() && PrincipalFrom(rc) == nil
+	return hint
+}

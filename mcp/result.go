@@ -40,8 +40,11 @@ type ReadResourceResult struct {
 // ttlMs and cacheScope of 2026-07-28). The zero value allows no reuse, and no
 // sharing between users.
 type CacheHint struct {
-	TTL    time.Duration // rounded down to milliseconds
-	Public bool          // the result is the same for every caller
+	TTL time.Duration // rounded down to milliseconds
+	// Public says that the result is the same for every caller. Whoever has been
+	// authenticated hears that it is private all the same: a cache that several
+	// share must not answer those who have no access.
+	Public bool
 }
 
 // GetPromptResult is a prompt filled in. Once returned to the server it is read-only.
