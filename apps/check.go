@@ -6,80 +6,60 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Severity says how bad a [Finding] is.
-type Severity string
-
-// The severities. An error is something that hosts refuse or that cannot work, a
-// warning something that some of them do not understand.
-const (
-	SeverityError   Severity = "error"
-	SeverityWarning Severity = "warning"
-)
-
-// Finding is something that Check has to say.
-type Finding struct {
-	Rule     string // "apps/" and a slug, such as "apps/csp-scheme"
-	Severity Severity
-	// Pointer is the JSON pointer of the place below the "ui" entry, as in
-	// "/csp/connectDomains/0", or below the catalog for [Check].
-	Pointer string
-	Message string
-	Hint    string // what to do about it, or empty
+// fault is a finding about something that hosts refuse or that cannot work.
+func fault(rule, pointer, message, hint string) check.Finding {
+	return check.Finding{Rule: rule, Severity: check.Error, Pointer: pointer, Message: message, Hint: hint}
 }
 
-// String returns the finding on one line.
-func (f Finding) String() string {
-	line := string(f.Severity) + ": " + f.Rule + ": "
-	if f.Pointer != "" {
-		line += f.Pointer + ": "
-	}
-	line += f.Message
-	if f.Hint != "" {
-		line += "; " + f.Hint
-	}
-	return line
+// doubt is a finding about something that some hosts do not understand.
+func doubt(rule, pointer, message, hint string) check.Finding {
+	return check.Finding{Rule: rule, Severity: check.Warning, Pointer: pointer, Message: message, Hint: hint}
 }
 
 // below moves findings under a pointer.
-func below(pointer string, findings []Finding) []Finding {
+func below(pointer string, findings []check.Finding) []check.Finding {
 	for i := range findings {
 		findings[i].Pointer = pointer + findings[i].Pointer
 	}
 	return findings
 }
 
-// Check looks for mistakes in u itself. Whether there is such a user interface
-// is for the package's function [Check] to say.
-func (u ToolUI) Check() []Finding {
-	var all []Finding
+// Check looks for mistakes in u itself. The pointers of the findings begin below
+// its "ui" entry, as in "/resourceUri"; there is no file and no line.
+// Whether there is such a user interface is for the package's function [Check] to
+// say.
+func (u ToolUI) Check() []check.Finding {
+	var all []check.Finding
 	if u.ResourceURI != "" {
 		if err := checkURI(u.ResourceURI); err != nil {
-			all = append(all, Finding{"apps/uri", SeverityError, "/resourceUri", err.Error(), ""})
+			all = append(all, fault("apps/uri", "/resourceUri", err.Error(), ""))
 		}
 	}
 	if u.Visibility != nil && len(u.Visibility) == 0 {
-		all = append(all, Finding{"apps/visibility", SeverityError, "/visibility", "nobody can see the tool",
-			`leave the visibility out, or name "model", "app" or both`})
+		all = append(all, fault("apps/visibility", "/visibility", "nobody can see the tool",
+			`leave the visibility out, or name "model", "app" or both`))
 	}
 	for i, who := range u.Visibility {
 		pointer := fmt.Sprintf("/visibility/%d", i)
 		switch {
 		case who != VisibleToModel && who != VisibleToApp:
-			all = append(all, Finding{"apps/visibility", SeverityError, pointer,
-				fmt.Sprintf("unknown visibility %q", who), `there are "model" and "app"`})
+			all = append(all, fault("apps/visibility", pointer,
+				fmt.Sprintf("unknown visibility %q", who), `there are "model" and "app"`))
 		case slices.Contains(u.Visibility[:i], who):
-			all = append(all, Finding{"apps/visibility", SeverityWarning, pointer, fmt.Sprintf("%q is named twice", who), ""})
+			all = append(all, doubt("apps/visibility", pointer, fmt.Sprintf("%q is named twice", who), ""))
 		}
 	}
 	return all
 }
 
-// Check looks for mistakes in u.
-func (u ResourceUI) Check() []Finding {
-	var all []Finding
+// Check looks for mistakes in u. The pointers of the findings begin below its
+// "ui" entry, as in "/csp/connectDomains/0".
+func (u ResourceUI) Check() []check.Finding {
+	var all []check.Finding
 	if u.CSP != nil {
 		all = below("/csp", u.CSP.Check())
 	}
@@ -87,8 +67,8 @@ func (u ResourceUI) Check() []Finding {
 }
 
 // Check looks for mistakes in the origins of c.
-func (c *CSP) Check() []Finding {
-	var all []Finding
+func (c *CSP) Check() []check.Finding {
+	var all []check.Finding
 	for _, list := range []struct {
 		name    string
 		origins []string
@@ -109,66 +89,66 @@ func (c *CSP) Check() []Finding {
 // whole policy.
 func unsafeInPolicy(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`'";,`, r) }
 
-func checkOrigin(origin string) []Finding {
+func checkOrigin(origin string) []check.Finding {
 	if origin == "" || strings.ContainsFunc(origin, unsafeInPolicy) {
-		return []Finding{{"apps/csp-source", SeverityError, "", fmt.Sprintf("%q is no source of a content security policy", origin),
-			"write an origin, as in https://api.example.com"}}
+		return []check.Finding{fault("apps/csp-source", "", fmt.Sprintf("%q is no source of a content security policy", origin),
+			"write an origin, as in https://api.example.com")}
 	}
 	if origin == "*" || strings.HasSuffix(origin, "://*") {
-		return []Finding{{"apps/csp-everything", SeverityWarning, "", fmt.Sprintf("%q allows every host", origin),
-			"name the hosts that the document needs"}}
+		return []check.Finding{doubt("apps/csp-everything", "", fmt.Sprintf("%q allows every host", origin),
+			"name the hosts that the document needs")}
 	}
 	scheme, rest, ok := strings.Cut(origin, "://")
 	switch {
 	case !ok && strings.HasSuffix(origin, ":"):
 		return nil // a scheme alone, such as blob:
 	case !ok:
-		return []Finding{{"apps/csp-scheme", SeverityWarning, "", fmt.Sprintf("origin %q has no scheme", origin),
-			"write https://" + origin + ": some hosts want whole origins"}}
+		return []check.Finding{doubt("apps/csp-scheme", "", fmt.Sprintf("origin %q has no scheme", origin),
+			"write https://"+origin+": some hosts want whole origins")}
 	case scheme == "" || rest == "" || strings.HasPrefix(rest, "/"):
-		return []Finding{{"apps/csp-source", SeverityError, "", fmt.Sprintf("%q is no origin", origin),
-			"write one as in https://api.example.com"}}
+		return []check.Finding{fault("apps/csp-source", "", fmt.Sprintf("%q is no origin", origin),
+			"write one as in https://api.example.com")}
 	}
 	return checkHost(origin, rest)
 }
 
 // checkHost looks at what follows the scheme. A star may stand for the first
 // label only, or for the port.
-func checkHost(origin, rest string) []Finding {
+func checkHost(origin, rest string) []check.Finding {
 	host, path, _ := strings.Cut(rest, "/")
 	name := strings.TrimPrefix(strings.TrimSuffix(host, ":*"), "*.")
 	if u, err := url.Parse("x://" + name); err != nil || u.Host != name || u.Hostname() == "" || strings.Contains(name, "*") {
-		return []Finding{{"apps/csp-source", SeverityError, "", fmt.Sprintf("%q names no host", origin),
-			"a star may only stand for the first part, as in https://*.example.com"}}
+		return []check.Finding{fault("apps/csp-source", "", fmt.Sprintf("%q names no host", origin),
+			"a star may only stand for the first part, as in https://*.example.com")}
 	}
 	if path != "" {
-		return []Finding{{"apps/csp-path", SeverityWarning, "", fmt.Sprintf("%q has a path", origin),
-			"hosts deal in origins: leave the path out"}}
+		return []check.Finding{doubt("apps/csp-path", "", fmt.Sprintf("%q has a path", origin),
+			"hosts deal in origins: leave the path out")}
 	}
 	return nil
 }
 
-func checkDomain(domain string) []Finding {
+func checkDomain(domain string) []check.Finding {
 	switch {
 	case domain == "":
 		return nil
 	case strings.ContainsFunc(domain, unsafeInPolicy):
-		return []Finding{{"apps/domain", SeverityError, "/domain", fmt.Sprintf("%q is no domain", domain), ""}}
+		return []check.Finding{fault("apps/domain", "/domain", fmt.Sprintf("%q is no domain", domain), "")}
 	case strings.ContainsAny(domain, ":/?#@*"):
-		return []Finding{{"apps/domain", SeverityWarning, "/domain", fmt.Sprintf("domain %q is more than a name", domain),
-			"hosts want a form of their own, mostly like app-id.example.com"}}
+		return []check.Finding{doubt("apps/domain", "/domain", fmt.Sprintf("domain %q is more than a name", domain),
+			"hosts want a form of their own, mostly like app-id.example.com")}
 	}
 	return nil
 }
 
 // Check looks for mistakes in a: its URI, its document and what it asks for.
-func (a *App) Check() []Finding {
-	var all []Finding
+func (a *App) Check() []check.Finding {
+	var all []check.Finding
 	if err := checkURI(a.URI); err != nil {
-		all = append(all, Finding{"apps/uri", SeverityError, "", err.Error(), ""})
+		all = append(all, fault("apps/uri", "", err.Error(), ""))
 	}
 	if strings.TrimSpace(a.HTML) == "" {
-		all = append(all, Finding{"apps/html", SeverityError, "", "the document is empty", ""})
+		all = append(all, fault("apps/html", "", "the document is empty", ""))
 	}
 	return append(all, a.UI.Check()...)
 }
@@ -176,13 +156,14 @@ func (a *App) Check() []Finding {
 // Check looks for mistakes in everything that c says of user interfaces, and
 // finds tools that link to one that does not exist. A server may leave user
 // interfaces out of the list of resources, or have a template for them: unlisted
-// are those that it can read all the same.
-func Check(c *mcp.Catalog, unlisted ...string) []Finding {
+// are those that it can read all the same. The pointers of the findings begin at
+// the lists of the catalog, as in "/tools/0/_meta/ui/resourceUri".
+func Check(c *mcp.Catalog, unlisted ...string) []check.Finding {
 	known := func(uri string) bool {
 		named := func(r mcp.Resource) bool { return r.URI == uri }
 		return slices.Contains(unlisted, uri) || slices.ContainsFunc(c.Resources, named)
 	}
-	var all []Finding
+	var all []check.Finding
 	for i := range c.Resources {
 		r := &c.Resources[i]
 		all = append(all, below(fmt.Sprintf("/resources/%d", i), checkResource(r))...)
@@ -193,11 +174,11 @@ func Check(c *mcp.Catalog, unlisted ...string) []Finding {
 	return all
 }
 
-func checkResource(r *mcp.Resource) []Finding {
-	var all []Finding
+func checkResource(r *mcp.Resource) []check.Finding {
+	var all []check.Finding
 	if strings.HasPrefix(r.URI, Scheme) && !isAppType(r.MIMEType) {
-		all = append(all, Finding{"apps/mime-type", SeverityError, "/mimeType",
-			fmt.Sprintf("%s has the MIME type %q", r.URI, r.MIMEType), "hosts show only " + MIMEType})
+		all = append(all, fault("apps/mime-type", "/mimeType",
+			fmt.Sprintf("%s has the MIME type %q", r.URI, r.MIMEType), "hosts show only "+MIMEType))
 	}
 	meta, err := metaOf(r.Raw, r.Meta)
 	var ui *ResourceUI
@@ -206,25 +187,25 @@ func checkResource(r *mcp.Resource) []Finding {
 	}
 	switch {
 	case err != nil:
-		all = append(all, Finding{"apps/meta", SeverityError, "/_meta", err.Error(), ""})
+		all = append(all, fault("apps/meta", "/_meta", err.Error(), ""))
 	case ui != nil:
 		all = append(all, below("/_meta/ui", ui.Check())...)
 	}
 	return all
 }
 
-func checkTool(t *mcp.Tool, known func(uri string) bool) []Finding {
+func checkTool(t *mcp.Tool, known func(uri string) bool) []check.Finding {
 	ui, err := ToolUIOf(t)
 	if err != nil {
-		return []Finding{{"apps/meta", SeverityError, "/_meta", err.Error(), ""}}
+		return []check.Finding{fault("apps/meta", "/_meta", err.Error(), "")}
 	}
 	if ui == nil {
 		return nil
 	}
 	all := below("/_meta/ui", ui.Check())
 	if ui.ResourceURI != "" && !known(ui.ResourceURI) {
-		all = append(all, Finding{"apps/missing", SeverityError, "/_meta/ui/resourceUri",
-			fmt.Sprintf("tool %q links to %s, which does not exist", t.Name, ui.ResourceURI), "register a user interface with that URI"})
+		all = append(all, fault("apps/missing", "/_meta/ui/resourceUri",
+			fmt.Sprintf("tool %q links to %s, which does not exist", t.Name, ui.ResourceURI), "register a user interface with that URI"))
 	}
 	return all
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // said returns "severity rule pointer" of each finding.
-func said(findings []apps.Finding) []string {
+func said(findings []check.Finding) []string {
 	var all []string
 	for _, f := range findings {
-		all = append(all, strings.TrimSpace(string(f.Severity)+" "+f.Rule+" "+f.Pointer))
+		all = append(all, strings.TrimSpace(f.Severity.String()+" "+f.Rule+" "+f.Pointer))
 	}
 	return all
 }
@@ -150,9 +151,8 @@ func TestCheckCatalog(t *testing.T) {
 
 func TestFindingOnOneLine(t *testing.T) {
 	findings := apps.ResourceUI{CSP: &apps.CSP{ConnectDomains: []string{"api.example.com"}}}.Check()
-	const want = `warning: apps/csp-scheme: /csp/connectDomains/0: origin "api.example.com" has no scheme; ` +
-		`write https://api.example.com: some hosts want whole origins`
-	if len(findings) != 1 || findings[0].String() != want {
-		t.Errorf("findings = %v, want %s", findings, want)
+	const want = `warning: /csp/connectDomains/0: origin "api.example.com" has no scheme [apps/csp-scheme]`
+	if len(findings) != 1 || findings[0].String() != want || findings[0].Hint == "" {
+		t.Errorf("findings = %v, want %s and a hint", findings, want)
 	}
 }

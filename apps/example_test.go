@@ -55,7 +55,7 @@ func ExampleCheck() {
 	for _, finding := range apps.Check(catalog) {
 		fmt.Println(finding)
 	}
-	// Output: error: apps/missing: /tools/0/_meta/ui/resourceUri: tool "get_weather" links to ui://weather/board, which does not exist; register a user interface with that URI
+	// Output: error: /tools/0/_meta/ui/resourceUri: tool "get_weather" links to ui://weather/board, which does not exist [apps/missing]
 }
 
 func ExampleFuncs() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -67,7 +68,7 @@ func (f *AppFeature) compile(b *builder) {
 	}
 	a := &apps.App{URI: f.uri, Name: b.prefix + f.name, Title: f.title, Description: f.description, HTML: f.html, UI: f.ui, Icons: f.icons}
 	for _, finding := range a.Check() {
-		if finding.Severity == apps.SeverityError {
+		if finding.Severity == check.Error {
 			f.fault("%s", finding.Message)
 		}
 	}
@@ -132,7 +133,7 @@ func (f *toolFeature) linkUI(e *entry, b *builder) {
 		ui.Visibility = []apps.Visibility{}
 	}
 	for _, finding := range ui.Check() {
-		if finding.Severity == apps.SeverityError {
+		if finding.Severity == check.Error {
 			f.fault("UI: %s", finding.Message)
 		}
 	}

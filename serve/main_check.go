@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -63,7 +64,7 @@ func (c *checker) all(ctx context.Context) {
 	c.prompts()
 	for _, f := range apps.Check(c.cat) {
 		say := c.warnf
-		if f.Severity == apps.SeverityError {
+		if f.Severity == check.Error {
 			say = c.errorf
 		}
 		say("%s: %s: %s", f.Rule, f.Pointer, f.Message)
