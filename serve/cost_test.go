@@ -55,7 +55,7 @@ func variants() []variant {
 		{"tokens", 3, func(tb testing.TB, _ *issuer) *serve.Options {
 			return &serve.Options{NoMetrics: true, Auth: costAuth(tb, nil)}
 		}},
-		{"jwt", 4, func(tb testing.TB, i *issuer) *serve.Options {
+		{"jwt", 3, func(tb testing.TB, i *issuer) *serve.Options {
 			return &serve.Options{NoMetrics: true, Auth: costAuth(tb, i)}
 		}},
 		{"all", 3, func(tb testing.TB, _ *issuer) *serve.Options {

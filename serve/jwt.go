@@ -115,7 +115,7 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	if strings.Count(token, ".") != 2 {
 		return nil, invalid("not a JWT")
 	}
-	id := sha256.Sum256([]byte(token))
+	id := sumOf(token)
 	now := time.Now()
 	keys := v.keys.loaded(now)
 	if keys != nil {

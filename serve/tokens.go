@@ -207,7 +207,7 @@ func (t *Tokens) set(list []Token) error {
 			return fmt.Errorf("token of %q: %w", token.Name, err)
 		}
 		k := knownToken{
-			hash:      sha256.Sum256([]byte(token.Token)),
+			hash:      sumOf(token.Token),
 			principal: &mcp.Principal{Name: token.Name, Scopes: slices.Clone(token.Scopes)},
 		}
 		if digits, ok := strings.CutPrefix(token.Token, hashPrefix); ok {
@@ -228,7 +228,7 @@ func (t *Tokens) Verify(_ context.Context, token string) (*mcp.Principal, error)
 			t.log.Info("tokens read again", "tokens", n)
 		}
 	}
-	hash := sha256.Sum256([]byte(token))
+	hash := sumOf(token)
 	var found *mcp.Principal
 	for i, known := 0, *t.known.Load(); i < len(known); i++ {
 		if subtle.ConstantTimeCompare(known[i].hash[:], hash[:]) == 1 {

@@ -54,7 +54,7 @@ type Workload struct {
 	Tools   int    // NTOOLS of the peer
 	Window  int    // requests in flight on stdio or on one WebSocket
 	Events  int    // notifications before the answer, which is an event stream then
-	With    string // what the server does besides: auth, metrics, ratelimit, log, or all of it
+	With    string // what the server does besides: auth, jwt, metrics, ratelimit, log, or all of it
 	Count   int    // clients at rest
 
 	method string
@@ -92,7 +92,7 @@ func Workloads() []Workload {
 			w.target, w.Events = Progress, Steps
 			w.params = `"name":"progress","arguments":{},"_meta":{"progressToken":1}`
 		}),
-		besides("auth"), besides("metrics"), besides("ratelimit"), besides("log"), besides("all"),
+		besides("auth"), besides("jwt"), besides("metrics"), besides("ratelimit"), besides("log"), besides("all"),
 		with("ws-echo-1", func(w *Workload) { w.Kind, w.Session, w.Window = WebSocket, true, 1 }),
 		with("ws-echo-16", func(w *Workload) { w.Kind, w.Session, w.Window = WebSocket, true, 16 }),
 		with("stdio-echo-1", func(w *Workload) { w.Kind, w.Session, w.Window = Stdio, true, 1 }),
@@ -105,7 +105,7 @@ func Workloads() []Workload {
 	}
 }
 
-// Token is the bearer token of the clients of a workload with auth.
+// Token is the bearer token of the clients of an operated server, but with jwt.
 const Token = "a-bearer-token-of-ordinary-length-0123456789"
 
 // Find returns the workload of that name.
@@ -143,7 +143,9 @@ func (w Workload) Header() [][2]string {
 		{"Accept", "application/json, text/event-stream"},
 		{"MCP-Protocol-Version", w.Version},
 	}
-	if w.With != "" {
+	if w.With == "jwt" {
+		header = append(header, [2]string{"Authorization", "Bearer " + JWT()})
+	} else if w.With != "" {
 		header = append(header, [2]string{"Authorization", "Bearer " + Token})
 	}
 	if w.Version != Modern {

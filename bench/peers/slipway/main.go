@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 
@@ -94,6 +95,13 @@ func serve(cfg contract.Config) (http.Handler, error) {
 func serveWith(cfg contract.Config) (http.Handler, error) {
 	with := func(what string) bool { return cfg.With == what || cfg.With == "all" }
 	opts := &slipway.Options{NoMetrics: !with("metrics"), HTTP: mcp.HTTPOptions{NoSessions: !cfg.Session}}
+	if cfg.With == "jwt" {
+		tokens, err := jwt()
+		if err != nil {
+			return nil, err
+		}
+		opts.Auth = &slipway.Auth{Verifiers: []slipway.Verifier{tokens}}
+	}
 	if with("auth") {
 		tokens, err := slipway.NewTokens(slipway.Token{Name: "bench", Token: fix.Token})
 		if err != nil {
@@ -108,6 +116,18 @@ func serveWith(cfg contract.Config) (http.Handler, error) {
 		opts.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
 	}
 	return slipway.NewHandler(newSource(cfg), opts), nil
+}
+
+// jwt verifies the tokens of an issuer whose keys are fetched over HTTP, once.
+func jwt() (slipway.Verifier, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	go http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(fix.JWKS()) }))
+	return slipway.NewJWT(slipway.JWTOptions{
+		Issuer: fix.Issuer, Audience: []string{fix.Audience}, JWKSURL: "http://" + ln.Addr().String() + "/keys",
+	})
 }
 
 func stdio(cfg contract.Config) error {
