@@ -1,0 +1,259 @@
+package mcpb
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// kind is what a JSON value is.
+type kind uint8
+
+const (
+	kindNull kind = iota
+	kindBool
+	kindNumber
+	kindString
+	kindArray
+	kindObject
+)
+
+// String names the kind as messages do.
+func (k kind) String() string {
+	return [...]string{"null", "a boolean", "a number", "a string", "an array", "an object"}[k]
+}
+
+// jsonNode is a JSON value that knows where it stands. A nil one is an absent one,
+// and can be asked everything.
+type jsonNode struct {
+	kind    kind
+	at, end int // bytes of the text
+	text    string
+	number  float64
+	truth   bool
+	items   []*jsonNode
+	members []member
+}
+
+type member struct {
+	name  string
+	at    int // the quote that begins the name
+	value *jsonNode
+}
+
+// member returns the value of the member with that name: of several the last.
+func (n *jsonNode) member(name string) *jsonNode {
+	if n == nil || n.kind != kindObject {
+		return nil
+	}
+	for i := len(n.members) - 1; i >= 0; i-- {
+		if n.members[i].name == name {
+			return n.members[i].value
+		}
+	}
+	return nil
+}
+
+func (n *jsonNode) is(k kind) bool { return n != nil && n.kind == k }
+
+// str is the value of a string, or "" for anything else.
+func (n *jsonNode) str() string {
+	if n.is(kindString) {
+		return n.text
+	}
+	return ""
+}
+
+// document is a JSON text with its tree, and the place where findings go.
+type document struct {
+	file   string
+	text   []byte    // without a byte order mark, in UTF-8
+	bom    int       // bytes before it
+	root   *jsonNode // nil when the text is no JSON
+	report *check.Report
+}
+
+// bom is what a byte order mark is in UTF-8.
+const bom = "\ufeff"
+
+// readDocument parses data, as JSON.parse would after a byte order mark, and
+// reports what is wrong with it as JSON.
+func readDocument(data []byte, file string, report *check.Report) *document {
+	d := &document{file: file, text: data, report: report}
+	if rest, ok := bytes.CutPrefix(data, []byte(bom)); ok {
+		d.text, d.bom = rest, len(bom)
+		d.add(check.Finding{Rule: ruleBOM, Line: 1, Column: 1,
+			Message: "the file begins with a byte order mark, which is no JSON", Hint: "slipway bundle validate --fix removes it"})
+	}
+	if at := invalidUTF8(d.text); at >= 0 {
+		d.offset(ruleUTF8, check.Warning, at, "", "bytes that are not UTF-8; readers put U+FFFD there", "save the file as UTF-8")
+		d.text = replaceInvalid(d.text)
+	}
+	root, err := d.parse()
+	if err != nil {
+		at, reason := len(d.text), err.Error()
+		var e *jsonscan.Error
+		if errors.As(err, &e) {
+			at, reason = e.Offset, e.Reason
+		}
+		d.offset(ruleJSON, check.Error, at, "", "not JSON: "+reason, jsonHint(d.text, at))
+		return d
+	}
+	d.root = root
+	return d
+}
+
+// jsonHint recognises what people write who think of JSON with comments.
+func jsonHint(text []byte, at int) string {
+	rest := text[min(at, len(text)):]
+	switch {
+	case len(rest) == 0:
+		return "something is not closed"
+	case bytes.HasPrefix(rest, []byte("//")), bytes.HasPrefix(rest, []byte("/*")), rest[0] == '/', rest[0] == '#':
+		return "JSON has no comments"
+	case rest[0] == '}' || rest[0] == ']':
+		return "a comma before a closing bracket is no JSON"
+	case rest[0] == '\'':
+		return "strings and names stand in double quotes"
+	}
+	return ""
+}
+
+func invalidUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n <= 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// replaceInvalid replaces byte by byte, so that columns stay what they were.
+func replaceInvalid(text []byte) []byte {
+	var b bytes.Buffer
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		b.WriteRune(r)
+		i += n
+	}
+	return b.Bytes()
+}
+
+func (d *document) parse() (*jsonNode, error) {
+	root, end, err := d.value(jsonscan.Space(d.text, 0), 0, "")
+	if err != nil {
+		return nil, err
+	}
+	return root, jsonscan.End(d.text, end)
+}
+
+// value reads the value at text[i], which depth arrays and objects enclose.
+func (d *document) value(i, depth int, pointer string) (n *jsonNode, end int, err error) {
+	n = &jsonNode{at: i}
+	if i >= len(d.text) {
+		_, err = jsonscan.Value(d.text, i)
+		return n, i, err
+	}
+	switch d.text[i] {
+	case '{':
+		n.kind = kindObject
+		end, err = d.object(n, depth, pointer)
+	case '[':
+		n.kind = kindArray
+		end, err = jsonscan.Array(d.text, i, depth, func(i int) (int, error) {
+			item, end, err := d.value(jsonscan.Space(d.text, i), depth+1, pointer+"/"+strconv.Itoa(len(n.items)))
+			n.items = append(n.items, item)
+			return end, err
+		})
+	default:
+		if end, err = jsonscan.ValueAt(d.text, i, depth); err == nil {
+			d.scalar(n, d.text[i:end])
+		}
+	}
+	n.end = end
+	return n, end, err
+}
+
+func (d *document) scalar(n *jsonNode, raw []byte) {
+	switch raw[0] {
+	case '"':
+		n.kind = kindString
+		n.text, _ = jsonscan.Unquote(raw)
+	case 't', 'f':
+		n.kind, n.truth = kindBool, raw[0] == 't'
+	case 'n':
+		n.kind = kindNull
+	default:
+		n.kind = kindNumber
+		n.number, _ = strconv.ParseFloat(string(raw), 64) // too large is infinite, as in JSON.parse
+	}
+}
+
+func (d *document) object(n *jsonNode, depth int, pointer string) (end int, err error) {
+	after := n.at + 1
+	var seen jsonscan.KeySet
+	return jsonscan.Object(d.text, n.at, depth, func(key []byte, i int) (int, error) {
+		at := jsonscan.Space(d.text, after)
+		if d.text[at] == ',' {
+			at = jsonscan.Space(d.text, at+1)
+		}
+		below := pointer + "/" + check.EscapeToken(string(key))
+		if !seen.Add(bytes.Clone(key)) {
+			d.offset(ruleDuplicate, check.Warning, at, below, fmt.Sprintf("%q is here twice; only the last counts", key), "remove one of them")
+		}
+		value, end, err := d.value(i, depth+1, below)
+		n.members = append(n.members, member{string(key), at, value})
+		after = end
+		return end, err
+	})
+}
+
+func (d *document) add(f check.Finding) {
+	f.File = d.file
+	d.report.Add(f)
+}
+
+// offset reports something at a byte of the text.
+func (d *document) offset(rule string, s check.Severity, at int, pointer, message, hint string) {
+	line, column := check.LineColumn(d.text, at)
+	d.add(check.Finding{Rule: rule, Severity: s, Line: line, Column: column, Pointer: pointer, Message: message, Hint: hint})
+}
+
+// at reports something about the value that pointer names, or, where that is
+// missing, about the deepest value on the way.
+func (d *document) at(rule string, s check.Severity, pointer, message, hint string) {
+	at, _ := check.Offset(d.text, pointer)
+	d.offset(rule, s, at, pointer, message, hint)
+}
+
+// errTooLarge is why a file was not read whole.
+var errTooLarge = errors.New("the file is too large")
+
+// readLimited reads a file of at most limit bytes.
+func readLimited(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("%w: more than %d bytes", errTooLarge, limit)
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	return text, nil
+}

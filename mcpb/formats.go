@@ -1,0 +1,258 @@
+package mcpb
+
+import (
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Formats of strings. Each answers with a rule and what is wrong, or with "" for
+// both. Those of URLs and e-mail addresses are the ones of the reference: the URL
+// standard's parser, and zod's expression.
+
+func formatURL(s string) (rule, why string) {
+	if why := urlFault(s); why != "" {
+		return ruleURL, strconv.Quote(s) + " is not a URL: " + why
+	}
+	return "", ""
+}
+
+func formatEmail(s string) (rule, why string) {
+	if !isEmail(s) {
+		return ruleEmail, strconv.Quote(s) + " is not an e-mail address"
+	}
+	return "", ""
+}
+
+func formatIconSize(s string) (rule, why string) {
+	width, height, ok := strings.Cut(s, "x")
+	if !ok || !digits(width) || !digits(height) {
+		return ruleFormat, strconv.Quote(s) + " is not WIDTHxHEIGHT, such as 128x128"
+	}
+	return "", ""
+}
+
+func formatTheme(s string) (rule, why string) {
+	if s == "" {
+		return ruleFormat, "a theme that is given has a name, such as light or dark"
+	}
+	return "", ""
+}
+
+func formatResources(s string) (rule, why string) {
+	if !strings.Contains(strings.ToLower(s), localeVariable) {
+		return ruleFormat, strconv.Quote(s) + " has no " + localeVariable + " in it"
+	}
+	return "", ""
+}
+
+func formatLocale(s string) (rule, why string) {
+	if !isLocale(s) {
+		return ruleFormat, strconv.Quote(s) + " is not a language tag, such as en-US"
+	}
+	return "", ""
+}
+
+// localeVariable stands for the language in the path of the translations.
+const localeVariable = "${locale}"
+
+// isLocale reports whether s has the form of a language tag (BCP 47).
+func isLocale(s string) bool {
+	for i, part := range strings.Split(s, "-") {
+		if len(part) > 8 || len(part) < 1 || i == 0 && len(part) < 2 || !alphanumeric(part) {
+			return false
+		}
+	}
+	return true
+}
+
+func alphanumeric(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	})
+}
+
+func digits(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// emailPattern is compiled when a manifest has an address: not at every start.
+func isEmail(s string) bool {
+	if strings.HasPrefix(s, ".") || strings.Contains(s, "..") || !ascii(s) {
+		return false
+	}
+	pattern := regexp.MustCompile(`(?i)^[A-Z0-9_'+\-.]*[A-Z0-9_+-]@([A-Z0-9][A-Z0-9\-]*\.)+[A-Z]{2,}$`)
+	return pattern.MatchString(s)
+}
+
+func ascii(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// urlFault returns why the parser of the URL standard, given no base, refuses s,
+// or "". It is far more tolerant than net/url in some places and stricter in
+// others.
+func urlFault(s string) string {
+	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
+	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
+	scheme, rest, ok := strings.Cut(s, ":")
+	if !ok || !isScheme(scheme) {
+		return "it does not begin with a scheme such as https:"
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https", "ws", "wss", "ftp":
+		return authorityFault(cutAny(strings.TrimLeft(rest, `/\`), `/\?#`), true)
+	case "file":
+		return fileFault(rest)
+	}
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		return authorityFault(cutAny(after, "/?#"), false)
+	}
+	return ""
+}
+
+func isScheme(s string) bool {
+	if s == "" || !alphanumeric(s[:1]) || '0' <= s[0] && s[0] <= '9' {
+		return false
+	}
+	return alphanumeric(strings.NewReplacer("+", "", "-", "", ".", "").Replace(s))
+}
+
+// cutAny returns s up to the first of the characters.
+func cutAny(s, characters string) string {
+	if i := strings.IndexAny(s, characters); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+func fileFault(rest string) string {
+	if len(rest) < 2 || !strings.ContainsRune(`/\`, rune(rest[0])) || !strings.ContainsRune(`/\`, rune(rest[1])) {
+		return ""
+	}
+	host := cutAny(rest[2:], `/\?#`)
+	if host == "" || len(host) == 2 && alphanumeric(host[:1]) && (host[1] == ':' || host[1] == '|') {
+		return ""
+	}
+	return hostFault(host, true)
+}
+
+// authorityFault looks at user@host:port. Special schemes are those of the web.
+func authorityFault(authority string, special bool) string {
+	host := authority
+	user := strings.LastIndexByte(authority, '@')
+	if user >= 0 {
+		host = authority[user+1:]
+	}
+	port := ""
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && i > strings.LastIndexByte(host, ']') {
+		if strings.Count(host[strings.LastIndexByte(host, ']')+1:], ":") > 1 {
+			return "the port is no number"
+		}
+		host, port = host[:i], host[i+1:]
+		if port == "" && host == "" || host == "" {
+			return "there is no host"
+		}
+	}
+	switch {
+	case host == "" && (special || user >= 0):
+		return "there is no host"
+	case port != "" && !digits(port):
+		return "the port is no number"
+	}
+	if n, err := strconv.ParseUint(port, 10, 64); port != "" && (err != nil || n > 65535) {
+		return "there is no such port"
+	}
+	if host == "" {
+		return ""
+	}
+	return hostFault(host, special)
+}
+
+func hostFault(host string, special bool) string {
+	if strings.HasPrefix(host, "[") {
+		inner, ok := strings.CutSuffix(host[1:], "]")
+		if addr, err := netip.ParseAddr(inner); !ok || err != nil || !addr.Is6() || addr.Zone() != "" {
+			return "the address in brackets is not one of IPv6"
+		}
+		return ""
+	}
+	const forbidden = "\x00 #/:<>?@[\\]^|"
+	if !special {
+		if strings.ContainsAny(host, forbidden) {
+			return "the host has characters that no host may have"
+		}
+		return ""
+	}
+	host, ok := percentDecode(host)
+	control := func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }
+	if !ok || strings.ContainsAny(host, forbidden+"%") || strings.ContainsFunc(host, control) {
+		return "the host has characters that no host may have"
+	}
+	return ipv4Fault(strings.NewReplacer("。", ".", "．", ".", "｡", ".").Replace(host))
+}
+
+// percentDecode decodes what is a percent-encoded byte and leaves the rest. It
+// reports whether the result is UTF-8.
+func percentDecode(s string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String(), utf8.ValidString(b.String())
+}
+
+// ipv4Fault looks at a host whose last label is a number: that is an address,
+// and has to be a right one.
+func ipv4Fault(host string) string {
+	parts := strings.Split(host, ".")
+	if len(parts) > 1 && parts[len(parts)-1] == "" {
+		parts = parts[:len(parts)-1]
+	}
+	end := parts[len(parts)-1]
+	if _, ok := ipv4Number(end); !ok && !digits(end) {
+		return ""
+	}
+	if len(parts) > 4 {
+		return "the address has too many parts"
+	}
+	for i, part := range parts {
+		n, ok := ipv4Number(part)
+		limit := uint64(256)
+		if i == len(parts)-1 {
+			limit = 1 << (8 * (5 - len(parts)))
+		}
+		if !ok || n >= limit {
+			return "the address has a part that is out of range"
+		}
+	}
+	return ""
+}
+
+// ipv4Number reads a part of an address: decimal, octal behind 0, or
+// hexadecimal behind 0x.
+func ipv4Number(s string) (uint64, bool) {
+	base := 10
+	switch {
+	case len(s) >= 2 && (strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X")):
+		if s, base = s[2:], 16; s == "" {
+			return 0, true
+		}
+	case len(s) >= 2 && s[0] == '0':
+		s, base = s[1:], 8
+	}
+	if !alphanumeric(s) { // no signs or underscores
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s, base, 64)
+	return n, err == nil
+}
