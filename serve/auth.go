@@ -178,8 +178,8 @@ func isToken(s string) bool {
 	return true
 }
 
-// sumOf is the hash by which a token is looked up, so that the time it takes
-// tells nothing of the tokens that are known.
+// sumOf is the hash by which a known token is found: the time that comparing takes
+// tells nothing of the token itself.
 func sumOf(token string) [sha256.Size]byte {
 	var buf [1 << 10]byte // most tokens need no other
 	return sha256.Sum256(append(buf[:0], token...))

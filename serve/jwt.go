@@ -3,10 +3,10 @@ package serve
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"slices"
 	"strings"
@@ -102,6 +102,7 @@ func NewJWT(opts JWTOptions) (*JWT, error) {
 	o.Pause = cmp.Or(max(o.Pause, 0), 10*time.Second)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), 5*time.Second)
 	v.keys = newKeySet(o)
+	v.seen.seed = maphash.MakeSeed()
 	return v, nil
 }
 
@@ -115,11 +116,10 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	if strings.Count(token, ".") != 2 {
 		return nil, invalid("not a JWT")
 	}
-	id := sumOf(token)
 	now := time.Now()
 	keys := v.keys.loaded(now)
 	if keys != nil {
-		if p := v.seen.get(id, keys, now); p != nil {
+		if p := v.seen.get(token, keys, now); p != nil {
 			return p, nil
 		}
 	}
@@ -143,7 +143,7 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	if err != nil {
 		return nil, err
 	}
-	v.seen.add(id, keys, p, c.Expiry.Time())
+	v.seen.add(token, keys, p, c.Expiry.Time())
 	return p, nil
 }
 
@@ -204,44 +204,50 @@ func scopesIn(raw json.RawMessage) []string {
 	return nil
 }
 
-// verified remembers tokens that were found valid, by their hashes, so that one
-// that is used often is checked seldom. It belongs to one state of the keys: what
-// was signed with a key that the issuer has withdrawn is not valid any more.
+// verified remembers tokens that were found valid, so that one that is used
+// often is checked seldom. It belongs to one state of the keys: what was signed
+// with a key that the issuer has withdrawn is not valid any more.
+//
+// Tokens are found by a hash whose seed nobody knows, and compared only if the
+// whole of it is equal. So the time it takes tells a guesser nothing.
 type verified struct {
+	seed maphash.Seed
 	mu   sync.RWMutex
 	keys *keys
-	byID map[[sha256.Size]byte]remembered
+	byID map[uint64]remembered
 }
 
 type remembered struct {
+	token     string
 	principal *mcp.Principal
 	until     time.Time
 }
 
 const maxVerified = 10_000
 
-func (v *verified) get(id [sha256.Size]byte, k *keys, now time.Time) *mcp.Principal {
+func (v *verified) get(token string, k *keys, now time.Time) *mcp.Principal {
+	id := maphash.String(v.seed, token)
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	if v.keys != k {
 		return nil
 	}
-	if r, ok := v.byID[id]; ok && now.Before(r.until) {
+	if r, ok := v.byID[id]; ok && r.token == token && now.Before(r.until) {
 		return r.principal
 	}
 	return nil
 }
 
-func (v *verified) add(id [sha256.Size]byte, k *keys, p *mcp.Principal, until time.Time) {
+func (v *verified) add(token string, k *keys, p *mcp.Principal, until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.keys != k || v.byID == nil {
-		v.keys, v.byID = k, make(map[[sha256.Size]byte]remembered)
+		v.keys, v.byID = k, make(map[uint64]remembered)
 	}
 	if len(v.byID) >= maxVerified {
 		v.forget(time.Now())
 	}
-	v.byID[id] = remembered{p, until}
+	v.byID[maphash.String(v.seed, token)] = remembered{strings.Clone(token), p, until}
 }
 
 // forget makes room: it drops what has expired, and if that is nothing, a tenth.
