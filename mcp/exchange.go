@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"net/http"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 // exchange is one POST with its response.
 type exchange struct {
 	handler *HTTPHandler
+	ctx     context.Context
 	w       http.ResponseWriter
 	r       *http.Request
 	accept  accepts
@@ -25,7 +27,7 @@ type exchange struct {
 func (x *exchange) single(body []byte) {
 	a := newAnswer()
 	defer a.free()
-	rc := &requestContext{parent: x.r.Context(), header: x.r.Header}
+	rc := &requestContext{parent: x.ctx, header: x.r.Header}
 	if e := rc.msg.scan(body); e != nil {
 		rc.version = x.headerVersion()
 		a.failure(rc, e)
@@ -128,7 +130,7 @@ func (x *exchange) admit(rc *requestContext) *Error {
 	rc.listChanged = x.handler.canNotify()
 	if rc.msg.is("initialize") && rc.msg.id != nil {
 		rc.session = x.handler.newSession()
-		rc.session.owner = PrincipalFrom(x.r.Context()).id()
+		rc.session.owner = PrincipalFrom(x.ctx).id()
 		return nil
 	}
 	if hasHeader {
@@ -152,7 +154,7 @@ func (x *exchange) join(rc *requestContext) *Error {
 	if !ok || x.handler.opts.NoSessions {
 		return nil
 	}
-	if rc.session = x.handler.server.sessions.get(id, PrincipalFrom(x.r.Context())); rc.session == nil {
+	if rc.session = x.handler.server.sessions.get(id, PrincipalFrom(x.ctx)); rc.session == nil {
 		return statusError(invalidRequest("no such session, initialize again"), http.StatusNotFound)
 	}
 	rc.version = rc.session.Version()
@@ -188,7 +190,7 @@ func (x *exchange) batch(body []byte) {
 	a := newAnswer()
 	defer a.free()
 	var held [][]byte // answers that wait for the last one
-	probe := &requestContext{parent: x.r.Context(), header: x.r.Header, version: x.headerVersion()}
+	probe := &requestContext{parent: x.ctx, header: x.r.Header, version: x.headerVersion()}
 	var e *Error
 	if err := jsonscan.Valid(body); err != nil {
 		e = parseError(err)
@@ -246,7 +248,7 @@ func (x *exchange) finishBatch(a *answer, held [][]byte) {
 
 // element serves one message of a batch.
 func (x *exchange) element(text []byte, a *answer) {
-	rc := &requestContext{parent: x.r.Context(), header: x.r.Header, batched: true}
+	rc := &requestContext{parent: x.ctx, header: x.r.Header, batched: true}
 	e := rc.msg.scan(text)
 	if e == nil {
 		e = x.admit(rc)

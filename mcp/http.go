@@ -86,20 +86,19 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, ok := first(r.Header, "Origin"); ok {
 		allowOrigin(w.Header(), r.Header["Origin"])
 	}
+	ctx := r.Context()
 	if h.opts.Authenticate != nil && r.Method != http.MethodOptions {
-		ctx := h.opts.Authenticate(w, r)
-		if ctx == nil {
+		if ctx = h.opts.Authenticate(w, r); ctx == nil {
 			return
 		}
-		r = r.WithContext(ctx)
 	}
 	switch r.Method {
 	case http.MethodPost:
-		h.post(w, r)
+		h.post(ctx, w, r)
 	case http.MethodGet:
-		h.get(w, r)
+		h.get(w, r.WithContext(ctx))
 	case http.MethodDelete:
-		h.delete(w, r)
+		h.delete(w, r.WithContext(ctx))
 	case http.MethodOptions:
 		preflight(w)
 	default:
@@ -145,7 +144,8 @@ func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
+// post serves r under ctx: to put that into r would copy the whole of it.
+func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
 		h.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
 		return
@@ -160,7 +160,7 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		h.bodyFailed(w, err)
 		return
 	}
-	x := &exchange{handler: h, w: w, r: r, accept: accept}
+	x := &exchange{handler: h, ctx: ctx, w: w, r: r, accept: accept}
 	if i := jsonscan.Space(body, 0); i < len(body) && body[i] == '[' {
 		x.batch(body)
 		return

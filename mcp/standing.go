@@ -117,11 +117,12 @@ func (x *exchange) listen(_ *requestContext, sub *subscription) error {
 	if !h.add(l) {
 		return errEnding
 	}
-	wait, err := x.handler.open(x.w, x.r, st)
+	r := x.r.WithContext(x.ctx)
+	wait, err := x.handler.open(x.w, r, st)
 	if err == nil {
 		err = st.send(sub.acknowledgment())
 	}
-	x.handler.hold(x.r, st, wait, err)
+	x.handler.hold(r, st, wait, err)
 	return nil
 }
 

@@ -51,14 +51,14 @@ func variants() []variant {
 	return []variant{
 		{"plain", 0, func(testing.TB, *issuer) *serve.Options { return &serve.Options{NoMetrics: true} }},
 		{"metrics", 0, func(testing.TB, *issuer) *serve.Options { return &serve.Options{} }},
-		{"limits", 2, func(testing.TB, *issuer) *serve.Options { return &serve.Options{NoMetrics: true, Limits: limits} }},
-		{"tokens", 3, func(tb testing.TB, _ *issuer) *serve.Options {
+		{"limits", 1, func(testing.TB, *issuer) *serve.Options { return &serve.Options{NoMetrics: true, Limits: limits} }},
+		{"tokens", 2, func(tb testing.TB, _ *issuer) *serve.Options {
 			return &serve.Options{NoMetrics: true, Auth: costAuth(tb, nil)}
 		}},
-		{"jwt", 3, func(tb testing.TB, i *issuer) *serve.Options {
+		{"jwt", 2, func(tb testing.TB, i *issuer) *serve.Options {
 			return &serve.Options{NoMetrics: true, Auth: costAuth(tb, i)}
 		}},
-		{"all", 3, func(tb testing.TB, _ *issuer) *serve.Options {
+		{"all", 2, func(tb testing.TB, _ *issuer) *serve.Options {
 			return &serve.Options{Auth: costAuth(tb, nil), Limits: limits}
 		}},
 		{"log", 1, func(testing.TB, *issuer) *serve.Options {

@@ -109,7 +109,9 @@ func (d *door) identify(c *caller, token string) (*mcp.Principal, *refusal) {
 	}
 	c.token = token
 	c.principal.Store(p)
-	c.checked.Store(time.Now().UnixNano())
+	if c.connection {
+		c.checked.Store(time.Now().UnixNano())
+	}
 	return p, nil
 }
 
