@@ -1,0 +1,303 @@
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// child is a running [Command], as a connection.
+type child struct {
+	command *Command
+	cmd     *exec.Cmd
+	in      *os.File // its stdin
+	out     *os.File // its stdout
+	lines   *lineReader
+	writer  writer
+	stderr  stderrTail
+
+	exited    chan struct{} // closed when the process has been reaped
+	exit      error         // what Wait returned; set before exited is closed
+	outEnded  chan struct{} // closed when stdout has been read to its end
+	outOnce   sync.Once
+	errEnded  chan struct{} // closed when stderr has been read to its end
+	stopOnce  sync.Once
+	stopping  chan struct{}
+	stopDone  chan struct{} // closed when everything is gone
+	killGrace time.Duration
+}
+
+// settle is how long the one end of a child may take to follow the other: the
+// process after its stdout, or stdout after the process.
+const settle = 250 * time.Millisecond
+
+func startChild(c *Command, cmd *exec.Cmd) (*child, error) {
+	pipes, err := newPipes()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
+	err = cmd.Start()
+	closeFiles(pipes.theirs[:])
+	if err != nil {
+		closeFiles(pipes.ours[:])
+		var path *os.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return nil, permanent{fmt.Errorf("start %s: %w", c.Path, err)}
+	}
+	ch := &child{
+		command:   c,
+		cmd:       cmd,
+		in:        pipes.ours[0],
+		out:       pipes.ours[1],
+		exited:    make(chan struct{}),
+		outEnded:  make(chan struct{}),
+		errEnded:  make(chan struct{}),
+		stopping:  make(chan struct{}),
+		stopDone:  make(chan struct{}),
+		killGrace: cmp.Or(max(c.StopTimeout, 0), 5*time.Second),
+	}
+	ch.lines = newLineReader(ch.out, cmp.Or(max(c.MaxMessage, 0), 64<<20))
+	ch.writer.start(ch.in, ch.stop)
+	go ch.wait()
+	go ch.readStderr(pipes.ours[2])
+	go ch.supervise()
+	return ch, nil
+}
+
+// pipes are the three of a child, each with our end and its own.
+type pipes struct{ ours, theirs [3]*os.File }
+
+func newPipes() (*pipes, error) {
+	p := &pipes{}
+	for i := range p.ours {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeFiles(p.ours[:])
+			closeFiles(p.theirs[:])
+			return nil, err
+		}
+		p.ours[i], p.theirs[i] = r, w
+		if i == 0 {
+			p.ours[i], p.theirs[i] = w, r
+		}
+	}
+	return p, nil
+}
+
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close() // a pipe: nothing can be lost
+		}
+	}
+}
+
+func (c *child) wait() {
+	c.exit = c.cmd.Wait()
+	close(c.exited)
+}
+
+func (c *child) readStderr(r *os.File) {
+	defer close(c.errEnded)
+	var w io.Writer = &c.stderr
+	if c.command.Stderr != nil {
+		w = io.MultiWriter(&c.stderr, c.command.Stderr)
+	}
+	if _, err := io.Copy(w, r); err != nil && c.command.Stderr != nil {
+		_, _ = io.Copy(&c.stderr, r) // it must not fill the pipe because nobody takes it
+	}
+	_ = r.Close()
+}
+
+// supervise ends the child when it is asked to, when its stdout ends or when
+// the process does, whichever comes first, and leaves nothing of it.
+func (c *child) supervise() {
+	defer close(c.stopDone)
+	select {
+	case <-c.exited:
+		c.within(settle, c.outEnded)
+	case <-c.outEnded:
+		c.within(settle, c.exited)
+	case <-c.stopping:
+	}
+	c.writer.stop()
+	_ = c.in.Close()
+	if !c.within(c.killGrace/5, c.exited) {
+		terminate(c.cmd.Process)
+		if !c.within(c.killGrace-c.killGrace/5, c.exited) {
+			kill(c.cmd.Process)
+			<-c.exited
+		}
+	}
+	kill(c.cmd.Process) // whoever is left of the group
+	c.writer.wait()
+	// Somebody outside the group may hold the other ends still.
+	if !c.within(settle, c.errEnded) {
+		c.stderr.leave()
+	}
+	_ = c.out.Close()
+}
+
+// within waits for done, no longer than d, and reports whether it came.
+func (c *child) within(d time.Duration, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// ReadMessage returns the next message that the child writes. Once it has
+// returned an error, the child is on its way out.
+func (c *child) ReadMessage(context.Context) ([]byte, error) {
+	line, err := c.lines.next()
+	if err != nil {
+		c.outOnce.Do(func() { close(c.outEnded) })
+	}
+	return line, err
+}
+
+// WriteMessage queues a message.
+func (c *child) WriteMessage(msg []byte) error { return c.writer.write(msg, true) }
+
+// Close stops the child and waits until it is gone.
+func (c *child) Close() error {
+	c.stop()
+	<-c.stopDone
+	return nil
+}
+
+func (c *child) stop() { c.stopOnce.Do(func() { close(c.stopping) }) }
+
+// pid returns the process id, for [State].
+func (c *child) pid() int { return c.cmd.Process.Pid }
+
+// junk takes a line of stdout that was no message.
+func (c *child) junk(line []byte) { c.stderr.note(line) }
+
+// why returns the error for those whose call the child will not answer any more,
+// after readErr has ended the reading. It waits a moment for the exit status.
+func (c *child) why(readErr error) error {
+	c.within(settle, c.exited)
+	c.within(settle/5, c.errEnded)
+	text := "the server closed its stdout"
+	switch {
+	case errors.Is(readErr, errTooLong):
+		text = readErr.Error()
+	case c.hasExited():
+		text = "the server ended: " + exitText(c.cmd.ProcessState)
+	case readErr != nil && readErr != io.EOF && !errors.Is(readErr, os.ErrClosed):
+		text = readErr.Error()
+	}
+	return &ExitError{Reason: text, Stderr: c.command.redact(c.stderr.String())}
+}
+
+func (c *child) hasExited() bool {
+	select {
+	case <-c.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+func exitText(s *os.ProcessState) string {
+	if s == nil {
+		return "its exit status is unknown"
+	}
+	return s.String()
+}
+
+// ExitError is why a child is gone, or cannot be used any more.
+type ExitError struct {
+	Reason string // such as "the server ended: exit status 1"
+	Stderr string // the last lines it wrote to stderr, without secrets
+}
+
+// Error implements the error interface.
+func (e *ExitError) Error() string {
+	if e.Stderr == "" {
+		return e.Reason
+	}
+	return e.Reason + "; its last words: " + e.Stderr
+}
+
+// stderrTail keeps the last lines that were written. It is safe for concurrent use.
+type stderrTail struct {
+	mu   sync.Mutex
+	kept []byte
+	left bool
+}
+
+// What is kept of stderr, and of a line of it.
+const (
+	keptStderr  = 4 << 10
+	shownStderr = 1 << 10
+	shownLines  = 8
+)
+
+// Write implements io.Writer. It never fails.
+func (t *stderrTail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.left {
+		return len(p), nil
+	}
+	if len(p) >= keptStderr {
+		t.kept = append(t.kept[:0], p[len(p)-keptStderr:]...)
+		return len(p), nil
+	}
+	if over := len(t.kept) + len(p) - keptStderr; over > 0 {
+		t.kept = t.kept[:copy(t.kept, t.kept[over:])]
+	}
+	t.kept = append(t.kept, p...)
+	return len(p), nil
+}
+
+// leave makes the tail final.
+func (t *stderrTail) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.left = true
+}
+
+// note keeps a line of stdout that was no message: it often says why.
+func (t *stderrTail) note(line []byte) {
+	_, _ = t.Write(append(bytes.Clone(line[:min(len(line), 200)]), '\n'))
+}
+
+// String returns the last lines, at most 8 of them and 1 KiB.
+func (t *stderrTail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := bytes.TrimSpace(t.kept)
+	if len(text) > shownStderr {
+		text = text[len(text)-shownStderr:]
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			text = text[i+1:]
+		}
+	}
+	lines := bytes.Split(text, []byte{'\n'})
+	if len(lines) > shownLines {
+		lines = lines[len(lines)-shownLines:]
+	}
+	return string(bytes.ToValidUTF8(bytes.Join(lines, []byte{'\n'}), []byte("?")))
+}

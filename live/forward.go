@@ -1,0 +1,150 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// errand is a request of a client that the server is to answer.
+type errand struct {
+	method string
+	// Either name under key, with arguments beside it, or params as a whole.
+	name, key string
+	arguments json.RawMessage
+	params    json.RawMessage
+
+	again       bool // it does no harm to do it twice
+	unavailable mcp.Code
+}
+
+// check makes sure that the errand can be sent on one line. What a program gives
+// us, rather than a server of ours, has not been looked at yet.
+func (e *errand) check(direct bool) error {
+	for _, raw := range []*json.RawMessage{&e.arguments, &e.params} {
+		switch {
+		case *raw == nil:
+			continue
+		case direct && (jsonscan.Valid(*raw) != nil || !isObject(*raw)):
+			return mcp.InvalidArguments("the arguments must be a JSON object")
+		case bytes.IndexByte(*raw, '\n') >= 0 || bytes.IndexByte(*raw, '\r') >= 0:
+			*raw = compact(*raw)
+		}
+	}
+	return nil
+}
+
+// maxTries bounds how often a request is sent because the connection was lost.
+const maxTries = 3
+
+// forward sends a request to the server and returns what it answers, in its own
+// bytes.
+func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
+	if err := e.check(mcp.RequestFrom(ctx) == nil); err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		ses, err := s.acquire(ctx)
+		if err != nil {
+			return nil, s.unavailable(e.unavailable, err)
+		}
+		result, err := ses.do(ctx, e)
+		if err == nil {
+			return parseResult(result)
+		}
+		var lost *lostError
+		if !errors.As(err, &lost) {
+			return nil, s.unavailable(e.unavailable, err)
+		}
+		if try == maxTries || !e.again && !lost.unseen || ctx.Err() != nil {
+			return nil, s.lostText(e, lost)
+		}
+	}
+}
+
+// lostText says what it means for the client that the connection was lost.
+func (s *Source) lostText(e *errand, lost *lostError) error {
+	text := fmt.Sprintf("the server was lost while it served this request: %v", lost.cause)
+	if !e.again && !lost.unseen {
+		text += " (the request may have been carried out; the next one will find the server started anew)"
+	}
+	return &mcp.Error{Code: e.unavailable, Message: text, Cause: lost.cause}
+}
+
+func parseResult(result []byte) (*mcp.Raw, error) {
+	raw, err := mcp.ParseRaw(result)
+	if err != nil {
+		return nil, fmt.Errorf("the server's answer: %w", err)
+	}
+	return raw, nil
+}
+
+// do makes the request once.
+func (ses *session) do(ctx context.Context, e *errand) ([]byte, error) {
+	req := mcp.RequestFrom(ctx)
+	c := newCall(e.method)
+	c.name, c.request = e.name, req
+	if err := ses.track(c); err != nil {
+		return nil, err
+	}
+	defer ses.untrack(c)
+	c.params = ses.encode(e, c.id, req)
+	result, err := ses.link.exchange(ctx, c)
+	if err != nil && ctx.Err() != nil {
+		ses.suspect.Store(true)
+	}
+	return result, err
+}
+
+// encode returns the params of an errand.
+func (ses *session) encode(e *errand, id uint64, req *mcp.Request) []byte {
+	meta := req.Meta()
+	dst := make([]byte, 0, 128+len(e.name)+len(e.arguments)+len(e.params)+len(meta))
+	dst = append(dst, '{')
+	switch {
+	case e.key != "":
+		dst = append(append(append(dst, '"'), e.key...), '"', ':')
+		dst = append(jsonscan.AppendQuote(dst, e.name), ',')
+		if e.arguments != nil {
+			dst = append(append(append(dst, `"arguments":`...), e.arguments...), ',')
+		}
+	case len(members(e.params)) > 0:
+		dst = append(append(dst, members(e.params)...), ',')
+	}
+	if meta != nil || ses.version.Modern() {
+		token := id
+		if member(meta, "progressToken") == nil {
+			token = 0
+		}
+		dst = append(ses.appendMeta(dst, token, meta, req), ',')
+	}
+	if dst[len(dst)-1] == ',' {
+		dst = dst[:len(dst)-1]
+	}
+	return append(dst, '}')
+}
+
+// withoutMeta returns an object without its _meta member, which is sent anew.
+func withoutMeta(params json.RawMessage) json.RawMessage {
+	if member(params, "_meta") == nil {
+		return params
+	}
+	dst := []byte{'{'}
+	_, _ = jsonscan.Object(params, jsonscan.Space(params, 0), 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(params, i)
+		if err == nil && string(key) != "_meta" {
+			dst = append(append(jsonscan.AppendQuote(dst, key), ':'), params[i:end]...)
+			dst = append(dst, ',')
+		}
+		return end, err
+	})
+	if dst[len(dst)-1] == ',' {
+		dst = dst[:len(dst)-1]
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,161 @@
+package live
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+var errTooLong = errors.New("the server's message is too long")
+
+// lineReader cuts a stream into lines, each in memory of its own.
+type lineReader struct {
+	r    io.Reader
+	max  int
+	buf  []byte
+	have []byte // what is read and not yet returned, within buf
+	long []byte // the beginning of a line longer than buf
+}
+
+func newLineReader(r io.Reader, maxLine int) *lineReader {
+	return &lineReader{r: r, max: maxLine, buf: make([]byte, 64<<10)}
+}
+
+// next returns the next line that is not blank, without its break. A last line
+// without a break is a line.
+func (l *lineReader) next() ([]byte, error) {
+	for {
+		if i := bytes.IndexByte(l.have, '\n'); i >= 0 {
+			line := l.take(l.have[:i])
+			l.have = l.have[i+1:]
+			if len(line) > l.max {
+				return nil, fmt.Errorf("%w: over %d bytes", errTooLong, l.max)
+			}
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				return line, nil
+			}
+			continue
+		}
+		if len(l.long)+len(l.have) > l.max {
+			return nil, fmt.Errorf("%w: over %d bytes", errTooLong, l.max)
+		}
+		l.long = append(l.long, l.have...)
+		n, err := l.r.Read(l.buf)
+		l.have = l.buf[:n]
+		if n == 0 && err != nil {
+			if line := bytes.TrimSpace(l.take(nil)); len(line) > 0 {
+				return line, nil
+			}
+			return nil, err
+		}
+	}
+}
+
+// take returns what was kept of a line together with its end.
+func (l *lineReader) take(end []byte) []byte {
+	line := append(l.long, end...)
+	l.long = nil
+	return line
+}
+
+// writer sends messages from one goroutine, all that are there with one write.
+type writer struct {
+	mu      sync.Mutex // guards what follows
+	queued  []byte
+	spare   []byte
+	err     error
+	stopped bool
+
+	wake   chan struct{}
+	done   chan struct{}
+	failed func() // is called once if nothing can be sent any more
+}
+
+// maxQueued is how much may wait for a server that does not read, in bytes.
+const maxQueued = 64 << 20
+
+var errNotReading = errors.New("the server does not read what it is sent")
+
+func (w *writer) start(to io.Writer, failed func()) {
+	w.failed = failed
+	w.wake = make(chan struct{}, 1)
+	w.done = make(chan struct{})
+	go w.run(to)
+}
+
+// write queues msg, and a line break after it if line is true.
+func (w *writer) write(msg []byte, line bool) error {
+	w.mu.Lock()
+	if w.err != nil || w.stopped || len(w.queued) > 0 && len(w.queued)+len(msg) > maxQueued {
+		err := w.err
+		if err == nil {
+			err = errNotReading
+		}
+		w.mu.Unlock()
+		return err
+	}
+	w.queued = append(w.queued, msg...)
+	if line {
+		w.queued = append(w.queued, '\n')
+	}
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (w *writer) run(to io.Writer) {
+	defer close(w.done)
+	for range w.wake {
+		for {
+			w.mu.Lock()
+			batch := w.queued
+			w.queued = w.spare[:0]
+			w.spare = nil
+			stopped := w.stopped
+			w.mu.Unlock()
+			if len(batch) == 0 {
+				if stopped {
+					return
+				}
+				w.keep(batch)
+				break
+			}
+			if _, err := to.Write(batch); err != nil {
+				w.mu.Lock()
+				w.err = err
+				w.mu.Unlock()
+				w.failed()
+				return
+			}
+			w.keep(batch)
+		}
+	}
+}
+
+// keep takes a buffer back, unless it has grown large.
+func (w *writer) keep(buf []byte) {
+	if cap(buf) > 1<<20 {
+		return
+	}
+	w.mu.Lock()
+	w.spare = buf[:0]
+	w.mu.Unlock()
+}
+
+// stop ends the goroutine once it has written what is queued, or cannot.
+func (w *writer) stop() {
+	w.mu.Lock()
+	w.stopped = true
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *writer) wait() { <-w.done }

@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package live
+
+import "syscall"
+
+// dieWithParent does nothing: only Linux can do this. A child notices the end of
+// its stdin.
+func dieWithParent(*syscall.SysProcAttr) {}

@@ -1,0 +1,23 @@
+//go:build unix
+
+package live
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// own makes the process the leader of a group of its own, which can be signalled
+// as a whole: a launcher such as npx leaves the work to others.
+func own(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	dieWithParent(cmd.SysProcAttr)
+}
+
+func terminate(p *os.Process) { signalGroup(p, syscall.SIGTERM) }
+func kill(p *os.Process)      { signalGroup(p, syscall.SIGKILL) }
+
+func signalGroup(p *os.Process, sig syscall.Signal) {
+	_ = syscall.Kill(-p.Pid, sig) // the group may be gone already: that is what we want
+}

@@ -1,0 +1,21 @@
+package live
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+// own keeps Ctrl-C in our console from reaching the process.
+func own(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+// terminate ends the process with all that it has started; Windows has nothing
+// gentler for a program without a window.
+func terminate(p *os.Process) {
+	_ = exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(p.Pid)).Run()
+}
+
+func kill(p *os.Process) { _ = p.Kill() }

@@ -1,0 +1,380 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// session is a connection to the server on which the handshake is done, until it
+// is lost. What the server calls a session may begin anew within it.
+type session struct {
+	src  *Source
+	link link
+
+	// What the handshake told; set before the session is used.
+	version      mcp.Version
+	capabilities json.RawMessage
+	info         json.RawMessage
+	instructions string
+
+	mu       sync.Mutex
+	calls    map[uint64]*call // in flight
+	lastID   uint64
+	end      error // why it was lost; nil while it lives
+	level    mcp.LogLevel
+	ended    chan struct{}
+	suspect  atomic.Bool    // a call ran out of time, and nothing has come since
+	stale    atomic.Int32   // how often the server has said that a list changed
+	handlers sync.WaitGroup // of what the server asks
+	quit     context.Context
+	stop     context.CancelFunc
+}
+
+var _ inbox = (*session)(nil)
+
+// connect makes a connection and shakes hands.
+func (s *Source) connect(ctx context.Context) (*session, error) {
+	ses := &session{src: s, calls: make(map[uint64]*call), ended: make(chan struct{}), level: unsetLevel}
+	ses.quit, ses.stop = context.WithCancel(context.Background())
+	l, err := s.transport.connect(ctx, ses)
+	if err != nil {
+		ses.stop()
+		return nil, err
+	}
+	ses.link = l
+	if err := ses.begin(ctx); err != nil {
+		if lost := ses.lostError(); lost != nil {
+			err = lost
+		}
+		ses.close()
+		return nil, err
+	}
+	return ses, nil
+}
+
+// close ends the session and waits until nothing is left of it.
+func (ses *session) close() {
+	ses.stop()
+	ses.link.close()
+	ses.lost(errClosed)
+	ses.handlers.Wait()
+}
+
+var errClosed = errors.New("the source is closed")
+
+// lost implements inbox: it fails what is in flight.
+func (ses *session) lost(err error) {
+	ses.mu.Lock()
+	if ses.end != nil {
+		ses.mu.Unlock()
+		return
+	}
+	ses.end = err
+	all := ses.calls
+	ses.calls = nil
+	ses.mu.Unlock()
+	for _, c := range all {
+		c.deliver(reply{err: &lostError{cause: err}})
+	}
+	ses.stop()
+	close(ses.ended)
+}
+
+func (ses *session) lostError() error {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return ses.end
+}
+
+// alive reports whether the session has not been lost.
+func (ses *session) alive() bool {
+	select {
+	case <-ses.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// call sends a request and returns the result. c has everything but its id.
+func (ses *session) call(ctx context.Context, c *call) ([]byte, error) {
+	if err := ses.track(c); err != nil {
+		return nil, err
+	}
+	result, err := ses.link.exchange(ctx, c)
+	ses.untrack(c)
+	if err != nil && ctx.Err() != nil {
+		ses.suspect.Store(true)
+	}
+	return result, err
+}
+
+// track gives a call its id.
+func (ses *session) track(c *call) error {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	if ses.end != nil {
+		return &lostError{cause: ses.end, unseen: true}
+	}
+	if limit := ses.src.opts.MaxInFlight; len(ses.calls) >= limit {
+		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are in flight to the server already", limit)
+	}
+	ses.lastID++
+	c.id = ses.lastID
+	ses.calls[c.id] = c
+	return nil
+}
+
+func (ses *session) untrack(c *call) {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	delete(ses.calls, c.id)
+}
+
+// take returns the call with that id and forgets it.
+func (ses *session) take(id uint64) *call {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	c := ses.calls[id]
+	delete(ses.calls, id)
+	return c
+}
+
+func (ses *session) get(id uint64) *call {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return ses.calls[id]
+}
+
+func (ses *session) inFlight() int {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return len(ses.calls)
+}
+
+// receive implements inbox.
+func (ses *session) receive(text []byte, origin *call) {
+	var m message
+	if m.scan(text) != nil {
+		ses.src.junk.Add(1)
+		return
+	}
+	if ses.suspect.Load() {
+		ses.suspect.Store(false)
+	}
+	switch {
+	case m.method == nil:
+		ses.answered(&m)
+	case m.id == nil:
+		ses.notified(&m, origin)
+	default:
+		ses.asked(&m, origin)
+	}
+}
+
+// answered delivers a response. One that nobody waits for any more is dropped.
+func (ses *session) answered(m *message) {
+	c := ses.take(m.number())
+	if c == nil {
+		return
+	}
+	result, err := m.answer()
+	c.deliver(reply{result, err})
+}
+
+// request makes a request of our own, such as for a list.
+func (ses *session) request(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
+	c := newCall(method)
+	c.params = ses.params(params, nil)
+	result, err := ses.call(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	return result, nil
+}
+
+func newCall(method string) *call { return &call{method: method, answer: make(chan reply, 1)} }
+
+// begin shakes hands in the way that the options ask for, or else in the first
+// that works.
+func (ses *session) begin(ctx context.Context) error {
+	wanted := ses.src.opts.Version
+	switch {
+	case wanted.Modern():
+		return ses.discover(ctx, wanted)
+	case wanted != 0:
+		return ses.initialize(ctx, wanted)
+	}
+	first, second := ses.initializeLatest, ses.discoverLatest
+	if m, ok := ses.link.(interface{ modernFirst() bool }); ok && m.modernFirst() {
+		first, second = second, first
+	}
+	err := first(ctx)
+	if err == nil || !refused(err) || !ses.alive() {
+		return err
+	}
+	if secondErr := second(ctx); secondErr != nil {
+		if refused(secondErr) {
+			return err
+		}
+		return secondErr
+	}
+	return nil
+}
+
+func (ses *session) initializeLatest(ctx context.Context) error {
+	return ses.initialize(ctx, mcp.LatestLegacyVersion)
+}
+
+func (ses *session) discoverLatest(ctx context.Context) error {
+	return ses.discover(ctx, mcp.LatestVersion)
+}
+
+// refused reports whether a server has answered that it does not know the
+// handshake, so that the other one is worth an attempt.
+func refused(err error) bool {
+	var e *mcp.Error
+	return errors.As(err, &e)
+}
+
+// initialize is the handshake up to 2025-11-25.
+func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
+	params := append([]byte(`{"protocolVersion":"`), wanted.String()...)
+	params = append(append(params, `","capabilities":`...), ses.src.opts.Capabilities...)
+	params = append(append(params, `,"clientInfo":`...), ses.src.clientInfo...)
+	c := newCall("initialize")
+	c.params = append(params, '}')
+	result, err := ses.call(ctx, c)
+	if err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	name := memberString(result, "protocolVersion")
+	version, ok := mcp.ParseVersion(name)
+	if !ok || version.Modern() {
+		return permanent{fmt.Errorf("the server speaks version %q of the protocol, which is not known here", name)}
+	}
+	ses.learn(version, result, member(result, "serverInfo"))
+	return ses.link.tell(ctx, notification("notifications/initialized", nil))
+}
+
+// discover begins with a server of 2026-07-28, which needs no handshake.
+func (ses *session) discover(ctx context.Context, version mcp.Version) error {
+	ses.version = version
+	result, err := ses.request(ctx, "server/discover", nil)
+	if err != nil {
+		ses.version = 0
+		return err
+	}
+	var versions []string
+	_ = json.Unmarshal(member(result, "supportedVersions"), &versions)
+	for _, v := range versions {
+		if v == version.String() {
+			ses.learn(version, result, member(member(result, "_meta"), "io.modelcontextprotocol/serverInfo"))
+			return nil
+		}
+	}
+	ses.version = 0
+	return &mcp.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: fmt.Sprintf("the server does not speak version %s", version)}
+}
+
+func (ses *session) learn(version mcp.Version, result, info []byte) {
+	ses.version = version
+	ses.capabilities = json.RawMessage(member(result, "capabilities"))
+	ses.info = info
+	ses.instructions = memberString(result, "instructions")
+	ses.link.ready(version, ses.capabilities)
+}
+
+// declares reports whether the server has the capability at a path of names.
+func (ses *session) declares(path ...string) bool {
+	value := []byte(ses.capabilities)
+	for _, name := range path {
+		value = member(value, name)
+	}
+	return isObject(value) || string(value) == "true"
+}
+
+const metaPrefix = "io.modelcontextprotocol/"
+
+// params returns the params of a request: the members in inner, an object or
+// nil, with the _meta that the server's version and the client ask for.
+func (ses *session) params(inner []byte, req *mcp.Request) []byte {
+	if !ses.version.Modern() {
+		return inner
+	}
+	dst := []byte{'{'}
+	if body := members(inner); len(body) > 0 {
+		dst = append(append(dst, body...), ',')
+	}
+	return append(ses.appendMeta(dst, 0, nil, req), '}')
+}
+
+// members returns what is between the braces of an object.
+func members(object []byte) []byte {
+	if len(object) < 2 {
+		return nil
+	}
+	return object[1 : len(object)-1]
+}
+
+// appendMeta appends the member _meta, if there is anything to say in it, or in
+// any case for 2026-07-28. token is the progress token, or 0 for none. meta is
+// what the client said in its own.
+func (ses *session) appendMeta(dst []byte, token uint64, meta json.RawMessage, req *mcp.Request) []byte {
+	dst = append(dst, `"_meta":{`...)
+	open := len(dst)
+	if ses.version.Modern() {
+		dst = append(append(dst, `"io.modelcontextprotocol/protocolVersion":"`...), ses.version.String()...)
+		dst = append(append(dst, `","io.modelcontextprotocol/clientCapabilities":`...), ses.src.capabilitiesOf(req)...)
+		dst = append(append(dst, `,"io.modelcontextprotocol/clientInfo":`...), ses.src.clientInfo...)
+		if level, ok := wantedLevel(req); ok {
+			dst = jsonscan.AppendQuote(append(dst, `,"io.modelcontextprotocol/logLevel":`...), level.String())
+		}
+		dst = append(dst, ',')
+	}
+	if token != 0 {
+		dst = append(strconv.AppendUint(append(dst, `"progressToken":`...), token, 10), ',')
+	}
+	dst = appendForeignMeta(dst, meta)
+	if len(dst) > open {
+		dst = dst[:len(dst)-1] // the last comma
+	}
+	return append(dst, '}')
+}
+
+// appendForeignMeta appends the members of a client's _meta that are meant for
+// the server, each with a comma behind it: not those by which the client told us
+// about itself.
+func appendForeignMeta(dst []byte, meta json.RawMessage) []byte {
+	if len(meta) == 0 {
+		return dst
+	}
+	_, _ = jsonscan.Object(meta, jsonscan.Space(meta, 0), 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(meta, i)
+		if err == nil && string(key) != "progressToken" && !ours(key) {
+			dst = append(append(jsonscan.AppendQuote(dst, key), ':'), meta[i:end]...)
+			dst = append(dst, ',')
+		}
+		return end, err
+	})
+	return dst
+}
+
+func ours(key []byte) bool {
+	if len(key) <= len(metaPrefix) || string(key[:len(metaPrefix)]) != metaPrefix {
+		return false
+	}
+	switch string(key[len(metaPrefix):]) {
+	case "protocolVersion", "clientCapabilities", "clientInfo", "logLevel", "subscriptionId":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,286 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Options configure [Open]. The zero value and nil are the defaults.
+type Options struct {
+	// Version is the version of the protocol to speak; 0 stands for the newest
+	// that both sides know. An [Endpoint] is asked for 2026-07-28 first, other
+	// transports for 2025-11-25: some programs end when they are asked for what
+	// they do not know.
+	Version mcp.Version
+	// Client is what the server is told of us; the zero value stands for slipway.
+	Client mcp.Implementation
+	// Capabilities are what the server is told that it may ask for, a JSON object.
+	// Nil stands for everything that can be passed on to clients: elicitation,
+	// sampling and roots. To 2026-07-28 servers the capabilities of the client
+	// that makes the request are sent instead, where there is one.
+	Capabilities json.RawMessage
+	// Answer answers what the server asks while it serves a request that a program
+	// has made, not a client of ours. It returns the result object of the method:
+	// elicitation/create, sampling/createMessage or roots/list. Nil refuses.
+	Answer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+
+	// Lazy says not to start the server before it is needed: Open returns at once,
+	// and so does not report that there is no such server.
+	Lazy bool
+	// IdleStop is how long the server may have nothing to do before it is stopped,
+	// until it is needed again; 0 stands for never.
+	IdleStop time.Duration
+	// StartTimeout is how long a start may take, from making the connection to the
+	// last list; 0 stands for 60 seconds.
+	StartTimeout time.Duration
+	// MaxWait is how long a request waits for a server that is down to be started
+	// again; 0 stands for 2 seconds. It does not bound a start that is under way.
+	MaxWait time.Duration
+	// ResetAfter is how long a server must have run well for its failures to be
+	// forgotten; 0 stands for 30 seconds.
+	ResetAfter time.Duration
+	// PingTimeout is how long a server has to prove that it is alive, after a
+	// request to it ran out of time, before it is replaced; 0 stands for 5 seconds.
+	PingTimeout time.Duration
+
+	// MaxInFlight is how many requests may be under way; 0 stands for 1,000. More
+	// are refused with [mcp.CodeToolBusy].
+	MaxInFlight int
+	// MaxEntries is how many tools, resources, templates and prompts a server may
+	// list, each; 0 stands for 100,000.
+	MaxEntries int
+
+	// Log, if not nil, is told what happens to the server: it starts, is lost,
+	// cannot be started, changes. It must not wait.
+	Log func(Event)
+}
+
+// Event is something that has happened to the server.
+type Event struct {
+	Server string // [Transport] as text
+	What   string // "started", "lost", "failed", "stopped", "changed", "log"
+	Err    error  // why, or nil
+	Detail string // further words, or empty
+}
+
+// Source is a server somewhere else. It is safe for concurrent use.
+type Source struct {
+	transport  Transport
+	opts       Options
+	clientInfo json.RawMessage
+
+	current atomic.Pointer[session] // the one that requests use, or nil
+	catalog atomic.Pointer[mcp.Catalog]
+	junk    atomic.Int64
+	lastUse atomic.Int64 // UnixNano
+
+	mu       sync.Mutex // guards what follows
+	phase    Phase
+	since    time.Time
+	next     time.Time // of the next attempt, while waiting
+	failures int       // attempts and short lives since the last long one
+	starts   int
+	lastErr  error
+	turn     chan struct{} // closed and made anew when phase changes
+	running  bool          // the supervisor runs
+	closed   bool
+	wanted   bool // somebody waits for a session
+	watchers map[*watcher]struct{}
+
+	telling sync.Mutex // held while watchers are told
+
+	quit context.Context
+	stop context.CancelFunc
+	work sync.WaitGroup // the supervisor
+}
+
+var (
+	_ mcp.Source   = (*Source)(nil)
+	_ mcp.Watcher  = (*Source)(nil)
+	_ mcp.Extender = (*Source)(nil)
+)
+
+// Open connects to a server and asks what it offers. ctx bounds that alone; a
+// server that cannot be reached, or that does not speak the protocol, is an error,
+// unless opts.Lazy is set. Close the Source when it is no longer needed. opts may
+// be nil.
+func Open(ctx context.Context, transport Transport, opts *Options) (*Source, error) {
+	s := newSource(transport, opts)
+	if s.opts.Lazy {
+		return s, nil
+	}
+	if _, err := s.acquire(ctx); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("%s: %w", transport, err)
+	}
+	return s, nil
+}
+
+func newSource(transport Transport, opts *Options) *Source {
+	s := &Source{transport: transport, phase: Stopped, since: time.Now(), turn: make(chan struct{})}
+	if opts != nil {
+		s.opts = *opts
+	}
+	o := &s.opts
+	o.StartTimeout = cmp.Or(max(o.StartTimeout, 0), time.Minute)
+	o.MaxWait = cmp.Or(max(o.MaxWait, 0), 2*time.Second)
+	o.ResetAfter = cmp.Or(max(o.ResetAfter, 0), 30*time.Second)
+	o.PingTimeout = cmp.Or(max(o.PingTimeout, 0), 5*time.Second)
+	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), 1000)
+	o.MaxEntries = cmp.Or(max(o.MaxEntries, 0), 100_000)
+	if o.Client.Name == "" {
+		o.Client = mcp.Implementation{Name: "slipway", Version: "1"}
+	}
+	if o.Capabilities == nil {
+		o.Capabilities = json.RawMessage(relayed)
+	}
+	s.clientInfo, _ = mcp.Marshal(o.Client) // strings always encode
+	s.quit, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Close stops the server and waits until nothing is left of it. Requests in
+// flight fail.
+func (s *Source) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.work.Wait()
+	s.enter(Closed)
+	return nil
+}
+
+// Catalog returns what the server offers, as of its last start or change. It
+// starts a server only if it has never run.
+func (s *Source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	if cat := s.catalog.Load(); cat != nil {
+		return cat, nil
+	}
+	if _, err := s.acquire(ctx); err != nil {
+		return nil, s.unavailable(mcp.CodeToolUnavailable, err)
+	}
+	return s.catalog.Load(), nil
+}
+
+// CallTool has the server run a tool.
+func (s *Source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	raw, err := s.forward(ctx, &errand{
+		method: "tools/call", name: p.Name, key: "name", arguments: p.Arguments,
+		again: s.repeatable(p.Name), unavailable: mcp.CodeToolUnavailable,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CallToolResult{Raw: raw}, nil
+}
+
+// ReadResource has the server read a resource.
+func (s *Source) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	if p.URI == "" || !utf8.ValidString(p.URI) {
+		return nil, mcp.ResourceNotFound(p.URI, "") // it could not be sent as it is
+	}
+	raw, err := s.forward(ctx, &errand{
+		method: "resources/read", name: p.URI, key: "uri", again: true, unavailable: mcp.CodeResourceUnavailable,
+	})
+	if err != nil {
+		return nil, notFound(err, p.URI)
+	}
+	return &mcp.ReadResourceResult{Raw: raw}, nil
+}
+
+// notFound words the one error that changed its code between versions.
+func notFound(err error, uri string) error {
+	var e *mcp.Error
+	if errors.As(err, &e) && e.Code == mcp.CodeInvalidParams && memberString(e.Data, "uri") == uri {
+		copied := *e
+		copied.Code = mcp.CodeResourceNotFound
+		return &copied
+	}
+	return err
+}
+
+// GetPrompt has the server fill in a prompt.
+func (s *Source) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	e := &errand{method: "prompts/get", name: p.Name, key: "name", again: true, unavailable: mcp.CodeToolUnavailable}
+	if len(p.Arguments) > 0 {
+		e.arguments, _ = mcp.Marshal(p.Arguments) // strings always encode
+	}
+	raw, err := s.forward(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.GetPromptResult{Raw: raw}, nil
+}
+
+// Complete has the server suggest values.
+func (s *Source) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	if cat := s.catalog.Load(); cat != nil && !cat.Completions {
+		return &mcp.CompleteResult{}, nil
+	}
+	raw, err := s.forward(ctx, &errand{
+		method: "completion/complete", params: completeParams(p), again: true, unavailable: mcp.CodeToolUnavailable,
+	})
+	var e *mcp.Error
+	if errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
+		return &mcp.CompleteResult{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CompleteResult{Raw: raw}, nil
+}
+
+func completeParams(p *mcp.CompleteParams) json.RawMessage {
+	ref := map[string]string{"type": "ref/prompt", "name": p.Prompt}
+	if p.URITemplate != "" {
+		ref = map[string]string{"type": "ref/resource", "uri": p.URITemplate}
+	}
+	params := map[string]any{"ref": ref, "argument": map[string]string{"name": p.Argument, "value": p.Value}}
+	if len(p.Arguments) > 0 {
+		params["context"] = map[string]any{"arguments": p.Arguments}
+	}
+	encoded, _ := mcp.Marshal(params) // strings always encode
+	return encoded
+}
+
+// ServeMethod has the server answer a method of one of its extensions.
+func (s *Source) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+	cat := s.catalog.Load()
+	if cat == nil || cat.Extensions == nil {
+		return nil, mcp.MethodNotFound(method)
+	}
+	raw, err := s.forward(ctx, &errand{method: method, params: withoutMeta(params), unavailable: mcp.CodeToolUnavailable})
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.MethodResult{Result: raw}, nil
+}
+
+// repeatable reports whether a tool says that calling it twice does no harm.
+func (s *Source) repeatable(name string) bool {
+	cat := s.catalog.Load()
+	if cat == nil {
+		return false
+	}
+	t := cat.Tool(name)
+	return t != nil && t.Annotations != nil && (t.Annotations.ReadOnlyHint || t.Annotations.IdempotentHint)
+}
+
+// unavailable words an error for clients.
+func (s *Source) unavailable(code mcp.Code, err error) error {
+	var e *mcp.Error
+	if errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &mcp.Error{Code: code, Message: err.Error(), Cause: err}
+}

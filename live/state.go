@@ -1,0 +1,55 @@
+package live
+
+import (
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Phase is what is going on with a server.
+type Phase string
+
+// The phases.
+const (
+	Stopped  Phase = "stopped"  // not started yet, or idle: the next request starts it
+	Starting Phase = "starting" // being started or connected to
+	Ready    Phase = "ready"    // running
+	Waiting  Phase = "waiting"  // down; the next attempt has its time
+	Closed   Phase = "closed"   // for good
+)
+
+// State is how a server is at one moment.
+type State struct {
+	Server  string      `json:"server"`            // the transport, as text
+	Phase   Phase       `json:"phase"`             //
+	Since   time.Time   `json:"since"`             // of the phase
+	PID     int         `json:"pid,omitempty"`     // of the child, if there is one
+	Version mcp.Version `json:"-"`                 // spoken with the server, or 0
+	Speaks  string      `json:"version,omitempty"` // Version as text
+
+	Starts   int       `json:"starts"`             // how often it was started or connected to
+	Failures int       `json:"failures"`           // attempts and short lives in a row
+	Next     time.Time `json:"next,omitzero"`      // of the next attempt, while waiting
+	Error    string    `json:"error,omitempty"`    // the last one there was
+	InFlight int       `json:"inFlight"`           // requests
+	Junk     int64     `json:"junkLines,omitzero"` // lines and messages that made no sense
+}
+
+// State returns how the server is now.
+func (s *Source) State() State {
+	s.mu.Lock()
+	st := State{
+		Server: s.transport.String(), Phase: s.phase, Since: s.since,
+		Starts: s.starts, Failures: s.failures, Next: s.next,
+		Junk: s.junk.Load(),
+	}
+	if s.lastErr != nil {
+		st.Error = s.lastErr.Error()
+	}
+	s.mu.Unlock()
+	if ses := s.current.Load(); ses != nil && ses.alive() {
+		st.PID, st.Version, st.InFlight = ses.link.pid(), ses.version, ses.inFlight()
+		st.Speaks = ses.version.String()
+	}
+	return st
+}

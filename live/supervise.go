@@ -1,0 +1,311 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// The pause after the first failed attempt, and the longest.
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = 30 * time.Second
+)
+
+// acquire returns the session to send a request in. It starts the server if need
+// be, and waits for that.
+func (s *Source) acquire(ctx context.Context) (*session, error) {
+	if ses := s.current.Load(); ses != nil && ses.alive() {
+		if s.opts.IdleStop > 0 {
+			s.lastUse.Store(time.Now().UnixNano())
+		}
+		if !ses.suspect.Load() || ses.proves(ctx) {
+			return ses, nil
+		}
+	}
+	return s.await(ctx)
+}
+
+// await is acquire for a server that does not run.
+func (s *Source) await(ctx context.Context) (*session, error) {
+	patience := time.Now().Add(s.opts.MaxWait)
+	s.mu.Lock()
+	seen := s.failures
+	for {
+		switch {
+		case s.closed:
+			s.mu.Unlock()
+			return nil, errClosed
+		case s.phase == Ready:
+			if ses := s.current.Load(); ses != nil && ses.alive() {
+				s.mu.Unlock()
+				return ses, nil
+			}
+		case s.phase == Waiting && (s.next.After(patience) || s.failures > seen && (s.starts == 0 || isPermanent(s.lastErr))):
+			err, next := s.lastErr, time.Until(s.next)
+			s.mu.Unlock()
+			return nil, &downError{cause: err, next: next}
+		}
+		s.wanted = true
+		s.runLocked()
+		turn := s.turn
+		s.mu.Unlock()
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		s.mu.Lock()
+	}
+}
+
+// downError is why there is no server to send a request to.
+type downError struct {
+	cause error
+	next  time.Duration
+}
+
+func (e *downError) Error() string {
+	return fmt.Sprintf("the server cannot be started: %v", e.cause)
+}
+func (e *downError) Unwrap() error { return e.cause }
+
+// runLocked makes sure that the supervisor runs.
+func (s *Source) runLocked() {
+	if s.running || s.closed {
+		return
+	}
+	s.running = true
+	s.work.Add(1)
+	go s.supervise()
+}
+
+// supervise starts the server and keeps it alive, until it is not needed any
+// more or the source is closed.
+func (s *Source) supervise() {
+	defer s.work.Done()
+	for s.quit.Err() == nil {
+		if !s.pause() {
+			break
+		}
+		ses, err := s.start()
+		if err != nil {
+			if s.failed(err) {
+				return
+			}
+			continue
+		}
+		lost := s.live(ses)
+		ses.close()
+		if s.ended(ses, lost) {
+			return // not needed now; the next request starts anew
+		}
+	}
+	s.mu.Lock()
+	s.running = false
+	s.mu.Unlock()
+}
+
+// pause waits until the next attempt is due, and reports whether to make it.
+func (s *Source) pause() bool {
+	s.mu.Lock()
+	wait := time.Until(s.next)
+	s.mu.Unlock()
+	if wait <= 0 {
+		return true
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.quit.Done():
+		return false
+	}
+}
+
+// start makes one attempt to connect and to ask what the server offers.
+func (s *Source) start() (*session, error) {
+	s.enter(Starting)
+	ctx, cancel := context.WithTimeout(s.quit, s.opts.StartTimeout)
+	defer cancel()
+	ses, err := s.connect(ctx)
+	if err == nil {
+		var cat *mcp.Catalog
+		if cat, err = ses.list(ctx); err == nil {
+			s.publish(ses, cat)
+			return ses, nil
+		}
+		if lost := ses.lostError(); lost != nil {
+			err = lost
+		}
+		ses.close()
+	}
+	if errors.Is(err, context.DeadlineExceeded) && s.quit.Err() == nil {
+		err = fmt.Errorf("it was not ready after %v: %w", s.opts.StartTimeout, err)
+	}
+	return nil, err
+}
+
+// publish lets requests use a session.
+func (s *Source) publish(ses *session, cat *mcp.Catalog) {
+	s.lastUse.Store(time.Now().UnixNano())
+	s.show(cat)
+	s.current.Store(ses)
+	s.mu.Lock()
+	s.starts++
+	s.wanted = false
+	s.next = time.Time{}
+	s.mu.Unlock()
+	s.enter(Ready)
+	s.tell(Event{What: "started"})
+	ses.listen()
+}
+
+// failed notes that an attempt has failed and when to make the next. It reports
+// whether the supervisor's work is done: whoever needs the server begins anew.
+func (s *Source) failed(err error) (done bool) {
+	s.mu.Lock()
+	s.failures++
+	s.lastErr = err
+	s.next = time.Now().Add(backoff(s.failures))
+	s.wanted = false // whoever still waits says so again
+	closed := s.closed
+	if done = closed || s.opts.Lazy || s.starts == 0; done {
+		s.running = false
+	}
+	s.setLocked(Waiting)
+	s.mu.Unlock()
+	if !closed {
+		s.tell(Event{What: "failed", Err: err})
+	}
+	return done
+}
+
+// backoff returns the pause after the n-th failure in a row, spread so that many
+// servers do not start at once.
+func backoff(n int) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	pause := maxPause
+	if n < 10 {
+		pause = min(firstPause<<(n-1), maxPause)
+	}
+	return pause - rand.N(pause/5)
+}
+
+// live waits until the session is lost, or is not needed any more, when it
+// returns nil.
+func (s *Source) live(ses *session) error {
+	if s.opts.IdleStop <= 0 {
+		select {
+		case <-ses.ended:
+			return ses.lostError()
+		case <-s.quit.Done():
+			return nil
+		}
+	}
+	timer := time.NewTimer(s.opts.IdleStop)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ses.ended:
+			return ses.lostError()
+		case <-s.quit.Done():
+			return nil
+		case <-timer.C:
+		}
+		idle := time.Since(time.Unix(0, s.lastUse.Load()))
+		if ses.inFlight() == 0 && idle >= s.opts.IdleStop {
+			s.current.Store(nil)
+			return nil
+		}
+		timer.Reset(max(s.opts.IdleStop-idle, s.opts.IdleStop/10))
+	}
+}
+
+// ended notes the end of a session, and reports whether the supervisor's work is
+// done with it.
+func (s *Source) ended(ses *session, lost error) (done bool) {
+	s.current.CompareAndSwap(ses, nil)
+	s.mu.Lock()
+	uptime := time.Since(s.since)
+	switch {
+	case uptime >= s.opts.ResetAfter || lost == nil:
+		s.failures = 0
+	default:
+		s.failures++
+	}
+	s.next = time.Time{}
+	if s.failures > 1 { // the first restart is made at once
+		s.next = time.Now().Add(backoff(s.failures - 1))
+	}
+	if lost != nil {
+		s.lastErr = lost
+	}
+	closed := s.closed
+	done = closed || !s.wanted && (s.opts.Lazy || lost == nil)
+	if done {
+		s.running = false
+	}
+	phase := Stopped
+	if !done && !s.next.IsZero() {
+		phase = Waiting
+	}
+	s.setLocked(phase)
+	s.mu.Unlock()
+	switch {
+	case closed:
+	case lost != nil:
+		s.tell(Event{What: "lost", Err: lost})
+	default:
+		s.tell(Event{What: "stopped", Detail: "it had nothing to do"})
+	}
+	return done
+}
+
+// enter changes the phase and wakes those who wait for that.
+func (s *Source) enter(p Phase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.setLocked(p)
+}
+
+func (s *Source) setLocked(p Phase) {
+	if s.closed {
+		p = Closed
+	}
+	s.phase, s.since = p, time.Now()
+	close(s.turn)
+	s.turn = make(chan struct{})
+}
+
+func (s *Source) tell(e Event) {
+	if s.opts.Log != nil {
+		e.Server = s.transport.String()
+		s.opts.Log(e)
+	}
+}
+
+// proves reports whether a server that is suspected to hang still answers. One
+// that does not is given up, with all that is in flight.
+func (ses *session) proves(ctx context.Context) bool {
+	method := "ping"
+	if ses.version.Modern() {
+		method = "server/discover"
+	}
+	limited, cancel := context.WithTimeout(ctx, ses.src.opts.PingTimeout)
+	defer cancel()
+	_, err := ses.request(limited, method, nil)
+	var e *mcp.Error
+	if err == nil || errors.As(err, &e) || ctx.Err() != nil {
+		return true
+	}
+	ses.lost(fmt.Errorf("the server does not answer any more: a request ran out of time, and a ping was not answered within %v", ses.src.opts.PingTimeout))
+	return false
+}

@@ -1,0 +1,271 @@
+package live_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// roleVariable makes the test binary play a server instead of running tests.
+const roleVariable = "SLIPWAY_LIVE_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(play(role, os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// play is the child. Its roles are what goes wrong with servers.
+func play(role string, args []string) int {
+	switch role {
+	case "server":
+		fmt.Fprintln(os.Stderr, "the server is up")
+		src := &world{}
+		if err := mcp.NewServer(src, &mcp.ServerOptions{RequestTimeout: -1}).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil); err != nil {
+			return 1
+		}
+		return 0
+	case "broken":
+		fmt.Fprintln(os.Stderr, "cannot find module \"left-pad\"")
+		return 3
+	case "deaf": // neither reads nor ends
+		select {}
+	case "wrapper": // has another do the work, as launchers do
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), roleVariable+"=server")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return 1
+		}
+		return 0
+	case "script":
+		return script(args)
+	}
+	return 2
+}
+
+// script answers as its arguments say: each is a method and what to write when a
+// request for it comes, with ID in the place of the id.
+func script(lines []string) int {
+	answers := make(map[string]string)
+	for _, l := range lines {
+		method, answer, _ := strings.Cut(l, " ")
+		answers[method] = answer
+	}
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 64<<20)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil {
+			continue
+		}
+		if answer, ok := answers[m.Method]; ok {
+			fmt.Println(strings.ReplaceAll(strings.ReplaceAll(answer, "ID", string(m.ID)), `\n`, "\n"))
+		}
+	}
+	return 0
+}
+
+// world is a source with a tool for each thing that can happen.
+type world struct {
+	mcp.Unimplemented
+	// blocked, if not nil, is told when the tool block is called.
+	blocked chan struct{}
+}
+
+func object(text string) json.RawMessage { return json.RawMessage(text) }
+
+var worldCatalog = &mcp.Catalog{
+	Server:       mcp.Implementation{Name: "world", Version: "1.2.3"},
+	Instructions: "Try everything.",
+	Tools: []mcp.Tool{
+		{Name: "echo", Description: "says it again", InputSchema: object(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+			Raw: object(`{"name":"echo","description":"says it again","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},"x-unknown":{"n":12345678901234567890}}`)},
+		{Name: "pid", Description: "the process", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		{Name: "exit", Description: "ends the process"},
+		{Name: "exit_safely", Description: "ends the process", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		{Name: "block", Description: "waits until it is cancelled"},
+		{Name: "env", Description: "a variable"},
+		{Name: "junk", Description: "writes what is no message"},
+		{Name: "big", Description: "answers at length"},
+		{Name: "progress", Description: "says how far it is"},
+		{Name: "ask", Description: "asks the user"},
+		{Name: "sample", Description: "asks the model"},
+		{Name: "fails", Description: "fails"},
+	},
+	Resources:   []mcp.Resource{{URI: "world://one", Name: "one"}},
+	Templates:   []mcp.ResourceTemplate{{URITemplate: "world://{n}", Name: "any"}},
+	Prompts:     []mcp.Prompt{{Name: "greet", Description: "greets", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}}}},
+	Completions: true,
+	Logging:     true,
+	PageSize:    5,
+}
+
+func (w *world) Catalog(context.Context) (*mcp.Catalog, error) { return worldCatalog, nil }
+
+func (w *world) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	text := func(t string) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(t)}}, nil
+	}
+	req := mcp.RequestFrom(ctx)
+	arg, ok := p.StringArgument("text")
+	switch p.Name {
+	case "echo":
+		if !ok {
+			return nil, mcp.InvalidArguments("text is required")
+		}
+		raw, err := mcp.ParseRaw([]byte(`{"content":[{"type":"text","text":` + string(p.Argument("text")) + `}],"x-unknown":[1e400]}`))
+		return &mcp.CallToolResult{Raw: raw}, err
+	case "pid":
+		return text(strconv.Itoa(os.Getpid()))
+	case "exit", "exit_safely":
+		if marker := arg; marker != "" { // only the first time
+			f, err := os.OpenFile(marker, os.O_CREATE|os.O_EXCL, 0o600)
+			if err != nil {
+				return text("done")
+			}
+			_ = f.Close()
+		}
+		fmt.Fprintln(os.Stderr, "panic: out of cheese")
+		os.Exit(7)
+	case "block":
+		if w.blocked != nil {
+			w.blocked <- struct{}{}
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case "env":
+		return text(os.Getenv(arg))
+	case "junk":
+		fmt.Printf("listening on port 3000\n\n{\"jsonrpc\":\n[]\nnull\n")
+		return text("done")
+	case "big":
+		n, _ := strconv.Atoi(arg)
+		return text(strings.Repeat("x", n))
+	case "progress":
+		for i := range 3 {
+			req.Progress(float64(i+1), 3, "step")
+		}
+		req.Log(mcp.LogWarning, "world", "careful")
+		return text("done")
+	case "ask":
+		got, err := req.Elicit(ctx, &mcp.ElicitParams{Key: "name", Message: "Who are you?", RequestedSchema: object(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+		if err != nil {
+			return nil, err
+		}
+		return text(got.Action + " " + string(got.Content))
+	case "sample":
+		got, err := req.Sample(ctx, &mcp.CreateMessageParams{Key: "model", Messages: []mcp.SamplingMessage{mcp.SamplingText("user", "hi")}, MaxTokens: 10})
+		if err != nil {
+			return nil, err
+		}
+		return text(got.Text())
+	case "fails":
+		return nil, &mcp.Error{Code: -31042, Message: "it failed", Data: object(`{"why":"because"}`)}
+	}
+	return nil, mcp.UnknownTool(p.Name)
+}
+
+func (w *world) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	n, ok := strings.CutPrefix(p.URI, "world://")
+	if !ok {
+		return nil, mcp.ResourceNotFound(p.URI, "")
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: n}}}, nil
+}
+
+func (w *world) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	if p.Name != "greet" {
+		return nil, mcp.UnknownPrompt(p.Name)
+	}
+	if p.Arguments["name"] == "" {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "name is required")
+	}
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("Hello, " + p.Arguments["name"])}}}, nil
+}
+
+func (w *world) Complete(_ context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{p.Value + "1", p.Value + "2"}}}, nil
+}
+
+// command plays a role as a child.
+func command(t testing.TB, role string, args ...string) *live.Command {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &live.Command{Path: self, Args: args, Env: []string{roleVariable + "=" + role, "GORACE=atexit_sleep_ms=0"}}
+}
+
+// open opens a source that is closed with the test.
+func open(t testing.TB, transport live.Transport, opts *live.Options) *live.Source {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	src, err := live.Open(ctx, transport, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := src.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return src
+}
+
+// call calls a tool and returns the text of its answer.
+func call(t testing.TB, src mcp.Source, tool, arguments string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	p := &mcp.CallToolParams{Name: tool}
+	if arguments != "" {
+		p.Arguments = json.RawMessage(arguments)
+	}
+	r, err := src.CallTool(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	encoded, err := mcp.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var typed mcp.CallToolResult
+	if err := json.Unmarshal(encoded, &typed); err != nil {
+		t.Fatal(err)
+	}
+	if len(typed.Content) != 1 {
+		return string(encoded), nil
+	}
+	if typed.IsError {
+		return "", errors.New(typed.Content[0].Text)
+	}
+	return typed.Content[0].Text, nil
+}
+
+// mustCall is call for what must succeed.
+func mustCall(t testing.TB, src mcp.Source, tool, arguments string) string {
+	t.Helper()
+	text, err := call(t, src, tool, arguments)
+	if err != nil {
+		t.Fatalf("call %s: %v", tool, err)
+	}
+	return text
+}
