@@ -11,21 +11,22 @@ type Rule struct {
 
 // The rules about the manifest as a document.
 const (
-	ruleJSON      = "mcpb/json"
-	ruleBOM       = "mcpb/bom"
-	ruleUTF8      = "mcpb/utf-8"
-	ruleDuplicate = "mcpb/duplicate-key"
-	ruleVersion   = "mcpb/manifest-version"
-	ruleDXT       = "mcpb/dxt-version"
-	ruleRequired  = "mcpb/required"
-	ruleType      = "mcpb/type"
-	ruleEnum      = "mcpb/enum"
-	ruleUnknown   = "mcpb/unknown-field"
-	ruleTooNew    = "mcpb/newer-field"
-	ruleURL       = "mcpb/url"
-	ruleEmail     = "mcpb/email"
-	ruleFormat    = "mcpb/format"
-	ruleReference = "mcpb/reference-refuses"
+	ruleNoManifest = "mcpb/no-manifest"
+	ruleJSON       = "mcpb/json"
+	ruleBOM        = "mcpb/bom"
+	ruleUTF8       = "mcpb/utf-8"
+	ruleDuplicate  = "mcpb/duplicate-key"
+	ruleVersion    = "mcpb/manifest-version"
+	ruleDXT        = "mcpb/dxt-version"
+	ruleRequired   = "mcpb/required"
+	ruleType       = "mcpb/type"
+	ruleEnum       = "mcpb/enum"
+	ruleUnknown    = "mcpb/unknown-field"
+	ruleTooNew     = "mcpb/newer-field"
+	ruleURL        = "mcpb/url"
+	ruleEmail      = "mcpb/email"
+	ruleFormat     = "mcpb/format"
+	ruleReference  = "mcpb/reference-refuses"
 )
 
 // tolerable reports whether a host can work with a manifest that breaks rule.
@@ -35,4 +36,9 @@ func tolerable(rule string) bool {
 		return true
 	}
 	return false
+}
+
+// referenceRules are the rules whose errors the reference CLI reports, too.
+func referenceRules() []string {
+	return []string{ruleJSON, ruleBOM, ruleVersion, ruleRequired, ruleType, ruleEnum, ruleUnknown, ruleTooNew, ruleURL, ruleEmail, ruleFormat, ruleIcon}
 }

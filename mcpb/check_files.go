@@ -1,0 +1,197 @@
+package mcpb
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// The rules about the other files of a bundle.
+const (
+	ruleBinaryPlatform = "mcpb/binary-platform"
+	ruleBinaryCPU      = "mcpb/binary-cpu"
+	ruleSecretFile     = "mcpb/secret-file"
+	ruleSecret         = "mcpb/secret"
+)
+
+const (
+	// maxWalk bounds the files that are looked at one by one.
+	maxWalk = 100_000
+	// maxScan bounds the part of a file that is searched for secrets.
+	maxScan = 1 << 20
+)
+
+// walk looks at every file of the bundle once.
+func (c *checker) walk() error {
+	files := 0
+	buffer := make([]byte, maxScan)
+	return fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == ".":
+			return nil
+		case d.IsDir() && (name == ".git" || c.opts.Skip(name, true)):
+			return fs.SkipDir
+		case !d.Type().IsRegular() || c.opts.Skip(name, false):
+			return nil
+		}
+		if files++; files > maxWalk {
+			return fs.SkipAll
+		}
+		c.look(name, buffer)
+		return nil
+	})
+}
+
+// look classifies a file by its name and its content. A file that cannot be read
+// is the trouble of whoever packs it.
+func (c *checker) look(name string, buffer []byte) {
+	if why := secretName(name); why != "" {
+		c.file(ruleSecretFile, check.Warning, name, fmt.Sprintf("the bundle holds %s", why), "put it into .mcpbignore")
+		return
+	}
+	f, err := c.fsys.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	n, err := readHead(f, buffer[:headBytes])
+	if err != nil {
+		return
+	}
+	if found, ok := readNative(name, buffer[:n]); ok {
+		c.natives = append(c.natives, found)
+		return
+	}
+	if vendored(name) || isBinary(buffer[:n]) {
+		return
+	}
+	if n == headBytes {
+		more, err := readHead(f, buffer[n:])
+		if err != nil {
+			return
+		}
+		n += more
+	}
+	for _, s := range findSecrets(buffer[:n]) {
+		line, column := check.LineColumn(buffer[:n], s.at)
+		c.report.Add(check.Finding{Rule: ruleSecret, Severity: check.Warning, File: c.opts.Where(name), Line: line, Column: column,
+			Message: fmt.Sprintf("this looks like %s", s.what), Hint: "take it out, and revoke it if it was ever published"})
+	}
+}
+
+// vendored reports whether a file came with a package: what looks like a secret
+// there is public already, and usually an example.
+func vendored(name string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
+		return dir == "node_modules" || dir == "site-packages" || dir == "venv" || dir == ".venv"
+	})
+}
+
+func isBinary(head []byte) bool { return slices.Contains(head, 0) }
+
+// checkPlatforms holds the machine code of the bundle against the systems that
+// the manifest names.
+func (c *checker) checkPlatforms() {
+	if len(c.natives) == 0 {
+		return
+	}
+	declared, explicit := c.declared()
+	entry := map[string]bool{}
+	for _, platform := range declared {
+		pointer, name := c.started(platform)
+		n := c.native(name)
+		if n == nil {
+			continue
+		}
+		entry[n.name] = true
+		if n.platform == platform {
+			c.checkCPU(pointer, n)
+			continue
+		}
+		severity, hint := check.Error, fmt.Sprintf("add an override for %s, or leave it out of compatibility.platforms", platform)
+		message := fmt.Sprintf("%s is for %s, and the manifest says that the bundle runs on %s", n.name, n, platform)
+		if !explicit {
+			severity, hint = check.Warning, fmt.Sprintf(`"compatibility": {"platforms": [%q]}`, n.platform)
+			message = fmt.Sprintf("%s is for %s, and the manifest does not say that %s is left out", n.name, n, platform)
+		}
+		c.at(ruleBinaryPlatform, severity, pointer, message, hint)
+	}
+	c.checkLibraries(declared, entry)
+}
+
+// started returns the file that is started on a platform, if it is one of the
+// bundle, and where the manifest says so.
+func (c *checker) started(platform string) (pointer, name string) {
+	s := &c.m.Server
+	if s.Config != nil {
+		pointer, command := "/server/mcp_config/command", s.Config.Command
+		if o := s.Config.Overrides[platform]; o.Command != "" {
+			pointer, command = "/server/mcp_config/platform_overrides/"+platform+"/command", o.Command
+		}
+		name, isPath := bundlePath(command)
+		if !isPath && literal(command) && strings.ContainsAny(command, `/\`) {
+			name, isPath = command, true
+		}
+		if clean, why := inside(strings.TrimPrefix(name, "/")); isPath && why == "" {
+			if _, missing := c.stat(clean + ".exe"); platform == "win32" && !missing {
+				clean += ".exe"
+			}
+			return pointer, clean
+		}
+	}
+	if s.Type == TypeBinary {
+		if clean, why := inside(s.EntryPoint); why == "" {
+			return "/server/entry_point", clean
+		}
+	}
+	return "", ""
+}
+
+func (c *checker) native(name string) *native {
+	i := slices.IndexFunc(c.natives, func(n native) bool { return n.name == name })
+	if i < 0 || name == "" {
+		return nil
+	}
+	return &c.natives[i]
+}
+
+// checkCPU tells of a program for one CPU: a manifest cannot say so.
+func (c *checker) checkCPU(pointer string, n *native) {
+	for _, cpu := range []string{"amd64", "arm64"} {
+		if !slices.Contains(n.cpus, cpu) {
+			c.at(ruleBinaryCPU, check.Note, pointer, fmt.Sprintf("%s is for %s and does not run on %s", n.name, n, cpu), "a manifest cannot say for which CPU it is; say it in the name of the file")
+			return
+		}
+	}
+}
+
+// checkLibraries looks at machine code that is not started itself, such as
+// modules of Node and Python. A package often brings the same for every system,
+// so only a system with nothing at all is told.
+func (c *checker) checkLibraries(declared []string, started map[string]bool) {
+	systems := map[string]*native{}
+	for i := range c.natives {
+		if n := &c.natives[i]; !started[n.name] && n.platform != "" && systems[n.platform] == nil {
+			systems[n.platform] = n
+		}
+	}
+	if len(systems) == 0 || c.m.Server.Type == TypeBinary {
+		return
+	}
+	for _, platform := range declared {
+		if systems[platform] != nil {
+			continue
+		}
+		have := slices.Sorted(maps.Keys(systems))
+		c.at(ruleBinaryPlatform, check.Warning, "/compatibility/platforms",
+			fmt.Sprintf("the bundle has machine code for %s, such as %s, and none for %s", strings.Join(have, " and "), systems[have[0]].name, platform),
+			fmt.Sprintf("name in compatibility.platforms only what it runs on, such as %q", have[0]))
+	}
+}

@@ -1,0 +1,157 @@
+package mcpb
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// The rules about who a bundle is and where it works.
+const (
+	ruleIdentity  = "mcpb/name"
+	ruleSemver    = "mcpb/version"
+	ruleTwice     = "mcpb/duplicate-name"
+	ruleRange     = "mcpb/range"
+	rulePlatforms = "mcpb/platforms"
+	ruleRuntimes  = "mcpb/runtimes"
+	ruleMetaKey   = "mcpb/meta-key"
+	rulePrivacy   = "mcpb/privacy-policy"
+)
+
+func (c *checker) checkIdentity() {
+	if n := c.root.member("name"); n.is(kindString) && !isMachineName(n.text) {
+		c.at(ruleIdentity, check.Warning, "/name", fmt.Sprintf("%q is not a name for machines", n.text),
+			"use letters, digits, \".\", \"_\" and \"-\", and put the name for people into display_name")
+	}
+	if n := c.root.member("version"); n.is(kindString) && !isSemver(n.text) {
+		c.at(ruleSemver, check.Warning, "/version", fmt.Sprintf("%q is not a semantic version", n.text), "three numbers, such as 1.0.0")
+	}
+}
+
+// isMachineName reports whether a name can be part of a command, a path and a
+// URL without quoting.
+func isMachineName(s string) bool {
+	if s == "" || len(s) > 128 || !alphanumeric(s[:1]) {
+		return false
+	}
+	return alphanumeric(strings.NewReplacer(".", "", "_", "", "-", "").Replace(s))
+}
+
+// checkLists looks for names that are there twice.
+func (c *checker) checkLists() {
+	for _, list := range []string{"tools", "prompts"} {
+		seen := map[string]bool{}
+		for i, n := range c.root.member(list).list() {
+			name := n.member("name").str()
+			if seen[name] && name != "" {
+				c.at(ruleTwice, check.Warning, fmt.Sprintf("/%s/%d/name", list, i), fmt.Sprintf("%q is in %s twice", name, list), "")
+			}
+			if n.member("name").is(kindString) && name == "" {
+				c.at(ruleTwice, check.Warning, fmt.Sprintf("/%s/%d/name", list, i), "the name is empty", "")
+			}
+			seen[name] = true
+		}
+	}
+}
+
+func (c *checker) checkCompatibility() {
+	compatibility := c.m.Compatibility
+	if compatibility == nil {
+		return
+	}
+	for _, client := range slices.Sorted(maps.Keys(compatibility.Clients)) {
+		c.ranged("/compatibility/"+check.EscapeToken(client), compatibility.Clients[client], dialectSemver)
+	}
+	for _, runtime := range slices.Sorted(maps.Keys(compatibility.Runtimes)) {
+		dialect := dialectSemver
+		if runtime == "python" {
+			dialect = dialectPython
+		}
+		c.ranged("/compatibility/runtimes/"+check.EscapeToken(runtime), compatibility.Runtimes[runtime], dialect)
+	}
+	c.checkRuntimes(compatibility.Runtimes)
+	if compatibility.Platforms != nil && len(compatibility.Platforms) == 0 {
+		c.at(rulePlatforms, check.Warning, "/compatibility/platforms", "an empty list says that it works nowhere", "leave platforms out to say everywhere")
+	}
+	seen := map[string]bool{}
+	for i, p := range compatibility.Platforms {
+		if seen[p] {
+			c.at(rulePlatforms, check.Warning, "/compatibility/platforms/"+strconv.Itoa(i), fmt.Sprintf("%q is in the list twice", p), "")
+		}
+		seen[p] = true
+	}
+}
+
+func (c *checker) ranged(pointer, text string, d dialect) {
+	if _, err := parseRange(text, d); err != nil {
+		c.at(ruleRange, check.Warning, pointer, fmt.Sprintf("%q is not a range of versions: %v", text, err), "for example "+d.example())
+	}
+}
+
+// checkRuntimes looks for a runtime that the type of the server does not use.
+func (c *checker) checkRuntimes(runtimes map[string]string) {
+	uses := map[string]string{TypeNode: "node", TypePython: "python", TypeUV: "python"}[c.m.Server.Type]
+	for _, runtime := range slices.Sorted(maps.Keys(runtimes)) {
+		if uses != runtime && c.m.Server.Type != "" {
+			c.at(ruleRuntimes, check.Note, "/compatibility/runtimes/"+check.EscapeToken(runtime),
+				fmt.Sprintf("a server of type %s does not run on %s", c.m.Server.Type, runtime), "name only what the server uses")
+		}
+	}
+}
+
+func (c *checker) checkMeta() {
+	for _, m := range c.root.member("_meta").each() {
+		labels := strings.Split(m.name, ".")
+		bad := slices.ContainsFunc(labels, func(l string) bool { return l == "" || !alphanumeric(strings.ReplaceAll(l, "-", "")) })
+		if len(labels) < 2 || bad {
+			c.offset(ruleMetaKey, check.Warning, m.at, "/_meta/"+check.EscapeToken(m.name),
+				fmt.Sprintf("%q is not a reversed domain name", m.name), "such as com.example")
+		}
+	}
+}
+
+// checkPrivacy looks at the policies, and reminds of them where the manifest
+// shows that data leaves the machine.
+func (c *checker) checkPrivacy() {
+	seen := map[string]bool{}
+	for i, policy := range c.m.PrivacyPolicies {
+		pointer := "/privacy_policies/" + strconv.Itoa(i)
+		if strings.HasPrefix(strings.ToLower(policy), "http:") {
+			c.at(rulePrivacy, check.Warning, pointer, "a policy that is read over http can be changed on the way", "use https")
+		}
+		if seen[policy] {
+			c.at(rulePrivacy, check.Warning, pointer, fmt.Sprintf("%q is in the list twice", policy), "")
+		}
+		seen[policy] = true
+	}
+	if len(c.m.PrivacyPolicies) > 0 || c.m.SpecVersion < "0.2" {
+		return
+	}
+	if why := c.external(); why != "" {
+		c.at(rulePrivacy, check.Note, "/privacy_policies", why+", and there is no privacy policy",
+			"privacy_policies is required when a service handles data of the user")
+	}
+}
+
+// external says by what a manifest shows that its server talks to a service.
+func (c *checker) external() string {
+	for _, o := range c.m.UserConfig {
+		if o.Sensitive {
+			return fmt.Sprintf("option %q is a credential", o.Key)
+		}
+	}
+	if c.m.Server.Config == nil {
+		return ""
+	}
+	env := c.m.Server.Config.Env
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if strings.HasPrefix(env[name], "https://") || strings.HasPrefix(env[name], "http://") {
+			return fmt.Sprintf("%s is the URL of a service", name)
+		}
+	}
+	return ""
+}

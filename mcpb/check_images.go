@@ -1,0 +1,195 @@
+package mcpb
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// The rules about pictures.
+const (
+	ruleIcon       = "mcpb/icon"
+	ruleIcons      = "mcpb/icons"
+	ruleIconRemote = "mcpb/remote-icon"
+	ruleScreenshot = "mcpb/screenshot"
+)
+
+// iconBytes is what nobody needs for an icon.
+const iconBytes = 1 << 20
+
+// checkIcon looks at the one icon that every host shows. What is an error here is
+// one for the reference, too.
+func (c *checker) checkIcon() {
+	const pointer = "/icon"
+	icon := c.m.Icon
+	if icon == "" {
+		return
+	}
+	if isRemote(icon) {
+		c.at(ruleIconRemote, check.Warning, pointer, "the icon is on the web; Claude Desktop shows only icons in the bundle", "put the file into the bundle")
+		return
+	}
+	if strings.Contains(icon, "${"+varDir+"}") {
+		c.at(ruleIcon, check.Error, pointer, "paths of icons begin in the bundle, without ${__dirname}", strings.TrimPrefix(strings.ReplaceAll(icon, "${"+varDir+"}", ""), "/"))
+		return
+	}
+	name, why := inside(icon)
+	if why != "" {
+		c.at(ruleIcon, check.Error, pointer, fmt.Sprintf("the icon %q cannot be in the bundle: %s", icon, why), "")
+		return
+	}
+	size, err := c.picture(name)
+	switch {
+	case c.fsys == nil:
+	case err != nil:
+		c.at(ruleIcon, check.Error, pointer, fmt.Sprintf("the icon %s %v", name, err), c.similarIfMissing(name, err))
+	default:
+		c.checkIconSize(pointer, name, size)
+	}
+}
+
+// similarIfMissing is the hint for a file that is not there.
+func (c *checker) similarIfMissing(name string, err error) string {
+	if errors.Is(err, errNotThere) {
+		return c.similar(name)
+	}
+	return ""
+}
+
+func isRemote(s string) bool {
+	return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://")
+}
+
+func (c *checker) checkIconSize(pointer, name string, p picture) {
+	switch {
+	case p.width != p.height:
+		c.at(ruleIcons, check.Warning, pointer, fmt.Sprintf("%s is %s and not square", name, p), "")
+	case p.bytes > iconBytes:
+		c.at(ruleIcons, check.Warning, pointer, fmt.Sprintf("%s has %d bytes, a lot for an icon", name, p.bytes), "")
+	case pointer == "/icon" && p.width < 128:
+		c.at(ruleIcons, check.Note, pointer, fmt.Sprintf("%s is %s; 512x512 looks best", name, p), "")
+	}
+}
+
+func (c *checker) checkIcons() {
+	seen := map[Icon]int{}
+	for i, icon := range c.m.Icons {
+		pointer := fmt.Sprintf("/icons/%d", i)
+		same := Icon{Size: icon.Size, Theme: icon.Theme}
+		if first, twice := seen[same]; twice {
+			c.at(ruleIcons, check.Warning, pointer, fmt.Sprintf("it has the same size and theme as item %d", first), "")
+		} else {
+			seen[same] = i
+		}
+		p, name, ok := c.named(ruleIcons, pointer+"/src", icon.Src)
+		if !ok {
+			continue
+		}
+		c.checkIconSize(pointer+"/src", name, p)
+		if _, why := formatIconSize(icon.Size); why == "" && !p.is(icon.Size) {
+			c.at(ruleIcons, check.Warning, pointer+"/size", fmt.Sprintf("%s is %s, not %s", name, p, icon.Size), strconv.Quote(p.String()))
+		}
+	}
+}
+
+func (c *checker) checkScreenshots() {
+	for i, src := range c.m.Screenshots {
+		_, _, _ = c.named(ruleScreenshot, "/screenshots/"+strconv.Itoa(i), src)
+	}
+}
+
+// named looks at a picture that a list of the manifest names, and reports what is
+// wrong with it as a warning: the reference looks at none of them.
+func (c *checker) named(rule, pointer, src string) (p picture, name string, ok bool) {
+	if isRemote(src) || c.fsys == nil {
+		return p, "", false
+	}
+	name, why := inside(src)
+	if why != "" {
+		c.at(rule, check.Warning, pointer, fmt.Sprintf("%q cannot be in the bundle: %s", src, why), "")
+		return p, "", false
+	}
+	p, err := c.picture(name)
+	if err != nil {
+		c.at(rule, check.Warning, pointer, fmt.Sprintf("%s %v", name, err), c.similarIfMissing(name, err))
+		return p, name, false
+	}
+	return p, name, true
+}
+
+// picture is what the head of a PNG file says.
+type picture struct {
+	width, height uint32
+	bytes         int64
+}
+
+func (p picture) String() string { return fmt.Sprintf("%dx%d", p.width, p.height) }
+
+// is reports whether a size such as 16x16, or 016x16, is the picture's.
+func (p picture) is(size string) bool {
+	width, height, _ := strings.Cut(size, "x")
+	w, err := strconv.ParseUint(width, 10, 32)
+	h, err2 := strconv.ParseUint(height, 10, 32)
+	return err == nil && err2 == nil && uint32(w) == p.width && uint32(h) == p.height
+}
+
+var (
+	errNotThere = errors.New("is not in the bundle")
+	errNotPNG   = errors.New("is no PNG")
+)
+
+// picture reads the head of a PNG. The errors are worded to follow its name.
+func (c *checker) picture(name string) (picture, error) {
+	if c.fsys == nil {
+		return picture{}, nil
+	}
+	info, missing := c.stat(name)
+	switch {
+	case missing:
+		return picture{}, errNotThere
+	case !info.Mode().IsRegular():
+		return picture{}, errors.New("is not a file")
+	}
+	head := c.head(name, 26)
+	if len(head) < 8 || string(head[:8]) != "\x89PNG\r\n\x1a\n" {
+		return picture{}, fmt.Errorf("%w%s", errNotPNG, looksLike(name, head))
+	}
+	if len(head) < 24 || string(head[12:16]) != "IHDR" {
+		return picture{}, nil // the reference looks at eight bytes only
+	}
+	p := picture{binary.BigEndian.Uint32(head[16:]), binary.BigEndian.Uint32(head[20:]), info.Size()}
+	return p, nil
+}
+
+// looksLike says what a picture is that is no PNG.
+func looksLike(name string, head []byte) string {
+	kinds := map[string]string{"\xff\xd8\xff": "JPEG", "GIF8": "GIF", "RIFF": "WebP", "<svg": "SVG", "<?xml": "SVG"}
+	for magic, kind := range kinds {
+		if strings.HasPrefix(string(head), magic) {
+			return ", but " + kind
+		}
+	}
+	if len(head) == 0 {
+		return ": it is empty"
+	}
+	if ext := path.Ext(name); !strings.EqualFold(ext, ".png") && ext != "" {
+		return ", as its name says"
+	}
+	return ""
+}
+
+// readHead is io.ReadFull for a file that may be shorter.
+func readHead(f fs.File, into []byte) (int, error) {
+	n, err := io.ReadFull(f, into)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return n, err
+}

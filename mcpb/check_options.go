@@ -1,0 +1,105 @@
+package mcpb
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// checkOptions looks at what no schema says: how the fields of an option of the
+// user fit together.
+func (c *checker) checkOptions() {
+	for i := range c.m.UserConfig {
+		o := &c.m.UserConfig[i]
+		pointer := "/user_config/" + check.EscapeToken(o.Key)
+		warn := func(field, format string, args ...any) {
+			c.at(ruleOption, check.Warning, pointer+field, fmt.Sprintf("option %q: ", o.Key)+fmt.Sprintf(format, args...), "")
+		}
+		if o.Key == "" || strings.ContainsAny(o.Key, "{}$") {
+			warn("", "no ${user_config.KEY} can name it")
+		}
+		isPath := o.Type == OptionDirectory || o.Type == OptionFile
+		if o.Multiple && !isPath {
+			warn("/multiple", "only directories and files can be several")
+		}
+		if o.Sensitive && o.Type != OptionString {
+			warn("/sensitive", "only a string can be sensitive")
+		}
+		if o.Type != OptionNumber && o.Min != nil {
+			warn("/min", "only a number has a least value")
+		}
+		if o.Type != OptionNumber && o.Max != nil {
+			warn("/max", "only a number has a greatest value")
+		}
+		if o.Min != nil && o.Max != nil && *o.Min > *o.Max {
+			warn("/min", "min %s is greater than max %s", formatNumber(*o.Min), formatNumber(*o.Max))
+		}
+		c.checkDefault(o, pointer+"/default")
+	}
+}
+
+func (c *checker) checkDefault(o *Option, pointer string) {
+	if o.Default == nil {
+		return
+	}
+	if why := misfit(o, o.Default); why != "" {
+		c.at(ruleOption, check.Warning, pointer, fmt.Sprintf("option %q: the default %s", o.Key, why), "")
+	}
+	if s, ok := o.Default.(string); ok && o.Sensitive && s != "" {
+		c.at(ruleSecretOption, check.Warning, pointer, fmt.Sprintf("option %q is sensitive and has a default that everybody can read", o.Key), "leave the default out")
+	}
+	texts, _ := o.Default.([]string)
+	if s, ok := o.Default.(string); ok {
+		texts = []string{s}
+	}
+	system := []string{varHome, varDesktop, varDocuments, varDownloads, varDir, varSeparator, varSlash}
+	for _, text := range texts {
+		for _, p := range splitVariables(text) {
+			if p.variable && !slices.Contains(system, p.name) {
+				c.at(ruleVariable, check.Warning, pointer, fmt.Sprintf("%s has no meaning in a default", p.text), didYouMean(p.name, system))
+			}
+		}
+	}
+}
+
+// misfit says why a value is none for the option, or "". It is worded to follow
+// the name of the value.
+func misfit(o *Option, value any) string {
+	switch v := value.(type) {
+	case []string:
+		if !o.Multiple {
+			return "is a list, and the option takes one value"
+		}
+		if o.Type != OptionDirectory && o.Type != OptionFile {
+			return "is a list, and must be " + article(o.Type)
+		}
+	case string:
+		if o.Type == OptionNumber || o.Type == OptionBoolean {
+			return "is a string, and must be " + article(o.Type)
+		}
+	case bool:
+		if o.Type != OptionBoolean {
+			return "is a boolean, and must be " + article(o.Type)
+		}
+	case float64:
+		switch {
+		case o.Type != OptionNumber:
+			return "is a number, and must be " + article(o.Type)
+		case o.Min != nil && v < *o.Min:
+			return fmt.Sprintf("is %s, and the least is %s", formatNumber(v), formatNumber(*o.Min))
+		case o.Max != nil && v > *o.Max:
+			return fmt.Sprintf("is %s, and the greatest is %s", formatNumber(v), formatNumber(*o.Max))
+		}
+	}
+	return ""
+}
+
+func article(kind string) string {
+	switch kind {
+	case OptionDirectory, OptionFile:
+		return "the path of a " + kind
+	}
+	return "a " + kind
+}

@@ -1,0 +1,205 @@
+package mcpb
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// The rules about how the server is started.
+const (
+	ruleEntryPoint = "mcpb/entry-point"
+	ruleCommand    = "mcpb/command"
+	rulePath       = "mcpb/path"
+	ruleExecutable = "mcpb/executable"
+	ruleUV         = "mcpb/uv"
+	ruleOverride   = "mcpb/platform-override"
+)
+
+// platforms are the systems that a bundle can be for.
+func platforms() []string { return []string{"darwin", "linux", "win32"} }
+
+// declared returns the platforms that the manifest names, or all of them.
+func (c *checker) declared() (names []string, explicit bool) {
+	if k := c.m.Compatibility; k != nil && len(k.Platforms) > 0 {
+		return k.Platforms, true
+	}
+	return platforms(), false
+}
+
+func (c *checker) checkServer() {
+	s := &c.m.Server
+	if c.root.member("server").member("entry_point").is(kindString) {
+		c.checkEntryPoint(s)
+	}
+	if s.Type == TypeUV {
+		c.checkUV()
+	}
+	if s.Config == nil {
+		return
+	}
+	c.checkCommand("/server/mcp_config", s.Config.Command, s.Config.Args)
+	declared, explicit := c.declared()
+	for _, platform := range slices.Sorted(maps.Keys(s.Config.Overrides)) {
+		pointer := "/server/mcp_config/platform_overrides/" + check.EscapeToken(platform)
+		o := s.Config.Overrides[platform]
+		switch {
+		case !slices.Contains(platforms(), platform):
+			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("no platform is called %q, so this is never used", platform), didYouMean(platform, platforms()))
+		case explicit && !slices.Contains(declared, platform):
+			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("compatibility.platforms does not name %q, so this is never used", platform), "")
+		case o.Command == "" && o.Args == nil && o.Env == nil:
+			c.at(ruleOverride, check.Note, pointer, "nothing is overridden", "")
+		}
+		c.checkCommand(pointer, o.Command, o.Args)
+	}
+}
+
+func (c *checker) checkEntryPoint(s *Server) {
+	const pointer = "/server/entry_point"
+	name, why := inside(s.EntryPoint)
+	if why != "" {
+		c.at(rulePath, c.absent(), pointer, fmt.Sprintf("the entry point %q cannot be in the bundle: %s", s.EntryPoint, why), "")
+		return
+	}
+	if strings.Contains(s.EntryPoint, `\`) {
+		c.at(rulePath, check.Warning, pointer, fmt.Sprintf("%q has backslashes, which are part of names elsewhere than on Windows", s.EntryPoint), "write "+name)
+	}
+	if message := oddExtension(s.Type, name); message != "" {
+		c.at(ruleEntryPoint, check.Warning, pointer, message, "")
+	}
+	info, missing := c.stat(name)
+	if missing && s.Type == TypeBinary && path.Ext(name) == "" {
+		info, missing = c.stat(name + ".exe")
+	}
+	switch {
+	case missing:
+		hint := c.similar(name)
+		if hint == "" {
+			hint = "build it first, or name the file that is there"
+		}
+		c.at(ruleEntryPoint, c.absent(), pointer, fmt.Sprintf("the entry point %s is not in the bundle", name), hint)
+	case info != nil && !info.Mode().IsRegular():
+		c.at(ruleEntryPoint, c.absent(), pointer, fmt.Sprintf("the entry point %s is not a file", name), "")
+	case info != nil && s.Type == TypeBinary:
+		c.checkExecutable(pointer, name, info)
+	}
+}
+
+// oddExtension says why a file is probably not for a server of that type.
+func oddExtension(kind, name string) string {
+	ext := strings.ToLower(path.Ext(name))
+	node := []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
+	python := []string{".py", ".pyw", ".pyc", ".pyz"}
+	switch {
+	case kind == TypeNode && !slices.Contains(node, ext):
+		return fmt.Sprintf("%s does not look like JavaScript", name)
+	case kind == TypePython && !slices.Contains(python, ext):
+		return fmt.Sprintf("%s does not look like Python", name)
+	case kind == TypeBinary && (slices.Contains(node, ext) || slices.Contains(python, ext)):
+		return fmt.Sprintf("%s is a script, and the type says binary", name)
+	}
+	return ""
+}
+
+// checkExecutable wants the execute bit where a system looks at it.
+func (c *checker) checkExecutable(pointer, name string, info fs.FileInfo) {
+	declared, _ := c.declared()
+	windows := len(declared) == 1 && declared[0] == "win32" || strings.EqualFold(path.Ext(name), ".exe")
+	if info == nil || c.opts.NoModes || windows || info.Mode()&0o111 != 0 {
+		return
+	}
+	c.at(ruleExecutable, check.Warning, pointer, fmt.Sprintf("%s is not executable", name), "chmod +x "+name)
+}
+
+func (c *checker) checkUV() {
+	if c.fsys == nil || c.opts.Alone {
+		return
+	}
+	if _, missing := c.stat("pyproject.toml"); missing {
+		c.at(ruleUV, check.Error, "/server/type", "a server of type uv needs pyproject.toml, which says what it depends on", "uv init --bare")
+	}
+	for _, name := range []string{"server/lib", "server/venv", ".venv"} {
+		if info, missing := c.stat(name); !missing && info.IsDir() {
+			c.at(ruleUV, check.Warning, "/server/type", fmt.Sprintf("%s is in the bundle, and uv installs what is needed", name), "put it into .mcpbignore")
+		}
+	}
+}
+
+func (c *checker) checkCommand(pointer, command string, args []string) {
+	if name, isPath := bundlePath(command); isPath || strings.ContainsAny(command, `/\`) && literal(command) {
+		if !isPath {
+			name = command
+		}
+		c.checkCommandFile(pointer+"/command", command, name)
+	} else if command == "" && c.root.member("server").member("mcp_config").member("command").is(kindString) && !strings.Contains(pointer, "platform_overrides") {
+		c.at(ruleCommand, check.Warning, pointer+"/command", "the command is empty", "")
+	}
+	for i, arg := range args {
+		at := fmt.Sprintf("%s/args/%d", pointer, i)
+		name, isPath := bundlePath(arg)
+		if !isPath {
+			continue
+		}
+		clean, why := inside(strings.TrimPrefix(name, "/"))
+		switch _, missing := c.stat(clean); {
+		case name == "" || name == "/":
+		case why != "":
+			c.at(rulePath, check.Warning, at, fmt.Sprintf("%q: %s", arg, why), "")
+		case missing:
+			c.at(ruleCommand, check.Warning, at, fmt.Sprintf("%s is not in the bundle", clean), c.similar(clean))
+		}
+	}
+}
+
+func (c *checker) checkCommandFile(pointer, command, name string) {
+	clean, why := inside(strings.TrimPrefix(name, "/"))
+	if strings.HasPrefix(command, "/") {
+		clean, why = inside(command)
+	}
+	if why != "" {
+		c.at(rulePath, check.Warning, pointer, fmt.Sprintf("the command %q: %s", command, why), "")
+		return
+	}
+	info, missing := c.stat(clean)
+	if missing {
+		info, missing = c.stat(clean + ".exe")
+	}
+	switch {
+	case missing:
+		c.at(ruleCommand, c.absent(), pointer, fmt.Sprintf("the command %s is not in the bundle", clean), c.similar(clean))
+	case info != nil && info.IsDir():
+		c.at(ruleCommand, c.absent(), pointer, fmt.Sprintf("the command %s is a folder", clean), "")
+	default:
+		c.checkExecutable(pointer, clean, info)
+	}
+}
+
+// literal reports whether s has no variables in it.
+func literal(s string) bool { return !strings.Contains(s, "${") }
+
+// bundlePath returns what stands behind ${__dirname}, with slashes, and whether s
+// begins with it and has no variables other than separators behind it.
+func bundlePath(s string) (name string, ok bool) {
+	parts := splitVariables(s)
+	if len(parts) == 0 || parts[0].name != varDir {
+		return "", false
+	}
+	var b strings.Builder
+	for _, p := range parts[1:] {
+		switch {
+		case !p.variable:
+			b.WriteString(strings.ReplaceAll(p.text, `\`, "/"))
+		case p.name == varSlash, p.name == varSeparator:
+			b.WriteByte('/')
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}

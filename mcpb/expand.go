@@ -1,0 +1,385 @@
+package mcpb
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// ExpandOptions are what [Expand] needs to know besides the manifest. Only Dir is
+// required.
+type ExpandOptions struct {
+	// Dir is the folder with the content of the bundle, as an absolute path.
+	Dir string
+	// Values are what the user filled in, by the key of the option: a string, a
+	// bool, a number of any type, or a []string. A string is understood as a
+	// number or a boolean where the option is one. nil, "" and an empty list mean
+	// that nothing was filled in. Values are never expanded.
+	Values map[string]any
+	// Platform is "darwin", "linux" or "win32". The default is this system.
+	Platform string
+	// AnyPlatform starts the bundle on a platform that its manifest leaves out.
+	AnyPlatform bool
+	// Home, Desktop, Documents and Downloads are folders of the user. The defaults
+	// are the home folder of the process and those names in it.
+	Home, Desktop, Documents, Downloads string
+	// WorkDir is what relative paths among Values are relative to. The default is
+	// the working directory of the process.
+	WorkDir string
+	// ListSeparator joins the values of an option where they become one text. The
+	// default is ";" on win32 and ":" elsewhere.
+	ListSeparator string
+	// NoFiles leaves out whether files and folders among Values, and the command,
+	// exist.
+	NoFiles bool
+	// Reference lets the env of a platform override replace the whole env, as the
+	// reference implementation does. The default is to replace it name by name.
+	Reference bool
+}
+
+// The rules of [Expand].
+const (
+	ruleValue       = "mcpb/value"
+	ruleMissing     = "mcpb/missing-value"
+	ruleValueKey    = "mcpb/unknown-option"
+	ruleHost        = "mcpb/platform"
+	ruleEmptyOption = "mcpb/empty-option"
+)
+
+// ExpandError says why a bundle cannot be started as it is configured. All
+// reasons are in it.
+type ExpandError struct {
+	// Findings have the pointer of the option in question, as in
+	// "/user_config/api_key". No value of a sensitive option is in them.
+	Findings []check.Finding
+}
+
+// Error joins the reasons.
+func (e *ExpandError) Error() string {
+	var parts []string
+	for _, f := range e.Findings {
+		parts = append(parts, f.Message)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Missing returns the keys of the options that are required and not given, in
+// the order of the manifest: the ones to ask the user for.
+func (e *ExpandError) Missing() []string {
+	var keys []string
+	for _, f := range e.Findings {
+		if f.Rule == ruleMissing {
+			keys = append(keys, strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(f.Pointer, "/user_config/")))
+		}
+	}
+	return keys
+}
+
+// Expand turns a manifest and what the user filled in into the command that
+// starts the server.
+//
+// The override of the platform is merged over the base, field by field, and env
+// name by name. Then each text is expanded once: what a variable stands for is
+// never looked at again, so that a value cannot name another one. An argument that
+// is exactly one option becomes as many arguments as the option has values, and
+// none when it has no value; an entry of env that is exactly one option without a
+// value is left out, so that the server's own default holds. Defaults may hold
+// variables; they satisfy "required".
+//
+// A command that is a path is looked for in the bundle, with .exe on Windows. A
+// server of type uv without a command line is started with "uv run".
+//
+// An error is an [*ExpandError]. Expand does not change m or opts.
+func Expand(m *Manifest, opts *ExpandOptions) (*Launch, error) {
+	e, err := newExpansion(m, opts)
+	if err != nil {
+		return nil, err
+	}
+	e.platform()
+	e.resolve()
+	launch := e.launch()
+	if e.faults != nil {
+		return nil, &ExpandError{Findings: e.faults}
+	}
+	return launch, nil
+}
+
+// expansion is one call of [Expand].
+type expansion struct {
+	m        *Manifest
+	opts     ExpandOptions
+	here     bool // Platform is this system, so files can be looked at
+	system   map[string]string
+	values   map[string]value // by key; without those that have no value
+	faults   []check.Finding
+	warnings []check.Finding
+}
+
+// value is what an option stands for.
+type value struct {
+	texts  []string
+	secret bool
+}
+
+func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
+	e := &expansion{m: m, values: map[string]value{}}
+	if opts != nil {
+		e.opts = *opts
+	}
+	o := &e.opts
+	if o.Platform == "" {
+		o.Platform = ThisPlatform()
+	}
+	e.here = o.Platform == ThisPlatform()
+	if o.Dir == "" || e.here && !filepath.IsAbs(o.Dir) {
+		return nil, &ExpandError{Findings: []check.Finding{{Rule: rulePath, Message: fmt.Sprintf("the folder of the bundle must be an absolute path and is %q", o.Dir)}}}
+	}
+	if o.Home == "" {
+		o.Home, _ = os.UserHomeDir()
+	}
+	separator, list := "/", ":"
+	if o.Platform == "win32" {
+		separator, list = `\`, ";"
+	}
+	if o.ListSeparator == "" {
+		o.ListSeparator = list
+	}
+	below := func(dir, name string) string {
+		if dir != "" || o.Home == "" {
+			return dir
+		}
+		return o.Home + separator + name
+	}
+	e.system = map[string]string{
+		varDir: o.Dir, varSeparator: separator, varSlash: separator, varHome: o.Home,
+		varDesktop: below(o.Desktop, "Desktop"), varDocuments: below(o.Documents, "Documents"), varDownloads: below(o.Downloads, "Downloads"),
+	}
+	return e, nil
+}
+
+func (e *expansion) fault(rule, pointer, format string, args ...any) {
+	e.faults = append(e.faults, check.Finding{Rule: rule, Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+}
+
+func (e *expansion) warn(rule, pointer, format string, args ...any) {
+	e.warnings = append(e.warnings, check.Finding{Rule: rule, Severity: check.Warning, Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+}
+
+func (e *expansion) platform() {
+	k := e.m.Compatibility
+	if k == nil || len(k.Platforms) == 0 || slices.Contains(k.Platforms, e.opts.Platform) {
+		return
+	}
+	if e.opts.AnyPlatform {
+		e.warn(ruleHost, "/compatibility/platforms", "the bundle is for %s, and this is %s", strings.Join(k.Platforms, ", "), e.opts.Platform)
+		return
+	}
+	e.fault(ruleHost, "/compatibility/platforms", "the bundle is for %s, and this is %s", strings.Join(k.Platforms, ", "), e.opts.Platform)
+}
+
+// config merges the override of the platform over the base.
+func (e *expansion) config() Config {
+	base := e.m.Server.Config
+	if base == nil {
+		return Config{Command: "uv", Args: []string{"run", "--directory", "${" + varDir + "}", e.m.Server.EntryPoint}}
+	}
+	merged := Config{Command: base.Command, Args: base.Args, Env: maps.Clone(base.Env)}
+	o := base.Overrides[e.opts.Platform]
+	if o.Command != "" {
+		merged.Command = o.Command
+	}
+	if o.Args != nil {
+		merged.Args = o.Args
+	}
+	if e.opts.Reference && o.Env != nil || merged.Env == nil {
+		merged.Env = map[string]string{}
+	}
+	maps.Copy(merged.Env, o.Env)
+	return merged
+}
+
+func (e *expansion) launch() *Launch {
+	config := e.config()
+	l := &Launch{Dir: e.opts.Dir, Env: map[string]string{}, shownEnv: map[string]string{}}
+	const pointer = "/server/mcp_config"
+	command := e.text(pointer+"/command", config.Command)
+	l.Command, l.shownCommand = e.command(config.Command, command.text), command.shown
+	if command.shown == command.text {
+		l.shownCommand = l.Command
+	}
+	for i, arg := range config.Args {
+		before := ""
+		if i > 0 {
+			before = config.Args[i-1]
+		}
+		for _, t := range e.argument(fmt.Sprintf("%s/args/%d", pointer, i), arg, before) {
+			l.Args = append(l.Args, t.text)
+			l.shownArgs = append(l.shownArgs, t.shown)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(config.Env)) {
+		if key, alone := onlyOption(config.Env[name]); alone && e.unset(key) {
+			continue
+		}
+		t := e.text(pointer+"/env/"+check.EscapeToken(name), config.Env[name])
+		l.Env[name], l.shownEnv[name] = t.text, t.shown
+	}
+	for _, v := range e.values {
+		if v.secret {
+			l.secrets = append(l.secrets, v.texts...)
+		}
+	}
+	l.Warnings = e.warnings
+	return l
+}
+
+// unset reports whether an option is declared and has no value.
+func (e *expansion) unset(key string) bool {
+	_, declared := e.m.Option(key)
+	_, set := e.values[key]
+	return declared && !set
+}
+
+// expanded is a text, and the same as it may be shown.
+type expanded struct{ text, shown string }
+
+// argument expands one argument. before is the one in front of it.
+func (e *expansion) argument(pointer, arg, before string) []expanded {
+	key, alone := onlyOption(arg)
+	if !alone {
+		return []expanded{e.text(pointer, arg)}
+	}
+	if e.unset(key) {
+		if strings.HasPrefix(before, "-") && !strings.Contains(before, "=") {
+			e.warn(ruleEmptyOption, pointer, "option %q has no value, and %s stays without one", key, before)
+		}
+		return nil
+	}
+	v, set := e.values[key]
+	if !set {
+		return []expanded{e.text(pointer, arg)} // undeclared; text warns
+	}
+	all := make([]expanded, len(v.texts))
+	for i, text := range v.texts {
+		all[i] = v.show(text)
+	}
+	return all
+}
+
+// Redacted stands for the value of a sensitive option wherever one is shown.
+const Redacted = "***"
+
+func (v value) show(text string) expanded {
+	if v.secret {
+		return expanded{text, Redacted}
+	}
+	return expanded{text, text}
+}
+
+// text expands every variable in s, once.
+func (e *expansion) text(pointer, s string) expanded {
+	var text, shown strings.Builder
+	for _, p := range splitVariables(s) {
+		t := e.part(pointer, p)
+		text.WriteString(t.text)
+		shown.WriteString(t.shown)
+	}
+	return expanded{text.String(), shown.String()}
+}
+
+func (e *expansion) part(pointer string, p part) expanded {
+	same := expanded{p.text, p.text}
+	if !p.variable {
+		return same
+	}
+	if text, ok := e.system[p.name]; ok {
+		if text == "" {
+			e.warn(ruleVariable, pointer, "%s is not known here", p.text)
+		}
+		return expanded{text, text}
+	}
+	key, isOption := strings.CutPrefix(p.name, userConfigPrefix)
+	if !isOption {
+		e.warn(ruleVariable, pointer, "no variable is called %s, so it stays as it is", p.text)
+		return same
+	}
+	if v, ok := e.values[key]; ok {
+		return v.show(strings.Join(v.texts, e.opts.ListSeparator))
+	}
+	if e.unset(key) {
+		e.warn(ruleEmptyOption, pointer, "option %q has no value, so nothing stands in its place", key)
+		return expanded{}
+	}
+	e.warn(ruleUndeclared, pointer, "user_config has no option %q, so %s stays as it is", key, p.text)
+	return same
+}
+
+// command finds the program. written is what the manifest has, text what became
+// of it. A name without a path is left to the search path.
+func (e *expansion) command(written, text string) string {
+	const pointer = "/server/mcp_config/command"
+	if text == "" {
+		e.fault(ruleCommand, pointer, "the command is empty")
+		return ""
+	}
+	name, inBundle := bundlePath(written)
+	absolute := strings.HasPrefix(text, "/") || strings.HasPrefix(text, `\`) || len(text) > 1 && text[1] == ':'
+	switch {
+	case inBundle:
+	case absolute || !strings.ContainsAny(text, `/\`):
+		return text
+	default:
+		name = text
+	}
+	clean, why := inside(strings.TrimLeft(strings.ReplaceAll(name, `\`, "/"), "/"))
+	if why != "" {
+		e.fault(rulePath, pointer, "the command %q: %s", written, why)
+		return ""
+	}
+	return e.program(pointer, clean)
+}
+
+// program returns the path of a program in the bundle.
+func (e *expansion) program(pointer, name string) string {
+	separator := e.system[varSlash]
+	full := func(name string) string {
+		return strings.TrimRight(e.opts.Dir, `/\`) + separator + strings.ReplaceAll(name, "/", separator)
+	}
+	exists := func(name string) bool {
+		info, err := os.Stat(filepath.Join(e.opts.Dir, filepath.FromSlash(name)))
+		return err == nil && info.Mode().IsRegular()
+	}
+	if e.opts.Platform == "win32" && !slices.Contains([]string{".exe", ".com", ".bat", ".cmd"}, strings.ToLower(path.Ext(name))) {
+		if exists(name+".exe") || !exists(name) {
+			name += ".exe"
+		}
+	}
+	if !e.opts.NoFiles && e.here && !exists(name) {
+		e.fault(ruleCommand, pointer, "the command %s is not in the bundle", name)
+	}
+	return full(name)
+}
+
+// existing says what is wrong with a path that the user chose, or "".
+func existing(kind, name string) string {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "does not exist"
+	case err != nil:
+		return "cannot be looked at"
+	case kind == OptionDirectory && !info.IsDir():
+		return "is not a directory"
+	case kind == OptionFile && info.IsDir():
+		return "is a directory, not a file"
+	}
+	return ""
+}

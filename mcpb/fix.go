@@ -1,0 +1,327 @@
+package mcpb
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// Repair is one thing that [Fix] has changed.
+type Repair struct {
+	Line, Column int    // before the change, counted from 1
+	Pointer      string // of what was changed
+	About        string // what was done, such as: renamed "minimum" to "min"
+}
+
+// Fix repairs what has only one right answer in the text of a manifest: byte
+// order mark, comments and commas that JSON does not have, names that other
+// formats use for a field, an author or a repository that is a string, a version
+// that is older than the fields in use, null for a field that could be left out.
+// Everything else keeps its bytes. Without repairs the text comes back as it is.
+//
+// A text that is not UTF-8 is not repaired.
+func Fix(text []byte) (fixed []byte, repairs []Repair) {
+	if invalidUTF8(text) >= 0 {
+		return text, nil
+	}
+	const rounds = 8 // a repair may show the next, such as a field of a new version
+	for range rounds {
+		f := &fixer{document: readDocument(text, "", &check.Report{})}
+		f.fix()
+		if len(f.edits) == 0 {
+			break
+		}
+		repairs = append(repairs, f.repairs...)
+		text = f.apply()
+	}
+	return text, repairs
+}
+
+// edit replaces bytes of the text.
+type edit struct {
+	at, end int
+	with    string
+}
+
+type fixer struct {
+	*document
+	edits   []edit
+	repairs []Repair
+}
+
+func (f *fixer) fix() {
+	if f.bom > 0 {
+		f.repairs = append(f.repairs, Repair{1, 1, "", "removed the byte order mark"})
+		f.edits = append(f.edits, edit{})
+	}
+	if f.root == nil {
+		f.fixSyntax()
+		return
+	}
+	if f.root.kind != kindObject {
+		return
+	}
+	version, known := f.version()
+	if !known || f.root.member("dxt_version") != nil {
+		f.fixVersion(known)
+		return // what the fields may be depends on it
+	}
+	if needed := f.needed(); needed > version {
+		n := f.root.member("manifest_version")
+		f.replace(n, "/manifest_version", strconv.Quote(needed), fmt.Sprintf("set the version from %s to %s, which the fields need", version, needed))
+		return
+	}
+	f.object(f.root, manifestShape(version), "", version)
+	f.fixEntryPoint()
+}
+
+func (f *fixer) repair(at int, pointer, about string) {
+	line, column := check.LineColumn(f.text, at)
+	f.repairs = append(f.repairs, Repair{line, column, pointer, about})
+}
+
+func (f *fixer) replace(n *jsonNode, pointer, with, about string) {
+	f.edits = append(f.edits, edit{n.at, n.end, with})
+	f.repair(n.at, pointer, about)
+}
+
+func (f *fixer) rename(m member, pointer, to string) {
+	f.edits = append(f.edits, edit{m.at, m.at + quotedLen(f.text[m.at:]), strconv.Quote(to)})
+	f.repair(m.at, pointer, fmt.Sprintf("renamed %q to %q", m.name, to))
+}
+
+// quotedLen is how long the string is with which text begins.
+func quotedLen(text []byte) int {
+	end, _ := jsonscan.Value(text, 0)
+	return end
+}
+
+// remove takes a member out, with the comma behind it or, for the last one, the
+// comma before it, and the white space before it.
+func (f *fixer) remove(m member, pointer, about string) {
+	from, to := m.at, m.value.end
+	for from > 0 && strings.ContainsRune(" \t\r\n", rune(f.text[from-1])) {
+		from--
+	}
+	if next := jsonscan.Space(f.text, to); next < len(f.text) && f.text[next] == ',' {
+		to = next + 1
+	} else if from > 0 && f.text[from-1] == ',' {
+		from--
+	}
+	f.edits = append(f.edits, edit{from, to, ""})
+	f.repair(m.at, pointer, about)
+}
+
+// apply makes the edits from the last to the first. Of two that overlap only one
+// is made; the next round sees the other again.
+func (f *fixer) apply() []byte {
+	slices.SortStableFunc(f.edits, func(a, b edit) int { return cmp.Compare(b.at, a.at) })
+	text, before := bytes.Clone(f.text), len(f.text)+1
+	for _, e := range f.edits {
+		if e.end > before {
+			continue
+		}
+		text, before = slices.Replace(text, e.at, e.end, []byte(e.with)...), e.at
+	}
+	return text
+}
+
+// fixVersion settles which version it is. known says that one is chosen already.
+func (f *fixer) fixVersion(known bool) {
+	var written, old *member
+	for i := range f.root.members {
+		switch m := &f.root.members[i]; m.name {
+		case "manifest_version":
+			written = m
+		case "dxt_version":
+			old = m
+		}
+	}
+	isKnown := func(m *member) bool {
+		return m != nil && slices.Contains(Versions(), strings.Trim(string(f.text[m.value.at:m.value.end]), `"`))
+	}
+	switch {
+	case old != nil && (written != nil && isKnown(written)):
+		f.remove(*old, "/dxt_version", `removed "dxt_version", the old name of "manifest_version"`)
+	case old != nil && written == nil && isKnown(old):
+		f.rename(*old, "/dxt_version", "manifest_version")
+	case !known && written != nil && written.value.is(kindNumber) && isKnown(written):
+		f.replace(written.value, "/manifest_version", strconv.Quote(string(f.text[written.value.at:written.value.end])), "made the version a string")
+	}
+}
+
+// needed returns the first version that knows every field at the top and the
+// type of the server.
+func (f *fixer) needed() string {
+	version := ""
+	for _, field := range manifestShape("0.4").fields {
+		if f.root.member(field.name) != nil {
+			version = max(version, field.since)
+		}
+	}
+	if f.root.member("server").member("type").str() == TypeUV {
+		version = "0.4"
+	}
+	return version
+}
+
+func (f *fixer) object(n *jsonNode, s *shape, pointer, version string) {
+	for _, m := range n.each() {
+		below := pointer + "/" + check.EscapeToken(m.name)
+		if s.fields == nil {
+			f.value(m.value, s.elem, below, version)
+			continue
+		}
+		i := slices.IndexFunc(s.fields, func(k field) bool { return k.name == m.name })
+		switch {
+		case i < 0 && s.others == nil:
+			f.fixName(n, m, names(s.fields, version), below)
+		case i < 0:
+		case m.value.kind == kindNull && !s.fields[i].required:
+			f.remove(m, below, fmt.Sprintf("removed %q, which was null", m.name))
+		default:
+			f.value(m.value, s.fields[i].shape, below, version)
+		}
+	}
+}
+
+// fixName renames a field whose right name is certain and free.
+func (f *fixer) fixName(n *jsonNode, m member, known []string, pointer string) {
+	to := renamedField(m.name)
+	fold := func(s string) string {
+		return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(s))
+	}
+	for _, name := range known {
+		if fold(name) == fold(m.name) {
+			to = name
+		}
+	}
+	if slices.Contains(known, to) && n.member(to) == nil {
+		f.rename(m, pointer, to)
+	}
+}
+
+func (f *fixer) value(n *jsonNode, s *shape, pointer, version string) {
+	switch {
+	case s.any || s.scalar:
+	case n.kind == s.kind && n.kind == kindObject:
+		f.object(n, s, pointer, version)
+	case n.kind == s.kind && n.kind == kindArray:
+		for i, item := range n.items {
+			f.value(item, s.elem, pointer+"/"+strconv.Itoa(i), version)
+		}
+	case n.kind == kindString && s.kind != kindString:
+		f.fixString(n, s, pointer)
+	}
+}
+
+// fixString turns a string into what the field wants, if it says it.
+func (f *fixer) fixString(n *jsonNode, s *shape, pointer string) {
+	switch {
+	case pointer == "/author":
+		f.replace(n, pointer, authorObject(n.text), "made the author an object")
+	case pointer == "/repository":
+		url := strings.TrimPrefix(n.text, "git+")
+		if owner, ok := strings.CutPrefix(url, "github:"); ok {
+			url = "https://github.com/" + owner
+		}
+		if urlFault(url) == "" {
+			f.replace(n, pointer, fmt.Sprintf(`{ "type": "git", "url": %s }`, quote(url)), "made the repository an object")
+		}
+	case s.kind == kindArray && s.elem.kind == kindString && n.text != "":
+		f.replace(n, pointer, "["+string(f.text[n.at:n.end])+"]", "made a list of the string")
+	case s.kind == kindBool && (n.text == "true" || n.text == "false"):
+		f.replace(n, pointer, n.text, "took the quotes from "+n.text)
+	case s.kind == kindNumber && jsonscan.Valid([]byte(n.text)) == nil && !strings.ContainsAny(n.text, "\"[{tfn \n"):
+		f.replace(n, pointer, n.text, "took the quotes from "+n.text)
+	}
+}
+
+// authorObject takes "Name <address> (url)" apart, as npm writes people.
+func authorObject(s string) string {
+	name, email, url := s, "", ""
+	if before, rest, ok := strings.Cut(name, "("); ok {
+		name, url = before, strings.TrimSuffix(strings.TrimSpace(rest), ")")
+	}
+	if before, rest, ok := strings.Cut(name, "<"); ok {
+		name, email = before, strings.TrimSuffix(strings.TrimSpace(rest), ">")
+	}
+	object := `{ "name": ` + quote(strings.TrimSpace(name))
+	if isEmail(email) {
+		object += `, "email": ` + quote(email)
+	}
+	if url != "" && urlFault(url) == "" {
+		object += `, "url": ` + quote(url)
+	}
+	return object + " }"
+}
+
+func quote(s string) string { return string(jsonscan.AppendQuote(nil, s)) }
+
+func (f *fixer) fixEntryPoint() {
+	n := f.root.member("server").member("entry_point")
+	if clean, why := inside(n.str()); why == "" && strings.Contains(n.text, `\`) {
+		f.replace(n, "/server/entry_point", quote(clean), "wrote the path with slashes")
+	}
+}
+
+// fixSyntax takes out what only JSON with comments has, if that makes it JSON.
+func (f *fixer) fixSyntax() {
+	edits := looseSyntax(f.text)
+	trial := &fixer{document: f.document, edits: edits}
+	if len(edits) == 0 || jsonscan.Valid(trial.apply()) != nil {
+		return
+	}
+	for _, e := range edits {
+		about := "removed a comment"
+		if f.text[e.at] == ',' {
+			about = "removed a comma before a closing bracket"
+		}
+		f.repair(e.at, "", about)
+	}
+	f.edits = append(f.edits, edits...)
+}
+
+// looseSyntax finds comments, and commas that only comments and white space part
+// from a closing bracket.
+func looseSyntax(text []byte) []edit {
+	var edits []edit
+	comma := -1
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			end, err := jsonscan.Value(text, i)
+			if err != nil {
+				return nil
+			}
+			i, comma = end-1, -1
+		case c == '/' && bytes.HasPrefix(text[i:], []byte("//")):
+			end := i + bytes.IndexByte(append(text[i:len(text):len(text)], '\n'), '\n')
+			edits = append(edits, edit{i, end, ""})
+			i = end - 1
+		case c == '/' && bytes.HasPrefix(text[i:], []byte("/*")):
+			length := bytes.Index(text[i:], []byte("*/"))
+			if length < 0 {
+				return nil
+			}
+			edits = append(edits, edit{i, i + length + 2, ""})
+			i += length + 1
+		case c == ',':
+			comma = i
+		case c == '}' || c == ']':
+			if comma >= 0 {
+				edits = append(edits, edit{comma, comma + 1, ""})
+			}
+			comma = -1
+		case !strings.ContainsRune(" \t\r\n", rune(c)):
+			comma = -1
+		}
+	}
+	return edits
+}

@@ -1,0 +1,98 @@
+package mcpb
+
+import (
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// Launch is how a server is started. The fields hold the values of sensitive
+// options; every way to print a Launch shows [Redacted] in their place. Its fields
+// are the caller's to change; what is shown stays as it was.
+type Launch struct {
+	// Command is a program on the search path, or its absolute path.
+	Command string
+	Args    []string
+	// Env is added to the environment of the process.
+	Env map[string]string
+	// Dir is the working directory: the folder of the bundle.
+	Dir string
+	// Warnings are what was unclear and did not keep the server from starting.
+	Warnings []check.Finding
+
+	shownCommand string
+	shownArgs    []string
+	shownEnv     map[string]string
+	secrets      []string
+}
+
+// Environ returns base, a list of NAME=VALUE such as that of os.Environ, with Env
+// behind it, in which the last of one name counts.
+func (l Launch) Environ(base []string) []string {
+	env := slices.Clone(base)
+	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
+		env = append(env, name+"="+l.Env[name])
+	}
+	return env
+}
+
+// HasSecrets reports whether a sensitive option has a value.
+func (l Launch) HasSecrets() bool { return len(l.secrets) > 0 }
+
+// Redact returns text, such as what the server wrote to its log, with
+// [Redacted] in the place of every value of a sensitive option. Values of fewer
+// than four bytes are left: they are everywhere.
+func (l Launch) Redact(text string) string {
+	longest := slices.Clone(l.secrets)
+	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
+	for _, s := range longest {
+		if len(s) >= 4 {
+			text = strings.ReplaceAll(text, s, Redacted)
+		}
+	}
+	return text
+}
+
+// String returns the command line, without secrets, as it would be typed into a
+// shell, with the environment of its own before it.
+func (l Launch) String() string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(l.shownEnv)) {
+		words = append(words, name+"="+shellQuote(l.shownEnv[name]))
+	}
+	words = append(words, shellQuote(l.shownCommand))
+	for _, arg := range l.shownArgs {
+		words = append(words, shellQuote(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// GoString is [Launch.String]: also %#v shows no secret.
+func (l Launch) GoString() string { return "mcpb.Launch(" + l.String() + ")" }
+
+// LogValue implements slog.LogValuer with [Launch.String].
+func (l Launch) LogValue() slog.Value { return slog.StringValue(l.String()) }
+
+// MarshalJSON returns command, args, env and dir, without secrets.
+func (l Launch) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Command string            `json:"command"`
+		Args    []string          `json:"args"`
+		Env     map[string]string `json:"env"`
+		Dir     string            `json:"dir"`
+	}{l.shownCommand, append([]string{}, l.shownArgs...), l.shownEnv, l.Dir})
+}
+
+func shellQuote(s string) string {
+	safe := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=@%+,*", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

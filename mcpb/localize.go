@@ -1,0 +1,194 @@
+package mcpb
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// resources returns the path of the translations with its variable.
+func (l *Localization) resources() string {
+	if l.Resources != "" {
+		return l.Resources
+	}
+	return DefaultResources
+}
+
+// defaultLocale returns the language of the manifest itself.
+func (l *Localization) defaultLocale() string {
+	if l.DefaultLocale != "" {
+		return l.DefaultLocale
+	}
+	return DefaultLocale
+}
+
+// around returns what stands before and behind the variable in the path.
+func (l *Localization) around() (before, after string) {
+	name := strings.ReplaceAll(l.resources(), `\`, "/")
+	at := strings.Index(strings.ToLower(name), localeVariable)
+	if at < 0 {
+		return name, ""
+	}
+	return name[:at], name[at+len(localeVariable):]
+}
+
+// file returns the path of the translation into a locale, or "" where that would
+// be no file of the bundle.
+func (l *Localization) file(locale string) string {
+	before, after := l.around()
+	name, why := inside(before + locale + after)
+	if why != "" {
+		return ""
+	}
+	return name
+}
+
+// Locales returns the languages into which the bundle in fsys is translated,
+// sorted. The language of the manifest itself is among them only if it has a file.
+func (m *Manifest) Locales(fsys fs.FS) []string {
+	if m.Localization == nil {
+		return nil
+	}
+	before, after := m.Localization.around()
+	dir, prefix := path.Split(before)
+	rest, below, nested := strings.Cut(after, "/")
+	dir, why := inside(dir + ".")
+	if why != "" {
+		return nil
+	}
+	entries, _ := fs.ReadDir(fsys, dir) // a folder that is not there holds none
+	var locales []string
+	for _, e := range entries {
+		name, ok := strings.CutPrefix(e.Name(), prefix)
+		locale, ok2 := strings.CutSuffix(name, rest)
+		if !ok || !ok2 || !isLocale(locale) || e.IsDir() != nested {
+			continue
+		}
+		if nested {
+			if _, err := fs.Stat(fsys, path.Join(dir, e.Name(), below)); err != nil {
+				continue
+			}
+		}
+		locales = append(locales, locale)
+	}
+	slices.Sort(locales)
+	return locales
+}
+
+// Fallbacks returns which of the available languages to show to somebody who
+// wants the language locale, the best first: itself, then without its variant
+// and region, then other regions of the same language. own is the language of the
+// manifest: it ends the list where it is as good as what would follow, and it is
+// what is left when the list is empty.
+func Fallbacks(locale, own string, available []string) []string {
+	var found []string
+	add := func(name string) bool {
+		if strings.EqualFold(name, own) {
+			return true
+		}
+		for _, a := range available {
+			if strings.EqualFold(a, name) && !slices.Contains(found, a) {
+				found = append(found, a)
+			}
+		}
+		return false
+	}
+	for part := locale; part != ""; part = part[:max(0, strings.LastIndexByte(part, '-'))] {
+		if add(part) {
+			return found
+		}
+	}
+	language := strings.ToLower(firstTag(locale))
+	if strings.ToLower(firstTag(own)) == language {
+		return found
+	}
+	for _, a := range available {
+		if strings.ToLower(firstTag(a)) == language && script(a) == script(locale) {
+			add(a)
+		}
+	}
+	return found
+}
+
+func firstTag(locale string) string {
+	tag, _, _ := strings.Cut(locale, "-")
+	return tag
+}
+
+// script is the writing that a locale names, such as Hans, or "".
+func script(locale string) string {
+	tags := strings.Split(locale, "-")
+	if len(tags) > 1 && len(tags[1]) == 4 {
+		return strings.ToLower(tags[1])
+	}
+	return ""
+}
+
+// Localized returns a copy of the manifest as it reads in the language locale,
+// such as "de-AT", with the translations in fsys, and the languages that took
+// part, the best first. What no translation has stays as it is in the manifest. A
+// translation that is broken counts as missing; [Check] reports it.
+func (m *Manifest) Localized(fsys fs.FS, locale string) (*Manifest, []string) {
+	if m.Localization == nil || fsys == nil {
+		return m, nil
+	}
+	chain := Fallbacks(locale, m.Localization.defaultLocale(), m.Locales(fsys))
+	translated := *m
+	translated.Tools, translated.Prompts = slices.Clone(m.Tools), slices.Clone(m.Prompts)
+	var used []string
+	for _, name := range slices.Backward(chain) { // the best comes last and wins
+		text, err := readLimited(fsys, m.Localization.file(name), MaxManifest)
+		if err != nil {
+			continue
+		}
+		if d := readDocument(text, "", &check.Report{}); d.root.is(kindObject) {
+			translated.apply(d.root)
+			used = append(used, name)
+		}
+	}
+	slices.Reverse(used)
+	return &translated, used
+}
+
+// apply takes over what a translation says.
+func (m *Manifest) apply(root *jsonNode) {
+	set := func(into *string, n *jsonNode) {
+		if n.is(kindString) {
+			*into = n.text
+		}
+	}
+	set(&m.DisplayName, root.member("display_name"))
+	set(&m.Description, root.member("description"))
+	set(&m.LongDescription, root.member("long_description"))
+	set(&m.Author.Name, root.member("author").member("name"))
+	if words := root.member("keywords").strings(); words != nil {
+		m.Keywords = words
+	}
+	for i := range m.Tools {
+		set(&m.Tools[i].Description, named(root.member("tools"), m.Tools[i].Name).member("description"))
+	}
+	for i := range m.Prompts {
+		n := named(root.member("prompts"), m.Prompts[i].Name)
+		set(&m.Prompts[i].Description, n.member("description"))
+		set(&m.Prompts[i].Text, n.member("text"))
+	}
+}
+
+// named returns the item of an array whose name is that.
+func named(list *jsonNode, name string) *jsonNode {
+	for _, n := range list.list() {
+		if n.member("name").str() == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// describe names the languages of a chain in words.
+func describe(chain []string, own string) string {
+	return strings.Join(append(slices.Clone(chain), fmt.Sprintf("the manifest (%s)", own)), ", then ")
+}

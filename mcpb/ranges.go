@@ -1,0 +1,263 @@
+package mcpb
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// dialect is how a range of versions is written.
+type dialect uint8
+
+const (
+	dialectSemver dialect = iota // ">=1.0.0 <2.0.0", "^1.2.3", "1.x || 2.x", "1.0.0 - 2.0.0"
+	dialectPython                // ">=3.8,<4.0", "~=3.10", "==3.12.*", "!=3.9.1"
+)
+
+func (d dialect) example() string {
+	if d == dialectPython {
+		return `">=3.8,<4.0"`
+	}
+	return `">=1.0.0 <2.0.0"`
+}
+
+// InRange reports whether a version of a runtime satisfies a range of a
+// manifest's compatibility, such as ">=18.0.0" or, for Python, ">=3.8,<4.0". Both
+// ways to write ranges are understood for both runtimes. A version may have a "v"
+// before it and fewer than three numbers.
+func InRange(version, ranges string) (bool, error) {
+	v, err := parseVersion(strings.TrimPrefix(strings.TrimSpace(version), "v"))
+	if err != nil {
+		return false, err
+	}
+	r, err := parseRange(ranges, dialectSemver)
+	if err != nil {
+		r, err = parseRange(ranges, dialectPython)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%q is not a range of versions: %w", ranges, err)
+	}
+	return r.contains(v), nil
+}
+
+// version is what stands in a range: up to three numbers, and whether there is
+// something behind them that makes it a preview.
+type version struct {
+	numbers [3]uint64
+	given   int // how many of them are written, without wildcards
+	preview string
+}
+
+// isSemver reports whether s is a semantic version: three numbers without
+// leading zeros, then perhaps a preview and a build.
+func isSemver(s string) bool {
+	core, build, hasBuild := strings.Cut(s, "+")
+	core, preview, hasPreview := strings.Cut(core, "-")
+	numbers := strings.Split(core, ".")
+	if len(numbers) != 3 || slices.ContainsFunc(numbers, func(n string) bool { return !digits(n) || len(n) > 1 && n[0] == '0' }) {
+		return false
+	}
+	if hasPreview && !identifiers(preview, true) || hasBuild && !identifiers(build, false) {
+		return false
+	}
+	return true
+}
+
+func identifiers(s string, strict bool) bool {
+	for _, id := range strings.Split(s, ".") {
+		if id == "" || !alphanumeric(strings.ReplaceAll(id, "-", "")) || strict && digits(id) && len(id) > 1 && id[0] == '0' {
+			return false
+		}
+	}
+	return true
+}
+
+func parseVersion(s string) (version, error) {
+	var v version
+	s, _, _ = strings.Cut(s, "+")
+	s, v.preview, _ = strings.Cut(s, "-")
+	parts := strings.Split(s, ".")
+	for i, p := range parts {
+		if p == "*" || p == "x" || p == "X" {
+			break
+		}
+		if i == 2 { // a preview as Python writes it: 3.13.0rc1
+			if end := strings.IndexFunc(p, func(r rune) bool { return r < '0' || r > '9' }); end > 0 {
+				p, v.preview = p[:end], p[end:]
+			}
+		}
+		n, err := strconv.ParseUint(p, 10, 64)
+		if err != nil || i >= len(v.numbers) {
+			return v, fmt.Errorf("%q is not a version", s)
+		}
+		v.numbers[i], v.given = n, i+1
+	}
+	return v, nil
+}
+
+func (v version) compare(w version) int {
+	if c := slices.Compare(v.numbers[:], w.numbers[:]); c != 0 {
+		return c
+	}
+	switch {
+	case v.preview == w.preview:
+		return 0
+	case v.preview == "":
+		return 1
+	case w.preview == "":
+		return -1
+	}
+	return strings.Compare(v.preview, w.preview)
+}
+
+// up returns the first version behind all those that share the first n numbers.
+func (v version) up(n int) version {
+	if n == 0 {
+		return version{numbers: [3]uint64{1 << 63}, given: 3}
+	}
+	var next version
+	copy(next.numbers[:n], v.numbers[:n])
+	next.numbers[n-1]++
+	return next
+}
+
+// between are the versions from low up to, not including, high.
+type between struct {
+	low, high version
+	not       bool
+}
+
+// versionRange holds alternatives, each a list of what must all hold.
+type versionRange [][]between
+
+func (r versionRange) contains(v version) bool {
+	return slices.ContainsFunc(r, func(all []between) bool {
+		return !slices.ContainsFunc(all, func(b between) bool {
+			in := v.compare(b.low) >= 0 && v.compare(b.high) < 0
+			return in == b.not
+		})
+	})
+}
+
+func parseRange(s string, d dialect) (versionRange, error) {
+	var r versionRange
+	alternatives := []string{s}
+	if d == dialectSemver {
+		alternatives = strings.Split(s, "||")
+	}
+	for _, alternative := range alternatives {
+		all, err := parseAlternative(strings.TrimSpace(alternative), d)
+		if err != nil {
+			return nil, err
+		}
+		r = append(r, all)
+	}
+	return r, nil
+}
+
+func parseAlternative(s string, d dialect) ([]between, error) {
+	if s == "" {
+		if d == dialectPython {
+			return nil, errors.New("it is empty")
+		}
+		s = "*"
+	}
+	if low, high, ok := strings.Cut(s, " - "); ok && d == dialectSemver {
+		from, err := parseComparator(">="+strings.TrimSpace(low), d)
+		if err != nil {
+			return nil, err
+		}
+		to, err := parseComparator("<="+strings.TrimSpace(high), d)
+		return []between{from, to}, err
+	}
+	var words []string
+	if d == dialectPython {
+		words = strings.Split(s, ",")
+	} else {
+		words = strings.Fields(joinOperators(s))
+	}
+	var all []between
+	for _, word := range words {
+		b, err := parseComparator(strings.TrimSpace(word), d)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// joinOperators removes blanks between an operator and its version.
+func joinOperators(s string) string {
+	words := strings.Fields(s)
+	for i := 0; i+1 < len(words); i++ {
+		if strings.Trim(words[i], "<>=~^") == "" {
+			words[i+1] = words[i] + words[i+1]
+			words[i] = ""
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func parseComparator(s string, d dialect) (between, error) {
+	operators := []string{">=", "<=", "~>", ">", "<", "=", "~", "^"}
+	if d == dialectPython {
+		operators = []string{"===", "==", "~=", "!=", ">=", "<=", ">", "<"}
+	}
+	operator := ""
+	for _, o := range operators {
+		if rest, ok := strings.CutPrefix(s, o); ok {
+			operator, s = o, strings.TrimSpace(rest)
+			break
+		}
+	}
+	if operator == "" && d == dialectPython && !strings.HasPrefix(s, "*") {
+		return between{}, fmt.Errorf("%q has no operator", s)
+	}
+	v, err := parseVersion(strings.TrimPrefix(s, "v"))
+	if err != nil {
+		return between{}, err
+	}
+	return bounds(operator, v, d), nil
+}
+
+// bounds turns an operator and a version into the versions that it means.
+func bounds(operator string, v version, d dialect) between {
+	var lowest version
+	infinite := lowest.up(0)
+	whole := v.up(v.given) // behind everything that begins with what is written
+	if v.given == 3 || d == dialectPython && v.given > 0 && operator != "==" && operator != "!=" {
+		whole = v
+		whole.numbers[2]++
+		whole.preview = ""
+		if v.preview != "" {
+			whole = v
+			whole.preview += "\x00"
+		}
+	}
+	switch operator {
+	case ">=":
+		return between{low: v, high: infinite}
+	case ">":
+		return between{low: whole, high: infinite}
+	case "<":
+		return between{low: lowest, high: v}
+	case "<=":
+		return between{low: lowest, high: whole}
+	case "~=":
+		return between{low: v, high: v.up(max(1, v.given-1))}
+	case "~", "~>":
+		return between{low: v, high: v.up(min(v.given, 2))}
+	case "^":
+		n := 1
+		for n < v.given && v.numbers[n-1] == 0 {
+			n++
+		}
+		return between{low: v, high: v.up(min(n, v.given))}
+	case "!=":
+		return between{low: v, high: whole, not: true}
+	}
+	return between{low: v, high: whole}
+}

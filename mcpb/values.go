@@ -1,0 +1,184 @@
+package mcpb
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// ThisPlatform is what the format calls the system of this program: "darwin",
+// "linux" or "win32", and Go's own name for any other.
+func ThisPlatform() string {
+	if runtime.GOOS == "windows" {
+		return "win32"
+	}
+	return runtime.GOOS
+}
+
+// resolve finds the value of every option.
+func (e *expansion) resolve() {
+	for _, key := range slices.Sorted(maps.Keys(e.opts.Values)) {
+		if _, ok := e.m.Option(key); !ok {
+			var keys []string
+			for _, o := range e.m.UserConfig {
+				keys = append(keys, o.Key)
+			}
+			e.fault(ruleValueKey, "/user_config/"+check.EscapeToken(key), "the bundle has no option %q", key)
+			e.faults[len(e.faults)-1].Hint = didYouMean(key, keys)
+		}
+	}
+	for i := range e.m.UserConfig {
+		e.option(&e.m.UserConfig[i])
+	}
+}
+
+func (e *expansion) option(o *Option) {
+	pointer := "/user_config/" + check.EscapeToken(o.Key)
+	given, ok := filled(o, e.opts.Values[o.Key])
+	if ok {
+		if texts, why := e.given(o, given); why != "" {
+			e.fault(ruleValue, pointer, "option %q (%s) %s", o.Key, o.Title, why)
+		} else {
+			e.values[o.Key] = value{texts, o.Sensitive}
+		}
+		return
+	}
+	preset, ok := filled(o, o.Default)
+	if !ok {
+		if o.Required {
+			e.fault(ruleMissing, pointer, "option %q (%s) is required", o.Key, o.Title)
+		}
+		return
+	}
+	e.preset(o, preset, pointer)
+}
+
+// filled brings a value into one of four types: string, float64, bool and
+// []string. ok is false when it means that nothing was filled in.
+func filled(o *Option, v any) (any, bool) {
+	switch v := v.(type) {
+	case nil:
+		return nil, false
+	case string:
+		return fromText(o, v), v != ""
+	case bool, float64:
+		return v, true
+	case []string:
+		return slices.DeleteFunc(slices.Clone(v), func(s string) bool { return s == "" }), slices.ContainsFunc(v, func(s string) bool { return s != "" })
+	case []any:
+		var texts []string
+		for _, item := range v {
+			texts = append(texts, fmt.Sprint(item))
+		}
+		return filled(o, texts)
+	}
+	r := reflect.ValueOf(v)
+	switch {
+	case r.CanInt():
+		return float64(r.Int()), true
+	case r.CanUint():
+		return float64(r.Uint()), true
+	case r.CanFloat():
+		return r.Float(), true
+	case r.Kind() == reflect.String: // such as json.Number
+		return filled(o, r.String())
+	}
+	return fmt.Sprint(v), true
+}
+
+// fromText reads what was typed where the option is no text.
+func fromText(o *Option, text string) any {
+	switch o.Type {
+	case OptionNumber:
+		if f, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
+			return f
+		}
+	case OptionBoolean:
+		if b, err := strconv.ParseBool(strings.TrimSpace(text)); err == nil {
+			return b
+		}
+	}
+	return text
+}
+
+// texts writes a value as the server gets it. A single one is a list of one.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case bool:
+		return []string{strconv.FormatBool(v)}
+	case float64:
+		return []string{formatNumber(v)}
+	case []string:
+		return v
+	}
+	return nil
+}
+
+// given takes what the user filled in. why follows the name of the option, and
+// does not hold the value of a sensitive one.
+func (e *expansion) given(o *Option, v any) (all []string, why string) {
+	if n, ok := v.(float64); ok && o.Type == OptionString { // typed without quotes
+		v = formatNumber(n)
+	}
+	if list, ok := v.([]string); ok && !o.Multiple && len(list) == 1 {
+		v = list[0]
+	}
+	if why := misfit(o, v); why != "" {
+		return nil, why
+	}
+	all = texts(v)
+	if o.Type != OptionDirectory && o.Type != OptionFile || !e.here {
+		return all, ""
+	}
+	all = slices.Clone(all)
+	for i, name := range all {
+		if !filepath.IsAbs(name) { // the server runs in another folder
+			abs, err := filepath.Abs(filepath.Join(e.opts.WorkDir, name))
+			if err != nil {
+				return nil, fmt.Sprintf("is the relative path %q, and there is no working directory", name)
+			}
+			all[i] = abs
+		}
+		if why := existing(o.Type, all[i]); why != "" && !e.opts.NoFiles {
+			return nil, fmt.Sprintf("is %s, which %s", name, why)
+		}
+	}
+	return all, ""
+}
+
+// preset takes a default: the one value in which variables are expanded.
+func (e *expansion) preset(o *Option, v any, pointer string) {
+	if why := misfit(o, v); why != "" {
+		e.warn(ruleOption, pointer+"/default", "option %q: the default %s", o.Key, why)
+	}
+	var all []string
+	for _, text := range texts(v) {
+		var b strings.Builder
+		for _, p := range splitVariables(text) {
+			known, ok := e.system[p.name]
+			if !p.variable || !ok {
+				b.WriteString(p.text)
+				continue
+			}
+			b.WriteString(known)
+		}
+		all = append(all, b.String())
+	}
+	if (o.Type == OptionDirectory || o.Type == OptionFile) && e.here && !e.opts.NoFiles {
+		for _, name := range all {
+			if why := existing(o.Type, name); why != "" {
+				e.warn(ruleValue, pointer+"/default", "option %q: the default %s %s", o.Key, name, why)
+			}
+		}
+	}
+	e.values[o.Key] = value{all, o.Sensitive}
+}

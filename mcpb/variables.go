@@ -1,0 +1,61 @@
+package mcpb
+
+import "strings"
+
+// Variables that a manifest may name beside those of its own options.
+const (
+	varDir       = "__dirname"
+	varSeparator = "pathSeparator"
+	varSlash     = "/"
+	varHome      = "HOME"
+	varDesktop   = "DESKTOP"
+	varDocuments = "DOCUMENTS"
+	varDownloads = "DOWNLOADS"
+
+	userConfigPrefix = "user_config."
+	argumentsPrefix  = "arguments."
+)
+
+// variables are the closed list of names without a dot.
+func variables() []string {
+	return []string{varDir, varHome, varDesktop, varDocuments, varDownloads, varSeparator, varSlash}
+}
+
+// part is a piece of a string: literal text, or the name of a variable.
+type part struct {
+	text     string // the literal, or the variable as it is written
+	name     string // between ${ and }
+	variable bool
+	unclosed bool // a literal that begins with ${ and never ends
+}
+
+// splitVariables takes s apart, once and from left to right. What a variable
+// stands for is never looked at again. Joined, the texts of the parts are s.
+func splitVariables(s string) []part {
+	var parts []part
+	for s != "" {
+		i := strings.Index(s, "${")
+		if i < 0 {
+			return append(parts, part{text: s})
+		}
+		if i > 0 {
+			parts = append(parts, part{text: s[:i]})
+		}
+		end := strings.IndexByte(s[i:], '}')
+		if end < 0 {
+			return append(parts, part{text: s[i:], unclosed: true})
+		}
+		parts = append(parts, part{text: s[i : i+end+1], name: s[i+2 : i+end], variable: true})
+		s = s[i+end+1:]
+	}
+	return parts
+}
+
+// onlyOption returns the key of the option if s is exactly a reference to one.
+func onlyOption(s string) (key string, ok bool) {
+	parts := splitVariables(s)
+	if len(parts) != 1 || !parts[0].variable {
+		return "", false
+	}
+	return strings.CutPrefix(parts[0].name, userConfigPrefix)
+}
