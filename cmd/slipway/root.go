@@ -40,6 +40,7 @@ used; 4 a web host or another program failed; 6 refused for safety.`,
 		newRead(),
 		newPrompt(),
 		newComplete(),
+		newConfig(),
 		newVersion(),
 		newCompletion(),
 	)

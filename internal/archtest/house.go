@@ -44,6 +44,22 @@ func House() *Plan {
 				Saves:  "WebSocket frames, masks, handshakes and closing, and their attacks",
 			},
 			{
+				Module: "go.yaml.in/yaml/v3",
+				Rooms:  []string{"stax"},
+				Saves:  "YAML, with the line and column of each value; it has no dependencies of its own",
+			},
+			{
+				Module: "github.com/pelletier/go-toml/v2",
+				Rooms:  []string{"stax"},
+				Saves:  "TOML, with the bytes of each value; it has no dependencies of its own",
+			},
+			{
+				Module: "github.com/zalando/go-keyring",
+				Rooms:  []string{"stax"},
+				Saves:  "the keychains of three operating systems, without cgo",
+				Brings: []string{"github.com/danieljoos/wincred", "github.com/godbus/dbus/v5"},
+			},
+			{
 				Module: "github.com/google/jsonschema-go",
 				Tests:  true,
 				Saves:  "a second opinion: the tests hold our compiled schemas against it, and our messages against the specification's schemas",

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+const filesHelp = `FILE holds definitions of MCP servers: .json, .jsonc, .yaml, .toml, or a .ts
+or .js file with defineMcp, which is read and not run. Of several files the last
+one wins, server by server.`
+
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Define MCP servers once, for every client",
+		Long: `Check and merge definitions of MCP servers, and bring them into the
+configuration of the programs that use them.`,
+		Example: "  slipway config check examples/definitions/mcp.yaml",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			var names []string
+			for _, c := range cmd.Commands() {
+				names = append(names, c.Name())
+			}
+			hint := "see slipway config --help"
+			if near := nearest.DidYouMean(args[0], names); near != "" {
+				hint = "did you mean slipway config " + near + "?"
+			}
+			return usage(hint, "config: unknown command %q", args[0])
+		},
+	}
+	cmd.AddCommand(
+		newConfigCheck(),
+		newConfigMerge(),
+	)
+	return cmd
+}
+
+// definitions are the files that a command of config works on.
+type definitions struct {
+	secrets []string
+}
+
+func (d *definitions) flags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&d.secrets, "secrets", nil, "a `file` with declarations of secrets, and bindings (repeatable)")
+}
+
+// load reads and merges files. The report has what was found in all of them.
+func (d *definitions) load(files []string) (*stax.Merged, *check.Report, error) {
+	all := &check.Report{}
+	var documents []*stax.Document
+	for _, name := range files {
+		doc, report, err := stax.ReadFile(name)
+		if err != nil {
+			return nil, nil, unreadable(name, err)
+		}
+		all.Add(report.Findings()...)
+		documents = append(documents, doc)
+	}
+	merged := stax.Merge(documents...)
+	for _, name := range d.secrets {
+		doc, report, err := stax.ReadSecrets(name)
+		if err != nil {
+			return nil, nil, unreadable(name, err)
+		}
+		all.Add(report.Findings()...)
+		merged.Add(doc)
+	}
+	all.Add(merged.Check().Findings()...)
+	return merged, all, nil
+}
+
+// valid is load for a command that goes on only if there are no errors, which it
+// prints. Warnings and notes are the business of config check.
+func (d *definitions) valid(cmd *cobra.Command, files []string) (*stax.Merged, error) {
+	merged, report, err := d.load(files)
+	if err != nil || report.OK(false) {
+		return merged, err
+	}
+	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
+		return nil, err
+	}
+	return nil, &failure{code: exitNo, text: cmd.Name() + ": " + report.Summary(), hint: "slipway config check shows what is wrong"}
+}
+
+// unreadable is a file that cannot be read.
+func unreadable(name string, err error) error {
+	return &failure{code: exitInput, text: name + ": " + plainPathError(err), hint: "name a file with definitions of servers"}
+}

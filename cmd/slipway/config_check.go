@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newConfigCheck() *cobra.Command {
+	var d definitions
+	var r reporting
+	cmd := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Hold definitions to the rules of the format",
+		Long: `Hold definitions of servers to every rule of the format, each file by itself and
+all of them together, and say where each fault is. All faults come in one run.
+The value of a secret is never printed.
+
+` + filesHelp,
+		Example: `  slipway config check examples/definitions/mcp.yaml
+  slipway config check examples/definitions/company.json examples/definitions/mine.ts --strict`,
+		Args: takes(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, report, err := d.load(args)
+			if err != nil {
+				return err
+			}
+			return r.print(cmd, strings.Join(args, ", "), report)
+		},
+	}
+	d.flags(cmd)
+	r.flags(cmd)
+	return cmd
+}
+
+// plainPathError is the text of an error without the path, which is said before.
+func plainPathError(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}

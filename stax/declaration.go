@@ -1,0 +1,203 @@
+package stax
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// Declaration says of a secret what it is, and never its value.
+type Declaration struct {
+	Key         string   `json:"key"`
+	Required    *bool    `json:"required,omitempty"` // nil is true
+	Description string   `json:"description,omitempty"`
+	Kind        string   `json:"kind,omitempty"` // one of [SecretKinds]; says nothing about how it is used
+	ExposeAs    ExposeAs `json:"exposeAs,omitzero"`
+	Extra       []Field  `json:"-"`
+}
+
+// ExposeAs says how a server that is started gets a secret.
+type ExposeAs struct {
+	// Env is the variable that holds it. Empty means Key, unless File is set.
+	Env string `json:"env,omitempty"`
+	// File is the variable that holds the path of a file with it.
+	File string `json:"file,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (d Declaration) MarshalJSON() ([]byte, error) {
+	type alias Declaration
+	body, err := marshal(alias(d))
+	if err != nil {
+		return nil, err
+	}
+	return appendFields(body, d.Extra)
+}
+
+// Optional reports whether a server can start without the secret.
+func (d *Declaration) Optional() bool { return d.Required != nil && !*d.Required }
+
+// SecretKinds returns what the kind of a secret can be.
+func SecretKinds() []string {
+	return []string{"api-key", "token", "password", "certificate", "connection-string", "url", "opaque"}
+}
+
+// Binding says in which header a secret of a remote server goes. The format has
+// no place for that, as its headers are static, so bindings stand beside the
+// declarations:
+//
+//	"bindings": {"analytics": {"X-Api-Key": "{ANALYTICS_TOKEN}"}}
+//
+// A remote server with one secret and no binding gets it as a bearer token.
+type Binding struct {
+	Server string
+	Header string
+	// Template is the value of the header with {KEY} for the secret.
+	Template string
+}
+
+// Keys returns the keys of the secrets in the template.
+func (b *Binding) Keys() []string {
+	var keys []string
+	rest := b.Template
+	for {
+		_, after, ok := strings.Cut(rest, "{")
+		key, behind, closed := strings.Cut(after, "}")
+		if !ok || !closed {
+			return keys
+		}
+		if variableName(key) {
+			keys = append(keys, key)
+		}
+		rest = behind
+	}
+}
+
+// secretsOnly reads a file of declarations.
+func (d *decoder) secretsOnly() {
+	root := d.doc.root
+	if root.Kind == tree.Array {
+		d.declarations(root, "")
+		return
+	}
+	if root.Kind != tree.Object || root.Get("secrets") == nil {
+		d.add(check.Error, "secret-declaration", "/secrets", "the file declares no secrets", `write {"secrets": [{"key": "GITHUB_TOKEN"}]}`)
+		return
+	}
+	for _, m := range members(root) {
+		switch m.Key {
+		case "specVersion":
+			d.specVersion(m.Value)
+		case "secrets":
+			d.declarations(m.Value, "/secrets")
+		case "bindings":
+			d.bindings(m.Value)
+		case "$schema":
+		default:
+			d.unknown(m, "", []string{"specVersion", "secrets", "bindings"}, &d.doc.Config.Extra)
+		}
+	}
+}
+
+func (d *decoder) declarations(n *tree.Node, at string) {
+	if !d.kind(n, at, tree.Array) {
+		return
+	}
+	seen := map[string]bool{}
+	for i, item := range n.Items {
+		here := at + pointer(i)
+		decl := Declaration{}
+		if item.Kind == tree.String { // the key alone
+			decl.Key = item.Text
+		} else if d.kind(item, here, tree.Object) {
+			d.declaration(&decl, item, here)
+		} else {
+			continue
+		}
+		switch {
+		case !variableName(decl.Key) && secretValue("", decl.Key) != "":
+			d.literal(check.Error, here, "a key belongs here")
+			continue
+		case !variableName(decl.Key):
+			d.add(check.Error, "secret-declaration", here, "the declaration has no key that a variable can have", "letters, digits and _, as in GITHUB_TOKEN")
+			continue
+		case seen[decl.Key]:
+			d.add(check.Error, "duplicate-name", here, fmt.Sprintf("the secret %s is declared twice", decl.Key), "")
+		}
+		seen[decl.Key] = true
+		d.doc.Config.Secrets = append(d.doc.Config.Secrets, decl)
+	}
+}
+
+func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
+	for _, m := range members(n) {
+		here := at + pointer(m.Key)
+		switch m.Key {
+		case "key":
+			d.text(m.Value, here, &decl.Key)
+		case "description":
+			d.text(m.Value, here, &decl.Description)
+		case "required":
+			if d.kind(m.Value, here, tree.Bool) {
+				required := m.Value.Text == "true"
+				decl.Required = &required
+			}
+		case "kind":
+			if d.text(m.Value, here, &decl.Kind) && !slices.Contains(SecretKinds(), decl.Kind) {
+				d.add(check.Warning, "secret-kind", here, fmt.Sprintf("there is no kind of secret %q", decl.Kind), "one of "+strings.Join(SecretKinds(), ", "))
+			}
+		case "exposeAs":
+			d.exposeAs(decl, m.Value, here)
+		case "value", "default":
+			d.literal(check.Error, here, "a declaration has no value")
+		default:
+			d.unknown(m, at, []string{"key", "required", "description", "kind", "exposeAs"}, &decl.Extra)
+		}
+	}
+}
+
+func (d *decoder) exposeAs(decl *Declaration, n *tree.Node, at string) {
+	if !d.kind(n, at, tree.Object) {
+		return
+	}
+	for _, m := range members(n) {
+		into, ok := map[string]*string{"env": &decl.ExposeAs.Env, "file": &decl.ExposeAs.File}[m.Key]
+		here := at + pointer(m.Key)
+		if !ok {
+			d.unknown(m, at, []string{"env", "file"}, &decl.Extra)
+			continue
+		}
+		if d.text(m.Value, here, into) && !variableName(*into) {
+			d.add(check.Error, "secret-declaration", here, fmt.Sprintf("no variable can be called %q", *into), "")
+		}
+	}
+}
+
+func (d *decoder) bindings(n *tree.Node) {
+	if !d.kind(n, "/bindings", tree.Object) {
+		return
+	}
+	for _, m := range members(n) {
+		table := map[string]string{}
+		at := pointer("bindings", m.Key)
+		d.table(m.Value, at, &table)
+		for _, header := range slices.Sorted(maps.Keys(table)) {
+			b := Binding{Server: m.Key, Header: header, Template: table[header]}
+			here := at + pointer(header)
+			switch {
+			case !headerName(header):
+				d.add(check.Error, "header", here, "HTTP cannot carry this header", "")
+			case len(b.Keys()) == 0 && secretHeader(header, b.Template) != "":
+				d.literal(check.Error, here, "write {KEY} for the secret")
+			case len(b.Keys()) == 0:
+				d.add(check.Error, "binding", here, "the binding holds no secret", `write {KEY} for it, as in "Bearer {GITHUB_TOKEN}"`)
+			default:
+				d.doc.Bindings = append(d.doc.Bindings, b)
+			}
+		}
+	}
+}

@@ -1,0 +1,343 @@
+package stax
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// decoder turns the tree of a document into its Config.
+type decoder struct {
+	doc    *Document
+	report *check.Report
+}
+
+func (d *decoder) add(severity check.Severity, rule, pointer, message, hint string) {
+	d.report.Add(d.doc.Place(check.Finding{Rule: "stax/" + rule, Severity: severity, Pointer: pointer, Message: message, Hint: hint}))
+}
+
+func (d *decoder) config() {
+	root := d.doc.root
+	if root.Kind != tree.Object {
+		d.add(check.Error, "servers", "", "the file holds "+root.Kind.String()+", not an object with servers", `write {"servers": {...}}`)
+		return
+	}
+	for _, m := range members(root) {
+		switch m.Key {
+		case "specVersion":
+			d.specVersion(m.Value)
+		case "servers":
+			d.servers(m.Value)
+		case "secrets":
+			d.declarations(m.Value, "/secrets")
+		case "bindings":
+			d.bindings(m.Value)
+		case "$schema":
+			d.doc.Config.Extra = append(d.doc.Config.Extra, field(m))
+		default:
+			d.unknown(m, "", []string{"specVersion", "servers", "secrets", "bindings"}, &d.doc.Config.Extra)
+		}
+	}
+	if root.Get("servers") == nil {
+		hint := `write {"servers": {...}}`
+		for _, other := range []string{"mcpServers", "mcp_servers", "context_servers", "mcp"} {
+			if root.Get(other) != nil {
+				hint = fmt.Sprintf("%q is the name in the file of a client; slipway config import reads those", other)
+			}
+		}
+		d.add(check.Error, "servers", "/servers", "there are no servers", hint)
+	}
+}
+
+// members returns each name once, with its last value.
+func members(n *tree.Node) []tree.Member {
+	last := make(map[string]int, len(n.Members))
+	for i, m := range n.Members {
+		last[m.Key] = i
+	}
+	var out []tree.Member
+	for i, m := range n.Members {
+		if last[m.Key] == i {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func field(m tree.Member) Field {
+	return Field{m.Key, json.RawMessage(m.Value.AppendJSON(nil))}
+}
+
+func (d *decoder) unknown(m tree.Member, under string, known []string, extra *[]Field) {
+	hint := "it is kept and has no effect"
+	if near := nearest.DidYouMean(m.Key, known); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	if m.Key == "type" && under != "" {
+		hint = "the kind follows from command or url; transport says how a url is spoken with"
+	}
+	d.add(check.Warning, "unknown-field", under+pointer(m.Key), fmt.Sprintf("the format has no %q here", m.Key), hint)
+	*extra = append(*extra, field(m))
+}
+
+func (d *decoder) specVersion(n *tree.Node) {
+	const at = "/specVersion"
+	var version string
+	if !d.text(n, at, &version) {
+		return
+	}
+	parts := strings.Split(strings.SplitN(strings.SplitN(version, "+", 2)[0], "-", 2)[0], ".")
+	major, err := strconv.Atoi(parts[0])
+	wrong := err != nil || len(parts) != 3
+	for _, p := range parts {
+		_, err := strconv.ParseUint(p, 10, 32)
+		wrong = wrong || err != nil
+	}
+	switch {
+	case wrong:
+		d.add(check.Error, "spec-version", at, fmt.Sprintf("%q is not a version", version), `write "1.0.0"`)
+	case major > 1:
+		d.add(check.Error, "spec-version", at, fmt.Sprintf("version %s is newer than this program, which reads 1.x", version), "get a newer slipway")
+	case major < 1:
+		d.add(check.Error, "spec-version", at, fmt.Sprintf("there is no version %s of the format", version), `write "1.0.0"`)
+	case version != SpecVersion:
+		d.add(check.Warning, "spec-version", at, fmt.Sprintf("version %s may have members that this program does not know", version), "")
+	}
+}
+
+func (d *decoder) servers(n *tree.Node) {
+	if n.Kind == tree.Array {
+		d.add(check.Error, "type", "/servers", "servers is a list, not an object", "its members are the servers, by name")
+		return
+	}
+	if !d.kind(n, "/servers", tree.Object) {
+		return
+	}
+	if len(n.Members) == 0 {
+		d.add(check.Warning, "no-servers", "/servers", "no server is defined", "")
+	}
+	for _, m := range members(n) {
+		at := pointer("servers", m.Key)
+		switch {
+		case strings.TrimSpace(m.Key) == "":
+			d.add(check.Error, "name", at, "the name of a server is empty", "")
+		case strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r == 0x7f }):
+			d.add(check.Error, "name", at, "the name of a server has a control character in it", "")
+		}
+		if d.kind(m.Value, at, tree.Object) {
+			d.doc.Config.Servers = append(d.doc.Config.Servers, d.server(m.Key, m.Value, at))
+		}
+	}
+}
+
+// reader reads one member of a server.
+type memberReader func(d *decoder, s *Server, n *tree.Node, at string)
+
+// serverMembers are the members of a server. only is the kind that it goes with.
+func serverMembers() map[string]struct {
+	only string
+	read memberReader
+} {
+	type member = struct {
+		only string
+		read memberReader
+	}
+	text := func(of func(*Server) *string) memberReader {
+		return func(d *decoder, s *Server, n *tree.Node, at string) { d.text(n, at, of(s)) }
+	}
+	list := func(of func(*Server) *[]string) memberReader {
+		return func(d *decoder, s *Server, n *tree.Node, at string) { d.list(n, at, of(s)) }
+	}
+	table := func(of func(*Server) *map[string]string) memberReader {
+		return func(d *decoder, s *Server, n *tree.Node, at string) { d.table(n, at, of(s)) }
+	}
+	return map[string]member{
+		"command":       {"command", text(func(s *Server) *string { return &s.Command })},
+		"args":          {"command", list(func(s *Server) *[]string { return &s.Args })},
+		"env":           {"command", table(func(s *Server) *map[string]string { return &s.Env })},
+		"cwd":           {"command", text(func(s *Server) *string { return &s.Cwd })},
+		"url":           {"url", text(func(s *Server) *string { return &s.URL })},
+		"headers":       {"url", table(func(s *Server) *map[string]string { return &s.Headers })},
+		"transport":     {"url", text(func(s *Server) *string { return (*string)(&s.Transport) })},
+		"description":   {"", text(func(s *Server) *string { return &s.Description })},
+		"secrets":       {"", list(func(s *Server) *[]string { return &s.Secrets })},
+		"enabledTools":  {"", list(func(s *Server) *[]string { return &s.EnabledTools })},
+		"disabledTools": {"", list(func(s *Server) *[]string { return &s.DisabledTools })},
+		"metadata":      {"", table(func(s *Server) *map[string]string { return &s.Metadata })},
+		"enabled":       {"", (*decoder).enabled},
+		"connectTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
+			d.milliseconds(n, at, &s.ConnectTimeoutMS)
+		}},
+		"registryRef": {"", (*decoder).registryRef},
+	}
+}
+
+func (d *decoder) server(name string, n *tree.Node, at string) Server {
+	s := Server{Name: name}
+	table := serverMembers()
+	local, remote := n.Get("command") != nil, n.Get("url") != nil
+	for _, m := range members(n) {
+		known, ok := table[m.Key]
+		if !ok {
+			d.unknown(m, at, slices.Sorted(maps.Keys(table)), &s.Extra)
+			continue
+		}
+		below := at + pointer(m.Key)
+		known.read(d, &s, m.Value, below)
+		if m.Key != known.only && (known.only == "command" && remote && !local || known.only == "url" && local && !remote) {
+			d.add(check.Error, "wrong-kind-field", below,
+				fmt.Sprintf("%s goes with %s, and this server has none", m.Key, known.only), "take it out, or move it to the right server")
+		}
+	}
+	d.kindOf(&s, n, at, local, remote)
+	d.rules(&s, at)
+	return s
+}
+
+// kindOf holds a server to having exactly one kind.
+func (d *decoder) kindOf(s *Server, n *tree.Node, at string, local, remote bool) {
+	switch {
+	case local && remote:
+		d.add(check.Error, "kind", at, fmt.Sprintf("server %q has command and url; it can have one of them", s.Name),
+			"make two servers of it, or take one out")
+	case !local && !remote:
+		hint := `write "command", or "url" with "transport"`
+		for _, other := range []string{"httpUrl", "serverUrl", "uri", "endpoint", "cmd"} {
+			if n.Get(other) != nil {
+				hint = fmt.Sprintf("%s is called command or url here", other)
+			}
+		}
+		d.add(check.Error, "kind", at, fmt.Sprintf("server %q has neither command nor url", s.Name), hint)
+	case remote:
+		d.transport(s, n, at)
+	}
+}
+
+func (d *decoder) transport(s *Server, n *tree.Node, at string) {
+	given := n.Get("transport")
+	if given == nil {
+		hint := `write "transport": "http", or "sse" for a server of 2024-11-05`
+		if n.Get("type") != nil {
+			hint = "it is called transport here, not type"
+		}
+		d.add(check.Error, "kind", at+"/transport", fmt.Sprintf("server %q has a url and no transport", s.Name), hint)
+		return
+	}
+	if given.Kind != tree.String || s.Transport == HTTP || s.Transport == SSE {
+		return
+	}
+	hint := `"http" is Streamable HTTP, "sse" the transport of 2024-11-05`
+	if near := strings.ToLower(string(s.Transport)); strings.Contains(near, "http") {
+		hint = `write "http"`
+	}
+	d.add(check.Error, "transport", at+"/transport", fmt.Sprintf("there is no transport %q", s.Transport), hint)
+}
+
+// kind reports whether a value is of the kind that the format asks for.
+func (d *decoder) kind(n *tree.Node, at string, want tree.Kind) bool {
+	if n.Kind == want {
+		return true
+	}
+	hint := ""
+	switch {
+	case want == tree.String && (n.Kind == tree.Number || n.Kind == tree.Bool):
+		hint = fmt.Sprintf("put it into quotes: %q", n.Text)
+	case want == tree.Array && n.Kind == tree.String:
+		hint = "put it into brackets, one string for each element"
+	case n.Kind == tree.Null:
+		hint = "leave it out"
+	case want == tree.String && n.Kind == tree.Array && strings.HasSuffix(at, "/command"):
+		hint = "the program is command, the rest goes into args"
+	}
+	d.add(check.Error, "type", at, fmt.Sprintf("this is %s, where %s belongs", n.Kind, want), hint)
+	return false
+}
+
+func (d *decoder) text(n *tree.Node, at string, into *string) bool {
+	if !d.kind(n, at, tree.String) {
+		return false
+	}
+	*into = n.Text
+	return true
+}
+
+func (d *decoder) list(n *tree.Node, at string, into *[]string) {
+	if !d.kind(n, at, tree.Array) {
+		return
+	}
+	*into = []string{}
+	for i, item := range n.Items {
+		if here := at + pointer(i); d.kind(item, here, tree.String) {
+			*into = append(*into, item.Text)
+		}
+	}
+}
+
+func (d *decoder) table(n *tree.Node, at string, into *map[string]string) {
+	if !d.kind(n, at, tree.Object) {
+		return
+	}
+	*into = map[string]string{}
+	for _, m := range members(n) {
+		if d.kind(m.Value, at+pointer(m.Key), tree.String) {
+			(*into)[m.Key] = m.Value.Text
+		}
+	}
+}
+
+func (d *decoder) enabled(s *Server, n *tree.Node, at string) {
+	if d.kind(n, at, tree.Bool) {
+		yes := n.Text == "true"
+		s.Enabled = &yes
+	}
+}
+
+// maxTimeout is a day.
+const maxTimeout = 24 * 60 * 60 * 1000
+
+func (d *decoder) milliseconds(n *tree.Node, at string, into *int64) {
+	if !d.kind(n, at, tree.Number) {
+		return
+	}
+	ms, err := strconv.ParseFloat(n.Text, 64)
+	if err != nil || ms <= 0 || ms > maxTimeout || ms != float64(int64(ms)) {
+		d.add(check.Error, "type", at, n.Text+" is not a whole number of milliseconds between 1 and a day", "10000 is ten seconds")
+		return
+	}
+	*into = int64(ms)
+}
+
+func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
+	if !d.kind(n, at, tree.Object) {
+		return
+	}
+	ref := &RegistryRef{}
+	s.RegistryRef = ref
+	into := map[string]*string{"registry": &ref.Registry, "package": &ref.Package, "version": &ref.Version, "digest": &ref.Digest}
+	for _, m := range members(n) {
+		if to, ok := into[m.Key]; ok {
+			d.text(m.Value, at+pointer(m.Key), to)
+			continue
+		}
+		d.unknown(m, at, slices.Sorted(maps.Keys(into)), &ref.Extra)
+	}
+	if n.Get("package") == nil || n.Get("package").Kind == tree.String && ref.Package == "" {
+		d.add(check.Error, "type", at+"/package", "registryRef names no package", "")
+	}
+	if ref.Digest != "" && !wellFormedDigest(ref.Digest) {
+		d.add(check.Warning, "digest", at+"/digest", "this is no digest", "sha256: and 64 hexadecimal digits")
+	}
+}
+
+func wellFormedDigest(digest string) bool {
+	algorithm, hex, ok := strings.Cut(digest, ":")
+	length, known := map[string]int{"sha256": 64, "sha384": 96, "sha512": 128}[algorithm]
+	return ok && known && len(hex) == length && strings.Trim(hex, "0123456789abcdef") == ""
+}

@@ -1,0 +1,205 @@
+package stax
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax/internal/script"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// Format is how a definition is written.
+type Format uint8
+
+// The formats of definitions. Zero means: by the name of the file.
+const (
+	JSON   = Format(tree.JSON)
+	JSONC  = Format(tree.JSONC)
+	YAML   = Format(tree.YAML)
+	TOML   = Format(tree.TOML)
+	Script = Format(tree.TOML + 1) // TypeScript or JavaScript
+)
+
+// FormatOf returns the format that the extension of a file's name stands for, or
+// zero.
+func FormatOf(name string) Format {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".json":
+		return JSON
+	case ".jsonc", ".json5":
+		return JSONC
+	case ".yaml", ".yml":
+		return YAML
+	case ".toml":
+		return TOML
+	case ".ts", ".mts", ".cts", ".js", ".mjs", ".cjs":
+		return Script
+	}
+	return 0
+}
+
+// MaxBytes is how large a file of definitions may be.
+const MaxBytes = 1 << 20
+
+// Document is a file that was read, with its places.
+type Document struct {
+	Name   string
+	Format Format
+	Config *Config // what could be read of it, also if there were errors
+
+	// Bindings say in which headers secrets of remote servers go; see [Binding].
+	Bindings []Binding
+
+	text []byte
+	root *tree.Node
+}
+
+// ParseOptions configure [Parse]. The zero value and nil are the defaults.
+type ParseOptions struct {
+	// Format is how the text is written. Zero means by the name, and JSONC if that
+	// does not say.
+	Format Format
+}
+
+// Parse reads definitions and returns them with everything that is wrong with
+// this file by itself. name is for messages, and its extension says the format.
+// The document is never nil; if the text cannot be read at all, it is empty.
+func Parse(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {
+	d, report := read(name, text, opts)
+	if d.root != nil {
+		(&decoder{doc: d, report: report}).config()
+	}
+	return d, report
+}
+
+// ParseSecrets is [Parse] for a file of declarations: {"secrets": [...]}, or the
+// list alone, with "bindings" beside it.
+func ParseSecrets(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {
+	d, report := read(name, text, opts)
+	if d.root != nil {
+		(&decoder{doc: d, report: report}).secretsOnly()
+	}
+	return d, report
+}
+
+// ReadFile is [Parse] for a file on disk. The error is one of reading it.
+func ReadFile(name string) (*Document, *check.Report, error) {
+	text, err := readLimited(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, report := Parse(name, text, nil)
+	return d, report, nil
+}
+
+// ReadSecrets is [ParseSecrets] for a file on disk.
+func ReadSecrets(name string) (*Document, *check.Report, error) {
+	text, err := readLimited(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, report := ParseSecrets(name, text, nil)
+	return d, report, nil
+}
+
+// readLimited reads one byte more than allowed, so that Parse can say so.
+func readLimited(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, MaxBytes+1)
+	n := 0
+	for n < len(buf) {
+		m, err := f.Read(buf[n:])
+		if n += m; m == 0 || err != nil {
+			if err != nil && err.Error() != "EOF" {
+				return nil, err
+			}
+			break
+		}
+	}
+	return buf[:n], nil
+}
+
+func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {
+	report := &check.Report{}
+	d := &Document{Name: name, Config: &Config{}, text: text}
+	if opts != nil {
+		d.Format = opts.Format
+	}
+	if d.Format == 0 {
+		d.Format = FormatOf(name)
+	}
+	if d.Format == 0 {
+		d.Format = JSONC
+	}
+	if len(text) > MaxBytes {
+		report.Add(d.at(0, check.Finding{Rule: "stax/size", Message: "the file has more than 1 MB",
+			Hint: "definitions are small; is this the right file?"}))
+		return d, report
+	}
+	rule, problems := "stax/syntax", []tree.Problem(nil)
+	if d.Format == Script {
+		rule = "stax/script"
+		d.root, problems = script.Read(text)
+	} else {
+		d.root, problems = tree.Parse(text, tree.Format(d.Format))
+	}
+	for _, p := range problems {
+		f := check.Finding{Rule: rule, Pointer: p.Pointer, Message: p.Message, Hint: p.Hint}
+		if p.Duplicate {
+			f.Rule = "stax/duplicate-name"
+			if f.Pointer == "" && d.root != nil {
+				f.Pointer = pointerAt(d.root, p.Offset)
+			}
+		}
+		report.Add(d.at(p.Offset, f))
+	}
+	return d, report
+}
+
+// pointerAt returns the pointer of the member whose name stands at offset.
+func pointerAt(n *tree.Node, offset int) string {
+	for i := range n.Members {
+		m := &n.Members[i]
+		here := "/" + check.EscapeToken(m.Key)
+		if m.KeyStart == offset {
+			return here
+		}
+		if m.Value.Start > 0 && m.Value.Start <= offset && offset < m.Value.End {
+			return here + pointerAt(m.Value, offset)
+		}
+	}
+	return ""
+}
+
+// at fills in where a finding is.
+func (d *Document) at(offset int, f check.Finding) check.Finding {
+	f.File = d.Name
+	f.Line, f.Column = check.LineColumn(d.text, offset)
+	return f
+}
+
+// Place fills in file, line and column of a finding from its Pointer.
+func (d *Document) Place(f check.Finding) check.Finding {
+	if d.root == nil {
+		return d.at(0, f)
+	}
+	_, at := d.root.Find(f.Pointer)
+	return d.at(at, f)
+}
+
+// pointer builds a JSON pointer out of names and indices.
+func pointer(tokens ...any) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteByte('/')
+		b.WriteString(check.EscapeToken(fmt.Sprint(t)))
+	}
+	return b.String()
+}

@@ -1,0 +1,559 @@
+// Package script reads definitions that are written as TypeScript or JavaScript:
+//
+//	import { defineMcp } from "stax";
+//	export default defineMcp({ servers: { ... } });
+//
+// The file is read, not run. What such a file is made of is worked out on the
+// text: literals, constants, templates, spreads, conditions, members, small
+// functions that return a value, and the few methods that tables are built with.
+// Types are passed over. Everything else is refused at its place: there is no
+// file, network, environment or clock, nothing to interrupt and no machine to
+// carry along. In return every value knows where it was written.
+//
+// Start with [Read].
+package script
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// Limits of a script. Reading takes time in proportion to the steps.
+const (
+	maxSteps = 500_000
+	maxDepth = 200
+	maxText  = 4 << 20 // bytes of all strings that are put together
+)
+
+// reader works out the values of a script while it goes through the text. A
+// function is the place of its body: to call it is to read there again.
+type reader struct {
+	text   []byte
+	at     int
+	dry    int // more than zero: only pass over, values mean nothing
+	steps  int
+	depth  int
+	joined int
+
+	scope    *scope
+	exported *tree.Node
+	problems []tree.Problem
+	reported map[int]bool // the places of duplicates
+}
+
+// scope holds names. The names of a scope never change their value.
+type scope struct {
+	up    *scope
+	names map[string]value
+}
+
+// value is a node, a function, or undefined, which is the zero value.
+type value struct {
+	node *tree.Node
+	fn   *function
+}
+
+// function is one that the script wrote, or one that is given.
+type function struct {
+	params []pattern
+	body   int // where it begins
+	block  bool
+	scope  *scope
+	given  func(r *reader, at int, args []value) (value, error)
+}
+
+// pattern is what a value is bound to: a name, or members of an object.
+type pattern struct {
+	name     string
+	members  []pattern // for { a, b: c }
+	key      string    // of the member that this one takes
+	fallback int       // where the default value begins, or 0
+}
+
+// fault ends the reading.
+type fault struct{ tree.Problem }
+
+func (f *fault) Error() string { return f.Message }
+
+// Read returns what the script exports. If that cannot be worked out, the node
+// is nil and there is one problem. Otherwise the problems are names that are
+// given twice in one object.
+func Read(text []byte) (*tree.Node, []tree.Problem) {
+	r := &reader{text: text, scope: &scope{names: given()}}
+	if strings.HasPrefix(string(text), "\ufeff") {
+		r.at = 3
+	}
+	err := r.statements(0)
+	if err == nil && r.exported == nil {
+		err = r.fail(len(text), "the script exports nothing", "write: export default defineMcp({ servers: { ... } })")
+	}
+	var f *fault
+	if errors.As(err, &f) {
+		return nil, []tree.Problem{f.Problem}
+	}
+	return r.exported, r.problems
+}
+
+func (r *reader) fail(at int, message, hint string) error {
+	return &fault{tree.Problem{Offset: at, Message: message, Hint: hint}}
+}
+
+// refuse says that something is beyond what is worked out.
+func (r *reader) refuse(at int, what string) error {
+	return r.fail(at, what+" cannot be used: a definitions script is read, not run",
+		"write the value out, or generate a .json file with a program of yours")
+}
+
+// step counts the work and the depth; the caller defers what it returns.
+func (r *reader) step() (leave func(), err error) {
+	r.steps++
+	r.depth++
+	if r.steps > maxSteps || r.depth > maxDepth {
+		return func() {}, r.fail(r.at, "the script does too much, or nests too deeply", "generate a .json file instead")
+	}
+	return func() { r.depth-- }, nil
+}
+
+func (r *reader) lookup(name string) (value, bool) {
+	for s := r.scope; s != nil; s = s.up {
+		if v, ok := s.names[name]; ok {
+			return v, true
+		}
+	}
+	return value{}, false
+}
+
+// statements reads up to the end of the text, or up to the brace that closes a
+// block of that depth.
+func (r *reader) statements(block int) error {
+	for {
+		r.space()
+		if r.at >= len(r.text) || block > 0 && r.text[r.at] == '}' {
+			return nil
+		}
+		if r.punct(";") {
+			continue
+		}
+		if err := r.statement(); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *reader) statement() error {
+	start := r.at
+	word := r.peekWord()
+	switch word {
+	case "import":
+		return r.importing()
+	case "export":
+		r.word()
+		return r.export()
+	case "const", "let", "var":
+		r.word()
+		return r.declarations()
+	case "function":
+		r.word()
+		return r.function()
+	case "interface", "declare":
+		return r.skipDeclaration()
+	case "type":
+		r.word()
+		r.word()
+		r.generics()
+		if err := r.want("="); err != nil {
+			return err
+		}
+		return r.skipType()
+	case "module":
+		return r.commonJS()
+	}
+	if c := r.text[r.at]; c == '"' || c == '\'' { // "use strict"
+		_, err := r.stringLiteral()
+		return err
+	}
+	if word == "" {
+		return r.unexpected()
+	}
+	return r.refuse(start, fmt.Sprintf("%q here", word))
+}
+
+// commonJS reads module.exports = VALUE.
+func (r *reader) commonJS() error {
+	start := r.at
+	r.word()
+	if !r.punct(".") || r.word() != "exports" || !r.punct("=") {
+		return r.refuse(start, "module")
+	}
+	return r.exportValue()
+}
+
+func (r *reader) export() error {
+	start := r.at
+	switch word := r.peekWord(); word {
+	case "default":
+		r.word()
+		return r.exportValue()
+	case "const", "let", "var", "function", "interface", "type", "declare":
+		return r.statement()
+	case "":
+		if r.peek("{") { // export { x as default } and export type re-exports
+			return r.exportList()
+		}
+	}
+	return r.refuse(start, "this export")
+}
+
+func (r *reader) exportList() error {
+	r.punct("{")
+	for !r.punct("}") {
+		at := r.at
+		name, as := r.word(), ""
+		if r.peekWord() == "as" {
+			r.word()
+			as = r.word()
+		}
+		if as == "default" {
+			v, ok := r.lookup(name)
+			if !ok {
+				return r.unknown(at, name)
+			}
+			r.exported = v.node
+		}
+		if !r.punct(",") && !r.peek("}") {
+			return r.unexpected()
+		}
+	}
+	return nil
+}
+
+func (r *reader) exportValue() error {
+	r.space()
+	at := r.at
+	v, err := r.expression()
+	if err != nil {
+		return err
+	}
+	if v.node == nil {
+		return r.fail(at, "what is exported is no object", "write: export default defineMcp({ servers: { ... } })")
+	}
+	r.exported = v.node
+	return nil
+}
+
+// importing reads an import. Types may come from anywhere, as they are passed
+// over; values come from "stax" only.
+func (r *reader) importing() error {
+	start := r.at
+	r.word()
+	types := false
+	if r.peekWord() == "type" {
+		save := r.at
+		r.word()
+		if types = r.peekWord() != "from" && !r.peek(","); !types {
+			r.at = save
+		}
+	}
+	names := map[string]value{}
+	if c := r.peekByte(); c != '"' && c != '\'' {
+		if err := r.imports(names); err != nil {
+			return err
+		}
+		if r.word() != "from" {
+			return r.unexpected()
+		}
+	}
+	r.space()
+	at := r.at
+	from, err := r.stringLiteral()
+	if err != nil {
+		return err
+	}
+	if types {
+		return nil
+	}
+	if from != "stax" {
+		return r.fail(at, fmt.Sprintf("cannot import %q: a definitions script sees nothing but itself and \"stax\"", from),
+			"put all definitions into one file, or merge several files")
+	}
+	for name, v := range names {
+		if _, taken := r.scope.names[name]; taken {
+			return r.fail(start, fmt.Sprintf("the name %q is declared twice", name), "")
+		}
+		r.scope.names[name] = v
+	}
+	return nil
+}
+
+func (r *reader) imports(names map[string]value) error {
+	for {
+		switch {
+		case r.punct("*"):
+			if r.word() != "as" {
+				return r.unexpected()
+			}
+			names[r.word()] = value{fn: define()}
+		case r.punct("{"):
+			for !r.punct("}") {
+				name := r.word()
+				if name == "type" && r.peekWord() != "" && r.peekWord() != "as" {
+					name = r.word()
+				}
+				local := name
+				if r.peekWord() == "as" {
+					r.word()
+					local = r.word()
+				}
+				if local == "" {
+					return r.unexpected()
+				}
+				names[local] = value{}
+				if strings.HasPrefix(name, "define") {
+					names[local] = value{fn: define()}
+				}
+				if !r.punct(",") && !r.peek("}") {
+					return r.unexpected()
+				}
+			}
+		default:
+			name := r.word()
+			if name == "" {
+				return r.unexpected()
+			}
+			names[name] = value{fn: define()}
+		}
+		if !r.punct(",") {
+			return nil
+		}
+	}
+}
+
+// declarations reads what follows const.
+func (r *reader) declarations() error {
+	for {
+		p, err := r.pattern()
+		if err != nil {
+			return err
+		}
+		if err := r.want("="); err != nil {
+			return err
+		}
+		r.space()
+		at := r.at
+		v, err := r.expression()
+		if err != nil {
+			return err
+		}
+		if err := r.bind(p, v, at); err != nil {
+			return err
+		}
+		if !r.punct(",") {
+			return nil
+		}
+	}
+}
+
+// pattern reads a name or { members }, and its type if there is one.
+func (r *reader) pattern() (p pattern, err error) {
+	if r.punct("{") {
+		p.members = []pattern{}
+		for !r.punct("}") {
+			m := pattern{}
+			m.key = r.word()
+			m.name = m.key
+			if r.punct(":") {
+				if m.name = r.word(); m.name == "" {
+					return p, r.refuse(r.at, "a pattern in a pattern")
+				}
+			}
+			if m.name == "" {
+				return p, r.unexpected()
+			}
+			if err := r.fallback(&m); err != nil {
+				return p, err
+			}
+			p.members = append(p.members, m)
+			if !r.punct(",") && !r.peek("}") {
+				return p, r.unexpected()
+			}
+		}
+	} else if p.name = r.word(); p.name == "" {
+		return p, r.unexpected()
+	}
+	r.punct("?")
+	if r.punct(":") {
+		err = r.skipType()
+	}
+	return p, err
+}
+
+// fallback passes over a default value and keeps its place.
+func (r *reader) fallback(p *pattern) error {
+	if r.peek("=>") || r.peek("==") || !r.punct("=") {
+		return nil
+	}
+	r.space()
+	p.fallback = r.at
+	return r.pass()
+}
+
+// pass goes over an expression without working it out.
+func (r *reader) pass() error {
+	r.dry++
+	_, err := r.expression()
+	r.dry--
+	return err
+}
+
+func (r *reader) bind(p pattern, v value, at int) error {
+	if v == (value{}) && p.fallback > 0 && r.dry == 0 {
+		back := r.at
+		r.at = p.fallback
+		var err error
+		if v, err = r.expression(); err != nil {
+			return err
+		}
+		r.at = back
+	}
+	if p.members == nil {
+		if _, taken := r.scope.names[p.name]; taken && r.dry == 0 && r.scope.up == nil {
+			return r.fail(at, fmt.Sprintf("the name %q is declared twice", p.name), "")
+		}
+		r.scope.names[p.name] = v
+		return nil
+	}
+	for _, m := range p.members {
+		part := value{}
+		switch {
+		case r.dry > 0:
+		case v.fn != nil: // const { defineMcp } = require("stax")
+			part = v
+		case v.node != nil && v.node.Kind == tree.Object:
+			if n := v.node.Get(m.key); n != nil {
+				part.node = n
+			}
+		default:
+			return r.fail(at, "only an object can be taken apart", "")
+		}
+		if err := r.bind(m, part, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// function reads a declaration behind the word function.
+func (r *reader) function() error {
+	name := r.word()
+	r.generics()
+	if name == "" || !r.peek("(") {
+		return r.unexpected()
+	}
+	fn, err := r.functionTail(false)
+	if err != nil {
+		return err
+	}
+	r.scope.names[name] = value{fn: fn}
+	return nil
+}
+
+// functionTail reads parameters and body, and passes over the body.
+func (r *reader) functionTail(arrow bool) (*function, error) {
+	fn := &function{scope: r.scope}
+	if r.punct("(") {
+		for !r.punct(")") {
+			p, err := r.pattern()
+			if err != nil {
+				return nil, err
+			}
+			if err := r.fallback(&p); err != nil {
+				return nil, err
+			}
+			fn.params = append(fn.params, p)
+			if !r.punct(",") && !r.peek(")") {
+				return nil, r.unexpected()
+			}
+		}
+		if r.punct(":") {
+			if err := r.skipType(); err != nil {
+				return nil, err
+			}
+		}
+	} else {
+		fn.params = []pattern{{name: r.word()}}
+	}
+	if arrow {
+		if err := r.want("=>"); err != nil {
+			return nil, err
+		}
+	}
+	r.space()
+	fn.body, fn.block = r.at, r.peek("{")
+	if !fn.block {
+		return fn, r.pass()
+	}
+	end, err := r.closing(r.at)
+	r.at = end + 1
+	return fn, err
+}
+
+// call works out a function for its arguments.
+func (r *reader) call(fn *function, at int, args []value) (value, error) {
+	leave, err := r.step()
+	defer leave()
+	if err != nil {
+		return value{}, err
+	}
+	if fn.given != nil {
+		return fn.given(r, at, args)
+	}
+	back, outer := r.at, r.scope
+	defer func() { r.at, r.scope = back, outer }()
+	r.scope = &scope{up: fn.scope, names: map[string]value{}}
+	for i, p := range fn.params {
+		v := value{}
+		if i < len(args) {
+			v = args[i]
+		}
+		if err := r.bind(p, v, at); err != nil {
+			return value{}, err
+		}
+	}
+	r.at = fn.body
+	if !fn.block {
+		return r.expression()
+	}
+	r.punct("{")
+	for {
+		switch word := r.peekWord(); word {
+		case "return":
+			r.word()
+			if r.peek(";") || r.peek("}") {
+				return value{}, nil
+			}
+			return r.expression()
+		case "const", "let", "var", "function":
+			if err := r.statement(); err != nil {
+				return value{}, err
+			}
+			r.punct(";")
+		default:
+			if r.peek("}") {
+				return value{}, nil
+			}
+			return value{}, r.refuse(r.at, "this in a function")
+		}
+	}
+}
+
+func (r *reader) unknown(at int, name string) error {
+	hint := "write the value out, or declare it above with const"
+	if slices.Contains([]string{"process", "Deno", "Bun", "env"}, name) {
+		hint = `what must not stand here is named in "secrets" and resolved when the server starts`
+	}
+	return r.fail(at, fmt.Sprintf("there is no %s: a definitions script sees nothing but itself", name), hint)
+}

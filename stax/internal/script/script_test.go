@@ -1,0 +1,185 @@
+package script_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax/internal/script"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+func TestRead(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"the authoring form": {
+			`import { defineMcp } from "stax";
+export default defineMcp({
+servers: {
+github: { command: "npx", args: ["-y", 'x'], secrets: ["GITHUB_TOKEN"], },
+},
+});`, `{"servers":{"github":{"command":"npx","args":["-y","x"],"secrets":["GITHUB_TOKEN"]}}}`},
+		"types": {
+			`#!/usr/bin/env tsx
+import type { McpConfig } from "./types";
+import { defineMcp as d, type McpServer } from "stax";
+interface A { x: { y: string } }
+type B<T> = Record<string, T[]> | { a: "b" } | ((x: number) => void);
+const base: Partial<McpServer> = { cwd: "/w" } as const;
+const s = { ...base, env: <never>undefined ?? { A: "1" } } satisfies A;
+export default d<A>({ s: s! } as unknown as A);`, ``},
+		"typed": {
+			`import type { C } from "./types";
+interface A { x: { y: string } }
+export type B<T> = Record<string, T[]> | { a: "b" } | ((x: number) => void);
+const base: Partial<C> = { cwd: "/w" } as const;
+const f = (n: number, o: { a?: string } = {}): B<string> => ({ n, o });
+export default { ...base, f: f(1)!, g: [f(2, { a: "x" })] } satisfies A as unknown as C;`,
+			`{"cwd":"/w","f":{"n":1,"o":{}},"g":[{"n":2,"o":{"a":"x"}}]}`},
+		"constants and templates": {
+			"const host = 'example.com', port = 8_080;\nconst url = `https://${host}:${port + 1}/` + \"mcp\";\nexport default { url, ['a' + 1]: 0x10, 'b c': -1.5e1, \"d\": null, e: undefined, f: !0 }",
+			`{"url":"https://example.com:8081/mcp","a1":16,"b c":-15,"d":null,"f":true}`},
+		"conditions": {
+			`const dev = false; export default { a: dev ? 1 : 2, b: dev || "x", c: dev && "y", d: null ?? 3, e: dev === false ? (1) : (2), ...(dev && {z: 1}), ...(!dev ? {w: 1} : {}) }`,
+			`{"a":2,"b":"x","c":false,"d":3,"e":1,"w":1}`},
+		"functions": {
+			`const npx = (pkg: string, ...[]) => 1; export default {}`, ``},
+		"functions of the file": {
+			`function npx(pkg: string, env = { A: "d" }) { const args = ["-y", pkg]; return { command: "npx", args, env }; }
+const one = x => x + 1;
+export default { a: npx("p"), b: npx("q", { A: one(1) }), c: one("x") };`,
+			`{"a":{"command":"npx","args":["-y","p"],"env":{"A":"d"}},"b":{"command":"npx","args":["-y","q"],"env":{"A":2}},"c":"x1"}`},
+		"tables": {
+			`const names = ["a", "b"];
+export default { s: Object.fromEntries(names.map((n, i) => [n, { n: n.toUpperCase(), i }])), k: Object.keys({ x: 1 }).concat(names, "c").join("-"), f: names.filter(n => n !== "a"), l: names.length, i: names[1], h: names.includes("b") };`,
+			`{"s":{"a":{"n":"A","i":0},"b":{"n":"B","i":1}},"k":"x-a-b-c","f":["b"],"l":2,"i":"b","h":true}`},
+		"destructured":    {`const { a, b: c = 2 } = { a: 1 }; export default { a, c }`, `{"a":1,"c":2}`},
+		"common JS":       {`const { defineMcp } = require("stax"); module.exports = defineMcp({ a: 1 });`, `{"a":1}`},
+		"namespace":       {`import * as stax from "stax"; const c = stax.defineMcp({ a: 1 }); export { c as default }`, `{"a":1}`},
+		"escapes":         {`export default { a: '\x41\u00e9\u{1F600}\ud83d\ude00\n\q' }`, `{"a":"Aé😀😀\nq"}`},
+		"comments":        {"/* a */ export default { // b\n a: 1, /* , */ }", `{"a":1}`},
+		"spread over":     {`const a = { x: 1, y: 2 }; export default { ...a, x: 3 }`, `{"x":3,"y":2}`},
+		"optional member": {`const a = { x: { y: 1 } }; export default { a: a?.x?.y, b: a.z?.y ?? 0 }`, `{"a":1,"b":0}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			n, problems := script.Read([]byte(test.text))
+			got := ""
+			if n != nil {
+				got = string(n.AppendJSON(nil))
+			}
+			if got != test.want || (len(problems) > 0) != (test.want == "") {
+				t.Errorf("Read = %s, %v; want %s", got, problems, test.want)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	tests := map[string]struct {
+		text         string
+		line, column int
+		message      string
+	}{
+		"environment":     {"export default {\n  a: process.env.TOKEN }", 2, 6, "there is no process"},
+		"another module":  {"import fs from 'fs';\nexport default {}", 1, 16, `cannot import "fs"`},
+		"dynamic import":  {"export default { a: import('x') }", 1, 21, "there is no import"},
+		"require":         {"const a = require('fs')", 1, 11, "can require"},
+		"a class":         {"class A {}", 1, 1, `"class" here`},
+		"new":             {"export default { a: new Date() }", 1, 21, `"new" cannot be used`},
+		"a loop":          {"for (;;) {}", 1, 1, `"for" here`},
+		"a regexp":        {"export default { a: /x/ }", 1, 21, "unexpected character '/'"},
+		"nothing":         {"const a = 1", 1, 12, "exports nothing"},
+		"not an object":   {"import {defineMcp} from 'stax'\nexport default defineMcp([])", 2, 16, "takes one object"},
+		"an open string":  {"export default { a: 'x\n }", 1, 21, "not closed"},
+		"an open comment": {"export default { a: 1 /* }", 1, 27, "unexpected end"},
+		"a function":      {"export default { a: x => 1 }", 1, 18, "is a function"},
+		"twice declared":  {"const a = 1; const a = 2", 1, 24, "declared twice"},
+		"endless":         {"const f = x => f(x); export default { a: f(1) }", 1, 0, "too much"},
+		"too deep":        {"export default " + strings.Repeat("[", 500), 1, 0, "too much"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			n, problems := script.Read([]byte(test.text))
+			if n != nil || len(problems) != 1 {
+				t.Fatalf("Read = %v, %v; want one problem", n, problems)
+			}
+			line, column := check.LineColumn([]byte(test.text), problems[0].Offset)
+			if line != test.line || test.column > 0 && column != test.column || !strings.Contains(problems[0].Message, test.message) {
+				t.Errorf("%d:%d: %s; want %d:%d: %s", line, column, problems[0].Message, test.line, test.column, test.message)
+			}
+		})
+	}
+}
+
+// A script cannot take long, whatever it says.
+func TestBounded(t *testing.T) {
+	tests := map[string]string{
+		"doubling text":  "const a = 'xxxxxxxxxxxxxxxx';" + doubling("const %1 = %0 + %0;"),
+		"doubling lists": "const a = [1];" + doubling("const %1 = [...%0, ...%0];"),
+		"calls of calls": "const f0 = x => x;" + strings.Join(nested(40), "") + "export default { a: f40(1) }",
+		"wide":           "export default {" + strings.Repeat("a: 1, ", 100_000) + "}",
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			script.Read([]byte(text))
+			if d := time.Since(start); d > 5*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+}
+
+func doubling(form string) string {
+	var b strings.Builder
+	name := "a"
+	for range 60 {
+		b.WriteString(strings.NewReplacer("%1", name+"a", "%0", name).Replace(form))
+		name += "a"
+	}
+	return b.String() + "export default {}"
+}
+
+func nested(n int) (lines []string) {
+	name := func(i int) string { return "f" + strconv.Itoa(i) }
+	for i := 1; i <= n; i++ {
+		lines = append(lines, "const "+name(i)+" = x => ["+name(i-1)+"(x), "+name(i-1)+"(x)];")
+	}
+	return lines
+}
+
+func TestDuplicate(t *testing.T) {
+	text := "export default {\n  a: 1,\n  b: { c: 1, c: 2 } }"
+	n, problems := script.Read([]byte(text))
+	if n == nil || len(problems) != 1 || !problems[0].Duplicate || problems[0].Offset != strings.LastIndex(text, "c:") {
+		t.Errorf("got %v, %v", n, problems)
+	}
+	if _, at := n.Find("/b/c"); text[at] != 'c' {
+		t.Errorf("the place of /b/c is %d", at)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("import {defineMcp} from 'stax'; const f = (a, {b}) => ({...a, [b]: `x${a.c}`}); export default defineMcp({a: f({}, {b: 1})?.x ? 1 : [2]})"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) > 4096 {
+			return
+		}
+		n, problems := script.Read(text)
+		if n == nil && len(problems) != 1 {
+			t.Fatal("neither a value nor a problem")
+		}
+		for _, p := range problems {
+			if p.Offset < 0 || p.Offset > len(text) {
+				t.Fatalf("place %d of %d", p.Offset, len(text))
+			}
+		}
+		if n != nil {
+			if _, err := tree.FromJSON(n.AppendJSON(nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package stax
+
+import (
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// token is a form of credentials that services give out.
+type token struct {
+	prefix string
+	least  int // characters behind the prefix
+	what   string
+}
+
+func tokens() []token {
+	return []token{
+		{"ghp_", 20, "a GitHub token"}, {"gho_", 20, "a GitHub token"}, {"ghu_", 20, "a GitHub token"},
+		{"ghs_", 20, "a GitHub token"}, {"ghr_", 20, "a GitHub token"}, {"github_pat_", 20, "a GitHub token"},
+		{"glpat-", 16, "a GitLab token"}, {"gldt-", 16, "a GitLab token"},
+		{"sk-ant-", 16, "an Anthropic key"}, {"sk-proj-", 16, "an OpenAI key"}, {"sk-", 20, "an API key"},
+		{"sk_live_", 16, "a Stripe key"}, {"sk_test_", 16, "a Stripe key"}, {"rk_live_", 16, "a Stripe key"}, {"whsec_", 16, "a webhook secret"},
+		{"xoxb-", 16, "a Slack token"}, {"xoxp-", 16, "a Slack token"}, {"xoxa-", 16, "a Slack token"}, {"xoxs-", 16, "a Slack token"}, {"xapp-", 16, "a Slack token"},
+		{"AKIA", 16, "an AWS key"}, {"ASIA", 16, "an AWS key"}, {"AIza", 30, "a Google key"}, {"ya29.", 16, "a Google token"}, {"GOCSPX-", 16, "a Google secret"},
+		{"npm_", 30, "an npm token"}, {"pypi-", 30, "a PyPI token"}, {"dop_v1_", 30, "a DigitalOcean token"}, {"hf_", 30, "a Hugging Face token"},
+		{"SG.", 30, "a SendGrid key"}, {"shpat_", 20, "a Shopify token"}, {"lin_api_", 20, "a Linear key"}, {"ntn_", 30, "a Notion token"},
+		{"figd_", 20, "a Figma token"}, {"sbp_", 30, "a Supabase token"}, {"tvly-", 16, "a Tavily key"}, {"gsk_", 30, "a Groq key"},
+		{"dckr_pat_", 16, "a Docker token"}, {"ATATT3", 30, "an Atlassian token"}, {"sq0atp-", 16, "a Square token"}, {"AGE-SECRET-KEY-", 30, "an age key"},
+	}
+}
+
+// known says what kind of credentials s begins with, anywhere behind a space,
+// a quote or one of "=:,", or "".
+func known(s string) string {
+	if strings.Contains(s, "PRIVATE KEY-----") {
+		return "a private key"
+	}
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\n\"'=:,;@/?&", r) }) {
+		if parts := strings.Split(word, "."); len(parts) == 3 && strings.HasPrefix(word, "eyJ") && len(parts[1]) > 8 {
+			return "a JSON Web Token"
+		}
+		for _, t := range tokens() {
+			rest, ok := strings.CutPrefix(word, t.prefix)
+			if ok && len(rest) >= t.least && strings.Trim(rest, tokenLetters) == "" && !words(rest) {
+				return t.what
+			}
+		}
+	}
+	if u, err := url.Parse(s); err == nil && u.User != nil && u.Host != "" {
+		if password, ok := u.User.Password(); ok && password != "" && !placeholder(password) {
+			return "a password in front of a host"
+		}
+	}
+	return ""
+}
+
+const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
+
+// words reports whether s reads like names and not like chance: lower case
+// letters with dashes between.
+func words(s string) bool {
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-_.") == "" && strings.ContainsAny(s, "-_.")
+}
+
+// secretName reports whether a variable, a header, a flag or a parameter with
+// this name usually holds a secret.
+func secretName(name string) bool {
+	parts := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
+	if len(parts) == 0 {
+		return false
+	}
+	last := parts[len(parts)-1]
+	if slices.Contains([]string{"token", "secret", "password", "passwd", "passphrase", "apikey", "credential", "credentials", "pat", "authtoken", "accesstoken"}, last) {
+		return true
+	}
+	if last == "key" && len(parts) > 1 {
+		return slices.Contains([]string{"api", "access", "secret", "private", "auth", "service", "encryption", "signing", "account", "master", "license"}, parts[len(parts)-2])
+	}
+	return false
+}
+
+// camel puts _ between the words of apiKey, and makes them small.
+func camel(name string) string {
+	var b strings.Builder
+	lower := false
+	for _, r := range name {
+		upper := 'A' <= r && r <= 'Z'
+		if upper && lower {
+			b.WriteByte('_')
+		}
+		lower = 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
+		b.WriteRune(r)
+	}
+	return strings.ToLower(b.String())
+}
+
+// secretValue says why value, called name, looks like a secret, or "". The value
+// is no part of the answer.
+func secretValue(name, value string) string {
+	if what := known(value); what != "" {
+		return what
+	}
+	if plain(value) {
+		return ""
+	}
+	if secretName(name) {
+		return "its name says so"
+	}
+	if random(value) {
+		return "it reads like chance"
+	}
+	return ""
+}
+
+// plain reports whether value is something that is never a secret by itself: a
+// reference, a switch, a number, a path, an address.
+func plain(value string) bool {
+	v := strings.TrimSpace(value)
+	switch {
+	case len(v) < 4, placeholder(v), strings.Trim(v, "0123456789.,-+") == "":
+		return true
+	case strings.Contains(v, "://"), strings.HasPrefix(v, "/"), strings.HasPrefix(v, "./"), strings.HasPrefix(v, "~"), strings.HasPrefix(v, "../"):
+		return true
+	case len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/'):
+		return true
+	}
+	return slices.Contains([]string{"true", "false", "none", "null", "auto", "required", "optional"}, strings.ToLower(v))
+}
+
+// placeholder reports whether s stands for a value instead of being one.
+func placeholder(s string) bool {
+	return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{") || strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">") ||
+		strings.HasPrefix(s, "%") && strings.HasSuffix(s, "%") || strings.Trim(s, "*xX.") == ""
+}
+
+// random reports whether s reads like chance: one long word of letters in both
+// cases with digits, or of hexadecimal digits, with much information in each.
+func random(s string) bool {
+	if strings.Trim(s, tokenLetters+"+/=") != "" {
+		return false
+	}
+	hex := strings.Trim(s, "0123456789abcdef") == "" || strings.Trim(s, "0123456789ABCDEF") == ""
+	if hex {
+		return len(s) >= 32 && entropy(s) >= 3
+	}
+	return len(s) >= 24 && entropy(s) >= 4 && strings.ContainsAny(s, "0123456789") &&
+		strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' }) &&
+		strings.ContainsFunc(s, func(r rune) bool { return 'A' <= r && r <= 'Z' })
+}
+
+// entropy is Shannon's, in bits for each byte.
+func entropy(s string) float64 {
+	var counts [256]int
+	for i := range len(s) {
+		counts[s[i]]++
+	}
+	bits := 0.0
+	for _, n := range counts {
+		if n > 0 {
+			p := float64(n) / float64(len(s))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits
+}
+
+// secretHeader is [secretValue] for a header: what names a scheme carries
+// credentials behind it.
+func secretHeader(name, value string) string {
+	switch strings.ToLower(name) {
+	case "authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token":
+		scheme, rest, ok := strings.Cut(strings.TrimSpace(value), " ")
+		if ok && placeholder(strings.TrimSpace(rest)) || !ok && placeholder(scheme) {
+			return ""
+		}
+		return "this header carries credentials"
+	}
+	return secretValue(name, value)
+}
+
+// secretArgument is [secretValue] for the argument i of a command: its name is
+// the flag in it, or in front of it.
+func secretArgument(args []string, i int) string {
+	name, value := "", args[i]
+	if flag, rest, ok := strings.Cut(value, "="); ok && strings.HasPrefix(flag, "-") {
+		name, value = strings.TrimLeft(flag, "-"), rest
+	} else if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && !strings.HasPrefix(value, "-") {
+		name = strings.TrimLeft(args[i-1], "-")
+	}
+	if what := known(value); what != "" {
+		return what
+	}
+	if name != "" && secretName(name) && !plain(value) {
+		return "the flag in front of it says so"
+	}
+	return ""
+}

@@ -1,0 +1,209 @@
+package stax
+
+import (
+	"fmt"
+	"net/textproto"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// Merged is what several documents say together.
+type Merged struct {
+	Config   *Config
+	Bindings []Binding
+	// From has, for each server, the documents that define it, the lowest first.
+	// The last is the one that counts.
+	From map[string][]*Document
+
+	declaredIn map[string]*Document
+	documents  []*Document
+}
+
+// Merge joins documents, the one that counts least first. Of the servers with
+// one name the last is taken whole, "enabled" included; so is the declaration of
+// a secret, and the bindings of a server. A server keeps the place where its
+// name came up first.
+func Merge(documents ...*Document) *Merged {
+	m := &Merged{Config: &Config{}, From: map[string][]*Document{}, declaredIn: map[string]*Document{}, documents: documents}
+	for _, d := range documents {
+		for _, s := range d.Config.Servers {
+			if m.From[s.Name] == nil {
+				m.Config.Servers = append(m.Config.Servers, s)
+			} else {
+				*m.Config.Server(s.Name) = s
+			}
+			if from := m.From[s.Name]; len(from) == 0 || from[len(from)-1] != d {
+				m.From[s.Name] = append(from, d)
+			}
+		}
+		for _, decl := range d.Config.Secrets {
+			m.declare(decl, d)
+		}
+		for _, f := range d.Config.Extra {
+			m.extra(f)
+		}
+		m.bind(d.Bindings)
+	}
+	return m
+}
+
+func (m *Merged) declare(decl Declaration, d *Document) {
+	m.declaredIn[decl.Key] = d
+	if old := m.Declaration(decl.Key); old != nil {
+		*old = decl
+		return
+	}
+	m.Config.Secrets = append(m.Config.Secrets, decl)
+}
+
+func (m *Merged) extra(f Field) {
+	if i := slices.IndexFunc(m.Config.Extra, func(o Field) bool { return o.Name == f.Name }); i >= 0 {
+		m.Config.Extra[i] = f
+		return
+	}
+	m.Config.Extra = append(m.Config.Extra, f)
+}
+
+func (m *Merged) bind(bindings []Binding) {
+	for _, b := range bindings {
+		m.Bindings = slices.DeleteFunc(m.Bindings, func(o Binding) bool { return o.Server == b.Server })
+	}
+	m.Bindings = append(m.Bindings, bindings...)
+}
+
+// Declaration returns the declaration of a secret, or nil.
+func (m *Merged) Declaration(key string) *Declaration {
+	if i := slices.IndexFunc(m.Config.Secrets, func(d Declaration) bool { return d.Key == key }); i >= 0 {
+		return &m.Config.Secrets[i]
+	}
+	return nil
+}
+
+// Origin returns the document whose definition of a server counts, or nil.
+func (m *Merged) Origin(server string) *Document {
+	from := m.From[server]
+	if len(from) == 0 {
+		return nil
+	}
+	return from[len(from)-1]
+}
+
+// Add takes the declarations and bindings of a document on top, not its servers.
+func (m *Merged) Add(secrets *Document) {
+	for _, decl := range secrets.Config.Secrets {
+		m.declare(decl, secrets)
+	}
+	m.bind(secrets.Bindings)
+	m.documents = append(m.documents, secrets)
+}
+
+// Check returns what is wrong with the documents together: what no single one of
+// them could say. If none of them declares secrets, that they are declared
+// somewhere is left to whoever does.
+func (m *Merged) Check() *check.Report {
+	report := &check.Report{}
+	known := make([]string, 0, len(m.Config.Secrets))
+	for _, d := range m.Config.Secrets {
+		known = append(known, d.Key)
+	}
+	declares := len(m.declaredIn) > 0
+	unknown := ""
+	for i := range m.Config.Servers {
+		s := &m.Config.Servers[i]
+		from := m.Origin(s.Name)
+		for k, key := range s.Secrets {
+			if unknown == "" && !declares {
+				unknown = s.Name
+			}
+			if declares && m.Declaration(key) == nil {
+				report.Add(from.Place(check.Finding{Rule: "stax/secret-undeclared", Pointer: pointer("servers", s.Name, "secrets", k),
+					Message: fmt.Sprintf("server %q needs the secret %s, which is not declared", s.Name, shown(key)), Hint: undeclared(key, known)}))
+			}
+		}
+		if len(m.Unbound(s)) > 0 {
+			report.Add(from.Place(check.Finding{Rule: "stax/secret-unbound", Severity: check.Warning, Pointer: pointer("servers", s.Name, "secrets"),
+				Message: fmt.Sprintf("server %q has several secrets, and it is not said which header each goes in", s.Name),
+				Hint:    fmt.Sprintf(`beside the declarations: "bindings": {%q: {"X-Api-Key": "{%s}"}}`, s.Name, shown(s.Secrets[0]))}))
+		}
+	}
+	if unknown != "" {
+		report.Add(m.Origin(unknown).Place(check.Finding{Rule: "stax/secrets-unknown", Severity: check.Note, Pointer: pointer("servers", unknown, "secrets"),
+			Message: "no file declares secrets, so their keys are not checked", Hint: "give the declarations with --secrets FILE"}))
+	}
+	m.checkBindings(report)
+	return report
+}
+
+// shown is a key as it may be printed: what is no key may be a value.
+func shown(key string) string {
+	if !variableName(key) {
+		return "[redacted]"
+	}
+	return key
+}
+
+func undeclared(key string, known []string) string {
+	if near := nearest.DidYouMean(key, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return fmt.Sprintf(`declare it: {"key": %q}`, shown(key))
+}
+
+func (m *Merged) checkBindings(report *check.Report) {
+	for _, b := range m.Bindings {
+		at := pointer("bindings", b.Server, b.Header)
+		doc := m.documents[len(m.documents)-1]
+		for _, d := range m.documents {
+			if slices.Contains(d.Bindings, b) {
+				doc = d
+			}
+		}
+		s := m.Config.Server(b.Server)
+		message := ""
+		switch {
+		case s == nil:
+			message = fmt.Sprintf("there is no server %q to bind a secret for", b.Server)
+		case !s.Remote():
+			message = fmt.Sprintf("server %q is started here; its secrets are variables and not headers", b.Server)
+		default:
+			for _, key := range b.Keys() {
+				if !slices.Contains(s.Secrets, key) {
+					message = fmt.Sprintf("server %q does not name the secret %s", b.Server, key)
+				}
+			}
+			for name := range s.Headers {
+				if sameHeader(name, b.Header) {
+					message = fmt.Sprintf("server %q sets the header %s already", b.Server, name)
+				}
+			}
+		}
+		if message != "" {
+			report.Add(doc.Place(check.Finding{Rule: "stax/binding", Pointer: at, Message: message}))
+		}
+	}
+}
+
+// Unbound returns the secrets of a remote server of which nobody says in which
+// header they go: none if it has only one, as that is a bearer token.
+func (m *Merged) Unbound(s *Server) []string {
+	if !s.Remote() {
+		return nil
+	}
+	var unbound []string
+	for _, key := range s.Secrets {
+		if !slices.ContainsFunc(m.Bindings, func(b Binding) bool { return b.Server == s.Name && slices.Contains(b.Keys(), key) }) {
+			unbound = append(unbound, key)
+		}
+	}
+	if len(s.Secrets) == 1 {
+		return nil
+	}
+	return unbound
+}
+
+// sameHeader reports whether two names are of one header.
+func sameHeader(a, b string) bool {
+	return textproto.CanonicalMIMEHeaderKey(a) == textproto.CanonicalMIMEHeaderKey(b)
+}

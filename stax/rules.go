@@ -1,0 +1,53 @@
+package stax
+
+import "github.com/slipway-mcp/slipway/check"
+
+// Rule is one thing that a definition is held to.
+type Rule struct {
+	ID       string         // "stax/slug"
+	Severity check.Severity // the worst it is reported with
+	About    string         // what it asks for, in one line of Markdown
+}
+
+// Rules returns all rules of definitions, by name. Those of what other programs
+// can represent are in package stax/client.
+func Rules() []Rule {
+	return []Rule{
+		{"stax/syntax", check.Error, "the file can be read in its format"},
+		{"stax/script", check.Error, "a script uses only what can be worked out without running it"},
+		{"stax/size", check.Error, "a file has at most 1 MB"},
+		{"stax/duplicate-name", check.Error, "no name is given twice in one object"},
+		{"stax/servers", check.Error, "there is an object `servers`"},
+		{"stax/no-servers", check.Warning, "`servers` has at least one server"},
+		{"stax/spec-version", check.Error, "`specVersion` is a version, and its first number is not above 1"},
+		{"stax/name", check.Error, "a server has a name without control characters"},
+		{"stax/kind", check.Error, "a server has exactly one of `command`, and `url` with `transport`"},
+		{"stax/transport", check.Error, "`transport` is `http` or `sse`"},
+		{"stax/type", check.Error, "a member has the type of the format"},
+		{"stax/wrong-kind-field", check.Error, "`args`, `env` and `cwd` go with `command`, `headers` with `url`"},
+		{"stax/unknown-field", check.Warning, "a member is one of the format; others are kept"},
+		{"stax/url", check.Error, "`url` is absolute, http or https, with a host"},
+		{"stax/plain-http", check.Warning, "a secret does not travel over plain http to another machine"},
+		{"stax/env-name", check.Error, "a variable has a name that an environment can hold"},
+		{"stax/header", check.Error, "a header has a name and a value that HTTP can carry"},
+		{"stax/command", check.Error, "`command` is not empty, and neither it nor an argument holds a zero byte"},
+		{"stax/shell", check.Warning, "`command` needs no shell: no pipes, redirects, variables"},
+		{"stax/command-line", check.Warning, "`command` is a program, its arguments are in `args`"},
+		{"stax/reference", check.Warning, "`env`, `headers` and the rest are static: `${NAME}` is not expanded"},
+		{"stax/secret-literal", check.Error, "no value of a secret stands in `env` or `headers`, or (a warning) in `args` or `url`"},
+		{"stax/secret-key", check.Error, "the key of a secret is a name that a variable can have"},
+		{"stax/secret-shadowed", check.Error, "a secret is not set by `env` or `headers` as well"},
+		{"stax/secret-undeclared", check.Error, "every secret that a server names is declared, in all files together"},
+		{"stax/secret-declaration", check.Error, "a declaration has a key, and its members the types of the format"},
+		{"stax/secret-kind", check.Warning, "the kind of a secret is one of the format"},
+		{"stax/secret-unbound", check.Warning, "it is known in which header each secret of a remote server goes"},
+		{"stax/binding", check.Error, "a binding is for a remote server, and its secrets are named by it"},
+		{"stax/secrets-unknown", check.Note, "there are declarations to hold the secrets against"},
+		{"stax/duplicate-item", check.Warning, "nothing stands twice in a list"},
+		{"stax/tools-overlap", check.Error, "no tool is enabled and disabled"},
+		{"stax/no-tools", check.Warning, "an empty list of enabled tools allows none, which is seldom meant"},
+		{"stax/digest", check.Warning, "a digest names its algorithm and has its length"},
+		{"stax/provenance", check.Note, "where a server came from: digest, package, version, registry"},
+		{"stax/disabled", check.Note, "a server is disabled: it is kept, and neither started nor configured"},
+	}
+}

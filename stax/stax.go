@@ -1,0 +1,219 @@
+// Package stax reads definitions of MCP servers: one file that says which servers
+// there are and what they need, without saying for whom.
+//
+//	doc, report := stax.Parse("mcp.yaml", text, nil)
+//	merged := stax.Merge(company, team, doc) // the last one wins, server by server
+//	report.Add(merged.Check(secrets).Findings()...)
+//
+// A definition is JSON, JSONC, YAML, TOML, or a script with defineMcp, which is
+// read and not run. Every finding says file, line, column and JSON pointer, and
+// all of a file come in one run. What the format does not know is kept and
+// reported. Secrets are named and never written: their values are found when a
+// server is started, by a [Resolver].
+//
+// Package stax/client writes definitions into the configuration of other
+// programs.
+package stax
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// SpecVersion is the version of the format that is written. Of what is read, the
+// first number must not be higher.
+const SpecVersion = "1.0.0"
+
+// Config is a set of definitions. What Parse and Merge hand out is read-only.
+type Config struct {
+	// Servers have different names. They keep the order of their file.
+	Servers []Server
+	// Secrets are the declarations that came with the definitions.
+	Secrets []Declaration
+	// Extra are members that the format does not know, in the order of the file.
+	Extra []Field
+}
+
+// Field is a member that the format does not know, with its value as JSON.
+type Field struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Server is one definition. It has a Command, and runs here, or a URL.
+type Server struct {
+	Name string `json:"-"`
+
+	// A server that is started here and spoken with over stdin and stdout.
+
+	Command string            `json:"command,omitempty"` // a name or a path, never a line for a shell
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"` // static; secrets do not belong here
+	Cwd     string            `json:"cwd,omitempty"`
+
+	// A server that runs elsewhere.
+
+	URL       string            `json:"url,omitempty"`
+	Transport Transport         `json:"transport,omitempty"`
+	Headers   map[string]string `json:"headers,omitempty"` // static; secrets do not belong here
+
+	// Both kinds.
+
+	Description      string            `json:"description,omitempty"`
+	Secrets          []string          `json:"secrets,omitempty"`      // the keys of what it needs
+	EnabledTools     []string          `json:"enabledTools,omitempty"` // nil: all
+	DisabledTools    []string          `json:"disabledTools,omitempty"`
+	Enabled          *bool             `json:"enabled,omitempty"` // nil is true
+	ConnectTimeoutMS int64             `json:"connectTimeoutMs,omitempty"`
+	Metadata         map[string]string `json:"metadata,omitempty"`
+	RegistryRef      *RegistryRef      `json:"registryRef,omitempty"`
+	Extra            []Field           `json:"-"`
+}
+
+// Transport is how a remote server is spoken with.
+type Transport string
+
+// The transports of the format.
+const (
+	HTTP Transport = "http" // Streamable HTTP
+	SSE  Transport = "sse"  // the HTTP+SSE transport of 2024-11-05
+)
+
+// RegistryRef says where a definition came from.
+type RegistryRef struct {
+	Registry string  `json:"registry,omitempty"`
+	Package  string  `json:"package"`
+	Version  string  `json:"version,omitempty"`
+	Digest   string  `json:"digest,omitempty"` // the strongest of them
+	Extra    []Field `json:"-"`
+}
+
+// String returns the provenance on one line, the digest first.
+func (r *RegistryRef) String() string {
+	text := r.Package
+	if r.Version != "" {
+		text += "@" + r.Version
+	}
+	if r.Registry != "" {
+		text += " of " + r.Registry
+	}
+	if r.Digest == "" {
+		return "no digest, " + text
+	}
+	return r.Digest + ", " + text
+}
+
+// Remote reports whether the server runs elsewhere.
+func (s *Server) Remote() bool { return s.URL != "" }
+
+// Disabled reports whether the server is not to be started or configured.
+func (s *Server) Disabled() bool { return s.Enabled != nil && !*s.Enabled }
+
+// Server returns the definition with that name, or nil.
+func (c *Config) Server(name string) *Server {
+	if i := slices.IndexFunc(c.Servers, func(s Server) bool { return s.Name == name }); i >= 0 {
+		return &c.Servers[i]
+	}
+	return nil
+}
+
+// MarshalJSON returns the compiled form: specVersion, then the servers in order,
+// each with its members in the order of the format and an explicit "enabled",
+// then what the format does not know.
+func (c *Config) MarshalJSON() ([]byte, error) {
+	var o object
+	o.add("specVersion", SpecVersion)
+	var servers object
+	for i := range c.Servers {
+		servers.add(c.Servers[i].Name, &c.Servers[i])
+	}
+	o.add("servers", &servers)
+	if len(c.Secrets) > 0 {
+		o.add("secrets", c.Secrets)
+	}
+	o.extra(c.Extra)
+	return o.MarshalJSON()
+}
+
+// MarshalJSON implements json.Marshaler for one member of "servers".
+func (s *Server) MarshalJSON() ([]byte, error) {
+	type plain Server
+	out := plain(*s)
+	if out.Enabled == nil {
+		yes := true
+		out.Enabled = &yes
+	}
+	body, err := marshal(out)
+	if err != nil {
+		return nil, err
+	}
+	// An empty list of tools allows none, where a missing one allows all.
+	if s.EnabledTools != nil && len(s.EnabledTools) == 0 {
+		return appendFields(body, append([]Field{{"enabledTools", json.RawMessage("[]")}}, s.Extra...))
+	}
+	return appendFields(body, s.Extra)
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r *RegistryRef) MarshalJSON() ([]byte, error) {
+	type plain RegistryRef
+	body, err := marshal((*plain)(r))
+	if err != nil {
+		return nil, err
+	}
+	return appendFields(body, r.Extra)
+}
+
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+func appendFields(body []byte, fields []Field) ([]byte, error) {
+	if len(fields) == 0 {
+		return body, nil
+	}
+	o := object{body: body[:len(body)-1]}
+	o.extra(fields)
+	return o.MarshalJSON()
+}
+
+// object writes a JSON object whose members keep their order.
+type object struct {
+	body []byte
+	err  error
+}
+
+func (o *object) add(name string, v any) {
+	value, err := marshal(v)
+	if err != nil && o.err == nil {
+		o.err = fmt.Errorf("encode %s: %w", name, err)
+	}
+	key, _ := marshal(name)
+	switch {
+	case o.body == nil:
+		o.body = []byte{'{'}
+	case len(o.body) > 1:
+		o.body = append(o.body, ',')
+	}
+	o.body = append(append(append(o.body, key...), ':'), value...)
+}
+
+func (o *object) extra(fields []Field) {
+	for _, f := range fields {
+		o.add(f.Name, f.Value)
+	}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o *object) MarshalJSON() ([]byte, error) {
+	if o.body == nil {
+		return []byte("{}"), o.err
+	}
+	return append(o.body, '}'), o.err
+}

@@ -1,0 +1,197 @@
+package stax
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// rules holds the values of one server to what the format says of them.
+func (d *decoder) rules(s *Server, at string) {
+	d.command(s, at)
+	d.address(s, at)
+	d.lists(s, at)
+	d.environment(s, at)
+	d.headers(s, at)
+	for i, arg := range s.Args {
+		if why := secretArgument(s.Args, i); why != "" {
+			d.literal(check.Warning, at+pointer("args", i), why)
+		}
+		d.reference(arg, at+pointer("args", i))
+	}
+	if s.RegistryRef != nil && s.RegistryRef.Package != "" {
+		d.add(check.Note, "provenance", at+"/registryRef", fmt.Sprintf("server %q comes from a registry: %s", s.Name, s.RegistryRef), "")
+	}
+	if s.Disabled() {
+		d.add(check.Note, "disabled", at+"/enabled", fmt.Sprintf("server %q is disabled: it is kept, and neither started nor configured", s.Name), "")
+	}
+}
+
+// shellMarks mean something to a shell and nothing to whoever starts a program.
+// Parentheses are left out: they stand in names of folders on Windows.
+const shellMarks = "|&;<>$`*?\"'\n\r"
+
+func (d *decoder) command(s *Server, at string) {
+	if s.Command == "" {
+		if n, _ := d.doc.root.Find(at + "/command"); n != nil && n.Kind == tree.String && n.Text == "" {
+			d.add(check.Error, "command", at+"/command", "the command is empty", "")
+		}
+		return
+	}
+	if strings.ContainsRune(s.Command, 0) || slices.ContainsFunc(s.Args, func(a string) bool { return strings.ContainsRune(a, 0) }) {
+		d.add(check.Error, "command", at+"/command", "a program cannot be given a zero byte", "")
+	}
+	first, rest, spaced := strings.Cut(s.Command, " ")
+	switch i := strings.IndexAny(s.Command, shellMarks); {
+	case i >= 0:
+		d.add(check.Warning, "shell", at+"/command", fmt.Sprintf("%q in a command means something to a shell only, and there is none", rune(s.Command[i])),
+			"put it into a script and name the script")
+	case strings.HasPrefix(s.Command, "~"):
+		d.add(check.Warning, "shell", at+"/command", "~ is expanded by shells only, and there is none", "write the whole path")
+	case strings.Contains(first, "=") && spaced:
+		d.add(check.Warning, "shell", at+"/command", "a variable in front of a command is set by shells only, and there is none", "put it into env")
+	case spaced && !strings.ContainsAny(first, `/\`):
+		d.add(check.Warning, "command-line", at+"/command", "the command looks like a whole line",
+			fmt.Sprintf("write command %q and args %s", first, quoted(strings.Fields(rest))))
+	}
+}
+
+func (d *decoder) address(s *Server, at string) {
+	if s.URL == "" {
+		if n, _ := d.doc.root.Find(at + "/url"); n != nil && n.Kind == tree.String && n.Text == "" {
+			d.add(check.Error, "url", at+"/url", "the url is empty", "")
+		}
+		return
+	}
+	at += "/url"
+	u, err := url.Parse(s.URL)
+	switch {
+	case err != nil:
+		d.add(check.Error, "url", at, "this is no URL", "")
+		return
+	case u.Scheme != "http" && u.Scheme != "https":
+		d.add(check.Error, "url", at, "the url is not http or https", "")
+		return
+	case u.Hostname() == "":
+		d.add(check.Error, "url", at, "the url names no host", "")
+		return
+	}
+	if _, given := u.User.Password(); given {
+		d.literal(check.Warning, at, "a password in front of the host")
+	}
+	for name, values := range u.Query() {
+		if why := secretValue(name, strings.Join(values, "")); why != "" {
+			d.literal(check.Warning, at, why)
+		}
+	}
+	if u.Scheme == "http" && len(s.Secrets) > 0 && !loopback(u.Hostname()) {
+		d.add(check.Warning, "plain-http", at, "a secret would travel over plain http", "use https")
+	}
+	d.reference(s.URL, at)
+}
+
+func loopback(host string) bool {
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.") || strings.HasSuffix(host, ".localhost")
+}
+
+func (d *decoder) lists(s *Server, at string) {
+	for name, list := range map[string][]string{"secrets": s.Secrets, "enabledTools": s.EnabledTools, "disabledTools": s.DisabledTools} {
+		seen := map[string]bool{}
+		for i, item := range list {
+			if seen[item] {
+				d.add(check.Warning, "duplicate-item", at+pointer(name, i), fmt.Sprintf("%q stands twice in %s", item, name), "")
+			}
+			seen[item] = true
+		}
+	}
+	for i, tool := range s.DisabledTools {
+		if slices.Contains(s.EnabledTools, tool) {
+			d.add(check.Error, "tools-overlap", at+pointer("disabledTools", i), fmt.Sprintf("the tool %q is enabled and disabled", tool), "take it out of one of the lists")
+		}
+	}
+	if s.EnabledTools != nil && len(s.EnabledTools) == 0 {
+		d.add(check.Warning, "no-tools", at+"/enabledTools", "an empty list allows no tool at all", "leave enabledTools out to allow all")
+	}
+	for i, key := range s.Secrets {
+		here := at + pointer("secrets", i)
+		if !variableName(key) {
+			message := "this is no key of a secret"
+			if why := secretValue("", key); why != "" {
+				message = "this looks like a value (" + why + "), and a key belongs here"
+			}
+			d.add(check.Error, "secret-key", here, message, "letters, digits and _, as in GITHUB_TOKEN")
+			continue
+		}
+		if _, both := s.Env[key]; both {
+			d.add(check.Error, "secret-shadowed", at+pointer("env", key), fmt.Sprintf("%s is a secret and a static variable", key), "take it out of env")
+		}
+	}
+}
+
+// variableName reports whether a variable can be called that everywhere.
+func variableName(s string) bool {
+	for i, r := range s {
+		if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func (d *decoder) environment(s *Server, at string) {
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		value, here := s.Env[name], at+pointer("env", name)
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			d.add(check.Error, "env-name", here, "an environment cannot hold this variable", "")
+		}
+		if why := secretValue(name, value); why != "" {
+			d.literal(check.Error, here, why)
+			continue
+		}
+		d.reference(value, here)
+	}
+}
+
+func (d *decoder) headers(s *Server, at string) {
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		value, here := s.Headers[name], at+pointer("headers", name)
+		if !headerName(name) || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			d.add(check.Error, "header", here, "HTTP cannot carry this header", "")
+		}
+		if why := secretHeader(name, value); why != "" {
+			d.literal(check.Error, here, why)
+			continue
+		}
+		d.reference(value, here)
+	}
+}
+
+// headerName reports whether s is a token of RFC 9110.
+func headerName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}
+
+// literal reports a secret without its value.
+func (d *decoder) literal(severity check.Severity, at, why string) {
+	d.add(severity, "secret-literal", at, "this looks like the value of a secret: "+why,
+		`name it in "secrets" and give it when the server starts; if it was ever shared, replace it`)
+}
+
+func (d *decoder) reference(value, at string) {
+	if _, rest, ok := strings.Cut(value, "${"); ok && strings.Contains(rest, "}") {
+		d.add(check.Warning, "reference", at, "nothing is expanded here: the server gets ${...} as it stands", `name secrets in "secrets"`)
+	}
+}
+
+// quoted is a list as JSON has it.
+func quoted(list []string) string {
+	text, _ := marshal(list)
+	return string(text)
+}
