@@ -15,15 +15,22 @@ import (
 // than the standard can say. Other readers pass them on or ignore them.
 const metaPrefix = "io.github.slipway-mcp/"
 
+// Names in the _meta of stored answers.
 const (
-	// metaDisambiguation marks a file that stands for several arguments or URIs
+	// MetaDisambiguation marks a file that stands for several arguments or URIs
 	// with one encoded name. Its value is true, or an array of the places in the
 	// path, counted from 0, that the answers themselves have in their long
-	// form: 183 characters at most, "_", and the hash.
-	metaDisambiguation = metaPrefix + "disambiguation"
-	// metaTemplate marks a stored prompt whose {{name}} places are to be filled
+	// form: 183 characters at most, "_", and the hash. For a resource it is
+	// "uri": the last name has the hash of the whole URI.
+	MetaDisambiguation = metaPrefix + "disambiguation"
+	// MetaTemplate marks a stored prompt whose {{name}} places are to be filled
 	// in with the arguments. Its value is true.
-	metaTemplate = metaPrefix + "template"
+	MetaTemplate = metaPrefix + "template"
+)
+
+const (
+	metaDisambiguation = MetaDisambiguation
+	metaTemplate       = MetaTemplate
 	// metaValues, in the definition of a prompt or a resource template, holds an
 	// object with an array of suggested values for each argument or variable.
 	metaValues = metaPrefix + "values"
@@ -251,6 +258,8 @@ func (f *outline) others() []int {
 		switch m.value[0] {
 		case 't':
 			return []int{lastPlace}
+		case '"':
+			return []int{wholeURI}
 		case '[':
 			return places(m.value)
 		}
@@ -260,6 +269,9 @@ func (f *outline) others() []int {
 
 // lastPlace stands for the last part of a path.
 const lastPlace = -1
+
+// wholeURI stands for the last part of a path, with the hash of the whole URI.
+const wholeURI = -2
 
 func places(array []byte) []int {
 	var list []int

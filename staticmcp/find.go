@@ -15,6 +15,7 @@ type plan struct {
 	// originals are the texts that the parts of the first candidate encode.
 	originals []string
 	values    []value // of a tool
+	uri       string  // of a resource
 
 	skip atomic.Pointer[skip]
 }
@@ -61,7 +62,7 @@ func (s *Site) planRead(o *offer, uri string) *plan {
 	if p := s.planned(key, o); p != nil {
 		return p
 	}
-	p := &plan{offer: o, candidates: resourcePaths(uri, s.opts.Strict), originals: splitSlashes(uriRest(uri))}
+	p := &plan{offer: o, candidates: resourcePaths(uri, s.opts.Strict), originals: splitSlashes(uriRest(uri)), uri: uri}
 	s.keepPlan(key, p)
 	return p
 }
@@ -166,10 +167,15 @@ func (s *Site) follow(ctx context.Context, p *plan, path string, places []int) (
 		return nil, errMissing
 	}
 	for _, place := range places {
-		if place == lastPlace {
-			place = len(p.originals) - 1
+		last := len(p.originals) - 1
+		if place == wholeURI && last >= 0 {
+			parts[skip+last] = distinctURIName(p.originals[last], p.uri)
+			continue
 		}
-		if place < len(p.originals) {
+		if place == lastPlace {
+			place = last
+		}
+		if place >= 0 && place <= last {
 			parts[skip+place] = distinctName(p.originals[place])
 		}
 	}

@@ -1,0 +1,212 @@
+package staticmcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Address is where the standard stores one answer: the folder, and what the
+// parts of the path behind it stand for.
+type Address struct {
+	// Dir is "resources", or the folder of a tool or a prompt such as
+	// "tools/get_country".
+	Dir string
+	// Texts are what is encoded, one for each part: the segments of a URI, or
+	// the arguments of a call in the order of the path. Without any the answer
+	// is the file beside Dir.
+	Texts []string
+	// URI is the whole URI of a resource, or empty.
+	URI string
+}
+
+// Path returns the path of the file in the standard's own form, with slashes.
+func (a Address) Path() string { return a.path(EncodeName) }
+
+// AliasPath returns the path under which a widely copied bridge for web clients
+// looks for an answer with a name over 200 characters: it ends in a 32-bit hash.
+// For all others it is [Address.Path].
+func (a Address) AliasPath() string { return a.path(encodeName31) }
+
+func (a Address) path(encode func(string) string) string {
+	if len(a.Texts) == 0 {
+		return a.Dir + extension
+	}
+	names := make([]string, len(a.Texts))
+	for i, text := range a.Texts {
+		names[i] = encode(text)
+	}
+	return a.Dir + "/" + strings.Join(names, "/") + extension
+}
+
+// DistinctPath returns the path that tells this answer apart from others with
+// the same [Address.Path], given the places among Texts that differ: there the
+// name has the form that the standard gives to long ones, whatever its length.
+// Of a resource the last name is hashed from the whole URI, and places are not
+// looked at.
+func (a Address) DistinctPath(places ...int) string {
+	names := a.DistinctNames(places...)
+	if len(names) == 0 {
+		return a.Dir + extension
+	}
+	return a.Dir + "/" + strings.Join(names, "/") + extension
+}
+
+// DistinctNames returns the parts of [Address.DistinctPath] behind Dir.
+func (a Address) DistinctNames(places ...int) []string {
+	names := make([]string, len(a.Texts))
+	for i, text := range a.Texts {
+		names[i] = EncodeName(text)
+		if a.URI == "" && slices.Contains(places, i) {
+			names[i] = distinctName(text)
+		}
+	}
+	if last := len(names) - 1; last >= 0 && a.URI != "" {
+		names[last] = distinctURIName(a.Texts[last], a.URI)
+	}
+	return names
+}
+
+// distinctURIName is the distinct name of the last segment of a URI. The hash is
+// that of the whole: two URIs can differ in nothing but their schemes.
+func distinctURIName(segment, uri string) string {
+	var buf [maxName + maxWidth]byte
+	return longName(appendSafe(buf[:0], segment, widthUTF16), hash64(uri))
+}
+
+// Valid returns an error if the standard cannot name the file: a part that
+// encodes to nothing, a path that is too long, or a folder that leads elsewhere.
+func (a Address) Valid() error {
+	for _, text := range a.Texts {
+		if EncodeName(text) == "" {
+			return fmt.Errorf("%q leaves nothing to name a file by", text)
+		}
+		if len(text) > maxText {
+			return fmt.Errorf("a text of %d bytes is too long to be looked for", len(text))
+		}
+	}
+	if a.Dir == resourcesDir && len(a.Texts) == 0 {
+		return fmt.Errorf("the URI %q leaves nothing to name a file by", a.URI)
+	}
+	if !safePath(a.Dir) || !safePath(a.Path()) {
+		return fmt.Errorf("%q is no path that every system can hold", a.Path())
+	}
+	return nil
+}
+
+// ResourceAddress returns where the resource called uri is stored.
+func ResourceAddress(uri string) Address {
+	return Address{Dir: resourcesDir, Texts: splitSlashes(uriRest(uri)), URI: uri}
+}
+
+// PromptAddress returns where a prompt filled in with arguments is stored. Those
+// that leave nothing to name a file by count as left out.
+func PromptAddress(p *mcp.Prompt, arguments map[string]string) Address {
+	a := Address{Dir: promptsDir + "/" + p.Name}
+	for _, arg := range p.Arguments {
+		if text := arguments[arg.Name]; EncodeName(text) != "" {
+			a.Texts = append(a.Texts, text)
+		}
+	}
+	return a
+}
+
+// CompletionPath returns the path of the file with the values of an argument of
+// a prompt, or of a variable of a resource template. One of prompt and
+// uriTemplate is empty.
+func CompletionPath(prompt, uriTemplate, argument string) string {
+	place := completionsDir + "/resources"
+	if prompt != "" {
+		place = completionsDir + "/prompts/" + EncodeName(prompt)
+	} else {
+		for _, part := range splitSlashes(uriRest(uriTemplate)) {
+			place += "/" + EncodeName(part)
+		}
+	}
+	return place + "/" + EncodeName(argument) + extension
+}
+
+// ToolLayout says where the answers of one tool are stored. It is immutable and
+// safe for concurrent use.
+type ToolLayout struct{ tool *tool }
+
+// NewToolLayout reads the layout off the definition of a tool. A schema that is
+// no JSON object declares no arguments.
+func NewToolLayout(name string, inputSchema json.RawMessage) *ToolLayout {
+	if i := jsonscan.Space(inputSchema, 0); jsonscan.Valid(inputSchema) != nil || inputSchema[i] != '{' {
+		inputSchema = anyObject
+	}
+	return &ToolLayout{newTool(name, compact(inputSchema))}
+}
+
+// Argument is a declared argument of a tool.
+type Argument struct {
+	Name     string
+	Required bool
+	Default  json.RawMessage // nil if there is none
+}
+
+// Arguments returns the declared arguments in the order of the path: the required
+// ones as the schema lists them, then the others as they stand in its text.
+func (l *ToolLayout) Arguments() []Argument {
+	list := make([]Argument, len(l.tool.params))
+	for i, p := range l.tool.params {
+		list[i] = Argument{p.name, p.required, p.fallback}
+	}
+	return list
+}
+
+// Address returns where the answer to a call with arguments, a JSON object or
+// nil, is stored. Arguments that are null count as left out. It is an error if
+// one is not declared or given twice. The schema is not looked at otherwise.
+func (l *ToolLayout) Address(arguments json.RawMessage) (Address, error) {
+	values, err := l.values(arguments)
+	a := Address{Dir: toolsDir + "/" + l.tool.name}
+	for _, v := range values {
+		a.Texts = append(a.Texts, v.texts[0])
+	}
+	return a, err
+}
+
+// Ordered returns arguments without white space, without those that are null, and
+// in the order of the path: of two calls that mean the same, the same text,
+// unless their numbers are spelled in different ways.
+func (l *ToolLayout) Ordered(arguments json.RawMessage) (json.RawMessage, error) {
+	values, err := l.values(arguments)
+	if err != nil {
+		return nil, err
+	}
+	for i := range values {
+		values[i].raw = compact(values[i].raw)
+	}
+	return l.tool.withoutNulls(values), nil
+}
+
+func (l *ToolLayout) values(arguments json.RawMessage) ([]value, error) {
+	i := jsonscan.Space(arguments, 0)
+	if i == len(arguments) {
+		return nil, nil
+	}
+	if arguments[i] != '{' || jsonscan.Valid(arguments) != nil {
+		return nil, fmt.Errorf("the arguments are not a JSON object")
+	}
+	var values []value
+	for _, m := range members(arguments) {
+		place := l.tool.param(m.name)
+		if place < 0 {
+			return nil, fmt.Errorf("the tool %q declares no argument %q", l.tool.name, m.name)
+		}
+		if slices.ContainsFunc(values, func(v value) bool { return v.param == place }) {
+			return nil, fmt.Errorf("argument %q is given twice", m.name)
+		}
+		if string(m.value) != "null" {
+			values = append(values, value{place, m.value, spellings(m.value)[:1]})
+		}
+	}
+	slices.SortFunc(values, func(a, b value) int { return a.param - b.param })
+	return values, nil
+}

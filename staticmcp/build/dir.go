@@ -1,0 +1,513 @@
+package build
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+const (
+	indexName   = staticmcp.IndexPath
+	journalName = indexDir + "journal"
+)
+
+// ForeignError says that something is in the way that this program did not write.
+type ForeignError struct {
+	Path string
+	// Files is how many such files there are; Path is the first.
+	Files int
+}
+
+// Error implements the error interface.
+func (e *ForeignError) Error() string {
+	if e.Files > 1 {
+		return fmt.Sprintf("%s and %d other files are there already and were not written by slipway", e.Path, e.Files-1)
+	}
+	return e.Path + " is there already and was not written by slipway"
+}
+
+// Dir returns an output that writes a folder, which is made if it is not there.
+//
+// Only files whose contents are not as they should be are written, each under a
+// temporary name first; the manifest comes last. A file is deleted only if the
+// index says that an earlier write made it and its contents are still the same.
+// Everything else in the folder is left alone. A write that is cut short leaves a
+// site that can be used, and the next one completes it.
+//
+// A folder with a manifest and no index of ours is refused, and so is a file in
+// the way, unless [Options.Adopt] is set.
+func Dir(path string) Output { return &directory{path: path} }
+
+type directory struct{ path string }
+
+func (d *directory) begin(o *Options) (target, error) {
+	info, err := os.Stat(d.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && o.DryRun:
+		return &dirTarget{}, nil
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(d.path, 0o755); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, &fs.PathError{Op: "write", Path: d.path, Err: errors.New("it is not a folder")}
+	}
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return nil, err
+	}
+	t := &dirTarget{root: root}
+	if err := t.open(o); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// dirTarget is a folder during a write.
+type dirTarget struct {
+	root  *os.Root         // nil if the folder is not there and will not be made
+	index *staticmcp.Index // of the write before, or nil
+	// begun are the files that a write began which was cut short.
+	begun   map[string]bool
+	made    map[string]bool // folders that are there
+	journal *os.File
+}
+
+func (t *dirTarget) dir() string {
+	if t.root == nil {
+		return ""
+	}
+	return t.root.Name()
+}
+
+func (t *dirTarget) close() {
+	if t.journal != nil {
+		t.journal.Close()
+	}
+	if t.root != nil {
+		t.root.Close()
+	}
+}
+
+// open reads what an earlier write left.
+func (t *dirTarget) open(o *Options) error {
+	t.made = make(map[string]bool)
+	t.begun = make(map[string]bool)
+	journal, err := t.root.ReadFile(journalName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for line := range strings.Lines(string(journal)) {
+		// A line without its end was being written when the write ended.
+		if name, whole := strings.CutSuffix(line, "\n"); whole {
+			t.begun[name] = true
+		}
+	}
+	if t.index, err = t.readIndex(); err != nil {
+		return err
+	}
+	if _, err := t.root.Lstat(manifestName); err == nil && t.index == nil && journal == nil && !o.Adopt {
+		return &ForeignError{Path: filepath.Join(t.root.Name(), manifestName)}
+	}
+	return nil
+}
+
+func (t *dirTarget) readIndex() (*staticmcp.Index, error) {
+	data, err := t.root.ReadFile(indexName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	index := &staticmcp.Index{}
+	if err := json.Unmarshal(data, index); err != nil {
+		return nil, fmt.Errorf("read %s: %w", indexName, err)
+	}
+	if index.Format != indexFormat {
+		return nil, fmt.Errorf("read %s: format %d is unknown to this program", indexName, index.Format)
+	}
+	return index, nil
+}
+
+// entries calls visit with each entry of the index, in the order of paths.
+func (t *dirTarget) entries(visit func(*staticmcp.IndexEntry) error) error {
+	if t.index == nil {
+		return nil
+	}
+	each := func(list []staticmcp.IndexEntry) error {
+		for i := range list {
+			if err := visit(&list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := each(t.index.Files); err != nil {
+		return err
+	}
+	for _, shard := range t.index.Shards {
+		var list []staticmcp.IndexEntry
+		data, err := t.root.ReadFile(filepath.FromSlash(shard.Path))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // what it lists is then not ours to delete
+		}
+		if err == nil {
+			err = json.Unmarshal(data, &list)
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", shard.Path, err)
+		}
+		if err := each(list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// state is what is to be done to one file.
+type state uint8
+
+const (
+	same state = iota
+	absent
+	differs
+)
+
+// commit brings the folder up to date.
+func (t *dirTarget) commit(ctx context.Context, w *writer) error {
+	plan, err := t.compare(ctx, w)
+	if err != nil {
+		return err
+	}
+	for i := range plan.files {
+		switch plan.states[i] {
+		case same:
+			w.result.Unchanged++
+		case absent:
+			w.result.note(Create, plan.files[i].path)
+		case differs:
+			w.result.note(Update, plan.files[i].path)
+		}
+	}
+	for _, name := range plan.gone {
+		w.result.note(Delete, name)
+	}
+	w.result.Kept = plan.kept
+	if w.opts.DryRun {
+		return nil
+	}
+	return t.apply(ctx, w, plan)
+}
+
+// dirPlan is what is to be done to a folder.
+type dirPlan struct {
+	files  []file // of the site, then those below .staticmcp, the index last
+	states []state
+	gone   []string // to be deleted
+	kept   []string // would be deleted if they were as they were written
+}
+
+// compare finds out what is to be done, and does nothing.
+func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
+	plan := &dirPlan{files: append(append(make([]file, 0, len(w.files)+len(w.inner)), w.files...), w.inner...)}
+	plan.states = make([]state, len(plan.files))
+	ours, err := t.ours(w, plan)
+	if err != nil {
+		return nil, err
+	}
+	var foreign ForeignError
+	for i := range plan.files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f := &plan.files[i]
+		if plan.states[i], err = t.state(w, f); err != nil {
+			return nil, err
+		}
+		inner := i >= len(w.files)
+		if plan.states[i] == differs && !inner && !ours[i] && !t.begun[f.path] && !w.opts.Adopt {
+			foreign.Path = cmp.Or(foreign.Path, filepath.Join(t.root.Name(), filepath.FromSlash(f.path)))
+			foreign.Files++
+		}
+		w.progress("comparing", i+1, len(plan.files), 0)
+	}
+	if foreign.Files > 0 {
+		return nil, &foreign
+	}
+	return plan, nil
+}
+
+// ours tells which of the files of the site the index lists, and finds those in
+// it that are no part of the site any more.
+func (t *dirTarget) ours(w *writer, plan *dirPlan) ([]bool, error) {
+	ours := make([]bool, len(plan.files))
+	at := 0
+	wanted := func(name string) bool {
+		for at < len(w.files) && w.files[at].path < name {
+			at++
+		}
+		return at < len(w.files) && w.files[at].path == name
+	}
+	listed := make(map[string]bool) // of the files begun
+	err := t.entries(func(e *staticmcp.IndexEntry) error {
+		if t.begun[e.Path] {
+			listed[e.Path] = true
+		}
+		if wanted(e.Path) {
+			ours[at] = true
+			return nil
+		}
+		return t.obsolete(plan, e.Path, e.SHA256)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for name := range t.begun {
+		if !listed[name] && !w.has(name) && !strings.HasPrefix(name, indexDir) {
+			if err := t.obsolete(plan, name, ""); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return ours, t.obsoleteInner(w, plan)
+}
+
+// obsolete adds a file that is no part of the site any more. One whose contents
+// are not those that were written is not deleted; without a sum, they are
+// unknown, since the write that made the file was cut short.
+func (t *dirTarget) obsolete(plan *dirPlan, name, sum string) error {
+	if !fs.ValidPath(name) {
+		return nil
+	}
+	data, err := t.root.ReadFile(filepath.FromSlash(name))
+	if isAbsent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	got := sha256.Sum256(data)
+	if sum != "" && hex.EncodeToString(got[:]) != sum && !t.begun[name] {
+		plan.kept = append(plan.kept, name)
+		return nil
+	}
+	plan.gone = append(plan.gone, name)
+	return nil
+}
+
+// obsoleteInner adds the parts of the index that are not needed any more.
+func (t *dirTarget) obsoleteInner(w *writer, plan *dirPlan) error {
+	if t.index == nil {
+		return nil
+	}
+	needed := make(map[string]bool)
+	for i := range w.inner {
+		needed[w.inner[i].path] = true
+	}
+	for _, shard := range t.index.Shards {
+		if path.Dir(shard.Path)+"/" == indexDir+"index/" && !needed[shard.Path] {
+			plan.gone = append(plan.gone, shard.Path)
+		}
+	}
+	return nil
+}
+
+// state compares a file with what is there.
+func (t *dirTarget) state(w *writer, f *file) (state, error) {
+	if t.root == nil {
+		return absent, nil
+	}
+	name := filepath.FromSlash(f.path)
+	info, err := t.root.Stat(name)
+	if isAbsent(err) {
+		return absent, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, &fs.PathError{Op: "write", Path: filepath.Join(t.root.Name(), name), Err: errors.New("something is there that is no file")}
+	}
+	if info.Size() != f.size {
+		return differs, nil
+	}
+	there, err := t.root.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer there.Close()
+	made, err := w.spool.reader(f.at, f.size)
+	if err != nil {
+		return 0, err
+	}
+	equal, err := sameBytes(made, there)
+	if err != nil || equal {
+		return same, err
+	}
+	return differs, nil
+}
+
+// isAbsent reports whether err says that there is nothing under a name.
+func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// apply does what is planned. The journal names every file before it is there, so
+// that the next write knows it for ours even if this one never gets to its index.
+func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
+	if len(plan.gone) == 0 && !plan.writes() {
+		return t.endJournal()
+	}
+	if err := t.beginJournal(plan); err != nil {
+		return err
+	}
+	last := -1
+	done, total := 0, w.result.Created+w.result.Changed
+	var bytes int64
+	write := func(i int) error {
+		if plan.states[i] == same {
+			return nil
+		}
+		f := &plan.files[i]
+		done++
+		bytes += f.size
+		w.progress("writing", done, total, bytes)
+		return errors.Join(ctx.Err(), t.put(w, f))
+	}
+	for i := range plan.files {
+		if plan.files[i].path == manifestName && i < len(w.files) {
+			last = i
+			continue
+		}
+		if i == len(w.files) {
+			// All answers are there: now the manifest may name them, then what it
+			// does not name any more may go.
+			if err := errors.Join(write(last), t.remove(ctx, plan.gone)); err != nil {
+				return err
+			}
+			last = -1
+		}
+		if err := write(i); err != nil {
+			return err
+		}
+	}
+	if last >= 0 {
+		if err := errors.Join(write(last), t.remove(ctx, plan.gone)); err != nil {
+			return err
+		}
+	}
+	return t.endJournal()
+}
+
+func (p *dirPlan) writes() bool {
+	return slices.ContainsFunc(p.states, func(s state) bool { return s != same })
+}
+
+func (t *dirTarget) beginJournal(plan *dirPlan) error {
+	if err := t.mkdir(strings.TrimSuffix(indexDir, "/")); err != nil {
+		return err
+	}
+	var err error
+	t.journal, err = t.root.OpenFile(filepath.FromSlash(journalName), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	// A line that a write left without its end must not swallow ours.
+	b.WriteByte('\n')
+	for i := range plan.files {
+		if plan.states[i] != same {
+			b.WriteString(plan.files[i].path)
+			b.WriteByte('\n')
+		}
+	}
+	_, err = io.Copy(t.journal, &b)
+	return err
+}
+
+func (t *dirTarget) endJournal() error {
+	if t.journal != nil {
+		if err := t.journal.Close(); err != nil {
+			return err
+		}
+		t.journal = nil
+	}
+	err := t.root.Remove(filepath.FromSlash(journalName))
+	if isAbsent(err) {
+		return nil
+	}
+	return err
+}
+
+// put writes one file under a temporary name and gives it its own.
+func (t *dirTarget) put(w *writer, f *file) (err error) {
+	name := filepath.FromSlash(f.path)
+	if err := t.mkdir(path.Dir(f.path)); err != nil {
+		return err
+	}
+	from, err := w.spool.reader(f.at, f.size)
+	if err != nil {
+		return err
+	}
+	tmp := filepath.Join(filepath.Dir(name), ".slipway-tmp")
+	into, err := t.root.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(into, from)
+	if f.path == manifestName || f.path == indexName {
+		err = errors.Join(err, into.Sync())
+	}
+	if err = errors.Join(err, into.Close()); err == nil {
+		err = t.root.Rename(tmp, name)
+	}
+	if err != nil {
+		t.root.Remove(tmp)
+	}
+	return err
+}
+
+func (t *dirTarget) mkdir(dir string) error {
+	if dir == "." || t.made[dir] {
+		return nil
+	}
+	if err := t.root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
+		return err
+	}
+	t.made[dir] = true
+	return nil
+}
+
+// remove deletes files, and the folders that are empty then.
+func (t *dirTarget) remove(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := t.root.Remove(filepath.FromSlash(name)); err != nil && !isAbsent(err) {
+			return err
+		}
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if t.root.Remove(filepath.FromSlash(dir)) != nil {
+				break
+			}
+		}
+	}
+	return nil
+}

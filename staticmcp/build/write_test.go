@@ -1,0 +1,346 @@
+package build_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/internal/naivesite"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// city is a tool with one argument, route one with two.
+var (
+	city  = mcp.Tool{Name: "city", Description: "About a city.", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)}
+	route = mcp.Tool{Name: "route", Description: "From a to b.", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a","b"]}`)}
+)
+
+func answers(list ...*build.Answer) iter.Seq2[*build.Answer, error] {
+	return func(yield func(*build.Answer, error) bool) {
+		for _, a := range list {
+			if !yield(a, nil) {
+				return
+			}
+		}
+	}
+}
+
+func site(list ...*build.Answer) *build.Site {
+	return &build.Site{
+		Server:  mcp.Implementation{Name: "test", Version: "1.0.0"},
+		Tools:   []mcp.Tool{city, route},
+		Prompts: []mcp.Prompt{{Name: "greet", Description: "Greets.", Arguments: []mcp.PromptArgument{{Name: "who", Description: "Whom.", Required: true}}}},
+		Answers: answers(list...),
+	}
+}
+
+func named(name, text string) *build.Answer {
+	return build.Text("city", map[string]string{"name": name}, text)
+}
+
+// written returns the files of a site in memory, without the index.
+func written(t *testing.T, s *build.Site, opts *build.Options) (*build.Memory, *build.Result) {
+	t.Helper()
+	m := build.NewMemory()
+	r, err := build.Write(context.Background(), s, m, opts)
+	if err != nil {
+		t.Fatalf("%v: %v", err, r.Report.Findings())
+	}
+	return m, r
+}
+
+func TestLayout(t *testing.T) {
+	s := site(
+		named("São Paulo", "a city"),
+		build.Text("route", json.RawMessage(`{"b":7,"a":"x/y"}`), "a way"),
+		build.TextResource("doc://Guide/Über uns", "text/plain", "us"),
+		&build.Answer{Prompt: "greet", Arguments: json.RawMessage(`{"who":"Ann"}`), Result: json.RawMessage(`{"messages":[]}`)},
+		&build.Answer{Completion: &build.Completion{Prompt: "greet", Argument: "who", Values: []string{"Ann"}}},
+		&build.Answer{Path: ".staticmcp/search/terms.bin", Data: []byte{0, 1}},
+	)
+	s.Resources = func(yield func(*mcp.Resource, error) bool) {
+		yield(&mcp.Resource{URI: "doc://Guide/Über uns", Name: "About"}, nil)
+	}
+	m, r := written(t, s, nil)
+	want := ".nojekyll\n.staticmcp/index.json\n.staticmcp/search/terms.bin\ncompletions/prompts/greet/who.json\nmcp.json\nprompts/greet/ann.json\nresources/guide/uber_uns.json\ntools/city/sao_paulo.json\ntools/route/x_y/7.json"
+	if diff := cmp.Diff(want, m.String()); diff != "" {
+		t.Error(diff)
+	}
+	if r.Answers != 6 || r.Created != 9 || r.Files != 9 {
+		t.Errorf("got %d answers, %d created of %d", r.Answers, r.Created, r.Files)
+	}
+	got, _ := m.ReadFile("tools/city/sao_paulo.json")
+	if want := "{\n  \"content\": [\n    {\n      \"type\": \"text\",\n      \"text\": \"a city\"\n    }\n  ]\n}\n"; string(got) != want {
+		t.Errorf("got %s", got)
+	}
+	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
+	if text, mimeType, err := naive.Resource("doc://Guide/Über uns"); text != "us" || mimeType != "text/plain" || err != nil {
+		t.Errorf("got %q %q %v", text, mimeType, err)
+	}
+	if _, err := naive.Manifest(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCollisions(t *testing.T) {
+	ctx := context.Background()
+	list := []*build.Answer{
+		named("東京", "Tokyo"), named("北京", "Beijing"), named("Paris", "Paris"), named("paris", "small"),
+		build.Text("route", json.RawMessage(`{"a":"é","b":1}`), "one"), build.Text("route", json.RawMessage(`{"a":"e","b":1}`), "two"),
+		build.TextResource("a://x", "text/plain", "ax"), build.TextResource("b://x", "text/plain", "bx"), build.TextResource("b:///x", "text/plain", "b/x"),
+		{Prompt: "greet", Arguments: json.RawMessage(`{"who":"東"}`), Result: json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"east"}}]}`)},
+		{Prompt: "greet", Arguments: json.RawMessage(`{"who":"西"}`), Result: json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"west"}}]}`)},
+	}
+	m, r := written(t, site(list...), nil)
+	opened, err := staticmcp.Open(ctx, m, &staticmcp.Options{Poll: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	calls := []struct{ tool, arguments, want string }{
+		{"city", `{"name":"東京"}`, "Tokyo"}, {"city", `{"name":"北京"}`, "Beijing"},
+		{"city", `{"name":"Paris"}`, "Paris"}, {"city", `{"name":"paris"}`, "small"},
+		{"city", `{"name":"___97774e254b5a7bb2"}`, "Tokyo"},
+		{"city", `{"name":"上海"}`, "2 answers share this name"},
+		{"route", `{"a":"é","b":1}`, "one"}, {"route", `{"a":"e","b":1}`, "two"},
+	}
+	for _, c := range calls {
+		result, err := opened.CallTool(ctx, &mcp.CallToolParams{Name: c.tool, Arguments: json.RawMessage(c.arguments)})
+		got, _ := json.Marshal(result)
+		if err != nil || !strings.Contains(string(got), c.want) {
+			t.Errorf("%s %s: got %s %v, want %s", c.tool, c.arguments, got, err, c.want)
+		}
+	}
+	for uri, want := range map[string]string{"a://x": "ax", "b://x": "bx", "b:///x": "b/x"} {
+		result, err := opened.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+		if err != nil || !strings.Contains(string(result.Raw.Bytes()), fmt.Sprintf(`"text":%q`, want)) {
+			t.Errorf("%s: got %v %v, want %s", uri, result, err, want)
+		}
+	}
+	for who, want := range map[string]string{"東": "east", "西": "west"} {
+		result, err := opened.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet", Arguments: map[string]string{"who": who}})
+		if err != nil || !strings.Contains(string(result.Raw.Bytes()), want) {
+			t.Errorf("%s: got %v %v, want %s", who, result, err, want)
+		}
+	}
+	if r.Report.Summary() != "5 notes" {
+		t.Errorf("got %s", r.Report.Summary())
+	}
+	reversed := slices.Clone(list)
+	slices.Reverse(reversed)
+	other, _ := written(t, site(reversed...), nil)
+	if diff := cmp.Diff(contents(t, m), contents(t, other)); diff != "" {
+		t.Errorf("the order of answers matters: %s", diff)
+	}
+	_, err = build.Write(ctx, site(list...), build.NewMemory(), &build.Options{Collisions: build.Refuse})
+	var invalid *build.InvalidError
+	if !errors.As(err, &invalid) || invalid.Errors != 5 {
+		t.Errorf("got %v", err)
+	}
+}
+
+// contents are all files by name.
+func contents(t *testing.T, m *build.Memory) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for name := range strings.SplitSeq(m.String(), "\n") {
+		data, err := m.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = string(data)
+	}
+	return all
+}
+
+func TestRefused(t *testing.T) {
+	tests := map[string]struct {
+		list []*build.Answer
+		rule string
+	}{
+		"unknown tool":          {[]*build.Answer{build.Text("nope", nil, "")}, "site/unknown-tool"},
+		"unknown argument":      {[]*build.Answer{build.Text("city", map[string]string{"nam": "x"}, "")}, "site/arguments"},
+		"not by the schema":     {[]*build.Answer{build.Text("city", map[string]int{"name": 1}, "")}, "site/arguments"},
+		"arguments not encoded": {[]*build.Answer{build.Text("city", func() {}, "")}, "site/arguments"},
+		"nothing to name by":    {[]*build.Answer{named("\u0301", "")}, "site/unnameable"},
+		"no path for a URI":     {[]*build.Answer{build.TextResource("x://", "text/plain", "")}, "site/unnameable"},
+		"two answers":           {[]*build.Answer{named("x", "1"), named("x", "2")}, "site/duplicate-answer"},
+		"no content":            {[]*build.Answer{{Tool: "city", Arguments: json.RawMessage(`{"name":"x"}`), Result: json.RawMessage(`{}`)}}, "site/result"},
+		"another URI":           {[]*build.Answer{{URI: "a://b", Result: json.RawMessage(`{"uri":"a://c","text":""}`)}}, "site/result"},
+		"path that leads out":   {[]*build.Answer{{Path: "../x", Data: nil}}, "site/path"},
+		"path of an answer":     {[]*build.Answer{{Path: "tools/x.json", Data: nil}}, "site/path"},
+		"large":                 {[]*build.Answer{named("x", strings.Repeat("x", 2000))}, "site/size"},
+		"empty":                 {[]*build.Answer{{}}, "site/empty-answer"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := build.NewMemory()
+			r, err := build.Write(context.Background(), site(test.list...), m, &build.Options{MaxAnswerBytes: 1000})
+			var invalid *build.InvalidError
+			if !errors.As(err, &invalid) || m.String() != "" {
+				t.Fatalf("got %v and %q", err, m)
+			}
+			if got := r.Report.Findings()[0].Rule; got != test.rule {
+				t.Errorf("got %v, want %s", r.Report.Findings(), test.rule)
+			}
+			if _, err := build.Write(context.Background(), site(test.list...), m, &build.Options{MaxAnswerBytes: 1000, Lenient: true}); err != nil || m.String() == "" {
+				t.Errorf("lenient: %v", err)
+			}
+		})
+	}
+}
+
+func TestFolder(t *testing.T) {
+	ctx := context.Background()
+	dir := filepath.Join(t.TempDir(), "new", "site")
+	write := func(opts *build.Options, list ...*build.Answer) *build.Result {
+		t.Helper()
+		r, err := build.Write(ctx, site(list...), build.Dir(dir), opts)
+		if err != nil {
+			t.Fatalf("%v: %v", err, r.Report.Findings())
+		}
+		return r
+	}
+	changes := func(r *build.Result) (list []string) {
+		for _, c := range r.Changes {
+			if !strings.HasPrefix(c.Path, ".staticmcp/") {
+				list = append(list, string(c.Action)+" "+c.Path)
+			}
+		}
+		return list
+	}
+	if r := write(&build.Options{DryRun: true}, named("a", "1")); r.Created != 4 || !r.Stale() {
+		t.Errorf("dry run: %+v", r)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a dry run made the folder")
+	}
+	write(nil, named("a", "1"), named("b", "1"), named("c", "1"))
+	os.WriteFile(filepath.Join(dir, "README.md"), []byte("mine"), 0o644)
+	r := write(nil, named("a", "2"), named("b", "1"), named("d", "1"))
+	want := []string{"update tools/city/a.json", "create tools/city/d.json", "delete tools/city/c.json"}
+	if diff := cmp.Diff(want, changes(r)); diff != "" {
+		t.Error(diff)
+	}
+	if r := write(nil, named("d", "1"), named("b", "1"), named("a", "2")); r.Stale() || r.Unchanged != 6 {
+		t.Errorf("again: %+v", r)
+	}
+	os.WriteFile(filepath.Join(dir, "tools/city/d.json"), []byte("mine"), 0o644)
+	if r := write(nil, named("b", "1")); !slices.Equal(r.Kept, []string{"tools/city/d.json"}) {
+		t.Errorf("got %+v", r)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "tools/city/*")); len(left) != 2 {
+		t.Errorf("got %v", left)
+	}
+	var foreign *build.ForeignError
+	if _, err := build.Write(ctx, site(named("d", "1")), build.Dir(dir), nil); !errors.As(err, &foreign) {
+		t.Errorf("a file in the way: %v", err)
+	}
+	write(&build.Options{Adopt: true}, named("d", "1"))
+	if data, err := os.ReadFile(filepath.Join(dir, "README.md")); string(data) != "mine" {
+		t.Errorf("the README: %v", err)
+	}
+	if r := write(&build.Options{DryRun: true}, named("d", "2")); !slices.Equal(changes(r), []string{"update tools/city/d.json"}) {
+		t.Errorf("got %v", changes(r))
+	}
+}
+
+func TestForeignSite(t *testing.T) {
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "mcp.json"), []byte("{}"), 0o644)
+	var foreign *build.ForeignError
+	if _, err := build.Write(context.Background(), site(), build.Dir(dir), nil); !errors.As(err, &foreign) {
+		t.Errorf("got %v", err)
+	}
+	if data, _ := os.ReadFile(filepath.Join(dir, "mcp.json")); string(data) != "{}" {
+		t.Errorf("got %s", data)
+	}
+	if _, err := build.Write(context.Background(), site(), build.Dir(dir), &build.Options{Adopt: true}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCutShort ends a write in the middle: the site before can be used, and the
+// next write leaves nothing behind.
+func TestCutShort(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	if _, err := build.Write(ctx, site(named("a", "1"), named("z", "1")), build.Dir(dir), nil); err != nil {
+		t.Fatal(err)
+	}
+	var many []*build.Answer
+	for i := range 200 {
+		many = append(many, named(fmt.Sprintf("b%03d", i), "1"))
+	}
+	stop := &build.Options{Progress: func(p build.Progress) {
+		if p.Stage == "writing" {
+			cancel()
+		}
+	}}
+	if _, err := build.Write(ctx, site(many...), build.Dir(dir), stop); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	half, _ := filepath.Glob(filepath.Join(dir, "tools/city/*.json"))
+	if len(half) < 10 || len(half) > 150 {
+		t.Errorf("%d files are there", len(half))
+	}
+	opened, err := staticmcp.OpenDir(context.Background(), dir, &staticmcp.Options{Poll: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	if result, err := opened.CallTool(context.Background(), &mcp.CallToolParams{Name: "city", Arguments: json.RawMessage(`{"name":"z"}`)}); err != nil || result.IsError {
+		t.Errorf("the site before: %v %v", result, err)
+	}
+	if _, err := build.Write(context.Background(), site(named("c", "1")), build.Dir(dir), nil); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(dir, path); err == nil && !d.IsDir() {
+			left = append(left, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if diff := cmp.Diff([]string{".nojekyll", ".staticmcp/index.json", "mcp.json", "tools/city/c.json"}, left); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("A", 250)
+	m, _ := written(t, site(named(long, "1")), nil)
+	prefix := "tools/city/" + strings.Repeat("a", 183) + "_"
+	for _, name := range []string{prefix + "6caae0a338faa11c.json", prefix + "00000000692b3860.json"} {
+		if _, err := m.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	m, _ = written(t, site(named(long, "1")), &build.Options{NoAliases: true})
+	if strings.Contains(m.String(), "692b3860") {
+		t.Error("there is an alias")
+	}
+}
+
+func TestInterchangeable(t *testing.T) {
+	pair := mcp.Tool{Name: "pair", Description: "d", InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{},"y":{}},"required":["x","y"]}`)}
+	s := site(build.Text("pair", map[string]string{"x": "a", "y": "b"}, "ab"), build.Text("pair", map[string]string{"x": "b", "y": "c"}, "bc"), build.Text("pair", map[string]string{"x": "c", "y": "b"}, "cb"))
+	s.Tools, s.Interchangeable = append(s.Tools, pair), []string{"pair"}
+	m, _ := written(t, s, nil)
+	for name, want := range map[string]string{"a/b": "ab", "b/a": "ab", "b/c": "bc", "c/b": "cb"} {
+		if data, _ := m.ReadFile("tools/pair/" + name + ".json"); !strings.Contains(string(data), `"`+want+`"`) {
+			t.Errorf("%s: got %s, want %s", name, data, want)
+		}
+	}
+}
