@@ -18,7 +18,8 @@ type call struct {
 
 	// request is whom it is made for, or nil.
 	request *mcp.Request
-	answer  chan reply // of capacity 1
+	headers []namedValue // of HTTP, for arguments that it is to repeat there
+	answer  chan reply   // of capacity 1
 }
 
 // reply is what became of a call.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -44,7 +45,19 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 			return nil, err
 		}
 	}
+	if _, http := ses.link.(*httpLink); http && ses.version.Modern() {
+		ses.dropWrong(cat)
+	}
 	return cat, nil
+}
+
+// dropWrong leaves out tools that clients must not use over HTTP.
+func (ses *session) dropWrong(cat *mcp.Catalog) {
+	_, wrong := headersOf(cat)
+	for _, name := range wrong {
+		cat.Tools = slices.DeleteFunc(cat.Tools, func(t mcp.Tool) bool { return t.Name == name })
+		ses.src.tell(Event{What: "log", Detail: fmt.Sprintf("tool %q is left out: its x-mcp-header annotations break the rules", name)})
+	}
 }
 
 // pages asks for one list, page by page.

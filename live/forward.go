@@ -94,6 +94,9 @@ func (ses *session) do(ctx context.Context, e *errand) ([]byte, error) {
 	}
 	defer ses.untrack(c)
 	c.params = ses.encode(e, c.id, req)
+	if params := ses.src.headers.Load(); params != nil && e.method == "tools/call" {
+		c.headers = params.headers(e.name, e.arguments)
+	}
 	result, err := ses.link.exchange(ctx, c)
 	if err != nil && ctx.Err() != nil {
 		ses.suspect.Store(true)

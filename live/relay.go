@@ -117,7 +117,10 @@ func sameClient(a, b *call) bool {
 // asked answers a request of the server.
 func (ses *session) asked(m *message, origin *call) {
 	if string(m.method) == "ping" {
-		_ = ses.link.tell(ses.quit, response(m.id, []byte(`{}`), nil)) // a lost connection ends by other ways
+		id := m.id
+		ses.goWork(func(ctx context.Context) {
+			_ = ses.link.tell(ctx, response(id, []byte(`{}`), nil)) // a lost connection ends by other ways
+		})
 		return
 	}
 	id, method, params := m.id, string(m.method), json.RawMessage(m.params)

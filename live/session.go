@@ -63,7 +63,7 @@ func (s *Source) connect(ctx context.Context) (*session, error) {
 // close ends the session and waits until nothing is left of it.
 func (ses *session) close() {
 	ses.stop()
-	ses.link.close()
+	ses.link.close(ses.src.quit.Err() != nil)
 	ses.lost(errClosed)
 	ses.handlers.Wait()
 }
@@ -157,7 +157,13 @@ func (ses *session) get(id uint64) *call {
 func (ses *session) inFlight() int {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	return len(ses.calls)
+	n := 0
+	for _, c := range ses.calls {
+		if c.method != "subscriptions/listen" {
+			n++
+		}
+	}
+	return n
 }
 
 // receive implements inbox.
@@ -214,20 +220,20 @@ func (ses *session) begin(ctx context.Context) error {
 		return ses.initialize(ctx, wanted)
 	}
 	first, second := ses.initializeLatest, ses.discoverLatest
-	if m, ok := ses.link.(interface{ modernFirst() bool }); ok && m.modernFirst() {
+	m, ok := ses.link.(interface{ modernFirst() bool })
+	firstIsModern := ok && m.modernFirst()
+	if firstIsModern {
 		first, second = second, first
 	}
 	err := first(ctx)
 	if err == nil || !refused(err) || !ses.alive() {
 		return err
 	}
-	if secondErr := second(ctx); secondErr != nil {
-		if refused(secondErr) {
-			return err
-		}
+	secondErr := second(ctx)
+	if secondErr == nil || !refused(secondErr) || firstIsModern {
 		return secondErr
 	}
-	return nil
+	return err
 }
 
 func (ses *session) initializeLatest(ctx context.Context) error {
@@ -242,7 +248,8 @@ func (ses *session) discoverLatest(ctx context.Context) error {
 // handshake, so that the other one is worth an attempt.
 func refused(err error) bool {
 	var e *mcp.Error
-	return errors.As(err, &e)
+	var status *StatusError
+	return errors.As(err, &e) || errors.As(err, &status) && status.handshake()
 }
 
 // initialize is the handshake up to 2025-11-25.

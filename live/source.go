@@ -36,6 +36,10 @@ type Options struct {
 	// Lazy says not to start the server before it is needed: Open returns at once,
 	// and so does not report that there is no such server.
 	Lazy bool
+	// Catalog is what the server offers as far as that is known before it has
+	// ever run, or nil. With Lazy the server need not run for somebody to look.
+	// Watchers are told when it turns out to offer something else.
+	Catalog *mcp.Catalog
 	// IdleStop is how long the server may have nothing to do before it is stopped,
 	// until it is needed again; 0 stands for never.
 	IdleStop time.Duration
@@ -80,6 +84,7 @@ type Source struct {
 
 	current atomic.Pointer[session] // the one that requests use, or nil
 	catalog atomic.Pointer[mcp.Catalog]
+	headers atomic.Pointer[headerParams] // of its tools
 	junk    atomic.Int64
 	lastUse atomic.Int64 // UnixNano
 
@@ -140,6 +145,9 @@ func newSource(transport Transport, opts *Options) *Source {
 	if o.Client.Name == "" {
 		o.Client = mcp.Implementation{Name: "slipway", Version: "1"}
 	}
+	if o.Catalog != nil {
+		s.catalog.Store(o.Catalog)
+	}
 	if o.Capabilities == nil {
 		o.Capabilities = json.RawMessage(relayed)
 	}
@@ -157,6 +165,9 @@ func (s *Source) Close() error {
 	s.stop()
 	s.work.Wait()
 	s.enter(Closed)
+	if r, ok := s.transport.(interface{ release() }); ok {
+		r.release()
+	}
 	return nil
 }
 
@@ -174,6 +185,9 @@ func (s *Source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 
 // CallTool has the server run a tool.
 func (s *Source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if !sendable(p.Name) {
+		return nil, mcp.UnknownTool(p.Name)
+	}
 	raw, err := s.forward(ctx, &errand{
 		method: "tools/call", name: p.Name, key: "name", arguments: p.Arguments,
 		again: s.repeatable(p.Name), unavailable: mcp.CodeToolUnavailable,
@@ -186,8 +200,8 @@ func (s *Source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 
 // ReadResource has the server read a resource.
 func (s *Source) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	if p.URI == "" || !utf8.ValidString(p.URI) {
-		return nil, mcp.ResourceNotFound(p.URI, "") // it could not be sent as it is
+	if !sendable(p.URI) {
+		return nil, mcp.ResourceNotFound(p.URI, "")
 	}
 	raw, err := s.forward(ctx, &errand{
 		method: "resources/read", name: p.URI, key: "uri", again: true, unavailable: mcp.CodeResourceUnavailable,
@@ -197,6 +211,10 @@ func (s *Source) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*
 	}
 	return &mcp.ReadResourceResult{Raw: raw}, nil
 }
+
+// sendable reports whether a name can be sent as it is. One that cannot names
+// nothing.
+func sendable(name string) bool { return name != "" && utf8.ValidString(name) }
 
 // notFound words the one error that changed its code between versions.
 func notFound(err error, uri string) error {
@@ -211,6 +229,9 @@ func notFound(err error, uri string) error {
 
 // GetPrompt has the server fill in a prompt.
 func (s *Source) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	if !sendable(p.Name) {
+		return nil, mcp.UnknownPrompt(p.Name)
+	}
 	e := &errand{method: "prompts/get", name: p.Name, key: "name", again: true, unavailable: mcp.CodeToolUnavailable}
 	if len(p.Arguments) > 0 {
 		e.arguments, _ = mcp.Marshal(p.Arguments) // strings always encode

@@ -29,8 +29,9 @@ type link interface {
 	tell(ctx context.Context, msg []byte) error
 	// ready says that the handshake is done and what came of it.
 	ready(version mcp.Version, capabilities []byte)
-	// close ends the connection and waits until nothing is left of it.
-	close()
+	// close ends the connection and waits until nothing is left of it. final says
+	// that no call may go on.
+	close(final bool)
 	// pid is the process at the other end, or 0.
 	pid() int
 }
@@ -161,7 +162,7 @@ func (s *stream) tell(_ context.Context, msg []byte) error { return s.conn.Write
 
 func (s *stream) ready(mcp.Version, []byte) {}
 
-func (s *stream) close() {
+func (s *stream) close(bool) {
 	s.cancel()
 	if c, ok := s.conn.(io.Closer); ok {
 		_ = c.Close() // we have no more use for it

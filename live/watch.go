@@ -2,6 +2,8 @@ package live
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -48,6 +50,11 @@ func (s *Source) show(cat *mcp.Catalog) {
 	if old != nil && old.Version() == cat.Version() {
 		return
 	}
+	params, _ := headersOf(cat)
+	s.headers.Store(nil)
+	if params != nil {
+		s.headers.Store(&params)
+	}
 	s.catalog.Store(cat)
 	if old != nil {
 		s.tell(Event{What: "changed"})
@@ -93,4 +100,37 @@ func (ses *session) goWork(f func(ctx context.Context)) {
 }
 
 // listen opens what is needed to hear of changes.
-func (ses *session) listen() {}
+func (ses *session) listen() {
+	lists := ses.declares("tools", "listChanged") || ses.declares("resources", "listChanged") || ses.declares("prompts", "listChanged")
+	if !lists && !ses.declares("resources", "subscribe") {
+		return
+	}
+	if l, ok := ses.link.(interface{ listen(again func()) }); ok && !ses.version.Modern() {
+		l.listen(ses.refresh)
+	}
+	if e, ok := ses.src.transport.(*Endpoint); ses.version.Modern() && lists && !(ok && e.NoListen) {
+		ses.goWork(ses.subscribe)
+	}
+}
+
+// subscribe keeps a subscription of 2026-07-28 open.
+func (ses *session) subscribe(ctx context.Context) {
+	const filter = `{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`
+	for failures := 0; ctx.Err() == nil; {
+		began := time.Now()
+		c := newCall("subscriptions/listen")
+		c.params = ses.params([]byte(filter), nil)
+		_, err := ses.call(ctx, c)
+		var e *mcp.Error
+		if errors.As(err, &e) || ctx.Err() != nil {
+			return // the server has no subscriptions
+		}
+		if failures++; time.Since(began) > ses.src.opts.ResetAfter {
+			failures = 1
+		}
+		if !sleep(ctx, backoff(failures)) {
+			return
+		}
+		ses.refresh() // who knows what has changed meanwhile
+	}
+}

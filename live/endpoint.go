@@ -1,0 +1,138 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Endpoint is a server at a URL ("Transports", Streamable HTTP). It is asked for
+// 2026-07-28 first, then begun with initialize; a server that knows only HTTP+SSE
+// of 2024-11-05 is recognized. It must not be changed after [Open].
+type Endpoint struct {
+	URL string
+	// Header is added to every request, such as Authorization. Its values are
+	// never printed, and do not follow a redirect to another host.
+	Header http.Header
+
+	// PublicOnly refuses addresses that are not on the public internet, as they
+	// are after the name is resolved: this machine, private and link-local
+	// networks, those of providers, metadata services. It is for URLs that come
+	// out of files that the user did not write. No proxy is used then.
+	PublicOnly bool
+	// Allow are addresses that PublicOnly does not refuse.
+	Allow []netip.Prefix
+
+	// Transport makes the requests; nil stands for one of its own, which keeps
+	// connections open. PublicOnly needs nil.
+	Transport http.RoundTripper
+	// MaxMessage is the largest message in bytes; 0 stands for 64 MiB.
+	MaxMessage int
+	// NoListen says not to hold a connection open to hear of changes.
+	NoListen bool
+
+	once   sync.Once
+	client *http.Client
+}
+
+var _ Transport = (*Endpoint)(nil)
+
+// String returns the URL without what may be secret in it.
+func (e *Endpoint) String() string { return withoutSecrets(e.URL) }
+
+// withoutSecrets hides the password and the query of a URL.
+func withoutSecrets(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "the URL"
+	}
+	if u.User != nil {
+		u.User = url.User("redacted")
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "redacted"
+	}
+	u.Fragment = ""
+	return u.String()
+}
+
+func (e *Endpoint) connect(_ context.Context, in inbox) (link, error) {
+	u, err := url.Parse(e.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, permanent{fmt.Errorf("%s is not an http or https URL with a host", e)}
+	}
+	e.once.Do(e.prepare)
+	return newHTTPLink(e, in), nil
+}
+
+func (e *Endpoint) prepare() {
+	rt := e.Transport
+	if rt == nil || e.PublicOnly {
+		rt = e.transport()
+	}
+	e.client = &http.Client{Transport: rt, CheckRedirect: e.redirect}
+}
+
+// transport keeps as many connections as there are requests at a time: with the
+// two that net/http keeps, most requests would open one.
+func (e *Endpoint) transport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+	t := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		MaxIdleConnsPerHost: 128,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 15 * time.Second,
+		ForceAttemptHTTP2:   true,
+	}
+	if e.PublicOnly {
+		t.Proxy = nil // it would be the proxy's address that is looked at
+		dialer.Control = (&guard{allow: e.Allow}).control
+	}
+	t.DialContext = dialer.DialContext
+	return t
+}
+
+// release closes the connections that are kept.
+func (e *Endpoint) release() {
+	if e.client != nil && e.Transport == nil {
+		e.client.CloseIdleConnections()
+	}
+}
+
+// redirect follows within limits, and keeps secrets from other hosts.
+func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
+	first := via[0]
+	switch {
+	case len(via) > 5:
+		return fmt.Errorf("more than 5 redirects")
+	case to.Method != first.Method:
+		return fmt.Errorf("the server redirects to %s, which would lose the message: use that URL", withoutSecrets(to.URL.String()))
+	case sameHost(to.URL, first.URL):
+		return nil
+	}
+	for name := range e.Header {
+		to.Header.Del(name)
+	}
+	for _, name := range []string{"Authorization", "Cookie", headerSession} {
+		to.Header.Del(name)
+	}
+	return nil
+}
+
+// sameHost reports whether what was meant for one URL may go to the other:
+// the same host and port, or from http to https.
+func sameHost(to, from *url.URL) bool {
+	if to.Scheme == from.Scheme {
+		return strings.EqualFold(to.Host, from.Host)
+	}
+	return to.Scheme == "https" && strings.EqualFold(to.Hostname(), from.Hostname()) && to.Port() == "" && from.Port() == ""
+}
+
+func (e *Endpoint) maxMessage() int { return cmp.Or(max(e.MaxMessage, 0), 64<<20) }

@@ -1,0 +1,429 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// The headers of Streamable HTTP.
+const (
+	headerVersion = "Mcp-Protocol-Version"
+	headerSession = "Mcp-Session-Id"
+	headerMethod  = "Mcp-Method"
+	headerName    = "Mcp-Name"
+)
+
+// httpLink is the link to an [Endpoint]: each request is a POST of its own, on
+// the goroutine of the call.
+type httpLink struct {
+	endpoint *Endpoint
+	in       inbox
+
+	quit context.Context // ends the standing stream and what is told
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	version mcp.Version
+	session string
+	old     *stream // of 2024-11-05, once the server has turned out to speak that
+	running map[*call]context.CancelFunc
+	closed  bool
+}
+
+func newHTTPLink(e *Endpoint, in inbox) *httpLink {
+	l := &httpLink{endpoint: e, in: in}
+	l.quit, l.stop = context.WithCancel(context.Background())
+	return l
+}
+
+func (l *httpLink) modernFirst() bool { return true }
+func (l *httpLink) pid() int          { return 0 }
+
+func (l *httpLink) ready(version mcp.Version, _ []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.version = version
+}
+
+// older returns the stream of 2024-11-05, if that is what the server speaks.
+func (l *httpLink) older() *stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.old
+}
+
+// StatusError is an HTTP answer that is none of the protocol.
+type StatusError struct {
+	Status int
+	Body   string // its beginning
+}
+
+// Error implements the error interface.
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("the server answered with HTTP status %d %s", e.Status, http.StatusText(e.Status))
+	if e.Body != "" {
+		text += ": " + e.Body
+	}
+	return text
+}
+
+// handshake reports whether the status may mean that the server does not know a
+// handshake, so that another is worth an attempt.
+func (e *StatusError) handshake() bool {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return false
+	}
+	return true
+}
+
+// forgotten reports whether the status may mean that the server has forgotten
+// the session. Servers do not agree on how to say that.
+func (e *StatusError) forgotten(inSession bool) bool {
+	switch e.Status {
+	case http.StatusNotFound, http.StatusGone, http.StatusBadRequest:
+		return inSession
+	case http.StatusServiceUnavailable:
+		return true
+	}
+	return false
+}
+
+func (l *httpLink) roundTrip(ctx context.Context, c *call) ([]byte, error) {
+	if old := l.older(); old != nil {
+		return old.exchange(ctx, c)
+	}
+	buf := buffers.get()
+	defer buffers.put(buf)
+	buf.b = appendRequest(buf.b[:0], c)
+	resp, inSession, err := l.post(ctx, buf.b, c)
+	if err != nil {
+		return nil, err
+	}
+	defer finishBody(resp.Body)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return l.failure(ctx, resp, c, inSession)
+	}
+	if c.method == "initialize" {
+		l.mu.Lock()
+		l.session = resp.Header.Get(headerSession)
+		l.mu.Unlock()
+	}
+	return l.answer(ctx, resp, c)
+}
+
+// post sends a message. inSession says that it named a session.
+func (l *httpLink) post(ctx context.Context, body []byte, c *call) (resp *http.Response, inSession bool, err error) {
+	// The transport may read the body after it has returned, when the buffer is
+	// in use again.
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.endpoint.URL, bytes.NewReader(bytes.Clone(body)))
+	if err != nil {
+		return nil, false, err
+	}
+	inSession = l.header(req.Header, c)
+	req.Header["Content-Type"] = []string{"application/json"}
+	req.Header["Accept"] = []string{"application/json, text/event-stream"}
+	resp, err = l.endpoint.client.Do(req)
+	if err != nil {
+		return nil, inSession, l.broken(ctx, err)
+	}
+	return resp, inSession, nil
+}
+
+// header fills in what every request of the session carries.
+func (l *httpLink) header(h http.Header, c *call) (inSession bool) {
+	for name, values := range l.endpoint.Header {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+	l.mu.Lock()
+	version, session := l.version, l.session
+	l.mu.Unlock()
+	if c != nil && c.method == "server/discover" {
+		version = mcp.LatestVersion
+	}
+	if version >= mcp.Version20250618 {
+		h[headerVersion] = []string{version.String()}
+	}
+	if session != "" {
+		h[headerSession] = []string{session}
+	}
+	if c != nil && version.Modern() {
+		h[headerMethod] = []string{c.method}
+		if c.name != "" {
+			h[headerName] = []string{headerValue(c.name)}
+		}
+		for _, p := range c.headers {
+			h[p.name] = []string{headerValue(p.value)}
+		}
+	}
+	return session != ""
+}
+
+// headerValue encodes what a header cannot hold as it is.
+func headerValue(s string) string {
+	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?")
+	if plain && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return s
+	}
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}
+
+// broken words an error of the HTTP client. One that kept the request from the
+// server ends the session: whoever comes next connects anew.
+func (l *httpLink) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	cause := plainCause(err)
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" || isPermanent(err) {
+		l.in.lost(cause)
+		return &lostError{cause: cause, unseen: true}
+	}
+	return &lostError{cause: cause}
+}
+
+// plainCause takes the URL, which may hold secrets, out of an error.
+func plainCause(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// failure makes an error of a status, or passes on the one in the body.
+func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, inSession bool) ([]byte, error) {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	status := &StatusError{Status: resp.StatusCode, Body: excerpt(text, resp.Header)}
+	var m message
+	coded := m.scan(bytes.TrimSpace(text)) == nil && m.failure != nil
+	if coded && !(inSession && status.forgotten(true) && aboutSession(&m)) {
+		return nil, wireError(m.failure)
+	}
+	if status.forgotten(inSession) && c.method != "initialize" && c.method != "server/discover" {
+		l.in.lost(status)
+		return nil, &lostError{cause: status, unseen: true}
+	}
+	if c.method == "initialize" && status.handshake() {
+		old, err := l.openOld(ctx)
+		if err == nil {
+			return old.exchange(ctx, c)
+		}
+	}
+	return nil, status
+}
+
+// aboutSession reports whether an error is about the session rather than about
+// the request. Only errors of 2026-07-28 have codes of their own for what else
+// can be wrong with a POST.
+func aboutSession(m *message) bool {
+	switch code := string(member(m.failure, "code")); {
+	case code == "-32000", code == "-32001", code == "-32600":
+		return true
+	default:
+		return strings.Contains(strings.ToLower(memberString(m.failure, "message")), "session")
+	}
+}
+
+// excerpt returns the beginning of a text for people.
+func excerpt(text []byte, h http.Header) string {
+	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); strings.Contains(kind, "html") {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(string(text), "?")), "\n")
+	if len(line) > 200 {
+		line = line[:200] + "…"
+	}
+	return line
+}
+
+// answer reads the answer to c from a response.
+func (l *httpLink) answer(ctx context.Context, resp *http.Response, c *call) ([]byte, error) {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	if strings.TrimSpace(strings.ToLower(kind)) == "text/event-stream" {
+		return l.events(ctx, resp, c)
+	}
+	text, err := l.body(resp)
+	if err != nil {
+		if errors.Is(err, errTooLong) {
+			return nil, err
+		}
+		return nil, l.broken(ctx, err)
+	}
+	var found *reply
+	take := func(text []byte) { l.sort(text, c, &found) }
+	if i := bytes.TrimLeft(text, " \t\r\n"); len(i) > 0 && i[0] == '[' {
+		err = eachOf(text, take)
+	} else {
+		take(text)
+	}
+	switch {
+	case found != nil:
+		return found.result, found.err
+	case err != nil:
+		return nil, fmt.Errorf("the server's answer: %w", err)
+	}
+	return nil, &StatusError{Status: resp.StatusCode, Body: "it holds no answer to the request: " + excerpt(text, resp.Header)}
+}
+
+// sort puts the answer to c into found, and gives everything else to the inbox.
+func (l *httpLink) sort(text []byte, c *call, found **reply) {
+	var m message
+	if m.scan(text) == nil && m.method == nil && (m.number() == c.id || m.id == nil) {
+		result, err := m.answer()
+		*found = &reply{result, err}
+		return
+	}
+	l.in.receive(text, c)
+}
+
+// body reads a response that is one message.
+func (l *httpLink) body(resp *http.Response) ([]byte, error) {
+	limit := l.endpoint.maxMessage()
+	if resp.ContentLength > int64(limit) {
+		return nil, fmt.Errorf("%w: over %d bytes", errTooLong, limit)
+	}
+	var text []byte
+	var err error
+	if n := resp.ContentLength; n >= 0 {
+		text = make([]byte, n)
+		_, err = io.ReadFull(resp.Body, text)
+	} else {
+		text, err = io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	}
+	if err == nil && len(text) > limit {
+		err = fmt.Errorf("%w: over %d bytes", errTooLong, limit)
+	}
+	return text, err
+}
+
+// finishBody leaves the connection for the next request if that costs little.
+func finishBody(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 4<<10) // to its end, if that is near
+	_ = body.Close()                         // nothing was written
+}
+
+// exchange implements link.
+func (l *httpLink) exchange(ctx context.Context, c *call) ([]byte, error) {
+	mine, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !l.begin(c, cancel) {
+		return nil, &lostError{cause: errClosed, unseen: true}
+	}
+	defer l.end(c)
+	result, err := l.roundTrip(mine, c)
+	switch {
+	case err == nil:
+		return result, nil
+	case ctx.Err() != nil:
+		l.leave(c)
+		return nil, ctx.Err()
+	case mine.Err() != nil:
+		return nil, &lostError{cause: errClosed}
+	}
+	return nil, err
+}
+
+// leave tells a server up to 2025-11-25 that the answer is not wanted any more;
+// later ones see it by the end of the connection.
+func (l *httpLink) leave(c *call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.old != nil || l.version == 0 || l.version.Modern() {
+		return
+	}
+	l.work.Go(func() { _ = l.tell(l.quit, cancelled(c.id)) }) // nobody waits for it
+}
+
+func (l *httpLink) begin(c *call, cancel context.CancelFunc) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	if l.running == nil {
+		l.running = make(map[*call]context.CancelFunc)
+	}
+	l.running[c] = cancel
+	return true
+}
+
+func (l *httpLink) end(c *call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.running, c)
+}
+
+// close implements link. Calls that are in flight end by themselves, each on its
+// own connection, unless this is the end of everything.
+func (l *httpLink) close(final bool) {
+	l.mu.Lock()
+	l.closed = true
+	if final {
+		for _, cancel := range l.running {
+			cancel()
+		}
+	}
+	session, old := l.session, l.old
+	l.mu.Unlock()
+	l.stop()
+	l.work.Wait()
+	if old != nil {
+		old.close(final)
+	}
+	if session != "" {
+		l.delete()
+	}
+}
+
+// deleteTimeout is how long a server may take to end a session. It does not
+// matter to us whether it does.
+const deleteTimeout = 2 * time.Second
+
+// delete ends the session at the server.
+func (l *httpLink) delete() {
+	ctx, cancel := context.WithTimeout(context.Background(), deleteTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, l.endpoint.URL, nil)
+	if err != nil {
+		return
+	}
+	l.header(req.Header, nil)
+	if resp, err := l.endpoint.client.Do(req); err == nil {
+		finishBody(resp.Body)
+	}
+}
+
+// tell sends a notification or a response in a POST of its own.
+func (l *httpLink) tell(ctx context.Context, msg []byte) error {
+	if old := l.older(); old != nil {
+		return old.tell(ctx, msg)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	resp, _, err := l.post(ctx, msg, nil)
+	if err != nil {
+		return err
+	}
+	defer finishBody(resp.Body)
+	if resp.StatusCode > 299 {
+		return &StatusError{Status: resp.StatusCode}
+	}
+	return nil
+}

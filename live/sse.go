@@ -1,0 +1,248 @@
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// eventReader reads an event stream (HTML, "Server-sent events").
+type eventReader struct {
+	r       *bufio.Reader
+	max     int // bytes of one event
+	started bool
+
+	lastID string        // of the last event that had one
+	retry  time.Duration // what the server asks to wait before coming back; 0: nothing
+}
+
+func newEventReader(r io.Reader, maxEvent int) *eventReader {
+	return &eventReader{r: bufio.NewReaderSize(r, 16<<10), max: maxEvent}
+}
+
+// event is one event with data, in memory of its own.
+type event struct {
+	name string // empty stands for message
+	data []byte
+}
+
+// next returns the next event that has data. An event that the stream ends in
+// the middle of is lost, as the standard wants it.
+func (e *eventReader) next() (event, error) {
+	var ev event
+	size, hasData := 0, false
+	for {
+		line, err := e.line()
+		if err != nil {
+			return event{}, err
+		}
+		if size += len(line); size > e.max {
+			return event{}, fmt.Errorf("%w: over %d bytes", errTooLong, e.max)
+		}
+		if len(line) == 0 {
+			if hasData && len(ev.data) > 0 {
+				return ev, nil
+			}
+			ev, size, hasData = event{}, 0, false
+			continue
+		}
+		field, value, _ := bytes.Cut(line, []byte{':'})
+		value = bytes.TrimPrefix(value, []byte{' '})
+		switch string(field) {
+		case "data":
+			if hasData {
+				ev.data = append(ev.data, '\n')
+			}
+			ev.data, hasData = append(ev.data, value...), true
+		case "event":
+			ev.name = string(value)
+		case "id":
+			if bytes.IndexByte(value, 0) < 0 {
+				e.lastID = string(value)
+			}
+		case "retry":
+			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+				e.retry = time.Duration(ms) * time.Millisecond
+			}
+		}
+	}
+}
+
+// line returns the next line without its end, valid until the next call.
+func (e *eventReader) line() ([]byte, error) {
+	line, err := e.r.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		long := bytes.Clone(line)
+		for errors.Is(err, bufio.ErrBufferFull) && len(long) <= e.max {
+			line, err = e.r.ReadSlice('\n')
+			long = append(long, line...)
+		}
+		line = long
+		if len(long) > e.max {
+			return nil, fmt.Errorf("%w: over %d bytes", errTooLong, e.max)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !e.started {
+		e.started = true
+		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	}
+	return bytes.TrimRight(line, "\r\n"), nil
+}
+
+// How often a stream that breaks is continued in a row without anything new, and
+// how long to wait before that unless the server says it, at most.
+const (
+	maxResumes    = 5
+	defaultRetry  = time.Second
+	longestRetry  = 30 * time.Second
+	eventStream   = "text/event-stream"
+	headerEventID = "Last-Event-Id"
+)
+
+// events reads the answer to c from an event stream. If the stream breaks and
+// can be continued, it is.
+func (l *httpLink) events(ctx context.Context, resp *http.Response, c *call) ([]byte, error) {
+	var found *reply
+	lastID, wait := "", defaultRetry
+	for tries := 0; ; {
+		r := newEventReader(resp.Body, l.endpoint.maxMessage())
+		r.lastID = lastID
+		err := l.readEvents(r, c, &found)
+		if found != nil {
+			return found.result, found.err
+		}
+		if errors.Is(err, errTooLong) || ctx.Err() != nil {
+			return nil, err
+		}
+		if r.lastID == "" {
+			return nil, l.brokenStream(ctx, err)
+		}
+		if tries++; r.lastID != lastID {
+			tries = 1
+		}
+		if r.retry > 0 {
+			wait = min(r.retry, longestRetry)
+		}
+		if lastID = r.lastID; tries > maxResumes || !sleep(ctx, wait) {
+			return nil, l.brokenStream(ctx, err)
+		}
+		next, err := l.get(ctx, lastID)
+		if err != nil {
+			return nil, err
+		}
+		defer finishBody(next.Body)
+		resp = next
+	}
+}
+
+// brokenStream is broken for a stream that ended too early.
+func (l *httpLink) brokenStream(ctx context.Context, err error) error {
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the server ended the stream without an answer")
+	}
+	return l.broken(ctx, err)
+}
+
+// readEvents reads messages until the answer to c, or the end of the stream.
+func (l *httpLink) readEvents(r *eventReader, c *call, found **reply) error {
+	for {
+		ev, err := r.next()
+		if err != nil {
+			return err
+		}
+		if ev.name != "" && ev.name != "message" {
+			continue
+		}
+		if c == nil {
+			l.in.receive(ev.data, nil)
+			continue
+		}
+		if l.sort(ev.data, c, found); *found != nil {
+			return nil
+		}
+	}
+}
+
+// sleep waits, and reports whether it was for all of d.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// get opens an event stream: a broken one from lastID on, or the standing one of
+// the session.
+func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.endpoint.URL, nil)
+	if err != nil {
+		return nil, err
+	}
+	inSession := l.header(req.Header, nil)
+	req.Header["Accept"] = []string{eventStream}
+	if lastID != "" {
+		req.Header[headerEventID] = []string{lastID}
+	}
+	resp, err := l.endpoint.client.Do(req)
+	if err != nil {
+		return nil, l.broken(ctx, err)
+	}
+	if resp.StatusCode == http.StatusOK && strings.HasPrefix(resp.Header.Get("Content-Type"), eventStream) {
+		return resp, nil
+	}
+	defer finishBody(resp.Body)
+	status := &StatusError{Status: resp.StatusCode}
+	if status.forgotten(inSession) && inSession && resp.StatusCode != http.StatusBadRequest {
+		l.in.lost(status)
+		return nil, &lostError{cause: status}
+	}
+	return nil, status
+}
+
+// listen keeps the standing stream of a session up to 2025-11-25 open, on which
+// the server tells of changes. again is called each time after it was away.
+func (l *httpLink) listen(again func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.endpoint.NoListen || l.closed || l.old != nil || l.version.Modern() {
+		return
+	}
+	l.work.Go(func() {
+		lastID, failures := "", 0
+		for first := true; l.quit.Err() == nil; first = false {
+			resp, err := l.get(l.quit, lastID)
+			var status *StatusError
+			switch {
+			case errors.As(err, &status) && status.Status < 500:
+				return // the server has no such stream, or the session is gone
+			case err != nil:
+				failures++
+			default:
+				if failures = 0; !first && lastID == "" {
+					again()
+				}
+				r := newEventReader(resp.Body, l.endpoint.maxMessage())
+				_ = l.readEvents(r, nil, nil) // however it ends, it is opened again
+				lastID = r.lastID
+				_ = resp.Body.Close()
+			}
+			if !sleep(l.quit, max(backoff(failures), defaultRetry)) {
+				return
+			}
+		}
+	})
+}
