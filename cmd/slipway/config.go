@@ -38,6 +38,7 @@ configuration of the programs that use them.`,
 	cmd.AddCommand(
 		newConfigCheck(),
 		newConfigMerge(),
+		newConfigSecrets(),
 	)
 	return cmd
 }

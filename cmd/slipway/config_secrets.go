@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+const sourcesHelp = `A SOURCE of secrets is one of
+
+  env                      variables of this process (the default)
+  file:PATH                lines of KEY=VALUE, or a folder with a file for each key
+  keychain[:NAME]          the keychain of the operating system, under the
+                           service "slipway" or NAME
+  command:PROGRAM ARG...   what a program prints; {KEY} in an argument is the
+                           key. It is started without a shell.`
+
+// sourceFlags are where secrets come from.
+type sourceFlags struct{ from []string }
+
+func (s *sourceFlags) flags(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&s.from, "secrets-from", nil, "a `source` of secrets, asked in the order given (repeatable)")
+}
+
+func (s *sourceFlags) resolver() (*stax.Resolver, error) {
+	r := &stax.Resolver{}
+	for _, word := range s.from {
+		src, err := stax.ParseSource(word)
+		if err != nil {
+			return nil, usage("see slipway config secrets --help", "--secrets-from: %v", err)
+		}
+		r.Sources = append(r.Sources, src)
+	}
+	return r, nil
+}
+
+func newConfigSecrets() *cobra.Command {
+	var d definitions
+	var sources sourceFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "secrets FILE...",
+		Short: "Say which secrets are needed, and which are there",
+		Long: `List the secrets that the enabled servers of definitions name, and the source
+that has each. Values are never printed. The exit code is 1 if one is missing
+that is required.
+
+` + sourcesHelp + `
+
+` + filesHelp,
+		Example: `  slipway config secrets examples/definitions/mine.ts
+  slipway config secrets examples/definitions/mine.ts --secrets-from keychain --secrets-from env`,
+		Args: takes(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			resolver, err := sources.resolver()
+			if err != nil {
+				return err
+			}
+			merged, err := d.valid(cmd, args)
+			if err != nil {
+				return err
+			}
+			found := resolver.Find(cmd.Context(), merged)
+			if asJSON {
+				if found == nil {
+					found = []stax.Found{}
+				}
+				err = printJSON(cmd.OutOrStdout(), map[string]any{"secrets": found})
+			} else {
+				printFound(cmd.OutOrStdout(), found)
+			}
+			if err != nil {
+				return err
+			}
+			return missing(found)
+		},
+	}
+	d.flags(cmd)
+	sources.flags(cmd)
+	jsonFlag(cmd, &asJSON, "keys, sources and servers")
+	return cmd
+}
+
+func printFound(w io.Writer, found []stax.Found) {
+	for _, f := range found {
+		where := f.Source
+		switch {
+		case where == "" && f.Required:
+			where = "missing"
+		case where == "":
+			where = "missing, not required"
+		}
+		fmt.Fprintf(w, "%s: %s (%s)\n", f.Key, where, strings.Join(f.Servers, ", "))
+		for _, p := range f.Problems {
+			fmt.Fprintf(w, "  %s\n", p)
+		}
+	}
+}
+
+func missing(found []stax.Found) error {
+	var keys []string
+	for _, f := range found {
+		if f.Required && f.Source == "" {
+			keys = append(keys, f.Key)
+		}
+	}
+	if keys == nil {
+		return nil
+	}
+	return no("slipway config secrets --help lists the sources; --secrets-from names one", "config secrets: no source has %s", strings.Join(keys, ", "))
+}

@@ -1,0 +1,352 @@
+package stax
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// Launch is how a server of this machine is started: not through a shell, and
+// with nothing expanded.
+type Launch struct {
+	Server  string
+	Path    string // the program, found on the PATH
+	Args    []string
+	Dir     string            // empty: that of this process
+	Env     map[string]string // static variables
+	Secrets map[string]Secret // by variable
+	Files   map[string]Secret // by variable: it gets the path of a file with the secret
+	Without []string          // optional secrets that were not found
+}
+
+// Endpoint is how a remote server is reached.
+type Endpoint struct {
+	Server    string
+	URL       string
+	Transport Transport
+	Headers   map[string]string // static headers
+	Secrets   map[string]Secret // by header, with everything around the secret
+	Without   []string          // secrets that were not found, and those that no header takes
+}
+
+// Resolver finds secrets and programs. The zero value looks into this process.
+type Resolver struct {
+	// Sources are asked in this order. Nil means the environment alone.
+	Sources []Source
+	// Disabled allows disabled servers, too.
+	Disabled bool
+	// GOOS and LookupEnv are for whom programs are looked for. Zero means this
+	// process.
+	GOOS      string
+	LookupEnv func(string) (string, bool)
+}
+
+// Found says where a secret is.
+type Found struct {
+	Key      string   `json:"key"`
+	Kind     string   `json:"kind,omitempty"`
+	Required bool     `json:"required"`
+	Servers  []string `json:"servers"`          // that name it and are not disabled
+	Source   string   `json:"source,omitempty"` // empty: no source has it
+	Problems []string `json:"problems,omitempty"`
+}
+
+// ErrDisabled is why a disabled server is not resolved.
+var ErrDisabled = errors.New("the server is disabled")
+
+// MissingError names required secrets that no source has.
+type MissingError struct {
+	Server string
+	Keys   []string
+	Causes []error // of sources that could not be asked
+}
+
+// Error implements the error interface.
+func (e *MissingError) Error() string {
+	text := fmt.Sprintf("server %q needs %s, and no source has it", e.Server, strings.Join(e.Keys, ", "))
+	if len(e.Causes) > 0 {
+		text += ": " + errors.Join(e.Causes...).Error()
+	}
+	return text
+}
+
+// Unwrap returns the causes.
+func (e *MissingError) Unwrap() []error { return e.Causes }
+
+// lookup asks the sources in turn.
+func (r *Resolver) lookup(ctx context.Context, key string) (s Secret, source string, problems []error) {
+	sources := r.Sources
+	if sources == nil {
+		sources = []Source{environment{}}
+	}
+	for _, source := range sources {
+		s, ok, err := source.Lookup(ctx, key)
+		if err != nil {
+			problems = append(problems, err)
+		} else if ok {
+			return s, source.String(), nil
+		}
+	}
+	return Secret{}, "", problems
+}
+
+// Find looks for every secret of the enabled servers, and returns where each is,
+// not what it is.
+func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
+	var all []Found
+	for i := range m.Config.Servers {
+		s := &m.Config.Servers[i]
+		if s.Disabled() && !r.Disabled {
+			continue
+		}
+		for _, key := range s.Secrets {
+			at := slices.IndexFunc(all, func(f Found) bool { return f.Key == key })
+			if at >= 0 {
+				all[at].Servers = append(all[at].Servers, s.Name)
+				continue
+			}
+			f := Found{Key: key, Required: true, Servers: []string{s.Name}}
+			if d := m.Declaration(key); d != nil {
+				f.Required, f.Kind = !d.Optional(), d.Kind
+			}
+			_, source, problems := r.lookup(ctx, key)
+			f.Source = source
+			for _, p := range problems {
+				f.Problems = append(f.Problems, p.Error())
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// secrets resolves all secrets of a server.
+func (r *Resolver) secrets(ctx context.Context, m *Merged, s *Server) (found map[string]Secret, without []string, err error) {
+	found = map[string]Secret{}
+	missing := &MissingError{Server: s.Name}
+	for _, key := range s.Secrets {
+		secret, source, problems := r.lookup(ctx, key)
+		switch d := m.Declaration(key); {
+		case source != "":
+			found[key] = secret
+		case d != nil && d.Optional():
+			without = append(without, key)
+		default:
+			missing.Keys = append(missing.Keys, key)
+			missing.Causes = append(missing.Causes, problems...)
+		}
+	}
+	if len(missing.Keys) > 0 {
+		return nil, nil, missing
+	}
+	return found, without, nil
+}
+
+func (r *Resolver) server(m *Merged, name string, remote bool) (*Server, error) {
+	s := m.Config.Server(name)
+	switch {
+	case s == nil:
+		return nil, fmt.Errorf("there is no server %q", name)
+	case s.Disabled() && !r.Disabled:
+		return nil, fmt.Errorf("server %q: %w", name, ErrDisabled)
+	case s.Remote() != remote && remote:
+		return nil, fmt.Errorf("server %q is started here and has no address", name)
+	case s.Remote() != remote:
+		return nil, fmt.Errorf("server %q runs elsewhere and cannot be started", name)
+	}
+	return s, nil
+}
+
+// Launch resolves a server of this machine: its program on the PATH, its secrets
+// from the sources. The error is a [*MissingError] if a required secret is
+// nowhere, matches [ErrDisabled] if the server is disabled, and fs.ErrNotExist if
+// there is no such program.
+func (r *Resolver) Launch(ctx context.Context, m *Merged, name string) (*Launch, error) {
+	s, err := r.server(m, name, false)
+	if err != nil {
+		return nil, err
+	}
+	l := &Launch{Server: name, Args: s.Args, Dir: s.Cwd, Env: s.Env, Secrets: map[string]Secret{}, Files: map[string]Secret{}}
+	if l.Path, err = r.LookPath(s.Command); err != nil {
+		return nil, fmt.Errorf("server %q: %w", name, err)
+	}
+	found, without, err := r.secrets(ctx, m, s)
+	if err != nil {
+		return nil, err
+	}
+	l.Without = without
+	for key, secret := range found {
+		expose := ExposeAs{}
+		if d := m.Declaration(key); d != nil {
+			expose = d.ExposeAs
+		}
+		if expose.File != "" {
+			l.Files[expose.File] = secret
+		}
+		if expose.Env != "" {
+			l.Secrets[expose.Env] = secret
+		} else if expose.File == "" {
+			l.Secrets[key] = secret
+		}
+	}
+	return l, nil
+}
+
+// Environ returns the variables of the server, secrets included, as "KEY=VALUE",
+// sorted, on top of which the starter puts what else it lets through. Secrets
+// that the server wants as files are written into a folder of their own that
+// only this user can read; remove takes it away when the server has ended.
+func (l *Launch) Environ() (env []string, remove func() error, err error) {
+	for key, value := range l.Env {
+		env = append(env, key+"="+value)
+	}
+	for key, secret := range l.Secrets {
+		env = append(env, key+"="+secret.Reveal())
+	}
+	remove = func() error { return nil }
+	if len(l.Files) > 0 {
+		dir, err := os.MkdirTemp("", "slipway-secrets-*") // mode 0700
+		if err != nil {
+			return nil, nil, err
+		}
+		remove = func() error { return os.RemoveAll(dir) }
+		for key, secret := range l.Files {
+			name := filepath.Join(dir, key)
+			err := fsutil.Create(name, 0o600, func(w io.Writer) error {
+				_, err := io.WriteString(w, secret.Reveal())
+				return err
+			})
+			if err != nil {
+				return nil, nil, errors.Join(err, remove())
+			}
+			env = append(env, key+"="+name)
+		}
+	}
+	slices.Sort(env)
+	return env, remove, nil
+}
+
+// Endpoint resolves a remote server. Its only secret is a bearer token; bindings
+// say where each of several goes, and what they do not name goes nowhere.
+func (r *Resolver) Endpoint(ctx context.Context, m *Merged, name string) (*Endpoint, error) {
+	s, err := r.server(m, name, true)
+	if err != nil {
+		return nil, err
+	}
+	found, without, err := r.secrets(ctx, m, s)
+	if err != nil {
+		return nil, err
+	}
+	e := &Endpoint{Server: name, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Secrets: map[string]Secret{}, Without: without}
+	for _, b := range m.BindingsOf(s) {
+		value := b.Template
+		complete := true
+		for _, key := range b.Keys() {
+			secret, ok := found[key]
+			complete = complete && ok
+			value = strings.ReplaceAll(value, "{"+key+"}", secret.Reveal())
+		}
+		if complete {
+			e.Secrets[b.Header] = NewSecret(value)
+		}
+	}
+	for _, key := range m.Unbound(s) {
+		if _, ok := found[key]; ok {
+			e.Without = append(e.Without, key)
+		}
+	}
+	return e, nil
+}
+
+// Header returns the header of every request, secrets included.
+func (e *Endpoint) Header() http.Header {
+	h := http.Header{}
+	for name, value := range e.Headers {
+		h.Set(name, value)
+	}
+	for name, secret := range e.Secrets {
+		h.Set(name, secret.Reveal())
+	}
+	return h
+}
+
+// BindingsOf returns in which headers the secrets of a remote server go, the
+// bearer token of a server with one secret included.
+func (m *Merged) BindingsOf(s *Server) []Binding {
+	var bindings []Binding
+	for _, b := range m.Bindings {
+		if b.Server == s.Name {
+			bindings = append(bindings, b)
+		}
+	}
+	if bindings == nil && s.Remote() && len(s.Secrets) == 1 {
+		return []Binding{{Server: s.Name, Header: "Authorization", Template: "Bearer {" + s.Secrets[0] + "}"}}
+	}
+	return bindings
+}
+
+// LookPath finds the program that a command names, as the system does that
+// starts it: a path is taken as it is, a name is looked for on the PATH, on
+// Windows with the endings of PATHEXT. Folders of the PATH that are not absolute
+// are passed over. The error matches fs.ErrNotExist.
+func (r *Resolver) LookPath(command string) (string, error) {
+	goos, lookup := r.GOOS, r.LookupEnv
+	if goos == "" {
+		goos = runtime.GOOS
+	}
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	endings := []string{""}
+	separators := "/"
+	if goos == "windows" {
+		separators = `/\`
+		endings = windowsEndings(command, lookup)
+	}
+	if strings.ContainsAny(command, separators) {
+		for _, ending := range endings {
+			if executable(command+ending, goos) {
+				return command + ending, nil
+			}
+		}
+		return "", &os.PathError{Op: "find", Path: command, Err: os.ErrNotExist}
+	}
+	path, _ := lookup("PATH")
+	for _, dir := range filepath.SplitList(path) {
+		for _, ending := range endings {
+			if name := filepath.Join(dir, command+ending); filepath.IsAbs(dir) && executable(name, goos) {
+				return name, nil
+			}
+		}
+	}
+	return "", &os.PathError{Op: "find on the PATH", Path: command, Err: os.ErrNotExist}
+}
+
+func windowsEndings(command string, lookup func(string) (string, bool)) []string {
+	list, ok := lookup("PATHEXT")
+	if !ok || list == "" {
+		list = ".COM;.EXE;.BAT;.CMD"
+	}
+	var endings []string
+	for _, e := range strings.Split(strings.ToLower(list), ";") {
+		if e != "" && strings.HasSuffix(strings.ToLower(command), e) {
+			return []string{""}
+		}
+		endings = append(endings, e)
+	}
+	return endings
+}
+
+func executable(name, goos string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.IsDir() && (goos == "windows" || info.Mode()&0o111 != 0)
+}
