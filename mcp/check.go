@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/internal/uritemplate"
+)
+
+// CheckToolName holds the name of a tool against "Tool Names" of the
+// specification, and against what clients are known to take. The findings have
+// no place. Their rules are "mcp/tool-name", an error, and
+// "mcp/tool-name-style", a warning.
+func CheckToolName(name string) []check.Finding {
+	const snake = "abcdefghijklmnopqrstuvwxyz0123456789_"
+	const allowed = snake + "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-/"
+	style := func(message, hint string) []check.Finding {
+		return []check.Finding{{Rule: "mcp/tool-name-style", Severity: check.Warning,
+			Message: fmt.Sprintf("tool %q: %s", name, message), Hint: hint}}
+	}
+	switch {
+	case name == "" || len(name) > 128 || strings.Trim(name, allowed) != "":
+		return []check.Finding{{Rule: "mcp/tool-name", Severity: check.Error,
+			Message: fmt.Sprintf("tool %q: a name is 1 to 128 letters, digits and _ - . /", name)}}
+	case len(name) > 64:
+		return style(fmt.Sprintf("the name has %d characters", len(name)), "some clients refuse more than 64")
+	case strings.Contains(name, "/"):
+		return style("the name has a slash", "some clients refuse one; write _ instead")
+	case strings.Trim(name, snake) != "":
+		return style("the name is not in snake_case", "models know names like get_user best")
+	}
+	return nil
+}
+
+// CheckCatalog looks for what is wrong with the definitions that a source offers:
+// names, URIs, schemas, what is there twice or missing. The findings have no
+// file; their pointers begin at the lists of the catalog, as in
+// "/tools/0/inputSchema".
+//
+// Besides those of [CheckToolName] the rules are "mcp/name", "mcp/duplicate",
+// "mcp/uri", "mcp/uri-template" and "mcp/schema", which are errors,
+// "mcp/description", a warning, and "mcp/schema-note", a note.
+func CheckCatalog(c *Catalog) []check.Finding {
+	k := &catalogChecker{}
+	k.names(c)
+	for i := range c.Tools {
+		k.tool(&c.Tools[i], fmt.Sprintf("/tools/%d", i))
+	}
+	for i := range c.Resources {
+		r := &c.Resources[i]
+		if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" {
+			k.add("mcp/uri", check.Error, fmt.Sprintf("/resources/%d/uri", i), fmt.Sprintf("resource %q is no URI with a scheme", r.URI), "")
+		}
+	}
+	for i := range c.Templates {
+		t := &c.Templates[i]
+		if _, err := uritemplate.Parse(t.URITemplate); err != nil {
+			k.add("mcp/uri-template", check.Error, fmt.Sprintf("/resourceTemplates/%d/uriTemplate", i), fmt.Sprintf("template %q: %v", t.URITemplate, err), "")
+		}
+	}
+	return k.found
+}
+
+// catalogChecker collects what is wrong with a catalog.
+type catalogChecker struct{ found []check.Finding }
+
+func (k *catalogChecker) add(rule string, severity check.Severity, pointer, message, hint string) {
+	k.found = append(k.found, check.Finding{Rule: rule, Severity: severity, Pointer: pointer, Message: message, Hint: hint})
+}
+
+// names checks that everything has a name, and no two the same.
+func (k *catalogChecker) names(c *Catalog) {
+	if c.Server.Name == "" || c.Server.Version == "" {
+		k.add("mcp/name", check.Error, "/server", "the server has no name or no version", "")
+	}
+	lists := []struct {
+		list, what string
+		count      int
+		at         func(i int) (identity, name string)
+	}{
+		{"tools", "tool", len(c.Tools), func(i int) (string, string) { return c.Tools[i].Name, c.Tools[i].Name }},
+		{"resources", "resource", len(c.Resources), func(i int) (string, string) { return c.Resources[i].URI, c.Resources[i].Name }},
+		{"resourceTemplates", "resource template", len(c.Templates), func(i int) (string, string) { return c.Templates[i].URITemplate, c.Templates[i].Name }},
+		{"prompts", "prompt", len(c.Prompts), func(i int) (string, string) { return c.Prompts[i].Name, c.Prompts[i].Name }},
+	}
+	for _, l := range lists {
+		seen := make(map[string]bool, l.count)
+		for i := range l.count {
+			identity, name := l.at(i)
+			pointer := fmt.Sprintf("/%s/%d", l.list, i)
+			if name == "" && l.list != "tools" {
+				k.add("mcp/name", check.Error, pointer+"/name", fmt.Sprintf("the %s has no name", l.what), "")
+			}
+			if seen[identity] {
+				k.add("mcp/duplicate", check.Error, pointer, fmt.Sprintf("there are two of %s %q", l.what, identity), "clients take one of the two")
+			}
+			seen[identity] = true
+		}
+	}
+}
+
+// tool checks a tool as it goes over the wire.
+func (k *catalogChecker) tool(t *Tool, pointer string) {
+	for _, f := range CheckToolName(t.Name) {
+		k.add(f.Rule, f.Severity, pointer+"/name", f.Message, f.Hint)
+	}
+	var wire struct {
+		Description               string
+		InputSchema, OutputSchema json.RawMessage
+	}
+	encoded, err := t.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(encoded, &wire)
+	}
+	if err != nil {
+		k.add("mcp/schema", check.Error, pointer, fmt.Sprintf("tool %q cannot be sent: %v", t.Name, err), "")
+		return
+	}
+	if wire.Description == "" {
+		k.add("mcp/description", check.Warning, pointer+"/description", fmt.Sprintf("tool %q has no description", t.Name), "models have to guess what it does")
+	}
+	var root struct{ Type any }
+	if json.Unmarshal(wire.InputSchema, &root) != nil || root.Type != "object" {
+		k.add("mcp/schema", check.Error, pointer+"/inputSchema/type", fmt.Sprintf("the type of the inputSchema of tool %q is not \"object\"", t.Name), "")
+	}
+	k.schema(t.Name, "inputSchema", wire.InputSchema, pointer)
+	if wire.OutputSchema != nil {
+		k.schema(t.Name, "outputSchema", wire.OutputSchema, pointer)
+	}
+}
+
+func (k *catalogChecker) schema(tool, which string, text []byte, pointer string) {
+	pointer += "/" + which
+	s, err := schema.Compile(text)
+	if err != nil {
+		why := err.Error()
+		if e := (*schema.CompileError)(nil); errors.As(err, &e) {
+			pointer, why = pointer+e.Pointer, e.Message
+		}
+		k.add("mcp/schema", check.Error, pointer, fmt.Sprintf("the %s of tool %q is no JSON Schema: %s", which, tool, why), "")
+		return
+	}
+	for _, note := range s.Notes() {
+		k.add("mcp/schema-note", check.Note, pointer, fmt.Sprintf("the %s of tool %q: %s", which, tool, note), "")
+	}
+}
