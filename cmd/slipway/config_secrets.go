@@ -13,7 +13,8 @@ import (
 const sourcesHelp = `A SOURCE of secrets is one of
 
   env                      variables of this process (the default)
-  file:PATH                lines of KEY=VALUE, or a folder with a file for each key
+  file:PATH                lines of KEY=VALUE, or a folder with a file for
+                           each key
   keychain[:NAME]          the keychain of the operating system, under the
                            service "slipway" or NAME
   command:PROGRAM ARG...   what a program prints; {KEY} in an argument is the
