@@ -44,8 +44,14 @@ func House() *Plan {
 				Saves:  "WebSocket frames, masks, handshakes and closing, and their attacks",
 			},
 			{
+				Module: "modernc.org/sqlite",
+				Rooms:  []string{"staticmcp/build/table"},
+				Saves:  "SQLite itself, translated to Go: every table, view and write-ahead log that there is",
+				Brings: []string{"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/mattn/go-isatty", "github.com/ncruces/go-strftime", "github.com/remyoudompheng/bigfft", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory"},
+			},
+			{
 				Module: "go.yaml.in/yaml/v3",
-				Rooms:  []string{"stax"},
+				Rooms:  []string{"stax", "staticmcp/build/tree"},
 				Saves:  "YAML, with the line and column of each value; it has no dependencies of its own",
 			},
 			{

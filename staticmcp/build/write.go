@@ -100,6 +100,7 @@ func (w *writer) tempDir(t target) string {
 
 // prepare makes w.files all that the site is to be.
 func (w *writer) prepare(ctx context.Context) error {
+	w.result.Report.Add(w.site.Findings...)
 	if err := w.collect(ctx); err != nil {
 		return err
 	}

@@ -1,0 +1,379 @@
+package table
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// kind is the type of a column.
+type kind string
+
+const (
+	kindInteger  kind = "integer"
+	kindNumber   kind = "number"
+	kindBoolean  kind = "boolean"
+	kindDate     kind = "date"
+	kindDateTime kind = "date-time"
+	kindText     kind = "text"
+	kindAny      kind = "any" // arrays, objects, or of several kinds
+)
+
+// could are the kinds that all texts of a column could be so far.
+type could uint8
+
+const (
+	couldInteger could = 1 << iota
+	couldNumber
+	couldBoolean
+	couldDate
+	couldDateTime
+
+	couldAll = couldInteger | couldNumber | couldBoolean | couldDate | couldDateTime
+)
+
+// maxExact is the largest integer that every reader of JSON keeps.
+const maxExact = 1<<53 - 1
+
+// columnStats is what the first reading finds out about a column.
+type columnStats struct {
+	name string
+	arg  string // as an argument of a tool
+
+	rows, nulls int
+	words       int // texts such as NULL that may stand for nothing
+	sorts       int // a bit for each sort but null
+	could       could
+	huge        bool // an integer beyond maxExact
+	bytes, most int  // of texts: in all, and the longest
+
+	unique bool
+	hashes map[uint64]struct{} // nil once it is known not to be unique
+	twice  int                 // values seen before, while hashes are kept
+	keep   bool                // hashes are kept to tell what keeps it from being a key
+
+	values map[string]int // how often each value is there; nil once there are too many
+	limit  int            // of values
+	few    []string       // all values in order, if they are few
+	first  []string       // those met first
+
+	kind     kind
+	min, max string // of numbers and dates
+	minF     float64
+	maxF     float64
+}
+
+func newColumn(name string, limit int) *columnStats {
+	return &columnStats{name: name, could: couldAll, unique: true, hashes: map[uint64]struct{}{},
+		values: map[string]int{}, limit: limit, minF: math.Inf(1), maxF: math.Inf(-1)}
+}
+
+// nullWord reports whether a text of CSV may stand for nothing.
+func nullWord(s string) bool {
+	switch s {
+	case "NULL", "null", "Null", `\N`, "NA", "N/A", "n/a", "NaN", "nan", "-", "#N/A":
+		return true
+	}
+	return false
+}
+
+// longValue is the length from which a value is neither a key nor one to find by.
+const longValue = 200
+
+// add takes in a cell. again reports that its value was there before, as far as
+// that is still looked at.
+func (c *columnStats) add(v cell) (again bool) {
+	c.rows++
+	if v.sort == null {
+		c.nulls++
+		return false
+	}
+	c.sorts |= 1 << v.sort
+	c.bytes += len(v.text)
+	c.most = max(c.most, len(v.text))
+	switch v.sort {
+	case loose:
+		if nullWord(v.text) {
+			c.words++
+		} else {
+			c.narrow(v.text)
+		}
+	case text:
+		c.could &= couldDate | couldDateTime
+		c.narrow(v.text)
+	case integer, number:
+		c.measure(v.text)
+		if v.sort == integer {
+			c.huge = c.huge || !exact(v.text)
+		}
+	}
+	return c.count(v)
+}
+
+func (c *columnStats) narrow(s string) {
+	if c.could&couldInteger != 0 && !isInteger(s) {
+		c.could &^= couldInteger
+	}
+	if c.could&couldNumber != 0 {
+		if literal, ok := numberLiteral(s); ok {
+			c.measure(literal)
+			c.huge = c.huge || c.could&couldInteger != 0 && !exact(s)
+		} else {
+			c.could &^= couldNumber
+		}
+	}
+	if c.could&couldBoolean != 0 && !isBoolean(s) {
+		c.could &^= couldBoolean
+	}
+	if c.could&couldDate != 0 && !isDate(s) {
+		c.could &^= couldDate
+	}
+	if c.could&couldDateTime != 0 && !isDateTime(s) {
+		c.could &^= couldDateTime
+	}
+	if c.could&(couldDate|couldDateTime) != 0 {
+		if c.min == "" || s < c.min {
+			c.min = s
+		}
+		if s > c.max {
+			c.max = s
+		}
+	}
+}
+
+func (c *columnStats) measure(literal string) {
+	if f, err := strconv.ParseFloat(literal, 64); err == nil {
+		c.minF, c.maxF = min(c.minF, f), max(c.maxF, f)
+	}
+}
+
+// maxTwice is how many values that are there twice are reported.
+const maxTwice = 10
+
+func (c *columnStats) count(v cell) (again bool) {
+	if len(v.text) > longValue || v.sort == other {
+		c.unique, c.hashes, c.values = false, nil, nil
+		return false
+	}
+	const examples = 5
+	if len(c.first) < examples && !slices.Contains(c.first, v.text) && !nullWord(v.text) {
+		c.first = append(c.first, strings.Clone(v.text))
+	}
+	if c.hashes != nil {
+		h := hash(uint64(v.sort), v.text)
+		if _, again = c.hashes[h]; again {
+			c.unique = false
+			c.twice++
+			if !c.keep || c.twice > maxTwice {
+				c.hashes = nil
+			}
+		} else {
+			c.hashes[h] = struct{}{}
+		}
+	}
+	if c.values != nil {
+		if _, known := c.values[v.text]; known || len(c.values) < c.limit {
+			n := strings.Clone(v.text)
+			if known {
+				n = v.text
+			}
+			c.values[n]++
+		} else {
+			c.values = nil
+		}
+	}
+	return again
+}
+
+// finish decides on the kind.
+func (c *columnStats) finish() {
+	c.hashes = nil
+	has := func(s sort) bool { return c.sorts&(1<<s) != 0 }
+	filled := c.rows - c.nulls - c.words
+	switch {
+	case c.sorts&^(1<<loose) == 0 && has(loose):
+		c.kind = c.textKind(filled)
+	case c.sorts == 1<<text:
+		c.kind = c.textKind(filled)
+	case c.sorts == 1<<integer && !c.huge:
+		c.kind = kindInteger
+	case c.sorts == 1<<integer:
+		c.kind = kindText
+	case c.sorts == 1<<number, c.sorts == 1<<number|1<<integer:
+		c.kind = kindNumber
+	case c.sorts == 1<<boolean:
+		c.kind = kindBoolean
+	case c.sorts == 0:
+		c.kind = kindText
+	default:
+		c.kind = kindAny
+	}
+	if c.kind == kindText || c.kind == kindAny {
+		c.words = 0
+	}
+	c.nulls += c.words
+	if c.kind == kindAny {
+		c.unique, c.values = false, nil
+	}
+	if c.words > 0 {
+		for value := range c.values {
+			if nullWord(value) {
+				delete(c.values, value)
+			}
+		}
+	}
+	if c.kind != kindDate && c.kind != kindDateTime {
+		c.min, c.max = "", ""
+	}
+	if (c.kind == kindInteger || c.kind == kindNumber) && c.minF <= c.maxF {
+		c.min, c.max = floatLiteral(c.minF), floatLiteral(c.maxF)
+	}
+}
+
+func floatLiteral(f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) <= maxExact {
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+func (c *columnStats) textKind(filled int) kind {
+	switch {
+	case filled == 0:
+		return kindText
+	case c.could&couldInteger != 0 && !c.huge:
+		return kindInteger
+	case c.could&couldNumber != 0 && !c.huge:
+		return kindNumber
+	case c.could&couldBoolean != 0:
+		return kindBoolean
+	case c.could&couldDate != 0:
+		return kindDate
+	case c.could&couldDateTime != 0:
+		return kindDateTime
+	}
+	return kindText
+}
+
+// appendJSON appends a cell of the column.
+func (c *columnStats) appendJSON(dst []byte, v cell) []byte {
+	switch v.sort {
+	case null:
+		return append(dst, "null"...)
+	case loose:
+		return c.appendLoose(dst, v.text)
+	case text:
+		return jsonscan.AppendQuote(dst, v.text)
+	case integer:
+		if c.kind == kindText {
+			return jsonscan.AppendQuote(dst, v.text) // too large to be a number everywhere
+		}
+	}
+	return append(dst, v.text...)
+}
+
+func (c *columnStats) appendLoose(dst []byte, s string) []byte {
+	if c.kind == kindText {
+		return jsonscan.AppendQuote(dst, s)
+	}
+	if nullWord(s) {
+		return append(dst, "null"...)
+	}
+	switch c.kind {
+	case kindInteger, kindNumber:
+		if literal, ok := numberLiteral(s); ok {
+			return append(dst, literal...)
+		}
+	case kindBoolean:
+		return append(dst, strings.ToLower(s)...)
+	}
+	return jsonscan.AppendQuote(dst, s)
+}
+
+// appendArgument appends a cell as the argument of a call: what is equal has one
+// spelling.
+func (c *columnStats) appendArgument(dst []byte, v cell) []byte {
+	n := len(dst)
+	dst = c.appendJSON(dst, v)
+	if c.kind == kindNumber {
+		if f, err := strconv.ParseFloat(string(dst[n:]), 64); err == nil {
+			return append(dst[:n], floatLiteral(f)...)
+		}
+	}
+	return dst
+}
+
+// isNull reports whether a cell stands for nothing in this column.
+func (c *columnStats) isNull(v cell) bool {
+	return v.sort == null || v.sort == loose && c.kind != kindText && nullWord(v.text)
+}
+
+// isInteger reports whether s is an integer as JSON writes one: 007 is none.
+func isInteger(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || digits[0] == '0' && s != "0" {
+		return false
+	}
+	return strings.Trim(digits, "0123456789") == ""
+}
+
+func exact(s string) bool {
+	if len(s) < 16 {
+		return true
+	}
+	i, err := strconv.ParseInt(s, 10, 64)
+	return err != nil && strings.ContainsAny(s, ".eE") || err == nil && i <= maxExact && i >= -maxExact
+}
+
+// numberLiteral returns a number as JSON writes it: as it is, but for a zero that
+// some programs leave out before the point.
+func numberLiteral(s string) (string, bool) {
+	if s == "" || s[0] != '-' && s[0] != '.' && (s[0] < '0' || s[0] > '9') {
+		return "", false
+	}
+	if rest, ok := strings.CutPrefix(s, "-."); ok {
+		s = "-0." + rest
+	} else if s[0] == '.' {
+		s = "0" + s
+	}
+	if end, err := jsonscan.Value([]byte(s), 0); err != nil || end != len(s) {
+		return "", false
+	}
+	return s, true
+}
+
+func isBoolean(s string) bool {
+	return len(s) <= 5 && (strings.EqualFold(s, "true") || strings.EqualFold(s, "false"))
+}
+
+func isDate(s string) bool {
+	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
+		return false
+	}
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}
+
+func isDateTime(s string) bool {
+	if len(s) < 20 || s[4] != '-' || s[10] != 'T' {
+		return false
+	}
+	_, err := time.Parse(time.RFC3339, s)
+	return err == nil
+}
+
+// hash is FNV-1a, mixed so that all bits count. Two values with one hash would
+// only hide that a column is unique.
+func hash(seed uint64, s string) uint64 {
+	h := 14695981039346656037 ^ seed
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	h ^= h >> 32
+	h *= 0xd6e8feb86659fd93
+	return h ^ h>>32
+}

@@ -1,0 +1,273 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// sampleBytes is how much of a CSV file is looked at to find out how it is written.
+const sampleBytes = 64 << 10
+
+// dialect is how a CSV file is written.
+type dialect struct {
+	comma   rune
+	columns []string
+	header  bool
+}
+
+func (in *Input) openCSV(_ context.Context, r *check.Report) ([]*source, func() error, error) {
+	d, err := in.sniff(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	src := &source{name: snake(stem(in.path)), file: in.path, only: true}
+	for _, name := range d.columns {
+		src.column(name, true)
+	}
+	report := r
+	src.walk = func(ctx context.Context, each func(row) error) error {
+		err := in.walkCSV(ctx, d, report, each)
+		report = nil // what is wrong was said the first time
+		return err
+	}
+	return []*source{src}, func() error { return nil }, nil
+}
+
+// sniff finds out the dialect of the file.
+func (in *Input) sniff(r *check.Report) (*dialect, error) {
+	f, err := os.Open(in.path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sample, err := io.ReadAll(io.LimitReader(f, sampleBytes))
+	if err != nil {
+		return nil, err
+	}
+	whole := len(sample) < sampleBytes
+	if bytes.HasPrefix(sample, []byte{0xff, 0xfe}) || bytes.HasPrefix(sample, []byte{0xfe, 0xff}) || bytes.IndexByte(sample, 0) >= 0 {
+		return nil, errors.New("the text is UTF-16 or no text at all; save it as CSV in UTF-8")
+	}
+	sample = bytes.TrimPrefix(sample, []byte("\ufeff"))
+	d := &dialect{comma: in.opts.Delimiter}
+	if d.comma == 0 {
+		d.comma = in.detect(sample, whole)
+	}
+	if !validComma(d.comma) {
+		return nil, fmt.Errorf("%q cannot separate the cells of a CSV file", d.comma)
+	}
+	records := peek(sample, d.comma, whole)
+	if len(records) == 0 {
+		return nil, errors.New("the file is empty")
+	}
+	first := records[0]
+	if len(first) > in.opts.MaxColumns {
+		return nil, fmt.Errorf("the first line has %d cells, more than the limit of %d", len(first), in.opts.MaxColumns)
+	}
+	if d.header = looksLikeHeader(first); in.opts.Header != nil {
+		d.header = *in.opts.Header
+	}
+	d.columns = in.columnNames(first, d.header, r)
+	return d, nil
+}
+
+func validComma(r rune) bool {
+	return r != 0 && r != '"' && r != '\r' && r != '\n' && r != utf8.RuneError && utf8.ValidRune(r)
+}
+
+// detect returns the character that cuts most lines of the sample into the same
+// number of cells.
+func (in *Input) detect(sample []byte, whole bool) rune {
+	if strings.HasSuffix(strings.ToLower(in.path), ".tsv") || strings.HasSuffix(strings.ToLower(in.path), ".tab") {
+		return '\t'
+	}
+	best, bestScore := ',', 0.0
+	for _, comma := range []rune{',', ';', '\t', '|'} {
+		records := peek(sample, comma, whole)
+		if len(records) == 0 || len(records[0]) < 2 {
+			continue
+		}
+		like := 0
+		for _, record := range records {
+			if len(record) == len(records[0]) {
+				like++
+			}
+		}
+		// Agreement counts most; of equals, more cells are less of a coincidence.
+		score := float64(like)/float64(len(records)) + float64(min(len(records[0]), 100))/1000
+		if score > bestScore {
+			best, bestScore = comma, score
+		}
+	}
+	return best
+}
+
+// peek returns the first records of a sample, without one that is cut off.
+func peek(sample []byte, comma rune, whole bool) [][]string {
+	if !whole {
+		if i := bytes.LastIndexByte(sample, '\n'); i > 0 {
+			sample = sample[:i+1]
+		}
+	}
+	reader := csv.NewReader(bytes.NewReader(sample))
+	reader.Comma, reader.FieldsPerRecord, reader.LazyQuotes = comma, -1, true
+	var records [][]string
+	const enough = 100
+	for len(records) < enough {
+		record, err := reader.Read()
+		if err != nil {
+			break
+		}
+		records = append(records, record)
+	}
+	return records
+}
+
+// looksLikeHeader reports whether a line can be the names of columns. The cell in
+// the corner is often empty.
+func looksLikeHeader(cells []string) bool {
+	for i, cell := range cells {
+		cell = strings.TrimSpace(cell)
+		_, isNumber := numberLiteral(cell)
+		if cell == "" && i > 0 && i < len(cells)-1 || isNumber || isBoolean(cell) || isDate(cell) || isDateTime(cell) {
+			return false
+		}
+	}
+	return true
+}
+
+// columnNames returns a name for each column, all different.
+func (in *Input) columnNames(first []string, header bool, r *check.Report) []string {
+	names := make([]string, len(first))
+	for i, cell := range first {
+		name := strings.TrimSpace(strings.ToValidUTF8(cell, "\ufffd"))
+		if !header || name == "" {
+			name = fmt.Sprintf("column_%d", i+1)
+		}
+		unique := name
+		for n := 2; slices.Contains(names[:i], unique); n++ {
+			unique = fmt.Sprintf("%s_%d", name, n)
+		}
+		if unique != name {
+			r.Add(check.Finding{Rule: "table/duplicate-column", Severity: check.Warning, File: in.path, Line: 1,
+				Message: fmt.Sprintf("two columns are called %q; the later one is called %q", name, unique), Hint: "give it a name of its own"})
+		}
+		names[i] = unique
+	}
+	return names
+}
+
+// guard lets a reader have so many bytes between two records and no more: a quote
+// that is never closed would otherwise take in the rest of the file.
+type guard struct {
+	r           io.Reader
+	left, limit int
+}
+
+func (g *guard) Read(p []byte) (int, error) {
+	if g.left <= 0 {
+		return 0, errRecord
+	}
+	n, err := g.r.Read(p[:min(len(p), g.left)])
+	g.left -= n
+	return n, err
+}
+
+var errRecord = errors.New("a record is longer than the limit; a quote may not be closed")
+
+func (in *Input) walkCSV(ctx context.Context, d *dialect, report *check.Report, each func(row) error) error {
+	f, err := os.Open(in.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buffered := bufio.NewReaderSize(f, 1<<16)
+	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
+		_, _ = buffered.Discard(3)
+	}
+	g := &guard{r: buffered, left: in.opts.MaxRecordBytes, limit: in.opts.MaxRecordBytes}
+	reader := csv.NewReader(g)
+	reader.Comma, reader.FieldsPerRecord, reader.ReuseRecord = d.comma, -1, true
+	cells := make([]cell, len(d.columns))
+	for first := d.header; ; first = false {
+		record, err := reader.Read()
+		g.left = g.limit
+		var syntax *csv.ParseError
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &syntax) && !errors.Is(syntax.Err, errRecord):
+			in.malformed(report, syntax)
+			continue
+		case err != nil:
+			return err
+		case first:
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, _ := reader.FieldPos(0)
+		if err := each(row{line, in.cells(record, cells, reader, report)}); err != nil {
+			return err
+		}
+	}
+}
+
+func (in *Input) malformed(report *check.Report, syntax *csv.ParseError) {
+	if report == nil {
+		return
+	}
+	message := "this line is no CSV: " + strings.TrimPrefix(syntax.Err.Error(), "parse error: ") + "; it is left out"
+	if syntax.StartLine != syntax.Line {
+		message = fmt.Sprintf("the record that begins here is no CSV: %v in line %d; it is left out", syntax.Err, syntax.Line)
+	}
+	report.Add(check.Finding{Rule: "table/syntax", File: in.path, Line: syntax.StartLine, Message: message,
+		Hint: `a quote inside of quotes is written twice: ""`})
+}
+
+// cells makes cells of a record. White space around them counts for nothing.
+func (in *Input) cells(record []string, cells []cell, reader *csv.Reader, report *check.Report) []cell {
+	if len(record) != len(cells) && report != nil {
+		line, _ := reader.FieldPos(0)
+		message := fmt.Sprintf("the row has %d cells, and there are %d columns; those missing are empty", len(record), len(cells))
+		if len(record) > len(cells) {
+			message = fmt.Sprintf("the row has %d cells, and there are only %d columns; those beyond are left out", len(record), len(cells))
+		}
+		report.Add(check.Finding{Rule: "table/ragged-row", Severity: check.Warning, File: in.path, Line: line, Message: message,
+			Hint: "a cell with the separator in it stands in quotes"})
+	}
+	n := min(len(record), len(cells))
+	for i, s := range record[:n] {
+		if s = strings.TrimSpace(s); s == "" {
+			cells[i] = cell{}
+			continue
+		}
+		if !utf8.ValidString(s) {
+			s = strings.ToValidUTF8(s, "\ufffd")
+			in.badText(report, reader, i)
+		}
+		cells[i] = cell{loose, s}
+	}
+	return cells[:n]
+}
+
+func (in *Input) badText(report *check.Report, reader *csv.Reader, field int) {
+	if report == nil {
+		return
+	}
+	line, column := reader.FieldPos(field)
+	report.Add(check.Finding{Rule: "table/encoding", Severity: check.Warning, File: in.path, Line: line, Column: column,
+		Message: "the cell is not UTF-8; what cannot be read is shown as \ufffd", Hint: "iconv -f WINDOWS-1252 -t UTF-8 " + in.path})
+}

@@ -1,0 +1,128 @@
+package table
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// snake returns s as a part of the name of a tool: lower case letters, digits and
+// single underscores. It is empty if nothing of s is left.
+func snake(s string) string {
+	var b strings.Builder
+	var before rune
+	for _, r := range s {
+		if unicode.IsUpper(r) && (unicode.IsLower(before) || unicode.IsDigit(before)) {
+			b.WriteByte('_') // userId
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	words := strings.FieldsFunc(staticmcp.EncodeName(b.String()), func(r rune) bool { return r == '_' || r == '-' })
+	name := strings.Join(words, "_")
+	const most = 40
+	if len(name) > most {
+		name = strings.TrimRight(name[:most], "_")
+	}
+	return name
+}
+
+// generic are names of tables that say nothing about the rows.
+func generic(name string) bool {
+	return slices.Contains([]string{"", "data", "dataset", "table", "rows", "row", "export", "list", "output", "dump", "input", "test", "sheet", "sheet1", "results", "index"}, name)
+}
+
+// things returns the names of one row and of several.
+func things(name string) (one, many string) {
+	name = snake(name)
+	if generic(name) {
+		return "row", "rows"
+	}
+	head, last := "", name
+	if i := strings.LastIndexByte(name, '_'); i >= 0 {
+		head, last = name[:i+1], name[i+1:]
+	}
+	if s := singular(last); s != last {
+		return head + s, head + last
+	}
+	return head + last, head + plural(last)
+}
+
+// irregular are words, one and many.
+func irregular() [][2]string {
+	return [][2]string{
+		{"person", "people"}, {"child", "children"}, {"man", "men"}, {"woman", "women"}, {"mouse", "mice"},
+		{"foot", "feet"}, {"tooth", "teeth"}, {"goose", "geese"}, {"ox", "oxen"}, {"leaf", "leaves"}, {"life", "lives"},
+		{"knife", "knives"}, {"wolf", "wolves"}, {"shelf", "shelves"}, {"index", "indices"}, {"matrix", "matrices"},
+		{"vertex", "vertices"}, {"criterion", "criteria"}, {"datum", "data"}, {"medium", "media"}, {"analysis", "analyses"},
+		{"status", "statuses"}, {"bus", "buses"}, {"virus", "viruses"}, {"hero", "heroes"}, {"movie", "movies"}, {"cookie", "cookies"},
+		{"alias", "aliases"}, {"lens", "lenses"}, {"gas", "gases"}, {"house", "houses"}, {"case", "cases"}, {"base", "bases"},
+		{"course", "courses"}, {"horse", "horses"}, {"release", "releases"}, {"purchase", "purchases"}, {"expense", "expenses"},
+		{"response", "responses"}, {"license", "licenses"}, {"database", "databases"}, {"warehouse", "warehouses"}, {"cache", "caches"}, {"axe", "axes"},
+	}
+}
+
+// constant are words that are the same for one and for many.
+func constant(word string) bool {
+	return slices.Contains([]string{"series", "species", "news", "information", "equipment", "sheep", "fish", "aircraft", "staff", "metadata", "feedback", "software", "hardware", "music", "weather"}, word)
+}
+
+// singular returns one of many, or word itself if it is no plural.
+func singular(word string) string {
+	if constant(word) {
+		return word
+	}
+	for _, pair := range irregular() {
+		if word == pair[1] {
+			return pair[0]
+		}
+		if word == pair[0] {
+			return word
+		}
+	}
+	cut := func(suffix, instead string) string { return strings.TrimSuffix(word, suffix) + instead }
+	switch n := len(word); {
+	case n > 4 && strings.HasSuffix(word, "ies"):
+		return cut("ies", "y")
+	case slices.ContainsFunc([]string{"sses", "shes", "ches", "xes", "zes"}, func(s string) bool { return strings.HasSuffix(word, s) }):
+		return cut("es", "")
+	case n > 4 && strings.HasSuffix(word, "oes"):
+		return cut("es", "")
+	case n > 2 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is"):
+		return cut("s", "")
+	}
+	return word
+}
+
+// plural returns several of one.
+func plural(word string) string {
+	if constant(word) {
+		return word
+	}
+	for _, pair := range irregular() {
+		if word == pair[0] {
+			return pair[1]
+		}
+	}
+	n := len(word)
+	switch {
+	case n > 1 && strings.HasSuffix(word, "y") && !strings.ContainsRune("aeiou", rune(word[n-2])):
+		return word[:n-1] + "ies"
+	case slices.ContainsFunc([]string{"s", "sh", "ch", "x", "z"}, func(s string) bool { return strings.HasSuffix(word, s) }):
+		return word + "es"
+	}
+	return word + "s"
+}
+
+// spaced returns the name of a tool or a column as words.
+func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// capital returns text with its first letter in upper case.
+func capital(text string) string {
+	for i, r := range text {
+		return string(unicode.ToUpper(r)) + text[i+len(string(r)):]
+	}
+	return text
+}

@@ -1,0 +1,439 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// tab is a table and what becomes of it.
+type tab struct {
+	src       *source
+	opts      Table
+	one, many string // what rows are called: names of tools
+	rows      int
+	cols      []*columnStats
+
+	key     []int // the columns of the key; none means numbers of rows
+	shown   []int
+	listed  []int
+	finders []*finder
+	lookups []int // further columns that tell a row from all others
+	page    int   // rows on a page
+	pages   int
+	asRes   bool // rows are resources, too
+	// targets are the tools that foreign keys lead to, by column.
+	targets map[int]string
+}
+
+// finder is a column to find rows by.
+type finder struct {
+	column int
+	values []string       // in order, as JSON
+	counts map[string]int // of rows, by value
+	pages  int            // of the value with the most rows
+}
+
+const (
+	autoValues   = 1000    // values of a column to find by that nobody asked for
+	refValues    = 20_000  // of a foreign key
+	askedValues  = 100_000 // of a column that was asked for
+	autoFinders  = 8
+	enumValues   = 50
+	lookupRows   = 10_000
+	autoLookups  = 3
+	pageBytes    = 32 << 10
+	longText     = 200
+	maxFewValues = 50 // of a number or a date to find by
+)
+
+// survey reads a table and decides what becomes of it. The result is nil if it has
+// no rows.
+func survey(ctx context.Context, src *source, opts Table, all *Options, report *check.Report) (*tab, error) {
+	t := &tab{src: src, opts: opts, targets: map[int]string{}}
+	t.one, t.many = things(cmp.Or(opts.Name, src.name))
+	if err := t.read(ctx, all, report); err != nil {
+		return nil, err
+	}
+	if t.rows == 0 || len(t.cols) == 0 {
+		report.Add(check.Finding{Rule: "table/empty", Severity: check.Warning, File: src.file,
+			Message: fmt.Sprintf("the table %s has no rows with anything in them and is left out", src.name)})
+		return nil, nil
+	}
+	for i, c := range t.cols {
+		c.rows, c.nulls = t.rows, c.nulls+t.rows-c.rows // of rows read before the column was met
+		c.finish()
+		c.arg = t.argument(i)
+	}
+	for _, step := range []func() error{t.chooseKey, t.chooseColumns, t.chooseFinders} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("table %s: %w", src.name, err)
+		}
+	}
+	t.tell(report)
+	t.choosePages()
+	return t, nil
+}
+
+// read is the first reading.
+func (t *tab) read(ctx context.Context, all *Options, report *check.Report) error {
+	seen := map[uint64]int{} // rows by a key that was asked for
+	var declared []int
+	repeated := 0
+	return t.src.walk(ctx, func(r row) error {
+		if t.rows++; t.rows > all.MaxRows {
+			return fmt.Errorf("the table %s has more than %d rows", t.src.name, all.MaxRows)
+		}
+		for i := len(t.cols); i < len(t.src.columns); i++ {
+			t.cols = append(t.cols, t.newColumn(t.src.columns[i]))
+		}
+		for i, c := range t.cols {
+			v := cell{}
+			if i < len(r.cells) {
+				v = r.cells[i]
+			}
+			if c.add(v) && c.keep {
+				t.duplicate(report, r.line, c.name, v.text)
+			}
+		}
+		if len(t.opts.Key) == 0 {
+			return nil
+		}
+		if declared == nil {
+			var err error
+			if declared, err = t.places(t.opts.Key); err != nil {
+				declared = nil
+				return err
+			}
+		}
+		h := uint64(1)
+		for _, i := range declared {
+			if i < len(r.cells) {
+				h = hash(h+uint64(r.cells[i].sort), r.cells[i].text)
+			}
+		}
+		if first, twice := seen[h]; twice {
+			if repeated++; repeated <= maxTwice {
+				t.repeated(report, r, declared, first)
+			}
+			return nil
+		}
+		seen[h] = cmp.Or(r.line, t.rows)
+		return nil
+	})
+}
+
+func (t *tab) newColumn(name string) *columnStats {
+	limit := autoValues
+	if _, isRef := t.src.refs[name]; isRef {
+		limit = refValues
+	}
+	if slices.Contains(t.opts.Find, name) {
+		limit = askedValues
+	}
+	c := newColumn(name, limit)
+	c.keep = len(t.opts.Key) == 0 && len(t.src.key) == 0 && t.keyRank(name, -1) == 0
+	return c
+}
+
+// duplicate says what keeps a column that is called like a key from being one.
+func (t *tab) duplicate(report *check.Report, line int, column, value string) {
+	report.Add(check.Finding{Rule: "table/duplicate-key", Severity: check.Warning, File: t.src.file, Line: line,
+		Message: fmt.Sprintf("%s %q was there before, so that %s does not tell rows apart", column, value, column),
+		Hint:    "name the key, or take the row out"})
+}
+
+func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
+	var values []string
+	for _, i := range key {
+		if i < len(r.cells) {
+			values = append(values, r.cells[i].text)
+		}
+	}
+	where := "line"
+	if r.line == 0 {
+		where = "row"
+	}
+	report.Add(check.Finding{Rule: "table/duplicate-key", File: t.src.file, Line: r.line,
+		Message: fmt.Sprintf("a row with the key %s is in %s %d already", strings.Join(values, ", "), where, first),
+		Hint:    "name a key that tells rows apart"})
+}
+
+// places returns the places of columns by their names.
+func (t *tab) places(names []string) ([]int, error) {
+	places := make([]int, 0, len(names))
+	for _, name := range names {
+		i := t.src.column(name, false)
+		if i < 0 || i >= len(t.cols) {
+			return nil, noSuch("column", name, t.src.columns)
+		}
+		places = append(places, i)
+	}
+	return places, nil
+}
+
+// argument returns the name of a column as that of an argument: different for all
+// columns, and never "page".
+func (t *tab) argument(i int) string {
+	name := snake(t.cols[i].name)
+	if name == "" || name == "page" {
+		name = "column_" + strconv.Itoa(i+1)
+	}
+	for _, c := range t.cols[:i] {
+		if c.arg == name {
+			return name + "_" + strconv.Itoa(i+1)
+		}
+	}
+	return name
+}
+
+// keyRank says how much a column is called like a key: the less the more, -1 not at
+// all.
+func (t *tab) keyRank(name string, place int) int {
+	name = snake(name)
+	tail := name[strings.LastIndexByte(name, '_')+1:]
+	switch {
+	case name == "id", name == "key", name == t.one+"_id", name == t.one+"id", name == t.one+"_code", name == "uuid", name == "_id":
+		return 0
+	case slices.Contains([]string{"code", "slug", "guid", "sku", "isbn", "iso", "symbol", "handle", "abbr", "abbreviation", "ticker", "doi", "ean", "email", "username", "login"}, name):
+		return 1
+	case name == "name", name == "title", name == t.one, name == t.one+"_name":
+		return 2
+	case place == 0:
+		return 3
+	case slices.Contains([]string{"id", "code", "key", "slug", "uuid"}, tail):
+		return 4
+	}
+	return -1
+}
+
+// canBeKey reports whether each row has its own value in the column.
+func (c *columnStats) canBeKey() bool {
+	return c.unique && c.nulls == 0 && (c.kind == kindInteger || c.kind == kindText || c.kind == kindDate) && c.most <= longValue
+}
+
+func (t *tab) chooseKey() error {
+	wanted := t.opts.Key
+	if len(wanted) == 0 {
+		wanted = t.src.key
+	}
+	if len(wanted) > 0 {
+		places, err := t.places(wanted)
+		if err != nil {
+			return err
+		}
+		for _, i := range places {
+			if c := t.cols[i]; c.kind == kindAny || c.most > 1000 {
+				return fmt.Errorf("column %q cannot be a key: its values are no short texts or numbers", c.name)
+			}
+		}
+		t.key = places
+		return nil
+	}
+	best := -1
+	for i, c := range t.cols {
+		rank := t.keyRank(c.name, i)
+		if rank < 0 || !c.canBeKey() {
+			continue
+		}
+		if best < 0 || rank < t.keyRank(t.cols[best].name, best) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		t.key = []int{best}
+	}
+	return nil
+}
+
+func (t *tab) chooseColumns() error {
+	var err error
+	if t.shown, err = t.places(t.opts.Columns); err != nil {
+		return err
+	}
+	if len(t.shown) == 0 {
+		for i := range t.cols {
+			t.shown = append(t.shown, i)
+		}
+	}
+	if t.listed, err = t.places(t.opts.List); err != nil || len(t.listed) > 0 {
+		return err
+	}
+	for _, i := range t.shown {
+		c := t.cols[i]
+		if slices.Contains(t.key, i) || c.bytes <= longText*max(1, c.rows-c.nulls) {
+			t.listed = append(t.listed, i)
+		}
+	}
+	if len(t.listed) == 0 {
+		t.listed = t.shown[:1]
+	}
+	for i, c := range t.cols {
+		rank := t.keyRank(c.name, -1)
+		if t.rows <= lookupRows && len(t.lookups) < autoLookups && len(t.key) > 0 && !slices.Contains(t.key, i) &&
+			rank >= 0 && rank != 3 && c.canBeKey() && t.opts.Find == nil {
+			t.lookups = append(t.lookups, i)
+		}
+	}
+	return nil
+}
+
+func (t *tab) chooseFinders() error {
+	asked, err := t.places(t.opts.Find)
+	if err != nil {
+		return err
+	}
+	if t.opts.Find == nil {
+		asked = t.findable()
+	}
+	for _, i := range asked {
+		c := t.cols[i]
+		if c.values == nil {
+			return fmt.Errorf("column %q cannot be found by: it has more than %d different values, or values that are no short texts or numbers", c.name, c.limit)
+		}
+		t.finders = append(t.finders, t.newFinder(i))
+	}
+	for _, c := range t.cols {
+		if n := len(c.values); n > 0 && n <= enumValues {
+			c.few = slices.Collect(maps.Keys(c.values))
+			c.sortValues(c.few)
+		}
+		c.values = nil
+	}
+	return nil
+}
+
+func (t *tab) newFinder(i int) *finder {
+	c := t.cols[i]
+	f := &finder{column: i, counts: map[string]int{}}
+	texts := slices.Collect(maps.Keys(c.values))
+	c.sortValues(texts)
+	for _, value := range texts {
+		if nameless(value) {
+			continue
+		}
+		literal := string(c.appendArgument(nil, c.valueCell(value)))
+		if f.counts[literal] == 0 {
+			f.values = append(f.values, literal)
+		}
+		f.counts[literal] += c.values[value]
+	}
+	return f
+}
+
+// findable are the columns that are worth finding by.
+func (t *tab) findable() []int {
+	var found []int
+	for pass := range 2 { // foreign keys first
+		for i, c := range t.cols {
+			_, isRef := t.src.refs[c.name]
+			if isRef == (pass == 0) && len(found) < autoFinders && !(len(t.key) == 1 && t.key[0] == i) && t.worthFinding(c, isRef) {
+				found = append(found, i)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func (t *tab) worthFinding(c *columnStats, isRef bool) bool {
+	if len(c.values) == 0 || c.unique && !isRef {
+		return false
+	}
+	n := len(t.newFinder(slices.Index(t.cols, c)).values)
+	if isRef {
+		return n > 0
+	}
+	if n < 2 || n*2 > t.rows {
+		return false
+	}
+	switch c.kind {
+	case kindText, kindBoolean:
+		return true
+	case kindInteger, kindDate:
+		return n <= maxFewValues || strings.HasSuffix(snake(c.name), "_id") || strings.Contains(snake(c.name), "year")
+	}
+	return false
+}
+
+// sortValues sorts values: numbers by their size, texts by their letters.
+func (c *columnStats) sortValues(values []string) {
+	slices.SortFunc(values, func(a, b string) int {
+		if c.kind == kindInteger || c.kind == kindNumber {
+			x, errX := strconv.ParseFloat(a, 64)
+			y, errY := strconv.ParseFloat(b, 64)
+			if errors.Join(errX, errY) == nil {
+				return cmp.Or(cmp.Compare(x, y), strings.Compare(a, b))
+			}
+		}
+		return strings.Compare(a, b)
+	})
+}
+
+func (t *tab) choosePages() {
+	size := 0
+	for _, i := range t.listed {
+		c := t.cols[i]
+		size += c.bytes/t.rows + len(c.name) + 6
+	}
+	t.page = t.opts.PageRows
+	if t.page <= 0 {
+		t.page = max(5, min(100, pageBytes/max(1, size)))
+	}
+	t.pages = (t.rows + t.page - 1) / t.page
+	for _, f := range t.finders {
+		for _, n := range f.counts {
+			f.pages = max(f.pages, (n+t.page-1)/t.page)
+		}
+	}
+	most := t.opts.ResourceRows
+	if most == 0 {
+		most = defaultResourceRows
+	}
+	t.asRes = t.rows <= most
+}
+
+// tell reports what a builder should know about the columns.
+func (t *tab) tell(report *check.Report) {
+	for _, c := range t.cols {
+		if c.huge && c.kind == kindText {
+			report.Add(check.Finding{Rule: "table/large-integer", Severity: check.Note, File: t.src.file,
+				Message: fmt.Sprintf("column %s of %s has integers beyond 9007199254740991, which many readers of JSON change; they are shown as texts", c.name, t.src.name)})
+		}
+	}
+	if len(t.key) == 0 {
+		report.Add(check.Finding{Rule: "table/no-key", Severity: check.Note, File: t.src.file,
+			Message: fmt.Sprintf("no column of %s tells its rows apart; they are known by their numbers", t.src.name), Hint: "name the key if there is one"})
+	}
+}
+
+// resolve finds the tools that foreign keys lead to.
+func resolve(tables []*tab) {
+	for _, t := range tables {
+		for i, c := range t.cols {
+			r, ok := t.src.refs[c.name]
+			if !ok {
+				continue
+			}
+			for _, other := range tables {
+				if !strings.EqualFold(other.src.name, r.table) || len(other.key) != 1 {
+					continue
+				}
+				if key := other.cols[other.key[0]].name; r.column == "" || strings.EqualFold(key, r.column) {
+					t.targets[i] = "get_" + other.one
+				}
+			}
+		}
+	}
+}
+
+// nameless reports whether a value leaves nothing to name a file by.
+func nameless(value string) bool { return staticmcp.EncodeName(value) == "" }

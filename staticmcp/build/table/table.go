@@ -1,0 +1,257 @@
+// Package table makes StaticMCP sites of tables: CSV, JSON, JSON Lines and SQLite.
+//
+//	in, err := table.New("countries.csv", nil)
+//	site, err := in.Site(ctx)
+//
+// A table of countries becomes get_country, which takes the key of a row,
+// list_countries, which pages through all, and find_countries_by_continent for
+// each column with few different values. The types of columns, the key and the
+// columns to find by are found out by reading the input once; reading it a second
+// time yields the answers. Neither keeps the rows: memory is bounded by the
+// number of different keys (about 40 bytes each) and by the pages being filled.
+package table
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// Options say how tables are read and what becomes of them. A nil *Options and
+// the zero value are the defaults.
+type Options struct {
+	// Server names the site. Default: the name of the file, version 1.0.0.
+	Server mcp.Implementation
+	// Instructions tell a model how to use the site. Default: a line about each
+	// table.
+	Instructions string
+
+	// Table is about the one table of a file that has one.
+	Table Table
+	// Tables is about each table, by its name, of a file that can have several: a
+	// database, or a JSON object of arrays. One that is not there is an error.
+	Tables map[string]Table
+	// Only are the names of the tables to take. Default: all. Of a database, views
+	// are taken only if they are named here or in Tables.
+	Only []string
+
+	// Delimiter separates the cells of a CSV file: one character. Default: found
+	// out, among comma, semicolon, tab and bar.
+	Delimiter rune
+	// Header says whether the first line of a CSV file names the columns. Default:
+	// found out; it does unless a cell of it is empty, a number, a date or a
+	// boolean, the first cell left aside.
+	Header *bool
+
+	// MaxColumns and MaxRows bound a table; one that exceeds them is an error.
+	// Default: 1,000 and 20,000,000.
+	MaxColumns, MaxRows int
+	// MaxRecordBytes bounds one line of JSON Lines, one element of a JSON array and
+	// one record of CSV. Default: 16 MiB.
+	MaxRecordBytes int
+	// MaxObjectBytes bounds a JSON file that is an object, which is read into
+	// memory; all others are streamed. Default: 256 MiB.
+	MaxObjectBytes int64
+}
+
+// Table says what becomes of one table. The zero value is the default.
+type Table struct {
+	// Name is what the rows are called, such as "countries"; one of them and
+	// several are derived from it. Default: the name of the file or the table.
+	Name string
+	// Title and Description are for people and models. Default: made of Name.
+	Title, Description string
+	// Key are the columns that tell a row from all others. Default: what the
+	// database declares, or a column that does and that is called like a key, or
+	// the first column if it does; otherwise rows are known by their numbers.
+	Key []string
+	// Columns are those that are shown, in this order. Default: all.
+	Columns []string
+	// List are those shown where several rows are. Default: those of Columns whose
+	// texts are no longer than 200 bytes on average.
+	List []string
+	// Find are the columns to find rows by. Default: foreign keys, and columns with
+	// few different values. An empty slice that is not nil means none.
+	Find []string
+	// PageRows is how many rows a page has. Default: as many as give about 32 KiB,
+	// between 5 and 100.
+	PageRows int
+	// ResourceRows is the number of rows up to which each row is also a resource.
+	// Default: 1,000. A negative value makes none.
+	ResourceRows int
+}
+
+const (
+	defaultMaxColumns   = 1000
+	defaultMaxRows      = 20_000_000
+	defaultMaxRecord    = 16 << 20
+	defaultMaxObject    = 256 << 20
+	defaultResourceRows = 1000
+)
+
+// Input is a file with tables. It is safe for concurrent use.
+type Input struct {
+	path   string
+	format format
+	opts   Options
+}
+
+var _ build.Input = (*Input)(nil)
+
+// format is a kind of file.
+type format struct {
+	name string
+	open func(in *Input, ctx context.Context, r *check.Report) ([]*source, func() error, error)
+}
+
+// formatOf returns the format of a file by its name.
+func formatOf(path string) (format, bool) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".csv", ".tsv", ".tab", ".psv":
+		return format{"CSV", (*Input).openCSV}, true
+	case ".json":
+		return format{"JSON", (*Input).openJSON}, true
+	case ".jsonl", ".ndjson":
+		return format{"JSON Lines", (*Input).openLines}, true
+	case ".db", ".sqlite", ".sqlite3", ".db3":
+		return format{"SQLite", (*Input).openSQLite}, true
+	}
+	return format{}, false
+}
+
+// Reads reports whether a file with this name is one of tables. A .json file can
+// as well be something else.
+func Reads(path string) bool {
+	_, ok := formatOf(path)
+	return ok
+}
+
+// New returns the tables in the file at path, whose name says what it is: .csv,
+// .tsv, .json, .jsonl, .ndjson, .db, .sqlite and the like. Nothing is read yet
+// but that the file is there.
+func New(path string, opts *Options) (*Input, error) {
+	f, ok := formatOf(path)
+	if !ok {
+		return nil, fmt.Errorf("read tables of %s: a table is a .csv, .tsv, .json, .jsonl, .ndjson, .db or .sqlite file", path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read tables of %s: not a regular file", path)
+	}
+	in := &Input{path: path, format: f}
+	if opts != nil {
+		in.opts = *opts
+	}
+	o := &in.opts
+	o.MaxColumns = positive(o.MaxColumns, defaultMaxColumns)
+	o.MaxRows = positive(o.MaxRows, defaultMaxRows)
+	o.MaxRecordBytes = positive(o.MaxRecordBytes, defaultMaxRecord)
+	o.MaxObjectBytes = positive(o.MaxObjectBytes, defaultMaxObject)
+	if o.Server.Name == "" {
+		o.Server.Name = snake(stem(path))
+	}
+	return in, nil
+}
+
+func positive[T int | int64](n, otherwise T) T {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// stem is the name of a file without its folder and its extension.
+func stem(path string) string {
+	base := filepath.Base(path)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// Paths implements [build.Input].
+func (in *Input) Paths() []string { return []string{in.path} }
+
+// Site implements [build.Input]: it reads the file once. What is wrong with single
+// rows is among the findings of the site, and those rows are left out.
+func (in *Input) Site(ctx context.Context) (*build.Site, error) {
+	var report check.Report
+	sources, closeAll, err := in.format.open(in, ctx, &report)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", in.path, err)
+	}
+	tables, err := in.survey(ctx, sources, &report)
+	if err := errorsJoin(err, closeAll()); err != nil {
+		return nil, fmt.Errorf("read %s: %w", in.path, err)
+	}
+	site := &build.Site{Server: in.opts.Server, Instructions: in.opts.Instructions}
+	if site.Instructions == "" {
+		site.Instructions = instructions(tables)
+	}
+	for _, t := range tables {
+		site.Tools = append(site.Tools, t.tools()...)
+	}
+	site.Resources = resources(ctx, in, tables)
+	site.Answers = answers(ctx, in, tables)
+	site.Findings = slices.Clone(report.Findings())
+	return site, nil
+}
+
+// survey reads each table once.
+func (in *Input) survey(ctx context.Context, sources []*source, report *check.Report) ([]*tab, error) {
+	if err := in.known(sources); err != nil {
+		return nil, err
+	}
+	var tables []*tab
+	for _, src := range sources {
+		t, err := survey(ctx, src, in.optionsOf(src), &in.opts, report)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 {
+		return nil, fmt.Errorf("there is no table with rows in it")
+	}
+	resolve(tables)
+	return tables, nil
+}
+
+// optionsOf returns what is asked for a table.
+func (in *Input) optionsOf(src *source) Table {
+	if o, ok := in.opts.Tables[src.name]; ok {
+		return o
+	}
+	if src.only {
+		return in.opts.Table
+	}
+	return Table{}
+}
+
+// known makes sure that the tables which options name are there.
+func (in *Input) known(sources []*source) error {
+	var names []string
+	for _, src := range sources {
+		names = append(names, src.name)
+	}
+	wanted := slices.Clone(in.opts.Only)
+	for name := range in.opts.Tables {
+		wanted = append(wanted, name)
+	}
+	slices.Sort(wanted)
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return noSuch("table", name, names)
+		}
+	}
+	return nil
+}
