@@ -37,8 +37,8 @@ func Fix(text []byte) (fixed []byte, repairs []Repair) {
 		if len(f.edits) == 0 {
 			break
 		}
-		repairs = append(repairs, f.repairs...)
 		text = f.apply()
+		repairs = append(repairs, f.made...)
 	}
 	return text, repairs
 }
@@ -51,14 +51,14 @@ type edit struct {
 
 type fixer struct {
 	*document
-	edits   []edit
-	repairs []Repair
+	edits []edit
+	about map[edit]Repair
+	made  []Repair // what apply has done, in the order of the text
 }
 
 func (f *fixer) fix() {
 	if f.bom > 0 {
-		f.repairs = append(f.repairs, Repair{1, 1, "", "removed the byte order mark"})
-		f.edits = append(f.edits, edit{})
+		f.edit(0, 0, 0, "", "", "removed the byte order mark")
 	}
 	if f.root == nil {
 		f.fixSyntax()
@@ -81,19 +81,23 @@ func (f *fixer) fix() {
 	f.fixEntryPoint()
 }
 
-func (f *fixer) repair(at int, pointer, about string) {
+// edit replaces text[from:to]. The place of the repair is at.
+func (f *fixer) edit(from, to, at int, with, pointer, about string) {
 	line, column := check.LineColumn(f.text, at)
-	f.repairs = append(f.repairs, Repair{line, column, pointer, about})
+	e := edit{from, to, with}
+	if f.about == nil {
+		f.about = map[edit]Repair{}
+	}
+	f.edits = append(f.edits, e)
+	f.about[e] = Repair{line, column, pointer, about}
 }
 
 func (f *fixer) replace(n *jsonNode, pointer, with, about string) {
-	f.edits = append(f.edits, edit{n.at, n.end, with})
-	f.repair(n.at, pointer, about)
+	f.edit(n.at, n.end, n.at, with, pointer, about)
 }
 
 func (f *fixer) rename(m member, pointer, to string) {
-	f.edits = append(f.edits, edit{m.at, m.at + quotedLen(f.text[m.at:]), strconv.Quote(to)})
-	f.repair(m.at, pointer, fmt.Sprintf("renamed %q to %q", m.name, to))
+	f.edit(m.at, m.at+quotedLen(f.text[m.at:]), m.at, strconv.Quote(to), pointer, fmt.Sprintf("renamed %q to %q", m.name, to))
 }
 
 // quotedLen is how long the string is with which text begins.
@@ -114,8 +118,7 @@ func (f *fixer) remove(m member, pointer, about string) {
 	} else if from > 0 && f.text[from-1] == ',' {
 		from--
 	}
-	f.edits = append(f.edits, edit{from, to, ""})
-	f.repair(m.at, pointer, about)
+	f.edit(from, to, m.at, "", pointer, about)
 }
 
 // apply makes the edits from the last to the first. Of two that overlap only one
@@ -128,7 +131,9 @@ func (f *fixer) apply() []byte {
 			continue
 		}
 		text, before = slices.Replace(text, e.at, e.end, []byte(e.with)...), e.at
+		f.made = append(f.made, f.about[e])
 	}
+	slices.Reverse(f.made)
 	return text
 }
 
@@ -273,25 +278,26 @@ func (f *fixer) fixEntryPoint() {
 
 // fixSyntax takes out what only JSON with comments has, if that makes it JSON.
 func (f *fixer) fixSyntax() {
-	edits := looseSyntax(f.text)
-	trial := &fixer{document: f.document, edits: edits}
-	if len(edits) == 0 || jsonscan.Valid(trial.apply()) != nil {
-		return
-	}
-	for _, e := range edits {
+	trial := &fixer{document: f.document}
+	for _, s := range looseSyntax(f.text) {
 		about := "removed a comment"
-		if f.text[e.at] == ',' {
+		if f.text[s.from] == ',' {
 			about = "removed a comma before a closing bracket"
 		}
-		f.repair(e.at, "", about)
+		trial.edit(s.from, s.to, s.from, "", "", about)
 	}
-	f.edits = append(f.edits, edits...)
+	if jsonscan.Valid(trial.apply()) == nil {
+		f.edits, f.about = trial.edits, trial.about
+	}
 }
+
+// stretch is a part of a text.
+type stretch struct{ from, to int }
 
 // looseSyntax finds comments, and commas that only comments and white space part
 // from a closing bracket.
-func looseSyntax(text []byte) []edit {
-	var edits []edit
+func looseSyntax(text []byte) []stretch {
+	var found []stretch
 	comma := -1
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -303,25 +309,25 @@ func looseSyntax(text []byte) []edit {
 			i, comma = end-1, -1
 		case c == '/' && bytes.HasPrefix(text[i:], []byte("//")):
 			end := i + bytes.IndexByte(append(text[i:len(text):len(text)], '\n'), '\n')
-			edits = append(edits, edit{i, end, ""})
+			found = append(found, stretch{i, end})
 			i = end - 1
 		case c == '/' && bytes.HasPrefix(text[i:], []byte("/*")):
 			length := bytes.Index(text[i:], []byte("*/"))
 			if length < 0 {
 				return nil
 			}
-			edits = append(edits, edit{i, i + length + 2, ""})
+			found = append(found, stretch{i, i + length + 2})
 			i += length + 1
 		case c == ',':
 			comma = i
 		case c == '}' || c == ']':
 			if comma >= 0 {
-				edits = append(edits, edit{comma, comma + 1, ""})
+				found = append(found, stretch{comma, comma + 1})
 			}
 			comma = -1
 		case !strings.ContainsRune(" \t\r\n", rune(c)):
 			comma = -1
 		}
 	}
-	return edits
+	return found
 }
