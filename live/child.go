@@ -52,7 +52,7 @@ func startChild(c *Command, cmd *exec.Cmd) (*child, error) {
 		if errors.As(err, &path) {
 			err = path.Err
 		}
-		return nil, permanent{fmt.Errorf("start %s: %w", c.Path, err)}
+		return nil, permanent{&CommandError{fmt.Errorf("start %s: %w", c.Path, err)}}
 	}
 	ch := &child{
 		command:   c,

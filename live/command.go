@@ -119,16 +119,16 @@ func inherits(pattern, name string) bool {
 // command returns the process to start.
 func (c *Command) command() (*exec.Cmd, error) {
 	if c.Path == "" {
-		return nil, permanent{errors.New("no command is given")}
+		return nil, permanent{&CommandError{errors.New("no command is given")}}
 	}
 	env := c.environment()
 	path, err := lookPath(c.Path, env)
 	if err != nil {
-		return nil, permanent{err}
+		return nil, permanent{&CommandError{err}}
 	}
 	if c.Dir != "" {
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
-			return nil, permanent{fmt.Errorf("%s is no folder to run it in", c.Dir)}
+			return nil, permanent{&CommandError{fmt.Errorf("%s is no folder to run it in", c.Dir)}}
 		}
 		if path, err = filepath.Abs(path); err != nil {
 			return nil, err
@@ -141,6 +141,15 @@ func (c *Command) command() (*exec.Cmd, error) {
 	own(cmd)
 	return cmd, nil
 }
+
+// CommandError is why a command could not even be started.
+type CommandError struct{ Err error }
+
+// Error implements the error interface.
+func (e *CommandError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *CommandError) Unwrap() error { return e.Err }
 
 // lookPath finds a program in the PATH of env, which need not be ours.
 func lookPath(name string, env []string) (string, error) {

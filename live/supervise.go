@@ -46,9 +46,9 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 				return ses, nil
 			}
 		case s.phase == Waiting && (s.next.After(patience) || s.failures > seen && (s.starts == 0 || isPermanent(s.lastErr))):
-			err, next := s.lastErr, time.Until(s.next)
+			err := s.lastErr
 			s.mu.Unlock()
-			return nil, &downError{cause: err, next: next}
+			return nil, &downError{cause: err, verb: s.verb()}
 		}
 		s.wanted = true
 		s.runLocked()
@@ -66,13 +66,21 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 // downError is why there is no server to send a request to.
 type downError struct {
 	cause error
-	next  time.Duration
+	verb  string
 }
 
 func (e *downError) Error() string {
-	return fmt.Sprintf("the server cannot be started: %v", e.cause)
+	return fmt.Sprintf("the server cannot be %s: %v", e.verb, e.cause)
 }
 func (e *downError) Unwrap() error { return e.cause }
+
+// verb says what is done with a server to have it run.
+func (s *Source) verb() string {
+	if _, ok := s.transport.(*Command); ok {
+		return "started"
+	}
+	return "reached"
+}
 
 // runLocked makes sure that the supervisor runs.
 func (s *Source) runLocked() {

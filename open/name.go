@@ -8,13 +8,15 @@ import (
 
 // Name returns a short name for what arg names, made of letters, digits, "-" and
 // "_" in lower case: of a path the last element without .zip, of a URL the last
-// element of its path, or its host.
+// element of its path, or its host, and of a command what it runs.
 func Name(arg string) string {
-	arg = strings.TrimPrefix(arg, "site:")
+	arg = strings.TrimPrefix(strings.TrimPrefix(arg, "site:"), "live:")
 	base := ""
-	if u, err := url.Parse(arg); err == nil && u.Host != "" {
+	if argv, err := commandOf(arg); err == nil && strings.HasPrefix(arg, commandPrefix) {
+		base = commandName(argv)
+	} else if u, err := url.Parse(arg); err == nil && u.Host != "" {
 		path := strings.Trim(strings.TrimSuffix(u.Path, "mcp.json"), "/")
-		if base = path[strings.LastIndexByte(path, '/')+1:]; base == "" {
+		if base = path[strings.LastIndexByte(path, '/')+1:]; base == "" || base == "mcp" || base == "sse" {
 			base = u.Hostname()
 		}
 	} else {

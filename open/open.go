@@ -17,6 +17,16 @@ import (
 type Options struct {
 	// Site says how StaticMCP sites are read.
 	Site *staticmcp.Options
+	// Live says how servers are started and connected to; nil stands for the
+	// defaults.
+	Live *LiveOptions
+}
+
+func (o *Options) live() *LiveOptions {
+	if o.Live == nil {
+		return &LiveOptions{}
+	}
+	return o.Live
 }
 
 // Open returns the Source that arg names:
@@ -24,7 +34,11 @@ type Options struct {
 //   - a folder that holds a StaticMCP site,
 //   - a zip file of one, by its name ending in .zip,
 //   - an http or https URL under which one is hosted; "site:" in front of it is
-//     allowed, and says that nothing else would do.
+//     allowed, and says that nothing else would do,
+//   - an http or https URL at which a server answers, if there is no site; "live:"
+//     in front of it says that nothing else would do,
+//   - a ws or wss URL at which a server answers,
+//   - a command that is such a server over stdin and stdout, as [Command] writes it.
 //
 // An error is an [*Error]. The Source may implement io.Closer; whoever opened it
 // closes it. ctx bounds the opening only.
@@ -35,19 +49,23 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	rest, forced := strings.CutPrefix(arg, "site:")
 	switch {
 	case arg == "":
-		return nil, &Error{Arg: `""`, Why: "the name is empty", Hint: "name a folder, a .zip file or a URL"}
+		return nil, &Error{Arg: `""`, Why: "the name is empty", Hint: "name a folder, a .zip file or a URL, or a command after --"}
+	case strings.HasPrefix(arg, commandPrefix):
+		return openCommand(ctx, arg, opts.live())
 	case strings.HasPrefix(arg, "live:"):
-		return nil, unsupported(arg, "a live server")
-	case forced || isWeb(arg):
+		return openServer(ctx, arg, strings.TrimPrefix(arg, "live:"), opts.live())
+	case forced:
 		return openURL(ctx, arg, rest, opts)
+	case isWeb(arg):
+		return siteOrServer(ctx, arg, opts)
 	case strings.Contains(arg, "://"):
-		return nil, unsupported(arg, "a URL that is not http or https")
+		return openServer(ctx, arg, arg, opts.live())
 	}
 	return openPath(ctx, arg, opts)
 }
 
 // reads is what every refusal of a format ends with.
-const reads = "this build reads StaticMCP sites: a folder with mcp.json, a .zip of one, or its http(s) URL"
+const reads = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, and MCP servers, at a URL or as a command after --"
 
 func unsupported(arg, what string) *Error {
 	return &Error{Arg: arg, Why: what + " cannot be opened", Hint: reads}

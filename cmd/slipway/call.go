@@ -28,9 +28,10 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 		Example: `  slipway call examples/http-reference get_status code=404
   slipway call examples/http-reference compare_methods a=PUT b=PATCH
   echo '{"name":"ETag"}' | slipway call examples/http-reference find_header --json-args -`,
-		Args:              takes(2, -1),
+		Args:              takesSource(2, -1),
 		ValidArgsFunction: completing(toolNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = sourceFirst(cmd, args)
 			object, err := jsonObject(jsonArgs, cmd.InOrStdin())
 			if err != nil {
 				return err

@@ -19,8 +19,9 @@ chosen already for others. Each suggestion is printed on a line of its own.
 
 ` + sourceHelp,
 		Example: `  slipway complete examples/http-reference explain_status code=4`,
-		Args:    takes(3, -1),
+		Args:    takesSource(3, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = sourceFirst(cmd, args)
 			return withSource(cmd, args[0], func(c *client) error {
 				result, err := c.complete(cmd, args[1], args[2:])
 				if err != nil {

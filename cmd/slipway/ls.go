@@ -38,8 +38,9 @@ them, or those of the kinds that are named.
 ` + sourceHelp,
 		Example: `  slipway ls examples/http-reference
   slipway ls examples/http-reference --tools --json`,
-		Args: takes(1, 1),
+		Args: takesSource(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = sourceFirst(cmd, args)
 			return withSource(cmd, args[0], func(c *client) error {
 				if k == (kinds{}) {
 					k = kinds{true, true, true, true}

@@ -19,9 +19,10 @@ its speaker.
 
 ` + sourceHelp,
 		Example:           `  slipway prompt examples/http-reference explain_status code=404`,
-		Args:              takes(2, -1),
+		Args:              takesSource(2, -1),
 		ValidArgsFunction: completing(promptNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = sourceFirst(cmd, args)
 			arguments, err := stringArguments(args[2:])
 			if err != nil {
 				return err

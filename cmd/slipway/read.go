@@ -22,9 +22,10 @@ as its bytes. Binary data is not printed to a terminal.
 ` + sourceHelp,
 		Example: `  slipway read examples/http-reference http://status/404
   slipway read examples/http-reference http://status/404 --json`,
-		Args:              takes(2, 2),
+		Args:              takesSource(2, 2),
 		ValidArgsFunction: completing(resourceURIs),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			args = sourceFirst(cmd, args)
 			return withSource(cmd, args[0], func(c *client) error {
 				result, err := c.read(cmd, args[1])
 				if err != nil {

@@ -66,7 +66,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
   env MCP_SERVER_TOKEN="$(head -c 32 /dev/urandom | base64)" slipway serve examples/http-reference
   slipway serve examples/http-reference --public-url https://mcp.example.com --auth-issuer https://id.example.com
   slipway serve --stdio examples/http-reference`,
-		Args: takes(1, -1),
+		Args: takesSource(1, -1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("stdio") && cmd.Flags().Changed("addr") {
 				return usage("leave one of them out", "serve: --stdio has no --addr")
@@ -75,10 +75,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 			return fromEnvironment(cmd.Flags(), os.LookupEnv)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) {
-				return usage("this build reads StaticMCP sites", "serve: a command after -- cannot be opened")
-			}
-			return f.run(cmd, args)
+			return f.run(cmd, sourceFirst(cmd, args))
 		},
 	}
 	flags := cmd.Flags()
@@ -110,7 +107,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	})
 	defer stop()
-	src, err := openAll(ctx, args, &open.Options{Site: &staticmcp.Options{Logger: log}}, unionOf(log))
+	src, err := openAll(ctx, args, &open.Options{Site: &staticmcp.Options{Logger: log}, Live: liveOptions(log, stderr)}, unionOf(log))
 	if err != nil && ctx.Err() != nil {
 		return nil // told to end before there was anything to serve
 	}

@@ -3,12 +3,19 @@ package main
 import (
 	"context"
 	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
 	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 )
@@ -20,12 +27,84 @@ type client struct {
 	cat    *mcp.Catalog
 }
 
+// sourceFirst returns args with the source in front: a command after -- is the
+// source, as one argument.
+func sourceFirst(cmd *cobra.Command, args []string) []string {
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 || dash >= len(args) {
+		return args
+	}
+	return append([]string{open.Command(args[dash:])}, args[:dash]...)
+}
+
+// takesSource is takes for commands whose first argument is a source, which may
+// stand after -- as a command.
+func takesSource(least, most int) cobra.PositionalArgs {
+	check := takes(least, most)
+	return func(cmd *cobra.Command, args []string) error { return check(cmd, sourceFirst(cmd, args)) }
+}
+
+// tokenVariable holds the bearer token for the one server that is connected to.
+const tokenVariable = "MCP_CLIENT_TOKEN"
+
+// liveOptions say how servers are reached. Our own secrets are not for them.
+func liveOptions(log *slog.Logger, stderr io.Writer) *open.LiveOptions {
+	o := &open.LiveOptions{
+		Source:  &live.Options{Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version}},
+		Stderr:  stderr,
+		KeepOut: []string{"MCP_SERVER_*", "MCP_CLIENT_*"},
+	}
+	if token := os.Getenv(tokenVariable); token != "" {
+		o.Header = http.Header{"Authorization": {"Bearer " + token}}
+	}
+	if log != nil {
+		o.Source.Log = func(e live.Event) { logEvent(log, e) }
+	}
+	return o
+}
+
+// logEvent logs what happens to a server.
+func logEvent(log *slog.Logger, e live.Event) {
+	level, attrs := slog.LevelInfo, []any{"server", e.Server}
+	if e.Err != nil {
+		level = slog.LevelWarn
+		attrs = append(attrs, "error", e.Err)
+	}
+	if e.Detail != "" {
+		attrs = append(attrs, "detail", e.Detail)
+	}
+	log.Log(context.Background(), level, "server "+e.What, attrs...)
+}
+
+// oneTokenOneServer refuses to send one token to several hosts.
+func oneTokenOneServer(args []string) error {
+	if os.Getenv(tokenVariable) == "" {
+		return nil
+	}
+	first := ""
+	for _, arg := range args {
+		u, err := url.Parse(strings.TrimPrefix(arg, "live:"))
+		if err != nil || u.Host == "" || strings.HasPrefix(arg, "site:") {
+			continue
+		}
+		if first != "" && u.Host != first {
+			return &failure{code: exitPolicy, text: tokenVariable + " would be sent to " + first + " and to " + u.Host,
+				hint: "serve them one by one"}
+		}
+		first = u.Host
+	}
+	return nil
+}
+
 // withSource opens the source that arg names for the time of do.
 func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error {
 	ctx := cmd.Context()
-	src, err := open.Open(ctx, arg, nil)
+	src, err := open.Open(ctx, arg, &open.Options{Live: liveOptions(nil, nil)})
 	if err != nil {
 		return err
+	}
+	if strings.HasPrefix(arg, "exec:") {
+		arg = open.Name(arg)
 	}
 	defer closeSource(src)
 	cat, err := src.Catalog(ctx)
@@ -43,20 +122,22 @@ func closeSource(src mcp.Source) {
 
 // openAll opens several sources and joins them.
 func openAll(ctx context.Context, args []string, opts *open.Options, join *compose.UnionOptions) (mcp.Source, error) {
+	if err := oneTokenOneServer(args); err != nil {
+		return nil, err
+	}
+	sources, err := openEach(ctx, args, opts)
+	if err != nil {
+		return nil, err
+	}
 	var parts []compose.Named
 	taken := make(map[string]bool)
-	for _, arg := range args {
-		src, err := open.Open(ctx, arg, opts)
-		if err != nil {
-			closeParts(parts)
-			return nil, err
-		}
+	for i, arg := range args {
 		name := open.Name(arg)
 		for n := 2; taken[name]; n++ {
 			name = open.Name(arg) + "-" + strconv.Itoa(n)
 		}
 		taken[name] = true
-		parts = append(parts, compose.Named{Name: name, Source: src})
+		parts = append(parts, compose.Named{Name: name, Source: sources[i]})
 	}
 	joined, err := compose.Union(ctx, parts, join)
 	if err != nil {
@@ -64,6 +145,27 @@ func openAll(ctx context.Context, args []string, opts *open.Options, join *compo
 		return nil, &failure{code: exitNo, text: err.Error(), hint: "serve them one by one, on addresses of their own"}
 	}
 	return joined, nil
+}
+
+// openEach opens several sources at once: servers take their time to start.
+func openEach(ctx context.Context, args []string, opts *open.Options) ([]mcp.Source, error) {
+	sources := make([]mcp.Source, len(args))
+	errs := make([]error, len(args))
+	var all sync.WaitGroup
+	for i, arg := range args {
+		all.Go(func() { sources[i], errs[i] = open.Open(ctx, arg, opts) })
+	}
+	all.Wait()
+	for i := range args {
+		if errs[i] == nil {
+			continue
+		}
+		for _, src := range sources {
+			closeSource(src)
+		}
+		return nil, errs[i]
+	}
+	return sources, nil
 }
 
 func closeParts(parts []compose.Named) {

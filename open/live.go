@@ -1,0 +1,172 @@
+package open
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/ws"
+)
+
+// LiveOptions say how servers are started and connected to.
+type LiveOptions struct {
+	// Source are the options of [live.Open]; nil stands for the defaults.
+	Source *live.Options
+	// Header is added to the requests to servers at a URL, such as Authorization.
+	// It is not sent to look for a site.
+	Header http.Header
+	// Stderr receives what commands write to stderr; nil stands for nobody. The
+	// last lines are in errors in any case.
+	Stderr io.Writer
+	// KeepOut names variables of our environment that commands do not inherit; a
+	// name that ends in * stands for all that begin so. They inherit all others:
+	// whoever types a command means it to run as it would without us.
+	KeepOut []string
+}
+
+const commandPrefix = "exec:"
+
+// Command returns the argument that stands for a command and its arguments, for
+// [Open]: exec: and a JSON array.
+func Command(argv []string) string {
+	encoded, _ := mcp.Marshal(argv) // strings always encode
+	return commandPrefix + string(encoded)
+}
+
+// commandOf returns the command that arg stands for.
+func commandOf(arg string) (argv []string, err error) {
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(arg, commandPrefix)), &argv); err != nil || len(argv) == 0 || argv[0] == "" {
+		return nil, &Error{Arg: arg, Why: "what follows exec: is not a JSON array of strings", Err: err,
+			Hint: "type the command as it is after --"}
+	}
+	return argv, nil
+}
+
+func openCommand(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, error) {
+	argv, err := commandOf(arg)
+	if err != nil {
+		return nil, err
+	}
+	return openLive(ctx, "-- "+strings.Join(argv, " "), &live.Command{
+		Path: argv[0], Args: argv[1:],
+		Inherit: []string{}, Env: inherited(os.Environ(), o.KeepOut),
+		Stderr: o.Stderr,
+	}, o)
+}
+
+// inherited returns the entries of env but those that are kept out.
+func inherited(env, keepOut []string) []string {
+	return slices.DeleteFunc(env, func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.ContainsFunc(keepOut, func(pattern string) bool {
+			prefix, many := strings.CutSuffix(pattern, "*")
+			return name == pattern || many && strings.HasPrefix(name, prefix)
+		})
+	})
+}
+
+// openServer opens the live server at a URL.
+func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.Source, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, &Error{Arg: arg, Why: "not a URL with a host", Err: err}
+	}
+	switch u.Scheme {
+	case "http", "https":
+		return openLive(ctx, arg, &live.Endpoint{URL: address, Header: maps.Clone(o.Header)}, o)
+	case "ws", "wss":
+		dial := func(ctx context.Context) (mcp.Conn, error) {
+			return ws.Dial(ctx, address, &ws.DialOptions{Header: maps.Clone(o.Header)})
+		}
+		return openLive(ctx, arg, &live.Dialer{Name: arg, Dial: dial}, o)
+	}
+	return nil, unsupported(arg, "a URL that is not http, https, ws or wss")
+}
+
+func openLive(ctx context.Context, arg string, transport live.Transport, o *LiveOptions) (mcp.Source, error) {
+	src, err := live.Open(ctx, transport, o.Source)
+	if err == nil {
+		return src, nil
+	}
+	e := &Error{Arg: arg, Why: liveReason(err, transport), Kind: Remote, Err: err}
+	var status *live.StatusError
+	var missing *live.CommandError
+	switch {
+	case errors.As(err, &missing):
+		e.Kind = Unreadable
+	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
+		e.Hint = "put the server's bearer token into the environment variable MCP_CLIENT_TOKEN"
+	}
+	return nil, e
+}
+
+// liveReason is the text of an error of live without the name of the server,
+// which the error says already.
+func liveReason(err error, transport live.Transport) string {
+	return strings.TrimPrefix(err.Error(), transport.String()+": ")
+}
+
+// siteOrServer opens what is at a URL: a site if there is a manifest, and
+// otherwise a live server.
+func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
+	site, siteErr := openURL(ctx, arg, arg, opts)
+	if siteErr == nil || unreachable(siteErr) || ctx.Err() != nil || strings.HasSuffix(arg, "/"+manifest) {
+		return site, siteErr
+	}
+	src, err := openServer(ctx, arg, arg, opts.live())
+	if err == nil {
+		return src, nil
+	}
+	var status *live.StatusError
+	var said *mcp.Error
+	wantsToken := errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden)
+	if wantsToken || errors.As(err, &said) {
+		return nil, err
+	}
+	return nil, siteErr // nothing there speaks MCP: what is wrong with the site tells more
+}
+
+// unreachable reports whether nobody was there at all.
+func unreachable(err error) bool {
+	var op *net.OpError
+	var name *net.DNSError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &name)
+}
+
+// launchers are programs whose arguments say what runs, and the words among those
+// that do not.
+var (
+	launchers     = []string{"npx", "node", "python", "python3", "uv", "uvx", "pipx", "bun", "bunx", "deno", "docker", "podman", "npm", "pnpm", "yarn", "go", "sh", "bash", "cmd", "env"}
+	launcherWords = []string{"run", "exec", "dlx", "x", "tool", "start", "/c"}
+)
+
+// commandName returns what runs when argv does, such as server-everything for
+// npx -y @modelcontextprotocol/server-everything.
+func commandName(argv []string) string {
+	what := argv[0]
+	base := strings.TrimSuffix(strings.ToLower(filepath.Base(what)), ".exe")
+	if slices.Contains(launchers, base) {
+		for _, word := range argv[1:] {
+			if !strings.HasPrefix(word, "-") && !slices.Contains(launcherWords, word) {
+				what = word
+				break
+			}
+		}
+	}
+	what = filepath.Base(filepath.ToSlash(what))
+	if i := strings.LastIndexByte(what, '@'); i > 0 {
+		what = what[:i] // a version
+	}
+	return strings.TrimSuffix(what, filepath.Ext(what))
+}

@@ -1,0 +1,128 @@
+package open_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/ws"
+)
+
+// TestMain lets the test binary be the server that a command starts.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("SLIPWAY_OPEN_TEST_SITE"); dir != "" {
+		os.Exit(serveSite(dir))
+	}
+	os.Exit(m.Run())
+}
+
+func serveSite(dir string) int {
+	server, err := siteServer(dir)
+	if err == nil {
+		err = server.ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+func siteServer(dir string) (*mcp.Server, error) {
+	site, err := staticmcp.OpenDir(context.Background(), dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	return mcp.NewServer(site, nil), nil
+}
+
+func TestOpenLive(t *testing.T) {
+	dir := tree(t, map[string]string{"mcp.json": manifest, "tools/t.json": `{"content":[]}`})
+	server, err := siteServer(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := ""
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if token != "" && r.Header.Get("Authorization") != "Bearer "+token {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		server.HTTPHandler(nil).ServeHTTP(w, r)
+	}))
+	mux.Handle("/ws", ws.NewHandler(server, nil))
+	web := httptest.NewServer(mux)
+	defer web.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SLIPWAY_OPEN_TEST_SITE", dir)
+	for _, tt := range []struct{ name, arg string }{
+		{"URL", web.URL + "/mcp"},
+		{"URL that must be a server", "live:" + web.URL + "/mcp"},
+		{"WebSocket", strings.Replace(web.URL, "http", "ws", 1) + "/ws"},
+		{"command", open.Command([]string{self})},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			src, err := open.Open(t.Context(), tt.arg, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer src.(io.Closer).Close()
+			cat, err := src.Catalog(t.Context())
+			if err != nil || cat.Tool("t") == nil {
+				t.Errorf("Catalog = %+v, %v, want the tool t", cat, err)
+			}
+		})
+	}
+	token = "s3cret"
+	for _, tt := range []struct {
+		name, arg string
+		opts      *open.LiveOptions
+		kind      open.Kind
+		why, hint string
+	}{
+		{"without its token", web.URL + "/mcp", nil, open.Remote, "401 Unauthorized", "MCP_CLIENT_TOKEN"},
+		{"no server and no site", web.URL + "/none", nil, open.Remote, "there is no mcp.json", "this build reads"},
+		{"no such command", open.Command([]string{"no-such-program"}), nil, open.Unreadable, `no program "no-such-program"`, ""},
+		{"no command", "exec:[]", nil, open.Unreadable, "not a JSON array of strings", "after --"},
+		{"variable kept out", open.Command([]string{self, "-test.run=^$"}), &open.LiveOptions{KeepOut: []string{"SLIPWAY_OPEN_*"}}, open.Remote, "cannot be started", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := open.Open(t.Context(), tt.arg, &open.Options{Live: tt.opts})
+			var e *open.Error
+			if !errors.As(err, &e) || e.Kind != tt.kind || !strings.Contains(e.Error(), tt.why) || !strings.Contains(e.Hint, tt.hint) {
+				t.Errorf("Open = %v (%+v), want kind %d with %q and the hint %q", err, e, tt.kind, tt.why, tt.hint)
+			}
+		})
+	}
+	src, err := open.Open(t.Context(), web.URL+"/mcp", &open.Options{Live: &open.LiveOptions{Header: http.Header{"Authorization": {"Bearer s3cret"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = src.(io.Closer).Close()
+}
+
+func TestNameOfLive(t *testing.T) {
+	for arg, want := range map[string]string{
+		"http://localhost:8080/mcp":                                                        "localhost",
+		"live:https://example.com/servers/weather":                                         "weather",
+		open.Command([]string{"/usr/bin/weather-server"}):                                  "weather-server",
+		open.Command([]string{"npx", "-y", "@modelcontextprotocol/server-everything@1.2"}): "server-everything",
+		open.Command([]string{"node", "dist/index.js", "--port", "3"}):                     "index",
+		open.Command([]string{"docker", "run", "--rm", "weather"}):                         "weather",
+	} {
+		if got := open.Name(arg); got != want {
+			t.Errorf("Name(%q) = %q, want %q", arg, got, want)
+		}
+	}
+}
