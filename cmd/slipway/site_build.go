@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/open"
+	sites "github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+func newSiteBuild() *cobra.Command {
+	var o writing
+	var in open.BuildOptions
+	var watch bool
+	var every time.Duration
+	cmd := &cobra.Command{
+		Use:   "build INPUT -o DIR|FILE|-",
+		Short: "Build a site of documents, tables or an API",
+		Long: `Build a StaticMCP site of INPUT. In a folder only what changed is written, and
+only what an earlier build wrote, and nobody changed since, is deleted.
+
+With --check nothing is written: the exit code is 1 if the output is not what
+INPUT gives now, and stdout has the list. With --watch the site is built again
+each time INPUT changes.`,
+		Example: `  slipway site build countries.csv -o public/mcp --host github-pages
+  slipway site build countries.csv -o public/mcp --check
+  slipway site build countries.csv -o - --format tar | tar t`,
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.validate(cmd); err != nil {
+				return err
+			}
+			if watch && (o.output == "-" || o.check || o.dryRun || o.json) {
+				return usage("name a folder with -o", "build: --watch goes with a folder or a file that is written")
+			}
+			source, err := open.Builder(args[0], &in)
+			if err != nil {
+				return err
+			}
+			if !watch {
+				return buildOnce(cmd, source, &o)
+			}
+			return buildAndWatch(cmd, source, &o, every)
+		},
+	}
+	o.flags(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.check, "check", false, "fail if the output is not current, and write nothing")
+	f.BoolVar(&watch, "watch", false, "build again each time the input changes")
+	f.DurationVar(&every, "watch-interval", time.Second, "how often --watch looks for changes")
+	f.StringVar(&in.As, "as", "", "what INPUT is: "+strings.Join(open.Inputs(), ", ")+" (default: found out)")
+	f.StringVar(&in.Name, "name", "", "the name of the site")
+	f.StringVar(&in.Title, "title", "", "the title of the site, for people")
+	f.StringVar(&in.Version, "site-version", "", "the version of the site")
+	f.StringVar(&in.Instructions, "instructions", "", "what models are told about the site")
+	return cmd
+}
+
+func buildOnce(cmd *cobra.Command, source sites.Input, o *writing) error {
+	site, err := source.Site(cmd.Context())
+	if err != nil {
+		return err
+	}
+	r, err := sites.Write(cmd.Context(), site, o.target(cmd.OutOrStdout()), o.options(cmd))
+	return o.finish(cmd, r, err)
+}
+
+// buildAndWatch builds until it is interrupted. What fails is said, and tried
+// again with the next change.
+func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every time.Duration) error {
+	stderr := cmd.ErrOrStderr()
+	seen := sites.Snapshot(source.Paths())
+	if err := buildOnce(cmd, source, o); err != nil {
+		report(stderr, err)
+	}
+	fmt.Fprintf(stderr, "watching %s; Ctrl-C stops it\n", strings.Join(source.Paths(), ", "))
+	return watchInput(cmd.Context(), stderr, source, seen, every, func() error { return buildOnce(cmd, source, o) })
+}
+
+// watchInput calls again each time what source is made of changes, until ctx
+// ends. seen is what it was when it was last used.
+func watchInput(ctx context.Context, stderr io.Writer, source sites.Input, seen sites.Snap, every time.Duration, again func() error) error {
+	ticker := time.NewTicker(max(every, 10*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		now := sites.Snapshot(source.Paths())
+		if now == seen {
+			continue
+		}
+		seen = now
+		if err := again(); err != nil && ctx.Err() == nil {
+			report(stderr, err)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	sites "github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// writing is how the commands that write a site are told where and how.
+type writing struct {
+	output, format   string
+	collisions, host string
+	precompress      []string
+	compact          bool
+	noAliases        bool
+	noIndex          bool
+	force            bool
+	dryRun, check    bool
+	lenient          bool
+	json, quiet      bool
+}
+
+func (o *writing) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "", "the folder, .zip or .tar `FILE` to write, or - for stdout")
+	f.StringVar(&o.format, "format", "", "dir, zip or tar (default: by the name; tar on stdout)")
+	f.StringVar(&o.collisions, "collisions", "disambiguate", "what becomes of answers that share a file name: disambiguate or error")
+	f.StringVar(&o.host, "host", "", "add what a web host needs and look at its limits: github-pages, cloudflare-pages, netlify or s3")
+	f.StringSliceVar(&o.precompress, "precompress", nil, "also write compressed files: gzip")
+	f.BoolVar(&o.compact, "compact", false, "write documents on one line each")
+	f.BoolVar(&o.noAliases, "no-aliases", false, "leave out the second file of long names, for bridges with a 32-bit hash")
+	f.BoolVar(&o.noIndex, "no-index", false, "leave out .staticmcp/index.json; the output cannot be updated then")
+	f.BoolVar(&o.force, "force", false, "write over a site, and over files, that slipway did not write")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and do nothing")
+	f.BoolVar(&o.lenient, "lenient", false, "leave out what cannot be written, and go on")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no summary")
+	jsonFlag(cmd, &o.json, "what was done")
+}
+
+func (o *writing) options(cmd *cobra.Command) *sites.Options {
+	policy := sites.Collisions(o.collisions)
+	if o.collisions == "disambiguate" {
+		policy = sites.Disambiguate
+	}
+	return &sites.Options{
+		Collisions: policy, NoAliases: o.noAliases, NoIndex: o.noIndex, Compact: o.compact,
+		Precompress: o.precompress, Host: sites.Host(o.host),
+		Adopt: o.force, DryRun: o.dryRun || o.check, Lenient: o.lenient,
+		Progress: o.progress(cmd),
+	}
+}
+
+// validate looks at the flags before any work is done.
+func (o *writing) validate(cmd *cobra.Command) error {
+	name := cmd.Name()
+	switch {
+	case o.output == "":
+		return usage("where to: -o DIR, -o FILE.zip or -o -", "%s: no output", name)
+	case !slices.Contains([]string{"", "dir", "zip", "tar"}, o.format):
+		return usage("formats are dir, zip and tar", "%s: unknown format %q", name, o.format)
+	case o.output == "-" && o.format == "dir":
+		return usage("use --format tar or zip", "%s: a folder cannot be written to stdout", name)
+	case !slices.Contains([]string{"disambiguate", "error"}, o.collisions):
+		return usage("use disambiguate or error", "%s: unknown policy %q", name, o.collisions)
+	case o.host != "" && !slices.Contains(sites.Hosts(), sites.Host(o.host)):
+		return usage("hosts are github-pages, cloudflare-pages, netlify and s3", "%s: unknown host %q", name, o.host)
+	case slices.ContainsFunc(o.precompress, func(form string) bool { return form != "gzip" }):
+		return usage("gzip is known", "%s: unknown compression %q", name, strings.Join(o.precompress, ","))
+	case o.output == "-" && (o.check || o.json):
+		return usage("name a folder or a file with -o", "%s: --check and --json do not go with stdout", name)
+	}
+	return nil
+}
+
+// target is where the site goes.
+func (o *writing) target(stdout io.Writer) sites.Output {
+	format := o.format
+	if ext := strings.ToLower(filepath.Ext(o.output)); format == "" && (ext == ".zip" || ext == ".tar") {
+		format = ext[1:]
+	}
+	switch {
+	case o.output == "-" && format == "zip":
+		return sites.Zip(stdout)
+	case o.output == "-":
+		return sites.Tar(stdout)
+	case format == "zip":
+		return sites.ZipFile(o.output)
+	case format == "tar":
+		return sites.TarFile(o.output)
+	}
+	return sites.Dir(o.output)
+}
+
+// written is what --json prints. Fields may be added.
+type written struct {
+	Answers   int            `json:"answers"`
+	Files     int            `json:"files"`
+	Bytes     int64          `json:"bytes"`
+	Created   int            `json:"created"`
+	Changed   int            `json:"changed"`
+	Unchanged int            `json:"unchanged"`
+	Deleted   int            `json:"deleted"`
+	Changes   []sites.Change `json:"changes"`
+	Kept      []string       `json:"kept"`
+	// Findings are as every check prints them.
+	Findings []check.Finding `json:"findings"`
+}
+
+// finish tells what a write did and returns the error that the command ends with.
+func (o *writing) finish(cmd *cobra.Command, r *sites.Result, err error) error {
+	stderr := cmd.ErrOrStderr()
+	if o.json && (err == nil || len(r.Report.Findings()) > 0) {
+		j := written{r.Answers, r.Files, r.Bytes, r.Created, r.Changed, r.Unchanged, r.Deleted, r.Changes, r.Kept, r.Report.Findings()}
+		if j.Changes == nil {
+			j.Changes = []sites.Change{}
+		}
+		if j.Kept == nil {
+			j.Kept = []string{}
+		}
+		if j.Findings == nil {
+			j.Findings = []check.Finding{}
+		}
+		if err := printJSON(cmd.OutOrStdout(), j); err != nil {
+			return err
+		}
+	} else if !o.quiet || err != nil {
+		if err := r.Report.WriteText(stderr, colored(stderr)); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return o.failed(cmd, err)
+	}
+	for _, name := range r.Kept {
+		fmt.Fprintf(stderr, "kept %s: it is no part of the site any more, but was changed by hand\n", name)
+	}
+	if (o.check || o.dryRun) && !o.json {
+		out := cmd.OutOrStdout()
+		if o.output == "-" {
+			out = stderr
+		}
+		for _, c := range r.Changes {
+			fmt.Fprintf(out, "%s %s\n", c.Action, c.Path)
+		}
+	}
+	if o.check && r.Stale() {
+		return no("build it again without --check", "%s: %s is stale: %d to create, %d to update, %d to delete", cmd.Name(), o.output, r.Created, r.Changed, r.Deleted)
+	}
+	if !o.quiet {
+		o.summary(stderr, r)
+	}
+	return nil
+}
+
+func (o *writing) summary(w io.Writer, r *sites.Result) {
+	did := "written"
+	if o.dryRun {
+		did = "would be written"
+	}
+	if o.check {
+		did = "is current"
+	}
+	fmt.Fprintf(w, "%s: %s, %s in %s (%s): %d created, %d updated, %d unchanged, %d deleted\n",
+		o.output, did, count(r.Answers, "answer"), count(r.Files, "file"), byteCount(r.Bytes), r.Created, r.Changed, r.Unchanged, r.Deleted)
+}
+
+// failed words what a write ended with.
+func (o *writing) failed(cmd *cobra.Command, err error) error {
+	var invalid *sites.InvalidError
+	var foreign *sites.ForeignError
+	switch {
+	case errors.As(err, &invalid):
+		return &failure{code: exitNo, text: cmd.Name() + ": " + err.Error(), hint: "--lenient leaves out what is wrong"}
+	case errors.As(err, &foreign):
+		return &failure{code: exitPolicy, text: cmd.Name() + ": " + err.Error(), hint: "name another folder with -o, or use --force to take it over"}
+	case errors.Is(err, context.Canceled):
+		return &failure{code: exitNo, text: cmd.Name() + ": interrupted", hint: "run it again to complete the output"}
+	}
+	return err
+}
+
+// byteCount is a number of bytes for people.
+func byteCount(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d B", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	case n < 10_000_000_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}
+
+// progress returns what shows a bar on a terminal, and nothing elsewhere.
+func (o *writing) progress(cmd *cobra.Command) func(sites.Progress) {
+	stderr := cmd.ErrOrStderr()
+	if o.quiet || !isTerminal(stderr) {
+		return nil
+	}
+	var last time.Time
+	return func(p sites.Progress) {
+		if p.Stage == "done" {
+			fmt.Fprint(stderr, "\r\x1b[K")
+			return
+		}
+		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+			last = now
+			fmt.Fprint(stderr, "\r\x1b[K"+bar(p.Stage, p.Done, p.Total))
+		}
+	}
+}
+
+// bar is one line that says how far something is.
+func bar(stage string, done, total int) string {
+	if total == 0 {
+		return fmt.Sprintf("%s %d", stage, done)
+	}
+	const width = 30
+	full := min(width, done*width/total)
+	return fmt.Sprintf("%-9s [%s%s] %d/%d", stage, strings.Repeat("=", full), strings.Repeat(" ", width-full), done, total)
+}

@@ -1,0 +1,97 @@
+package open
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/table"
+)
+
+// BuildOptions say how [Builder] reads what it is given. The zero value and nil
+// are the defaults.
+type BuildOptions struct {
+	// As is the name of the input, out of [Inputs], if it is not to be found out.
+	As string
+	// Name, Title, Version and Instructions are those of the site, in place of
+	// what the input says.
+	Name, Title, Version, Instructions string
+}
+
+// input is a kind of thing that a site can be built from.
+type input struct {
+	name  string // for BuildOptions.As
+	about string // what it reads, for messages
+	// fits reports whether arg is one. info is nil for what is no file or folder.
+	fits func(arg string, info fs.FileInfo) bool
+	open func(arg string, o *BuildOptions) (build.Input, error)
+}
+
+// inputs are all kinds, in the order in which they are tried.
+func inputs() []input {
+	return []input{
+		{"table", "a .csv, .tsv, .json, .jsonl or SQLite file", isTable, openTable},
+	}
+}
+
+func isTable(arg string, info fs.FileInfo) bool {
+	return info != nil && info.Mode().IsRegular() && table.Reads(arg)
+}
+
+func openTable(arg string, _ *BuildOptions) (build.Input, error) { return table.New(arg, nil) }
+
+// Inputs returns the names of the kinds of input that [Builder] knows.
+func Inputs() []string {
+	var names []string
+	for _, in := range inputs() {
+		names = append(names, in.name)
+	}
+	return names
+}
+
+// Builder returns what makes a site of arg. An error is an [*Error].
+func Builder(arg string, opts *BuildOptions) (build.Input, error) {
+	if opts == nil {
+		opts = &BuildOptions{}
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case err == nil:
+	case strings.Contains(arg, "://"):
+		info = nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notFound(arg, err)
+	default:
+		return nil, unreadable(arg, err)
+	}
+	for _, in := range inputs() {
+		if opts.As != in.name && (opts.As != "" || !in.fits(arg, info)) {
+			continue
+		}
+		found, err := in.open(arg, opts)
+		if err != nil {
+			return nil, unreadable(arg, err)
+		}
+		return &renamed{found, opts}, nil
+	}
+	if opts.As != "" {
+		return nil, &Error{Arg: arg, Why: "there is no input called " + opts.As, Hint: "inputs are " + strings.Join(Inputs(), ", ")}
+	}
+	return nil, &Error{Arg: arg, Why: "no site can be built of it", Hint: builds(arg, info)}
+}
+
+// builds says what sites can be built of.
+func builds(arg string, info fs.FileInfo) string {
+	if info != nil && info.IsDir() {
+		if _, err := os.Stat(arg + "/" + manifest); err == nil {
+			return "it is a site already: slipway site freeze " + arg + " writes it anew"
+		}
+	}
+	var list []string
+	for _, in := range inputs() {
+		list = append(list, in.about)
+	}
+	return "a site is built of " + strings.Join(list, "; ")
+}

@@ -1,0 +1,26 @@
+package open
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// renamed is an input whose site has another name.
+type renamed struct {
+	build.Input
+	opts *BuildOptions
+}
+
+// Site implements [build.Input].
+func (r *renamed) Site(ctx context.Context) (*build.Site, error) {
+	site, err := r.Input.Site(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &site.Server
+	s.Name, s.Title, s.Version = cmp.Or(r.opts.Name, s.Name), cmp.Or(r.opts.Title, s.Title), cmp.Or(r.opts.Version, s.Version)
+	site.Instructions = cmp.Or(r.opts.Instructions, site.Instructions)
+	return site, nil
+}
