@@ -44,6 +44,16 @@ func House() *Plan {
 				Saves:  "WebSocket frames, masks, handshakes and closing, and their attacks",
 			},
 			{
+				Module: "github.com/klauspost/compress",
+				Rooms:  []string{"mcpb"},
+				Saves:  "packing bundles in a third of the CPU time of compress/flate; only its package flate is linked, and it has no dependencies of its own",
+			},
+			{
+				Module: "golang.org/x/text",
+				Rooms:  []string{"mcpb"},
+				Saves:  "Unicode normalization: which two names are one on some file systems",
+			},
+			{
 				Module: "modernc.org/sqlite",
 				Rooms:  []string{"staticmcp/build/table"},
 				Saves:  "SQLite itself, translated to Go: every table, view and write-ahead log that there is",
@@ -56,7 +66,7 @@ func House() *Plan {
 			},
 			{
 				Module: "github.com/pelletier/go-toml/v2",
-				Rooms:  []string{"stax"},
+				Rooms:  []string{"stax", "mcpb"},
 				Saves:  "TOML, with the bytes of each value; it has no dependencies of its own",
 			},
 			{

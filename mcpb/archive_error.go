@@ -1,0 +1,62 @@
+package mcpb
+
+import (
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// The rules that archives are held against.
+const (
+	ruleDamaged     = "mcpb/archive-damaged"     // no zip, or not all of one
+	ruleAmbiguous   = "mcpb/archive-ambiguous"   // readers of zip files would see different things
+	ruleUnsupported = "mcpb/archive-unsupported" // encrypted, split, or packed in another way
+	ruleName        = "mcpb/archive-name"        // a name that leads out, or means something else elsewhere
+	ruleCollision   = "mcpb/archive-collision"   // two entries for one place
+	ruleLink        = "mcpb/archive-link"        // neither a file nor a folder
+	ruleOverlap     = "mcpb/archive-overlap"     // files that share bytes
+	ruleLimit       = "mcpb/archive-limit"       // more than allowed
+	ruleBomb        = "mcpb/archive-bomb"        // small, and far too large when unpacked
+)
+
+// ArchiveError says why an archive is refused.
+type ArchiveError struct {
+	// Rule is the rule that it breaks, such as "mcpb/archive-name".
+	Rule string
+	// Name is the entry in question, as it stands in the archive, or empty.
+	Name string
+	// Reason says what is wrong, in words.
+	Reason string
+	// Unsafe reports whether the archive is refused for safety. Otherwise it is
+	// only broken.
+	Unsafe bool
+}
+
+// Error implements the error interface.
+func (e *ArchiveError) Error() string {
+	what := "broken archive: "
+	if e.Unsafe {
+		what = "unsafe archive: "
+	}
+	if e.Name != "" {
+		what += fmt.Sprintf("%q: ", e.Name)
+	}
+	return what + e.Reason
+}
+
+// Finding returns the error as a finding about the archive called file.
+func (e *ArchiveError) Finding(file string) check.Finding {
+	f := check.Finding{Rule: e.Rule, Severity: check.Error, File: file, Message: e.Reason}
+	if e.Name != "" {
+		f.Message = fmt.Sprintf("%q: %s", e.Name, e.Reason)
+	}
+	return f
+}
+
+func unsafef(rule, name, format string, args ...any) error {
+	return &ArchiveError{Rule: rule, Name: name, Reason: fmt.Sprintf(format, args...), Unsafe: true}
+}
+
+func damagedf(name, format string, args ...any) error {
+	return &ArchiveError{Rule: ruleDamaged, Name: name, Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,89 @@
+package mcpb
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+)
+
+// A signature stands behind the zip: header, four bytes of length (little-endian),
+// that many bytes of PKCS#7 in DER, footer.
+const (
+	blockHeader = "MCPB_SIG_V1"
+	blockFooter = "MCPB_SIG_END"
+
+	// blockFrame is what a block has besides the signature.
+	blockFrame = len(blockHeader) + 4 + len(blockFooter)
+	// maxBlock is the longest block that is looked for: far more than any chain of
+	// certificates takes.
+	maxBlock = 1 << 20
+)
+
+// block is the signature block at the end of a file. Without one, begin is where
+// the file ends.
+type block struct {
+	found bool
+	begin int64
+	der   []byte
+}
+
+// findBlock looks for the block that ends with the file. What only mentions the
+// marks, wherever it stands, is none. A block that could be read in two ways, or in
+// which another archive is hidden, is refused.
+func findBlock(r io.ReaderAt, size int64) (*block, error) {
+	none := &block{begin: size}
+	if size < int64(blockFrame) {
+		return none, nil
+	}
+	footer := make([]byte, len(blockFooter))
+	if err := readFull(r, footer, size-int64(len(footer))); err != nil || string(footer) != blockFooter {
+		return none, err
+	}
+	tail, begin, err := readTail(r, size, maxBlock)
+	if err != nil {
+		return nil, err
+	}
+	var b *block
+	for i := 0; ; i++ {
+		n := bytes.Index(tail[i:], []byte(blockHeader))
+		if n < 0 {
+			break
+		}
+		i += n
+		if b != nil {
+			return nil, unsafef(ruleAmbiguous, "", "its signature block has another one inside")
+		}
+		if der := blockAt(tail[i:]); der != nil {
+			b = &block{found: true, begin: begin + int64(i), der: der}
+		}
+	}
+	if b == nil {
+		return none, nil
+	}
+	if bytes.Contains(b.der, []byte(endSignature)) {
+		return nil, unsafef(ruleAmbiguous, "", "its signature block has another archive inside")
+	}
+	return b, nil
+}
+
+// blockAt returns the signature in the block that tail begins with, or nil if
+// it is not as long as it says.
+func blockAt(tail []byte) []byte {
+	if len(tail) < blockFrame {
+		return nil
+	}
+	length := binary.LittleEndian.Uint32(tail[len(blockHeader):])
+	if uint64(length) != uint64(len(tail)-blockFrame) {
+		return nil
+	}
+	return tail[len(blockHeader)+4 : len(tail)-len(blockFooter)]
+}
+
+// encodeBlock puts the frame around a signature.
+func encodeBlock(der []byte) []byte {
+	out := make([]byte, 0, len(der)+blockFrame)
+	out = append(out, blockHeader...)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(der)))
+	out = append(out, der...)
+	return append(out, blockFooter...)
+}
