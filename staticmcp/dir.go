@@ -108,6 +108,14 @@ func (f *folder) failure(err error) error {
 }
 
 func (f *folder) names(dir string, visit func(name string, isDir bool) bool) error {
+	return f.entries(dir, func(e fs.DirEntry) bool {
+		return visit(e.Name(), e.IsDir() || e.Type()&fs.ModeSymlink != 0 && f.leadsToDir(dir+"/"+e.Name()))
+	})
+}
+
+// entries calls visit for each entry of the folder dir in no order, until it
+// returns false.
+func (f *folder) entries(dir string, visit func(fs.DirEntry) bool) error {
 	opened, err := f.fsys.Open(dir)
 	if err != nil {
 		return f.failure(err)
@@ -121,7 +129,7 @@ func (f *folder) names(dir string, visit func(name string, isDir bool) bool) err
 		// In portions, so that a huge folder needs memory for its names alone.
 		entries, err := list.ReadDir(4096)
 		for _, e := range entries {
-			if !visit(e.Name(), e.IsDir() || e.Type()&fs.ModeSymlink != 0 && f.leadsToDir(dir+"/"+e.Name())) {
+			if !visit(e) {
 				return nil
 			}
 		}

@@ -1,0 +1,231 @@
+package staticmcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// CheckOptions say how a site is checked. A nil *CheckOptions and the zero value
+// are the defaults.
+type CheckOptions struct {
+	// Name is put before the names of files in findings, such as "site/". Default:
+	// for a folder its name and a slash, for a zip its name and "!", for a web
+	// host its URL, else nothing.
+	Name string
+	// Readers are the names of other readers that should be able to use the site,
+	// out of [Readers]. Default: none.
+	Readers []string
+	// Hosts are the names of hosts that the site is for, out of [Hosts]. Default:
+	// none, which leaves out their limits.
+	Hosts []string
+
+	// MaxFileBytes, MaxManifestBytes and MaxEntries are as in [Options].
+	MaxFileBytes     int64
+	MaxManifestBytes int64
+	MaxEntries       int
+	// MaxFindings is how many findings of each severity are kept. Default:
+	// [check.DefaultLimit].
+	MaxFindings int
+
+	// The options below are for [CheckURL].
+
+	// HTTPClient, Timeout and MaxFetches are as in [Options].
+	HTTPClient *http.Client
+	Timeout    time.Duration
+	MaxFetches int
+	// MaxProbes bounds how many files of a web host are asked for. Default: 2,000.
+	MaxProbes int
+}
+
+const defaultMaxProbes = 2000
+
+// Check looks through the site whose files are in fsys, with mcp.json at the
+// root, for everything that breaks the standard, that no reader would find, or
+// that only some readers can use. See [Rules].
+//
+// An error means that the check itself could not be made: an unknown name in the
+// options, a root that cannot be read, the end of ctx. What is wrong with the
+// site is in the report. A file that is checked is in memory alone, so the memory
+// needed is that of the manifest and of the names of the files.
+func Check(ctx context.Context, fsys fs.FS, opts *CheckOptions) (*check.Report, error) {
+	c, err := newChecker(opts, "")
+	if err != nil {
+		return nil, err
+	}
+	return c.folder(ctx, &folder{fsys: fsys, title: "site", frozen: true})
+}
+
+// CheckDir is [Check] for the site in the folder dir. No symbolic link is followed
+// out of it.
+func CheckDir(ctx context.Context, dir string, opts *CheckOptions) (*check.Report, error) {
+	c, err := newChecker(opts, inside(dir))
+	if err != nil {
+		return nil, err
+	}
+	f, err := openFolder(dir, c.reading())
+	if err != nil {
+		return nil, fmt.Errorf("check site: %w", err)
+	}
+	return c.folder(ctx, f)
+}
+
+// inside returns what stands before the names of files in a folder.
+func inside(dir string) string {
+	if dir = filepath.ToSlash(filepath.Clean(dir)); dir == "." {
+		return ""
+	}
+	return strings.TrimSuffix(dir, "/") + "/"
+}
+
+// CheckZip is [Check] for the site in the zip file called name, at its root or in
+// the one folder that it holds.
+func CheckZip(ctx context.Context, name string, opts *CheckOptions) (*check.Report, error) {
+	c, err := newChecker(opts, name+"!")
+	if err != nil {
+		return nil, err
+	}
+	f, err := openZipFile(name, c.reading())
+	if err != nil {
+		return nil, fmt.Errorf("check site in zip: %w", err)
+	}
+	return c.folder(ctx, f)
+}
+
+// checker is one check of one site.
+type checker struct {
+	opts   *CheckOptions
+	report *check.Report
+	// repairs are what [Fix] can do about the findings, if fixing.
+	repairs []repair
+	fixing  bool
+
+	site  *siteUnderCheck // nil if there is no manifest to go by
+	jobs  []job           // the files of the site
+	index map[string]*indexed
+	tree  *tree // nil for a web host
+	hosts []Host
+}
+
+func newChecker(opts *CheckOptions, name string) (*checker, error) {
+	var o CheckOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.Name == "" {
+		o.Name = name
+	}
+	if o.MaxProbes <= 0 {
+		o.MaxProbes = defaultMaxProbes
+	}
+	defaults := (&Options{MaxFileBytes: o.MaxFileBytes, MaxManifestBytes: o.MaxManifestBytes, MaxEntries: o.MaxEntries}).withDefaults(0, 0)
+	o.MaxFileBytes, o.MaxManifestBytes, o.MaxEntries = defaults.MaxFileBytes, defaults.MaxManifestBytes, defaults.MaxEntries
+	c := &checker{opts: &o, report: &check.Report{Limit: o.MaxFindings}}
+	for _, reader := range o.Readers {
+		if !slices.Contains(Readers(), reader) {
+			return nil, unknownChoice("reader", reader, Readers())
+		}
+	}
+	for _, name := range o.Hosts {
+		host, err := HostNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		c.hosts = append(c.hosts, host)
+	}
+	return c, nil
+}
+
+// unknownChoice words the error for a name that is not in a list.
+func unknownChoice(what, name string, known []string) error {
+	hint := "there are " + alternatives(known)
+	if near := nearest.DidYouMean(name, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return fmt.Errorf("unknown %s %q: %s", what, name, hint)
+}
+
+// reading returns how the files are read.
+func (c *checker) reading() *Options {
+	o := &Options{
+		MaxFileBytes: c.opts.MaxFileBytes, MaxManifestBytes: c.opts.MaxManifestBytes, MaxEntries: c.opts.MaxEntries,
+		HTTPClient: c.opts.HTTPClient, Timeout: c.opts.Timeout, MaxFetches: c.opts.MaxFetches,
+	}
+	return o.withDefaults(webInterval, 0)
+}
+
+// folder checks a site that can be listed. It closes f.
+func (c *checker) folder(ctx context.Context, f *folder) (_ *check.Report, err error) {
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if c.tree, err = c.plant(ctx, f); err != nil {
+		return nil, err
+	}
+	if err := c.readManifest(ctx, f); err != nil {
+		return nil, err
+	}
+	entries, err := c.readIndex(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	c.holdIndex(entries)
+	c.jobs = c.assign()
+	if err := c.readFiles(ctx, f, c.jobs); err != nil {
+		return nil, err
+	}
+	c.concludeIndex(entries)
+	c.concludeTools()
+	c.checkReaders()
+	if c.site != nil {
+		c.take(c.site.sheet)
+	}
+	if err := c.checkHosts(ctx, f); err != nil {
+		return nil, err
+	}
+	return c.report, nil
+}
+
+// readManifest checks the manifest, from which everything else follows.
+func (c *checker) readManifest(ctx context.Context, st store) error {
+	loaded, err := st.load(ctx, manifestName, nil, c.opts.MaxManifestBytes)
+	var large tooLarge
+	s := c.sheet(manifestName, nil)
+	defer func() {
+		if c.site == nil {
+			c.take(s) // otherwise there is more to come
+		}
+	}()
+	switch {
+	case errors.Is(err, errMissing):
+		s.add(ruleManifestMissing, 0, "", "there is no "+manifestName+": a reader cannot know what the site offers",
+			"write one, or name the folder that has it")
+		return nil
+	case errors.As(err, &large):
+		s.add(ruleTooLarge, 0, "", fmt.Sprintf("the manifest is larger than %d bytes", large.limit), "")
+		return nil
+	case err != nil && c.tree != nil && ctx.Err() == nil:
+		s.add(ruleUnreadable, 0, "", "the manifest cannot be read: "+cause(err), "")
+		return nil
+	case err != nil:
+		return fmt.Errorf("check site: %s: %w", manifestName, err)
+	}
+	c.site = s.manifest(loaded.data)
+	return nil
+}
+
+// cause is why a file cannot be read, without the path, which the finding has.
+func cause(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}

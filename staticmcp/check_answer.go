@@ -1,0 +1,262 @@
+package staticmcp
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/schema"
+)
+
+// answerFile checks the answer of a tool.
+func (c *checker) answerFile(f *contents) {
+	content, ok := f.array("content")
+	switch {
+	case ok && f.isListing():
+		f.add(ruleReservedName, 0, "", fmt.Sprintf("the answer is called %q", f.listingName()), "some readers take it for a listing, and do not answer with it")
+	case ok:
+	case f.isListing():
+		return // a listing, or the definition of the tool
+	default:
+		f.unshaped()
+		return
+	}
+	if f.job.short {
+		f.add(ruleUnreachable, 0, "", fmt.Sprintf("the path has %d parts, and every call of %s has at least %d arguments", len(f.job.parts), f.tool.name, f.tool.leastParts()), "")
+	}
+	f.items(content, "/content")
+	f.parameters()
+	f.structured()
+	c.besides(f)
+	if m, ok := named(f.members, "isError"); ok && string(m.value) == "true" {
+		f.add(ruleStoredError, m.at, "/isError", "the answer is an error, and will be one for ever", "leave it out: a reader says itself what it has no answer for")
+	} else if ok && kindOf(m.value) != "a boolean" {
+		f.add(ruleMemberType, m.at, "/isError", "isError is "+kindOf(m.value)+", not a boolean", "")
+	}
+	if m, ok := named(f.members, "_meta"); ok && m.value[0] != '{' {
+		f.add(ruleMemberType, m.at, "/_meta", "_meta is "+kindOf(m.value)+", not an object", "")
+	}
+}
+
+// unshaped reports an answer without content.
+func (f *contents) unshaped() {
+	if m, ok := named(f.members, "content"); ok {
+		f.add(ruleMemberType, m.at, "/content", "content is "+kindOf(m.value)+", not an array", "")
+		return
+	}
+	message := "the answer has no content: readers make a text of the whole, or refuse it"
+	if _, ok := f.array("contents"); ok {
+		message = "the answer has contents, as a resource has, instead of content"
+	}
+	f.add(ruleAnswerShape, f.at, "/content", message, `write {"content":[{"type":"text","text":"..."}]}`)
+}
+
+// contentTypes are the types of content, and the strings that each must have.
+var contentTypes = map[string][]string{
+	"text":          {"text"},
+	"image":         {"data", "mimeType"},
+	"audio":         {"data", "mimeType"},
+	"resource_link": {"uri", "name"},
+	"resource":      nil,
+}
+
+// items checks the content of an answer, or of a message.
+func (f *contents) items(list located, pointer string) {
+	each(f.sheet.text, list.at, func(place, at, end int) {
+		f.item(at, fmt.Sprintf("%s/%d", pointer, place))
+	})
+}
+
+func (f *contents) item(at int, pointer string) {
+	text := f.sheet.text
+	if text[at] != '{' {
+		f.add(ruleContentItem, at, pointer, "the content is "+kindOf(text[at:])+", not an object", "")
+		return
+	}
+	item := locate(text, at)
+	kind, ok := named(item, "type")
+	name := ""
+	if ok {
+		name, ok = jsonscan.Unquote(kind.value)
+	}
+	needed, known := contentTypes[name]
+	switch {
+	case !ok:
+		f.add(ruleContentItem, at, pointer+"/type", "the content has no type", `write "type": "text" for a text`)
+		return
+	case !known:
+		f.add(ruleContentType, kind.at, pointer+"/type", fmt.Sprintf("the protocol has no content of type %q", name), "clients leave out what they do not know")
+		return
+	}
+	for _, member := range needed {
+		if m, ok := named(item, member); !ok || m.value[0] != '"' {
+			f.add(ruleContentItem, at, pointer+"/"+member, fmt.Sprintf("content of type %q has no %s", name, member), "")
+		}
+	}
+	f.base64(item, "data", pointer)
+	if name == "resource" {
+		resource, ok := named(item, "resource")
+		if !ok || resource.value[0] != '{' {
+			f.add(ruleContentItem, at, pointer+"/resource", `content of type "resource" has no resource`, "")
+			return
+		}
+		f.embeddedResource(resource.at, pointer+"/resource")
+	}
+}
+
+// embeddedResource checks the contents of a resource inside of something else.
+func (f *contents) embeddedResource(at int, pointer string) {
+	inner := locate(f.sheet.text, at)
+	if m, ok := named(inner, "uri"); !ok || m.value[0] != '"' {
+		f.add(ruleContentItem, at, pointer+"/uri", "the contents of a resource have no uri", "")
+	}
+	f.textOrBlob(inner, at, pointer)
+}
+
+// textOrBlob checks that there is exactly one of the two.
+func (f *contents) textOrBlob(members []located, at int, pointer string) {
+	text, hasText := named(members, "text")
+	blob, hasBlob := named(members, "blob")
+	switch {
+	case !hasText && !hasBlob:
+		f.add(ruleContentItem, at, pointer+"/text", "there is neither text nor blob", "")
+	case hasText && hasBlob:
+		f.add(ruleContentItem, blob.at, pointer+"/blob", "there are text and blob", "keep one of the two")
+	case hasText && text.value[0] != '"':
+		f.add(ruleContentItem, text.at, pointer+"/text", "text is "+kindOf(text.value)+", not a string", "")
+	case hasBlob && blob.value[0] != '"':
+		f.add(ruleContentItem, blob.at, pointer+"/blob", "blob is "+kindOf(blob.value)+", not a string", "")
+	}
+	f.base64(members, "blob", pointer)
+}
+
+// base64 checks a member with binary data, if it is there.
+func (f *contents) base64(members []located, name, pointer string) {
+	m, ok := named(members, name)
+	if !ok || m.value[0] != '"' {
+		return
+	}
+	data, _ := jsonscan.UnquoteBytes(m.value)
+	if slices.Contains(data, '\n') || slices.Contains(data, '\r') {
+		f.add(ruleBase64, m.at, pointer+"/"+name, name+" has line breaks, which base64 in JSON must not have", "")
+		return
+	}
+	if _, err := base64.StdEncoding.Strict().AppendDecode(nil, data); err != nil {
+		f.add(ruleBase64, m.at, pointer+"/"+name, fmt.Sprintf("%s is not base64: %v", name, err), "the standard alphabet, with padding")
+	}
+}
+
+// structured holds structuredContent against the tool's outputSchema.
+func (f *contents) structured() {
+	if f.tool == nil {
+		return
+	}
+	m, ok := named(f.members, "structuredContent")
+	failed, _ := named(f.members, "isError")
+	switch {
+	case !ok && f.tool.output != nil && string(failed.value) != "true":
+		f.add(ruleStructuredContent, f.at, "/structuredContent", fmt.Sprintf("there is no structuredContent, and %s has an outputSchema", f.tool.name), "clients refuse the answer")
+	case !ok || f.tool.output == nil:
+	default:
+		f.holdSchema(m)
+	}
+}
+
+func (f *contents) holdSchema(m located) {
+	err := f.tool.output.Validate(m.value)
+	var invalid *schema.Error
+	if !errors.As(err, &invalid) {
+		return
+	}
+	for _, p := range invalid.Problems {
+		f.add(ruleStructuredContent, m.at, "/structuredContent", "structuredContent does not follow the outputSchema: "+p.String(), "")
+	}
+}
+
+// parameters compares what an answer says of its arguments with its path.
+func (f *contents) parameters() {
+	envelope, ok := named(f.members, "staticmcp")
+	if !ok || f.tool == nil || f.tool.root != toolsDir {
+		return
+	}
+	params := (&outline{envelope: envelope.value}).params()
+	if params == nil {
+		return
+	}
+	values, err := (&ToolLayout{f.tool.tool}).values(params)
+	if err != nil {
+		f.add(ruleParameters, envelope.at, "/staticmcp/parameters", "the parameters in the answer: "+err.Error(), "")
+		return
+	}
+	values = slices.DeleteFunc(values, func(v value) bool { return v.absent() })
+	for _, candidate := range f.tool.paths(values, &Options{}) {
+		if candidate.path == f.job.path {
+			return
+		}
+	}
+	if len(f.job.parts) > 0 && (isDistinct(f.job.parts[len(f.job.parts)-1]) || slices.ContainsFunc(f.job.parts, isDistinct)) {
+		return // told apart by a hash
+	}
+	f.add(ruleParameters, envelope.at, "/staticmcp/parameters", "the answer says that it is for other arguments than its path", "no reader that looks at both gives it to anybody")
+}
+
+// promptFile checks the messages of a prompt.
+func (c *checker) promptFile(f *contents) {
+	messages, ok := f.array("messages")
+	if !ok {
+		if !f.isListing() {
+			f.add(rulePromptShape, f.at, "/messages", "the file has no messages", `write {"messages":[{"role":"user","content":{"type":"text","text":"..."}}]}`)
+		}
+		return
+	}
+	if f.job.short && !(&outline{meta: f.meta()}).isTemplate() {
+		f.add(ruleUnreachable, 0, "", fmt.Sprintf("the path has %d parts, and prompt %s requires %d arguments", len(f.job.parts), f.tool.name, f.tool.leastParts()),
+			"if the places {{argument}} in it are to be filled in, mark it as a template")
+	} else if f.job.short {
+		f.tool.template.Store(true)
+	}
+	each(f.sheet.text, messages.at, func(place, at, end int) {
+		pointer := fmt.Sprintf("/messages/%d", place)
+		if f.sheet.text[at] != '{' {
+			f.add(rulePromptShape, at, pointer, "the message is "+kindOf(f.sheet.text[at:])+", not an object", "")
+			return
+		}
+		message := locate(f.sheet.text, at)
+		if m, ok := named(message, "role"); !ok || !slices.Contains([]string{`"user"`, `"assistant"`, `"system"`}, string(m.value)) {
+			f.add(rulePromptShape, at, pointer+"/role", "the role of the message is neither user nor assistant", "")
+		}
+		if m, ok := named(message, "content"); ok && m.value[0] == '{' {
+			f.item(m.at, pointer+"/content")
+		} else {
+			f.add(rulePromptShape, at, pointer+"/content", "the message has no content", "content is one object")
+		}
+	})
+	c.besides(f)
+}
+
+func (f *contents) meta() []byte {
+	m, _ := named(f.members, "_meta")
+	return m.value
+}
+
+// completionFile checks suggested values.
+func (c *checker) completionFile(f *contents) {
+	list := located{at: f.at}
+	if f.sheet.text[f.at] != '[' {
+		inner, ok := named(f.members, "completion")
+		if ok && inner.value[0] == '{' {
+			list, ok = named(locate(f.sheet.text, inner.at), "values")
+		}
+		if !ok || f.sheet.text[list.at] != '[' {
+			f.add(ruleAnswerShape, f.at, "", "the file holds no values", `write an array of strings, or {"completion":{"values":[...]}}`)
+			return
+		}
+	}
+	each(f.sheet.text, list.at, func(place, at, end int) {
+		if f.sheet.text[at] != '"' {
+			f.add(ruleMemberType, at, fmt.Sprintf("/%d", place), "the value is "+kindOf(f.sheet.text[at:])+", not a string", "")
+		}
+	})
+}

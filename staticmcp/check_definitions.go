@@ -1,0 +1,239 @@
+package staticmcp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/schema"
+	"github.com/slipway-mcp/slipway/internal/uritemplate"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// listedTool is a tool in the manifest, or a prompt, whose files lie likewise.
+type listedTool struct {
+	*tool
+	entry  entryAt
+	root   string         // "tools" or "prompts"
+	output *schema.Schema // nil if there is none to go by
+	// claims are what the schema says about single arguments, in the order of
+	// the path.
+	claims []claim
+	// answers counts the files that a call leads to; template says that a file of
+	// a prompt has places for its arguments.
+	answers  int
+	template atomic.Bool
+}
+
+// claim is what a schema says about the values of an argument.
+type claim struct {
+	kind string // "integer", "number", "boolean", or empty for anything else
+	// values are the names of the files for an enum or a const, in its order, and
+	// wanted the values themselves; nil if any value will do.
+	names, wanted []string
+	seen          map[string]bool
+	typed         bool // the schema names a type
+}
+
+// listedTemplate is a resource template in the manifest.
+type listedTemplate struct {
+	entryAt
+	parsed *uritemplate.Template
+}
+
+func (site *siteUnderCheck) template(e entryAt) {
+	parsed, err := uritemplate.Parse(e.name)
+	if err != nil {
+		site.sheet.add(ruleURITemplate, e.at, e.path()+"/uriTemplate", fmt.Sprintf("%q is no URI template: %v", shown(e.name), err), "")
+		return
+	}
+	site.templates = append(site.templates, listedTemplate{e, parsed})
+}
+
+// tool checks a tool and its schemas.
+func (site *siteUnderCheck) tool(e entryAt, members []located) {
+	s := site.sheet
+	s.place(e.at, e.path()+"/name", mcp.CheckToolName(e.name))
+	if slices.ContainsFunc(mcp.CheckToolName(e.name), func(f check.Finding) bool { return f.Severity == check.Error }) {
+		return // there is no folder for it
+	}
+	t := &listedTool{entry: e, root: toolsDir}
+	input := []byte(anyObject)
+	if m, ok := named(members, "inputSchema"); ok && m.value[0] == '{' {
+		input = m.value
+		s.schema(m, e.path()+"/inputSchema", "object")
+		s.arguments(m, e.path()+"/inputSchema", e.name)
+	}
+	t.tool = newTool(e.name, input)
+	t.readClaims()
+	s.ambiguous(t, e.path()+"/inputSchema")
+	if m, ok := named(members, "outputSchema"); ok && m.value[0] == '{' {
+		want := "object"
+		if site.version >= "2026-07-28" {
+			want = "" // from then on any schema will do
+		}
+		t.output = s.schema(m, e.path()+"/outputSchema", want)
+	}
+	site.tools = append(site.tools, t)
+}
+
+// schema compiles a schema, whose type must be the one given, if any.
+func (s *sheet) schema(m located, pointer, want string) *schema.Schema {
+	compiled, err := schema.Compile(m.value)
+	if err != nil {
+		at, below := 0, ""
+		var e *schema.CompileError
+		why := err.Error()
+		if errors.As(err, &e) {
+			below, why = e.Pointer, e.Message
+			at, _ = check.Offset(m.value, below)
+		}
+		s.add(ruleSchema, m.at+at, pointer+below, fmt.Sprintf("the %s is no JSON Schema: %s", m.name, why), "until then nothing is checked against it")
+		return nil
+	}
+	for _, note := range compiled.Notes() {
+		s.add(ruleSchemaNote, m.at, pointer, fmt.Sprintf("the %s: %s", m.name, note), "")
+	}
+	if kind, ok := named(locate(m.value, 0), "type"); want != "" && (!ok || string(kind.value) != `"`+want+`"`) {
+		s.add(ruleSchemaType, m.at+kind.at, pointer+"/type", fmt.Sprintf("the type of the %s is not %q", m.name, want), "the protocol demands it of the whole schema")
+	}
+	return compiled
+}
+
+// arguments compares required with properties, which readers go by in different
+// ways.
+func (s *sheet) arguments(m located, pointer, tool string) {
+	list := locate(s.text, m.at)
+	properties, ok := named(list, "properties")
+	if !ok || properties.value[0] != '{' {
+		return
+	}
+	var declared, required []string
+	for _, p := range locate(s.text, properties.at) {
+		declared = append(declared, p.name)
+	}
+	if r, ok := named(list, "required"); ok && r.value[0] == '[' {
+		each(s.text, r.at, func(place, at, end int) {
+			name, _ := jsonscan.Unquote(s.text[at:end])
+			required = append(required, name)
+			if _, composed := named(list, "allOf"); !composed && s.text[at] == '"' && !slices.Contains(declared, name) {
+				s.add(ruleRequiredUnknown, at, fmt.Sprintf("%s/required/%d", pointer, place),
+					fmt.Sprintf("tool %q requires %q, which is not among its properties", tool, name), "clients do not know what to send")
+			}
+		})
+	}
+	s.order(properties, pointer, tool, declared, required)
+}
+
+// order compares the order of properties with the one that counts: that of
+// required, then the others.
+func (s *sheet) order(properties located, pointer, tool string, declared, required []string) {
+	want := slices.DeleteFunc(slices.Clone(required), func(name string) bool { return !slices.Contains(declared, name) })
+	for _, name := range declared {
+		if !slices.Contains(want, name) {
+			want = append(want, name)
+		}
+	}
+	if len(want) != len(declared) || slices.Equal(want, declared) {
+		return
+	}
+	s.add(ruleArgumentOrder, properties.at, pointer+"/properties",
+		fmt.Sprintf("the properties of tool %q are in the order %s, its files in the order %s", tool, strings.Join(declared, ", "), strings.Join(want, ", ")),
+		"write the properties in the order of required, then the optional ones: some readers go by them")
+	s.repair(repair{does: fmt.Sprintf("put the properties of tool %q in the order of its files", tool),
+		edits: []edit{reorderMembers(s.text, properties.at, want)}})
+}
+
+// ambiguous finds optional arguments of which two calls can share a file.
+func (s *sheet) ambiguous(t *listedTool, pointer string) {
+	var open []string
+	for _, p := range t.params {
+		if !p.required && p.fallback == nil {
+			open = append(open, p.name)
+		}
+	}
+	if len(open) > 1 {
+		s.add(ruleArgumentAmbiguous, t.entry.at, pointer+"/properties",
+			fmt.Sprintf("tool %q: %s can all be left out, so a call with one of them shares its file with a call with another", t.name, alternatives(open)),
+			"give all but one a default, or make them required")
+	}
+}
+
+// readClaims reads what the schema says about single arguments.
+func (t *listedTool) readClaims() {
+	t.claims = make([]claim, len(t.params))
+	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {
+		properties, ok := named(locate(part, 0), "properties")
+		if !ok || properties.value[0] != '{' {
+			continue
+		}
+		for _, p := range locate(part, properties.at) {
+			if i := t.param(p.name); i >= 0 && p.value[0] == '{' {
+				t.claims[i].read(locate(p.value, 0))
+			}
+		}
+	}
+}
+
+func (c *claim) read(keywords []located) {
+	if m, ok := named(keywords, "type"); ok {
+		c.typed = true
+		if c.kind, _ = jsonscan.Unquote(m.value); !slices.Contains([]string{"integer", "number", "boolean"}, c.kind) {
+			c.kind = ""
+		}
+	}
+	var values [][]byte
+	if m, ok := named(keywords, "const"); ok {
+		values = [][]byte{m.value}
+	} else if m, ok := named(keywords, "enum"); ok && m.value[0] == '[' {
+		values = elements(m.value)
+	}
+	c.seen = make(map[string]bool)
+	for _, v := range values {
+		if texts := spellings(v); len(texts) > 0 && EncodeName(texts[0]) != "" {
+			c.names = append(c.names, EncodeName(texts[0]))
+			c.wanted = append(c.wanted, texts[0])
+		}
+	}
+}
+
+var argumentMembers = []memberSpec{
+	{"name", "a string", true},
+	{"title", "a string", false},
+	{"description", "a string", false},
+	{"required", "a boolean", false},
+}
+
+// prompt checks a prompt and its arguments.
+func (site *siteUnderCheck) prompt(e entryAt, members []located) {
+	s := site.sheet
+	p := &listedTool{entry: e, root: promptsDir, tool: &tool{name: e.name, dirs: toolDirs(e.name)}}
+	if len(p.dirs) == 0 {
+		s.add(ruleURI, e.at, e.path()+"/name", fmt.Sprintf("the prompt %q cannot be the name of a folder", shown(e.name)), "")
+		return
+	}
+	if m, ok := named(members, "arguments"); ok && m.value[0] == '[' {
+		each(s.text, m.at, func(place, at, end int) {
+			pointer := fmt.Sprintf("%s/arguments/%d", e.path(), place)
+			if s.text[at] != '{' {
+				s.add(ruleMemberType, at, pointer, "the argument is "+kindOf(s.text[at:])+", not an object", "")
+				return
+			}
+			list := locate(s.text, at)
+			s.members(at, list, argumentMembers, "the argument", pointer)
+			var arg param
+			if m, ok := named(list, "name"); ok {
+				arg.name, _ = jsonscan.Unquote(m.value)
+			}
+			m, ok := named(list, "required")
+			arg.required = ok && string(m.value) == "true"
+			p.params = append(p.params, arg)
+		})
+	}
+	p.claims = make([]claim, len(p.params))
+	site.prompts = append(site.prompts, p)
+}

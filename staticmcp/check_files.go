@@ -1,0 +1,223 @@
+package staticmcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// roundSize is how many files are checked before what was found is put in order.
+const roundSize = 4096
+
+// readFiles checks the contents of files, several at a time.
+func (c *checker) readFiles(ctx context.Context, st store, jobs []job) error {
+	results := make([]*sheet, roundSize)
+	for len(jobs) > 0 {
+		round := jobs[:min(roundSize, len(jobs))]
+		jobs = jobs[len(round):]
+		var next atomic.Int64
+		var workers sync.WaitGroup
+		for range 2 * runtime.GOMAXPROCS(0) {
+			workers.Go(func() {
+				for i := next.Add(1) - 1; int(i) < len(round) && ctx.Err() == nil; i = next.Add(1) - 1 {
+					results[i] = c.readFile(ctx, st, &round[i])
+				}
+			})
+		}
+		workers.Wait()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for _, s := range results[:len(round)] {
+			c.take(s)
+		}
+	}
+	return nil
+}
+
+// readFile checks the content of one file.
+func (c *checker) readFile(ctx context.Context, st store, j *job) *sheet {
+	s := c.sheet(j.path, nil)
+	data, err := c.load(ctx, st, j.path)
+	var large tooLarge
+	switch {
+	case ctx.Err() != nil:
+		return s
+	case errors.As(err, &large):
+		s.add(ruleTooLarge, 0, "", fmt.Sprintf("the file is larger than %d bytes", large.limit), "split the answer: readers refuse it")
+		return s
+	case err != nil:
+		s.add(ruleUnreadable, 0, "", "the file cannot be read: "+cause(err), "")
+		return s
+	}
+	s.text = data
+	c.compareIndex(s)
+	c.content(s, j)
+	if j.twin != "" {
+		c.compareTwin(ctx, st, s, j)
+	}
+	s.text = nil // the findings have their places
+	return s
+}
+
+// load returns a file of the site.
+func (c *checker) load(ctx context.Context, st store, path string) ([]byte, error) {
+	if f, ok := st.(*folder); ok {
+		return f.regular(path, c.opts.MaxFileBytes)
+	}
+	loaded, err := st.load(ctx, path, nil, c.opts.MaxFileBytes)
+	if err != nil {
+		return nil, err
+	}
+	return loaded.data, nil
+}
+
+// regular returns the file at path, which is known to be a regular one or a link
+// to one.
+func (f *folder) regular(path string, limit int64) ([]byte, error) {
+	opened, err := f.fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	info, err := opened.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return readLimited(opened, info.Size(), limit)
+}
+
+// compareTwin compares an answer under the name of another reader with the one
+// under the standard's.
+func (c *checker) compareTwin(ctx context.Context, st store, s *sheet, j *job) {
+	other, err := c.load(ctx, st, j.twin)
+	if err == nil && !bytes.Equal(other, s.text) {
+		s.add(ruleCollision, 0, "", "the file is not the same as "+j.twin+", which has the same name in the standard", "remove the one that is out of date")
+	}
+}
+
+// largeAnswer is more than a model can use.
+const largeAnswer = 1 << 20
+
+// content checks what is in a file.
+func (c *checker) content(s *sheet, j *job) {
+	if len(s.text) > largeAnswer {
+		s.add(ruleLargeAnswer, 0, "", fmt.Sprintf("the file has %.1f MB", float64(len(s.text))/1e6), "split it into pages")
+	}
+	at, ok := s.whole()
+	if !ok {
+		return
+	}
+	s.secrets()
+	f := &contents{sheet: s, job: j, at: at}
+	if s.text[at] == '{' {
+		f.members = locate(s.text, at)
+	}
+	switch dir, _, _ := strings.Cut(j.path, "/"); dir {
+	case resourcesDir:
+		c.resourceFile(f)
+	case toolsDir:
+		c.answerFile(f)
+	case promptsDir:
+		c.promptFile(f)
+	case completionsDir:
+		c.completionFile(f)
+	}
+}
+
+// contents is the one value of a file.
+type contents struct {
+	*sheet
+	*job
+	at      int
+	members []located // of an object
+}
+
+// array returns the array called name.
+func (f *contents) array(name string) (located, bool) {
+	m, ok := named(f.members, name)
+	return m, ok && m.value[0] == '['
+}
+
+// text returns the string called name.
+func (f *contents) string(name string) (string, bool) {
+	m, ok := named(f.members, name)
+	if !ok {
+		return "", false
+	}
+	return jsonscan.Unquote(m.value)
+}
+
+// isListing reports whether the file is by its name no answer.
+func (f *contents) isListing() bool { return isListing(f.job.path) }
+
+// listingName is the name without its extension, for messages.
+func (f *contents) listingName() string {
+	return strings.TrimSuffix(path.Base(f.job.path), extension)
+}
+
+// others are the places of the path in which the answers differ that this file
+// stands for.
+func (f *contents) others() []int {
+	meta, ok := named(f.members, "_meta")
+	if !ok {
+		return nil
+	}
+	return (&outline{meta: meta.value}).others()
+}
+
+// besides reports a file that stands for several answers, which are not beside
+// it.
+func (c *checker) besides(f *contents) {
+	places := f.others()
+	if places == nil || c.tree == nil {
+		return
+	}
+	parts := strings.Split(strings.TrimSuffix(f.job.path, extension), "/")
+	first := len(parts) - max(1, len(f.job.parts))
+	for _, place := range places {
+		at := first + place
+		if place < 0 {
+			at = len(parts) - 1
+		}
+		if at < len(parts) && at > 0 && c.tree.distinctBeside(strings.Join(parts[:at], "/"), parts[at]) {
+			return
+		}
+	}
+	meta, _ := named(f.members, "_meta")
+	f.add(ruleDisambiguation, meta.at, "/_meta/"+strings.ReplaceAll(metaDisambiguation, "/", "~1"),
+		"the file stands for several answers, and none is beside it", "their names are the first 183 characters of this one, _, and a hash")
+}
+
+// distinctBeside reports whether a folder has a name that is told apart from the
+// given one by a hash.
+func (t *tree) distinctBeside(dir, name string) bool {
+	b := t.branches[dir]
+	if b == nil {
+		return false
+	}
+	prefix := name[:min(len(name), longPrefix)] + "_"
+	matches := func(other string) bool {
+		rest, ok := strings.CutPrefix(strings.TrimSuffix(other, extension), prefix)
+		return ok && isDistinct("_"+rest) && len(rest) == 16
+	}
+	for _, l := range b.leaves {
+		if matches(l.name) {
+			return true
+		}
+	}
+	for _, d := range b.dirs {
+		if matches(d) {
+			return true
+		}
+	}
+	return false
+}

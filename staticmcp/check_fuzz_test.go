@@ -1,0 +1,46 @@
+package staticmcp_test
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// FuzzCheck holds that no manifest and no answer makes a check panic, and that
+// what a check finds no fault with can be opened and is read.
+func FuzzCheck(f *testing.F) {
+	site := small()
+	f.Add(site["mcp.json"].Data, []byte(`{"content":[{"type":"text","text":"a"}]}`), "a")
+	f.Add([]byte(`{"capabilities":{"tools":[{"name":"t","inputSchema":{"properties":{"a":{"enum":[1,{}]},"b":{}},"required":["b",1]}}]}}`), []byte(`{"contents":[{}]}`), "Ü b")
+	f.Add([]byte(`{"serverInfo":[],"resources":[{"uri":"://"}],"capabilities":{"resources":[{"uri":"a"},{"uri":"a"}],"prompts":[{"name":"t","arguments":[{}]}]}}`), []byte(`[]`), "index")
+	f.Add([]byte("\xef\xbb\xbf[]"), []byte(`{"_meta":{"io.github.slipway-mcp/disambiguation":[0,9]},"content":[],"staticmcp":{"parameters":{"a":null}}}`), "YT14JmI9eSZjPXo_")
+	f.Fuzz(func(t *testing.T, manifest, answer []byte, name string) {
+		files := fstest.MapFS{"mcp.json": {Data: manifest}}
+		for _, path := range []string{"tools/t/" + name + ".json", "tools/t.json", "resources/" + name + ".json", "resources/a.json", "prompts/t/" + name + ".json", "completions/" + name + ".json", ".staticmcp/index.json"} {
+			files[path] = &fstest.MapFile{Data: answer}
+		}
+		report, err := staticmcp.Check(t.Context(), files, &staticmcp.CheckOptions{Readers: staticmcp.Readers(), Hosts: []string{"github-pages"}})
+		if err != nil || !report.OK(true) {
+			return // such as a name that no file system can hold
+		}
+		opened, err := staticmcp.Open(t.Context(), files, &staticmcp.Options{Strict: true, Poll: -1})
+		if err != nil {
+			t.Fatalf("a site without findings cannot be opened: %v", err)
+		}
+		opened.Close()
+	})
+}
+
+// BenchmarkCheck checks 10,000 files of 2 KB in a folder.
+func BenchmarkCheck(b *testing.B) {
+	dir := bigFiles{5000, bigManifest(5000)}.write(b)
+	b.ResetTimer()
+	for b.Loop() {
+		report, err := staticmcp.CheckDir(b.Context(), dir, nil)
+		if err != nil || !report.OK(true) {
+			b.Fatal(report, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10_001, "ns/file")
+}

@@ -1,0 +1,144 @@
+package staticmcp
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Host says what a web host that carries sites is known to do. A limit of zero is
+// none that matters.
+type Host struct {
+	Name         string
+	MaxFiles     int
+	MaxFileBytes int64
+	MaxBytes     int64 // of the whole site
+	// HidesUnderscore says that names beginning with "_" are left out without a
+	// .nojekyll.
+	HidesUnderscore bool
+	// NeedsNotFoundPage says that without a 404.html a missing file is answered
+	// with another page and status 200.
+	NeedsNotFoundPage bool
+	// About says where the limits are from, in half a sentence.
+	About string
+}
+
+// Hosts returns the hosts that a check knows, and a build has profiles for.
+func Hosts() []Host {
+	return []Host{
+		{Name: "github-pages", MaxBytes: 1 << 30, MaxFileBytes: 100 << 20, HidesUnderscore: true,
+			About: "1 GB for a published site, 100 MiB for a file in a repository"},
+		{Name: "cloudflare-pages", MaxFiles: 20_000, MaxFileBytes: 25 << 20, NeedsNotFoundPage: true,
+			About: "20,000 files on the free plan (100,000 on paid ones), 25 MiB for a file"},
+		{Name: "gitlab-pages", MaxFiles: 200_000, About: "200,000 entries for a site"},
+		{Name: "netlify", About: "no limit that matters to a site"},
+		{Name: "s3", About: "no limit that matters to a site"},
+	}
+}
+
+// HostNamed returns the host called name.
+func HostNamed(name string) (Host, error) {
+	hosts := Hosts()
+	i := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == name })
+	if i < 0 {
+		var known []string
+		for _, h := range hosts {
+			known = append(known, h.Name)
+		}
+		return Host{}, unknownChoice("host", name, known)
+	}
+	return hosts[i], nil
+}
+
+// checkHosts finds what a host will not carry, or not as it is.
+func (c *checker) checkHosts(ctx context.Context, f *folder) error {
+	c.checkNoJekyll()
+	if len(c.hosts) == 0 {
+		return nil
+	}
+	sizes, err := measure(ctx, f.fsys)
+	if err != nil {
+		return fmt.Errorf("check site: %w", err)
+	}
+	for _, host := range c.hosts {
+		if host.NeedsNotFoundPage && c.tree.find("404.html") == nil {
+			c.about(ruleNotFoundPage, manifestName, host.Name+" answers with a page and status 200 for what is missing: there is no 404.html",
+				"write a 404.html beside mcp.json")
+		}
+		c.holdLimits(host, sizes)
+	}
+	return nil
+}
+
+// checkNoJekyll finds names that GitHub Pages leaves out.
+func (c *checker) checkNoJekyll() {
+	wanted := len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(h Host) bool { return h.HidesUnderscore })
+	if !wanted || !c.tree.hidden || c.tree.find(".nojekyll") != nil {
+		return
+	}
+	s := c.sheet(".nojekyll", nil)
+	s.add(ruleNoJekyll, 0, "", "there is no .nojekyll, and names begin with _: GitHub Pages leaves those files out", "write an empty file with that name beside mcp.json")
+	s.repair(repair{does: "create an empty .nojekyll", create: true})
+	c.take(s)
+}
+
+// sizes are how much a site is.
+type sizes struct {
+	files   int
+	bytes   int64
+	largest []sized // those over the limit of some host
+}
+
+type sized struct {
+	path  string
+	bytes int64
+}
+
+// notable is the smallest limit that a host has for a file.
+const notable = 25 << 20
+
+// measure looks at all files below the root, those of no site included, since a
+// host gets them all.
+func measure(ctx context.Context, fsys fs.FS) (sizes, error) {
+	var all sizes
+	err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return nil // the check of the files has said so
+		case d.IsDir() && strings.HasPrefix(path, ".git") && len(path) == len(".git"):
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil
+		}
+		all.files++
+		all.bytes += info.Size()
+		if info.Size() > notable {
+			all.largest = append(all.largest, sized{path, info.Size()})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// holdLimits compares a site with the limits of a host.
+func (c *checker) holdLimits(host Host, all sizes) {
+	if host.MaxFiles > 0 && all.files > host.MaxFiles {
+		c.about(ruleHostLimit, manifestName, fmt.Sprintf("the site has %d files, and %s carries %d", all.files, host.Name, host.MaxFiles), host.About)
+	}
+	if host.MaxBytes > 0 && all.bytes > host.MaxBytes {
+		c.about(ruleHostLimit, manifestName, fmt.Sprintf("the site has %d MB, and %s carries %d", all.bytes/1e6, host.Name, host.MaxBytes/1e6), host.About)
+	}
+	for _, f := range all.largest {
+		if host.MaxFileBytes > 0 && f.bytes > host.MaxFileBytes {
+			c.about(ruleHostLimit, f.path, fmt.Sprintf("the file has %d MB, and %s carries %d", f.bytes/1e6, host.Name, host.MaxFileBytes/1e6), host.About)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package staticmcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// indexed is what the index of a site says of one file.
+type indexed struct {
+	size int64
+	sum  [sha256.Size]byte
+	seen bool
+}
+
+// readIndex reads the index that our own builder writes, if there is one.
+func (c *checker) readIndex(ctx context.Context, st store) ([]IndexEntry, error) {
+	var index Index
+	if ok, err := c.decodeIndex(ctx, st, IndexPath, &index); !ok || err != nil || index.Format != 1 {
+		return nil, err
+	}
+	entries := index.Files
+	for _, shard := range index.Shards {
+		var part []IndexEntry
+		if !strings.HasPrefix(shard.Path, ".staticmcp/") || len(entries) > c.opts.MaxEntries {
+			break
+		}
+		ok, err := c.decodeIndex(ctx, st, shard.Path, &part)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			c.about(ruleIndexStale, IndexPath, "a part of the index is not there: "+shard.Path, "build the site again")
+		}
+		entries = append(entries, part...)
+	}
+	return entries, nil
+}
+
+// decodeIndex decodes a file of the index. One that cannot be used counts as
+// missing: the index is an addition.
+func (c *checker) decodeIndex(ctx context.Context, st store, path string, into any) (bool, error) {
+	loaded, err := st.load(ctx, path, nil, c.opts.MaxManifestBytes)
+	switch {
+	case errors.Is(err, errMissing):
+		return false, nil
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case err != nil:
+		c.about(ruleIndexStale, path, "the index cannot be read: "+cause(err), "build the site again")
+		return false, nil
+	}
+	if err := json.Unmarshal(loaded.data, into); err != nil {
+		c.about(ruleIndexStale, path, "the index cannot be read: "+err.Error(), "build the site again")
+		return false, nil
+	}
+	return true, nil
+}
+
+// holdIndex prepares the comparison of files with the index.
+func (c *checker) holdIndex(entries []IndexEntry) {
+	c.index = make(map[string]*indexed, len(entries))
+	for _, e := range entries {
+		one := &indexed{size: e.Size}
+		if sum, err := hex.DecodeString(e.SHA256); err == nil {
+			copy(one.sum[:], sum)
+		}
+		c.index[e.Path] = one
+	}
+}
+
+// compareIndex compares a file with what the index says of it.
+func (c *checker) compareIndex(s *sheet) {
+	one := c.index[s.path]
+	if one == nil {
+		return
+	}
+	one.seen = true
+	if one.size != int64(len(s.text)) || one.sum != sha256.Sum256(s.text) {
+		s.add(ruleIndexStale, 0, "", "the file is not what the index of the site says", "the file was changed by hand: build the site again, or remove .staticmcp")
+	}
+}
+
+// concludeIndex finds files of the index that are not there.
+func (c *checker) concludeIndex(entries []IndexEntry) {
+	for _, e := range entries {
+		if one := c.index[e.Path]; one == nil || one.seen || !isPublic(e.Path) || e.Path == manifestName {
+			continue
+		}
+		if c.tree.find(e.Path) == nil {
+			c.about(ruleIndexStale, IndexPath, fmt.Sprintf("the index has a file %s, which is not there", e.Path), "build the site again, or remove .staticmcp")
+		}
+	}
+}
+
+// indexProbes returns the files of the index that the manifest does not lead to.
+func (c *checker) indexProbes(entries []IndexEntry, known []probe) []probe {
+	asked := make(map[string]bool, len(known))
+	for _, p := range known {
+		asked[p.candidates[0].path] = true
+	}
+	tools := make(map[string]*listedTool)
+	for _, t := range c.site.tools {
+		tools[toolsDir+"/"+t.name] = t
+	}
+	for _, p := range c.site.prompts {
+		tools[promptsDir+"/"+p.name] = p
+	}
+	for _, e := range entries {
+		if !isPublic(e.Path) || e.Path == manifestName || asked[e.Path] {
+			continue
+		}
+		j := job{}
+		for at := strings.IndexByte(e.Path, '/'); at >= 0; {
+			next := strings.IndexByte(e.Path[at+1:], '/')
+			if next < 0 {
+				break
+			}
+			at += 1 + next
+			if t := tools[e.Path[:at]]; t != nil {
+				j.tool, j.parts = t, strings.Split(strings.TrimSuffix(e.Path[at+1:], extension), "/")
+			}
+		}
+		known = append(known, probe{j, []candidate{{path: e.Path}}, func() {
+			c.about(ruleIndexStale, IndexPath, fmt.Sprintf("the index has a file %s, which the host does not have", e.Path), "publish the site again")
+		}})
+	}
+	return known
+}

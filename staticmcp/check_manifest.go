@@ -1,0 +1,281 @@
+package staticmcp
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// siteUnderCheck is what a manifest says, as far as a check needs it.
+type siteUnderCheck struct {
+	sheet     *sheet // of the manifest, open to the end
+	version   string // protocolVersion
+	resources []listedResource
+	tools     []*listedTool
+	prompts   []*listedTool
+	templates []listedTemplate
+}
+
+// entryAt is a definition in a list of the manifest.
+type entryAt struct {
+	name    string // or its URI
+	at      int    // where it begins in the manifest
+	pointer string // of the list
+	place   int    // in the list
+}
+
+func (e *entryAt) path() string { return e.pointer + "/" + strconv.Itoa(e.place) }
+
+// manifest checks the text of a manifest. It returns nil if nothing can be said
+// about the site by it.
+func (s *sheet) manifest(text []byte) *siteUnderCheck {
+	s.text = text
+	begin, ok := s.whole()
+	if !ok {
+		return nil
+	}
+	if text[begin] != '{' {
+		s.add(ruleMemberType, begin, "", "the manifest is "+kindOf(text[begin:])+", not an object", "")
+		return nil
+	}
+	site := &siteUnderCheck{sheet: s}
+	top := locate(text, begin)
+	site.head(begin, top)
+	lists, pointer := top, ""
+	if capabilities, ok := named(top, "capabilities"); ok && capabilities.value[0] == '{' {
+		site.requireLists(capabilities)
+		lists, pointer = locate(text, capabilities.at), "/capabilities"
+	}
+	for kind, name := range listNames {
+		if list, ok := named(lists, name); ok && list.value[0] == '[' {
+			site.list(kind, list.at, pointer+"/"+name)
+		} else if misplaced, ok := named(top, name); ok && misplaced.value[0] == '[' {
+			s.add(ruleListPlace, misplaced.at, "/"+name, fmt.Sprintf("%q is at the top of the manifest", name),
+				`move it into "capabilities"`)
+			site.list(kind, misplaced.at, "/"+name)
+		}
+	}
+	return site
+}
+
+// memberSpec is what a member of an object must be.
+type memberSpec struct {
+	name     string
+	kind     string // as kindOf says it
+	required bool   // by the standard, or by the protocol
+}
+
+var headMembers = []memberSpec{
+	{"protocolVersion", "a string", true},
+	{"serverInfo", "an object", true},
+	{"capabilities", "an object", true},
+	{"instructions", "a string", false},
+}
+
+var serverMembers = []memberSpec{
+	{"name", "a string", true},
+	{"version", "a string", true},
+	{"title", "a string", false},
+	{"description", "a string", false},
+	{"websiteUrl", "a string", false},
+	{"icons", "an array", false},
+}
+
+// members checks the members of the object at text[at].
+func (s *sheet) members(at int, list []located, specs []memberSpec, what, pointer string) {
+	for _, spec := range specs {
+		m, ok := named(list, spec.name)
+		switch {
+		case !ok && spec.required:
+			s.add(ruleMemberMissing, at, pointer+"/"+spec.name, fmt.Sprintf("%s has no %q", what, spec.name), "it is required")
+		case ok && kindOf(m.value) != spec.kind:
+			s.add(ruleMemberType, m.at, pointer+"/"+spec.name,
+				fmt.Sprintf("%q is %s, not %s", spec.name, kindOf(m.value), spec.kind), "")
+		}
+	}
+}
+
+// head checks everything but the lists.
+func (site *siteUnderCheck) head(begin int, top []located) {
+	s := site.sheet
+	s.members(begin, top, headMembers, "the manifest", "")
+	if m, ok := named(top, "protocolVersion"); ok {
+		site.version, _ = jsonscan.Unquote(m.value)
+		if _, err := time.Parse(time.DateOnly, site.version); err != nil && m.value[0] == '"' {
+			s.add(ruleProtocolVersion, m.at, "/protocolVersion", fmt.Sprintf("protocolVersion %q is not a date", site.version),
+				"write the date of a version of the protocol, such as 2025-11-25")
+		}
+	}
+	info, ok := named(top, "serverInfo")
+	if !ok {
+		for _, name := range []string{"name", "version"} {
+			if m, ok := named(top, name); ok {
+				s.add(ruleListPlace, m.at, "/"+name, fmt.Sprintf("%q is at the top of the manifest", name), `move it into "serverInfo"`)
+			}
+		}
+		return
+	}
+	if info.value[0] != '{' {
+		return
+	}
+	inner := locate(s.text, info.at)
+	s.members(info.at, inner, serverMembers, "serverInfo", "/serverInfo")
+	if m, ok := named(inner, "version"); ok && m.value[0] == '"' {
+		if version, _ := jsonscan.Unquote(m.value); !semver.MatchString(version) {
+			s.add(ruleServerVersion, m.at, "/serverInfo/version", fmt.Sprintf("version %q is not a semantic version", version), "write three numbers, such as 1.0.0")
+		}
+	}
+}
+
+// semver is the form of semver.org, version 2.0.0.
+var semver = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+
+// requireLists checks that the two lists of the standard are there, and that all
+// are lists.
+func (site *siteUnderCheck) requireLists(capabilities located) {
+	s := site.sheet
+	inner := locate(s.text, capabilities.at)
+	for kind, name := range listNames {
+		m, ok := named(inner, name)
+		standard := kind == listResources || kind == listTools
+		switch {
+		case ok && m.value[0] != '[':
+			s.add(ruleMemberType, m.at, "/capabilities/"+name, fmt.Sprintf("%q is %s, not an array", name, kindOf(m.value)),
+				"a manifest lists the definitions themselves")
+		case !ok && standard:
+			s.add(ruleMemberMissing, capabilities.at, "/capabilities/"+name, fmt.Sprintf("capabilities has no %q", name),
+				"the standard requires it; write an empty array if there are none")
+			s.repair(repair{does: fmt.Sprintf("add an empty %q to capabilities", name),
+				edits: []edit{insertMember(s.text, capabilities.at, name, "[]")}})
+		}
+	}
+}
+
+// list checks the definitions in the list at text[at].
+func (site *siteUnderCheck) list(kind, at int, pointer string) {
+	s := site.sheet
+	seen := make(map[string]seenEntry)
+	last := 0 // where the element before ends
+	each(s.text, at, func(place, at, end int) {
+		before := last
+		last = end
+		e := entryAt{at: at, pointer: pointer, place: place}
+		if s.text[at] != '{' {
+			s.add(ruleMemberType, at, e.path(), "the entry is "+kindOf(s.text[at:])+", not an object", "")
+			return
+		}
+		members := locate(s.text, at)
+		if !s.nameEntry(kind, &e, members) {
+			return
+		}
+		if first, twice := seen[e.name]; twice {
+			s.duplicate(kind, &e, first, before, end)
+			return
+		}
+		seen[e.name] = seenEntry{place, at, end}
+		site.entry(kind, e, members)
+	})
+}
+
+// seenEntry is the first entry with some name.
+type seenEntry struct{ place, at, end int }
+
+// duplicate reports an entry whose name is taken.
+func (s *sheet) duplicate(kind int, e *entryAt, first seenEntry, before, end int) {
+	same := string(compact(s.text[first.at:first.end])) == string(compact(s.text[e.at:end]))
+	hint := "readers take the first of them"
+	if same {
+		hint = "the two are the same: remove one"
+	}
+	s.add(ruleDuplicate, e.at, e.path(), fmt.Sprintf("%s %q is already entry %d", entryNames[kind], e.name, first.place), hint)
+	if same {
+		s.repair(repair{does: fmt.Sprintf("remove the second entry of %s %q", entryNames[kind], e.name), edits: []edit{{before, end, nil}}})
+	}
+}
+
+var entryNames = [manifestLists]string{"resource", "tool", "resource template", "prompt"}
+
+// identities are the members that name the entries of the lists.
+var identities = [manifestLists]string{"uri", "name", "uriTemplate", "name"}
+
+// nameEntry fills in what an entry is called. An entry without a name cannot be
+// checked any further.
+func (s *sheet) nameEntry(kind int, e *entryAt, members []located) bool {
+	member := identities[kind]
+	m, ok := named(members, member)
+	text, isText := "", false
+	if ok {
+		text, isText = jsonscan.Unquote(m.value)
+	}
+	switch {
+	case !ok:
+		s.add(ruleMemberMissing, e.at, e.path()+"/"+member, fmt.Sprintf("the %s has no %q", entryNames[kind], member), "readers leave the entry out")
+	case !isText:
+		s.add(ruleMemberType, m.at, e.path()+"/"+member, fmt.Sprintf("%q is %s, not a string", member, kindOf(m.value)), "")
+	case text == "" && kind != listTools:
+		s.add(ruleMemberMissing, m.at, e.path()+"/"+member, fmt.Sprintf("the %q of the %s is empty", member, entryNames[kind]), "readers leave the entry out")
+	default:
+		e.name = text
+		return true
+	}
+	return false
+}
+
+// entryMembers are what the entries of the lists consist of, besides what names
+// them. What the standard does not require, the protocol defines.
+var entryMembers = [manifestLists][]memberSpec{
+	listResources: append([]memberSpec{{"name", "a string", true}, {"description", "a string", true}, {"mimeType", "a string", true}, {"size", "a number", false}}, ornaments...),
+	listTools:     append([]memberSpec{{"description", "a string", true}, {"inputSchema", "an object", true}, {"outputSchema", "an object", false}}, ornaments...),
+	listTemplates: append([]memberSpec{{"name", "a string", true}, {"description", "a string", false}, {"mimeType", "a string", false}}, ornaments...),
+	listPrompts:   append([]memberSpec{{"description", "a string", false}, {"arguments", "an array", false}}, ornaments...),
+}
+
+var ornaments = []memberSpec{
+	{"title", "a string", false},
+	{"annotations", "an object", false},
+	{"icons", "an array", false},
+	{"_meta", "an object", false},
+}
+
+// entry checks one definition and adds it to the site.
+func (site *siteUnderCheck) entry(kind int, e entryAt, members []located) {
+	site.sheet.members(e.at, members, entryMembers[kind], fmt.Sprintf("%s %q", entryNames[kind], e.name), e.path())
+	switch kind {
+	case listResources:
+		site.resource(e, members)
+	case listTools:
+		site.tool(e, members)
+	case listTemplates:
+		site.template(e)
+	case listPrompts:
+		site.prompt(e, members)
+	}
+}
+
+// listedResource is a resource in the manifest.
+type listedResource struct {
+	entryAt
+	mimeType string
+}
+
+func (site *siteUnderCheck) resource(e entryAt, members []located) {
+	r := listedResource{entryAt: e}
+	if m, ok := named(members, "mimeType"); ok {
+		r.mimeType, _ = jsonscan.Unquote(m.value)
+	}
+	s := site.sheet
+	switch scheme, _, ok := strings.Cut(e.name, ":"); {
+	case len(ResourceAddress(e.name).Texts) == 0 || ResourceAddress(e.name).Valid() != nil:
+		s.add(ruleURI, e.at, e.path()+"/uri", fmt.Sprintf("the URI %q leaves nothing to name a file by", shown(e.name)), "no reader can find it: give it a name")
+	case !ok || !uriScheme.MatchString(scheme):
+		s.add(ruleURI, e.at, e.path()+"/uri", fmt.Sprintf("%q has no scheme", shown(e.name)), "write a URI, such as file://"+shown(e.name))
+	}
+	site.resources = append(site.resources, r)
+}
+
+// uriScheme is the scheme of RFC 3986, section 3.1.
+var uriScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)

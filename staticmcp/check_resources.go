@@ -1,0 +1,199 @@
+package staticmcp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// job is a file whose content is to be checked.
+type job struct {
+	path string
+	leaf *leaf
+	// resource is the place in the manifest plus one, or 0.
+	resource int
+	// tool is the tool or the prompt that the file answers for, or nil.
+	tool *listedTool
+	// parts are what stands between the folder of the tool and the extension.
+	parts []string
+	// short says that the path has fewer parts than every call has arguments.
+	short bool
+	// twin is the standard's own name of the same answer, which is there too.
+	twin string
+}
+
+// assign finds for every entry of the manifest its files, and returns what is to
+// be read.
+func (c *checker) assign() []job {
+	var jobs []job
+	if c.site != nil {
+		jobs = c.assignResources(jobs)
+		jobs = c.assignTools(jobs, c.site.tools, toolsDir)
+		jobs = c.assignTools(jobs, c.site.prompts, promptsDir)
+	}
+	return c.assignRest(jobs)
+}
+
+// assignResources finds the files of the resources: those with the standard's
+// names first, so that nobody else takes them.
+func (c *checker) assignResources(jobs []job) []job {
+	var lost []int
+	for i := range c.site.resources {
+		r := &c.site.resources[i]
+		path := ResourceAddress(r.name).Path()
+		switch l := c.tree.find(path); {
+		case ResourceAddress(r.name).Valid() != nil:
+		case l == nil:
+			lost = append(lost, i)
+		case l.resource == 0:
+			jobs = c.claimResource(jobs, path, l, i)
+		default:
+			jobs = c.shareResource(jobs, path, l, i)
+		}
+	}
+	for _, i := range lost {
+		jobs = c.searchResource(jobs, i)
+	}
+	return jobs
+}
+
+func (c *checker) claimResource(jobs []job, path string, l *leaf, i int) []job {
+	l.claimed, l.resource = true, i+1
+	return append(jobs, job{path: path, leaf: l, resource: i + 1})
+}
+
+// shareResource deals with a second resource that has the same file: both can
+// have files of their own beside it.
+func (c *checker) shareResource(jobs []job, path string, l *leaf, i int) []job {
+	first := l.resource - 1
+	for _, owner := range []int{first, i} {
+		uri := c.site.resources[owner].name
+		own := slices.IndexFunc(distinctPaths(uri), func(p string) bool { return c.tree.find(p) != nil })
+		if own >= 0 {
+			path := distinctPaths(uri)[own]
+			if l := c.tree.find(path); l.resource == 0 {
+				jobs = c.claimResource(jobs, path, l, owner)
+			}
+		} else if owner == i {
+			r := &c.site.resources[i]
+			c.site.sheet.add(ruleCollision, r.at, r.path()+"/uri",
+				fmt.Sprintf("resource %q has the same file as %q: %s", shown(r.name), shown(c.site.resources[first].name), path),
+				"give one of them another URI")
+			for _, candidate := range resourcePaths(uri, false)[1:] {
+				if l := c.tree.find(candidate.path); l != nil && l.resource == 0 {
+					return c.claimResource(jobs, candidate.path, l, i)
+				}
+			}
+		}
+	}
+	return jobs
+}
+
+// distinctPaths returns where a resource may be that shares its name with others:
+// under a name with a hash, of the last segment or of the whole URI.
+func distinctPaths(uri string) []string {
+	a := ResourceAddress(uri)
+	names := a.DistinctNames()
+	last := len(names) - 1
+	whole := resourcesDir + "/" + strings.Join(names, "/") + extension
+	names[last] = distinctName(a.Texts[last])
+	return []string{whole, resourcesDir + "/" + strings.Join(names, "/") + extension}
+}
+
+// searchResource looks for the file of a resource under the names of other
+// generators.
+func (c *checker) searchResource(jobs []job, i int) []job {
+	r := &c.site.resources[i]
+	standard := ResourceAddress(r.name).Path()
+	for _, candidate := range resourcePaths(r.name, false)[1:] {
+		l := c.tree.find(candidate.path)
+		if l == nil || l.resource != 0 {
+			continue
+		}
+		c.misnamed(ruleFileName, candidate.path, standard, fmt.Sprintf("the standard's name for the file of %s is %s", shown(r.name), standard))
+		return c.claimResource(jobs, candidate.path, l, i)
+	}
+	if twin := c.tree.longTwin(standard); twin != "" {
+		c.misnamed(ruleLongName, twin, standard, "the name ends in another hash than the one that published sites use")
+		return c.claimResource(jobs, twin, c.tree.find(twin), i)
+	}
+	c.site.sheet.add(ruleFileMissing, r.at, r.path()+"/uri", fmt.Sprintf("there is no file for resource %q", shown(r.name)),
+		"write "+c.opts.Name+standard+", or take the entry out of the manifest")
+	return jobs
+}
+
+// misnamed reports a file that only a tolerant reader finds, and how it can be
+// called instead.
+func (c *checker) misnamed(r rule, path, standard, message string) {
+	s := c.sheet(path, nil)
+	s.add(r, 0, "", message, "rename it to "+standard)
+	if c.tree.find(standard) == nil && !c.tree.has(standard) && safePath(standard) {
+		s.repair(repair{does: "rename it to " + standard, rename: standard})
+	}
+	c.take(s)
+}
+
+// assignRest takes what nobody has claimed.
+func (c *checker) assignRest(jobs []job) []job {
+	if c.site != nil {
+		c.unlistedFolders(toolsDir, "tool", c.site.tools)
+		c.unlistedFolders(promptsDir, "prompt", c.site.prompts)
+	}
+	for _, dir := range []string{resourcesDir, toolsDir, promptsDir, completionsDir} {
+		jobs = c.assignBelow(jobs, dir)
+	}
+	return jobs
+}
+
+// unlistedFolders finds the folders of tools or prompts that the manifest does not
+// have, and says so once for each.
+func (c *checker) unlistedFolders(root, what string, listed []*listedTool) {
+	known := make(map[string]bool) // the first part of a folder's name
+	for _, t := range listed {
+		for _, dir := range t.dirs {
+			first, _, _ := strings.Cut(dir, "/")
+			known[first] = true
+		}
+	}
+	b := c.tree.branches[root]
+	if b == nil {
+		return
+	}
+	for _, name := range b.dirs {
+		if known[name] {
+			continue
+		}
+		message, hint := fmt.Sprintf("the manifest has no %s %q", what, name), "add it to the manifest"
+		if c.tree.find(root+"/"+name+"/"+schemaName+extension) != nil && what == "tool" {
+			hint = "copy the definition in its " + schemaName + extension + " into the manifest: only some readers look there"
+		}
+		c.about(ruleUnlisted, root+"/"+name, message, hint)
+	}
+	for _, l := range b.leaves {
+		if stem, isJSON := strings.CutSuffix(l.name, extension); isJSON && !l.claimed && stem != indexName {
+			c.about(ruleUnlisted, root+"/"+l.name, fmt.Sprintf("the manifest has no %s %q", what, stem), "add it to the manifest")
+		}
+	}
+}
+
+func (c *checker) assignBelow(jobs []job, dir string) []job {
+	b := c.tree.branches[dir]
+	if b == nil {
+		return jobs
+	}
+	for i := range b.leaves {
+		l := &b.leaves[i]
+		path := dir + "/" + l.name
+		switch {
+		case l.claimed:
+		case !strings.HasSuffix(l.name, extension):
+			c.about(ruleStrayFile, path, "no reader looks at a file that does not end in .json", "")
+		default:
+			jobs = append(jobs, job{path: path, leaf: l})
+		}
+	}
+	for _, name := range b.dirs {
+		jobs = c.assignBelow(jobs, dir+"/"+name)
+	}
+	return jobs
+}

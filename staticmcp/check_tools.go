@@ -1,0 +1,336 @@
+package staticmcp
+
+import (
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// assignTools finds the files of tools, or of prompts.
+func (c *checker) assignTools(jobs []job, list []*listedTool, root string) []job {
+	byName := make(map[string]*tool, len(list))
+	for _, t := range list {
+		byName[t.name] = t.tool
+	}
+	separateDirs(byName)
+	for _, t := range list {
+		for _, dir := range t.dirs {
+			place := root + "/" + dir
+			l, b := c.tree.find(place+extension), c.tree.branches[place]
+			if l == nil && b == nil {
+				continue
+			}
+			if dir != t.name {
+				c.otherDir(t, place, root+"/"+t.name, b != nil)
+			}
+			if l != nil && !l.claimed {
+				jobs = c.assignAnswer(jobs, t, place+extension, l, nil)
+			}
+			if b != nil {
+				jobs = c.assignFolder(jobs, t, b, nil)
+			}
+		}
+		c.sameEnumNames(t)
+	}
+	return jobs
+}
+
+// otherDir reports the folder of a tool that has another name than the tool.
+func (c *checker) otherDir(t *listedTool, place, standard string, folder bool) {
+	path := place
+	if !folder {
+		path, standard = place+extension, standard+extension
+	}
+	s := c.sheet(path, nil)
+	s.add(ruleFileName, 0, "", fmt.Sprintf("the standard's name for the folder of %q is %s", t.name, standard), "rename it to "+standard)
+	if free := c.tree.find(standard) == nil && !c.tree.has(standard); free && !strings.Contains(t.name, "/") && safePath(standard) {
+		s.repair(repair{does: "rename it to " + standard, rename: standard})
+	}
+	c.take(s)
+}
+
+// assignFolder finds the answers in a folder of a tool.
+func (c *checker) assignFolder(jobs []job, t *listedTool, b *branch, parts []string) []job {
+	for i := range b.leaves {
+		l := &b.leaves[i]
+		stem, isJSON := strings.CutSuffix(l.name, extension)
+		if !isJSON || l.claimed {
+			continue
+		}
+		jobs = c.assignAnswer(jobs, t, b.dir+"/"+l.name, l, append(slices.Clip(parts), stem))
+	}
+	for _, name := range b.dirs {
+		below := c.tree.branches[b.dir+"/"+name]
+		if below == nil {
+			continue
+		}
+		inside := append(slices.Clip(parts), name)
+		if encoded := EncodeName(name); encoded != name && encoded != "" && len(inside) < len(t.params) {
+			c.misnamedValue(b, below.dir, name, b.dir+"/"+encoded, fmt.Sprintf("the standard's name for the folder of the value %q is %s", name, encoded))
+		}
+		jobs = c.assignFolder(jobs, t, below, inside)
+	}
+	return jobs
+}
+
+// assignAnswer checks the place of one answer.
+func (c *checker) assignAnswer(jobs []job, t *listedTool, path string, l *leaf, parts []string) []job {
+	l.claimed = true
+	j := job{path: path, leaf: l, tool: t, parts: parts}
+	stem := ""
+	if len(parts) > 0 {
+		stem = parts[len(parts)-1]
+	}
+	switch least := t.leastParts(); {
+	case len(parts) > 0 && stem == "":
+		c.about(ruleEmptyName, path, "the file has no name before .json", "no reader asks for it: give the value a name that leaves something")
+		return jobs
+	case isListing(path) && len(parts) > 0:
+	case len(parts) < least && !t.isBase64(parts):
+		j.short = true
+	case len(parts) > len(t.params):
+		c.tooDeep(t, path, parts)
+	case len(parts) > 0:
+		c.answerName(&j, t, stem)
+		c.holdClaims(t, path, parts)
+	}
+	if !j.short {
+		t.answers++
+	}
+	return append(jobs, j)
+}
+
+// leastParts is how many arguments every call has in its path.
+func (t *listedTool) leastParts() int {
+	n := 0
+	for _, p := range t.params {
+		if p.required && p.fallback == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// answerName checks that the last part of a path is encoded.
+func (c *checker) answerName(j *job, t *listedTool, stem string) {
+	encoded := EncodeName(stem)
+	standard := strings.TrimSuffix(j.path, stem+extension) + encoded + extension
+	switch {
+	case t.isBase64(j.parts):
+		if pairs := decodePairs(stem); pairs != nil {
+			c.base64Name(t, j, pairs)
+		}
+	case encoded == "":
+		c.about(ruleEmptyName, j.path, fmt.Sprintf("the value %q leaves nothing to name a file by", stem), "")
+	case len(stem) > maxName:
+		c.misnamed(ruleLongName, j.path, standard, fmt.Sprintf("the name has %d characters, the standard allows %d", len(stem), maxName))
+	case encoded != stem && c.tree.find(standard) != nil:
+		j.twin = standard
+	case encoded != stem:
+		dir := j.path[:len(j.path)-len(stem+extension)-1]
+		c.misnamedValue(c.tree.branches[dir], j.path, stem+extension, standard, fmt.Sprintf("the standard's name for the value %q is %s", stem, encoded+extension))
+	case short31.MatchString(stem) && len(stem) == maxName:
+		c.shortHash(j.path, stem)
+	}
+}
+
+// misnamedValue reports a file or a folder that has a value as it is for its name.
+// Of two values with one encoding none must get the name, or a call with one of
+// them would be answered for the other.
+func (c *checker) misnamedValue(b *branch, path, name, standard, message string) {
+	if other := b.sameName(name); other != "" {
+		c.about(ruleCollision, path, fmt.Sprintf("%q and %q have the same name in the standard", name, other),
+			"store each under a name with a hash, as slipway site build does")
+		return
+	}
+	c.misnamed(ruleFileName, path, standard, message)
+}
+
+// short31 is a long name whose hash has 32 bits.
+var short31 = regexp.MustCompile(`_0{8}[0-9a-f]{8}$`)
+
+// shortHash reports a long name with a hash of 32 bits that is not the second
+// name of an answer.
+func (c *checker) shortHash(path, stem string) {
+	b := c.tree.branches[path[:strings.LastIndexByte(path, '/')]]
+	twins := 0
+	for _, l := range b.leaves {
+		if len(l.name) == maxName+len(extension) && l.name[:longPrefix+1] == stem[:longPrefix+1] {
+			twins++
+		}
+	}
+	if twins < 2 {
+		c.about(ruleLongName, path, "the name ends in a hash of 32 bits, as one reader makes it", "add the same file under the 64-bit hash that published sites use")
+	}
+}
+
+// tooDeep reports an answer whose value has slashes that became folders.
+func (c *checker) tooDeep(t *listedTool, path string, parts []string) {
+	message := fmt.Sprintf("the path has %d parts, and %s has %d arguments: only readers that keep the slashes of a value find it", len(parts), t.name, len(t.params))
+	switch {
+	case len(t.params) == 0:
+		c.about(ruleUnreachable, path, fmt.Sprintf("%s has no arguments, so its only answer is %s/%s%s", t.name, t.root, t.name, extension), "")
+	case len(t.params) == 1:
+		standard := t.root + "/" + t.name + "/" + EncodeName(strings.Join(parts, "/")) + extension
+		c.misnamed(ruleFileName, path, standard, message)
+	default:
+		c.about(ruleFileName, path, message, "write _ for each slash")
+	}
+}
+
+// isBase64 reports whether a path may hold all arguments in one name.
+func (t *listedTool) isBase64(parts []string) bool {
+	return len(parts) == 1 && len(t.params) >= 3 && EncodeName(parts[0]) != parts[0]
+}
+
+// decodePairs decodes the name that some readers make of all arguments, as far as
+// it still can be: "/", "+" and "=" all became "_".
+func decodePairs(stem string) [][2]string {
+	body := strings.TrimRight(stem, "_")
+	for _, spare := range []string{"/", "+"} {
+		text, err := base64.RawStdEncoding.DecodeString(strings.ReplaceAll(body, "_", spare))
+		if err != nil {
+			continue
+		}
+		var pairs [][2]string
+		for pair := range strings.SplitSeq(string(text), "&") {
+			name, value, ok := strings.Cut(pair, "=")
+			if !ok {
+				return nil
+			}
+			pairs = append(pairs, [2]string{name, value})
+		}
+		return pairs
+	}
+	return nil
+}
+
+// base64Name says under which name the standard has an answer whose name holds
+// all arguments.
+func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
+	names := make([]string, len(t.params))
+	for _, pair := range pairs {
+		i := t.param(pair[0])
+		if i < 0 {
+			c.about(ruleUnreachable, j.path, fmt.Sprintf("the name stands for an argument %q, which %s does not have", pair[0], t.name), "")
+			return
+		}
+		names[i] = EncodeName(pair[1])
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	standard := t.root + "/" + t.name + "/" + strings.Join(names, "/") + extension
+	if c.tree.find(standard) != nil {
+		j.twin = standard
+		return
+	}
+	const message = "all arguments are in one name, as some readers have it; the standard has a part of the path for each"
+	if strings.Contains(strings.TrimRight(j.parts[0], "_"), "_") {
+		c.about(ruleFileName, j.path, message, "what stood for _ in the name is not known, so its arguments are not either")
+		return
+	}
+	c.misnamed(ruleFileName, j.path, standard, message)
+}
+
+// holdClaims compares the parts of a path with the schema, where it is certain
+// which argument each stands for.
+func (c *checker) holdClaims(t *listedTool, path string, parts []string) {
+	certain := len(parts)
+	if len(parts) < len(t.params) {
+		certain = slices.IndexFunc(t.params, func(p param) bool { return !p.required || p.fallback != nil })
+	}
+	for i, part := range parts[:max(0, min(certain, len(parts)))] {
+		claim := &t.claims[i]
+		name := EncodeName(part)
+		switch {
+		case len(claim.names) > 0 && !slices.Contains(claim.names, name):
+			if _, long := longNamePrefix(name); !long && !isDistinct(name) {
+				c.about(ruleUnreachable, path, fmt.Sprintf("%q is none of the values of %s: the schema refuses the call", part, t.params[i].name),
+					"there are "+alternatives(claim.wanted[:min(len(claim.wanted), maxKnown)]))
+			}
+		case len(claim.names) > 0:
+			claim.seen[name] = true
+		case !claim.admits(name) && !isListing(path):
+			c.about(ruleUnreachable, path, fmt.Sprintf("%s is of type %s, and %q is none: the schema refuses the call", t.params[i].name, claim.kind, part), "")
+		}
+	}
+}
+
+// distinct is the end of a name that is told apart by a hash.
+var distinct = regexp.MustCompile(`_[0-9a-f]{16}$`)
+
+func isDistinct(name string) bool { return distinct.MatchString(name) }
+
+// encodedNumber is the name of a number in the form of RFC 8785.
+var encodedNumber = regexp.MustCompile(`^-?[0-9]+(_[0-9]+)?(e[_-][0-9]+)?$`)
+
+// admits reports whether a value of the claimed type can have a name.
+func (c *claim) admits(name string) bool {
+	switch c.kind {
+	case "integer", "number":
+		return encodedNumber.MatchString(name)
+	case "boolean":
+		return name == "true" || name == "false"
+	}
+	return true
+}
+
+// sameEnumNames finds values of an enum with one file name.
+func (c *checker) sameEnumNames(t *listedTool) {
+	for i := range t.claims {
+		claim := &t.claims[i]
+		for k, name := range claim.names {
+			if first := slices.Index(claim.names, name); first < k {
+				c.site.sheet.add(ruleCollision, t.entry.at, t.entry.path()+"/inputSchema",
+					fmt.Sprintf("tool %q: the values %q and %q of %s have the same file name %q", t.name, claim.wanted[first], claim.wanted[k], t.params[i].name, name),
+					"change one of them, or store the answers under names with a hash")
+			}
+		}
+	}
+}
+
+// concludeTools says what no file was found for.
+func (c *checker) concludeTools() {
+	if c.site == nil {
+		return
+	}
+	for _, t := range append(slices.Clip(c.site.tools), c.site.prompts...) {
+		switch {
+		case t.answers == 0 && t.template.Load():
+		case t.answers == 0 && t.root == promptsDir:
+			c.site.sheet.add(ruleFileMissing, t.entry.at, t.entry.path(), fmt.Sprintf("there is no file for prompt %q", t.name),
+				fmt.Sprintf("write %s%s/%s%s, or take the entry out of the manifest", c.opts.Name, promptsDir, t.name, extension))
+		case t.answers == 0:
+			c.site.sheet.add(ruleNoAnswers, t.entry.at, t.entry.path(), fmt.Sprintf("tool %q has no answers", t.name),
+				fmt.Sprintf("write files in %s%s/%s, or take the tool out of the manifest", c.opts.Name, toolsDir, t.name))
+		default:
+			c.missingAnswers(t)
+		}
+	}
+}
+
+// missingAnswers finds values that the schema lists and no file is for.
+func (c *checker) missingAnswers(t *listedTool) {
+	for i := range t.claims {
+		claim := &t.claims[i]
+		if !t.params[i].required && len(t.params) > 1 {
+			continue // it can be left out, in more than one way
+		}
+		var missing []string
+		for k, name := range claim.names {
+			if !claim.seen[name] {
+				missing = append(missing, claim.wanted[k])
+			}
+		}
+		if len(missing) > 0 {
+			more := ""
+			if n := len(missing) - maxKnown; n > 0 {
+				missing, more = missing[:maxKnown], fmt.Sprintf(" and %d more", n)
+			}
+			c.site.sheet.add(ruleAnswerMissing, t.entry.at, t.entry.path()+"/inputSchema",
+				fmt.Sprintf("tool %q has no answer for %s %s%s", t.name, t.params[i].name, alternatives(missing), more),
+				"the schema lists the value, so clients will send it")
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package staticmcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// tree is what lies in the folders of a site: names alone, read once.
+type tree struct {
+	branches map[string]*branch // by path; "" is the root
+	left     int                // how many more names may follow
+	// hidden says that a name begins with "_".
+	hidden bool
+}
+
+// branch is a folder.
+type branch struct {
+	dir    string
+	dirs   []string // sorted
+	leaves []leaf   // sorted by name
+	// encoded says which names have an encoding, once somebody has asked.
+	encoded map[string][]string
+}
+
+// sameName returns the first other name in the folder that has the same encoding
+// as name, or "". Names with and without extension are apart.
+func (b *branch) sameName(name string) string {
+	if b.encoded == nil {
+		b.encoded = make(map[string][]string)
+		note := func(name string) {
+			key := encodedFile(name)
+			b.encoded[key] = append(b.encoded[key], name)
+		}
+		for _, d := range b.dirs {
+			note(d)
+		}
+		for _, l := range b.leaves {
+			note(l.name)
+		}
+	}
+	for _, other := range b.encoded[encodedFile(name)] {
+		if other != name {
+			return other
+		}
+	}
+	return ""
+}
+
+// encodedFile encodes the name of a file or of a folder.
+func encodedFile(name string) string {
+	if stem, ok := strings.CutSuffix(name, extension); ok {
+		return EncodeName(stem) + extension
+	}
+	return EncodeName(name)
+}
+
+// leaf is a file.
+type leaf struct {
+	name string
+	mode fs.FileMode // the type bits
+	// claimed says that something in the manifest leads to it, and resource which
+	// of the resources that is, counted from 1.
+	claimed  bool
+	resource int
+	traits   trait // of a resource, once it was read
+}
+
+// plant reads the names in the folders of the site.
+func (c *checker) plant(ctx context.Context, f *folder) (*tree, error) {
+	t := &tree{branches: make(map[string]*branch), left: c.opts.MaxEntries}
+	entries, err := fs.ReadDir(f.fsys, ".")
+	if err != nil {
+		return nil, fmt.Errorf("check site: %w", err)
+	}
+	root := &branch{}
+	t.branches[""] = root
+	for _, e := range entries {
+		switch {
+		case !e.IsDir() && !isSitePart(e.Name()):
+			root.leaves = append(root.leaves, leaf{name: e.Name(), mode: e.Type()})
+		case isSitePart(e.Name()):
+			root.dirs = append(root.dirs, e.Name())
+			if err := c.grow(ctx, f, t, e.Name(), 1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return t, nil
+}
+
+// maxTreeDepth bounds how deeply folders are looked into: links can go in
+// circles.
+const maxTreeDepth = 64
+
+// grow reads the folder dir and those below.
+func (c *checker) grow(ctx context.Context, f *folder, t *tree, dir string, depth int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b := &branch{dir: dir}
+	t.branches[dir] = b
+	err := f.entries(dir, func(e fs.DirEntry) bool {
+		t.left--
+		c.plantEntry(f, t, b, e)
+		return t.left >= 0
+	})
+	switch {
+	case t.left < 0:
+		return fmt.Errorf("check site: more than %d files", c.opts.MaxEntries)
+	case errors.Is(err, errMissing):
+		c.about(ruleSpecialFile, dir, "the folder is no folder", "")
+		return nil
+	case err != nil:
+		c.about(ruleUnreadable, dir, "the folder cannot be read: "+cause(err), "")
+		return nil
+	}
+	slices.Sort(b.dirs)
+	slices.SortFunc(b.leaves, func(a, b leaf) int { return strings.Compare(a.name, b.name) })
+	c.sameButForCase(b)
+	if depth == maxTreeDepth && len(b.dirs) > 0 {
+		c.about(ruleSpecialFile, dir, fmt.Sprintf("the folders are nested more than %d deep", maxTreeDepth), "look for a symbolic link that leads back")
+		return nil
+	}
+	for _, name := range b.dirs {
+		if err := c.grow(ctx, f, t, dir+"/"+name, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plantEntry adds a name to a branch.
+func (c *checker) plantEntry(f *folder, t *tree, b *branch, e fs.DirEntry) {
+	name, mode := e.Name(), e.Type()
+	t.hidden = t.hidden || strings.HasPrefix(name, "_")
+	where := b.dir + "/" + name
+	if mode&fs.ModeSymlink != 0 {
+		info, err := fs.Stat(f.fsys, where)
+		if err != nil {
+			c.about(ruleSpecialFile, where, "a symbolic link that leads out of the site, or nowhere", "put the file itself there")
+			return
+		}
+		mode = info.Mode().Type()
+	}
+	switch {
+	case mode.IsDir():
+		b.dirs = append(b.dirs, name)
+	case !mode.IsRegular():
+		c.about(ruleSpecialFile, where, "no regular file", "")
+	default:
+		b.leaves = append(b.leaves, leaf{name: name, mode: e.Type()})
+	}
+	c.portable(where, strings.TrimSuffix(name, extension))
+}
+
+// portable finds names that some systems cannot hold.
+func (c *checker) portable(where, stem string) {
+	device := strings.ToLower(stem)
+	if before, _, dotted := strings.Cut(device, "."); dotted {
+		device = before
+	}
+	numbered := len(device) == 4 && (strings.HasPrefix(device, "com") || strings.HasPrefix(device, "lpt")) && '1' <= device[3] && device[3] <= '9'
+	if numbered || slices.Contains([]string{"con", "prn", "aux", "nul"}, device) {
+		c.about(ruleWindowsName, where, fmt.Sprintf("Windows keeps the name %q for a device", device), "a zip holds it; a folder on Windows does not")
+	}
+}
+
+// sameButForCase finds names that are one on some systems.
+func (c *checker) sameButForCase(b *branch) {
+	upper := func(name string) bool { return strings.ToLower(name) != name }
+	if !slices.ContainsFunc(b.dirs, upper) && !slices.ContainsFunc(b.leaves, func(l leaf) bool { return upper(l.name) }) {
+		return
+	}
+	first := make(map[string]string)
+	see := func(name string) {
+		lower := strings.ToLower(name)
+		if other, twice := first[lower]; twice {
+			c.about(ruleCase, b.dir+"/"+name, fmt.Sprintf("the name differs from %q only in upper and lower case", other), "macOS and Windows keep one of the two")
+			return
+		}
+		first[lower] = name
+	}
+	for _, name := range b.dirs {
+		see(name)
+	}
+	for _, l := range b.leaves {
+		see(l.name)
+	}
+}
+
+// find returns the file at a path, or nil.
+func (t *tree) find(file string) *leaf {
+	dir, name := path.Split(file)
+	b := t.branches[strings.TrimSuffix(dir, "/")]
+	if b == nil {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(b.leaves, name, func(l leaf, name string) int { return strings.Compare(l.name, name) })
+	if !ok {
+		return nil
+	}
+	return &b.leaves[i]
+}
+
+// has reports whether there is a folder.
+func (t *tree) has(dir string) bool { return t.branches[dir] != nil }
+
+// longTwin returns the path of the only file that differs from the given one in
+// nothing but the hashes of its long names, or "".
+func (t *tree) longTwin(file string) string {
+	parts := strings.Split(strings.TrimSuffix(file, extension), "/")
+	for i, part := range parts {
+		prefix, long := longNamePrefix(part)
+		if !long {
+			continue
+		}
+		b := t.branches[strings.Join(parts[:i], "/")]
+		if b == nil {
+			return ""
+		}
+		names := b.dirs
+		if i == len(parts)-1 {
+			names = nil
+			for _, l := range b.leaves {
+				names = append(names, strings.TrimSuffix(l.name, extension))
+			}
+			slices.Sort(names) // without the extension another order
+		}
+		var found []string
+		for _, name := range startingWith(names, prefix) {
+			if len(name) == maxName {
+				found = append(found, name)
+			}
+		}
+		if len(found) != 1 {
+			return ""
+		}
+		parts[i] = found[0]
+	}
+	if twin := strings.Join(parts, "/") + extension; twin != file && t.find(twin) != nil {
+		return twin
+	}
+	return ""
+}

@@ -1,0 +1,255 @@
+package staticmcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// CheckURL is [Check] for the site under baseURL on a web host. A host does not
+// say what it holds, so only what the manifest leads to is looked at: resources,
+// tools and prompts without arguments, and arguments whose values the schema
+// lists; and what the index of the site has, if it was published. It finds out, too, how the host answers for what is missing.
+//
+// Readers and hosts cannot be asked about: the files are needed for that.
+func CheckURL(ctx context.Context, baseURL string, opts *CheckOptions) (*check.Report, error) {
+	c, err := newChecker(opts, strings.TrimSuffix(strings.TrimSuffix(baseURL, manifestName), "/")+"/")
+	if err != nil {
+		return nil, err
+	}
+	if len(c.opts.Readers)+len(c.hosts) > 0 {
+		return nil, errors.New("check site: a web host does not list its files: check the folder for other readers and for hosts")
+	}
+	w, err := openWeb(baseURL, c.reading())
+	if err != nil {
+		return nil, fmt.Errorf("check site: %w", err)
+	}
+	defer w.Close()
+	if err := c.readManifest(ctx, w); err != nil {
+		return nil, err
+	}
+	if c.site == nil {
+		return c.report, nil
+	}
+	if err := c.manners(ctx, w); err != nil {
+		return nil, err
+	}
+	entries, err := c.readIndex(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if entries != nil {
+		c.holdIndex(entries)
+	}
+	list := c.indexProbes(entries, c.probes())
+	if err := c.probeAll(ctx, w, list); err != nil {
+		return nil, err
+	}
+	c.take(c.site.sheet)
+	return c.report, nil
+}
+
+// absentPath is a file that no site has.
+const absentPath = toolsDir + "/slipway-asks-for-what-is-not-there" + extension
+
+// manners finds out how a host answers.
+func (c *checker) manners(ctx context.Context, w *web) error {
+	found, err := w.head(ctx, manifestName)
+	if err != nil {
+		return err
+	}
+	kind, _, _ := mime.ParseMediaType(found.Header.Get("Content-Type"))
+	if kind != "application/json" {
+		c.about(ruleWebHeaders, manifestName, fmt.Sprintf("the host sends JSON as %q", kind), "other readers may refuse it: let it send application/json")
+	}
+	if found.Header.Get("Access-Control-Allow-Origin") == "" {
+		c.about(ruleWebHeaders, manifestName, "the host sends no Access-Control-Allow-Origin, so no web page can read the site", "let it send Access-Control-Allow-Origin: *")
+	}
+	missing, err := w.head(ctx, absentPath)
+	if err != nil {
+		return err
+	}
+	if missing.StatusCode == http.StatusOK {
+		kind, _, _ := mime.ParseMediaType(missing.Header.Get("Content-Type"))
+		c.about(ruleWebNotFound, absentPath, fmt.Sprintf("the host answers with status 200 and %q for a file that is not there", kind),
+			"some readers take that for an answer: put a 404.html at the root, or switch off the fallback page")
+	}
+	return nil
+}
+
+// head returns the header of a file. It is asked for with GET, since some hosts
+// do not know HEAD.
+func (w *web) head(ctx context.Context, path string) (*http.Response, error) {
+	address, err := w.address(path)
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, w.opts.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(bounded, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	ask(req.Header, nil)
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("check site: %w", w.failure(ctx, err))
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, 4096)
+	return resp, resp.Body.Close()
+}
+
+// probe is something that a host is asked for.
+type probe struct {
+	job
+	candidates []candidate
+	// missed is what to say if there is none.
+	missed func()
+}
+
+// probes returns what the manifest leads to.
+func (c *checker) probes() []probe {
+	var list []probe
+	for i := range c.site.resources {
+		r := &c.site.resources[i]
+		if ResourceAddress(r.name).Valid() != nil {
+			continue
+		}
+		candidates := resourcePaths(r.name, false)
+		list = append(list, probe{job{resource: i + 1}, candidates, func() {
+			c.site.sheet.add(ruleFileMissing, r.at, r.path()+"/uri", fmt.Sprintf("there is no file for resource %q", shown(r.name)),
+				"publish "+candidates[0].path+", or take the entry out of the manifest")
+		}})
+	}
+	for _, t := range c.site.tools {
+		list = append(list, c.toolProbes(t)...)
+	}
+	for _, p := range c.site.prompts {
+		if p.leastParts() == 0 {
+			list = append(list, c.answerProbe(p, nil, nil))
+		}
+	}
+	return list
+}
+
+// toolProbes returns the calls of a tool that can be known.
+func (c *checker) toolProbes(t *listedTool) []probe {
+	var list []probe
+	if t.leastParts() == 0 {
+		bare := c.answerProbe(t, nil, nil)
+		if len(t.params) > 0 {
+			bare.missed = func() {} // it need not have an answer without arguments
+		}
+		list = append(list, bare)
+	}
+	if len(t.params) != 1 {
+		return list
+	}
+	for k, name := range t.claims[0].names {
+		list = append(list, c.answerProbe(t, []string{name}, []string{t.claims[0].wanted[k]}))
+	}
+	return list
+}
+
+// answerProbe asks for the answer to a call.
+func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
+	path := strings.Join(append([]string{t.root, t.name}, parts...), "/") + extension
+	return probe{job{tool: t, parts: parts}, []candidate{{path: path}}, func() {
+		r, message := ruleAnswerMissing, fmt.Sprintf("tool %q has no answer for %s", t.name, strings.Join(values, ", "))
+		switch {
+		case t.root == promptsDir:
+			r, message = ruleFileMissing, fmt.Sprintf("there is no file for prompt %q", t.name)
+		case len(values) == 0:
+			r, message = ruleNoAnswers, fmt.Sprintf("tool %q has no answers", t.name)
+		}
+		c.site.sheet.add(r, t.entry.at, t.entry.path(), message, "publish "+path)
+	}}
+}
+
+// probeAll asks for everything, several files at a time, as far as is allowed.
+func (c *checker) probeAll(ctx context.Context, w *web, list []probe) error {
+	if len(list) > c.opts.MaxProbes {
+		c.about(rulePartial, manifestName, fmt.Sprintf("of the %d files that can be known, %d were looked at", len(list), c.opts.MaxProbes), "check the folder that was published")
+		list = list[:c.opts.MaxProbes]
+	}
+	sheets := make([]*sheet, len(list))
+	failures := make([]error, len(list))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range cap(w.slots) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(list) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				sheets[i], failures[i] = c.probe(ctx, w, &list[i])
+			}
+		})
+	}
+	workers.Wait()
+	for i, s := range sheets {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case failures[i] != nil:
+			return fmt.Errorf("check site: %w", failures[i])
+		case s == nil:
+			list[i].missed()
+		default:
+			c.take(s)
+		}
+	}
+	if open := c.unknowable(); open != "" && c.index == nil {
+		c.about(rulePartial, manifestName, "a host does not list its files: the answers of "+open+" were not looked at", "check the folder that was published")
+	}
+	return nil
+}
+
+// unknowable names the tools whose answers nothing leads to.
+func (c *checker) unknowable() string {
+	var names []string
+	for _, t := range c.site.tools {
+		if len(t.params) > 1 || len(t.params) == 1 && len(t.claims[0].names) == 0 {
+			names = append(names, t.name)
+		}
+	}
+	if len(names) > maxKnown {
+		names = append(names[:maxKnown:maxKnown], fmt.Sprintf("%d more tools", len(names)-maxKnown))
+	}
+	return strings.Join(names, ", ")
+}
+
+// probe asks for one file under the names that it may have. The sheet is nil if
+// there is none.
+func (c *checker) probe(ctx context.Context, w *web, p *probe) (*sheet, error) {
+	for k, candidate := range p.candidates[:min(len(p.candidates), defaultMaxMisses)] {
+		loaded, err := w.load(ctx, candidate.path, nil, c.opts.MaxFileBytes)
+		if errors.Is(err, errMissing) {
+			continue
+		}
+		var large tooLarge
+		if err != nil && !errors.As(err, &large) {
+			return nil, err
+		}
+		p.job.path, p.leaf = candidate.path, &leaf{}
+		s := c.sheet(candidate.path, nil)
+		if k > 0 {
+			s.add(ruleFileName, 0, "", "the standard's name is "+p.candidates[0].path, "publish it under that name")
+		}
+		if err != nil {
+			s.add(ruleTooLarge, 0, "", fmt.Sprintf("the file is larger than %d bytes", large.limit), "split the answer: readers refuse it")
+			return s, nil
+		}
+		s.text = loaded.data
+		c.compareIndex(s)
+		c.content(s, &p.job)
+		s.text = nil
+		return s, nil
+	}
+	return nil, nil
+}

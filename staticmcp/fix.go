@@ -1,0 +1,214 @@
+package staticmcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// FixOptions say how a site is repaired. A nil *FixOptions and the zero value are
+// the defaults.
+type FixOptions struct {
+	// Check says what is looked for.
+	Check *CheckOptions
+	// DryRun makes no change, and only says what would be done.
+	DryRun bool
+}
+
+// Repair is one thing that [Fix] did, or would do.
+type Repair struct {
+	File string `json:"file"` // as findings call it, before the repair
+	Does string `json:"does"` // as in "rename it to tools/get_page/intro.json"
+}
+
+// Fix repairs the site in the folder dir as far as nothing can be lost by it:
+// files get the standard's names, members that another file knows are filled in,
+// entries that are there twice, byte for byte, go once, and a missing .nojekyll
+// is made. It returns what it did, and the report on what is left.
+//
+// Files are changed by the bytes in question alone, each as a whole or not at
+// all. Nothing is overwritten and nothing deleted; folders that are empty
+// afterwards stay. An error that comes after some repairs returns those, too.
+func Fix(ctx context.Context, dir string, opts *FixOptions) ([]Repair, *check.Report, error) {
+	if opts == nil {
+		opts = &FixOptions{}
+	}
+	var all []Repair
+	// What a repair moves or adds can be looked at only in another round.
+	for range maxFixRounds {
+		c, err := checkForRepair(ctx, dir, opts.Check)
+		if err != nil {
+			return all, nil, err
+		}
+		if opts.DryRun {
+			for _, r := range c.repairs {
+				all = append(all, Repair{c.opts.Name + r.file, r.does})
+			}
+			return all, c.report, nil
+		}
+		done, err := c.repairAll(dir)
+		all = append(all, done...)
+		if err != nil || len(done) == 0 {
+			return all, c.report, err
+		}
+	}
+	c, err := checkForRepair(ctx, dir, opts.Check)
+	if err != nil {
+		return all, nil, err
+	}
+	return all, c.report, nil
+}
+
+// maxFixRounds bounds the rounds: a repair must not wake another one for ever.
+const maxFixRounds = 8
+
+func checkForRepair(ctx context.Context, dir string, opts *CheckOptions) (*checker, error) {
+	c, err := newChecker(opts, inside(dir))
+	if err != nil {
+		return nil, err
+	}
+	c.fixing = true
+	f, err := openFolder(dir, c.reading())
+	if err != nil {
+		return nil, fmt.Errorf("check site: %w", err)
+	}
+	_, err = c.folder(ctx, f)
+	return c, err
+}
+
+// repairAll makes the repairs of one check: first inside of files, then of their
+// names, those deepest in the tree before the folders that they are in.
+func (c *checker) repairAll(dir string) ([]Repair, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var done []Repair
+	note := func(r repair) { done = append(done, Repair{c.opts.Name + r.file, r.does}) }
+	if err := editAll(root, c.repairs, note); err != nil {
+		return done, err
+	}
+	wanted := make(map[string]int)
+	for _, r := range c.repairs {
+		wanted[r.rename]++
+	}
+	// Of two files that would get one name none does: it would answer for both.
+	rest := slices.DeleteFunc(slices.Clone(c.repairs), func(r repair) bool {
+		return len(r.edits) > 0 || r.rename != "" && wanted[r.rename] > 1
+	})
+	slices.SortStableFunc(rest, func(a, b repair) int {
+		return cmp.Compare(strings.Count(b.file, "/"), strings.Count(a.file, "/"))
+	})
+	for _, r := range rest {
+		act := move
+		if r.create {
+			act = makeEmpty
+		}
+		switch err := act(root, r); {
+		case errors.Is(err, fs.ErrExist):
+			continue // somebody has the name: the finding stays
+		case err != nil:
+			return done, err
+		}
+		note(r)
+	}
+	return done, nil
+}
+
+// editAll makes the edits of all files, each file at once.
+func editAll(root *os.Root, repairs []repair, note func(repair)) error {
+	byFile := make(map[string][]repair)
+	var order []string
+	for _, r := range repairs {
+		if len(r.edits) == 0 {
+			continue
+		}
+		if byFile[r.file] == nil {
+			order = append(order, r.file)
+		}
+		byFile[r.file] = append(byFile[r.file], r)
+	}
+	for _, file := range order {
+		list := byFile[file]
+		slices.SortStableFunc(list, func(a, b repair) int { return cmp.Compare(a.edits[0].begin, b.edits[0].begin) })
+		if err := editFile(root, file, list, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// editFile makes those of the edits that do not touch the same bytes. The others
+// wait for the next round.
+func editFile(root *os.Root, file string, list []repair, note func(repair)) error {
+	text, err := root.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	info, err := root.Stat(file)
+	if err != nil {
+		return err
+	}
+	var edits []edit
+	var made []repair
+	end := -1
+	for _, r := range list {
+		if r.edits[0].begin > end || end < 0 {
+			edits = append(edits, r.edits...)
+			end = r.edits[len(r.edits)-1].end
+			made = append(made, r)
+		}
+	}
+	if len(text) != list[0].size {
+		return fmt.Errorf("%s: the file has changed meanwhile", file)
+	}
+	changed := apply(text, edits)
+	err = fsutil.Replace(filepath.Join(root.Name(), filepath.FromSlash(file)), info.Mode().Perm(), func(w io.Writer) error {
+		_, err := w.Write(changed)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range made {
+		note(r)
+	}
+	return nil
+}
+
+// move renames a file or a folder, unless something else has the name.
+func move(root *os.Root, r repair) error {
+	if info, err := root.Lstat(r.rename); err == nil {
+		// On a file system without upper and lower case it may be the file itself.
+		if old, err := root.Lstat(r.file); err != nil || !os.SameFile(info, old) {
+			return fs.ErrExist
+		}
+	}
+	if dir := path.Dir(r.rename); dir != "." {
+		if err := root.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return root.Rename(r.file, r.rename)
+}
+
+// makeEmpty makes a file that is not there.
+func makeEmpty(root *os.Root, r repair) error {
+	f, err := root.OpenFile(r.file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

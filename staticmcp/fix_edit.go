@@ -1,0 +1,82 @@
+package staticmcp
+
+import (
+	"slices"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// repair is what can be done about a finding.
+type repair struct {
+	does string // in words, as in "rename it to ..."
+	file string // the path; empty for that of the sheet
+
+	edits  []edit // of the bytes of the file, in order
+	size   int    // of the file when the edits were made up
+	rename string // where to move it, or empty
+	create bool   // it is a new and empty file
+}
+
+// edit replaces text[begin:end].
+type edit struct {
+	begin, end int
+	text       []byte
+}
+
+// insertMember adds a member at the beginning of the object at text[at], with the
+// white space that stands there.
+func insertMember(text []byte, at int, name, value string) edit {
+	first := jsonscan.Space(text, at+1)
+	space := text[at+1 : first]
+	member := append(append([]byte(nil), space...), quote(name)...)
+	member = append(member, ':')
+	if len(space) > 0 {
+		member = append(member, ' ')
+	}
+	member = append(member, value...)
+	if text[first] != '}' {
+		member = append(member, ',')
+	}
+	return edit{at + 1, at + 1, member}
+}
+
+// reorderMembers puts the members of the object at text[at] into another order.
+// What stands between them stays where it is.
+func reorderMembers(text []byte, at int, order []string) edit {
+	type span struct {
+		name       string
+		begin, end int
+	}
+	var spans []span
+	last := at + 1
+	for _, m := range locate(text, at) {
+		// A member begins with the quote of its name, behind white space and the
+		// comma.
+		begin := jsonscan.Space(text, last)
+		if text[begin] == ',' {
+			begin = jsonscan.Space(text, begin+1)
+		}
+		last = m.at + len(m.value)
+		spans = append(spans, span{m.name, begin, last})
+	}
+	var out []byte
+	from := spans[0].begin
+	for i, name := range order {
+		k := slices.IndexFunc(spans, func(s span) bool { return s.name == name })
+		out = append(out, text[from:spans[i].begin]...)
+		out = append(out, text[spans[k].begin:spans[k].end]...)
+		from = spans[i].end
+	}
+	return edit{spans[0].begin, from, out}
+}
+
+// apply makes edits, which are in order and do not touch the same bytes.
+func apply(text []byte, edits []edit) []byte {
+	var out []byte
+	from := 0
+	for _, e := range edits {
+		out = append(append(out, text[from:e.begin]...), e.text...)
+		from = e.end
+	}
+	return append(out, text[from:]...)
+}
