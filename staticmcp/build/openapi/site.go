@@ -1,0 +1,297 @@
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+func (a *api) server() mcp.Implementation {
+	s := a.in.opts.Server
+	if s.Name == "" {
+		s.Name = strings.Trim(staticmcp.EncodeName(a.title()), "_")
+		s.Title = a.title()
+	}
+	if s.Name == "" {
+		s.Name = "api"
+	}
+	if version := a.main.root.Get("info", "version").String(); s.Version == "" {
+		s.Version = version
+	}
+	return s
+}
+
+// tags returns the tags of all operations, in the order of the document.
+func (a *api) tags() []string {
+	var list []string
+	for _, t := range a.main.root.Get("tags").Elements() {
+		list = append(list, t.Get("name").String())
+	}
+	for _, o := range a.operations {
+		list = append(list, o.tags()...)
+	}
+	seen := map[string]bool{"": true}
+	return slices.DeleteFunc(list, func(tag string) bool {
+		used := slices.ContainsFunc(a.operations, func(o *operation) bool { return slices.Contains(o.tags(), tag) })
+		again := seen[tag]
+		seen[tag] = true
+		return again || !used || staticmcp.EncodeName(tag) == ""
+	})
+}
+
+// enumNames is how many names a schema lists to choose from.
+const enumNames = 50
+
+// nameSchema is the schema of an argument that is one of names.
+func nameSchema(description string, names []string) mcp.Schema {
+	s := mcp.Schema{Type: "string", Description: description}
+	values := make([]any, 0, len(names))
+	for _, name := range names {
+		values = append(values, name)
+	}
+	if len(values) <= enumNames {
+		s.Enum = values
+		return s
+	}
+	const examples = 5
+	raw, err := mcp.Marshal(values[:examples])
+	if err == nil {
+		s.Extra = map[string]json.RawMessage{"examples": raw}
+	}
+	return s
+}
+
+func tool(name, title, description string, output string, argument *mcp.Property, required bool) mcp.Tool {
+	input := mcp.Schema{Type: "object", Extra: map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")}}
+	if argument != nil {
+		input.Properties = mcp.Properties{*argument}
+		if required {
+			input.Required = []string{argument.Name}
+		}
+	}
+	// A schema of strings alone can be encoded.
+	raw, _ := mcp.Marshal(input)
+	return mcp.Tool{Name: name, Title: title, Description: description, InputSchema: raw, OutputSchema: json.RawMessage(output)}
+}
+
+const (
+	operationsOutput = `{"type":"object","properties":{"operations":{"type":"array","items":{"type":"object","properties":{"operationId":{"type":"string"},"method":{"type":"string"},"path":{"type":"string"},"summary":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"deprecated":{"type":"boolean"}},"required":["operationId","method","path"]}}},"required":["operations"]}`
+	operationOutput  = `{"type":"object","properties":{"operationId":{"type":"string"},"method":{"type":"string"},"path":{"type":"string"},"servers":{"type":"array","items":{"type":"string"}},"parameters":{"type":"array"},"requestBody":{"type":"object"},"responses":{"type":"object"},"security":{"type":"array"}},"required":["operationId","method","path"]}`
+	schemasOutput    = `{"type":"object","properties":{"schemas":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"}},"required":["name"]}}},"required":["schemas"]}`
+	schemaOutput     = `{"type":"object","properties":{"name":{"type":"string"},"schema":{}},"required":["name","schema"]}`
+)
+
+// tools returns the definitions.
+func (a *api) tools() []mcp.Tool {
+	var tools []mcp.Tool
+	if len(a.operations) > 0 {
+		about := fmt.Sprintf("The %d operations of %s: id, method, path and summary.", len(a.operations), a.title())
+		var byTag *mcp.Property
+		if tags := a.tags(); len(tags) > 0 {
+			byTag = &mcp.Property{Name: "tag", Schema: nameSchema("Only those with this tag", tags)}
+		}
+		tools = append(tools,
+			tool("list_operations", "List operations", about, operationsOutput, byTag, false),
+			tool("get_operation", "Get operation", "One operation: parameters, request body, responses, security and examples.", operationOutput,
+				&mcp.Property{Name: "operation_id", Schema: nameSchema("The id of the operation, from list_operations", a.ids())}, true))
+	}
+	if len(a.schemas) > 0 {
+		tools = append(tools,
+			tool("list_schemas", "List schemas", fmt.Sprintf("The names of the %d schemas of %s.", len(a.schemas), a.title()), schemasOutput, nil, false),
+			tool("get_schema", "Get schema", "One schema by the name that operations and other schemas call it: its members, as text and as JSON Schema.", schemaOutput,
+				&mcp.Property{Name: "name", Schema: nameSchema("The name of the schema", a.schemaNames())}, true))
+	}
+	return tools
+}
+
+func (a *api) ids() []string {
+	list := make([]string, 0, len(a.operations))
+	for _, o := range a.operations {
+		list = append(list, o.id)
+	}
+	return list
+}
+
+func (a *api) schemaNames() []string {
+	list := make([]string, 0, len(a.schemas))
+	for _, s := range a.schemas {
+		list = append(list, s.name)
+	}
+	return list
+}
+
+// answers returns all answers. They are made at once: references can be followed
+// only while the folder is open.
+func (a *api) answers() []*build.Answer {
+	list := []*build.Answer{build.TextResource("openapi://info", "text/plain", a.overview())}
+	if len(a.operations) > 0 {
+		list = append(list, a.listing("", a.operations))
+		for _, tag := range a.tags() {
+			list = append(list, a.listing(tag, slices.DeleteFunc(slices.Clone(a.operations), func(o *operation) bool { return !slices.Contains(o.tags(), tag) })))
+		}
+	}
+	for _, o := range a.operations {
+		text := a.operationText(o)
+		list = append(list, build.Structured("get_operation", map[string]string{"operation_id": o.id}, text, a.operationJSON(o)),
+			build.TextResource(operationURI(o), "text/plain", text))
+	}
+	if len(a.schemas) > 0 {
+		list = append(list, a.schemaListing())
+	}
+	for _, s := range a.schemas {
+		text := a.schemaText(s)
+		structured := append(quote([]byte(`{"name":`), s.name), `,"schema":`...)
+		structured = append(a.appendJSON(structured, place{s.node, s.file}, inside, 0), '}')
+		list = append(list, build.Structured("get_schema", map[string]string{"name": s.name}, text, structured),
+			build.TextResource(schemaURI(s), "text/plain", text))
+	}
+	return list
+}
+
+func operationURI(o *operation) string { return "openapi://operations/" + url.PathEscape(o.id) }
+
+func schemaURI(s *schema) string { return "openapi://schemas/" + url.PathEscape(s.name) }
+
+// resources lists what can be read.
+func (a *api) resources() iter.Seq2[*mcp.Resource, error] {
+	var list []*mcp.Resource
+	add := func(uri, name, about string) {
+		list = append(list, &mcp.Resource{URI: uri, Name: name, Description: about, MIMEType: "text/plain"})
+	}
+	add("openapi://info", a.title(), "What the API is, where it is served and how one is let in")
+	for _, o := range a.operations {
+		add(operationURI(o), o.id, o.heading())
+	}
+	for _, s := range a.schemas {
+		add(schemaURI(s), s.name, "The schema "+s.name)
+	}
+	return func(yield func(*mcp.Resource, error) bool) {
+		for _, r := range list {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// manyOperations is the number from which a list is of ids and paths alone.
+const manyOperations = 300
+
+// listing is the answer to list_operations.
+func (a *api) listing(tag string, operations []*operation) *build.Answer {
+	var text strings.Builder
+	structured := []byte(`{"operations":[`)
+	for i, o := range operations {
+		line := o.id + "  " + o.method + " " + o.path
+		if len(operations) <= manyOperations {
+			line = o.id + "  " + o.heading()
+		}
+		if o.deprecated() {
+			line += " (deprecated)"
+		}
+		text.WriteString(line + "\n")
+		if i > 0 {
+			structured = append(structured, ',')
+		}
+		structured = append(o.appendHead(append(structured, '{'), len(operations) <= manyOperations), '}')
+	}
+	structured = append(structured, "]}"...)
+	var arguments any
+	if tag != "" {
+		arguments = map[string]string{"tag": tag}
+	}
+	return build.Structured("list_operations", arguments, text.String(), structured)
+}
+
+// appendHead appends the members by which an operation is known.
+func (o *operation) appendHead(dst []byte, full bool) []byte {
+	dst = quote(append(dst, `"operationId":`...), o.id)
+	dst = quote(append(dst, `,"method":`...), o.method)
+	dst = quote(append(dst, `,"path":`...), o.path)
+	if s := o.summary(); s != "" && full {
+		dst = quote(append(dst, `,"summary":`...), s)
+	}
+	if tags := o.tags(); len(tags) > 0 && full {
+		dst = append(dst, `,"tags":`...)
+		dst = appendStrings(dst, tags)
+	}
+	if o.deprecated() {
+		dst = append(dst, `,"deprecated":true`...)
+	}
+	return dst
+}
+
+func appendStrings(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = quote(dst, s)
+	}
+	return append(dst, ']')
+}
+
+// operationJSON is the operation for programs: references to schemas stay, all
+// others are replaced by what they lead to.
+func (a *api) operationJSON(o *operation) json.RawMessage {
+	dst := o.appendHead([]byte{'{'}, true)
+	if about := o.text("description"); about != "" {
+		dst = quote(append(dst, `,"description":`...), about)
+	}
+	if urls := a.servers(o); len(urls) > 0 {
+		dst = appendStrings(append(dst, `,"servers":`...), urls)
+	}
+	if len(o.parameters) > 0 {
+		dst = append(dst, `,"parameters":[`...)
+		for i, p := range o.parameters {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = a.appendJSON(dst, p, outside, 0)
+		}
+		dst = append(dst, ']')
+	}
+	for _, name := range []string{"requestBody", "responses"} {
+		if n := o.at.node.Get(name); n != nil {
+			dst = append(quote(append(dst, ','), name), ':')
+			dst = a.appendJSON(dst, place{n, o.at.file}, outside, 0)
+		}
+	}
+	security := o.at.node.Get("security")
+	if security == nil {
+		security = a.main.root.Get("security")
+	}
+	if security != nil {
+		dst = security.AppendJSON(append(dst, `,"security":`...))
+	}
+	return append(dst, '}')
+}
+
+// schemaListing is the answer to list_schemas.
+func (a *api) schemaListing() *build.Answer {
+	var text strings.Builder
+	structured := []byte(`{"schemas":[`)
+	for i, s := range a.schemas {
+		about := firstLine(s.node.Get("description").String())
+		text.WriteString(s.name)
+		if i > 0 {
+			structured = append(structured, ',')
+		}
+		structured = quote(append(structured, `{"name":`...), s.name)
+		if about != "" {
+			text.WriteString(" — " + about)
+			structured = quote(append(structured, `,"description":`...), about)
+		}
+		structured = append(structured, '}')
+		text.WriteByte('\n')
+	}
+	return build.Structured("list_schemas", nil, text.String(), append(structured, "]}"...))
+}
