@@ -94,10 +94,11 @@ type union struct {
 }
 
 var (
-	_ mcp.Source   = (*union)(nil)
-	_ mcp.Extender = (*union)(nil)
-	_ io.Closer    = (*union)(nil)
-	_ mcp.Watcher  = watchedUnion{}
+	_ mcp.Source     = (*union)(nil)
+	_ mcp.Extender   = (*union)(nil)
+	_ mcp.Subscriber = (*union)(nil)
+	_ io.Closer      = (*union)(nil)
+	_ mcp.Watcher    = watchedUnion{}
 )
 
 // merged returns the joined catalog of what the parts offer now.
@@ -229,6 +230,29 @@ func (u *union) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.
 		return &mcp.CompleteResult{}, nil
 	}
 	return u.parts[part].Source.Complete(ctx, params)
+}
+
+// Subscribe implements [mcp.Subscriber]: the parts that have to be told are, until
+// one knows the resource. If none does, it may be one of a part that needs not be.
+func (u *union) Subscribe(ctx context.Context, uri string) error {
+	var refused error
+	told := 0
+	for _, p := range u.parts {
+		x, ok := p.Source.(mcp.Subscriber)
+		if !ok {
+			continue
+		}
+		told++
+		err := x.Subscribe(ctx, uri)
+		if err == nil {
+			return nil
+		}
+		refused = err
+	}
+	if told < len(u.parts) {
+		return nil
+	}
+	return refused
 }
 
 // ServeMethod implements [mcp.Extender]: each part that has methods of its own is

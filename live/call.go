@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -16,8 +17,12 @@ type call struct {
 	name   string // what the Mcp-Name header says, or empty
 	params []byte // an object, or nil
 
-	// request is whom it is made for, or nil.
-	request *mcp.Request
+	// foreign says that it is made for somebody else: a client, or a program.
+	foreign bool
+	// request is that of the client, or nil. It changes when the client comes
+	// again.
+	request atomic.Pointer[mcp.Request]
+	parking *parked      // what it is parked by, if it may be
 	headers []namedValue // of HTTP, for arguments that it is to repeat there
 	answer  chan reply   // of capacity 1
 }

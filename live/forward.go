@@ -58,6 +58,9 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 			return parseResult(result)
 		}
 		var lost *lostError
+		if errors.Is(err, mcp.ErrInputRequired) {
+			return nil, err
+		}
 		if !errors.As(err, &lost) {
 			return nil, s.unavailable(e.unavailable, err)
 		}
@@ -84,19 +87,29 @@ func parseResult(result []byte) (*mcp.Raw, error) {
 	return raw, nil
 }
 
-// do makes the request once.
+// do makes the request, in as many rounds as it takes.
 func (ses *session) do(ctx context.Context, e *errand) ([]byte, error) {
 	req := mcp.RequestFrom(ctx)
-	c := newCall(e.method)
-	c.name, c.request = e.name, req
-	if err := ses.track(c); err != nil {
+	if ses.logs {
+		ses.lowerLevel(ctx, req)
+	}
+	switch {
+	case ses.version.Modern():
+		return ses.rounds(ctx, e, req)
+	case req != nil && ses.mayPark(e, req):
+		return ses.park(ctx, e, req)
+	}
+	return ses.once(ctx, e, req, nil)
+}
+
+// once makes the request once. extra are further members of params, each with a
+// comma behind it.
+func (ses *session) once(ctx context.Context, e *errand, req *mcp.Request, extra []byte) ([]byte, error) {
+	c, err := ses.prepare(e, req, extra)
+	if err != nil {
 		return nil, err
 	}
 	defer ses.untrack(c)
-	c.params = ses.encode(e, c.id, req)
-	if params := ses.src.headers.Load(); params != nil && e.method == "tools/call" {
-		c.headers = params.headers(e.name, e.arguments)
-	}
 	result, err := ses.link.exchange(ctx, c)
 	if err != nil && ctx.Err() != nil {
 		ses.suspect.Store(true)
@@ -104,8 +117,23 @@ func (ses *session) do(ctx context.Context, e *errand) ([]byte, error) {
 	return result, err
 }
 
+// prepare returns the call for an errand, which is in flight from now on.
+func (ses *session) prepare(e *errand, req *mcp.Request, extra []byte) (*call, error) {
+	c := newCall(e.method)
+	c.name, c.foreign = e.name, true
+	c.request.Store(req)
+	if err := ses.track(c); err != nil {
+		return nil, err
+	}
+	c.params = ses.encode(e, c.id, req, extra)
+	if params := ses.src.headers.Load(); params != nil && e.method == "tools/call" {
+		c.headers = params.headers(e.name, e.arguments)
+	}
+	return c, nil
+}
+
 // encode returns the params of an errand.
-func (ses *session) encode(e *errand, id uint64, req *mcp.Request) []byte {
+func (ses *session) encode(e *errand, id uint64, req *mcp.Request, extra []byte) []byte {
 	meta := req.Meta()
 	dst := make([]byte, 0, 128+len(e.name)+len(e.arguments)+len(e.params)+len(meta))
 	dst = append(dst, '{')
@@ -119,6 +147,7 @@ func (ses *session) encode(e *errand, id uint64, req *mcp.Request) []byte {
 	case len(members(e.params)) > 0:
 		dst = append(append(dst, members(e.params)...), ',')
 	}
+	dst = append(dst, extra...)
 	if meta != nil || ses.version.Modern() {
 		token := id
 		if member(meta, "progressToken") == nil {

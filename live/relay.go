@@ -10,17 +10,35 @@ import (
 // relayed are the capabilities of a client that can be passed on.
 const relayed = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":false}}`
 
+// unsetLevel is the log level of a server that was told of none yet.
 const unsetLevel = mcp.LogLevel(255)
 
-// capabilitiesOf returns what a 2026-07-28 server is told of the client.
+// capabilitiesOf returns what a 2026-07-28 server is told of the client: what
+// the client declares, but for what cannot be passed on.
 func (s *Source) capabilitiesOf(req *mcp.Request) json.RawMessage {
-	switch caps := req.ClientCapabilities(); {
-	case caps != nil:
-		return caps
-	case req == nil && s.opts.Answer != nil:
+	caps := req.ClientCapabilities()
+	switch {
+	case caps == nil && req == nil && s.opts.Answer != nil:
 		return s.opts.Capabilities
+	case !isObject(caps):
+		return json.RawMessage(`{}`)
+	case member(caps, "tasks") == nil && member(member(caps, "extensions"), tasksExtension) == nil:
+		return caps
 	}
-	return json.RawMessage(`{}`)
+	all := make(map[string]json.RawMessage)
+	if json.Unmarshal(caps, &all) != nil {
+		return json.RawMessage(`{}`)
+	}
+	delete(all, "tasks")
+	delete(all, "extensions")
+	if x := extensions(member(caps, "extensions")); x != nil {
+		all["extensions"] = x
+	}
+	encoded, err := mcp.Marshal(all)
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return encoded
 }
 
 // wantedLevel returns the least severe log line that the client wants.
@@ -32,6 +50,24 @@ func wantedLevel(req *mcp.Request) (mcp.LogLevel, bool) {
 		return ses.LogLevel(), true
 	}
 	return mcp.ParseLogLevel(memberString(req.Meta(), metaPrefix+"logLevel"))
+}
+
+// lowerLevel makes sure that a server up to 2025-11-25, which sends log lines of
+// one level to all its clients, sends those that this client wants.
+func (ses *session) lowerLevel(ctx context.Context, req *mcp.Request) {
+	level, ok := wantedLevel(req)
+	if !ok || ses.version.Modern() || !ses.logs {
+		return
+	}
+	ses.mu.Lock()
+	lower := level < ses.level
+	if lower {
+		ses.level = level
+	}
+	ses.mu.Unlock()
+	if lower {
+		_, _ = ses.request(ctx, "logging/setLevel", []byte(`{"level":"`+level.String()+`"}`)) // without it there are fewer lines
+	}
 }
 
 // notified takes a notification of the server.
@@ -53,7 +89,7 @@ func (ses *session) notified(m *message, origin *call) {
 // progressed passes on how far a request is.
 func (ses *session) progressed(params []byte) {
 	c := ses.get(number(member(params, "progressToken")))
-	if c == nil || c.request == nil {
+	if c == nil {
 		return
 	}
 	var p struct {
@@ -61,14 +97,14 @@ func (ses *session) progressed(params []byte) {
 		Message         string
 	}
 	if json.Unmarshal(params, &p) == nil {
-		c.request.Progress(p.Progress, p.Total, p.Message)
+		c.request.Load().Progress(p.Progress, p.Total, p.Message)
 	}
 }
 
 // logged passes on a log line to the client that it belongs to.
 func (ses *session) logged(params []byte, origin *call) {
 	c := ses.belongs(origin)
-	if c == nil || c.request == nil {
+	if c == nil {
 		return
 	}
 	level, ok := mcp.ParseLogLevel(memberString(params, "level"))
@@ -79,7 +115,7 @@ func (ses *session) logged(params []byte, origin *call) {
 	if data == nil {
 		data = json.RawMessage("null")
 	}
-	c.request.Log(level, memberString(params, "logger"), data)
+	c.request.Load().Log(level, memberString(params, "logger"), data)
 }
 
 // belongs returns the call that a message without a place of its own belongs to:
@@ -93,13 +129,14 @@ func (ses *session) belongs(origin *call) *call {
 	defer ses.mu.Unlock()
 	var latest *call
 	for _, c := range ses.calls {
-		if c.request == nil && c.method != "tools/call" {
+		switch {
+		case !c.foreign:
 			continue // ours: a list, a ping
-		}
-		if latest != nil && !sameClient(latest, c) {
+		case latest == nil:
+			latest = c
+		case !sameClient(latest, c):
 			return nil
-		}
-		if latest == nil || c.id > latest.id {
+		case c.id > latest.id:
 			latest = c
 		}
 	}
@@ -107,34 +144,57 @@ func (ses *session) belongs(origin *call) *call {
 }
 
 func sameClient(a, b *call) bool {
-	if a.request == nil || b.request == nil {
-		return a.request == b.request
+	one, other := a.request.Load(), b.request.Load()
+	if one == nil || other == nil {
+		return one == other
 	}
-	s := a.request.Session()
-	return s != nil && s == b.request.Session()
+	s := one.Session()
+	return s != nil && s == other.Session()
 }
 
 // asked answers a request of the server.
 func (ses *session) asked(m *message, origin *call) {
-	if string(m.method) == "ping" {
-		id := m.id
-		ses.goWork(func(ctx context.Context) {
-			_ = ses.link.tell(ctx, response(id, []byte(`{}`), nil)) // a lost connection ends by other ways
-		})
-		return
-	}
 	id, method, params := m.id, string(m.method), json.RawMessage(m.params)
-	c := ses.belongs(origin)
+	var c *call
+	if method != "ping" {
+		c = ses.belongs(origin)
+	}
 	ses.goWork(func(ctx context.Context) {
-		result, err := ses.src.ask(ctx, c, method, params)
-		_ = ses.link.tell(ctx, response(id, result, err))
+		result, err := ses.answerTo(ctx, c, method, params)
+		_ = ses.link.tell(ctx, response(id, result, err)) // a lost connection ends by other ways
 	})
 }
 
-// ask has whoever made the call answer what the server wants to know.
-func (s *Source) ask(ctx context.Context, c *call, method string, params json.RawMessage) (json.RawMessage, error) {
-	if s.opts.Answer != nil {
-		return s.opts.Answer(ctx, method, params)
+var errNobody = &mcp.Error{Code: mcp.CodeInvalidRequest, Message: "there is nobody to ask: the question belongs to no request, or to one of several clients"}
+
+// answerTo finds out what the server wants to know during the call c.
+func (ses *session) answerTo(ctx context.Context, c *call, method string, params json.RawMessage) (json.RawMessage, error) {
+	if method == "ping" {
+		return json.RawMessage(`{}`), nil
 	}
-	return nil, mcp.MethodNotFound(method)
+	var req *mcp.Request
+	if c != nil {
+		req = c.request.Load()
+	}
+	switch {
+	case req == nil && ses.src.opts.Answer != nil:
+		return ses.src.opts.Answer(ctx, method, params)
+	case req == nil && method == "roots/list":
+		return json.RawMessage(`{"roots":[]}`), nil // servers ask as soon as they run
+	case req == nil:
+		return nil, errNobody
+	case !req.Version().Modern():
+		q, err := mcp.Forward("", method, params)
+		if err != nil {
+			return nil, err
+		}
+		answers, err := req.Ask(ctx, q)
+		if err != nil {
+			return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}
+		}
+		return answers[0], nil
+	case c.parking == nil:
+		return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: "the client cannot be asked: it declares no capability for it"}
+	}
+	return c.parking.pose(ctx, method, params)
 }

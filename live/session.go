@@ -24,12 +24,14 @@ type session struct {
 	capabilities json.RawMessage
 	info         json.RawMessage
 	instructions string
+	logs         bool // it has logging/setLevel
 
 	mu       sync.Mutex
 	calls    map[uint64]*call // in flight
 	lastID   uint64
 	end      error // why it was lost; nil while it lives
 	level    mcp.LogLevel
+	relisten context.CancelFunc // makes the subscription anew, or nil
 	ended    chan struct{}
 	suspect  atomic.Bool    // a call ran out of time, and nothing has come since
 	stale    atomic.Int32   // how often the server has said that a list changed
@@ -297,6 +299,7 @@ func (ses *session) learn(version mcp.Version, result, info []byte) {
 	ses.capabilities = json.RawMessage(member(result, "capabilities"))
 	ses.info = info
 	ses.instructions = memberString(result, "instructions")
+	ses.logs = ses.declares("logging")
 	ses.link.ready(version, ses.capabilities)
 }
 

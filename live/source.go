@@ -87,6 +87,7 @@ type Source struct {
 	headers atomic.Pointer[headerParams] // of its tools
 	junk    atomic.Int64
 	lastUse atomic.Int64 // UnixNano
+	lot     parkingLot
 
 	mu       sync.Mutex // guards what follows
 	phase    Phase
@@ -100,6 +101,7 @@ type Source struct {
 	closed   bool
 	wanted   bool // somebody waits for a session
 	watchers map[*watcher]struct{}
+	listened map[string]struct{} // URIs of resources that somebody subscribed to
 
 	telling sync.Mutex // held while watchers are told
 
@@ -109,9 +111,10 @@ type Source struct {
 }
 
 var (
-	_ mcp.Source   = (*Source)(nil)
-	_ mcp.Watcher  = (*Source)(nil)
-	_ mcp.Extender = (*Source)(nil)
+	_ mcp.Source     = (*Source)(nil)
+	_ mcp.Watcher    = (*Source)(nil)
+	_ mcp.Extender   = (*Source)(nil)
+	_ mcp.Subscriber = (*Source)(nil)
 )
 
 // Open connects to a server and asks what it offers. ctx bounds that alone; a

@@ -3,8 +3,11 @@ package live
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -89,14 +92,16 @@ func (ses *session) refresh() {
 	})
 }
 
-// goWork runs f until the session is lost at the latest.
-func (ses *session) goWork(f func(ctx context.Context)) {
+// goWork runs f until the session is lost at the latest. It reports false if the
+// session is lost already.
+func (ses *session) goWork(f func(ctx context.Context)) bool {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
 	if ses.end != nil {
-		return
+		return false
 	}
 	ses.handlers.Go(func() { f(ses.quit) })
+	return true
 }
 
 // listen opens what is needed to hear of changes.
@@ -108,19 +113,110 @@ func (ses *session) listen() {
 	if l, ok := ses.link.(interface{ listen(again func()) }); ok && !ses.version.Modern() {
 		l.listen(ses.refresh)
 	}
-	if e, ok := ses.src.transport.(*Endpoint); ses.version.Modern() && lists && !(ok && e.NoListen) {
+	if e, ok := ses.src.transport.(*Endpoint); ses.version.Modern() && !(ok && e.NoListen) {
 		ses.goWork(ses.subscribe)
 	}
+	if !ses.version.Modern() && len(ses.src.subscribed()) > 0 {
+		ses.goWork(ses.resume)
+	}
+}
+
+// listenCall is call for a request that has no answer while all is well.
+func (ses *session) listenCall(ctx context.Context, c *call) ([]byte, error) {
+	if err := ses.track(c); err != nil {
+		return nil, err
+	}
+	defer ses.untrack(c)
+	return ses.link.exchange(ctx, c)
+}
+
+// Subscribe has the server tell of changes of a resource, also after it has been
+// started anew.
+func (s *Source) Subscribe(ctx context.Context, uri string) error {
+	ses, err := s.acquire(ctx)
+	if err != nil {
+		return s.unavailable(mcp.CodeResourceUnavailable, err)
+	}
+	s.mu.Lock()
+	_, known := s.listened[uri]
+	full := len(s.listened) >= maxListened
+	s.mu.Unlock()
+	switch {
+	case known:
+		return nil
+	case full:
+		return mcp.Errorf(mcp.CodeToolBusy, "too many subscriptions: at most %d", maxListened)
+	}
+	if !ses.version.Modern() {
+		params := append(jsonscan.AppendQuote([]byte(`{"uri":`), uri), '}')
+		if _, err := ses.request(ctx, "resources/subscribe", params); err != nil {
+			return s.unavailable(mcp.CodeResourceUnavailable, err)
+		}
+	}
+	s.mu.Lock()
+	if s.listened == nil {
+		s.listened = make(map[string]struct{})
+	}
+	s.listened[uri] = struct{}{}
+	s.mu.Unlock()
+	ses.resubscribe()
+	return nil
+}
+
+// maxListened bounds the resources that a server is asked to watch.
+const maxListened = 10_000
+
+// subscribed returns the resources that somebody subscribed to.
+func (s *Source) subscribed() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.listened))
+}
+
+// resubscribe has a subscription of 2026-07-28 made anew, as it holds all there is.
+func (ses *session) resubscribe() {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	if ses.relisten != nil {
+		ses.relisten()
+	}
+}
+
+// resume subscribes to what earlier sessions had subscribed to.
+func (ses *session) resume(ctx context.Context) {
+	for _, uri := range ses.src.subscribed() {
+		params := append(jsonscan.AppendQuote([]byte(`{"uri":`), uri), '}')
+		_, _ = ses.request(ctx, "resources/subscribe", params) // a resource may be gone
+		ses.src.changed(mcp.Change{URI: uri})                  // who knows what has changed meanwhile
+	}
+}
+
+// filter is what a subscription of 2026-07-28 asks for.
+func (ses *session) filter() []byte {
+	f := map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+	if uris := ses.src.subscribed(); len(uris) > 0 {
+		f["resourceSubscriptions"] = uris
+	}
+	encoded, _ := mcp.Marshal(map[string]any{"notifications": f}) // strings always encode
+	return encoded
 }
 
 // subscribe keeps a subscription of 2026-07-28 open.
 func (ses *session) subscribe(ctx context.Context) {
-	const filter = `{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`
 	for failures := 0; ctx.Err() == nil; {
 		began := time.Now()
+		mine, cancel := context.WithCancel(ctx)
+		ses.mu.Lock()
+		ses.relisten = cancel
+		ses.mu.Unlock()
 		c := newCall("subscriptions/listen")
-		c.params = ses.params([]byte(filter), nil)
-		_, err := ses.call(ctx, c)
+		c.params = ses.params(ses.filter(), nil)
+		_, err := ses.listenCall(mine, c)
+		cut := mine.Err() != nil && ctx.Err() == nil
+		cancel()
+		if cut {
+			continue // there is more to subscribe to
+		}
 		var e *mcp.Error
 		if errors.As(err, &e) || ctx.Err() != nil {
 			return // the server has no subscriptions

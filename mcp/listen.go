@@ -67,7 +67,11 @@ func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
 	sub := &subscription{id: rc.msg.id, filter: s.honoured(asked, cat), store: s.tasks.store}
 	sub.watchTasks(rc, asked.TaskIDs)
 	sub.uris = make(map[string]struct{}, len(sub.filter.URIs))
+	w, remote := s.source.(Subscriber)
 	for _, uri := range sub.filter.URIs {
+		if remote && w.Subscribe(rc, uri) != nil {
+			continue
+		}
 		sub.uris[uri] = struct{}{}
 	}
 	if err := surface.listen(rc, sub); err != nil {
@@ -198,6 +202,11 @@ func (s *Server) subscribe(rc *requestContext, _ *Catalog, a *answer) error {
 	}
 	if rc.session == nil {
 		return Errorf(CodeInvalidRequest, "resources/subscribe needs a session")
+	}
+	if w, ok := s.source.(Subscriber); ok {
+		if err := w.Subscribe(rc, uri); err != nil {
+			return err
+		}
 	}
 	if !rc.session.subscribe(uri) {
 		return Errorf(CodeInvalidParams, "too many subscriptions: at most %d", maxSubscribedURIs)

@@ -55,6 +55,16 @@ type Extender interface {
 	ServeMethod(ctx context.Context, method string, params json.RawMessage) (*MethodResult, error)
 }
 
+// Subscriber is a [Watcher] that has to be told which resources somebody wants to
+// hear of, because it hears of them from somewhere else.
+type Subscriber interface {
+	// Subscribe is called when a client subscribes to a resource, and so may be
+	// called many times for one. It is not told when nobody is interested any
+	// more. An error refuses the subscription, except to 2026-07-28 clients, who
+	// subscribe to several things at once.
+	Subscribe(ctx context.Context, uri string) error
+}
+
 // MethodResult is the outcome of [Extender.ServeMethod].
 type MethodResult struct {
 	// Result is the result object. For 2026-07-28 clients the server adds the

@@ -1,0 +1,215 @@
+package live
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// A server up to 2025-11-25 asks while it works, and waits. A client of 2026-07-28
+// is asked by the answer to its request, and comes again. In between, the call to
+// the server is parked.
+
+// parked is a call that outlives the requests of the client it is made for.
+type parked struct {
+	ses    *session
+	call   *call
+	cancel context.CancelFunc
+	over   <-chan struct{} // closed when the call is over
+	done   chan reply      // of capacity 1: what the call came to
+
+	posed chan *question // from the server
+	open  []*question    // those that the client has been asked; one goroutine at a time
+	count int            // of questions, for their keys
+	timer *time.Timer    // while it is parked: gives it up
+}
+
+// question is something that the server wants to know.
+type question struct {
+	key    string
+	ask    mcp.Question
+	answer chan reply // of capacity 1
+}
+
+// What a client that does not come again costs: how long its call is kept, and
+// how many are.
+const (
+	parkingTime = 5 * time.Minute
+	maxParked   = 1000
+)
+
+// parkingLot holds the parked calls of a source.
+type parkingLot struct {
+	mu  sync.Mutex
+	all map[string]*parked
+}
+
+// put parks p and returns the ticket for it.
+func (l *parkingLot) put(p *parked) (ticket string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.all) >= maxParked {
+		p.cancel()
+		return "", mcp.Errorf(mcp.CodeToolBusy, "%d requests wait for their clients to answer already", maxParked)
+	}
+	if l.all == nil {
+		l.all = make(map[string]*parked)
+	}
+	ticket = rand.Text()
+	l.all[ticket] = p
+	p.timer = time.AfterFunc(parkingTime, func() {
+		if l.take(ticket) != nil {
+			p.cancel()
+		}
+	})
+	return ticket, nil
+}
+
+// take returns the parked call with that ticket, once.
+func (l *parkingLot) take(ticket string) *parked {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.all[ticket]
+	if p != nil {
+		delete(l.all, ticket)
+		p.timer.Stop()
+	}
+	return p
+}
+
+// mayPark reports whether a request may have to be parked.
+func (ses *session) mayPark(e *errand, req *mcp.Request) bool {
+	if ses.version.Modern() || !req.Version().Modern() || req == nil {
+		return false
+	}
+	switch e.method {
+	case "tools/call", "prompts/get", "resources/read":
+		return len(req.ClientCapabilities()) > len(`{}`)
+	}
+	return false
+}
+
+// park makes a request that may be parked, or goes on with one that was.
+func (ses *session) park(ctx context.Context, e *errand, req *mcp.Request) ([]byte, error) {
+	b, err := loadBetween(req)
+	if err != nil {
+		return nil, err
+	}
+	var p *parked
+	if b.Parked == "" {
+		if p, err = ses.depart(e, req); err != nil {
+			return nil, err
+		}
+	} else if p = ses.src.lot.take(b.Parked); p == nil {
+		return nil, mcp.Errorf(e.unavailable, "the server that asked has been lost, or has waited too long: make the request anew")
+	}
+	p.call.request.Store(req)
+	return p.drive(ctx, req)
+}
+
+// depart sends the request, to be answered whenever it is.
+func (ses *session) depart(e *errand, req *mcp.Request) (*parked, error) {
+	p := &parked{ses: ses, done: make(chan reply, 1), posed: make(chan *question)}
+	c, err := ses.prepare(e, req, nil)
+	if err != nil {
+		return nil, err
+	}
+	c.parking, p.call = p, c
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel, p.over = cancel, ctx.Done()
+	if !ses.goWork(func(quit context.Context) {
+		stop := context.AfterFunc(quit, cancel)
+		defer stop()
+		defer cancel()
+		defer ses.untrack(c)
+		result, err := ses.link.exchange(ctx, c)
+		p.done <- reply{result, err}
+	}) {
+		ses.untrack(c)
+		cancel()
+		return nil, &lostError{cause: ses.lostError(), unseen: true}
+	}
+	return p, nil
+}
+
+// pose has the client asked, whenever it comes, and waits for its answer.
+func (p *parked) pose(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	q := &question{answer: make(chan reply, 1)}
+	var err error
+	p.ses.mu.Lock()
+	p.count++
+	q.key = fmt.Sprintf("question-%d", p.count)
+	p.ses.mu.Unlock()
+	if q.ask, err = mcp.Forward(q.key, method, params); err != nil {
+		return nil, err
+	}
+	select {
+	case p.posed <- q:
+	case <-p.over:
+		return nil, errNobody
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case r := <-q.answer:
+		return r.result, r.err
+	case <-p.over:
+		return nil, errNobody
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// drive waits for the result on behalf of one request of the client. If there is
+// something to ask, it parks the call and lets the client go for the answer.
+func (p *parked) drive(ctx context.Context, req *mcp.Request) ([]byte, error) {
+	for {
+		for _, q := range p.open {
+			if err := p.settle(ctx, req, q); err != nil {
+				return nil, err
+			}
+		}
+		p.open = nil
+		select {
+		case r := <-p.done:
+			return r.result, r.err
+		case q := <-p.posed:
+			p.open = append(p.open, q)
+		case <-ctx.Done():
+			p.cancel()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// settle has one question answered. An error is for the client: mostly that it
+// is to come again.
+func (p *parked) settle(ctx context.Context, req *mcp.Request, q *question) error {
+	answers, err := req.Ask(ctx, q.ask)
+	switch {
+	case err == nil:
+		q.answer <- reply{result: answers[0]}
+		p.open = p.open[1:]
+		return nil
+	case !errors.Is(err, mcp.ErrInputRequired):
+		q.answer <- reply{err: &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}}
+		p.open = p.open[1:]
+		return nil
+	}
+	ticket, parkErr := p.ses.src.lot.put(p)
+	if parkErr != nil {
+		return parkErr
+	}
+	state, encodeErr := mcp.Marshal(&between{Parked: ticket})
+	if encodeErr != nil {
+		return encodeErr
+	}
+	req.SetState(state)
+	return err
+}
