@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"runtime"
 	"strings"
@@ -18,17 +20,19 @@ import (
 const roundSize = 4096
 
 // readFiles checks the contents of files, several at a time.
-func (c *checker) readFiles(ctx context.Context, st store, jobs []job) error {
+func (c *checker) readFiles(ctx context.Context, f *folder, jobs []job) error {
 	results := make([]*sheet, roundSize)
 	for len(jobs) > 0 {
 		round := jobs[:min(roundSize, len(jobs))]
 		jobs = jobs[len(round):]
 		var next atomic.Int64
 		var workers sync.WaitGroup
-		for range 2 * runtime.GOMAXPROCS(0) {
+		for range 4 * runtime.GOMAXPROCS(0) {
 			workers.Go(func() {
+				o := opener{folder: f}
+				defer o.close()
 				for i := next.Add(1) - 1; int(i) < len(round) && ctx.Err() == nil; i = next.Add(1) - 1 {
-					results[i] = c.readFile(ctx, st, &round[i])
+					results[i] = c.readFile(ctx, &o, &round[i])
 				}
 			})
 		}
@@ -44,9 +48,9 @@ func (c *checker) readFiles(ctx context.Context, st store, jobs []job) error {
 }
 
 // readFile checks the content of one file.
-func (c *checker) readFile(ctx context.Context, st store, j *job) *sheet {
+func (c *checker) readFile(ctx context.Context, o *opener, j *job) *sheet {
 	s := c.sheet(j.path, nil)
-	data, err := c.load(ctx, st, j.path)
+	data, err := o.read(j.path, c.opts.MaxFileBytes)
 	var large tooLarge
 	switch {
 	case ctx.Err() != nil:
@@ -62,28 +66,52 @@ func (c *checker) readFile(ctx context.Context, st store, j *job) *sheet {
 	c.compareIndex(s)
 	c.content(s, j)
 	if j.twin != "" {
-		c.compareTwin(ctx, st, s, j)
+		c.compareTwin(o, s, j)
 	}
 	s.text = nil // the findings have their places
 	return s
 }
 
-// load returns a file of the site.
-func (c *checker) load(ctx context.Context, st store, path string) ([]byte, error) {
-	if f, ok := st.(*folder); ok {
-		return f.regular(path, c.opts.MaxFileBytes)
-	}
-	loaded, err := st.load(ctx, path, nil, c.opts.MaxFileBytes)
-	if err != nil {
-		return nil, err
-	}
-	return loaded.data, nil
+// opener opens the files of a folder, of which many are beside each other: it
+// keeps the folder that the last one was in. It is not safe for concurrent use.
+type opener struct {
+	folder *folder
+	dir    string
+	at     *os.Root
 }
 
-// regular returns the file at path, which is known to be a regular one or a link
-// to one.
-func (f *folder) regular(path string, limit int64) ([]byte, error) {
-	opened, err := f.fsys.Open(path)
+func (o *opener) close() {
+	if o.at != nil {
+		_ = o.at.Close()
+		o.at = nil
+	}
+}
+
+func (o *opener) open(file string) (fs.File, error) {
+	dir, name := path.Split(file)
+	if o.folder.root == nil || dir == "" {
+		return o.folder.fsys.Open(file)
+	}
+	if o.at == nil || dir != o.dir {
+		o.close()
+		at, err := o.folder.root.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		o.at, o.dir = at, dir
+	}
+	opened, err := o.at.Open(name)
+	if err != nil {
+		// It may be a link that leads out of this folder, but not out of the site.
+		return o.folder.fsys.Open(file)
+	}
+	return opened, nil
+}
+
+// read returns the file at a path that is known to be a regular one, or a link to
+// one.
+func (o *opener) read(file string, limit int64) ([]byte, error) {
+	opened, err := o.open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +125,8 @@ func (f *folder) regular(path string, limit int64) ([]byte, error) {
 
 // compareTwin compares an answer under the name of another reader with the one
 // under the standard's.
-func (c *checker) compareTwin(ctx context.Context, st store, s *sheet, j *job) {
-	other, err := c.load(ctx, st, j.twin)
+func (c *checker) compareTwin(o *opener, s *sheet, j *job) {
+	other, err := o.read(j.twin, c.opts.MaxFileBytes)
 	if err == nil && !bytes.Equal(other, s.text) {
 		s.add(ruleCollision, 0, "", "the file is not the same as "+j.twin+", which has the same name in the standard", "remove the one that is out of date")
 	}

@@ -18,6 +18,7 @@ type folder struct {
 	title   string
 	frozen  bool
 	recheck time.Duration
+	root    *os.Root // what fsys stands on, or nil
 	// close frees what fsys stands on, or is nil.
 	close func() error
 }
@@ -40,7 +41,7 @@ func openFolder(dir string, o *Options) (*folder, error) {
 	if abs, err := filepath.Abs(dir); err == nil && filepath.Dir(abs) != abs {
 		title = filepath.Base(abs)
 	}
-	return &folder{fsys: root.FS(), title: title, recheck: o.Recheck, close: root.Close}, nil
+	return &folder{fsys: root.FS(), root: root, title: title, recheck: o.Recheck, close: root.Close}, nil
 }
 
 func (f *folder) traits() traits {
