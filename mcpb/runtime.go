@@ -1,0 +1,154 @@
+package mcpb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// RuntimeError says that a program which a bundle needs, and does not bring
+// along, is not here or does not fit.
+type RuntimeError struct {
+	Name string // "node", "python" or "uv"; or the command, if it is none of these
+	Why  string
+	Hint string // what to do about it, or empty
+}
+
+// Error implements the error interface. The hint is not part of it.
+func (e *RuntimeError) Error() string { return e.Name + ": " + e.Why }
+
+// runtimes finds the programs that bundles need.
+type runtimes struct {
+	look    func(name string) (path string, err error)
+	version func(ctx context.Context, path string, args ...string) (string, error)
+	goos    string
+}
+
+func thisMachine() *runtimes {
+	return &runtimes{look: exec.LookPath, version: askVersion, goos: runtime.GOOS}
+}
+
+// kindOf tells which runtime a command without a path belongs to, or "".
+func kindOf(command string) string {
+	if strings.ContainsAny(command, `/\`) {
+		return ""
+	}
+	switch name := strings.TrimSuffix(strings.ToLower(command), ".exe"); {
+	case name == "node" || name == "nodejs" || name == "npx" || name == "npm":
+		return TypeNode
+	case name == "py" || strings.HasPrefix(name, "python"):
+		return TypePython
+	case name == "uv" || name == "uvx":
+		return TypeUV
+	}
+	return ""
+}
+
+// standIns are the command lines that may do instead of a command that is not
+// here, the best one first.
+func (r *runtimes) standIns(command, kind string) [][]string {
+	if kind != TypePython {
+		return nil
+	}
+	all := [][]string{{"python3"}, {"python"}}
+	if r.goos == "windows" {
+		all = [][]string{{"py", "-3"}, {"python"}, {"python3"}}
+	}
+	var others [][]string
+	for _, words := range all {
+		if words[0] != command {
+			others = append(others, words)
+		}
+	}
+	return others
+}
+
+// find returns the command line to use for command, which a manifest names: its
+// own, or that of a stand-in. wanted is the range of versions that the manifest
+// declares for the runtime, or empty.
+func (r *runtimes) find(ctx context.Context, command string, wanted map[string]string) ([]string, error) {
+	kind := kindOf(command)
+	line, path, err := r.locate(command, kind)
+	if err != nil {
+		return nil, err
+	}
+	if ranges := wanted[kind]; kind != "" && ranges != "" {
+		if err := r.fits(ctx, kind, path, line[1:], ranges); err != nil {
+			return nil, err
+		}
+	}
+	return line, nil
+}
+
+func (r *runtimes) locate(command, kind string) (line []string, path string, err error) {
+	for _, words := range append([][]string{{command}}, r.standIns(command, kind)...) {
+		if path, err := r.look(words[0]); err == nil {
+			return words, path, nil
+		}
+	}
+	if strings.ContainsAny(command, `/\`) {
+		return []string{command}, command, nil // a file of the bundle: starting it says more than we could
+	}
+	name := kind
+	if name == "" {
+		name = command
+	}
+	return nil, "", &RuntimeError{Name: name, Why: fmt.Sprintf("the bundle starts %q, and there is no such program in the PATH", command), Hint: wherefrom(kind)}
+}
+
+func wherefrom(kind string) string {
+	switch kind {
+	case TypeNode:
+		return "install Node.js from https://nodejs.org"
+	case TypePython:
+		return "install Python from https://www.python.org/downloads"
+	case TypeUV:
+		return "install uv: https://docs.astral.sh/uv/getting-started/installation"
+	}
+	return "install it, or ask the author to put it into the bundle"
+}
+
+// fits compares the version of a runtime with the range that a manifest declares.
+// A runtime that does not tell its version, and a range that makes no sense, are
+// no reason not to try.
+func (r *runtimes) fits(ctx context.Context, kind, path string, args []string, ranges string) error {
+	name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")
+	if name == "npx" || name == "npm" {
+		other, err := r.look("node") // the range is that of the runtime, not of its tools
+		if err != nil {
+			return nil
+		}
+		path, args = other, nil
+	}
+	version, err := r.version(ctx, path, append(args, "--version")...)
+	if err != nil {
+		return nil
+	}
+	if ok, err := InRange(version, ranges); err != nil || ok {
+		return nil
+	}
+	return &RuntimeError{Name: kind, Why: fmt.Sprintf("%s is version %s, and the bundle needs %s", path, version, ranges), Hint: wherefrom(kind)}
+}
+
+// askTimeout is how long a runtime may take to say its version.
+const askTimeout = 10 * time.Second
+
+func askVersion(ctx context.Context, path string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput() // Python 2 says it on stderr
+	if err != nil {
+		return "", err
+	}
+	found := regexp.MustCompile(`[0-9]+(\.[0-9]+){1,2}`).FindString(string(out))
+	if found == "" {
+		return "", errors.New("no version")
+	}
+	return found, nil
+}

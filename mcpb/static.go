@@ -1,0 +1,64 @@
+package mcpb
+
+import (
+	"encoding/json"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// metaWindows is the key of _meta under which Windows keeps what a server would
+// answer, so that it can be listed without being started.
+const metaWindows = "com.microsoft.windows"
+
+// StaticCatalog returns what the manifest says that the server offers, in the
+// words of the server itself: the static_responses of
+// _meta["com.microsoft.windows"]. It is nil if the manifest has no whole list of
+// tools there, or says that there are more (tools_generated, prompts_generated):
+// then only the running server knows.
+func (m *Manifest) StaticCatalog() *mcp.Catalog {
+	var meta struct {
+		Responses struct {
+			Initialize struct {
+				ServerInfo   mcp.Implementation         `json:"serverInfo"`
+				Instructions string                     `json:"instructions"`
+				Capabilities map[string]json.RawMessage `json:"capabilities"`
+			} `json:"initialize"`
+			Tools *struct {
+				Tools []json.RawMessage `json:"tools"`
+				Next  string            `json:"nextCursor"`
+			} `json:"tools/list"`
+		} `json:"static_responses"`
+	}
+	raw := m.Meta[metaWindows]
+	if raw == nil || m.ToolsGenerated || m.PromptsGenerated || json.Unmarshal(raw, &meta) != nil {
+		return nil
+	}
+	known := &meta.Responses
+	if known.Tools == nil || known.Tools.Next != "" || needsMore(known.Initialize.Capabilities) {
+		return nil
+	}
+	cat := &mcp.Catalog{Server: known.Initialize.ServerInfo, Instructions: known.Initialize.Instructions}
+	if cat.Server.Name == "" {
+		cat.Server = mcp.Implementation{Name: m.Name, Title: m.DisplayName, Version: m.Version}
+	}
+	for _, raw := range known.Tools.Tools {
+		var tool mcp.Tool
+		if json.Unmarshal(raw, &tool) != nil || tool.Name == "" {
+			return nil
+		}
+		tool.Raw = jsonscan.AppendCompact(nil, raw)
+		cat.Tools = append(cat.Tools, tool)
+	}
+	return cat
+}
+
+// needsMore reports whether a server can do what its list of tools does not show.
+func needsMore(capabilities map[string]json.RawMessage) bool {
+	for _, name := range []string{"resources", "prompts", "completions", "logging", "tasks"} {
+		if _, ok := capabilities[name]; ok {
+			return true
+		}
+	}
+	return false
+}
