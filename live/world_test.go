@@ -41,7 +41,9 @@ func play(role string, args []string) int {
 		fmt.Fprintln(os.Stderr, "cannot find module \"left-pad\"")
 		return 3
 	case "deaf": // neither reads nor ends
-		select {}
+		time.Sleep(time.Hour)
+	case "stuck": // answers nothing any more once the tool hang is called
+		return stuck()
 	case "wrapper": // has another do the work, as launchers do
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), roleVariable+"=server")
@@ -54,6 +56,34 @@ func play(role string, args []string) int {
 		return script(args)
 	}
 	return 2
+}
+
+// stuck is a server with one thread, which the tool hang keeps busy.
+func stuck() int {
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Name string }
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil {
+			continue
+		}
+		result := `{}`
+		switch {
+		case m.Method == "initialize":
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"stuck","version":"1"}}`
+		case m.Method == "tools/list":
+			result = `{"tools":[{"name":"hang","inputSchema":{"type":"object"}},{"name":"fine","inputSchema":{"type":"object"}}]}`
+		case m.Params.Name == "hang":
+			time.Sleep(time.Hour)
+		case m.Params.Name == "fine":
+			result = `{"content":[{"type":"text","text":"fine"}]}`
+		}
+		fmt.Printf(`{"result":%s,"jsonrpc":"2.0","id":%s}`+"\n", result, m.ID)
+	}
+	return 0
 }
 
 // script answers as its arguments say: each is a method and what to write when a

@@ -1,0 +1,55 @@
+package live_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// BenchmarkCall is a call of echo through a child, one at a time and many. Only
+// our side of it is counted in allocations.
+func BenchmarkCall(b *testing.B) {
+	src := open(b, command(b, "server"), &live.Options{Version: mcp.Version20250618})
+	params := &mcp.CallToolParams{Name: "echo", Arguments: object(`{"text":"hello"}`)}
+	one := func(b *testing.B) {
+		if _, err := src.CallTool(context.Background(), params); err != nil {
+			b.Error(err)
+		}
+	}
+	b.Run("one", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			one(b)
+		}
+	})
+	b.Run("many", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetParallelism(16)
+		b.RunParallel(func(p *testing.PB) {
+			for p.Next() {
+				one(b)
+			}
+		})
+	})
+}
+
+// TestCallAllocs holds the budget of a call through a child: the call and its
+// channel, the parameters, the line that was read, the result and the raw text
+// that it stands for.
+func TestCallAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates, too")
+	}
+	src := open(t, command(t, "server"), &live.Options{Version: mcp.Version20250618})
+	params := &mcp.CallToolParams{Name: "echo", Arguments: object(`{"text":"hello"}`)}
+	got := testing.AllocsPerRun(2000, func() {
+		if _, err := src.CallTool(context.Background(), params); err != nil {
+			t.Error(err)
+		}
+	})
+	if limit := 8.0; got > limit {
+		t.Errorf("a call allocates %v times, want at most %v", got, limit)
+	}
+}

@@ -1,0 +1,358 @@
+package live_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// leaks fails the test if, once it is over, there are more goroutines or open
+// files than there were. It is called before anything is opened.
+func leaks(t *testing.T) {
+	t.Helper()
+	warm.Do(func() { // what the runtime opens once, for processes and for polling
+		src, err := live.Open(t.Context(), command(t, "server"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = src.Close()
+	})
+	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		for range 200 {
+			if runtime.NumGoroutine() <= goroutines && openFiles(t) <= files {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // what ends has no way to say so to a test
+		}
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines and %d files, want %d and %d\n%s", runtime.NumGoroutine(), openFiles(t), goroutines, files,
+			stacks[:runtime.Stack(stacks, true)])
+	})
+}
+
+var warm sync.Once
+
+// openFiles counts descriptors, where they can be counted.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}
+
+func pidOf(t *testing.T, src mcp.Source) int {
+	t.Helper()
+	pid, err := strconv.Atoi(mustCall(t, src, "pid", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func killProcess(t *testing.T, pid int) {
+	t.Helper()
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Kill(), p.Release()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inFlight starts a call that waits until it is cancelled, and returns when it is
+// under way, with where its end is told.
+func inFlight(t *testing.T, src *live.Source, ctx context.Context) <-chan error {
+	t.Helper()
+	ended := make(chan error, 1)
+	before := src.State().InFlight
+	go func() {
+		_, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "block"})
+		ended <- err
+	}()
+	for src.State().InFlight <= before {
+		runtime.Gosched()
+	}
+	return ended
+}
+
+// TestKill: whoever is killed, calls in flight fail at once with the reason, and
+// the next one works.
+func TestKill(t *testing.T) {
+	for _, role := range []string{"server", "wrapper"} {
+		t.Run(role, func(t *testing.T) {
+			leaks(t)
+			src := open(t, command(t, role), nil)
+			for range 3 {
+				pid := pidOf(t, src) // of the grandchild, where there is a wrapper
+				ended := inFlight(t, src, t.Context())
+				began := time.Now()
+				killProcess(t, pid)
+				err := <-ended
+				if err == nil || !strings.Contains(err.Error(), "the server was lost") {
+					t.Errorf("the call in flight ends with %v", err)
+				}
+				if took := time.Since(began); took > 2*time.Second {
+					t.Errorf("the call in flight has failed only after %v", took)
+				}
+				if next := pidOf(t, src); next == pid {
+					t.Errorf("process %d answers still", next)
+				}
+			}
+			if st := src.State(); st.Starts != 4 || st.InFlight != 0 {
+				t.Errorf("State = %+v, want 4 starts and nothing in flight", st)
+			}
+		})
+	}
+}
+
+func TestManyCallsSurvive(t *testing.T) {
+	leaks(t)
+	src := open(t, command(t, "server"), nil)
+	var wrong, failed, right int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			for i := range 200 {
+				want := fmt.Sprintf("%d/%d", worker, i)
+				got, err := call(t, src, "echo", `{"text":"`+want+`"}`)
+				mu.Lock()
+				switch {
+				case err != nil:
+					failed++
+				case got != want:
+					wrong++
+				default:
+					right++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	killProcess(t, pidOf(t, src))
+	all.Wait()
+	if wrong > 0 || failed > 8 || right < 8*200-8 {
+		t.Errorf("%d wrong, %d failed, %d right; want none, at most one for each worker, and all others", wrong, failed, right)
+	}
+}
+
+func TestHang(t *testing.T) {
+	leaks(t)
+	c := command(t, "stuck")
+	c.StopTimeout = 100 * time.Millisecond
+	src := open(t, c, &live.Options{PingTimeout: 100 * time.Millisecond})
+	first := src.State().PID
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "hang"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the call that hangs ends with %v", err)
+	}
+	if got := mustCall(t, src, "fine", ""); got != "fine" {
+		t.Errorf("fine = %q", got)
+	}
+	if src.State().PID == first {
+		t.Error("the process that hangs is there still")
+	}
+}
+
+func TestSlowIsNotHung(t *testing.T) {
+	src := open(t, command(t, "server"), &live.Options{PingTimeout: 5 * time.Second})
+	first := pidOf(t, src)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := inFlight(t, src, ctx)
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled call ends with %v", err)
+	}
+	if got := pidOf(t, src); got != first {
+		t.Error("a server that answers pings was replaced")
+	}
+}
+
+func TestGarbageOnStdout(t *testing.T) {
+	src := open(t, command(t, "server"), nil)
+	if got := mustCall(t, src, "junk", ""); got != "done" {
+		t.Errorf("junk = %q", got)
+	}
+	if got := mustCall(t, src, "echo", `{"text":"hi"}`); got != "hi" {
+		t.Errorf("echo = %q", got)
+	}
+	if st := src.State(); st.Starts != 1 || st.Junk == 0 {
+		t.Errorf("State = %+v, want one start and junk", st)
+	}
+}
+
+func TestHugeAnswers(t *testing.T) {
+	leaks(t)
+	c := command(t, "server")
+	c.MaxMessage = 128 << 20
+	src := open(t, c, nil)
+	size := 100 << 20
+	if raceEnabled {
+		size = 10 << 20 // the detector looks at every byte
+	}
+	r, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "big", Arguments: fmt.Appendf(nil, `{"text":"%d"}`, size)})
+	if err != nil || len(r.Raw.Bytes()) < size {
+		t.Fatalf("an answer of %d bytes: %v", size, err)
+	}
+	small := command(t, "server")
+	small.MaxMessage = 1 << 20
+	limited := open(t, small, nil)
+	if _, err := call(t, limited, "big", `{"text":"2000000"}`); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("an answer over the limit: %v", err)
+	}
+	mustCall(t, limited, "pid", "")
+	u := newUpstream(t, &world{})
+	web := open(t, &live.Endpoint{URL: u.URL + "/mcp", MaxMessage: 1 << 20}, nil)
+	if _, err := call(t, web, "big", `{"text":"2000000"}`); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("an answer over the limit: %v", err)
+	}
+	mustCall(t, web, "pid", "")
+}
+
+// TestSlowLoris: a server that drips its answer costs the caller its own time
+// limit, nobody else anything, and heals.
+func TestSlowLoris(t *testing.T) {
+	leaks(t)
+	u := newUpstream(t, &world{})
+	src := open(t, &live.Endpoint{URL: u.URL + "/mcp", NoListen: true}, &live.Options{PingTimeout: 100 * time.Millisecond})
+	inner := *u.handler.Load()
+	release := make(chan struct{})
+	u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"jsonrpc":`)
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "pid"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the call that drips ends with %v", err)
+	}
+	close(release)
+	u.serve(inner)
+	mustCall(t, src, "pid", "")
+}
+
+// TestUpstreamAway: connections are refused for a while, and then there is a new
+// server that knows no sessions.
+func TestUpstreamAway(t *testing.T) {
+	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
+		t.Run(v.String(), func(t *testing.T) {
+			leaks(t)
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := l.Addr().String()
+			serve := func(l net.Listener) *http.Server {
+				server := mcp.NewServer(&world{}, nil)
+				web := &http.Server{Handler: server.HTTPHandler(nil)}
+				t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
+				go func() { _ = web.Serve(l) }()
+				return web
+			}
+			web := serve(l)
+			src := open(t, &live.Endpoint{URL: "http://" + address + "/mcp"}, &live.Options{Version: v, MaxWait: 50 * time.Millisecond})
+			mustCall(t, src, "pid", "")
+			_ = web.Close()
+			if _, err := call(t, src, "pid", ""); err == nil || !strings.Contains(err.Error(), "refused") {
+				t.Errorf("a call while nobody is there: %v", err)
+			}
+			if l, err = net.Listen("tcp", address); err != nil {
+				t.Fatal(err)
+			}
+			web = serve(l)
+			defer web.Close()
+			for {
+				if _, err = call(t, src, "pid", ""); err == nil || t.Context().Err() != nil {
+					break
+				}
+				time.Sleep(10 * time.Millisecond) // until its pause is over
+			}
+			if st := src.State(); st.Phase != live.Ready || st.Failures > 0 && st.Error == "" {
+				t.Errorf("State = %+v", st)
+			}
+		})
+	}
+}
+
+func TestLazyStartAndIdleStop(t *testing.T) {
+	leaks(t)
+	src := open(t, command(t, "server"), &live.Options{Lazy: true, IdleStop: 50 * time.Millisecond})
+	if st := src.State(); st.Phase != live.Stopped || st.Starts != 0 {
+		t.Errorf("before the first request: %+v", st)
+	}
+	first := pidOf(t, src)
+	for src.State().Phase != live.Stopped {
+		runtime.Gosched()
+	}
+	if _, err := src.Catalog(t.Context()); err != nil || src.State().Starts != 1 {
+		t.Errorf("the catalog is not kept: %v, %+v", err, src.State())
+	}
+	if pidOf(t, src) == first {
+		t.Error("the idle process was not stopped")
+	}
+}
+
+func TestLazyAndMissing(t *testing.T) {
+	src := open(t, &live.Command{Path: "no-such-program"}, &live.Options{Lazy: true})
+	for range 2 {
+		_, err := call(t, src, "pid", "")
+		var e *mcp.Error
+		if !errors.As(err, &e) || e.Code != mcp.CodeToolUnavailable || !strings.Contains(e.Message, "no program") {
+			t.Errorf("call = %v, want CodeToolUnavailable with the reason", err)
+		}
+	}
+	st := src.State()
+	if st.Phase != live.Waiting || st.Failures == 0 || st.Next.IsZero() {
+		t.Errorf("State = %+v, want the next attempt", st)
+	}
+	if encoded, err := json.Marshal(st); err != nil || !strings.Contains(string(encoded), `"phase":"waiting"`) {
+		t.Errorf("as JSON: %s, %v", encoded, err)
+	}
+}
+
+func TestCloseEndsCalls(t *testing.T) {
+	for _, name := range []string{"stdio", "http"} {
+		t.Run(name, func(t *testing.T) {
+			leaks(t)
+			var transport live.Transport = command(t, "server")
+			if name == "http" {
+				transport = &live.Endpoint{URL: newUpstream(t, &world{}).URL + "/mcp"}
+			}
+			src := open(t, transport, nil)
+			ended := inFlight(t, src, t.Context())
+			if err := src.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-ended; err == nil {
+				t.Error("the call succeeds")
+			}
+			if st := src.State(); st.Phase != live.Closed {
+				t.Errorf("State = %+v", st)
+			}
+		})
+	}
+}
