@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/mcpb"
+)
+
+func newBundleInit() *cobra.Command {
+	var said mcpb.Draft
+	var yes, force bool
+	cmd := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write a manifest for a project",
+		Long: `Write manifest.json into DIR, the current folder by default. What is not said
+by a flag comes from the project: package.json, pyproject.toml, go.mod or
+Cargo.toml. On a terminal the rest is asked for, unless there is --yes.
+
+The format is version ` + mcpb.DefaultSpecVersion + `, and 0.4 for servers of type uv. A manifest that is
+there is not overwritten without --force.`,
+		Example: `  cd "$(mktemp -d)" && slipway bundle init --yes
+  cd "$(mktemp -d)" && slipway bundle init --type binary --author "A. Person"`,
+		Args: takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			if said.Type != "" && !slices.Contains(serverTypes(), said.Type) {
+				return usage(meant(said.Type, serverTypes()), "bundle init: no type of server is called %q", said.Type)
+			}
+			if said.SpecVersion != "" && !slices.Contains(mcpb.Versions(), said.SpecVersion) {
+				return usage("the versions are "+strings.Join(mcpb.Versions(), ", "), "bundle init: no version of the manifest is called %q", said.SpecVersion)
+			}
+			name := filepath.Join(dir, mcpb.ManifestName)
+			if _, err := os.Stat(name); err == nil && !force {
+				return &failure{code: exitInput, text: name + ": there is a manifest already", hint: "slipway bundle validate " + dir + ", or --force to replace it"}
+			}
+			draft, err := drafted(dir, &said)
+			if err != nil {
+				return err
+			}
+			if in := cmd.InOrStdin(); !yes && isTerminal(in) {
+				draft.Fill()
+				if err := askDraft(in, cmd.ErrOrStderr(), draft); err != nil {
+					return err
+				}
+			}
+			draft.Fill()
+			return writeDraft(cmd, name, draft, force)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&said.Name, "name", "", "`name` for machines")
+	flags.StringVar(&said.DisplayName, "display-name", "", "`name` for people")
+	flags.StringVar(&said.Version, "version", "", "semantic `version` of the bundle (default 1.0.0)")
+	flags.StringVar(&said.Description, "description", "", "what it is for, in a `sentence`")
+	flags.StringVar(&said.Author.Name, "author", "", "`name` of who makes it")
+	flags.StringVar(&said.Type, "type", "", "`type` of the server: node, python, binary or uv")
+	flags.StringVar(&said.EntryPoint, "entry", "", "`path` in the bundle of the file that is started")
+	flags.StringVar(&said.SpecVersion, "manifest-version", "", "`version` of the format")
+	flags.BoolVarP(&yes, "yes", "y", false, "ask nothing")
+	flags.BoolVar(&force, "force", false, "replace a manifest that is there")
+	return cmd
+}
+
+func serverTypes() []string {
+	return []string{mcpb.TypeNode, mcpb.TypePython, mcpb.TypeBinary, mcpb.TypeUV}
+}
+
+// meant is the hint for a word that is not among those that may stand there.
+func meant(word string, words []string) string {
+	if near := nearest.DidYouMean(word, words); near != "" {
+		return fmt.Sprintf("did you mean %s?", near)
+	}
+	return "one of " + strings.Join(words, ", ")
+}
+
+// drafted is what the project in dir is, and over it what was said.
+func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a folder")}
+	}
+	if err != nil {
+		return nil, unreadableBundle(dir, err)
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	d := mcpb.Detect(os.DirFS(dir), filepath.Base(abs))
+	if said.Type != "" && said.Type != d.Type { // the project's is for another type
+		d.Type, d.EntryPoint, d.Runtime = said.Type, "", ""
+	}
+	for _, f := range []struct{ into, from *string }{
+		{&d.Name, &said.Name}, {&d.DisplayName, &said.DisplayName}, {&d.Version, &said.Version}, {&d.Description, &said.Description},
+		{&d.Author.Name, &said.Author.Name}, {&d.EntryPoint, &said.EntryPoint}, {&d.SpecVersion, &said.SpecVersion},
+	} {
+		if *f.from != "" {
+			*f.into = *f.from
+		}
+	}
+	return d, nil
+}
+
+// askDraft asks for what a person knows better. An empty answer keeps what is
+// in brackets.
+func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
+	lines := bufio.NewScanner(in)
+	kind := d.Type
+	for _, q := range []struct {
+		question string
+		field    *string
+	}{
+		{"name, for machines", &d.Name}, {"what it is for", &d.Description}, {"author", &d.Author.Name},
+		{"type (" + strings.Join(serverTypes(), ", ") + ")", &d.Type}, {"entry point", &d.EntryPoint},
+	} {
+		if d.Type != kind && q.field == &d.EntryPoint {
+			d.EntryPoint, d.Runtime, kind = "", "", d.Type
+			d.Fill()
+		}
+		for {
+			fmt.Fprintf(out, "%s [%s]: ", q.question, *q.field)
+			if !lines.Scan() {
+				fmt.Fprintln(out)
+				return &failure{code: exitNo, text: "bundle init: given up, nothing was written", hint: "--yes asks nothing"}
+			}
+			answer := strings.TrimSpace(lines.Text())
+			if q.field == &d.Type && answer != "" && !slices.Contains(serverTypes(), answer) {
+				fmt.Fprintln(out, meant(answer, serverTypes()))
+				continue
+			}
+			if answer != "" {
+				*q.field = answer
+			}
+			break
+		}
+	}
+	return nil
+}
+
+func writeDraft(cmd *cobra.Command, name string, d *mcpb.Draft, force bool) error {
+	text, err := d.Manifest()
+	if err != nil {
+		return err
+	}
+	put := fsutil.Create
+	if force {
+		put = fsutil.Replace
+	}
+	if err := put(name, 0o644, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+		return unreadableBundle(name, err)
+	}
+	from := ""
+	if len(d.Found) > 0 {
+		from = ", from " + strings.Join(d.Found, ", ")
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s %s, a server of type %s%s\n", name, d.Name, d.Version, d.Type, from)
+	fmt.Fprintf(cmd.ErrOrStderr(), "next: slipway bundle validate %s\n", filepath.Dir(name))
+	return nil
+}

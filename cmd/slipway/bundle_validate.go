@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/mcpb"
+)
+
+func newBundleValidate() *cobra.Command {
+	var r reporting
+	var fix bool
+	var compat string
+	cmd := &cobra.Command{
+		Use:   "validate PATH...",
+		Short: "Hold bundles to the rules of the format",
+		Long: `Hold bundles to every rule of the format, and say where each fault is and what
+to do about it. All faults come in one run.
+
+PATH is a folder with a manifest.json, a packed bundle, or a manifest: of a
+manifest only what it says is checked, and files that it names and that are not
+there are warnings. Of a bundle every file is looked at: entry point, commands,
+icons, translations, the systems and CPUs that machine code is for, and secrets,
+whose text is never printed.
+
+With --fix what has only one right answer is repaired in the manifest first; the
+rest of the file keeps its bytes.
+
+The rules: docs/mcpb-rules.md.`,
+		Example: `  slipway bundle validate examples/clock-bundle
+  slipway bundle validate examples/clock-bundle/manifest.json --strict --json`,
+		Args: takes(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if compat != "" && compat != "reference" {
+				return usage("the only one is --compat reference", "bundle validate: no program is called %q", compat)
+			}
+			all := &check.Report{}
+			for _, name := range args {
+				if fix {
+					if err := fixManifest(cmd.ErrOrStderr(), name); err != nil {
+						return err
+					}
+				}
+				_, report, err := mcpb.CheckPath(name, &mcpb.CheckOptions{Reference: compat != ""}, nil)
+				if err != nil {
+					return unreadableBundle(name, err)
+				}
+				all.Add(report.Findings()...)
+			}
+			return r.print(cmd, strings.Join(args, ", "), all)
+		},
+	}
+	r.flags(cmd)
+	cmd.Flags().BoolVar(&fix, "fix", false, "repair the manifest first where there is only one right answer")
+	cmd.Flags().StringVar(&compat, "compat", "", "keep to the verdicts of another `program`: reference is the reference CLI 2.1.2")
+	return cmd
+}
+
+// fixManifest repairs the manifest at name, or in the folder of that name, and
+// says on w what it did.
+func fixManifest(w io.Writer, name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return unreadableBundle(name, err)
+	}
+	if info.IsDir() {
+		name = filepath.Join(name, mcpb.ManifestName)
+		if info, err = os.Stat(name); err != nil {
+			return unreadableBundle(name, err)
+		}
+	}
+	if info.Size() > mcpb.MaxManifest {
+		return usage("unpack it first: slipway bundle unpack "+name+" DIR", "bundle validate: --fix works on a manifest, and %s is none", name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return unreadableBundle(name, err)
+	}
+	if strings.HasPrefix(string(text), "PK\x03\x04") {
+		return usage("unpack it first: slipway bundle unpack "+name+" DIR", "bundle validate: --fix cannot change a packed bundle")
+	}
+	fixed, repairs := mcpb.Fix(text)
+	if len(repairs) == 0 {
+		return nil
+	}
+	err = fsutil.Replace(name, info.Mode().Perm(), func(w io.Writer) error {
+		_, err := w.Write(fixed)
+		return err
+	})
+	if err != nil {
+		return unreadableBundle(name, err)
+	}
+	for _, r := range repairs {
+		fmt.Fprintf(w, "%s:%d:%d: fixed: %s\n", name, r.Line, r.Column, r.About)
+	}
+	return nil
+}

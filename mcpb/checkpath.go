@@ -1,0 +1,101 @@
+package mcpb
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// CheckPath is [Check] for what stands at name: a folder with a manifest, a
+// packed bundle, or a manifest itself, of which only what it says is checked.
+// Findings name files as they can be found from here; those of a packed bundle
+// follow its name and "!". The fields Where, Alone and NoModes of opts are set by
+// CheckPath. limits are those of [OpenArchive].
+//
+// An archive that is refused is a finding. An error means that name, or the
+// manifest in it, cannot be read.
+func CheckPath(name string, opts *CheckOptions, limits *Limits) (*Manifest, *check.Report, error) {
+	var o CheckOptions
+	if opts != nil {
+		o = *opts
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.IsDir() {
+		o.Where = func(file string) string { return filepath.Join(name, filepath.FromSlash(file)) }
+		o.NoModes = runtime.GOOS == "windows"
+		return Check(os.DirFS(name), &o)
+	}
+	packed, err := isPacked(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if packed {
+		return checkArchive(name, o, limits)
+	}
+	folder := filepath.Dir(name)
+	o.Where = func(file string) string {
+		if file == ManifestName {
+			return name
+		}
+		return filepath.Join(folder, filepath.FromSlash(file))
+	}
+	o.NoModes = runtime.GOOS == "windows"
+	text, err := readLimited(os.DirFS(folder), filepath.Base(name), MaxManifest)
+	if err != nil {
+		return nil, nil, err
+	}
+	return CheckManifest(text, os.DirFS(folder), &o)
+}
+
+// isPacked reports whether a file is a packed bundle by its name or its first
+// bytes.
+func isPacked(name string) (bool, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	var head [4]byte
+	if _, err := io.ReadFull(f, head[:]); err == nil && string(head[:]) == "PK\x03\x04" {
+		return true, nil
+	}
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".mcpb" || ext == ".dxt", nil
+}
+
+func checkArchive(name string, o CheckOptions, limits *Limits) (*Manifest, *check.Report, error) {
+	report := &check.Report{}
+	a, err := OpenArchive(name, limits)
+	var refused *ArchiveError
+	if errors.As(err, &refused) {
+		report.Add(refused.Finding(name))
+		return nil, report, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.Close()
+	o.Where = func(file string) string { return name + "!" + file }
+	m, report, err := Check(a.FS(), &o)
+	if errors.Is(err, os.ErrNotExist) {
+		report = &check.Report{}
+		report.Add(check.Finding{Rule: ruleNoManifest, File: name, Message: "there is no manifest.json at the root of the bundle", Hint: "slipway bundle pack DIR puts it there"})
+		return nil, report, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range a.Notes() {
+		f.File = o.Where(f.File)
+		report.Add(f)
+	}
+	return m, report, nil
+}

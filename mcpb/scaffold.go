@@ -1,0 +1,337 @@
+package mcpb
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Draft is a manifest that is about to be written: what [Detect] found, and what
+// somebody said besides. Empty fields get a default or are left out.
+type Draft struct {
+	Name, DisplayName, Version, Description string
+	Author                                  Author
+	License                                 string
+	Homepage                                string
+	Repository                              string // a URL
+	Keywords                                []string
+	Type                                    string // one of the Type constants; the default is node
+	EntryPoint                              string
+	// SpecVersion is the version of the format. The default is 0.3, and 0.4 for
+	// servers of type uv.
+	SpecVersion string
+	// Runtime is the range of versions of Node or Python that the project asks for.
+	Runtime string
+	// Found are the files that something was taken from.
+	Found []string
+}
+
+// DefaultSpecVersion is the version of new manifests, except for servers of type
+// uv, which need 0.4.
+const DefaultSpecVersion = "0.3"
+
+// Detect looks at the project in fsys, whose folder is called folder, and drafts a
+// manifest from its package.json, pyproject.toml, go.mod or Cargo.toml: the first
+// one that is there.
+func Detect(fsys fs.FS, folder string) *Draft {
+	d := &Draft{}
+	for _, source := range []struct {
+		name string
+		read func(d *Draft, fsys fs.FS, text []byte) bool
+	}{
+		{"package.json", (*Draft).fromPackage},
+		{"pyproject.toml", (*Draft).fromPyproject},
+		{"go.mod", (*Draft).fromGoMod},
+		{"Cargo.toml", (*Draft).fromCargo},
+	} {
+		text, err := readLimited(fsys, source.name, MaxManifest)
+		if err == nil && source.read(d, fsys, text) {
+			d.Found = append(d.Found, source.name)
+			break
+		}
+	}
+	if d.Name == "" {
+		d.Name = folder
+	}
+	d.Name = machineName(d.Name)
+	return d
+}
+
+// machineName makes a name of the form that machines want: without the scope of
+// npm and in the characters that are allowed.
+func machineName(s string) string {
+	if _, name, ok := strings.Cut(s, "/"); ok && strings.HasPrefix(s, "@") {
+		s = name
+	}
+	s = regexp.MustCompile(`[^A-Za-z0-9._-]+`).ReplaceAllString(s, "-")
+	s = strings.Trim(s, "-._")
+	if s == "" {
+		return "my-server"
+	}
+	return s
+}
+
+func (d *Draft) fromPackage(fsys fs.FS, text []byte) bool {
+	var p struct {
+		Name, Version, Description, License, Homepage, Main string
+		Author, Repository, Bin                             json.RawMessage
+		Keywords                                            []string
+		Engines                                             struct{ Node string }
+	}
+	if json.Unmarshal(text, &p) != nil {
+		return false
+	}
+	d.Type, d.Name, d.Version, d.Description, d.License = TypeNode, p.Name, p.Version, p.Description, p.License
+	d.Keywords, d.Runtime = p.Keywords, p.Engines.Node
+	if urlFault(p.Homepage) == "" {
+		d.Homepage = p.Homepage
+	}
+	d.Author = personOf(p.Author)
+	d.Repository = repositoryOf(p.Repository)
+	entries := []string{p.Main}
+	var bins map[string]string
+	if json.Unmarshal(p.Bin, &bins) == nil {
+		for _, name := range slices.Sorted(maps.Keys(bins)) {
+			entries = append(entries, bins[name])
+		}
+	}
+	var bin string
+	if json.Unmarshal(p.Bin, &bin) == nil {
+		entries = append(entries, bin)
+	}
+	entries = append(entries, "server/index.js", "dist/index.js", "build/index.js", "index.js", "src/index.js")
+	d.EntryPoint = firstFile(fsys, entries, "server/index.js")
+	return true
+}
+
+// firstFile returns the first of the names that is a file, or else the first that
+// the project itself says, or else the default.
+func firstFile(fsys fs.FS, names []string, otherwise string) string {
+	said := ""
+	for i, name := range names {
+		clean, why := inside(name)
+		if why != "" {
+			continue
+		}
+		if info, err := fs.Stat(fsys, clean); err == nil && info.Mode().IsRegular() {
+			return clean
+		}
+		if said == "" && i == 0 {
+			said = clean
+		}
+	}
+	if said != "" {
+		return said
+	}
+	return otherwise
+}
+
+// personOf reads an author as npm writes one: a string or an object.
+func personOf(raw json.RawMessage) Author {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		raw = json.RawMessage(authorObject(text))
+	}
+	var a Author
+	if json.Unmarshal(raw, &a) != nil {
+		return Author{}
+	}
+	if !isEmail(a.Email) {
+		a.Email = ""
+	}
+	if urlFault(a.URL) != "" {
+		a.URL = ""
+	}
+	return a
+}
+
+func repositoryOf(raw json.RawMessage) string {
+	var text string
+	var object struct{ URL string }
+	if json.Unmarshal(raw, &text) != nil && json.Unmarshal(raw, &object) == nil {
+		text = object.URL
+	}
+	text = strings.TrimPrefix(text, "git+")
+	if name, ok := strings.CutPrefix(text, "github:"); ok {
+		text = "https://github.com/" + name
+	}
+	if urlFault(text) != "" {
+		return ""
+	}
+	return text
+}
+
+func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
+	var p struct {
+		Project struct {
+			Name, Version, Description string
+			License                    any
+			Keywords                   []string
+			Authors                    []struct{ Name, Email string }
+			RequiresPython             string            `toml:"requires-python"`
+			URLs                       map[string]string `toml:"urls"`
+		}
+	}
+	if toml.Unmarshal(text, &p) != nil {
+		return false
+	}
+	d.Type = TypePython
+	if _, err := fs.Stat(fsys, "uv.lock"); err == nil {
+		d.Type = TypeUV
+	}
+	d.Name, d.Version, d.Description = p.Project.Name, p.Project.Version, p.Project.Description
+	d.Keywords, d.Runtime = p.Project.Keywords, p.Project.RequiresPython
+	d.License, _ = p.Project.License.(string)
+	if len(p.Project.Authors) > 0 {
+		d.Author = Author{Name: p.Project.Authors[0].Name, Email: p.Project.Authors[0].Email}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Project.URLs)) {
+		switch url := p.Project.URLs[name]; strings.ToLower(name) {
+		case "homepage":
+			d.Homepage = url
+		case "repository", "source":
+			d.Repository = url
+		}
+	}
+	module := strings.ReplaceAll(d.Name, "-", "_")
+	d.EntryPoint = firstFile(fsys, []string{"server/main.py", "src/server.py", "server.py", "main.py", "src/" + module + "/server.py", "src/" + module + "/__main__.py", module + "/server.py", "src/main.py"}, "server/main.py")
+	return true
+}
+
+func (d *Draft) fromGoMod(_ fs.FS, text []byte) bool {
+	m := regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)`).FindSubmatch(text)
+	if m == nil {
+		return false
+	}
+	d.Type, d.Name = TypeBinary, path.Base(string(m[1]))
+	if regexp.MustCompile(`^v[0-9]+$`).MatchString(d.Name) { // a module's major version
+		d.Name = path.Base(path.Dir(string(m[1])))
+	}
+	if strings.HasPrefix(string(m[1]), "github.com/") {
+		parts := strings.Split(string(m[1]), "/")
+		d.Repository = "https://" + strings.Join(parts[:min(3, len(parts))], "/")
+	}
+	d.EntryPoint = "server/" + machineName(d.Name)
+	return true
+}
+
+func (d *Draft) fromCargo(_ fs.FS, text []byte) bool {
+	var c struct {
+		Package struct {
+			Name, Version, Description, License, Repository, Homepage any
+			Authors                                                   []string
+			Keywords                                                  []string
+		}
+	}
+	if toml.Unmarshal(text, &c) != nil {
+		return false
+	}
+	word := func(v any) string { // a table where the workspace has the value
+		s, _ := v.(string)
+		return s
+	}
+	p := &c.Package
+	d.Type, d.Name, d.Version, d.Description, d.License = TypeBinary, word(p.Name), word(p.Version), word(p.Description), word(p.License)
+	d.Repository, d.Homepage, d.Keywords = word(p.Repository), word(p.Homepage), p.Keywords
+	if len(p.Authors) > 0 {
+		d.Author = personOf(json.RawMessage(quote(p.Authors[0])))
+	}
+	d.EntryPoint = "server/" + machineName(d.Name)
+	return true
+}
+
+// Fill gives every field that a manifest needs its default. What is already there
+// stays.
+func (d *Draft) Fill() {
+	set := func(field *string, value string) {
+		if *field == "" {
+			*field = value
+		}
+	}
+	set(&d.Type, TypeNode)
+	set(&d.Version, "1.0.0")
+	set(&d.Description, "An MCP server")
+	set(&d.Author.Name, "Unknown author")
+	set(&d.SpecVersion, DefaultSpecVersion)
+	if d.Type == TypeUV {
+		d.SpecVersion = max(d.SpecVersion, "0.4")
+	}
+	set(&d.EntryPoint, map[string]string{TypeNode: "server/index.js", TypePython: "server/main.py", TypeUV: "src/server.py"}[d.Type])
+	set(&d.EntryPoint, "server/"+machineName(d.Name))
+}
+
+type draftConfig struct {
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env,omitempty"`
+}
+
+// config returns the command line for the type of the server.
+func (d *Draft) config() draftConfig {
+	entry := "${" + varDir + "}/" + d.EntryPoint
+	switch d.Type {
+	case TypePython:
+		return draftConfig{"python", []string{entry}, map[string]string{"PYTHONPATH": "${" + varDir + "}/server/lib"}}
+	case TypeUV:
+		return draftConfig{"uv", []string{"run", "--directory", "${" + varDir + "}", d.EntryPoint}, nil}
+	case TypeBinary:
+		return draftConfig{entry, []string{}, nil}
+	}
+	return draftConfig{"node", []string{entry}, nil}
+}
+
+// Manifest returns the text of the manifest: JSON with two blanks a level, and a
+// line end. [Draft.Fill] comes first.
+func (d *Draft) Manifest() ([]byte, error) {
+	type pair struct {
+		name  string
+		value any
+	}
+	server := struct {
+		Type       string      `json:"type"`
+		EntryPoint string      `json:"entry_point"`
+		Config     draftConfig `json:"mcp_config"`
+	}{d.Type, d.EntryPoint, d.config()}
+	fields := []pair{
+		{"manifest_version", d.SpecVersion}, {"name", d.Name}, {"display_name", d.DisplayName}, {"version", d.Version},
+		{"description", d.Description}, {"author", d.Author}, {"homepage", d.Homepage}, {"repository", nil}, {"license", d.License},
+		{"keywords", d.Keywords}, {"server", server}, {"compatibility", nil},
+	}
+	if d.Repository != "" {
+		fields[7].value = Repository{Type: "git", URL: d.Repository}
+	}
+	if runtime := map[string]string{TypeNode: "node", TypePython: "python", TypeUV: "python"}[d.Type]; runtime != "" && d.Runtime != "" {
+		fields[11].value = map[string]any{"runtimes": map[string]string{runtime: d.Runtime}}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	b.WriteByte('{')
+	for _, f := range fields {
+		if list, ok := f.value.([]string); f.value == nil || f.value == "" || ok && len(list) == 0 {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:", f.name)
+		if err := enc.Encode(f.value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	var text bytes.Buffer
+	if err := json.Indent(&text, b.Bytes(), "", "  "); err != nil {
+		return nil, err
+	}
+	text.WriteByte('\n')
+	return text.Bytes(), nil
+}
