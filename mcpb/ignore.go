@@ -1,0 +1,137 @@
+package mcpb
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// IgnoreName is the file at the root of a bundle's folder that says what is not
+// packed, in the syntax of gitignore.
+const IgnoreName = ".mcpbignore"
+
+// defaultIgnores returns what is left out of every bundle unless an ignore file
+// says otherwise. It is the list of the reference CLI. As there, letter case does
+// not count; other than there, *.map leaves out files only, because packages have
+// folders with such names.
+func defaultIgnores() []string {
+	return []string{
+		".DS_Store", "Thumbs.db", ".gitignore", ".git", ".mcpbignore", "*.log", ".env*", ".npm", ".npmrc",
+		".yarnrc", ".yarn", ".eslintrc", ".editorconfig", ".prettierrc", ".prettierignore", ".eslintignore",
+		".nycrc", ".babelrc", ".pnp.*", "node_modules/.cache", "node_modules/.bin", "*.map", ".env.local",
+		".env.*.local", "npm-debug.log*", "yarn-debug.log*", "yarn-error.log*", "package-lock.json",
+		"yarn.lock", "*.mcpb", "*.d.ts", "*.tsbuildinfo", "tsconfig.json",
+	}
+}
+
+// defaultsName is what [IgnoreRule.File] says of a rule that is built in.
+const defaultsName = "defaults"
+
+// IgnoreRule is a line of an ignore file.
+type IgnoreRule struct {
+	// Pattern is the line as it stands there.
+	Pattern string `json:"pattern"`
+	// File is the ignore file, or "defaults".
+	File string `json:"file"`
+	// Line counts from 1.
+	Line int `json:"line"`
+
+	glob     string
+	include  bool // it begins with "!"
+	folders  bool // it ends with "/"
+	files    bool // for files only, which no syntax says
+	anchored bool // it is held against the whole path
+	anyCase  bool
+}
+
+// ignoreRules decide what is packed: the last that fits decides, and nothing below
+// a folder that is left out comes back.
+type ignoreRules []IgnoreRule
+
+// newIgnoreRules returns the built-in rules and behind them those of text, the
+// content of an ignore file.
+func newIgnoreRules(text []byte) ignoreRules {
+	var rules ignoreRules
+	for i, line := range defaultIgnores() {
+		if rule, ok := parseIgnore(line); ok {
+			rule.File, rule.Line, rule.anyCase = defaultsName, i+1, true
+			rule.files = line == "*.map" || line == "*.log" || line == "*.d.ts"
+			rules = append(rules, rule)
+		}
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	for i, line := range strings.Split(string(text), "\n") {
+		if rule, ok := parseIgnore(strings.TrimSuffix(line, "\r")); ok {
+			rule.File, rule.Line = IgnoreName, i+1
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// parseIgnore reads one line as git does. ok is false for a line that has no rule.
+func parseIgnore(line string) (rule IgnoreRule, ok bool) {
+	rule.Pattern = line
+	glob := trimIgnore(line)
+	if strings.HasPrefix(glob, "#") {
+		return rule, false
+	}
+	if glob, rule.include = strings.CutPrefix(glob, "!"); glob == "" {
+		return rule, false
+	}
+	glob, rule.folders = strings.CutSuffix(glob, "/")
+	rule.anchored = strings.Contains(glob, "/")
+	rule.glob = strings.TrimPrefix(glob, "/")
+	return rule, rule.glob != ""
+}
+
+// trimIgnore cuts the blanks at the end, unless a backslash stands before them.
+func trimIgnore(line string) string {
+	end := 0
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] == '\\' && i+1 < len(line):
+			i++
+			end = i + 1
+		case line[i] != ' ':
+			end = i + 1
+		}
+	}
+	return line[:end]
+}
+
+// match returns the rule that decides on one path, not looking at the folders
+// above it, or nil.
+func (rules ignoreRules) match(name string, isDir bool) *IgnoreRule {
+	for i := len(rules) - 1; i >= 0; i-- {
+		if rules[i].fits(name, isDir) {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+func (rule *IgnoreRule) fits(name string, isDir bool) bool {
+	if (rule.folders && !isDir) || (rule.files && isDir) {
+		return false
+	}
+	if !rule.anchored {
+		name = path.Base(name)
+	}
+	return wildmatch(rule.glob, name, rule.anyCase)
+}
+
+// decide returns the rule that leaves a path or a folder above it out of the
+// bundle, with the path that it fits, or nil.
+func (rules ignoreRules) decide(name string, isDir bool) (rule *IgnoreRule, at string) {
+	for i := 0; i <= len(name); i++ {
+		if i < len(name) && name[i] != '/' {
+			continue
+		}
+		part := name[:i]
+		if r := rules.match(part, isDir || i < len(name)); r != nil && !r.include {
+			return r, part
+		}
+	}
+	return nil, ""
+}

@@ -1,0 +1,172 @@
+package mcpb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// UnpackOptions say how a bundle is unpacked. Nil and the zero value are the
+// defaults.
+type UnpackOptions struct {
+	// Limits bound what the archive may hold. Nil means [DefaultLimits].
+	Limits *Limits
+	// Progress is called after every file with the bytes written so far and the
+	// bytes of all files. It may be nil.
+	Progress func(done, all int64)
+}
+
+// UnpackReport is what [Unpack] did.
+type UnpackReport struct {
+	// Dir is the folder that was made.
+	Dir string `json:"dir"`
+	// Files counts the files in it, Bytes their bytes.
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// Executable are the files that can be executed.
+	Executable []string `json:"executable"`
+}
+
+// Unpack unpacks the packed bundle at name into the folder dir, which must be new
+// or empty. The folder appears whole or not at all. An empty dir means a new
+// folder in the current one, with the name and the version of the bundle.
+//
+// The archive is held against every rule of [OpenArchive] first; one that breaks
+// them comes back as an [*ArchiveError]. Files are 0755 or 0644 less the umask,
+// whatever the archive says, and nothing is written outside the folder. A
+// signature is not checked: that is [Verify]. A folder that is not empty is an
+// error that matches [fs.ErrExist].
+func Unpack(ctx context.Context, name, dir string, opts *UnpackOptions) (*UnpackReport, error) {
+	if opts == nil {
+		opts = &UnpackOptions{}
+	}
+	a, err := OpenArchive(name, opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	if dir == "" {
+		if dir, err = a.folderName(); err != nil {
+			return nil, err
+		}
+	}
+	report := &UnpackReport{Dir: dir, Executable: []string{}}
+	err = fsutil.CreateDir(dir, func(tmp string) error { return a.extract(ctx, tmp, opts.Progress, report) })
+	if err != nil {
+		return nil, err
+	}
+	return report, nil
+}
+
+// folderName is the name of a folder for the content.
+func (a *Archive) folderName() (string, error) {
+	m, err := ReadManifest(a.FS())
+	if err != nil {
+		return "", fmt.Errorf("the archive does not say how it is called, name a folder: %w", err)
+	}
+	name := m.FileName()
+	return name[:len(name)-len(path.Ext(name))], nil
+}
+
+// extract writes every file below the empty folder dir.
+func (a *Archive) extract(ctx context.Context, dir string, progress func(done, all int64), report *UnpackReport) error {
+	x := &extraction{archive: a, buffer: make([]byte, 64<<10), made: map[string]bool{".": true}}
+	var err error
+	if x.root, err = os.OpenRoot(dir); err != nil {
+		return err
+	}
+	defer x.root.Close()
+	defer x.leave()
+	for i := range a.entries {
+		e := &a.entries[i]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if e.Mode.IsDir() {
+			if err := x.mkdir(e.Name); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := x.file(i, e); err != nil {
+			return err
+		}
+		report.Files++
+		report.Bytes += e.Size
+		if e.Mode&0o100 != 0 {
+			report.Executable = append(report.Executable, e.Name)
+		}
+		if progress != nil {
+			progress(report.Bytes, a.bytes)
+		}
+	}
+	return nil
+}
+
+// extraction is the state of one unpacking. The folder of the last file stays
+// open, because the next one is mostly in it, too.
+type extraction struct {
+	archive *Archive
+	root    *os.Root
+	buffer  []byte
+	made    map[string]bool
+
+	in     string // the path of folder, or empty
+	folder *os.Root
+}
+
+func (x *extraction) leave() {
+	if x.folder != nil {
+		x.folder.Close()
+	}
+	x.folder, x.in = nil, ""
+}
+
+func (x *extraction) mkdir(name string) error {
+	if x.made[name] {
+		return nil
+	}
+	if err := x.mkdir(path.Dir(name)); err != nil {
+		return err
+	}
+	x.made[name] = true
+	return x.root.Mkdir(name, 0o755)
+}
+
+// enter returns the folder of a file, open.
+func (x *extraction) enter(dir string) (*os.Root, error) {
+	if dir == "." {
+		return x.root, nil
+	}
+	if dir == x.in {
+		return x.folder, nil
+	}
+	if err := x.mkdir(dir); err != nil {
+		return nil, err
+	}
+	x.leave()
+	folder, err := x.root.OpenRoot(dir)
+	if err == nil {
+		x.folder, x.in = folder, dir
+	}
+	return folder, err
+}
+
+func (x *extraction) file(index int, e *Entry) error {
+	folder, err := x.enter(path.Dir(e.Name))
+	if err != nil {
+		return err
+	}
+	out, err := folder.OpenFile(path.Base(e.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, e.Mode.Perm())
+	if err != nil {
+		return err
+	}
+	in := x.archive.open(index)
+	_, err = io.CopyBuffer(struct{ io.Writer }{out}, in, x.buffer)
+	return errors.Join(err, in.Close(), out.Close())
+}
