@@ -1,0 +1,303 @@
+package gopkg_test
+
+import (
+	"context"
+	"encoding/json"
+	gobuild "go/build"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/gopkg"
+)
+
+// folder writes files for a test and returns the folder.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func module() map[string]string {
+	return map[string]string{
+		"go.mod": "// Comment\nmodule example.org/shop // here\n\ngo 1.26\n",
+		"shop.go": `// Package shop sells things.
+//
+// Begin with [New].
+package shop
+
+// Currencies that are taken.
+const (
+	Euro = "EUR" // in Europe
+	hidden = 1
+)
+
+// Shop is open.
+type Shop struct {
+	Name string // on the door
+	till int
+}
+
+// New opens a shop.
+func New(name string) (*Shop, error) { return &Shop{Name: name}, nil }
+
+// Sell takes money.
+func (s *Shop) Sell(
+	what string,
+	price int,
+) error {
+	return nil
+}
+`,
+		"shop_windows.go": "package shop\n\n// OnlyWindows is elsewhere.\nfunc OnlyWindows() {}\n",
+		"shop_test.go": `package shop_test
+
+import "fmt"
+
+// It is done at once.
+func ExampleShop_Sell() {
+	fmt.Println("sold")
+	// Output: sold
+}
+`,
+		"internal/x/x.go":        "package x\n\nfunc X() {}\n",
+		"store/store.go":         "package store\n\n// Sell again.\nfunc Sell() {}\n",
+		"store/bad.go":           "package store\n\nfunc {\n",
+		"store/testdata/a.go":    "package a\n",
+		"other/go.mod":           "module other\n",
+		"other/other.go":         "package other\n",
+		"cmd/tool/main.go":       "// Tool does it.\npackage main\n\nfunc main() {}\n",
+		"store/ignored/build.go": "//go:build ignore\n\npackage main\n",
+	}
+}
+
+type built struct {
+	t    *testing.T
+	from *build.Site
+	site *staticmcp.Site
+}
+
+func open(t *testing.T, dir string, opts *gopkg.Options) (*built, error) {
+	t.Helper()
+	in, err := gopkg.New(dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	site, err := in.Site(t.Context())
+	if err != nil {
+		return nil, err
+	}
+	m := build.NewMemory()
+	if r, err := build.Write(t.Context(), site, m, nil); err != nil {
+		t.Fatalf("%v: %v", err, r.Report.Findings())
+	}
+	opened, err := staticmcp.Open(t.Context(), m, &staticmcp.Options{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { opened.Close() })
+	return &built{t, site, opened}, nil
+}
+
+func must(t *testing.T, dir string, opts *gopkg.Options) *built {
+	t.Helper()
+	b, err := open(t, dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// call returns the text and the structured answer to a call.
+func (b *built) call(tool, args string) (text, structured string) {
+	b.t.Helper()
+	result, err := b.site.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
+	if err != nil {
+		return err.Error(), ""
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var answer struct {
+		Content           []struct{ Text string }
+		StructuredContent json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		b.t.Fatal(err)
+	}
+	return answer.Content[0].Text, string(answer.StructuredContent)
+}
+
+func TestModule(t *testing.T) {
+	b := must(t, folder(t, module()), nil)
+	tests := map[string][4]string{
+		"list": {"list_packages", `{}`, "example.org/shop — Package shop sells things.\nexample.org/shop/cmd/tool — Tool does it.\nexample.org/shop/store\n", ""},
+		"package": {"get_package", `{"import_path":"example.org/shop"}`, `package shop // import "example.org/shop"
+
+Package shop sells things.
+
+Begin with New.
+
+const Euro
+type Shop struct
+    func New(name string) (*Shop, error)
+    func (s *Shop) Sell(what string, price int) error
+`, `{"importPath":"example.org/shop","name":"shop","doc":"Package shop sells things.\n\nBegin with New.","symbols":[{"name":"Euro","kind":"const","signature":"const Euro","synopsis":"Currencies that are taken."},{"name":"Shop","kind":"type","signature":"type Shop struct","synopsis":"Shop is open."},{"name":"New","kind":"func","signature":"func New(name string) (*Shop, error)","synopsis":"New opens a shop."},{"name":"Shop.Sell","kind":"method","signature":"func (s *Shop) Sell(what string, price int) error","synopsis":"Sell takes money."}]}`},
+		"type": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Shop"}`, `package shop // import "example.org/shop"
+
+type Shop struct {
+	Name string // on the door
+	// contains filtered or unexported fields
+}
+
+Shop is open.
+
+func New(name string) (*Shop, error)
+func (s *Shop) Sell(what string, price int) error
+
+Declared in shop.go:13
+`, ""},
+		"method": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Shop.Sell"}`, `package shop // import "example.org/shop"
+
+func (s *Shop) Sell(
+	what string,
+	price int,
+) error
+
+Sell takes money.
+
+Example:
+It is done at once.
+
+	package main
+
+	import (
+		"fmt"
+	)
+
+	func main() {
+		fmt.Println("sold")
+	}
+
+Output:
+
+	sold
+
+Declared in shop.go:22
+`, ""},
+		"const": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Euro"}`, `package shop // import "example.org/shop"
+
+const (
+	Euro = "EUR" // in Europe
+
+)
+
+Currencies that are taken.
+
+in Europe
+
+Declared in shop.go:8
+`, ""},
+		"find": {"find_symbols", `{"name":"Sell"}`, "method Shop.Sell in example.org/shop\nfunc Sell in example.org/shop/store\n",
+			`{"symbols":[{"importPath":"example.org/shop","symbol":"Shop.Sell","kind":"method"},{"importPath":"example.org/shop/store","symbol":"Sell","kind":"func"}]}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			text, structured := b.call(test[0], test[1])
+			if diff := cmp.Diff(text, test[2]); diff != "" {
+				t.Error(diff)
+			}
+			if test[3] != "" && structured != test[3] {
+				t.Errorf("got %s\nwant %s", structured, test[3])
+			}
+		})
+	}
+	if len(b.from.Findings) != 1 || !strings.HasSuffix(b.from.Findings[0].String(), "bad.go:3:6: warning: expected 'IDENT', found '{'; the file is left out [go/syntax]") {
+		t.Errorf("findings: %v", b.from.Findings)
+	}
+	if _, err := b.site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "godoc://example.org/shop/store"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	dir := folder(t, module())
+	b := must(t, dir, &gopkg.Options{Internal: true, GOOS: "windows"})
+	if text, _ := b.call("list_packages", `{}`); !strings.Contains(text, "example.org/shop/internal/x\n") {
+		t.Errorf("no internal package: %s", text)
+	}
+	if text, _ := b.call("get_package", `{"import_path":"example.org/shop"}`); !strings.Contains(text, "OnlyWindows") {
+		t.Errorf("not of windows: %s", text)
+	}
+	below := must(t, filepath.Join(dir, "store"), nil)
+	if text, _ := below.call("list_packages", `{}`); text != "example.org/shop/store\n" {
+		t.Errorf("got %s", text)
+	}
+	if !gopkg.Reads(dir) || !gopkg.Reads(filepath.Join(dir, "store")) || gopkg.Reads(filepath.Join(dir, "internal")) {
+		t.Error("Reads")
+	}
+	if _, err := open(t, filepath.Join(dir, "internal"), nil); err != nil {
+		t.Errorf("a folder that was named is taken: %v", err)
+	}
+	if _, err := open(t, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "there is no package") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestReal reads a package of this module, and one of the standard library where
+// its sources are installed.
+func TestReal(t *testing.T) {
+	dirs := map[string][2]string{"../../../mcp": {"github.com/slipway-mcp/slipway/mcp", "Source"}}
+	if std := filepath.Join(gobuild.Default.GOROOT, "src", "net", "http"); gopkg.Reads(std) {
+		dirs[std] = [2]string{"net/http", "Client.Do"}
+	}
+	for dir, want := range dirs {
+		b := must(t, dir, nil)
+		args, _ := json.Marshal(map[string]string{"import_path": want[0], "symbol": want[1]})
+		if text, _ := b.call("get_symbol", string(args)); !strings.Contains(text, "import \""+want[0]+"\"") || !strings.Contains(text, "\nDeclared in ") {
+			t.Errorf("%s: %s", dir, text)
+		}
+		if slices.ContainsFunc(b.from.Tools, func(tool mcp.Tool) bool { return tool.Name == "" }) {
+			t.Error("a tool has no name")
+		}
+	}
+}
+
+func FuzzSite(f *testing.F) {
+	for name, text := range module() {
+		if strings.HasSuffix(name, ".go") {
+			f.Add(text)
+		}
+	}
+	f.Add("package a\n\ntype ( T[P any] struct{ *T[P]; a, B int }; U = interface{ ~int | M() })\nconst ( A = iota; B; _ )\nvar X, Y = f()\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		in, err := gopkg.New(folder(t, map[string]string{"a.go": text, "a_test.go": text}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		site, err := in.Site(context.Background())
+		if err != nil {
+			return
+		}
+		if _, err := build.Write(context.Background(), site, build.NewMemory(), &build.Options{Lenient: true}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
