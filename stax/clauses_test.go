@@ -12,7 +12,7 @@ import (
 
 // The clauses of the definition format, C1 to C24 in the order of its text. Those
 // about starting servers are held in launch_test.go, those about other programs'
-// configuration in package client.
+// configuration in package clients.
 
 // server is a document with one server called s.
 func server(members string) string { return `{"servers":  {"s": {` + members + `}}}` }

@@ -10,7 +10,7 @@ type Rule struct {
 }
 
 // Rules returns all rules of definitions, by name. Those of what other programs
-// can represent are in package stax/client.
+// can represent are in package stax/clients.
 func Rules() []Rule {
 	return []Rule{
 		{"stax/syntax", check.Error, "the file can be read in its format"},

@@ -11,7 +11,7 @@
 // reported. Secrets are named and never written: their values are found when a
 // server is started, by a [Resolver].
 //
-// Package stax/client writes definitions into the configuration of other
+// Package stax/clients writes definitions into the configuration of other
 // programs.
 package stax
 

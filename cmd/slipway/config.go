@@ -8,6 +8,9 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
+// exitNotExact is the exit code of --exact when something cannot be represented.
+const exitNotExact = 5
+
 const filesHelp = `FILE holds definitions of MCP servers: .json, .jsonc, .yaml, .toml, or a .ts
 or .js file with defineMcp, which is read and not run. Of several files the last
 one wins, server by server.`
@@ -39,6 +42,8 @@ configuration of the programs that use them.`,
 		newConfigCheck(),
 		newConfigMerge(),
 		newConfigSecrets(),
+		newConfigRender(),
+		newConfigClients(),
 	)
 	return cmd
 }

@@ -27,7 +27,8 @@ client to look into them.
 
 What was asked for goes to stdout, everything else to stderr. Exit codes:
 0 fine; 1 the answer is no; 2 usage; 3 a file, folder or address cannot be
-used; 4 a web host or another program failed; 6 refused for safety.`,
+used; 4 a web host or another program failed; 5 not representable;
+6 refused for safety.`,
 		Example: `  slipway serve examples/http-reference
   slipway ls examples/http-reference
   slipway call examples/http-reference get_status code=404`,

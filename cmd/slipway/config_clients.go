@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/stax/clients"
+)
+
+func newConfigClients() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "clients",
+		Short: "List the clients that definitions can be brought to",
+		Long: `List the clients whose configuration Slipway can write, and what each can
+represent. With --json the whole table is printed that the translation goes by:
+files by scope and system, names of members, forms of references.`,
+		Example: `  slipway config clients
+  slipway config clients --json`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all := clients.All()
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"clients": all})
+			}
+			printClients(cmd.OutOrStdout(), all)
+			return nil
+		},
+	}
+	jsonFlag(cmd, &asJSON, "the whole table")
+	return cmd
+}
+
+func printClients(w io.Writer, all []clients.Client) {
+	for _, c := range all {
+		var can, cannot []string
+		note := func(is bool, what string) {
+			if is {
+				can = append(can, what)
+			} else {
+				cannot = append(cannot, what)
+			}
+		}
+		heeds := func(name string) bool {
+			for _, ignored := range c.Ignores {
+				if ignored == name {
+					return false
+				}
+			}
+			return name != ""
+		}
+		note(c.HTTP != nil, "http")
+		note(c.SSE != nil, "sse")
+		note(c.Stdio != nil && heeds(c.Stdio.Cwd), "cwd")
+		note(heeds(c.EnabledTools), "enabledTools")
+		note(heeds(c.DisabledTools), "disabledTools")
+		note(c.References.Value != "" || c.References.EnvList != "", "secrets")
+		fmt.Fprintf(w, "%-15s %-23s %s", c.ID, c.Name, strings.Join(can, ", "))
+		if len(cannot) > 0 {
+			fmt.Fprintf(w, " (not %s)", strings.Join(cannot, ", "))
+		}
+		fmt.Fprintln(w)
+	}
+}

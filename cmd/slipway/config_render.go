@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax/clients"
+)
+
+// translating is how definitions become the configuration of a client.
+type translating struct {
+	scope    string
+	via      string
+	launcher string
+	exact    bool
+}
+
+func (t *translating) flags(cmd *cobra.Command, scope string) {
+	cmd.Flags().StringVar(&t.scope, "scope", scope, "for whom: `user` or project")
+	cmd.Flags().StringVar(&t.via, "via", "direct", "how the client reaches servers: `direct`, launcher, or auto for the launcher\nwhere something would be lost otherwise")
+	cmd.Flags().StringVar(&t.launcher, "launcher", "slipway", "the `program` that the launcher is")
+	cmd.Flags().BoolVar(&t.exact, "exact", false, "refuse whatever the client cannot represent: exit code 5")
+}
+
+// options checks the flags. files are those that the launcher is given.
+func (t *translating) options(goos string, files []string) (*clients.Options, error) {
+	if t.scope != "" && t.scope != string(clients.User) && t.scope != string(clients.Project) {
+		return nil, usage("user or project", "--scope: %q is no scope", t.scope)
+	}
+	if !slices.Contains([]string{"direct", "launcher", "auto"}, t.via) {
+		return nil, usage("direct, launcher or auto", "--via: %q is no way", t.via)
+	}
+	opts := &clients.Options{OS: goos, Via: clients.Via(t.via), Program: t.launcher}
+	if t.via != "direct" {
+		if len(files) != 1 {
+			return nil, usage("slipway config merge makes one of them", "--via %s: the launcher reads one file of definitions", t.via)
+		}
+		source, err := filepath.Abs(files[0])
+		if err != nil {
+			return nil, err
+		}
+		opts.Source = source
+	}
+	return opts, nil
+}
+
+// notExact is the failure of --exact.
+func (t *translating) notExact(what string, report *check.Report) error {
+	if !t.exact || report.Count(check.Warning) == 0 {
+		return nil
+	}
+	return &failure{code: exitNotExact, text: fmt.Sprintf("%s: not representable: %s", what, report.Summary()),
+		hint: "--via auto sends what would be lost through the launcher"}
+}
+
+// clientNamed returns the row of a client.
+func clientNamed(id string) (*clients.Client, error) {
+	c, near := clients.ByID(id)
+	if c != nil {
+		return c, nil
+	}
+	hint := "slipway config clients lists them"
+	if near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return nil, usage(hint, "no client is called %q", id)
+}
+
+func newConfigRender() *cobra.Command {
+	var d definitions
+	var t translating
+	var goos string
+	cmd := &cobra.Command{
+		Use:   "render CLIENT FILE...",
+		Short: "Print the configuration file of a client",
+		Long: `Print the file in which a client is told of the servers, as if it had no other
+servers. What the client cannot represent goes to stderr; with --exact it is an
+error. Disabled servers are left out. Secrets are referred to in the way of the
+client, never written.
+
+Where the file belongs is the first line on stderr.
+
+` + filesHelp,
+		Example: `  slipway config render claude-code examples/definitions/mcp.yaml
+  slipway config render codex examples/definitions/mcp.yaml --scope user --os darwin`,
+		Args: takes(2, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := clientNamed(args[0])
+			if err != nil {
+				return err
+			}
+			if !slices.Contains([]string{"", "linux", "darwin", "windows"}, goos) {
+				return usage("linux, darwin or windows", "--os: %q is no system", goos)
+			}
+			opts, err := t.options(goos, args[1:])
+			if err != nil {
+				return err
+			}
+			merged, err := d.valid(cmd, args[1:])
+			if err != nil {
+				return err
+			}
+			text, report, err := clients.Render(c, merged, opts)
+			if err != nil {
+				return err
+			}
+			where, err := wherePut(c, t.scope, goos)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.ErrOrStderr(), where)
+			if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
+				return err
+			}
+			if err := t.notExact(c.ID, report); err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	d.flags(cmd)
+	t.flags(cmd, "")
+	cmd.Flags().Lookup("scope").Usage = "for whom: `user` or project; a project where the client has files for those"
+	cmd.Flags().StringVar(&goos, "os", "", "the `system` of the client: linux, darwin or windows (default this one)")
+	return cmd
+}
+
+// wherePut says where the file of a client belongs, as its table has it.
+func wherePut(c *clients.Client, scope, goos string) (string, error) {
+	if goos == "" {
+		goos = runtime.GOOS
+	}
+	scopes := c.Scopes(goos)
+	if scope == "" {
+		scope = string(scopes[len(scopes)-1])
+	}
+	if !slices.Contains(scopes, clients.Scope(scope)) {
+		return "", usage("slipway config clients lists what there is", "%s has no file for a %s on %s", c.Name, scope, goos)
+	}
+	paths := c.Files.Project
+	if scope == "user" {
+		paths = map[string][]string{"windows": c.Files.Windows, "darwin": c.Files.Darwin}[goos]
+		if paths == nil {
+			paths = c.Files.Linux
+		}
+	}
+	path := paths[0]
+	if goos == "windows" {
+		path = strings.ReplaceAll(path, "/", string(os.PathSeparator))
+	}
+	return "for " + c.Name + ": " + path, nil
+}

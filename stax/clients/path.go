@@ -1,0 +1,116 @@
+package clients
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Scope is for whom a file is: a user, or a project.
+type Scope string
+
+// The scopes.
+const (
+	User    Scope = "user"
+	Project Scope = "project"
+)
+
+// Place is where files are looked for. The zero value is this process.
+type Place struct {
+	// OS is "linux", "darwin" or "windows". Empty is this one.
+	OS string
+	// Home is the home folder. Empty is that of this user.
+	Home string
+	// Dir is the folder of the project. Empty is the working folder.
+	Dir string
+	// LookupEnv finds variables. Nil looks into this process.
+	LookupEnv func(string) (string, bool)
+}
+
+// paths returns the templates of a scope.
+func (f *Files) paths(scope Scope, goos string) []string {
+	if scope == Project {
+		return f.Project
+	}
+	switch goos {
+	case "windows":
+		return f.Windows
+	case "darwin":
+		return f.Darwin
+	}
+	return f.Linux
+}
+
+// Scopes returns the scopes that the client has a file for.
+func (c *Client) Scopes(goos string) []Scope {
+	var scopes []Scope
+	for _, s := range []Scope{User, Project} {
+		if len(c.Files.paths(s, goos)) > 0 {
+			scopes = append(scopes, s)
+		}
+	}
+	return scopes
+}
+
+// Path returns the file of a client: of several that it may have the one that is
+// there, or else the first. exists says whether there is one.
+func (p *Place) Path(c *Client, scope Scope) (path string, exists bool, err error) {
+	goos := p.OS
+	if goos == "" {
+		goos = runtime.GOOS
+	}
+	templates := c.Files.paths(scope, goos)
+	if len(templates) == 0 {
+		return "", false, fmt.Errorf("%s has no file for a %s on %s", c.Name, scope, goos)
+	}
+	var first string
+	for _, t := range templates {
+		name, err := p.expand(t, scope)
+		if err != nil {
+			return "", false, err
+		}
+		if first == "" {
+			first = name
+		}
+		if _, err := os.Stat(name); err == nil {
+			return name, true, nil
+		}
+	}
+	return first, false, nil
+}
+
+func (p *Place) expand(template string, scope Scope) (string, error) {
+	lookup := p.LookupEnv
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	if rest, ok := strings.CutPrefix(template, "${"); ok {
+		variable, behind, _ := strings.Cut(rest, "}")
+		name, fallback, _ := strings.Cut(variable, ":-")
+		head, ok := lookup(name)
+		if !ok || !filepath.IsAbs(head) {
+			head = fallback
+		}
+		template = head + behind
+	}
+	if rest, ok := strings.CutPrefix(template, "~"); ok {
+		home := p.Home
+		if home == "" {
+			var err error
+			if home, err = os.UserHomeDir(); err != nil {
+				return "", err
+			}
+		}
+		template = home + rest
+	}
+	if scope == Project && !filepath.IsAbs(template) {
+		dir := p.Dir
+		if dir == "" {
+			dir = "."
+		}
+		template = filepath.Join(dir, template)
+	}
+	return filepath.Abs(filepath.FromSlash(template))
+}

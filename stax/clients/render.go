@@ -1,0 +1,50 @@
+package clients
+
+import (
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/internal/edit"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// target is where the entries of a client are in its file.
+func (c *Client) target() edit.Target {
+	t := edit.Target{Format: c.Format, Root: c.Root, List: c.List}
+	if len(c.Preamble) > 0 {
+		t.Preamble = object(c.Preamble).Members
+	}
+	return t
+}
+
+// Render returns a whole file for a client with all servers in it that the client
+// can have, and what is lost. Without servers the file is valid and has none.
+func Render(c *Client, m *stax.Merged, opts *Options) ([]byte, *check.Report, error) {
+	entries, report := Translate(c, m, opts)
+	var text []byte
+	for _, e := range entries {
+		if e.LeftOut != "" {
+			continue
+		}
+		var err error
+		if text, err = edit.Set(text, c.target(), e.Name, e.Value); err != nil {
+			return nil, report, err
+		}
+	}
+	if text == nil {
+		text = c.empty()
+	}
+	return text, report, nil
+}
+
+// empty is a file without servers.
+func (c *Client) empty() []byte {
+	switch {
+	case c.Format == tree.TOML:
+		return []byte("# no servers\n")
+	case c.Format == tree.YAML && c.List:
+		return []byte(c.Root + ": []\n")
+	case c.Format == tree.YAML:
+		return []byte(c.Root + ": {}\n")
+	}
+	return []byte("{\n  \"" + c.Root + "\": {}\n}\n")
+}

@@ -1,0 +1,449 @@
+package clients
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// Via says how a client reaches servers.
+type Via string
+
+// The ways to a server.
+const (
+	// Direct: the client starts or calls it by itself.
+	Direct Via = "direct"
+	// Launcher: the client starts "slipway config run FILE SERVER", which does it.
+	Launcher Via = "launcher"
+	// Auto is Launcher for servers of which Direct would lose something.
+	Auto Via = "auto"
+)
+
+// Options configure how definitions become entries. The zero value and nil are
+// the defaults.
+type Options struct {
+	// OS is the system of the client: "linux", "darwin" or "windows". Empty is this one.
+	OS string
+	// Via is how servers are reached. Empty is Direct.
+	Via Via
+	// Program is what starts the launcher. Empty is "slipway".
+	Program string
+	// Source is the file of definitions that the launcher is given.
+	Source string
+}
+
+// Entry is a server as a client has it.
+type Entry struct {
+	Name string
+	// LeftOut says why the client does not get it. Empty means it does.
+	LeftOut string
+	// Value is the entry, in the members of the client.
+	Value *tree.Node
+	// Variables are those that must be set for the client, as it holds none of
+	// their values.
+	Variables []string
+	// Launched says that the client starts the launcher.
+	Launched bool
+}
+
+// translator makes one entry.
+type translator struct {
+	client   *Client
+	server   *stax.Server
+	merged   *stax.Merged
+	os       string
+	entry    *Entry
+	shape    *Shape
+	env      []pair // variables as the client gets them
+	headers  []pair
+	launched bool
+	special  []stax.Field // members for secrets that are named
+	findings []check.Finding
+}
+
+// pair is a name with its value.
+type pair struct{ name, value string }
+
+// Translate turns all servers into entries for one client, and says what is lost
+// on the way. Disabled servers are left out.
+func Translate(c *Client, m *stax.Merged, opts *Options) ([]Entry, *check.Report) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	report := &check.Report{}
+	var entries []Entry
+	for i := range m.Config.Servers {
+		s := &m.Config.Servers[i]
+		entry, findings := translate(c, m, s, opts)
+		origin := m.Origin(s.Name)
+		for _, f := range findings {
+			report.Add(origin.Place(f))
+		}
+		entries = append(entries, entry)
+	}
+	return entries, report
+}
+
+func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
+	if s.Disabled() {
+		return Entry{Name: s.Name, LeftOut: "it is disabled"}, nil
+	}
+	if opts.Via == Launcher {
+		return launched(c, m, s, opts)
+	}
+	t := &translator{client: c, server: s, merged: m, os: opts.OS}
+	entry, findings := t.run()
+	if opts.Via == Auto && slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Severity == check.Warning }) {
+		var lost []string
+		for _, f := range findings {
+			if f.Severity == check.Warning {
+				lost = append(lost, f.Message)
+			}
+		}
+		other, otherFindings := launched(c, m, s, opts)
+		if other.LeftOut == "" {
+			other.Launched = true
+			note := check.Finding{Rule: "stax/via-launcher", Severity: check.Note, Pointer: pointer(s, ""),
+				Message: fmt.Sprintf("%s reaches server %q through the launcher, as otherwise: %s", c.Name, s.Name, strings.Join(lost, "; "))}
+			return other, append(otherFindings, note)
+		}
+	}
+	return entry, findings
+}
+
+// launched is the entry that starts the launcher, which gets the secrets by
+// their own names.
+func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
+	program := opts.Program
+	if program == "" {
+		program = "slipway"
+	}
+	plain := &stax.Server{Name: s.Name, Command: program, Args: []string{"config", "run", opts.Source, s.Name}, Secrets: s.Secrets}
+	t := &translator{client: c, server: plain, merged: stax.Merge(), os: opts.OS, launched: true}
+	entry, findings := t.run()
+	entry.Launched = true
+	return entry, findings
+}
+
+func pointer(s *stax.Server, member string) string {
+	p := "/servers/" + check.EscapeToken(s.Name)
+	if member != "" {
+		p += "/" + member
+	}
+	return p
+}
+
+func (t *translator) add(severity check.Severity, rule, member, format string, args ...any) {
+	t.findings = append(t.findings, check.Finding{Rule: "stax/" + rule, Severity: severity, Pointer: pointer(t.server, member),
+		Message: t.client.Name + " " + fmt.Sprintf(format, args...)})
+}
+
+func (t *translator) lost(member, format string, args ...any) {
+	t.add(check.Warning, "lossy", member, format, args...)
+}
+
+func (t *translator) leaveOut(rule, member, why string) {
+	t.entry.LeftOut = why
+	t.add(check.Warning, rule, member, "does not get server %q: %s", t.server.Name, why)
+}
+
+func (t *translator) run() (Entry, []check.Finding) {
+	t.entry = &Entry{Name: t.server.Name}
+	if bad := t.badName(); bad != "" {
+		t.leaveOut("client-name", "", fmt.Sprintf("it cannot carry %s in a name", bad))
+		return *t.entry, t.findings
+	}
+	member := "command"
+	switch t.shape = t.client.Stdio; {
+	case t.server.Remote() && t.server.Transport == stax.SSE:
+		t.shape, member = t.client.SSE, "transport"
+	case t.server.Remote():
+		t.shape, member = t.client.HTTP, "transport"
+	}
+	if t.shape == nil {
+		what := "it starts no programs"
+		if t.server.Remote() {
+			what = fmt.Sprintf("it does not speak %s", t.server.Transport)
+		}
+		t.leaveOut("client-transport", member, what)
+		return *t.entry, t.findings
+	}
+	t.env, t.headers = pairs(t.server.Env), pairs(t.server.Headers)
+	t.wouldExpand()
+	t.secrets()
+	t.build()
+	return *t.entry, t.findings
+}
+
+func pairs(table map[string]string) (list []pair) {
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		list = append(list, pair{name, table[name]})
+	}
+	return list
+}
+
+// badName returns the first character of the name that the client cannot carry.
+func (t *translator) badName() string {
+	if t.client.Names == "" {
+		return ""
+	}
+	for _, r := range t.server.Name {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(t.client.Names, r) {
+			return fmt.Sprintf("%q", r)
+		}
+	}
+	return ""
+}
+
+// expansion returns how to find a form of reference in a literal.
+func expansion(form string) *regexp.Regexp {
+	return regexp.MustCompile(map[string]string{
+		"${NAME}":      `\$\{[^}]*\}`,
+		"${env:NAME}":  `\$\{env:[^}]*\}`,
+		"${file:PATH}": `\$\{file:[^}]*\}`,
+		"${{ }}":       `\$\{\{.*\}\}`,
+		"$NAME":        `\$[A-Za-z_]`,
+		"%NAME%":       `%[A-Za-z_][A-Za-z0-9_]*%`,
+		"{env:NAME}":   `\{env:[^}]*\}`,
+		"{file:PATH}":  `\{file:[^}]*\}`,
+		"NAME":         `^[A-Z_][A-Z0-9_]*$`,
+	}[form])
+}
+
+// wouldExpand reports literals that the client takes for references. There is no
+// way to escape them in any of the clients.
+func (t *translator) wouldExpand() {
+	for _, form := range t.client.Expands {
+		if form == "%NAME%" && t.os != "windows" {
+			continue
+		}
+		find := expansion(form)
+		check := func(member, value string) {
+			if find.MatchString(value) {
+				t.add(1, "would-expand", member, "takes %s in %s for a reference, and has no way to write it as it is", form, strings.ReplaceAll(member, "/", " "))
+			}
+		}
+		for _, p := range t.env {
+			check("env/"+escape(p.name), p.value)
+		}
+		if form == "NAME" { // of a variable that is set, where the value is nothing else
+			continue
+		}
+		check("command", t.server.Command)
+		check("cwd", t.server.Cwd)
+		check("url", t.server.URL)
+		for i, arg := range t.server.Args {
+			check(fmt.Sprintf("args/%d", i), arg)
+		}
+		for _, p := range t.headers {
+			check("headers/"+escape(p.name), p.value)
+		}
+	}
+}
+
+func escape(name string) string { return check.EscapeToken(name) }
+
+// secrets names the secrets in the way of the client.
+func (t *translator) secrets() {
+	if t.server.Remote() {
+		t.remoteSecrets()
+		return
+	}
+	var list []string
+	for _, key := range t.server.Secrets {
+		expose := stax.ExposeAs{}
+		if d := t.merged.Declaration(key); d != nil {
+			expose = d.ExposeAs
+		}
+		variable := expose.Env
+		if variable == "" {
+			variable = key
+		}
+		refs := t.client.References
+		switch {
+		case expose.File != "" && expose.Env == "":
+			t.lost("secrets", "cannot give %s as a file", key)
+			continue
+		case refs.Value != "":
+			t.env = append(t.env, pair{variable, fmt.Sprintf(refs.Value, key)})
+		case refs.EnvList != "" && variable == key:
+			list = append(list, key)
+		case refs.EnvList != "":
+			t.lost("secrets", "passes %s on under its own name only, not as %s", key, variable)
+			continue
+		case t.launched: // the launcher looks for secrets by itself
+		default:
+			t.add(check.Warning, "secret-no-reference", "secrets", "cannot refer to a secret: set %s for it yourself, or use --via launcher", key)
+			continue
+		}
+		if expose.File != "" {
+			t.lost("secrets", "cannot give %s as a file", key)
+		}
+		t.entry.Variables = append(t.entry.Variables, key)
+	}
+	if list != nil {
+		t.special = append(t.special, field(t.client.References.EnvList, list))
+	}
+}
+
+func field(name string, v any) stax.Field {
+	text, _ := json.Marshal(v)
+	return stax.Field{Name: name, Value: text}
+}
+
+// remoteSecrets puts each secret into the header that its binding says.
+func (t *translator) remoteSecrets() {
+	refs := t.client.References
+	byHeader := map[string]string{}
+	for _, b := range t.merged.BindingsOf(t.server) {
+		keys := b.Keys()
+		switch {
+		case refs.Value != "" && len(t.shape.Headers) > 0:
+			value := b.Template
+			for _, key := range keys {
+				value = strings.ReplaceAll(value, "{"+key+"}", fmt.Sprintf(refs.Value, key))
+			}
+			t.headers = append(t.headers, pair{b.Header, value})
+		case refs.BearerVar != "" && strings.EqualFold(b.Header, "Authorization") && b.Template == "Bearer {"+keys[0]+"}":
+			t.special = append(t.special, field(refs.BearerVar, keys[0]))
+		case refs.HeaderVars != "" && b.Template == "{"+keys[0]+"}":
+			byHeader[b.Header] = keys[0]
+		case refs.HeaderVars != "":
+			t.lost("secrets", "cannot put text around the secret in the header %s", b.Header)
+			continue
+		default:
+			t.add(check.Warning, "secret-no-reference", "secrets", "cannot refer to a secret in a header: server %q gets no %s", t.server.Name, b.Header)
+			continue
+		}
+		t.entry.Variables = append(t.entry.Variables, keys...)
+	}
+	if len(byHeader) > 0 {
+		t.special = append(t.special, field(refs.HeaderVars, byHeader))
+	}
+	for _, key := range t.merged.Unbound(t.server) {
+		t.add(check.Warning, "secret-unbound", "secrets", "gets no header for %s: nothing says which", key)
+	}
+}
+
+// build puts the entry together, the members in one order for all clients.
+func (t *translator) build() {
+	s, shape := t.server, t.shape
+	var members []stax.Field
+	put := func(name string, v any) { members = append(members, field(name, v)) }
+	if t.client.List {
+		put("name", s.Name)
+	}
+	if shape.Name != "" {
+		put(shape.Name, s.Name)
+	}
+	members = append(members, shape.Const...)
+	switch {
+	case shape.CommandList:
+		put(shape.Command, append([]string{s.Command}, s.Args...))
+	case shape.Command != "":
+		put(shape.Command, s.Command)
+		if len(s.Args) > 0 || shape.ArgsAlways {
+			put(shape.Args, append([]string{}, s.Args...))
+		}
+	default:
+		put(shape.URL, s.URL)
+	}
+	if len(t.env) > 0 {
+		members = append(members, table(shape.Env, t.env))
+	}
+	if len(t.headers) > 0 && len(shape.Headers) == 0 {
+		t.lost("headers", "has no headers")
+	} else if len(t.headers) > 0 {
+		members = append(members, nested(shape.Headers, t.headers))
+	}
+	members = append(members, t.special...)
+	if s.Cwd != "" && shape.Cwd == "" {
+		t.lost("cwd", "has no place for cwd")
+	} else if s.Cwd != "" {
+		put(shape.Cwd, s.Cwd)
+		t.ignored("cwd", shape.Cwd)
+	}
+	t.tools(put)
+	t.timeout(put)
+	for member, given := range map[string]bool{"description": s.Description != "", "metadata": len(s.Metadata) > 0, "registryRef": s.RegistryRef != nil} {
+		if given {
+			t.add(check.Note, "not-written", member, "has no place for %s, which has no effect", member)
+		}
+	}
+	for _, f := range s.Extra {
+		t.add(check.Note, "not-written", escape(f.Name), "does not get %q, which the format does not know", f.Name)
+	}
+	t.entry.Value = object(members)
+}
+
+func (t *translator) ignored(member, name string) {
+	if slices.Contains(t.client.Ignores, name) {
+		t.lost(member, "does not heed %s", name)
+	}
+}
+
+func (t *translator) tools(put func(string, any)) {
+	for _, list := range []struct {
+		member, name string
+		tools        []string
+	}{{"enabledTools", t.client.EnabledTools, t.server.EnabledTools}, {"disabledTools", t.client.DisabledTools, t.server.DisabledTools}} {
+		switch {
+		case list.tools == nil:
+		case list.name == "":
+			t.lost(list.member, "has no place for %s: it would offer every tool", list.member)
+		default:
+			put(list.name, list.tools)
+			t.ignored(list.member, list.name)
+		}
+	}
+}
+
+func (t *translator) timeout(put func(string, any)) {
+	ms := t.server.ConnectTimeoutMS
+	switch timeout := t.client.Timeout; {
+	case ms == 0:
+	case timeout == nil:
+		t.add(check.Note, "not-written", "connectTimeoutMs", "has no place for connectTimeoutMs, which is a hint")
+	case timeout.Unit == "s":
+		put(timeout.Field, json.Number(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%03d", ms/1000, ms%1000), "0"), ".")))
+	default:
+		put(timeout.Field, ms)
+	}
+}
+
+func table(name string, list []pair) stax.Field {
+	var members []stax.Field
+	for _, p := range list {
+		members = append(members, field(p.name, p.value))
+	}
+	return stax.Field{Name: name, Value: object(members).AppendJSON(nil)}
+}
+
+// nested is a table at the end of a path of members.
+func nested(path []string, list []pair) stax.Field {
+	f := table(path[len(path)-1], list)
+	for _, name := range slices.Backward(path[:len(path)-1]) {
+		f = stax.Field{Name: name, Value: object([]stax.Field{f}).AppendJSON(nil)}
+	}
+	return f
+}
+
+// object makes a tree of members in their order.
+func object(members []stax.Field) *tree.Node {
+	n := &tree.Node{Kind: tree.Object}
+	for _, f := range members {
+		value, err := tree.FromJSON(f.Value)
+		if err != nil {
+			continue // what json.Marshal wrote is JSON
+		}
+		n.Members = append(n.Members, tree.Member{Key: f.Name, Value: value})
+	}
+	return n
+}

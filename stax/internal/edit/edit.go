@@ -1,0 +1,262 @@
+// Package edit changes single entries in configuration files that belong to
+// somebody else. Text is spliced, never written anew: comments, order,
+// indentation, line ends and everything else outside the entry keep their bytes.
+// Every edit is read back and compared before it is handed out, so that a file
+// that is written in a way nobody thought of is refused and not damaged.
+//
+// Start with [Set], [Remove] and [Get].
+package edit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// Target says where in a file the entries are.
+type Target struct {
+	Format tree.Format
+	Root   string // the member of the file that holds them
+	List   bool   // they are a list of objects, each with a "name"
+	// Preamble are the members that a new file begins with.
+	Preamble []tree.Member
+}
+
+// Entry is one entry of a file.
+type Entry struct {
+	Name  string
+	Value *tree.Node
+}
+
+// ErrShape is why a file cannot be edited: what holds the entries is written in
+// a form that cannot be changed without touching more than one entry.
+var ErrShape = errors.New("the servers are written in a form that cannot be edited in place")
+
+// splice replaces the bytes from start to end.
+type splice struct {
+	start, end int
+	text       string
+}
+
+// Get returns the entries of a file, in their order. A file that is empty has
+// none. The error names the place of a fault.
+func Get(text []byte, t Target) ([]Entry, error) {
+	root, err := parse(text, t)
+	if err != nil || root == nil {
+		return nil, err
+	}
+	holder := root.Get(t.Root)
+	var entries []Entry
+	switch {
+	case holder == nil || holder.Kind == tree.Null:
+	case t.List && holder.Kind == tree.Array:
+		for _, item := range holder.Items {
+			name := item.Get("name")
+			if name == nil {
+				name = &tree.Node{}
+			}
+			entries = append(entries, Entry{name.Text, item})
+		}
+	case !t.List && holder.Kind == tree.Object:
+		for _, m := range holder.Members {
+			entries = append(entries, Entry{m.Key, m.Value})
+		}
+	default:
+		return nil, fmt.Errorf("%s is %s", t.Root, holder.Kind)
+	}
+	return entries, nil
+}
+
+// parse returns nil for a file without anything in it.
+func parse(text []byte, t Target) (*tree.Node, error) {
+	if len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))) == 0 {
+		return nil, nil
+	}
+	root, problems := tree.Parse(text, t.Format)
+	if len(problems) > 0 {
+		line, column := check.LineColumn(text, problems[0].Offset)
+		return nil, fmt.Errorf("%d:%d: %s", line, column, problems[0].Message)
+	}
+	if root.Kind == tree.Null {
+		return &tree.Node{Kind: tree.Object}, nil
+	}
+	if root.Kind != tree.Object {
+		return nil, fmt.Errorf("it holds %s, not an object", root.Kind)
+	}
+	return root, nil
+}
+
+// Set returns text with the entry called name put in, or in place of the one that
+// is there. The error matches [ErrShape] if that is not possible.
+func Set(text []byte, t Target, name string, value *tree.Node) ([]byte, error) {
+	old, err := parse(text, t)
+	if err != nil {
+		return nil, err
+	}
+	if find(old, t, name) != nil && string(find(old, t, name).AppendJSON(nil)) == string(value.AppendJSON(nil)) {
+		return text, nil
+	}
+	var splices []splice
+	switch {
+	case old == nil:
+		splices = []splice{{len(text), len(text), fresh(t, name, value)}}
+	case t.Format == tree.TOML:
+		splices, err = setTOML(text, t, name, value)
+	case t.Format == tree.YAML:
+		splices, err = setYAML(text, old, t, name, value)
+	default:
+		splices, err = setJSON(text, old, t, name, value)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return verified(text, splices, old, t, name, value)
+}
+
+// Remove returns text without the entry called name.
+func Remove(text []byte, t Target, name string) ([]byte, error) {
+	old, err := parse(text, t)
+	if err != nil || find(old, t, name) == nil {
+		return text, err
+	}
+	var splices []splice
+	switch t.Format {
+	case tree.TOML:
+		splices, err = removeTOML(text, t, name)
+	case tree.YAML:
+		splices, err = removeYAML(text, old, t, name)
+	default:
+		splices = removeJSON(text, old.Get(t.Root), name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return verified(text, splices, old, t, name, nil)
+}
+
+// fresh is a file with one entry.
+func fresh(t Target, name string, value *tree.Node) string {
+	file := &tree.Node{Kind: tree.Object, Members: slices.Clone(t.Preamble)}
+	holder := &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: name, Value: value}}}
+	if t.List {
+		holder = &tree.Node{Kind: tree.Array, Items: []*tree.Node{value}}
+	}
+	file.Members = append(file.Members, tree.Member{Key: t.Root, Value: holder})
+	switch t.Format {
+	case tree.TOML:
+		return tomlTable([]string{t.Root, name}, value, "\n")
+	case tree.YAML:
+		return yamlMembers(file.Members, "", "\n")
+	}
+	return jsonText(file, "", "  ", "\n") + "\n"
+}
+
+// find returns the entry called name, or nil.
+func find(root *tree.Node, t Target, name string) *tree.Node {
+	holder := root.Get(t.Root)
+	if holder == nil {
+		return nil
+	}
+	if !t.List {
+		return holder.Get(name)
+	}
+	for _, item := range holder.Items {
+		if n := item.Get("name"); n != nil && n.Text == name {
+			return item
+		}
+	}
+	return nil
+}
+
+func apply(text []byte, splices []splice) []byte {
+	slices.SortStableFunc(splices, func(a, b splice) int { return a.start - b.start })
+	var out []byte
+	at := 0
+	for _, s := range splices {
+		out = append(append(out, text[at:s.start]...), s.text...)
+		at = s.end
+	}
+	return append(out, text[at:]...)
+}
+
+// verified applies splices and makes sure that nothing but the entry differs.
+func verified(text []byte, splices []splice, old *tree.Node, t Target, name string, value *tree.Node) ([]byte, error) {
+	out := apply(text, splices)
+	root, err := parse(out, t)
+	if err != nil {
+		return nil, fmt.Errorf("%w (after the edit: %w)", ErrShape, err)
+	}
+	if root == nil {
+		root = &tree.Node{Kind: tree.Object}
+	}
+	got := find(root, t, name)
+	if (got == nil) != (value == nil) || got != nil && string(got.AppendJSON(nil)) != string(value.AppendJSON(nil)) {
+		return nil, ErrShape
+	}
+	if old == nil {
+		return out, nil
+	}
+	if rest(old, t, name) != rest(root, t, name) {
+		return nil, ErrShape
+	}
+	return out, nil
+}
+
+// rest is everything but one entry, as JSON. Empty holders count nothing.
+func rest(root *tree.Node, t Target, name string) string {
+	var b strings.Builder
+	for _, m := range root.Members {
+		if m.Key != t.Root {
+			fmt.Fprintf(&b, "%q:%s\n", m.Key, m.Value.AppendJSON(nil))
+			continue
+		}
+		for _, e := range m.Value.Members {
+			if t.List || e.Key != name {
+				fmt.Fprintf(&b, "  %q:%s\n", e.Key, e.Value.AppendJSON(nil))
+			}
+		}
+		for _, e := range m.Value.Items {
+			if n := e.Get("name"); n == nil || n.Text != name {
+				fmt.Fprintf(&b, "  %s\n", e.AppendJSON(nil))
+			}
+		}
+	}
+	return b.String()
+}
+
+// lineEnd returns the line end that the text uses.
+func lineEnd(text []byte) string {
+	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// lineStart returns where the line of the byte at i begins.
+func lineStart(text []byte, i int) int { return bytes.LastIndexByte(text[:i], '\n') + 1 }
+
+// nextLine returns where the line behind that of the byte at i begins.
+func nextLine(text []byte, i int) int {
+	if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
+		return i + n + 1
+	}
+	return len(text)
+}
+
+// indentation returns the white space that the line of the byte at i begins with.
+func indentation(text []byte, i int) string {
+	start := lineStart(text, i)
+	if start == 0 && bytes.HasPrefix(text, []byte("\ufeff")) {
+		start = 3
+	}
+	end := start
+	for end < len(text) && (text[end] == ' ' || text[end] == '\t') {
+		end++
+	}
+	return string(text[start:end])
+}

@@ -1,0 +1,206 @@
+package edit
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// jsonText writes a value over several lines; lists of plain values stay on one.
+func jsonText(n *tree.Node, indent, unit, eol string) string {
+	switch {
+	case n.Kind == tree.Object && len(n.Members) > 0:
+		var parts []string
+		for _, m := range n.Members {
+			parts = append(parts, indent+unit+string(jsonscan.AppendQuote(nil, m.Key))+": "+jsonText(m.Value, indent+unit, unit, eol))
+		}
+		return "{" + eol + strings.Join(parts, ","+eol) + eol + indent + "}"
+	case n.Kind == tree.Array:
+		var parts []string
+		for _, item := range n.Items {
+			parts = append(parts, jsonText(item, indent, unit, eol))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return string(n.AppendJSON(nil))
+}
+
+// unitOf returns how far the file indents.
+func unitOf(text []byte, root *tree.Node) string {
+	if len(root.Members) > 0 && bytes.IndexByte(text[root.Start:root.Members[0].KeyStart], '\n') >= 0 {
+		inner, outer := indentation(text, root.Members[0].KeyStart), indentation(text, root.Start)
+		if unit, ok := strings.CutPrefix(inner, outer); ok && unit != "" {
+			return unit
+		}
+	}
+	return "  "
+}
+
+func setJSON(text []byte, root *tree.Node, t Target, name string, value *tree.Node) ([]splice, error) {
+	unit, eol := unitOf(text, root), lineEnd(text)
+	if root.End == 0 { // null
+		return nil, ErrShape
+	}
+	holder := root.Get(t.Root)
+	if holder == nil {
+		holder = &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: name, Value: value}}}
+		return insertJSON(text, root, t.Root, holder, unit, eol), nil
+	}
+	if holder.Kind != tree.Object {
+		return nil, ErrShape
+	}
+	if m := holder.Member(name); m != nil {
+		with := jsonText(value, indentation(text, m.KeyStart), unit, eol)
+		if bytes.IndexByte(text[holder.Start:m.KeyStart], '\n') < 0 {
+			with = string(value.AppendJSON(nil)) // all on one line
+		}
+		return []splice{{m.Value.Start, m.Value.End, with}}, nil
+	}
+	return insertJSON(text, holder, name, value, unit, eol), nil
+}
+
+// insertJSON adds a member at the end of an object.
+func insertJSON(text []byte, n *tree.Node, name string, value *tree.Node, unit, eol string) []splice {
+	key := string(jsonscan.AppendQuote(nil, name)) + ": "
+	if len(n.Members) == 0 {
+		outer := indentation(text, n.Start)
+		entry := eol + outer + unit + key + jsonText(value, outer+unit, unit, eol)
+		inside := text[n.Start+1 : n.End-1]
+		if len(bytes.TrimSpace(inside)) == 0 {
+			return []splice{{n.Start + 1, n.End - 1, entry + eol + outer}}
+		}
+		at := n.Start + 1 + len(bytes.TrimRight(inside, " \t\r\n")) // behind a comment
+		if bytes.IndexByte(text[at:n.End-1], '\n') < 0 {
+			entry += eol + outer
+		}
+		return []splice{{at, at, entry}}
+	}
+	first, last := n.Members[0], n.Members[len(n.Members)-1]
+	if bytes.IndexByte(text[n.Start:first.KeyStart], '\n') < 0 { // all on one line
+		return []splice{{last.Value.End, last.Value.End, ", " + key + string(value.AppendJSON(nil))}}
+	}
+	inner := indentation(text, first.KeyStart)
+	entry := eol + inner + key + jsonText(value, inner, unit, eol)
+	comma, line := behind(text, last.Value.End)
+	if comma >= 0 {
+		return []splice{{line, line, entry + ","}}
+	}
+	return []splice{{last.Value.End, last.Value.End, ","}, {line, line, entry}}
+}
+
+// behind looks at what follows a value: where its comma is, or -1, and where its
+// line ends, with the comments on it; that is behind the comma or the value if
+// more stands on that line.
+func behind(text []byte, at int) (comma, line int) {
+	comma, line = -1, at
+	for i := at; i < len(text); {
+		switch c := text[i]; {
+		case c == '\n':
+			if comma >= 0 || line == i {
+				return comma, trimCR(text, line, i)
+			}
+			// A comma may stand on a later line.
+			rest, _ := behind(text, skipBlank(text, i))
+			if rest >= 0 && rest == skipBlank(text, i) {
+				return rest, rest + 1
+			}
+			return -1, trimCR(text, line, i)
+		case c == ' ' || c == '\t' || c == '\r':
+			i++
+			line = i
+		case c == ',' && comma < 0:
+			comma = i
+			i++
+			line = i
+		case bytes.HasPrefix(text[i:], []byte("//")):
+			i = nextLineEnd(text, i)
+			line = i
+		case bytes.HasPrefix(text[i:], []byte("/*")):
+			end := bytes.Index(text[i+2:], []byte("*/"))
+			if end < 0 {
+				return comma, max(at, comma+1)
+			}
+			i += end + 4
+			line = i
+		default:
+			return comma, max(at, comma+1)
+		}
+	}
+	return comma, line
+}
+
+func trimCR(text []byte, from, at int) int {
+	if at > from-1 && at > 0 && text[at-1] == '\r' {
+		return at - 1
+	}
+	return at
+}
+
+func nextLineEnd(text []byte, i int) int {
+	if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(text)
+}
+
+// skipBlank goes over white space and comments.
+func skipBlank(text []byte, i int) int {
+	for i < len(text) {
+		switch {
+		case text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n':
+			i++
+		case bytes.HasPrefix(text[i:], []byte("//")):
+			i = nextLineEnd(text, i)
+		case bytes.HasPrefix(text[i:], []byte("/*")):
+			end := bytes.Index(text[i+2:], []byte("*/"))
+			if end < 0 {
+				return len(text)
+			}
+			i += end + 4
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// removeJSON takes a member out of an object, with its comma.
+func removeJSON(text []byte, n *tree.Node, name string) []splice {
+	i := 0
+	for k := range n.Members {
+		if n.Members[k].Key == name {
+			i = k
+		}
+	}
+	m := n.Members[i]
+	start, end := m.KeyStart, m.Value.End
+	comma, line := behind(text, end)
+	ownLine := len(bytes.TrimSpace(text[lineStart(text, start):start])) == 0
+	if ownLine {
+		start = lineStart(text, start) // with its indentation, and with the line end before
+		if start > n.Start {
+			start = trimCR(text, 0, start-1)
+		}
+	}
+	switch {
+	case comma >= 0 && ownLine:
+		return []splice{{start, line, ""}}
+	case comma >= 0 && i+1 < len(n.Members):
+		return []splice{{m.KeyStart, n.Members[i+1].KeyStart, ""}}
+	case comma >= 0:
+		return []splice{{m.KeyStart, comma + 1, ""}}
+	}
+	if i == 0 { // the only one
+		if inside := string(text[n.Start+1:m.KeyStart]) + string(text[end:n.End-1]); strings.TrimSpace(inside) == "" {
+			return []splice{{n.Start + 1, n.End - 1, ""}}
+		}
+		return []splice{{start, end, ""}}
+	}
+	before, _ := behind(text, n.Members[i-1].Value.End)
+	if !ownLine {
+		return []splice{{before, end, ""}}
+	}
+	return []splice{{before, before + 1, ""}, {max(start, before+1), end, ""}}
+}

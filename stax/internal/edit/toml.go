@@ -1,0 +1,204 @@
+package edit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// expression is a header or a key with its value.
+type expression struct {
+	path   []string // from the top of the file
+	under  int      // how many of them are those of the table that it stands in
+	header bool
+	start  int // of its line
+}
+
+func expressions(text []byte) []expression {
+	skip := 0
+	if bytes.HasPrefix(text, []byte("\ufeff")) {
+		skip = 3
+	}
+	p := &unstable.Parser{}
+	p.Reset(text[skip:])
+	var all []expression
+	var table []string
+	for p.NextExpression() {
+		e := p.Expression()
+		if e.Kind == unstable.Comment {
+			continue
+		}
+		keys := e.Key()
+		var path []string
+		start := -1
+		for keys.Next() {
+			if start < 0 {
+				start = max(skip, lineStart(text, int(keys.Node().Raw.Offset)+skip))
+			}
+			path = append(path, string(keys.Node().Data))
+		}
+		if e.Kind != unstable.KeyValue {
+			table = path
+			all = append(all, expression{path: path, header: true, start: start})
+			continue
+		}
+		all = append(all, expression{path: slices.Concat(table, path), under: len(table), start: start})
+	}
+	return all
+}
+
+// span is the text of expressions that follow each other.
+type span struct {
+	start, end int
+	first      expression
+}
+
+// spans returns the text of everything below a path. Comments and blank lines in
+// front of what follows belong to that.
+func spans(text []byte, path []string) []span {
+	all := expressions(text)
+	var found []span
+	for i := 0; i < len(all); i++ {
+		if !below(all[i].path, path) {
+			continue
+		}
+		s := span{start: all[i].start, first: all[i]}
+		for i+1 < len(all) && below(all[i+1].path, path) {
+			i++
+		}
+		s.end = len(text)
+		if i+1 < len(all) {
+			s.end = all[i+1].start
+		}
+		s.end = trimComments(text, all[i].start, s.end)
+		found = append(found, s)
+	}
+	return found
+}
+
+func below(path, above []string) bool {
+	return len(path) >= len(above) && slices.Equal(path[:len(above)], above)
+}
+
+// trimComments takes lines off the end that are blank or comments.
+func trimComments(text []byte, start, end int) int {
+	for end > start {
+		at := lineStart(text, end-1)
+		line := bytes.TrimSpace(text[at:end])
+		if at <= start || len(line) > 0 && line[0] != '#' {
+			break
+		}
+		end = at
+	}
+	return end
+}
+
+func setTOML(text []byte, t Target, name string, value *tree.Node) ([]splice, error) {
+	eol := lineEnd(text)
+	path := []string{t.Root, name}
+	found := spans(text, path)
+	if len(found) == 0 {
+		lead := eol
+		if n := len(text); n > 0 && text[n-1] != '\n' {
+			lead += eol
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			lead = ""
+		}
+		return []splice{{len(text), len(text), lead + tomlTable(path, value, eol)}}, nil
+	}
+	first := found[0]
+	with := ""
+	switch under := first.first.under; {
+	case first.first.header:
+		with = tomlTable(path, value, eol)
+	case under <= len(path):
+		var keys []string
+		for _, k := range path[under:] {
+			keys = append(keys, tomlKey(k))
+		}
+		if len(keys) == 0 {
+			return nil, ErrShape
+		}
+		with = strings.Join(keys, ".") + " = " + tomlValue(value) + eol
+	}
+	if first.end == len(text) && text[len(text)-1] != '\n' {
+		with = strings.TrimSuffix(with, eol)
+	}
+	splices := []splice{{first.start, first.end, with}}
+	for _, s := range found[1:] {
+		splices = append(splices, splice{s.start, s.end, ""})
+	}
+	return splices, nil
+}
+
+func removeTOML(text []byte, t Target, name string) ([]splice, error) {
+	found := spans(text, []string{t.Root, name})
+	if len(found) == 0 {
+		return nil, ErrShape
+	}
+	var splices []splice
+	for _, s := range found {
+		if at := lineStart(text, max(0, s.start-1)); s.first.header && at < s.start && len(bytes.TrimSpace(text[at:s.start])) == 0 {
+			if s.end == len(text) || len(bytes.TrimSpace(text[s.end:nextLine(text, s.end)])) == 0 {
+				s.start = at // the blank line that sets it off
+			}
+		}
+		splices = append(splices, splice{s.start, s.end, ""})
+	}
+	return splices, nil
+}
+
+// tomlTable writes a value as a table with a header.
+func tomlTable(path []string, value *tree.Node, eol string) string {
+	var keys []string
+	for _, k := range path {
+		keys = append(keys, tomlKey(k))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "[%s]%s", strings.Join(keys, "."), eol)
+	for _, m := range value.Members {
+		b.WriteString(tomlKey(m.Key) + " = " + tomlValue(m.Value) + eol)
+	}
+	return b.String()
+}
+
+func tomlKey(key string) string {
+	plain := key != "" && strings.Trim(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+	if plain {
+		return key
+	}
+	return tomlString(key)
+}
+
+func tomlString(s string) string {
+	return strings.ReplaceAll(string(jsonscan.AppendQuote(nil, s)), "\x7f", `\u007F`)
+}
+
+func tomlValue(n *tree.Node) string {
+	var parts []string
+	switch n.Kind {
+	case tree.String:
+		return tomlString(n.Text)
+	case tree.Array:
+		for _, item := range n.Items {
+			parts = append(parts, tomlValue(item))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case tree.Object:
+		for _, m := range n.Members {
+			parts = append(parts, tomlKey(m.Key)+" = "+tomlValue(m.Value))
+		}
+		if parts == nil {
+			return "{}"
+		}
+		return "{ " + strings.Join(parts, ", ") + " }"
+	}
+	return n.Text
+}

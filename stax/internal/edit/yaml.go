@@ -1,0 +1,245 @@
+package edit
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// yamlMembers writes members, one below the other.
+func yamlMembers(members []tree.Member, indent, eol string) string {
+	var b strings.Builder
+	for _, m := range members {
+		b.WriteString(indent + yamlText(m.Key) + ":" + yamlBelow(m.Value, indent, eol))
+	}
+	return b.String()
+}
+
+// yamlBelow writes what follows a colon.
+func yamlBelow(n *tree.Node, indent, eol string) string {
+	switch {
+	case n.Kind == tree.Object && len(n.Members) > 0:
+		return eol + yamlMembers(n.Members, indent+"  ", eol)
+	case n.Kind == tree.Array && len(n.Items) > 0:
+		var b strings.Builder
+		b.WriteString(eol)
+		for _, item := range n.Items {
+			b.WriteString(yamlItem(item, indent+"  ", eol))
+		}
+		return b.String()
+	case n.Kind == tree.String:
+		return " " + yamlText(n.Text) + eol
+	}
+	return " " + string(n.AppendJSON(nil)) + eol
+}
+
+// yamlItem writes an item of a list behind its dash.
+func yamlItem(n *tree.Node, indent, eol string) string {
+	if n.Kind == tree.Object && len(n.Members) > 0 {
+		return indent + "- " + strings.TrimPrefix(yamlMembers(n.Members, indent+"  ", eol), indent+"  ")
+	}
+	if n.Kind == tree.String {
+		return indent + "- " + yamlText(n.Text) + eol
+	}
+	return indent + "- " + string(n.AppendJSON(nil)) + eol
+}
+
+const yamlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// yamlText writes a string plain if every reader takes that for a string, and
+// else in double quotes.
+func yamlText(s string) string {
+	plain := s != "" && strings.Contains(yamlLetters+"/", s[:1]) && strings.Trim(s, yamlLetters+"0123456789_./-") == ""
+	switch strings.ToLower(s) {
+	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
+		plain = false
+	}
+	if plain {
+		return s
+	}
+	return strings.ReplaceAll(string(jsonscan.AppendQuote(nil, s)), "\x7f", `\u007f`)
+}
+
+// block is where the entries of a file stand.
+type block struct {
+	indent string
+	starts []int // the lines of the entries
+	names  []string
+	end    int // behind the last
+}
+
+// yamlBlock finds the entries in the lines.
+func yamlBlock(text []byte, holder *tree.Node, t Target) (block, error) {
+	var b block
+	add := func(at int, name string) bool {
+		start := lineStart(text, at)
+		if len(b.starts) > 0 && b.starts[len(b.starts)-1] >= start {
+			return false
+		}
+		b.starts, b.names = append(b.starts, start), append(b.names, name)
+		return true
+	}
+	for _, m := range holder.Members {
+		if !add(m.KeyStart, m.Key) {
+			return b, ErrShape
+		}
+	}
+	for _, item := range holder.Items {
+		name := ""
+		if n := item.Get("name"); n != nil {
+			name = n.Text
+		}
+		if !add(item.Start, name) {
+			return b, ErrShape
+		}
+	}
+	b.indent = indentation(text, b.starts[0])
+	for _, start := range b.starts {
+		line := text[start+min(len(b.indent), len(text)-start):]
+		if indentation(text, start) != b.indent || t.List != bytes.HasPrefix(line, []byte("-")) {
+			return b, ErrShape
+		}
+	}
+	b.end = b.behind(text, b.starts[len(b.starts)-1])
+	return b, nil
+}
+
+// behind returns where the entry ends whose line begins at start: behind the last
+// line that is indented more. Blank lines and comments behind it are not its own.
+func (b *block) behind(text []byte, start int) int {
+	end := nextLine(text, start)
+	for at := end; at < len(text); at = nextLine(text, at) {
+		line := bytes.TrimRight(text[at:nextLine(text, at)], " \t\r\n")
+		indent := indentation(text, at)
+		switch {
+		case len(line) == 0:
+			continue
+		case len(indent) > len(b.indent):
+			end = nextLine(text, at)
+		case len(line) > len(indent) && line[len(indent)] == '#':
+			continue
+		default:
+			return end
+		}
+	}
+	return end
+}
+
+func (b *block) entry(text []byte, name string) (start, end int, ok bool) {
+	for i, n := range b.names {
+		if n == name {
+			return b.starts[i], b.behind(text, b.starts[i]), true
+		}
+	}
+	return 0, 0, false
+}
+
+// written is an entry at an indentation.
+func written(t Target, name string, value *tree.Node, indent, eol string) string {
+	if t.List {
+		return yamlItem(value, indent, eol)
+	}
+	return yamlMembers([]tree.Member{{Key: name, Value: value}}, indent, eol)
+}
+
+func setYAML(text []byte, root *tree.Node, t Target, name string, value *tree.Node) ([]splice, error) {
+	eol := lineEnd(text)
+	m := root.Member(t.Root)
+	if m == nil {
+		lead := ""
+		if n := len(text); n > 0 && text[n-1] != '\n' {
+			lead = eol
+		}
+		return []splice{{len(text), len(text), lead + yamlText(t.Root) + ":" + eol + written(t, name, value, "  ", eol)}}, nil
+	}
+	holder := m.Value
+	if !plainKey(text, m) {
+		return nil, ErrShape
+	}
+	if len(holder.Members) == 0 && len(holder.Items) == 0 {
+		return setEmpty(text, m, t, name, value, eol)
+	}
+	if !editable(text, m) {
+		return nil, ErrShape
+	}
+	b, err := yamlBlock(text, holder, t)
+	if err != nil {
+		return nil, err
+	}
+	with := written(t, name, value, b.indent, eol)
+	start, end, ok := b.entry(text, name)
+	if !ok {
+		start, end = b.end, b.end
+		if text[b.end-1] != '\n' {
+			with = eol + strings.TrimSuffix(with, eol)
+		}
+	} else if text[end-1] != '\n' {
+		with = strings.TrimSuffix(with, eol)
+	}
+	return []splice{{start, end, with}}, nil
+}
+
+// setEmpty fills a member without anything in it: nothing, null, {} or [].
+func setEmpty(text []byte, m *tree.Member, t Target, name string, value *tree.Node, eol string) ([]splice, error) {
+	line := nextLine(text, m.KeyStart)
+	rest := text[m.KeyEnd:line]
+	colon := bytes.IndexByte(rest, ':')
+	if colon < 0 {
+		return nil, ErrShape
+	}
+	behind := m.KeyEnd + colon + 1
+	after := bytes.TrimRight(text[behind:line], "\r\n")
+	content := after
+	if i := bytes.IndexByte(after, '#'); i >= 0 {
+		content = after[:i]
+	}
+	switch string(bytes.TrimSpace(content)) {
+	case "", "{}", "[]", "null", "~":
+	default:
+		return nil, ErrShape
+	}
+	content = bytes.TrimRight(content, " \t")
+	with := written(t, name, value, indentation(text, m.KeyStart)+"  ", eol)
+	if line == len(text) && text[line-1] != '\n' {
+		with = eol + with
+	}
+	return []splice{{behind, behind + len(content), ""}, {line, line, with}}, nil
+}
+
+func removeYAML(text []byte, root *tree.Node, t Target, name string) ([]splice, error) {
+	m := root.Member(t.Root)
+	if !editable(text, m) {
+		return nil, ErrShape
+	}
+	b, err := yamlBlock(text, m.Value, t)
+	if err != nil {
+		return nil, err
+	}
+	start, end, ok := b.entry(text, name)
+	if !ok {
+		return nil, ErrShape
+	}
+	if len(b.names) > 1 {
+		return []splice{{start, end, ""}}, nil
+	}
+	empty := " {}"
+	if t.List {
+		empty = " []"
+	}
+	colon := m.KeyEnd + bytes.IndexByte(text[m.KeyEnd:], ':') + 1
+	return []splice{{colon, colon, empty}, {start, end, ""}}, nil
+}
+
+// plainKey reports whether the name of a member stands there as it is.
+func plainKey(text []byte, m *tree.Member) bool {
+	return m.KeyEnd <= len(text) && string(text[m.KeyStart:m.KeyEnd]) == m.Key
+}
+
+// editable reports whether a member is written in lines: not in brackets, and not
+// with an anchor or for one.
+func editable(text []byte, m *tree.Member) bool {
+	return plainKey(text, m) && m.Value.Start < len(text) && !strings.Contains("{[*&!?", string(text[m.Value.Start])) &&
+		lineStart(text, m.Value.Start) > m.KeyStart
+}
