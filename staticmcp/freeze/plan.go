@@ -1,0 +1,384 @@
+package freeze
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/uritemplate"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// Plan is what a run will ask.
+type Plan struct {
+	// Questions are all that is known now; rules may add more during the run.
+	Questions []staticmcp.Question
+	// Subjects say for each tool, template and prompt what comes of it.
+	Subjects []Subject
+	// Report holds what was left out, and why.
+	Report check.Report
+	// Round is how long the source took for one of the requests made for the plan.
+	Round time.Duration
+
+	source  mcp.Source
+	catalog *mcp.Catalog
+	opts    *Options
+	layouts map[string]*staticmcp.ToolLayout
+	seen    map[string]bool
+	full    bool // a question was left out since there were too many
+
+	completions []*completed
+	templates   map[string]bool // of prompts: stored with places to fill in
+}
+
+// completed are the values that the source suggests for an argument.
+type completed struct {
+	prompt, uriTemplate, argument string
+	values                        []string
+}
+
+// Subject is one thing that is asked, or that is left out.
+type Subject struct {
+	Kind string `json:"kind"` // "tool", "resources", "template" or "prompt"
+	Name string `json:"name,omitempty"`
+	// Calls is how many questions there are about it so far.
+	Calls int `json:"calls"`
+	// Note says why there are none, or what limits them; or it is empty.
+	Note string `json:"note,omitempty"`
+	// Skipped says that there will be no answer of it in the site.
+	Skipped bool `json:"skipped"`
+}
+
+// Estimate returns how many requests a run makes at least, and about how long it
+// takes.
+func (p *Plan) Estimate() (requests int, time_ time.Duration) {
+	requests = len(p.Questions)
+	if !p.opts.Once {
+		requests *= 2
+	}
+	time_ = p.Round * time.Duration(requests) / time.Duration(p.opts.Concurrency)
+	if p.opts.Rate > 0 {
+		time_ = max(time_, time.Duration(float64(requests)/p.opts.Rate*float64(time.Second)))
+	}
+	return requests, time_
+}
+
+// NewPlan finds out what to ask src. ctx bounds the planning; src must stay usable
+// until the run is over.
+func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) {
+	began := time.Now()
+	catalog, err := src.Catalog(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list what there is: %w", err)
+	}
+	p := &Plan{
+		source: src, catalog: catalog, opts: opts.withDefaults(), Round: time.Since(began),
+		layouts: make(map[string]*staticmcp.ToolLayout), seen: make(map[string]bool), templates: make(map[string]bool),
+	}
+	if _, stored := src.(*staticmcp.Site); stored {
+		p.opts.Once = true // files do not change between two looks
+		if opts == nil || opts.MaxCalls <= 0 {
+			p.opts.MaxCalls = math.MaxInt
+		}
+	}
+	for i := range catalog.Tools {
+		t := &catalog.Tools[i]
+		p.layouts[t.Name] = staticmcp.NewToolLayout(t.Name, t.InputSchema)
+	}
+	if err := p.known(ctx); err != nil {
+		return nil, err
+	}
+	p.tools()
+	if !p.opts.NoResources {
+		if err := p.resources(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !p.opts.NoPrompts {
+		if err := p.prompts(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, q := range p.opts.Calls {
+		p.add(q)
+	}
+	p.finish()
+	return p, nil
+}
+
+// known adds what a site has answers for, whether it is the source or what was
+// frozen before.
+func (p *Plan) known(ctx context.Context) error {
+	sites := []*staticmcp.Site{p.opts.Previous}
+	if site, ok := p.source.(*staticmcp.Site); ok {
+		sites = append(sites, site)
+	}
+	for _, site := range sites {
+		if site == nil {
+			continue
+		}
+		questions, err := site.Questions(ctx)
+		if err != nil {
+			return fmt.Errorf("list the answers of a site: %w", err)
+		}
+		for _, q := range questions {
+			// What is gone from the definitions is gone from the site.
+			if q.Tool != "" && p.catalog.Tool(q.Tool) != nil || q.Prompt != "" && p.catalog.Prompt(q.Prompt) != nil || q.URI != "" && site == p.source {
+				p.add(q)
+			}
+		}
+	}
+	return nil
+}
+
+// add adds a question that may be asked, once.
+func (p *Plan) add(q staticmcp.Question) bool {
+	if q.Tool != "" {
+		if p.refusal(q.Tool) != "" {
+			return false
+		}
+		ordered, err := p.layouts[q.Tool].Ordered(q.Arguments)
+		if err != nil {
+			p.found(check.Warning, "arguments", fmt.Sprintf("%s %s: %v", q.Tool, q.Arguments, err), "")
+			return false
+		}
+		q.Arguments = ordered
+	}
+	key := keyOf(q)
+	if p.seen[key] {
+		return false
+	}
+	if len(p.Questions) >= p.opts.MaxCalls {
+		p.full = true
+		return false
+	}
+	p.seen[key] = true
+	p.Questions = append(p.Questions, q)
+	return true
+}
+
+func keyOf(q staticmcp.Question) string {
+	return q.Tool + "\x00" + q.URI + "\x00" + q.Prompt + "\x00" + string(q.Arguments)
+}
+
+// refusal says why a tool must not be called, or is empty.
+func (p *Plan) refusal(name string) string {
+	t := p.catalog.Tool(name)
+	switch {
+	case t == nil:
+		return "there is no such tool"
+	case p.opts.Only != nil && !slices.Contains(p.opts.Only, name):
+		return "it is not among those chosen"
+	case slices.Contains(p.opts.Tools, name):
+		return ""
+	case t.Annotations == nil || !t.Annotations.ReadOnlyHint:
+		return "it does not say that it changes nothing (readOnlyHint)"
+	}
+	return ""
+}
+
+func (p *Plan) tools() {
+	_, stored := p.source.(*staticmcp.Site)
+	for i := range p.catalog.Tools {
+		t := &p.catalog.Tools[i]
+		s := Subject{Kind: "tool", Name: t.Name}
+		if why := p.refusal(t.Name); why != "" {
+			s.Note, s.Skipped = why, true
+		} else if !stored {
+			calls, note := toolCalls(p.layouts[t.Name], t.Name, t.InputSchema, p.opts)
+			for _, q := range calls {
+				p.add(q)
+			}
+			s.Note = note
+		}
+		p.Subjects = append(p.Subjects, s)
+	}
+}
+
+func (p *Plan) resources(ctx context.Context) error {
+	for i := range p.catalog.Resources {
+		p.add(staticmcp.Question{URI: p.catalog.Resources[i].URI})
+	}
+	p.Subjects = append(p.Subjects, Subject{Kind: "resources", Calls: len(p.catalog.Resources)})
+	for i := range p.catalog.Templates {
+		t := &p.catalog.Templates[i]
+		s := Subject{Kind: "template", Name: t.URITemplate}
+		var err error
+		if s.Note, err = p.template(ctx, t.URITemplate); err != nil {
+			return err
+		}
+		p.Subjects = append(p.Subjects, s)
+	}
+	return nil
+}
+
+// template adds the resources that a template leads to.
+func (p *Plan) template(ctx context.Context, text string) (note string, err error) {
+	if _, stored := p.source.(*staticmcp.Site); stored {
+		return "", nil
+	}
+	t, err := uritemplate.Parse(text)
+	if err != nil {
+		return "it cannot be read: " + err.Error(), nil
+	}
+	names := t.Names()
+	options := make([][]string, len(names))
+	for i, name := range names {
+		if options[i], err = p.suggestions(ctx, "", text, name); err != nil {
+			return "", err
+		}
+		if len(options[i]) == 0 {
+			return "no values are known for " + name, nil
+		}
+	}
+	n := 0
+	combinations(options, func(chosen []string) bool {
+		if n == p.opts.MaxPerTool {
+			note = fmt.Sprintf("only the first %d combinations", n)
+			return false
+		}
+		n++
+		values := make(map[string]string, len(names))
+		for i, name := range names {
+			values[name] = chosen[i]
+		}
+		p.add(staticmcp.Question{URI: t.Expand(values)})
+		return true
+	})
+	return note, nil
+}
+
+// suggestions asks the source for the values of an argument.
+func (p *Plan) suggestions(ctx context.Context, prompt, uriTemplate, argument string) ([]string, error) {
+	if !p.catalog.Completions {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.opts.Timeout)
+	defer cancel()
+	began := time.Now()
+	result, err := p.source.Complete(ctx, &mcp.CompleteParams{Prompt: prompt, URITemplate: uriTemplate, Argument: argument})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, nil // it has no suggestions for this one
+	}
+	p.Round = max(p.Round, time.Since(began))
+	values, err := completionOf(result)
+	if err == nil && len(values) > 0 {
+		p.completions = append(p.completions, &completed{prompt, uriTemplate, argument, values})
+	}
+	return values, err
+}
+
+func completionOf(result *mcp.CompleteResult) ([]string, error) {
+	if result.Raw == nil {
+		return result.Completion.Values, nil
+	}
+	var r struct{ Completion mcp.Completion }
+	err := json.Unmarshal(result.Raw.Bytes(), &r)
+	return r.Completion.Values, err
+}
+
+func (p *Plan) prompts(ctx context.Context) error {
+	_, stored := p.source.(*staticmcp.Site)
+	for i := range p.catalog.Prompts {
+		prompt := &p.catalog.Prompts[i]
+		s := Subject{Kind: "prompt", Name: prompt.Name}
+		if !stored {
+			var err error
+			if s.Note, err = p.prompt(ctx, prompt); err != nil {
+				return err
+			}
+		}
+		p.Subjects = append(p.Subjects, s)
+	}
+	return nil
+}
+
+// prompt adds what a prompt is asked with: the values that the source suggests,
+// or, for arguments that can be anything, themselves as places to fill in.
+func (p *Plan) prompt(ctx context.Context, prompt *mcp.Prompt) (note string, err error) {
+	names := make([]string, len(prompt.Arguments))
+	options := make([][]json.RawMessage, len(prompt.Arguments))
+	open := false
+	for i, a := range prompt.Arguments {
+		names[i] = a.Name
+		values, err := p.suggestions(ctx, prompt.Name, "", a.Name)
+		if err != nil {
+			return "", err
+		}
+		if !a.Required {
+			options[i] = append(options[i], nil)
+		}
+		for _, v := range values {
+			options[i] = append(options[i], quote(v))
+		}
+		open = open || len(values) == 0
+	}
+	if open {
+		p.templates[prompt.Name] = true
+		p.add(staticmcp.Question{Prompt: prompt.Name})
+		return "stored with places to fill in, if it is a text with places", nil
+	}
+	n := 0
+	combinations(options, func(chosen []json.RawMessage) bool {
+		q := staticmcp.Question{Prompt: prompt.Name}
+		if q.Arguments = object(names, chosen); len(q.Arguments) == len(`{}`) {
+			q.Arguments = nil
+		}
+		p.add(q)
+		n++
+		return n < p.opts.MaxPerTool
+	})
+	return note, nil
+}
+
+func quote(s string) json.RawMessage {
+	raw, _ := mcp.Marshal(s) // a string always encodes
+	return raw
+}
+
+// finish counts, and says what is missing.
+func (p *Plan) finish() {
+	calls := make(map[string]int)
+	for _, q := range p.Questions {
+		calls[q.Tool+"\x00"+q.Prompt]++
+	}
+	for i := range p.Subjects {
+		s := &p.Subjects[i]
+		switch s.Kind {
+		case "tool":
+			s.Calls = calls[s.Name+"\x00"]
+			expanded := slices.ContainsFunc(p.opts.Expand, func(r Rule) bool { return r.Tool == s.Name })
+			if expanded && !s.Skipped {
+				s.Note = "more calls come out of other answers"
+			} else if s.Calls == 0 {
+				s.Skipped, s.Note = true, cmp.Or(s.Note, "nothing is known to call it with")
+				p.found(check.Note, "left-out", fmt.Sprintf("the tool %s is left out: %s", s.Name, s.Note), hintFor(s.Note))
+			}
+		case "prompt":
+			s.Calls = calls["\x00"+s.Name]
+		}
+	}
+	if p.full {
+		p.found(check.Warning, "too-many", fmt.Sprintf("there are more than %d questions; the others are left out", p.opts.MaxCalls), "raise --max-calls")
+	}
+}
+
+func hintFor(note string) string {
+	if note == "it does not say that it changes nothing (readOnlyHint)" {
+		return "name it with --tool if calling it does no harm"
+	}
+	return "give calls with --calls FILE, or a rule with --expand"
+}
+
+func (p *Plan) found(severity check.Severity, rule, message, hint string) {
+	p.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: message, Hint: hint})
+}

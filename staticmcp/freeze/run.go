@@ -1,0 +1,562 @@
+package freeze
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// Report is what a run did.
+type Report struct {
+	// Asked counts the questions, Requests what was sent for them, Reused the
+	// answers that were taken from the site before.
+	Asked, Requests, Reused int
+	// Stored counts the answers in the site, Failed those that could not be had,
+	// Unstable those that were not the same twice.
+	Stored, Failed, Unstable int
+	// Build is what became of the output.
+	Build *build.Result
+	// Report holds what was found. Findings of Build are not among them.
+	Report check.Report
+}
+
+// RefusedError says that nothing was written since answers hold what the whole
+// world should not read. The report says which.
+type RefusedError struct{ Answers int }
+
+// Error implements the error interface.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%d answers look as if they held secrets or personal data; nothing was written", e.Answers)
+}
+
+// Run asks what p has planned and brings the answers to out as a site. Answers
+// that cannot be had are left out, with a finding. A source that answers nothing
+// at all is an error, and so is an answer with a secret ([*RefusedError]); then
+// nothing is written. The Report is never nil. A plan is run once.
+func Run(ctx context.Context, p *Plan, out build.Output, opts *build.Options) (*Report, error) {
+	r := &run{plan: p, report: &Report{}, pace: pace{every: perSecond(p.opts.Rate)}}
+	var o build.Options
+	if opts != nil {
+		o = *opts
+	}
+	o.Lenient = true
+	site := r.site(ctx)
+	record, err := r.record()
+	if err != nil {
+		return r.report, err
+	}
+	o.Record = record
+	result, err := build.Write(ctx, site, out, &o)
+	r.report.Build = result
+	if r.unwritable != nil {
+		err = r.unwritable
+	}
+	return r.report, err
+}
+
+// run is one run of a plan.
+type run struct {
+	plan   *Plan
+	report *Report
+	pace   pace
+
+	// unwritable is why the answers must not be written.
+	unwritable error
+	refused    int
+}
+
+// site describes what will be frozen.
+func (r *run) site(ctx context.Context) *build.Site {
+	p := r.plan
+	c := p.catalog
+	site := &build.Site{
+		Server: c.Server, Instructions: c.Instructions, Extensions: frozenExtensions(c.Extensions),
+		Answers: r.answers(ctx),
+	}
+	for i := range p.Subjects {
+		s := &p.Subjects[i]
+		if s.Skipped {
+			continue
+		}
+		switch s.Kind {
+		case "tool":
+			site.Tools = append(site.Tools, *c.Tool(s.Name))
+		case "prompt":
+			site.Prompts = append(site.Prompts, *c.Prompt(s.Name))
+		}
+	}
+	if !p.opts.NoResources {
+		site.Templates = c.Templates
+		site.Resources = func(yield func(*mcp.Resource, error) bool) {
+			for i := range c.Resources {
+				if !yield(&c.Resources[i], nil) {
+					return
+				}
+			}
+		}
+	}
+	return site
+}
+
+// frozenExtensions leaves out the extension that only a running server can have.
+func frozenExtensions(extensions json.RawMessage) json.RawMessage {
+	if extensions == nil {
+		return nil
+	}
+	kept, err := filtered(extensions, func(name string, value []byte) ([]byte, bool) {
+		return value, name != "io.modelcontextprotocol/tasks"
+	})
+	if err != nil || len(kept) == len(`{}`) {
+		return nil
+	}
+	return kept
+}
+
+// outcome is what came of one question.
+type outcome struct {
+	q        staticmcp.Question
+	doc      json.RawMessage // nil if there is no answer
+	template bool            // of a prompt: it has places to fill in
+	requests int
+	reused   bool
+	unstable bool
+	err      error
+	// more are the questions that the answer leads to.
+	more []staticmcp.Question
+}
+
+// answers asks everything, and yields the answers as they come.
+func (r *run) answers(ctx context.Context) iter.Seq2[*build.Answer, error] {
+	return func(yield func(*build.Answer, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		results := make(chan *outcome)
+		questions := make(chan staticmcp.Question)
+		var workers sync.WaitGroup
+		for range r.plan.opts.Concurrency {
+			workers.Go(func() {
+				for q := range questions {
+					results <- r.ask(ctx, q)
+				}
+			})
+		}
+		defer workers.Wait()
+		defer close(questions)
+		pending := 0
+		// Whoever is at work must be able to hand over what it has.
+		defer func() {
+			for range pending {
+				<-results
+			}
+		}()
+		defer cancel()
+		r.drive(ctx, questions, results, &pending, yield)
+	}
+}
+
+// drive hands out questions and takes in answers until none is left.
+func (r *run) drive(ctx context.Context, questions chan<- staticmcp.Question, results <-chan *outcome, pending *int, yield func(*build.Answer, error) bool) {
+	p := r.plan
+	next, done := 0, 0
+	for next < len(p.Questions) || *pending > 0 {
+		var out chan<- staticmcp.Question
+		var q staticmcp.Question
+		if next < len(p.Questions) && *pending < p.opts.Concurrency {
+			out, q = questions, p.Questions[next]
+		}
+		select {
+		case <-ctx.Done():
+			yield(nil, ctx.Err())
+			return
+		case out <- q:
+			next++
+			*pending++
+		case o := <-results:
+			*pending--
+			done++
+			p.opts.Progress(build.Progress{Stage: "asking", Done: done, Total: len(p.Questions)})
+			if ctx.Err() != nil {
+				yield(nil, ctx.Err())
+				return
+			}
+			if a := r.took(o); a != nil && !yield(a, nil) {
+				return
+			}
+		}
+	}
+	r.end(yield)
+}
+
+// end adds what is no answer to a question, and decides whether all may be
+// written.
+func (r *run) end(yield func(*build.Answer, error) bool) {
+	report, p := r.report, r.plan
+	switch {
+	case r.refused > 0:
+		r.unwritable = &RefusedError{r.refused}
+	case report.Stored == 0 && report.Failed > 0:
+		r.unwritable = fmt.Errorf("the source gave no answer to any of %d questions", report.Failed)
+	}
+	if r.unwritable != nil {
+		yield(nil, r.unwritable)
+		return
+	}
+	for _, c := range p.completions {
+		if !p.suggested(c) {
+			continue
+		}
+		a := &build.Answer{Completion: &build.Completion{Prompt: c.prompt, URITemplate: c.uriTemplate, Argument: c.argument, Values: c.values}}
+		if !yield(a, nil) {
+			return
+		}
+	}
+}
+
+// suggested reports whether values must be stored to be suggested by the site: if
+// it cannot read them off the names of its files and its list of resources.
+func (p *Plan) suggested(c *completed) bool {
+	if c.uriTemplate != "" {
+		for i := range p.catalog.Resources {
+			if uri := p.catalog.Resources[i].URI; strings.Contains(c.uriTemplate, "{") && strings.HasPrefix(uri, c.uriTemplate[:strings.IndexByte(c.uriTemplate, '{')]) {
+				return false
+			}
+		}
+		return true
+	}
+	return slices.ContainsFunc(c.values, func(v string) bool { return staticmcp.EncodeName(v) != v })
+}
+
+// took notes what came of a question and returns the answer to be stored, if
+// there is one.
+func (r *run) took(o *outcome) *build.Answer {
+	report := r.report
+	report.Asked++
+	report.Requests += o.requests
+	if o.reused {
+		report.Reused++
+	}
+	for _, q := range o.more {
+		r.plan.add(q)
+	}
+	if o.err != nil {
+		report.Failed++
+		r.found(check.Warning, "failed", o.q, o.err.Error(), "")
+		return nil
+	}
+	if o.unstable {
+		report.Unstable++
+		hint := "leave such answers out with --skip-unstable, or the part that changes with --replace"
+		r.found(check.Warning, "unstable", o.q, "the answer is not the same when it is asked for again", hint)
+		if r.plan.opts.SkipUnstable {
+			return nil
+		}
+	}
+	if o.doc == nil {
+		return nil
+	}
+	if !r.acceptable(o) {
+		return nil
+	}
+	report.Stored++
+	q := o.q
+	return &build.Answer{Tool: q.Tool, URI: q.URI, Prompt: q.Prompt, Arguments: q.Arguments, Result: o.doc, Template: o.template, From: nameOf(q)}
+}
+
+// acceptable looks for what must not be published.
+func (r *run) acceptable(o *outcome) bool {
+	ok := true
+	for _, s := range suspicions(o.doc) {
+		severity, hint := check.Warning, ""
+		switch {
+		case s.kind == "secret" && !r.plan.opts.AllowSecrets:
+			severity, hint, ok = check.Error, "change the source, use --replace, or --allow secret if it is none", false
+		case s.kind == "personal" && !r.plan.opts.AllowPersonal:
+			severity, hint, ok = check.Error, "change the source, use --replace, or --allow personal", false
+		}
+		r.found(severity, s.kind, o.q, "the answer seems to hold "+s.about+" ("+s.shown+")", hint)
+	}
+	if !ok {
+		r.refused++
+	}
+	return ok
+}
+
+func (r *run) found(severity check.Severity, rule string, q staticmcp.Question, message, hint string) {
+	r.report.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: nameOf(q) + ": " + message, Hint: hint})
+}
+
+// nameOf names a question for messages.
+func nameOf(q staticmcp.Question) string {
+	name := q.Tool + q.URI + q.Prompt
+	if q.URI == "" && len(q.Arguments) > len(`{}`) {
+		name += " " + string(q.Arguments)
+	}
+	return name
+}
+
+// ask finds the answer to one question. It is called by several goroutines.
+func (r *run) ask(ctx context.Context, q staticmcp.Question) *outcome {
+	o := &outcome{q: q}
+	p := r.plan
+	if p.opts.Previous != nil && p.opts.Reuse != nil && p.opts.Reuse(q) {
+		if doc, err := storedAnswer(ctx, p.opts.Previous, q); err == nil && doc != nil {
+			o.doc, o.reused = doc, true
+			o.more = p.leads(q, doc)
+			return o
+		}
+	}
+	if q.Prompt != "" && p.templates[q.Prompt] {
+		r.askTemplate(ctx, o)
+		return o
+	}
+	o.doc, o.err = r.fetch(ctx, o, q)
+	if o.err != nil || o.doc == nil {
+		return o
+	}
+	if !p.opts.Once {
+		again, err := r.fetch(ctx, o, q)
+		o.unstable = err != nil || !bytes.Equal(o.doc, again)
+	}
+	o.more = p.leads(q, o.doc)
+	return o
+}
+
+// leads returns the questions that the rules make of an answer.
+func (p *Plan) leads(q staticmcp.Question, doc json.RawMessage) []staticmcp.Question {
+	var list []staticmcp.Question
+	for i := range p.opts.Expand {
+		if rule := &p.opts.Expand[i]; rule.From == q.Tool && q.Tool != "" {
+			list = append(list, rule.calls(doc)...)
+		}
+	}
+	return list
+}
+
+// filler is what a prompt is filled in with to see where it goes.
+const filler = "x7f3slipway"
+
+// askTemplate asks a prompt with its own places as arguments, and again with
+// something else: if nothing but that has changed, the answer is a text with
+// places. Where the source does not take such arguments there is no answer.
+func (r *run) askTemplate(ctx context.Context, o *outcome) {
+	prompt := r.plan.catalog.Prompt(o.q.Prompt)
+	places := make(map[string]string)
+	for _, a := range prompt.Arguments {
+		places[a.Name] = "{{" + a.Name + "}}"
+	}
+	first, err := r.filled(ctx, o, prompt.Name, places)
+	if err != nil {
+		o.err = err
+		return
+	}
+	others := make(map[string]string)
+	for name := range places {
+		others[name] = filler + name
+	}
+	second, err := r.filled(ctx, o, prompt.Name, others)
+	if err != nil {
+		o.err = err
+		return
+	}
+	expected, err := rewrite(first, func(text string) string {
+		for name, place := range places {
+			text = strings.ReplaceAll(text, place, others[name])
+		}
+		return text
+	})
+	if err != nil || !bytes.Equal(expected, second) {
+		o.err = errors.New("the prompt is no text with places, so it cannot be stored for arguments that can be anything")
+		return
+	}
+	o.doc, o.template = first, true
+}
+
+func (r *run) filled(ctx context.Context, o *outcome, prompt string, arguments map[string]string) (json.RawMessage, error) {
+	raw, err := mcp.Marshal(arguments)
+	if err != nil {
+		return nil, err
+	}
+	return r.fetch(ctx, o, staticmcp.Question{Prompt: prompt, Arguments: raw})
+}
+
+// fetch asks the source, more than once if need be.
+func (r *run) fetch(ctx context.Context, o *outcome, q staticmcp.Question) (json.RawMessage, error) {
+	opts := r.plan.opts
+	wait := opts.Backoff
+	for attempt := 0; ; attempt++ {
+		if err := r.pace.wait(ctx); err != nil {
+			return nil, err
+		}
+		o.requests++
+		one, cancel := context.WithTimeout(ctx, opts.Timeout)
+		doc, err := answer(one, r.plan.source, q)
+		cancel()
+		if err == nil {
+			return r.normal(q, doc)
+		}
+		if ctx.Err() != nil || attempt >= opts.Retries || !retryable(err) {
+			return nil, err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+		wait *= 2
+	}
+}
+
+// normal returns an answer as it is compared and stored, or nothing for one that
+// is not to be stored.
+func (r *run) normal(q staticmcp.Question, doc json.RawMessage) (json.RawMessage, error) {
+	if q.Tool != "" && !r.plan.opts.KeepErrors {
+		var result struct {
+			IsError bool `json:"isError"`
+			Content []struct{ Text string }
+		}
+		if json.Unmarshal(doc, &result) == nil && result.IsError {
+			text := "no text"
+			if len(result.Content) > 0 {
+				text = result.Content[0].Text
+			}
+			return nil, fmt.Errorf("the tool answers with an error: %s", short(text))
+		}
+	}
+	return replaced(doc, r.plan.opts.Replace)
+}
+
+func short(s string) string {
+	const most = 200
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// retryable reports whether the same question may have an answer a moment later.
+func retryable(err error) bool {
+	var e *mcp.Error
+	if !errors.As(err, &e) {
+		return true
+	}
+	switch e.Code {
+	case mcp.CodeInvalidParams, mcp.CodeMethodNotFound, mcp.CodeInvalidRequest:
+		return false
+	}
+	return true
+}
+
+// answer asks one question and returns the answer without what belongs to the
+// transfer.
+func answer(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.RawMessage, error) {
+	var result any
+	var err error
+	switch {
+	case q.Tool != "":
+		result, err = src.CallTool(ctx, &mcp.CallToolParams{Name: q.Tool, Arguments: q.Arguments})
+	case q.URI != "":
+		result, err = src.ReadResource(ctx, &mcp.ReadResourceParams{URI: q.URI})
+	default:
+		arguments := make(map[string]string)
+		if q.Arguments != nil {
+			if err := json.Unmarshal(q.Arguments, &arguments); err != nil {
+				return nil, mcp.Errorf(mcp.CodeInvalidParams, "the arguments of a prompt are texts")
+			}
+		}
+		result, err = src.GetPrompt(ctx, &mcp.GetPromptParams{Name: q.Prompt, Arguments: arguments})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return cleaned(result)
+}
+
+// storedAnswer returns the answer that a site has, or nil.
+func storedAnswer(ctx context.Context, site *staticmcp.Site, q staticmcp.Question) (json.RawMessage, error) {
+	if q.Tool == "" {
+		return answer(ctx, site, q)
+	}
+	result, stored, err := site.Lookup(ctx, &mcp.CallToolParams{Name: q.Tool, Arguments: q.Arguments})
+	if err != nil || !stored {
+		return nil, err
+	}
+	return cleaned(result)
+}
+
+// pace keeps requests apart. It is safe for concurrent use.
+type pace struct {
+	every time.Duration
+	mu    sync.Mutex
+	next  time.Time
+}
+
+func perSecond(rate float64) time.Duration {
+	if rate <= 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / rate)
+}
+
+func (p *pace) wait(ctx context.Context) error {
+	if p.every == 0 {
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	now := time.Now()
+	if p.next.Before(now) {
+		p.next = now
+	}
+	pause := p.next.Sub(now)
+	p.next = p.next.Add(p.every)
+	p.mu.Unlock()
+	return sleep(ctx, pause)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// recordName is where it is written down what a site was frozen of.
+const recordName = "freeze.json"
+
+// record is where a frozen site is from.
+type record struct {
+	Source          string             `json:"source,omitempty"`
+	Server          mcp.Implementation `json:"server"`
+	Time            string             `json:"time,omitempty"`
+	AskedTwice      bool               `json:"askedTwice"`
+	Replacements    int                `json:"replacements"`
+	Planned         int                `json:"planned"`
+	Subjects        []Subject          `json:"subjects"`
+	ProtocolVersion string             `json:"protocolVersion"`
+}
+
+func (r *run) record() (map[string][]byte, error) {
+	p := r.plan
+	rec := record{
+		Source: p.opts.Source, Server: p.catalog.Server, AskedTwice: !p.opts.Once,
+		Replacements: len(p.opts.Replace), Planned: len(p.Questions), Subjects: p.Subjects,
+		ProtocolVersion: mcp.LatestLegacyVersion.String(),
+	}
+	if !p.opts.Time.IsZero() {
+		rec.Time = p.opts.Time.UTC().Format(time.RFC3339)
+	}
+	doc, err := json.MarshalIndent(rec, "", "  ")
+	return map[string][]byte{recordName: append(doc, '\n')}, err
+}

@@ -1,0 +1,118 @@
+package freeze
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// Verification is what [Verify] found.
+type Verification struct {
+	// Compared counts the answers that were asked for again, Different those that
+	// are not the same, Failed those that the source does not give any more.
+	Compared, Different, Failed int
+	Report                      check.Report
+}
+
+// OK reports whether the source still gives every answer of the site.
+func (v *Verification) OK() bool { return v.Different+v.Failed == 0 }
+
+// Verify asks src for every answer of site and compares them, byte for byte but
+// for white space between tokens. Of opts, what says how to ask counts:
+// Concurrency, Rate, Retries, Timeout, Replace, and Tools, without which the
+// tools that do not say that they change nothing are left out.
+func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Options) (*Verification, error) {
+	catalog, err := src.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	questions, err := site.Questions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{source: src, catalog: catalog, opts: opts.withDefaults()}
+	p.opts.KeepErrors = true
+	r := &run{plan: p, report: &Report{}, pace: pace{every: perSecond(p.opts.Rate)}}
+	v := &Verification{}
+	var asked []staticmcp.Question
+	for _, q := range questions {
+		if why := p.refusal(q.Tool); q.Tool != "" && why != "" {
+			v.Failed++
+			v.found(check.Warning, "not-asked", q, why)
+			continue
+		}
+		asked = append(asked, askable(catalog, q))
+	}
+	return v, inParallel(ctx, p.opts.Concurrency, asked, func(q staticmcp.Question) *comparison {
+		return r.compare(ctx, site, q)
+	}, v.add)
+}
+
+// askable returns q as it can be asked: a prompt that is stored with places to
+// fill in gets something to fill in.
+func askable(c *mcp.Catalog, q staticmcp.Question) staticmcp.Question {
+	prompt := c.Prompt(q.Prompt)
+	if q.Prompt == "" || q.Arguments != nil || prompt == nil {
+		return q
+	}
+	if !slices.ContainsFunc(prompt.Arguments, func(a mcp.PromptArgument) bool { return a.Required }) {
+		return q
+	}
+	names := make([]string, len(prompt.Arguments))
+	values := make([]json.RawMessage, len(prompt.Arguments))
+	for i, a := range prompt.Arguments {
+		names[i], values[i] = a.Name, quote(filler+a.Name)
+	}
+	q.Arguments = object(names, values)
+	return q
+}
+
+// comparison is what came of asking for one answer again.
+type comparison struct {
+	q         staticmcp.Question
+	different bool
+	err       error
+}
+
+func (r *run) compare(ctx context.Context, site *staticmcp.Site, q staticmcp.Question) *comparison {
+	c := &comparison{q: q}
+	kept, err := storedAnswer(ctx, site, q)
+	if err != nil || kept == nil {
+		c.err = fmt.Errorf("the site does not have it: %w", orMissing(err))
+		return c
+	}
+	var now json.RawMessage
+	if now, c.err = r.fetch(ctx, &outcome{}, q); c.err == nil {
+		c.different = !bytes.Equal(kept, now)
+	}
+	return c
+}
+
+func orMissing(err error) error {
+	if err == nil {
+		return fmt.Errorf("no file")
+	}
+	return err
+}
+
+func (v *Verification) add(c *comparison) {
+	v.Compared++
+	switch {
+	case c.err != nil:
+		v.Failed++
+		v.found(check.Error, "failed", c.q, c.err.Error())
+	case c.different:
+		v.Different++
+		v.found(check.Error, "drift", c.q, "the source gives another answer now")
+	}
+}
+
+func (v *Verification) found(severity check.Severity, rule string, q staticmcp.Question, message string) {
+	v.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: nameOf(q) + ": " + message})
+}

@@ -1,0 +1,277 @@
+package staticmcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Question is what one stored answer is for: a call of a tool, a resource or a
+// prompt. Exactly one of Tool, URI and Prompt is set.
+type Question struct {
+	Tool   string `json:"tool,omitempty"`
+	URI    string `json:"uri,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+	// Arguments is a JSON object in the order of the path, or nil. Those of a
+	// prompt are strings.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// Lookup is [Site.CallTool], but reports a call that has no stored answer instead
+// of wording a result for the model.
+func (s *Site) Lookup(ctx context.Context, params *mcp.CallToolParams) (result *mcp.CallToolResult, stored bool, err error) {
+	o := s.offer.Load()
+	t := o.tools[params.Name]
+	if t == nil {
+		return nil, false, mcp.UnknownTool(params.Name)
+	}
+	p, err := s.planCall(o, t, params.Arguments)
+	if err != nil {
+		return nil, false, err
+	}
+	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, p.values) })
+	switch {
+	case errors.Is(err, errMissing) || err == nil && d.others != nil:
+		return nil, false, nil
+	case err != nil:
+		return nil, false, s.wireError(err, mcp.CodeToolUnavailable)
+	}
+	return d.tool, true, nil
+}
+
+// ReadFile returns the file of the site at path, which has slashes. A file that
+// is not there is an error that matches fs.ErrNotExist.
+func (s *Site) ReadFile(ctx context.Context, path string) ([]byte, error) {
+	if !safePath(path) {
+		return nil, fmt.Errorf("read %s: %w", path, fs.ErrNotExist)
+	}
+	f, err := s.store.load(ctx, path, nil, s.opts.MaxFileBytes)
+	if errors.Is(err, errMissing) {
+		return nil, fmt.Errorf("read %s: %w", path, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.data, nil
+}
+
+// Index returns the entries of the index of the site, all parts together, or nil
+// if it has none that this program can read.
+func (s *Site) Index(ctx context.Context) ([]IndexEntry, error) {
+	data, err := s.ReadFile(ctx, IndexPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var index Index
+	if err := json.Unmarshal(data, &index); err != nil || index.Format != 1 {
+		return nil, nil
+	}
+	entries := index.Files
+	for _, shard := range index.Shards {
+		data, err := s.ReadFile(ctx, shard.Path)
+		if err != nil {
+			return nil, err
+		}
+		var part []IndexEntry
+		if err := json.Unmarshal(data, &part); err != nil {
+			return nil, fmt.Errorf("read %s: %w", shard.Path, err)
+		}
+		entries = append(entries, part...)
+	}
+	return entries, nil
+}
+
+// Questions returns what the site has answers for: what its index says, or, of a
+// site without one that can be listed, what the names of its files say. Those are
+// encoded; where the definitions list the values themselves, these are used. The
+// resources of the manifest are there in any case.
+func (s *Site) Questions(ctx context.Context) ([]Question, error) {
+	entries, err := s.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []Question
+	if entries != nil {
+		for i := range entries {
+			e := &entries[i]
+			if !e.Alias && e.Tool+e.URI+e.Prompt != "" {
+				list = append(list, Question{e.Tool, e.URI, e.Prompt, e.Arguments})
+			}
+		}
+		return list, nil
+	}
+	o := s.offer.Load()
+	for i := range o.catalog.Resources {
+		list = append(list, Question{URI: o.catalog.Resources[i].URI})
+	}
+	if !s.store.traits().listed {
+		return list, nil
+	}
+	for i := range o.catalog.Tools {
+		list = append(list, s.toolQuestions(ctx, o.tools[o.catalog.Tools[i].Name])...)
+	}
+	for i := range o.catalog.Prompts {
+		list = append(list, s.promptQuestions(ctx, &o.catalog.Prompts[i])...)
+	}
+	return append(list, s.unlisted(ctx, o, resourcesDir)...), nil
+}
+
+// pathsBelow calls visit with the parts of each path below dir that can be an answer.
+func (s *Site) pathsBelow(ctx context.Context, dir string, depth int, parts []string, visit func(parts []string)) {
+	l, err := s.listing(ctx, dir)
+	if err != nil || depth == 0 {
+		return
+	}
+	for _, name := range l.files {
+		visit(append(slices.Clip(parts), name))
+	}
+	for _, name := range l.folders {
+		s.pathsBelow(ctx, dir+"/"+name, depth-1, append(slices.Clip(parts), name), visit)
+	}
+}
+
+// toolQuestions reads the calls of a tool off the names of its files.
+func (s *Site) toolQuestions(ctx context.Context, t *tool) []Question {
+	var list []Question
+	if _, err := s.document(ctx, toolsDir+"/"+t.name+extension); err == nil {
+		list = append(list, Question{Tool: t.name, Arguments: json.RawMessage(`{}`)})
+	}
+	known := t.knownValues()
+	s.pathsBelow(ctx, toolsDir+"/"+t.name, len(t.params), nil, func(parts []string) {
+		if raw := t.callOf(parts, known); raw != nil {
+			list = append(list, Question{Tool: t.name, Arguments: raw})
+		}
+	})
+	return list
+}
+
+// knownValues are the values that the schema lists, by argument and by name of
+// file.
+func (t *tool) knownValues() []map[string]json.RawMessage {
+	known := make([]map[string]json.RawMessage, len(t.params))
+	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {
+		for _, m := range members(part) {
+			if m.name != "properties" || m.value[0] != '{' {
+				continue
+			}
+			for _, property := range members(m.value) {
+				if i := t.param(property.name); i >= 0 && property.value[0] == '{' {
+					known[i] = listedValues(property.value)
+				}
+			}
+		}
+	}
+	return known
+}
+
+func listedValues(schema []byte) map[string]json.RawMessage {
+	values := make(map[string]json.RawMessage)
+	for _, keyword := range members(schema) {
+		if (keyword.name != "enum" && keyword.name != "examples") || keyword.value[0] != '[' {
+			continue
+		}
+		for _, element := range elements(keyword.value) {
+			for _, text := range spellings(element)[:min(1, len(spellings(element)))] {
+				values[EncodeName(text)] = element
+			}
+		}
+	}
+	return values
+}
+
+// callOf returns arguments whose path has these parts, or nil.
+func (t *tool) callOf(parts []string, known []map[string]json.RawMessage) json.RawMessage {
+	// With fewer parts than arguments it is those that must be given, then those
+	// that may be.
+	if len(parts) > len(t.params) {
+		return nil
+	}
+	doc := []byte{'{'}
+	for i, part := range parts {
+		value := known[i][part]
+		if value == nil {
+			value = quote(part)
+			if jsonscan.Valid([]byte(part)) == nil && !t.allows(i, value) {
+				value = json.RawMessage(part)
+			}
+		}
+		if i > 0 {
+			doc = append(doc, ',')
+		}
+		doc = append(append(append(doc, quote(t.params[i].name)...), ':'), value...)
+	}
+	doc = append(doc, '}')
+	if _, err := t.arguments(doc); err != nil {
+		return nil
+	}
+	return doc
+}
+
+// allows reports whether the schema of the argument at place i takes value.
+func (t *tool) allows(i int, value []byte) bool {
+	kind := ""
+	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {
+		for _, m := range members(part) {
+			if m.name != "properties" || m.value[0] != '{' {
+				continue
+			}
+			for _, property := range members(m.value) {
+				if property.name == t.params[i].name && property.value[0] == '{' {
+					for _, keyword := range members(property.value) {
+						if keyword.name == "type" {
+							kind, _ = jsonscan.Unquote(keyword.value)
+						}
+					}
+				}
+			}
+		}
+	}
+	return kind == "" || kind == "string"
+}
+
+func (s *Site) promptQuestions(ctx context.Context, p *mcp.Prompt) []Question {
+	var list []Question
+	if _, err := s.document(ctx, promptsDir+"/"+p.Name+extension); err == nil {
+		list = append(list, Question{Prompt: p.Name})
+	}
+	s.pathsBelow(ctx, promptsDir+"/"+p.Name, len(p.Arguments), nil, func(parts []string) {
+		doc := []byte{'{'}
+		for i, part := range parts {
+			if i > 0 {
+				doc = append(doc, ',')
+			}
+			doc = append(append(append(doc, quote(p.Arguments[i].Name)...), ':'), quote(part)...)
+		}
+		list = append(list, Question{Prompt: p.Name, Arguments: append(doc, '}')})
+	})
+	return list
+}
+
+// maxNested is how deep folders of resources are looked through.
+const maxNested = 32
+
+// unlisted finds the resources that the manifest does not list by what they call
+// themselves.
+func (s *Site) unlisted(ctx context.Context, o *offer, dir string) []Question {
+	var list []Question
+	s.pathsBelow(ctx, dir, maxNested, nil, func(parts []string) {
+		d, err := s.document(ctx, dir+"/"+strings.Join(parts, "/")+extension)
+		if err != nil || d.uri == "" || d.others != nil {
+			return
+		}
+		if _, listed := o.resources[d.uri]; !listed {
+			list = append(list, Question{URI: d.uri})
+		}
+	})
+	return list
+}
