@@ -24,6 +24,8 @@ type tool struct {
 	dirs []string
 	// learnt is the form that had success before on a web host, plus one.
 	learnt atomic.Uint32
+	// searching says that there is an index to answer from, or is nil.
+	searching *searching
 
 	inputSchema json.RawMessage
 	compiling   sync.Once

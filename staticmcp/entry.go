@@ -257,7 +257,12 @@ func (m *manifestReader) addTool(e *entry) error {
 	}
 	m.ornaments(e.name, ornament{e.annotations, &t.Annotations}, ornament{e.icons, &t.Icons})
 	o.catalog.Tools = append(o.catalog.Tools, t)
-	o.tools[e.name] = newTool(e.name, e.inputSchema)
+	known := newTool(e.name, e.inputSchema)
+	o.tools[e.name] = known
+	var err error
+	if known.searching, err = newSearching(known, e.meta); err != nil {
+		m.warn("tool %q: %v", e.name, err)
+	}
 	return nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
 // storedFile is a file as it lies in the site.
@@ -21,8 +23,8 @@ type storedFile struct {
 
 // FileHandler returns a handler for the files of the site as they are, so that
 // one address can be both an MCP endpoint and a StaticMCP site for other
-// readers: mcp.json and what lies in resources/, tools/, prompts/ and
-// completions/. Nothing else is shown, and folders are not listed.
+// readers: mcp.json, what lies in resources/, tools/, prompts/ and completions/,
+// and the search index. Nothing else is shown, and folders are not listed.
 //
 // Files have an ETag made of their content and a Cache-Control with
 // [Options.MaxAge]; any web page may read them. Mount it with [http.StripPrefix]
@@ -85,6 +87,9 @@ func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request, path string,
 func isPublic(path string) bool {
 	if path == manifestName {
 		return true
+	}
+	if strings.HasPrefix(path, search.Dir+"/") {
+		return strings.HasSuffix(path, extension) && safePath(path)
 	}
 	dir, _, inside := strings.Cut(path, "/")
 	return inside && isSitePart(dir) && strings.HasSuffix(path, extension) && safePath(path)

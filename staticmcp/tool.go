@@ -32,6 +32,11 @@ func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.C
 	if err != nil {
 		return nil, err
 	}
+	if t.searching != nil {
+		if found, err := s.search(ctx, t, p); found != nil || err != nil {
+			return found, err
+		}
+	}
 	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, p.values) })
 	switch {
 	case errors.Is(err, errMissing):

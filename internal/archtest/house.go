@@ -34,14 +34,15 @@ func House() *Plan {
 				Saves:  "WebSocket frames, handshakes and their attacks; it has no dependencies of its own",
 			},
 			{
+				Module: "golang.org/x/term",
+				Rooms:  []string{"cmd"},
+				Saves:  "typing a secret without showing it, on every system",
+				Brings: []string{"golang.org/x/sys"},
+			},
+			{
 				Module: "github.com/go-jose/go-jose/v4",
 				Rooms:  []string{"serve"},
 				Saves:  "signatures of tokens and formats of keys, with the accepted algorithms demanded at every call; it has no dependencies of its own",
-			},
-			{
-				Module: "github.com/coder/websocket",
-				Rooms:  []string{"ws"},
-				Saves:  "WebSocket frames, masks, handshakes and closing, and their attacks",
 			},
 			{
 				Module: "github.com/klauspost/compress",
@@ -60,13 +61,23 @@ func House() *Plan {
 				Brings: []string{"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/mattn/go-isatty", "github.com/ncruces/go-strftime", "github.com/remyoudompheng/bigfft", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory"},
 			},
 			{
+				Module: "github.com/yuin/goldmark",
+				Rooms:  []string{"staticmcp/build/docs"},
+				Saves:  "Markdown by the letter of CommonMark, with tables; it has no dependencies of its own",
+			},
+			{
+				Module: "github.com/blevesearch/snowballstem",
+				Rooms:  []string{"staticmcp/search"},
+				Saves:  "stems of words in 15 languages; it has no dependencies of its own",
+			},
+			{
 				Module: "go.yaml.in/yaml/v3",
-				Rooms:  []string{"stax", "staticmcp/build/tree"},
+				Rooms:  []string{"stax", "staticmcp/build/docs", "staticmcp/build/tree"},
 				Saves:  "YAML, with the line and column of each value; it has no dependencies of its own",
 			},
 			{
 				Module: "github.com/pelletier/go-toml/v2",
-				Rooms:  []string{"stax", "mcpb"},
+				Rooms:  []string{"stax", "mcpb", "staticmcp/build/docs"},
 				Saves:  "TOML, with the bytes of each value; it has no dependencies of its own",
 			},
 			{

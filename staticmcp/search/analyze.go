@@ -1,0 +1,285 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	snowball "github.com/blevesearch/snowballstem"
+)
+
+const (
+	// maxWord is the longest word, in bytes, that is indexed.
+	maxWord = 64
+	// maxParts is how many parts a word such as no-unused-vars may have for the
+	// whole to be a term, too. Addresses have more.
+	maxParts = 5
+)
+
+// token is one thing to look for in a text.
+type token struct {
+	term string // what the index knows
+	word string // what stood there, in lower case
+	at   int    // where the word begins in the text
+	// compound says that the term stands for several tokens before it.
+	compound bool
+	stop     bool
+}
+
+// analyzer turns texts into tokens. It is not safe for concurrent use.
+type analyzer struct {
+	lang  language
+	stops map[string]bool
+	stems map[string]string // what was stemmed before
+	env   *snowball.Env
+	parts []part
+}
+
+// part is a part of a word, between connectors or humps.
+type part struct {
+	text string
+	at   int
+}
+
+func newAnalyzer(code string) *analyzer {
+	l := languageOf(code)
+	a := &analyzer{lang: l, stops: make(map[string]bool), stems: make(map[string]string), env: snowball.NewEnv("")}
+	for word := range strings.FieldsSeq(l.stops) {
+		a.stops[word] = true
+		a.stops[strings.ReplaceAll(word, "'", "")] = true
+	}
+	return a
+}
+
+// tokens calls visit for each token of text, in order.
+func (a *analyzer) tokens(text string, visit func(token)) {
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case isUnspaced(r):
+			end := i + n
+			for end < len(text) {
+				r, n := utf8.DecodeRuneInString(text[end:])
+				if !isUnspaced(r) {
+					break
+				}
+				end += n
+			}
+			pairs(text[i:end], i, visit)
+			i = end
+		case isWordRune(r):
+			end := wordEnd(text, i)
+			a.word(text[i:end], i, visit)
+			i = end
+		default:
+			i += n
+		}
+	}
+}
+
+// wordEnd returns the end of the word that begins at i: letters and digits, and
+// connectors between them.
+func wordEnd(text string, i int) int {
+	end := i
+	for j := i; j < len(text); {
+		r, n := utf8.DecodeRuneInString(text[j:])
+		switch {
+		case isWordRune(r) && !isUnspaced(r):
+			end = j + n
+		case j == end && isConnector(r):
+		case j == end && (r == '+' || r == '#'):
+			// C#, F#, C++
+			if k := j + len(text[j:]) - len(strings.TrimLeft(text[j:], "+#")); k-i <= 4 && j-i == 1 && k-j <= 2 {
+				return k
+			}
+			return end
+		default:
+			return end
+		}
+		j += n
+	}
+	return end
+}
+
+// pairs yields the overlapping pairs of letters of a script without spaces.
+func pairs(text string, at int, visit func(token)) {
+	before := -1
+	count := 0
+	for i, r := range text {
+		if before >= 0 {
+			two := text[before : i+runeLen(r)]
+			visit(token{term: two, word: two, at: at + before})
+		}
+		before = i
+		count++
+	}
+	if count == 1 {
+		visit(token{term: text, word: text, at: at})
+	}
+}
+
+// word yields the parts of a word, and the whole if there are several.
+func (a *analyzer) word(text string, at int, visit func(token)) {
+	a.parts = a.split(a.parts[:0], text)
+	var whole strings.Builder
+	count := 0
+	for _, p := range a.parts {
+		folded := fold(p.text)
+		if folded == "" || len(folded) > maxWord {
+			continue
+		}
+		count++
+		t := a.token(folded)
+		t.at = at + p.at
+		visit(t)
+		whole.WriteString(folded)
+	}
+	if count < 2 || count > maxParts || whole.Len() > maxWord || a.lang.elides && strings.ContainsFunc(text, isApostrophe) {
+		return
+	}
+	visit(token{term: plain(whole.String()), word: whole.String(), at: at, compound: true})
+}
+
+// split cuts a word at its connectors and humps.
+func (a *analyzer) split(parts []part, text string) []part {
+	start := 0
+	cut := func(end, next int) {
+		if end > start {
+			parts = append(parts, part{text[start:end], start})
+		}
+		start = next
+	}
+	var last rune
+	for i, r := range text {
+		after := i + runeLen(r)
+		switch {
+		case isApostrophe(r):
+			if a.lang.elides {
+				cut(i, after)
+			}
+		case isConnector(r):
+			cut(i, after)
+		case unicode.IsUpper(r) && (unicode.IsLower(last) || i > start && unicode.IsUpper(last) && lowerFollows(text[after:])):
+			cut(i, i) // as in camelCase and HTTPServer
+		}
+		last = r
+	}
+	cut(len(text), len(text))
+	return parts
+}
+
+// lowerFollows reports whether text begins with a letter in lower case that is
+// not just the s of a plural, as in URLs.
+func lowerFollows(text string) bool {
+	r, n := utf8.DecodeRuneInString(text)
+	return unicode.IsLower(r) && (r != 's' || len(text) > n)
+}
+
+// token makes a token of a word in lower case.
+func (a *analyzer) token(word string) token {
+	if a.stops[word] {
+		return token{term: plain(word), word: word, stop: true}
+	}
+	bare := strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(word, "’", "'"), "'s", ""), "'")
+	bare = strings.ReplaceAll(bare, "'", "")
+	if bare == "" {
+		bare = word
+	}
+	return token{term: a.stem(bare), word: bare, stop: a.stops[bare]}
+}
+
+// maxStems bounds what the analyzer remembers.
+const maxStems = 200_000
+
+// stem returns the term of a word: its stem, without accents, so that a question
+// typed without them finds it.
+func (a *analyzer) stem(word string) string {
+	if term, ok := a.stems[word]; ok {
+		return term
+	}
+	term := plain(a.stemmed(word))
+	if term == "" {
+		term = word
+	}
+	if len(a.stems) < maxStems {
+		a.stems[strings.Clone(word)] = term
+	}
+	return term
+}
+
+func (a *analyzer) stemmed(word string) string {
+	if a.lang.stem == nil || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		return word
+	}
+	a.env.SetCurrent(word)
+	a.lang.stem(a.env)
+	return a.env.Current()
+}
+
+// runeLen is the number of bytes of a rune; one that is no character took one.
+func runeLen(r rune) int { return max(1, utf8.RuneLen(r)) }
+
+func isWordRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
+	return unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Mc)
+}
+
+// isUnspaced reports whether r belongs to a script whose words have no spaces
+// between them, or to Korean, where endings grow onto words.
+func isUnspaced(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+func isConnector(r rune) bool {
+	switch r {
+	case '-', '_', '.', ':', '/', '@', '\u2010', '\u2011':
+		return true
+	}
+	return isApostrophe(r)
+}
+
+func isApostrophe(r rune) bool { return r == '\'' || r == '’' }
+
+// fold returns text in lower case.
+func fold(text string) string {
+	for i := range len(text) {
+		if c := text[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
+			return strings.ToLower(strings.ToValidUTF8(text, ""))
+		}
+	}
+	return text
+}
+
+// accented and bare are letters and what they are without their accents.
+const (
+	accented = "àáâãäåāăąçćĉċčďđèéêëēĕėęěĝğġģĥħìíîïĩīĭįıĵķĺļľŀłñńņňòóôõöøōŏőŕŗřśŝşšșţťŧțùúûüũūŭůűųŵýÿŷźżžё"
+	bare     = "aaaaaaaaacccccddeeeeeeeeegggghhiiiiiiiiijklllllnnnnooooooooorrrsssssttttuuuuuuuuuuwyyyzzzе"
+)
+
+// plain takes the accents off text, which is in lower case.
+func plain(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return text
+	}
+	letters := []rune(bare)
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < utf8.RuneSelf:
+			return r
+		case 0x300 <= r && r <= 0x36f:
+			return -1
+		case r == 'ß':
+			return 's'
+		}
+		at := 0
+		for _, a := range accented {
+			if a == r {
+				return letters[at]
+			}
+			at++
+		}
+		return r
+	}, text)
+}

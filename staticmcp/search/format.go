@@ -1,0 +1,252 @@
+package search
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// Dir is where an index lies in a site, and HeadName is the file to begin with.
+const (
+	Dir      = ".staticmcp/search"
+	HeadName = "index.json"
+)
+
+const (
+	format    = 1
+	wordsName = "words.json"
+)
+
+// Limits on what is read, whoever wrote it.
+const (
+	maxPages    = 10_000_000
+	maxSections = 1 << 16 // of a page
+	maxShards   = 1 << 20
+)
+
+// head is index.json: what must be known before anything is looked up.
+type head struct {
+	Format   int    `json:"format"`
+	Language string `json:"language,omitempty"`
+	Hint     string `json:"hint,omitempty"`
+	Pages    int    `json:"pages"`
+	Sections int    `json:"sections"`
+	// Words is the checksum of words.json. With the checksums a reader sees that
+	// files are not of one build, as they can be while a site is replaced.
+	Words string  `json:"words"`
+	Terms []shard `json:"terms"`
+	Rows  []shard `json:"rows"`
+}
+
+// shard says what a file begins with, a term or the number of a page, and its
+// checksum. It is written as an array of the two.
+type shard struct {
+	first string
+	sum   string
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s shard) MarshalJSON() ([]byte, error) {
+	return append(jsonscan.AppendQuote(append(jsonscan.AppendQuote([]byte{'['}, s.first), ','), s.sum), ']'), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *shard) UnmarshalJSON(text []byte) error {
+	var pair []string
+	if err := json.Unmarshal(text, &pair); err != nil || len(pair) != 2 {
+		return errors.New("want a pair of texts")
+	}
+	s.first, s.sum = pair[0], pair[1]
+	return nil
+}
+
+// termShard is terms-N.json. Postings are in base64.
+type termShard struct {
+	Terms map[string]string `json:"terms"`
+}
+
+// rowShard is pages-N.json.
+type rowShard struct {
+	Pages []row `json:"pages"`
+}
+
+// row is what is shown of a page.
+type row struct {
+	ID       string       `json:"id"`
+	Title    string       `json:"title"`
+	Sections []sectionRow `json:"sections"`
+}
+
+type sectionRow struct {
+	Slug    string `json:"slug,omitempty"`
+	Heading string `json:"heading,omitempty"`
+	Text    string `json:"text,omitempty"`
+}
+
+// wordList is words.json: words separated by spaces, the most frequent first.
+type wordList struct {
+	Words string `json:"words"`
+}
+
+func shardName(kind string, n int) string { return kind + "-" + strconv.Itoa(n) + ".json" }
+
+func shardOf(first string, data []byte) shard { return shard{first, sum(data)} }
+
+func sum(data []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(data)) }
+
+// encode writes a file of the index. encoding/json sorts the keys of maps.
+func encode(v any) []byte {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // texts, numbers and their maps can be encoded
+	return []byte(b.String())
+}
+
+func decode[T any](data []byte) (*T, error) {
+	v := new(T)
+	if err := jsonscan.Valid(data); err != nil {
+		return nil, err
+	}
+	return v, json.Unmarshal(data, v)
+}
+
+func (h *head) check() error {
+	switch {
+	case h.Format != format:
+		return fmt.Errorf("the index has format %d, and this program reads %d", h.Format, format)
+	case h.Pages < 0 || h.Pages > maxPages || len(h.Terms) > maxShards || len(h.Rows) > maxShards:
+		return errors.New("the head of the index is beyond its limits")
+	case !slices.IsSortedFunc(h.Terms, func(a, b shard) int { return strings.Compare(a.first, b.first) }):
+		return errors.New("the shards of the index are not sorted")
+	}
+	before := -1
+	for _, s := range h.Rows {
+		n, err := strconv.Atoi(s.first)
+		if err != nil || n <= before || n >= h.Pages {
+			return errors.New("the shards of the index are not sorted")
+		}
+		before = n
+	}
+	return nil
+}
+
+// termShard returns the number of the shard that would have the term, or -1.
+func (h *head) termShard(term string) int {
+	at, exact := slices.BinarySearchFunc(h.Terms, term, func(s shard, t string) int { return strings.Compare(s.first, t) })
+	if exact {
+		return at
+	}
+	return at - 1
+}
+
+// rowShard returns the number of the shard with a page, and its place there.
+func (h *head) rowShard(page int) (number, place int) {
+	at, exact := slices.BinarySearchFunc(h.Rows, page, func(s shard, p int) int {
+		n, _ := strconv.Atoi(s.first) // checked
+		return n - p
+	})
+	if !exact {
+		at--
+	}
+	if at < 0 {
+		return -1, 0
+	}
+	first, _ := strconv.Atoi(h.Rows[at].first)
+	return at, page - first
+}
+
+// posting is what a term says about a page.
+type posting struct {
+	page, score int
+	sections    []sectionScore
+}
+
+type sectionScore struct{ section, score int }
+
+var errPostings = errors.New("the postings of a term are damaged")
+
+// eachPosting calls visit for the pages of a term, in order. The sections are
+// valid until visit returns.
+func eachPosting(encoded string, pages int, visit func(posting)) error {
+	data, err := base64.RawStdEncoding.DecodeString(encoded)
+	if err != nil {
+		return errPostings
+	}
+	var sections [kMost]sectionScore
+	next := func(limit int) int {
+		v, n := binary.Uvarint(data)
+		if n <= 0 || v > uint64(limit) {
+			err = errPostings
+			return 0
+		}
+		data = data[n:]
+		return int(v)
+	}
+	page := -1
+	for len(data) > 0 && err == nil {
+		step := next(pages)
+		p := posting{page: page + step, score: next(1 << 24)}
+		count := next(kMost)
+		at := 0
+		for i := range count {
+			at += next(maxSections)
+			sections[i] = sectionScore{at, next(1 << 24)}
+		}
+		if err != nil || step == 0 || p.page >= pages || at >= maxSections {
+			return errPostings
+		}
+		page = p.page
+		p.sections = sections[:count]
+		visit(p)
+	}
+	return err
+}
+
+// addRow keeps what is shown of a page.
+func (b *Builder) addRow(p Page) error {
+	r := row{ID: p.ID, Title: p.Title, Sections: make([]sectionRow, 0, len(p.Sections))}
+	b.rowBytes += len(p.ID) + len(p.Title) + 40
+	for _, s := range p.Sections[:min(len(p.Sections), maxSections)] {
+		text := clip(strings.Join(strings.Fields(s.Text), " "), b.opts.MaxSectionText)
+		b.rowBytes += len(s.Slug) + len(s.Heading) + len(text) + 40
+		r.Sections = append(r.Sections, sectionRow{s.Slug, s.Heading, text})
+	}
+	b.rows = append(b.rows, r)
+	if b.rowBytes < b.opts.ShardBytes {
+		return nil
+	}
+	return b.flushRows()
+}
+
+func (b *Builder) flushRows() error {
+	if len(b.rows) == 0 {
+		return nil
+	}
+	data := encode(&rowShard{b.rows})
+	name := shardName("pages", len(b.head.Rows))
+	b.head.Rows = append(b.head.Rows, shardOf(strconv.Itoa(b.rowsFirst), data))
+	b.rowsFirst += len(b.rows)
+	b.rows, b.rowBytes = nil, 0
+	return b.write(name, data)
+}
+
+// clip returns at most n bytes of text, whole characters.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

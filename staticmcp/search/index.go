@@ -1,0 +1,516 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// Store gives an [Index] its files. It may keep what parse returns and give it
+// again as long as the file is the same; that is never changed.
+type Store interface {
+	// Load returns what parse makes of the file called name. If there is no such
+	// file, the error is or wraps [ErrNoFile].
+	Load(ctx context.Context, name string, parse Parse) (any, error)
+	// Forget makes the next Load read the file again.
+	Forget(name string)
+}
+
+// Parse makes of a file what is kept of it, and tells about how much memory that
+// takes.
+type Parse func(data []byte) (value any, size int64, err error)
+
+// ErrNoFile is the error of a [Store] for a file that is not there.
+var ErrNoFile = errors.New("no such file")
+
+// errStale says that two files of an index are not of one build.
+var errStale = errors.New("the files of the index are not of one build")
+
+// Index answers questions from the files of an index. It is safe for concurrent
+// use if its Store is.
+type Index struct {
+	store     Store
+	analyzers sync.Pool // of *pooled
+}
+
+// pooled is an analyzer with the language it is for.
+type pooled struct {
+	language string
+	an       *analyzer
+}
+
+// New returns an Index whose files are in store. Nothing is read yet.
+func New(store Store) *Index { return &Index{store: store} }
+
+// Limits of one question.
+const (
+	maxQuery   = 1 << 10 // bytes of it that are looked at
+	maxTerms   = 24      // terms that are looked up
+	maxHits    = 8
+	maxNear    = 8
+	maxPrefix  = 5
+	snippetLen = 240
+)
+
+// What a term counts for that was not asked for as it stands.
+const (
+	asCompound = 0.6
+	asPrefix   = 0.6
+	asNear     = 0.7
+	// forSection is what the best section of a page counts beside the page.
+	forSection = 0.8
+)
+
+// Result is the answer to a question.
+type Result struct {
+	Query string
+	// Hits are the best pages, at most 8. Pages is how many match at all.
+	Hits  []Hit
+	Pages int
+	// Replaced are words that are on no page and what was looked for instead.
+	Replaced []Replacement
+	// Near are words that are on some page, when there are no hits.
+	Near []string
+	// Hint is what to do next, in the words of whoever built the index.
+	Hint string
+}
+
+// Hit is a page, with the section of it that fits best.
+type Hit struct {
+	Page, Title string
+	// Slug and Heading are empty for what stands before the first heading.
+	Slug, Heading string
+	// Snippet is text of the section where words of the question are.
+	Snippet string
+}
+
+// Replacement says which words were looked for in place of one.
+type Replacement struct {
+	Word    string
+	Instead []string
+}
+
+// wanted is a term to look up, and what it counts.
+type wanted struct {
+	term   string
+	word   string
+	weight float64
+	// group is the number of the word of the question that it stands for.
+	group    int
+	compound bool
+	literal  bool // digits: not a typing error
+}
+
+// Search answers a question. An error is one of the store, of ctx, or says that
+// the index is damaged; if there is no index it wraps [ErrNoFile].
+func (x *Index) Search(ctx context.Context, query string) (*Result, error) {
+	r, err := x.search(ctx, query)
+	if errors.Is(err, errStale) {
+		// The site was replaced since its head was read.
+		x.store.Forget(HeadName)
+		r, err = x.search(ctx, query)
+	}
+	return r, err
+}
+
+func (x *Index) search(ctx context.Context, query string) (*Result, error) {
+	loaded, err := x.store.Load(ctx, HeadName, parseHead)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", HeadName, err)
+	}
+	q := &question{index: x, ctx: ctx, head: loaded.(*head), result: &Result{Query: query}}
+	q.result.Hint = q.head.Hint
+	p := x.analyzer(q.head.Language)
+	defer x.analyzers.Put(p)
+	q.an = p.an
+	return q.answer(query)
+}
+
+func (x *Index) analyzer(language string) *pooled {
+	if p, ok := x.analyzers.Get().(*pooled); ok && p.language == language {
+		return p
+	}
+	return &pooled{language, newAnalyzer(language)}
+}
+
+// question is one Search under way.
+type question struct {
+	index  *Index
+	ctx    context.Context
+	head   *head
+	an     *analyzer
+	result *Result
+	shards map[int]*termShard
+	scores map[int]*tally
+}
+
+// tally adds up what the terms say about a page.
+type tally struct {
+	page     int
+	score    float64
+	groups   uint32 // the words of the question that are on it
+	sections []sectionTally
+}
+
+type sectionTally struct {
+	section int
+	score   float64
+}
+
+func (q *question) answer(query string) (*Result, error) {
+	terms := q.terms(clip(query, maxQuery))
+	if err := q.fetchTerms(terms); err != nil {
+		return nil, err
+	}
+	terms, err := q.replaceUnknown(terms)
+	if err != nil {
+		return nil, err
+	}
+	q.scores = make(map[int]*tally)
+	groups := 0
+	for _, t := range terms {
+		groups = max(groups, t.group+1)
+		if err := q.score(t); err != nil {
+			return nil, err
+		}
+	}
+	best := q.rank(groups)
+	q.result.Pages = len(q.scores)
+	if err := q.show(best, terms); err != nil {
+		return nil, err
+	}
+	if len(q.result.Hits) == 0 {
+		return q.result, q.suggest()
+	}
+	return q.result, nil
+}
+
+// terms returns what to look for: the words that say something, or all of them
+// if none does.
+func (q *question) terms(query string) []wanted {
+	var all, telling []wanted
+	seen := make(map[string]bool)
+	group := 0
+	q.an.tokens(query, func(t token) {
+		if seen[t.term] || len(all) >= maxTerms {
+			return
+		}
+		seen[t.term] = true
+		w := wanted{term: t.term, word: t.word, weight: 1, group: group, compound: t.compound}
+		w.literal = strings.ContainsAny(t.word, "0123456789") || utf8.RuneCountInString(t.word) < 4
+		if t.compound {
+			w.weight, w.group = asCompound, max(0, group-1)
+		} else {
+			group++
+		}
+		all = append(all, w)
+		if !t.stop {
+			telling = append(telling, w)
+		}
+	})
+	if len(telling) == 0 {
+		return all
+	}
+	renumber(telling)
+	return telling
+}
+
+// renumber closes the gaps that words leave that were left out.
+func renumber(terms []wanted) {
+	numbers := make(map[int]int)
+	for i := range terms {
+		n, ok := numbers[terms[i].group]
+		if !ok {
+			n = len(numbers)
+			numbers[terms[i].group] = n
+		}
+		terms[i].group = n
+	}
+}
+
+// fetchTerms loads the shards that have the terms, at the same time.
+func (q *question) fetchTerms(terms []wanted) error {
+	if q.shards == nil {
+		q.shards = make(map[int]*termShard)
+	}
+	var numbers []int
+	for _, t := range terms {
+		n := q.head.termShard(t.term)
+		if n >= 0 && q.shards[n] == nil && !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
+	}
+	loaded, err := loadAll[termShard](q, "terms", numbers, q.head.Terms)
+	if err != nil {
+		return err
+	}
+	for i, n := range numbers {
+		q.shards[n] = loaded[i]
+	}
+	return nil
+}
+
+// loadAll loads several shards at the same time.
+func loadAll[T any](q *question, kind string, numbers []int, shards []shard) ([]*T, error) {
+	loaded := make([]*T, len(numbers))
+	errs := make([]error, len(numbers))
+	load := func(i int) {
+		name := shardName(kind, numbers[i])
+		loaded[i], errs[i] = loadShard[T](q, name, shards[numbers[i]].sum)
+	}
+	if len(numbers) == 1 {
+		load(0)
+		return loaded, errs[0]
+	}
+	var all sync.WaitGroup
+	for i := range numbers {
+		all.Go(func() { load(i) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return loaded, nil
+}
+
+// summed is a shard with its checksum.
+type summed[T any] struct {
+	value *T
+	sum   string
+}
+
+func loadShard[T any](q *question, name, want string) (*T, error) {
+	loaded, err := q.index.store.Load(q.ctx, name, parseShard[T])
+	if errors.Is(err, ErrNoFile) {
+		return nil, fmt.Errorf("%s: %w", name, errStale) // the head is of another build, or the upload is not complete
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	s := loaded.(*summed[T])
+	if s.sum != want {
+		q.index.store.Forget(name)
+		return nil, fmt.Errorf("%s: %w", name, errStale)
+	}
+	return s.value, nil
+}
+
+func parseShard[T any](data []byte) (any, int64, error) {
+	v, err := decode[T](data)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &summed[T]{v, sum(data)}, int64(2 * len(data)), nil
+}
+
+func parseHead(data []byte) (any, int64, error) {
+	h, err := decode[head](data)
+	if err == nil {
+		err = h.check()
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return h, int64(3 * len(data)), nil
+}
+
+// postings returns those of a term, or "".
+func (q *question) postings(term string) string {
+	if s := q.shards[q.head.termShard(term)]; s != nil {
+		return s.Terms[term]
+	}
+	return ""
+}
+
+// replaceUnknown puts words that are on some page in the place of those that are
+// on none: those that begin so, else those that look alike.
+func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
+	var known, unknown []wanted
+	for _, t := range terms {
+		switch {
+		case q.postings(t.term) != "":
+			known = append(known, t)
+		case !t.compound:
+			unknown = append(unknown, t)
+		}
+	}
+	if len(unknown) == 0 {
+		return known, nil
+	}
+	words, err := q.words()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range unknown {
+		found, weight := beginning(t.word, words), asPrefix
+		if len(found) == 0 && !t.literal {
+			found, weight = near(t.word, words, 3), asNear
+		}
+		if len(found) == 0 {
+			continue
+		}
+		q.result.Replaced = append(q.result.Replaced, Replacement{t.word, found})
+		for _, word := range found {
+			q.an.tokens(word, func(n token) {
+				known = append(known, wanted{term: n.term, word: word, weight: weight, group: t.group})
+			})
+		}
+	}
+	slices.SortStableFunc(known, func(a, b wanted) int { return cmp.Or(strings.Compare(a.term, b.term), cmp.Compare(b.weight, a.weight)) })
+	known = slices.CompactFunc(known, func(a, b wanted) bool { return a.term == b.term })
+	return known, q.fetchTerms(known)
+}
+
+// words returns the words of the index, the most frequent first.
+func (q *question) words() ([]string, error) {
+	list, err := loadShard[wordList](q, wordsName, q.head.Words)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(list.Words), nil
+}
+
+// near returns the words that look like word. Those with digits are names of
+// things, not what somebody mistyped.
+func near(word string, words []string, limit int) []string {
+	found := nearest.Nearest(word, words, 4*limit)
+	found = slices.DeleteFunc(found, func(w string) bool {
+		return strings.ContainsAny(w, "0123456789") && !strings.ContainsAny(word, "0123456789")
+	})
+	return found[:min(len(found), limit)]
+}
+
+// beginning returns the most frequent words that begin with word.
+func beginning(word string, words []string) []string {
+	if utf8.RuneCountInString(word) < 3 {
+		return nil
+	}
+	var found []string
+	for _, w := range words {
+		if strings.HasPrefix(w, word) && w != word {
+			if found = append(found, w); len(found) == maxPrefix {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// score adds what one term says.
+func (q *question) score(t wanted) error {
+	return eachPosting(q.postings(t.term), q.head.Pages, func(p posting) {
+		y := q.scores[p.page]
+		if y == nil {
+			y = &tally{page: p.page}
+			q.scores[p.page] = y
+		}
+		y.score += t.weight * float64(p.score)
+		y.groups |= 1 << min(t.group, 31)
+		for _, s := range p.sections {
+			y.add(s.section, t.weight*float64(s.score))
+		}
+	})
+}
+
+func (y *tally) add(section int, score float64) {
+	for i := range y.sections {
+		if y.sections[i].section == section {
+			y.sections[i].score += score
+			return
+		}
+	}
+	y.sections = append(y.sections, sectionTally{section, score})
+}
+
+// best returns the section that fits best, and -1 if the words are only in the
+// title.
+func (y *tally) best() (section int, score float64) {
+	section = -1
+	for _, s := range y.sections {
+		if s.score > score || s.score == score && section > s.section {
+			section, score = s.section, s.score
+		}
+	}
+	return section, score
+}
+
+// rank returns the best pages.
+func (q *question) rank(groups int) []*tally {
+	all := make([]*tally, 0, len(q.scores))
+	for _, y := range q.scores {
+		_, section := y.best()
+		y.score += forSection * section
+		on := 0
+		for g := range min(groups, 32) {
+			on += int(y.groups >> g & 1)
+		}
+		y.score *= 0.4 + 0.6*float64(on)/float64(max(1, groups))
+		all = append(all, y)
+	}
+	slices.SortFunc(all, func(a, b *tally) int { return cmp.Or(cmp.Compare(b.score, a.score), a.page-b.page) })
+	return all[:min(len(all), maxHits)]
+}
+
+// show fetches what is shown of the best pages.
+func (q *question) show(best []*tally, terms []wanted) error {
+	var numbers []int
+	for _, y := range best {
+		if n, _ := q.head.rowShard(y.page); n >= 0 && !slices.Contains(numbers, n) {
+			numbers = append(numbers, n)
+		}
+	}
+	loaded, err := loadAll[rowShard](q, "pages", numbers, q.head.Rows)
+	if err != nil {
+		return err
+	}
+	for _, y := range best {
+		n, place := q.head.rowShard(y.page)
+		at := slices.Index(numbers, n)
+		if at < 0 || place >= len(loaded[at].Pages) {
+			return fmt.Errorf("page %d: %w", y.page, errPostings)
+		}
+		q.result.Hits = append(q.result.Hits, q.hit(&loaded[at].Pages[place], y, terms))
+	}
+	return nil
+}
+
+func (q *question) hit(r *row, y *tally, terms []wanted) Hit {
+	h := Hit{Page: r.ID, Title: r.Title}
+	if section, _ := y.best(); section >= 0 && section < len(r.Sections) {
+		s := r.Sections[section]
+		h.Slug, h.Heading, h.Snippet = s.Slug, s.Heading, s.Text
+	}
+	for i := 0; h.Snippet == "" && i < len(r.Sections); i++ {
+		h.Snippet = r.Sections[i].Text
+	}
+	h.Snippet = q.snippet(h.Snippet, terms)
+	return h
+}
+
+// suggest names words for a question without an answer.
+func (q *question) suggest() error {
+	words, err := q.words()
+	if err != nil {
+		return err
+	}
+	q.an.tokens(q.result.Query, func(t token) {
+		if t.stop || t.compound {
+			return
+		}
+		for _, w := range near(t.word, words, 4) {
+			if len(q.result.Near) < maxNear && !slices.Contains(q.result.Near, w) {
+				q.result.Near = append(q.result.Near, w)
+			}
+		}
+	})
+	return nil
+}

@@ -1,0 +1,54 @@
+package search
+
+import (
+	"context"
+	"sync"
+)
+
+// Memory is a [Store] over files in memory. Add them with its Write before it is
+// read. It is safe for concurrent use afterwards.
+type Memory struct {
+	files  map[string][]byte
+	names  []string
+	parsed sync.Map // by name
+}
+
+var _ Store = (*Memory)(nil)
+
+// Write is a [Write] that keeps the file.
+func (m *Memory) Write(name string, data []byte) error {
+	if m.files == nil {
+		m.files = make(map[string][]byte)
+	}
+	m.files[name] = data
+	m.names = append(m.names, name)
+	return nil
+}
+
+// Each calls visit for every file in the order of writing until it returns false.
+func (m *Memory) Each(visit func(name string, data []byte) bool) {
+	for _, name := range m.names {
+		if !visit(name, m.files[name]) {
+			return
+		}
+	}
+}
+
+// Load implements [Store].
+func (m *Memory) Load(_ context.Context, name string, parse Parse) (any, error) {
+	if value, ok := m.parsed.Load(name); ok {
+		return value, nil
+	}
+	data, ok := m.files[name]
+	if !ok {
+		return nil, ErrNoFile
+	}
+	value, _, err := parse(data)
+	if err == nil {
+		m.parsed.Store(name, value)
+	}
+	return value, err
+}
+
+// Forget implements [Store].
+func (m *Memory) Forget(name string) { m.parsed.Delete(name) }

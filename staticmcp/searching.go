@@ -1,0 +1,119 @@
+package staticmcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp/search"
+)
+
+// MetaSearch, in the _meta of a tool's definition, says that its answers can be
+// worked out from a search index, of which the stored answers to single words are
+// a part:
+//
+//	{"index": ".staticmcp/search", "argument": "query"}
+//
+// index is the folder of the index in the site, argument the name of the one
+// argument with the words to look for. A site whose index is not there, such as
+// one uploaded without it, answers from the stored answers alone.
+const MetaSearch = metaPrefix + "search"
+
+// searching is what a tool says of its search.
+type searching struct {
+	dir string
+}
+
+// newSearching returns what meta says of a tool's search, or nil.
+func newSearching(t *tool, meta json.RawMessage) (*searching, error) {
+	if len(meta) == 0 || meta[0] != '{' {
+		return nil, nil
+	}
+	for _, m := range members(meta) {
+		if m.name != MetaSearch {
+			continue
+		}
+		var said struct{ Index, Argument string }
+		if err := json.Unmarshal(m.value, &said); err != nil {
+			return nil, fmt.Errorf("%s: %w", MetaSearch, err)
+		}
+		switch {
+		case t.param(said.Argument) < 0 || len(t.params) != 1:
+			return nil, fmt.Errorf("%s: %q is not the tool's only argument", MetaSearch, said.Argument)
+		case !fs.ValidPath(said.Index) || said.Index == "." || !safePath(said.Index):
+			return nil, fmt.Errorf("%s: %q is no folder of the site", MetaSearch, said.Index)
+		}
+		return &searching{dir: said.Index}, nil
+	}
+	return nil, nil
+}
+
+// search answers a call from the index of its tool. The result is nil if there is
+// none, or if the call is not one for it.
+func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResult, error) {
+	if len(p.values) != 1 {
+		return nil, nil
+	}
+	query, ok := jsonscan.Unquote(p.values[0].raw)
+	if !ok {
+		return nil, nil
+	}
+	x := search.New(&indexFiles{s, t.searching.dir})
+	found, err := x.Search(ctx, query)
+	switch {
+	case errors.Is(err, search.ErrNoFile):
+		return nil, nil
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && isUnavailable(err):
+		return nil, s.wireError(err, mcp.CodeToolUnavailable)
+	case err != nil:
+		s.opts.Logger.Warn("the search index of a tool cannot be used", "tool", t.name, "error", err)
+		return nil, nil
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(found.Text())}}, nil
+}
+
+// indexFiles are the files of a search index in a site.
+type indexFiles struct {
+	site *Site
+	dir  string
+}
+
+var _ search.Store = (*indexFiles)(nil)
+
+func (f *indexFiles) key(name string) string { return "\x00index\x00" + path.Join(f.dir, name) }
+
+// Load implements [search.Store].
+func (f *indexFiles) Load(ctx context.Context, name string, parse search.Parse) (any, error) {
+	key := f.key(name)
+	i := lookup(f.site.cache, key)
+	if i == nil || !i.fresh(time.Now()) {
+		var err error
+		as := func(_ string, loaded *file) (any, int64, error) {
+			if len(loaded.data) > 0 && loaded.data[0] == '<' {
+				return nil, 0, errMissing // a page for people
+			}
+			return parse(loaded.data)
+		}
+		if i, err = f.site.load(ctx, key, path.Join(f.dir, name), f.site.opts.MaxFileBytes, as); err != nil {
+			return nil, err
+		}
+	}
+	if err, failed := i.value.(error); failed {
+		if errors.Is(err, errMissing) {
+			return nil, search.ErrNoFile
+		}
+		return nil, err
+	}
+	return i.value, nil
+}
+
+// Forget implements [search.Store].
+func (f *indexFiles) Forget(name string) { f.site.cache.remove(f.key(name)) }
