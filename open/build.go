@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/staticmcp/build"
-	"github.com/slipway-mcp/slipway/staticmcp/build/table"
 )
 
 // BuildOptions say how [Builder] reads what it is given. The zero value and nil
@@ -18,6 +17,8 @@ type BuildOptions struct {
 	// Name, Title, Version and Instructions are those of the site, in place of
 	// what the input says.
 	Name, Title, Version, Instructions string
+	// Key are the columns that tell the rows of a table apart. Default: found out.
+	Key []string
 }
 
 // input is a kind of thing that a site can be built from.
@@ -32,15 +33,11 @@ type input struct {
 // inputs are all kinds, in the order in which they are tried.
 func inputs() []input {
 	return []input{
+		{"go", "a folder with Go packages", isGo, openGo},
+		{"openapi", "an OpenAPI 3 document", isAPI, openAPI},
 		{"table", "a .csv, .tsv, .json, .jsonl or SQLite file", isTable, openTable},
 	}
 }
-
-func isTable(arg string, info fs.FileInfo) bool {
-	return info != nil && info.Mode().IsRegular() && table.Reads(arg)
-}
-
-func openTable(arg string, _ *BuildOptions) (build.Input, error) { return table.New(arg, nil) }
 
 // Inputs returns the names of the kinds of input that [Builder] knows.
 func Inputs() []string {

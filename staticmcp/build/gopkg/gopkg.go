@@ -53,11 +53,27 @@ type Input struct {
 
 var _ sites.Input = (*Input)(nil)
 
-// Reads reports whether dir is a folder with a Go package or the root of a module.
+// Reads reports whether dir is a folder with a Go package, or the root of a module
+// with one in it. A go.mod alone says little: Hugo has them, too.
 func Reads(dir string) bool {
+	if hasPackage(dir) {
+		return true
+	}
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+		return false
+	}
+	for _, pattern := range []string{"*/*.go", "*/*/*.go"} {
+		if found, err := filepath.Glob(filepath.Join(dir, pattern)); err == nil && len(found) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func hasPackage(dir string) bool {
 	entries, err := os.ReadDir(dir)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return e.Name() == "go.mod" || isSource(e.Name()) && !strings.HasSuffix(e.Name(), "_test.go")
+		return isSource(e.Name()) && !strings.HasSuffix(e.Name(), "_test.go")
 	})
 }
 

@@ -1,0 +1,78 @@
+package open
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/gopkg"
+	"github.com/slipway-mcp/slipway/staticmcp/build/openapi"
+	"github.com/slipway-mcp/slipway/staticmcp/build/table"
+)
+
+// sniffBytes is how much of a file is looked at to find out what it is.
+const sniffBytes = 64 << 10
+
+// beginning returns the first bytes of a file, fewer if it cannot be read.
+func beginning(name string) []byte {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text, _ := io.ReadAll(io.LimitReader(f, sniffBytes)) // what cannot be read is not recognized
+	return text
+}
+
+func regular(info fs.FileInfo) bool { return info != nil && info.Mode().IsRegular() }
+
+// hasExt reports whether the name of a file ends in one of the extensions.
+func hasExt(name string, extensions ...string) bool {
+	for _, ext := range extensions {
+		if strings.EqualFold(filepath.Ext(name), ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAPI reports whether arg is an OpenAPI document.
+func isAPI(arg string, info fs.FileInfo) bool {
+	return regular(info) && hasExt(arg, ".json", ".yaml", ".yml") && openapi.Reads(beginning(arg))
+}
+
+func openAPI(arg string, _ *BuildOptions) (build.Input, error) { return openapi.New(arg, nil) }
+
+// isGo reports whether arg is a folder with Go packages. A folder that is a site
+// is none.
+func isGo(arg string, info fs.FileInfo) bool {
+	if info == nil || !info.IsDir() {
+		return false
+	}
+	if _, err := os.Stat(filepath.Join(arg, manifest)); err == nil {
+		return false
+	}
+	return gopkg.Reads(arg)
+}
+
+func openGo(arg string, _ *BuildOptions) (build.Input, error) { return gopkg.New(arg, nil) }
+
+// isTable reports whether arg is a file of tables.
+func isTable(arg string, info fs.FileInfo) bool { return regular(info) && table.Reads(arg) }
+
+func openTable(arg string, o *BuildOptions) (build.Input, error) {
+	return table.New(arg, &table.Options{Table: table.Table{Key: o.Key}})
+}
+
+// servesTable reports whether a file that is named as a source is one of tables: an
+// object in JSON is more likely definitions of servers.
+func servesTable(arg string, info fs.FileInfo) bool {
+	if !isTable(arg, info) || !hasExt(arg, ".json") {
+		return isTable(arg, info)
+	}
+	return bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(beginning(arg), []byte("\ufeff")), " \t\r\n"), []byte("["))
+}
