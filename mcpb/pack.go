@@ -1,0 +1,225 @@
+package mcpb
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// PackOptions say how a bundle is packed. Nil and the zero value are the defaults.
+type PackOptions struct {
+	// Force replaces the file that is there. The default is to refuse.
+	Force bool
+	// Links says what happens to symbolic links. The default is [LinksFollow].
+	Links Links
+	// Strict refuses warnings, too.
+	Strict bool
+	// Time is when every file was modified, as the archive has it. The zero value
+	// means the beginning of 1980, so that the same files make the same archive.
+	Time time.Time
+	// Workers is how many pieces are packed at once. It changes nothing in the
+	// result. The default is the number of CPUs, 8 at most.
+	Workers int
+	// Except are files that are never packed, besides the bundle itself.
+	Except []string
+	// Prune leaves out the packages in node_modules that only development needs.
+	Prune bool
+	// Progress is called after every file with the bytes packed so far and the
+	// bytes of all files. It may be nil.
+	Progress func(done, all int64)
+}
+
+// PackReport is what [Pack] did.
+type PackReport struct {
+	// Archive is the file that was written.
+	Archive string `json:"archive"`
+	// Name and Version are those of the manifest.
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Files counts the files in the archive, Bytes their bytes.
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// ArchiveBytes is the size of the archive, SHA256 its checksum in hexadecimal.
+	ArchiveBytes int64  `json:"archiveBytes"`
+	SHA256       string `json:"sha256"`
+	// Largest are the ten files that take most of the archive.
+	Largest []PackedFile `json:"largest"`
+	// Excluded is what was left out.
+	Excluded []Exclusion `json:"excluded"`
+	// Findings are warnings and notes about the bundle.
+	Findings *check.Report `json:"-"`
+}
+
+// PackedFile is a file in an archive.
+type PackedFile struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	Packed int64  `json:"packed"`
+}
+
+// InvalidError says that a folder is not packed because of what is wrong with it.
+type InvalidError struct {
+	// Report has the findings.
+	Report *check.Report
+}
+
+// Error counts the findings.
+func (e *InvalidError) Error() string { return "the bundle is not valid: " + e.Report.Summary() }
+
+// Pack packs the folder dir into a bundle at out. An empty out means the name and
+// the version of the bundle, in the current folder. The file appears whole or not
+// at all.
+//
+// The same files make the same bytes, whatever machine packs them and with however
+// many workers: sorted, with one fixed time, and with modes that say only whether
+// a file is executable. That it is if the file system says so, if it begins with
+// "#!", or if the manifest starts it.
+//
+// What [Check] calls an error is not packed: [*InvalidError]. Nor is what
+// [OpenArchive] would refuse to read ([*ArchiveError]), or a link out of the
+// folder ([*LinkError]). A file at out is an error that matches [fs.ErrExist]
+// unless Force is set.
+func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport, error) {
+	if opts == nil {
+		opts = &PackOptions{}
+	}
+	m, err := ReadManifest(os.DirFS(dir))
+	if out == "" && err == nil {
+		out = m.FileName()
+	}
+	s, err := Select(dir, opts.Links, append(slices.Clone(opts.Except), out)...)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Prune {
+		if err := s.prune(); err != nil {
+			return nil, err
+		}
+	}
+	m, findings, err := s.check()
+	if err != nil {
+		return nil, err
+	}
+	if !findings.OK(opts.Strict) {
+		return nil, &InvalidError{Report: findings}
+	}
+	if err := s.checkNames(); err != nil {
+		return nil, err
+	}
+	report := &PackReport{Archive: out, Name: m.Name, Version: m.Version, Files: len(s.Files), Excluded: s.Excluded, Findings: findings}
+	if report.Excluded == nil {
+		report.Excluded = []Exclusion{}
+	}
+	return report, s.pack(ctx, m, report, opts)
+}
+
+// check holds what was selected against the rules of bundles.
+func (s *Selection) check() (*Manifest, *check.Report, error) {
+	m, findings, err := Check(os.DirFS(s.dir), &CheckOptions{
+		Where:   func(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) },
+		NoModes: true, // packing sets them
+		Skip:    s.skips(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	findings.Add(s.warnings()...)
+	return m, findings, nil
+}
+
+// checkNames makes sure that the archive can be opened again.
+func (s *Selection) checkNames() error {
+	entries := make([]Entry, len(s.Files))
+	for i, f := range s.Files {
+		if err := checkName(f.Name); err != nil {
+			return err
+		}
+		entries[i] = Entry{Name: f.Name, Mode: 0o644}
+	}
+	_, err := newTree(entries, nil)
+	return err
+}
+
+// pack writes the archive and completes the report.
+func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, opts *PackOptions) error {
+	put := fsutil.Create
+	if opts.Force {
+		put = fsutil.Replace
+	}
+	workers := opts.Workers
+	if workers <= 0 {
+		workers = min(runtime.GOMAXPROCS(0), 8)
+	}
+	f := newFlow(s, workers)
+	f.addPrograms(m)
+	packed := make([]PackedFile, 0, len(s.Files))
+	all := int64(0)
+	for _, file := range s.Files {
+		all += file.Size
+	}
+	return put(report.Archive, 0o644, func(w io.Writer) error {
+		sum := sha256.New()
+		z := newZipWriter(io.MultiWriter(w, sum), opts.Time)
+		err := f.run(ctx, z, workers, func(index int, n int64) {
+			file := &s.Files[index]
+			packed = append(packed, PackedFile{Name: file.Name, Bytes: file.Size, Packed: n})
+			report.Bytes += file.Size
+			if opts.Progress != nil {
+				opts.Progress(report.Bytes, all)
+			}
+		})
+		if err == nil {
+			err = z.close()
+		}
+		report.ArchiveBytes, report.SHA256 = z.at, hex.EncodeToString(sum.Sum(nil))
+		report.Largest = largest(packed, 10)
+		return err
+	})
+}
+
+func largest(files []PackedFile, n int) []PackedFile {
+	slices.SortFunc(files, func(a, b PackedFile) int {
+		return cmp.Or(cmp.Compare(b.Packed, a.Packed), strings.Compare(a.Name, b.Name))
+	})
+	return slices.Clone(files[:min(n, len(files))])
+}
+
+// addPrograms adds what the manifest starts.
+func (f *flow) addPrograms(m *Manifest) {
+	add := func(command string) {
+		if inside, ok := strings.CutPrefix(strings.ReplaceAll(command, "${/}", "/"), "${__dirname}/"); ok {
+			f.programs[inside] = true
+		}
+	}
+	if m.Server.Type == TypeBinary {
+		f.programs[strings.TrimPrefix(m.Server.EntryPoint, "./")] = true
+	}
+	if c := m.Server.Config; c != nil {
+		add(c.Command)
+		for _, o := range c.Overrides {
+			add(o.Command)
+		}
+	}
+}
+
+// ParseEpoch reads the value of SOURCE_DATE_EPOCH: seconds since 1970.
+func ParseEpoch(text string) (time.Time, error) {
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || seconds < 0 {
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q, not a number of seconds", text)
+	}
+	return time.Unix(seconds, 0), nil
+}

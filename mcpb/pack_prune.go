@@ -1,0 +1,126 @@
+package mcpb
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// packageJSON is what of a package.json says which packages are needed.
+type packageJSON struct {
+	Name                 string            `json:"name"`
+	Version              string            `json:"version"`
+	License              json.RawMessage   `json:"license"`
+	Dependencies         map[string]string `json:"dependencies"`
+	OptionalDependencies map[string]string `json:"optionalDependencies"`
+	PeerDependencies     map[string]string `json:"peerDependencies"`
+}
+
+func (s *Selection) readPackage(dir string) (*packageJSON, error) {
+	text, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(dir), "package.json"))
+	if err != nil {
+		return nil, err
+	}
+	p := &packageJSON{}
+	return p, json.Unmarshal(text, p)
+}
+
+// prune leaves out those packages in node_modules that the package.json beside the
+// manifest does not lead to by dependencies, optional ones included. Packages are
+// found as Node finds them: in node_modules of the package, then of those above.
+func (s *Selection) prune() error {
+	top, err := s.readPackage(".")
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("nothing says which packages are needed: there is no package.json")
+	}
+	if err != nil {
+		return err
+	}
+	installed := s.installed()
+	needed := map[string]bool{}
+	type todo struct {
+		dir string
+		p   *packageJSON
+	}
+	for queue := []todo{{".", top}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		for _, wanted := range []map[string]string{at.p.Dependencies, at.p.OptionalDependencies, at.p.PeerDependencies} {
+			for name := range wanted {
+				dir := resolvePackage(installed, at.dir, name)
+				if dir == "" || needed[dir] {
+					continue
+				}
+				needed[dir] = true
+				if p, err := s.readPackage(dir); err == nil {
+					queue = append(queue, todo{dir, p})
+				}
+			}
+		}
+	}
+	s.dropPackages(installed, needed)
+	return nil
+}
+
+// installed returns the folders of the packages in node_modules.
+func (s *Selection) installed() map[string]bool {
+	found := map[string]bool{}
+	for _, f := range s.Files {
+		if dir := packageOf(f.Name); dir != "" {
+			found[dir] = true
+		}
+	}
+	return found
+}
+
+// packageOf returns the folder of the package in node_modules that a file belongs
+// to, or an empty string.
+func packageOf(name string) string {
+	segments := strings.Split(name, "/")
+	for i := len(segments) - 2; i >= 0; i-- {
+		if segments[i] != "node_modules" {
+			continue
+		}
+		n := i + 2
+		if strings.HasPrefix(segments[i+1], "@") {
+			n++
+		}
+		if n < len(segments) {
+			return strings.Join(segments[:n], "/")
+		}
+	}
+	return ""
+}
+
+func resolvePackage(installed map[string]bool, from, name string) string {
+	for dir := from; ; dir = path.Dir(dir) {
+		if path.Base(dir) != "node_modules" {
+			if found := path.Join(dir, "node_modules", name); installed[found] {
+				return found
+			}
+		}
+		if dir == "." || dir == "/" {
+			return ""
+		}
+	}
+}
+
+func (s *Selection) dropPackages(installed, needed map[string]bool) {
+	kept := s.Files[:0]
+	for _, f := range s.Files {
+		if dir := packageOf(f.Name); dir == "" || needed[dir] {
+			kept = append(kept, f)
+		}
+	}
+	s.Files = kept
+	for dir := range installed {
+		if !needed[dir] {
+			s.exclude(Exclusion{Name: dir, Folder: true, Reason: "no dependency of package.json leads to it"})
+		}
+	}
+	slices.SortFunc(s.Excluded, func(a, b Exclusion) int { return strings.Compare(a.Name, b.Name) })
+}

@@ -1,0 +1,274 @@
+package mcpb
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// Links says what packing does with symbolic links, which no bundle can have.
+type Links string
+
+const (
+	// LinksFollow packs what a link inside of the folder leads to. A link that
+	// leads out of the folder is refused.
+	LinksFollow Links = "follow"
+	// LinksSkip leaves links out.
+	LinksSkip Links = "skip"
+	// LinksRefuse refuses every link.
+	LinksRefuse Links = "refuse"
+)
+
+// LinkError is about a link, or another thing that is neither a file nor a folder,
+// which is not packed.
+type LinkError struct {
+	// Name is its path in the folder.
+	Name string
+	// Reason says what is wrong with it.
+	Reason string
+}
+
+// Error implements the error interface.
+func (e *LinkError) Error() string { return e.Name + ": " + e.Reason }
+
+// Selection is what of a folder belongs into a bundle. Make one with [Select].
+type Selection struct {
+	// Files are packed, sorted by name; manifest.json comes first.
+	Files []SelectedFile
+	// Excluded are the files and folders that are left out, sorted by name. A
+	// folder stands for all that is in it.
+	Excluded []Exclusion
+
+	dir    string
+	rules  ignoreRules
+	links  Links
+	except []os.FileInfo
+}
+
+// SelectedFile is a file that is packed.
+type SelectedFile struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+
+	executable bool
+}
+
+// Exclusion is what is left out, and why.
+type Exclusion struct {
+	Name string `json:"name"`
+	// Folder reports whether it is a folder.
+	Folder bool `json:"folder,omitempty"`
+	// Rule is the line that leaves it out, or nil where there is another reason.
+	Rule *IgnoreRule `json:"rule,omitempty"`
+	// Reason says why, in words.
+	Reason string `json:"reason"`
+}
+
+// Select walks the folder dir and decides what belongs into a bundle: everything
+// but what the built-in rules and the file .mcpbignore leave out. except are files
+// that are left out, such as the bundle that will be written; those that are not
+// there are passed over. manifest.json is never left out.
+//
+// What can be neither packed nor left out, such as a link out of the folder, is a
+// [*LinkError].
+func Select(dir string, links Links, except ...string) (*Selection, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	if links == "" {
+		links = LinksFollow
+	}
+	text, err := readLimited(root.FS(), IgnoreName, MaxManifest)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	s := &Selection{dir: dir, rules: newIgnoreRules(text), links: links}
+	for _, name := range except {
+		if info, err := os.Stat(name); err == nil {
+			s.except = append(s.except, info)
+		}
+	}
+	if err := s.walk(root, ".", nil); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(s.Files, func(a, b SelectedFile) int {
+		if (a.Name == ManifestName) != (b.Name == ManifestName) {
+			return map[bool]int{true: -1, false: 1}[a.Name == ManifestName]
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	slices.SortFunc(s.Excluded, func(a, b Exclusion) int { return strings.Compare(a.Name, b.Name) })
+	return s, nil
+}
+
+// walk adds what is in the folder at name. above are the folders that a link led
+// through, so that a circle is noticed.
+func (s *Selection) walk(root *os.Root, name string, above []os.FileInfo) error {
+	folder, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	entries, err := folder.ReadDir(-1)
+	if err = errors.Join(err, folder.Close()); err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if err := s.visit(root, path.Join(name, entry.Name()), entry, above); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above []os.FileInfo) error {
+	info, err := entry.Info()
+	if err != nil {
+		return err
+	}
+	link := info.Mode()&fs.ModeSymlink != 0
+	if link && s.links != LinksSkip {
+		// A link that leads nowhere can still be left out by a rule.
+		if target, err := root.Stat(name); err == nil {
+			info = target
+		}
+	}
+	if rule := s.rules.match(name, info.IsDir()); name != ManifestName && rule != nil && !rule.include {
+		s.exclude(Exclusion{Name: name, Folder: info.IsDir(), Rule: rule, Reason: rule.String()})
+		return nil
+	}
+	if link {
+		if s.links == LinksSkip {
+			s.exclude(Exclusion{Name: name, Reason: "it is a link"})
+			return nil
+		}
+		if above, err = s.follow(root, name, info, above); err != nil {
+			return err
+		}
+	}
+	switch {
+	case info.IsDir():
+		return s.walk(root, name, above)
+	case !info.Mode().IsRegular():
+		return &LinkError{Name: name, Reason: "it is a device, a pipe or a socket"}
+	case slices.ContainsFunc(s.except, func(e os.FileInfo) bool { return os.SameFile(e, info) }):
+		s.exclude(Exclusion{Name: name, Reason: "it is written by packing"})
+		return nil
+	}
+	s.Files = append(s.Files, SelectedFile{Name: name, Size: info.Size(), executable: info.Mode()&0o100 != 0})
+	return nil
+}
+
+// follow decides about a link. It returns above with the folder it leads to.
+func (s *Selection) follow(root *os.Root, name string, target os.FileInfo, above []os.FileInfo) ([]os.FileInfo, error) {
+	if s.links == LinksRefuse {
+		return nil, &LinkError{Name: name, Reason: "it is a link"}
+	}
+	if target.Mode()&fs.ModeSymlink != 0 {
+		reason := "it is a link that leads out of the folder"
+		if _, err := os.Stat(filepath.Join(s.dir, filepath.FromSlash(name))); err != nil {
+			reason = "it is a link that leads nowhere"
+		}
+		return nil, &LinkError{Name: name, Reason: reason}
+	}
+	if !target.IsDir() {
+		return above, nil
+	}
+	for up := path.Dir(name); ; up = path.Dir(up) {
+		if info, err := root.Stat(up); err == nil && os.SameFile(info, target) {
+			return nil, &LinkError{Name: name, Reason: "it is a link to a folder that it is in"}
+		}
+		if up == "." {
+			break
+		}
+	}
+	if slices.ContainsFunc(above, func(i os.FileInfo) bool { return os.SameFile(i, target) }) {
+		return nil, &LinkError{Name: name, Reason: "it is a link to a folder that it is in"}
+	}
+	return append(slices.Clone(above), target), nil
+}
+
+func (s *Selection) exclude(e Exclusion) { s.Excluded = append(s.Excluded, e) }
+
+// String says where the rule stands and what it is.
+func (rule *IgnoreRule) String() string {
+	if rule.File == defaultsName {
+		return fmt.Sprintf("%s (built in)", rule.Pattern)
+	}
+	return fmt.Sprintf("%s (%s:%d)", rule.Pattern, rule.File, rule.Line)
+}
+
+// Explain says why a path in the folder is left out, or returns nil if no rule
+// leaves it out. The path need not be there.
+func (s *Selection) Explain(name string) *Exclusion {
+	name = path.Clean(filepath.ToSlash(name))
+	for i := range s.Excluded {
+		e := &s.Excluded[i]
+		if name == e.Name || (e.Folder && strings.HasPrefix(name, e.Name+"/")) {
+			return e
+		}
+	}
+	if rule, at := s.rules.decide(name, false); rule != nil && name != ManifestName {
+		return &Exclusion{Name: at, Folder: at != name, Rule: rule, Reason: rule.String()}
+	}
+	return nil
+}
+
+// skips returns the function that tells [Check] what does not belong to the
+// bundle.
+func (s *Selection) skips() func(name string, dir bool) bool {
+	out := make(map[string]bool, len(s.Excluded))
+	for _, e := range s.Excluded {
+		out[e.Name] = true
+	}
+	return func(name string, _ bool) bool {
+		for ; name != "."; name = path.Dir(name) {
+			if out[name] {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// warnings are about rules that take away what a bundle may need: what was
+// installed for it is seldom meant by a rule about the project's own files.
+func (s *Selection) warnings() []check.Finding {
+	var found []check.Finding
+	counts := map[*IgnoreRule]int{}
+	for i := range s.Excluded {
+		e := &s.Excluded[i]
+		if e.Rule == nil || e.Rule.File == defaultsName || !inPackages(e.Name) || strings.Contains(e.Rule.Pattern, "/") {
+			continue
+		}
+		if counts[e.Rule]++; counts[e.Rule] > 1 {
+			continue
+		}
+		found = append(found, check.Finding{
+			Rule: ruleIgnored, Severity: check.Warning, File: filepath.Join(s.dir, IgnoreName), Line: e.Rule.Line, Column: 1,
+			Message: fmt.Sprintf("the rule %q also leaves out %s, which was installed and may be needed", e.Rule.Pattern, e.Name),
+			Hint:    fmt.Sprintf("write /%s to mean the one beside the manifest", strings.TrimPrefix(e.Rule.Pattern, "/")),
+		})
+	}
+	return found
+}
+
+const ruleIgnored = "mcpb/pack-ignored"
+
+// inPackages reports whether a path is in a folder of installed packages.
+func inPackages(name string) bool {
+	for segment := range strings.SplitSeq(path.Dir(name), "/") {
+		if segment == "node_modules" || segment == "site-packages" || segment == "deps" {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "server/lib/")
+}
