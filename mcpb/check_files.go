@@ -69,7 +69,7 @@ func (c *checker) look(name string, buffer []byte) {
 		c.natives = append(c.natives, found)
 		return
 	}
-	if vendored(name) || isBinary(buffer[:n]) {
+	if fromPackages(name) || isBinary(buffer[:n]) {
 		return
 	}
 	if n == headBytes {
@@ -86,9 +86,9 @@ func (c *checker) look(name string, buffer []byte) {
 	}
 }
 
-// vendored reports whether a file came with a package: what looks like a secret
+// fromPackages reports whether a file came with a package: what looks like a secret
 // there is public already, and usually an example.
-func vendored(name string) bool {
+func fromPackages(name string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
 		return dir == "node_modules" || dir == "site-packages" || dir == "venv" || dir == ".venv"
 	})

@@ -13,7 +13,7 @@ func secretName(name string) string {
 	base := strings.ToLower(path.Base(name))
 	ext := path.Ext(base)
 	switch {
-	case vendored(name):
+	case fromPackages(name):
 		return ""
 	case base == ".env" || strings.HasPrefix(base, ".env.") && !example(ext):
 		return "an environment file, where passwords usually are"

@@ -34,6 +34,7 @@ what it needs, and a manifest.json that says how to start it.`,
 	}
 	cmd.AddCommand(
 		newBundleInit(),
+		newBundleInfo(),
 		newBundleValidate(),
 	)
 	return cmd

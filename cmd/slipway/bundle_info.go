@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/mcpb"
+)
+
+func newBundleInfo() *cobra.Command {
+	var asJSON bool
+	var o mcpb.InfoOptions
+	cmd := &cobra.Command{
+		Use:   "info PATH",
+		Short: "Show what a bundle says of itself",
+		Long: `Show what a bundle says of itself, and what it weighs: who made it, how it is
+started and where, its tools, prompts and options, its languages, its largest
+files. PATH is a packed bundle, or a folder with a manifest.json.
+
+With --locale the texts are shown in that language, or in the nearest into which
+they are translated. Nothing is started, and defaults of secrets are not shown.`,
+		Example: `  slipway bundle info examples/clock-bundle
+  slipway bundle info examples/clock-bundle --locale de-AT --json`,
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			info, err := mcpb.ReadInfo(args[0], &o)
+			if err != nil {
+				return unusableBundle(args[0], err)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), info)
+			}
+			return printInfo(cmd.OutOrStdout(), info)
+		},
+	}
+	cmd.Flags().StringVar(&o.Locale, "locale", "", "`language` to show texts in, such as de-AT")
+	cmd.Flags().IntVar(&o.Largest, "largest", 5, "how many of the largest files to list")
+	jsonFlag(cmd, &asJSON, "all of it")
+	return cmd
+}
+
+// unusableBundle words why a bundle cannot be looked into.
+func unusableBundle(name string, err error) error {
+	var manifest *mcpb.ManifestError
+	var archive *mcpb.ArchiveError
+	hint := "slipway bundle validate " + name
+	switch {
+	case errors.As(err, &archive) && archive.Unsafe:
+		return &failure{code: exitPolicy, text: name + ": " + err.Error(), hint: hint}
+	case errors.As(err, &archive), errors.As(err, &manifest):
+		return &failure{code: exitNo, text: name + ": " + err.Error(), hint: hint}
+	}
+	return unreadableBundle(name, err)
+}
+
+func printInfo(w io.Writer, i *mcpb.Info) error {
+	out := &strings.Builder{}
+	fmt.Fprintf(out, "%s %s\n%s\n\n", i.Title, i.Version, i.Description)
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(out, "%-12s %s\n", name, value)
+		}
+	}
+	line("name", i.Name)
+	line("author", person(i.Author))
+	line("licence", i.License)
+	line("homepage", i.Homepage)
+	line("manifest", i.SpecVersion)
+	line("server", i.Type+", "+i.EntryPoint)
+	line("command", strings.Join(i.Command, " "))
+	line("platforms", strings.Join(i.Platforms, ", "))
+	line("needs", ranges(i.Runtimes))
+	line("clients", ranges(i.Clients))
+	line("languages", strings.Join(i.Locales, ", "))
+	line("shown in", strings.Join(i.Translations, ", then "))
+	line("privacy", strings.Join(i.PrivacyPolicies, ", "))
+	line("signature", i.Signature)
+	size := fmt.Sprintf("%d files, %s", i.Files, byteCount(i.Bytes))
+	if i.PackedBytes > 0 {
+		size += ", packed " + byteCount(i.PackedBytes)
+	}
+	line("size", size)
+	var tools, prompts, options, files []row
+	for _, t := range i.Tools {
+		tools = append(tools, row{t.Name, t.Description})
+	}
+	for _, p := range i.Prompts {
+		prompts = append(prompts, row{p.Name + "(" + strings.Join(p.Arguments, ", ") + ")", p.Description})
+	}
+	for _, o := range i.Options {
+		options = append(options, row{o.Key + " (" + optionNotes(o) + ")", about(o.Title, o.Description)})
+	}
+	for _, f := range i.Largest {
+		files = append(files, row{f.Name, byteCount(f.Bytes)})
+	}
+	table(out, "tools"+more(i.MoreTools), tools)
+	table(out, "prompts"+more(i.MorePrompts), prompts)
+	table(out, "options", options)
+	table(out, "largest files", files)
+	_, err := io.WriteString(w, harmless(out.String()))
+	return err
+}
+
+// harmless takes control characters out of a text that somebody else wrote, so
+// that it cannot move the cursor of a terminal.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && (r < ' ' || 0x7f <= r && r < 0xa0) {
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}
+
+func more(generated bool) string {
+	if generated {
+		return ", and more at run time"
+	}
+	return ""
+}
+
+func person(a mcpb.Author) string {
+	text := a.Name
+	if a.Email != "" {
+		text += " <" + a.Email + ">"
+	}
+	if a.URL != "" {
+		text += " (" + a.URL + ")"
+	}
+	return text
+}
+
+func ranges(of map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, name+" "+of[name])
+	}
+	return strings.Join(all, ", ")
+}
+
+func optionNotes(o mcpb.OptionInfo) string {
+	notes := []string{o.Type}
+	if o.Multiple {
+		notes = append(notes, "several")
+	}
+	if o.Required {
+		notes = append(notes, "required")
+	}
+	if o.Sensitive {
+		notes = append(notes, "secret")
+	}
+	if o.Default != nil {
+		notes = append(notes, fmt.Sprintf("default %v", o.Default))
+	}
+	return strings.Join(notes, ", ")
+}

@@ -1,0 +1,183 @@
+package mcpb
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+)
+
+// Info is what a bundle says of itself, and what it weighs. Fields may be added.
+type Info struct {
+	SpecVersion     string            `json:"manifestVersion"`
+	Name            string            `json:"name"`
+	Title           string            `json:"title"` // for people; Name where there is no other
+	Version         string            `json:"version"`
+	Description     string            `json:"description"`
+	LongDescription string            `json:"longDescription,omitempty"`
+	Author          Author            `json:"author"`
+	License         string            `json:"license,omitempty"`
+	Homepage        string            `json:"homepage,omitempty"`
+	Keywords        []string          `json:"keywords,omitempty"`
+	PrivacyPolicies []string          `json:"privacyPolicies,omitempty"`
+	Type            string            `json:"type"`
+	EntryPoint      string            `json:"entryPoint"`
+	Command         []string          `json:"command,omitempty"` // as written, with its variables
+	Platforms       []string          `json:"platforms"`         // all of them where the manifest names none
+	Runtimes        map[string]string `json:"runtimes,omitempty"`
+	Clients         map[string]string `json:"clients,omitempty"`
+	Tools           []Tool            `json:"tools"`
+	MoreTools       bool              `json:"moreTools,omitempty"` // known only at run time
+	Prompts         []Prompt          `json:"prompts"`
+	MorePrompts     bool              `json:"morePrompts,omitempty"`
+	Options         []OptionInfo      `json:"options"`
+	Locales         []string          `json:"locales,omitempty"`      // into which it is translated
+	Translations    []string          `json:"translations,omitempty"` // that took part, the best first
+	Files           int               `json:"files"`
+	Bytes           int64             `json:"bytes"`                 // of all files when unpacked
+	PackedBytes     int64             `json:"packedBytes,omitempty"` // of the archive, without a signature
+	Largest         []FileInfo        `json:"largest"`
+	// Signature is "unsigned" or "signed"; whether a signature holds is for Verify
+	// to say. Empty for a folder.
+	Signature string `json:"signature,omitempty"`
+}
+
+// OptionInfo is an option of the user. What a sensitive one presets is left out.
+type OptionInfo struct {
+	Key         string   `json:"key"`
+	Type        string   `json:"type"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Required    bool     `json:"required,omitempty"`
+	Multiple    bool     `json:"multiple,omitempty"`
+	Sensitive   bool     `json:"sensitive,omitempty"`
+	Default     any      `json:"default,omitempty"`
+	Min         *float64 `json:"min,omitempty"`
+	Max         *float64 `json:"max,omitempty"`
+}
+
+// FileInfo is a file of a bundle.
+type FileInfo struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+// InfoOptions say how [ReadInfo] looks at a bundle. Nil and the zero value are
+// the defaults.
+type InfoOptions struct {
+	// Locale is the language to show texts in, such as "de-AT". The default is that
+	// of the manifest.
+	Locale string
+	// Largest is how many of the largest files are listed. The default is 5.
+	Largest int
+	// Limits are those of [OpenArchive].
+	Limits *Limits
+}
+
+// ReadInfo looks into the bundle at name, a folder or a packed one. A manifest
+// that cannot be used is a [*ManifestError]; an archive that is refused, an
+// [*ArchiveError].
+func ReadInfo(name string, opts *InfoOptions) (*Info, error) {
+	var o InfoOptions
+	if opts != nil {
+		o = *opts
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return readInfo(os.DirFS(name), &o)
+	}
+	a, err := OpenArchive(name, o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	i, err := readInfo(a.FS(), &o)
+	if err != nil {
+		return nil, err
+	}
+	i.PackedBytes, i.Signature = a.PackedSize(), "unsigned"
+	if info.Size() > a.PackedSize() {
+		i.Signature = "signed"
+	}
+	return i, nil
+}
+
+func readInfo(fsys fs.FS, o *InfoOptions) (*Info, error) {
+	m, err := ReadManifest(fsys)
+	if err != nil {
+		return nil, err
+	}
+	i := &Info{Locales: m.Locales(fsys)}
+	if o.Locale != "" {
+		m, i.Translations = m.Localized(fsys, o.Locale)
+	}
+	i.describe(m)
+	return i, i.weigh(fsys, cmp.Or(o.Largest, 5))
+}
+
+func (i *Info) describe(m *Manifest) {
+	i.SpecVersion, i.Name, i.Title, i.Version, i.Description = m.SpecVersion, m.Name, m.Title(), m.Version, m.Description
+	i.LongDescription, i.Author, i.License, i.Homepage, i.Keywords, i.PrivacyPolicies = m.LongDescription, m.Author, m.License, m.Homepage, m.Keywords, m.PrivacyPolicies
+	i.Type, i.EntryPoint = m.Server.Type, m.Server.EntryPoint
+	if c := m.Server.Config; c != nil {
+		i.Command = append([]string{c.Command}, c.Args...)
+	}
+	i.Platforms = platforms()
+	if k := m.Compatibility; k != nil {
+		i.Runtimes, i.Clients = maps.Clone(k.Runtimes), maps.Clone(k.Clients)
+		if len(k.Platforms) > 0 {
+			i.Platforms = k.Platforms
+		}
+	}
+	i.Tools, i.MoreTools = append([]Tool{}, m.Tools...), m.ToolsGenerated
+	i.Prompts, i.MorePrompts = append([]Prompt{}, m.Prompts...), m.PromptsGenerated
+	i.Options = []OptionInfo{}
+	for _, o := range m.UserConfig {
+		shown := OptionInfo{o.Key, o.Type, o.Title, o.Description, o.Required, o.Multiple, o.Sensitive, o.Default, o.Min, o.Max}
+		if o.Sensitive && o.Default != nil {
+			shown.Default = Redacted
+		}
+		i.Options = append(i.Options, shown)
+	}
+}
+
+// weigh counts the files, and keeps the largest.
+func (i *Info) weigh(fsys fs.FS, largest int) error {
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // gone meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		i.Files++
+		i.Bytes += info.Size()
+		i.Largest = append(i.Largest, FileInfo{name, info.Size()})
+		if len(i.Largest) > 4*largest {
+			i.keep(largest)
+		}
+		return nil
+	})
+	i.keep(largest)
+	if err != nil {
+		return fmt.Errorf("count the files: %w", err)
+	}
+	return nil
+}
+
+func (i *Info) keep(largest int) {
+	slices.SortFunc(i.Largest, func(a, b FileInfo) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+	})
+	i.Largest = i.Largest[:min(len(i.Largest), largest)]
+}
