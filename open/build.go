@@ -34,6 +34,7 @@ type input struct {
 func inputs() []input {
 	return []input{
 		{"go", "a folder with Go packages", isGo, openGo},
+		{"docs", "a folder of Markdown, or an llms.txt", isDocuments, openDocuments},
 		{"openapi", "an OpenAPI 3 document", isAPI, openAPI},
 		{"table", "a .csv, .tsv, .json, .jsonl or SQLite file", isTable, openTable},
 	}

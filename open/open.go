@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -17,6 +18,9 @@ import (
 type Options struct {
 	// Site says how StaticMCP sites are read.
 	Site *staticmcp.Options
+	// Bundle says how the servers of bundles are configured; nil stands for the
+	// defaults.
+	Bundle *mcpb.OpenOptions
 	// Live says how servers are started and connected to; nil stands for the
 	// defaults.
 	Live *LiveOptions
@@ -33,6 +37,9 @@ func (o *Options) live() *LiveOptions {
 //
 //   - a folder that holds a StaticMCP site,
 //   - a zip file of one, by its name ending in .zip,
+//   - a folder with Markdown, or an llms.txt: a site is built of it in memory, and
+//     again when it changes,
+//   - a bundle: an .mcpb file, or a folder with its manifest.json,
 //   - an http or https URL under which one is hosted; "site:" in front of it is
 //     allowed, and says that nothing else would do,
 //   - an http or https URL at which a server answers, if there is no site; "live:"
@@ -56,6 +63,8 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 		return openServer(ctx, arg, strings.TrimPrefix(arg, "live:"), opts.live())
 	case forced:
 		return openURL(ctx, arg, rest, opts)
+	case isWeb(arg) && isLLMS(arg):
+		return openBuilt(ctx, arg, opts)
 	case isWeb(arg):
 		return siteOrServer(ctx, arg, opts)
 	case strings.Contains(arg, "://"):
@@ -65,7 +74,7 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 }
 
 // reads is what every refusal of a format ends with.
-const reads = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, and MCP servers, at a URL or as a command after --"
+const reads = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, bundles (.mcpb), and MCP servers, at a URL or as a command after --"
 
 func unsupported(arg, what string) *Error {
 	return &Error{Arg: arg, Why: what + " cannot be opened", Hint: reads}
@@ -101,6 +110,10 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 		return nil, notFound(arg, err)
 	case err != nil:
 		return nil, unreadable(arg, err)
+	case isBundle(arg, info):
+		return openBundle(ctx, arg, opts)
+	case isDocuments(arg, info):
+		return openBuilt(ctx, arg, opts)
 	case info.IsDir():
 		return openFolder(ctx, arg, opts)
 	}
@@ -114,8 +127,6 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 	case filepath.Base(arg) == "mcp.json":
 		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it",
 			Hint: "name the folder: " + filepath.Dir(arg)}
-	case ext == ".mcpb":
-		return nil, unsupported(arg, "an .mcpb bundle")
 	case strings.Contains(" .json .jsonc .yaml .yml .toml .ts .js ", " "+ext+" "):
 		return nil, unsupported(arg, "a file of server definitions")
 	}

@@ -116,7 +116,7 @@ func TestOpenErrors(t *testing.T) {
 		{"broken manifest", "bad", open.Unreadable, "mcp.json: not JSON", ""},
 		{"broken zip", "site.zip", open.Unreadable, "open site.zip: zip: not a valid zip file", ""},
 		{"manifest itself", "site/mcp.json", open.Unreadable, "a site is a folder", "name the folder: site"},
-		{"bundle", "bundle.mcpb", open.Unreadable, "an .mcpb bundle cannot be opened", reads},
+		{"bundle", "bundle.mcpb", open.Unreadable, "broken archive", ""},
 		{"definitions", "servers.yaml", open.Unreadable, "a file of server definitions", reads},
 		{"other file", "readme.txt", open.Unreadable, "a file of this kind", reads},
 		{"other scheme", "ftp://127.0.0.1/", open.Unreadable, "not http, https, ws or wss", reads},

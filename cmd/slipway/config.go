@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
-	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -16,36 +15,19 @@ or .js file with defineMcp, which is read and not run. Of several files the last
 one wins, server by server.`
 
 func newConfig() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "config",
 		Short: "Define MCP servers once, for every client",
 		Long: `Check and merge definitions of MCP servers, and bring them into the
 configuration of the programs that use them.`,
 		Example: "  slipway config check examples/definitions/mcp.yaml",
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			var names []string
-			for _, c := range cmd.Commands() {
-				names = append(names, c.Name())
-			}
-			hint := "see slipway config --help"
-			if near := nearest.DidYouMean(args[0], names); near != "" {
-				hint = "did you mean slipway config " + near + "?"
-			}
-			return usage(hint, "config: unknown command %q", args[0])
-		},
-	}
-	cmd.AddCommand(
+	},
 		newConfigCheck(),
 		newConfigMerge(),
 		newConfigSecrets(),
 		newConfigRender(),
 		newConfigClients(),
 	)
-	return cmd
 }
 
 // definitions are the files that a command of config works on.

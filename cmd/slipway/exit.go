@@ -64,6 +64,9 @@ func explain(err error) *failure {
 	}
 	var opening *open.Error
 	if errors.As(err, &opening) {
+		if f := bundleFailure(opening.Arg, opening.Err); f != nil {
+			return f
+		}
 		code := exitInput
 		if opening.Kind == open.Remote {
 			code = exitRemote

@@ -57,6 +57,7 @@ them, or those of the kinds that are named.
 	cmd.Flags().BoolVar(&k.resources, "resources", false, "list resources")
 	cmd.Flags().BoolVar(&k.templates, "templates", false, "list resource templates")
 	cmd.Flags().BoolVar(&k.prompts, "prompts", false, "list prompts")
+	bundleFlags(cmd)
 	jsonFlag(cmd, &asJSON, "the definitions, as clients see them,")
 	return cmd
 }

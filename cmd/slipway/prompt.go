@@ -39,6 +39,7 @@ its speaker.
 			})
 		},
 	}
+	bundleFlags(cmd)
 	jsonFlag(cmd, &asJSON, "the whole result")
 	return cmd
 }

@@ -38,6 +38,7 @@ as its bytes. Binary data is not printed to a terminal.
 			})
 		},
 	}
+	bundleFlags(cmd)
 	jsonFlag(cmd, &asJSON, "the whole result, with binary data in base64,")
 	return cmd
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 )
 
@@ -72,8 +75,8 @@ func help(t *testing.T, cmd *cobra.Command) string {
 }
 
 // TestExamples runs the examples of all help texts, as they would be pasted into
-// a shell at the root of the repository. Servers take a free port and are told
-// to end.
+// a shell, in a workplace of each command's own. Servers take a free port and are
+// told to end.
 func TestExamples(t *testing.T) {
 	t.Setenv("GORACE", raceOptions)
 	for _, cmd := range commands(newRoot()) {
@@ -81,11 +84,7 @@ func TestExamples(t *testing.T) {
 			if cmd.Example == "" {
 				t.Fatal("the help text has no example")
 			}
-			if cmd.Name() == "completion" {
-				t.Chdir(t.TempDir()) // it writes a file
-			} else {
-				t.Chdir("../..")
-			}
+			t.Chdir(workplace(t))
 			script := regexp.MustCompile(`(?m)^  `).ReplaceAllString(cmd.Example, "")
 			for line := range strings.SplitSeq(script, "\n") {
 				if file, ok := strings.CutPrefix(line, "source "); ok {
@@ -95,6 +94,39 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+// workplace returns a new folder with what the examples work on: the folder
+// examples of the repository, the files of testdata/workplace.txtar, and a packed
+// bundle.
+func workplace(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	repository, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(repository, "examples"), filepath.Join(dir, "examples")); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := txtar.ParseFile("testdata/workplace.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files {
+		name := filepath.Join(dir, f.Name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, f.Data, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	if err := errors.Join(z.AddFS(os.DirFS(filepath.Join(dir, "my-server"))), z.Close(),
+		os.WriteFile(filepath.Join(dir, "my-server.mcpb"), packed.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	return dir
 }
 
 func runExample(t *testing.T, line string) {

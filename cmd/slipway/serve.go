@@ -78,6 +78,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 			return f.run(cmd, sourceFirst(cmd, args))
 		},
 	}
+	bundleFlags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.stdio, "stdio", false, "serve one client over stdin and stdout")
 	flags.StringVar(&f.addr, "addr", serve.DefaultAddr, "`address` to listen on: HOST:PORT, HOST or PORT; port 0 is any free one")
@@ -107,7 +108,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	})
 	defer stop()
-	src, err := openAll(ctx, args, &open.Options{Site: &staticmcp.Options{Logger: log}, Live: liveOptions(log, stderr)}, unionOf(log))
+	bundle, err := bundleOptions(cmd)
+	if err != nil {
+		return err
+	}
+	src, err := openAll(ctx, args, &open.Options{Bundle: bundle, Site: &staticmcp.Options{Logger: log}, Live: liveOptions(log, stderr)}, unionOf(log))
 	if err != nil && ctx.Err() != nil {
 		return nil // told to end before there was anything to serve
 	}

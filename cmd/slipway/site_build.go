@@ -28,7 +28,7 @@ With --check nothing is written: the exit code is 1 if the output is not what
 INPUT gives now, and stdout has the list. With --watch the site is built again
 each time INPUT changes.`,
 		Example: `  slipway site build countries.csv -o public/mcp --host github-pages
-  slipway site build countries.csv -o public/mcp --check
+  slipway site build countries.csv -o public/mcp --host github-pages --check
   slipway site build countries.csv -o - --format tar | tar t`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -99,7 +99,11 @@ func oneTokenOneServer(args []string) error {
 // withSource opens the source that arg names for the time of do.
 func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error {
 	ctx := cmd.Context()
-	src, err := open.Open(ctx, arg, &open.Options{Live: liveOptions(nil, nil)})
+	bundle, err := bundleOptions(cmd)
+	if err != nil {
+		return err
+	}
+	src, err := open.Open(ctx, arg, &open.Options{Bundle: bundle, Live: liveOptions(nil, nil)})
 	if err != nil {
 		return err
 	}

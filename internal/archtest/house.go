@@ -93,8 +93,9 @@ func House() *Plan {
 			},
 			{
 				Module: "github.com/rogpeppe/go-internal",
+				Rooms:  []string{"stax"},
 				Tests:  true,
-				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar)",
+				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar), and in stax its diff, which is one file",
 				Brings: []string{"golang.org/x/sys", "golang.org/x/tools"},
 			},
 			{

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+func newBundleRun() *cobra.Command {
+	var locale string
+	var anyPlatform, quiet bool
+	cmd := &cobra.Command{
+		Use:   "run BUNDLE",
+		Short: "Run the server of a bundle over stdin and stdout",
+		Long: `Run the server of a bundle over stdin and stdout, for a client that starts
+this command: the command line that the manifest describes, with its options
+filled in, kept alive. BUNDLE is a .mcpb file, which is unpacked into a cache
+once, or a folder with a manifest.json. To serve it over HTTP: slipway serve
+BUNDLE.
+
+` + valuesHelp + `
+
+The server needs what its type says: Node.js, Python or uv, which are looked for
+in the PATH. What it writes to stderr goes to stderr, without secrets.`,
+		Example: `  slipway bundle run my-server.mcpb --set folders=/tmp
+  env MCP_BUNDLE_API_KEY="$(cat key.txt)" slipway bundle run my-server.mcpb`,
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts, err := bundleOptions(cmd)
+			if err != nil {
+				return err
+			}
+			opts.AnyPlatform, opts.Locale = anyPlatform, locale
+			if !quiet {
+				opts.Stderr = cmd.ErrOrStderr()
+			}
+			return runBundle(cmd, args[0], opts)
+		},
+	}
+	bundleFlags(cmd)
+	cmd.Flags().StringVar(&locale, "locale", "", "`language` in which the bundle presents itself, such as de or pt-BR")
+	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "run it on a system that its manifest leaves out, too")
+	cmd.Flags().BoolVar(&quiet, "quiet", false, "leave out what the server writes to stderr")
+	return cmd
+}
+
+func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) error {
+	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
+	defer stop()
+	src, err := openBundle(cmd, name, opts)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if isTerminal(cmd.InOrStdin()) {
+		fmt.Fprintln(cmd.ErrOrStderr(), "slipway: waiting for MCP messages on stdin; usually a client starts this command")
+	}
+	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{})
+}
+
+// openBundle opens a bundle and says on stderr what was unclear about it.
+func openBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) (*mcpb.Source, error) {
+	src, err := mcpb.Open(cmd.Context(), name, opts)
+	if err != nil {
+		if f := bundleFailure(name, err); f != nil {
+			return nil, f
+		}
+		return nil, err
+	}
+	warn(cmd.ErrOrStderr(), src.Launch())
+	return src, nil
+}
+
+func warn(w io.Writer, launch *mcpb.Launch) {
+	for _, f := range launch.Warnings {
+		fmt.Fprintf(w, "slipway: %s\n", f.Message)
+	}
+}

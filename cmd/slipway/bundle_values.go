@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcpb"
+)
+
+// bundlePrefix is in front of the name of every option that is looked up in the
+// environment.
+const bundlePrefix = "MCP_BUNDLE_"
+
+const valuesHelp = `A bundle may have options (user_config): slipway bundle info lists them. Each
+is taken from --set KEY=VALUE, else from the environment as MCP_BUNDLE_ and its
+name in capitals (MCP_BUNDLE_API_KEY for api_key), else from the --values file,
+else it has its default. Several values: name the key several times. Secrets do
+not belong into a command line, where others can read them.`
+
+// bundleFlags adds the flags with the options of bundles to a command that opens
+// sources.
+func bundleFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArray("set", nil, "option of a bundle as `KEY=VALUE`")
+	cmd.Flags().String("values", "", "JSON `file` with options of a bundle: {\"key\": value}")
+}
+
+// bundleOptions returns how a command opens bundles: with the options that its
+// flags and the environment give, asking for others where a person can answer.
+func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
+	set, err := cmd.Flags().GetStringArray("set")
+	if err != nil {
+		return nil, nil // this command has no such flags
+	}
+	file, err := cmd.Flags().GetString("values")
+	if err != nil {
+		return nil, err
+	}
+	typed, err := typedValues(set)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := valuesFile(file)
+	if err != nil {
+		return nil, err
+	}
+	opts := &mcpb.OpenOptions{Values: typed, Lookup: func(o mcpb.Option) (any, bool) {
+		if v, ok := os.LookupEnv(variableOf(o.Key)); ok {
+			return fromVariable(o, v), true
+		}
+		v, ok := kept[o.Key]
+		return v, ok
+	}}
+	if in, ok := cmd.InOrStdin().(*os.File); ok && isTerminal(in) && isTerminal(cmd.ErrOrStderr()) {
+		opts.Ask = func(_ context.Context, missing []mcpb.Option) (map[string]any, error) {
+			return ask(in, cmd.ErrOrStderr(), missing)
+		}
+	}
+	return opts, nil
+}
+
+// typedValues reads what was typed as KEY=VALUE.
+func typedValues(set []string) (map[string]any, error) {
+	lists := make(map[string][]string)
+	for _, pair := range set {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usage("as in --set key=value", "--set %q is no KEY=VALUE", pair)
+		}
+		lists[key] = append(lists[key], value)
+	}
+	values := make(map[string]any, len(lists))
+	for key, list := range lists {
+		if values[key] = list; len(list) == 1 {
+			values[key] = list[0]
+		}
+	}
+	return values, nil
+}
+
+// variableOf is the variable in which an option is looked for.
+func variableOf(key string) string {
+	return bundlePrefix + strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return r - 'a' + 'A'
+		case 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+			return r
+		}
+		return '_'
+	}, key)
+}
+
+// fromVariable takes apart a variable with several paths in it.
+func fromVariable(o mcpb.Option, text string) any {
+	if !o.Multiple {
+		return text
+	}
+	return strings.Split(text, string(os.PathListSeparator))
+}
+
+// maxValues is how large a file of values may be.
+const maxValues = 1 << 20
+
+func valuesFile(name string) (map[string]any, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxValues+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxValues {
+		return nil, &failure{code: exitInput, text: name + ": larger than 1 MiB"}
+	}
+	var values map[string]any
+	if err := json.Unmarshal(text, &values); err != nil {
+		place := ""
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			line, column := check.LineColumn(text, int(syntax.Offset)-1)
+			place = fmt.Sprintf(":%d:%d", line, column)
+		}
+		return nil, &failure{code: exitInput, text: name + place + ": " + err.Error(), hint: `write an object, as in {"api_key": "..."}`}
+	}
+	return values, nil
+}
+
+// ask asks a person for options. What is secret does not appear as it is typed.
+func ask(in *os.File, out io.Writer, missing []mcpb.Option) (map[string]any, error) {
+	answers := make(map[string]any, len(missing))
+	lines := bufio.NewReader(in)
+	for _, o := range missing {
+		fmt.Fprintf(out, "%s: %s\n", o.Title, o.Description)
+		answer, err := askFor(in, lines, out, o)
+		if err != nil {
+			return nil, err
+		}
+		answers[o.Key] = answer
+	}
+	return answers, nil
+}
+
+func askFor(in *os.File, lines *bufio.Reader, out io.Writer, o mcpb.Option) (any, error) {
+	for {
+		fmt.Fprintf(out, "%s (%s): ", o.Key, o.Type)
+		text, err := answerOf(in, lines, out, o.Sensitive)
+		if err != nil {
+			return nil, &failure{code: exitUsage, text: "no answer for option " + o.Key, hint: "set " + variableOf(o.Key)}
+		}
+		switch {
+		case text == "":
+			fmt.Fprintln(out, "it is required; Ctrl-C leaves")
+		case o.Type == mcpb.OptionNumber && !isNumber(text):
+			fmt.Fprintln(out, "a number is wanted")
+		default:
+			return text, nil
+		}
+	}
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
+
+func answerOf(in *os.File, lines *bufio.Reader, out io.Writer, secret bool) (string, error) {
+	if secret {
+		text, err := term.ReadPassword(int(in.Fd()))
+		fmt.Fprintln(out)
+		return string(text), err
+	}
+	text, err := lines.ReadString('\n')
+	return strings.TrimSpace(text), err
+}
+
+// bundleFailure words why a bundle cannot be opened. It returns nil for an error
+// that is none of a bundle's.
+func bundleFailure(name string, err error) *failure {
+	var values *mcpb.ExpandError
+	var unsafe *mcpb.ArchiveError
+	var manifest *mcpb.ManifestError
+	var runtime *mcpb.RuntimeError
+	switch {
+	case errors.As(err, &values):
+		hint := "slipway bundle info " + name + " lists the options"
+		if missing := values.Missing(); len(missing) > 0 {
+			hint = fmt.Sprintf("--set %s=..., or %s in the environment", missing[0], variableOf(missing[0]))
+		}
+		for _, f := range values.Findings {
+			if f.Hint != "" {
+				hint = f.Hint
+			}
+		}
+		return &failure{code: exitUsage, text: name + ": " + values.Error(), hint: hint}
+	case errors.As(err, &unsafe) && unsafe.Unsafe:
+		return &failure{code: exitPolicy, text: name + ": " + unsafe.Error(), hint: "do not use it; slipway bundle validate " + name + " says more"}
+	case errors.As(err, &unsafe):
+		return &failure{code: exitInput, text: name + ": " + unsafe.Error()}
+	case errors.As(err, &manifest):
+		return &failure{code: exitNo, text: name + ": " + manifest.Error(), hint: "slipway bundle validate " + name}
+	case errors.As(err, &runtime):
+		return &failure{code: exitRemote, text: name + ": " + runtime.Error(), hint: runtime.Hint}
+	}
+	return nil
+}

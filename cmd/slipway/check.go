@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/open"
+)
+
+func newCheck() *cobra.Command {
+	var o reporting
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Hold anything to every rule that applies to it",
+		Long: `Hold anything to every rule that applies to it, and say where each fault is and
+what to do about it.
+
+PATH is a StaticMCP site (a folder with mcp.json, a .zip of one, its URL), a
+bundle (an .mcpb file, or a folder or manifest.json of one), a file of server
+definitions, or whatever else can be served: of that, the definitions that it
+offers are checked.
+
+slipway site check, bundle validate and config check do the same for one format,
+with options of its own. The rules: docs/check.md.`,
+		Example: `  slipway check examples/http-reference
+  slipway check examples/http-reference --json --strict`,
+		Args: takes(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all := &check.Report{}
+			for _, arg := range args {
+				r, err := open.Check(cmd.Context(), arg, nil)
+				if err != nil {
+					return err
+				}
+				all.Add(r.Findings()...)
+			}
+			return o.print(cmd, strings.Join(args, ", "), all)
+		},
+	}
+	o.flags(cmd)
+	return cmd
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// siteCheck are the flags of site check.
+type siteCheck struct {
+	reporting
+	fix, dryRun    bool
+	readers, hosts []string
+}
+
+func newSiteCheck() *cobra.Command {
+	var o siteCheck
+	cmd := &cobra.Command{
+		Use:   "check SITE...",
+		Short: "Hold sites to the StaticMCP standard",
+		Long: `Hold sites to every rule of the StaticMCP standard, and say where each fault is and
+what to do about it. Warnings are for what this program reads and others do not.
+
+SITE is a folder with mcp.json, a .zip file of one, or the http(s) URL under which one
+is hosted. A host does not list its files, so of a URL only what the manifest or the
+index leads to is looked at.
+
+With --fix what can be repaired without losing anything is repaired in a folder first:
+files get the standard's names, missing members that another file knows are filled in,
+entries that are there twice go once. Nothing is overwritten or deleted.
+
+The rules: docs/check.md.`,
+		Example: `  slipway site check examples/http-reference
+  slipway site check examples/http-reference --for sse-bridge --host github-pages
+  slipway site check examples/http-reference --fix --dry-run`,
+		Args: takes(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.valid(); err != nil {
+				return err
+			}
+			all := &check.Report{}
+			for _, arg := range args {
+				r, err := o.check(cmd, arg)
+				if err != nil {
+					return err
+				}
+				all.Add(r.Findings()...)
+			}
+			return o.suggestFix(o.print(cmd, strings.Join(args, ", "), all), all)
+		},
+	}
+	o.flags(cmd)
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "repair first what can be repaired without losing anything")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --fix: only say what would be repaired")
+	cmd.Flags().StringSliceVar(&o.readers, "for", nil, "say what these other `readers` fail to read: "+strings.Join(staticmcp.Readers(), ", "))
+	cmd.Flags().StringSliceVar(&o.hosts, "host", nil, "hold the site to the limits of these `hosts`: "+strings.Join(hostNames(), ", "))
+	return cmd
+}
+
+func hostNames() []string {
+	var names []string
+	for _, h := range staticmcp.Hosts() {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+// valid checks the flags against each other.
+func (o *siteCheck) valid() error {
+	if o.dryRun && !o.fix {
+		return usage("slipway site check SITE --fix --dry-run", "site check: --dry-run goes with --fix")
+	}
+	for _, list := range []struct {
+		flag         string
+		given, known []string
+	}{{"--for", o.readers, staticmcp.Readers()}, {"--host", o.hosts, hostNames()}} {
+		for _, name := range list.given {
+			if slices.Contains(list.known, name) {
+				continue
+			}
+			hint := "there are " + strings.Join(list.known, ", ")
+			if near := nearest.DidYouMean(name, list.known); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return usage(hint, "site check: %s does not know %q", list.flag, name)
+		}
+	}
+	return nil
+}
+
+// suggestFix adds a hint to the failure of a check that could be repaired.
+func (o *siteCheck) suggestFix(err error, r *check.Report) error {
+	var f *failure
+	if o.fix || !errors.As(err, &f) {
+		return err
+	}
+	rules := staticmcp.Rules()
+	if slices.ContainsFunc(r.Findings(), func(f check.Finding) bool {
+		return slices.ContainsFunc(rules, func(rule staticmcp.Rule) bool { return rule.ID == f.Rule && rule.Repaired })
+	}) {
+		f.hint = "--fix repairs what can be repaired without losing anything, --fix --dry-run says what that is"
+	}
+	return err
+}
+
+// check checks one site, after repairing it if that was asked for.
+func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error) {
+	opts := &staticmcp.CheckOptions{Readers: o.readers, Hosts: o.hosts}
+	web := strings.Contains(arg, "://")
+	switch {
+	case web && len(o.readers)+len(o.hosts) > 0:
+		return nil, usage("name the folder that was published", "site check: --for and --host need the files, and a web host does not list them")
+	case !o.fix:
+		return open.CheckSite(cmd.Context(), arg, &open.CheckOptions{Site: opts})
+	}
+	info, err := os.Stat(arg)
+	if web || err == nil && !info.IsDir() {
+		return nil, usage("name the folder that it was made of", "site check: --fix repairs folders, and %s is none", arg)
+	}
+	if err != nil {
+		return open.CheckSite(cmd.Context(), arg, nil) // it words the error
+	}
+	repairs, report, err := staticmcp.Fix(cmd.Context(), arg, &staticmcp.FixOptions{Check: opts, DryRun: o.dryRun})
+	word := "repaired"
+	if o.dryRun {
+		word = "would be repaired"
+	}
+	for _, r := range repairs {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s: %s\n", r.File, word, r.Does)
+	}
+	return report, err
+}

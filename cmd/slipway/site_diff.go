@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/staticmcp/freeze"
+)
+
+func newSiteDiff() *cobra.Command {
+	var a asking
+	var definitions, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff SOURCE SOURCE",
+		Short: "Compare two sites, or a site with a source",
+		Long: `Compare the definitions of two sources, and their answers to everything that
+one of them, a site, has stored. Each line of stdout is one difference: added is
+what only the second has, removed what only the first has. The exit code is 1 if
+there is any.
+
+` + sourceHelp,
+		Example: `  slipway site diff public/mcp public/mcp.zip
+  slipway site diff public/mcp https://docs.example.com/mcp/ --definitions`,
+		Args: takesSource(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args = sourceFirst(cmd, args)
+			if cmd.ArgsLenAtDash() == 1 {
+				// The site that was typed first stays the first.
+				args[0], args[1] = args[1], args[0]
+			}
+			o, err := a.options()
+			if err != nil {
+				return err
+			}
+			return withSource(cmd, args[0], func(one *client) error {
+				return withSource(cmd, args[1], func(two *client) error {
+					list, err := freeze.Diff(cmd.Context(), one.source, two.source, definitions, o)
+					if err != nil {
+						return answered("diff", err)
+					}
+					return printDifferences(cmd, list, asJSON)
+				})
+			})
+		},
+	}
+	bundleFlags(cmd)
+	a.flags(cmd.Flags())
+	cmd.Flags().BoolVar(&definitions, "definitions", false, "compare no answers")
+	jsonFlag(cmd, &asJSON, "the differences")
+	return cmd
+}
+
+func printDifferences(cmd *cobra.Command, list []freeze.Difference, asJSON bool) error {
+	out := cmd.OutOrStdout()
+	if asJSON {
+		if list == nil {
+			list = []freeze.Difference{}
+		}
+		if err := printJSON(out, map[string]any{"differences": list}); err != nil {
+			return err
+		}
+	} else {
+		for _, d := range list {
+			fmt.Fprintf(out, "%-8s %-9s %s\n", d.Action, d.Kind, d.Name)
+		}
+	}
+	if len(list) > 0 {
+		return no("", "diff: %s", count(len(list), "difference"))
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package open
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// CheckOptions configure [Check]. The zero value and nil are the defaults.
+type CheckOptions struct {
+	// Site says how StaticMCP sites are checked.
+	Site *staticmcp.CheckOptions
+	// Bundle says how bundles are checked.
+	Bundle *mcpb.CheckOptions
+	// Open says how what is no file is opened.
+	Open *Options
+}
+
+// Check holds what arg names against every rule that applies to it:
+//
+//   - a folder with mcp.json, a zip file, an http or https URL under which there
+//     is a manifest: a StaticMCP site,
+//   - an .mcpb file, or a folder or a manifest.json of a bundle,
+//   - another .json, .jsonc, .yaml, .toml, .ts or .js file: definitions of
+//     servers,
+//   - anything else that [Open] can open: what it offers.
+//
+// An error, always an [*Error], says that nothing could be checked.
+func Check(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
+	if opts == nil {
+		opts = &CheckOptions{}
+	}
+	rest, forced := strings.CutPrefix(arg, "site:")
+	switch {
+	case arg == "":
+		return nil, &Error{Arg: `""`, Why: "the name is empty", Hint: "name a folder, a file or a URL"}
+	case forced || isWeb(arg):
+		return checkURL(ctx, arg, rest, forced, opts)
+	case strings.Contains(arg, "://") || strings.HasPrefix(arg, "live:"):
+		return checkSource(ctx, arg, opts)
+	}
+	return checkPath(ctx, arg, opts)
+}
+
+// CheckSite is [Check] for what must be a StaticMCP site: a folder, a zip file or
+// a URL. That a folder has no manifest is then a finding.
+func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
+	if opts == nil {
+		opts = &CheckOptions{}
+	}
+	rest := strings.TrimPrefix(arg, "site:")
+	if isWeb(rest) {
+		return checkURL(ctx, arg, rest, true, opts)
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notFound(arg, err)
+	case err != nil:
+		return nil, unreadable(arg, err)
+	case info.IsDir():
+		return told(arg)(staticmcp.CheckDir(ctx, arg, opts.Site))
+	case filepath.Base(arg) == manifest:
+		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it", Hint: "name the folder: " + filepath.Dir(arg)}
+	}
+	return told(arg)(staticmcp.CheckZip(ctx, arg, opts.Site))
+}
+
+// told words the error of a check for the person who typed arg.
+func told(arg string) func(*check.Report, error) (*check.Report, error) {
+	return func(r *check.Report, err error) (*check.Report, error) {
+		if err != nil {
+			e := unreadable(arg, err)
+			e.Why = strings.TrimPrefix(strings.TrimPrefix(e.Why, "check site in zip: "), "check site: ")
+			return nil, e
+		}
+		return r, nil
+	}
+}
+
+// checkURL checks the site at a URL. If there is none, and none was asked for,
+// what answers there is looked at as a live server.
+func checkURL(ctx context.Context, arg, base string, forced bool, opts *CheckOptions) (*check.Report, error) {
+	u, err := url.Parse(base)
+	if err != nil || !isWeb(base) || u.Host == "" {
+		return nil, &Error{Arg: arg, Why: "not an http or https URL with a host", Err: err}
+	}
+	report, err := staticmcp.CheckURL(ctx, base, opts.Site)
+	if err != nil {
+		e := &Error{Arg: arg, Why: strings.TrimPrefix(err.Error(), "check site: "), Kind: Remote, Err: err}
+		if cause := untold(err); cause != "" {
+			e.Why += ": " + cause
+		}
+		return nil, e
+	}
+	if !forced && hasRule(report, "staticmcp/manifest-missing") {
+		if live, err := checkSource(ctx, arg, opts); err == nil {
+			return live, nil
+		}
+	}
+	return report, nil
+}
+
+func hasRule(r *check.Report, rule string) bool {
+	return slices.ContainsFunc(r.Findings(), func(f check.Finding) bool { return f.Rule == rule })
+}
+
+func checkPath(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
+	info, err := os.Stat(arg)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, notFound(arg, err)
+	case err != nil:
+		return nil, unreadable(arg, err)
+	case info.IsDir():
+		return checkFolder(ctx, arg, opts)
+	}
+	switch ext := strings.ToLower(filepath.Ext(arg)); {
+	case ext == ".zip":
+		return CheckSite(ctx, arg, opts)
+	case ext == ".mcpb" || ext == ".dxt" || isBundleManifest(arg):
+		return checkBundle(arg, opts)
+	case filepath.Base(arg) == manifest && isSiteManifest(arg):
+		return CheckSite(ctx, filepath.Dir(arg), opts)
+	case strings.Contains(" .json .jsonc .yaml .yml .toml .ts .js .mjs ", " "+ext+" "):
+		return checkDefinitions(arg)
+	}
+	return checkSource(ctx, arg, opts)
+}
+
+// checkFolder finds out what a folder holds.
+func checkFolder(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
+	if _, err := os.Stat(filepath.Join(arg, manifest)); err == nil {
+		return CheckSite(ctx, arg, opts)
+	}
+	if isBundleManifest(filepath.Join(arg, mcpb.ManifestName)) {
+		return checkBundle(arg, opts)
+	}
+	return checkSource(ctx, arg, opts)
+}
+
+// checkBundle checks an .mcpb file, a folder of one, or its manifest.
+func checkBundle(arg string, opts *CheckOptions) (*check.Report, error) {
+	_, report, err := mcpb.CheckPath(arg, opts.Bundle, nil)
+	return told(arg)(report, err)
+}
+
+// checkDefinitions checks a file of server definitions, by itself and as the only
+// one.
+func checkDefinitions(arg string) (*check.Report, error) {
+	doc, report, err := stax.ReadFile(arg)
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	if report.OK(false) {
+		report.Add(stax.Merge(doc).Check().Findings()...)
+	}
+	return report, nil
+}
+
+// checkSource opens anything else and looks at what it offers.
+func checkSource(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
+	src, err := Open(ctx, arg, opts.Open)
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := src.(io.Closer); ok {
+		defer c.Close()
+	}
+	return CheckSource(ctx, arg, src)
+}
+
+// CheckSource looks for what is wrong with the definitions that a source offers.
+// Findings call it name.
+func CheckSource(ctx context.Context, name string, src mcp.Source) (*check.Report, error) {
+	cat, err := src.Catalog(ctx)
+	if err != nil {
+		return nil, &Error{Arg: name, Why: err.Error(), Kind: Remote, Err: err}
+	}
+	report := &check.Report{}
+	for _, f := range append(mcp.CheckCatalog(cat), apps.Check(cat)...) {
+		f.File = name
+		report.Add(f)
+	}
+	return report, nil
+}
+
+// isBundleManifest reports whether the file at name says that it is the manifest
+// of a bundle.
+func isBundleManifest(name string) bool {
+	return filepath.Base(name) == mcpb.ManifestName && hasMember(name, "manifest_version", "dxt_version")
+}
+
+// isSiteManifest reports whether the file at name is the manifest of a site, and
+// not one of the definitions that some programs call mcp.json, too.
+func isSiteManifest(name string) bool { return hasMember(name, "serverInfo", "capabilities") }
+
+// maxPeek is how large a file may be to be looked into for what it is.
+const maxPeek = 64 << 20
+
+// hasMember reports whether the file at name is a JSON object with one of the
+// members.
+func hasMember(name string, members ...string) bool {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxPeek {
+		return false
+	}
+	text, err := os.ReadFile(name)
+	var object map[string]json.RawMessage
+	if err != nil || json.Unmarshal([]byte(strings.TrimPrefix(string(text), "\ufeff")), &object) != nil {
+		return false
+	}
+	return slices.ContainsFunc(members, func(m string) bool { return object[m] != nil })
+}

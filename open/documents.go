@@ -1,0 +1,49 @@
+package open
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
+)
+
+// isDocuments reports whether arg is a folder with Markdown that is no site
+// itself, or an llms.txt.
+func isDocuments(arg string, info fs.FileInfo) bool {
+	if info == nil || !info.IsDir() {
+		return isLLMS(arg)
+	}
+	folder := os.DirFS(arg)
+	if _, err := fs.Stat(folder, manifest); err == nil {
+		return false
+	}
+	for _, answers := range []string{"tools/*.json", "tools/*/*.json", "resources/*.json"} {
+		if found, _ := fs.Glob(folder, answers); len(found) > 0 {
+			return false // a site that lost its manifest
+		}
+	}
+	return docs.HasDocuments(folder)
+}
+
+// isLLMS reports whether arg is a file or an address that names documents.
+func isLLMS(arg string) bool {
+	switch strings.ToLower(path.Base(strings.ReplaceAll(arg, `\`, "/"))) {
+	case "llms.txt", "llms-full.txt":
+		return true
+	}
+	return false
+}
+
+func openDocuments(arg string, o *BuildOptions) (build.Input, error) {
+	return documents(arg, &docs.Options{Name: o.Name, Title: o.Title, Version: o.Version, Instructions: o.Instructions})
+}
+
+func documents(arg string, opts *docs.Options) (build.Input, error) {
+	if isLLMS(arg) {
+		return docs.LLMS(arg, opts)
+	}
+	return docs.Dir(arg, opts)
+}
