@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -155,12 +154,7 @@ func unpackOnce(ctx context.Context, name string, opts *OpenOptions) (string, er
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", err
 	}
-	archive, err := OpenArchive(name, opts.Limits)
-	if err != nil {
-		return "", err
-	}
-	defer archive.Close()
-	err = fsutil.CreateDir(dir, func(tmp string) error { return os.CopyFS(tmp, archive.FS()) })
+	_, err = Unpack(ctx, name, dir, &UnpackOptions{Limits: opts.Limits})
 	if errors.Is(err, fs.ErrExist) {
 		return dir, nil // another process was faster
 	}
