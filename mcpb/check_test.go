@@ -2,7 +2,10 @@ package mcpb_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -189,4 +192,32 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCheckPath looks at a folder as packing would.
+func TestCheckPath(t *testing.T) {
+	dir := t.TempDir()
+	for name, f := range bundleOf(map[string]string{".env": "A=b", "docs/id_rsa": "x", "id_rsa": "x", ".mcpbignore": "docs\n"}) {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.Data, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(name string, want ...string) {
+		t.Helper()
+		_, r, err := mcpb.CheckPath(name, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := brief(r); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	secret := "warning secret-file " + filepath.Join(dir, "id_rsa")
+	expect(dir, secret)
+	expect(filepath.Join(dir, "manifest.json"))
+	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "link")); err != nil {
+		t.Skip("no symbolic links here")
+	}
+	expect(dir, "error pack-link "+filepath.Join(dir, "link"), "warning secret-file "+filepath.Join(dir, ".env"), "warning secret-file "+filepath.Join(dir, "docs/id_rsa"), secret)
 }

@@ -29,9 +29,7 @@ func CheckPath(name string, opts *CheckOptions, limits *Limits) (*Manifest, *che
 		return nil, nil, err
 	}
 	if info.IsDir() {
-		o.Where = func(file string) string { return filepath.Join(name, filepath.FromSlash(file)) }
-		o.NoModes = runtime.GOOS == "windows"
-		return Check(os.DirFS(name), &o)
+		return checkFolder(name, o)
 	}
 	packed, err := isPacked(name)
 	if err != nil {
@@ -53,6 +51,31 @@ func CheckPath(name string, opts *CheckOptions, limits *Limits) (*Manifest, *che
 		return nil, nil, err
 	}
 	return CheckManifest(text, os.DirFS(folder), &o)
+}
+
+// checkFolder checks what packing would put into the bundle, and no more.
+func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) {
+	o.Where = func(file string) string { return filepath.Join(name, filepath.FromSlash(file)) }
+	o.NoModes = runtime.GOOS == "windows"
+	var more []check.Finding
+	s, err := Select(name, LinksFollow)
+	var link *LinkError
+	switch {
+	case errors.As(err, &link):
+		more = append(more, check.Finding{Rule: rulePackLink, File: o.Where(link.Name), Message: link.Reason, Hint: "slipway bundle pack --links skip leaves links out"})
+	case err != nil:
+		return nil, nil, err
+	default:
+		more = s.warnings()
+		if o.Skip == nil {
+			o.Skip = s.skips()
+		}
+	}
+	m, report, err := Check(os.DirFS(name), &o)
+	if err == nil && !o.Reference {
+		report.Add(more...)
+	}
+	return m, report, err
 }
 
 // isPacked reports whether a file is a packed bundle by its name or its first

@@ -11,6 +11,7 @@ type Rule struct {
 
 // The rules about the manifest as a document.
 const (
+	rulePackLink   = "mcpb/pack-link"
 	ruleNoManifest = "mcpb/no-manifest"
 	ruleJSON       = "mcpb/json"
 	ruleBOM        = "mcpb/bom"
@@ -99,6 +100,9 @@ func Rules() []Rule {
 		{ruleBinaryCPU, check.Note, "a program for one CPU, which a manifest cannot say"},
 		{ruleSecretFile, check.Warning, "a file in which passwords or keys usually are"},
 		{ruleSecret, check.Warning, "a text that looks like a password, token or key"},
+
+		{rulePackLink, check.Error, "a symbolic link that leads out of the folder, or nowhere"},
+		{ruleIgnored, check.Warning, "a line of .mcpbignore also leaves out files of installed packages"},
 
 		{"mcpb/archive-damaged", check.Error, "the archive is no zip, or not all of one"},
 		{"mcpb/archive-ambiguous", check.Error, "readers of zip files would see different things"},
