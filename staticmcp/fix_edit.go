@@ -1,6 +1,7 @@
 package staticmcp
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -24,18 +25,22 @@ type edit struct {
 }
 
 // insertMember adds a member at the beginning of the object at text[at], with the
-// white space that stands there.
+// white space that stands there between tokens.
 func insertMember(text []byte, at int, name, value string) edit {
-	first := jsonscan.Space(text, at+1)
-	space := text[at+1 : first]
-	member := append(append([]byte(nil), space...), quote(name)...)
-	member = append(member, ':')
-	if len(space) > 0 {
-		member = append(member, ' ')
+	before := text[at+1 : jsonscan.Space(text, at+1)]
+	var colon, comma []byte // what follows them
+	list := locate(text, at)
+	if len(list) > 0 {
+		colon = text[bytes.LastIndexByte(text[:list[0].at], ':')+1 : list[0].at]
 	}
-	member = append(member, value...)
-	if text[first] != '}' {
-		member = append(member, ',')
+	if len(list) > 1 && len(before) == 0 {
+		end := jsonscan.Space(text, list[0].at+len(list[0].value)) + 1
+		comma = text[end:jsonscan.Space(text, end)]
+	}
+	member := append(append([]byte(nil), before...), quote(name)...)
+	member = append(append(append(member, ':'), colon...), value...)
+	if len(list) > 0 {
+		member = append(append(member, ','), comma...)
 	}
 	return edit{at + 1, at + 1, member}
 }
