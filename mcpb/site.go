@@ -5,6 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -112,4 +118,110 @@ func firstSentence(text string) string {
 		return sentence
 	}
 	return line
+}
+
+// IsSite reports whether the folder dir holds a StaticMCP site and no bundle.
+func IsSite(dir string) bool {
+	_, none := os.Stat(filepath.Join(dir, ManifestName))
+	_, err := os.Stat(filepath.Join(dir, "mcp.json"))
+	return err == nil && errors.Is(none, fs.ErrNotExist)
+}
+
+// PackSite packs the StaticMCP site in the folder dir into a bundle that serves it
+// by itself. programs are the slipway binaries to put in, by platform ("darwin",
+// "linux", "win32"); nil stands for this program and this platform. Everything
+// else is as in [Pack]; an empty out means the name and version of the site.
+func PackSite(ctx context.Context, dir, out string, programs map[string]string, as *SiteOptions, opts *PackOptions) (*PackReport, error) {
+	if len(programs) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		programs = map[string]string{ThisPlatform(): self}
+	}
+	text, err := SiteManifest(ctx, dir, slices.Sorted(maps.Keys(programs)), as)
+	if err != nil {
+		return nil, err
+	}
+	if out == "" {
+		m, err := ParseManifest(text)
+		if err != nil {
+			return nil, err
+		}
+		out = m.FileName()
+	}
+	// Beside the bundle, where files of the site can most often be linked instead
+	// of copied.
+	stage, err := os.MkdirTemp(filepath.Dir(out), ".slipway-site-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(stage)
+	if err := stageSite(ctx, stage, dir, text, programs); err != nil {
+		return nil, err
+	}
+	return Pack(ctx, stage, out, opts)
+}
+
+// stageSite lays out the folder that is packed.
+func stageSite(ctx context.Context, stage, dir string, manifest []byte, programs map[string]string) error {
+	for _, folder := range []string{path.Dir(siteProgram), siteFolder} {
+		if err := os.Mkdir(filepath.Join(stage, folder), 0o755); err != nil {
+			return err
+		}
+	}
+	// A site may have any name; none of them is rubbish.
+	keep := "!/" + siteFolder + "/**\n"
+	if err := errors.Join(os.WriteFile(filepath.Join(stage, ManifestName), manifest, 0o644),
+		os.WriteFile(filepath.Join(stage, IgnoreName), []byte(keep), 0o644)); err != nil {
+		return err
+	}
+	for platform, program := range programs {
+		name := siteProgram
+		if platform == "win32" {
+			name += ".exe"
+		}
+		if err := copyFile(program, filepath.Join(stage, name), 0o755); err != nil {
+			return err
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		to := filepath.Join(stage, siteFolder, filepath.FromSlash(name))
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case name == ".":
+			return nil
+		case e.IsDir():
+			return os.Mkdir(to, 0o755)
+		case !e.Type().IsRegular():
+			return &LinkError{Name: name, Reason: "a site in a bundle has files and folders only"}
+		}
+		from := filepath.Join(dir, filepath.FromSlash(name))
+		if os.Link(from, to) == nil {
+			return nil
+		}
+		return copyFile(from, to, 0o644)
+	})
+}
+
+func copyFile(from, to string, mode fs.FileMode) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, in)
+	return errors.Join(err, f.Close())
 }
