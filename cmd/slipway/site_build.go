@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/serve"
 	sites "github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
@@ -73,13 +75,16 @@ func buildOnce(cmd *cobra.Command, source sites.Input, o *writing) error {
 // buildAndWatch builds until it is interrupted. What fails is said, and tried
 // again with the next change.
 func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every time.Duration) error {
+	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
+	defer stop()
+	cmd.SetContext(ctx)
 	stderr := cmd.ErrOrStderr()
 	seen := sites.Snapshot(source.Paths())
 	if err := buildOnce(cmd, source, o); err != nil {
 		report(stderr, err)
 	}
 	fmt.Fprintf(stderr, "watching %s; Ctrl-C stops it\n", strings.Join(source.Paths(), ", "))
-	return watchInput(cmd.Context(), stderr, source, seen, every, func() error { return buildOnce(cmd, source, o) })
+	return watchInput(ctx, stderr, source, seen, every, func() error { return buildOnce(cmd, source, o) })
 }
 
 // watchInput calls again each time what source is made of changes, until ctx

@@ -252,7 +252,21 @@ func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
 	if foreign.Files > 0 {
 		return nil, &foreign
 	}
+	plan.keepRecord(len(w.files), w.opts.Record)
 	return plan, nil
+}
+
+// keepRecord leaves the record as it is if nothing else is to be done: the time
+// in it is that of the last change.
+func (p *dirPlan) keepRecord(answers int, record map[string][]byte) {
+	if len(p.gone) > 0 || slices.ContainsFunc(p.states[:answers], func(s state) bool { return s != same }) {
+		return
+	}
+	for i := answers; i < len(p.files); i++ {
+		if _, ok := record[strings.TrimPrefix(p.files[i].path, indexDir)]; ok && p.states[i] == differs {
+			p.states[i] = same
+		}
+	}
 }
 
 // ours tells which of the files of the site the index lists, and finds those in

@@ -46,7 +46,8 @@ type Options struct {
 	TempDir string
 
 	// Record is put into .staticmcp/ as files beside the index, by name, such as
-	// where a frozen site is from. They are no part of the site.
+	// where a frozen site is from. They are no part of the site: in a folder in
+	// which nothing else changes, those that are there stay as they are.
 	Record map[string][]byte
 	// Progress is told how far the write is, from the goroutine of Write.
 	Progress func(Progress)

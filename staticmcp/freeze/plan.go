@@ -55,6 +55,9 @@ type Subject struct {
 	Skipped bool `json:"skipped"`
 }
 
+// Name returns the name of what is frozen.
+func (p *Plan) Name() string { return p.catalog.Server.Name }
+
 // Estimate returns how many requests a run makes at least, and about how long it
 // takes.
 func (p *Plan) Estimate() (requests int, time_ time.Duration) {
