@@ -80,15 +80,15 @@ type document struct {
 	report *check.Report
 }
 
-// bom is what a byte order mark is in UTF-8.
-const bom = "\ufeff"
+// byteOrderMark is what a byte order mark is in UTF-8.
+const byteOrderMark = "\ufeff"
 
 // readDocument parses data, as JSON.parse would after a byte order mark, and
 // reports what is wrong with it as JSON.
 func readDocument(data []byte, file string, report *check.Report) *document {
 	d := &document{file: file, text: data, report: report}
-	if rest, ok := bytes.CutPrefix(data, []byte(bom)); ok {
-		d.text, d.bom = rest, len(bom)
+	if rest, ok := bytes.CutPrefix(data, []byte(byteOrderMark)); ok {
+		d.text, d.bom = rest, len(byteOrderMark)
 		d.add(check.Finding{Rule: ruleBOM, Line: 1, Column: 1,
 			Message: "the file begins with a byte order mark, which is no JSON", Hint: "slipway bundle validate --fix removes it"})
 	}
