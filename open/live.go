@@ -120,7 +120,7 @@ func liveReason(err error, transport live.Transport) string {
 // siteOrServer opens what is at a URL: a site if there is a manifest, and
 // otherwise a live server.
 func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
-	site, siteErr := openURL(ctx, arg, arg, opts)
+	site, siteErr := openSiteUnlessStream(ctx, arg, opts)
 	if siteErr == nil || unreachable(siteErr) || ctx.Err() != nil || strings.HasSuffix(arg, "/"+manifest) {
 		return site, siteErr
 	}
@@ -135,6 +135,41 @@ func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, e
 		return nil, err
 	}
 	return nil, siteErr // nothing there speaks MCP: what is wrong with the site tells more
+}
+
+// openSiteUnlessStream opens a site. Some servers answer whatever is asked of them
+// with an event stream that does not end, also when it is a manifest: that is
+// looked for at the same time, and ends the waiting.
+func openSiteUnlessStream(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	probed := make(chan struct{})
+	go func() {
+		defer close(probed)
+		if isStream(ctx, strings.TrimSuffix(arg, "/")+"/"+manifest) {
+			cancel()
+		}
+	}()
+	site, err := openURL(ctx, arg, arg, opts)
+	cancel()
+	<-probed
+	return site, err
+}
+
+// isStream reports whether a GET is answered with an event stream.
+func isStream(ctx context.Context, address string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Accept", "application/json")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close() // only the header matters
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 }
 
 // unreachable reports whether nobody was there at all.

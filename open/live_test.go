@@ -58,6 +58,15 @@ func TestOpenLive(t *testing.T) {
 		}
 		server.HTTPHandler(nil).ServeHTTP(w, r)
 	}))
+	mux.Handle("/sse/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // whatever the path
+			w.Header().Set("Content-Type", "text/event-stream")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
+		server.HTTPHandler(nil).ServeHTTP(w, r)
+	}))
 	mux.Handle("/ws", ws.NewHandler(server, nil))
 	web := httptest.NewServer(mux)
 	defer web.Close()
@@ -69,6 +78,7 @@ func TestOpenLive(t *testing.T) {
 	for _, tt := range []struct{ name, arg string }{
 		{"URL", web.URL + "/mcp"},
 		{"URL that must be a server", "live:" + web.URL + "/mcp"},
+		{"URL where every GET is a stream", web.URL + "/sse/"},
 		{"WebSocket", strings.Replace(web.URL, "http", "ws", 1) + "/ws"},
 		{"command", open.Command([]string{self})},
 	} {
