@@ -1,0 +1,351 @@
+package docs
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// cleaner takes out of a document what is no text: comments, which a reader of
+// the page never sees, scripts, shortcodes, and the JSX of MDX. What it takes out
+// leaves its line breaks, so that lines keep their numbers.
+type cleaner struct {
+	jsx       bool // components are taken out
+	shortcode bool // those of Hugo
+
+	out   strings.Builder
+	links []string // targets of components that are links and are still open
+	odd   int      // tags and expressions that have no end
+
+	depth  int   // of components that are open
+	depths []int // where each line begins, the first left out
+}
+
+// maxOdd is how many tags and expressions without an end are looked for in vain:
+// each look goes on for a while.
+const maxOdd = 100
+
+// clean returns body without what is no text. Fenced code stays as it is.
+func (c *cleaner) clean(body string) string {
+	c.out.Grow(len(body))
+	text := 0 // where the text since the last fence begins
+	for at := 0; at < len(body); {
+		line, next := lineAt(body, at)
+		mark := fenceMark(line)
+		if mark == "" {
+			at = next
+			continue
+		}
+		c.text(body[text:at])
+		end := fenceEnd(body, next, mark)
+		c.keep(body[at:end])
+		at, text = end, end
+	}
+	c.text(body[text:])
+	if !c.jsx {
+		return c.out.String()
+	}
+	return dedent(c.out.String(), c.depths)
+}
+
+// keep writes s as it is.
+func (c *cleaner) keep(s string) {
+	c.out.WriteString(s)
+	c.lines(s)
+}
+
+// lines notes how deep the lines are that begin in s.
+func (c *cleaner) lines(s string) {
+	for range strings.Count(s, "\n") {
+		c.depths = append(c.depths, c.depth)
+	}
+}
+
+// dedent takes from lines inside of components the indentation that they have in
+// common, which in Markdown would make code of them.
+func dedent(text string, depths []int) string {
+	lines := strings.SplitAfter(text, "\n")
+	depth := func(i int) int {
+		if i == 0 || i > len(depths) {
+			return 0
+		}
+		return depths[i-1]
+	}
+	for i := 0; i < len(lines); {
+		end, common := i, -1
+		for ; end < len(lines) && depth(end) == depth(i); end++ {
+			bare := strings.TrimLeft(lines[end], " \t")
+			if n := len(lines[end]) - len(bare); strings.TrimSpace(bare) != "" && (common < 0 || n < common) {
+				common = n
+			}
+		}
+		for ; i < end; i++ {
+			if depth(i) > 0 && common > 0 && len(lines[i]) > common {
+				lines[i] = lines[i][common:]
+			}
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// lineAt returns the line that begins at i, without its end, and where the next
+// one begins.
+func lineAt(text string, i int) (line string, next int) {
+	end := strings.IndexByte(text[i:], '\n')
+	if end < 0 {
+		return text[i:], len(text)
+	}
+	return text[i : i+end], i + end + 1
+}
+
+// fenceMark returns the mark that opens fenced code on line, or "".
+func fenceMark(line string) string {
+	bare := strings.TrimLeft(line, " \t>")
+	for _, c := range []string{"`", "~"} {
+		mark := bare[:len(bare)-len(strings.TrimLeft(bare, c))]
+		if len(mark) >= 3 && (c == "~" || !strings.Contains(bare[len(mark):], "`")) {
+			return mark
+		}
+	}
+	return ""
+}
+
+// fenceEnd returns where fenced code ends whose first line is at i.
+func fenceEnd(text string, i int, mark string) int {
+	for i < len(text) {
+		line, next := lineAt(text, i)
+		bare := strings.TrimSpace(strings.TrimLeft(line, " \t>"))
+		if strings.HasPrefix(bare, mark) && strings.Trim(bare, mark[:1]) == "" {
+			return next
+		}
+		i = next
+	}
+	return i
+}
+
+// text writes a piece without fenced code.
+func (c *cleaner) text(s string) {
+	lineStart := true
+	for i := 0; i < len(s); {
+		end := 0
+		switch {
+		case s[i] == '`':
+			end = codeSpan(s, i)
+			c.keep(s[i:end])
+		case s[i] == '\\' && i+1 < len(s) && s[i+1] < utf8.RuneSelf && s[i+1] != '\n':
+			end = i + 2
+			c.out.WriteString(s[i:end])
+		case s[i] == '<':
+			end = c.angle(s, i)
+		case s[i] == '{':
+			end = c.brace(s, i)
+		case c.jsx && lineStart && (strings.HasPrefix(s[i:], "import ") || strings.HasPrefix(s[i:], "export ")) && afterBlank(s, i):
+			end = moduleEnd(s, i)
+			c.blank(s[i:end])
+		}
+		if end == 0 {
+			end = i + 1
+			c.keep(s[i:end])
+		}
+		lineStart = s[end-1] == '\n'
+		i = end
+	}
+}
+
+// blank writes the line breaks of s.
+func (c *cleaner) blank(s string) {
+	for range strings.Count(s, "\n") {
+		c.out.WriteByte('\n')
+	}
+	c.lines(s)
+}
+
+// codeSpan returns the end of the code between backticks that begins at i, or of
+// the backticks if nothing closes it before the paragraph ends.
+func codeSpan(s string, i int) int {
+	run := len(s[i:]) - len(strings.TrimLeft(s[i:], "`"))
+	for j := i + run; j < len(s); {
+		k := strings.IndexAny(s[j:], "`\n")
+		if k < 0 {
+			break
+		}
+		j += k
+		if s[j] == '\n' {
+			if line, _ := lineAt(s, j+1); strings.TrimSpace(line) == "" {
+				break
+			}
+			j++
+			continue
+		}
+		n := len(s[j:]) - len(strings.TrimLeft(s[j:], "`"))
+		if n == run {
+			return j + n
+		}
+		j += n
+	}
+	return i + run
+}
+
+// afterBlank reports whether the line that begins at i has an empty one, another
+// import or nothing before it.
+func afterBlank(s string, i int) bool {
+	before := strings.TrimRight(s[:i], " \t\r\n")
+	if before == "" || strings.Count(s[len(before):i], "\n") > 1 {
+		return true
+	}
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "export ")
+}
+
+// moduleEnd returns the end of an import or export: the first line break outside
+// of brackets that is followed by an empty line or another statement.
+func moduleEnd(s string, i int) int {
+	depth := 0
+	for at := i; at < len(s); {
+		line, next := lineAt(s, at)
+		depth += strings.Count(line, "{") + strings.Count(line, "(") + strings.Count(line, "[")
+		depth -= strings.Count(line, "}") + strings.Count(line, ")") + strings.Count(line, "]")
+		at = next
+		following, _ := lineAt(s, min(at, len(s)))
+		switch {
+		case depth <= 0 && (strings.TrimSpace(following) == "" || strings.HasPrefix(following, "import ") || strings.HasPrefix(following, "export ")),
+			depth <= 0 && strings.HasSuffix(strings.TrimSpace(line), ";"),
+			depth <= 0 && strings.HasPrefix(line, "import ") && strings.ContainsAny(line, `"'`):
+			return at
+		}
+	}
+	return len(s)
+}
+
+// hiddenTags are elements whose content is no text.
+var hiddenTags = regexp.MustCompile(`(?i)^<(script|style)(\s[^>]*)?>`)
+
+// angle writes what begins with "<" at i and returns its end, or 0 if it is
+// ordinary text.
+func (c *cleaner) angle(s string, i int) int {
+	if strings.HasPrefix(s[i:], "<!--") {
+		end := strings.Index(s[i+4:], "-->")
+		if end < 0 || c.odd > maxOdd {
+			return 0
+		}
+		c.blank(s[i : i+4+end+3])
+		return i + 4 + end + 3
+	}
+	if m := hiddenTags.FindStringSubmatch(s[i:min(len(s), i+500)]); m != nil {
+		closing := "</" + strings.ToLower(m[1])
+		if at := strings.Index(strings.ToLower(s[i:]), closing); at >= 0 {
+			if end := strings.IndexByte(s[i+at:], '>'); end >= 0 {
+				c.blank(s[i : i+at+end+1])
+				return i + at + end + 1
+			}
+		}
+	}
+	if !c.jsx || c.odd > maxOdd {
+		return 0
+	}
+	t, ok := parseTag(s, i)
+	if !ok {
+		c.odd++
+		return 0
+	}
+	if !t.component() {
+		return 0
+	}
+	c.component(t)
+	c.blank(s[i:t.end])
+	return t.end
+}
+
+// shortcodes of Hugo, of which the quoted or bare words are kept for links.
+var shortcodes = regexp.MustCompile(`^\{\{[<%]\s*/?\s*([\w./-]+)\s*(.*?)\s*/?\s*[>%]\}\}`)
+
+// brace writes what begins with "{" at i and returns its end, or 0.
+func (c *cleaner) brace(s string, i int) int {
+	if c.shortcode && strings.HasPrefix(s[i:], "{{") {
+		m := shortcodes.FindStringSubmatch(s[i:min(len(s), i+2000)])
+		if m == nil {
+			return 0
+		}
+		if m[1] == "ref" || m[1] == "relref" {
+			c.out.WriteString(strings.Trim(strings.TrimPrefix(m[2], "path="), "\"`'"))
+		}
+		c.blank(m[0])
+		return i + len(m[0])
+	}
+	if !c.jsx || c.odd > maxOdd {
+		return 0
+	}
+	if i+1 < len(s) && s[i+1] == '#' {
+		return 0 // an explicit id of a heading
+	}
+	end := closingBrace(s, i)
+	if end == 0 {
+		c.odd++
+		return 0
+	}
+	inner := strings.TrimSpace(s[i+1 : end-1])
+	switch {
+	case strings.HasPrefix(inner, "/*") && strings.HasSuffix(inner, "*/"):
+		if id := strings.TrimSpace(strings.Trim(inner, "/*")); strings.HasPrefix(id, "#") && !strings.ContainsAny(id, " \n") {
+			c.out.WriteString("{" + id + "}") // an explicit id in the form of newer MDX
+		}
+	case literal(inner) != nil:
+		c.keep(*literal(inner))
+		return end
+	default:
+		c.keep(s[i:end])
+		return end
+	}
+	c.blank(s[i:end])
+	return end
+}
+
+// literal returns the text that a JavaScript expression is, if it is nothing else.
+func literal(expression string) *string {
+	if n := len(expression); n >= 2 {
+		q := expression[0]
+		inner := expression[1 : n-1]
+		if (q == '"' || q == '\'' || q == '`') && expression[n-1] == q && !strings.ContainsAny(inner, string(q)+"\\$") {
+			return &inner
+		}
+	}
+	return nil
+}
+
+// maxExpression bounds an expression in JSX.
+const maxExpression = 20_000
+
+// closingBrace returns the end of the expression whose "{" is at i, or 0.
+func closingBrace(s string, i int) int {
+	depth := 0
+	for j := i; j < len(s) && j < i+maxExpression; j++ {
+		switch s[j] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return j + 1
+			}
+		case '"', '\'', '`':
+			if end := quoteEnd(s, j); end > 0 {
+				j = end - 1
+			}
+		}
+	}
+	return 0
+}
+
+// quoteEnd returns the end of the quoted text that begins at i, or 0.
+func quoteEnd(s string, i int) int {
+	for j := i + 1; j < len(s) && j < i+maxExpression; j++ {
+		switch {
+		case s[j] == '\\':
+			j++
+		case s[j] == s[i]:
+			return j + 1
+		case s[j] == '\n' && s[i] != '`':
+			return 0
+		}
+	}
+	return 0
+}

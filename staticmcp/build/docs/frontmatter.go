@@ -1,0 +1,264 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+// frontMatter is what a document says of itself before it begins.
+type frontMatter struct {
+	title, description, lang string
+	label                    string // in the navigation
+	id, slug                 string
+	position                 float64
+	positioned               bool
+	hidden, unsearched       bool
+	keywords                 []string
+	aliases                  []string
+	menus                    map[string]menuEntry // of Hugo
+}
+
+// menuEntry is where Hugo shows a page in a menu.
+type menuEntry struct {
+	weight float64
+	name   string
+	parent string
+	id     string
+}
+
+// frontError is why front matter cannot be read; line counts from 1 at its
+// opening mark.
+type frontError struct {
+	line int
+	text string
+}
+
+func (e *frontError) Error() string { return e.text }
+
+// splitFrontMatter cuts the front matter off text. lines is how many lines of
+// text go before body. values is nil if there is none.
+func splitFrontMatter(text string) (values map[string]any, body string, lines int, err error) {
+	for _, kind := range []struct {
+		mark   string
+		decode func(string) (map[string]any, error)
+	}{{"---", decodeYAML}, {"+++", decodeTOML}} {
+		first, rest, ok := strings.Cut(text, "\n")
+		if !ok || strings.TrimRight(first, " \t\r") != kind.mark {
+			continue
+		}
+		front, body, n, ok := upTo(rest, kind.mark)
+		if !ok {
+			if kind.mark == "---" {
+				return nil, text, 0, nil // a horizontal rule
+			}
+			return nil, text, 0, &frontError{1, "the front matter has no end"}
+		}
+		values, err := kind.decode(front)
+		return values, body, n + 1, err
+	}
+	if strings.HasPrefix(text, "{\n") || strings.HasPrefix(text, "{\r\n") {
+		return splitJSON(text)
+	}
+	return nil, text, 0, nil
+}
+
+// upTo splits text before and after the line that is mark.
+func upTo(text, mark string) (before, after string, lines int, ok bool) {
+	at := 0
+	for at < len(text) {
+		line, _, more := strings.Cut(text[at:], "\n")
+		lines++
+		next := at + len(line) + 1
+		if !more {
+			next = len(text)
+		}
+		if strings.TrimRight(line, " \t\r") == mark {
+			return text[:at], text[next:], lines, true
+		}
+		at = next
+	}
+	return "", "", 0, false
+}
+
+func splitJSON(text string) (map[string]any, string, int, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	var values map[string]any
+	if err := dec.Decode(&values); err != nil {
+		return nil, text, 0, nil // a document that begins with a brace
+	}
+	at := int(dec.InputOffset())
+	rest := strings.TrimLeft(text[at:], " \t\r")
+	rest = strings.TrimPrefix(rest, "\n")
+	return values, rest, strings.Count(text[:len(text)-len(rest)], "\n"), nil
+}
+
+// maxFront bounds front matter: libraries are not asked to read a book.
+const maxFront = 256 << 10
+
+func decodeYAML(text string) (values map[string]any, err error) {
+	if len(text) > maxFront {
+		return nil, &frontError{1, fmt.Sprintf("the front matter is longer than %d bytes", maxFront)}
+	}
+	if strings.TrimSpace(text) == "" {
+		return map[string]any{}, nil
+	}
+	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+		line, what := yamlError(err)
+		return nil, &frontError{line + 1, "the front matter is not YAML: " + what}
+	}
+	return values, nil
+}
+
+// yamlLine finds the line in an error of the YAML library.
+var yamlLine = regexp.MustCompile(`^(?:unmarshal errors:\s+)?line (\d+): `)
+
+// yamlError returns the line and the words of an error of the YAML library.
+func yamlError(err error) (line int, text string) {
+	text = strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		line, _ = strconv.Atoi(m[1])
+		text = text[len(m[0]):]
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	return line, text
+}
+
+func decodeTOML(text string) (values map[string]any, err error) {
+	if len(text) > maxFront {
+		return nil, &frontError{1, fmt.Sprintf("the front matter is longer than %d bytes", maxFront)}
+	}
+	if err := toml.NewDecoder(bytes.NewReader([]byte(text))).Decode(&values); err != nil {
+		line := 0
+		var e *toml.DecodeError
+		if errors.As(err, &e) {
+			line, _ = e.Position()
+		}
+		return nil, &frontError{line + 1, "the front matter is not TOML: " + strings.TrimPrefix(err.Error(), "toml: ")}
+	}
+	return values, nil
+}
+
+// readFront picks what matters here.
+func readFront(v map[string]any) *frontMatter {
+	f := &frontMatter{}
+	f.title = str(v["title"])
+	f.description = first(str(v["description"]), str(v["summary"]))
+	f.lang = first(str(v["lang"]), str(v["language"]))
+	f.label = first(str(v["sidebar_label"]), str(v["linkTitle"]), str(v["linktitle"]), str(v["nav_title"]))
+	f.id = str(v["id"])
+	f.slug = first(str(v["slug"]), str(v["permalink"]), str(v["url"]))
+	for _, key := range []string{"sidebar_position", "weight", "order", "nav_order"} {
+		if n, ok := number(v[key]); ok && !f.positioned {
+			f.position, f.positioned = n, true
+		}
+	}
+	for _, key := range []string{"draft", "hidden", "unlisted", "headless"} {
+		f.hidden = f.hidden || truth(v[key])
+	}
+	if b, ok := v["published"].(bool); ok && !b {
+		f.hidden = true
+	}
+	if list, ok := v["build"].(map[string]any); ok && str(list["render"]) == "never" {
+		f.hidden = true
+	}
+	if b, ok := v["search"].(bool); ok && !b {
+		f.unsearched = true
+	}
+	if m, ok := v["search"].(map[string]any); ok && truth(m["exclude"]) {
+		f.unsearched = true
+	}
+	for _, key := range []string{"keywords", "tags", "categories"} {
+		f.keywords = append(f.keywords, texts(v[key])...)
+	}
+	f.aliases = texts(v["aliases"])
+	f.menus = readMenus(v)
+	return f
+}
+
+// readMenus reads the menus that a page of Hugo says it is in.
+func readMenus(v map[string]any) map[string]menuEntry {
+	menus := make(map[string]menuEntry)
+	for _, key := range []string{"menu", "menus"} {
+		switch m := v[key].(type) {
+		case map[string]any:
+			for name, entry := range m {
+				e, _ := entry.(map[string]any)
+				weight, _ := number(e["weight"])
+				menus[name] = menuEntry{weight, str(e["name"]), str(e["parent"]), str(e["identifier"])}
+			}
+		default:
+			for _, name := range texts(m) {
+				menus[name] = menuEntry{}
+			}
+		}
+	}
+	return menus
+}
+
+func first(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func str(v any) string {
+	switch t := v.(type) {
+	case string:
+		return strings.TrimSpace(t)
+	case int, int64, uint64, float64, bool:
+		return fmt.Sprint(t)
+	}
+	return ""
+}
+
+func truth(v any) bool {
+	b, ok := v.(bool)
+	return ok && b || v == "true"
+}
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	case uint64:
+		return float64(n), true
+	case float64:
+		return n, true
+	case string:
+		f, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// texts returns a text or a list of them.
+func texts(v any) []string {
+	switch t := v.(type) {
+	case string:
+		if t = strings.TrimSpace(t); t != "" {
+			return []string{t}
+		}
+	case []any:
+		var list []string
+		for _, e := range t {
+			if s := str(e); s != "" {
+				list = append(list, s)
+			}
+		}
+		return list
+	}
+	return nil
+}

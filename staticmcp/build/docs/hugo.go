@@ -1,0 +1,123 @@
+package docs
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// hugo reads the configuration of Hugo, or knows it by its _index.md files.
+func (d *detector) hugo() *config {
+	names := append(variants("hugo", ".toml", ".yaml", ".yml", ".json"), variants("config", ".toml", ".yaml", ".yml", ".json")...)
+	names = append(names, variants("config/_default/hugo", ".toml", ".yaml", ".yml")...)
+	file := d.find(names...)
+	if file != "" && d.docs == "" && !d.hasDir("content") {
+		file = "" // the configuration of something else
+	}
+	sections := false
+	for name := range d.there {
+		sections = sections || path.Base(name) == "_index.md"
+	}
+	if file == "" && !sections {
+		return nil
+	}
+	c := &config{system: "hugo", file: file}
+	if d.docs == "" && d.hasDir("content") {
+		c.root = "content"
+	}
+	if file == "" {
+		return c
+	}
+	var values map[string]any
+	var err error
+	switch text := d.read(file); path.Ext(file) {
+	case ".toml":
+		values, err = decodeTOML(text)
+	case ".json":
+		err = json.Unmarshal([]byte(text), &values)
+	default:
+		values, err = decodeYAML(text)
+	}
+	if err != nil {
+		c.note(file, 1, check.Warning, "%s cannot be read: %v", file, err)
+		return c
+	}
+	lower := make(map[string]any, len(values))
+	for key, v := range values {
+		lower[strings.ToLower(key)] = v
+	}
+	c.title = str(lower["title"])
+	c.language = first(str(lower["defaultcontentlanguage"]), str(lower["languagecode"]))
+	if dir := path.Join(c.root, c.language); c.root != "" && c.language != "" && d.hasDir(dir) {
+		c.root = dir
+	}
+	return c
+}
+
+// hugoMenu makes the navigation of the menus that pages say they are in, if
+// enough of them do.
+func (r *reader) hugoMenu(pages []*Page, seen map[*Page]bool) []*NavItem {
+	counts := make(map[string]int)
+	for _, p := range pages {
+		for name := range p.front.menus {
+			counts[name]++
+		}
+	}
+	menu := ""
+	for name, n := range counts {
+		if menu == "" || n > counts[menu] || n == counts[menu] && name < menu {
+			menu = name
+		}
+	}
+	if counts[menu]*2 < len(pages) || menu == "" {
+		return nil
+	}
+	type node struct {
+		item  *NavItem
+		entry menuEntry
+	}
+	var nodes []*node
+	byName := make(map[string]*node)
+	for _, p := range pages {
+		e, ok := p.front.menus[menu]
+		if !ok {
+			continue
+		}
+		if e.weight == 0 {
+			e.weight = p.front.position
+		}
+		n := &node{item: &NavItem{Title: first(e.name, p.front.label, p.Title), Page: p}, entry: e}
+		nodes = append(nodes, n)
+		seen[p] = true
+		for _, name := range []string{e.id, n.item.Title, p.Title} {
+			if name != "" && byName[name] == nil {
+				byName[name] = n
+			}
+		}
+	}
+	slices.SortStableFunc(nodes, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(hugoWeight(a.entry.weight), hugoWeight(b.entry.weight)), strings.Compare(a.item.Title, b.item.Title))
+	})
+	var top []*NavItem
+	for _, n := range nodes {
+		parent := byName[n.entry.parent]
+		if n.entry.parent == "" || parent == nil || parent == n || slices.Contains(n.item.Items, parent.item) {
+			top = append(top, n.item)
+			continue
+		}
+		parent.item.Items = append(parent.item.Items, n.item)
+	}
+	return top
+}
+
+// hugoWeight sorts what has no weight last.
+func hugoWeight(w float64) float64 {
+	if w == 0 {
+		return 1e18
+	}
+	return w
+}

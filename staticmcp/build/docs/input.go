@@ -1,0 +1,204 @@
+package docs
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// Folder is a folder of documents as an input of a site.
+type Folder struct {
+	dir    string
+	parent []string // the names of navigation files in the folder above
+	opts   Options
+}
+
+var _ build.Input = (*Folder)(nil)
+
+// Dir returns the folder of documents called dir. Links out of it are not
+// followed. Where dir is the folder of documents of a project, the navigation
+// files of the project lie beside it, and are read there.
+func Dir(dir string, opts *Options) (*Folder, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder", dir)
+	}
+	f := &Folder{dir: dir}
+	if opts != nil {
+		f.opts = *opts
+	}
+	if f.opts.Name == "" {
+		f.opts.Name = folderName(dir)
+	}
+	f.parent = []string{"mkdocs.yml", "mkdocs.yaml"}
+	for _, name := range []string{"sidebars", "docusaurus.config"} {
+		f.parent = append(f.parent, variants(name, ".js", ".ts", ".json", ".mjs", ".cjs", ".mts")...)
+	}
+	return f, nil
+}
+
+// folderName names a site after the folder, or the one above if its name says
+// nothing.
+func folderName(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	name := filepath.Base(abs)
+	switch strings.ToLower(name) {
+	case "docs", "doc", "src", "content", "documentation":
+		if up := filepath.Base(filepath.Dir(abs)); up != string(filepath.Separator) && up != "." {
+			name = up + "-" + name
+		}
+	}
+	return name
+}
+
+// Paths implements [build.Input].
+func (f *Folder) Paths() []string {
+	paths := []string{f.dir}
+	for _, name := range []string{".vitepress", "docs/.vitepress"} {
+		if sub := filepath.Join(f.dir, filepath.FromSlash(name)); isFolder(sub) {
+			paths = append(paths, sub)
+		}
+	}
+	for _, name := range f.parent {
+		paths = append(paths, filepath.Join(filepath.Dir(filepath.Clean(f.dir)), name))
+	}
+	return paths
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// Read reads the documents as they are now.
+func (f *Folder) Read(ctx context.Context) (*Set, error) {
+	root, err := os.OpenRoot(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	set, err := read(ctx, root.FS(), filepath.ToSlash(filepath.Clean(f.dir)), f.beside(), &f.opts)
+	if err != nil {
+		return nil, fmt.Errorf("read documents: %w", err)
+	}
+	if len(set.Pages) == 0 {
+		return nil, fmt.Errorf("%s has no Markdown that is not hidden", f.dir)
+	}
+	return set, nil
+}
+
+// Site implements [build.Input].
+func (f *Folder) Site(ctx context.Context) (*build.Site, error) {
+	set, err := f.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return set.Site(ctx, &f.opts)
+}
+
+// beside returns what the navigation files in the folder above say, if they are
+// about this one.
+func (f *Folder) beside() *config {
+	abs, err := filepath.Abs(f.dir)
+	if err != nil || filepath.Dir(abs) == abs {
+		return nil
+	}
+	up, err := os.OpenRoot(filepath.Dir(abs))
+	if err != nil {
+		return nil
+	}
+	defer up.Close()
+	there := make(files)
+	for _, name := range f.parent {
+		if info, err := up.Stat(name); err == nil && info.Mode().IsRegular() {
+			there[name] = info
+		}
+	}
+	if len(there) == 0 || isSystem(f.dir) {
+		return nil
+	}
+	name := filepath.Base(abs)
+	d := &detector{fsys: up.FS(), there: there, docs: name}
+	c := d.named(name)
+	if c == nil {
+		return nil
+	}
+	c.file = "../" + c.file
+	for i := range c.found {
+		c.found[i].File = "../" + c.found[i].File
+	}
+	return c
+}
+
+// isSystem reports whether a folder has navigation files of its own.
+func isSystem(dir string) bool {
+	for _, name := range []string{"mkdocs.yml", "mkdocs.yaml", "book.toml", ".vitepress", "SUMMARY.md"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// named returns what the files say about the folder with that name beside them.
+func (d *detector) named(name string) *config {
+	if c := d.mkdocs(); c != nil && d.mkdocsDir == name {
+		return c
+	}
+	if name == "docs" {
+		return d.docusaurus()
+	}
+	return nil
+}
+
+// address is where a page is for people, or its resource in the site.
+func (m *maker) address(p *Page) string {
+	if base := m.opts.BaseURL; base != "" {
+		base = strings.TrimSuffix(base, "/") + "/"
+		if p.ID == "index" {
+			return base
+		}
+		return base + strings.TrimPrefix(p.URI(), Scheme)
+	}
+	parts := strings.Split(strings.TrimPrefix(p.URI(), Scheme), "/")
+	for i, part := range parts {
+		parts[i] = staticmcp.EncodeName(part)
+	}
+	return "resources/" + strings.Join(parts, "/") + ".json"
+}
+
+// HasDocuments reports whether fsys holds documents at its top or in one of the
+// folders below it, looking at few files.
+func HasDocuments(fsys fs.FS) bool {
+	const most = 2000
+	seen, found := 0, false
+	// Folders that cannot be read hold nothing that could be built.
+	_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if seen++; err != nil || seen > most {
+			return fs.SkipAll
+		}
+		if d.IsDir() {
+			if name != "." && (leftOut(filepath.Base(name)) || strings.Count(name, "/") >= 3) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if found = isDocument(name); found {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}

@@ -1,0 +1,528 @@
+package docs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// jsValue is a value that a JavaScript file writes down. What would have to be
+// run to be known is jsUnknown.
+type jsValue struct {
+	kind    jsKind
+	text    string // of a string, a number, an identifier; what is unknown
+	list    []*jsValue
+	keys    []string
+	members map[string]*jsValue
+	at      int // where it begins in the file
+}
+
+type jsKind uint8
+
+const (
+	jsUnknown jsKind = iota
+	jsString
+	jsNumber
+	jsBool
+	jsNull
+	jsArray
+	jsObject
+)
+
+// jsFile reads the literals of a JavaScript or TypeScript file. It runs nothing:
+// names are looked up among the constants of the file, and a function counts as
+// what it returns when that is all it does.
+type jsFile struct {
+	src   string
+	at    int
+	depth int
+	steps int
+
+	names    map[string]int // where the value of a constant begins
+	returns  map[string]int // where that of a function does
+	reading  map[string]bool
+	exported int // where the value of the export begins, or -1
+}
+
+const (
+	maxJSDepth = 200
+	maxJSSteps = 2_000_000
+	maxJSBytes = 4 << 20
+)
+
+// readJS returns what a file exports. The value is jsUnknown if nothing can be
+// said without running it.
+func readJS(src string) *jsValue {
+	if len(src) > maxJSBytes {
+		return &jsValue{text: "a file this long"}
+	}
+	f := &jsFile{src: src, names: make(map[string]int), returns: make(map[string]int), reading: make(map[string]bool), exported: -1}
+	if c := f.peek(); c == '{' || c == '[' {
+		return f.value() // JSON
+	}
+	f.statements()
+	if f.exported < 0 {
+		return &jsValue{text: "no export"}
+	}
+	f.at = f.exported
+	return f.value()
+}
+
+// statements notes where the values of constants, functions and the export begin.
+func (f *jsFile) statements() {
+	for f.at = 0; f.at < len(f.src); {
+		f.space()
+		if f.at >= len(f.src) {
+			return
+		}
+		word := f.identifier()
+		switch word {
+		case "const", "let", "var":
+			f.space()
+			if name := f.identifier(); name != "" && f.assignment() {
+				f.names[name] = f.at
+			}
+			f.skip(";\n")
+		case "async":
+		case "function":
+			f.function()
+		case "export":
+			f.space()
+			before := f.at
+			if f.identifier() == "default" {
+				f.space()
+				f.exported = f.at
+				f.skip(";\n")
+			} else {
+				f.at = before // export const
+			}
+		case "module", "exports":
+			before := f.at
+			if f.assignment() {
+				if strings.HasPrefix(f.src[before:], ".exports") || word == "exports" {
+					f.exported = f.at
+				}
+			}
+			f.skip(";\n")
+		case "":
+			f.skip(";\n}")
+		default:
+			f.skip(";\n")
+		}
+	}
+}
+
+// function notes where the value that a function returns begins, if returning is
+// all it does.
+func (f *jsFile) function() {
+	f.space()
+	name := f.identifier()
+	f.skip("{")
+	if f.at >= len(f.src) {
+		return
+	}
+	f.at++
+	f.space()
+	before := f.at
+	if f.identifier() == "return" {
+		f.space()
+		f.returns[name] = f.at
+	}
+	f.at = before
+	f.skip("}")
+}
+
+// assignment moves behind "=", past a type, and reports whether there is one.
+func (f *jsFile) assignment() bool {
+	f.skip("=;\n")
+	if f.at < len(f.src) && f.src[f.at] == '=' && !strings.HasPrefix(f.src[f.at:], "==") && !strings.HasPrefix(f.src[f.at:], "=>") {
+		f.at++
+		f.space()
+		return true
+	}
+	return false
+}
+
+// skip moves to the first of the stops outside of brackets, strings and comments,
+// behind it if it is a line break or a semicolon.
+func (f *jsFile) skip(stops string) {
+	depth := 0
+	for f.at < len(f.src) {
+		c := f.src[f.at]
+		if depth == 0 && strings.IndexByte(stops, c) >= 0 {
+			if strings.Contains(stops, ";") && (c == ';' || c == '\n' || c == '}') {
+				f.at++
+			}
+			return
+		}
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth < 0 {
+				if !strings.Contains(stops, ";") {
+					return
+				}
+				depth = 0
+			}
+		case '"', '\'', '`':
+			f.quoted()
+			continue
+		case '/':
+			if f.comment() {
+				continue
+			}
+		}
+		f.at++
+	}
+}
+
+// comment moves past a comment, and reports whether there is one.
+func (f *jsFile) comment() bool {
+	end := ""
+	switch rest := f.src[f.at:]; {
+	case strings.HasPrefix(rest, "//"):
+		end = "\n"
+	case strings.HasPrefix(rest, "/*"):
+		end = "*/"
+	default:
+		return false
+	}
+	n := strings.Index(f.src[f.at+2:], end)
+	if n < 0 {
+		f.at = len(f.src)
+		return true
+	}
+	f.at += 2 + n
+	if end == "*/" {
+		f.at += 2
+	}
+	return true
+}
+
+func (f *jsFile) space() {
+	for f.at < len(f.src) {
+		switch f.src[f.at] {
+		case ' ', '\t', '\r', '\n':
+			f.at++
+		case '/':
+			if !f.comment() {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// peek returns the next byte that is no space, or 0.
+func (f *jsFile) peek() byte {
+	f.space()
+	if f.at < len(f.src) {
+		return f.src[f.at]
+	}
+	return 0
+}
+
+func (f *jsFile) identifier() string {
+	start := f.at
+	for f.at < len(f.src) {
+		c := f.src[f.at]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '$' || f.at > start && '0' <= c && c <= '9') {
+			break
+		}
+		f.at++
+	}
+	return f.src[start:f.at]
+}
+
+// quoted reads a string. ok is false if the value has places to be filled in.
+func (f *jsFile) quoted() (text string, ok bool) {
+	mark := f.src[f.at]
+	f.at++
+	var b strings.Builder
+	ok = true
+	for f.at < len(f.src) {
+		c := f.src[f.at]
+		f.at++
+		switch {
+		case c == mark:
+			return b.String(), ok
+		case c == '\\' && f.at < len(f.src):
+			f.escape(&b)
+		case c == '$' && mark == '`' && f.at < len(f.src) && f.src[f.at] == '{':
+			ok = false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), false
+}
+
+func (f *jsFile) escape(b *strings.Builder) {
+	c := f.src[f.at]
+	f.at++
+	switch c {
+	case 'n':
+		b.WriteByte('\n')
+	case 't':
+		b.WriteByte('\t')
+	case '\n', 'r':
+	case 'u', 'x':
+		digits := 2
+		if c == 'u' {
+			digits = 4
+		}
+		if f.at+digits <= len(f.src) {
+			if n, err := strconv.ParseUint(f.src[f.at:f.at+digits], 16, 32); err == nil {
+				b.WriteRune(rune(n))
+				f.at += digits
+			}
+		}
+	default:
+		b.WriteByte(c)
+	}
+}
+
+// value reads an expression and moves behind it.
+func (f *jsFile) value() *jsValue {
+	f.steps++
+	if f.depth++; f.depth > maxJSDepth || f.steps > maxJSSteps {
+		f.at = len(f.src)
+		f.depth--
+		return &jsValue{text: "an expression this deep"}
+	}
+	defer func() { f.depth-- }()
+	c := f.peek()
+	start := f.at
+	v := f.primary(c)
+	v.at = start
+	// What follows a value in an expression says that it is not the whole.
+	switch next := f.afterValue(); next {
+	case ',', ']', '}', ')', ';', 0:
+		return v
+	case '\n':
+		return v
+	}
+	f.skip(",]})\n;")
+	return &jsValue{text: clipped(f.src[start:min(f.at, len(f.src))]), at: start}
+}
+
+// afterValue returns the byte that follows a value, past "as const" and the like;
+// a line break if the next line begins another statement.
+func (f *jsFile) afterValue() byte {
+	before := f.at
+	c := f.peek()
+	broken := strings.Contains(f.src[before:min(f.at, len(f.src))], "\n")
+	word := f.identifier()
+	switch {
+	case word == "as" || word == "satisfies":
+		f.skip(",]})\n")
+		if next := f.peek(); next != 0 && strings.IndexByte(",]})", next) >= 0 {
+			return next
+		}
+		return ';'
+	case word != "" && broken:
+		f.at = before
+		return '\n'
+	case word != "":
+		return 'x'
+	}
+	return c
+}
+
+func clipped(s string) string { return shorten(strings.Join(strings.Fields(s), " "), 60) }
+
+func (f *jsFile) primary(c byte) *jsValue {
+	switch {
+	case c == '{':
+		return f.object()
+	case c == '[':
+		return f.array()
+	case c == '"' || c == '\'' || c == '`':
+		start := f.at
+		text, ok := f.quoted()
+		if !ok {
+			return &jsValue{text: clipped(f.src[start:f.at])}
+		}
+		return &jsValue{kind: jsString, text: text}
+	case '0' <= c && c <= '9' || c == '-':
+		start := f.at
+		for f.at < len(f.src) && strings.IndexByte("0123456789.-+eExX_abcdefABCDEF", f.src[f.at]) >= 0 {
+			f.at++
+		}
+		return &jsValue{kind: jsNumber, text: f.src[start:f.at]}
+	case c == '(':
+		f.at++
+		v := f.value()
+		if f.peek() == ')' {
+			f.at++
+		}
+		return v
+	}
+	start := f.at
+	name := f.identifier()
+	switch name {
+	case "":
+		f.at = min(f.at+1, len(f.src))
+		return &jsValue{text: clipped(f.src[start:min(len(f.src), start+60)])}
+	case "true", "false":
+		return &jsValue{kind: jsBool, text: name}
+	case "null", "undefined":
+		return &jsValue{kind: jsNull}
+	}
+	if f.at < len(f.src) && f.src[f.at] == '(' {
+		return f.call(name)
+	}
+	return f.named(name, f.names)
+}
+
+// call reads a call: of a function of the file, or of one such as defineConfig
+// that returns what it is given.
+func (f *jsFile) call(name string) *jsValue {
+	f.at++
+	var given *jsValue
+	for c := f.peek(); c != ')' && c != 0; c = f.peek() {
+		before := f.at
+		if v := f.value(); given == nil && (v.kind == jsObject || v.kind == jsArray) {
+			given = v
+		}
+		if f.peek() == ',' || f.at == before {
+			f.at = min(f.at+1, len(f.src))
+		}
+	}
+	f.at = min(f.at+1, len(f.src))
+	if _, known := f.returns[name]; known {
+		return f.named(name, f.returns)
+	}
+	if given != nil && name != "require" {
+		return given
+	}
+	return &jsValue{text: name + "(…)"}
+}
+
+// named returns the value that begins where places says.
+func (f *jsFile) named(name string, places map[string]int) *jsValue {
+	at, ok := places[name]
+	if !ok || f.reading[name] {
+		return &jsValue{text: name}
+	}
+	back := f.at
+	f.reading[name] = true
+	f.at = at
+	v := f.value()
+	delete(f.reading, name)
+	f.at = back
+	copied := *v
+	return &copied
+}
+
+func (f *jsFile) array() *jsValue {
+	v := &jsValue{kind: jsArray}
+	f.at++
+	for {
+		switch c := f.peek(); {
+		case c == 0:
+			return v
+		case c == ']':
+			f.at++
+			return v
+		case c == ',':
+			f.at++
+		case strings.HasPrefix(f.src[f.at:], "..."):
+			f.at += 3
+			if spread := f.value(); spread.kind == jsArray {
+				v.list = append(v.list, spread.list...)
+			} else {
+				v.list = append(v.list, &jsValue{text: spread.text, at: spread.at})
+			}
+		default:
+			before := f.at
+			v.list = append(v.list, f.value())
+			if f.at == before {
+				f.at = min(f.at+1, len(f.src))
+			}
+		}
+	}
+}
+
+func (f *jsFile) object() *jsValue {
+	v := &jsValue{kind: jsObject, members: make(map[string]*jsValue)}
+	f.at++
+	for {
+		switch c := f.peek(); {
+		case c == 0:
+			return v
+		case c == '}':
+			f.at++
+			return v
+		case c == ',' || c == ';':
+			f.at++
+		case strings.HasPrefix(f.src[f.at:], "..."):
+			f.at += 3
+			spread := f.value()
+			for _, key := range spread.keys {
+				v.set(key, spread.members[key])
+			}
+			if spread.kind != jsObject {
+				v.set(fmt.Sprintf("...%s", spread.text), spread)
+			}
+		default:
+			f.member(v, c)
+		}
+	}
+}
+
+func (v *jsValue) set(key string, value *jsValue) {
+	if _, ok := v.members[key]; !ok {
+		v.keys = append(v.keys, key)
+	}
+	v.members[key] = value
+}
+
+// member reads one member of an object.
+func (f *jsFile) member(v *jsValue, c byte) {
+	before := f.at
+	key := ""
+	switch {
+	case c == '"' || c == '\'' || c == '`':
+		key, _ = f.quoted()
+	case '0' <= c && c <= '9':
+		key = f.primary(c).text
+	default:
+		key = f.identifier()
+	}
+	switch c := f.peek(); {
+	case key != "" && c == ':':
+		f.at++
+		v.set(key, f.value())
+	case key != "" && (c == ',' || c == '}'):
+		v.set(key, f.named(key, f.names)) // { name }
+	default: // a method or a computed name
+		f.skip(",}")
+		v.set(first(key, clipped(f.src[before:f.at])), &jsValue{text: "a function", at: before})
+		if f.at == before {
+			f.at = min(f.at+1, len(f.src))
+		}
+	}
+}
+
+// get returns a member, or an unknown value if there is none.
+func (v *jsValue) get(path ...string) *jsValue {
+	for _, key := range path {
+		next := v.members[key]
+		if next == nil {
+			return &jsValue{at: v.at}
+		}
+		v = next
+	}
+	return v
+}
+
+// str returns the text of a string, or "".
+func (v *jsValue) str() string {
+	if v.kind == jsString {
+		return v.text
+	}
+	return ""
+}

@@ -1,0 +1,418 @@
+package docs
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// Scheme begins the URIs of pages and images.
+const Scheme = "docs://"
+
+// URI returns the URI of the resource of the page.
+func (p *Page) URI() string { return uriOf(p.ID) }
+
+// URI returns the URI of the resource of the image.
+func (i *Image) URI() string { return uriOf(i.ID) }
+
+func uriOf(id string) string {
+	parts := strings.Split(id, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return Scheme + strings.Join(parts, "/")
+}
+
+// route notes under which addresses links may speak of the pages.
+func (r *reader) route(pages []*Page) {
+	note := func(address string, p *Page) {
+		address = strings.Trim(address, "/")
+		if address != "" && r.routes[address] == nil {
+			r.routes[address] = p
+		}
+	}
+	for _, p := range pages {
+		note(p.File, p)
+	}
+	for _, p := range pages {
+		file := strings.TrimPrefix(p.File, r.config.root+"/")
+		bare := strings.TrimSuffix(file, path.Ext(file))
+		note(p.ID, p)
+		note(bare, p)
+		if p.front.slug == "/" {
+			r.routes["."] = p
+		}
+		dir := path.Dir(file)
+		if slug := p.front.slug; strings.HasPrefix(slug, "/") {
+			note(slug, p)
+		} else if slug != "" {
+			note(path.Join(dir, slug), p)
+		}
+		if p.front.id != "" && r.system == "docusaurus" {
+			note(path.Join(path.Dir(p.ID), p.front.id), p)
+		}
+		for _, a := range p.front.aliases {
+			note(a, p)
+		}
+	}
+	if p := r.set.byID["index"]; p != nil && r.routes["."] == nil {
+		r.routes["."] = p
+	}
+}
+
+// link replaces in a page the targets of links that lead to pages and images of
+// the set, and finds those that lead nowhere.
+func (r *reader) link(p *Page) {
+	var out strings.Builder
+	out.Grow(len(p.Body) + len(p.Body)/16)
+	code := p.raw.code
+	sort.Slice(code, func(i, j int) bool { return code[i].start < code[j].start })
+	rewritten := make([]Section, len(p.Sections))
+	for i, s := range p.Sections {
+		rewritten[i] = s
+		rewritten[i].Start = out.Len()
+		r.linkText(&out, p, s.Start, s.End)
+		rewritten[i].End = out.Len()
+	}
+	if len(p.Sections) > 0 {
+		p.Body, p.Sections = out.String(), rewritten
+	}
+}
+
+// linkText writes Body[start:end] with its links replaced.
+func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
+	body := p.Body
+	var open []bool // for each bracket that is open, whether it is an image's
+	done := start
+	replace := func(from, to int, image bool) {
+		target, ok := r.target(p, body[from:to], from, image)
+		if !ok {
+			return
+		}
+		out.WriteString(body[done:from])
+		out.WriteString(target)
+		done = to
+	}
+	for i := start; i < end; i++ {
+		switch body[i] {
+		case '\\':
+			i++
+		case '[', ']', '<', '`':
+			if skip := codeAt(p.raw.code, i); skip > i {
+				i = skip - 1
+				continue
+			}
+			switch body[i] {
+			case '[':
+				open = append(open, i > start && body[i-1] == '!')
+			case ']':
+				image := len(open) > 0 && open[len(open)-1]
+				open = open[:max(0, len(open)-1)]
+				if from, to := destination(body[:end], i); to > from {
+					replace(from, to, image)
+					i = to - 1
+				}
+			case '<':
+				if m := htmlTarget.FindStringSubmatchIndex(body[i:min(end, i+2000)]); m != nil {
+					replace(i+m[4], i+m[5], body[i+m[2]:i+m[3]] == "src")
+				}
+			}
+		case '\n':
+			open = open[:0]
+		}
+	}
+	out.WriteString(body[done:end])
+}
+
+// htmlTarget finds the target in a tag of HTML.
+var htmlTarget = regexp.MustCompile(`^<(?:a|img)\s[^<>]*?\b(href|src)=["']([^"'<>]+)["']`)
+
+// codeAt returns the end of the code that is at i, or 0.
+func codeAt(code []span, i int) int {
+	at := sort.Search(len(code), func(n int) bool { return code[n].start > i }) - 1
+	if at >= 0 && i < code[at].end {
+		return code[at].end
+	}
+	return 0
+}
+
+// destination returns where the target of a link is whose text ends with the
+// bracket at i: in parentheses, or in a definition.
+func destination(body string, i int) (from, to int) {
+	if i+1 >= len(body) || body[i+1] != '(' && body[i+1] != ':' {
+		return 0, 0
+	}
+	if body[i+1] == ':' {
+		line := body[strings.LastIndexByte(body[:i], '\n')+1 : i]
+		if bare := strings.TrimLeft(line, " "); !strings.HasPrefix(bare, "[") || strings.HasPrefix(bare, "[^") || strings.Contains(bare[1:], "[") {
+			return 0, 0
+		}
+	}
+	from = i + 2
+	for from < len(body) && (body[from] == ' ' || body[from] == '\t') {
+		from++
+	}
+	if from < len(body) && body[from] == '<' {
+		from++
+		n := strings.IndexAny(body[from:], ">\n")
+		return from, from + max(0, n)
+	}
+	depth := 0
+	for to = from; to < len(body); to++ {
+		switch c := body[to]; {
+		case c == '(':
+			depth++
+		case c == ')' && depth == 0, c <= ' ':
+			return from, to
+		case c == ')':
+			depth--
+		}
+	}
+	return from, to
+}
+
+// target returns what is to stand in place of the target of a link, and whether
+// it is to be replaced at all.
+func (r *reader) target(p *Page, target string, at int, image bool) (string, bool) {
+	if isExternal(target) {
+		return "", false
+	}
+	address, fragment, hasFragment := strings.Cut(target, "#")
+	address, _, _ = strings.Cut(address, "?")
+	if unescaped, err := url.PathUnescape(address); err == nil {
+		address = unescaped
+	}
+	address = strings.TrimPrefix(strings.TrimPrefix(address, "@site/"), "pathname://")
+	if image || isImage(address) {
+		return r.imageTarget(p, address, at)
+	}
+	to := p
+	if address != "" {
+		if to = r.resolve(p, address); to == nil {
+			r.broken(p, address, at)
+			return "", false
+		}
+	}
+	if hasFragment && fragment != "" {
+		fragment = r.anchor(p, to, fragment, at)
+	}
+	result := to.URI()
+	if address == "" {
+		result = ""
+	}
+	if fragment != "" {
+		result += "#" + fragment
+	}
+	return result, result != target && result != ""
+}
+
+// schemes are what begins an address elsewhere.
+var schemes = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\{|\$|%)`)
+
+func isExternal(target string) bool {
+	return schemes.MatchString(target) && !strings.HasPrefix(target, "pathname://")
+}
+
+// resolve returns the page that an address on page p leads to, or nil.
+func (r *reader) resolve(p *Page, address string) *Page {
+	if strings.HasPrefix(address, "/") {
+		rest := path.Clean(address)[1:]
+		for range 3 { // what a site is mounted under is not always known
+			for _, root := range []string{rest, path.Join(r.config.root, rest)} {
+				if to := r.at(root); to != nil {
+					return to
+				}
+			}
+			_, after, ok := strings.Cut(rest, "/")
+			if !ok {
+				break
+			}
+			rest = after
+		}
+		if rest == "" || rest == "docs" || rest == r.config.root {
+			return r.routes["."]
+		}
+		return nil
+	}
+	address = strings.TrimSuffix(address, "/")
+	for _, base := range []string{path.Dir(p.File), path.Dir(p.ID), p.ID, path.Join(r.config.root, path.Dir(p.ID)), path.Join(path.Dir(p.ID), p.front.slug)} {
+		if to := r.at(path.Join(base, address)); to != nil {
+			return to
+		}
+	}
+	if r.system == "hugo" || strings.HasSuffix(address, ".md") || strings.HasSuffix(address, ".mdx") {
+		return r.at(address) // from the root of the documents
+	}
+	return nil
+}
+
+// at returns the page with that address: a file, with or without its ending, or
+// a route.
+func (r *reader) at(address string) *Page {
+	if address == "" {
+		address = "."
+	}
+	ext := path.Ext(address)
+	bare := strings.TrimSuffix(address, ext)
+	tries := []string{address}
+	switch ext {
+	case ".md", ".mdx", ".markdown", ".html", ".htm":
+		tries = append(tries, bare+".md", bare+".mdx", bare)
+		if isIndex(path.Base(bare)) {
+			tries = append(tries, path.Dir(bare))
+		}
+	}
+	for _, t := range tries {
+		if p := r.routes[t]; p != nil {
+			return p
+		}
+	}
+	if isIndex(path.Base(address)) && ext == "" {
+		return r.routes[path.Dir(address)]
+	}
+	return nil
+}
+
+// broken reports a link that leads nowhere. Addresses from the root of a web site
+// may lead to what is no document.
+func (r *reader) broken(p *Page, address string, at int) {
+	if _, ok := r.files[path.Join(path.Dir(p.File), address)]; ok {
+		return // a file that is no page
+	}
+	if address == "/" || address == "." || address == "./" {
+		return
+	}
+	severity := check.Warning
+	if strings.HasPrefix(address, "/") && !isDocument(address) {
+		severity = check.Note
+	}
+	hint := ""
+	if near := r.nearestPage(address); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	r.set.Report.Add(finding("broken-link", severity, r.place(p.File), p.lineOf(at),
+		fmt.Sprintf("the link to %s leads to no page of the folder", address), hint))
+}
+
+// nearestPage returns the file of a page with the same name elsewhere, or "".
+func (r *reader) nearestPage(address string) string {
+	want := strings.TrimSuffix(path.Base(address), path.Ext(address))
+	var found []string
+	for _, p := range r.set.Pages {
+		if strings.TrimSuffix(path.Base(p.File), path.Ext(p.File)) == want {
+			found = append(found, r.place(p.File))
+		}
+	}
+	if len(found) != 1 || want == "" || isIndex(want) {
+		return ""
+	}
+	return found[0]
+}
+
+// anchor returns the slug that a fragment means, and reports one that is on no
+// heading.
+func (r *reader) anchor(p, to *Page, fragment string, at int) string {
+	if unescaped, err := url.PathUnescape(fragment); err == nil {
+		fragment = unescaped
+	}
+	if to.slugs[fragment] {
+		return fragment
+	}
+	loose := looseSlug(fragment)
+	for _, s := range to.Sections {
+		if s.Slug != "" && (looseSlug(s.Slug) == loose || looseSlug(slugOf(s.Heading)) == loose) {
+			return s.Slug
+		}
+	}
+	if fragment == "top" || strings.HasPrefix(fragment, ":~:") || strings.HasPrefix(fragment, "__") {
+		return fragment
+	}
+	name := to.File
+	if to == p {
+		name = "the page"
+	}
+	r.set.Report.Add(finding("broken-anchor", check.Warning, r.place(p.File), p.lineOf(at),
+		fmt.Sprintf("%s has no heading #%s", name, fragment), nearSlug(to, fragment)))
+	return fragment
+}
+
+// imageTypes are the MIME types of pictures by their endings.
+func imageType(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".png":
+		return "image/png"
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".gif":
+		return "image/gif"
+	case ".webp":
+		return "image/webp"
+	case ".svg":
+		return "image/svg+xml"
+	case ".avif":
+		return "image/avif"
+	}
+	return ""
+}
+
+func isImage(name string) bool { return imageType(name) != "" }
+
+// imageTarget is target for a picture.
+func (r *reader) imageTarget(p *Page, address string, at int) (string, bool) {
+	bare := strings.TrimPrefix(path.Clean("/"+address), "/")
+	tries := []string{path.Join(path.Dir(p.File), address)}
+	if strings.HasPrefix(address, "/") {
+		tries = []string{bare, path.Join("static", bare), path.Join("public", bare), path.Join(r.config.root, bare)}
+	} else {
+		tries = append(tries, path.Join(p.ID, address), path.Join(path.Dir(p.ID), address), bare, path.Join("static", bare), path.Join("assets", bare))
+	}
+	i := slices.IndexFunc(tries, func(name string) bool { _, ok := r.files[name]; return ok })
+	if i < 0 {
+		if !strings.HasPrefix(address, "/") && isImage(address) {
+			r.set.Report.Add(finding("broken-link", check.Warning, r.place(p.File), p.lineOf(at),
+				fmt.Sprintf("there is no picture %s", address), ""))
+		}
+		return "", false
+	}
+	if image := r.image(tries[i]); image != nil {
+		return image.URI(), true
+	}
+	return "", false
+}
+
+// image returns the picture in a file, or nil if it is not to be stored.
+func (r *reader) image(name string) *Image {
+	if known, ok := r.images[name]; ok {
+		return known
+	}
+	r.images[name] = nil
+	kind, size := imageType(name), r.files[name].Size()
+	if kind == "" || size > r.opts.MaxImageBytes || size == 0 || len(r.set.Images) >= maxImages || r.imageSum+size > maxImageTotal {
+		return nil
+	}
+	f, err := r.fsys.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, r.opts.MaxImageBytes+1))
+	if err != nil || int64(len(data)) > r.opts.MaxImageBytes {
+		return nil
+	}
+	r.imageSum += size
+	image := &Image{ID: strings.TrimPrefix(name, r.config.root+"/"), MIMEType: kind, Data: data}
+	r.images[name] = image
+	r.set.Images = append(r.set.Images, image)
+	return image
+}
+
+// blob returns the picture in base64.
+func (i *Image) blob() string { return base64.StdEncoding.EncodeToString(i.Data) }

@@ -1,0 +1,200 @@
+package docs
+
+import (
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// newPage makes a page of the text of a document, without its links. The page is
+// nil if it is hidden and drafts are not wanted.
+func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
+	var found []check.Finding
+	source = strings.TrimPrefix(source, "\ufeff")
+	if !utf8.ValidString(source) {
+		found = append(found, finding("not-utf8", check.Warning, r.place(file), 1+strings.Count(source[:firstInvalid(source)], "\n"),
+			"the document is not UTF-8; what is not is left out", "save it as UTF-8"))
+		source = strings.ToValidUTF8(source, "")
+	}
+	source = strings.ReplaceAll(source, "\r\n", "\n")
+	values, body, lines, err := splitFrontMatter(source)
+	if err != nil {
+		var fe *frontError
+		line := 1
+		if errors.As(err, &fe) {
+			line = max(1, fe.line)
+		}
+		found = append(found, finding("front-matter", check.Warning, r.place(file), line, err.Error(), "the page is built without it"))
+	}
+	p := &Page{File: file, front: readFront(values), lines: lines}
+	if p.front.hidden && !r.opts.Drafts {
+		return nil, found
+	}
+	mdx := path.Ext(file) == ".mdx"
+	c := cleaner{jsx: mdx || r.system == "docusaurus" || r.system == "vitepress", shortcode: r.system == "hugo"}
+	p.Body = strings.TrimRight(c.clean(body), " \t\n") + "\n"
+	p.raw = r.markdown.parse(p.Body, mdx)
+	found = append(found, r.cut(p)...)
+	p.describe()
+	return p, found
+}
+
+func firstInvalid(s string) int {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(s)
+}
+
+// cut makes the sections of a page.
+func (r *reader) cut(p *Page) []check.Finding {
+	var found []check.Finding
+	slugs := newSlugger()
+	for _, h := range p.raw.headings {
+		if h.id != "" && !slugs.take(h.id) {
+			found = append(found, finding("duplicate-slug", check.Warning, r.place(p.File), p.lineOf(h.at),
+				"the id \""+h.id+"\" is already that of another heading of the page", "give one of them another id"))
+		}
+	}
+	end := len(p.Body)
+	if len(p.raw.headings) > 0 {
+		end = p.raw.headings[0].at
+	}
+	if strings.TrimSpace(p.Body[:end]) != "" || len(p.raw.headings) == 0 {
+		p.Sections = append(p.Sections, Section{End: end, Text: p.textIn(0, end)})
+	}
+	seen := make(map[string]bool)
+	for i, h := range p.raw.headings {
+		end := len(p.Body)
+		if i+1 < len(p.raw.headings) {
+			end = p.raw.headings[i+1].at
+		}
+		slug := h.id
+		if slug == "" || seen[slug] {
+			slug = slugs.slug(h.text)
+		}
+		seen[slug] = true
+		p.Sections = append(p.Sections, Section{Slug: slug, Heading: h.text, Level: h.level, Start: h.at, End: end, Text: p.textIn(h.body, end)})
+	}
+	p.slugs = slugs.taken
+	for _, a := range p.raw.anchors {
+		p.slugs[a] = true
+	}
+	return found
+}
+
+// textIn joins the plain texts that begin between two places.
+func (p *Page) textIn(start, end int) string {
+	var list []string
+	for _, piece := range p.raw.pieces {
+		if start <= piece.at && piece.at < end {
+			list = append(list, spaces.ReplaceAllString(piece.text, " "))
+		}
+	}
+	return strings.Join(list, "\n")
+}
+
+// spaces are what HTML makes one of.
+var spaces = regexp.MustCompile(`[ \t]{2,}`)
+
+// lineOf returns the line in the file of a place in Body.
+func (p *Page) lineOf(at int) int {
+	return p.lines + 1 + strings.Count(p.Body[:min(at, len(p.Body))], "\n")
+}
+
+// maxDescription is how much of the first paragraph describes a page without a
+// description of its own.
+const maxDescription = 200
+
+// describe fills in the title, the description and the keywords.
+func (p *Page) describe() {
+	f := p.front
+	p.Title = f.title
+	for _, s := range p.Sections {
+		if p.Title == "" && s.Level == 1 {
+			p.Title = s.Heading
+		}
+	}
+	if p.Title == "" {
+		p.Title = titleOf(p.File)
+	}
+	p.Description = strings.Join(strings.Fields(f.description), " ")
+	if p.Description == "" {
+		p.Description = shorten(p.raw.first, maxDescription)
+	}
+	p.Keywords = f.keywords
+	if f.description != "" {
+		p.Keywords = append(p.Keywords, f.description)
+	}
+	if f.label != "" && f.label != p.Title {
+		p.Keywords = append(p.Keywords, f.label)
+	}
+	p.Unsearched = f.unsearched
+}
+
+// titleOf makes a title of the name of a file.
+func titleOf(file string) string {
+	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	if isIndex(name) && path.Dir(file) != "." {
+		name = path.Base(path.Dir(file))
+	}
+	name = strings.Join(strings.FieldsFunc(unnumbered(name), func(r rune) bool { return r == '-' || r == '_' || r == ' ' }), " ")
+	if name == "" {
+		return path.Base(file)
+	}
+	_, n := utf8.DecodeRuneInString(name)
+	return strings.ToUpper(name[:n]) + name[n:]
+}
+
+// shorten cuts text at the end of a word.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	cut := strings.LastIndexByte(text[:limit], ' ')
+	if cut < limit/2 {
+		for cut = limit; !utf8.RuneStart(text[cut]); cut-- {
+		}
+	}
+	return strings.TrimRight(text[:cut], " ,;:.") + "…"
+}
+
+func isIndex(name string) bool {
+	switch strings.ToLower(name) {
+	case "index", "readme", "_index":
+		return true
+	}
+	return false
+}
+
+// idOf returns the id of the page in a file.
+func idOf(file string) string {
+	id := strings.TrimSuffix(file, path.Ext(file))
+	if dir, name := path.Split(id); isIndex(name) {
+		if dir == "" {
+			return "index"
+		}
+		return strings.TrimSuffix(dir, "/")
+	}
+	return id
+}
+
+// unnumbered takes a number such as that of "01-intro" off a name.
+func unnumbered(name string) string {
+	rest := strings.TrimLeft(name, "0123456789")
+	if rest == name || rest == "" {
+		return name
+	}
+	if bare := strings.TrimLeft(rest, "-_. "); bare != rest && bare != "" && len(name)-len(rest) <= 4 {
+		return bare
+	}
+	return name
+}

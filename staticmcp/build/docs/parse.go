@@ -1,0 +1,251 @@
+package docs
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// parsed is what the syntax tree of a document is looked through for.
+type parsed struct {
+	headings []heading
+	code     []span // where in the source code stands, in order
+	anchors  []string
+	first    string // the first paragraph
+	// pieces are the plain texts, in order, with where they begin.
+	pieces []textPiece
+}
+
+type heading struct {
+	level    int
+	text     string
+	id       string // if the author wrote one
+	at, body int    // where its line begins and where it ends
+}
+
+type span struct{ start, end int }
+
+type textPiece struct {
+	at   int
+	text string
+}
+
+// markdown parses documents. It is safe for concurrent use.
+type markdown struct{ plain, mdx parser.Parser }
+
+func newMarkdown() *markdown {
+	return &markdown{plain: newParser(true), mdx: newParser(false)}
+}
+
+// newParser returns a parser of GitHub's Markdown; that of MDX has no indented
+// code, since components are indented.
+func newParser(indentedCode bool) parser.Parser {
+	var blocks []util.PrioritizedValue
+	for _, b := range parser.DefaultBlockParsers() {
+		if b.Priority == 500 && !indentedCode {
+			continue
+		}
+		blocks = append(blocks, b)
+	}
+	m := goldmark.New(
+		goldmark.WithParser(parser.NewParser(
+			parser.WithBlockParsers(blocks...),
+			parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+			parser.WithHeadingAttribute())),
+		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))
+	return m.Parser()
+}
+
+// parse looks through a document.
+func (m *markdown) parse(source string, mdx bool) *parsed {
+	p := m.plain
+	if mdx {
+		p = m.mdx
+	}
+	src := []byte(source)
+	w := &walker{src: src, source: source, out: &parsed{}}
+	_ = ast.Walk(p.Parse(text.NewReader(src)), w.visit) // visit never fails
+	w.flush()
+	return w.out
+}
+
+// walker collects what parse returns.
+type walker struct {
+	src    []byte
+	source string
+	out    *parsed
+	buf    strings.Builder // the text of the block under way
+	at     int             // where it begins
+}
+
+func (w *walker) visit(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	switch n.Type() {
+	case ast.TypeBlock:
+		return w.block(n, entering), nil
+	case ast.TypeInline:
+		w.inline(n, entering)
+	}
+	return ast.WalkContinue, nil
+}
+
+func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
+	if !entering {
+		if _, ok := n.(*extast.TableCell); ok {
+			w.buf.WriteByte(' ')
+			return ast.WalkContinue
+		}
+		if p, ok := n.(*ast.Paragraph); ok && w.out.first == "" && p.Parent().Kind() == ast.KindDocument {
+			if text := strings.Join(strings.Fields(w.buf.String()), " "); !strings.HasPrefix(text, ":::") && !strings.HasPrefix(text, "!!!") {
+				w.out.first = text
+			}
+		}
+		w.flush()
+		return ast.WalkContinue
+	}
+	switch b := n.(type) {
+	case *ast.Heading:
+		w.flush()
+		if b.Parent().Kind() != ast.KindDocument {
+			return ast.WalkContinue // in a quote or a list: no section begins there
+		}
+		w.heading(b)
+		return ast.WalkSkipChildren
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		w.flush()
+		w.lines(n, true)
+		w.flush()
+		return ast.WalkSkipChildren
+	case *ast.HTMLBlock:
+		w.flush()
+		w.lines(n, false)
+		w.flush()
+		return ast.WalkSkipChildren
+	}
+	if n.Lines() != nil && n.Lines().Len() > 0 {
+		w.flush()
+		w.at = n.Lines().At(0).Start
+	}
+	return ast.WalkContinue
+}
+
+// lines takes the lines of code or of HTML.
+func (w *walker) lines(n ast.Node, code bool) {
+	lines := n.Lines()
+	if lines.Len() == 0 {
+		return
+	}
+	w.at = lines.At(0).Start
+	var b strings.Builder
+	for i := range lines.Len() {
+		s := lines.At(i)
+		b.Write(s.Value(w.src))
+	}
+	text := b.String()
+	if code {
+		w.out.code = append(w.out.code, span{w.at, lines.At(lines.Len() - 1).Stop})
+	} else {
+		w.anchorsIn(text)
+		text = stripTags(text)
+	}
+	w.buf.WriteString(text)
+}
+
+var (
+	tags    = regexp.MustCompile(`</?[A-Za-z][^<>]*>|<![^<>]*>`)
+	htmlIDs = regexp.MustCompile(`\s(?:id|name)=["']([^"']+)["']`)
+)
+
+func stripTags(text string) string { return html.UnescapeString(tags.ReplaceAllString(text, " ")) }
+
+func (w *walker) anchorsIn(text string) {
+	for _, m := range htmlIDs.FindAllStringSubmatch(text, -1) {
+		w.out.anchors = append(w.out.anchors, m[1])
+	}
+}
+
+// explicitID is an id at the end of a heading that the parser did not take.
+var explicitID = regexp.MustCompile(`\s*\{:?\s*#([^\s{}]+)[^{}]*\}\s*$`)
+
+func (w *walker) heading(h *ast.Heading) {
+	found := heading{level: h.Level}
+	if id, ok := h.AttributeString("id"); ok {
+		if raw, ok := id.([]byte); ok {
+			found.id = string(raw)
+		}
+	}
+	if h.Lines().Len() == 0 {
+		return // an empty heading names nothing
+	}
+	start, stop := h.Lines().At(0).Start, h.Lines().At(h.Lines().Len()-1).Stop
+	found.at = strings.LastIndexByte(w.source[:start], '\n') + 1
+	_, found.body = lineAt(w.source, max(start, stop-1))
+	if line, next := lineAt(w.source, min(found.body, len(w.source))); isUnderline(line) && !strings.HasPrefix(strings.TrimLeft(w.source[found.at:], " >"), "#") {
+		found.body = next
+	}
+	sub := &walker{src: w.src, source: w.source, out: &parsed{}}
+	_ = ast.Walk(h, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if n.Type() == ast.TypeInline {
+			sub.inline(n, entering)
+		}
+		return ast.WalkContinue, nil
+	})
+	w.out.code = append(w.out.code, sub.out.code...)
+	w.out.anchors = append(w.out.anchors, sub.out.anchors...)
+	found.text = strings.Join(strings.Fields(sub.buf.String()), " ")
+	if m := explicitID.FindStringSubmatch(found.text); m != nil {
+		found.text = strings.TrimSuffix(found.text, m[0])
+		found.id = m[1]
+	}
+	w.out.headings = append(w.out.headings, found)
+}
+
+func isUnderline(line string) bool {
+	bare := strings.TrimSpace(line)
+	return bare != "" && (strings.Trim(bare, "=") == "" || strings.Trim(bare, "-") == "")
+}
+
+func (w *walker) inline(n ast.Node, entering bool) {
+	if !entering {
+		return
+	}
+	switch i := n.(type) {
+	case *ast.Text:
+		// The text of code is noted so that no link is looked for in it.
+		if n.Parent() != nil && n.Parent().Kind() == ast.KindCodeSpan {
+			w.out.code = append(w.out.code, span{i.Segment.Start, i.Segment.Stop})
+			w.buf.Write(i.Segment.Value(w.src))
+		} else {
+			w.buf.Write(util.UnescapePunctuations(util.ResolveEntityNames(util.ResolveNumericReferences(i.Segment.Value(w.src)))))
+		}
+		if i.SoftLineBreak() || i.HardLineBreak() {
+			w.buf.WriteByte('\n')
+		}
+	case *ast.String:
+		w.buf.Write(i.Value)
+	case *ast.AutoLink:
+		w.buf.Write(i.Label(w.src))
+	case *ast.RawHTML:
+		for j := range i.Segments.Len() {
+			s := i.Segments.At(j)
+			w.anchorsIn(string(s.Value(w.src)))
+		}
+		w.buf.WriteByte(' ')
+	}
+}
+
+// flush ends the text of a block.
+func (w *walker) flush() {
+	if t := strings.TrimSpace(w.buf.String()); t != "" {
+		w.out.pieces = append(w.out.pieces, textPiece{w.at, t})
+	}
+	w.buf.Reset()
+}

@@ -1,0 +1,56 @@
+package docs
+
+import "strings"
+
+// split cuts Markdown into parts of about limit bytes: before headings if that
+// leaves a good part, else between paragraphs, else between lines; inside fenced
+// code only when it alone is too long.
+func split(text string, limit int) []string {
+	var parts []string
+	for len(text) > limit {
+		at := cutAt(text, limit)
+		parts = append(parts, strings.TrimRight(text[:at], "\n")+"\n")
+		text = strings.TrimLeft(text[at:], "\n")
+	}
+	if text != "" || parts == nil {
+		parts = append(parts, text)
+	}
+	return parts
+}
+
+// cutAt returns where to end the first part.
+func cutAt(text string, limit int) int {
+	heading, blank, line := 0, 0, 0
+	for at := 0; at < limit; {
+		l, next := lineAt(text, at)
+		if mark := fenceMark(l); mark != "" {
+			end := fenceEnd(text, next, mark)
+			if end > limit && blank > limit/4 {
+				break
+			}
+			if end <= limit {
+				at = end
+				continue
+			}
+		}
+		switch {
+		case strings.HasPrefix(l, "#") && at > 0:
+			heading = at
+		case strings.TrimSpace(l) == "":
+			blank = next
+		}
+		if at > 0 {
+			line = at
+		}
+		at = next
+	}
+	switch {
+	case heading > limit/2:
+		return heading
+	case blank > limit/4 && blank < len(text):
+		return blank
+	case line > 0:
+		return line
+	}
+	return len(clip(text, limit))
+}

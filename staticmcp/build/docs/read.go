@@ -1,0 +1,287 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/staticmcp/search"
+)
+
+// reader reads a folder of documents.
+type reader struct {
+	fsys   fs.FS
+	opts   *Options
+	prefix string // of names in findings
+	system string
+	config *config
+
+	markdown *markdown
+	files    map[string]fs.FileInfo // all that is no document, by path
+	set      *Set
+	routes   map[string]*Page
+	images   map[string]*Image // nil for one that is not stored
+	imageSum int64
+}
+
+// Read reads the documents of a folder. File names in findings begin with prefix.
+// Errors are those of the file system, of ctx, and of limits.
+func Read(ctx context.Context, fsys fs.FS, prefix string, opts *Options) (*Set, error) {
+	return read(ctx, fsys, prefix, nil, opts)
+}
+
+// read is Read with what navigation files beside the folder say.
+func read(ctx context.Context, fsys fs.FS, prefix string, beside *config, opts *Options) (*Set, error) {
+	r := newReader(fsys, prefix, opts.withDefaults(folderPages, folderBytes))
+	r.config = beside
+	documents, err := r.walk(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.config == nil {
+		r.config = findConfig(r.fsys, r.files, "")
+	}
+	r.system = r.config.system
+	r.set.System = r.system
+	documents = r.choose(documents)
+	pages, err := r.pages(ctx, documents)
+	if err != nil {
+		return nil, err
+	}
+	return r.finish(ctx, pages)
+}
+
+func newReader(fsys fs.FS, prefix string, opts *Options) *reader {
+	return &reader{
+		fsys: fsys, prefix: prefix, opts: opts, markdown: newMarkdown(),
+		files: make(map[string]fs.FileInfo), routes: make(map[string]*Page), images: make(map[string]*Image),
+		set: &Set{byID: make(map[string]*Page)},
+	}
+}
+
+// finish makes the set of pages that have been read.
+func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
+	r.name(pages)
+	r.route(pages)
+	r.navigate(pages)
+	for _, p := range r.set.Pages {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r.link(p)
+		p.raw = nil
+	}
+	slices.SortFunc(r.set.Images, func(a, b *Image) int { return strings.Compare(a.ID, b.ID) })
+	r.set.identify(r.config, r.opts)
+	return r.set, nil
+}
+
+// document is a file to read.
+type document struct {
+	file string
+	size int64
+}
+
+// isDocument reports whether a file has Markdown in it.
+func isDocument(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md", ".mdx", ".markdown":
+		return true
+	}
+	return false
+}
+
+// maxEntries bounds the files that are looked at.
+const maxEntries = 2_000_000
+
+// walk lists the documents, and notes the other files.
+func (r *reader) walk(ctx context.Context) ([]document, error) {
+	var documents []document
+	var total int64
+	entries := 0
+	err := fs.WalkDir(r.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if entries++; entries > maxEntries {
+			return fmt.Errorf("more than %d files", maxEntries)
+		}
+		if d.IsDir() {
+			if name != "." && leftOut(path.Base(name)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			return nil // gone meanwhile, or a link: where it leads is not ours to say
+		}
+		r.files[name] = info
+		if !isDocument(name) {
+			return nil
+		}
+		if info.Size() > r.opts.MaxFileBytes {
+			r.set.Report.Add(finding("too-large", check.Warning, r.place(name), 0,
+				fmt.Sprintf("the document has %d bytes, more than %d, and is left out", info.Size(), r.opts.MaxFileBytes), "split it"))
+			return nil
+		}
+		total += info.Size()
+		documents = append(documents, document{name, info.Size()})
+		switch {
+		case len(documents) > r.opts.MaxPages:
+			return fmt.Errorf("more than %d documents", r.opts.MaxPages)
+		case total > r.opts.MaxTotalBytes:
+			return fmt.Errorf("the documents have more than %d bytes", r.opts.MaxTotalBytes)
+		}
+		return nil
+	})
+	return documents, err
+}
+
+// leftOut reports whether a folder holds no documents of the author's. That of
+// VitePress holds its navigation.
+func leftOut(name string) bool {
+	return name != ".vitepress" && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__")
+}
+
+// choose keeps the documents below the folder that the configuration names, and
+// leaves out those that are part of others.
+func (r *reader) choose(documents []document) []document {
+	return slices.DeleteFunc(documents, func(d document) bool {
+		base := path.Base(d.file)
+		inside := r.config.root == "" || strings.HasPrefix(d.file, r.config.root+"/")
+		partial := strings.HasPrefix(base, "_") && !strings.HasPrefix(base, "_index.")
+		partial = partial || r.system == "docusaurus" && strings.Contains("/"+d.file, "/_")
+		return !inside || partial || strings.HasPrefix(d.file, ".vitepress/") || strings.Contains(d.file, "/.vitepress/") ||
+			r.system == "mdbook" && base == "SUMMARY.md"
+	})
+}
+
+// pages reads the documents, several at a time.
+func (r *reader) pages(ctx context.Context, documents []document) ([]*Page, error) {
+	pages := make([]*Page, len(documents))
+	findings := make([][]check.Finding, len(documents))
+	errs := make([]error, len(documents))
+	var work sync.WaitGroup
+	next := make(chan int)
+	for range max(1, min(runtime.GOMAXPROCS(0), len(documents))) {
+		work.Go(func() {
+			for i := range next {
+				var source string
+				if source, errs[i] = r.text(documents[i].file); errs[i] == nil {
+					pages[i], findings[i] = r.newPage(documents[i].file, source)
+				}
+			}
+		})
+	}
+	for i := range documents {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	work.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var kept []*Page
+	for i, p := range pages {
+		if errs[i] != nil && !errors.Is(errs[i], fs.ErrNotExist) {
+			return nil, errs[i]
+		}
+		r.set.Report.Add(findings[i]...)
+		if p != nil {
+			kept = append(kept, p)
+		}
+	}
+	return kept, nil
+}
+
+// text returns what is in a file, of at most MaxFileBytes.
+func (r *reader) text(file string) (string, error) {
+	f, err := r.fsys.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, r.opts.MaxFileBytes+1))
+	if err == nil && int64(len(data)) > r.opts.MaxFileBytes {
+		err = fmt.Errorf("%s: more than %d bytes", r.place(file), r.opts.MaxFileBytes)
+	}
+	return string(data), err
+}
+
+// place is the name of a file in findings.
+func (r *reader) place(file string) string { return path.Join(r.prefix, file) }
+
+// name gives each page an id of its own.
+func (r *reader) name(pages []*Page) {
+	for _, p := range pages {
+		file := strings.TrimPrefix(p.File, r.config.root+"/")
+		id := idOf(file)
+		if r.system == "docusaurus" {
+			parts := strings.Split(id, "/")
+			for i := range parts {
+				parts[i] = unnumbered(parts[i])
+			}
+			id = strings.Join(parts, "/")
+		}
+		for _, other := range []string{strings.TrimSuffix(file, path.Ext(file)), file} {
+			if r.set.byID[id] == nil {
+				break
+			}
+			if other == file {
+				r.set.Report.Add(finding("duplicate-page", check.Note, r.place(p.File), 0,
+					"another document is already called \""+id+"\"; this one is \""+other+"\"", ""))
+			}
+			id = other
+		}
+		p.ID = id
+		r.set.byID[id] = p
+	}
+}
+
+// identify fills in what the set is called and its language.
+func (s *Set) identify(c *config, o *Options) {
+	s.Title = first(o.Title, c.title)
+	if home := s.byID["index"]; s.Title == "" && home != nil {
+		s.Title = home.Title
+	}
+	s.Description = c.description
+	s.Language = first(o.Language, c.language)
+	if s.Language != "" {
+		return
+	}
+	counts := make(map[string]int)
+	var sample strings.Builder
+	for _, p := range s.Pages {
+		if p.front.lang != "" {
+			counts[p.front.lang]++
+		}
+		for _, section := range p.Sections {
+			if sample.Len() < 200_000 {
+				sample.WriteString(section.Text)
+				sample.WriteByte('\n')
+			}
+		}
+	}
+	for lang, n := range counts {
+		if n*2 > len(s.Pages) {
+			s.Language = lang
+			return
+		}
+	}
+	s.Language = search.Detect(sample.String())
+}

@@ -1,0 +1,334 @@
+package docs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/search"
+)
+
+// Names of the tools.
+const (
+	toolSearch  = "search"
+	toolList    = "list_pages"
+	toolPage    = "get_page"
+	toolSection = "get_section"
+	toolNav     = "get_nav"
+)
+
+// pagesPerList is how many pages list_pages names at once.
+const pagesPerList = 100
+
+// Site makes a site of the documents. The set must not be changed as long as the
+// site is used. Findings of the set are those of the site.
+func (s *Set) Site(ctx context.Context, opts *Options) (*build.Site, error) {
+	m := &maker{set: s, opts: opts.withDefaults(folderPages, folderBytes), nav: newNavTree(s.Nav)}
+	if err := m.index(ctx); err != nil {
+		return nil, err
+	}
+	site := &build.Site{
+		Server:       mcp.Implementation{Name: m.name(), Title: s.Title, Version: first(m.opts.Version, "1.0.0"), Description: s.Description},
+		Instructions: first(m.opts.Instructions, m.instructions()),
+		Tools:        m.tools(),
+		Resources:    m.resources,
+		Answers:      func(yield func(*build.Answer, error) bool) { m.answers(ctx, yield) },
+		Findings:     s.Report.Findings(),
+	}
+	return site, nil
+}
+
+// maker makes the site of a set.
+type maker struct {
+	set  *Set
+	opts *Options
+	nav  *navTree
+
+	files search.Memory // the index
+	words []string      // whose search is stored
+}
+
+// name is what the site is called by programs.
+func (m *maker) name() string {
+	name := first(m.opts.Name, slugOf(m.set.Title), "docs")
+	return strings.Trim(staticmcp.EncodeName(name), "_")
+}
+
+func (m *maker) title() string { return first(m.set.Title, m.name()) }
+
+func (m *maker) instructions() string {
+	return fmt.Sprintf("The documentation of %s: %d pages. Find pages with search, or see what there is with get_nav and list_pages; then read one section with get_section, or a whole page with get_page. A link such as docs://guide/install#linux means path guide/install and heading linux.",
+		m.title(), len(m.set.Pages))
+}
+
+const searchHint = "Read one with get_section (path and heading) or get_page (path)."
+
+// index makes the search index.
+func (m *maker) index(ctx context.Context) error {
+	b := search.NewBuilder(&search.Options{Language: m.set.Language, Hint: searchHint}, m.files.Write)
+	for _, p := range m.set.Pages {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.Unsearched {
+			continue
+		}
+		page := search.Page{ID: p.ID, Title: p.Title, Keywords: p.Keywords}
+		for _, s := range p.Sections {
+			page.Sections = append(page.Sections, search.Section{Slug: s.Slug, Heading: s.Heading, Text: s.Text})
+		}
+		if err := b.Add(page); err != nil {
+			return err
+		}
+	}
+	if err := b.Close(); err != nil {
+		return err
+	}
+	m.words = fileWords(b, max(0, m.opts.TermFiles))
+	return nil
+}
+
+// fileWords returns the words whose search is stored as a file: those whose name
+// in a path is theirs alone.
+func fileWords(b *search.Builder, limit int) []string {
+	var words []string
+	for _, w := range b.Words(limit) {
+		if staticmcp.EncodeName(w) == w && len(w) > 1 {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// schema returns the inputSchema of a tool. properties are in the order of the
+// path.
+func schema(required []string, properties ...string) json.RawMessage {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","properties":{` + strings.Join(properties, ",") + `}`)
+	if len(required) > 0 {
+		list, _ := json.Marshal(required)
+		b.WriteString(`,"required":` + string(list))
+	}
+	b.WriteString(`,"additionalProperties":false}`)
+	return json.RawMessage(b.String())
+}
+
+// property returns a property of a schema; more is the rest of its members.
+func property(name, kind, description, more string) string {
+	return string(jsonscan.AppendQuote(nil, name)) + `:{"type":"` + kind + `",` + more + `"description":` + string(jsonscan.AppendQuote(nil, description)) + `}`
+}
+
+const (
+	fromOne  = `"minimum":1,"default":1,`
+	notEmpty = `"minLength":1,`
+)
+
+// tools returns the definitions.
+func (m *maker) tools() []mcp.Tool {
+	no := false
+	hints := &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}
+	page := property("path", "string", "The path of the page, such as guide/install, as search, get_nav and list_pages name it.", notEmpty)
+	part := property("part", "integer", "Of a long text, which part; the answer says how many there are.", fromOne)
+	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{"index": search.Dir, "argument": "query"}})
+	title := m.title()
+	return []mcp.Tool{
+		{Name: toolSearch, Title: "Search the documentation", Annotations: hints, Meta: meta,
+			Description: "Search the documentation of " + title + " for pages and the sections that fit best. Use a few words that the page itself would use, such as \"rate limit header\"; there are no operators. The best page comes first.",
+			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty))},
+		{Name: toolPage, Title: "Read a page", Annotations: hints,
+			Description: "Read a page of the documentation of " + title + " as Markdown. To read only what is needed, use get_section.",
+			InputSchema: schema([]string{"path"}, page, part)},
+		{Name: toolSection, Title: "Read a section of a page", Annotations: hints,
+			Description: "Read one section of a page of the documentation of " + title + ", with the sections below it, as Markdown.",
+			InputSchema: schema([]string{"path", "heading"}, page,
+				property("heading", "string", "The heading in lower case with \"-\" for spaces and without other signs, such as changing-them, as search names it.", notEmpty), part)},
+		{Name: toolNav, Title: "Show the table of contents", Annotations: hints,
+			Description: "Show how the documentation of " + title + " is arranged: titles and paths of pages, as they are nested. Of a large one, groups are named, to be asked for by their name.",
+			InputSchema: schema(nil, property("group", "string", "Show only this group, as the table of contents names it. Default: the top.", notEmpty))},
+		{Name: toolList, Title: "List all pages", Annotations: hints,
+			Description: "List the pages of the documentation of " + title + " with their titles and what they are about, 100 at a time.",
+			InputSchema: schema(nil, property("page", "integer", "Which hundred.", fromOne))},
+	}
+}
+
+// resources yields the definitions of pages and images.
+func (m *maker) resources(yield func(*mcp.Resource, error) bool) {
+	for _, p := range m.set.Pages {
+		r := &mcp.Resource{URI: p.URI(), Name: p.Title, Description: first(p.Description, p.Title), MIMEType: "text/markdown"}
+		if !yield(r, nil) {
+			return
+		}
+	}
+	for _, i := range m.set.Images {
+		if !yield(&mcp.Resource{URI: i.URI(), Name: path.Base(i.ID), Description: "A picture in the documentation.", MIMEType: i.MIMEType}, nil) {
+			return
+		}
+	}
+}
+
+// answers yields all answers and the other files.
+func (m *maker) answers(ctx context.Context, yield func(*build.Answer, error) bool) {
+	for _, each := range []iter.Seq2[*build.Answer, error]{m.pageAnswers, m.lists, m.nav.answers(m.opts.PartBytes), m.searches(ctx), m.others} {
+		for a, err := range each {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(a, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// titled returns the Markdown of a page with its title on top.
+func (p *Page) titled() string {
+	for _, s := range p.Sections {
+		if s.Level == 1 {
+			return p.Body
+		}
+	}
+	return "# " + p.Title + "\n\n" + p.Body
+}
+
+// pageAnswers yields get_page, get_section and the resources.
+func (m *maker) pageAnswers(yield func(*build.Answer, error) bool) {
+	for _, p := range m.set.Pages {
+		text := p.titled()
+		a := build.TextResource(p.URI(), "text/markdown", text)
+		a.Title, a.From = p.Title, p.File
+		if !yield(a, nil) || !m.parts(yield, toolPage, p, "", text) {
+			return
+		}
+		for i, s := range p.Sections {
+			if s.Slug == "" || staticmcp.EncodeName(s.Slug) == "" {
+				continue
+			}
+			start, end := p.through(i)
+			if !m.parts(yield, toolSection, p, s.Slug, p.Body[start:end]) {
+				return
+			}
+		}
+	}
+	for _, i := range m.set.Images {
+		result := fmt.Appendf(nil, `{"uri":%s,"mimeType":%q,"blob":%q}`, jsonscan.AppendQuote(nil, i.URI()), i.MIMEType, i.blob())
+		if !yield(&build.Answer{URI: i.URI(), Result: result, From: i.ID}, nil) {
+			return
+		}
+	}
+}
+
+// parts yields the answers of one call for each part of a text.
+func (m *maker) parts(yield func(*build.Answer, error) bool, tool string, p *Page, slug, text string) bool {
+	list := split(text, m.opts.PartBytes)
+	for i, part := range list {
+		arguments := map[string]any{"path": p.ID}
+		title := p.Title
+		if slug != "" {
+			arguments["heading"] = slug
+			title += ": " + slug
+		}
+		if i > 0 {
+			arguments["part"] = i + 1
+		}
+		if len(list) > 1 {
+			part += fmt.Sprintf("\n---\nThis is part %d of %d.", i+1, len(list))
+			if i+1 < len(list) {
+				part += fmt.Sprintf(" The next one: %s with part=%d.", tool, i+2)
+			}
+			if i == 0 && slug == "" {
+				part += "\n" + p.outline()
+			}
+		}
+		a := build.Text(tool, arguments, part)
+		a.Title, a.From = title, p.File
+		if !yield(a, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxOutline is how many sections an outline names.
+const maxOutline = 60
+
+// outline names the sections of a long page.
+func (p *Page) outline() string {
+	var slugs []string
+	for _, s := range p.Sections {
+		if s.Slug != "" && (s.Level <= 2 || len(p.Sections) <= maxOutline) && len(slugs) < maxOutline {
+			slugs = append(slugs, s.Slug)
+		}
+	}
+	return "Sections for get_section: " + strings.Join(slugs, ", ") + "."
+}
+
+// lists yields list_pages.
+func (m *maker) lists(yield func(*build.Answer, error) bool) {
+	count := max(1, (len(m.set.Pages)+pagesPerList-1)/pagesPerList)
+	for n := range count {
+		var b strings.Builder
+		from := n * pagesPerList
+		for _, p := range m.set.Pages[from:min(len(m.set.Pages), from+pagesPerList)] {
+			fmt.Fprintf(&b, "- %s: %s", p.ID, p.Title)
+			if p.Description != "" && p.Description != p.Title {
+				b.WriteString(". " + p.Description)
+			}
+			b.WriteByte('\n')
+		}
+		head := fmt.Sprintf("%d pages", len(m.set.Pages))
+		var arguments any
+		if count > 1 {
+			head += fmt.Sprintf(", list %d of %d", n+1, count)
+			if n+1 < count {
+				fmt.Fprintf(&b, "\nThe next: list_pages with page=%d.\n", n+2)
+			}
+		}
+		if n > 0 {
+			arguments = map[string]int{"page": n + 1}
+		}
+		if !yield(build.Text(toolList, arguments, head+":\n\n"+b.String()), nil) {
+			return
+		}
+	}
+}
+
+// searches yields the answers to single words, and the index.
+func (m *maker) searches(ctx context.Context) iter.Seq2[*build.Answer, error] {
+	return func(yield func(*build.Answer, error) bool) {
+		x := search.New(&m.files)
+		for _, w := range m.words {
+			found, err := x.Search(ctx, w)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(found.Hits) > 0 && !yield(build.Text(toolSearch, map[string]string{"query": w}, found.Text()), nil) {
+				return
+			}
+		}
+		m.files.Each(func(name string, data []byte) bool {
+			return yield(&build.Answer{Path: search.Dir + "/" + name, Data: data}, nil)
+		})
+	}
+}
+
+// others yields llms.txt.
+func (m *maker) others(yield func(*build.Answer, error) bool) {
+	yield(&build.Answer{Path: "llms.txt", Data: m.llms()}, nil)
+}
+
+// clip returns at most n bytes of text, whole characters.
+func clip(text string, n int) string {
+	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:min(n, len(text))]
+}
