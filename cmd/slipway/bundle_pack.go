@@ -1,0 +1,338 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/mcpb"
+)
+
+// packing is what the flags of bundle pack say.
+type packing struct {
+	mcpb.PackOptions
+	links   string
+	list    bool
+	explain string
+	sidecar bool
+	sbom    string
+	json    bool
+
+	programs []string // for a site, as PLATFORM=PATH
+	author   string
+}
+
+func newBundlePack() *cobra.Command {
+	var p packing
+	cmd := &cobra.Command{
+		Use:   "pack [DIR] [OUT]",
+		Short: "Pack a folder into a bundle",
+		Long: `Pack the folder DIR, or the current one, into the bundle OUT. Without OUT the
+bundle is called after the name and the version in its manifest.
+
+The same files make the same bytes on every machine: sorted, with fixed modes, and
+with the time that the environment variable SOURCE_DATE_EPOCH says, or none. What
+slipway bundle validate calls an error is not packed.
+
+Left out is what other packers leave out (logs, .env files, type declarations,
+source maps, lock files), and what the file .mcpbignore in DIR says, in the syntax
+of gitignore; a line such as !*.d.ts brings something back. --list shows what would
+be packed and what not, --explain PATH which line is to blame. Both write nothing.
+
+A StaticMCP site becomes a bundle that serves itself with this program, or with
+those that --program names, one for each system.
+
+What a symbolic link leads to is packed if it is in DIR, and refused otherwise.
+
+Exit codes: 1 the bundle is not valid, 3 OUT exists or a file cannot be read, 6 a
+link leads out of DIR, or a name cannot be unpacked safely.`,
+		Example: `  slipway bundle pack my-server
+  slipway bundle pack my-server my-server.mcpb --force --sha256
+  slipway bundle pack my-server --list`,
+		Args: takes(0, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, out := ".", ""
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			if len(args) > 1 {
+				out = args[1]
+			}
+			return p.run(cmd, dir, out)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&p.Force, "force", false, "replace OUT")
+	flags.BoolVar(&p.Strict, "strict", false, "refuse warnings, too")
+	flags.BoolVar(&p.list, "list", false, "show what would be packed and what not, and write nothing")
+	flags.StringVar(&p.explain, "explain", "", "say which rule leaves `PATH` out, and write nothing")
+	flags.StringVar(&p.links, "links", string(mcpb.LinksFollow), "what to do with symbolic links: follow, skip or refuse")
+	flags.BoolVar(&p.Prune, "prune", false, "leave out packages in node_modules that only development needs")
+	flags.BoolVar(&p.sidecar, "sha256", false, "write the checksum to OUT.sha256, too")
+	flags.StringVar(&p.sbom, "sbom", "", "write what the bundle is made of to `FILE` (CycloneDX JSON)")
+	flags.StringArrayVar(&p.programs, "program", nil, "of a site: slipway for another system, as `PLATFORM=PATH` (darwin, linux, win32)")
+	flags.StringVar(&p.author, "author", "", "of a site: `name` of the author for the manifest")
+	flags.IntVar(&p.Workers, "workers", 0, "how many threads pack (default one for each CPU, 8 at most)")
+	jsonFlag(cmd, &p.json, "the report")
+	return cmd
+}
+
+func (p *packing) run(cmd *cobra.Command, dir, out string) error {
+	p.Links = mcpb.Links(p.links)
+	if !slices.Contains([]mcpb.Links{mcpb.LinksFollow, mcpb.LinksSkip, mcpb.LinksRefuse}, p.Links) {
+		return usage("one of follow, skip and refuse", "bundle pack: --links %s", p.links)
+	}
+	if p.Workers < 0 {
+		return usage("", "bundle pack: --workers %d", p.Workers)
+	}
+	if epoch := os.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		var err error
+		if p.Time, err = mcpb.ParseEpoch(epoch); err != nil {
+			return usage("", "bundle pack: %v", err)
+		}
+	}
+	if p.list || p.explain != "" {
+		return p.show(cmd, dir, out)
+	}
+	return p.pack(cmd, dir, out)
+}
+
+func (p *packing) pack(cmd *cobra.Command, dir, out string) error {
+	if mcpb.IsSite(dir) {
+		return p.packSite(cmd, dir, out)
+	}
+	if out == "" {
+		m, err := mcpb.ReadManifest(os.DirFS(dir))
+		if err != nil && !isManifestError(err) {
+			return unreadableBundle(dir, err)
+		}
+		if err == nil {
+			out = m.FileName()
+		}
+	}
+	p.Except = []string{out + ".sha256", p.sbom}
+	p.Progress = progress(cmd.ErrOrStderr(), "packing")
+	report, err := mcpb.Pack(cmd.Context(), dir, out, &p.PackOptions)
+	if err != nil {
+		return packFailure(cmd, dir, out, err)
+	}
+	return p.packed(cmd, dir, out, report)
+}
+
+// packSite packs a StaticMCP site with the programs that serve it.
+func (p *packing) packSite(cmd *cobra.Command, dir, out string) error {
+	programs := make(map[string]string, len(p.programs))
+	for _, pair := range p.programs {
+		platform, path, ok := strings.Cut(pair, "=")
+		if !ok || !slices.Contains([]string{"darwin", "linux", "win32"}, platform) {
+			return usage("as in --program linux=dist/slipway-linux", "bundle pack: --program %s is no PLATFORM=PATH with darwin, linux or win32", pair)
+		}
+		programs[platform] = path
+	}
+	p.Progress = progress(cmd.ErrOrStderr(), "packing")
+	report, err := mcpb.PackSite(cmd.Context(), dir, out, programs, &mcpb.SiteOptions{Author: p.author}, &p.PackOptions)
+	if err != nil {
+		return packFailure(cmd, dir, out, err)
+	}
+	return p.packed(cmd, dir, out, report)
+}
+
+// packed tells what was packed, and writes what goes with it.
+func (p *packing) packed(cmd *cobra.Command, dir, out string, report *mcpb.PackReport) error {
+	stderr := cmd.ErrOrStderr()
+	if err := report.Findings.WriteText(stderr, colored(stderr)); err != nil {
+		return err
+	}
+	if err := p.beside(report); err != nil {
+		return packFailure(cmd, dir, out, err)
+	}
+	if p.json {
+		return printJSON(cmd.OutOrStdout(), report)
+	}
+	return printPacked(cmd.OutOrStdout(), report)
+}
+
+func isManifestError(err error) bool {
+	var bad *mcpb.ManifestError
+	return errors.As(err, &bad)
+}
+
+// beside writes the files that go with a bundle.
+func (p *packing) beside(report *mcpb.PackReport) error {
+	put := fsutil.Create
+	if p.Force {
+		put = fsutil.Replace
+	}
+	if p.sidecar {
+		line := fmt.Sprintf("%s  %s\n", report.SHA256, filepath.Base(report.Archive))
+		err := put(report.Archive+".sha256", 0o644, func(w io.Writer) error {
+			_, err := io.WriteString(w, line)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if p.sbom == "" {
+		return nil
+	}
+	archive, err := mcpb.OpenArchive(report.Archive, nil)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	sbom, err := mcpb.SBOM(archive)
+	if err != nil {
+		return err
+	}
+	return put(p.sbom, 0o644, func(w io.Writer) error {
+		_, err := w.Write(sbom)
+		return err
+	})
+}
+
+// packFailure words an error of packing.
+func packFailure(cmd *cobra.Command, dir, out string, err error) error {
+	var invalid *mcpb.InvalidError
+	var link *mcpb.LinkError
+	switch {
+	case errors.As(err, &invalid):
+		stderr := cmd.ErrOrStderr()
+		if err := invalid.Report.WriteText(stderr, colored(stderr)); err != nil {
+			return err
+		}
+		return no("see slipway bundle validate "+dir, "%s: %v", dir, err)
+	case errors.As(err, &link):
+		return &failure{code: exitPolicy, text: fmt.Sprintf("%s: %v", dir, link),
+			hint: fmt.Sprintf("add /%s to %s, or use --links skip", link.Name, mcpb.IgnoreName)}
+	case errors.Is(err, fs.ErrExist):
+		return &failure{code: exitInput, text: out + ": it is there already", hint: "--force replaces it"}
+	case errors.Is(err, fs.ErrNotExist):
+		return unreadableBundle(dir, err)
+	}
+	return archiveFailure(dir, err)
+}
+
+// archiveFailure words an error of the bundle at name. What is refused for safety
+// has an exit code of its own.
+func archiveFailure(name string, err error) error {
+	var refused *mcpb.ArchiveError
+	if errors.As(err, &refused) {
+		code := exitInput
+		if refused.Unsafe {
+			code = exitPolicy
+		}
+		return &failure{code: code, text: name + ": " + refused.Error()}
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return unreadableBundle(name, err)
+	}
+	return &failure{code: exitInput, text: name + ": " + err.Error()}
+}
+
+func printPacked(w io.Writer, r *mcpb.PackReport) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s\n  %s, %s; packed: %s\n  sha256 %s\n", r.Archive, count(r.Files, "file"), bytesText(r.Bytes), bytesText(r.ArchiveBytes), r.SHA256)
+	fmt.Fprintln(out, "\nlargest")
+	for _, f := range r.Largest[:min(5, len(r.Largest))] {
+		fmt.Fprintf(out, "  %10s  %s\n", bytesText(f.Packed), f.Name)
+	}
+	if len(r.Excluded) == 0 {
+		return out.Flush()
+	}
+	by := map[string]int{}
+	for _, e := range r.Excluded {
+		by[e.Reason]++
+	}
+	fmt.Fprintf(out, "\nleft out (%d)\n", len(r.Excluded))
+	reasons := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b)) })
+	for _, reason := range reasons {
+		fmt.Fprintf(out, "  %10d  %s\n", by[reason], reason)
+	}
+	return out.Flush()
+}
+
+// show prints what would be packed.
+func (p *packing) show(cmd *cobra.Command, dir, out string) error {
+	s, err := mcpb.Select(dir, p.Links, out, out+".sha256", p.sbom)
+	if err != nil {
+		return packFailure(cmd, dir, out, err)
+	}
+	w := bufio.NewWriter(cmd.OutOrStdout())
+	if p.explain != "" {
+		name := p.explain
+		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) && !strings.HasPrefix(rel, "..") {
+			if _, err := os.Lstat(name); err == nil {
+				name = rel
+			}
+		}
+		e := s.Explain(name)
+		switch {
+		case p.json:
+			return printJSON(cmd.OutOrStdout(), map[string]any{"name": filepath.ToSlash(name), "packed": e == nil, "excluded": e})
+		case e == nil:
+			fmt.Fprintf(w, "%s: no rule leaves it out\n", name)
+		case e.Name != filepath.ToSlash(name):
+			fmt.Fprintf(w, "%s: left out with %s: %s\n", name, e.Name, e.Reason)
+		default:
+			fmt.Fprintf(w, "%s: left out: %s\n", name, e.Reason)
+		}
+		return w.Flush()
+	}
+	if p.json {
+		return printJSON(cmd.OutOrStdout(), map[string]any{"files": s.Files, "excluded": append([]mcpb.Exclusion{}, s.Excluded...)})
+	}
+	for _, f := range s.Files {
+		fmt.Fprintf(w, "+ %s\n", f.Name)
+	}
+	for _, e := range s.Excluded {
+		name := e.Name
+		if e.Folder {
+			name += "/"
+		}
+		fmt.Fprintf(w, "- %s  %s\n", name, e.Reason)
+	}
+	return w.Flush()
+}
+
+// bytesText is a number of bytes for people.
+func bytesText(n int64) string {
+	for _, u := range units() {
+		if n >= u.bytes {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.bytes), u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// progress returns a function that shows on a terminal how far something is. It
+// is nil elsewhere.
+func progress(w io.Writer, what string) func(done, all int64) {
+	if !isTerminal(w) {
+		return nil
+	}
+	last := int64(-1)
+	return func(done, all int64) {
+		percent := done * 100 / max(all, 1)
+		if percent == last {
+			return
+		}
+		last = percent
+		fmt.Fprintf(w, "\r%s %3d %%", what, percent)
+		if done >= all {
+			fmt.Fprint(w, "\r\x1b[K")
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package mcpb
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/textproto"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The parts of CycloneDX 1.6 that are written.
+type inventory struct {
+	Format      string      `json:"bomFormat"`
+	SpecVersion string      `json:"specVersion"`
+	Serial      string      `json:"serialNumber"`
+	Version     int         `json:"version"`
+	Metadata    inventoryOf `json:"metadata"`
+	Components  []component `json:"components"`
+
+	seen map[string]bool
+}
+
+type inventoryOf struct {
+	Component component `json:"component"`
+}
+
+type component struct {
+	Type       string        `json:"type"`
+	Ref        string        `json:"bom-ref"`
+	Name       string        `json:"name"`
+	Version    string        `json:"version,omitempty"`
+	Licenses   []licenceName `json:"licenses,omitempty"`
+	PURL       string        `json:"purl,omitempty"`
+	Properties []property    `json:"properties,omitempty"`
+}
+
+type licenceName struct {
+	License struct {
+		Name string `json:"name"`
+	} `json:"license"`
+}
+
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// maxProgram is the largest program that is searched for what it was built from.
+const maxProgram = 256 << 20
+
+// SBOM lists the packages in a bundle as CycloneDX 1.6 (ECMA-424) in JSON: those in
+// folders node_modules, by their package.json; Python packages, by their METADATA;
+// and the modules of programs that Go has built, by what is written in them. The
+// same bundle makes the same bytes: there is no time in it, and its serial number
+// comes from its content.
+func SBOM(a *Archive) ([]byte, error) {
+	m, err := ReadManifest(a.FS())
+	if err != nil {
+		return nil, err
+	}
+	b := &inventory{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Components: []component{}, seen: map[string]bool{}}
+	b.Metadata.Component = component{Type: "application", Ref: "bundle", Name: m.Name, Version: m.Version}
+	if m.License != "" {
+		b.Metadata.Component.license(m.License)
+	}
+	for e := range a.Entries() {
+		if err := b.look(a, &e); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(b.Components, func(x, y component) int {
+		return cmp.Or(strings.Compare(x.PURL, y.PURL), strings.Compare(x.Ref, y.Ref))
+	})
+	content, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(content)
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8 (RFC 9562)
+	b.Serial = fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err = enc.Encode(b)
+	return out.Bytes(), err
+}
+
+func (c *component) license(name string) {
+	l := licenceName{}
+	l.License.Name = name
+	c.Licenses = []licenceName{l}
+}
+
+// add adds a package, once for each place.
+func (b *inventory) add(c component, place string) {
+	c.Type = "library"
+	c.Ref = c.PURL + "#" + place
+	if b.seen[c.Ref] {
+		return
+	}
+	b.seen[c.Ref] = true
+	c.Properties = []property{{"slipway:path", place}}
+	b.Components = append(b.Components, c)
+}
+
+// look adds what an entry says about packages.
+func (b *inventory) look(a *Archive, e *Entry) error {
+	switch base := path.Base(e.Name); {
+	case e.Mode.IsDir():
+		return nil
+	case base == "package.json" && packageOf(e.Name) == path.Dir(e.Name):
+		return b.lookNode(a, e)
+	case base == "METADATA" && strings.HasSuffix(path.Dir(e.Name), ".dist-info"):
+		return b.lookPython(a, e)
+	}
+	return b.lookGo(a, e)
+}
+
+func (b *inventory) lookNode(a *Archive, e *Entry) error {
+	text, err := readLimited(a.FS(), e.Name, 4<<20)
+	if err != nil {
+		return err
+	}
+	var p packageJSON
+	if json.Unmarshal(text, &p) != nil || p.Name == "" {
+		return nil // many packages carry files of this name that are none
+	}
+	c := component{Name: p.Name, Version: p.Version, PURL: "pkg:npm/" + escapePURL(p.Name) + "@" + url.PathEscape(p.Version)}
+	var name string
+	if json.Unmarshal(p.License, &name) == nil && name != "" {
+		c.license(name)
+	}
+	b.add(c, path.Dir(e.Name))
+	return nil
+}
+
+// escapePURL escapes the name of a package; the slash of a scope stays.
+func escapePURL(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(url.PathEscape(name), "%2F", "/"), "@", "%40")
+}
+
+func (b *inventory) lookPython(a *Archive, e *Entry) error {
+	text, err := readLimited(a.FS(), e.Name, 4<<20)
+	if err != nil {
+		return err
+	}
+	header, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(text))).ReadMIMEHeader()
+	name := header.Get("Name")
+	if (err != nil && !errors.Is(err, io.EOF)) || name == "" {
+		return nil
+	}
+	// Names of Python packages are compared in this form.
+	plain := strings.ToLower(regexp.MustCompile(`[-_.]+`).ReplaceAllString(name, "-"))
+	c := component{Name: name, Version: header.Get("Version"), PURL: "pkg:pypi/" + url.PathEscape(plain) + "@" + url.PathEscape(header.Get("Version"))}
+	if l := cmp.Or(header.Get("License-Expression"), header.Get("License")); l != "" && !strings.Contains(l, "\n") {
+		c.license(l)
+	}
+	b.add(c, path.Dir(e.Name))
+	return nil
+}
+
+// lookGo adds the modules in a program that Go has built.
+func (b *inventory) lookGo(a *Archive, e *Entry) error {
+	if e.Mode&0o100 == 0 || e.Size > maxProgram {
+		return nil
+	}
+	f, err := a.FS().Open(e.Name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if _, ok := readNative(e.Name, head[:n]); !ok {
+		return nil
+	}
+	program, err := fs.ReadFile(a.FS(), e.Name)
+	if err != nil {
+		return err
+	}
+	info, err := buildinfo.Read(bytes.NewReader(program))
+	if err != nil {
+		return nil // built by something else
+	}
+	version := strings.TrimPrefix(info.GoVersion, "go")
+	b.add(component{Name: "stdlib", Version: version, PURL: "pkg:golang/stdlib@" + url.PathEscape(version)}, e.Name)
+	for _, dep := range info.Deps {
+		if dep.Replace != nil {
+			dep = dep.Replace
+		}
+		c := component{Name: dep.Path, Version: dep.Version, PURL: "pkg:golang/" + escapePURL(dep.Path) + "@" + url.PathEscape(dep.Version)}
+		b.add(c, e.Name)
+	}
+	return nil
+}
