@@ -14,9 +14,13 @@ import (
 
 // Repair is one thing that [Fix] has changed.
 type Repair struct {
-	Line, Column int    // before the change, counted from 1
-	Pointer      string // of what was changed
-	About        string // what was done, such as: renamed "minimum" to "min"
+	// Line and Column are where it was before, counted from 1.
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	// Pointer is the JSON pointer of what was changed.
+	Pointer string `json:"pointer"`
+	// About is what was done, such as: renamed "minimum" to "min".
+	About string `json:"about"`
 }
 
 // Fix repairs what has only one right answer in the text of a manifest: byte
@@ -26,13 +30,16 @@ type Repair struct {
 // Everything else keeps its bytes. Without repairs the text comes back as it is.
 //
 // A text that is not UTF-8 is not repaired.
-func Fix(text []byte) (fixed []byte, repairs []Repair) {
+func Fix(text []byte) (fixed []byte, repairs []Repair) { return fix(text, false) }
+
+// fix is [Fix]; with drop it also removes the fields that no version knows.
+func fix(text []byte, drop bool) (fixed []byte, repairs []Repair) {
 	if invalidUTF8(text) >= 0 {
 		return text, nil
 	}
 	const rounds = 8 // a repair may show the next, such as a field of a new version
 	for range rounds {
-		f := &fixer{document: readDocument(text, "", &check.Report{})}
+		f := &fixer{document: readDocument(text, "", &check.Report{}), drop: drop}
 		f.fix()
 		if len(f.edits) == 0 {
 			break
@@ -54,6 +61,7 @@ type fixer struct {
 	edits []edit
 	about map[edit]Repair
 	made  []Repair // what apply has done, in the order of the text
+	drop  bool     // remove fields that no version knows
 }
 
 func (f *fixer) fix() {
@@ -196,7 +204,7 @@ func (f *fixer) object(n *jsonNode, s *shape, pointer, version string) {
 	}
 }
 
-// fixName renames a field whose right name is certain and free.
+// fixName renames a field whose right name is certain and free, or drops it.
 func (f *fixer) fixName(n *jsonNode, m member, known []string, pointer string) {
 	to := renamedField(m.name)
 	fold := func(s string) string {
@@ -207,8 +215,11 @@ func (f *fixer) fixName(n *jsonNode, m member, known []string, pointer string) {
 			to = name
 		}
 	}
-	if slices.Contains(known, to) && n.member(to) == nil {
+	switch {
+	case slices.Contains(known, to) && n.member(to) == nil:
 		f.rename(m, pointer, to)
+	case f.drop:
+		f.remove(m, pointer, fmt.Sprintf("removed %q, which no field is called", m.name))
 	}
 }
 

@@ -1,0 +1,223 @@
+package mcpb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// CleanOptions say how a bundle is cleaned. Nil and the zero value are the
+// defaults.
+type CleanOptions struct {
+	// Out is where the clean bundle is written, which must not be there. The
+	// default is to replace the bundle.
+	Out string
+	// DryRun finds out what would change, and writes nothing.
+	DryRun bool
+	// DropSignature cleans a signed bundle, too: the signature does not survive.
+	DropSignature bool
+	// Limits are those of [OpenArchive].
+	Limits *Limits
+}
+
+// CleanReport is what [Clean] changed.
+type CleanReport struct {
+	// Changed reports whether there was anything to clean.
+	Changed bool `json:"changed"`
+	// Archive is the file that was written, or would be; empty if nothing changed.
+	Archive string `json:"archive,omitempty"`
+	// Repairs are the changes of the manifest.
+	Repairs []Repair `json:"repairs"`
+	// Removed are the files that are left out, by their folders: of a package that
+	// is not needed, the package.
+	Removed []RemovedFile `json:"removed"`
+	// Before and After are the sizes of the archive in bytes.
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
+	// DroppedSignature reports whether the bundle was signed and is no more.
+	DroppedSignature bool `json:"droppedSignature,omitempty"`
+	// Findings are what is still wrong with the bundle. With an error among them
+	// nothing was written.
+	Findings *check.Report `json:"-"`
+}
+
+// RemovedFile is a file, or a folder with all that is in it.
+type RemovedFile struct {
+	Name   string `json:"name"`
+	Files  int    `json:"files"`
+	Bytes  int64  `json:"bytes"` // when unpacked
+	Reason string `json:"reason"`
+}
+
+// ErrSigned says that a signed bundle is not changed without being asked to drop
+// its signature.
+var ErrSigned = errors.New("the bundle is signed, and what is changed needs a new signature")
+
+// Clean makes a packed bundle smaller and right without changing what its server
+// does: the manifest is repaired as [Fix] does, and fields that no version knows
+// are removed; packages in node_modules that only development needs, and files
+// that packing leaves out, are dropped. A bundle in which there is nothing to
+// clean keeps its bytes. The result appears whole or not at all.
+//
+// A manifest that is still invalid afterwards is an [*InvalidError], and nothing
+// is written; the report then says what would have changed. A signed bundle is
+// [ErrSigned] unless DropSignature is set.
+func Clean(ctx context.Context, name string, opts *CleanOptions) (*CleanReport, error) {
+	var o CleanOptions
+	if opts != nil {
+		o = *opts
+	}
+	a, err := OpenArchive(name, o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	r := &CleanReport{Before: a.size, Repairs: []Repair{}, Removed: []RemovedFile{}, DroppedSignature: a.size > a.zipSize}
+	if r.DroppedSignature && !o.DropSignature {
+		return nil, ErrSigned
+	}
+	tmp, err := os.MkdirTemp("", "slipway-clean-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	c := &cleaning{report: r, opts: &o, archive: a, dir: filepath.Join(tmp, "content"), packed: filepath.Join(tmp, "clean.mcpb")}
+	if err := c.prepare(ctx, name); err != nil {
+		return r, err
+	}
+	if r.Changed = len(r.Repairs) > 0 || len(r.Removed) > 0 || r.DroppedSignature; !r.Changed {
+		r.After = r.Before
+		return r, nil
+	}
+	r.Archive = name
+	if o.Out != "" {
+		r.Archive = o.Out
+	}
+	if o.DryRun {
+		return r, nil
+	}
+	return r, c.write(r.Archive)
+}
+
+// cleaning is one call of [Clean].
+type cleaning struct {
+	report      *CleanReport
+	opts        *CleanOptions
+	archive     *Archive
+	dir, packed string
+}
+
+// prepare makes the clean bundle in a folder of its own.
+func (c *cleaning) prepare(ctx context.Context, name string) error {
+	if _, err := Unpack(ctx, name, c.dir, &UnpackOptions{Limits: c.opts.Limits}); err != nil {
+		return err
+	}
+	manifest := filepath.Join(c.dir, ManifestName)
+	text, err := readLimited(os.DirFS(c.dir), ManifestName, MaxManifest)
+	if err != nil {
+		return err
+	}
+	fixed, repairs := fix(text, true)
+	c.report.Repairs = append(c.report.Repairs, repairs...)
+	if err := os.WriteFile(manifest, fixed, 0o644); err != nil {
+		return err
+	}
+	packed, err := Pack(ctx, c.dir, c.packed, &PackOptions{Prune: c.prunable()})
+	var invalid *InvalidError
+	if errors.As(err, &invalid) {
+		c.report.Findings = c.renamed(invalid.Report, name)
+		return &InvalidError{Report: c.report.Findings}
+	}
+	if err != nil {
+		return err
+	}
+	c.report.After, c.report.Findings = packed.ArchiveBytes, c.renamed(packed.Findings, name)
+	return c.compare(packed)
+}
+
+// prunable reports whether there are packages, and a list of those that are
+// needed.
+func (c *cleaning) prunable() bool {
+	_, modules := os.Stat(filepath.Join(c.dir, "node_modules"))
+	_, list := os.Stat(filepath.Join(c.dir, "package.json"))
+	return modules == nil && list == nil
+}
+
+// renamed returns the findings with the files called as they are in the bundle.
+func (c *cleaning) renamed(all *check.Report, name string) *check.Report {
+	report := &check.Report{}
+	for _, f := range all.Findings() {
+		if rel, err := filepath.Rel(c.dir, f.File); err == nil && f.File != "" {
+			f.File = name + "!" + filepath.ToSlash(rel)
+		}
+		report.Add(f)
+	}
+	return report
+}
+
+// compare finds what is not in the clean bundle any more.
+func (c *cleaning) compare(packed *PackReport) error {
+	clean, err := OpenArchive(c.packed, c.opts.Limits)
+	if err != nil {
+		return fmt.Errorf("open what was packed: %w", err)
+	}
+	defer clean.Close()
+	for e := range c.archive.Entries() {
+		if e.Mode.IsDir() {
+			continue
+		}
+		if _, err := fs.Stat(clean.FS(), e.Name); err == nil {
+			continue
+		}
+		c.remove(e, packed.Excluded)
+	}
+	return nil
+}
+
+// remove adds an entry to what its exclusion removes.
+func (c *cleaning) remove(e Entry, excluded []Exclusion) {
+	name, reason := e.Name, "packing leaves it out"
+	for _, x := range excluded {
+		if x.Name == e.Name || strings.HasPrefix(e.Name, x.Name+"/") {
+			name, reason = x.Name, x.Reason
+			break
+		}
+	}
+	removed := &c.report.Removed
+	at := slices.IndexFunc(*removed, func(r RemovedFile) bool { return r.Name == name })
+	if at < 0 {
+		*removed = append(*removed, RemovedFile{Name: name, Reason: reason})
+		at = len(*removed) - 1
+	}
+	(*removed)[at].Files++
+	(*removed)[at].Bytes += e.Size
+}
+
+// write puts the clean bundle in its place.
+func (c *cleaning) write(name string) error {
+	f, err := os.Open(c.packed)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	put, mode := fsutil.Create, fs.FileMode(0o644)
+	if c.opts.Out == "" {
+		put = fsutil.Replace
+		if info, err := os.Stat(name); err == nil {
+			mode = info.Mode().Perm()
+		}
+	}
+	return put(name, mode, func(w io.Writer) error {
+		_, err := io.Copy(w, f)
+		return err
+	})
+}
