@@ -53,7 +53,9 @@ func unusableBundle(name string, err error) error {
 	switch {
 	case errors.As(err, &archive) && archive.Unsafe:
 		return &failure{code: exitPolicy, text: name + ": " + err.Error(), hint: hint}
-	case errors.As(err, &archive), errors.As(err, &manifest):
+	case errors.As(err, &archive):
+		return &failure{code: exitInput, text: name + ": " + err.Error(), hint: hint}
+	case errors.As(err, &manifest):
 		return &failure{code: exitNo, text: name + ": " + err.Error(), hint: hint}
 	}
 	return unreadableBundle(name, err)
