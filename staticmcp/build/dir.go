@@ -197,14 +197,14 @@ func (t *dirTarget) commit(ctx context.Context, w *writer) error {
 	if err != nil {
 		return err
 	}
-	for i := range plan.files {
+	for i := range plan.states {
 		switch plan.states[i] {
 		case same:
 			w.result.Unchanged++
 		case absent:
-			w.result.note(Create, plan.files[i].path)
+			w.result.note(Create, plan.file(i).path)
 		case differs:
-			w.result.note(Update, plan.files[i].path)
+			w.result.note(Update, plan.file(i).path)
 		}
 	}
 	for _, name := range plan.gone {
@@ -219,26 +219,25 @@ func (t *dirTarget) commit(ctx context.Context, w *writer) error {
 
 // dirPlan is what is to be done to a folder.
 type dirPlan struct {
-	files  []file // of the site, then those below .staticmcp, the index last
-	states []state
+	w      *writer
+	states []state  // of the files of the site, then of those below .staticmcp
 	gone   []string // to be deleted
 	kept   []string // would be deleted if they were as they were written
 }
 
 // compare finds out what is to be done, and does nothing.
 func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
-	plan := &dirPlan{files: append(append(make([]file, 0, len(w.files)+len(w.inner)), w.files...), w.inner...)}
-	plan.states = make([]state, len(plan.files))
+	plan := &dirPlan{w: w, states: make([]state, len(w.files)+len(w.inner))}
 	ours, err := t.ours(w, plan)
 	if err != nil {
 		return nil, err
 	}
 	var foreign ForeignError
-	for i := range plan.files {
+	for i := range plan.states {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f := &plan.files[i]
+		f := plan.file(i)
 		if plan.states[i], err = t.state(w, f); err != nil {
 			return nil, err
 		}
@@ -247,7 +246,7 @@ func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
 			foreign.Path = cmp.Or(foreign.Path, filepath.Join(t.root.Name(), filepath.FromSlash(f.path)))
 			foreign.Files++
 		}
-		w.progress("comparing", i+1, len(plan.files), 0)
+		w.progress("comparing", i+1, len(plan.states), 0)
 	}
 	if foreign.Files > 0 {
 		return nil, &foreign
@@ -262,8 +261,8 @@ func (p *dirPlan) keepRecord(answers int, record map[string][]byte) {
 	if len(p.gone) > 0 || slices.ContainsFunc(p.states[:answers], func(s state) bool { return s != same }) {
 		return
 	}
-	for i := answers; i < len(p.files); i++ {
-		if _, ok := record[strings.TrimPrefix(p.files[i].path, indexDir)]; ok && p.states[i] == differs {
+	for i := answers; i < len(p.states); i++ {
+		if _, ok := record[strings.TrimPrefix(p.file(i).path, indexDir)]; ok && p.states[i] == differs {
 			p.states[i] = same
 		}
 	}
@@ -272,7 +271,7 @@ func (p *dirPlan) keepRecord(answers int, record map[string][]byte) {
 // ours tells which of the files of the site the index lists, and finds those in
 // it that are no part of the site any more.
 func (t *dirTarget) ours(w *writer, plan *dirPlan) ([]bool, error) {
-	ours := make([]bool, len(plan.files))
+	ours := make([]bool, len(plan.states))
 	at := 0
 	wanted := func(name string) bool {
 		for at < len(w.files) && w.files[at].path < name {
@@ -398,14 +397,14 @@ func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 		if plan.states[i] == same {
 			return nil
 		}
-		f := &plan.files[i]
+		f := plan.file(i)
 		done++
 		bytes += f.size
 		w.progress("writing", done, total, bytes)
 		return errors.Join(ctx.Err(), t.put(w, f))
 	}
-	for i := range plan.files {
-		if plan.files[i].path == manifestName && i < len(w.files) {
+	for i := range plan.states {
+		if plan.file(i).path == manifestName && i < len(w.files) {
 			last = i
 			continue
 		}
@@ -429,6 +428,14 @@ func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 	return t.endJournal()
 }
 
+// file returns the file that states[i] is of. The index is the last.
+func (p *dirPlan) file(i int) *file {
+	if n := len(p.w.files); i >= n {
+		return &p.w.inner[i-n]
+	}
+	return &p.w.files[i]
+}
+
 func (p *dirPlan) writes() bool {
 	return slices.ContainsFunc(p.states, func(s state) bool { return s != same })
 }
@@ -445,9 +452,9 @@ func (t *dirTarget) beginJournal(plan *dirPlan) error {
 	var b bytes.Buffer
 	// A line that a write left without its end must not swallow ours.
 	b.WriteByte('\n')
-	for i := range plan.files {
+	for i := range plan.states {
 		if plan.states[i] != same {
-			b.WriteString(plan.files[i].path)
+			b.WriteString(plan.file(i).path)
 			b.WriteByte('\n')
 		}
 	}

@@ -75,7 +75,7 @@ func (w *writer) shards(files []file, index *staticmcp.Index) error {
 		part = append(part, e)
 		last := i == len(files)-1
 		sum := sha256.Sum256([]byte(files[i].path))
-		boundary := uint16(sum[0])<<8|uint16(sum[1])&(1<<shardBits-1) == 0
+		boundary := (uint16(sum[0])<<8|uint16(sum[1]))&(1<<shardBits-1) == 0
 		if !last && !boundary && len(part) < maxShard {
 			continue
 		}

@@ -39,7 +39,7 @@ type Options struct {
 	// 16 MiB, what our reader takes. Above 1 MiB is a warning in any case.
 	MaxAnswerBytes int64
 	// SpoolBytes is how much of the answers is kept in memory until all are
-	// known; the rest goes to a temporary file. Default: 64 MiB.
+	// known; the rest goes to a temporary file. Default: 16 MiB.
 	SpoolBytes int64
 	// TempDir is where the temporary file is made. Default: beside the output, or
 	// the system's own folder if nothing is to be written there.
@@ -116,7 +116,7 @@ const maxChanges = 10_000
 
 const (
 	defaultMaxAnswer  = 16 << 20
-	defaultSpoolBytes = 64 << 20
+	defaultSpoolBytes = 16 << 20
 	largeAnswer       = 1 << 20
 )
 

@@ -344,3 +344,33 @@ func TestInterchangeable(t *testing.T) {
 		}
 	}
 }
+
+// TestShards writes more files than one index lists.
+func TestShards(t *testing.T) {
+	const many = staticmcp.IndexShardFiles + 100
+	s := site()
+	s.Answers = func(yield func(*build.Answer, error) bool) {
+		for n := range many {
+			if !yield(named(fmt.Sprint("N", n), "1"), nil) {
+				return
+			}
+		}
+	}
+	m, _ := written(t, s, &build.Options{SpoolBytes: 1 << 20})
+	shards, err := m.ReadDir(".staticmcp/index")
+	if err != nil || len(shards) < 5 {
+		t.Fatalf("got %d shards, %v", len(shards), err)
+	}
+	opened, err := staticmcp.Open(context.Background(), m, &staticmcp.Options{Poll: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	questions, err := opened.Questions(context.Background())
+	if err != nil || len(questions) != many {
+		t.Errorf("got %d questions, %v", len(questions), err)
+	}
+	if string(questions[0].Arguments) != `{"name":"N0"}` {
+		t.Errorf("got %s", questions[0].Arguments)
+	}
+}

@@ -1,0 +1,123 @@
+// Command site builds a synthetic encyclopaedia as a StaticMCP site, builds it
+// again, and says how long it took and how much memory.
+//
+//	go -C bench run ./cmd/site -pages 600000 -dir /tmp/encyclopaedia
+//
+// Each page is the answer of a tool and a listed resource; titles are in several
+// scripts, so that many of them are encoded to one name. With -keep the folder is
+// left behind, to be served.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"iter"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+func main() {
+	pages := flag.Int("pages", 600_000, "pages")
+	size := flag.Int("size", 1900, "bytes of a page")
+	dir := flag.String("dir", "", "folder to write (default: a temporary one)")
+	keep := flag.Bool("keep", false, "leave the folder behind")
+	resources := flag.Bool("resources", false, "list each page as a resource, too")
+	flag.Parse()
+	if err := run(*pages, *size, *dir, *keep, *resources); err != nil {
+		fmt.Fprintln(os.Stderr, "site:", err)
+		os.Exit(1)
+	}
+}
+
+func run(pages, size int, dir string, keep, resources bool) error {
+	if dir == "" {
+		tmp, err := os.MkdirTemp("", "encyclopaedia-*")
+		if err != nil {
+			return err
+		}
+		dir = tmp
+	}
+	if !keep {
+		defer os.RemoveAll(dir)
+	}
+	for _, round := range []string{"first build", "built again"} {
+		start := time.Now()
+		result, err := build.Write(context.Background(), encyclopaedia(pages, size, resources), build.Dir(dir), nil)
+		if err != nil {
+			return fmt.Errorf("%w: %v", err, result.Report.Findings())
+		}
+		fmt.Printf("%s: %d answers, %d files, %.1f MB in %.1f s; %d created, %d updated, %d unchanged; %s; peak resident %s\n",
+			round, result.Answers, result.Files, float64(result.Bytes)/1e6, time.Since(start).Seconds(),
+			result.Created, result.Changed, result.Unchanged, result.Report.Summary(), peak())
+	}
+	return nil
+}
+
+// peak is the largest amount of memory that the process ever had.
+func peak() string {
+	status, err := os.ReadFile("/proc/self/status")
+	if err == nil {
+		for line := range strings.Lines(string(status)) {
+			if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+				return strings.TrimSpace(value)
+			}
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return fmt.Sprintf("%d kB (of the Go heap)", m.Sys>>10)
+}
+
+// title is different for every number. One in a hundred is in a script of which
+// nothing is left in the name of a file but its length.
+func title(n int) string {
+	if n%100 == 0 {
+		var b strings.Builder
+		for rest := n; rest > 0 || b.Len() == 0; rest /= 10 {
+			b.WriteRune('一' + rune(rest%10)*37)
+		}
+		return b.String()
+	}
+	return fmt.Sprintf("Article %d of the Encyclopædia", n)
+}
+
+func encyclopaedia(pages, size int, resources bool) *build.Site {
+	text := strings.Repeat("All that is known of this. ", size/27+1)[:size]
+	site := &build.Site{
+		Server: mcp.Implementation{Name: "encyclopaedia", Version: "1.0.0"},
+		Tools: []mcp.Tool{{
+			Name: "get_article", Description: "An article by its title.",
+			InputSchema: []byte(`{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`),
+		}},
+	}
+	site.Answers = func(yield func(*build.Answer, error) bool) {
+		for n := range pages {
+			if !yield(build.Text("get_article", map[string]string{"title": title(n)}, text), nil) {
+				return
+			}
+			if resources && !yield(build.TextResource(fmt.Sprintf("article://%d", n), "text/plain", text), nil) {
+				return
+			}
+		}
+	}
+	if resources {
+		site.Resources = listed(pages)
+	}
+	return site
+}
+
+func listed(pages int) iter.Seq2[*mcp.Resource, error] {
+	return func(yield func(*mcp.Resource, error) bool) {
+		for n := range pages {
+			if !yield(&mcp.Resource{URI: fmt.Sprintf("article://%d", n), Name: title(n), Description: title(n), MIMEType: "text/plain"}, nil) {
+				return
+			}
+		}
+	}
+}
