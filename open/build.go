@@ -33,6 +33,7 @@ type input struct {
 // inputs are all kinds, in the order in which they are tried.
 func inputs() []input {
 	return []input{
+		{"mapping", "a slipway.site.yaml, or a folder with one", isMapping, openMapping},
 		{"go", "a folder with Go packages", isGo, openGo},
 		{"docs", "a folder of Markdown, or an llms.txt", isDocuments, openDocuments},
 		{"openapi", "an OpenAPI 3 document", isAPI, openAPI},

@@ -2,7 +2,9 @@ package open
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,7 +12,6 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
-	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
 )
 
 // built is a site in memory, built of an input that is watched: when it changes,
@@ -23,8 +24,8 @@ type built struct {
 
 var _ mcp.Source = (*built)(nil)
 
-// openBuilt builds arg, which is documents, in memory.
-func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
+// openBuilt builds a site of arg in memory. info is nil for an address.
+func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options) (mcp.Source, error) {
 	var o staticmcp.Options
 	if opts.Site != nil {
 		o = *opts.Site
@@ -32,16 +33,14 @@ func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, erro
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	// Our reader answers searches from the index: files for single words are for
-	// others, and nobody else reads this memory.
-	input, err := documents(arg, &docs.Options{TermFiles: -1})
+	input, err := inMemory(arg, info)
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}
 	b := &builder{arg: arg, input: input, memory: build.NewMemory(), log: o.Logger}
 	b.seen = build.Snapshot(input.Paths())
 	if err := b.build(ctx); err != nil {
-		return nil, &Error{Arg: arg, Why: plain(err), Err: err}
+		return nil, &Error{Arg: arg, Why: plain(err), Err: err, Hint: onDisk(arg, err)}
 	}
 	site, err := staticmcp.Open(ctx, b.memory, &o)
 	if err != nil {
@@ -57,6 +56,14 @@ func openBuilt(ctx context.Context, arg string, opts *Options) (mcp.Source, erro
 		s.done.Go(func() { b.watch(watching, every) })
 	}
 	return s, nil
+}
+
+// onDisk is the hint for what is too long for memory.
+func onDisk(arg string, err error) string {
+	if strings.Contains(err.Error(), "has more than") {
+		return "slipway site build " + arg + " -o site.zip, and serve that"
+	}
+	return ""
 }
 
 // Close ends the watching and the site.
@@ -85,7 +92,7 @@ func (b *builder) build(ctx context.Context) error {
 		return err
 	}
 	if r := &result.Report; r.Count(check.Error)+r.Count(check.Warning) > 0 {
-		b.log.Warn("the documents have faults: slipway site build "+b.arg+" -o DIR --dry-run lists them", "found", r.Summary())
+		b.log.Warn("the input has faults: slipway site build "+b.arg+" -o DIR --dry-run lists them", "found", r.Summary())
 	}
 	return nil
 }
@@ -107,7 +114,7 @@ func (b *builder) watch(ctx context.Context, every time.Duration) {
 		}
 		b.seen = now
 		if err := b.build(ctx); err != nil && ctx.Err() == nil {
-			b.log.Warn("the documents cannot be built; what was built before is served on", "source", b.arg, "error", err)
+			b.log.Warn("the site cannot be built; what was built before is served on", "source", b.arg, "error", err)
 		}
 	}
 }

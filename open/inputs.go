@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
 	"github.com/slipway-mcp/slipway/staticmcp/build/gopkg"
+	"github.com/slipway-mcp/slipway/staticmcp/build/mapping"
 	"github.com/slipway-mcp/slipway/staticmcp/build/openapi"
 	"github.com/slipway-mcp/slipway/staticmcp/build/table"
 )
@@ -60,6 +62,71 @@ func isGo(arg string, info fs.FileInfo) bool {
 }
 
 func openGo(arg string, _ *BuildOptions) (build.Input, error) { return gopkg.New(arg, nil) }
+
+// isMapping reports whether arg is a slipway.site.yaml, or a folder with one.
+func isMapping(arg string, info fs.FileInfo) bool {
+	_, ok := mapping.Find(arg)
+	return info != nil && ok
+}
+
+func openMapping(arg string, _ *BuildOptions) (build.Input, error) {
+	file, ok := mapping.Find(arg)
+	if !ok {
+		file = arg // it was said to be one
+	}
+	return mapping.New(file)
+}
+
+// Settings returns what a slipway.site.yaml says about writing its site; nil if arg
+// is none.
+func Settings(arg string) (*mapping.Settings, error) {
+	file, ok := mapping.Find(arg)
+	if !ok {
+		return nil, nil
+	}
+	in, err := mapping.New(file)
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	settings, err := in.Settings()
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	return settings, nil
+}
+
+// isBuilt reports whether arg is something of which a site is built in memory when
+// it is opened.
+func isBuilt(arg string, info fs.FileInfo) bool {
+	if info.IsDir() {
+		if _, err := os.Stat(filepath.Join(arg, manifest)); err == nil {
+			return false
+		}
+	}
+	for _, fits := range []func(string, fs.FileInfo) bool{isMapping, isGo, isDocuments, isAPI, servesTable} {
+		if fits(arg, info) {
+			return true
+		}
+	}
+	return false
+}
+
+// memoryRows is how many rows of a table are served from memory.
+const memoryRows = 200_000
+
+// inMemory returns the input that arg is, for a site that only our reader reads.
+func inMemory(arg string, info fs.FileInfo) (build.Input, error) {
+	switch {
+	case isMapping(arg, info), isGo(arg, info):
+	case isDocuments(arg, info):
+		// Our reader answers searches from the index: files for single words are
+		// for others, and nobody else reads this memory.
+		return documents(arg, &docs.Options{TermFiles: -1})
+	case !isAPI(arg, info) && isTable(arg, info):
+		return table.New(arg, &table.Options{MaxRows: memoryRows})
+	}
+	return Builder(arg, nil)
+}
 
 // isTable reports whether arg is a file of tables.
 func isTable(arg string, info fs.FileInfo) bool { return regular(info) && table.Reads(arg) }

@@ -37,8 +37,9 @@ func (o *Options) live() *LiveOptions {
 //
 //   - a folder that holds a StaticMCP site,
 //   - a zip file of one, by its name ending in .zip,
-//   - a folder with Markdown, or an llms.txt: a site is built of it in memory, and
-//     again when it changes,
+//   - what sites are built of: a folder with Markdown or an llms.txt, a table, an
+//     OpenAPI document, a folder with Go packages, a slipway.site.yaml. The site is
+//     built in memory, and again when that changes,
 //   - a bundle: an .mcpb file, or a folder with its manifest.json,
 //   - an http or https URL under which one is hosted; "site:" in front of it is
 //     allowed, and says that nothing else would do,
@@ -64,7 +65,7 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	case forced:
 		return openURL(ctx, arg, rest, opts)
 	case isWeb(arg) && isLLMS(arg):
-		return openBuilt(ctx, arg, opts)
+		return openBuilt(ctx, arg, nil, opts)
 	case isWeb(arg):
 		return siteOrServer(ctx, arg, opts)
 	case strings.Contains(arg, "://"):
@@ -74,7 +75,7 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 }
 
 // reads is what every refusal of a format ends with.
-const reads = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, bundles (.mcpb), and MCP servers, at a URL or as a command after --"
+const reads = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, bundles (.mcpb), what sites are built of, and MCP servers, at a URL or as a command after --"
 
 func unsupported(arg, what string) *Error {
 	return &Error{Arg: arg, Why: what + " cannot be opened", Hint: reads}
@@ -112,8 +113,8 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 		return nil, unreadable(arg, err)
 	case isBundle(arg, info):
 		return openBundle(ctx, arg, opts)
-	case isDocuments(arg, info):
-		return openBuilt(ctx, arg, opts)
+	case isBuilt(arg, info):
+		return openBuilt(ctx, arg, info, opts)
 	case info.IsDir():
 		return openFolder(ctx, arg, opts)
 	}

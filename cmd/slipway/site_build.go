@@ -23,8 +23,11 @@ func newSiteBuild() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build INPUT -o DIR|FILE|-",
 		Short: "Build a site of documents, tables or an API",
-		Long: `Build a StaticMCP site of INPUT. In a folder only what changed is written, and
-only what an earlier build wrote, and nobody changed since, is deleted.
+		Long: `Build a StaticMCP site of INPUT: a folder of Markdown, an llms.txt, a CSV, JSON,
+JSON Lines or SQLite file, an OpenAPI 3 document, a folder with Go packages, or a
+slipway.site.yaml, which puts several of these into one site and can say where it
+goes. In a folder only what changed is written, and only what an earlier build
+wrote, and nobody changed since, is deleted.
 
 With --check nothing is written: the exit code is 1 if the output is not what
 INPUT gives now, and stdout has the list. With --watch the site is built again
@@ -34,6 +37,9 @@ each time INPUT changes.`,
   slipway site build countries.csv -o - --format tar | tar t`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.settle(cmd, args[0]); err != nil {
+				return err
+			}
 			if err := o.validate(cmd); err != nil {
 				return err
 			}
@@ -56,6 +62,7 @@ each time INPUT changes.`,
 	f.BoolVar(&watch, "watch", false, "build again each time the input changes")
 	f.DurationVar(&every, "watch-interval", time.Second, "how often --watch looks for changes")
 	f.StringVar(&in.As, "as", "", "what INPUT is: "+strings.Join(open.Inputs(), ", ")+" (default: found out)")
+	f.StringSliceVar(&in.Key, "key", nil, "the `COLUMN`s that tell the rows of a table apart (default: found out)")
 	f.StringVar(&in.Name, "name", "", "the name of the site")
 	f.StringVar(&in.Title, "title", "", "the title of the site, for people")
 	f.StringVar(&in.Version, "site-version", "", "the version of the site")

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/open"
+)
+
+// settle fills in, from a slipway.site.yaml, what the command line leaves open.
+func (o *writing) settle(cmd *cobra.Command, arg string) error {
+	s, err := open.Settings(arg)
+	if err != nil || s == nil {
+		return err
+	}
+	given := cmd.Flags().Changed
+	fill := func(flag string, to *string, value string) {
+		if !given(flag) && value != "" {
+			*to = value
+		}
+	}
+	fill("output", &o.output, s.Output)
+	fill("host", &o.host, string(s.Host))
+	fill("collisions", &o.collisions, s.Collisions)
+	if !given("compact") {
+		o.compact = s.Compact
+	}
+	if !given("precompress") {
+		o.precompress = s.Precompress
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+// Package mapping makes StaticMCP sites of what a file called slipway.site.yaml
+// says: several inputs in one site, with names, titles and tools as its author
+// wants them.
+//
+//	name: shop
+//	output: public/mcp
+//	inputs:
+//	  - table: countries.csv
+//	    key: code
+//	  - openapi: openapi.yaml
+//	    prefix: api_
+//
+// [New] returns the input that such a file describes, [Check] what is wrong with
+// it, and [Schema] the JSON Schema that it follows, for editors.
+package mapping
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // for the schema
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// Name is what the file is called.
+const Name = "slipway.site.yaml"
+
+//go:embed schema.json
+var schemaText []byte
+
+// Schema returns the JSON Schema of the file.
+func Schema() []byte { return slices.Clone(schemaText) }
+
+// Find returns the path of the file that path names: itself if it is called
+// slipway.site.yaml or ends so, or the one in the folder path. ok is false if there
+// is none.
+func Find(path string) (file string, ok bool) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", false
+	case info.Mode().IsRegular():
+		base := filepath.Base(path)
+		return path, base == Name || strings.HasSuffix(base, ".site.yaml") || base == "slipway.site.yml"
+	case !info.IsDir():
+		return "", false
+	}
+	file = filepath.Join(path, Name)
+	info, err = os.Stat(file)
+	return file, err == nil && info.Mode().IsRegular()
+}
+
+// Settings are what the file says about writing the site. Empty fields are what it
+// leaves open.
+type Settings struct {
+	// Output is the folder or the archive to write, as a path that can be opened.
+	Output      string
+	Host        build.Host
+	Collisions  string // "disambiguate" or "error"
+	Compact     bool
+	Precompress []string
+}
+
+// Input is a site as the file describes it. It is safe for concurrent use.
+type Input struct{ path string }
+
+var _ build.Input = (*Input)(nil)
+
+// New returns the site that the file at path describes. The file is read each time
+// the site is.
+func New(path string) (*Input, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	return &Input{path}, nil
+}
+
+// InvalidError says what is wrong with a file.
+type InvalidError struct{ Findings []check.Finding }
+
+// Error returns the first findings, one on a line.
+func (e *InvalidError) Error() string {
+	const few = 5
+	var lines []string
+	for _, f := range e.Findings[:min(few, len(e.Findings))] {
+		lines = append(lines, f.String())
+	}
+	if more := len(e.Findings) - few; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Check returns what is wrong with the file at path, and with the places that it
+// names. The error says that it could not be read.
+func Check(path string) ([]check.Finding, error) {
+	_, findings, err := load(path)
+	return findings, err
+}
+
+// Settings returns what the file says about writing the site.
+func (in *Input) Settings() (*Settings, error) {
+	s, err := in.load()
+	if err != nil {
+		return nil, err
+	}
+	set := &s.Settings
+	if set.Output != "" && !filepath.IsAbs(set.Output) {
+		set.Output = filepath.Join(filepath.Dir(in.path), filepath.FromSlash(set.Output))
+	}
+	return set, nil
+}
+
+// Paths implements [build.Input].
+func (in *Input) Paths() []string {
+	paths := []string{in.path}
+	s, err := in.load()
+	if err != nil {
+		return paths
+	}
+	for _, part := range s.parts {
+		if opened, err := part.open(); err == nil {
+			paths = append(paths, opened.Paths()...)
+		}
+	}
+	return paths
+}
+
+func (in *Input) load() (*spec, error) {
+	s, findings, err := load(in.path)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Severity == check.Error }) {
+		return nil, &InvalidError{findings}
+	}
+	return s, nil
+}
+
+// Site implements [build.Input]. A file with faults is an [*InvalidError].
+func (in *Input) Site(ctx context.Context) (*build.Site, error) {
+	s, err := in.load()
+	if err != nil {
+		return nil, err
+	}
+	all := &build.Site{Server: s.server, Instructions: s.instructions}
+	var resources []iter.Seq2[*mcp.Resource, error]
+	var answers []iter.Seq2[*build.Answer, error]
+	var said []string
+	for _, part := range s.parts {
+		opened, err := part.open()
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", in.path, part.line, plainPath(err))
+		}
+		site, err := opened.Site(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := part.apply(site, in.path); err != nil {
+			return nil, err
+		}
+		all.Tools = append(all.Tools, site.Tools...)
+		all.Templates = append(all.Templates, site.Templates...)
+		all.Prompts = append(all.Prompts, site.Prompts...)
+		all.Interchangeable = append(all.Interchangeable, site.Interchangeable...)
+		all.Findings = append(all.Findings, site.Findings...)
+		if all.Extensions == nil {
+			all.Extensions = site.Extensions
+		}
+		resources = append(resources, site.Resources)
+		answers = append(answers, site.Answers)
+		said = append(said, site.Instructions)
+	}
+	all.Instructions = cmp.Or(all.Instructions, strings.Join(said, "\n"))
+	all.Resources, all.Answers = joined(resources), joined(answers)
+	return all, nil
+}
+
+// plainPath leaves the call out of the error of a file.
+func plainPath(err error) error {
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return fmt.Errorf("%s: %w", file.Path, file.Err)
+	}
+	return err
+}
+
+// joined walks sequences one after the other; nil ones are empty.
+func joined[T any](list []iter.Seq2[*T, error]) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for _, seq := range list {
+			if seq == nil {
+				continue
+			}
+			for value, err := range seq {
+				if !yield(value, err) {
+					return
+				}
+			}
+		}
+	}
+}
