@@ -1,7 +1,9 @@
 // Package interop holds the proof that Slipway works with programs its authors
 // did not write: the official Go SDK, mcp-go, two generations of the
 // TypeScript SDK, the MCP Inspector, and sites made by the docusaurus-smg
-// generator or kept on a plain static host.
+// generator or kept on a plain static host. Servers are foreign, too: those of
+// both Go SDKs and the reference server of the TypeScript one stand behind slipway,
+// over every transport they have.
 //
 // It contains tests only, and is a module of its own so that no foreign SDK
 // enters Slipway's go.mod. The tests build the slipway binary from the source

@@ -16,6 +16,9 @@ func TestMain(m *testing.M) {
 	if tap := os.Getenv(tapVariable); tap != "" {
 		os.Exit(runTap(tap, os.Args[1:]))
 	}
+	if kind := os.Getenv(serverVariable); kind != "" {
+		os.Exit(runServer(kind))
+	}
 	os.Exit(runTests(m))
 }
 
