@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -33,6 +34,8 @@ type LiveOptions struct {
 	// name that ends in * stands for all that begin so. They inherit all others:
 	// whoever types a command means it to run as it would without us.
 	KeepOut []string
+	// StopTimeout is how long a command may take to end, see [live.Command].
+	StopTimeout time.Duration
 }
 
 const commandPrefix = "exec:"
@@ -61,7 +64,7 @@ func openCommand(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, e
 	return openLive(ctx, "-- "+strings.Join(argv, " "), &live.Command{
 		Path: argv[0], Args: argv[1:],
 		Inherit: []string{}, Env: inherited(os.Environ(), o.KeepOut),
-		Stderr: o.Stderr,
+		Stderr: o.Stderr, StopTimeout: o.StopTimeout,
 	}, o)
 }
 

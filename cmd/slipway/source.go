@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,9 @@ func liveOptions(log *slog.Logger, stderr io.Writer) *open.LiveOptions {
 	if token := os.Getenv(tokenVariable); token != "" {
 		o.Header = http.Header{"Authorization": {"Bearer " + token}}
 	}
-	if log != nil {
+	if log == nil { // a client command: whatever the server was to do, it has done
+		o.StopTimeout = time.Second
+	} else {
 		o.Source.Log = func(e live.Event) { logEvent(log, e) }
 	}
 	return o
