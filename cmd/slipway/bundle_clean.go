@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/mcpb"
+)
+
+func newBundleClean() *cobra.Command {
+	var o mcpb.CleanOptions
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "clean BUNDLE",
+		Short: "Take out of a bundle what it does not need",
+		Long: `Take out of a packed bundle what its server does not need: packages in
+node_modules that only development needs, and files that packing leaves out. The
+manifest is repaired as bundle validate --fix does, and fields that no version
+of the format knows are removed.
+
+What changed is printed. A bundle in which there is nothing to clean keeps its
+bytes; one that is still not valid afterwards stays as it is, and the exit code
+is 1. A signature does not survive a change: with --drop-signature that is fine.
+
+For a folder there is bundle pack --prune.`,
+		Example: `  f="$(mktemp -d)/clock.mcpb"; slipway bundle pack examples/clock-bundle "$f" && slipway bundle clean "$f" --dry-run`,
+		Args:    takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := mcpb.Clean(cmd.Context(), args[0], &o)
+			if err != nil {
+				return notCleaned(cmd, args[0], r, err)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), r)
+			}
+			return printCleaned(cmd.OutOrStdout(), r, o.DryRun)
+		},
+	}
+	cmd.Flags().StringVarP(&o.Out, "output", "o", "", "`file` to write instead of replacing BUNDLE")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "show what would change, and write nothing")
+	cmd.Flags().BoolVar(&o.DropSignature, "drop-signature", false, "clean a signed bundle, which is unsigned afterwards")
+	jsonFlag(cmd, &asJSON, "what changed")
+	return cmd
+}
+
+// notCleaned words why a bundle was left as it is.
+func notCleaned(cmd *cobra.Command, name string, r *mcpb.CleanReport, err error) error {
+	var invalid *mcpb.InvalidError
+	switch {
+	case errors.Is(err, mcpb.ErrSigned):
+		return &failure{code: exitPolicy, text: name + ": " + err.Error(), hint: "--drop-signature, and then slipway bundle sign"}
+	case errors.As(err, &invalid):
+		stderr := cmd.ErrOrStderr()
+		if err := r.Findings.WriteText(stderr, colored(stderr)); err != nil {
+			return err
+		}
+		return no("slipway bundle unpack, put it right, and pack it again", "%s: not cleaned: %v", name, err)
+	}
+	return unusableBundle(name, err)
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+func printCleaned(w io.Writer, r *mcpb.CleanReport, dry bool) error {
+	if !r.Changed {
+		_, err := fmt.Fprintf(w, "nothing to clean, %s\n", byteCount(r.Before))
+		return err
+	}
+	for _, f := range r.Repairs {
+		fmt.Fprintf(w, "manifest.json:%d:%d: %s\n", f.Line, f.Column, f.About)
+	}
+	for _, f := range r.Removed {
+		fmt.Fprintf(w, "removed %s: %s, %s (%s)\n", harmless(f.Name), files(f.Files), byteCount(f.Bytes), f.Reason)
+	}
+	if r.DroppedSignature {
+		fmt.Fprintln(w, "dropped the signature")
+	}
+	did := "wrote"
+	if dry {
+		did = "would write"
+	}
+	_, err := fmt.Fprintf(w, "%s %s: %s, before %s\n", did, r.Archive, byteCount(r.After), byteCount(r.Before))
+	return err
+}
