@@ -47,24 +47,28 @@ func Check(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, 
 	rest, forced := strings.CutPrefix(arg, "site:")
 	switch {
 	case arg == "":
-		return nil, &Error{Arg: `""`, Why: "the name is empty", Hint: "name a folder, a file or a URL"}
-	case forced || isWeb(arg):
-		return checkURL(ctx, arg, rest, forced, opts)
-	case strings.Contains(arg, "://") || strings.HasPrefix(arg, "live:"):
+		return nil, &Error{Arg: `""`, Why: "the name is empty", Hint: "name a folder, a file or a URL, or a command after --"}
+	case strings.HasPrefix(arg, commandPrefix) || strings.HasPrefix(arg, "live:"):
+		return checkSource(ctx, arg, opts)
+	case forced:
+		return checkSiteURL(ctx, arg, rest, opts)
+	case isWeb(arg):
+		return checkURL(ctx, arg, opts)
+	case strings.Contains(arg, "://"):
 		return checkSource(ctx, arg, opts)
 	}
 	return checkPath(ctx, arg, opts)
 }
 
 // CheckSite is [Check] for what must be a StaticMCP site: a folder, a zip file or
-// a URL. That a folder has no manifest is then a finding.
+// a URL. That a folder has no manifest is then a finding. What the site says of
+// user interfaces is checked, too.
 func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
 	if opts == nil {
 		opts = &CheckOptions{}
 	}
-	rest := strings.TrimPrefix(arg, "site:")
-	if isWeb(rest) {
-		return checkURL(ctx, arg, rest, true, opts)
+	if rest := strings.TrimPrefix(arg, "site:"); isWeb(rest) || rest != arg {
+		return checkSiteURL(ctx, arg, rest, opts)
 	}
 	info, err := os.Stat(arg)
 	switch {
@@ -73,28 +77,30 @@ func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 	case err != nil:
 		return nil, unreadable(arg, err)
 	case info.IsDir():
-		return told(arg)(staticmcp.CheckDir(ctx, arg, opts.Site))
+		report, err := staticmcp.CheckDir(ctx, arg, opts.Site)
+		if err != nil {
+			return nil, uncheckable(arg, err)
+		}
+		return report, AddApps(ctx, report, arg)
 	case filepath.Base(arg) == manifest:
 		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it", Hint: "name the folder: " + filepath.Dir(arg)}
 	}
-	return told(arg)(staticmcp.CheckZip(ctx, arg, opts.Site))
-}
-
-// told words the error of a check for the person who typed arg.
-func told(arg string) func(*check.Report, error) (*check.Report, error) {
-	return func(r *check.Report, err error) (*check.Report, error) {
-		if err != nil {
-			e := unreadable(arg, err)
-			e.Why = strings.TrimPrefix(strings.TrimPrefix(e.Why, "check site in zip: "), "check site: ")
-			return nil, e
-		}
-		return r, nil
+	report, err := staticmcp.CheckZip(ctx, arg, opts.Site)
+	if err != nil {
+		return nil, uncheckable(arg, err)
 	}
+	return report, AddApps(ctx, report, arg)
 }
 
-// checkURL checks the site at a URL. If there is none, and none was asked for,
-// what answers there is looked at as a live server.
-func checkURL(ctx context.Context, arg, base string, forced bool, opts *CheckOptions) (*check.Report, error) {
+// uncheckable words the error of a check for the person who typed arg.
+func uncheckable(arg string, err error) *Error {
+	e := unreadable(arg, err)
+	e.Why = strings.TrimPrefix(strings.TrimPrefix(e.Why, "check site in zip: "), "check site: ")
+	return e
+}
+
+// checkSiteURL checks the site under the URL base.
+func checkSiteURL(ctx context.Context, arg, base string, opts *CheckOptions) (*check.Report, error) {
 	u, err := url.Parse(base)
 	if err != nil || !isWeb(base) || u.Host == "" {
 		return nil, &Error{Arg: arg, Why: "not an http or https URL with a host", Err: err}
@@ -107,12 +113,23 @@ func checkURL(ctx context.Context, arg, base string, forced bool, opts *CheckOpt
 		}
 		return nil, e
 	}
-	if !forced && hasRule(report, "staticmcp/manifest-missing") {
-		if live, err := checkSource(ctx, arg, opts); err == nil {
-			return live, nil
+	return report, AddApps(ctx, report, arg)
+}
+
+// checkURL finds out what is at a URL: a site or a live server.
+func checkURL(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
+	src, openErr := Open(ctx, arg, opts.Open)
+	if openErr == nil {
+		defer closeSource(src)
+		if _, isSite := src.(*staticmcp.Site); !isSite || isLLMS(arg) {
+			return CheckSource(ctx, arg, src)
 		}
 	}
-	return report, nil
+	report, err := checkSiteURL(ctx, arg, arg, opts)
+	if err != nil || openErr == nil || !hasRule(report, "staticmcp/manifest-missing") {
+		return report, err
+	}
+	return nil, openErr
 }
 
 func hasRule(r *check.Report, rule string) bool {
@@ -156,7 +173,10 @@ func checkFolder(ctx context.Context, arg string, opts *CheckOptions) (*check.Re
 // checkBundle checks an .mcpb file, a folder of one, or its manifest.
 func checkBundle(arg string, opts *CheckOptions) (*check.Report, error) {
 	_, report, err := mcpb.CheckPath(arg, opts.Bundle, nil)
-	return told(arg)(report, err)
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	return report, nil
 }
 
 // checkDefinitions checks a file of server definitions, by itself and as the only
@@ -178,10 +198,17 @@ func checkSource(ctx context.Context, arg string, opts *CheckOptions) (*check.Re
 	if err != nil {
 		return nil, err
 	}
-	if c, ok := src.(io.Closer); ok {
-		defer c.Close()
+	defer closeSource(src)
+	if strings.HasPrefix(arg, commandPrefix) {
+		arg = Name(arg)
 	}
 	return CheckSource(ctx, arg, src)
+}
+
+func closeSource(src mcp.Source) {
+	if c, ok := src.(io.Closer); ok {
+		_ = c.Close() // nothing was written, so nothing can be lost
+	}
 }
 
 // CheckSource looks for what is wrong with the definitions that a source offers.

@@ -27,16 +27,18 @@ func newSiteCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check SITE...",
 		Short: "Hold sites to the StaticMCP standard",
-		Long: `Hold sites to every rule of the StaticMCP standard, and say where each fault is and
-what to do about it. Warnings are for what this program reads and others do not.
+		Long: `Hold sites to every rule of the StaticMCP standard, and say where each fault is
+and what to do about it. Warnings are for what this program reads and others do
+not.
 
-SITE is a folder with mcp.json, a .zip file of one, or the http(s) URL under which one
-is hosted. A host does not list its files, so of a URL only what the manifest or the
-index leads to is looked at.
+SITE is a folder with mcp.json, a .zip file of one, or the http(s) URL under
+which one is hosted. A host does not list its files, so of a URL only what the
+manifest or the index leads to is looked at.
 
-With --fix what can be repaired without losing anything is repaired in a folder first:
-files get the standard's names, missing members that another file knows are filled in,
-entries that are there twice go once. Nothing is overwritten or deleted.
+With --fix what can be repaired without losing anything is repaired in a folder
+first: files get the standard's names, missing members that another file knows
+are filled in, entries that are there twice go once. Nothing is overwritten or
+deleted.
 
 The rules: docs/check.md.`,
 		Example: `  slipway site check examples/http-reference
@@ -137,5 +139,8 @@ func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error)
 	for _, r := range repairs {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s: %s\n", r.File, word, r.Does)
 	}
-	return report, err
+	if err != nil {
+		return nil, err
+	}
+	return report, open.AddApps(cmd.Context(), report, arg)
 }

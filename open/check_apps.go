@@ -1,0 +1,134 @@
+package open
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/apps"
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// AddApps adds to the report on a site what is wrong with its user interfaces. A
+// site that cannot be opened has findings that say so, and nothing is added. arg is
+// that of [CheckSite].
+func AddApps(ctx context.Context, report *check.Report, arg string) error {
+	site, err := openQuietly(ctx, arg)
+	if err != nil {
+		return ctx.Err()
+	}
+	defer site.Close()
+	cat, err := site.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	found := apps.Check(cat, unlistedViews(ctx, site, cat)...)
+	if len(found) == 0 {
+		return nil
+	}
+	m := readManifest(arg)
+	for _, f := range found {
+		report.Add(m.place(cat, f))
+	}
+	return nil
+}
+
+// openQuietly opens the site in a folder, in a zip or at a URL for one look.
+func openQuietly(ctx context.Context, arg string) (*staticmcp.Site, error) {
+	opts := &staticmcp.Options{Poll: -1}
+	arg = strings.TrimPrefix(arg, "site:")
+	if isWeb(arg) {
+		return staticmcp.OpenURL(ctx, arg, opts)
+	}
+	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		return staticmcp.OpenDir(ctx, arg, opts)
+	}
+	return staticmcp.OpenZip(ctx, arg, opts)
+}
+
+// unlistedViews returns the user interfaces that tools link to and that can be read
+// without being listed.
+func unlistedViews(ctx context.Context, site *staticmcp.Site, cat *mcp.Catalog) []string {
+	var uris []string
+	for i := range cat.Tools {
+		ui, err := apps.ToolUIOf(&cat.Tools[i])
+		if err != nil || ui == nil || ui.ResourceURI == "" || slices.Contains(uris, ui.ResourceURI) {
+			continue
+		}
+		if _, err := site.ReadResource(ctx, &mcp.ReadResourceParams{URI: ui.ResourceURI}); err == nil {
+			uris = append(uris, ui.ResourceURI)
+		}
+	}
+	return uris
+}
+
+// manifestText is a manifest in which places are looked up.
+type manifestText struct {
+	file string
+	text []byte // nil if it is not a file of its own
+	list map[string][]struct{ Name, URI string }
+}
+
+func readManifest(arg string) *manifestText {
+	m := &manifestText{file: strings.TrimSuffix(strings.TrimPrefix(arg, "site:"), "/") + "/" + manifest}
+	if info, err := os.Stat(arg); isWeb(arg) || err != nil {
+		return m
+	} else if !info.IsDir() {
+		m.file = arg + "!" + manifest
+		return m
+	}
+	m.file = filepath.ToSlash(filepath.Join(arg, manifest))
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		return m
+	}
+	var top struct {
+		Capabilities map[string]json.RawMessage
+	}
+	m.text = text
+	_ = json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &top) // what cannot be read has no place
+	m.list = make(map[string][]struct{ Name, URI string })
+	for _, name := range []string{"tools", "resources"} {
+		var list []struct{ Name, URI string }
+		if json.Unmarshal(top.Capabilities[name], &list) == nil {
+			m.list[name] = list
+		}
+	}
+	return m
+}
+
+// place turns the place of a finding in the catalog into one in the manifest, of
+// which entries can have been left out.
+func (m *manifestText) place(cat *mcp.Catalog, f check.Finding) check.Finding {
+	f.File = m.file
+	parts := strings.SplitN(strings.TrimPrefix(f.Pointer, "/"), "/", 3)
+	i, err := strconv.Atoi(parts[min(1, len(parts)-1)])
+	if err != nil || len(m.text) == 0 {
+		return f
+	}
+	at := slices.IndexFunc(m.list[parts[0]], func(e struct{ Name, URI string }) bool {
+		if parts[0] == "tools" {
+			return e.Name == cat.Tools[i].Name
+		}
+		return e.URI == cat.Resources[i].URI
+	})
+	if at < 0 {
+		return f
+	}
+	f.Pointer = fmt.Sprintf("/capabilities/%s/%d", parts[0], at)
+	if len(parts) > 2 {
+		f.Pointer += "/" + parts[2]
+	}
+	body := bytes.TrimPrefix(m.text, []byte("\ufeff"))
+	offset, _ := check.Offset(body, f.Pointer)
+	f.Line, f.Column = check.LineColumn(m.text, offset+len(m.text)-len(body))
+	return f
+}
