@@ -88,7 +88,7 @@ func (c *checker) compareIndex(s *sheet) {
 // concludeIndex finds files of the index that are not there.
 func (c *checker) concludeIndex(entries []IndexEntry) {
 	for _, e := range entries {
-		if one := c.index[e.Path]; one == nil || one.seen || !isPublic(e.Path) || e.Path == manifestName {
+		if one := c.index[e.Path]; one == nil || one.seen || !isPublic(e.Path) || strings.HasPrefix(e.Path, ".") || e.Path == manifestName {
 			continue
 		}
 		if c.tree.find(e.Path) == nil {

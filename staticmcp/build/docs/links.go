@@ -305,16 +305,18 @@ func (r *reader) broken(p *Page, address string, at int) {
 // nearestPage returns the file of a page with the same name elsewhere, or "".
 func (r *reader) nearestPage(address string) string {
 	want := strings.TrimSuffix(path.Base(address), path.Ext(address))
-	var found []string
-	for _, p := range r.set.Pages {
-		if strings.TrimSuffix(path.Base(p.File), path.Ext(p.File)) == want {
-			found = append(found, r.place(p.File))
+	if r.names == nil {
+		r.names = make(map[string][]*Page)
+		for _, p := range r.set.Pages {
+			name := strings.TrimSuffix(path.Base(p.File), path.Ext(p.File))
+			r.names[name] = append(r.names[name], p)
 		}
 	}
+	found := r.names[want]
 	if len(found) != 1 || want == "" || isIndex(want) {
 		return ""
 	}
-	return found[0]
+	return r.place(found[0].File)
 }
 
 // anchor returns the slug that a fragment means, and reports one that is on no

@@ -96,14 +96,18 @@ func (p *Page) textIn(start, end int) string {
 	var list []string
 	for _, piece := range p.raw.pieces {
 		if start <= piece.at && piece.at < end {
-			list = append(list, spaces.ReplaceAllString(piece.text, " "))
+			text := piece.text
+			if strings.Contains(text, "  ") {
+				text = spaces.ReplaceAllString(text, " ")
+			}
+			list = append(list, text)
 		}
 	}
 	return strings.Join(list, "\n")
 }
 
 // spaces are what HTML makes one of.
-var spaces = regexp.MustCompile(`[ \t]{2,}`)
+var spaces = regexp.MustCompile(` {2,}`)
 
 // lineOf returns the line in the file of a place in Body.
 func (p *Page) lineOf(at int) int {

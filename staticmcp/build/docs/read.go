@@ -28,7 +28,8 @@ type reader struct {
 	files    map[string]fs.FileInfo // all that is no document, by path
 	set      *Set
 	routes   map[string]*Page
-	images   map[string]*Image // nil for one that is not stored
+	names    map[string][]*Page // by the name of the file, once a link is broken
+	images   map[string]*Image  // nil for one that is not stored
 	imageSum int64
 }
 

@@ -97,11 +97,11 @@ func (m *maker) index(ctx context.Context) error {
 }
 
 // fileWords returns the words whose search is stored as a file: those whose name
-// in a path is theirs alone.
+// in a path is theirs alone, and that somebody would look for.
 func fileWords(b *search.Builder, limit int) []string {
 	var words []string
 	for _, w := range b.Words(limit) {
-		if staticmcp.EncodeName(w) == w && len(w) > 1 {
+		if staticmcp.EncodeName(w) == w && len(w) > 2 && strings.ContainsAny(w[:1], "abcdefghijklmnopqrstuvwxyz") {
 			words = append(words, w)
 		}
 	}
