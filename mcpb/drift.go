@@ -22,19 +22,6 @@ const (
 	ruleDriftHint        = "mcpb/tool-hints"
 )
 
-// DriftRules returns what [Drift] looks at.
-func DriftRules() []Rule {
-	return []Rule{
-		{ruleDriftTool, check.Error, "a tool that only the manifest, or only the server has"},
-		{ruleDriftPrompt, check.Error, "a prompt that only the manifest, or only the server has"},
-		{ruleDriftArgument, check.Error, "arguments of a prompt that differ"},
-		{ruleDriftStatic, check.Error, "static_responses that the server does not give"},
-		{ruleDriftDescription, check.Warning, "a description that differs"},
-		{ruleDriftServer, check.Warning, "a version of the server that is not that of the bundle"},
-		{ruleDriftHint, check.Note, "a tool that does not say whether it changes anything, as directories of bundles ask"},
-	}
-}
-
 // Drift compares a manifest with what its server offers when it runs. file is the
 // path of the manifest for the findings.
 func Drift(m *Manifest, offered *mcp.Catalog, file string) *check.Report {

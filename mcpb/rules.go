@@ -120,5 +120,13 @@ func Rules() []Rule {
 		{ruleValueKey, check.Error, "a value for an option that does not exist"},
 		{ruleHost, check.Error, "the bundle is not for this platform"},
 		{ruleEmptyOption, check.Warning, "an option without a value inside an argument"},
+
+		{ruleDriftTool, check.Error, "a tool that only the manifest, or only the running server has"},
+		{ruleDriftPrompt, check.Error, "a prompt that only the manifest, or only the running server has"},
+		{ruleDriftArgument, check.Error, "arguments of a prompt that the server does not take, or others"},
+		{ruleDriftStatic, check.Error, "static_responses that the server does not give"},
+		{ruleDriftDescription, check.Warning, "a description that differs from that of the server"},
+		{ruleDriftServer, check.Warning, "a version of the server that is not that of the bundle"},
+		{ruleDriftHint, check.Note, "a tool that does not say whether it changes anything, as directories of bundles ask"},
 	}
 }
