@@ -35,6 +35,8 @@ type CheckOptions struct {
 //   - a folder with mcp.json, a zip file, an http or https URL under which there
 //     is a manifest: a StaticMCP site,
 //   - an .mcpb file, or a folder or a manifest.json of a bundle,
+//   - a table, an OpenAPI document, documents, Go packages or a slipway.site.yaml:
+//     the site that is built of it,
 //   - another .json, .jsonc, .yaml, .toml, .ts or .js file: definitions of
 //     servers,
 //   - anything else that [Open] can open: what it offers.
@@ -145,6 +147,8 @@ func checkPath(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 		return nil, unreadable(arg, err)
 	case info.IsDir():
 		return checkFolder(ctx, arg, opts)
+	case !isBundleManifest(arg) && isBuilt(arg, info):
+		return checkInput(ctx, arg)
 	}
 	switch ext := strings.ToLower(filepath.Ext(arg)); {
 	case ext == ".zip":
@@ -166,6 +170,9 @@ func checkFolder(ctx context.Context, arg string, opts *CheckOptions) (*check.Re
 	}
 	if isBundleManifest(filepath.Join(arg, mcpb.ManifestName)) {
 		return checkBundle(arg, opts)
+	}
+	if info, err := os.Stat(arg); err == nil && isBuilt(arg, info) {
+		return checkInput(ctx, arg)
 	}
 	return checkSource(ctx, arg, opts)
 }

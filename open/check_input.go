@@ -1,0 +1,44 @@
+package open
+
+import (
+	"context"
+	"errors"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/mapping"
+)
+
+// checkInput checks something of which a site is built: whether it can be read, and
+// whether all that is in it can be written.
+func checkInput(ctx context.Context, arg string) (*check.Report, error) {
+	report := &check.Report{}
+	if file, ok := mapping.Find(arg); ok {
+		findings, err := mapping.Check(file)
+		if err != nil {
+			return nil, unreadable(arg, err)
+		}
+		if report.Add(findings...); !report.OK(false) {
+			return report, nil
+		}
+	}
+	in, err := Builder(arg, nil)
+	if err != nil {
+		return nil, err
+	}
+	site, err := in.Site(ctx)
+	var invalid *mapping.InvalidError
+	if errors.As(err, &invalid) {
+		report.Add(invalid.Findings...)
+		return report, nil
+	}
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	result, err := build.Write(ctx, site, build.NewMemory(), &build.Options{DryRun: true, Lenient: true, NoIndex: true})
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	report.Add(result.Report.Findings()...)
+	return report, nil
+}
