@@ -62,6 +62,7 @@ type checker struct {
 	opts    CheckOptions
 	m       *Manifest
 	natives []native // the machine code in the bundle
+	told    string   // the file that checkEntryPoint has reported already
 }
 
 func newChecker(fsys fs.FS, opts *CheckOptions) *checker {

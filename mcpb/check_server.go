@@ -77,6 +77,9 @@ func (c *checker) checkEntryPoint(s *Server) {
 	if missing && s.Type == TypeBinary && path.Ext(name) == "" {
 		info, missing = c.stat(name + ".exe")
 	}
+	if missing {
+		c.told = name
+	}
 	switch {
 	case missing:
 		hint := c.similar(name)
@@ -111,9 +114,10 @@ func oddExtension(kind, name string) string {
 func (c *checker) checkExecutable(pointer, name string, info fs.FileInfo) {
 	declared, _ := c.declared()
 	windows := len(declared) == 1 && declared[0] == "win32" || strings.EqualFold(path.Ext(name), ".exe")
-	if info == nil || c.opts.NoModes || windows || info.Mode()&0o111 != 0 {
+	if info == nil || c.opts.NoModes || windows || info.Mode()&0o111 != 0 || c.told == name {
 		return
 	}
+	c.told = name
 	c.at(ruleExecutable, check.Warning, pointer, fmt.Sprintf("%s is not executable", name), "chmod +x "+name)
 }
 
@@ -148,7 +152,7 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 		}
 		clean, why := inside(strings.TrimPrefix(name, "/"))
 		switch _, missing := c.stat(clean); {
-		case name == "" || name == "/":
+		case name == "" || name == "/" || clean == c.told:
 		case why != "":
 			c.at(rulePath, check.Warning, at, fmt.Sprintf("%q: %s", arg, why), "")
 		case missing:
@@ -171,6 +175,7 @@ func (c *checker) checkCommandFile(pointer, command, name string) {
 		info, missing = c.stat(clean + ".exe")
 	}
 	switch {
+	case missing && clean == c.told:
 	case missing:
 		c.at(ruleCommand, c.absent(), pointer, fmt.Sprintf("the command %s is not in the bundle", clean), c.similar(clean))
 	case info != nil && info.IsDir():
