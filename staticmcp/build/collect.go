@@ -429,10 +429,24 @@ func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) 
 	if err := w.keep(file{path: path}, data, q); err != nil {
 		return err
 	}
+	if w.answered != nil {
+		w.answered[nameSum(q.Tool, q.Prompt, q.URI)] = true
+	}
 	if alias := address.AliasPath(); alias != path && !w.opts.NoAliases {
 		return w.keep(file{path: alias, spare: true}, data, q)
 	}
 	return nil
+}
+
+// nameSum stands for a tool, a prompt or a URI.
+func nameSum(tool, prompt, uri string) [16]byte {
+	sum := sha256.Sum256([]byte(tool + "\x00" + prompt + "\x00" + uri))
+	return [16]byte(sum[:])
+}
+
+// omitted reports whether a definition is left out.
+func (w *writer) omitted(tool, prompt, uri string) bool {
+	return w.answered != nil && !w.answered[nameSum(tool, prompt, uri)]
 }
 
 // document returns doc, which is compact, as it is written.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -35,8 +36,9 @@ func (w *writer) manifest(ctx context.Context) error {
 		list(m, "resourceTemplates", w.site.Templates)
 	}
 	m.tools()
-	if len(w.site.Prompts) > 0 {
-		list(m, "prompts", w.site.Prompts)
+	prompts := slices.DeleteFunc(slices.Clone(w.site.Prompts), func(p mcp.Prompt) bool { return w.omitted("", p.Name, "") })
+	if len(prompts) > 0 {
+		list(m, "prompts", prompts)
 	}
 	if w.site.Extensions != nil {
 		m.member("extensions", w.site.Extensions)
@@ -169,6 +171,9 @@ func (m *manifestWriter) tools() {
 	m.array("tools", func(element func(any)) {
 		for i := range m.w.site.Tools {
 			t := m.w.site.Tools[i]
+			if m.w.omitted(t.Name, "", "") {
+				continue
+			}
 			if t.Raw == nil && t.Annotations == nil {
 				no := false
 				t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}
@@ -190,8 +195,10 @@ func (m *manifestWriter) resources(ctx context.Context) {
 				m.err = cmp.Or(m.err, err)
 				return
 			}
-			sum := sha256.Sum256([]byte(r.URI))
-			key := [16]byte(sum[:])
+			if m.w.omitted("", "", r.URI) {
+				continue
+			}
+			key := nameSum("", "", r.URI)
 			if seen[key] {
 				m.w.found(check.Error, "duplicate-uri", "", fmt.Sprintf("the resource %s is listed twice", r.URI), "")
 			}

@@ -35,6 +35,10 @@ type Options struct {
 	// findings either way. Default: nothing is written at all.
 	Lenient bool
 
+	// OmitUnanswered leaves the definitions of tools, prompts and resources without
+	// any answer out of the manifest.
+	OmitUnanswered bool
+
 	// MaxAnswerBytes is the size from which an answer is an error. Default:
 	// 16 MiB, what our reader takes. Above 1 MiB is a warning in any case.
 	MaxAnswerBytes int64

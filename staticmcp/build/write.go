@@ -35,6 +35,9 @@ func (e *InvalidError) Error() string {
 // same Output, but not at the same time.
 func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result, error) {
 	w := &writer{site: site, opts: opts.withDefaults(), result: &Result{}, taken: make(map[string]bool)}
+	if w.opts.OmitUnanswered {
+		w.answered = make(map[[16]byte]bool)
+	}
 	if err := w.settings(); err != nil {
 		return w.result, err
 	}
@@ -68,6 +71,9 @@ type writer struct {
 	files []file          // in the order of their paths once prepared
 	inner []file          // those below .staticmcp, the index itself last
 	taken map[string]bool // paths of files that are no answers
+	// answered are the names and URIs that there are answers for, as hashes, if
+	// they must be known.
+	answered map[[16]byte]bool
 
 	scratch bytes.Buffer
 }

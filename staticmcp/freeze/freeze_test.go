@@ -392,7 +392,9 @@ func TestDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []freeze.Difference{{"added", "tool", "delete_item"}, {"added", "tool", "unknown"}}
+	want := []freeze.Difference{
+		{"added", "tool", "now"}, {"added", "tool", "delete_item"}, {"added", "tool", "unknown"}, {"added", "prompt", "compute"},
+	}
 	list = slices.DeleteFunc(list, func(d freeze.Difference) bool { return d.Kind == "tool" && d.Name == "get_item" })
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Error(diff)

@@ -51,7 +51,7 @@ func Run(ctx context.Context, p *Plan, out build.Output, opts *build.Options) (*
 	if opts != nil {
 		o = *opts
 	}
-	o.Lenient = true
+	o.Lenient, o.OmitUnanswered = true, true
 	site := r.site(ctx)
 	record, err := r.record()
 	if err != nil {

@@ -1,0 +1,343 @@
+package freeze
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// FallbackOptions say what becomes of answers that a site does not have. A nil
+// *FallbackOptions and the zero value are the defaults.
+type FallbackOptions struct {
+	// Dir is the folder of the site, to put answers of the source into; they must
+	// be stable, so only tools that say that they change nothing count, and Tools.
+	// What looks as if it held a secret or personal data is not stored. Default:
+	// nothing is stored.
+	Dir string
+	// Tools are the names of further tools whose answers are stored.
+	Tools []string
+	// Logger is told of answers that could not be stored. Nil discards that.
+	Logger *slog.Logger
+}
+
+// Fallback is a source that answers from a site, and asks another source for what
+// the site has no answer for. Definitions of the site come first; those that only
+// the source has follow. While the source cannot be reached the site is all there
+// is. All methods are safe for concurrent use.
+type Fallback struct {
+	site *staticmcp.Site
+	src  mcp.Source
+	opts FallbackOptions
+
+	mu     sync.Mutex
+	merged merged
+
+	reading sync.Once
+	knownMu sync.RWMutex
+	// known are the calls that the index has answers for, or nil without an index.
+	known map[string]bool
+
+	keep   chan *build.Answer // nil if nothing is stored
+	keeper sync.WaitGroup
+	close  sync.Once
+}
+
+// merged is a catalog made of two.
+type merged struct{ site, src, both *mcp.Catalog }
+
+var (
+	_ mcp.Source  = (*Fallback)(nil)
+	_ mcp.Watcher = (*Fallback)(nil)
+	_ io.Closer   = (*Fallback)(nil)
+)
+
+// maxKept is how many answers wait to be stored; more are not stored.
+const maxKept = 256
+
+// NewFallback returns a source over site and src, which stay the caller's. With
+// [FallbackOptions.Dir] it must be closed, before them.
+func NewFallback(site *staticmcp.Site, src mcp.Source, opts *FallbackOptions) *Fallback {
+	f := &Fallback{site: site, src: src}
+	if opts != nil {
+		f.opts = *opts
+	}
+	if f.opts.Logger == nil {
+		f.opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if f.opts.Dir != "" {
+		f.keep = make(chan *build.Answer, maxKept)
+		f.keeper.Go(f.store)
+	}
+	return f
+}
+
+// Close stores what waits to be stored. No other method may be running or be
+// called any more.
+func (f *Fallback) Close() error {
+	f.close.Do(func() {
+		if f.keep != nil {
+			close(f.keep)
+		}
+		f.keeper.Wait()
+	})
+	return nil
+}
+
+// store puts answers into the site, as many at once as have come meanwhile.
+func (f *Fallback) store() {
+	for first := range f.keep {
+		list := []*build.Answer{first}
+		for more := true; more && len(list) < maxKept; {
+			select {
+			case a, open := <-f.keep:
+				if more = open; open {
+					list = append(list, a)
+				}
+			default:
+				more = false
+			}
+		}
+		if err := f.put(list); err != nil {
+			f.opts.Logger.Warn("answers could not be stored", "answers", len(list), "error", err)
+		}
+	}
+}
+
+func (f *Fallback) put(list []*build.Answer) error {
+	ctx := context.Background()
+	catalog, err := f.site.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	stored, err := build.Add(ctx, f.opts.Dir, catalog, list, nil)
+	f.knownMu.Lock()
+	defer f.knownMu.Unlock()
+	for _, a := range stored {
+		if f.known != nil {
+			f.known[f.callKey(catalog, a.Tool, a.Arguments)] = true
+		}
+	}
+	return err
+}
+
+// callKey stands for a call.
+func (f *Fallback) callKey(c *mcp.Catalog, tool string, arguments json.RawMessage) string {
+	t := c.Tool(tool)
+	if t == nil {
+		return ""
+	}
+	ordered, err := staticmcp.NewToolLayout(tool, t.InputSchema).Ordered(arguments)
+	if err != nil {
+		return ""
+	}
+	return tool + "\x00" + string(ordered)
+}
+
+// stored reports whether the site may have the answer to a call. Two calls can
+// have one file name; where there is an index it says which of them is meant.
+func (f *Fallback) stored(ctx context.Context, c *mcp.Catalog, p *mcp.CallToolParams) bool {
+	f.reading.Do(func() {
+		entries, err := f.site.Index(ctx)
+		if err != nil || entries == nil {
+			return
+		}
+		f.knownMu.Lock()
+		defer f.knownMu.Unlock()
+		f.known = make(map[string]bool)
+		for i := range entries {
+			if e := &entries[i]; e.Tool != "" {
+				f.known[e.Tool+"\x00"+string(e.Arguments)] = true
+			}
+		}
+	})
+	f.knownMu.RLock()
+	defer f.knownMu.RUnlock()
+	return f.known == nil || f.known[f.callKey(c, p.Name, p.Arguments)]
+}
+
+// Catalog implements [mcp.Source].
+func (f *Fallback) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	site, err := f.site.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	src, err := f.src.Catalog(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return site, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.merged.site != site || f.merged.src != src {
+		f.merged = merged{site, src, join(site, src)}
+	}
+	return f.merged.both, nil
+}
+
+// join returns the definitions of a and those that only b has.
+func join(a, b *mcp.Catalog) *mcp.Catalog {
+	return &mcp.Catalog{
+		Server: a.Server, Instructions: a.Instructions, Extensions: a.Extensions, Cache: a.Cache,
+		Completions: a.Completions || b.Completions,
+		Tools:       extended(a.Tools, b.Tools, func(t *mcp.Tool) string { return t.Name }),
+		Resources:   extended(a.Resources, b.Resources, func(r *mcp.Resource) string { return r.URI }),
+		Templates:   extended(a.Templates, b.Templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate }),
+		Prompts:     extended(a.Prompts, b.Prompts, func(p *mcp.Prompt) string { return p.Name }),
+	}
+}
+
+func extended[T any](a, b []T, key func(*T) string) []T {
+	there := make(map[string]bool, len(a))
+	for i := range a {
+		there[key(&a[i])] = true
+	}
+	all := slices.Clone(a)
+	for i := range b {
+		if !there[key(&b[i])] {
+			all = append(all, b[i])
+		}
+	}
+	return all
+}
+
+// CallTool implements [mcp.Source].
+func (f *Fallback) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	site, err := f.site.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := site.Tool(p.Name) != nil
+	if own && f.stored(ctx, site, p) {
+		if result, stored, err := f.site.Lookup(ctx, p); stored || err != nil {
+			return result, err
+		}
+	}
+	src, err := f.src.Catalog(ctx)
+	if own && (err != nil || src.Tool(p.Name) == nil) {
+		return f.site.CallTool(ctx, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	result, err := f.src.CallTool(ctx, p)
+	if err == nil && own && f.stable(src.Tool(p.Name)) {
+		f.remember(staticmcp.Question{Tool: p.Name, Arguments: p.Arguments}, result)
+	}
+	return result, err
+}
+
+// stable reports whether the answers of a tool may be stored.
+func (f *Fallback) stable(t *mcp.Tool) bool {
+	return slices.Contains(f.opts.Tools, t.Name) || t.Annotations != nil && t.Annotations.ReadOnlyHint
+}
+
+// ReadResource implements [mcp.Source].
+func (f *Fallback) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	result, err := f.site.ReadResource(ctx, p)
+	if !notFound(err) {
+		return result, err
+	}
+	found, otherErr := f.src.ReadResource(ctx, p)
+	if otherErr != nil {
+		if notFound(otherErr) {
+			return nil, err // the site words it with what there is
+		}
+		return nil, otherErr
+	}
+	f.remember(staticmcp.Question{URI: p.URI}, found)
+	return found, nil
+}
+
+// notFound reports whether err says that there is no such thing.
+func notFound(err error) bool {
+	var e *mcp.Error
+	return errors.As(err, &e) && (e.Code == mcp.CodeResourceNotFound || e.Code == mcp.CodeInvalidParams)
+}
+
+// GetPrompt implements [mcp.Source].
+func (f *Fallback) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	result, err := f.site.GetPrompt(ctx, p)
+	if !notFound(err) {
+		return result, err
+	}
+	src, otherErr := f.src.Catalog(ctx)
+	if otherErr != nil || src.Prompt(p.Name) == nil {
+		return nil, err
+	}
+	found, otherErr := f.src.GetPrompt(ctx, p)
+	if site, err := f.site.Catalog(ctx); otherErr == nil && err == nil && site.Prompt(p.Name) != nil {
+		if arguments, err := mcp.Marshal(p.Arguments); err == nil && p.Arguments != nil {
+			f.remember(staticmcp.Question{Prompt: p.Name, Arguments: arguments}, found)
+		}
+	}
+	return found, otherErr
+}
+
+// Complete implements [mcp.Source].
+func (f *Fallback) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	result, err := f.site.Complete(ctx, p)
+	if err == nil {
+		if values, err := completionOf(result); err != nil || len(values) > 0 {
+			return result, err
+		}
+	}
+	found, otherErr := f.src.Complete(ctx, p)
+	if otherErr != nil && err == nil {
+		return result, nil
+	}
+	return found, otherErr
+}
+
+// remember stores an answer of the source, if it may be stored. It does not wait.
+func (f *Fallback) remember(q staticmcp.Question, result any) {
+	if f.keep == nil {
+		return
+	}
+	doc, err := cleaned(result)
+	if err != nil || isError(doc) || slices.ContainsFunc(suspicions(doc), func(s suspicion) bool { return s.kind != "email" }) {
+		return
+	}
+	select {
+	case f.keep <- &build.Answer{Tool: q.Tool, URI: q.URI, Prompt: q.Prompt, Arguments: q.Arguments, Result: doc}:
+	default: // it will be asked for again
+	}
+}
+
+func isError(doc json.RawMessage) bool {
+	var r struct {
+		IsError bool `json:"isError"`
+	}
+	return json.Unmarshal(doc, &r) == nil && r.IsError
+}
+
+// Watch implements [mcp.Watcher].
+func (f *Fallback) Watch(changed func(mcp.Change)) (stop func()) {
+	var stops []func()
+	for _, src := range []mcp.Source{f.site, f.src} {
+		if w, ok := mcp.AsWatcher(src); ok {
+			stops = append(stops, w.Watch(changed))
+		}
+	}
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// Changes reports whether one of the two sources is watched.
+func (f *Fallback) Changes() bool {
+	_, site := mcp.AsWatcher(f.site)
+	_, src := mcp.AsWatcher(f.src)
+	return site || src
+}
