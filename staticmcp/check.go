@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -112,6 +113,8 @@ type checker struct {
 	site  *siteUnderCheck // nil if there is no manifest to go by
 	jobs  []job           // the files of the site
 	index map[string]*indexed
+	// listed returns the URIs of the manifest.
+	listed func() map[string]bool
 	tree  *tree // nil for a web host
 	hosts []Host
 }
@@ -130,6 +133,7 @@ func newChecker(opts *CheckOptions, name string) (*checker, error) {
 	defaults := (&Options{MaxFileBytes: o.MaxFileBytes, MaxManifestBytes: o.MaxManifestBytes, MaxEntries: o.MaxEntries}).withDefaults(0, 0)
 	o.MaxFileBytes, o.MaxManifestBytes, o.MaxEntries = defaults.MaxFileBytes, defaults.MaxManifestBytes, defaults.MaxEntries
 	c := &checker{opts: &o, report: &check.Report{Limit: o.MaxFindings}}
+	c.listed = sync.OnceValue(c.listedURIs)
 	for _, reader := range o.Readers {
 		if !slices.Contains(Readers(), reader) {
 			return nil, unknownChoice("reader", reader, Readers())

@@ -28,9 +28,12 @@ func (c *checker) answerFile(f *contents) {
 	}
 	f.items(content, "/content")
 	f.parameters()
-	f.structured()
+	shared := f.others() != nil // a text that lists what it stands for
+	if !shared {
+		f.structured()
+	}
 	c.besides(f)
-	if m, ok := named(f.members, "isError"); ok && string(m.value) == "true" {
+	if m, ok := named(f.members, "isError"); ok && string(m.value) == "true" && !shared {
 		f.add(ruleStoredError, m.at, "/isError", "the answer is an error, and will be one for ever", "leave it out: a reader says itself what it has no answer for")
 	} else if ok && kindOf(m.value) != "a boolean" {
 		f.add(ruleMemberType, m.at, "/isError", "isError is "+kindOf(m.value)+", not a boolean", "")

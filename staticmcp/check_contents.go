@@ -101,7 +101,8 @@ func (c *checker) resourceURI(f *contents, uri string) {
 	case f.resource > 0 && uri != c.site.resources[f.resource-1].name:
 		f.add(ruleURIMismatch, at.at, "/uri", fmt.Sprintf("the file says %q, and the manifest leads to it as %q", shown(uri), shown(c.site.resources[f.resource-1].name)),
 			"readers refuse a file that says that it is another")
-	case f.resource > 0:
+	case f.resource > 0 || c.listed()[uri]:
+		// The second is a copy for another reader.
 	case !slices.ContainsFunc(resourcePaths(uri, false), func(p candidate) bool { return p.path == f.job.path }) &&
 		!slices.Contains(distinctOf(uri), f.job.path):
 		f.add(ruleUnreachable, at.at, "/uri", fmt.Sprintf("no reader looks here for %q", shown(uri)), "its name in the standard is "+ResourceAddress(uri).Path())

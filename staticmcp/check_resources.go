@@ -57,6 +57,16 @@ func (c *checker) assignResources(jobs []job) []job {
 	return jobs
 }
 
+// listedURIs returns the URIs of the manifest. Many sites have no use for them, so they
+// are gathered when first asked for.
+func (c *checker) listedURIs() map[string]bool {
+	uris := make(map[string]bool, len(c.site.resources))
+	for i := range c.site.resources {
+		uris[c.site.resources[i].name] = true
+	}
+	return uris
+}
+
 func (c *checker) claimResource(jobs []job, path string, l *leaf, i int) []job {
 	l.claimed, l.resource = true, i+1
 	return append(jobs, job{path: path, leaf: l, resource: i + 1})

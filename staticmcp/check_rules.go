@@ -118,7 +118,7 @@ var ruleTable = [ruleCount]Rule{
 	ruleEmptyName:     {"staticmcp/empty-name", check.Error, "a file is called `.json`: a value that encodes to nothing", false},
 	ruleCollision:     {"staticmcp/collision", check.Error, "two values or URIs have the same file name", false},
 	ruleCase:          {"staticmcp/case", check.Warning, "two names differ only in upper and lower case", false},
-	ruleReservedName:  {"staticmcp/reserved-name", check.Warning, "an answer is called `index` or `_schema`, which some readers take for a listing", false},
+	ruleReservedName:  {"staticmcp/reserved-name", check.Note, "an answer is called `index` or `_schema`, which some readers take for a listing", false},
 	ruleWindowsName:   {"staticmcp/windows-name", check.Warning, "a name that Windows keeps for devices, such as `con`", false},
 	ruleStrayFile:     {"staticmcp/stray-file", check.Note, "a file in a folder of the site is no `.json` file", false},
 	ruleSpecialFile:   {"staticmcp/special-file", check.Error, "a symbolic link leads out of the site or nowhere, or something is no regular file", false},

@@ -74,14 +74,21 @@ func readCheck(t testing.TB, name string) (*txtar.Archive, fstest.MapFS, *static
 			into := map[string]*[]string{"readers": &opts.Readers, "hosts": &opts.Hosts}[key]
 			*into = strings.Split(list, ",")
 		default:
-			files[strings.ReplaceAll(f.Name, "BEIJING", beijing)] = &fstest.MapFile{Data: f.Data}
+			files[strings.NewReplacer("BEIJINGS", hashOf("北京"), "BEIJING", hashOf("wiki://北京")).Replace(f.Name)] = &fstest.MapFile{Data: f.Data}
 		}
 	}
 	return archive, files, opts
 }
 
-// beijing is the end of the name of "北京" that tells it from others.
-var beijing = strings.TrimPrefix(staticmcp.ResourceAddress("wiki://北京").DistinctNames()[0], "___")
+// hashOf returns the end of the name that tells a URI or a value from others.
+func hashOf(text string) string {
+	a := staticmcp.Address{Texts: []string{text}}
+	if strings.Contains(text, "://") {
+		a = staticmcp.ResourceAddress(text)
+	}
+	name := a.DistinctNames(0)[0]
+	return name[len(name)-16:]
+}
 
 // small is a site without faults.
 func small() fstest.MapFS {

@@ -281,7 +281,9 @@ func (c *checker) sameEnumNames(t *listedTool) {
 	for i := range t.claims {
 		claim := &t.claims[i]
 		for k, name := range claim.names {
-			if first := slices.Index(claim.names, name); first < k {
+			first := slices.Index(claim.names, name)
+			apart := func(k int) bool { return c.tree.hasAt(t.root+"/"+t.name, i, distinctName(claim.wanted[k])) }
+			if first < k && !(apart(first) && apart(k)) {
 				c.site.sheet.add(ruleCollision, t.entry.at, t.entry.path()+"/inputSchema",
 					fmt.Sprintf("tool %q: the values %q and %q of %s have the same file name %q", t.name, claim.wanted[first], claim.wanted[k], t.params[i].name, name),
 					"change one of them, or store the answers under names with a hash")

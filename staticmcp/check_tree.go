@@ -207,6 +207,19 @@ func (t *tree) find(file string) *leaf {
 	return &b.leaves[i]
 }
 
+// hasAt reports whether there is a file or a folder of that name so many folders
+// below dir.
+func (t *tree) hasAt(dir string, depth int, name string) bool {
+	b := t.branches[dir]
+	if b == nil {
+		return false
+	}
+	if depth > 0 {
+		return slices.ContainsFunc(b.dirs, func(below string) bool { return t.hasAt(dir+"/"+below, depth-1, name) })
+	}
+	return t.has(dir+"/"+name) || t.find(dir+"/"+name+extension) != nil
+}
+
 // has reports whether there is a folder.
 func (t *tree) has(dir string) bool { return t.branches[dir] != nil }
 
