@@ -167,7 +167,7 @@ func (d *detector) named(name string) *config {
 func (m *maker) address(p *Page) string {
 	if base := m.opts.BaseURL; base != "" {
 		base = strings.TrimSuffix(base, "/") + "/"
-		if p.ID == "index" {
+		if p.ID == homeID {
 			return base
 		}
 		return base + strings.TrimPrefix(p.URI(), Scheme)

@@ -63,8 +63,10 @@ func (r *reader) route(pages []*Page) {
 			note(a, p)
 		}
 	}
-	if p := r.set.byID["index"]; p != nil && r.routes["."] == nil {
-		r.routes["."] = p
+	for _, p := range pages {
+		if r.isHome(p) && r.routes["."] == nil {
+			r.routes["."] = p
+		}
 	}
 }
 

@@ -179,12 +179,22 @@ func isIndex(name string) bool {
 	return false
 }
 
+// homeID is the id of the page at the top. It is not "index", since some readers
+// of sites take a file of that name for a listing.
+const homeID = "home"
+
+// isHome reports whether a page is the one at the top.
+func (r *reader) isHome(p *Page) bool {
+	dir, name := path.Split(strings.TrimPrefix(p.File, r.config.root+"/"))
+	return dir == "" && isIndex(strings.TrimSuffix(name, path.Ext(name)))
+}
+
 // idOf returns the id of the page in a file.
 func idOf(file string) string {
 	id := strings.TrimSuffix(file, path.Ext(file))
 	if dir, name := path.Split(id); isIndex(name) {
 		if dir == "" {
-			return "index"
+			return homeID
 		}
 		return strings.TrimSuffix(dir, "/")
 	}

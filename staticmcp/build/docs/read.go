@@ -240,7 +240,7 @@ func (r *reader) name(pages []*Page) {
 			id = strings.Join(parts, "/")
 		}
 		for _, other := range []string{strings.TrimSuffix(file, path.Ext(file)), file} {
-			if r.set.byID[id] == nil {
+			if r.set.byID[id] == nil && path.Base(id) != "index" {
 				break
 			}
 			if other == file {
@@ -257,7 +257,7 @@ func (r *reader) name(pages []*Page) {
 // identify fills in what the set is called and its language.
 func (s *Set) identify(c *config, o *Options) {
 	s.Title = first(o.Title, c.title)
-	if home := s.byID["index"]; s.Title == "" && home != nil {
+	if home := s.byID[homeID]; s.Title == "" && home != nil {
 		s.Title = home.Title
 	}
 	s.Description = c.description

@@ -83,7 +83,7 @@ func TestTools(t *testing.T) {
 	site := opened(t, written(t, handbook(), &docs.Options{Name: "kettle", PartBytes: 4000}))
 	tests := map[string]struct{ tool, arguments, want string }{
 		"a page":                  {"get_page", `{"path":"guide/brewing"}`, "# Brewing\n\n## Water"},
-		"links are URIs":          {"get_page", `{"path":"index"}`, "[brewing](docs://guide/brewing#water)"},
+		"links are URIs":          {"get_page", `{"path":"home"}`, "[brewing](docs://guide/brewing#water)"},
 		"a name with a space":     {"get_page", `{"path":"a/b c"}`, "In a name."},
 		"a section":               {"get_section", `{"path":"guide/brewing","heading":"water"}`, "## Water\n\nFresh water.\n\n### Temperature\n\nNinety degrees.\n"},
 		"a section below":         {"get_section", `{"path":"guide/brewing","heading":"temperature"}`, "### Temperature"},
@@ -91,9 +91,9 @@ func TestTools(t *testing.T) {
 		"the first part by name":  {"get_page", `{"path":"reference","part":1}`, "Sections for get_section: reference, setting-0,"},
 		"a further part":          {"get_page", `{"path":"reference","part":3}`, "This is part 3 of"},
 		"the whole page in parts": {"get_section", `{"path":"reference","heading":"setting-39"}`, "setting39: true"},
-		"the table of contents":   {"get_nav", `{}`, "- Kettle — index\n"},
+		"the table of contents":   {"get_nav", `{}`, "- Kettle — home\n"},
 		"a group of it":           {"get_nav", `{"group":"guide"}`, "# Guide\n\n- Brewing — guide/brewing\n"},
-		"the list":                {"list_pages", `{}`, "4 pages:\n\n- index: Kettle. A handbook."},
+		"the list":                {"list_pages", `{}`, "4 pages:\n\n- home: Kettle. A handbook."},
 		"a description":           {"list_pages", `{}`, "- guide/brewing: Brewing. How to brew tea.\n"},
 		"search":                  {"search", `{"query":"how long to brew"}`, "path: guide/brewing"},
 		"search for a word":       {"search", `{"query":"minutes"}`, "heading: time (Time)"},
