@@ -196,8 +196,26 @@ func (d *decoder) bindings(n *tree.Node) {
 			case len(b.Keys()) == 0:
 				d.add(check.Error, "binding", here, "the binding holds no secret", `write {KEY} for it, as in "Bearer {GITHUB_TOKEN}"`)
 			default:
-				d.doc.Bindings = append(d.doc.Bindings, b)
+				d.doc.Config.Bindings = append(d.doc.Config.Bindings, b)
 			}
 		}
 	}
+}
+
+// bindingTable is how bindings are written.
+func bindingTable(bindings []Binding) *object {
+	var servers object
+	for i, b := range bindings {
+		if slices.ContainsFunc(bindings[:i], func(o Binding) bool { return o.Server == b.Server }) {
+			continue
+		}
+		var headers object
+		for _, o := range bindings[i:] {
+			if o.Server == b.Server {
+				headers.add(o.Header, o.Template)
+			}
+		}
+		servers.add(b.Server, &headers)
+	}
+	return &servers
 }

@@ -50,9 +50,6 @@ type Document struct {
 	Format Format
 	Config *Config // what could be read of it, also if there were errors
 
-	// Bindings say in which headers secrets of remote servers go; see [Binding].
-	Bindings []Binding
-
 	text []byte
 	root *tree.Node
 }

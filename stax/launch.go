@@ -283,7 +283,7 @@ func (e *Endpoint) Header() http.Header {
 // bearer token of a server with one secret included.
 func (m *Merged) BindingsOf(s *Server) []Binding {
 	var bindings []Binding
-	for _, b := range m.Bindings {
+	for _, b := range m.Config.Bindings {
 		if b.Server == s.Name {
 			bindings = append(bindings, b)
 		}

@@ -196,3 +196,36 @@ func secretArgument(args []string, i int) string {
 	}
 	return ""
 }
+
+// Redact returns a line of a configuration file in which what looks like the
+// value of a secret is replaced, for showing it to somebody.
+func Redact(line string) string {
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'=,;", r) }) {
+		if known(word) != "" {
+			line = strings.ReplaceAll(line, word, redacted)
+		}
+	}
+	i := strings.IndexAny(line, ":=")
+	if i < 0 {
+		return line
+	}
+	name := strings.Trim(line[:i], " \t\"'+-{[,")
+	value := strings.Trim(line[i+1:], " \t\"',;{}[]\r")
+	why := secretValue(name, value)
+	if strings.EqualFold(name, "Authorization") {
+		why = secretHeader(name, value)
+	}
+	if value == "" || why == "" {
+		return line
+	}
+	return line[:i+1] + strings.Replace(line[i+1:], value, redacted, 1)
+}
+
+// LooksSecret says why a value called name looks like a secret, or "". header
+// says that it is one of HTTP. The value is no part of the answer.
+func LooksSecret(name, value string, header bool) string {
+	if header {
+		return secretHeader(name, value)
+	}
+	return secretValue(name, value)
+}

@@ -11,8 +11,7 @@ import (
 
 // Merged is what several documents say together.
 type Merged struct {
-	Config   *Config
-	Bindings []Binding
+	Config *Config
 	// From has, for each server, the documents that define it, the lowest first.
 	// The last is the one that counts.
 	From map[string][]*Document
@@ -44,7 +43,7 @@ func Merge(documents ...*Document) *Merged {
 		for _, f := range d.Config.Extra {
 			m.extra(f)
 		}
-		m.bind(d.Bindings)
+		m.bind(d.Config.Bindings)
 	}
 	return m
 }
@@ -68,9 +67,9 @@ func (m *Merged) extra(f Field) {
 
 func (m *Merged) bind(bindings []Binding) {
 	for _, b := range bindings {
-		m.Bindings = slices.DeleteFunc(m.Bindings, func(o Binding) bool { return o.Server == b.Server })
+		m.Config.Bindings = slices.DeleteFunc(m.Config.Bindings, func(o Binding) bool { return o.Server == b.Server })
 	}
-	m.Bindings = append(m.Bindings, bindings...)
+	m.Config.Bindings = append(m.Config.Bindings, bindings...)
 }
 
 // Declaration returns the declaration of a secret, or nil.
@@ -95,7 +94,7 @@ func (m *Merged) Add(secrets *Document) {
 	for _, decl := range secrets.Config.Secrets {
 		m.declare(decl, secrets)
 	}
-	m.bind(secrets.Bindings)
+	m.bind(secrets.Config.Bindings)
 	m.documents = append(m.documents, secrets)
 }
 
@@ -152,11 +151,11 @@ func undeclared(key string, known []string) string {
 }
 
 func (m *Merged) checkBindings(report *check.Report) {
-	for _, b := range m.Bindings {
+	for _, b := range m.Config.Bindings {
 		at := pointer("bindings", b.Server, b.Header)
 		doc := m.documents[len(m.documents)-1]
 		for _, d := range m.documents {
-			if slices.Contains(d.Bindings, b) {
+			if slices.Contains(d.Config.Bindings, b) {
 				doc = d
 			}
 		}
@@ -193,7 +192,7 @@ func (m *Merged) Unbound(s *Server) []string {
 	}
 	var unbound []string
 	for _, key := range s.Secrets {
-		if !slices.ContainsFunc(m.Bindings, func(b Binding) bool { return b.Server == s.Name && slices.Contains(b.Keys(), key) }) {
+		if !slices.ContainsFunc(m.Config.Bindings, func(b Binding) bool { return b.Server == s.Name && slices.Contains(b.Keys(), key) }) {
 			unbound = append(unbound, key)
 		}
 	}

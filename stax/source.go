@@ -199,6 +199,10 @@ func (k keychain) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	return NewSecret(value), value != "", nil
 }
 
+// Store puts a secret into the keychain of the operating system, under the service
+// "slipway", in place of one with its key.
+func Store(key string, secret Secret) error { return keyring.Set("slipway", key, secret.Reveal()) }
+
 // command is a program that prints a secret.
 type command []string
 

@@ -32,6 +32,8 @@ type Config struct {
 	Servers []Server
 	// Secrets are the declarations that came with the definitions.
 	Secrets []Declaration
+	// Bindings say in which headers secrets of remote servers go.
+	Bindings []Binding
 	// Extra are members that the format does not know, in the order of the file.
 	Extra []Field
 }
@@ -132,6 +134,9 @@ func (c *Config) MarshalJSON() ([]byte, error) {
 	o.add("servers", &servers)
 	if len(c.Secrets) > 0 {
 		o.add("secrets", c.Secrets)
+	}
+	if len(c.Bindings) > 0 {
+		o.add("bindings", bindingTable(c.Bindings))
 	}
 	o.extra(c.Extra)
 	return o.MarshalJSON()

@@ -27,6 +27,10 @@ configuration of the programs that use them.`,
 		newConfigSecrets(),
 		newConfigRender(),
 		newConfigClients(),
+		newConfigApply(),
+		newConfigDiff(),
+		newConfigRemove(),
+		newConfigImport(),
 	)
 }
 

@@ -31,6 +31,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(folder)
+	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir()) // what the pages write is not remembered for whoever runs the tests
 	ran := 0
 	for _, p := range pages {
 		sessions, _ := doctest.Sessions(p) // the problems are those of doctest's own test

@@ -78,6 +78,7 @@ func help(t *testing.T, cmd *cobra.Command) string {
 // a shell, in a workplace of each command's own. Servers take a free port and are
 // told to end.
 func TestExamples(t *testing.T) {
+	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir())
 	t.Setenv("GORACE", raceOptions)
 	for _, cmd := range commands(newRoot()) {
 		t.Run(cmd.Name(), func(t *testing.T) {

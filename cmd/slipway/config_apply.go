@@ -1,0 +1,204 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax/clients"
+)
+
+const ledgerHelp = `What was written is remembered in a ledger, in $SLIPWAY_STATE_DIR or where the
+system keeps the state of programs.`
+
+// applying is what config apply is asked for.
+type applying struct {
+	definitions
+	translating
+	clients []string
+	dryRun  bool
+	replace bool
+	json    bool
+}
+
+func newConfigApply() *cobra.Command {
+	var a applying
+	cmd := &cobra.Command{
+		Use:   "apply FILE...",
+		Short: "Bring definitions into the files of clients",
+		Long: `Write the servers of definitions into the files of clients: those named with
+--client, or those whose file is there. Files are edited in place: no byte
+outside the entries of these servers changes. An entry that somebody else
+wrote, or that was changed since, is a conflict and stays, unless --replace is
+given. An entry that was written before and is not defined any more, or is
+disabled, is removed.
+
+The plan goes to stdout, with the difference of each file: + create, ~ update,
+= unchanged, - remove, ! conflict, . left out. What a client cannot represent
+goes to stderr. The exit code is 1 if there is a conflict, 5 with --exact if
+something would be lost, 3 if a file cannot be edited.
+
+` + ledgerHelp + `
+
+` + filesHelp,
+		Example: `  slipway config apply examples/definitions/mcp.yaml --client claude-code --dry-run
+  slipway config apply examples/definitions/mcp.yaml --client codex --client zed --via auto --dry-run`,
+		Args: takes(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args) },
+	}
+	a.definitions.flags(cmd)
+	a.translating.flags(cmd, "project")
+	cmd.Flags().StringArrayVar(&a.clients, "client", nil, "a `client` to write for (repeatable); slipway config clients lists them")
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the plan and write nothing")
+	cmd.Flags().BoolVar(&a.replace, "replace", false, "take over entries that are not ours, or were changed")
+	jsonFlag(cmd, &a.json, "the plan")
+	return cmd
+}
+
+// openLedger reads the ledger of this user.
+func openLedger() (*clients.Ledger, error) {
+	dir, err := clients.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := clients.OpenLedger(dir)
+	if err != nil {
+		return nil, &failure{code: exitInput, text: err.Error(), hint: "it remembers what was written; move it away to begin anew"}
+	}
+	return ledger, nil
+}
+
+// rows returns the rows of clients with these ids.
+func rows(ids []string) ([]clients.Client, error) {
+	var list []clients.Client
+	for _, id := range ids {
+		c, err := clientNamed(id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, *c)
+	}
+	return list, nil
+}
+
+// plan makes the plan for files.
+func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *check.Report, error) {
+	opts, err := a.options("", files)
+	if err != nil {
+		return nil, nil, err
+	}
+	planning := &clients.PlanOptions{Options: *opts, Scope: clients.Scope(a.scope), Replace: a.replace}
+	if planning.Clients, err = rows(a.clients); err != nil {
+		return nil, nil, err
+	}
+	for _, f := range files {
+		abs, err := filepath.Abs(f)
+		if err != nil {
+			return nil, nil, err
+		}
+		planning.Sources = append(planning.Sources, abs)
+	}
+	merged, err := a.valid(cmd, files)
+	if err != nil {
+		return nil, nil, err
+	}
+	ledger, err := openLedger()
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, report, err := clients.NewPlan(merged, ledger, planning)
+	if err != nil {
+		return nil, nil, usage("slipway config clients lists what there is", "%v", err)
+	}
+	if len(plan.Files) == 0 {
+		return nil, nil, no("name one with --client; slipway config clients lists them", "%s: no client has a file for a %s here", cmd.Name(), a.scope)
+	}
+	return plan, report, nil
+}
+
+func (a *applying) run(cmd *cobra.Command, files []string) error {
+	plan, report, err := a.plan(cmd, files)
+	if err != nil {
+		return err
+	}
+	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
+		return err
+	}
+	if err := a.notExact("config apply", losses(report)); err != nil {
+		return err
+	}
+	if a.json {
+		err = printJSON(cmd.OutOrStdout(), map[string]any{"dryRun": a.dryRun, "files": plan.Files, "findings": report.Findings()})
+	} else {
+		printPlan(cmd.OutOrStdout(), plan.Files)
+	}
+	if err != nil {
+		return err
+	}
+	if !a.dryRun {
+		if err := plan.Apply(); err != nil {
+			return &failure{code: exitInput, text: "config apply: " + err.Error()}
+		}
+	}
+	return outcome("config apply", plan.Files, plan.Conflicts(), "--replace takes the entries over")
+}
+
+// losses are the findings about clients, without those about this machine.
+func losses(report *check.Report) *check.Report {
+	lost := &check.Report{}
+	for _, f := range report.Findings() {
+		if f.Rule != "stax/command-not-found" {
+			lost.Add(f)
+		}
+	}
+	return lost
+}
+
+// outcome is how a command ends that changed files, or would have.
+func outcome(what string, files []*clients.FilePlan, conflicts int, hint string) error {
+	for _, f := range files {
+		if f.Problem != "" {
+			return &failure{code: exitInput, text: fmt.Sprintf("%s: %s: %s", what, f.Short(), f.Problem), hint: "the file stays as it is"}
+		}
+	}
+	if conflicts > 0 {
+		return no(hint, "%s: conflicts: %d", what, conflicts)
+	}
+	return nil
+}
+
+func mark(a clients.Action) string {
+	return map[clients.Action]string{clients.Create: "+", clients.Update: "~", clients.Unchanged: "=", clients.Conflict: "!", clients.Delete: "-"}[a]
+}
+
+// printPlan writes what happens to each file.
+func printPlan(w io.Writer, files []*clients.FilePlan) {
+	for _, f := range files {
+		fmt.Fprintf(w, "%s: %s\n", f.Name, f.Short())
+		if f.Problem != "" {
+			fmt.Fprintf(w, "  ! %s\n", f.Problem)
+		}
+		for _, s := range f.Steps {
+			sign := mark(s.Action)
+			if sign == "" {
+				sign = "."
+			}
+			line := fmt.Sprintf("  %s %s: %s", sign, s.Server, s.Action)
+			if len(s.Fields) > 0 {
+				line += " (" + strings.Join(s.Fields, ", ") + ")"
+			}
+			if s.Why != "" {
+				line += ": " + s.Why
+			}
+			fmt.Fprintln(w, line)
+		}
+		for _, todo := range f.Todo {
+			fmt.Fprintf(w, "  then: %s\n", todo)
+		}
+		fmt.Fprint(w, f.Diff)
+	}
+}

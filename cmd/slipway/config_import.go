@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/clients"
+)
+
+func newConfigImport() *cobra.Command {
+	var scope, file string
+	var keychain bool
+	cmd := &cobra.Command{
+		Use:   "import [CLIENT...]",
+		Short: "Make definitions out of the files of clients",
+		Long: `Print the servers in the files of clients as definitions, in the compiled
+form: JSON. Without a CLIENT, those of all clients whose file is there. Of
+servers with one name the first stays.
+
+References to variables become secrets. So do values that look like one: they
+are named, and not printed. With --keychain they are put into the keychain of
+the operating system, under the service "slipway", where --secrets-from
+keychain finds them. What a definition has no place for goes to stderr.`,
+		Example: `  slipway config import claude-code --file examples/definitions/client.json`,
+		Args:    takes(0, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := rows(args)
+			if err != nil {
+				return err
+			}
+			if scope != string(clients.User) && scope != string(clients.Project) {
+				return usage("user or project", "--scope: %q is no scope", scope)
+			}
+			if file != "" && len(list) != 1 {
+				return usage("name the client that the file is of", "--file is for one client")
+			}
+			imported, report, err := importAll(list, clients.Scope(scope), file)
+			if err != nil {
+				return err
+			}
+			if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
+				return err
+			}
+			if keychain {
+				if err := store(cmd, imported.Values); err != nil {
+					return err
+				}
+			}
+			return printJSON(cmd.OutOrStdout(), &imported.Config)
+		},
+	}
+	cmd.Flags().StringVar(&scope, "scope", "project", "whose files: of the `user` or the project")
+	cmd.Flags().StringVar(&file, "file", "", "read this `file` instead of the client's own")
+	cmd.Flags().BoolVar(&keychain, "keychain", false, "put values of secrets into the keychain")
+	return cmd
+}
+
+// importAll reads the files of clients, or of all that have one.
+func importAll(list []clients.Client, scope clients.Scope, file string) (*clients.Imported, *check.Report, error) {
+	place := &clients.Place{}
+	if list == nil {
+		if list = clients.Present(place, scope); len(list) == 0 {
+			return nil, nil, no("name a client; slipway config clients lists them", "config import: no client has a file for a %s here", scope)
+		}
+	}
+	all := &clients.Imported{Values: map[string]stax.Secret{}}
+	report := &check.Report{}
+	seen := map[string]bool{}
+	for i := range list {
+		path := file
+		if path == "" {
+			var err error
+			if path, _, err = place.Path(&list[i], scope); err != nil {
+				return nil, nil, usage("slipway config clients lists what there is", "%v", err)
+			}
+		}
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		one, found, err := clients.Import(&list[i], path)
+		if err != nil {
+			hint := "the file is malformed; nothing was read"
+			if errors.Is(err, fs.ErrNotExist) {
+				hint = "name the file with --file, or another --scope"
+			}
+			return nil, nil, &failure{code: exitInput, text: path + ": " + plainPathError(err), hint: hint}
+		}
+		report.Add(found.Findings()...)
+		all.Add(one, report, path)
+	}
+	return all, report, nil
+}
+
+// store puts values into the keychain and says which.
+func store(cmd *cobra.Command, values map[string]stax.Secret) error {
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if err := stax.Store(key, values[key]); err != nil {
+			return &failure{code: exitInput, text: fmt.Sprintf("keychain: %s: %v", key, err), hint: "nothing else was stored"}
+		}
+		keys = append(keys, key)
+	}
+	if keys != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "stored in the keychain: %s\n", strings.Join(keys, ", "))
+	}
+	return nil
+}

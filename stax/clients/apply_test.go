@@ -1,0 +1,359 @@
+package clients_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/clients"
+)
+
+// desk is a home, a project and a ledger of their own.
+type desk struct {
+	t     *testing.T
+	dir   string
+	place clients.Place
+}
+
+func newDesk(t *testing.T) *desk {
+	dir := t.TempDir()
+	return &desk{t, dir, clients.Place{OS: "linux", Home: filepath.Join(dir, "home"), Dir: filepath.Join(dir, "project"),
+		LookupEnv: func(string) (string, bool) { return "", false }}}
+}
+
+func (d *desk) write(name, text string) string {
+	d.t.Helper()
+	name = filepath.Join(d.dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
+		d.t.Fatal(err)
+	}
+	return name
+}
+
+func (d *desk) read(name string) string {
+	d.t.Helper()
+	text, err := os.ReadFile(filepath.Join(d.dir, name))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (d *desk) ledger() *clients.Ledger {
+	d.t.Helper()
+	l, err := clients.OpenLedger(filepath.Join(d.dir, "state"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return l
+}
+
+// apply brings definitions to clients and returns "action server" of each step.
+func (d *desk) apply(definitionsText string, replace bool, ids ...string) []string {
+	d.t.Helper()
+	opts := &clients.PlanOptions{Place: d.place, Replace: replace, Sources: []string{"/defs.yaml"}}
+	for _, id := range ids {
+		c, _ := clients.ByID(id)
+		opts.Clients = append(opts.Clients, *c)
+	}
+	plan, _, err := clients.NewPlan(definitions(d.t, definitionsText), d.ledger(), opts)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var steps []string
+	for _, f := range plan.Files {
+		if f.Problem != "" {
+			steps = append(steps, "problem "+f.Client)
+		}
+		for _, s := range f.Steps {
+			steps = append(steps, fmt.Sprintf("%s %s", s.Action, s.Server))
+		}
+	}
+	if err := plan.Apply(); err != nil {
+		d.t.Fatal(err)
+	}
+	return steps
+}
+
+func (d *desk) remove(servers ...string) int {
+	d.t.Helper()
+	r := d.ledger().Remove(&clients.Selection{Servers: servers})
+	if err := r.Apply(); err != nil {
+		d.t.Fatal(err)
+	}
+	return r.Conflicts()
+}
+
+const (
+	two = "servers:\n  a: {command: x, secrets: [TOKEN]}\n  b: {url: 'https://x.example', transport: http}\n"
+	one = "servers:\n  a: {command: y, secrets: [TOKEN]}\n  b: {url: 'https://x.example', transport: http, enabled: false}\n"
+)
+
+func TestApplyAndRemove(t *testing.T) {
+	originals := map[string]struct{ id, path, text string }{
+		"claude-code": {"claude-code", "project/.mcp.json", "{\r\n\t\"mcpServers\": {\r\n\t\t\"mine\": {\"command\": \"m\", \"n\": 9007199254740993}\r\n\t}\r\n}"},
+		"vscode":      {"vscode", "project/.vscode/mcp.json", "\ufeff// mine\n{\n  \"servers\": {}, // none\n  \"inputs\": [],\n}\n"},
+		"zed":         {"zed", "project/.zed/settings.json", "// Zed\n{ \"theme\": \"x\" }\n"},
+		"codex":       {"codex", "project/.codex/config.toml", "# mine\nmodel = \"o\" # last\n\n[mcp_servers.mine]\ncommand = 'm'\n"},
+		"continue":    {"continue", "project/.continue/mcpServers/slipway.yaml", "name: mine\nversion: 1.0.0\nschema: v1\nmcpServers:\n  # one\n  - name: mine\n    command: m\n"},
+		"librechat":   {"librechat", "project/librechat.yaml", "version: 1.2.1 # x\n\nmcpServers:\n    mine:\n        command: m\n        args: []\n\nlast: true\n"},
+	}
+	for name, o := range originals {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			path := d.write(o.path, o.text)
+			if diff := cmp.Diff([]string{"create a", "create b"}, d.apply(two, false, o.id)); diff != "" {
+				t.Error(diff)
+			}
+			after := d.read(o.path)
+			if diff := cmp.Diff([]string{"unchanged a", "unchanged b"}, d.apply(two, false, o.id)); diff != "" || d.read(o.path) != after {
+				t.Errorf("the second run: %s\n%s", diff, d.read(o.path))
+			}
+			if drift := d.ledger().Drift(&clients.Selection{}); drift != nil {
+				t.Errorf("drift: %v", drift)
+			}
+			if diff := cmp.Diff([]string{"update a", "remove b"}, d.apply(one, false, o.id)); diff != "" {
+				t.Error(diff)
+			}
+			if text := d.read(o.path); !strings.Contains(text, "mine") && name != "zed" && name != "vscode" || strings.Contains(text, "x.example") {
+				t.Errorf("after the change:\n%s", text)
+			}
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v, %v", info.Mode(), err)
+			}
+			if n := d.remove(); n != 0 || d.read(o.path) != o.text {
+				t.Errorf("%d conflicts; the original is not restored: %s", n, cmp.Diff(o.text, d.read(o.path)))
+			}
+			if left := d.ledger().Paths(); len(left) != 0 {
+				t.Errorf("the ledger has %v", left)
+			}
+		})
+	}
+}
+
+func TestCreatedFileGoes(t *testing.T) {
+	d := newDesk(t)
+	d.apply(two, false, "cursor")
+	if text := d.read("project/.cursor/mcp.json"); !strings.Contains(text, `"TOKEN": "${env:TOKEN}"`) {
+		t.Error(text)
+	}
+	d.remove()
+	if _, err := os.Stat(filepath.Join(d.dir, "project/.cursor/mcp.json")); err == nil {
+		t.Error("the file is still there")
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	d := newDesk(t)
+	const foreign = "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"other\"}\n  }\n}\n"
+	d.write("project/.mcp.json", foreign)
+	if diff := cmp.Diff([]string{"conflict a", "create b"}, d.apply(two, false, "claude-code")); diff != "" {
+		t.Error(diff)
+	}
+	if text := d.read("project/.mcp.json"); !strings.Contains(text, `"a": {"command": "other"}`) {
+		t.Errorf("a foreign entry is changed:\n%s", text)
+	}
+	if diff := cmp.Diff([]string{"update a", "unchanged b"}, d.apply(two, true, "claude-code")); diff != "" {
+		t.Error(diff)
+	}
+	changed := strings.Replace(d.read("project/.mcp.json"), `"command": "x"`, `"command": "z", "more": 1`, 1)
+	d.write("project/.mcp.json", changed)
+	drift := d.ledger().Drift(&clients.Selection{})
+	if len(drift) != 1 || drift[0].Server != "a" || drift[0].Change != "changed" || strings.Join(drift[0].Fields, " ") != "command more" {
+		t.Errorf("drift: %+v", drift)
+	}
+	if diff := cmp.Diff([]string{"conflict a", "unchanged b"}, d.apply(two, false, "claude-code")); diff != "" {
+		t.Error(diff)
+	}
+	if n := d.remove(); n != 1 {
+		t.Errorf("%d conflicts, want 1", n)
+	}
+	if text := d.read("project/.mcp.json"); !strings.Contains(text, `"more": 1`) || strings.Contains(text, `"b"`) {
+		t.Errorf("after the removal:\n%s", text)
+	}
+}
+
+func TestSharedFile(t *testing.T) {
+	d := newDesk(t)
+	d.write("project/.mcp.json", "{}\n")
+	if diff := cmp.Diff([]string{"create a", "create b", "unchanged a", "unchanged b"}, d.apply(two, false)); diff != "" {
+		t.Errorf("Claude Code and Copilot: %s", diff)
+	}
+}
+
+func TestMalformedFilesStay(t *testing.T) {
+	d := newDesk(t)
+	for id, file := range map[string][2]string{
+		"claude-code": {"project/.mcp.json", "{ // a comment\n}"},
+		"codex":       {"project/.codex/config.toml", "a = "},
+		"librechat":   {"project/librechat.yaml", "mcpServers: {a: {b: 1}}"},
+	} {
+		d.write(file[0], file[1])
+		if got := d.apply(two, false, id); got[0] != "problem "+id || d.read(file[0]) != file[1] {
+			t.Errorf("%s: %v, %q", id, got, d.read(file[0]))
+		}
+	}
+}
+
+func TestSymbolicLinkStays(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights")
+	}
+	d := newDesk(t)
+	real := d.write("real.json", "{}\n")
+	link := filepath.Join(d.dir, "project", ".mcp.json")
+	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(real, link); err != nil {
+		t.Fatal(err)
+	}
+	d.apply(two, false, "claude-code")
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || !strings.Contains(d.read("real.json"), `"a"`) {
+		t.Errorf("the link is %v, %v", info, err)
+	}
+}
+
+func TestWrittenMeanwhile(t *testing.T) {
+	d := newDesk(t)
+	d.write("project/.mcp.json", "{\"state\": 1}\n")
+	c, _ := clients.ByID("claude-code")
+	opts := &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}}
+	plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.write("project/.mcp.json", "{\"state\": 2}\n")
+	if err := plan.Apply(); err != nil {
+		t.Fatal(err)
+	}
+	if text := d.read("project/.mcp.json"); !strings.Contains(text, `"state": 2`) || !strings.Contains(text, `"a"`) {
+		t.Errorf("the later state is lost:\n%s", text)
+	}
+}
+
+func TestPlanTellsTheRest(t *testing.T) {
+	d := newDesk(t)
+	d.write("project/.mcp.json", "{\"mcpServers\": {\n  \"z\": {\"env\": {\n    \"API_KEY\": \"hunter2222\"\n  }}}}\n")
+	c, _ := clients.ByID("claude-code")
+	d.place.OS = runtime.GOOS
+	plan, report, err := clients.NewPlan(definitions(t, two), d.ledger(), &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := plan.Files[0]
+	if !strings.Contains(f.Diff, "+++ ") || strings.Contains(f.Diff, "hunter2222") || !strings.Contains(f.Diff, "[redacted]") {
+		t.Errorf("the difference:\n%s", f.Diff)
+	}
+	if len(f.Todo) != 2 || !strings.Contains(f.Todo[0], "TOKEN") {
+		t.Errorf("to do: %v", f.Todo)
+	}
+	if report.Count(check.Warning) != 1 || report.Findings()[0].Rule != "stax/command-not-found" {
+		t.Errorf("C9: got %v", report.Findings())
+	}
+}
+
+func TestLock(t *testing.T) {
+	d := newDesk(t)
+	d.write("state/lock", "")
+	c, _ := clients.ByID("cursor")
+	plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(), &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Apply(); err == nil || !strings.Contains(err.Error(), "another slipway") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+}
+
+// What is rendered for a client and imported again is the same definitions, but
+// for what was reported as lost.
+func TestImportReadsWhatRenderWrites(t *testing.T) {
+	const text = `
+servers:
+  local: {command: npx, args: [-y, pkg], env: {MODE: fast}, secrets: [GITHUB_TOKEN]}
+  http: {url: "https://mcp.example.com/mcp", transport: http, headers: {x-team: p}, secrets: [API_TOKEN]}
+  sse: {url: "https://mcp.example.com/sse", transport: sse}
+  bound: {url: "https://mcp.example.com/b", transport: http, secrets: [API_TOKEN, TENANT]}
+secrets: [GITHUB_TOKEN, API_TOKEN, TENANT]
+bindings: {bound: {X-Api-Key: "{API_TOKEN}", X-Tenant: "{TENANT}"}}
+`
+	m := definitions(t, text)
+	for _, c := range clients.All() {
+		t.Run(c.ID, func(t *testing.T) {
+			rendered, report, err := clients.Render(&c, m, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "file")
+			if err := os.WriteFile(path, rendered, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, found, err := clients.Import(&c, path)
+			if err != nil || len(found.Findings()) > 0 {
+				t.Fatal(err, found.Findings())
+			}
+			for _, s := range got.Config.Servers {
+				if slicesContain(report, s.Name) || s.Name == "sse" && (c.ID == "cursor" || c.ID == "opencode") {
+					continue // something was lost, or the client has one form for both
+				}
+				a, _ := json.Marshal(m.Config.Server(s.Name))
+				b, _ := json.Marshal(&s)
+				if diff := cmp.Diff(string(a), string(b)); diff != "" {
+					t.Errorf("%s (-defined +imported):\n%s", s.Name, diff)
+				}
+			}
+		})
+	}
+}
+
+func slicesContain(report *check.Report, server string) bool {
+	for _, f := range report.Findings() {
+		if strings.HasPrefix(f.Pointer, "/servers/"+server+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestImportKeepsNoValues(t *testing.T) {
+	const value = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+	path := filepath.Join(t.TempDir(), "x.json")
+	text := `{"mcpServers": {"a b": {"command": "x", "env": {"GITHUB_TOKEN": "` + value + `"}, "disabled": true, "odd": 1},
+ "r": {"type": "http", "url": "https://x.example", "headers": {"Authorization": "Bearer ` + value + `", "X-Key": "pre ${K}"}}}}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := clients.ByID("claude-code")
+	got, report, err := clients.Import(c, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(&got.Config)
+	want := `{"specVersion":"1.0.0","servers":{"a b":{"command":"x","secrets":["GITHUB_TOKEN"],"enabled":false},"r":{"url":"https://x.example","transport":"http","secrets":["R_TOKEN","K"],"enabled":true}},"secrets":[{"key":"GITHUB_TOKEN"},{"key":"R_TOKEN"},{"key":"K"}],"bindings":{"r":{"Authorization":"Bearer {R_TOKEN}","X-Key":"pre {K}"}}}`
+	if err != nil || string(out) != want {
+		t.Errorf("got  %s, %v\nwant %s", out, err, want)
+	}
+	if got.Values["R_TOKEN"].Reveal() != value || report.Count(check.Warning) != 3 {
+		t.Errorf("%v, %v", got.Values, report.Findings())
+	}
+	for _, f := range report.Findings() {
+		if strings.Contains(f.Message+f.Hint, value) {
+			t.Errorf("the value is printed: %v", f)
+		}
+	}
+	if _, r := stax.Parse("x.json", out, nil); !r.OK(true) {
+		t.Errorf("what is imported is not valid: %v", r.Findings())
+	}
+}

@@ -1,0 +1,68 @@
+package clients
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/stax/internal/edit"
+)
+
+// Selection chooses among the files of a ledger. The zero value is all.
+type Selection struct {
+	Clients []string // ids
+	Scope   Scope
+	Servers []string
+}
+
+func (s *Selection) file(r *record) bool {
+	return (len(s.Clients) == 0 || slices.Contains(s.Clients, r.Client)) && (s.Scope == "" || s.Scope == r.Scope)
+}
+
+func (s *Selection) server(name string) bool {
+	return len(s.Servers) == 0 || slices.Contains(s.Servers, name)
+}
+
+// Drift is how an entry differs from what was written.
+type Drift struct {
+	Client string   `json:"client"`
+	Path   string   `json:"path"`
+	Server string   `json:"server"`
+	Change string   `json:"change"` // "missing", "changed", or "unreadable" for a whole file
+	Fields []string `json:"fields,omitempty"`
+}
+
+// Drift compares the files of clients with what was written into them.
+func (l *Ledger) Drift(s *Selection) []Drift {
+	var all []Drift
+	for _, path := range l.Paths() {
+		r := l.files[path]
+		if !s.file(r) {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		var there []edit.Entry
+		c, _ := ByID(r.Client)
+		if c != nil && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+			there, err = edit.Get(text, c.target())
+		}
+		if c == nil || err != nil {
+			all = append(all, Drift{Client: r.Client, Path: path, Change: "unreadable"})
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.Servers)) {
+			entry := entryOf(there, name)
+			d := Drift{Client: r.Client, Path: path, Server: name, Change: "missing"}
+			if !s.server(name) || r.pristine(name, entry) {
+				continue
+			}
+			if entry != nil {
+				d.Change, d.Fields = "changed", differing(r.entry(name), entry)
+			}
+			all = append(all, d)
+		}
+	}
+	return all
+}

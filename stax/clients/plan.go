@@ -1,0 +1,451 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/internal/edit"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// Action is what happens to one server in one file.
+type Action string
+
+// The actions.
+const (
+	Create    Action = "create"
+	Update    Action = "update"    // the entry is ours, and changes
+	Unchanged Action = "unchanged" // the entry is as it should be
+	Conflict  Action = "conflict"  // somebody else's entry has the name, or ours was changed; it stays
+	LeftOut   Action = "left out"  // the client does not get it
+	Delete    Action = "remove"    // the entry is ours, and is not wanted any more
+)
+
+// Step is what happens to one server in one file.
+type Step struct {
+	Server string `json:"server"`
+	Action Action `json:"action"`
+	Why    string `json:"why,omitempty"`
+	// Fields are the members that differ from what is there.
+	Fields []string `json:"fields,omitempty"`
+
+	entry *tree.Node
+}
+
+// FilePlan is what happens to the file of one client.
+type FilePlan struct {
+	Client string `json:"client"`
+	Name   string `json:"name"`
+	Scope  Scope  `json:"scope"`
+	Path   string `json:"path"`
+	Exists bool   `json:"exists"`
+	Steps  []Step `json:"steps"`
+	// Todo is what is left to the user.
+	Todo []string `json:"todo,omitempty"`
+	// Diff is what changes, as a unified diff in which values of secrets that are
+	// already there are replaced.
+	Diff string `json:"diff,omitempty"`
+	// Problem is why the file cannot be edited. It stays as it is.
+	Problem string `json:"problem,omitempty"`
+
+	client        *Client
+	entries       []Entry
+	takeOver      bool
+	before, after []byte
+}
+
+// Plan is what [Plan.Apply] does.
+type Plan struct {
+	Files []*FilePlan `json:"files"`
+
+	ledger  *Ledger
+	sources []string
+}
+
+// PlanOptions configure [NewPlan]. The zero value and nil are the defaults.
+type PlanOptions struct {
+	Options
+	Place Place
+	// Scope is for whom files are written. Empty is Project.
+	Scope Scope
+	// Clients are whose files are written. Nil means those whose file is there.
+	Clients []Client
+	// Replace takes entries over that are not ours, or were changed.
+	Replace bool
+	// Sources are the files that the definitions are from.
+	Sources []string
+}
+
+// NewPlan finds out what must happen so that clients have the servers of
+// definitions, and what they will lose of them. It writes nothing.
+func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.Report, error) {
+	if opts == nil {
+		opts = &PlanOptions{}
+	}
+	scope := opts.Scope
+	if scope == "" {
+		scope = Project
+	}
+	all := opts.Clients
+	if all == nil {
+		all = Present(&opts.Place, scope)
+	}
+	plan := &Plan{ledger: ledger, sources: opts.Sources}
+	report := &check.Report{}
+	texts := map[string][]byte{} // two clients may share a file
+	for i := range all {
+		c := &all[i]
+		path, exists, err := opts.Place.Path(c, scope)
+		if err != nil {
+			return nil, nil, err
+		}
+		entries, lost := Translate(c, m, &opts.Options)
+		report.Add(lost.Findings()...)
+		f := &FilePlan{Client: c.ID, Name: c.Name, Scope: scope, Path: path, Exists: exists, client: c, entries: entries, takeOver: opts.Replace}
+		plan.Files = append(plan.Files, f)
+		text, seen := texts[path]
+		if !seen {
+			if text, err = os.ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				f.Problem = plainError(err)
+				continue
+			}
+		}
+		f.before = text
+		plan.file(f)
+		texts[path] = f.after
+	}
+	if opts.Place.OS == "" || opts.Place.OS == runtime.GOOS {
+		commands(m, report)
+	}
+	return plan, report, nil
+}
+
+func plainError(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// Present returns the clients whose file is there.
+func Present(place *Place, scope Scope) []Client {
+	present := []Client{}
+	for _, c := range All() {
+		if _, exists, err := place.Path(&c, scope); err == nil && exists {
+			present = append(present, c)
+		}
+	}
+	return present
+}
+
+// commands reports programs that are not on the PATH of this process. That of a
+// client may be another.
+func commands(m *stax.Merged, report *check.Report) {
+	resolver := &stax.Resolver{}
+	for i := range m.Config.Servers {
+		s := &m.Config.Servers[i]
+		if s.Remote() || s.Disabled() {
+			continue
+		}
+		if _, err := resolver.LookPath(s.Command); err != nil {
+			report.Add(m.Origin(s.Name).Place(check.Finding{Rule: "stax/command-not-found", Severity: check.Warning, Pointer: pointer(s, "command"),
+				Message: fmt.Sprintf("the command %q of server %q is not found here", s.Command, s.Name), Hint: "install it, or write its whole path"}))
+		}
+	}
+}
+
+// file plans one file.
+func (p *Plan) file(f *FilePlan) {
+	f.Steps, f.Todo, f.Diff = nil, nil, ""
+	f.after = f.before
+	there, err := edit.Get(f.before, f.client.target())
+	if err != nil {
+		f.Problem = "the file cannot be read: " + err.Error()
+		return
+	}
+	kept := p.ledger.files[f.Path]
+	var variables []string
+	for _, e := range f.entries {
+		step := decide(e, entryOf(there, e.Name), kept, f.takeOver)
+		f.Steps = append(f.Steps, step)
+		if step.Action != Conflict && step.Action != LeftOut {
+			variables = append(variables, e.Variables...)
+		}
+	}
+	f.Steps = append(f.Steps, p.leftovers(f.entries, there, kept)...)
+	for _, s := range f.Steps {
+		var text []byte
+		switch s.Action {
+		case Create, Update:
+			text, err = edit.Set(f.after, f.client.target(), s.Server, s.entry)
+		case Delete:
+			text, err = edit.Remove(f.after, f.client.target(), s.Server)
+		default:
+			continue
+		}
+		if err != nil {
+			f.Problem, f.after = err.Error(), f.before
+			return
+		}
+		f.after = text
+	}
+	f.finish(variables)
+}
+
+func entryOf(there []edit.Entry, name string) *tree.Node {
+	for _, e := range there {
+		if e.Name == name {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+// decide says what happens to one server of the definitions.
+func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
+	step := Step{Server: e.Name, entry: e.Value}
+	ours := kept.pristine(e.Name, there)
+	switch {
+	case e.LeftOut != "" && ours:
+		step.Action, step.Why = Delete, e.LeftOut
+	case e.LeftOut != "":
+		step.Action, step.Why = LeftOut, e.LeftOut
+	case there == nil:
+		step.Action = Create
+	case string(there.AppendJSON(nil)) == string(e.Value.AppendJSON(nil)):
+		step.Action = Unchanged
+	case ours || takeOver:
+		step.Action, step.Fields = Update, differing(there, e.Value)
+	default:
+		step.Action, step.Fields, step.Why = Conflict, differing(there, e.Value), "an entry that is not ours has the name"
+		if kept != nil {
+			if _, was := kept.Servers[e.Name]; was {
+				step.Why = "it was changed since it was written"
+			}
+		}
+	}
+	if e.Launched && step.Action != LeftOut {
+		step.Why = strings.TrimPrefix(step.Why+", through the launcher", ", ")
+	}
+	return step
+}
+
+// differing returns the members that two entries do not have in common.
+func differing(a, b *tree.Node) []string {
+	var fields []string
+	for _, m := range a.Members {
+		if other := b.Get(m.Key); other == nil || string(other.AppendJSON(nil)) != string(m.Value.AppendJSON(nil)) {
+			fields = append(fields, m.Key)
+		}
+	}
+	for _, m := range b.Members {
+		if a.Get(m.Key) == nil {
+			fields = append(fields, m.Key)
+		}
+	}
+	return fields
+}
+
+// leftovers are entries that were written from the same files and are not in
+// them any more.
+func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []Step {
+	if kept == nil {
+		return nil
+	}
+	var steps []Step
+	for _, e := range there {
+		w, ours := kept.Servers[e.Name]
+		defined := slices.ContainsFunc(entries, func(d Entry) bool { return d.Name == e.Name })
+		if !ours || defined || !slices.Equal(w.Sources, p.sources) {
+			continue
+		}
+		if same(w.Entry, e.Value) {
+			steps = append(steps, Step{Server: e.Name, Action: Delete, Why: "it is not defined any more"})
+		} else {
+			steps = append(steps, Step{Server: e.Name, Action: Conflict, Why: "it is not defined any more, and was changed since it was written"})
+		}
+	}
+	return steps
+}
+
+// finish adds the difference and what is left to do.
+func (f *FilePlan) finish(variables []string) {
+	if !f.Changes() {
+		return
+	}
+	f.Diff = unified(f.Short(), f.before, f.after)
+	slices.Sort(variables)
+	if variables = slices.Compact(variables); len(variables) > 0 {
+		f.Todo = append(f.Todo, "set "+strings.Join(variables, ", ")+" where "+f.Name+" is started")
+	}
+	f.Todo = append(f.Todo, f.client.Todo...)
+}
+
+// Short is the path as people read it: from the working folder if it is below.
+func (f *FilePlan) Short() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return f.Path
+	}
+	if rel, err := filepath.Rel(dir, f.Path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return f.Path
+}
+
+// Changes reports whether the file becomes another.
+func (f *FilePlan) Changes() bool { return string(f.before) != string(f.after) }
+
+// unified is a diff that shows no secrets of those who wrote the file before.
+func unified(path string, before, after []byte) string {
+	text := string(diff.Diff(path, before, path, after))
+	_, text, _ = strings.Cut(text, "\n") // "diff a b"
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if i > 1 && line != "" && line[0] != '@' {
+			lines[i] = line[:1] + stax.Redact(line[1:])
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// Conflicts returns how many entries stay as they are though they should not.
+func (p *Plan) Conflicts() int {
+	n := 0
+	for _, f := range p.Files {
+		for _, s := range f.Steps {
+			if s.Action == Conflict {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// dirMode is for folders that are made: others may look into those of a project.
+func dirMode(scope Scope) fs.FileMode {
+	if scope == User {
+		return 0o700
+	}
+	return 0o755
+}
+
+// Apply does what the plan says: file by file, each whole or not at all. What a
+// file was before its first change is kept in the ledger. A file that somebody
+// changed since the plan was made is left alone, and is part of the error.
+func (p *Plan) Apply() (err error) {
+	unlock, err := p.ledger.lock()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	var faults []error
+	for _, f := range p.Files {
+		if f.Problem != "" || !f.Changes() && !f.ours(p.ledger) {
+			continue
+		}
+		if err := p.write(f); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", f.Path, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// ours reports whether the ledger has the file already.
+func (f *FilePlan) ours(l *Ledger) bool { return l.files[f.Path] != nil }
+
+func (p *Plan) write(f *FilePlan) error {
+	kept := p.ledger.files[f.Path]
+	if kept == nil {
+		kept = &record{Client: f.Client, Scope: f.Scope, Created: !f.Exists, Servers: map[string]written{}}
+	}
+	if f.Changes() {
+		if err := p.put(f); err != nil {
+			return err
+		}
+		kept.After = digest(f.after)
+	}
+	for _, s := range f.Steps {
+		switch s.Action {
+		case Create, Update:
+			kept.Servers[s.Server] = written{s.entry.AppendJSON(nil), p.sources}
+		case Delete:
+			delete(kept.Servers, s.Server)
+		}
+	}
+	for name, w := range kept.Servers { // gone from both
+		if slices.Equal(w.Sources, p.sources) && !slices.ContainsFunc(f.Steps, func(s Step) bool { return s.Server == name }) {
+			delete(kept.Servers, name)
+		}
+	}
+	p.ledger.files[f.Path] = kept
+	return p.ledger.save()
+}
+
+// put writes a file. If somebody wrote it meanwhile, as programs do that keep other
+// things in it, the edit is made again on what is there now.
+func (p *Plan) put(f *FilePlan) error {
+	for attempt := 0; ; attempt++ {
+		err := p.ledger.put(f.Path, f.before, f.after, f.Scope, !f.ours(p.ledger))
+		if !errors.Is(err, errChanged) || attempt == 2 {
+			return err
+		}
+		if f.before, err = os.ReadFile(f.Path); err != nil {
+			return err
+		}
+		p.file(f)
+		if f.Problem != "" {
+			return errors.New(f.Problem)
+		}
+	}
+}
+
+// errChanged is why a file is not written.
+var errChanged = errors.New("somebody changed it meanwhile; it stays as it is")
+
+// put writes a file in place of one that reads before, and reads it again. Mode
+// and symbolic links stay.
+func (l *Ledger) put(path string, before, after []byte, scope Scope, first bool) error {
+	now, err := os.ReadFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return err
+	}
+	if string(now) != string(before) {
+		return errChanged
+	}
+	mode := fs.FileMode(0o644)
+	if scope == User {
+		mode = 0o600
+	}
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if missing {
+		if err := os.MkdirAll(filepath.Dir(path), dirMode(scope)); err != nil {
+			return err
+		}
+	} else if first {
+		if err := replace(l.backup(path), before, 0o600); err != nil {
+			return err
+		}
+	}
+	if err := replace(path, after, mode); err != nil {
+		return err
+	}
+	if now, err := os.ReadFile(path); err != nil || string(now) != string(after) {
+		return errChanged
+	}
+	return nil
+}
