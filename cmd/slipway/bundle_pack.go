@@ -41,22 +41,23 @@ func newBundlePack() *cobra.Command {
 		Long: `Pack the folder DIR, or the current one, into the bundle OUT. Without OUT the
 bundle is called after the name and the version in its manifest.
 
-The same files make the same bytes on every machine: sorted, with fixed modes, and
-with the time that the environment variable SOURCE_DATE_EPOCH says, or none. What
-slipway bundle validate calls an error is not packed.
+The same files make the same bytes on every machine: sorted, with fixed modes,
+and with the time that the environment variable SOURCE_DATE_EPOCH says, or none.
+What slipway bundle validate calls an error is not packed.
 
 Left out is what other packers leave out (logs, .env files, type declarations,
-source maps, lock files), and what the file .mcpbignore in DIR says, in the syntax
-of gitignore; a line such as !*.d.ts brings something back. --list shows what would
-be packed and what not, --explain PATH which line is to blame. Both write nothing.
+source maps, lock files), and what the file .mcpbignore in DIR says, in the
+syntax of gitignore; a line such as !*.d.ts brings something back. --list shows
+what would be packed and what not, --explain PATH which line is to blame. Both
+write nothing.
 
 A StaticMCP site becomes a bundle that serves itself with this program, or with
 those that --program names, one for each system.
 
 What a symbolic link leads to is packed if it is in DIR, and refused otherwise.
 
-Exit codes: 1 the bundle is not valid, 3 OUT exists or a file cannot be read, 6 a
-link leads out of DIR, or a name cannot be unpacked safely.`,
+Exit codes: 1 the bundle is not valid, 3 OUT exists or a file cannot be read, 6
+a link leads out of DIR, or a name cannot be unpacked safely.`,
 		Example: `  slipway bundle pack my-server
   slipway bundle pack my-server my-server.mcpb --force --sha256
   slipway bundle pack my-server --list`,

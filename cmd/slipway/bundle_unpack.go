@@ -17,18 +17,19 @@ func newBundleUnpack() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unpack ARCHIVE [DIR]",
 		Short: "Unpack a bundle into a new folder",
-		Long: `Unpack a bundle into the folder DIR, which must be new or empty. Without DIR that
-is a folder in the current one, called after the name and the version of the bundle.
-The folder appears whole or not at all.
+		Long: `Unpack a bundle into the folder DIR, which must be new or empty. Without DIR
+that is a folder in the current one, called after the name and the version of
+the bundle. The folder appears whole or not at all.
 
-An archive that could be read in two ways, leads out of the folder, has links, files
-for one place, or unpacks to far more than it is, is refused before anything is
-written. The signature is not looked at: that is slipway bundle verify.
+An archive that could be read in two ways, leads out of the folder, has links,
+files for one place, or unpacks to far more than it is, is refused before
+anything is written. The signature is not looked at: that is slipway bundle
+verify.
 
-Exit codes: 3 the archive is broken or DIR is not empty, 6 the archive is unsafe or
-beyond a limit.`,
-		Example: `  slipway bundle unpack my-server.mcpb my-server
-  slipway bundle unpack big.mcpb big --max-bytes 4GiB`,
+Exit codes: 3 the archive is broken or DIR is not empty, 6 the archive is unsafe
+or beyond a limit.`,
+		Example: `  slipway bundle unpack my-server.mcpb unpacked
+  slipway bundle unpack my-server.mcpb another --max-bytes 4GiB`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := ""

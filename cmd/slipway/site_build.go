@@ -24,10 +24,10 @@ func newSiteBuild() *cobra.Command {
 		Use:   "build INPUT -o DIR|FILE|-",
 		Short: "Build a site of documents, tables or an API",
 		Long: `Build a StaticMCP site of INPUT: a folder of Markdown, an llms.txt, a CSV, JSON,
-JSON Lines or SQLite file, an OpenAPI 3 document, a folder with Go packages, or a
-slipway.site.yaml, which puts several of these into one site and can say where it
-goes. In a folder only what changed is written, and only what an earlier build
-wrote, and nobody changed since, is deleted.
+JSON Lines or SQLite file, an OpenAPI 3 document, a folder with Go packages, or
+a slipway.site.yaml, which puts several of these into one site and can say where
+it goes. In a folder only what changed is written, and only what an earlier
+build wrote, and nobody changed since, is deleted.
 
 With --check nothing is written: the exit code is 1 if the output is not what
 INPUT gives now, and stdout has the list. With --watch the site is built again

@@ -20,8 +20,8 @@ what only the second has, removed what only the first has. The exit code is 1 if
 there is any.
 
 ` + sourceHelp,
-		Example: `  slipway site diff public/mcp public/mcp.zip
-  slipway site diff public/mcp https://docs.example.com/mcp/ --definitions`,
+		Example: `  slipway site diff my-server/site my-server.mcpb
+  slipway site diff my-server/site my-server.mcpb --definitions`,
 		Args: takesSource(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = sourceFirst(cmd, args)

@@ -92,10 +92,10 @@ that looks as if it held a secret or personal data refuses the whole (exit code
 is written: every answer of the site is asked for again and compared.
 
 ` + sourceHelp,
-		Example: `  slipway site freeze examples/http-reference -o /tmp/http-reference.zip
-  slipway site freeze http://127.0.0.1:8080/mcp -o public/mcp --dry-run
-  slipway site freeze -o public/mcp --expand 'get_item.id=list_items:$.items[*].id' -- node server.js
-  slipway site freeze http://127.0.0.1:8080/mcp -o public/mcp --verify`,
+		Example: `  slipway site freeze my-server.mcpb -o public/mcp --dry-run
+  slipway site freeze my-server.mcpb -o public/mcp
+  slipway site freeze my-server.mcpb -o public/mcp --verify
+  slipway site freeze -o shop.zip --expand 'get_item.id=list_items:$.items[*].id' -- slipway serve --stdio shop`,
 		Args: takesSource(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.validate(cmd); err != nil {
