@@ -129,6 +129,9 @@ func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
 		{"type (" + strings.Join(serverTypes(), ", ") + ")", &d.Type}, {"entry point", &d.EntryPoint},
 	} {
 		if d.Type != kind && q.field == &d.EntryPoint {
+			if kind == mcpb.TypeUV {
+				d.SpecVersion = "" // only uv needs the later one
+			}
 			d.EntryPoint, d.Runtime, kind = "", "", d.Type
 			d.Fill()
 		}
