@@ -23,6 +23,7 @@ type Archive struct {
 	closer  io.Closer
 	size    int64 // of the whole file
 	zipSize int64 // of the zip, without the signature block
+	end     int64 // where the last record of the zip begins
 	limits  Limits
 	entries []Entry
 	data    []span // where the bytes of each entry are

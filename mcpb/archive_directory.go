@@ -99,6 +99,7 @@ func (a *Archive) findDirectory(block *block) (*directory, error) {
 	if comment != behind && (!block.found || comment != a.size-at-endLen) {
 		return nil, unsafef(ruleAmbiguous, "", "%d bytes follow its directory, which says %d", behind, comment)
 	}
+	a.end = at
 	dir := &directory{
 		count:  int64(binary.LittleEndian.Uint16(end[10:])),
 		size:   int64(binary.LittleEndian.Uint32(end[12:])),

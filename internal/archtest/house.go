@@ -99,6 +99,11 @@ func House() *Plan {
 				Brings: []string{"golang.org/x/sys", "golang.org/x/tools"},
 			},
 			{
+				Module: "github.com/smallstep/pkcs7",
+				Tests:  true,
+				Saves:  "a second opinion on the signatures of bundles; it cannot read those in use, see docs/decisions",
+			},
+			{
 				Module: "github.com/google/go-cmp",
 				Tests:  true,
 				Saves:  "readable differences between structures",

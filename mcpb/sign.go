@@ -1,0 +1,217 @@
+package mcpb
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// SignOptions say how a bundle is signed. Nil and the zero value are the defaults.
+type SignOptions struct {
+	// Time is when the signature says it was made, and when the certificate must
+	// be valid. The default is now.
+	Time time.Time
+	// Limits are those of [OpenArchive].
+	Limits *Limits
+}
+
+// SignReport is what [Sign] did.
+type SignReport struct {
+	// Archive is the file that was signed.
+	Archive string `json:"archive"`
+	// Signer is the certificate that it was signed with.
+	Signer Certificate `json:"signer"`
+	// SelfSigned reports whether nobody but the signer vouches for it.
+	SelfSigned bool `json:"selfSigned"`
+	// Replaced reports whether there was a signature before.
+	Replaced bool `json:"replaced"`
+	// Bytes is the size of the file with its signature.
+	Bytes int64 `json:"bytes"`
+}
+
+// errLongSignature says why there is no room for a signature.
+var errLongSignature = errors.New("the certificates are too long: a signature and the comment of the archive have room for 65,535 bytes together")
+
+// Sign signs the bundle at name, and replaces a signature that is there. The file
+// changes whole or not at all.
+//
+// The signature is a detached PKCS#7 (RFC 5652) behind the zip, and the zip names
+// it as its comment, so that strict readers of zip files open the bundle. It is
+// over every byte before it. An archive that [OpenArchive] refuses is not signed.
+func Sign(ctx context.Context, name string, id *Identity, opts *SignOptions) (*SignReport, error) {
+	if opts == nil {
+		opts = &SignOptions{}
+	}
+	at := opts.Time
+	if at.IsZero() {
+		at = time.Now()
+	}
+	if err := id.usable(at); err != nil {
+		return nil, err
+	}
+	f, err := openPacked(name, opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	comment, block, err := f.sign(ctx, id, at)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.replace(ctx, comment, block); err != nil {
+		return nil, err
+	}
+	return &SignReport{
+		Archive: name, Signer: certificateOf(id.chain[0]), SelfSigned: isSelfSigned(id.chain[0]),
+		Replaced: f.signed, Bytes: f.archive.zipSize + int64(len(block)),
+	}, nil
+}
+
+// Unsign removes the signature from the bundle at name and reports whether there
+// was one. What is left is the archive as it was before. The file changes whole or
+// not at all.
+func Unsign(ctx context.Context, name string, limits *Limits) (bool, error) {
+	f, err := openPacked(name, limits)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if !f.signed {
+		return false, nil
+	}
+	return true, f.replace(ctx, f.comment(), nil)
+}
+
+// packedFile is a bundle whose signature is about to change.
+type packedFile struct {
+	*os.File
+	name    string
+	mode    os.FileMode
+	archive *Archive
+	signed  bool
+}
+
+// openPacked opens a bundle below all of its signatures: some programs put one
+// behind the other.
+func openPacked(name string, limits *Limits) (*packedFile, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	f := &packedFile{File: file, name: name}
+	if err := f.open(limits); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return f, nil
+}
+
+func (f *packedFile) open(limits *Limits) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	f.mode = info.Mode().Perm()
+	size := info.Size()
+	const most = 8 // signatures
+	var first error
+	for range most {
+		if f.archive, err = NewArchive(f.File, size, limits); err == nil {
+			f.signed = f.signed || f.archive.zipSize < size
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+		block, err := findBlock(f.File, size)
+		if err != nil || !block.found {
+			break
+		}
+		size, f.signed = block.begin, true
+	}
+	return first
+}
+
+// comment is how long the comment of the zip is without a signature.
+func (f *packedFile) comment() int { return int(f.archive.zipSize - f.archive.end - endLen) }
+
+// content returns the bytes of the zip, which names a comment of n bytes.
+func (f *packedFile) content(n int) io.Reader { return zipContent(f.File, f.archive, n) }
+
+func zipContent(r io.ReaderAt, a *Archive, comment int) io.Reader {
+	field := binary.LittleEndian.AppendUint16(nil, uint16(comment))
+	at := a.end + endLen - 2
+	return io.MultiReader(io.NewSectionReader(r, 0, at), bytes.NewReader(field), io.NewSectionReader(r, at+2, a.zipSize-at-2))
+}
+
+// sign returns the length of the comment and the block. The digest covers the
+// length of the block, so that is found out first; signatures of elliptic curves
+// have no fixed length, and are made again until one fits.
+func (f *packedFile) sign(ctx context.Context, id *Identity, at time.Time) (comment int, block []byte, err error) {
+	hash, _, _, err := signingOf(id.key.Public())
+	if err != nil {
+		return 0, nil, err
+	}
+	sample, err := makeSignature(id.key, id.chain, make([]byte, hash.Size()), at)
+	if err != nil {
+		return 0, nil, err
+	}
+	comment = f.comment() + len(sample) + blockFrame
+	if comment > maxComment {
+		return 0, nil, errLongSignature
+	}
+	digest, err := hashContent(ctx, hash, f.content(comment))
+	if err != nil {
+		return 0, nil, err
+	}
+	const tries = 1000
+	for range tries {
+		der, err := makeSignature(id.key, id.chain, digest, at)
+		if err != nil {
+			return 0, nil, err
+		}
+		if len(der) == len(sample) && !bytes.Contains(der, []byte(endSignature)) && !bytes.Contains(der, []byte(blockHeader)) {
+			return comment, encodeBlock(der), nil
+		}
+	}
+	return 0, nil, fmt.Errorf("the key makes signatures of other lengths than %d bytes", len(sample))
+}
+
+func hashContent(ctx context.Context, hash crypto.Hash, content io.Reader) ([]byte, error) {
+	h := hash.New()
+	if _, err := io.Copy(h, cancelable{ctx, content}); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
+}
+
+// replace writes the zip with a comment of that length, and the block behind it.
+func (f *packedFile) replace(ctx context.Context, comment int, block []byte) error {
+	return fsutil.Replace(f.name, f.mode, func(w io.Writer) error {
+		if _, err := io.Copy(w, cancelable{ctx, f.content(comment)}); err != nil {
+			return err
+		}
+		_, err := w.Write(block)
+		return err
+	})
+}
+
+// cancelable is a reader that ends with its context.
+type cancelable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c cancelable) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}

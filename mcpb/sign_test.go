@@ -1,0 +1,433 @@
+package mcpb_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/smallstep/pkcs7"
+
+	"github.com/slipway-mcp/slipway/mcpb"
+)
+
+func vector(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "sign", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func identity(t *testing.T, name string) *mcpb.Identity {
+	t.Helper()
+	id, err := mcpb.LoadIdentity(vector(t, name+".pem"), vector(t, name+".key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// put writes data to a file in a new folder.
+func put(t testing.TB, data []byte) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "x.mcpb")
+	if err := os.WriteFile(name, data, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func verify(t *testing.T, name string, opts *mcpb.VerifyOptions) *mcpb.Verification {
+	t.Helper()
+	v, err := mcpb.Verify(t.Context(), name, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// signedBy returns plain.mcpb, signed by us.
+func signedBy(t *testing.T, id *mcpb.Identity) string {
+	t.Helper()
+	name := put(t, vector(t, "plain.mcpb"))
+	if _, err := mcpb.Sign(t.Context(), name, id, nil); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestSign(t *testing.T) {
+	plain := vector(t, "plain.mcpb")
+	root := &mcpb.VerifyOptions{Trust: vector(t, "root.pem")}
+	for _, who := range []string{"rsa", "ec", "ec384", "ed25519"} {
+		t.Run(who, func(t *testing.T) {
+			name := put(t, plain)
+			report, err := mcpb.Sign(t.Context(), name, identity(t, who), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(name)
+			if err != nil || info.Mode().Perm() != 0o640 || info.Size() != report.Bytes || report.Signer.Subject != "CN="+who || report.SelfSigned || report.Replaced {
+				t.Errorf("got %+v, mode %v, %v", report, info.Mode(), err)
+			}
+			v := verify(t, name, root)
+			if v.Status != mcpb.StatusSigned || v.Dialect != "comment" || v.Signer.Subject != "CN="+who || len(v.Chain) != 1 || time.Since(*v.SignedAt) > time.Minute {
+				t.Errorf("got %+v", v)
+			}
+			strict(t, name)
+			if report, err = mcpb.Sign(t.Context(), name, identity(t, "rsa"), nil); err != nil || !report.Replaced {
+				t.Fatalf("signed again: %+v, %v", report, err)
+			}
+			if v := verify(t, name, root); v.Status != mcpb.StatusSigned || v.Signer.Subject != "CN=rsa" {
+				t.Errorf("got %+v", v)
+			}
+			if had, err := mcpb.Unsign(t.Context(), name, nil); err != nil || !had {
+				t.Fatalf("unsign: %v, %v", had, err)
+			}
+			if got, _ := os.ReadFile(name); !bytes.Equal(got, plain) {
+				t.Error("without its signature it is not what it was")
+			}
+			if had, err := mcpb.Unsign(t.Context(), name, nil); err != nil || had {
+				t.Errorf("unsign again: %v, %v", had, err)
+			}
+		})
+	}
+}
+
+// strict opens a bundle with archive/zip, after holding its comment to what strict
+// readers hold it to.
+func strict(t *testing.T, name string) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := bytes.Index(data, []byte("PK\x05\x06"))
+	if got, want := int(binary.LittleEndian.Uint16(data[end+20:])), len(data)-end-22; got != want {
+		t.Errorf("the comment has %d bytes, and %d are said", want, got)
+	}
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil || len(z.File) != 2 {
+		t.Errorf("archive/zip: %v", err)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	root, other := vector(t, "root.pem"), vector(t, "other.pem")
+	self := vector(t, "self.pem")
+	soon, late := time.Now().AddDate(200, 0, 0), time.Now().AddDate(-50, 0, 0)
+	rsaPrint := identity(t, "rsa").Certificate().SHA256
+	tests := map[string]struct {
+		data   []byte
+		opts   mcpb.VerifyOptions
+		status mcpb.Status
+		reason string
+	}{
+		"openssl RSA":               {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"openssl SHA-512":           {vector(t, "openssl-rsa-sha512.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"openssl ECDSA":             {vector(t, "openssl-ec.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"openssl key identifier":    {vector(t, "openssl-keyid.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"openssl SHA-1":             {vector(t, "openssl-sha1.mcpb"), mcpb.VerifyOptions{Trust: root}, "untrusted", "too weak"},
+		"openssl no attributes":     {vector(t, "openssl-noattr.mcpb"), mcpb.VerifyOptions{Trust: root}, "untrusted", "no signed attributes"},
+		"reference":                 {vector(t, "reference.mcpb"), mcpb.VerifyOptions{}, "self-signed", "nobody but the signer"},
+		"trusted intermediate":      {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: vector(t, "inter.pem")}, "signed", ""},
+		"trusted signer":            {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: vector(t, "rsa.pem")}, "signed", ""},
+		"root of the same name":     {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: other}, "untrusted", "no certificate that is trusted"},
+		"roots of the system":       {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{}, "untrusted", "no certificate that is trusted"},
+		"fingerprint":               {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Fingerprint: "SHA256:" + strings.ToUpper(rsaPrint[:2]) + ":" + rsaPrint[2:]}, "signed", ""},
+		"fingerprint of another":    {vector(t, "openssl-ec.mcpb"), mcpb.VerifyOptions{Fingerprint: rsaPrint}, "untrusted", "another certificate"},
+		"fingerprint and root":      {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Fingerprint: rsaPrint, Trust: other}, "untrusted", "no certificate that is trusted"},
+		"expired":                   {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: root, Time: soon}, "expired", "expired on"},
+		"not valid yet":             {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: root, Time: late}, "expired", "valid from"},
+		"unsigned":                  {vector(t, "plain.mcpb"), mcpb.VerifyOptions{Trust: root}, "unsigned", "no signature"},
+		"self-signed":               {selfSigned(t), mcpb.VerifyOptions{}, "self-signed", "nobody but the signer"},
+		"self-signed and trusted":   {selfSigned(t), mcpb.VerifyOptions{Trust: self}, "signed", ""},
+		"self-signed, other trust":  {selfSigned(t), mcpb.VerifyOptions{Trust: root}, "untrusted", "no certificate that is trusted"},
+		"zeroed comment":            {zeroed(t), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"bytes behind":              {append(vector(t, "openssl-rsa.mcpb"), "x"...), mcpb.VerifyOptions{}, "tampered", "bytes were added or cut"},
+		"cut":                       {cut(vector(t, "openssl-rsa.mcpb"), 1), mcpb.VerifyOptions{}, "tampered", "bytes were added or cut"},
+		"a mention of the marks":    {(&rawArchive{entries: []rawEntry{{name: "a", content: []byte("MCPB_SIG_V1\x01\x00\x00\x00xMCPB_SIG_END"), stored: true}}}).bytes(), mcpb.VerifyOptions{}, "unsigned", ""},
+		"no PKCS#7":                 {framed(t, []byte("not DER")), mcpb.VerifyOptions{}, "tampered", "malformed"},
+		"nothing":                   {framed(t, nil), mcpb.VerifyOptions{}, "tampered", "malformed"},
+		"the certificate of others": {framed(t, swapped(t)), mcpb.VerifyOptions{}, "tampered", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := verify(t, put(t, test.data), &test.opts)
+			if v.Status != test.status || !strings.Contains(v.Reason, test.reason) || (test.status == "signed") != (v.Reason == "") {
+				t.Errorf("got %s: %s, want %s: %s", v.Status, v.Reason, test.status, test.reason)
+			}
+			if v.Status.OK() != (test.status == "signed" || test.status == "self-signed") {
+				t.Errorf("%s is fine: %v", v.Status, v.Status.OK())
+			}
+		})
+	}
+}
+
+// der returns the signature in a bundle.
+func der(t testing.TB, data []byte) []byte {
+	t.Helper()
+	i := bytes.LastIndex(data, []byte("MCPB_SIG_V1"))
+	if i < 0 {
+		t.Fatal("there is no signature")
+	}
+	return data[i+15 : len(data)-12]
+}
+
+func framed(t testing.TB, der []byte) []byte {
+	out := append(vector(t, "plain.mcpb"), "MCPB_SIG_V1"...)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(der)))
+	return append(append(out, der...), "MCPB_SIG_END"...)
+}
+
+func cut(data []byte, n int) []byte { return data[:len(data)-n] }
+
+func selfSigned(t *testing.T) []byte {
+	data, err := os.ReadFile(signedBy(t, identity(t, "self")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// zeroed is the dialect in which the comment is named and signed as zero: a
+// signature over the plain archive, and then its length in the archive.
+func zeroed(t *testing.T) []byte {
+	data := vector(t, "openssl-rsa.mcpb")
+	plain := vector(t, "plain.mcpb")
+	binary.LittleEndian.PutUint16(data[len(plain)-2:], uint16(len(data)-len(plain)))
+	return data
+}
+
+// swapped is a signature with one bit of the public key changed.
+func swapped(t *testing.T) []byte {
+	d := bytes.Clone(der(t, vector(t, "openssl-ec.mcpb")))
+	value := d[len(d)-10:]
+	value[0] ^= 1
+	return d
+}
+
+// TestTampered changes every byte of a signed bundle, one at a time. In the bytes
+// of the signature block that nothing depends on, such as those of certificates
+// that only come along, a change may go unseen; in the content none may.
+func TestTampered(t *testing.T) {
+	name := signedBy(t, identity(t, "ec"))
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := bytes.LastIndex(data, []byte("MCPB_SIG_V1"))
+	root := vector(t, "root.pem")
+	for i := range data {
+		changed := bytes.Clone(data)
+		changed[i] ^= 0x21
+		if err := os.WriteFile(name, changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v, err := mcpb.Verify(t.Context(), name, &mcpb.VerifyOptions{Trust: root})
+		var refused *mcpb.ArchiveError
+		switch {
+		case err != nil && !errors.As(err, &refused):
+			t.Errorf("byte %d: %v", i, err)
+		case err == nil && i < content && v.Status.OK():
+			t.Errorf("byte %d of the content: %s", i, v.Status)
+		case err == nil && i >= content && v.Status.OK() && v.Signer.Subject != "CN=ec":
+			t.Errorf("byte %d: signed by %s", i, v.Signer.Subject)
+		}
+	}
+}
+
+// TestHiddenArchive has another archive where some readers look for the end of the
+// first: behind it, signed or not.
+func TestHiddenArchive(t *testing.T) {
+	plain, second := vector(t, "plain.mcpb"), (&rawArchive{entries: files("evil", "x")}).bytes()
+	signed := vector(t, "openssl-rsa.mcpb")
+	block := signed[len(plain):]
+	inside := framed(t, second)
+	tests := map[string][]byte{
+		"between archive and signature": append(append(bytes.Clone(plain), second...), block...),
+		"behind the signature":          append(bytes.Clone(signed), second...),
+		"inside the signature":          inside,
+		"a signature in a signature":    framed(t, block[:len(block)-12]),
+	}
+	for name, data := range tests {
+		t.Run(name, func(t *testing.T) {
+			var refused *mcpb.ArchiveError
+			if _, err := open(data, nil); !errors.As(err, &refused) {
+				t.Errorf("it opens: %v", err)
+			}
+			v, err := mcpb.Verify(t.Context(), put(t, data), nil)
+			if err == nil && v.Status.OK() {
+				t.Errorf("it is %s", v.Status)
+			}
+		})
+	}
+}
+
+// TestSignOver replaces what other programs have left, also twice.
+func TestSignOver(t *testing.T) {
+	reference := vector(t, "reference.mcpb")
+	twice := append(bytes.Clone(reference), reference[len(vector(t, "plain.mcpb")):]...)
+	for name, data := range map[string][]byte{"once": reference, "twice": twice, "comment in the archive": (&rawArchive{entries: files("a", "x"), comment: []byte("mine")}).bytes()} {
+		t.Run(name, func(t *testing.T) {
+			file := put(t, data)
+			if _, err := mcpb.Sign(t.Context(), file, identity(t, "ec"), nil); err != nil {
+				t.Fatal(err)
+			}
+			if v := verify(t, file, &mcpb.VerifyOptions{Trust: vector(t, "root.pem")}); v.Status != mcpb.StatusSigned {
+				t.Errorf("got %+v", v)
+			}
+			if _, err := mcpb.Unsign(t.Context(), file, nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := mcpb.OpenArchive(file, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestSignRefuses(t *testing.T) {
+	name := put(t, vector(t, "plain.mcpb"))
+	for who, want := range map[string]string{"tls": "not for signing code"} {
+		if _, err := mcpb.Sign(t.Context(), name, identity(t, who), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", who, err, want)
+		}
+	}
+	if _, err := mcpb.Sign(t.Context(), name, identity(t, "rsa"), &mcpb.SignOptions{Time: time.Now().AddDate(200, 0, 0)}); err == nil || !strings.Contains(err.Error(), "expired on") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := mcpb.Sign(t.Context(), put(t, []byte("no zip")), identity(t, "rsa"), nil); err == nil {
+		t.Error("it signs what is no archive")
+	}
+	if got, _ := os.ReadFile(name); !bytes.Equal(got, vector(t, "plain.mcpb")) {
+		t.Error("the file changed")
+	}
+	chain := bytes.Repeat(vector(t, "inter.pem"), 100)
+	id, err := mcpb.LoadIdentity(append(vector(t, "rsa.pem"), chain...), vector(t, "rsa.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mcpb.Sign(t.Context(), name, id, nil); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	tests := map[string]struct{ cert, key, want string }{
+		"PKCS#8":         {"rsa.pem", "rsa.key", ""},
+		"PKCS#1":         {"rsa.pem", "rsa-pkcs1.key", ""},
+		"SEC 1":          {"ec.pem", "ec-sec1.key", ""},
+		"key of another": {"rsa.pem", "ec.key", "does not belong"},
+		"encrypted":      {"rsa.pem", "encrypted.key", "encrypted"},
+		"no key":         {"rsa.pem", "root.pem", "no private key"},
+		"no certificate": {"rsa.key", "rsa.key", "no certificate"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := mcpb.LoadIdentity(vector(t, test.cert), vector(t, test.key))
+			if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestSelfSigned(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keys")
+	now := time.Now()
+	first, created, err := mcpb.SelfSignedIdentity(dir, now)
+	if err != nil || !created {
+		t.Fatal(created, err)
+	}
+	again, created, err := mcpb.SelfSignedIdentity(dir, now)
+	if err != nil || created || cmp.Diff(first.Certificate(), again.Certificate()) != "" {
+		t.Fatal(created, err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "key.pem"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key has mode %v, %v", info.Mode(), err)
+	}
+	if v := verify(t, signedBy(t, first), nil); v.Status != mcpb.StatusSelfSigned || v.Signer.SHA256 != first.Certificate().SHA256 {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// TestSecondOpinion has another library check what we sign.
+func TestSecondOpinion(t *testing.T) {
+	for _, who := range []string{"rsa", "ec", "ec384"} {
+		data, err := os.ReadFile(signedBy(t, identity(t, who)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p7, err := pkcs7.Parse(der(t, data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p7.Content = data[:bytes.LastIndex(data, []byte("MCPB_SIG_V1"))]
+		if err := p7.Verify(); err != nil {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+}
+
+// TestOpenSSL has OpenSSL check what we sign.
+func TestOpenSSL(t *testing.T) {
+	openssl, err := exec.LookPath("openssl")
+	if err != nil {
+		t.Skip("openssl is not installed")
+	}
+	for _, who := range []string{"rsa", "ec", "ec384"} { // OpenSSL 3.0 knows no Ed25519 in CMS
+		data, err := os.ReadFile(signedBy(t, identity(t, who)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		content, sig := filepath.Join(dir, "content"), filepath.Join(dir, "sig")
+		if err := errors.Join(os.WriteFile(content, data[:bytes.LastIndex(data, []byte("MCPB_SIG_V1"))], 0o600), os.WriteFile(sig, der(t, data), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(openssl, "cms", "-verify", "-binary", "-inform", "DER", "-in", sig, "-content", content,
+			"-CAfile", filepath.Join("testdata", "sign", "root.pem"), "-purpose", "any", "-out", os.DevNull)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", who, err, out)
+		}
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	for _, name := range []string{"plain.mcpb", "openssl-rsa.mcpb", "openssl-ec.mcpb", "openssl-keyid.mcpb", "reference.mcpb"} {
+		f.Add(vector(f, name))
+	}
+	good := map[[32]byte]bool{}
+	for _, name := range []string{"openssl-rsa.mcpb", "openssl-ec.mcpb", "openssl-keyid.mcpb"} {
+		good[sha256.Sum256(vector(f, name)[:len(vector(f, "plain.mcpb"))])] = true
+	}
+	root := vector(f, "root.pem")
+	name := filepath.Join(f.TempDir(), "x.mcpb")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v, err := mcpb.Verify(t.Context(), name, &mcpb.VerifyOptions{Trust: root})
+		var path *fs.PathError
+		if errors.As(err, &path) && !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		if err == nil && v.Status == mcpb.StatusSigned && v.Dialect == "trailing" && !good[sha256.Sum256(data[:bytes.LastIndex(data, []byte("MCPB_SIG_V1"))])] {
+			t.Error("it is signed, and nobody signed it")
+		}
+	})
+}
