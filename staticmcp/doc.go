@@ -14,6 +14,10 @@
 //	path := "tools/get_country/" + staticmcp.EncodeName("Côte d’Ivoire") + ".json"
 //	// tools/get_country/cote_d_ivoire.json
 //
+// [Check] looks through a site for what breaks the standard, for what no reader
+// would find and for what only some can use; [Fix] repairs what it can without
+// losing anything.
+//
 // Writing follows the StaticMCP standard to the letter: section 1 for the
 // manifest, 2 for folders, 3 for names, 4 for resources, 5 for answers. Reading
 // is tolerant of what published generators made of the same text, with the
