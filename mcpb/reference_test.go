@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -87,4 +89,45 @@ func text(r *check.Report) string {
 	var b bytes.Buffer
 	_ = r.WriteText(&b, false)
 	return b.String()
+}
+
+// TestReferenceExpand holds our command lines against those of the reference, for
+// manifests and values where it keeps to the specification.
+func TestReferenceExpand(t *testing.T) {
+	file, err := os.Open("testdata/expand.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cases := 0
+	for lines := bufio.NewScanner(file); lines.Scan(); cases++ {
+		var c struct {
+			Name     string
+			Manifest json.RawMessage
+			Values   map[string]any
+			Command  string
+			Args     []string
+			Env      map[string]string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			m, err := mcpb.ParseManifest(c.Manifest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := mcpb.Expand(m, &mcpb.ExpandOptions{Dir: "/bundle", Home: "/home/u", Platform: "linux", NoFiles: true, Reference: true, Values: c.Values})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []any{l.Command, append([]string{}, l.Args...), l.Env}
+			if diff := cmp.Diff(got, []any{c.Command, c.Args, c.Env}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if cases < 30 {
+		t.Errorf("%d cases only", cases)
+	}
 }

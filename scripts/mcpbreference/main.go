@@ -1,9 +1,10 @@
-// Command mcpbreference asks the reference CLI for MCP bundles what it thinks of
-// a few hundred manifests, and keeps the answers in mcpb/testdata/reference.jsonl,
-// which the tests of package mcpb hold our own verdicts against.
+// Command mcpbreference asks the reference implementation of MCP bundles what it
+// thinks of a few hundred manifests, and which command lines it makes of some. It
+// keeps the answers in mcpb/testdata, where the tests of package mcpb hold our own
+// against them.
 //
-//	go run ./scripts/mcpbreference          write the file
-//	go run ./scripts/mcpbreference -check   fail if it is not what the CLI says
+//	go run ./scripts/mcpbreference          write the files
+//	go run ./scripts/mcpbreference -check   fail if they are not what it says
 //
 // It runs in the root of the repository and needs Node and npm. The CLI is
 // installed once into .cache, at the pinned version.
@@ -25,10 +26,16 @@ import (
 // pinned is the release whose verdicts are kept.
 const pinned = "2.1.2"
 
-const record = "mcpb/testdata/reference.jsonl"
+const (
+	verdictRecord = "mcpb/testdata/reference.jsonl"
+	launchRecord  = "mcpb/testdata/expand.jsonl"
+)
 
 //go:embed ask.mjs
 var askScript string
+
+//go:embed expand.mjs
+var expandScript string
 
 func main() {
 	check := flag.Bool("check", false, "compare with the file instead of writing it")
@@ -48,19 +55,30 @@ func run(check bool) error {
 	if err := ask(tools, cases); err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
 	accepted := 0
 	for i := range cases {
 		if cases[i].Accepted {
 			accepted++
 		}
-		if err := enc.Encode(&cases[i]); err != nil {
+	}
+	fmt.Printf("the reference CLI %s accepts %d of %d manifests\n", pinned, accepted, len(cases))
+	starts := launches()
+	if err := expand(tools, starts); err != nil {
+		return err
+	}
+	return errors.Join(keep(verdictRecord, cases, check), keep(launchRecord, starts, check))
+}
+
+// keep writes one JSON object a line, or with check compares them with the file.
+func keep[T any](record string, all []T, check bool) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	for i := range all {
+		if err := enc.Encode(&all[i]); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("the reference CLI %s accepts %d of %d manifests\n", pinned, accepted, len(cases))
 	if !check {
 		return os.WriteFile(record, text.Bytes(), 0o644)
 	}
@@ -68,11 +86,11 @@ func run(check bool) error {
 	if err != nil {
 		return err
 	}
-	return compare(old, text.Bytes())
+	return compare(record, old, text.Bytes())
 }
 
 // compare names the first few lines that differ.
-func compare(old, now []byte) error {
+func compare(record string, old, now []byte) error {
 	was, is := strings.Split(string(old), "\n"), strings.Split(string(now), "\n")
 	var differences []string
 	for i := range max(len(was), len(is)) {
@@ -88,7 +106,7 @@ func compare(old, now []byte) error {
 		}
 	}
 	if differences != nil {
-		return fmt.Errorf("%s is not what the CLI says:\n%s", record, strings.Join(differences, "\n"))
+		return fmt.Errorf("%s is not what the reference says:\n%s", record, strings.Join(differences, "\n"))
 	}
 	return nil
 }
@@ -133,22 +151,59 @@ func ask(tools string, cases []verdict) error {
 			return err
 		}
 	}
-	script := filepath.Join(tools, "ask.mjs") // beside the packages that it imports
-	if err := os.WriteFile(script, []byte(askScript), 0o644); err != nil {
+	var answers []bool
+	if err := runNode(tools, "ask.mjs", askScript, &answers, dir, fmt.Sprint(len(cases))); err != nil {
 		return err
 	}
-	node := exec.Command("node", script, dir, fmt.Sprint(len(cases)))
-	node.Stderr = os.Stderr
-	out, err := node.Output()
-	if err != nil {
-		return fmt.Errorf("node: %w", err)
-	}
-	var answers []bool
-	if err := json.Unmarshal(out, &answers); err != nil || len(answers) != len(cases) {
-		return errors.Join(fmt.Errorf("%d answers to %d questions", len(answers), len(cases)), err)
+	if len(answers) != len(cases) {
+		return fmt.Errorf("%d answers to %d questions", len(answers), len(cases))
 	}
 	for i, yes := range answers {
 		cases[i].Accepted = yes
 	}
 	return nil
+}
+
+// expand has the reference make the command line of every case.
+func expand(tools string, starts []launch) error {
+	dir, err := os.MkdirTemp("", "mcpbreference-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	text, err := json.Marshal(starts)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "cases.json")
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return err
+	}
+	var answers []launch
+	if err := runNode(tools, "expand.mjs", expandScript, &answers, file); err != nil {
+		return err
+	}
+	if len(answers) != len(starts) {
+		return fmt.Errorf("%d answers to %d questions", len(answers), len(starts))
+	}
+	for i, a := range answers {
+		starts[i].Command, starts[i].Args, starts[i].Env = a.Command, a.Args, a.Env
+	}
+	return nil
+}
+
+// runNode runs a script beside the packages that it imports, and decodes what it
+// prints.
+func runNode(tools, name, script string, into any, args ...string) error {
+	path := filepath.Join(tools, name)
+	if err := os.WriteFile(path, []byte(script), 0o644); err != nil {
+		return err
+	}
+	node := exec.Command("node", append([]string{path}, args...)...)
+	node.Stderr = os.Stderr
+	out, err := node.Output()
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	return json.Unmarshal(out, into)
 }
