@@ -141,6 +141,20 @@ func (r *Report) Add(findings ...Finding) {
 	}
 }
 
+// Merge adds what another report has: its findings, and the number of those that
+// it did not keep.
+func (r *Report) Merge(other *Report) {
+	r.Add(other.findings...)
+	for s, n := range other.counts {
+		for _, f := range other.findings {
+			if int(f.Severity) == s {
+				n--
+			}
+		}
+		r.counts[s] += n
+	}
+}
+
 // Count returns how many findings of a severity were added, those beyond the
 // limit included.
 func (r *Report) Count(s Severity) int {

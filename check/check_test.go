@@ -105,6 +105,18 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+func TestMerge(t *testing.T) {
+	many := check.Report{Limit: 2}
+	for range 5 {
+		many.Add(check.Finding{Rule: "a/b", Severity: check.Warning, Message: "m"})
+	}
+	all := report()
+	all.Merge(&many)
+	if all.Count(check.Warning) != 6 || all.Count(check.Error) != 1 || len(all.Findings()) != 5 || all.Omitted() != 3 {
+		t.Errorf("got %s, %d kept, %d omitted, want 1 error, 6 warnings, 1 note, 5 and 3", all.Summary(), len(all.Findings()), all.Omitted())
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	const doc = "\ufeff{\n  \"a\": [1, {\"ä\\\"b\": 2, \"c\": 3}],\n  \"x/y~z\": {\"\": true}, \"a2\":\n null\n}"
 	tests := map[string]struct {

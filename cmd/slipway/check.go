@@ -45,7 +45,7 @@ with options of its own. The rules: docs/check.md.`,
 				if err != nil {
 					return err
 				}
-				all.Add(r.Findings()...)
+				all.Merge(r)
 			}
 			return o.print(cmd, strings.Join(names, ", "), all)
 		},

@@ -55,7 +55,7 @@ The rules: docs/check.md.`,
 				if err != nil {
 					return err
 				}
-				all.Add(r.Findings()...)
+				all.Merge(r)
 			}
 			return o.suggestFix(o.print(cmd, strings.Join(args, ", "), all), all)
 		},
