@@ -52,7 +52,7 @@ func Fix(ctx context.Context, dir string, opts *FixOptions) ([]Repair, *check.Re
 			return all, nil, err
 		}
 		if opts.DryRun {
-			for _, r := range c.repairs {
+			for _, r := range c.feasible() {
 				all = append(all, Repair{c.opts.Name + r.file, r.does})
 			}
 			return all, c.report, nil
@@ -100,14 +100,7 @@ func (c *checker) repairAll(dir string) ([]Repair, error) {
 	if err := editAll(root, c.repairs, note); err != nil {
 		return done, err
 	}
-	wanted := make(map[string]int)
-	for _, r := range c.repairs {
-		wanted[r.rename]++
-	}
-	// Of two files that would get one name none does: it would answer for both.
-	rest := slices.DeleteFunc(slices.Clone(c.repairs), func(r repair) bool {
-		return len(r.edits) > 0 || r.rename != "" && wanted[r.rename] > 1
-	})
+	rest := slices.DeleteFunc(c.feasible(), func(r repair) bool { return len(r.edits) > 0 })
 	slices.SortStableFunc(rest, func(a, b repair) int {
 		return cmp.Compare(strings.Count(b.file, "/"), strings.Count(a.file, "/"))
 	})
@@ -125,6 +118,16 @@ func (c *checker) repairAll(dir string) ([]Repair, error) {
 		note(r)
 	}
 	return done, nil
+}
+
+// feasible returns the repairs without those that would give two files one name: it
+// would answer for both.
+func (c *checker) feasible() []repair {
+	wanted := make(map[string]int)
+	for _, r := range c.repairs {
+		wanted[r.rename]++
+	}
+	return slices.DeleteFunc(slices.Clone(c.repairs), func(r repair) bool { return r.rename != "" && wanted[r.rename] > 1 })
 }
 
 // editAll makes the edits of all files, each file at once.

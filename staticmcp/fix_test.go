@@ -33,7 +33,8 @@ func TestFix(t *testing.T) {
 			dir := unpackBefore(t, archive)
 			before := fileTexts(t, dir)
 			opts := &staticmcp.FixOptions{DryRun: true, Check: &staticmcp.CheckOptions{Name: "site/"}}
-			if _, _, err := staticmcp.Fix(t.Context(), dir, opts); err != nil {
+			planned, _, err := staticmcp.Fix(t.Context(), dir, opts)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(before, fileTexts(t, dir)); diff != "" {
@@ -43,6 +44,11 @@ func TestFix(t *testing.T) {
 			repairs, report, err := staticmcp.Fix(t.Context(), dir, opts)
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, r := range planned {
+				if !slices.Contains(repairs, r) {
+					t.Errorf("the dry run says %v, which is not done", r)
+				}
 			}
 			var done strings.Builder
 			for _, r := range repairs {
