@@ -91,7 +91,7 @@ func TestClean(t *testing.T) {
 	if want := []string{`removed "scripts", which no field is called`, `renamed "displayName" to "display_name"`}; !slices.Equal(about, want) {
 		t.Errorf("repairs %q, want %q", about, want)
 	}
-	info, err := mcpb.ReadInfo(name, nil)
+	info, err := mcpb.ReadInfo(t.Context(), name, nil)
 	if err != nil || info.Files != 6 || info.Title != "N" {
 		t.Errorf("got %d files, %v, %v", info.Files, info, err)
 	}

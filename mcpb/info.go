@@ -2,6 +2,7 @@ package mcpb
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,9 +41,8 @@ type Info struct {
 	Bytes           int64             `json:"bytes"`                 // of all files when unpacked
 	PackedBytes     int64             `json:"packedBytes,omitempty"` // of the archive, without a signature
 	Largest         []FileInfo        `json:"largest"`
-	// Signature is "unsigned" or "signed"; whether a signature holds is for Verify
-	// to say. Empty for a folder.
-	Signature string `json:"signature,omitempty"`
+	// Signature is what [Verify] says with its defaults. Nil for a folder.
+	Signature *Verification `json:"signature,omitempty"`
 }
 
 // OptionInfo is an option of the user. What a sensitive one presets is left out.
@@ -77,10 +77,10 @@ type InfoOptions struct {
 	Limits *Limits
 }
 
-// ReadInfo looks into the bundle at name, a folder or a packed one. A manifest
-// that cannot be used is a [*ManifestError]; an archive that is refused, an
-// [*ArchiveError].
-func ReadInfo(name string, opts *InfoOptions) (*Info, error) {
+// ReadInfo looks into the bundle at name, a folder or a packed one, and checks the
+// signature of the latter. A manifest that cannot be used is a [*ManifestError];
+// an archive that is refused, an [*ArchiveError].
+func ReadInfo(ctx context.Context, name string, opts *InfoOptions) (*Info, error) {
 	var o InfoOptions
 	if opts != nil {
 		o = *opts
@@ -101,11 +101,9 @@ func ReadInfo(name string, opts *InfoOptions) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.PackedBytes, i.Signature = a.PackedSize(), "unsigned"
-	if info.Size() > a.PackedSize() {
-		i.Signature = "signed"
-	}
-	return i, nil
+	i.PackedBytes = a.PackedSize()
+	i.Signature, err = Verify(ctx, name, &VerifyOptions{Limits: o.Limits})
+	return i, err
 }
 
 func readInfo(fsys fs.FS, o *InfoOptions) (*Info, error) {

@@ -29,7 +29,7 @@ they are translated. Nothing is started, and defaults of secrets are not shown.`
   slipway bundle info examples/clock-bundle --locale de-AT --json`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			info, err := mcpb.ReadInfo(args[0], &o)
+			info, err := mcpb.ReadInfo(cmd.Context(), args[0], &o)
 			if err != nil {
 				return unusableBundle(args[0], err)
 			}
@@ -82,7 +82,7 @@ func printInfo(w io.Writer, i *mcpb.Info) error {
 	line("languages", strings.Join(i.Locales, ", "))
 	line("shown in", strings.Join(i.Translations, ", then "))
 	line("privacy", strings.Join(i.PrivacyPolicies, ", "))
-	line("signature", i.Signature)
+	line("signature", signedBy(i.Signature))
 	size := fmt.Sprintf("%d files, %s", i.Files, byteCount(i.Bytes))
 	if i.PackedBytes > 0 {
 		size += ", packed " + byteCount(i.PackedBytes)
@@ -118,6 +118,21 @@ func harmless(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// signedBy says in a line what is known of the signature.
+func signedBy(v *mcpb.Verification) string {
+	if v == nil {
+		return ""
+	}
+	text := string(v.Status)
+	if v.Signer != nil {
+		text += ", by " + v.Signer.Subject
+	}
+	if v.Reason != "" && v.Status != mcpb.StatusUnsigned {
+		text += ": " + v.Reason
+	}
+	return text
 }
 
 func more(generated bool) string {
