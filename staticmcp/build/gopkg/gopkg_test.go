@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
@@ -107,12 +108,35 @@ func open(t *testing.T, dir string, opts *gopkg.Options) (*built, error) {
 	if r, err := build.Write(t.Context(), site, m, nil); err != nil {
 		t.Fatalf("%v: %v", err, r.Report.Findings())
 	}
+	clean(t, m, site)
 	opened, err := staticmcp.Open(t.Context(), m, &staticmcp.Options{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { opened.Close() })
 	return &built{t, site, opened}, nil
+}
+
+// clean fails t unless the site passes every check, and each resource is found by a
+// reader that knows nothing but the standard.
+func clean(t *testing.T, m *build.Memory, site *build.Site) {
+	t.Helper()
+	report, err := staticmcp.Check(t.Context(), m, nil)
+	if err != nil || !report.OK(false) {
+		t.Errorf("check: %v %v", err, report.Findings())
+	}
+	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
+	if _, err := naive.Manifest(); err != nil {
+		t.Error(err)
+	}
+	for r, err := range site.Resources {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := naive.Resource(r.URI); err != nil {
+			t.Errorf("the naive reader: %v", err)
+		}
+	}
 }
 
 func must(t *testing.T, dir string, opts *gopkg.Options) *built {

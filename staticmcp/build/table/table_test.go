@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
@@ -35,6 +36,7 @@ func file(t *testing.T, name, content string) string {
 type built struct {
 	t        *testing.T
 	site     *staticmcp.Site
+	files    *build.Memory
 	tools    []string
 	findings []check.Finding
 }
@@ -53,16 +55,39 @@ func open(t *testing.T, path string, opts *table.Options) (*built, error) {
 	if r, err := build.Write(t.Context(), site, m, &build.Options{Lenient: true}); err != nil {
 		t.Fatalf("%v: %v", err, r.Report.Findings())
 	}
+	clean(t, m, site)
 	opened, err := staticmcp.Open(t.Context(), m, &staticmcp.Options{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { opened.Close() })
-	b := &built{t: t, site: opened, findings: site.Findings}
+	b := &built{t: t, site: opened, files: m, findings: site.Findings}
 	for _, tool := range site.Tools {
 		b.tools = append(b.tools, tool.Name)
 	}
 	return b, nil
+}
+
+// clean fails t unless the site passes every check, and each resource is found by a
+// reader that knows nothing but the standard.
+func clean(t *testing.T, m *build.Memory, site *build.Site) {
+	t.Helper()
+	report, err := staticmcp.Check(t.Context(), m, nil)
+	if err != nil || !report.OK(false) {
+		t.Errorf("check: %v %v", err, report.Findings())
+	}
+	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
+	if _, err := naive.Manifest(); err != nil {
+		t.Error(err)
+	}
+	for r, err := range site.Resources {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := naive.Resource(r.URI); err != nil {
+			t.Errorf("the naive reader: %v", err)
+		}
+	}
 }
 
 func must(t *testing.T, path string, opts *table.Options) *built {
@@ -288,6 +313,12 @@ func TestPages(t *testing.T) {
 	} {
 		if got := s.call(c[0], c[1]); !strings.HasSuffix(got, c[2]) {
 			t.Errorf("%s %s: got %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+	naive := naivesite.Site{FS: s.files, Encode: staticmcp.EncodeName}
+	for _, call := range [][]string{{"list_letters"}, {"list_letters", "1"}, {"list_letters", "3"}, {"find_letters_by_group", "y"}, {"find_letters_by_group", "x", "2"}, {"get_letter", "c"}} {
+		if _, err := naive.Call(call[0], call[1:]...); err != nil {
+			t.Errorf("the naive reader: %v: %v", call, err)
 		}
 	}
 }
