@@ -64,6 +64,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("EXAMPLE", example)
+			env.Setenv("KEYS", filepath.Join(example, "..", "..", "mcpb", "testdata", "sign"))
 			env.Setenv("GORACE", raceOptions)
 			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{}, posts: map[string]chan string{}}
 			return nil

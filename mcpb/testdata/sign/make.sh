@@ -48,4 +48,5 @@ sign openssl-ec.mcpb ec -md sha256
 sign openssl-keyid.mcpb rsa -md sha256 -keyid
 sign openssl-sha1.mcpb rsa -md sha1
 sign openssl-noattr.mcpb rsa -md sha256 -noattr
+sed '0,/manifest/s//Manifest/' openssl-rsa.mcpb > tampered.mcpb
 rm -f out.der inter.csr ./*.srl root.key inter.key

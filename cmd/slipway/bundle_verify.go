@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/mcpb"
+)
+
+func newBundleVerify() *cobra.Command {
+	var opts mcpb.VerifyOptions
+	var trust string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "verify ARCHIVE",
+		Short: "Check the signature of a bundle",
+		Long: `Check that a bundle is what was signed, and who signed it. The answer is one word:
+
+  signed       intact, by somebody who is trusted
+  self-signed  intact, and nobody but the signer vouches for it
+  unsigned     there is no signature
+  tampered     it is not what was signed, or the signature is broken
+  untrusted    intact, by somebody who is not trusted
+  expired      intact, with a certificate that is not valid now
+
+Trusted are the roots of the system; with --trust the certificates in FILE and
+nothing else, so that what is self-signed must be among them; with --fingerprint the
+one certificate that has it. When a bundle was signed is what its signer says, so a
+certificate must be valid now.
+
+Exit codes: 0 signed or self-signed, 1 any other answer, 3 the file cannot be read,
+6 the archive is unsafe, whoever signed it.`,
+		Example: `  slipway bundle verify my-server.mcpb
+  slipway bundle verify my-server.mcpb --trust company.pem --json`,
+		Args: takes(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("fingerprint") && !mcpb.CheckFingerprint(opts.Fingerprint) {
+				return usage("slipway bundle verify prints it", "bundle verify: %q is no SHA-256 fingerprint", opts.Fingerprint)
+			}
+			if trust != "" {
+				text, err := os.ReadFile(trust)
+				if err != nil {
+					return err
+				}
+				if _, err := mcpb.ParseCertificates(text); err != nil {
+					return &failure{code: exitInput, text: trust + ": " + err.Error()}
+				}
+				opts.Trust = text
+			}
+			v, err := mcpb.Verify(cmd.Context(), args[0], &opts)
+			if err != nil {
+				return archiveFailure(args[0], err)
+			}
+			if asJSON {
+				err = printJSON(cmd.OutOrStdout(), v)
+			} else {
+				err = printVerification(cmd.OutOrStdout(), v)
+			}
+			if err != nil || v.Status.OK() {
+				return err
+			}
+			return no(verifyHint(v), "%s: %s: %s", v.Archive, v.Status, v.Reason)
+		},
+	}
+	cmd.Flags().StringVar(&trust, "trust", "", "trust the certificates in the PEM `FILE` and no others")
+	cmd.Flags().StringVar(&opts.Fingerprint, "fingerprint", "", "demand the certificate with this `SHA-256`")
+	jsonFlag(cmd, &asJSON, "the answer")
+	return cmd
+}
+
+func verifyHint(v *mcpb.Verification) string {
+	switch v.Status {
+	case mcpb.StatusUnsigned:
+		return "slipway bundle sign signs it"
+	case mcpb.StatusUntrusted:
+		return "--trust FILE names certificates to trust"
+	}
+	return ""
+}
+
+func printVerification(w io.Writer, v *mcpb.Verification) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s: %s\n", v.Archive, v.Status)
+	if v.Status == mcpb.StatusSelfSigned {
+		fmt.Fprintf(out, "  %s\n", v.Reason)
+	}
+	if c := v.Signer; c != nil {
+		fmt.Fprintf(out, "  signer: %s\n  issuer: %s\n  valid:  %s to %s\n  sha256: %s\n", c.Subject, c.Issuer,
+			c.NotBefore.Format(time.DateOnly), c.NotAfter.Format(time.DateOnly), c.SHA256)
+	}
+	if v.SignedAt != nil {
+		fmt.Fprintf(out, "  signed: %s, says the signer\n", v.SignedAt.Format(time.RFC3339))
+	}
+	return out.Flush()
+}
