@@ -214,6 +214,43 @@ func TestCheckFolder(t *testing.T) {
 	}
 }
 
+// failing is a file system in which one file cannot be read.
+type failing struct {
+	fstest.MapFS
+	bad string
+}
+
+func (f failing) Open(name string) (fs.File, error) {
+	if name == f.bad {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("the disk is on fire")}
+	}
+	return f.MapFS.Open(name)
+}
+
+func TestCheckOfWhatCannotBeRead(t *testing.T) {
+	for bad, want := range map[string]string{
+		"mcp.json":              "unreadable",
+		"tools":                 "no-answers unreadable",
+		"tools/t/a.json":        "unreadable",
+		".staticmcp/index.json": "index-stale",
+	} {
+		files := small()
+		files[".staticmcp/index.json"] = &fstest.MapFile{Data: []byte(`{}`)}
+		report, err := staticmcp.Check(t.Context(), failing{files, bad}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := rules(report)
+		if bad == "mcp.json" {
+			// Nothing is known of the site then.
+			got = strings.TrimSpace(strings.ReplaceAll(got, "unlisted", ""))
+		}
+		if got != want || !strings.Contains(report.Findings()[0].Message+report.Findings()[len(report.Findings())-1].Message, "the disk is on fire") {
+			t.Errorf("%s: rules = %q, want %q: %v", bad, got, want, report.Findings())
+		}
+	}
+}
+
 func TestCheckZip(t *testing.T) {
 	files := small()
 	delete(files, "resources/a.json")
@@ -253,6 +290,10 @@ func TestCheckURL(t *testing.T) {
 		"another name":  {func(f fstest.MapFS) { rename(f, "x://a", "x://A.b", "resources/a.json", "resources/A.b.json") }, nil, nil, "answer-missing answer-shape file-name web-headers"},
 		"no resource":   {func(f fstest.MapFS) { delete(f, "resources/a.json") }, nil, nil, "answer-missing answer-shape file-missing web-headers"},
 		"free values":   {func(f fstest.MapFS) { f["mcp.json"] = small()["mcp.json"] }, nil, nil, "partial web-headers"},
+		"prompts and tools without arguments": {func(f fstest.MapFS) {
+			f["mcp.json"].Data = bytes.Replace(f["mcp.json"].Data, []byte(`"tools":[`), []byte(`"prompts":[{"name":"p"}],"tools":[{"name":"bare","description":"d","inputSchema":{"type":"object"}},`), 1)
+		}, nil, nil, "answer-missing answer-shape file-missing no-answers web-headers"},
+		"an answer over the limit": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(2000) }, nil, &staticmcp.CheckOptions{MaxFileBytes: 1000}, "answer-missing answer-shape too-large web-headers"},
 		"an index": {func(f fstest.MapFS) {
 			f[".staticmcp/index.json"] = &fstest.MapFile{Data: []byte(`{"format":1,"files":[{"path":"tools/t/gone.json"},{"path":"tools/t/b.json","size":2,"sha256":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"}]}`)}
 			f["mcp.json"] = small()["mcp.json"]

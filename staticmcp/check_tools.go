@@ -119,9 +119,7 @@ func (c *checker) answerName(j *job, t *listedTool, stem string) {
 	standard := strings.TrimSuffix(j.path, stem+extension) + encoded + extension
 	switch {
 	case t.isBase64(j.parts):
-		if pairs := decodePairs(stem); pairs != nil {
-			c.base64Name(t, j, pairs)
-		}
+		c.base64Name(t, j, decodePairs(stem))
 	case encoded == "":
 		c.about(ruleEmptyName, j.path, fmt.Sprintf("the value %q leaves nothing to name a file by", stem), "")
 	case len(stem) > maxName:
@@ -180,9 +178,9 @@ func (c *checker) tooDeep(t *listedTool, path string, parts []string) {
 	}
 }
 
-// isBase64 reports whether a path may hold all arguments in one name.
+// isBase64 reports whether a path holds all arguments in one name.
 func (t *listedTool) isBase64(parts []string) bool {
-	return len(parts) == 1 && len(t.params) >= 3 && EncodeName(parts[0]) != parts[0]
+	return len(parts) == 1 && len(t.params) >= 3 && EncodeName(parts[0]) != parts[0] && decodePairs(parts[0]) != nil
 }
 
 // decodePairs decodes the name that some readers make of all arguments, as far as
