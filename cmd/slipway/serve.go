@@ -34,6 +34,7 @@ type serveFlags struct {
 	logLevel     level
 	logFormat    string
 	access       accessFlags
+	fallback     fallbackFlags
 }
 
 func newServe() *cobra.Command {
@@ -89,6 +90,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	flags.BoolVar(&f.postOnly, "post-only", false, "refuse GET at the endpoint: no event stream stands open for a session")
 	flags.BoolVar(&f.legacySSE, "legacy-sse", false, "serve the HTTP+SSE transport of 2024-11-05, too, at /sse and /message, for clients that know no other")
 	f.access.add(flags)
+	f.fallback.add(flags)
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
 	flags.Var(&f.logLevel, "log-level", "what to log on stderr: debug, info, warn or error")
@@ -112,7 +114,13 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	src, err := openAll(ctx, args, &open.Options{Bundle: bundle, Site: &staticmcp.Options{Logger: log}, Live: liveOptions(log, stderr)}, unionOf(log))
+	o := &open.Options{Bundle: bundle, Site: &staticmcp.Options{Logger: log}, Live: liveOptions(log, stderr)}
+	var src mcp.Source
+	if f.fallback.source != "" {
+		src, err = f.fallback.open(ctx, args, o, log)
+	} else {
+		src, err = openAll(ctx, args, o, unionOf(log))
+	}
 	if err != nil && ctx.Err() != nil {
 		return nil // told to end before there was anything to serve
 	}

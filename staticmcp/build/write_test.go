@@ -150,6 +150,17 @@ func TestCollisions(t *testing.T) {
 	}
 }
 
+// TestSameAnswer stores one file for calls that share a name and an answer.
+func TestSameAnswer(t *testing.T) {
+	m, r := written(t, site(named("paris", "same"), named("Paris", "same"), named("PARIS", "same")), nil)
+	if want := ".nojekyll\n.staticmcp/index.json\nmcp.json\ntools/city/paris.json"; m.String() != want || len(r.Report.Findings()) > 0 {
+		t.Errorf("got %s, %v", m, r.Report.Findings())
+	}
+	if index, _ := m.ReadFile(".staticmcp/index.json"); !strings.Contains(string(index), `{"name":"PARIS"}`) {
+		t.Errorf("got %s", index)
+	}
+}
+
 // contents are all files by name.
 func contents(t *testing.T, m *build.Memory) map[string]string {
 	t.Helper()

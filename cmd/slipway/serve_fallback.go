@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/freeze"
+)
+
+// fallbackFlags say what is asked for what a site has no answer for.
+type fallbackFlags struct {
+	source string
+	write  bool
+}
+
+func (f *fallbackFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.source, "fallback", "", "ask this `SOURCE` for what the site served has no answer for; - is the command after --")
+	flags.BoolVar(&f.write, "fallback-write", false, "put what the fallback answers into the site, a folder, if it changes nothing and holds no secret")
+}
+
+// open opens the one site among args, and what it falls back to.
+func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Options, log *slog.Logger) (mcp.Source, error) {
+	second := f.source
+	if second == "-" {
+		if len(args) < 2 {
+			return nil, usage("for example: slipway serve site --fallback - -- node server.js", "serve: --fallback - needs a site and a command after --")
+		}
+		second, args = args[0], args[1:]
+	}
+	if len(args) != 1 {
+		return nil, usage("", "serve: --fallback goes with one site")
+	}
+	if err := oneTokenOneServer([]string{args[0], second}); err != nil {
+		return nil, err
+	}
+	sources, err := openEach(ctx, []string{args[0], second}, opts)
+	if err != nil {
+		return nil, err
+	}
+	both := &pair{first: sources[0], second: sources[1]}
+	site, ok := sources[0].(*staticmcp.Site)
+	if !ok {
+		both.close()
+		return nil, usage("", "serve: --fallback: %s is not a site", args[0])
+	}
+	o := &freeze.FallbackOptions{Logger: log}
+	if f.write {
+		if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
+			both.close()
+			return nil, usage("", "serve: --fallback-write: %s is not a folder", args[0])
+		}
+		o.Dir = args[0]
+	}
+	both.Fallback = freeze.NewFallback(site, sources[1], o)
+	return both, nil
+}
+
+// pair is a site with its fallback, which it owns.
+type pair struct {
+	*freeze.Fallback
+	first, second mcp.Source
+}
+
+var _ io.Closer = (*pair)(nil)
+
+// Close stores what waits to be stored, then closes both.
+func (p *pair) Close() error { return errors.Join(p.Fallback.Close(), p.close()) }
+
+func (p *pair) close() error {
+	closeSource(p.first)
+	closeSource(p.second)
+	return nil
+}
