@@ -24,7 +24,7 @@ func (c *checker) answerFile(f *contents) {
 		return
 	}
 	if f.job.short {
-		f.add(ruleUnreachable, 0, "", fmt.Sprintf("the path has %d parts, and every call of %s has at least %d arguments", len(f.job.parts), f.tool.name, f.tool.leastParts()), "")
+		f.add(ruleUnreachable, 0, "", fmt.Sprintf("the path has %s, and every call of %s at least %s", counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument")), "")
 	}
 	f.items(content, "/content")
 	f.parameters()
@@ -215,7 +215,7 @@ func (c *checker) promptFile(f *contents) {
 		return
 	}
 	if f.job.short && !(&outline{meta: f.meta()}).isTemplate() {
-		f.add(ruleUnreachable, 0, "", fmt.Sprintf("the path has %d parts, and prompt %s requires %d arguments", len(f.job.parts), f.tool.name, f.tool.leastParts()),
+		f.add(ruleUnreachable, 0, "", fmt.Sprintf("the path has %s, and prompt %s requires %s", counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument")),
 			"if the places {{argument}} in it are to be filled in, mark it as a template")
 	} else if f.job.short {
 		f.tool.template.Store(true)

@@ -221,3 +221,11 @@ func kindOf(raw []byte) string {
 	}
 	return "a number"
 }
+
+// counted returns a number of things in words, as in "1 part" or "2 parts".
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

@@ -166,7 +166,7 @@ func (c *checker) shortHash(path, stem string) {
 
 // tooDeep reports an answer whose value has slashes that became folders.
 func (c *checker) tooDeep(t *listedTool, path string, parts []string) {
-	message := fmt.Sprintf("the path has %d parts, and %s has %d arguments: only readers that keep the slashes of a value find it", len(parts), t.name, len(t.params))
+	message := fmt.Sprintf("the path has %s, and %s has %s: only readers that keep the slashes of a value find it", counted(len(parts), "part"), t.name, counted(len(t.params), "argument"))
 	switch {
 	case len(t.params) == 0:
 		c.about(ruleUnreachable, path, fmt.Sprintf("%s has no arguments, so its only answer is %s/%s%s", t.name, t.root, t.name, extension), "")
