@@ -31,6 +31,7 @@ configuration of the programs that use them.`,
 		newConfigDiff(),
 		newConfigRemove(),
 		newConfigImport(),
+		newConfigRun(),
 	)
 }
 

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/serve"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+func newConfigRun() *cobra.Command {
+	var d definitions
+	var sources sourceFlags
+	var disabled bool
+	cmd := &cobra.Command{
+		Use:   "run FILE... SERVER",
+		Short: "Run one server of definitions over stdin and stdout",
+		Long: `Start or reach one server of definitions and serve it over stdin and stdout,
+with its secrets, its folder, its headers and only the tools that it allows.
+It is kept alive: what dies is started again. This is what --via launcher
+writes into the files of clients.
+
+` + sourcesHelp + `
+
+` + filesHelp,
+		Example: `  slipway config run examples/definitions/site.yaml reference </dev/null`,
+		Args:    takes(2, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			resolver, err := sources.resolver()
+			if err != nil {
+				return err
+			}
+			resolver.Disabled = disabled
+			last := len(args) - 1
+			merged, err := d.valid(cmd, args[:last])
+			if err != nil {
+				return err
+			}
+			if merged.Config.Server(args[last]) == nil {
+				var names []string
+				for _, s := range merged.Config.Servers {
+					names = append(names, s.Name)
+				}
+				hint := "the last argument is the name of a server"
+				if near := nearest.DidYouMean(args[last], names); near != "" {
+					hint = "did you mean " + near + "?"
+				}
+				return no(hint, "config run: there is no server %q", args[last])
+			}
+			ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
+			defer stop()
+			src, err := resolver.Open(ctx, merged, args[last], &stax.OpenOptions{
+				Live:   &live.Options{Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version}},
+				Stderr: cmd.ErrOrStderr(),
+			})
+			if err != nil {
+				return notRun(ctx, err)
+			}
+			defer closeSource(src)
+			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), nil))
+		},
+	}
+	d.flags(cmd)
+	sources.flags(cmd)
+	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server also if it is disabled")
+	return cmd
+}
+
+// notRun words why a server cannot be run.
+func notRun(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil // told to end before there was anything to serve
+	}
+	f := &failure{code: exitRemote, text: "config run: " + err.Error()}
+	var missing *stax.MissingError
+	switch {
+	case errors.As(err, &missing):
+		f.code, f.hint = exitNo, "--secrets-from says where secrets are"
+	case errors.Is(err, stax.ErrDisabled):
+		f.code, f.hint = exitNo, "--disabled runs it all the same"
+	case errors.Is(err, fs.ErrNotExist):
+		f.code, f.hint = exitInput, "install it, or write its whole path"
+	}
+	return f
+}
