@@ -31,7 +31,8 @@ const (
 //
 // The command line says how to serve: on stdin and stdout, as a program that
 // starts the server expects, or over HTTP and WebSocket. -h explains it, -check looks for
-// mistakes in what src offers, -version says what it is. Without a choice it is
+// mistakes in what src offers, -freeze stores its answers as a StaticMCP site,
+// -version says what it is. Without a choice it is
 // stdio if stdin is a pipe, a socket or a file, and HTTP if it is a terminal or
 // the null device.
 //
@@ -104,6 +105,8 @@ func (p *program) run(ctx context.Context, src mcp.Source, broken error) (code i
 		return p.report(broken)
 	case s.check:
 		return p.check(ctx, src)
+	case s.freeze != "":
+		return p.report(p.freeze(ctx, src, s.freeze))
 	case s.version:
 		return p.report(p.version(ctx, src))
 	case s.stdio:

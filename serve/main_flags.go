@@ -23,6 +23,7 @@ const (
 // settings are what the command line and the environment say.
 type settings struct {
 	stdio, check, version bool
+	freeze                string // the folder to write
 	http                  addrFlag
 	addr                  string // host:port to listen on
 	token                 string
@@ -62,6 +63,7 @@ func (p *program) parse() (*settings, error) {
 	fs.Var(&s.http, "ws", "") // one address serves both
 	fs.BoolVar(&s.check, "check", false, "")
 	fs.BoolVar(&s.version, "version", false, "")
+	fs.StringVar(&s.freeze, "freeze", "", "")
 	fs.TextVar(&s.level, "log-level", s.level, "")
 	err := p.parseFlags(fs, s)
 	switch {
@@ -100,18 +102,18 @@ func (p *program) parseFlags(fs *flag.FlagSet, s *settings) error {
 // complete decides what to do where the command line says nothing.
 func (p *program) complete(s *settings) error {
 	chosen := 0
-	for _, mode := range []bool{s.stdio, s.http.given, s.check, s.version} {
+	for _, mode := range []bool{s.stdio, s.http.given, s.check, s.version, s.freeze != ""} {
 		if mode {
 			chosen++
 		}
 	}
 	if chosen > 1 {
-		return p.usage("-stdio, -http, -check and -version exclude each other")
+		return p.usage("-stdio, -http, -check, -freeze and -version exclude each other")
 	}
 	if chosen == 0 {
 		s.stdio = isStream(p.stdin)
 	}
-	if s.stdio || s.check || s.version {
+	if s.stdio || s.check || s.version || s.freeze != "" {
 		return nil
 	}
 	s.token = p.getenv(envToken)
@@ -195,7 +197,7 @@ func (p *program) usage(format string, args ...any) error {
 
 const usageText = `%[1]s is an MCP server.
 
-  %[1]s [-stdio | -http [ADDR] | -ws [ADDR] | -check | -version] [-log-level LEVEL]
+  %[1]s [-stdio | -http [ADDR] | -ws [ADDR] | -check | -freeze DIR | -version] [-log-level LEVEL]
 
   -stdio        serve one client on stdin and stdout, as programs that start
                 servers expect; the default if stdin is a pipe, a socket or a file
@@ -206,6 +208,8 @@ const usageText = `%[1]s is an MCP server.
   -ws [ADDR]    another name for -http, which serves both
   -check        look for mistakes in what the server offers, and exit with 1 if
                 there are any
+  -freeze DIR   store the answers of the tools that change nothing, of the
+                resources and of the prompts in DIR, as a StaticMCP site
   -version      print name and version
   -log-level LEVEL
                 what to log on stderr: debug, info, warn (the default) or error

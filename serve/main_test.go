@@ -342,3 +342,24 @@ func TestCheck(t *testing.T) {
 		})
 	}
 }
+
+// readable is a quay whose resources can be read.
+type readable struct{ *quay }
+
+func (readable) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: "three"}}}, nil
+}
+
+func TestFreeze(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	got := command{args: []string{"-freeze", dir}}.run(context.Background(), readable{newQuay()}, nil)
+	if got.code != exitOK || !strings.Contains(got.stdout, "1 answers in 5 files: 5 created") || !strings.Contains(got.stderr, "moor is left out") {
+		t.Errorf("got %+v", got)
+	}
+	if file, err := os.ReadFile(filepath.Join(dir, "resources", "ships.json")); err != nil || !strings.Contains(string(file), `"three"`) {
+		t.Errorf("got %s, %v", file, err)
+	}
+	if got := (command{args: []string{"-freeze", dir, "-check"}}).run(context.Background(), newQuay(), nil); got.code != exitUsage {
+		t.Errorf("got %+v", got)
+	}
+}
