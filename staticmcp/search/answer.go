@@ -104,7 +104,7 @@ func (r *Result) Text() string {
 			fmt.Fprintf(&b, "   %s\n", h.Snippet)
 		}
 	}
-	if r.Hint != "" {
+	if r.Hint != "" && len(r.Hits) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", r.Hint)
 	}
 	return b.String()

@@ -18,7 +18,7 @@ type Options struct {
 	// of the languages that package knows are reduced to their stems; of any
 	// other they are taken as they are. Default: none.
 	Language string
-	// Hint ends every answer: what to do with what was found. Default: nothing.
+	// Hint ends an answer with hits: what to do with them. Default: nothing.
 	Hint string
 	// ShardBytes is about the size of one file of the index. Default: 64 KiB.
 	ShardBytes int
@@ -53,6 +53,9 @@ type Section struct {
 
 // Write takes a file of the index, by its name. It may keep data.
 type Write func(name string, data []byte) error
+
+// forTitle is what a word of the title adds; less if the title has many.
+const forTitle = 1.5
 
 // How much a word counts, by where it stands.
 const (
@@ -99,7 +102,8 @@ type raw struct {
 	pages int // that have it
 	last  int // the last of them, plus one
 	// data holds for each page: how many pages further it is, what the term
-	// weighs in it, the number of sections with the term, and for each the steps
+	// weighs in it, how many words its title has if the term is one of them and 0
+	// if not, the number of sections with the term, and for each the steps
 	// from the one before and the weight.
 	data []byte
 }
@@ -140,6 +144,7 @@ func NewBuilder(opts *Options, write Write) *Builder {
 // weights are those of the terms of one page.
 type weights struct {
 	page     int
+	title    int // how many words the title has, if the term is in it
 	sections []sectionWeight
 }
 
@@ -166,7 +171,10 @@ func (b *Builder) Add(p Page) error {
 		})
 		return length
 	}
-	count(p.Title, -1, weighsTitle)
+	words := count(p.Title, -1, weighsTitle)
+	for _, w := range found {
+		w.title = max(1, words)
+	}
 	count(p.ID, -1, weighsID)
 	for _, k := range p.Keywords {
 		count(k, -1, weighsKeyword)
@@ -231,6 +239,7 @@ func (b *Builder) keep(term string, page int, w *weights) {
 	r.data = binary.AppendUvarint(r.data, uint64(page+1-r.last))
 	r.last = page + 1
 	r.data = binary.AppendUvarint(r.data, uint64(w.page))
+	r.data = binary.AppendUvarint(r.data, uint64(w.title))
 	if len(w.sections) > kHeard {
 		slices.SortStableFunc(w.sections, func(a, b sectionWeight) int { return b.weight - a.weight })
 		w.sections = w.sections[:kHeard]
@@ -314,7 +323,11 @@ func (b *Builder) postings(r *raw) []byte {
 		page += step
 		s := b.pages[page]
 		out = binary.AppendUvarint(out, uint64(step))
-		out = binary.AppendUvarint(out, score(idf, read.next(), float64(s.length)/pageMean))
+		said := score(idf, read.next(), float64(s.length)/pageMean)
+		if words := read.next(); words > 0 {
+			said += uint64(scale * idf * forTitle / math.Sqrt(float64(words)))
+		}
+		out = binary.AppendUvarint(out, said)
 		var sections []sectionWeight
 		at := 0
 		for range read.next() {

@@ -65,7 +65,7 @@ const (
 	asPrefix   = 0.6
 	asNear     = 0.7
 	// forSection is what the best section of a page counts beside the page.
-	forSection = 0.8
+	forSection = 0.4
 )
 
 // Result is the answer to a question.
@@ -78,7 +78,7 @@ type Result struct {
 	Replaced []Replacement
 	// Near are words that are on some page, when there are no hits.
 	Near []string
-	// Hint is what to do next, in the words of whoever built the index.
+	// Hint is what to do with hits, in the words of whoever built the index.
 	Hint string
 }
 

@@ -73,7 +73,7 @@ func TestSearch(t *testing.T) {
 		"words between noise":         {"how do I install it on linux?", "install", "on-linux"},
 		"typing error":                {"instalation", "install", ""},
 		"beginning of a word":         {"distrib", "install", "on-linux"},
-		"only words that say nothing": {"no", "rules/no-unused-vars", ""},
+		"only words that say nothing": {"no", "rules/no-undef", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

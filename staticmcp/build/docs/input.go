@@ -36,9 +36,6 @@ func Dir(dir string, opts *Options) (*Folder, error) {
 	if opts != nil {
 		f.opts = *opts
 	}
-	if f.opts.Name == "" {
-		f.opts.Name = folderName(dir)
-	}
 	f.parent = []string{"mkdocs.yml", "mkdocs.yaml"}
 	for _, name := range []string{"sidebars", "docusaurus.config"} {
 		f.parent = append(f.parent, variants(name, ".js", ".ts", ".json", ".mjs", ".cjs", ".mts")...)
@@ -96,6 +93,7 @@ func (f *Folder) Read(ctx context.Context) (*Set, error) {
 	if len(set.Pages) == 0 {
 		return nil, fmt.Errorf("%s has no Markdown that is not hidden", f.dir)
 	}
+	set.place = folderName(f.dir)
 	return set, nil
 }
 

@@ -48,7 +48,6 @@ func LLMS(arg string, opts *Options) (*List, error) {
 			return nil, errors.New("the URL has a password in it, and what is fetched is published")
 		}
 		l.base = base
-		l.opts.Name = first(l.opts.Name, base.Hostname())
 		return l, nil
 	}
 	info, err := os.Stat(arg)
@@ -58,7 +57,6 @@ func LLMS(arg string, opts *Options) (*List, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file", arg)
 	}
-	l.opts.Name = first(l.opts.Name, folderName(filepath.Dir(arg)))
 	return l, nil
 }
 
@@ -146,6 +144,9 @@ func (l *List) Read(ctx context.Context) (*Set, error) {
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if r.set.place = folderName(filepath.Dir(l.arg)); l.base != nil {
+		r.set.place = l.base.Hostname()
 	}
 	return r.assemble(ctx, pages)
 }

@@ -4,7 +4,7 @@ package docs
 // defaults.
 type Options struct {
 	// Name and Title name the site. Default: what the navigation files say, else
-	// the name of the folder.
+	// the name of the folder or host, and the title of the page at the top.
 	Name, Title string
 	// Version is that of the site. Default: 1.0.0.
 	Version string

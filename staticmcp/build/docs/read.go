@@ -256,6 +256,7 @@ func (r *reader) name(pages []*Page) {
 
 // identify fills in what the set is called and its language.
 func (s *Set) identify(c *config, o *Options) {
+	s.named = c.title
 	s.Title = first(o.Title, c.title)
 	if home := s.byID[homeID]; s.Title == "" && home != nil {
 		s.Title = home.Title

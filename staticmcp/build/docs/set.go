@@ -23,6 +23,9 @@ type Set struct {
 	Report check.Report
 
 	byID map[string]*Page
+	// named is the title that a navigation file says, and place the name of where
+	// the documents are.
+	named, place string
 }
 
 // Page is one document.

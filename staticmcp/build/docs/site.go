@@ -58,7 +58,7 @@ type maker struct {
 
 // name is what the site is called by programs.
 func (m *maker) name() string {
-	name := first(m.opts.Name, slugOf(m.set.Title), "docs")
+	name := first(m.opts.Name, slugOf(m.set.named), m.set.place, slugOf(m.set.Title), "docs")
 	return strings.Trim(staticmcp.EncodeName(name), "_")
 }
 
