@@ -14,10 +14,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -45,6 +47,9 @@ const defaultMaxFiles = 1000
 type Input struct {
 	path string
 	opts Options
+
+	mu    sync.Mutex
+	paths []string // of the files that were read last
 }
 
 var _ build.Input = (*Input)(nil)
@@ -88,9 +93,33 @@ func Reads(text []byte) bool {
 	return false
 }
 
-// Paths implements [build.Input]. Files that references lead to are below the
-// folder of the document.
-func (in *Input) Paths() []string { return []string{filepath.Dir(in.path)} }
+// Paths implements [build.Input]. They are the file and those that its references
+// lead to, for which it is read once.
+func (in *Input) Paths() []string {
+	in.mu.Lock()
+	known := in.paths
+	in.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	if _, err := in.Site(context.Background()); err != nil {
+		return []string{in.path}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.paths
+}
+
+// remember keeps the paths of the files that the document consists of.
+func (in *Input) remember(files map[string]*file) {
+	var paths []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		paths = append(paths, filepath.Join(filepath.Dir(in.path), filepath.FromSlash(name)))
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.paths = paths
+}
 
 // Site implements [build.Input]. What is wrong with single parts is among the
 // findings of the site.
@@ -108,6 +137,7 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	if site.Instructions == "" {
 		site.Instructions = a.overview()
 	}
+	in.remember(a.files)
 	list := a.answers() // while references can still be followed
 	site.Resources = a.resources()
 	site.Answers = func(yield func(*build.Answer, error) bool) {

@@ -309,6 +309,21 @@ func TestResources(t *testing.T) {
 	}
 }
 
+func TestPaths(t *testing.T) {
+	path := folder(t, "openapi.yaml", petstore, "common.yaml", common, "sub/person.json", person, "other.txt", "")
+	in, err := openapi.New(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range in.Paths() {
+		got = append(got, strings.TrimPrefix(p, filepath.Dir(path)+"/"))
+	}
+	if diff := cmp.Diff(got, []string{"common.yaml", "openapi.yaml", "sub/person.json"}); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestTags(t *testing.T) {
 	b := must(t, folder(t, "openapi.yaml", petstore, "common.yaml", common, "sub/person.json", person), &openapi.Options{Tags: []string{"pets"}})
 	if text, _ := b.call("list_operations", `{}`); strings.Contains(text, "petSold") || !strings.Contains(text, "addPet") {

@@ -45,6 +45,7 @@ type columnStats struct {
 	arg  string // as an argument of a tool
 
 	rows, nulls int
+	blank       int // texts that are there and empty
 	words       int // texts such as NULL that may stand for nothing
 	sorts       int // a bit for each sort but null
 	could       could
@@ -93,6 +94,9 @@ func (c *columnStats) add(v cell) (again bool) {
 		return false
 	}
 	c.sorts |= 1 << v.sort
+	if v.text == "" {
+		c.blank++
+	}
 	c.bytes += len(v.text)
 	c.most = max(c.most, len(v.text))
 	switch v.sort {

@@ -83,6 +83,15 @@ func survey(ctx context.Context, src *source, opts Table, all *Options, report *
 	return t, nil
 }
 
+// own gives the table names that no other one has: user and users are two tables.
+func (t *tab) own(taken map[string]bool) {
+	one, many := t.one, t.many
+	for n := 2; taken[t.one] || taken[t.many]; n++ {
+		t.one, t.many = fmt.Sprintf("%s_%d", one, n), fmt.Sprintf("%s_%d", many, n)
+	}
+	taken[t.one], taken[t.many] = true, true
+}
+
 // read is the first reading.
 func (t *tab) read(ctx context.Context, all *Options, report *check.Report) error {
 	seen := map[uint64]int{} // rows by a key that was asked for
@@ -217,7 +226,7 @@ func (t *tab) keyRank(name string, place int) int {
 
 // canBeKey reports whether each row has its own value in the column.
 func (c *columnStats) canBeKey() bool {
-	return c.unique && c.nulls == 0 && (c.kind == kindInteger || c.kind == kindText || c.kind == kindDate) && c.most <= longValue
+	return c.unique && c.nulls+c.blank == 0 && (c.kind == kindInteger || c.kind == kindText || c.kind == kindDate) && c.most <= longValue
 }
 
 func (t *tab) chooseKey() error {
@@ -407,6 +416,12 @@ func (t *tab) tell(report *check.Report) {
 		if c.huge && c.kind == kindText {
 			report.Add(check.Finding{Rule: "table/large-integer", Severity: check.Note, File: t.src.file,
 				Message: fmt.Sprintf("column %s of %s has integers beyond 9007199254740991, which many readers of JSON change; they are shown as texts", c.name, t.src.name)})
+		}
+	}
+	for _, i := range t.key {
+		if c := t.cols[i]; c.nulls+c.blank > 0 {
+			report.Add(check.Finding{Rule: "table/empty-key", Severity: check.Warning, File: t.src.file,
+				Message: fmt.Sprintf("%s is empty in %d rows of %s, which get_%s does not find", c.name, c.nulls+c.blank, t.src.name, t.one)})
 		}
 	}
 	if len(t.key) == 0 {

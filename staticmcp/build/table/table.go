@@ -210,12 +210,14 @@ func (in *Input) survey(ctx context.Context, sources []*source, report *check.Re
 		return nil, err
 	}
 	var tables []*tab
+	taken := map[string]bool{}
 	for _, src := range sources {
 		t, err := survey(ctx, src, in.optionsOf(src), &in.opts, report)
 		if err != nil {
 			return nil, err
 		}
 		if t != nil {
+			t.own(taken)
 			tables = append(tables, t)
 		}
 	}

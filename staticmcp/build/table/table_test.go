@@ -216,6 +216,7 @@ func TestShapes(t *testing.T) {
 		"wrapped":       {"a.json", `{"total":1,"users":[{"id":7}]}`, "get_user", `{"id":7}`, `{"id":7}`},
 		"envelope":      {"cities.json", `{"data":[{"id":7}]}`, "get_city", `{"id":7}`, `{"id":7}`},
 		"several":       {"a.json", `{"users":[{"id":7}],"orders":[{"order_id":"x"}]}`, "get_order", `{"order_id":"x"}`, `{"order_id":"x"}`},
+		"same names":    {"a.json", `{"user":[{"id":7}],"users":[{"id":8}]}`, "get_user_2", `{"id":8}`, `{"id":8}`},
 		"lines":         {"log_entries.jsonl", "{\"id\":1}\n\n{\"id\":2}\n", "get_log_entry", `{"id":2}`, `{"id":2}`},
 		"same as a row": {"page.csv", "page,n\n1,x\n2,y\n", "get_page", `{"column_1":2}`, `{"page":2,"n":"y"}`},
 	}
@@ -251,6 +252,8 @@ func TestFindings(t *testing.T) {
 			`a.jsonl:4: warning: id "1" was there before, so that id does not tell rows apart [table/duplicate-key]`}},
 		"array": {"a.json", "[{\"id\":1},\n 2]", nil, []string{
 			"a.json:2: error: the element is no object and is left out [table/syntax]"}},
+		"empty key": {"a.csv", "n,m\nx,1\n,2\n", &table.Options{Table: table.Table{Key: []string{"n"}}}, []string{
+			"a.csv: warning: n is empty in 1 rows of a, which get_a does not find [table/empty-key]"}},
 		"key asked for": {"a.csv", "n,m\nx,1\ny,2\nx,3\n", &table.Options{Table: table.Table{Key: []string{"n"}}}, []string{
 			"a.csv:4: error: a row with the key x is in line 2 already [table/duplicate-key]"}},
 	}

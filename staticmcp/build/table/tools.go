@@ -248,7 +248,7 @@ func (t *tab) listTool() mcp.Tool {
 func (t *tab) findTool(f *finder) mcp.Tool {
 	c := t.cols[f.column]
 	names := []string{c.arg}
-	about := fmt.Sprintf("The %s with a given %s, of which there are %d.", spaced(t.many), spaced(c.arg), len(f.values)) + t.inFull()
+	about := fmt.Sprintf("The %s by their %s, of which there are %d different ones.", spaced(t.many), spaced(c.arg), len(f.values)) + t.inFull()
 	schemas := []json.RawMessage{t.argSchema(c, "The "+spaced(c.arg)+" to find"+t.refers(f.column))}
 	if f.pages > 1 {
 		names, schemas = append(names, "page"), append(schemas, pageSchema(f.pages))
