@@ -49,8 +49,10 @@ func knownReaders() []reader {
 		needs: traitFlat | traitContents, loses: []string{"prompts", "resource templates", "_meta of resources"}}
 	stdio := rust
 	stdio.name = "stdio-bridge"
+	// Of the last only the paths are known: it is what the tests of a generator
+	// take for a reader.
 	docs := rust
-	docs.name, docs.joins = "docusaurus-smg", bare.Replace
+	docs.name, docs.joins, docs.needs, docs.loses = "docusaurus-smg", bare.Replace, 0, nil
 	return []reader{
 		{name: "claude-web-bridge", resource: fileResource, byName: true, sanitizes: true, hash31: true, untyped: true, needs: traitContents,
 			loses: []string{"prompts", "resource templates", "annotations, outputSchema and most of inputSchema"}},
@@ -127,7 +129,7 @@ func (c *checker) readerResources(r reader) {
 		}
 		uri := c.site.resources[j.resource-1].name
 		places.note(!c.exists(r.resource(uri)), shown(uri))
-		shapes.note(j.leaf.traits&r.needs == 0, j.path)
+		shapes.note(r.needs != 0 && j.leaf.traits&r.needs == 0, j.path)
 	}
 	s := c.site.sheet
 	if places.count > 0 {
