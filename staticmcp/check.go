@@ -115,8 +115,8 @@ type checker struct {
 	index map[string]*indexed
 	// listed returns the URIs of the manifest.
 	listed func() map[string]bool
-	tree  *tree // nil for a web host
-	hosts []Host
+	tree   *tree // nil for a web host
+	hosts  []Host
 }
 
 func newChecker(opts *CheckOptions, name string) (*checker, error) {
