@@ -35,6 +35,21 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
+// BenchmarkHTTPCall is the same over HTTP, with the server in this process.
+func BenchmarkHTTPCall(b *testing.B) {
+	src := open(b, &live.Endpoint{URL: newUpstream(b, &world{}).URL + "/mcp", NoListen: true}, nil)
+	params := &mcp.CallToolParams{Name: "echo", Arguments: object(`{"text":"hello"}`)}
+	b.ReportAllocs()
+	b.SetParallelism(16)
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := src.CallTool(context.Background(), params); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
 // TestCallAllocs holds the budget of a call through a child: the call and its
 // channel, the parameters, the line that was read, the result and the raw text
 // that it stands for.

@@ -176,7 +176,16 @@ func (c *child) ReadMessage(context.Context) ([]byte, error) {
 }
 
 // WriteMessage queues a message.
-func (c *child) WriteMessage(msg []byte) error { return c.writer.write(msg, true) }
+func (c *child) WriteMessage(msg []byte) error {
+	_, err := c.writer.write(msg)
+	return err
+}
+
+// write is WriteMessage that tells the place of the message.
+func (c *child) write(msg []byte) (place int64, err error) { return c.writer.write(msg) }
+
+// reached reports whether the message at a place may have reached the child.
+func (c *child) reached(place int64) bool { return c.writer.reached(place) }
 
 // Close stops the child and waits until it is gone.
 func (c *child) Close() error {

@@ -123,6 +123,33 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// TestNextCallWorks: also when it comes before anybody has noticed that the
+// process is gone.
+func TestNextCallWorks(t *testing.T) {
+	src := open(t, command(t, "server"), nil)
+	for range 20 {
+		pid := src.State().PID
+		killProcess(t, pid)
+		waitGone(t, pid)
+		if got := mustCall(t, src, "echo", `{"text":"hi"}`); got != "hi" {
+			t.Errorf("echo = %q", got)
+		}
+	}
+}
+
+// waitGone waits until a process has ended, whether or not it has been reaped.
+func waitGone(t *testing.T, pid int) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if err != nil || strings.Contains(string(stat), ") Z ") && len(tasks) <= 1 {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
 func TestManyCallsSurvive(t *testing.T) {
 	leaks(t)
 	src := open(t, command(t, "server"), nil)

@@ -1,9 +1,11 @@
 package live
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -40,6 +42,7 @@ type Endpoint struct {
 
 	once   sync.Once
 	client *http.Client
+	target *url.URL
 }
 
 var _ Transport = (*Endpoint)(nil)
@@ -68,11 +71,12 @@ func (e *Endpoint) connect(_ context.Context, in inbox) (link, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, permanent{fmt.Errorf("%s is not an http or https URL with a host", e)}
 	}
-	e.once.Do(e.prepare)
+	e.once.Do(func() { e.prepare(u) })
 	return newHTTPLink(e, in), nil
 }
 
-func (e *Endpoint) prepare() {
+func (e *Endpoint) prepare(target *url.URL) {
+	e.target = target
 	rt := e.Transport
 	if rt == nil || e.PublicOnly {
 		rt = e.transport()
@@ -97,6 +101,36 @@ func (e *Endpoint) transport() *http.Transport {
 	}
 	t.DialContext = dialer.DialContext
 	return t
+}
+
+// request returns a request to the endpoint. body is the caller's no more.
+func (e *Endpoint) request(ctx context.Context, method string, header http.Header, body []byte) *http.Request {
+	r := &http.Request{Method: method, URL: e.target, Host: e.target.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if body != nil {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	}
+	return r.WithContext(ctx)
+}
+
+// do makes a request. What http.Client adds to its transport is needed only for
+// redirects and for a user in the URL; it costs a tenth of a request.
+func (e *Endpoint) do(r *http.Request) (*http.Response, error) {
+	if e.target.User != nil {
+		return e.client.Do(r)
+	}
+	resp, err := e.client.Transport.RoundTrip(r)
+	if err != nil || resp.StatusCode < 300 || resp.StatusCode > 399 || resp.Header.Get("Location") == "" {
+		return resp, err
+	}
+	finishBody(resp.Body)
+	if r.GetBody != nil {
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return e.client.Do(r)
 }
 
 // release closes the connections that are kept.

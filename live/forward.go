@@ -55,6 +55,9 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 		}
 		result, err := ses.do(ctx, e)
 		if err == nil {
+			if !ses.served.Load() {
+				ses.served.Store(true)
+			}
 			return parseResult(result)
 		}
 		var lost *lostError

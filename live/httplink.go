@@ -129,24 +129,27 @@ func (l *httpLink) roundTrip(ctx context.Context, c *call) ([]byte, error) {
 
 // post sends a message. inSession says that it named a session.
 func (l *httpLink) post(ctx context.Context, body []byte, c *call) (resp *http.Response, inSession bool, err error) {
+	header, inSession := l.header(c)
+	header["Content-Type"] = jsonContent
+	header["Accept"] = anyAnswer
 	// The transport may read the body after it has returned, when the buffer is
 	// in use again.
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.endpoint.URL, bytes.NewReader(bytes.Clone(body)))
-	if err != nil {
-		return nil, false, err
-	}
-	inSession = l.header(req.Header, c)
-	req.Header["Content-Type"] = []string{"application/json"}
-	req.Header["Accept"] = []string{"application/json, text/event-stream"}
-	resp, err = l.endpoint.client.Do(req)
+	resp, err = l.endpoint.do(l.endpoint.request(ctx, http.MethodPost, header, bytes.Clone(body)))
 	if err != nil {
 		return nil, inSession, l.broken(ctx, err)
 	}
 	return resp, inSession, nil
 }
 
-// header fills in what every request of the session carries.
-func (l *httpLink) header(h http.Header, c *call) (inSession bool) {
+var (
+	jsonContent = []string{"application/json"}
+	anyAnswer   = []string{"application/json, text/event-stream"}
+	eventsOnly  = []string{eventStream}
+)
+
+// header returns what every request of the session carries.
+func (l *httpLink) header(c *call) (h http.Header, inSession bool) {
+	h = make(http.Header, 8+len(l.endpoint.Header))
 	for name, values := range l.endpoint.Header {
 		h[http.CanonicalHeaderKey(name)] = values
 	}
@@ -156,22 +159,28 @@ func (l *httpLink) header(h http.Header, c *call) (inSession bool) {
 	if c != nil && c.method == "server/discover" {
 		version = mcp.LatestVersion
 	}
+	// One array for all the values that are to be sent.
+	values := make([]string, 0, 4+2)
+	set := func(name, value string) {
+		values = append(values, value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
 	if version >= mcp.Version20250618 {
-		h[headerVersion] = []string{version.String()}
+		set(headerVersion, version.String())
 	}
 	if session != "" {
-		h[headerSession] = []string{session}
+		set(headerSession, session)
 	}
 	if c != nil && version.Modern() {
-		h[headerMethod] = []string{c.method}
+		set(headerMethod, c.method)
 		if c.name != "" {
-			h[headerName] = []string{headerValue(c.name)}
+			set(headerName, headerValue(c.name))
 		}
 		for _, p := range c.headers {
-			h[p.name] = []string{headerValue(p.value)}
+			set(p.name, headerValue(p.value))
 		}
 	}
-	return session != ""
+	return h, session != ""
 }
 
 // headerValue encodes what a header cannot hold as it is.
@@ -190,12 +199,17 @@ func (l *httpLink) broken(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	cause := plainCause(err)
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" || isPermanent(err) {
+	if isDial(err) || isPermanent(err) {
 		l.in.lost(cause)
 		return &lostError{cause: cause, unseen: true}
 	}
 	return &lostError{cause: cause}
+}
+
+// isDial reports whether there was not even a connection.
+func isDial(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 // plainCause takes the URL, which may hold secrets, out of an error.
@@ -400,12 +414,8 @@ const deleteTimeout = 2 * time.Second
 func (l *httpLink) delete() {
 	ctx, cancel := context.WithTimeout(context.Background(), deleteTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, l.endpoint.URL, nil)
-	if err != nil {
-		return
-	}
-	l.header(req.Header, nil)
-	if resp, err := l.endpoint.client.Do(req); err == nil {
+	header, _ := l.header(nil)
+	if resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodDelete, header, nil)); err == nil {
 		finishBody(resp.Body)
 	}
 }

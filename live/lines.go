@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 )
 
@@ -67,6 +68,10 @@ type writer struct {
 	spare   []byte
 	err     error
 	stopped bool
+	taken   int64 // bytes that were ever queued
+	given   int64 // bytes of those that may have reached the server
+	writing bool  // a batch is on its way
+	settled sync.Cond
 
 	wake   chan struct{}
 	done   chan struct{}
@@ -81,31 +86,51 @@ var errNotReading = errors.New("the server does not read what it is sent")
 func (w *writer) start(to io.Writer, failed func()) {
 	w.failed = failed
 	w.wake = make(chan struct{}, 1)
+	w.settled.L = &w.mu
 	w.done = make(chan struct{})
 	go w.run(to)
 }
 
-// write queues msg, and a line break after it if line is true.
-func (w *writer) write(msg []byte, line bool) error {
+// write queues msg with a line break after it, and returns its place for reached.
+func (w *writer) write(msg []byte) (place int64, err error) {
 	w.mu.Lock()
-	if w.err != nil || w.stopped || len(w.queued) > 0 && len(w.queued)+len(msg) > maxQueued {
-		err := w.err
-		if err == nil {
-			err = errNotReading
-		}
+	switch {
+	case w.err != nil:
+		err = w.err
+	case w.stopped:
+		err = os.ErrClosed
+	case len(w.queued) > 0 && len(w.queued)+len(msg) > maxQueued:
+		err = errNotReading
+	}
+	if err != nil {
 		w.mu.Unlock()
-		return err
+		return 0, err
 	}
-	w.queued = append(w.queued, msg...)
-	if line {
-		w.queued = append(w.queued, '\n')
-	}
+	w.queued = append(append(w.queued, msg...), '\n')
+	w.taken += int64(len(msg)) + 1
+	place = w.taken
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
-	return nil
+	return place, nil
+}
+
+// reached reports whether a whole message may have reached the server. If it has
+// not, it will not either: nothing is written any more. It is called when the
+// server is gone, so that a batch on its way does not stay there.
+func (w *writer) reached(place int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.writing {
+		w.settled.Wait()
+	}
+	if place <= w.given {
+		return true
+	}
+	w.stopped, w.queued = true, nil
+	return false
 }
 
 func (w *writer) run(to io.Writer) {
@@ -117,6 +142,8 @@ func (w *writer) run(to io.Writer) {
 			w.queued = w.spare[:0]
 			w.spare = nil
 			stopped := w.stopped
+			w.given += int64(len(batch)) // until we know better
+			w.writing = len(batch) > 0
 			w.mu.Unlock()
 			if len(batch) == 0 {
 				if stopped {
@@ -125,10 +152,14 @@ func (w *writer) run(to io.Writer) {
 				w.keep(batch)
 				break
 			}
-			if _, err := to.Write(batch); err != nil {
-				w.mu.Lock()
-				w.err = err
-				w.mu.Unlock()
+			n, err := to.Write(batch)
+			w.mu.Lock()
+			w.err = err
+			w.given -= int64(len(batch) - n)
+			w.writing = false
+			w.settled.Broadcast()
+			w.mu.Unlock()
+			if err != nil {
 				w.failed()
 				return
 			}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -88,18 +87,15 @@ func (c *oldConn) WriteMessage(msg []byte) error {
 	if err != nil {
 		return err
 	}
-	c.link.header(req.Header, nil)
-	req.Header["Content-Type"] = []string{"application/json"}
+	req.Header, _ = c.link.header(nil)
+	req.Header["Content-Type"] = jsonContent
 	resp, err := c.link.endpoint.client.Do(req)
 	if err != nil {
-		return plainCause(err)
+		return &lostError{cause: plainCause(err), unseen: isDial(err)}
 	}
 	defer finishBody(resp.Body)
 	if resp.StatusCode > 299 {
-		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusBadRequest {
-			c.link.in.lost(fmt.Errorf("the server has forgotten the session: %w", &StatusError{Status: resp.StatusCode}))
-		}
-		return &StatusError{Status: resp.StatusCode}
+		return &lostError{cause: &StatusError{Status: resp.StatusCode}, unseen: resp.StatusCode < 500}
 	}
 	return nil
 }

@@ -49,7 +49,8 @@ type Options struct {
 	// MaxWait is how long a request waits for a server that is down to be started
 	// again; 0 stands for 2 seconds. It does not bound a start that is under way.
 	MaxWait time.Duration
-	// ResetAfter is how long a server must have run well for its failures to be
+	// ResetAfter is how long a server that has answered no request must have run
+	// for its failures to be
 	// forgotten; 0 stands for 30 seconds.
 	ResetAfter time.Duration
 	// PingTimeout is how long a server has to prove that it is alive, after a

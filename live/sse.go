@@ -188,16 +188,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // get opens an event stream: a broken one from lastID on, or the standing one of
 // the session.
 func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.endpoint.URL, nil)
-	if err != nil {
-		return nil, err
-	}
-	inSession := l.header(req.Header, nil)
-	req.Header["Accept"] = []string{eventStream}
+	header, inSession := l.header(nil)
+	header["Accept"] = eventsOnly
 	if lastID != "" {
-		req.Header[headerEventID] = []string{lastID}
+		header[headerEventID] = []string{lastID}
 	}
-	resp, err := l.endpoint.client.Do(req)
+	resp, err := l.endpoint.do(l.endpoint.request(ctx, http.MethodGet, header, nil))
 	if err != nil {
 		return nil, l.broken(ctx, err)
 	}

@@ -244,8 +244,10 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	s.mu.Lock()
 	uptime := time.Since(s.since)
 	switch {
-	case uptime >= s.opts.ResetAfter || lost == nil:
+	case lost == nil:
 		s.failures = 0
+	case uptime >= s.opts.ResetAfter || ses.served.Load(): // it was good for something
+		s.failures = 1
 	default:
 		s.failures++
 	}

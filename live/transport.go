@@ -143,19 +143,43 @@ func (s *stream) why(err error) error {
 	return err
 }
 
+// tracker is a connection that knows what of it has been written.
+type tracker interface {
+	write(msg []byte) (place int64, err error)
+	reached(place int64) bool
+}
+
 func (s *stream) exchange(ctx context.Context, c *call) ([]byte, error) {
 	buf := buffers.get()
 	buf.b = appendRequest(buf.b[:0], c)
-	err := s.conn.WriteMessage(buf.b)
+	var place int64
+	var err error
+	t, tracked := s.conn.(tracker)
+	if tracked {
+		place, err = t.write(buf.b)
+	} else {
+		err = s.conn.WriteMessage(buf.b)
+	}
 	buffers.put(buf)
 	if err != nil {
+		if !errors.Is(err, errNotReading) {
+			s.in.lost(s.why(err)) // or whoever tries again would come back here
+		}
+		var lost *lostError
+		if errors.As(err, &lost) {
+			return nil, err // it knows better
+		}
 		return nil, &lostError{cause: err, unseen: true}
 	}
-	return c.wait(ctx, func() {
+	result, err := c.wait(ctx, func() {
 		if c.method != "initialize" {
 			_ = s.conn.WriteMessage(cancelled(c.id)) // if it cannot be sent, the end is near anyway
 		}
 	})
+	if lost, ok := err.(*lostError); ok && tracked && !t.reached(place) {
+		return nil, &lostError{cause: lost.cause, unseen: true}
+	}
+	return result, err
 }
 
 func (s *stream) tell(_ context.Context, msg []byte) error { return s.conn.WriteMessage(msg) }

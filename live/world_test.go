@@ -174,10 +174,11 @@ func (w *world) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallT
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
 		os.Exit(7)
 	case "block":
-		if w.blocked != nil {
-			w.blocked <- struct{}{}
+		select {
+		case w.blocked <- struct{}{}:
+			<-ctx.Done()
+		case <-ctx.Done():
 		}
-		<-ctx.Done()
 		return nil, ctx.Err()
 	case "env":
 		return text(os.Getenv(arg))
