@@ -56,6 +56,7 @@ func TestSources(t *testing.T) {
 	must(t, os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, "A"), []byte(value+"\n"), 0o600),
 		os.WriteFile(env, []byte("# c\nexport A='"+value+"' # d\nB=\"x\\ny\"\nC = plain # e\nD=\n"), 0o600))
 	t.Setenv("A", value)
+	t.Setenv("UNSET", "${UNSET}")
 	echo := "/bin/echo"
 	tests := map[string]struct {
 		source string
@@ -65,6 +66,7 @@ func TestSources(t *testing.T) {
 	}{
 		"env":              {"env", "A", value, true},
 		"not in env":       {"env", "NOT_IN_ENV", "", false},
+		"a reference":      {"env", "UNSET", "", false},
 		"file":             {"file:" + env, "A", value, true},
 		"file quotes":      {"file:" + env, "B", "x\ny", true},
 		"file plain":       {"file:" + env, "C", "plain", true},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,9 @@ func (environment) String() string { return "env" }
 
 func (environment) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	value, ok := os.LookupEnv(key)
-	return NewSecret(value), ok && value != "", nil
+	// A client that has no such variable hands its own reference on as it stands.
+	ok = ok && value != "" && !slices.Contains([]string{"$" + key, "${" + key + "}", "${env:" + key + "}", "{env:" + key + "}"}, value)
+	return NewSecret(value), ok, nil
 }
 
 // file is a file of lines, or a folder of files.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,20 +86,13 @@ func rows(ids []string) ([]clients.Client, error) {
 
 // plan makes the plan for files.
 func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *check.Report, error) {
-	opts, err := a.options("", files)
+	opts, err := a.options("", files, a.secrets)
 	if err != nil {
 		return nil, nil, err
 	}
 	planning := &clients.PlanOptions{Options: *opts, Scope: clients.Scope(a.scope), Replace: a.replace}
 	if planning.Clients, err = rows(a.clients); err != nil {
 		return nil, nil, err
-	}
-	for _, f := range files {
-		abs, err := filepath.Abs(f)
-		if err != nil {
-			return nil, nil, err
-		}
-		planning.Sources = append(planning.Sources, abs)
 	}
 	merged, err := a.valid(cmd, files)
 	if err != nil {

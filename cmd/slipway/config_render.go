@@ -19,6 +19,7 @@ type translating struct {
 	scope    string
 	via      string
 	launcher string
+	from     []string
 	exact    bool
 }
 
@@ -26,11 +27,13 @@ func (t *translating) flags(cmd *cobra.Command, scope string) {
 	cmd.Flags().StringVar(&t.scope, "scope", scope, "for whom: `user` or project")
 	cmd.Flags().StringVar(&t.via, "via", "direct", "how the client reaches servers: `direct`, launcher, or auto for the launcher\nwhere something would be lost otherwise")
 	cmd.Flags().StringVar(&t.launcher, "launcher", "slipway", "the `program` that the launcher is")
+	cmd.Flags().StringArrayVar(&t.from, "secrets-from", nil, "the `source` in which the launcher finds secrets (repeatable); see config secrets")
 	cmd.Flags().BoolVar(&t.exact, "exact", false, "refuse whatever the client cannot represent: exit code 5")
 }
 
-// options checks the flags. files are those that the launcher is given.
-func (t *translating) options(goos string, files []string) (*clients.Options, error) {
+// options checks the flags. The launcher is given the files of definitions, and of
+// declarations.
+func (t *translating) options(goos string, files, declarations []string) (*clients.Options, error) {
 	if t.scope != "" && t.scope != string(clients.User) && t.scope != string(clients.Project) {
 		return nil, usage("user or project", "--scope: %q is no scope", t.scope)
 	}
@@ -38,17 +41,39 @@ func (t *translating) options(goos string, files []string) (*clients.Options, er
 		return nil, usage("direct, launcher or auto", "--via: %q is no way", t.via)
 	}
 	opts := &clients.Options{OS: goos, Via: clients.Via(t.via), Program: t.launcher}
-	if t.via != "direct" {
-		if len(files) != 1 {
-			return nil, usage("slipway config merge makes one of them", "--via %s: the launcher reads one file of definitions", t.via)
-		}
-		source, err := filepath.Abs(files[0])
+	for _, name := range files {
+		abs, err := filepath.Abs(name)
 		if err != nil {
 			return nil, err
 		}
-		opts.Source = source
+		opts.Sources = append(opts.Sources, abs)
 	}
-	return opts, nil
+	for _, name := range declarations {
+		abs, err := filepath.Abs(name)
+		if err != nil {
+			return nil, err
+		}
+		opts.Flags = append(opts.Flags, "--secrets", abs)
+	}
+	return opts, t.launcherSources(opts)
+}
+
+// launcherSources tells the launcher where secrets are. It runs in another folder.
+func (t *translating) launcherSources(opts *clients.Options) error {
+	if _, err := (&sourceFlags{from: t.from}).resolver(); err != nil {
+		return err
+	}
+	for _, word := range t.from {
+		if path, ok := strings.CutPrefix(word, "file:"); ok {
+			abs, err := filepath.Abs(path)
+			if err != nil {
+				return err
+			}
+			word = "file:" + abs
+		}
+		opts.Flags = append(opts.Flags, "--secrets-from", word)
+	}
+	return nil
 }
 
 // notExact is the failure of --exact.
@@ -99,7 +124,7 @@ Where the file belongs is the first line on stderr.
 			if !slices.Contains([]string{"", "linux", "darwin", "windows"}, goos) {
 				return usage("linux, darwin or windows", "--os: %q is no system", goos)
 			}
-			opts, err := t.options(goos, args[1:])
+			opts, err := t.options(goos, args[1:], d.secrets)
 			if err != nil {
 				return err
 			}

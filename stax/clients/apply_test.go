@@ -62,7 +62,7 @@ func (d *desk) ledger() *clients.Ledger {
 // apply brings definitions to clients and returns "action server" of each step.
 func (d *desk) apply(definitionsText string, replace bool, ids ...string) []string {
 	d.t.Helper()
-	opts := &clients.PlanOptions{Place: d.place, Replace: replace, Sources: []string{"/defs.yaml"}}
+	opts := &clients.PlanOptions{Place: d.place, Replace: replace, Options: clients.Options{Sources: []string{"/defs.yaml"}}}
 	for _, id := range ids {
 		c, _ := clients.ByID(id)
 		opts.Clients = append(opts.Clients, *c)

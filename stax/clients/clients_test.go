@@ -150,9 +150,9 @@ func TestC14C19C20C21(t *testing.T) {
 func TestLauncher(t *testing.T) {
 	m := definitions(t, everything)
 	zed, _ := clients.ByID("zed")
-	opts := &clients.Options{Via: clients.Launcher, Program: "/bin/slipway", Source: "/etc/mcp.yaml"}
+	opts := &clients.Options{Via: clients.Launcher, Program: "/bin/slipway", Sources: []string{"/etc/mcp.yaml"}, Flags: []string{"--secrets-from", "env"}}
 	entries, _ := clients.Translate(zed, m, opts)
-	want := `{"command":"/bin/slipway","args":["config","run","/etc/mcp.yaml","sse"]}`
+	want := `{"command":"/bin/slipway","args":["config","run","/etc/mcp.yaml","sse","--secrets-from","env"]}`
 	if got := string(entries[2].Value.AppendJSON(nil)); got != want || !entries[2].Launched {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -82,8 +82,6 @@ type PlanOptions struct {
 	Clients []Client
 	// Replace takes entries over that are not ours, or were changed.
 	Replace bool
-	// Sources are the files that the definitions are from.
-	Sources []string
 }
 
 // NewPlan finds out what must happen so that clients have the servers of

@@ -35,8 +35,10 @@ type Options struct {
 	Via Via
 	// Program is what starts the launcher. Empty is "slipway".
 	Program string
-	// Source is the file of definitions that the launcher is given.
-	Source string
+	// Sources are the files of definitions that the launcher is given, and Flags what
+	// it is given behind the name of the server.
+	Sources []string
+	Flags   []string
 }
 
 // Entry is a server as a client has it.
@@ -125,7 +127,8 @@ func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, 
 	if program == "" {
 		program = "slipway"
 	}
-	plain := &stax.Server{Name: s.Name, Command: program, Args: []string{"config", "run", opts.Source, s.Name}, Secrets: s.Secrets}
+	plain := &stax.Server{Name: s.Name, Command: program, Secrets: s.Secrets}
+	plain.Args = slices.Concat([]string{"config", "run"}, opts.Sources, []string{s.Name}, opts.Flags)
 	t := &translator{client: c, server: plain, merged: stax.Merge(), os: opts.OS, launched: true}
 	entry, findings := t.run()
 	entry.Launched = true
