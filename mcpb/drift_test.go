@@ -31,6 +31,13 @@ func (offers) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetProm
 	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: "user", Content: mcp.Text("Tell me of " + p.Arguments["what"])}}}, nil
 }
 
+// pickyOffers takes no variable for a word.
+type pickyOffers struct{ offers }
+
+func (pickyOffers) GetPrompt(context.Context, *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	return nil, mcp.Errorf(mcp.CodeInvalidParams, "what must be a number")
+}
+
 const plainManifest = `{
   "manifest_version": "0.3", "name": "offers", "version": "1.0.0",
   "description": "A test", "author": {"name": "A"},
@@ -130,6 +137,10 @@ func TestUpdate(t *testing.T) {
 				t.Errorf("a second time changes it: %v\n%s", err, again)
 			}
 		})
+	}
+	picky, err := mcpb.Update(t.Context(), manifestOf(t, ""), pickyOffers{})
+	if err != nil || !strings.Contains(string(picky), `"text": "Ask"`) {
+		t.Errorf("of a prompt that takes no variables: %v\n%s", err, picky)
 	}
 	updated, _ := mcpb.Update(t.Context(), manifestOf(t, ""), offers{})
 	if !strings.Contains(string(updated), "Tell me of ${arguments.what}") {

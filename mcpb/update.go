@@ -2,8 +2,10 @@ package mcpb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,7 +16,8 @@ import (
 // Update returns the text of a manifest with the tools and prompts that its server
 // has: src is that server. Lists that the manifest calls generated stay as they
 // are, as do the texts of prompts that it has already; for a new prompt the server
-// is asked, with variables as arguments. Static responses that are there get the
+// is asked, with variables as arguments, and where it refuses those the text is the
+// description. Static responses that are there get the
 // server's definitions. All other bytes stay.
 func Update(ctx context.Context, m *Manifest, src mcp.Source) ([]byte, error) {
 	cat, err := src.Catalog(ctx)
@@ -106,6 +109,10 @@ func (u *updater) textOf(p *mcp.Prompt) (string, error) {
 		arguments[name] = "${" + argumentsPrefix + name + "}"
 	}
 	result, err := u.src.GetPrompt(u.ctx, &mcp.GetPromptParams{Name: p.Name, Arguments: arguments})
+	var refused *mcp.Error
+	if errors.As(err, &refused) && u.ctx.Err() == nil {
+		return cmp.Or(p.Description, p.Name), nil // a variable is no number, and no date
+	}
 	if err != nil {
 		return "", err
 	}
