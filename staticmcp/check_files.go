@@ -233,17 +233,8 @@ func (t *tree) distinctBeside(dir, name string) bool {
 		return false
 	}
 	prefix := name[:min(len(name), longPrefix)] + "_"
-	matches := func(other string) bool {
-		rest, ok := strings.CutPrefix(strings.TrimSuffix(other, extension), prefix)
-		return ok && isDistinct("_"+rest) && len(rest) == 16
-	}
-	for _, l := range b.leaves {
-		if matches(l.name) {
-			return true
-		}
-	}
-	for _, d := range b.dirs {
-		if matches(d) {
+	for _, other := range append(b.filesWith(prefix), b.foldersWith(prefix)...) {
+		if len(other) == len(prefix)+16 && isDistinct(other) {
 			return true
 		}
 	}

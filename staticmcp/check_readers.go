@@ -88,11 +88,17 @@ func (c *checker) checkReaders() {
 	if c.site == nil {
 		return
 	}
+	answers := make(map[*listedTool][]*job)
+	for i := range c.jobs {
+		if j := &c.jobs[i]; j.tool != nil {
+			answers[j.tool] = append(answers[j.tool], j)
+		}
+	}
 	for _, r := range knownReaders() {
 		if slices.Contains(c.opts.Readers, r.name) {
 			c.readerResources(r)
 			for _, t := range c.site.tools {
-				c.readerTool(r, t)
+				c.readerTool(r, t, answers[t])
 			}
 			c.readerLosses(r)
 		}
@@ -152,7 +158,7 @@ func (r *reader) shapeHint() string {
 func (c *checker) exists(path string) bool { return safePath(path) && c.tree.find(path) != nil }
 
 // readerTool holds the answers of a tool against what a reader does.
-func (c *checker) readerTool(r reader, t *listedTool) {
+func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 	s := c.site.sheet
 	if name := sanitized(t.name); r.sanitizes && name != t.name {
 		s.add(ruleReaderPath, t.entry.at, t.entry.path()+"/name", fmt.Sprintf("%s calls tool %q %q and looks for its answers under that name", r.name, t.name, name), "")
@@ -168,9 +174,8 @@ func (c *checker) readerTool(r reader, t *listedTool) {
 		s.add(ruleReaderPath, t.entry.at, t.entry.path()+"/inputSchema", fmt.Sprintf("%s leaves %s of tool %q out of the path: the schema has no type", r.name, alternatives(dropped), t.name), `give each property a "type"`)
 	}
 	var missed unread
-	for i := range c.jobs {
-		j := &c.jobs[i]
-		if j.tool != t || j.short || len(j.parts) == 0 || j.twin != "" || t.isBase64(j.parts) {
+	for _, j := range answers {
+		if j.short || len(j.parts) == 0 || j.twin != "" || t.isBase64(j.parts) {
 			continue
 		}
 		missed.note(!c.readerFinds(r, t, j.parts), j.path)
@@ -251,10 +256,7 @@ func sortedByName(t *listedTool, values []string) []string {
 func (c *checker) hasShortTwin(dir string, parts []string) bool {
 	last := len(parts) - 1
 	b := c.tree.branches[strings.Join(append([]string{dir}, parts[:last]...), "/")]
-	return b != nil && slices.ContainsFunc(b.leaves, func(l leaf) bool {
-		stem := strings.TrimSuffix(l.name, extension)
-		return strings.HasPrefix(stem, parts[last][:longPrefix]) && short31.MatchString(stem)
-	})
+	return b != nil && slices.ContainsFunc(b.filesWith(parts[last][:longPrefix+1]), short31.MatchString)
 }
 
 // readerLosses says what a reader leaves out of what it reads.

@@ -55,6 +55,7 @@ const (
 	ruleReservedName
 	ruleWindowsName
 	ruleStrayFile
+	ruleLargeFolder
 	ruleSpecialFile
 	ruleUnreadable
 	ruleTooLarge
@@ -121,6 +122,7 @@ var ruleTable = [ruleCount]Rule{
 	ruleReservedName:  {"staticmcp/reserved-name", check.Note, "an answer is called `index` or `_schema`, which some readers take for a listing", false},
 	ruleWindowsName:   {"staticmcp/windows-name", check.Warning, "a name that Windows keeps for devices, such as `con`", false},
 	ruleStrayFile:     {"staticmcp/stray-file", check.Note, "a file in a folder of the site is no `.json` file", false},
+	ruleLargeFolder:   {"staticmcp/large-folder", check.Note, "a folder has more than 10,000 entries", false},
 	ruleSpecialFile:   {"staticmcp/special-file", check.Error, "a symbolic link leads out of the site or nowhere, or something is no regular file", false},
 	ruleUnreadable:    {"staticmcp/unreadable", check.Error, "a file or folder cannot be read", false},
 	ruleTooLarge:      {"staticmcp/too-large", check.Error, "a file is larger than readers accept", false},

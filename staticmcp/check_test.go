@@ -124,7 +124,12 @@ func TestCheckOfBytesAndSizes(t *testing.T) {
 		"an answer over 1 MB":    {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(1<<20 + 1) }, nil, "large-answer"},
 		"over the limit":         {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(100) }, &staticmcp.CheckOptions{MaxFileBytes: 99}, "too-large"},
 		"a manifest over limits": {func(fstest.MapFS) {}, &staticmcp.CheckOptions{MaxManifestBytes: 9}, "too-large"},
-		"a pipe":                 {func(f fstest.MapFS) { f["tools/t/p.json"] = &fstest.MapFile{Mode: fs.ModeNamedPipe} }, nil, "special-file"},
+		"a large folder": {func(f fstest.MapFS) {
+			for i := range 10_000 {
+				f[fmt.Sprintf("tools/t/n%d.json", i)] = f["tools/t/a.json"]
+			}
+		}, nil, "large-folder"},
+		"a pipe": {func(f fstest.MapFS) { f["tools/t/p.json"] = &fstest.MapFile{Mode: fs.ModeNamedPipe} }, nil, "special-file"},
 		"a folder that is a file": {func(f fstest.MapFS) { delete(f, "tools/t/a.json"); f["tools"] = &fstest.MapFile{Data: []byte("x")} }, nil,
 			"no-answers special-file"},
 		"over the limits of a host": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(26 << 20); f["404.html"] = &fstest.MapFile{} },
@@ -155,7 +160,7 @@ func answerOf(size int) []byte {
 // TestEveryRuleIsFound holds that the archives and the tests above have a case for
 // each rule but those of web hosts and of the file system, which are below.
 func TestEveryRuleIsFound(t *testing.T) {
-	elsewhere := "bom large-answer too-large special-file unreadable host-limit web-not-found web-headers partial"
+	elsewhere := "bom large-folder large-answer too-large special-file unreadable host-limit web-not-found web-headers partial"
 	found := map[string]bool{}
 	for _, slug := range strings.Fields(elsewhere) {
 		found["staticmcp/"+slug] = true

@@ -153,13 +153,7 @@ var short31 = regexp.MustCompile(`_0{8}[0-9a-f]{8}$`)
 // name of an answer.
 func (c *checker) shortHash(path, stem string) {
 	b := c.tree.branches[path[:strings.LastIndexByte(path, '/')]]
-	twins := 0
-	for _, l := range b.leaves {
-		if len(l.name) == maxName+len(extension) && l.name[:longPrefix+1] == stem[:longPrefix+1] {
-			twins++
-		}
-	}
-	if twins < 2 {
+	if len(b.filesWith(stem[:longPrefix+1])) < 2 {
 		c.about(ruleLongName, path, "the name ends in a hash of 32 bits, as one reader makes it", "add the same file under the 64-bit hash that published sites use")
 	}
 }

@@ -51,6 +51,24 @@ func (b *branch) sameName(name string) string {
 	return ""
 }
 
+// filesWith returns the files whose names begin with prefix, without extension.
+func (b *branch) filesWith(prefix string) []string {
+	first, _ := slices.BinarySearchFunc(b.leaves, prefix, func(l leaf, name string) int { return strings.Compare(l.name, name) })
+	var names []string
+	for _, l := range b.leaves[first:] {
+		if !strings.HasPrefix(l.name, prefix) {
+			break
+		}
+		if stem, isJSON := strings.CutSuffix(l.name, extension); isJSON {
+			names = append(names, stem)
+		}
+	}
+	return names
+}
+
+// foldersWith returns the folders whose names begin with prefix.
+func (b *branch) foldersWith(prefix string) []string { return startingWith(b.dirs, prefix) }
+
 // encodedFile encodes the name of a file or of a folder.
 func encodedFile(name string) string {
 	if stem, ok := strings.CutSuffix(name, extension); ok {
@@ -93,6 +111,9 @@ func (c *checker) plant(ctx context.Context, f *folder) (*tree, error) {
 	return t, nil
 }
 
+// largeFolder is from when on folders are slow in places.
+const largeFolder = 10_000
+
 // maxTreeDepth bounds how deeply folders are looked into: links can go in
 // circles.
 const maxTreeDepth = 64
@@ -118,6 +139,9 @@ func (c *checker) grow(ctx context.Context, f *folder, t *tree, dir string, dept
 	case err != nil:
 		c.about(ruleUnreadable, dir, "the folder cannot be read: "+cause(err), "")
 		return nil
+	}
+	if n := len(b.dirs) + len(b.leaves); n > largeFolder {
+		c.about(ruleLargeFolder, dir, fmt.Sprintf("the folder has %d entries", n), "the standard has one folder for a tool, so it cannot be split; git and some hosts are slow with it")
 	}
 	slices.Sort(b.dirs)
 	slices.SortFunc(b.leaves, func(a, b leaf) int { return strings.Compare(a.name, b.name) })
@@ -236,16 +260,12 @@ func (t *tree) longTwin(file string) string {
 		if b == nil {
 			return ""
 		}
-		names := b.dirs
+		candidates := b.foldersWith(prefix)
 		if i == len(parts)-1 {
-			names = nil
-			for _, l := range b.leaves {
-				names = append(names, strings.TrimSuffix(l.name, extension))
-			}
-			slices.Sort(names) // without the extension another order
+			candidates = b.filesWith(prefix)
 		}
 		var found []string
-		for _, name := range startingWith(names, prefix) {
+		for _, name := range candidates {
 			if len(name) == maxName {
 				found = append(found, name)
 			}
