@@ -61,7 +61,8 @@ func (a *asking) options() (*freeze.Options, error) {
 type freezing struct {
 	writing
 	asking
-	only, refresh, allow   []string
+	only, skip             []string
+	refresh, allow         []string
 	calls, traffic, expand []string
 	noResources, noPrompts bool
 	maxCalls, maxPerTool   int
@@ -110,6 +111,7 @@ is written: every answer of the site is asked for again and compared.
 	flags := cmd.Flags()
 	f.asking.flags(flags)
 	flags.StringArrayVar(&f.only, "only", nil, "freeze the tool `NAME` and no others (repeatable)")
+	flags.StringArrayVar(&f.skip, "skip", nil, "leave out the tool `NAME` (repeatable)")
 	flags.StringArrayVar(&f.refresh, "refresh", nil, "ask for answers of the tool `NAME` again, and keep those of all others (repeatable)")
 	flags.StringArrayVar(&f.calls, "calls", nil, "a `file` with calls, one JSON object on each line; - is stdin (repeatable)")
 	flags.StringArrayVar(&f.traffic, "traffic", nil, "a `file` with recorded JSON-RPC messages, one on each line (repeatable)")
@@ -145,6 +147,7 @@ func (f *freezing) options(cmd *cobra.Command, arg string) (*freeze.Options, err
 	if err != nil {
 		return nil, err
 	}
+	o.Skip = f.skip
 	o.Only, o.NoResources, o.NoPrompts = f.only, f.noResources, f.noPrompts
 	o.MaxCalls, o.MaxPerTool, o.MaxRange = f.maxCalls, f.maxPerTool, f.maxRange
 	o.Once, o.SkipUnstable, o.KeepErrors = f.once, f.skipUnstable, f.keepErrors

@@ -16,6 +16,8 @@ type Options struct {
 	Tools []string
 	// Only leaves out all tools but these. Nil means all.
 	Only []string
+	// Skip leaves out these tools.
+	Skip []string
 	// Calls are asked in addition to what is found out.
 	Calls []staticmcp.Question
 	// Expand are rules that make calls out of answers.

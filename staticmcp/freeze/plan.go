@@ -176,7 +176,7 @@ func (p *Plan) refusal(name string) string {
 	switch {
 	case t == nil:
 		return "there is no such tool"
-	case p.opts.Only != nil && !slices.Contains(p.opts.Only, name):
+	case slices.Contains(p.opts.Skip, name), p.opts.Only != nil && !slices.Contains(p.opts.Only, name):
 		return "it is not among those chosen"
 	case slices.Contains(p.opts.Tools, name):
 		return ""

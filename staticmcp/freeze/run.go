@@ -316,7 +316,7 @@ func (r *run) ask(ctx context.Context, q staticmcp.Question) *outcome {
 			return o
 		}
 	}
-	if q.Prompt != "" && p.templates[q.Prompt] {
+	if q.Prompt != "" && q.Arguments == nil && p.templates[q.Prompt] {
 		r.askTemplate(ctx, o)
 		return o
 	}
