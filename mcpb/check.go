@@ -61,8 +61,9 @@ type checker struct {
 	fsys    fs.FS // nil when there are no files to look at
 	opts    CheckOptions
 	m       *Manifest
-	natives []native // the machine code in the bundle
-	told    string   // the file that checkEntryPoint has reported already
+	natives []native          // the machine code in the bundle
+	options map[string]Option // by key
+	told    string            // the file that checkEntryPoint has reported already
 }
 
 func newChecker(fsys fs.FS, opts *CheckOptions) *checker {
@@ -80,7 +81,7 @@ func newChecker(fsys fs.FS, opts *CheckOptions) *checker {
 }
 
 func (c *checker) check(text []byte) (*Manifest, *check.Report, error) {
-	report := &check.Report{}
+	report := &check.Report{Limit: maxFindings}
 	c.document = readDocument(text, c.opts.Where(ManifestName), report)
 	c.m = c.manifest()
 	if c.m == nil {
@@ -191,5 +192,5 @@ func (c *checker) similar(name string) string {
 	for _, e := range entries {
 		names = append(names, path.Join(path.Dir(name), e.Name()))
 	}
-	return didYouMean(name, names)
+	return c.near(name, names)
 }

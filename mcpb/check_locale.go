@@ -65,7 +65,7 @@ func (c *checker) checkTranslation(locale, name string) {
 	}
 	if missing := t.missing(); len(missing) > 0 {
 		chain := Fallbacks(locale, c.m.Localization.defaultLocale(), c.m.Locales(c.fsys))
-		c.file(ruleUntranslated, check.Note, name, fmt.Sprintf("not translated: %s", strings.Join(missing, ", ")),
+		c.file(ruleUntranslated, check.Note, name, fmt.Sprintf("not translated: %s", enumerate(missing)),
 			"shown instead, in this order: "+describe(chain[min(1, len(chain)):], c.m.Localization.defaultLocale()))
 	}
 }
@@ -83,7 +83,7 @@ func (t *translation) warn(at int, pointer, message, hint string) {
 }
 
 func (t *translation) member(m member) {
-	pointer := "/" + check.EscapeToken(m.name)
+	pointer := "/" + escapeToken(m.name)
 	switch m.name {
 	case "display_name", "description", "long_description":
 		t.text(m.value, pointer)
@@ -99,7 +99,7 @@ func (t *translation) member(m member) {
 		t.list(m.value, pointer, "prompt", []string{"name", "description", "text"}, t.promptNames())
 	case "$schema":
 	default:
-		t.warn(m.at, pointer, fmt.Sprintf("%q cannot be translated", m.name), didYouMean(m.name, localizable()))
+		t.warn(m.at, pointer, fmt.Sprintf("%q cannot be translated", m.name), t.document.near(m.name, localizable()))
 	}
 }
 
@@ -121,7 +121,7 @@ func (t *translation) object(n *jsonNode, pointer string, names []string) {
 	}
 	for _, m := range n.each() {
 		if !slices.Contains(names, m.name) {
-			t.warn(m.at, pointer+"/"+check.EscapeToken(m.name), fmt.Sprintf("%q cannot be translated", m.name), didYouMean(m.name, names))
+			t.warn(m.at, pointer+"/"+escapeToken(m.name), fmt.Sprintf("%q cannot be translated", m.name), t.document.near(m.name, names))
 			continue
 		}
 		t.text(m.value, pointer+"/"+m.name)
@@ -133,11 +133,15 @@ func (t *translation) list(n *jsonNode, pointer, what string, fields, known []st
 		t.warn(n.at, pointer, fmt.Sprintf("%s must be an array and is %s", last(pointer), n.kind), "")
 		return
 	}
+	has := map[string]bool{}
+	for _, name := range known {
+		has[name] = true
+	}
 	for i, item := range n.items {
 		below := fmt.Sprintf("%s/%d", pointer, i)
 		t.object(item, below, fields)
-		if name := item.member("name"); name.is(kindString) && !slices.Contains(known, name.text) {
-			t.warn(name.at, below+"/name", fmt.Sprintf("the manifest has no %s %q, so nobody shows this", what, name.text), didYouMean(name.text, known))
+		if name := item.member("name"); name.is(kindString) && !has[name.text] {
+			t.warn(name.at, below+"/name", fmt.Sprintf("the manifest has no %s %q, so nobody shows this", what, name.text), t.document.near(name.text, known))
 		}
 	}
 }
@@ -169,15 +173,25 @@ func (t *translation) missing() []string {
 			names = append(names, f.name)
 		}
 	}
+	tools, prompts := byName(t.root().member("tools")), byName(t.root().member("prompts"))
 	for _, tool := range m.Tools {
-		if tool.Description != "" && named(t.root().member("tools"), tool.Name).member("description") == nil {
+		if tool.Description != "" && tools[tool.Name].member("description") == nil {
 			names = append(names, "tool "+tool.Name)
 		}
 	}
 	for _, p := range m.Prompts {
-		if p.Description != "" && named(t.root().member("prompts"), p.Name).member("description") == nil {
+		if p.Description != "" && prompts[p.Name].member("description") == nil {
 			names = append(names, "prompt "+p.Name)
 		}
 	}
 	return names
+}
+
+// enumerate joins the first names.
+func enumerate(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }

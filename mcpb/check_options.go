@@ -13,7 +13,7 @@ import (
 func (c *checker) checkOptions() {
 	for i := range c.m.UserConfig {
 		o := &c.m.UserConfig[i]
-		pointer := "/user_config/" + check.EscapeToken(o.Key)
+		pointer := "/user_config/" + escapeToken(o.Key)
 		warn := func(field, format string, args ...any) {
 			c.at(ruleOption, check.Warning, pointer+field, fmt.Sprintf("option %q: ", o.Key)+fmt.Sprintf(format, args...), "")
 		}
@@ -58,7 +58,7 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 	for _, text := range texts {
 		for _, p := range splitVariables(text) {
 			if p.variable && !slices.Contains(system, p.name) {
-				c.at(ruleVariable, check.Warning, pointer, fmt.Sprintf("%s has no meaning in a default", p.text), didYouMean(p.name, system))
+				c.at(ruleVariable, check.Warning, pointer, fmt.Sprintf("%s has no meaning in a default", p.text), c.near(p.name, system))
 			}
 		}
 	}

@@ -46,11 +46,11 @@ func (c *checker) checkServer() {
 	c.checkCommand("/server/mcp_config", s.Config.Command, s.Config.Args)
 	declared, explicit := c.declared()
 	for _, platform := range slices.Sorted(maps.Keys(s.Config.Overrides)) {
-		pointer := "/server/mcp_config/platform_overrides/" + check.EscapeToken(platform)
+		pointer := "/server/mcp_config/platform_overrides/" + escapeToken(platform)
 		o := s.Config.Overrides[platform]
 		switch {
 		case !slices.Contains(platforms(), platform):
-			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("no platform is called %q, so this is never used", platform), didYouMean(platform, platforms()))
+			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("no platform is called %q, so this is never used", platform), c.near(platform, platforms()))
 		case explicit && !slices.Contains(declared, platform):
 			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("compatibility.platforms does not name %q, so this is never used", platform), "")
 		case o.Command == "" && o.Args == nil && o.Env == nil:

@@ -222,3 +222,27 @@ func TestCheckPath(t *testing.T) {
 	}
 	expect(dir, "error pack-link "+filepath.Join(dir, "link"), "warning secret-file "+filepath.Join(dir, ".env"), "warning secret-file "+filepath.Join(dir, "docs/id_rsa"), secret)
 }
+
+// TestManyFaults makes sure that many faults cost no more than a few: only some get
+// a place and a hint, all are counted.
+func TestManyFaults(t *testing.T) {
+	const n = 10_000
+	var fields, refs, options strings.Builder
+	for i := range n {
+		fmt.Fprintf(&fields, `"nmae%d":1,`, i)
+		fmt.Fprintf(&refs, `,"${user_config.o%dx}"`, i)
+		fmt.Fprintf(&options, `"o%d":{},`, i)
+	}
+	fsys := bundleOf(nil, `"author":`, fields.String()+`"user_config":{`+options.String()+`"o":{}},"author":`, `/index.js"]`, `/index.js"`+refs.String()+`]`)
+	_, r, err := mcpb.Check(fsys, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errors, warnings := r.Count(check.Error), r.Count(check.Warning); errors != 4*n+3 || warnings != n || len(r.Findings()) > 3000 || r.Omitted() < 4*n {
+		t.Errorf("%d errors, %d warnings, %d kept", errors, warnings, len(r.Findings()))
+	}
+	fixed, _ := mcpb.Fix(fsys["manifest.json"].Data)
+	if string(fixed) != string(fsys["manifest.json"].Data) {
+		t.Error("repaired what nobody can")
+	}
+}

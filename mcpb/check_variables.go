@@ -23,12 +23,16 @@ const (
 )
 
 func (c *checker) checkVariables() {
+	c.options = map[string]Option{}
+	for _, o := range c.m.UserConfig {
+		c.options[o.Key] = o
+	}
 	used := map[string]bool{}
 	if config := c.m.Server.Config; config != nil {
 		c.checkTexts("/server/mcp_config", config.Command, config.Args, config.Env, used)
 		for _, platform := range slices.Sorted(maps.Keys(config.Overrides)) {
 			o := config.Overrides[platform]
-			c.checkTexts("/server/mcp_config/platform_overrides/"+check.EscapeToken(platform), o.Command, o.Args, o.Env, used)
+			c.checkTexts("/server/mcp_config/platform_overrides/"+escapeToken(platform), o.Command, o.Args, o.Env, used)
 		}
 	}
 	if c.m.Server.Config == nil {
@@ -36,7 +40,7 @@ func (c *checker) checkVariables() {
 	}
 	for _, o := range c.m.UserConfig {
 		if !used[o.Key] {
-			c.at(ruleUnused, check.Note, "/user_config/"+check.EscapeToken(o.Key), fmt.Sprintf("nothing uses option %q", o.Key),
+			c.at(ruleUnused, check.Note, "/user_config/"+escapeToken(o.Key), fmt.Sprintf("nothing uses option %q", o.Key),
 				"${"+userConfigPrefix+o.Key+"} in args or env passes it to the server")
 		}
 	}
@@ -48,7 +52,7 @@ func (c *checker) checkTexts(pointer, command string, args []string, env map[str
 		at := pointer + "/args/" + strconv.Itoa(i)
 		c.checkText(at, arg, used)
 		for _, key := range optionsIn(arg) {
-			if o, ok := c.m.Option(key); ok && o.Sensitive {
+			if c.options[key].Sensitive {
 				c.at(ruleSecretArg, check.Warning, at, fmt.Sprintf("option %q is sensitive, and other programs can see arguments", key), "pass it in env")
 			}
 		}
@@ -57,7 +61,7 @@ func (c *checker) checkTexts(pointer, command string, args []string, env map[str
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		at := pointer + "/env/" + check.EscapeToken(name)
+		at := pointer + "/env/" + escapeToken(name)
 		c.checkText(at, env[name], used)
 		c.checkArrays(at, env[name])
 	}
@@ -83,8 +87,8 @@ func (c *checker) checkText(pointer, s string, used map[string]bool) {
 		case !p.variable:
 		case isOption:
 			used[key] = true
-			if _, ok := c.m.Option(key); !ok {
-				c.at(ruleUndeclared, check.Warning, pointer, fmt.Sprintf("user_config has no option %q, so the server gets the text %s", key, p.text), didYouMean(key, c.optionKeys()))
+			if _, ok := c.options[key]; !ok {
+				c.at(ruleUndeclared, check.Warning, pointer, fmt.Sprintf("user_config has no option %q, so the server gets the text %s", key, p.text), c.near(key, c.optionKeys()))
 			}
 		case !slices.Contains(variables(), p.name):
 			c.at(ruleVariable, check.Warning, pointer, fmt.Sprintf("no variable is called %s, so the server gets that text", p.text), c.nearVariable(p.name))
@@ -94,7 +98,7 @@ func (c *checker) checkText(pointer, s string, used map[string]bool) {
 
 func (c *checker) optionKeys() []string {
 	var keys []string
-	for _, o := range c.m.UserConfig {
+	for _, o := range c.m.UserConfig[:min(len(c.m.UserConfig), maxFindings)] {
 		keys = append(keys, o.Key)
 	}
 	return keys
@@ -108,13 +112,13 @@ func (c *checker) nearVariable(name string) string {
 		}
 		known = append(known, userConfigPrefix+key)
 	}
-	return didYouMean(name, known)
+	return c.near(name, known)
 }
 
 // checkArrays tells of a list that becomes one text.
 func (c *checker) checkArrays(pointer, s string) {
 	for _, key := range optionsIn(s) {
-		if o, ok := c.m.Option(key); ok && o.Multiple {
+		if c.options[key].Multiple {
 			c.at(ruleArray, check.Note, pointer, fmt.Sprintf("option %q may have several values; slipway joins them with : or ;, other hosts do not", key),
 				"an argument of its own becomes several arguments everywhere")
 		}
@@ -133,7 +137,7 @@ func (c *checker) checkPrompts() {
 			}
 			used[name] = true
 			if !slices.Contains(prompt.Arguments, name) {
-				c.at(ruleArguments, check.Warning, pointer+"/text", fmt.Sprintf("prompt %q has no argument %q", prompt.Name, name), didYouMean(name, prompt.Arguments))
+				c.at(ruleArguments, check.Warning, pointer+"/text", fmt.Sprintf("prompt %q has no argument %q", prompt.Name, name), c.near(name, prompt.Arguments))
 			}
 		}
 		for k, name := range prompt.Arguments {

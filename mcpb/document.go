@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -71,6 +72,10 @@ func (n *jsonNode) str() string {
 	return ""
 }
 
+// maxFindings is how many findings of one severity are kept and get a place. A
+// text that is made to have more must not cost more.
+const maxFindings = 1000
+
 // document is a JSON text with its tree, and the place where findings go.
 type document struct {
 	file   string
@@ -78,6 +83,7 @@ type document struct {
 	bom    int       // bytes before it
 	root   *jsonNode // nil when the text is no JSON
 	report *check.Report
+	last   struct{ offset, line, column int } // the place that was counted last
 }
 
 // byteOrderMark is what a byte order mark is in UTF-8.
@@ -209,7 +215,7 @@ func (d *document) object(n *jsonNode, depth int, pointer string) (end int, err 
 		if d.text[at] == ',' {
 			at = jsonscan.Space(d.text, at+1)
 		}
-		below := pointer + "/" + check.EscapeToken(string(key))
+		below := pointer + "/" + escapeToken(string(key))
 		if !seen.Add(bytes.Clone(key)) {
 			d.offset(ruleDuplicate, check.Warning, at, below, fmt.Sprintf("%q is here twice; only the last counts", key), "remove one of them")
 		}
@@ -227,15 +233,76 @@ func (d *document) add(f check.Finding) {
 
 // offset reports something at a byte of the text.
 func (d *document) offset(rule string, s check.Severity, at int, pointer, message, hint string) {
-	line, column := check.LineColumn(d.text, at)
+	if d.full(s) {
+		d.add(check.Finding{Rule: rule, Severity: s, Message: message})
+		return
+	}
+	line, column := d.place(at)
 	d.add(check.Finding{Rule: rule, Severity: s, Line: line, Column: column, Pointer: pointer, Message: message, Hint: hint})
+}
+
+// full reports whether further findings are only counted.
+func (d *document) full(s check.Severity) bool { return d.report.Count(s) >= maxFindings }
+
+// place is check.LineColumn, but goes on from the place before where it can: most
+// findings come in the order of the text.
+func (d *document) place(offset int) (line, column int) {
+	p := &d.last
+	if offset < p.offset || p.line == 0 {
+		p.offset, p.line, p.column = 0, 1, 1
+	}
+	between := d.text[p.offset:min(offset, len(d.text))]
+	line, column = check.LineColumn(between, len(between))
+	if line == 1 {
+		column += p.column - 1
+	}
+	p.offset, p.line, p.column = offset, p.line+line-1, column
+	return p.line, p.column
 }
 
 // at reports something about the value that pointer names, or, where that is
 // missing, about the deepest value on the way.
 func (d *document) at(rule string, s check.Severity, pointer, message, hint string) {
-	at, _ := check.Offset(d.text, pointer)
-	d.offset(rule, s, at, pointer, message, hint)
+	if d.full(s) {
+		d.offset(rule, s, 0, "", message, "")
+		return
+	}
+	n := d.root
+	for pointer := pointer; pointer != ""; {
+		token, rest, more := strings.Cut(pointer[1:], "/")
+		if pointer = ""; more {
+			pointer = "/" + rest
+		}
+		next := n.member(unescapeToken(token))
+		if i, err := strconv.Atoi(token); n.is(kindArray) && err == nil && i >= 0 && i < len(n.items) {
+			next = n.items[i]
+		}
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	d.offset(rule, s, n.at, pointer, message, hint)
+}
+
+// escapeToken is check.EscapeToken, at no cost for the usual name.
+func escapeToken(name string) string {
+	if !strings.ContainsAny(name, "~/") {
+		return name
+	}
+	return check.EscapeToken(name)
+}
+
+func unescapeToken(token string) string {
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+}
+
+// near is didYouMean for findings that are kept.
+func (d *document) near(name string, names []string) string {
+	if d.full(check.Error) || d.full(check.Warning) {
+		return ""
+	}
+	return didYouMean(name, names[:min(len(names), maxFindings)])
 }
 
 // errTooLarge is why a file was not read whole.

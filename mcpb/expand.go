@@ -77,7 +77,7 @@ func (e *ExpandError) Missing() []string {
 	var keys []string
 	for _, f := range e.Findings {
 		if f.Rule == ruleMissing {
-			keys = append(keys, strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(f.Pointer, "/user_config/")))
+			keys = append(keys, unescapeToken(strings.TrimPrefix(f.Pointer, "/user_config/")))
 		}
 	}
 	return keys
@@ -118,6 +118,7 @@ type expansion struct {
 	opts     ExpandOptions
 	here     bool // Platform is this system, so files can be looked at
 	system   map[string]string
+	declared map[string]bool  // the keys of all options
 	values   map[string]value // by key; without those that have no value
 	faults   []check.Finding
 	warnings []check.Finding
@@ -130,7 +131,10 @@ type value struct {
 }
 
 func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
-	e := &expansion{m: m, values: map[string]value{}}
+	e := &expansion{m: m, declared: map[string]bool{}, values: map[string]value{}}
+	for _, o := range m.UserConfig {
+		e.declared[o.Key] = true
+	}
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -229,7 +233,7 @@ func (e *expansion) launch() *Launch {
 		if key, alone := onlyOption(config.Env[name]); alone && e.unset(key) {
 			continue
 		}
-		t := e.text(pointer+"/env/"+check.EscapeToken(name), config.Env[name])
+		t := e.text(pointer+"/env/"+escapeToken(name), config.Env[name])
 		l.Env[name], l.shownEnv[name] = t.text, t.shown
 	}
 	for _, v := range e.values {
@@ -243,9 +247,8 @@ func (e *expansion) launch() *Launch {
 
 // unset reports whether an option is declared and has no value.
 func (e *expansion) unset(key string) bool {
-	_, declared := e.m.Option(key)
 	_, set := e.values[key]
-	return declared && !set
+	return e.declared[key] && !set
 }
 
 // expanded is a text, and the same as it may be shown.

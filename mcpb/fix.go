@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -91,7 +92,7 @@ func (f *fixer) fix() {
 
 // edit replaces text[from:to]. The place of the repair is at.
 func (f *fixer) edit(from, to, at int, with, pointer, about string) {
-	line, column := check.LineColumn(f.text, at)
+	line, column := f.place(at)
 	e := edit{from, to, with}
 	if f.about == nil {
 		f.about = map[edit]Repair{}
@@ -129,20 +130,20 @@ func (f *fixer) remove(m member, pointer, about string) {
 	f.edit(from, to, m.at, "", pointer, about)
 }
 
-// apply makes the edits from the last to the first. Of two that overlap only one
-// is made; the next round sees the other again.
+// apply makes the edits. Of two that overlap only the first is made; the next
+// round sees the other again.
 func (f *fixer) apply() []byte {
-	slices.SortStableFunc(f.edits, func(a, b edit) int { return cmp.Compare(b.at, a.at) })
-	text, before := bytes.Clone(f.text), len(f.text)+1
+	slices.SortStableFunc(f.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
+	text, done := make([]byte, 0, len(f.text)), 0
 	for _, e := range f.edits {
-		if e.end > before {
+		if e.at < done {
 			continue
 		}
-		text, before = slices.Replace(text, e.at, e.end, []byte(e.with)...), e.at
+		text = append(append(text, f.text[done:e.at]...), e.with...)
+		done = e.end
 		f.made = append(f.made, f.about[e])
 	}
-	slices.Reverse(f.made)
-	return text
+	return append(text, f.text[done:]...)
 }
 
 // fixVersion settles which version it is. known says that one is chosen already.
@@ -186,7 +187,7 @@ func (f *fixer) needed() string {
 
 func (f *fixer) object(n *jsonNode, s *shape, pointer, version string) {
 	for _, m := range n.each() {
-		below := pointer + "/" + check.EscapeToken(m.name)
+		below := pointer + "/" + escapeToken(m.name)
 		if s.fields == nil {
 			f.value(m.value, s.elem, below, version)
 			continue
@@ -207,11 +208,9 @@ func (f *fixer) object(n *jsonNode, s *shape, pointer, version string) {
 // fixName renames a field whose right name is certain and free, or drops it.
 func (f *fixer) fixName(n *jsonNode, m member, known []string, pointer string) {
 	to := renamedField(m.name)
-	fold := func(s string) string {
-		return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(s))
-	}
+	folded := fold(m.name)
 	for _, name := range known {
-		if fold(name) == fold(m.name) {
+		if fold(name) == folded {
 			to = name
 		}
 	}
@@ -221,6 +220,16 @@ func (f *fixer) fixName(n *jsonNode, m member, known []string, pointer string) {
 	case f.drop:
 		f.remove(m, pointer, fmt.Sprintf("removed %q, which no field is called", m.name))
 	}
+}
+
+// fold leaves out of a name what people mix up: case and separators.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_-. ", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, s)
 }
 
 func (f *fixer) value(n *jsonNode, s *shape, pointer, version string) {

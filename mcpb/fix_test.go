@@ -41,7 +41,7 @@ func TestFix(t *testing.T) {
 			head + `, "keywords": "k", "tools_generated": "true", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "max": "2"}}}`,
 			head + `, "keywords": ["k"], "tools_generated": true, "user_config": {"n": {"type": "number", "title": "t", "description": "d", "max": 2}}}`,
 			"made a list of the string; took the quotes from true; took the quotes from 2"},
-		"null": {head + ",\n  \"icon\": null,\n  \"license\": null\n}", head + "\n}", `removed "license", which was null; removed "icon", which was null`},
+		"null": {head + ",\n  \"icon\": null,\n  \"license\": null\n}", head + "\n}", `removed "icon", which was null; removed "license", which was null`},
 		"comments and commas": {strings.Replace(head, `"name"`, "/* x */ \"name\" // y", 1) + ",\n}", strings.Replace(head, `"name"`, " \"name\" ", 1) + "\n}",
 			"removed a comment; removed a comment; removed a comma before a closing bracket"},
 		"no JSON at all": {`{"name" // x`, `{"name" // x`, ""},

@@ -168,24 +168,26 @@ func (m *Manifest) apply(root *jsonNode) {
 	if words := root.member("keywords").strings(); words != nil {
 		m.Keywords = words
 	}
+	tools, prompts := byName(root.member("tools")), byName(root.member("prompts"))
 	for i := range m.Tools {
-		set(&m.Tools[i].Description, named(root.member("tools"), m.Tools[i].Name).member("description"))
+		set(&m.Tools[i].Description, tools[m.Tools[i].Name].member("description"))
 	}
 	for i := range m.Prompts {
-		n := named(root.member("prompts"), m.Prompts[i].Name)
+		n := prompts[m.Prompts[i].Name]
 		set(&m.Prompts[i].Description, n.member("description"))
 		set(&m.Prompts[i].Text, n.member("text"))
 	}
 }
 
-// named returns the item of an array whose name is that.
-func named(list *jsonNode, name string) *jsonNode {
+// byName returns the items of an array by their names, of two the first.
+func byName(list *jsonNode) map[string]*jsonNode {
+	items := map[string]*jsonNode{}
 	for _, n := range list.list() {
-		if n.member("name").str() == name {
-			return n
+		if name := n.member("name").str(); items[name] == nil {
+			items[name] = n
 		}
 	}
-	return nil
+	return items
 }
 
 // describe names the languages of a chain in words.

@@ -179,7 +179,7 @@ func (j *judge) scalar(n *jsonNode, pointer string) {
 
 func (j *judge) text(n *jsonNode, s *shape, pointer string) {
 	if s.enum != nil && !slices.Contains(s.enum, n.text) {
-		j.offset(ruleEnum, check.Error, n.at, pointer, fmt.Sprintf("%s is %q and must be %s", last(pointer), n.text, oneOf(s.enum)), didYouMean(n.text, s.enum))
+		j.offset(ruleEnum, check.Error, n.at, pointer, fmt.Sprintf("%s is %q and must be %s", last(pointer), n.text, oneOf(s.enum)), j.near(n.text, s.enum))
 	}
 	if s.format == nil {
 		return
@@ -191,13 +191,9 @@ func (j *judge) text(n *jsonNode, s *shape, pointer string) {
 
 func (j *judge) object(n *jsonNode, s *shape, pointer string) {
 	done := map[string]bool{}
-	for i := len(n.members) - 1; i >= 0; i-- { // of two the last counts
-		m := n.members[i]
-		if done[m.name] {
-			continue
-		}
+	for _, m := range n.each() {
 		done[m.name] = true
-		below := pointer + "/" + check.EscapeToken(m.name)
+		below := pointer + "/" + escapeToken(m.name)
 		at := slices.IndexFunc(s.fields, func(f field) bool { return f.name == m.name })
 		switch {
 		case s.fields == nil:
@@ -208,7 +204,7 @@ func (j *judge) object(n *jsonNode, s *shape, pointer string) {
 			j.offset(ruleTooNew, check.Error, m.at, below, fmt.Sprintf("%q is known from version %s on, and this is %s", m.name, s.fields[at].since, j.version),
 				fmt.Sprintf("set manifest_version to %q", s.fields[at].since))
 		case s.others != nil && m.value.kind == s.others.kind:
-			j.offset(ruleReference, check.Warning, m.at, below, fmt.Sprintf("the reference CLI refuses %q, which the specification allows", m.name), didYouMean(m.name, names(s.fields, j.version)))
+			j.offset(ruleReference, check.Warning, m.at, below, fmt.Sprintf("the reference CLI refuses %q, which the specification allows", m.name), j.near(m.name, names(s.fields, j.version)))
 		default:
 			j.unknown(m, s.fields, below)
 		}
@@ -222,7 +218,7 @@ func (j *judge) object(n *jsonNode, s *shape, pointer string) {
 
 func (j *judge) unknown(m member, fields []field, pointer string) {
 	known := names(fields, j.version)
-	hint := didYouMean(m.name, known)
+	hint := j.near(m.name, known)
 	if renamed := renamedField(m.name); renamed != "" && slices.Contains(known, renamed) {
 		hint = fmt.Sprintf("did you mean %q?", renamed)
 	}
@@ -262,7 +258,7 @@ func renamedField(name string) string {
 }
 
 func (j *judge) missing(n *jsonNode, f field, pointer string) {
-	below := pointer + "/" + check.EscapeToken(f.name)
+	below := pointer + "/" + escapeToken(f.name)
 	if f.excused != nil {
 		if why := f.excused(j.root); why != "" {
 			j.offset(ruleReference, check.Warning, n.at, below, fmt.Sprintf("%q is missing, which %s; the reference CLI refuses that", f.name, why), "")
@@ -285,7 +281,7 @@ func last(pointer string) string {
 		return "the manifest"
 	}
 	token := pointer[strings.LastIndexByte(pointer, '/')+1:]
-	token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+	token = unescapeToken(token)
 	if _, err := strconv.Atoi(token); err == nil {
 		return "item " + token
 	}

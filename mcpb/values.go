@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/slipway-mcp/slipway/check"
 )
 
 // ThisPlatform is what the format calls the system of this program: "darwin",
@@ -25,12 +23,12 @@ func ThisPlatform() string {
 // resolve finds the value of every option.
 func (e *expansion) resolve() {
 	for _, key := range slices.Sorted(maps.Keys(e.opts.Values)) {
-		if _, ok := e.m.Option(key); !ok {
+		if !e.declared[key] {
 			var keys []string
 			for _, o := range e.m.UserConfig {
 				keys = append(keys, o.Key)
 			}
-			e.fault(ruleValueKey, "/user_config/"+check.EscapeToken(key), "the bundle has no option %q", key)
+			e.fault(ruleValueKey, "/user_config/"+escapeToken(key), "the bundle has no option %q", key)
 			e.faults[len(e.faults)-1].Hint = didYouMean(key, keys)
 		}
 	}
@@ -40,7 +38,7 @@ func (e *expansion) resolve() {
 }
 
 func (e *expansion) option(o *Option) {
-	pointer := "/user_config/" + check.EscapeToken(o.Key)
+	pointer := "/user_config/" + escapeToken(o.Key)
 	given, ok := filled(o, e.opts.Values[o.Key])
 	if ok {
 		if texts, why := e.given(o, given); why != "" {

@@ -52,6 +52,10 @@ The rules: docs/mcpb-rules.md.`,
 				if err != nil {
 					return unreadableBundle(name, err)
 				}
+				if len(args) == 1 {
+					all = report // which knows how many it left out
+					break
+				}
 				all.Add(report.Findings()...)
 			}
 			return r.print(cmd, strings.Join(args, ", "), all)
