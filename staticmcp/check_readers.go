@@ -11,8 +11,9 @@ import (
 // reader is what is known of another program that reads sites.
 type reader struct {
 	name string
-	// resource returns where it looks for a resource.
+	// resource returns where it looks for a resource, and where says so in words.
 	resource func(uri string) string
+	where    string
 	// raw says that it takes values as they are, instead of encoding them.
 	raw bool
 	// byName and byValue say in which order it takes arguments; neither means as
@@ -45,7 +46,7 @@ const (
 func knownReaders() []reader {
 	underscores := strings.NewReplacer("/", "_", "+", "_", "=", "_")
 	bare := strings.NewReplacer("/", "_", "+", "_", "=", "")
-	rust := reader{name: "sse-bridge", resource: rawResource, raw: true, byValue: true, joins: underscores.Replace,
+	rust := reader{name: "sse-bridge", resource: rawResource, where: "it takes the URI behind :// as it is, without encoding it", raw: true, byValue: true, joins: underscores.Replace,
 		needs: traitFlat | traitContents, loses: []string{"prompts", "resource templates", "_meta of resources"}}
 	stdio := rust
 	stdio.name = "stdio-bridge"
@@ -54,7 +55,7 @@ func knownReaders() []reader {
 	docs := rust
 	docs.name, docs.joins, docs.needs, docs.loses = "docusaurus-smg", bare.Replace, 0, nil
 	return []reader{
-		{name: "claude-web-bridge", resource: fileResource, byName: true, sanitizes: true, hash31: true, untyped: true, needs: traitContents,
+		{name: "claude-web-bridge", resource: fileResource, where: "it cuts off no other scheme than file://, and encodes nothing", byName: true, sanitizes: true, hash31: true, untyped: true, needs: traitContents,
 			loses: []string{"prompts", "resource templates", "annotations, outputSchema and most of inputSchema"}},
 		rust, stdio, docs,
 	}
@@ -140,7 +141,7 @@ func (c *checker) readerResources(r reader) {
 	s := c.site.sheet
 	if places.count > 0 {
 		s.add(ruleReaderPath, 0, "/capabilities/resources", fmt.Sprintf("%s looks elsewhere for resources: %s", r.name, &places),
-			"it takes the URI as it is, without encoding it")
+			r.where)
 	}
 	if shapes.count > 0 {
 		s.add(ruleReaderShape, 0, "/capabilities/resources", fmt.Sprintf("%s cannot use the files of resources: %s", r.name, &shapes), r.shapeHint())
