@@ -60,6 +60,7 @@ func TestClean(t *testing.T) {
 }
 
 func TestJS(t *testing.T) {
+	files := map[string]string{"./x": "import {d} from './x'\nexport const b = ['b']\nexport default 1\nexport function e() { return [2] }"}
 	tests := map[string]struct{ src, want string }{
 		"JSON":             {`{"a": [1, "b", null, true]}`, `{a:[1 "b" null true]}`},
 		"module":           {`module.exports = {a: 'b',};`, `{a:"b"}`},
@@ -71,12 +72,14 @@ func TestJS(t *testing.T) {
 		"unknown":          {"export default {a: 1 + b, c: `${d}`, e() { return 1 }, f: x => 1, g: require('h')}", `{a:? c:? e:? f:? g:?}`},
 		"recursive":        {"const a = [...a]\nexport default a", `[?]`},
 		"escapes":          {`export default 'a\'\u0041\x42\n'`, `"a'AB\n"`},
+		"imports":          {"import d, {b as c, e} from './x'\nimport {y} from 'y'\nexport default {a: c, c: d, e: e(), f: y}", `{a:["b"] c:1 e:[2] f:?}`},
+		"patterns":         {"export default {a: x.replace(/[\"'}/]/g, ''), c: 1}", `{a:? c:1}`},
 		"no export":        {`const a = 1`, `?`},
 		"regular nonsense": {`export default {{{[[(`, `{?:?}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := written(readJS(test.src)); got != test.want {
+			if got := written(readJS(test.src, func(name string) string { return files[name] })); got != test.want {
 				t.Errorf("readJS(%q) = %s, want %s", test.src, got, test.want)
 			}
 		})

@@ -11,8 +11,21 @@ import (
 // js reads a file of JavaScript that configures a system.
 func (d *detector) js(name string) (*jsValue, string) {
 	src := d.read(name)
-	return readJS(src), src
+	budget := maxImported
+	load := func(imported string) string {
+		base := path.Join(path.Dir(name), imported)
+		bare := strings.TrimSuffix(base, path.Ext(base))
+		file := d.find(append([]string{base}, append(variants(base, ".ts", ".js", ".mts", ".mjs", "/index.ts", "/index.js"), variants(bare, ".ts", ".mts")...)...)...)
+		if budget--; file == "" || budget < 0 {
+			return ""
+		}
+		return d.read(file)
+	}
+	return readJS(src, load), src
 }
+
+// maxImported bounds how often files are read that others import.
+const maxImported = 200
 
 // script is a JavaScript file under way, for findings with lines.
 type script struct {

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -42,7 +43,15 @@ type jsFile struct {
 	returns  map[string]int // where that of a function does
 	reading  map[string]bool
 	exported int // where the value of the export begins, or -1
+
+	// load returns the file that another one imports, or "". imports are what
+	// names are imported from, and under which name.
+	load    func(path string) string
+	imports map[string]jsImport
+	nested  int
 }
+
+type jsImport struct{ from, name string }
 
 const (
 	maxJSDepth = 200
@@ -52,20 +61,101 @@ const (
 
 // readJS returns what a file exports. The value is jsUnknown if nothing can be
 // said without running it.
-func readJS(src string) *jsValue {
-	if len(src) > maxJSBytes {
+// load, if not nil, returns files that it imports.
+func readJS(src string, load func(path string) string) *jsValue {
+	f := newJS(src, load, 0)
+	if f == nil {
 		return &jsValue{text: "a file this long"}
 	}
-	f := &jsFile{src: src, names: make(map[string]int), returns: make(map[string]int), reading: make(map[string]bool), exported: -1}
 	if c := f.peek(); c == '{' || c == '[' {
 		return f.value() // JSON
 	}
+	f.noteImports()
 	f.statements()
 	if f.exported < 0 {
 		return &jsValue{text: "no export"}
 	}
 	f.at = f.exported
 	return f.value()
+}
+
+// maxImports is how many files a value may be imported through.
+const maxImports = 5
+
+func newJS(src string, load func(string) string, nested int) *jsFile {
+	if len(src) > maxJSBytes {
+		return nil
+	}
+	if load == nil {
+		load = func(string) string { return "" }
+	}
+	return &jsFile{
+		src: src, load: load, nested: nested, exported: -1,
+		names: make(map[string]int), returns: make(map[string]int), reading: make(map[string]bool), imports: make(map[string]jsImport),
+	}
+}
+
+// imported finds imports of files: import a, {b as c} from './d'.
+var imported = regexp.MustCompile(`(?m)^import\s+(?:type\s+)?([\w$]+)?\s*,?\s*(?:\{([^{}]*)\})?\s*from\s*['"](\.[^'"]+)['"]`)
+
+// noteImports notes what names are imported from files beside this one.
+func (f *jsFile) noteImports() {
+	for _, m := range imported.FindAllStringSubmatch(f.src, 100) {
+		if m[1] != "" {
+			f.imports[m[1]] = jsImport{m[3], "default"}
+		}
+		for item := range strings.SplitSeq(m[2], ",") {
+			name, as, ok := strings.Cut(strings.TrimSpace(item), " as ")
+			if !ok {
+				as = name
+			}
+			if name != "" {
+				f.imports[strings.TrimSpace(as)] = jsImport{m[3], strings.TrimSpace(name)}
+			}
+		}
+	}
+}
+
+// fromImport returns the value of a name that is imported, or nil. Its place is
+// not known in this file.
+func (f *jsFile) fromImport(name string, call bool) *jsValue {
+	i, ok := f.imports[name]
+	if !ok || f.nested >= maxImports {
+		return nil
+	}
+	src := f.load(i.from)
+	if src == "" {
+		return nil
+	}
+	other := newJS(src, f.load, f.nested+1)
+	if other == nil {
+		return nil
+	}
+	other.noteImports()
+	other.statements()
+	var v *jsValue
+	switch {
+	case i.name == "default" && other.exported >= 0:
+		other.at = other.exported
+		v = other.value()
+	case call:
+		v = other.named(i.name, other.returns)
+	default:
+		v = other.named(i.name, other.names)
+	}
+	v.moved(f.at)
+	return v
+}
+
+// moved gives a value and all in it one place.
+func (v *jsValue) moved(at int) {
+	v.at = at
+	for _, e := range v.list {
+		e.moved(at)
+	}
+	for _, e := range v.members {
+		e.moved(at)
+	}
 }
 
 // statements notes where the values of constants, functions and the export begin.
@@ -82,7 +172,7 @@ func (f *jsFile) statements() {
 			if name := f.identifier(); name != "" && f.assignment() {
 				f.names[name] = f.at
 			}
-			f.skip(";\n")
+			f.endStatement()
 		case "async":
 		case "function":
 			f.function()
@@ -92,7 +182,7 @@ func (f *jsFile) statements() {
 			if f.identifier() == "default" {
 				f.space()
 				f.exported = f.at
-				f.skip(";\n")
+				f.endStatement()
 			} else {
 				f.at = before // export const
 			}
@@ -103,11 +193,9 @@ func (f *jsFile) statements() {
 					f.exported = f.at
 				}
 			}
-			f.skip(";\n")
-		case "":
-			f.skip(";\n}")
+			f.endStatement()
 		default:
-			f.skip(";\n")
+			f.endStatement()
 		}
 	}
 }
@@ -143,16 +231,18 @@ func (f *jsFile) assignment() bool {
 	return false
 }
 
-// skip moves to the first of the stops outside of brackets, strings and comments,
-// behind it if it is a line break or a semicolon.
+// endStatement moves behind the end of a statement, or of a block.
+func (f *jsFile) endStatement() {
+	f.skip(";\n}")
+	f.at = min(f.at+1, len(f.src))
+}
+
+// skip moves to the first of the stops outside of brackets, strings and comments.
 func (f *jsFile) skip(stops string) {
 	depth := 0
 	for f.at < len(f.src) {
 		c := f.src[f.at]
 		if depth == 0 && strings.IndexByte(stops, c) >= 0 {
-			if strings.Contains(stops, ";") && (c == ';' || c == '\n' || c == '}') {
-				f.at++
-			}
 			return
 		}
 		switch c {
@@ -169,7 +259,7 @@ func (f *jsFile) skip(stops string) {
 			f.quoted()
 			continue
 		case '/':
-			if f.comment() {
+			if f.comment() || f.pattern() {
 				continue
 			}
 		}
@@ -198,6 +288,30 @@ func (f *jsFile) comment() bool {
 		f.at += 2
 	}
 	return true
+}
+
+// pattern moves past a regular expression, in which quotes and brackets mean
+// something else. A "/" behind a value divides.
+func (f *jsFile) pattern() bool {
+	before := strings.TrimRight(f.src[:f.at], " \t\r\n")
+	if before != "" && strings.IndexByte("(,=:[!&|?{};+>", before[len(before)-1]) < 0 && !strings.HasSuffix(before, "return") {
+		return false
+	}
+	class := false
+	for i := f.at + 1; i < len(f.src) && f.src[i] != '\n'; i++ {
+		switch c := f.src[i]; {
+		case c == '\\':
+			i++
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case c == '/' && !class:
+			f.at = i + 1
+			return true
+		}
+	}
+	return false
 }
 
 func (f *jsFile) space() {
@@ -304,7 +418,7 @@ func (f *jsFile) value() *jsValue {
 	case '\n':
 		return v
 	}
-	f.skip(",]})\n;")
+	f.skip(",]});")
 	return &jsValue{text: clipped(f.src[start:min(f.at, len(f.src))]), at: start}
 }
 
@@ -317,7 +431,7 @@ func (f *jsFile) afterValue() byte {
 	word := f.identifier()
 	switch {
 	case word == "as" || word == "satisfies":
-		f.skip(",]})\n")
+		f.skip(",]});")
 		if next := f.peek(); next != 0 && strings.IndexByte(",]})", next) >= 0 {
 			return next
 		}
@@ -395,6 +509,9 @@ func (f *jsFile) call(name string) *jsValue {
 	if _, known := f.returns[name]; known {
 		return f.named(name, f.returns)
 	}
+	if v := f.fromImport(name, true); v != nil && v.kind != jsUnknown {
+		return v
+	}
 	if given != nil && name != "require" {
 		return given
 	}
@@ -404,6 +521,11 @@ func (f *jsFile) call(name string) *jsValue {
 // named returns the value that begins where places says.
 func (f *jsFile) named(name string, places map[string]int) *jsValue {
 	at, ok := places[name]
+	if !ok {
+		if v := f.fromImport(name, false); v != nil {
+			return v
+		}
+	}
 	if !ok || f.reading[name] {
 		return &jsValue{text: name}
 	}

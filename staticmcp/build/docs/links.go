@@ -81,12 +81,38 @@ func (r *reader) link(p *Page) {
 	for i, s := range p.Sections {
 		rewritten[i] = s
 		rewritten[i].Start = out.Len()
-		r.linkText(&out, p, s.Start, s.End)
+		var section strings.Builder
+		r.linkText(&section, p, s.Start, s.End)
+		out.WriteString(squeezed(section.String()))
 		rewritten[i].End = out.Len()
 	}
 	if len(p.Sections) > 0 {
 		p.Body, p.Sections = out.String(), rewritten
 	}
+}
+
+// squeezed makes one empty line of several, which is what is left where something
+// was taken out. Fenced code stays as it is.
+func squeezed(text string) string {
+	if !strings.Contains(text, "\n\n\n") {
+		return text
+	}
+	var b strings.Builder
+	empty := 0
+	for at := 0; at < len(text); {
+		line, next := lineAt(text, at)
+		if mark := fenceMark(line); mark != "" {
+			next = fenceEnd(text, next, mark)
+		}
+		if empty++; strings.TrimSpace(text[at:next]) != "" {
+			empty = 0
+		}
+		if empty < 2 {
+			b.WriteString(text[at:next])
+		}
+		at = next
+	}
+	return b.String()
 }
 
 // linkText writes Body[start:end] with its links replaced.

@@ -121,7 +121,7 @@ const maxDescription = 200
 // describe fills in the title, the description and the keywords.
 func (p *Page) describe() {
 	f := p.front
-	p.Title = f.title
+	p.Title = strings.Join(strings.Fields(f.title), " ")
 	for _, s := range p.Sections {
 		if p.Title == "" && s.Level == 1 {
 			p.Title = s.Heading

@@ -58,7 +58,7 @@ func (s *script) vitepressBar(v *jsValue, base string, depth int) []navEntry {
 			entries = append(entries, s.vitepressBar(v.members[key], base, depth+1)...)
 		}
 	case jsUnknown:
-		if v.text != "" {
+		if v.text != "" || depth == 0 && strings.Contains(s.src, "sidebar") {
 			s.unread(v)
 		}
 	}
