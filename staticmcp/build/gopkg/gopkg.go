@@ -133,8 +133,13 @@ func (in *Input) Site(ctx context.Context) (*sites.Site, error) {
 	if site.Instructions == "" {
 		site.Instructions = b.instructions()
 	}
+	find, err := b.search()
+	if err != nil {
+		return nil, fmt.Errorf("read Go packages in %s: %w", in.dir, err)
+	}
 	site.Resources = b.resources()
 	site.Answers = b.answers()
+	find.Extend(ctx, site)
 	site.Findings = slices.Clone(r.report.Findings())
 	return site, nil
 }

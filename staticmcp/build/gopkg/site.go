@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/mcp"
 	sites "github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/searching"
 )
 
 // book is all packages.
@@ -247,6 +248,27 @@ func (p *pkg) symbolJSON(s *symbol) json.RawMessage {
 		out.Examples = append(out.Examples, exampleJSON{e.name, e.text, e.code, e.output})
 	}
 	return value(out)
+}
+
+// search makes the tool that finds packages and symbols by words.
+func (b *book) search() (*searching.Search, error) {
+	entries := func(yield func(searching.Entry) bool) {
+		for _, p := range b.packages {
+			if !yield(searching.Entry{ID: p.path, Title: "package " + p.name, Keywords: []string{p.synopsis}, Text: p.text}) {
+				return
+			}
+			for _, s := range p.symbols {
+				if !yield(searching.Entry{ID: p.path + " " + s.name, Title: s.signature, Keywords: []string{s.name, p.name}, Text: s.text}) {
+					return
+				}
+			}
+		}
+	}
+	return searching.New("search_docs", entries, &searching.Options{
+		Title:       "Search documentation",
+		Description: "Packages and what they export, by words of their names and comments, the best first.",
+		Hint:        "Read one with get_symbol: the path named here is its import_path and symbol; or with get_package.",
+	})
 }
 
 type place struct {

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,10 +10,15 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 	"github.com/slipway-mcp/slipway/staticmcp/build/tree"
+	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// apply changes what an input has made of itself into what the file wants.
-func (p *part) apply(site *build.Site, path string) error {
+// searchDir is what the folders of search indexes begin with.
+const searchDir = search.Dir
+
+// apply changes what an input has made of itself into what the file at path wants.
+// before are the kinds of the inputs before it.
+func (p *part) apply(site *build.Site, path string, before []string) error {
 	names, err := p.renames(site, path)
 	if err != nil {
 		return err
@@ -31,6 +37,7 @@ func (p *part) apply(site *build.Site, path string) error {
 			t.Description = s
 		}
 		t.Name = names[t.Name]
+		t.Meta = bytes.ReplaceAll(t.Meta, []byte(`"`+searchDir), []byte(`"`+ownDir(before)))
 		site.Tools = append(site.Tools, t)
 	}
 	for i, name := range site.Interchangeable {
@@ -44,9 +51,9 @@ func (p *part) apply(site *build.Site, path string) error {
 	answers := site.Answers
 	site.Answers = func(yield func(*build.Answer, error) bool) {
 		for a, err := range answers {
-			if err == nil && a.Tool != "" {
+			if err == nil && (a.Tool != "" || a.Path != "") {
 				renamed := *a
-				renamed.Tool = names[a.Tool]
+				renamed.Tool, renamed.Path = names[a.Tool], ownPath(a.Path, before)
 				a = &renamed
 			}
 			if err == nil && (a.Tool == "" && a.URI == "" && a.Prompt == "" && a.Completion == nil && a.Path == "" || noResources && a.URI != "") {
@@ -58,6 +65,27 @@ func (p *part) apply(site *build.Site, path string) error {
 		}
 	}
 	return nil
+}
+
+// ownDir is what the folders of an input's search indexes begin with: two inputs
+// of one kind have one each.
+func ownDir(before []string) string {
+	if len(before) == 0 {
+		return searchDir
+	}
+	return fmt.Sprintf("%s-%d", searchDir, len(before)+1)
+}
+
+// ownPath is the path of a file that is no answer; "" leaves it out. A site has one
+// llms.txt: the first.
+func ownPath(path string, before []string) string {
+	if rest, ok := strings.CutPrefix(path, searchDir); ok {
+		return ownDir(before) + rest
+	}
+	if path == "llms.txt" && slices.Contains(before, "docs") {
+		return ""
+	}
+	return path
 }
 
 // renames returns the new name of each tool, "" for one that is left out.

@@ -156,7 +156,7 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	all := &build.Site{Server: s.server, Instructions: s.instructions}
 	var resources []iter.Seq2[*mcp.Resource, error]
 	var answers []iter.Seq2[*build.Answer, error]
-	var said []string
+	var said, kinds []string
 	for _, part := range s.parts {
 		opened, err := part.open()
 		if err != nil {
@@ -166,7 +166,7 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := part.apply(site, in.path); err != nil {
+		if err := part.apply(site, in.path, kinds); err != nil {
 			return nil, err
 		}
 		all.Tools = append(all.Tools, site.Tools...)
@@ -180,6 +180,7 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 		resources = append(resources, site.Resources)
 		answers = append(answers, site.Answers)
 		said = append(said, site.Instructions)
+		kinds = append(kinds, part.kind)
 	}
 	all.Instructions = cmp.Or(all.Instructions, strings.Join(said, "\n"))
 	all.Resources, all.Answers = joined(resources), joined(answers)

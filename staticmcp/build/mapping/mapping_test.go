@@ -204,6 +204,26 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestTwoOfAKind makes sure that two inputs of one kind do not share a search index.
+func TestTwoOfAKind(t *testing.T) {
+	files := map[string]string{mapping.Name: "inputs:\n- {docs: a, prefix: a_, resources: false}\n- {docs: b, prefix: b_, resources: false}\n"}
+	for _, page := range []string{"one", "two", "three"} {
+		files["a/"+page+".md"] = "# " + page + "\n\nApples are red.\n"
+		files["b/"+page+".md"] = "# " + page + "\n\nBananas are yellow.\n"
+	}
+	_, site, err := open(t, folder(t, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tool, query := range map[string]string{"a_search": "red apples", "b_search": "yellow bananas"} {
+		result, err := site.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(`{"query":"` + query + `"}`)})
+		raw, _ := json.Marshal(result)
+		if err != nil || !strings.Contains(string(raw), "3 pages match") {
+			t.Errorf("%s: %s %v", tool, raw, err)
+		}
+	}
+}
+
 func TestFaults(t *testing.T) {
 	tests := map[string]struct {
 		text string

@@ -140,6 +140,10 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	in.remember(a.files)
 	list := a.answers() // while references can still be followed
 	site.Resources = a.resources()
+	find, err := a.search()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", in.path, err)
+	}
 	site.Answers = func(yield func(*build.Answer, error) bool) {
 		for _, answer := range list {
 			if !yield(answer, nil) {
@@ -147,6 +151,7 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 			}
 		}
 	}
+	find.Extend(ctx, site)
 	site.Findings = slices.Clone(a.report.Findings())
 	return site, nil
 }

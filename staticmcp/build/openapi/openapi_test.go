@@ -309,6 +309,19 @@ func TestResources(t *testing.T) {
 	}
 }
 
+func TestSearch(t *testing.T) {
+	text := "openapi: 3.0.0\ninfo: {title: A, version: 1.0.0}\npaths:\n"
+	for _, noun := range []string{"apple", "banana", "cherry", "grape", "lemon", "mango", "melon", "orange", "peach", "plum"} {
+		text += "  /" + noun + "s: {get: {operationId: list" + noun + ", summary: List " + noun + " trees in the orchard, responses: {}}}\n"
+	}
+	b := must(t, folder(t, "a.yaml", text), nil)
+	for query, want := range map[string]string{"orchard mango": "path: listmango", "cherry": "path: listcherry"} {
+		if got, _ := b.call("search_operations", `{"query":"`+query+`"}`); !strings.Contains(got, "1. List") || !strings.Contains(got, want) {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+}
+
 func TestPaths(t *testing.T) {
 	path := folder(t, "openapi.yaml", petstore, "common.yaml", common, "sub/person.json", person, "other.txt", "")
 	in, err := openapi.New(path, nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/searching"
 )
 
 func (a *api) server() mcp.Implementation {
@@ -153,6 +154,28 @@ func (a *api) answers() []*build.Answer {
 			build.TextResource(schemaURI(s), "text/plain", text))
 	}
 	return list
+}
+
+// search makes the tool that finds operations.
+func (a *api) search() (*searching.Search, error) {
+	entries := func(yield func(searching.Entry) bool) {
+		for _, o := range a.operations {
+			// The words of the path count less than those of the summary.
+			title, where := o.summary(), o.method+" "+o.path
+			if title == "" {
+				title = where
+			}
+			e := searching.Entry{ID: o.id, Title: title, Keywords: []string{o.id}, Text: where + "\n" + o.text("description")}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+	return searching.New("search_operations", entries, &searching.Options{
+		Title:       "Search operations",
+		Description: "Operations of " + a.title() + " that have the words, the best first.",
+		Hint:        "Read one with get_operation, whose operation_id is the path named here.",
+	})
 }
 
 func operationURI(o *operation) string { return "openapi://operations/" + url.PathEscape(o.id) }
