@@ -61,7 +61,7 @@ func TestPack(t *testing.T) {
 	big := strings.Repeat("a line of text that can be packed, number 1234567890\n", 30_000) // 1.6 MB, 4 pieces
 	dir := server(t,
 		"server/big.txt", big, "server/noise", noise(1<<20), "server/small-noise", noise(1000), "server/empty", "",
-		"server/run*", "x", "server/script", "#!/bin/sh\n", "café", "é", "server/exact", big[:512<<10],
+		"server/run*", "x", "server/script", "#!/bin/sh\n", "café", "é", "server/exact", big[:256<<10],
 		"node_modules/a/index.js", "a", "node_modules/a/index.d.ts", "types", "debug.log", "no", ".env", "SECRET=x",
 		".mcpbignore", "secret*\n", "secret.txt", "no", "manifest.json.map", "{}")
 	out := filepath.Join(t.TempDir(), "x.mcpb")
