@@ -17,6 +17,7 @@ const (
 	ruleOverlap     = "mcpb/archive-overlap"     // files that share bytes
 	ruleLimit       = "mcpb/archive-limit"       // more than allowed
 	ruleBomb        = "mcpb/archive-bomb"        // small, and far too large when unpacked
+	ruleSignature   = "mcpb/signature"           // not what somebody signed
 )
 
 // ArchiveError says why an archive is refused.

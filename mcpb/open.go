@@ -72,10 +72,10 @@ func (s *Source) Launch() *Launch { return s.launch }
 // is unpacked into a cache first. Close stops the server; what was unpacked stays
 // for the next time.
 //
-// An error is that of the file; an [*ArchiveError] for an archive that cannot be
-// trusted; a [*ManifestError]; an [*ExpandError] for values that are missing or
-// wrong; a [*RuntimeError] for a program that is not here; or that of starting.
-// ctx bounds the opening alone.
+// An error is that of the file; an [*ArchiveError] for an archive that is unsafe,
+// or not what somebody signed; a [*ManifestError]; an [*ExpandError] for values
+// that are missing or wrong; a [*RuntimeError] for a program that is not here; or
+// that of starting. ctx bounds the opening alone.
 func Open(ctx context.Context, name string, opts *OpenOptions) (*Source, error) {
 	if opts == nil {
 		opts = &OpenOptions{}
@@ -154,11 +154,27 @@ func unpackOnce(ctx context.Context, name string, opts *OpenOptions) (string, er
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", err
 	}
+	if err := refuseTampered(ctx, name, opts.Limits); err != nil {
+		return "", err
+	}
 	_, err = Unpack(ctx, name, dir, &UnpackOptions{Limits: opts.Limits})
 	if errors.Is(err, fs.ErrExist) {
 		return dir, nil // another process was faster
 	}
 	return dir, err
+}
+
+// refuseTampered refuses a bundle that is not what somebody signed. One that
+// nobody signed, and one that a stranger did, are for the user to judge.
+func refuseTampered(ctx context.Context, name string, limits *Limits) error {
+	v, err := Verify(ctx, name, &VerifyOptions{Limits: limits})
+	if err != nil {
+		return err
+	}
+	if v.Status == StatusTampered {
+		return &ArchiveError{Rule: ruleSignature, Reason: "it is not what was signed: " + v.Reason, Unsafe: true}
+	}
+	return nil
 }
 
 func sumOfFile(name string) (string, error) {

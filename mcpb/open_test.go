@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -64,7 +65,8 @@ func bundle(t *testing.T, more string) string {
   }%s
 }`, command, playVariable, more)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(manifest), 0o644); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(manifest), 0o644),
+		os.WriteFile(filepath.Join(dir, "run"), []byte("#!/bin/sh\n"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -221,6 +223,40 @@ func TestOpenPacked(t *testing.T) {
 		if err != nil || len(entries) != 1 || len(entries[0].Name()) != 64 {
 			t.Errorf("the cache holds %v: %v", entries, err)
 		}
+	}
+}
+
+func TestOpenRefusesTampered(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "played.mcpb")
+	if _, err := mcpb.Pack(t.Context(), bundle(t, ""), name, nil); err != nil {
+		t.Fatal(err)
+	}
+	id, _, err := mcpb.SelfSignedIdentity(t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mcpb.Sign(t.Context(), name, id, nil); err != nil {
+		t.Fatal(err)
+	}
+	opts := &mcpb.OpenOptions{CacheDir: t.TempDir(), Values: map[string]any{"key": "k"}}
+	if got, _ := started(t, name, opts); !strings.Contains(got, "key=k") {
+		t.Errorf("signed: got %s", got)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)-100] ^= 1 // in the signature
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	src, err := mcpb.Open(t.Context(), name, opts)
+	if err == nil {
+		src.Close()
+	}
+	var refused *mcpb.ArchiveError
+	if !errors.As(err, &refused) || !refused.Unsafe {
+		t.Errorf("got %v, want it refused", err)
 	}
 }
 

@@ -11,6 +11,7 @@ type Rule struct {
 
 // The rules about the manifest as a document.
 const (
+	ruleBare       = "mcpb/manifest-only"
 	rulePackLink   = "mcpb/pack-link"
 	ruleNoManifest = "mcpb/no-manifest"
 	ruleJSON       = "mcpb/json"
@@ -50,6 +51,7 @@ func referenceRules() []string {
 func Rules() []Rule {
 	return []Rule{
 		{ruleNoManifest, check.Error, "a packed bundle has no manifest.json at its root"},
+		{ruleBare, check.Note, "a folder with nothing but a manifest and pictures, of which only the manifest is checked"},
 		{ruleJSON, check.Error, "the text is not JSON"},
 		{ruleBOM, check.Error, "the file begins with a byte order mark"},
 		{ruleUTF8, check.Warning, "bytes that are not UTF-8, which readers replace"},
@@ -113,6 +115,7 @@ func Rules() []Rule {
 		{"mcpb/archive-overlap", check.Error, "files that share bytes"},
 		{"mcpb/archive-limit", check.Error, "more entries or bytes than allowed"},
 		{"mcpb/archive-bomb", check.Error, "small, and far too large when unpacked"},
+		{ruleSignature, check.Error, "a signed bundle that is about to be started is not what was signed"},
 		{"mcpb/archive-portable", check.Warning, "names that Windows reserves, or folders that some systems take for one"},
 
 		{ruleMissing, check.Error, "a required option has no value"},
