@@ -293,7 +293,11 @@ func (f *freezing) show(cmd *cobra.Command, plan *freeze.Plan, before *staticmcp
 		}
 		fmt.Fprintln(out, strings.TrimRight(fmt.Sprintf("%-10s %-24s %-10s %s", s.Kind, cmp.Or(s.Name, "listed"), state, s.Note), " "))
 	}
-	fmt.Fprintf(out, "%s, %s, about %s", count(len(plan.Questions), "question"), count(requests, "request"), takes.Round(time.Millisecond))
+	about := "less than a second"
+	if takes >= time.Second {
+		about = "about " + takes.Round(time.Second).String()
+	}
+	fmt.Fprintf(out, "%s, %s, %s", count(len(plan.Questions), "question"), count(requests, "request"), about)
 	if bytes > 0 {
 		fmt.Fprintf(out, "; the site had %s before", byteCount(bytes))
 	}

@@ -132,7 +132,9 @@ func (p *Plan) known(ctx context.Context) error {
 		}
 		for _, q := range questions {
 			// What is gone from the definitions is gone from the site.
-			if q.Tool != "" && p.catalog.Tool(q.Tool) != nil || q.Prompt != "" && p.catalog.Prompt(q.Prompt) != nil || q.URI != "" && site == p.source {
+			if q.Tool != "" && p.catalog.Tool(q.Tool) != nil ||
+				q.Prompt != "" && p.catalog.Prompt(q.Prompt) != nil && !p.opts.NoPrompts ||
+				q.URI != "" && site == p.source && !p.opts.NoResources {
 				p.add(q)
 			}
 		}
@@ -170,6 +172,12 @@ func keyOf(q staticmcp.Question) string {
 	return q.Tool + "\x00" + q.URI + "\x00" + q.Prompt + "\x00" + string(q.Arguments)
 }
 
+// Why a tool is not called.
+const (
+	notChosen   = "it is not among those chosen"
+	notReadOnly = "it does not say that it changes nothing (readOnlyHint)"
+)
+
 // refusal says why a tool must not be called, or is empty.
 func (p *Plan) refusal(name string) string {
 	t := p.catalog.Tool(name)
@@ -177,11 +185,11 @@ func (p *Plan) refusal(name string) string {
 	case t == nil:
 		return "there is no such tool"
 	case slices.Contains(p.opts.Skip, name), p.opts.Only != nil && !slices.Contains(p.opts.Only, name):
-		return "it is not among those chosen"
+		return notChosen
 	case slices.Contains(p.opts.Tools, name):
 		return ""
 	case t.Annotations == nil || !t.Annotations.ReadOnlyHint:
-		return "it does not say that it changes nothing (readOnlyHint)"
+		return notReadOnly
 	}
 	return ""
 }
@@ -364,6 +372,9 @@ func (p *Plan) finish() {
 				s.Note = "more calls come out of other answers"
 			} else if s.Calls == 0 {
 				s.Skipped, s.Note = true, cmp.Or(s.Note, "nothing is known to call it with")
+				if s.Note == notChosen {
+					continue
+				}
 				p.found(check.Note, "left-out", fmt.Sprintf("the tool %s is left out: %s", s.Name, s.Note), hintFor(s.Note))
 			}
 		case "prompt":
@@ -376,7 +387,7 @@ func (p *Plan) finish() {
 }
 
 func hintFor(note string) string {
-	if note == "it does not say that it changes nothing (readOnlyHint)" {
+	if note == notReadOnly {
 		return "name it with --tool if calling it does no harm"
 	}
 	return "give calls with --calls FILE, or a rule with --expand"
