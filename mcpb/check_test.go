@@ -217,6 +217,11 @@ func TestCheckPath(t *testing.T) {
 	secret := "warning secret-file " + filepath.Join(dir, "id_rsa")
 	expect(dir, secret)
 	expect(filepath.Join(dir, "manifest.json"))
+	bare := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bare, "manifest.json"), bundleOf(nil)["manifest.json"].Data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect(bare, "note manifest-only "+bare, "warning entry-point /server/entry_point")
 	if err := os.Symlink("/etc/hostname", filepath.Join(dir, "link")); err != nil {
 		t.Skip("no symbolic links here")
 	}

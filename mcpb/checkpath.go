@@ -4,15 +4,19 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
 )
 
 // CheckPath is [Check] for what stands at name: a folder with a manifest, a
-// packed bundle, or a manifest itself, of which only what it says is checked.
+// packed bundle, or a manifest itself, of which only what it says is checked. So it
+// is of a folder with nothing but a manifest and pictures. Files of a folder that
+// packing leaves out are not looked at.
 // Findings name files as they can be found from here; those of a packed bundle
 // follow its name and "!". The fields Where, Alone and NoModes of opts are set by
 // CheckPath. limits are those of [OpenArchive].
@@ -70,12 +74,24 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 		if o.Skip == nil {
 			o.Skip = s.skips()
 		}
+		if s.bare() {
+			o.Alone = true
+			more = append(more, check.Finding{Rule: ruleBare, Severity: check.Note, File: name, Message: "the folder holds nothing to start yet, so only the manifest was checked"})
+		}
 	}
 	m, report, err := Check(os.DirFS(name), &o)
 	if err == nil && !o.Reference {
 		report.Add(more...)
 	}
 	return m, report, err
+}
+
+// bare reports whether there is nothing but a manifest and pictures: a draft, of
+// which nobody expects that it can be started.
+func (s *Selection) bare() bool {
+	return !slices.ContainsFunc(s.Files, func(f SelectedFile) bool {
+		return f.Name != ManifestName && !strings.EqualFold(path.Ext(f.Name), ".png")
+	})
 }
 
 // isPacked reports whether a file is a packed bundle by its name or its first

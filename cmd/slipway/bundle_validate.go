@@ -25,10 +25,10 @@ func newBundleValidate() *cobra.Command {
 to do about it. All faults come in one run.
 
 PATH is a folder with a manifest.json, a packed bundle, or a manifest: of a
-manifest only what it says is checked, and files that it names and that are not
-there are warnings. Of a bundle every file is looked at: entry point, commands,
-icons, translations, the systems and CPUs that machine code is for, and secrets,
-whose text is never printed.
+manifest, and of a folder with nothing else, only what it says is checked, and
+files that it names and that are not there are warnings. Of a bundle every file
+is looked at: entry point, commands, icons, translations, the systems and CPUs
+that machine code is for, and secrets, whose text is never printed.
 
 With --fix what has only one right answer is repaired in the manifest first; the
 rest of the file keeps its bytes.
