@@ -12,17 +12,22 @@ import (
 )
 
 func TestSourceOverStdio(t *testing.T) {
-	versions := mcp.Versions()
-	if raceEnabled {
-		versions = []mcp.Version{mcp.Version20260728, mcp.Version20251125} // a child of each takes its time
-	}
-	for _, v := range versions {
+	for _, v := range versions() {
 		t.Run(v.String(), func(t *testing.T) {
 			mcptest.TestSource(t, func(t *testing.T) mcp.Source {
 				return open(t, command(t, "server"), &live.Options{Version: v})
 			}, suiteOptions())
 		})
 	}
+}
+
+// versions are all, or under the race detector, where everything takes its time,
+// one of each era.
+func versions() []mcp.Version {
+	if raceEnabled {
+		return []mcp.Version{mcp.Version20260728, mcp.Version20251125}
+	}
+	return mcp.Versions()
 }
 
 func suiteOptions() *mcptest.Options {

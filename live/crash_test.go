@@ -343,6 +343,26 @@ func TestLazyStartAndIdleStop(t *testing.T) {
 	}
 }
 
+func TestOptional(t *testing.T) {
+	leaks(t)
+	marker := t.TempDir() + "/ready"
+	c := command(t, "late", marker)
+	src := open(t, c, &live.Options{Optional: true})
+	cat, err := src.Catalog(t.Context())
+	if err != nil || len(cat.Tools) != 0 {
+		t.Fatalf("the catalog before the first start: %v, %v", cat, err)
+	}
+	news := make(chan mcp.Change, 10)
+	defer src.Watch(func(c mcp.Change) { news <- c })()
+	if err := os.WriteFile(marker, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-news
+	if cat, err = src.Catalog(t.Context()); err != nil || cat.Tool("echo") == nil {
+		t.Errorf("the catalog after the start: %v", err)
+	}
+}
+
 func TestLazyAndMissing(t *testing.T) {
 	src := open(t, &live.Command{Path: "no-such-program"}, &live.Options{Lazy: true})
 	for range 2 {

@@ -55,7 +55,7 @@ func (u *upstream) restart(t testing.TB, source mcp.Source) {
 func (u *upstream) serve(h http.Handler) { u.handler.Store(&h) }
 
 func TestSourceOverHTTP(t *testing.T) {
-	for _, v := range mcp.Versions() {
+	for _, v := range versions() {
 		t.Run(v.String(), func(t *testing.T) {
 			u := newUpstream(t, &world{})
 			mcptest.TestSource(t, func(t *testing.T) mcp.Source {

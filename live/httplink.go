@@ -42,6 +42,7 @@ type httpLink struct {
 	old     *stream // of 2024-11-05, once the server has turned out to speak that
 	running map[*call]context.CancelFunc
 	closed  bool
+	gone    bool // the session is lost: there is nothing to end at the server
 }
 
 func newHTTPLink(e *Endpoint, in inbox) *httpLink {
@@ -200,10 +201,18 @@ func (l *httpLink) broken(ctx context.Context, err error) error {
 	}
 	cause := plainCause(err)
 	if isDial(err) || isPermanent(err) {
-		l.in.lost(cause)
+		l.lose(cause)
 		return &lostError{cause: cause, unseen: true}
 	}
 	return &lostError{cause: cause}
+}
+
+// lose ends the session.
+func (l *httpLink) lose(err error) {
+	l.mu.Lock()
+	l.gone = true
+	l.mu.Unlock()
+	l.in.lost(err)
 }
 
 // isDial reports whether there was not even a connection.
@@ -231,7 +240,7 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 		return nil, wireError(m.failure)
 	}
 	if status.forgotten(inSession) && c.method != "initialize" && c.method != "server/discover" {
-		l.in.lost(status)
+		l.lose(status)
 		return nil, &lostError{cause: status, unseen: true}
 	}
 	if c.method == "initialize" && status.handshake() {
@@ -394,14 +403,14 @@ func (l *httpLink) close(final bool) {
 			cancel()
 		}
 	}
-	session, old := l.session, l.old
+	session, old, gone := l.session, l.old, l.gone
 	l.mu.Unlock()
 	l.stop()
 	l.work.Wait()
 	if old != nil {
 		old.close(final)
 	}
-	if session != "" {
+	if session != "" && !gone {
 		l.delete()
 	}
 }

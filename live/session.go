@@ -91,6 +91,23 @@ func (ses *session) lost(err error) {
 	close(ses.ended)
 }
 
+// retire ends a session that nothing is in flight in, and reports whether that
+// was so. A request that comes at this moment finds it ended, and begins another.
+func (ses *session) retire() bool {
+	ses.mu.Lock()
+	if ses.end != nil || ses.busyLocked() > 0 {
+		ses.mu.Unlock()
+		return false
+	}
+	ses.end = errIdle
+	ses.mu.Unlock()
+	ses.stop()
+	close(ses.ended)
+	return true
+}
+
+var errIdle = errors.New("the server was stopped because it had nothing to do")
+
 func (ses *session) lostError() error {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -160,6 +177,11 @@ func (ses *session) get(id uint64) *call {
 func (ses *session) inFlight() int {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
+	return ses.busyLocked()
+}
+
+// busyLocked counts the calls that somebody waits for.
+func (ses *session) busyLocked() int {
 	n := 0
 	for _, c := range ses.calls {
 		if c.method != "subscriptions/listen" {

@@ -40,6 +40,10 @@ type Options struct {
 	// ever run, or nil. With Lazy the server need not run for somebody to look.
 	// Watchers are told when it turns out to offer something else.
 	Catalog *mcp.Catalog
+	// Optional says that there are others: Open starts the server but does not
+	// wait for it, attempts that fail are made again whether or not somebody needs
+	// it, and until it has run once it offers nothing, instead of failing.
+	Optional bool
 	// IdleStop is how long the server may have nothing to do before it is stopped,
 	// until it is needed again; 0 stands for never.
 	IdleStop time.Duration
@@ -86,6 +90,7 @@ type Source struct {
 	current atomic.Pointer[session] // the one that requests use, or nil
 	catalog atomic.Pointer[mcp.Catalog]
 	headers atomic.Pointer[headerParams] // of its tools
+	nothing *mcp.Catalog                 // what a server offers that has never run
 	junk    atomic.Int64
 	lastUse atomic.Int64 // UnixNano
 	lot     parkingLot
@@ -124,7 +129,12 @@ var (
 // be nil.
 func Open(ctx context.Context, transport Transport, opts *Options) (*Source, error) {
 	s := newSource(transport, opts)
-	if s.opts.Lazy {
+	if s.opts.Optional && !s.opts.Lazy {
+		s.mu.Lock()
+		s.runLocked()
+		s.mu.Unlock()
+	}
+	if s.opts.Lazy || s.opts.Optional {
 		return s, nil
 	}
 	if _, err := s.acquire(ctx); err != nil {
@@ -155,6 +165,7 @@ func newSource(transport Transport, opts *Options) *Source {
 	if o.Capabilities == nil {
 		o.Capabilities = json.RawMessage(relayed)
 	}
+	s.nothing = &mcp.Catalog{Server: mcp.Implementation{Name: "starting", Version: "0"}}
 	s.clientInfo, _ = mcp.Marshal(o.Client) // strings always encode
 	s.quit, s.stop = context.WithCancel(context.Background())
 	return s
@@ -180,6 +191,12 @@ func (s *Source) Close() error {
 func (s *Source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	if cat := s.catalog.Load(); cat != nil {
 		return cat, nil
+	}
+	if s.opts.Optional {
+		s.mu.Lock()
+		s.runLocked()
+		s.mu.Unlock()
+		return s.nothing, nil
 	}
 	if _, err := s.acquire(ctx); err != nil {
 		return nil, s.unavailable(mcp.CodeToolUnavailable, err)

@@ -203,7 +203,7 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 	defer finishBody(resp.Body)
 	status := &StatusError{Status: resp.StatusCode}
 	if status.forgotten(inSession) && inSession && resp.StatusCode != http.StatusBadRequest {
-		l.in.lost(status)
+		l.lose(status)
 		return nil, &lostError{cause: status}
 	}
 	return nil, status

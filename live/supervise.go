@@ -183,7 +183,7 @@ func (s *Source) failed(err error) (done bool) {
 	s.next = time.Now().Add(backoff(s.failures))
 	s.wanted = false // whoever still waits says so again
 	closed := s.closed
-	if done = closed || s.opts.Lazy || s.starts == 0; done {
+	if done = closed || !s.opts.Optional && (s.opts.Lazy || s.starts == 0); done {
 		s.running = false
 	}
 	s.setLocked(Waiting)
@@ -229,8 +229,7 @@ func (s *Source) live(ses *session) error {
 		case <-timer.C:
 		}
 		idle := time.Since(time.Unix(0, s.lastUse.Load()))
-		if ses.inFlight() == 0 && idle >= s.opts.IdleStop {
-			s.current.Store(nil)
+		if idle >= s.opts.IdleStop && ses.retire() {
 			return nil
 		}
 		timer.Reset(max(s.opts.IdleStop-idle, s.opts.IdleStop/10))

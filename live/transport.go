@@ -112,24 +112,16 @@ func (s *stream) read(ctx context.Context) {
 			s.in.lost(s.why(err))
 			return
 		}
-		if !s.receive(text) {
-			if j, ok := s.conn.(interface{ junk([]byte) }); ok {
-				j.junk(text)
+		if text[0] == '[' {
+			if eachOf(text, func(text []byte) { s.in.receive(text, nil) }) == nil {
+				continue
 			}
 		}
-	}
-}
-
-// receive passes on a message, or each of a batch, and reports whether it was one.
-func (s *stream) receive(text []byte) bool {
-	switch text[0] {
-	case '{':
 		s.in.receive(text, nil)
-		return true
-	case '[':
-		return eachOf(text, func(text []byte) { s.in.receive(text, nil) }) == nil
+		if j, ok := s.conn.(interface{ junk([]byte) }); ok && text[0] != '{' {
+			j.junk(text)
+		}
 	}
-	return false
 }
 
 // why explains the end of a connection.

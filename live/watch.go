@@ -59,7 +59,7 @@ func (s *Source) show(cat *mcp.Catalog) {
 		s.headers.Store(&params)
 	}
 	s.catalog.Store(cat)
-	if old != nil {
+	if old != nil || s.opts.Optional {
 		s.tell(Event{What: "changed"})
 		s.changed(mcp.Change{Tools: true, Resources: true, Prompts: true})
 	}

@@ -40,6 +40,11 @@ func play(role string, args []string) int {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "cannot find module \"left-pad\"")
 		return 3
+	case "late": // fails until a file is there
+		if _, err := os.Stat(args[0]); err != nil {
+			return 1
+		}
+		return play("server", nil)
 	case "deaf": // neither reads nor ends
 		time.Sleep(time.Hour)
 	case "stuck": // answers nothing any more once the tool hang is called
