@@ -148,7 +148,7 @@ func All() []Client {
 			SSE:          remote("sse"),
 			EnabledTools: "includeTools", DisabledTools: "excludeTools",
 			References: References{Value: "${%s}"}, Expands: append(dollars, "%NAME%"),
-			Todo:    []string{"a project's file is read in trusted folders only"},
+			Todo:    []string{"servers start in trusted folders only, those of your own file, too: gemini asks"},
 			Checked: "run, 0.61.0",
 		},
 		{
