@@ -3,6 +3,7 @@ package docs
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -217,8 +218,14 @@ func moduleEnd(s string, i int) int {
 	return len(s)
 }
 
+// lazily returns a regular expression that is compiled when it is first used, so
+// that programs that read no documents start without it.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // hiddenTags are elements whose content is no text.
-var hiddenTags = regexp.MustCompile(`(?i)^<(script|style)(\s[^>]*)?>`)
+var hiddenTags = lazily(`(?i)^<(script|style)(\s[^>]*)?>`)
 
 // angle writes what begins with "<" at i and returns its end, or 0 if it is
 // ordinary text.
@@ -231,7 +238,7 @@ func (c *cleaner) angle(s string, i int) int {
 		c.blank(s[i : i+4+end+3])
 		return i + 4 + end + 3
 	}
-	if m := hiddenTags.FindStringSubmatch(s[i:min(len(s), i+500)]); m != nil {
+	if m := hiddenTags().FindStringSubmatch(s[i:min(len(s), i+500)]); m != nil {
 		closing := "</" + strings.ToLower(m[1])
 		if at := strings.Index(strings.ToLower(s[i:]), closing); at >= 0 {
 			if end := strings.IndexByte(s[i+at:], '>'); end >= 0 {
@@ -257,12 +264,12 @@ func (c *cleaner) angle(s string, i int) int {
 }
 
 // shortcodes of Hugo, of which the quoted or bare words are kept for links.
-var shortcodes = regexp.MustCompile(`^\{\{[<%]\s*/?\s*([\w./-]+)\s*(.*?)\s*/?\s*[>%]\}\}`)
+var shortcodes = lazily(`^\{\{[<%]\s*/?\s*([\w./-]+)\s*(.*?)\s*/?\s*[>%]\}\}`)
 
 // brace writes what begins with "{" at i and returns its end, or 0.
 func (c *cleaner) brace(s string, i int) int {
 	if c.shortcode && strings.HasPrefix(s[i:], "{{") {
-		m := shortcodes.FindStringSubmatch(s[i:min(len(s), i+2000)])
+		m := shortcodes().FindStringSubmatch(s[i:min(len(s), i+2000)])
 		if m == nil {
 			return 0
 		}

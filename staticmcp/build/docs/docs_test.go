@@ -213,3 +213,19 @@ func validPath(name string) bool {
 	}
 	return name != ""
 }
+
+func TestUntabled(t *testing.T) {
+	for in, want := range map[string]string{
+		"a | b":                               "a | b",
+		"| a | b |\n| --- | :-: |\n| c | d |": "a   b\nc   d\n",
+		"Text\na | b\n--|--\nc | d":           "Text\na   b\nc   d\n",
+		"a\n---":                              "a\n---",
+	} {
+		var b strings.Builder
+		b.WriteString(in)
+		untabled(&b)
+		if got := b.String(); got != want {
+			t.Errorf("untabled(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

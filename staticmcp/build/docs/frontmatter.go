@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -118,12 +117,12 @@ func decodeYAML(text string) (values map[string]any, err error) {
 }
 
 // yamlLine finds the line in an error of the YAML library.
-var yamlLine = regexp.MustCompile(`^(?:unmarshal errors:\s+)?line (\d+): `)
+var yamlLine = lazily(`^(?:unmarshal errors:\s+)?line (\d+): `)
 
 // yamlError returns the line and the words of an error of the YAML library.
 func yamlError(err error) (line int, text string) {
 	text = strings.TrimPrefix(err.Error(), "yaml: ")
-	if m := yamlLine.FindStringSubmatch(text); m != nil {
+	if m := yamlLine().FindStringSubmatch(text); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		text = text[len(m[0]):]
 	}

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -96,11 +95,11 @@ func newJS(src string, load func(string) string, nested int) *jsFile {
 }
 
 // imported finds imports of files: import a, {b as c} from './d'.
-var imported = regexp.MustCompile(`(?m)^import\s+(?:type\s+)?([\w$]+)?\s*,?\s*(?:\{([^{}]*)\})?\s*from\s*['"](\.[^'"]+)['"]`)
+var imported = lazily(`(?m)^import\s+(?:type\s+)?([\w$]+)?\s*,?\s*(?:\{([^{}]*)\})?\s*from\s*['"](\.[^'"]+)['"]`)
 
 // noteImports notes what names are imported from files beside this one.
 func (f *jsFile) noteImports() {
-	for _, m := range imported.FindAllStringSubmatch(f.src, 100) {
+	for _, m := range imported().FindAllStringSubmatch(f.src, 100) {
 		if m[1] != "" {
 			f.imports[m[1]] = jsImport{m[3], "default"}
 		}

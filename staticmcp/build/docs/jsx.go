@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -115,7 +114,7 @@ func (t *tag) attribute(s string, i int) int {
 }
 
 // quotedPath finds the path in an expression such as require('./a.png').default.
-var quotedPath = regexp.MustCompile("[\"'`]([^\"'`{}$]+\\.\\w+)[\"'`]")
+var quotedPath = lazily("[\"'`]([^\"'`{}$]+\\.\\w+)[\"'`]")
 
 // text returns the first of the attributes that is a text.
 func (t *tag) text(names ...string) string {
@@ -146,7 +145,7 @@ func (c *cleaner) component(t *tag) {
 		return
 	}
 	src := t.text("src")
-	if m := quotedPath.FindStringSubmatch(t.attributes["src"]); src == "" && m != nil {
+	if m := quotedPath().FindStringSubmatch(t.attributes["src"]); src == "" && m != nil {
 		src = m[1]
 	}
 	target := t.text("to", "href")

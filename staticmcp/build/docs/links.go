@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -149,7 +148,7 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 					i = to - 1
 				}
 			case '<':
-				if m := htmlTarget.FindStringSubmatchIndex(body[i:min(end, i+2000)]); m != nil {
+				if m := htmlTarget().FindStringSubmatchIndex(body[i:min(end, i+2000)]); m != nil {
 					replace(i+m[4], i+m[5], body[i+m[2]:i+m[3]] == "src")
 				}
 			}
@@ -161,7 +160,7 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 }
 
 // htmlTarget finds the target in a tag of HTML.
-var htmlTarget = regexp.MustCompile(`^<(?:a|img)\s[^<>]*?\b(href|src)=["']([^"'<>]+)["']`)
+var htmlTarget = lazily(`^<(?:a|img)\s[^<>]*?\b(href|src)=["']([^"'<>]+)["']`)
 
 // codeAt returns the end of the code that is at i, or 0.
 func codeAt(code []span, i int) int {
@@ -243,10 +242,10 @@ func (r *reader) target(p *Page, target string, at int, image bool) (string, boo
 }
 
 // schemes are what begins an address elsewhere.
-var schemes = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\{|\$|%)`)
+var schemes = lazily(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\{|\$|%)`)
 
 func isExternal(target string) bool {
-	return schemes.MatchString(target) && !strings.HasPrefix(target, "pathname://")
+	return schemes().MatchString(target) && !strings.HasPrefix(target, "pathname://")
 }
 
 // resolve returns the page that an address on page p leads to, or nil.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -87,8 +86,8 @@ type listed struct {
 }
 
 var (
-	llmsLink = regexp.MustCompile(`^\s*[-*+]\s+\[([^\]]+)\]\(\s*<?([^()\s<>]+)>?\s*\)\s*(?::\s*(.*))?$`)
-	llmsHead = regexp.MustCompile(`^(#{1,2})\s+(.+?)\s*#*\s*$`)
+	llmsLink = lazily(`^\s*[-*+]\s+\[([^\]]+)\]\(\s*<?([^()\s<>]+)>?\s*\)\s*(?::\s*(.*))?$`)
+	llmsHead = lazily(`^(#{1,2})\s+(.+?)\s*#*\s*$`)
 )
 
 // parseLLMS reads the title, the description and the links of an llms.txt.
@@ -97,7 +96,7 @@ func parseLLMS(text string) (title, description string, pages []*listed) {
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimRight(line, " \t\r\n")
-		if m := llmsHead.FindStringSubmatch(line); m != nil {
+		if m := llmsHead().FindStringSubmatch(line); m != nil {
 			if m[1] == "#" && title == "" {
 				title = m[2]
 			} else {
@@ -108,7 +107,7 @@ func parseLLMS(text string) (title, description string, pages []*listed) {
 		if quote, ok := strings.CutPrefix(line, "> "); ok && description == "" {
 			description = strings.TrimSpace(quote)
 		}
-		if m := llmsLink.FindStringSubmatch(line); m != nil {
+		if m := llmsLink().FindStringSubmatch(line); m != nil {
 			pages = append(pages, &listed{group: group, title: m[1], address: m[2], notes: m[3], line: n})
 		}
 	}

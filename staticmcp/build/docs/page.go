@@ -3,7 +3,6 @@ package docs
 import (
 	"errors"
 	"path"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -98,7 +97,7 @@ func (p *Page) textIn(start, end int) string {
 		if start <= piece.at && piece.at < end {
 			text := piece.text
 			if strings.Contains(text, "  ") {
-				text = spaces.ReplaceAllString(text, " ")
+				text = spaces().ReplaceAllString(text, " ")
 			}
 			list = append(list, text)
 		}
@@ -107,7 +106,7 @@ func (p *Page) textIn(start, end int) string {
 }
 
 // spaces are what HTML makes one of.
-var spaces = regexp.MustCompile(` {2,}`)
+var spaces = lazily(` {2,}`)
 
 // lineOf returns the line in the file of a place in Body.
 func (p *Page) lineOf(at int) int {

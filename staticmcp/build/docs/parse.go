@@ -2,13 +2,9 @@ package docs
 
 import (
 	"html"
-	"regexp"
 	"strings"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -45,8 +41,10 @@ func newMarkdown() *markdown {
 	return &markdown{plain: newParser(true), mdx: newParser(false)}
 }
 
-// newParser returns a parser of GitHub's Markdown; that of MDX has no indented
-// code, since components are indented.
+// newParser returns a parser of CommonMark; that of MDX has no indented code,
+// since components are indented. Tables are read as the paragraphs that they are
+// without the library's extensions, whose regular expressions would cost every
+// start of the program a third of a millisecond: see untabled.
 func newParser(indentedCode bool) parser.Parser {
 	var blocks []util.PrioritizedValue
 	for _, b := range parser.DefaultBlockParsers() {
@@ -55,14 +53,11 @@ func newParser(indentedCode bool) parser.Parser {
 		}
 		blocks = append(blocks, b)
 	}
-	m := goldmark.New(
-		goldmark.WithParser(parser.NewParser(
-			parser.WithBlockParsers(blocks...),
-			parser.WithInlineParsers(parser.DefaultInlineParsers()...),
-			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
-			parser.WithHeadingAttribute())),
-		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList))
-	return m.Parser()
+	return parser.NewParser(
+		parser.WithBlockParsers(blocks...),
+		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		parser.WithHeadingAttribute())
 }
 
 // parse looks through a document.
@@ -99,9 +94,8 @@ func (w *walker) visit(n ast.Node, entering bool) (ast.WalkStatus, error) {
 
 func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
 	if !entering {
-		if _, ok := n.(*extast.TableCell); ok {
-			w.buf.WriteByte(' ')
-			return ast.WalkContinue
+		if n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock {
+			untabled(&w.buf)
 		}
 		if p, ok := n.(*ast.Paragraph); ok && w.out.first == "" && p.Parent().Kind() == ast.KindDocument {
 			if text := strings.Join(strings.Fields(w.buf.String()), " "); !strings.HasPrefix(text, ":::") && !strings.HasPrefix(text, "!!!") {
@@ -160,20 +154,20 @@ func (w *walker) lines(n ast.Node, code bool) {
 }
 
 var (
-	tags    = regexp.MustCompile(`</?[A-Za-z][^<>]*>|<![^<>]*>`)
-	htmlIDs = regexp.MustCompile(`\s(?:id|name)=["']([^"']+)["']`)
+	tags    = lazily(`</?[A-Za-z][^<>]*>|<![^<>]*>`)
+	htmlIDs = lazily(`\s(?:id|name)=["']([^"']+)["']`)
 )
 
-func stripTags(text string) string { return html.UnescapeString(tags.ReplaceAllString(text, " ")) }
+func stripTags(text string) string { return html.UnescapeString(tags().ReplaceAllString(text, " ")) }
 
 func (w *walker) anchorsIn(text string) {
-	for _, m := range htmlIDs.FindAllStringSubmatch(text, -1) {
+	for _, m := range htmlIDs().FindAllStringSubmatch(text, -1) {
 		w.out.anchors = append(w.out.anchors, m[1])
 	}
 }
 
 // explicitID is an id at the end of a heading that the parser did not take.
-var explicitID = regexp.MustCompile(`\s*\{:?\s*#([^\s{}]+)[^{}]*\}\s*$`)
+var explicitID = lazily(`\s*\{:?\s*#([^\s{}]+)[^{}]*\}\s*$`)
 
 func (w *walker) heading(h *ast.Heading) {
 	found := heading{level: h.Level}
@@ -201,7 +195,7 @@ func (w *walker) heading(h *ast.Heading) {
 	w.out.code = append(w.out.code, sub.out.code...)
 	w.out.anchors = append(w.out.anchors, sub.out.anchors...)
 	found.text = strings.Join(strings.Fields(sub.buf.String()), " ")
-	if m := explicitID.FindStringSubmatch(found.text); m != nil {
+	if m := explicitID().FindStringSubmatch(found.text); m != nil {
 		found.text = strings.TrimSuffix(found.text, m[0])
 		found.id = m[1]
 	}
@@ -239,6 +233,40 @@ func (w *walker) inline(n ast.Node, entering bool) {
 			w.anchorsIn(string(s.Value(w.src)))
 		}
 		w.buf.WriteByte(' ')
+	}
+}
+
+// rule is the line of a table below its head.
+var rule = lazily(`^[ \t|:-]*-[ \t|:-]*$`)
+
+// untabled takes the lines of a table out of a text: its rule, and the bars
+// between cells.
+func untabled(b *strings.Builder) {
+	text := b.String()
+	if !strings.Contains(text, "|") {
+		return
+	}
+	lines := strings.Split(text, "\n")
+	at := -1
+	for i, line := range lines {
+		if i > 0 && strings.Contains(line, "|") && rule().MatchString(line) {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return
+	}
+	b.Reset()
+	for i, line := range lines {
+		switch {
+		case i == at:
+			continue
+		case i >= at-1:
+			line = strings.TrimSpace(strings.ReplaceAll(line, "|", " "))
+		}
+		b.WriteString(line)
+		b.WriteByte('\n')
 	}
 }
 

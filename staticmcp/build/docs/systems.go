@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -209,7 +208,7 @@ func (d *detector) mdbook() *config {
 }
 
 // chapter finds a chapter in SUMMARY.md.
-var chapter = regexp.MustCompile(`^([ \t]*)(?:[-*+]\s+)?\[((?:[^\[\]\\]|\\.|\[[^\]]*\])*)\]\(\s*<?([^()<>]*)>?\s*\)`)
+var chapter = lazily(`^([ \t]*)(?:[-*+]\s+)?\[((?:[^\[\]\\]|\\.|\[[^\]]*\])*)\]\(\s*<?([^()<>]*)>?\s*\)`)
 
 // summary reads the chapters of SUMMARY.md: links, nested by their indentation,
 // below headings that are parts.
@@ -233,7 +232,7 @@ func summary(text string) []navEntry {
 			part, stack = len(top)-1, nil
 			continue
 		}
-		m := chapter.FindStringSubmatch(line)
+		m := chapter().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
