@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 )
 
 // Host says what a web host that carries sites is known to do. A limit of zero is
@@ -109,7 +108,7 @@ func measure(ctx context.Context, fsys fs.FS) (sizes, error) {
 			return ctx.Err()
 		case err != nil:
 			return nil // the check of the files has said so
-		case d.IsDir() && strings.HasPrefix(path, ".git") && len(path) == len(".git"):
+		case d.IsDir() && path == ".git":
 			return fs.SkipDir
 		case !d.Type().IsRegular():
 			return nil
