@@ -50,6 +50,7 @@ each time INPUT changes.`,
 			if err != nil {
 				return err
 			}
+			defer interruptible(cmd)()
 			if !watch {
 				return buildOnce(cmd, source, &o)
 			}
@@ -70,6 +71,14 @@ each time INPUT changes.`,
 	return cmd
 }
 
+// interruptible lets what a command writes be completed or left whole when it is
+// told to end.
+func interruptible(cmd *cobra.Command) (stop func()) {
+	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
+	cmd.SetContext(ctx)
+	return stop
+}
+
 func buildOnce(cmd *cobra.Command, source sites.Input, o *writing) error {
 	site, err := source.Site(cmd.Context())
 	if err != nil {
@@ -82,16 +91,13 @@ func buildOnce(cmd *cobra.Command, source sites.Input, o *writing) error {
 // buildAndWatch builds until it is interrupted. What fails is said, and tried
 // again with the next change.
 func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every time.Duration) error {
-	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
-	defer stop()
-	cmd.SetContext(ctx)
 	stderr := cmd.ErrOrStderr()
 	seen := sites.Snapshot(source.Paths())
 	if err := buildOnce(cmd, source, o); err != nil {
 		report(stderr, err)
 	}
 	fmt.Fprintf(stderr, "watching %s; Ctrl-C stops it\n", strings.Join(source.Paths(), ", "))
-	return watchInput(ctx, stderr, source, seen, every, func() error { return buildOnce(cmd, source, o) })
+	return watchInput(cmd.Context(), stderr, source, seen, every, func() error { return buildOnce(cmd, source, o) })
 }
 
 // watchInput calls again each time what source is made of changes, until ctx

@@ -102,6 +102,7 @@ is written: every answer of the site is asked for again and compared.
 			if err := f.validate(cmd); err != nil {
 				return err
 			}
+			defer interruptible(cmd)()
 			arg := sourceFirst(cmd, args)[0]
 			return withSource(cmd, arg, func(c *client) error { return f.run(cmd, arg, c) })
 		},

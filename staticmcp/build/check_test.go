@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
@@ -43,5 +44,21 @@ func TestStrict(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNaive has a reader that knows nothing but the standard find every file.
+func TestNaive(t *testing.T) {
+	s := site(named("São Paulo", "a"), build.Text("route", json.RawMessage(`{"a":"x/y z","b":-7}`), "b"), build.TextResource("doc://Guide/a.md", "text/plain", "c"))
+	m, _ := written(t, s, nil)
+	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
+	if text, err := naive.Call("city", "São Paulo"); text != "a" || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if text, err := naive.Call("route", "x/y z", "-7"); text != "b" || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if text, _, err := naive.Resource("doc://Guide/a.md"); text != "c" || err != nil {
+		t.Errorf("got %q, %v", text, err)
 	}
 }

@@ -116,9 +116,12 @@ func (t *dirTarget) open(o *Options) error {
 	}
 	for line := range strings.Lines(string(journal)) {
 		// A line without its end was being written when the write ended.
-		if name, whole := strings.CutSuffix(line, "\n"); whole {
+		if name, whole := strings.CutSuffix(line, "\n"); whole && name != "" {
 			t.begun[name] = true
 		}
+	}
+	if !o.DryRun {
+		t.sweep()
 	}
 	if t.index, err = t.readIndex(); err != nil {
 		return err
@@ -127,6 +130,20 @@ func (t *dirTarget) open(o *Options) error {
 		return &ForeignError{Path: filepath.Join(t.root.Name(), manifestName)}
 	}
 	return nil
+}
+
+// temporary is the name under which a file is written.
+const temporary = ".slipway-tmp"
+
+// sweep deletes what a write that was cut short left half written.
+func (t *dirTarget) sweep() {
+	seen := make(map[string]bool)
+	for name := range t.begun {
+		if dir := path.Dir(name); fs.ValidPath(name) && !seen[dir] {
+			seen[dir] = true
+			_ = t.root.Remove(filepath.Join(filepath.FromSlash(dir), temporary)) // mostly it is not there
+		}
+	}
 }
 
 func (t *dirTarget) readIndex() (*staticmcp.Index, error) {
@@ -486,7 +503,7 @@ func (t *dirTarget) put(w *writer, f *file) (err error) {
 	if err != nil {
 		return err
 	}
-	tmp := filepath.Join(filepath.Dir(name), ".slipway-tmp")
+	tmp := filepath.Join(filepath.Dir(name), temporary)
 	into, err := t.root.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err

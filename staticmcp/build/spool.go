@@ -43,6 +43,9 @@ func (s *spool) spill() error {
 	if err != nil {
 		return fmt.Errorf("make temporary file: %w", err)
 	}
+	// Where that is possible the name goes at once, so that nothing is left behind
+	// by a program that is killed.
+	os.Remove(f.Name())
 	s.file, s.out = f, bufio.NewWriterSize(f, 1<<18)
 	_, err = s.out.Write(s.memory)
 	s.memory = nil

@@ -314,6 +314,8 @@ func TestCutShort(t *testing.T) {
 	if result, err := opened.CallTool(context.Background(), &mcp.CallToolParams{Name: "city", Arguments: json.RawMessage(`{"name":"z"}`)}); err != nil || result.IsError {
 		t.Errorf("the site before: %v %v", result, err)
 	}
+	// What a program that was killed leaves.
+	os.WriteFile(filepath.Join(dir, "tools/city/.slipway-tmp"), []byte("half"), 0o644)
 	if _, err := build.Write(context.Background(), site(named("c", "1")), build.Dir(dir), nil); err != nil {
 		t.Fatal(err)
 	}
