@@ -163,6 +163,12 @@ func (c *checker) stat(name string) (info fs.FileInfo, missing bool) {
 	return info, false
 }
 
+// leftOut reports whether a file is missing only because it is skipped.
+func (c *checker) leftOut(name string) bool {
+	info, err := fs.Stat(c.fsys, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // head returns the first bytes of a file, at most n of them, and nil when it
 // cannot be read.
 func (c *checker) head(name string, n int) []byte {

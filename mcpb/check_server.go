@@ -81,6 +81,9 @@ func (c *checker) checkEntryPoint(s *Server) {
 		c.told = name
 	}
 	switch {
+	case missing && c.leftOut(name):
+		c.at(ruleEntryPoint, c.absent(), pointer, fmt.Sprintf("the entry point %s is there, and packing leaves it out", name),
+			"slipway bundle pack --explain "+name+" says which rule does")
 	case missing:
 		hint := c.similar(name)
 		if hint == "" {

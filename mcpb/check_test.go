@@ -228,6 +228,19 @@ func TestCheckPath(t *testing.T) {
 	expect(dir, "error pack-link "+filepath.Join(dir, "link"), "warning secret-file "+filepath.Join(dir, ".env"), "warning secret-file "+filepath.Join(dir, "docs/id_rsa"), secret)
 }
 
+func TestLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"manifest.json": string(bundleOf(nil)["manifest.json"].Data), "index.js": "//", "other.js": "//", ".mcpbignore": "/index.js\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, r, err := mcpb.CheckPath(dir, nil, nil)
+	if err != nil || r.OK(false) || !strings.Contains(text(r), "index.js is there, and packing leaves it out") {
+		t.Errorf("%v\n%s", err, text(r))
+	}
+}
+
 // TestManyFaults makes sure that many faults cost no more than a few: only some get
 // a place and a hint, all are counted.
 func TestManyFaults(t *testing.T) {
