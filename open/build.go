@@ -69,6 +69,9 @@ func Builder(arg string, opts *BuildOptions) (build.Input, error) {
 		if opts.As != in.name && (opts.As != "" || !in.fits(arg, info)) {
 			continue
 		}
+		if len(opts.Key) > 0 && in.name != "table" {
+			return nil, &Error{Arg: arg, Why: "a key is for a table, and this is " + in.about}
+		}
 		found, err := in.open(arg, opts)
 		if err != nil {
 			return nil, unreadable(arg, err)

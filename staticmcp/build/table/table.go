@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -33,7 +34,8 @@ type Options struct {
 	// table.
 	Instructions string
 
-	// Table is about the one table of a file that has one.
+	// Table is about the one table of a file that has one. With several it is an
+	// error.
 	Table Table
 	// Tables is about each table, by its name, of a file that can have several: a
 	// database, or a JSON object of arrays. One that is not there is an error.
@@ -208,6 +210,9 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 func (in *Input) survey(ctx context.Context, sources []*source, report *check.Report) ([]*tab, error) {
 	if err := in.known(sources); err != nil {
 		return nil, err
+	}
+	if len(sources) > 1 && !reflect.ValueOf(in.opts.Table).IsZero() {
+		return nil, fmt.Errorf("there are %d tables, and what is said is about one; say it of each", len(sources))
 	}
 	var tables []*tab
 	taken := map[string]bool{}

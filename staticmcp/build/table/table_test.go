@@ -284,6 +284,7 @@ func TestErrors(t *testing.T) {
 		"lengths":     {"a.json", `{"a":[1,2],"b":[1]}`, nil, `the column "b" has 1 values, and "a" has 2: columns of a table have the same length`},
 		"key":         {"a.csv", "id,name\n1,x\n", &table.Options{Table: table.Table{Key: []string{"nmae"}}}, `there is no column "nmae"; did you mean "name"?`},
 		"find":        {"a.csv", "id,name\n1,x\n", &table.Options{Table: table.Table{Find: []string{"zzz"}}}, `table a: there is no column "zzz"; there are id, name`},
+		"several":     {"a.json", `{"a":[{"id":1}],"b":[{"id":1}]}`, &table.Options{Table: table.Table{Key: []string{"id"}}}, "there are 2 tables, and what is said is about one; say it of each"},
 		"database":    {"a.db", "this is no database, but long enough to be one", nil, "the file is not a SQLite database, or it is encrypted"},
 	}
 	for name, test := range tests {
@@ -375,6 +376,29 @@ func TestSQLite(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("beside the database: %v %v", entries, err)
+	}
+}
+
+// TestWriteAheadLog reads what another program has written and not yet moved into
+// the file itself.
+func TestWriteAheadLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{`PRAGMA journal_mode = WAL`, `CREATE TABLE entries (id INTEGER PRIMARY KEY, text TEXT)`, `INSERT INTO entries VALUES (7, 'late')`} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if log, err := os.Stat(path + "-wal"); err != nil || log.Size() == 0 {
+		t.Fatalf("there is no log: %v", err)
+	}
+	b := must(t, path, nil)
+	if got := b.call("get_entry", `{"id":7}`); got != `{"id":7,"text":"late"}` {
+		t.Errorf("got %s", got)
 	}
 }
 
