@@ -39,7 +39,8 @@ disabled, is removed.
 The plan goes to stdout, with the difference of each file: + create, ~ update,
 = unchanged, - remove, ! conflict, . left out. What a client cannot represent
 goes to stderr. The exit code is 1 if there is a conflict, 5 with --exact if
-something would be lost, 3 if a file cannot be edited.
+something would be lost, 3 if a file cannot be edited, 6 if a file of a project
+leads out of it by way of a link.
 
 ` + ledgerHelp + `
 
@@ -154,7 +155,11 @@ func losses(report *check.Report) *check.Report {
 func outcome(what string, files []*clients.FilePlan, conflicts int, hint string) error {
 	for _, f := range files {
 		if f.Problem != "" {
-			return &failure{code: exitInput, text: fmt.Sprintf("%s: %s: %s", what, f.Short(), f.Problem), hint: "the file stays as it is"}
+			code := exitInput
+			if f.Unsafe {
+				code = exitPolicy
+			}
+			return &failure{code: code, text: fmt.Sprintf("%s: %s: %s", what, f.Short(), f.Problem), hint: "the file stays as it is"}
 		}
 	}
 	if conflicts > 0 {

@@ -211,7 +211,7 @@ func TestSymbolicLinkStays(t *testing.T) {
 		t.Skip("links need rights")
 	}
 	d := newDesk(t)
-	real := d.write("real.json", "{}\n")
+	real := d.write("project/real.json", "{}\n")
 	link := filepath.Join(d.dir, "project", ".mcp.json")
 	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
 		t.Fatal(err)
@@ -220,8 +220,31 @@ func TestSymbolicLinkStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.apply(two, false, "claude-code")
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || !strings.Contains(d.read("real.json"), `"a"`) {
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || !strings.Contains(d.read("project/real.json"), `"a"`) {
 		t.Errorf("the link is %v, %v", info, err)
+	}
+}
+
+// A project cannot have a file of the user written by a link in it.
+func TestLinkOutOfTheProject(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights")
+	}
+	d := newDesk(t)
+	real := d.write("home/secret.json", "{}\n")
+	d.write("project/x", "")
+	for name, target := range map[string]string{".mcp.json": real, ".cursor": filepath.Dir(real), ".vscode": filepath.Join(d.dir, "none")} {
+		if err := os.Symlink(target, filepath.Join(d.dir, "project", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"claude-code", "cursor", "vscode"} {
+		if got := d.apply(two, false, id); len(got) != 1 || got[0] != "problem "+id {
+			t.Errorf("%s: %v, want a refusal", id, got)
+		}
+	}
+	if d.read("home/secret.json") != "{}\n" {
+		t.Error("the file of the user is changed")
 	}
 }
 

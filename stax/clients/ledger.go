@@ -147,6 +147,12 @@ func (l *Ledger) lock() (unlock func() error, err error) {
 		}
 		return nil, err
 	}
+	// Another process may have written since the ledger was read.
+	fresh, err := OpenLedger(l.dir)
+	if err != nil {
+		return nil, errors.Join(err, f.Close(), os.Remove(name))
+	}
+	l.files = fresh.files
 	return func() error { return errors.Join(f.Close(), os.Remove(name)) }, nil
 }
 

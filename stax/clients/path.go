@@ -114,3 +114,36 @@ func (p *Place) expand(template string, scope Scope) (string, error) {
 	}
 	return filepath.Abs(filepath.FromSlash(template))
 }
+
+// leadsOut says so if a file of a project is not in it, by way of a link: whoever
+// made the project must not choose which of the user's files is written.
+func (p *Place) leadsOut(path string, scope Scope) string {
+	if scope != Project {
+		return ""
+	}
+	dir := p.Dir
+	if dir == "" {
+		dir = "."
+	}
+	root, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		root, err = filepath.Abs(root)
+	}
+	there := path
+	for err == nil { // up to what exists
+		var real string
+		if real, err = filepath.EvalSymlinks(there); err == nil {
+			if rel, relErr := filepath.Rel(root, real); relErr != nil || !filepath.IsLocal(rel) && rel != "." {
+				return "it leads out of the project, by way of a link"
+			}
+			return ""
+		}
+		if _, gone := os.Lstat(there); gone == nil {
+			return "it is a link that leads nowhere"
+		}
+		if up := filepath.Dir(there); up != there {
+			there, err = up, nil
+		}
+	}
+	return ""
+}

@@ -57,6 +57,8 @@ type FilePlan struct {
 	Diff string `json:"diff,omitempty"`
 	// Problem is why the file cannot be edited. It stays as it is.
 	Problem string `json:"problem,omitempty"`
+	// Unsafe says that the problem is one of safety.
+	Unsafe bool `json:"unsafe,omitempty"`
 
 	client        *Client
 	entries       []Entry
@@ -111,6 +113,10 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		report.Add(lost.Findings()...)
 		f := &FilePlan{Client: c.ID, Name: c.Name, Scope: scope, Path: path, Exists: exists, client: c, entries: entries, takeOver: opts.Replace}
 		plan.Files = append(plan.Files, f)
+		if f.Problem = opts.Place.leadsOut(path, scope); f.Problem != "" {
+			f.Unsafe = true
+			continue
+		}
 		text, seen := texts[path]
 		if !seen {
 			if text, err = os.ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,6 @@ type jsonReader struct {
 	text     []byte
 	at       int
 	comments bool
-	nodes    int
 	problems []Problem
 }
 
@@ -95,8 +94,8 @@ func (r *jsonReader) space() error {
 }
 
 func (r *jsonReader) value(pointer string, depth int) (*Node, error) {
-	if r.nodes++; r.nodes > maxNodes || depth > maxDepth {
-		return nil, r.fail(r.at, "too many values, or nested too deeply", "")
+	if depth > maxDepth {
+		return nil, r.fail(r.at, "nested too deeply", "")
 	}
 	if r.at >= len(r.text) {
 		return nil, r.unexpected()

@@ -193,7 +193,7 @@ type Problem struct {
 // maxDepth is how deeply values may nest.
 const maxDepth = 128
 
-// maxNodes bounds the values of one text, those that YAML's aliases repeat
+// maxNodes bounds the values of one text of YAML or TOML, those that aliases repeat
 // included.
 const maxNodes = 200_000
 
