@@ -19,6 +19,14 @@ type BuildOptions struct {
 	Name, Title, Version, Instructions string
 	// Key are the columns that tell the rows of a table apart. Default: found out.
 	Key []string
+	// Language is the code of the language that documents are in. Default: what
+	// they say, else it is guessed.
+	Language string
+	// BaseURL is where documents are published for people, for the links in
+	// llms.txt. Default: links to the resources of the site.
+	BaseURL string
+	// Drafts keeps documents that are marked as drafts, hidden or unlisted.
+	Drafts bool
 }
 
 // input is a kind of thing that a site can be built from.

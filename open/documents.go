@@ -38,7 +38,10 @@ func isLLMS(arg string) bool {
 }
 
 func openDocuments(arg string, o *BuildOptions) (build.Input, error) {
-	return documents(arg, &docs.Options{Name: o.Name, Title: o.Title, Version: o.Version, Instructions: o.Instructions})
+	return documents(arg, &docs.Options{
+		Name: o.Name, Title: o.Title, Version: o.Version, Instructions: o.Instructions,
+		Language: o.Language, BaseURL: o.BaseURL, Drafts: o.Drafts,
+	})
 }
 
 func documents(arg string, opts *docs.Options) (build.Input, error) {

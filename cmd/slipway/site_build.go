@@ -32,7 +32,8 @@ build wrote, and nobody changed since, is deleted.
 With --check nothing is written: the exit code is 1 if the output is not what
 INPUT gives now, and stdout has the list. With --watch the site is built again
 each time INPUT changes.`,
-		Example: `  slipway site build countries.csv -o public/mcp --host github-pages
+		Example: `  slipway site build examples/handbook -o public/mcp --base-url https://example.com/docs/
+  slipway site build countries.csv -o public/mcp --host github-pages
   slipway site build countries.csv -o public/mcp --host github-pages --check
   slipway site build countries.csv -o - --format tar | tar t`,
 		Args: takes(1, 1),
@@ -63,6 +64,9 @@ each time INPUT changes.`,
 	f.BoolVar(&watch, "watch", false, "build again each time the input changes")
 	f.DurationVar(&every, "watch-interval", time.Second, "how often --watch looks for changes")
 	f.StringVar(&in.As, "as", "", "what INPUT is: "+strings.Join(open.Inputs(), ", ")+" (default: found out)")
+	f.StringVar(&in.Language, "language", "", "the language of documents, such as en or pt-BR (default: found out)")
+	f.StringVar(&in.BaseURL, "base-url", "", "the `URL` where documents are published for people, for the links in llms.txt")
+	f.BoolVar(&in.Drafts, "drafts", false, "keep documents that are marked as drafts, hidden or unlisted")
 	f.StringSliceVar(&in.Key, "key", nil, "the `COLUMN`s that tell the rows of a table apart (default: found out)")
 	f.StringVar(&in.Name, "name", "", "the name of the site")
 	f.StringVar(&in.Title, "title", "", "the title of the site, for people")
