@@ -79,10 +79,39 @@ func (ses *session) notified(m *message, origin *call) {
 		ses.logged(m.params, origin)
 	case "notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed":
 		ses.refresh()
+	case "notifications/elicitation/complete":
+		ses.completed(memberString(m.params, "elicitationId"))
 	case "notifications/resources/updated":
 		if uri := memberString(m.params, "uri"); uri != "" {
 			ses.src.changed(mcp.Change{URI: uri})
 		}
+	}
+}
+
+// maxVisits bounds how many users may be on their way to a URL.
+const maxVisits = 1000
+
+// visits remembers who was asked to visit a URL, to be told when that is done.
+func (ses *session) visits(id string, client *mcp.Session) {
+	if id == "" || client == nil {
+		return
+	}
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	if ses.visitors == nil || len(ses.visitors) >= maxVisits {
+		ses.visitors = make(map[string]*mcp.Session)
+	}
+	ses.visitors[id] = client
+}
+
+// completed passes on that a user has done at a URL what was asked for.
+func (ses *session) completed(id string) {
+	ses.mu.Lock()
+	client := ses.visitors[id]
+	delete(ses.visitors, id)
+	ses.mu.Unlock()
+	if client != nil {
+		client.ElicitationComplete(id)
 	}
 }
 
@@ -188,6 +217,7 @@ func (ses *session) answerTo(ctx context.Context, c *call, method string, params
 		if err != nil {
 			return nil, err
 		}
+		ses.visits(memberString(params, "elicitationId"), req.Session())
 		answers, err := req.Ask(ctx, q)
 		if err != nil {
 			return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}

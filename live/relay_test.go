@@ -189,29 +189,116 @@ func until(t *testing.T, what string, news <-chan mcp.Change, poke func(), ok fu
 	}
 }
 
+// memory connects to a source over a connection in memory.
+func memory(t *testing.T, src mcp.Source) live.Transport {
+	t.Helper()
+	server := mcp.NewServer(src, nil)
+	var serving sync.WaitGroup
+	t.Cleanup(func() { _ = server.Shutdown(context.Background()); serving.Wait() })
+	return &live.Dialer{Name: "memory", Dial: func(context.Context) (mcp.Conn, error) {
+		ours, theirs := pipe()
+		serving.Go(func() { _ = server.ServeConn(context.Background(), theirs, nil) })
+		return ours, nil
+	}}
+}
+
 func TestChangesAreRelayed(t *testing.T) {
 	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
-		t.Run(v.String(), func(t *testing.T) {
-			c := &changing{cat: catalogOf("one")}
-			u := newUpstream(t, c)
-			src := open(t, &live.Endpoint{URL: u.URL + "/mcp"}, &live.Options{Version: v})
-			news := make(chan mcp.Change, 1000)
-			stop := src.Watch(func(ch mcp.Change) { news <- ch })
-			defer stop()
-			until(t, "a tool that was added", news, func() { c.tell(mcp.Change{Tools: true}, "one", "two") }, func() bool {
-				cat, err := src.Catalog(t.Context())
-				return err == nil && cat.Tool("two") != nil
-			})
-			if err := src.Subscribe(t.Context(), "world://one"); err != nil {
-				t.Fatal(err)
-			}
-			heard := false
-			until(t, "a resource that changed", nil, func() {
-				c.tell(mcp.Change{URI: "world://one"})
-				for len(news) > 0 {
-					heard = heard || (<-news).URI == "world://one"
+		for _, over := range []string{"http", "connection"} {
+			t.Run(v.String()+"/"+over, func(t *testing.T) {
+				c := &changing{cat: catalogOf("one")}
+				transport := memory(t, c)
+				if over == "http" {
+					transport = &live.Endpoint{URL: newUpstream(t, c).URL + "/mcp"}
 				}
-			}, func() bool { return heard })
-		})
+				tryChanges(t, c, open(t, transport, &live.Options{Version: v}))
+			})
+		}
 	}
+}
+
+func tryChanges(t *testing.T, c *changing, src *live.Source) {
+	t.Helper()
+	news := make(chan mcp.Change, 1000)
+	stop := src.Watch(func(ch mcp.Change) { news <- ch })
+	defer stop()
+	until(t, "a tool that was added", news, func() { c.tell(mcp.Change{Tools: true}, "one", "two") }, func() bool {
+		cat, err := src.Catalog(t.Context())
+		return err == nil && cat.Tool("two") != nil
+	})
+	if err := src.Subscribe(t.Context(), "world://one"); err != nil {
+		t.Fatal(err)
+	}
+	heard := false
+	until(t, "a resource that changed", nil, func() {
+		c.tell(mcp.Change{URI: "world://one"})
+		for len(news) > 0 {
+			heard = (<-news).URI == "world://one" || heard
+		}
+	}, func() bool { return heard })
+}
+
+// patient says when a call of block begins and when it ends.
+type patient struct {
+	world
+	began, ended chan struct{}
+}
+
+func (p *patient) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if params.Name != "block" {
+		return p.world.CallTool(ctx, params)
+	}
+	p.began <- struct{}{}
+	<-ctx.Done()
+	close(p.ended)
+	return nil, ctx.Err()
+}
+
+func TestCancelReachesTheServer(t *testing.T) {
+	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
+		for _, over := range []string{"http", "connection"} {
+			t.Run(v.String()+"/"+over, func(t *testing.T) {
+				p := &patient{began: make(chan struct{}), ended: make(chan struct{})}
+				transport := memory(t, p)
+				if over == "http" {
+					transport = &live.Endpoint{URL: newUpstream(t, p).URL + "/mcp"}
+				}
+				src := open(t, transport, &live.Options{Version: v})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := inFlight(t, src, ctx)
+				<-p.began
+				cancel()
+				<-p.ended
+				if err := <-ended; !errors.Is(err, context.Canceled) {
+					t.Errorf("the call ends with %v", err)
+				}
+			})
+		}
+	}
+}
+
+// visiting sends its user to a URL, and tells when that is done.
+type visiting struct{ world }
+
+func (v *visiting) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	req := mcp.RequestFrom(ctx)
+	if _, err := req.Elicit(ctx, &mcp.ElicitParams{Mode: "url", URL: "https://example.com", Message: "go", ElicitationID: "e-17"}); err != nil {
+		return nil, err
+	}
+	req.Session().ElicitationComplete("e-17")
+	return &mcp.CallToolResult{}, nil
+}
+
+func TestVisitsAreCompleted(t *testing.T) {
+	src := open(t, memory(t, &visiting{}), &live.Options{Version: mcp.Version20251125})
+	c := mcptest.ConnectStdio(t, src, mcp.Version20251125, &mcptest.ConnectOptions{Answer: answerAll})
+	c.CallTool("pid", nil)
+	until(t, "the end of a visit", nil, nil, func() bool {
+		for _, n := range c.Notifications() {
+			if n.Method == "notifications/elicitation/complete" && strings.Contains(string(n.Params), "e-17") {
+				return true
+			}
+		}
+		return false
+	})
 }

@@ -33,10 +33,11 @@ type session struct {
 	level    mcp.LogLevel
 	relisten context.CancelFunc // makes the subscription anew, or nil
 	ended    chan struct{}
-	served   atomic.Bool    // it has answered somebody else's request
-	suspect  atomic.Bool    // a call ran out of time, and nothing has come since
-	stale    atomic.Int32   // how often the server has said that a list changed
-	handlers sync.WaitGroup // of what the server asks
+	visitors map[string]*mcp.Session // by the id of the elicitation
+	served   atomic.Bool             // it has answered somebody else's request
+	suspect  atomic.Bool             // a call ran out of time, and nothing has come since
+	stale    atomic.Int32            // how often the server has said that a list changed
+	handlers sync.WaitGroup          // of what the server asks
 	quit     context.Context
 	stop     context.CancelFunc
 }

@@ -45,6 +45,16 @@ func play(role string, args []string) int {
 			return 1
 		}
 		return play("server", nil)
+	case "holder": // has a child, says which, and waits to be killed
+		src, err := live.Open(context.Background(), &live.Command{Path: os.Args[0], Env: []string{roleVariable + "=deafserver"}}, nil)
+		if err != nil {
+			return 1
+		}
+		fmt.Println(src.State().PID)
+		time.Sleep(time.Hour)
+	case "deafserver": // a server that does not notice the end of its stdin
+		_ = mcp.NewServer(&world{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
+		time.Sleep(time.Hour)
 	case "deaf": // neither reads nor ends
 		time.Sleep(time.Hour)
 	case "stuck": // answers nothing any more once the tool hang is called
