@@ -387,3 +387,16 @@ func TestShards(t *testing.T) {
 		t.Errorf("got %s", questions[0].Arguments)
 	}
 }
+
+func TestHostLimits(t *testing.T) {
+	large := &build.Answer{Path: "extra.bin", Data: make([]byte, 25<<20+1)}
+	for host, want := range map[build.Host]string{build.CloudflarePages: "1 error", build.GitHubPages: "no findings", build.NoHost: "no findings"} {
+		r, err := build.Write(context.Background(), site(large), build.NewMemory(), &build.Options{Host: host})
+		if got := r.Report.Summary(); got != want || (err == nil) != (want == "no findings") {
+			t.Errorf("%q: got %s, %v, want %s", host, got, err, want)
+		}
+	}
+	if _, err := build.Write(context.Background(), site(), build.NewMemory(), &build.Options{Host: "nowhere"}); err == nil {
+		t.Error("an unknown host is no error")
+	}
+}

@@ -52,6 +52,48 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestRoundTripOfCollisions freezes a site in which names collide, and which has
+// files that are no answers.
+func TestRoundTripOfCollisions(t *testing.T) {
+	ctx := context.Background()
+	tool := mcp.Tool{Name: "city", Description: "d", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)}
+	original := build.NewMemory()
+	_, err := build.Write(ctx, &build.Site{
+		Server: mcp.Implementation{Name: "cities", Version: "1"},
+		Tools:  []mcp.Tool{tool},
+		Answers: func(yield func(*build.Answer, error) bool) {
+			for _, name := range []string{"東京", "北京", "Rome", strings.Repeat("A", 250)} {
+				yield(build.Text("city", map[string]string{"name": name}, name), nil)
+			}
+			yield(&build.Answer{Path: ".staticmcp/search/words", Data: []byte{0, 1, 2}}, nil)
+			yield(build.TextResource("a://x", "text/plain", "1"), nil)
+			yield(build.TextResource("b://x", "text/plain", "2"), nil)
+		},
+	}, original, &build.Options{Precompress: []string{"gzip"}, Host: build.Netlify})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := staticmcp.Open(ctx, original, &staticmcp.Options{Poll: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer site.Close()
+	plan, err := freeze.NewPlan(ctx, site, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := build.NewMemory()
+	if _, err := freeze.Run(ctx, plan, again, &build.Options{Precompress: []string{"gzip"}, Host: build.Netlify}); err != nil {
+		t.Fatal(err)
+	}
+	got := files(t, again)
+	delete(got, ".staticmcp/freeze.json")
+	want := files(t, original)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func files(t *testing.T, fsys fs.FS) map[string]string {
 	t.Helper()
 	all := make(map[string]string)

@@ -195,12 +195,12 @@ func (r *run) drive(ctx context.Context, questions chan<- staticmcp.Question, re
 			}
 		}
 	}
-	r.end(yield)
+	r.end(ctx, yield)
 }
 
 // end adds what is no answer to a question, and decides whether all may be
 // written.
-func (r *run) end(yield func(*build.Answer, error) bool) {
+func (r *run) end(ctx context.Context, yield func(*build.Answer, error) bool) {
 	report, p := r.report, r.plan
 	switch {
 	case r.refused > 0:
@@ -218,6 +218,30 @@ func (r *run) end(yield func(*build.Answer, error) bool) {
 		}
 		a := &build.Answer{Completion: &build.Completion{Prompt: c.prompt, URITemplate: c.uriTemplate, Argument: c.argument, Values: c.values}}
 		if !yield(a, nil) {
+			return
+		}
+	}
+	if site, ok := p.source.(*staticmcp.Site); ok {
+		others(ctx, site, yield)
+	}
+}
+
+// others yields the files of a site that are no answers, such as those of a search
+// index, as far as its index lists them.
+func others(ctx context.Context, site *staticmcp.Site, yield func(*build.Answer, error) bool) {
+	entries, err := site.Index(ctx)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	for i := range entries {
+		name := entries[i].Path
+		first, _, _ := strings.Cut(name, "/")
+		if name == "mcp.json" || strings.HasSuffix(name, ".gz") || slices.Contains([]string{"tools", "resources", "prompts"}, first) {
+			continue // made of the answers
+		}
+		data, err := site.ReadFile(ctx, name)
+		if !yield(&build.Answer{Path: name, Data: data}, err) || err != nil {
 			return
 		}
 	}
