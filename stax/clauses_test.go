@@ -209,6 +209,8 @@ func TestSiblingClauses(t *testing.T) {
 		"a secret twice":          {server(`"command": "x", "secrets": ["A", "A"]`), []string{"duplicate-item warning 1:54 /servers/s/secrets/1"}},
 		"a value for a key":       {server(`"command": "x", "secrets": ["sk-ant-0123456789abcdefghij"]`), []string{"secret-key error 1:49 /servers/s/secrets/0"}},
 		"an expansion":            {server(`"command": "x", "env": {"A": "${HOME}/x"}`), []string{"reference warning 1:45 /servers/s/env/A"}},
+		"a blank command":         {server(`"command": "  "`), []string{"command error 1:21 /servers/s/command"}},
+		"a tool without a name":   {server(`"command": "x", "enabledTools": [""]`), []string{"type error 1:54 /servers/s/enabledTools/0"}},
 		"no tools":                {server(`"command": "x", "enabledTools": []`), []string{"no-tools warning 1:37 /servers/s/enabledTools"}},
 		"a zero byte":             {server(`"command": "x", "args": ["a\u0000"]`), []string{"command error 1:21 /servers/s/command"}},
 		"an undeclared binding":   {`{"servers": {"s": {"command": "x"}}, "bindings": {"t": {"A": "{B}"}, "s": {"A": "{B}"}}}`, []string{"binding error 1:57 /bindings/t/A", "binding error 1:76 /bindings/s/A"}},

@@ -37,8 +37,8 @@ func (d *decoder) rules(s *Server, at string) {
 const shellMarks = "|&;<>$`*?\"'\n\r"
 
 func (d *decoder) command(s *Server, at string) {
-	if s.Command == "" {
-		if n, _ := d.doc.root.Find(at + "/command"); n != nil && n.Kind == tree.String && n.Text == "" {
+	if strings.TrimSpace(s.Command) == "" {
+		if n, _ := d.doc.root.Find(at + "/command"); n != nil && n.Kind == tree.String {
 			d.add(check.Error, "command", at+"/command", "the command is empty", "")
 		}
 		return
@@ -103,6 +103,9 @@ func (d *decoder) lists(s *Server, at string) {
 	for name, list := range map[string][]string{"secrets": s.Secrets, "enabledTools": s.EnabledTools, "disabledTools": s.DisabledTools} {
 		seen := map[string]bool{}
 		for i, item := range list {
+			if item == "" && name != "secrets" {
+				d.add(check.Error, "type", at+pointer(name, i), "the name of a tool is empty", "")
+			}
 			if seen[item] {
 				d.add(check.Warning, "duplicate-item", at+pointer(name, i), fmt.Sprintf("%q stands twice in %s", item, name), "")
 			}

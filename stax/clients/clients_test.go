@@ -63,7 +63,9 @@ bindings:
   bound: {X-Api-Key: "{API_TOKEN}", X-Tenant: "tenant {TENANT}"}
 `
 
-func definitions(t *testing.T, text string) *stax.Merged {
+func merged(t testing.TB) *stax.Merged { return definitions(t, everything) }
+
+func definitions(t testing.TB, text string) *stax.Merged {
 	t.Helper()
 	d, report := stax.Parse("mcp.yaml", []byte(text), nil)
 	if !report.OK(false) {

@@ -211,4 +211,9 @@ func Parse(text []byte, format Format) (*Node, []Problem) {
 }
 
 // pointerTo appends a name to a JSON pointer.
-func pointerTo(pointer, key string) string { return pointer + "/" + check.EscapeToken(key) }
+func pointerTo(pointer, key string) string {
+	if strings.ContainsAny(key, "~/") {
+		key = check.EscapeToken(key)
+	}
+	return pointer + "/" + key
+}
