@@ -3,9 +3,11 @@ package mcpb
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -30,29 +32,47 @@ var ignoreFiles = []string{
 	"{a,b}", "foo/***/bar", "***", "**/**/foo", "foo**bar", ".*", "!.*", "*.*", "x/**/bar", "/**", "a/**/b", `**\/foo`, "deep/**/deeper.txt", "deep/*/deeper.txt", "d*p/**/*.txt",
 }
 
-// TestIgnoreLikeGit holds every rule against every path with git check-ignore.
+// TestIgnoreLikeGit holds every rule against every path with git check-ignore. Each
+// ignore file stands in a folder of its own, once where the paths are files, which
+// need not be there, and once where they are folders.
 func TestIgnoreLikeGit(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("git is not installed")
 	}
-	// One repository where the paths are files, which need not be there, and one
-	// where they are folders.
-	repositories := map[bool]string{false: t.TempDir(), true: t.TempDir()}
-	var names = map[bool][]string{}
-	for _, name := range ignorePaths {
-		path, isDir := strings.CutSuffix(name, "/")
-		names[isDir] = append(names[isDir], path)
-		if isDir {
-			if err := os.MkdirAll(filepath.Join(repositories[true], path), 0o700); err != nil {
+	root := t.TempDir()
+	var in bytes.Buffer
+	want := map[string]bool{} // whether we leave it out
+	for i, text := range ignoreFiles {
+		rules := newIgnoreRules([]byte(text))[len(defaultIgnores()):]
+		for _, kind := range []string{"files", "folders"} {
+			dir := fmt.Sprintf("%s/%d", kind, i)
+			if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
 				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(root, dir, ".gitignore"), []byte(text+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range ignorePaths {
+				path, isDir := strings.CutSuffix(name, "/")
+				if isDir != (kind == "folders") {
+					continue
+				}
+				if isDir {
+					if err := os.MkdirAll(filepath.Join(root, dir, path), 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				rule, _ := rules.decide(path, isDir)
+				want[dir+"/"+path] = rule != nil
+				in.WriteString(dir + "/" + path + "\x00")
 			}
 		}
 	}
-	run := func(dir, in string, arg ...string) string {
+	run := func(in io.Reader, arg ...string) string {
 		cmd := exec.Command(git, arg...)
-		cmd.Dir, cmd.Stdin = dir, strings.NewReader(in)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "HOME="+dir)
+		cmd.Dir, cmd.Stdin = root, in
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "HOME="+root)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		if err := cmd.Run(); err != nil && errs.Len() > 0 {
@@ -60,24 +80,17 @@ func TestIgnoreLikeGit(t *testing.T) {
 		}
 		return out.String()
 	}
-	for isDir, dir := range repositories {
-		run(dir, "", "init", "-q")
-		for _, text := range ignoreFiles {
-			if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(text+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			ignored := map[string]bool{}
-			in := strings.Join(names[isDir], "\x00") + "\x00"
-			for name := range strings.SplitSeq(run(dir, in, "check-ignore", "--no-index", "-z", "--stdin"), "\x00") {
-				ignored[name] = true
-			}
-			rules := newIgnoreRules([]byte(text))[len(defaultIgnores()):]
-			for _, name := range names[isDir] {
-				rule, _ := rules.decide(name, isDir)
-				if (rule != nil) != ignored[name] {
-					t.Errorf("%q: %q (folder %v) left out: %v, git says %v", text, name, isDir, rule != nil, ignored[name])
-				}
-			}
+	run(nil, "init", "-q")
+	ignored := map[string]bool{}
+	for name := range strings.SplitSeq(run(&in, "check-ignore", "--no-index", "-z", "--stdin"), "\x00") {
+		ignored[name] = true
+	}
+	for name, out := range want {
+		if out != ignored[name] {
+			kind, rest, _ := strings.Cut(name, "/")
+			number, path, _ := strings.Cut(rest, "/")
+			i, _ := strconv.Atoi(number)
+			t.Errorf("%q: %q of the %s left out: %v, git says %v", ignoreFiles[i], path, kind, out, ignored[name])
 		}
 	}
 }
