@@ -216,8 +216,11 @@ func (c *child) why(readErr error) error {
 	case readErr != nil && readErr != io.EOF && !errors.Is(readErr, os.ErrClosed):
 		text = readErr.Error()
 	}
-	return &ExitError{Reason: text, Stderr: c.command.redact(c.stderr.String())}
+	return &ExitError{Reason: text, Stderr: c.words()}
 }
+
+// words returns the last lines of stderr, without secrets.
+func (c *child) words() string { return c.command.redact(c.stderr.String()) }
 
 func (c *child) hasExited() bool {
 	select {

@@ -166,8 +166,8 @@ func TestRepeatsWhatDoesNoHarm(t *testing.T) {
 func TestStopsWhatIgnoresTheEnd(t *testing.T) {
 	c := command(t, "deaf")
 	c.StopTimeout = 50_000_000
-	_, err := live.Open(t.Context(), c, &live.Options{StartTimeout: 100_000_000})
-	if err == nil || !strings.Contains(err.Error(), "not ready after 100ms") {
-		t.Errorf("Open = %v, want a timeout", err)
+	_, err := live.Open(t.Context(), c, &live.Options{StartTimeout: 500_000_000})
+	if err == nil || !strings.Contains(err.Error(), "not ready after 500ms") || !strings.Contains(err.Error(), "Ok to proceed?") {
+		t.Errorf("Open = %v, want a timeout and what the program asks", err)
 	}
 }

@@ -55,13 +55,29 @@ func (s *Source) connect(ctx context.Context) (*session, error) {
 	}
 	ses.link = l
 	if err := ses.begin(ctx); err != nil {
-		if lost := ses.lostError(); lost != nil {
+		switch lost := ses.lostError(); {
+		case lost != nil:
 			err = lost
+		case ctx.Err() != nil:
+			err = ses.withWords(err)
 		}
 		ses.close()
 		return nil, err
 	}
 	return ses, nil
+}
+
+// withWords adds what a child has said so far to the error that it is too slow: it
+// may be waiting for somebody to answer it.
+func (ses *session) withWords(err error) error {
+	s, ok := ses.link.(*stream)
+	if !ok {
+		return err
+	}
+	if c, ok := s.conn.(*child); ok && c.words() != "" {
+		return fmt.Errorf("%w; its last words: %s", err, c.words())
+	}
+	return err
 }
 
 // close ends the session and waits until nothing is left of it.

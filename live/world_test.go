@@ -56,6 +56,7 @@ func play(role string, args []string) int {
 		_ = mcp.NewServer(&world{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
 		time.Sleep(time.Hour)
 	case "deaf": // neither reads nor ends
+		fmt.Fprintln(os.Stderr, "Ok to proceed? (y)")
 		time.Sleep(time.Hour)
 	case "stuck": // answers nothing any more once the tool hang is called
 		return stuck()
