@@ -98,10 +98,11 @@ func encyclopaedia(pages, size int, resources bool) *build.Site {
 	}
 	site.Answers = func(yield func(*build.Answer, error) bool) {
 		for n := range pages {
-			if !yield(build.Text("get_article", map[string]string{"title": title(n)}, text), nil) {
+			page := fmt.Sprintf("%d. %s", n, text)
+			if !yield(build.Text("get_article", map[string]string{"title": title(n)}, page), nil) {
 				return
 			}
-			if resources && !yield(build.TextResource(fmt.Sprintf("article://%d", n), "text/plain", text), nil) {
+			if resources && !yield(build.TextResource(fmt.Sprintf("article://%d", n), "text/plain", page), nil) {
 				return
 			}
 		}
