@@ -33,6 +33,9 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 	if p.front.hidden && !r.opts.Drafts {
 		return nil, found
 	}
+	body, included := r.include(file, body, lines)
+	found = append(found, included.found...)
+	p.extra = included.extra
 	mdx := path.Ext(file) == ".mdx"
 	c := cleaner{jsx: mdx || r.system == "docusaurus" || r.system == "vitepress", shortcode: r.system == "hugo"}
 	p.Body = strings.TrimRight(c.clean(body), " \t\n") + "\n"
@@ -110,7 +113,13 @@ var spaces = lazily(` {2,}`)
 
 // lineOf returns the line in the file of a place in Body.
 func (p *Page) lineOf(at int) int {
-	return p.lines + 1 + strings.Count(p.Body[:min(at, len(p.Body))], "\n")
+	line := strings.Count(p.Body[:min(at, len(p.Body))], "\n")
+	if line < len(p.extra) {
+		line -= p.extra[line]
+	} else if n := len(p.extra); n > 0 {
+		line -= p.extra[n-1]
+	}
+	return p.lines + 1 + line
 }
 
 // maxDescription is how much of the first paragraph describes a page without a

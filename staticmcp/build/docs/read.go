@@ -78,7 +78,7 @@ func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
 			return nil, err
 		}
 		r.link(p)
-		p.raw = nil
+		p.raw, p.extra = nil, nil
 	}
 	slices.SortFunc(r.set.Images, func(a, b *Image) int { return strings.Compare(a.ID, b.ID) })
 	r.set.identify(r.config, r.opts)

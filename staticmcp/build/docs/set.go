@@ -50,6 +50,7 @@ type Page struct {
 
 	front *frontMatter
 	lines int             // of the File that go before Body
+	extra []int           // lines that came from elsewhere before each line of Body
 	slugs map[string]bool // of the sections, and other anchors
 	raw   *parsed
 }
