@@ -52,6 +52,8 @@ func expect(t *testing.T, got []string, want ...string) {
 func TestC1NamesAreUnique(t *testing.T) {
 	expect(t, found(t, `{"servers": {"a": {"command": "x"},
  "a": {"command": "y"}}}`), "duplicate-name error 2:2 /servers/a")
+	expect(t, found(t, `{"servers": {"a": {"command": 1},
+ "a": {"command": "y"}}}`), "type error 1:20 /servers/a/command", "duplicate-name error 2:2 /servers/a")
 	expect(t, found(t, server(`"command": "x", "env": {"A": "1", "A": "2"}`)), "duplicate-name error 1:55 /servers/s/env/A")
 }
 

@@ -123,6 +123,7 @@ func (d *decoder) servers(n *tree.Node) {
 	if len(n.Members) == 0 {
 		d.add(check.Warning, "no-servers", "/servers", "no server is defined", "")
 	}
+	d.overridden(n)
 	for _, m := range members(n) {
 		at := pointer("servers", m.Key)
 		switch {
@@ -134,6 +135,24 @@ func (d *decoder) servers(n *tree.Node) {
 		if d.kind(m.Value, at, tree.Object) {
 			d.doc.Config.Servers = append(d.doc.Config.Servers, d.server(m.Key, m.Value, at))
 		}
+	}
+}
+
+// overridden looks into servers whose name is given again further on: they count
+// nothing, and yet what is wrong with them is to be said in the same run.
+func (d *decoder) overridden(n *tree.Node) {
+	last := make(map[string]int, len(n.Members))
+	for i, m := range n.Members {
+		last[m.Key] = i
+	}
+	for i, m := range n.Members {
+		if last[m.Key] == i || m.Value.Kind != tree.Object {
+			continue
+		}
+		alone := &tree.Node{Kind: tree.Object, Start: n.Start, Members: []tree.Member{m}}
+		shadow := &Document{Name: d.doc.Name, text: d.doc.text, Config: &Config{},
+			root: &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: "servers", Value: alone, KeyStart: n.Start}}}}
+		(&decoder{doc: shadow, report: d.report}).server(m.Key, m.Value, pointer("servers", m.Key))
 	}
 }
 

@@ -130,7 +130,7 @@ func All() []Client {
 			Stdio: local().with(typed("stdio")).with(cwd), HTTP: remote("http"), SSE: remote("sse"),
 			EnabledTools: "tools",
 			References:   References{Value: "${%s}"}, Expands: []string{"${NAME}", "$NAME", "NAME"},
-			Todo:    []string{"a project's file is read in trusted folders only"},
+			Todo:    []string{"it may keep GITHUB_TOKEN to itself: the server then gets the reference as it stands", "a project's file is read in trusted folders only"},
 			Checked: "run, 1.0.102",
 		},
 		{
