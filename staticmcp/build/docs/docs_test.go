@@ -229,3 +229,21 @@ func TestUntabled(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsStandAlone holds that what one row of a table leaves open does not
+// reach into the next.
+func TestRowsStandAlone(t *testing.T) {
+	set, err := Read(t.Context(), fstest.MapFS{
+		"a.md": {Data: []byte("| a | b |\n| --- | --- |\n| ` | x |\n| [b](b.md) | <a id=\"here\"></a> |\n| ` | `[c](b.md)` |\n\n[here](#here)\n")},
+		"b.md": {Data: []byte("# B\n")},
+	}, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := set.Page("a").Body; !strings.Contains(body, "[b](docs://b)") || !strings.Contains(body, "`[c](b.md)`") {
+		t.Errorf("got %s", body)
+	}
+	if found := set.Report.Findings(); len(found) > 0 {
+		t.Errorf("got %v", found)
+	}
+}

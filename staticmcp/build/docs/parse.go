@@ -67,10 +67,41 @@ func (m *markdown) parse(source string, mdx bool) *parsed {
 		p = m.mdx
 	}
 	src := []byte(source)
+	balanceRows(src)
 	w := &walker{src: src, source: source, out: &parsed{}}
 	_ = ast.Walk(p.Parse(text.NewReader(src)), w.visit) // visit never fails
 	w.flush()
 	return w.out
+}
+
+// balanceRows blanks the backticks in rows of tables that nothing in the row
+// closes, which in a paragraph would make code of rows that follow.
+func balanceRows(src []byte) {
+	text := string(src)
+	for at := 0; at < len(text); {
+		line, next := lineAt(text, at)
+		if mark := fenceMark(line); mark != "" {
+			at = fenceEnd(text, next, mark)
+			continue
+		}
+		if strings.HasPrefix(strings.TrimLeft(line, " "), "|") {
+			for i := 0; i < len(line); i++ {
+				if line[i] == '\\' {
+					i++
+				} else if line[i] == '`' {
+					run := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
+					end := codeSpan(line, i)
+					if end == i+run {
+						for j := i; j < end; j++ {
+							src[at+j] = ' '
+						}
+					}
+					i = end - 1
+				}
+			}
+		}
+		at = next
+	}
 }
 
 // walker collects what parse returns.
