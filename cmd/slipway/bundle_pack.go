@@ -42,8 +42,8 @@ func newBundlePack() *cobra.Command {
 bundle is called after the name and the version in its manifest.
 
 The same files make the same bytes on every machine: sorted, with fixed modes,
-and with the time that the environment variable SOURCE_DATE_EPOCH says, or none.
-What slipway bundle validate calls an error is not packed.
+and with the time that the environment variable SOURCE_DATE_EPOCH says, or
+none. What slipway bundle validate calls an error is not packed.
 
 Left out is what other packers leave out (logs, .env files, type declarations,
 source maps, lock files), and what the file .mcpbignore in DIR says, in the

@@ -18,22 +18,22 @@ func newBundleSign() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sign ARCHIVE (--cert FILE --key FILE | --self-signed)",
 		Short: "Sign a bundle",
-		Long: `Sign a bundle, and replace a signature that it has. The file changes whole or not
-at all, and readers of zip files open it as before.
+		Long: `Sign a bundle, and replace a signature that it has. The file changes whole or
+not at all, and readers of zip files open it as before.
 
---cert names the certificate in PEM, followed by those that lead from it to a root;
---key its private key: RSA of 2048 bits or more, ECDSA or Ed25519, without a
-passphrase. The certificate must allow the signing of code, if it says what it is
-for.
+--cert names the certificate in PEM, followed by those that lead from it to a
+root; --key its private key: RSA of 2048 bits or more, ECDSA or Ed25519,
+without a passphrase. The certificate must allow the signing of code, if it
+says what it is for.
 
---self-signed makes a key and a certificate for which nobody else vouches, once, and
-keeps them in the user's folder of configurations, or in the folder that --keys
-names. Such a signature shows that a bundle has not changed; who signed it only
-those can tell who know the certificate's fingerprint.
+--self-signed makes a key and a certificate for which nobody else vouches,
+once, and keeps them in the user's folder of configurations, or in the folder
+that --keys names. Such a signature shows that a bundle has not changed; who
+signed it only those can tell who know the certificate's fingerprint.
 
 Exit codes: 1 key and certificate do not fit or cannot sign, 3 a file cannot be
 read, 6 the archive is unsafe.`,
-		Example: `  slipway bundle sign my-server.mcpb --self-signed
+		Example: `  slipway bundle sign my-server.mcpb --self-signed --keys keys
   slipway bundle sign my-server.mcpb --cert chain.pem --key key.pem`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

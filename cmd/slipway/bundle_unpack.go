@@ -26,8 +26,8 @@ files for one place, or unpacks to far more than it is, is refused before
 anything is written. The signature is not looked at: that is slipway bundle
 verify.
 
-Exit codes: 3 the archive is broken or DIR is not empty, 6 the archive is unsafe
-or beyond a limit.`,
+Exit codes: 3 the archive is broken or DIR is not empty, 6 the archive is
+unsafe or beyond a limit.`,
 		Example: `  slipway bundle unpack my-server.mcpb unpacked
   slipway bundle unpack my-server.mcpb another --max-bytes 4GiB`,
 		Args: takes(1, 2),

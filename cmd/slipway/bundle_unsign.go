@@ -14,8 +14,9 @@ func newBundleUnsign() *cobra.Command {
 	return &cobra.Command{
 		Use:   "unsign ARCHIVE",
 		Short: "Take the signature off a bundle",
-		Long: `Take the signature off a bundle, also several of them. What is left is the archive
-as it was before, byte for byte. A bundle without a signature stays as it is.`,
+		Long: `Take the signature off a bundle, also several of them. What is left is the
+archive as it was before, byte for byte. A bundle without a signature stays as
+it is.`,
 		Example: `  slipway bundle unsign my-server.mcpb`,
 		Args:    takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,7 +19,8 @@ func newBundleVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify ARCHIVE",
 		Short: "Check the signature of a bundle",
-		Long: `Check that a bundle is what was signed, and who signed it. The answer is one word:
+		Long: `Check that a bundle is what was signed, and who signed it. The answer is one
+word:
 
   signed       intact, by somebody who is trusted
   self-signed  intact, and nobody but the signer vouches for it
@@ -29,14 +30,15 @@ func newBundleVerify() *cobra.Command {
   expired      intact, with a certificate that is not valid now
 
 Trusted are the roots of the system; with --trust the certificates in FILE and
-nothing else, so that what is self-signed must be among them; with --fingerprint the
-one certificate that has it. When a bundle was signed is what its signer says, so a
-certificate must be valid now.
+nothing else, so that what is self-signed must be among them; with
+--fingerprint the one certificate that has it. When a bundle was signed is what
+its signer says, so a certificate must be valid now.
 
-Exit codes: 0 signed or self-signed, 1 any other answer, 3 the file cannot be read,
-6 the archive is unsafe, whoever signed it.`,
-		Example: `  slipway bundle verify my-server.mcpb
-  slipway bundle verify my-server.mcpb --trust company.pem --json`,
+Exit codes: 0 signed or self-signed, 1 any other answer, 3 the file cannot be
+read, 6 the archive is unsafe, whoever signed it.`,
+		Example: `  slipway bundle sign my-server.mcpb --cert chain.pem --key key.pem
+  slipway bundle verify my-server.mcpb --trust chain.pem
+  slipway bundle verify my-server.mcpb --trust chain.pem --json`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("fingerprint") && !mcpb.CheckFingerprint(opts.Fingerprint) {
