@@ -74,8 +74,8 @@ func (m *markdown) parse(source string, mdx bool) *parsed {
 	return w.out
 }
 
-// balanceRows blanks the backticks in rows of tables that nothing in the row
-// closes, which in a paragraph would make code of rows that follow.
+// balanceRows blanks the backticks in cells of tables that nothing in the cell
+// closes, which in a paragraph would make code of the cells and rows that follow.
 func balanceRows(src []byte) {
 	text := string(src)
 	for at := 0; at < len(text); {
@@ -85,22 +85,34 @@ func balanceRows(src []byte) {
 			continue
 		}
 		if strings.HasPrefix(strings.TrimLeft(line, " "), "|") {
-			for i := 0; i < len(line); i++ {
-				if line[i] == '\\' {
-					i++
-				} else if line[i] == '`' {
-					run := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
-					end := codeSpan(line, i)
-					if end == i+run {
-						for j := i; j < end; j++ {
-							src[at+j] = ' '
-						}
-					}
-					i = end - 1
+			cell := at
+			for i := range len(line) + 1 {
+				if i == len(line) || line[i] == '|' && line[max(0, i-1)] != '\\' {
+					balance(src, text, cell, at+i)
+					cell = at + i + 1
 				}
 			}
 		}
 		at = next
+	}
+}
+
+// balance blanks the backticks in one cell that nothing closes.
+func balance(src []byte, text string, start, end int) {
+	for i := start; i < end; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '`':
+			run := len(text[i:end]) - len(strings.TrimLeft(text[i:end], "`"))
+			closed := i + codeSpan(text[i:end], 0)
+			if closed == i+run {
+				for j := i; j < closed; j++ {
+					src[j] = ' '
+				}
+			}
+			i = closed - 1
+		}
 	}
 }
 
