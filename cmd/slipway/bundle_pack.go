@@ -220,6 +220,9 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 	case errors.Is(err, fs.ErrExist):
 		return &failure{code: exitInput, text: out + ": it is there already", hint: "--force replaces it"}
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(out)); err != nil {
+			return &failure{code: exitInput, text: out + ": its folder is not there", hint: "mkdir -p " + filepath.Dir(out)}
+		}
 		return unreadableBundle(dir, err)
 	}
 	return archiveFailure(dir, err)
