@@ -314,10 +314,13 @@ func (w *writer) sharedDocument(q *question, text string, mark json.RawMessage) 
 	}
 	switch {
 	case q.Tool != "":
+		// Where a tool has an outputSchema, clients refuse a result without
+		// structuredContent, unless it is an error.
 		return mcp.Marshal(struct {
 			Content []block                    `json:"content"`
+			IsError bool                       `json:"isError,omitempty"`
 			Meta    map[string]json.RawMessage `json:"_meta"`
-		}{[]block{{"text", text}}, meta})
+		}{[]block{{"text", text}}, w.tools[q.Tool].output != nil, meta})
 	case q.URI != "":
 		return mcp.Marshal(struct {
 			URI      string                     `json:"uri"`

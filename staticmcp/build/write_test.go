@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -398,5 +399,26 @@ func TestHostLimits(t *testing.T) {
 	}
 	if _, err := build.Write(context.Background(), site(), build.NewMemory(), &build.Options{Host: "nowhere"}); err == nil {
 		t.Error("an unknown host is no error")
+	}
+}
+
+// A tool with an outputSchema answers a shared name with an error: clients refuse
+// any other result without structuredContent.
+func TestCollisionsOfStructured(t *testing.T) {
+	structured := city
+	structured.OutputSchema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
+	s := site(
+		build.Structured("city", map[string]string{"name": "東京"}, "Tokyo", json.RawMessage(`{"n":1}`)),
+		build.Structured("city", map[string]string{"name": "北京"}, "Beijing", json.RawMessage(`{"n":2}`)),
+	)
+	s.Tools[0] = structured
+	m, _ := written(t, s, nil)
+	shared, err := fs.ReadFile(m, "tools/city/__.json")
+	if err != nil || !strings.Contains(string(shared), `"isError": true`) {
+		t.Errorf("got %s %v, want an error that lists the two", shared, err)
+	}
+	plain, _ := written(t, site(named("東京", "Tokyo"), named("北京", "Beijing")), nil)
+	if shared, err := fs.ReadFile(plain, "tools/city/__.json"); err != nil || strings.Contains(string(shared), "isError") {
+		t.Errorf("got %s %v, want an answer that lists the two", shared, err)
 	}
 }
