@@ -56,7 +56,7 @@ The rules: docs/mcpb-rules.md.`,
 					all = report // which knows how many it left out
 					break
 				}
-				all.Add(report.Findings()...)
+				all.Merge(report)
 			}
 			return r.print(cmd, strings.Join(args, ", "), all)
 		},
