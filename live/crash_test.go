@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -130,10 +131,26 @@ func TestNextCallWorks(t *testing.T) {
 	for range 20 {
 		pid := src.State().PID
 		killProcess(t, pid)
-		waitGone(t, pid)
+		waitReaped(t, pid)
 		if got := mustCall(t, src, "echo", `{"text":"hi"}`); got != "hi" {
 			t.Errorf("echo = %q", got)
 		}
+	}
+}
+
+// waitReaped waits until nothing is left of a process, so that its pipes are closed.
+func waitReaped(t *testing.T, pid int) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		p, err := os.FindProcess(pid)
+		if err != nil {
+			return
+		}
+		gone := errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+		if _ = p.Release(); gone {
+			return
+		}
+		runtime.Gosched()
 	}
 }
 
@@ -142,8 +159,7 @@ func waitGone(t *testing.T, pid int) {
 	t.Helper()
 	for t.Context().Err() == nil {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-		if err != nil || strings.Contains(string(stat), ") Z ") && len(tasks) <= 1 {
+		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return
 		}
 		runtime.Gosched()
