@@ -100,12 +100,12 @@ func (ses *session) lost(err error) {
 	ses.end = err
 	all := ses.calls
 	ses.calls = nil
+	close(ses.ended) // with the lock: whoever finds it alive can make a call in it, or find it ended
 	ses.mu.Unlock()
 	for _, c := range all {
 		c.deliver(reply{err: &lostError{cause: err}})
 	}
 	ses.stop()
-	close(ses.ended)
 }
 
 // retire ends a session that nothing is in flight in, and reports whether that
@@ -117,9 +117,9 @@ func (ses *session) retire() bool {
 		return false
 	}
 	ses.end = errIdle
+	close(ses.ended)
 	ses.mu.Unlock()
 	ses.stop()
-	close(ses.ended)
 	return true
 }
 
