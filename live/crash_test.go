@@ -102,8 +102,10 @@ func TestKill(t *testing.T) {
 			leaks(t)
 			src := open(t, command(t, role), nil)
 			for range 3 {
-				pid := pidOf(t, src) // of the grandchild, where there is a wrapper
 				ended := inFlight(t, src, t.Context())
+				// Of the grandchild, where there is a wrapper. It has read the other call
+				// when it answers this: one that it has not seen would be made again.
+				pid := pidOf(t, src)
 				began := time.Now()
 				killProcess(t, pid)
 				err := <-ended
