@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -21,7 +22,8 @@ type task struct {
 
 	cpu, wall time.Duration
 	memory    int64 // bytes, resident, at the most
-	bytes     int64 // of the result
+	own       int64 // of these, without pages of program files
+	size      int64 // of the result
 	files     int   // in the folder
 }
 
@@ -35,11 +37,18 @@ func (t *task) measure(ctx context.Context) error {
 		}
 	}
 	cmd := exec.CommandContext(ctx, t.line[0], t.line[1:]...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
 	start := time.Now()
-	out, err := cmd.CombinedOutput()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	own := watchOwn(cmd.Process.Pid)
+	err := cmd.Wait()
 	wall := time.Since(start)
+	t.own = max(t.own, own())
 	if err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", t.who, t.name, err, out)
+		return fmt.Errorf("%s %s: %w\n%s", t.who, t.name, err, out.Bytes())
 	}
 	state := cmd.ProcessState
 	least(&t.cpu, state.UserTime()+state.SystemTime())
@@ -61,7 +70,7 @@ func (t *task) look() error {
 		if err != nil {
 			return err
 		}
-		t.bytes = info.Size()
+		t.size = info.Size()
 	}
 	if t.folder == "" {
 		return nil
@@ -76,32 +85,33 @@ func (t *task) look() error {
 }
 
 func printTable(w io.Writer, folder string, tasks []task) error {
-	files, bytes := 0, int64(0)
+	files, all := 0, int64(0)
 	err := filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			info, infoErr := d.Info()
 			if infoErr != nil {
 				return infoErr
 			}
-			files, bytes = files+1, bytes+info.Size()
+			files, all = files+1, all+info.Size()
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "A folder of %d files and %.1f MiB. Best of all rounds; memory is the most of all rounds.\n\n", files, float64(bytes)/(1<<20))
+	fmt.Fprintf(w, "A folder of %d files and %.1f MiB. Best of all rounds; memory is the most of all rounds, \"own\" without pages of program files.\n\n", files, float64(all)/(1<<20))
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "task\twho\tCPU\tclock\tmemory\tresult")
+	fmt.Fprintln(tab, "task\twho\tCPU\tclock\tmemory\town\tresult")
 	for _, t := range tasks {
 		result := ""
 		switch {
-		case t.bytes > 0:
-			result = fmt.Sprintf("%d bytes", t.bytes)
+		case t.size > 0:
+			result = fmt.Sprintf("%d bytes", t.size)
 		case t.files > 0:
 			result = fmt.Sprintf("%d files", t.files)
 		}
-		fmt.Fprintf(tab, "%s\t%s\t%.2f s\t%.2f s\t%.0f MiB\t%s\n", t.name, t.who, t.cpu.Seconds(), t.wall.Seconds(), float64(t.memory)/(1<<20), result)
+		fmt.Fprintf(tab, "%s\t%s\t%.2f s\t%.2f s\t%.0f MiB\t%.0f MiB\t%s\n",
+			t.name, t.who, t.cpu.Seconds(), t.wall.Seconds(), float64(t.memory)/(1<<20), float64(t.own)/(1<<20), result)
 	}
 	return tab.Flush()
 }

@@ -1,0 +1,60 @@
+package interop_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestBundleGuides runs the guides of docs/mcpb.md as somebody would paste them,
+// with a real server from npm, and looks at what the bundle at the end answers.
+func TestBundleGuides(t *testing.T) {
+	text, err := os.ReadFile("../docs/mcpb.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{ // in the last lines of the guide
+		"node":   `(?s)self-signed.*Allowed directories:\n/tmp`,
+		"python": `(?s)self-signed.*\n[0-9]+\n$`,
+		"go":     `(?s)self-signed.*weather 1\.0\.0\n.*get_weather`,
+	}
+	guides := regexp.MustCompile("(?s)<!-- guide: (\\w+) -->\n```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	if len(guides) != len(want) {
+		t.Fatalf("%d guides, want %d", len(guides), len(want))
+	}
+	for _, guide := range guides {
+		t.Run(guide[1], func(t *testing.T) {
+			t.Parallel()
+			out := pasted(t, guide[2])
+			if !regexp.MustCompile(want[guide[1]]).MatchString(out) {
+				t.Errorf("no %s in\n%s", want[guide[1]], out)
+			}
+		})
+	}
+}
+
+// pasted runs lines of a shell in an empty folder, with slipway on the PATH and a
+// cache of its own, and returns what a terminal would show.
+func pasted(t *testing.T, lines string) string {
+	t.Helper()
+	source, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := t.TempDir()
+	if err := os.Symlink(slipway, filepath.Join(tools, "slipway")); err != nil {
+		t.Fatal(err)
+	}
+	shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", lines)
+	shell.Dir = t.TempDir()
+	shell.Env = append(os.Environ(), "PATH="+strings.Join([]string{tools, os.Getenv("PATH")}, string(os.PathListSeparator)),
+		"SLIPWAY_SOURCE="+source, "XDG_CACHE_HOME="+filepath.Join(tools, "cache"))
+	out, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
