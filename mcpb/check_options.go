@@ -92,6 +92,8 @@ func misfit(o *Option, value any) string {
 		case o.Max != nil && v > *o.Max:
 			return fmt.Sprintf("is %s, and the greatest is %s", formatNumber(v), formatNumber(*o.Max))
 		}
+	default:
+		return "is a list or an object of others, and must be " + article(o.Type)
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package mcpb
 import (
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -59,7 +60,8 @@ func (e *expansion) option(o *Option) {
 }
 
 // filled brings a value into one of four types: string, float64, bool and
-// []string. ok is false when it means that nothing was filled in.
+// []string, and leaves one that is none of them, such as an object, as it is. ok is
+// false when it means that nothing was filled in.
 func filled(o *Option, v any) (any, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -71,11 +73,7 @@ func filled(o *Option, v any) (any, bool) {
 	case []string:
 		return slices.DeleteFunc(slices.Clone(v), func(s string) bool { return s == "" }), slices.ContainsFunc(v, func(s string) bool { return s != "" })
 	case []any:
-		var texts []string
-		for _, item := range v {
-			texts = append(texts, fmt.Sprint(item))
-		}
-		return filled(o, texts)
+		return filledList(o, v)
 	}
 	r := reflect.ValueOf(v)
 	switch {
@@ -85,17 +83,35 @@ func filled(o *Option, v any) (any, bool) {
 		return float64(r.Uint()), true
 	case r.CanFloat():
 		return r.Float(), true
+	case r.Kind() == reflect.Bool:
+		return r.Bool(), true
 	case r.Kind() == reflect.String: // such as json.Number
 		return filled(o, r.String())
 	}
-	return fmt.Sprint(v), true
+	return v, true
+}
+
+// filledList is [filled] for a list as JSON has it.
+func filledList(o *Option, list []any) (any, bool) {
+	all := make([]string, 0, len(list))
+	for _, item := range list {
+		switch item := item.(type) {
+		case nil:
+		case string, bool, float64:
+			all = append(all, texts(item)...)
+		default:
+			return list, true
+		}
+	}
+	return filled(o, all)
 }
 
 // fromText reads what was typed where the option is no text.
 func fromText(o *Option, text string) any {
 	switch o.Type {
 	case OptionNumber:
-		if f, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
+		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) { // no bound holds NaN
 			return f
 		}
 	case OptionBoolean:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -175,8 +176,8 @@ func askFor(in *os.File, lines *bufio.Reader, out io.Writer, o mcpb.Option) (any
 }
 
 func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil
+	f, err := strconv.ParseFloat(text, 64)
+	return err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
 func answerOf(in *os.File, lines *bufio.Reader, out io.Writer, secret bool) (string, error) {
