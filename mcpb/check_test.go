@@ -228,6 +228,29 @@ func TestCheckPath(t *testing.T) {
 	expect(dir, "error pack-link "+filepath.Join(dir, "link"), "warning secret-file "+filepath.Join(dir, ".env"), "warning secret-file "+filepath.Join(dir, "docs/id_rsa"), secret)
 }
 
+// TestCheckPacked reads every file of an archive, also those that no rule is about.
+func TestCheckPacked(t *testing.T) {
+	manifest := string(bundleOf(nil)["manifest.json"].Data)
+	archive := rawArchive{entries: files("manifest.json", manifest, "index.js", "//", "data.bin", "\x00\x01")}
+	name := filepath.Join(t.TempDir(), "b.mcpb")
+	expect := func(want ...string) {
+		t.Helper()
+		if err := os.WriteFile(name, archive.bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, r, err := mcpb.CheckPath(name, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := brief(r); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	expect()
+	archive.entries[2].crc = p(uint32(1))
+	expect("error archive-damaged " + name)
+}
+
 func TestLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"manifest.json": string(bundleOf(nil)["manifest.json"].Data), "index.js": "//", "other.js": "//", ".mcpbignore": "/index.js\n"} {

@@ -1,6 +1,7 @@
 package mcpb
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -136,5 +137,28 @@ func checkArchive(name string, o CheckOptions, limits *Limits) (*Manifest, *chec
 		f.File = o.Where(f.File)
 		report.Add(f)
 	}
+	if !o.Reference {
+		a.readThrough(report, name)
+		if err := refuseTampered(context.Background(), name, limits); errors.As(err, &refused) {
+			report.Add(refused.Finding(name))
+		}
+	}
 	return m, report, nil
+}
+
+// readThrough reads every file of the archive, and reports those whose data is not
+// what its headers promise.
+func (a *Archive) readThrough(report *check.Report, name string) {
+	for i := range a.entries {
+		if a.entries[i].Mode.IsDir() {
+			continue
+		}
+		f := a.open(i)
+		_, err := io.Copy(io.Discard, f)
+		f.Close()
+		var refused *ArchiveError
+		if errors.As(err, &refused) {
+			report.Add(refused.Finding(name))
+		}
+	}
 }

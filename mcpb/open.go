@@ -172,7 +172,7 @@ func refuseTampered(ctx context.Context, name string, limits *Limits) error {
 		return err
 	}
 	if v.Status == StatusTampered {
-		return &ArchiveError{Rule: ruleSignature, Reason: "it is not what was signed: " + v.Reason, Unsafe: true}
+		return &ArchiveError{Rule: ruleSignature, Reason: v.Reason, Unsafe: true}
 	}
 	return nil
 }

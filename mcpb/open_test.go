@@ -242,12 +242,12 @@ func TestOpenRefusesTampered(t *testing.T) {
 	if got, _ := started(t, name, opts); !strings.Contains(got, "key=k") {
 		t.Errorf("signed: got %s", got)
 	}
-	text, err := os.ReadFile(name)
+	packed, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text[len(text)-100] ^= 1 // in the signature
-	if err := os.WriteFile(name, text, 0o644); err != nil {
+	packed[len(packed)-100] ^= 1 // in the signature
+	if err := os.WriteFile(name, packed, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	src, err := mcpb.Open(t.Context(), name, opts)
@@ -257,6 +257,10 @@ func TestOpenRefusesTampered(t *testing.T) {
 	var refused *mcpb.ArchiveError
 	if !errors.As(err, &refused) || !refused.Unsafe {
 		t.Errorf("got %v, want it refused", err)
+	}
+	_, r, err := mcpb.CheckPath(name, nil, nil)
+	if err != nil || r.OK(false) || !strings.Contains(text(r), "mcpb/signature") {
+		t.Errorf("checked: %v\n%s", err, text(r))
 	}
 }
 

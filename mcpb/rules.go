@@ -115,7 +115,7 @@ func Rules() []Rule {
 		{"mcpb/archive-overlap", check.Error, "files that share bytes"},
 		{"mcpb/archive-limit", check.Error, "more entries or bytes than allowed"},
 		{"mcpb/archive-bomb", check.Error, "small, and far too large when unpacked"},
-		{ruleSignature, check.Error, "a signed bundle that is about to be started is not what was signed"},
+		{ruleSignature, check.Error, "a signed bundle is not what was signed"},
 		{"mcpb/archive-portable", check.Warning, "names that Windows reserves, or folders that some systems take for one"},
 
 		{ruleMissing, check.Error, "a required option has no value"},
