@@ -21,6 +21,9 @@ type Options struct {
 	// Bundle says how the servers of bundles are configured; nil stands for the
 	// defaults.
 	Bundle *mcpb.OpenOptions
+	// Definitions says how files of server definitions are opened; nil stands for
+	// the defaults.
+	Definitions *DefinitionsOptions
 	// Live says how servers are started and connected to; nil stands for the
 	// defaults.
 	Live *LiveOptions
@@ -43,6 +46,8 @@ func (o *Options) live() *LiveOptions {
 //   - a bundle: an .mcpb file, or a folder with its manifest.json,
 //   - an http or https URL under which one is hosted; "site:" in front of it is
 //     allowed, and says that nothing else would do,
+//   - a file with definitions of servers (.json, .yaml, .toml, .ts and their like),
+//     whose servers appear as one,
 //   - an http or https URL at which a server answers, if there is no site; "live:"
 //     in front of it says that nothing else would do,
 //   - a ws or wss URL at which a server answers,
@@ -128,8 +133,8 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 	case filepath.Base(arg) == "mcp.json":
 		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it",
 			Hint: "name the folder: " + filepath.Dir(arg)}
-	case strings.Contains(" .json .jsonc .yaml .yml .toml .ts .js ", " "+ext+" "):
-		return nil, unsupported(arg, "a file of server definitions")
+	case isDefinitions(arg):
+		return openDefinitions(ctx, arg, opts)
 	}
 	return nil, unsupported(arg, "a file of this kind")
 }

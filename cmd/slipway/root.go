@@ -13,10 +13,11 @@ import (
 const sourceHelp = `SOURCE is a StaticMCP site: a folder with mcp.json, a .zip file of one, or the
 http(s) URL under which one is hosted; or what a site is built of, such as a
 folder of Markdown; or a bundle: an .mcpb file, or a folder with its
-manifest.json; or an MCP server: its http(s) or ws(s) URL, or, behind all other
+manifest.json; or definitions of servers (.json, .yaml, .toml, .ts), which
+appear as one; or an MCP server: its http(s) or ws(s) URL, or, behind all other
 arguments, -- and the command that starts one over stdin and stdout. "site:" or
-"live:" before a URL says which of the two it is. MCP_CLIENT_TOKEN in
-the environment is the bearer token for a server's URL.`
+"live:" before a URL says which of the two it is. MCP_CLIENT_TOKEN in the
+environment is the bearer token for a server's URL.`
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{

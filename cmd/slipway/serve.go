@@ -14,7 +14,6 @@ import (
 
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -110,11 +109,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	})
 	defer stop()
-	bundle, err := bundleOptions(cmd)
+	o, err := sourceOptions(cmd, log, stderr)
 	if err != nil {
 		return err
 	}
-	o := &open.Options{Bundle: bundle, Site: &staticmcp.Options{Logger: log}, Live: liveOptions(log, stderr)}
+	o.Site = &staticmcp.Options{Logger: log}
 	var src mcp.Source
 	if f.fallback.source != "" {
 		src, err = f.fallback.open(ctx, args, o, log)

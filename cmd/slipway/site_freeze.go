@@ -237,13 +237,31 @@ func (f *freezing) run(cmd *cobra.Command, arg string, c *client) error {
 	}
 	plan, err := freeze.NewPlan(ctx, c.source, o)
 	if err != nil {
-		return answered(c.arg, err)
+		return unplanned(c.arg, err)
+	}
+	for _, name := range f.refresh {
+		if !slices.ContainsFunc(plan.Subjects, func(s freeze.Subject) bool { return s.Kind == "tool" && s.Name == name }) {
+			return unplanned(c.arg, &freeze.UnknownToolError{Name: name})
+		}
 	}
 	if f.dryRun {
 		return f.show(cmd, plan, before)
 	}
 	report, err := freeze.Run(ctx, plan, f.target(cmd.OutOrStdout()), f.writing.options(cmd))
 	return f.tell(cmd, plan, report, err)
+}
+
+// unplanned words the error of a plan: a slip in a flag is not the source's.
+func unplanned(arg string, err error) error {
+	var unknown *freeze.UnknownToolError
+	if !errors.As(err, &unknown) {
+		return answered(arg, err)
+	}
+	hint := "slipway ls lists the tools"
+	if unknown.Near != "" {
+		hint = fmt.Sprintf("did you mean %q?", unknown.Near)
+	}
+	return usage(hint, "freeze: %s has no tool %q", arg, unknown.Name)
 }
 
 // before opens the site that the output is already, or returns nil.

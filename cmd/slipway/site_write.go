@@ -70,6 +70,8 @@ func (o *writing) validate(cmd *cobra.Command) error {
 		return usage("formats are dir, zip and tar", "%s: unknown format %q", name, o.format)
 	case o.output == "-" && o.format == "dir":
 		return usage("use --format tar or zip", "%s: a folder cannot be written to stdout", name)
+	case o.format == "" && compressedArchive(o.output):
+		return usage("a tar file can be compressed on its way: -o - | gzip", "%s: %s: archives are written as .zip and .tar", name, o.output)
 	case !slices.Contains([]string{"disambiguate", "error"}, o.collisions):
 		return usage("use disambiguate or error", "%s: unknown policy %q", name, o.collisions)
 	case o.host != "" && !slices.Contains(sites.Hosts(), sites.Host(o.host)):
@@ -80,6 +82,12 @@ func (o *writing) validate(cmd *cobra.Command) error {
 		return usage("name a folder or a file with -o", "%s: --check and --json do not go with stdout", name)
 	}
 	return nil
+}
+
+// compressedArchive reports whether a name is that of an archive that is not
+// written; it would become a folder.
+func compressedArchive(name string) bool {
+	return slices.Contains([]string{".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z"}, strings.ToLower(filepath.Ext(name)))
 }
 
 // target is where the site goes.

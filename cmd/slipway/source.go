@@ -102,11 +102,11 @@ func oneTokenOneServer(args []string) error {
 // withSource opens the source that arg names for the time of do.
 func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error {
 	ctx := cmd.Context()
-	bundle, err := bundleOptions(cmd)
+	opts, err := sourceOptions(cmd, nil, nil)
 	if err != nil {
 		return err
 	}
-	src, err := open.Open(ctx, arg, &open.Options{Bundle: bundle, Live: liveOptions(nil, nil)})
+	src, err := open.Open(ctx, arg, opts)
 	if err != nil {
 		return err
 	}
