@@ -195,7 +195,7 @@ func (c *checker) assignBelow(jobs []job, dir string) []job {
 		l := &b.leaves[i]
 		path := dir + "/" + l.name
 		switch {
-		case l.claimed:
+		case l.claimed, c.tree.compressed(path):
 		case !strings.HasSuffix(l.name, extension):
 			c.about(ruleStrayFile, path, "no reader looks at a file that does not end in .json", "")
 		default:

@@ -231,6 +231,17 @@ func (t *tree) find(file string) *leaf {
 	return &b.leaves[i]
 }
 
+// compressed reports whether a file is the compressed form of the answer beside it,
+// which hosts send in its place.
+func (t *tree) compressed(file string) bool {
+	for _, form := range []string{".gz", ".br"} {
+		if plain, ok := strings.CutSuffix(file, form); ok && strings.HasSuffix(plain, extension) {
+			return t.find(plain) != nil
+		}
+	}
+	return false
+}
+
 // hasAt reports whether there is a file or a folder of that name so many folders
 // below dir.
 func (t *tree) hasAt(dir string, depth int, name string) bool {

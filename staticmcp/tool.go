@@ -146,8 +146,11 @@ func (t *tool) otherArguments(given []string) string {
 			left = append(left, p.name)
 		}
 	}
-	if len(left) == 0 {
+	switch {
+	case len(left) == 0:
 		return " Answers were computed beforehand, so only some values have one."
+	case len(given) > 0:
+		return " Answers were computed beforehand, so only some values have one. It also takes " + strings.Join(left, ", ") + "."
 	}
 	return " Try it with " + strings.Join(left, ", ") + "."
 }

@@ -19,6 +19,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -671,5 +673,21 @@ func TestRealHTTP(t *testing.T) {
 	var e *mcp.Error
 	if _, err := callText(t, site, "cut"); !errors.As(err, &e) || !strings.Contains(string(e.Data), "retryable") {
 		t.Errorf("got error %v, want one that says to try again", err)
+	}
+}
+
+// A host lists no files, so nobody knows whether an argument that was left out
+// would help: the message must not send a model to try it.
+func TestURLMissKeepsToWhatItKnows(t *testing.T) {
+	files := webFiles()
+	files["mcp.json"] = &fstest.MapFile{Data: []byte(strings.Replace(webManifest, `"x":{"type":"string"}`, `"x":{"type":"string"},"part":{"type":"integer"}`, 1))}
+	site := openHost(t, newFakeHost(t, files), nil)
+	r, err := site.CallTool(t.Context(), &mcp.CallToolParams{Name: "get", Arguments: json.RawMessage(`{"x":"c"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := mcp.Text(`get has no stored answer for x="c". Answers were computed beforehand, so only some values have one. It also takes part.`)
+	if diff := cmp.Diff(r.Content, []mcp.Content{want}); diff != "" {
+		t.Errorf("CallTool (- got, + want):\n%s", diff)
 	}
 }
