@@ -309,6 +309,25 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// Numbers that stand in a row, and amounts, have the check digit of a card often.
+func TestNumbersAreNoCards(t *testing.T) {
+	numbers := map[string]bool{
+		"4111 1111 1111 1111": true, "4111-1111-1111-1111": true, "4111111111111111": true,
+		"3782 822463 10005": true, "3056 9309 0259 04": false, "30569309025904": true, "6011 1111 1111 1117": true,
+		"32602 10 2026 07": false, "32412601976210393": false, "4111 1111-1111 1111": false, "41111111 11111111": false,
+		"4111 1111 1111 1112": false, "5000000000000009": false,
+	}
+	for number, card := range numbers {
+		t.Run(number, func(t *testing.T) {
+			calls := []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"a"}`)}}
+			_, _, _, err := frozen(t, &shop{secret: " it is " + number + ", is it"}, &freeze.Options{Calls: calls})
+			if (err != nil) != card {
+				t.Errorf("got %v, want a card: %v", err, card)
+			}
+		})
+	}
+}
+
 func TestSecrets(t *testing.T) {
 	tests := map[string]struct {
 		text, rule string

@@ -73,7 +73,7 @@ func (p *Plan) Estimate() (requests int, time_ time.Duration) {
 }
 
 // NewPlan finds out what to ask src. ctx bounds the planning; src must stay usable
-// until the run is over.
+// until the run is over. A name in opts that no tool has is an [UnknownToolError].
 func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) {
 	began := time.Now()
 	catalog, err := src.Catalog(ctx)
@@ -93,6 +93,9 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 	for i := range catalog.Tools {
 		t := &catalog.Tools[i]
 		p.layouts[t.Name] = staticmcp.NewToolLayout(t.Name, t.InputSchema)
+	}
+	if err := p.checkNames(); err != nil {
+		return nil, err
 	}
 	if err := p.known(ctx); err != nil {
 		return nil, err

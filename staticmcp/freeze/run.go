@@ -38,6 +38,9 @@ type RefusedError struct{ Answers int }
 
 // Error implements the error interface.
 func (e *RefusedError) Error() string {
+	if e.Answers == 1 {
+		return "an answer looks as if it held a secret or personal data; nothing was written"
+	}
 	return fmt.Sprintf("%d answers look as if they held secrets or personal data; nothing was written", e.Answers)
 }
 

@@ -121,11 +121,11 @@ func digits(s string) string {
 	}, s)
 }
 
-// isCard reports whether a number has the check digit and the beginning of one of
-// a payment card.
+// isCard reports whether a number is written like that of a payment card, and has
+// the beginning, the length and the check digit of one.
 func isCard(match string) bool {
 	number := digits(match)
-	if len(number) < 13 || !strings.ContainsRune("3456", rune(number[0])) || strings.Count(number, number[:1]) == len(number) {
+	if !cardGroups(match) || !cardIssuer(number) || strings.Count(number, number[:1]) == len(number) {
 		return false
 	}
 	sum := 0
@@ -139,6 +139,46 @@ func isCard(match string) bool {
 		sum += d
 	}
 	return sum%10 == 0
+}
+
+// cardGroups reports whether a number is in one piece, or in the groups that
+// cards show, with one separator. Other numbers in a row are no card.
+func cardGroups(match string) bool {
+	separator := " "
+	if strings.Contains(match, "-") {
+		separator = "-"
+	}
+	var lengths []byte
+	for group := range strings.SplitSeq(match, separator) {
+		if len(group) > 19 || strings.Contains(group, " ") {
+			return false
+		}
+		lengths = append(lengths, 'a'+byte(len(group)))
+	}
+	switch string(lengths) {
+	case "eeee", "eeeed", "egf", "ege": // 4-4-4-4, 4-4-4-4-3, 4-6-5, 4-6-4
+		return true
+	}
+	return len(lengths) == 1
+}
+
+// cardIssuer reports whether numbers of cards begin so, and are as long.
+func cardIssuer(number string) bool {
+	begins := func(digits int, low, high string) bool {
+		return number[:digits] >= low && number[:digits] <= high
+	}
+	switch len(number) {
+	case 14:
+		return begins(3, "300", "305") || begins(2, "36", "36") || begins(2, "38", "39")
+	case 15:
+		return begins(2, "34", "34") || begins(2, "37", "37")
+	case 16:
+		return begins(1, "4", "4") || begins(2, "51", "55") || begins(4, "2221", "2720") ||
+			begins(4, "3528", "3589") || begins(4, "6011", "6011") || begins(3, "644", "659") || begins(2, "62", "62")
+	case 13, 19:
+		return begins(1, "4", "4") || len(number) == 19 && begins(2, "62", "62")
+	}
+	return false
 }
 
 // isIBAN reports whether the check digits are right.

@@ -1,0 +1,55 @@
+package freeze
+
+import (
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// UnknownToolError says that an option names a tool that the source does not have.
+type UnknownToolError struct {
+	Name string
+	// Near is the name that comes closest, or empty.
+	Near string
+}
+
+func (e *UnknownToolError) Error() string {
+	return fmt.Sprintf("the source has no tool %q", e.Name)
+}
+
+// checkNames looks for names of tools that are not there. One in an option is an
+// error, since a slip there would leave out more or less than was meant.
+func (p *Plan) checkNames() error {
+	named := make([]string, 0, len(p.opts.Tools)+len(p.opts.Only)+len(p.opts.Skip)+2*len(p.opts.Expand))
+	named = append(append(append(named, p.opts.Tools...), p.opts.Only...), p.opts.Skip...)
+	for i := range p.opts.Expand {
+		named = append(named, p.opts.Expand[i].Tool, p.opts.Expand[i].From)
+	}
+	for _, name := range named {
+		if p.catalog.Tool(name) == nil {
+			return &UnknownToolError{Name: name, Near: p.nearTool(name)}
+		}
+	}
+	told := make(map[string]bool)
+	for _, q := range p.opts.Calls {
+		if q.Tool == "" || told[q.Tool] || p.catalog.Tool(q.Tool) != nil {
+			continue
+		}
+		told[q.Tool] = true
+		hint := ""
+		if near := p.nearTool(q.Tool); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		p.found(check.Warning, "unknown-tool", fmt.Sprintf("calls of %s are left out: there is no such tool", q.Tool), hint)
+	}
+	return nil
+}
+
+func (p *Plan) nearTool(name string) string {
+	names := make([]string, len(p.catalog.Tools))
+	for i := range p.catalog.Tools {
+		names[i] = p.catalog.Tools[i].Name
+	}
+	return nearest.DidYouMean(name, names)
+}
