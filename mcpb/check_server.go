@@ -1,6 +1,7 @@
 package mcpb
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -94,7 +95,21 @@ func (c *checker) checkEntryPoint(s *Server) {
 		c.at(ruleEntryPoint, c.absent(), pointer, fmt.Sprintf("the entry point %s is not a file", name), "")
 	case info != nil && s.Type == TypeBinary:
 		c.checkExecutable(pointer, name, info)
+		c.checkProgram(pointer, path.Join(path.Dir(name), info.Name()))
 	}
+}
+
+// checkProgram wants what is started as it is to be something that can be: machine
+// code, a script that names its interpreter, or one for the shell of Windows.
+func (c *checker) checkProgram(pointer, name string) {
+	if ext := strings.ToLower(path.Ext(name)); ext == ".bat" || ext == ".cmd" {
+		return
+	}
+	head := c.head(name, headBytes)
+	if _, native := readNative(name, head); native || head == nil || bytes.HasPrefix(head, []byte("#!")) {
+		return
+	}
+	c.at(ruleEntryPoint, check.Warning, pointer, fmt.Sprintf("%s is neither machine code nor a script that begins with #!", name), "")
 }
 
 // oddExtension says why a file is probably not for a server of that type.

@@ -40,6 +40,8 @@ type PackOptions struct {
 	// Progress is called after every file with the bytes packed so far and the
 	// bytes of all files. It may be nil.
 	Progress func(done, all int64)
+
+	where func(name string) string // how findings call a file; nil stands for its path
 }
 
 // PackReport is what [Pack] did.
@@ -109,7 +111,7 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 			return nil, err
 		}
 	}
-	m, findings, err := s.check()
+	m, findings, err := s.check(opts.where)
 	if err != nil {
 		return nil, err
 	}
@@ -127,9 +129,12 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 }
 
 // check holds what was selected against the rules of bundles.
-func (s *Selection) check() (*Manifest, *check.Report, error) {
+func (s *Selection) check(where func(name string) string) (*Manifest, *check.Report, error) {
+	if where == nil {
+		where = func(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
+	}
 	m, findings, err := Check(os.DirFS(s.dir), &CheckOptions{
-		Where:   func(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) },
+		Where:   where,
 		NoModes: true, // packing sets them
 		Skip:    s.skips(),
 	})

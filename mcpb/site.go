@@ -160,7 +160,12 @@ func PackSite(ctx context.Context, dir, out string, programs map[string]string, 
 	if err := stageSite(ctx, stage, dir, text, programs); err != nil {
 		return nil, err
 	}
-	return Pack(ctx, stage, out, opts)
+	var staged PackOptions
+	if opts != nil {
+		staged = *opts
+	}
+	staged.where = func(name string) string { return out + "!" + name } // the stage is gone when somebody reads it
+	return Pack(ctx, stage, out, &staged)
 }
 
 // stageSite lays out the folder that is packed.

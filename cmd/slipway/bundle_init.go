@@ -59,6 +59,9 @@ there is not overwritten without --force.`,
 				}
 			}
 			draft.Fill()
+			if said.SpecVersion != "" && draft.SpecVersion != said.SpecVersion {
+				return usage("leave out --manifest-version", "bundle init: servers of type %s need version %s of the manifest", draft.Type, draft.SpecVersion)
+			}
 			return writeDraft(cmd, name, draft, force)
 		},
 	}

@@ -107,16 +107,21 @@ func (p *packing) run(cmd *cobra.Command, dir, out string) error {
 			return usage("", "bundle pack: %v", err)
 		}
 	}
-	if p.list || p.explain != "" {
+	site, show := mcpb.IsSite(dir), p.list || p.explain != ""
+	switch {
+	case !site && (p.author != "" || len(p.programs) > 0):
+		return usage("", "bundle pack: --author and --program are for StaticMCP sites, and %s is none", dir)
+	case site && (show || p.Prune):
+		return usage("", "bundle pack: --list, --explain and --prune are not for StaticMCP sites, of which every file is packed")
+	case site:
+		return p.packSite(cmd, dir, out)
+	case show:
 		return p.show(cmd, dir, out)
 	}
 	return p.pack(cmd, dir, out)
 }
 
 func (p *packing) pack(cmd *cobra.Command, dir, out string) error {
-	if mcpb.IsSite(dir) {
-		return p.packSite(cmd, dir, out)
-	}
 	if out == "" {
 		m, err := mcpb.ReadManifest(os.DirFS(dir))
 		if err != nil && !isManifestError(err) {
@@ -253,7 +258,7 @@ func archiveFailure(name string, err error) error {
 func printPacked(w io.Writer, r *mcpb.PackReport) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n  %s, %s; packed: %s\n  sha256 %s\n", r.Archive, count(r.Files, "file"), bytesText(r.Bytes), bytesText(r.ArchiveBytes), r.SHA256)
-	fmt.Fprintln(out, "\nlargest")
+	fmt.Fprintln(out, "\nlargest (packed)")
 	for _, f := range r.Largest[:min(5, len(r.Largest))] {
 		fmt.Fprintf(out, "  %10s  %s\n", bytesText(f.Packed), f.Name)
 	}

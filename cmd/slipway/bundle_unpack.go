@@ -32,6 +32,9 @@ unsafe or beyond a limit.`,
   slipway bundle unpack my-server.mcpb another --max-bytes 4GiB`,
 		Args: takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if limits.entries < 1 || limits.ratio < 1 {
+				return usage("", "bundle unpack: --max-files and --max-ratio are at least 1")
+			}
 			dir := ""
 			if len(args) > 1 {
 				dir = args[1]
@@ -42,7 +45,7 @@ unsafe or beyond a limit.`,
 			case errors.Is(err, fs.ErrExist):
 				return &failure{code: exitInput, text: err.Error(), hint: "name a folder that is new or empty"}
 			case err != nil:
-				return archiveFailure(args[0], err)
+				return unpackFailure(args[0], err)
 			case asJSON:
 				return printJSON(cmd.OutOrStdout(), report)
 			}
@@ -53,6 +56,23 @@ unsafe or beyond a limit.`,
 	limits.add(cmd.Flags())
 	jsonFlag(cmd, &asJSON, "the report")
 	return cmd
+}
+
+// unpackFailure is [archiveFailure], with what to do about a limit, or about a folder
+// that cannot be written.
+func unpackFailure(name string, err error) error {
+	var refused *mcpb.ArchiveError
+	var path *fs.PathError
+	var f *failure
+	switch failed := archiveFailure(name, err); {
+	case errors.As(err, &path) && path.Path != name:
+		return &failure{code: exitInput, text: err.Error()}
+	case errors.As(err, &refused) && (refused.Rule == "mcpb/archive-limit" || refused.Rule == "mcpb/archive-bomb") && errors.As(failed, &f):
+		f.hint = "the --max flags allow more, if you trust whoever made it"
+		return f
+	default:
+		return failed
+	}
 }
 
 // limitFlags are the limits of archives as flags.
