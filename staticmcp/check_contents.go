@@ -12,7 +12,7 @@ func (c *checker) resourceFile(f *contents) {
 	_, hasText := named(f.members, "text")
 	_, hasBlob := named(f.members, "blob")
 	contents, hasContents := f.array("contents")
-	f.leaf.note(hasText, hasContents, f.members)
+	f.job.note(hasText, hasContents, f.members)
 	switch {
 	case hasText || hasBlob:
 		c.flatResource(f)
@@ -34,10 +34,10 @@ func (c *checker) resourceFile(f *contents) {
 }
 
 // note keeps what the check of other readers asks about.
-func (l *leaf) note(text, contents bool, members []located) {
+func (j *job) note(text, contents bool, members []located) {
 	set := func(t trait, is bool) {
 		if is {
-			l.traits |= t
+			j.traits |= t
 		}
 	}
 	_, uri := named(members, "uri")

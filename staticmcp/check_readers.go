@@ -136,7 +136,7 @@ func (c *checker) readerResources(r reader) {
 		}
 		uri := c.site.resources[j.resource-1].name
 		places.note(!c.exists(r.resource(uri)), shown(uri))
-		shapes.note(r.needs != 0 && j.leaf.traits&r.needs == 0, j.path)
+		shapes.note(r.needs != 0 && j.traits&r.needs == 0, j.path)
 	}
 	s := c.site.sheet
 	if places.count > 0 {
@@ -273,7 +273,7 @@ func (c *checker) readerLosses(r reader) {
 		"prompts":            len(c.site.prompts) > 0,
 		"resource templates": len(c.site.templates) > 0,
 		"annotations, outputSchema and most of inputSchema": len(c.site.tools) > 0,
-		"_meta of resources": slices.ContainsFunc(c.jobs, func(j job) bool { return j.resource > 0 && j.leaf.traits&traitMeta != 0 }),
+		"_meta of resources": slices.ContainsFunc(c.jobs, func(j job) bool { return j.resource > 0 && j.traits&traitMeta != 0 }),
 	}
 	for _, what := range r.loses {
 		if have[what] {

@@ -20,6 +20,8 @@ type job struct {
 	short bool
 	// twin is the standard's own name of the same answer, which is there too.
 	twin string
+	// traits are those of a resource, once it was read.
+	traits trait
 }
 
 // assign finds for every entry of the manifest its files, and returns what is to

@@ -85,7 +85,6 @@ type leaf struct {
 	// of the resources that is, counted from 1.
 	claimed  bool
 	resource int
-	traits   trait // of a resource, once it was read
 }
 
 // plant reads the names in the folders of the site.
