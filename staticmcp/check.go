@@ -186,6 +186,9 @@ func (c *checker) folder(ctx context.Context, f *folder) (_ *check.Report, err e
 		return nil, err
 	}
 	c.concludeIndex(entries)
+	if err := c.findSearch(ctx, f); err != nil {
+		return nil, err
+	}
 	c.concludeTools()
 	c.checkReaders()
 	if c.site != nil {

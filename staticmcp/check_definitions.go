@@ -27,6 +27,8 @@ type listedTool struct {
 	// a prompt has places for its arguments.
 	answers  int
 	template atomic.Bool
+	// searched says that there is a search index to answer from.
+	searched bool
 }
 
 // claim is what a schema says about the values of an argument.
@@ -70,6 +72,12 @@ func (site *siteUnderCheck) tool(e entryAt, members []located) {
 	}
 	t.tool = newTool(e.name, input)
 	t.readClaims()
+	if m, ok := named(members, "_meta"); ok {
+		var err error
+		if t.searching, err = newSearching(t.tool, m.value); err != nil {
+			s.add(ruleSearchIndex, m.at, e.path()+"/_meta", err.Error(), "")
+		}
+	}
 	s.ambiguous(t, e.path()+"/inputSchema")
 	if m, ok := named(members, "outputSchema"); ok && m.value[0] == '{' {
 		want := "object"

@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
 // indexed is what the index of a site says of one file.
@@ -39,6 +42,28 @@ func (c *checker) readIndex(ctx context.Context, st store) ([]IndexEntry, error)
 		entries = append(entries, part...)
 	}
 	return entries, nil
+}
+
+// findSearch looks for the search indexes that tools say they have.
+func (c *checker) findSearch(ctx context.Context, st store) error {
+	if c.site == nil {
+		return nil
+	}
+	for _, t := range c.site.tools {
+		if t.searching == nil {
+			continue
+		}
+		head := path.Join(t.searching.dir, search.HeadName)
+		_, err := st.load(ctx, head, nil, c.opts.MaxFileBytes)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if t.searched = err == nil; !t.searched {
+			c.site.sheet.add(ruleSearchIndex, t.entry.at, t.entry.path()+"/_meta", fmt.Sprintf("the search index of tool %q is not there: %s", t.name, head),
+				"publish it too: without it there are answers to single words alone")
+		}
+	}
+	return nil
 }
 
 // decodeIndex decodes a file of the index. One that cannot be used counts as

@@ -45,6 +45,8 @@ const (
 	ruleFileMissing
 	ruleNoAnswers
 	ruleAnswerMissing
+	ruleSearchIndex
+	ruleSearchOnly
 	ruleUnlisted
 	ruleUnreachable
 	ruleFileName
@@ -112,6 +114,8 @@ var ruleTable = [ruleCount]Rule{
 	ruleFileMissing:   {"staticmcp/file-missing", check.Error, "a resource or a prompt is listed and has no file", false},
 	ruleNoAnswers:     {"staticmcp/no-answers", check.Error, "a tool is listed and has no answers", false},
 	ruleAnswerMissing: {"staticmcp/answer-missing", check.Warning, "a value that the schema lists has no answer", false},
+	ruleSearchIndex:   {"staticmcp/search-index", check.Warning, "a tool says that it has a search index, and it is not there or cannot be meant", false},
+	ruleSearchOnly:    {"staticmcp/search-only", check.Note, "a tool is answered from its search index alone, which other readers do not know", false},
 	ruleUnlisted:      {"staticmcp/unlisted", check.Warning, "a file belongs to nothing in the manifest", false},
 	ruleUnreachable:   {"staticmcp/unreachable", check.Warning, "no call and no URI leads to a file", false},
 	ruleFileName:      {"staticmcp/file-name", check.Warning, "a file or folder has a name that only some readers look for", true},

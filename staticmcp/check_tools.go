@@ -292,6 +292,8 @@ func (c *checker) concludeTools() {
 	for _, t := range append(slices.Clip(c.site.tools), c.site.prompts...) {
 		switch {
 		case t.answers == 0 && t.template.Load():
+		case t.answers == 0 && t.searched:
+			c.site.sheet.add(ruleSearchOnly, t.entry.at, t.entry.path(), fmt.Sprintf("tool %q has a search index and no files: only slipway answers it", t.name), "")
 		case t.answers == 0 && t.root == promptsDir:
 			c.site.sheet.add(ruleFileMissing, t.entry.at, t.entry.path(), fmt.Sprintf("there is no file for prompt %q", t.name),
 				fmt.Sprintf("write %s%s/%s%s, or take the entry out of the manifest", c.opts.Name, promptsDir, t.name, extension))
