@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,8 +101,17 @@ func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every tim
 	if err := buildOnce(cmd, source, o); err != nil {
 		report(stderr, err)
 	}
-	fmt.Fprintf(stderr, "watching %s; Ctrl-C stops it\n", strings.Join(source.Paths(), ", "))
+	fmt.Fprintf(stderr, "watching %s; Ctrl-C stops it\n", strings.Join(existing(source.Paths()), ", "))
 	return watchInput(cmd.Context(), stderr, source, seen, every, func() error { return buildOnce(cmd, source, o) })
+}
+
+// existing returns the paths at which there is something. An input also watches
+// for files that may come, which nobody needs to read about.
+func existing(paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	})
 }
 
 // watchInput calls again each time what source is made of changes, until ctx
