@@ -51,7 +51,7 @@ func (c *checker) checkServer() {
 		o := s.Config.Overrides[platform]
 		switch {
 		case !slices.Contains(platforms(), platform):
-			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("no platform is called %q, so this is never used", platform), c.near(platform, platforms()))
+			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("no platform is called %q, so this is never used", platform), c.meantPlatform(platform))
 		case explicit && !slices.Contains(declared, platform):
 			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("compatibility.platforms does not name %q, so this is never used", platform), "")
 		case o.Command == "" && o.Args == nil && o.Env == nil:
@@ -110,6 +110,17 @@ func (c *checker) checkProgram(pointer, name string) {
 		return
 	}
 	c.at(ruleEntryPoint, check.Warning, pointer, fmt.Sprintf("%s is neither machine code nor a script that begins with #!", name), "")
+}
+
+// meantPlatform is the hint for a platform that is called otherwise here.
+func (c *checker) meantPlatform(name string) string {
+	switch strings.ToLower(name) {
+	case "windows", "win", "win64":
+		return "Windows is called win32, whatever its CPU"
+	case "mac", "macos", "osx":
+		return "macOS is called darwin"
+	}
+	return c.near(name, platforms())
 }
 
 // oddExtension says why a file is probably not for a server of that type.

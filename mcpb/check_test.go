@@ -253,6 +253,15 @@ func TestCheckPacked(t *testing.T) {
 	expect("error archive-damaged " + name)
 }
 
+func TestMeantPlatform(t *testing.T) {
+	for name, want := range map[string]string{"Windows": "is called win32", "macOS": "is called darwin", "linus": `did you mean "linux"?`} {
+		_, r, err := mcpb.Check(bundleOf(nil, `/index.js"]`, `/index.js"], "platform_overrides": {"`+name+`": {"command": "x"}}`), nil)
+		if err != nil || !strings.Contains(text(r), want) {
+			t.Errorf("%s: got %v\n%s\nwant %s", name, err, text(r), want)
+		}
+	}
+}
+
 func TestLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"manifest.json": string(bundleOf(nil)["manifest.json"].Data), "index.js": "//", "other.js": "//", ".mcpbignore": "/index.js\n"} {

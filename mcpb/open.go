@@ -51,6 +51,18 @@ type OpenOptions struct {
 	Live *live.Options
 }
 
+// StartError says that the server of a bundle was found and did not start, or did
+// not speak MCP.
+type StartError struct {
+	Err error // the cause, without secrets
+}
+
+// Error implements the error interface.
+func (e *StartError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
 // Source is a bundle whose server runs, or will when it is needed.
 type Source struct {
 	*live.Source
@@ -74,8 +86,8 @@ func (s *Source) Launch() *Launch { return s.launch }
 //
 // An error is that of the file; an [*ArchiveError] for an archive that is unsafe,
 // or not what somebody signed; a [*ManifestError]; an [*ExpandError] for values
-// that are missing or wrong; a [*RuntimeError] for a program that is not here; or
-// that of starting. ctx bounds the opening alone.
+// that are missing or wrong; a [*RuntimeError] for a program that is not here; or a
+// [*StartError]. ctx bounds the opening alone.
 func Open(ctx context.Context, name string, opts *OpenOptions) (*Source, error) {
 	if opts == nil {
 		opts = &OpenOptions{}
@@ -109,7 +121,7 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (*Source, error) 
 	}
 	server, err := live.Open(ctx, command, &supervision)
 	if err != nil {
-		return nil, err
+		return nil, &StartError{err}
 	}
 	return &Source{Source: server, manifest: manifest, launch: launch}, nil
 }

@@ -228,6 +228,7 @@ func bundleFailure(name string, err error) *failure {
 	var unsafe *mcpb.ArchiveError
 	var manifest *mcpb.ManifestError
 	var runtime *mcpb.RuntimeError
+	var start *mcpb.StartError
 	switch {
 	case errors.As(err, &values):
 		hint := "slipway bundle info " + name + " lists the options"
@@ -248,6 +249,8 @@ func bundleFailure(name string, err error) *failure {
 		return &failure{code: exitNo, text: name + ": " + manifest.Error(), hint: "slipway bundle validate " + name}
 	case errors.As(err, &runtime):
 		return &failure{code: exitRemote, text: name + ": " + runtime.Error(), hint: runtime.Hint}
+	case errors.As(err, &start) && !errors.Is(err, context.Canceled):
+		return &failure{code: exitRemote, text: name + ": " + start.Error()}
 	}
 	return nil
 }
