@@ -187,6 +187,7 @@ func (e *expansion) platform() {
 		return
 	}
 	e.fault(ruleHost, "/compatibility/platforms", "the bundle is for %s, and this is %s", strings.Join(k.Platforms, ", "), e.opts.Platform)
+	e.faults[len(e.faults)-1].Hint = "slipway bundle run --any-platform starts it all the same"
 }
 
 // config merges the override of the platform over the base.

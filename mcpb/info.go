@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
@@ -71,7 +72,8 @@ type InfoOptions struct {
 	// Locale is the language to show texts in, such as "de-AT". The default is that
 	// of the manifest.
 	Locale string
-	// Largest is how many of the largest files are listed. The default is 5.
+	// Largest is how many of the largest files are listed. The default is 5; a
+	// negative number stands for none.
 	Largest int
 	// Limits are those of [OpenArchive].
 	Limits *Limits
@@ -91,6 +93,9 @@ func ReadInfo(ctx context.Context, name string, opts *InfoOptions) (*Info, error
 	}
 	if info.IsDir() {
 		return readInfo(os.DirFS(name), &o)
+	}
+	if filepath.Base(name) == ManifestName {
+		return readInfo(os.DirFS(filepath.Dir(name)), &o)
 	}
 	a, err := OpenArchive(name, o.Limits)
 	if err != nil {
@@ -116,7 +121,7 @@ func readInfo(fsys fs.FS, o *InfoOptions) (*Info, error) {
 		m, i.Translations = m.Localized(fsys, o.Locale)
 	}
 	i.describe(m)
-	return i, i.weigh(fsys, cmp.Or(o.Largest, 5))
+	return i, i.weigh(fsys, max(cmp.Or(o.Largest, 5), 0))
 }
 
 func (i *Info) describe(m *Manifest) {

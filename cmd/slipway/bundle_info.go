@@ -21,7 +21,7 @@ func newBundleInfo() *cobra.Command {
 		Short: "Show what a bundle says of itself",
 		Long: `Show what a bundle says of itself, and what it weighs: who made it, how it is
 started and where, its tools, prompts and options, its languages, its largest
-files. PATH is a packed bundle, or a folder with a manifest.json.
+files. PATH is a packed bundle, a folder with a manifest.json, or that file.
 
 With --locale the texts are shown in that language, or in the nearest into which
 they are translated. Nothing is started, and defaults of secrets are not shown.`,
@@ -29,6 +29,12 @@ they are translated. Nothing is started, and defaults of secrets are not shown.`
   slipway bundle info examples/clock-bundle --locale de-AT --json`,
 		Args: takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.Largest < 0:
+				return usage("", "bundle info: --largest %d", o.Largest)
+			case o.Largest == 0:
+				o.Largest = -1
+			}
 			info, err := mcpb.ReadInfo(cmd.Context(), args[0], &o)
 			if err != nil {
 				return unusableBundle(args[0], err)

@@ -231,7 +231,7 @@ func bundleFailure(name string, err error) *failure {
 	var start *mcpb.StartError
 	switch {
 	case errors.As(err, &values):
-		hint := "slipway bundle info " + name + " lists the options"
+		code, hint := exitUsage, "slipway bundle info "+name+" lists the options"
 		if missing := values.Missing(); len(missing) > 0 {
 			hint = fmt.Sprintf("--set %s=..., or %s in the environment", missing[0], variableOf(missing[0]))
 		}
@@ -239,8 +239,11 @@ func bundleFailure(name string, err error) *failure {
 			if f.Hint != "" {
 				hint = f.Hint
 			}
+			if f.Rule == "mcpb/platform" {
+				code = exitNo
+			}
 		}
-		return &failure{code: exitUsage, text: name + ": " + values.Error(), hint: hint}
+		return &failure{code: code, text: name + ": " + values.Error(), hint: hint}
 	case errors.As(err, &unsafe) && unsafe.Unsafe:
 		return &failure{code: exitPolicy, text: name + ": " + unsafe.Error(), hint: "do not use it; slipway bundle validate " + name + " says more"}
 	case errors.As(err, &unsafe):
