@@ -56,10 +56,15 @@ type maker struct {
 	words []string      // whose search is stored
 }
 
-// name is what the site is called by programs.
+// name is what the site is called by programs: the first name of which letters
+// are left. Of a title in Chinese there are none.
 func (m *maker) name() string {
-	name := first(m.opts.Name, slugOf(m.set.named), m.set.place, slugOf(m.set.Title), "docs")
-	return strings.Trim(staticmcp.EncodeName(name), "_")
+	for _, name := range []string{m.opts.Name, slugOf(m.set.named), m.set.place, slugOf(m.set.Title)} {
+		if name = strings.Trim(staticmcp.EncodeName(name), "_-"); name != "" {
+			return name
+		}
+	}
+	return "docs"
 }
 
 func (m *maker) title() string { return first(m.set.Title, m.name()) }
