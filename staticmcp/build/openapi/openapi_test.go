@@ -417,3 +417,16 @@ func FuzzSite(f *testing.F) {
 		}
 	})
 }
+
+// A site is called by its title, without a row of underscores; of a title without
+// letters from a to z nothing is left.
+func TestNames(t *testing.T) {
+	for title, want := range map[string]string{"Pet ~ Store (v2)": "pet_store_v2", "案内 ~ API": "api", "案内": "api"} {
+		t.Run(title, func(t *testing.T) {
+			site := must(t, folder(t, "a.json", `{"openapi":"3.0.3","info":{"title":"`+title+`","version":"1"},"paths":{"/x":{"get":{"responses":{}}}}}`), nil)
+			if got := site.from.Server; got.Name != want || got.Title != title {
+				t.Errorf("got %q and %q, want %q", got.Name, got.Title, want)
+			}
+		})
+	}
+}

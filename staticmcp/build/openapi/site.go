@@ -17,7 +17,8 @@ import (
 func (a *api) server() mcp.Implementation {
 	s := a.in.opts.Server
 	if s.Name == "" {
-		s.Name = strings.Trim(staticmcp.EncodeName(a.title()), "_")
+		words := strings.FieldsFunc(staticmcp.EncodeName(a.title()), func(r rune) bool { return r == '_' })
+		s.Name = strings.Join(words, "_")
 		s.Title = a.title()
 	}
 	if s.Name == "" {
