@@ -68,6 +68,7 @@ type freezing struct {
 	maxCalls, maxPerTool   int
 	maxRange               int
 	once, skipUnstable     bool
+	againAfter             time.Duration
 	keepErrors, verify     bool
 }
 
@@ -122,6 +123,7 @@ is written: every answer of the site is asked for again and compared.
 	flags.IntVar(&f.maxCalls, "max-calls", 0, "most questions in all (default 10000; no limit for a site)")
 	flags.IntVar(&f.maxPerTool, "max-per-tool", 1000, "most combinations of arguments for one tool, template or prompt")
 	flags.IntVar(&f.maxRange, "max-range", 100, "longest range of whole numbers that is gone through")
+	flags.DurationVar(&f.againAfter, "again-after", 1100*time.Millisecond, "how long after its answer a question is asked again")
 	flags.BoolVar(&f.once, "once", false, "ask each question once, and do not look for answers that differ")
 	flags.BoolVar(&f.skipUnstable, "skip-unstable", false, "leave out answers that differ")
 	flags.BoolVar(&f.keepErrors, "keep-errors", false, "store errors of tools, too")
@@ -152,6 +154,10 @@ func (f *freezing) options(cmd *cobra.Command, arg string) (*freeze.Options, err
 	o.Only, o.NoResources, o.NoPrompts = f.only, f.noResources, f.noPrompts
 	o.MaxCalls, o.MaxPerTool, o.MaxRange = f.maxCalls, f.maxPerTool, f.maxRange
 	o.Once, o.SkipUnstable, o.KeepErrors = f.once, f.skipUnstable, f.keepErrors
+	o.AgainAfter = f.againAfter
+	if f.againAfter == 0 {
+		o.AgainAfter = -1
+	}
 	o.AllowSecrets, o.AllowPersonal = slices.Contains(f.allow, "secret"), slices.Contains(f.allow, "personal")
 	o.Source, o.Time, o.Progress = publicName(arg), stamp(), f.progress(cmd)
 	for _, text := range f.expand {

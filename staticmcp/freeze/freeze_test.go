@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -205,6 +207,9 @@ func rules(t *testing.T, list ...string) []freeze.Rule {
 func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*build.Memory, *freeze.Plan, *freeze.Report, error) {
 	t.Helper()
 	opts.Backoff = 1
+	if opts.AgainAfter == 0 {
+		opts.AgainAfter = -1
+	}
 	plan, err := freeze.NewPlan(context.Background(), src, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -390,6 +395,7 @@ func TestAgain(t *testing.T) {
 	src := &shop{}
 	run := func(opts *freeze.Options) *freeze.Report {
 		t.Helper()
+		opts.AgainAfter = -1
 		plan, err := freeze.NewPlan(ctx, src, opts)
 		if err != nil {
 			t.Fatal(err)
@@ -464,4 +470,29 @@ func TestDiff(t *testing.T) {
 	if err != nil || len(list) > 0 {
 		t.Errorf("got %v %v", list, err)
 	}
+}
+
+// clock says the time in whole seconds.
+type clock struct{ mcp.Unimplemented }
+
+func (clock) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{Server: mcp.Implementation{Name: "clock", Version: "1"}, Tools: []mcp.Tool{
+		{Name: "now", Description: "The time", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}}, nil
+}
+
+func (clock) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(time.Now().Format(time.DateTime))}}, nil
+}
+
+func TestAgainAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, _, report, err := frozen(t, clock{}, &freeze.Options{AgainAfter: 1100 * time.Millisecond})
+		if err != nil || report.Unstable != 1 || report.Requests != 2 {
+			t.Errorf("got %d unstable of %d requests, want the clock found out: %v", report.Unstable, report.Requests, err)
+		}
+		_, _, report, err = frozen(t, clock{}, &freeze.Options{})
+		if err != nil || report.Unstable != 0 {
+			t.Errorf("got %d unstable when asked right after, want 0: %v", report.Unstable, err)
+		}
+	})
 }

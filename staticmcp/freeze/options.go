@@ -50,6 +50,9 @@ type Options struct {
 	// Once asks each question once. By default it is asked twice, and an answer
 	// that is not the same both times is a finding.
 	Once bool
+	// AgainAfter is how long after its answer a question is asked again, so that a
+	// clock in whole seconds shows. Less than zero means right away. Default: 1.1 s.
+	AgainAfter time.Duration
 	// SkipUnstable leaves such answers out.
 	SkipUnstable bool
 	// KeepErrors stores answers of tools that are errors, too.
@@ -93,6 +96,7 @@ const (
 	defaultRetries     = 2
 	defaultBackoff     = 200 * time.Millisecond
 	defaultTimeout     = 30 * time.Second
+	defaultAgainAfter  = 1100 * time.Millisecond
 )
 
 func (o *Options) withDefaults() *Options {
@@ -106,6 +110,9 @@ func (o *Options) withDefaults() *Options {
 	positive(&d.Concurrency, defaultConcurrency)
 	positive(&d.Backoff, defaultBackoff)
 	positive(&d.Timeout, defaultTimeout)
+	if d.AgainAfter == 0 {
+		d.AgainAfter = defaultAgainAfter
+	}
 	if d.Retries == 0 {
 		d.Retries = defaultRetries
 	}

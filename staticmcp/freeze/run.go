@@ -136,6 +136,10 @@ type outcome struct {
 	reused   bool
 	unstable bool
 	err      error
+	// again says that the question is to be asked once more, some time after it
+	// was answered.
+	again    bool
+	answered time.Time
 	// more are the questions that the answer leads to.
 	more []staticmcp.Question
 }
@@ -145,12 +149,12 @@ func (r *run) answers(ctx context.Context) iter.Seq2[*build.Answer, error] {
 	return func(yield func(*build.Answer, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		results := make(chan *outcome)
-		questions := make(chan staticmcp.Question)
+		questions := make(chan *errand)
 		var workers sync.WaitGroup
 		for range r.plan.opts.Concurrency {
 			workers.Go(func() {
-				for q := range questions {
-					results <- r.ask(ctx, q)
+				for e := range questions {
+					results <- r.do(ctx, e)
 				}
 			})
 		}
@@ -168,25 +172,78 @@ func (r *run) answers(ctx context.Context) iter.Seq2[*build.Answer, error] {
 	}
 }
 
+// errand is what a worker does: to ask a question, or to ask it again.
+type errand struct {
+	q     staticmcp.Question
+	first *outcome // when it is asked again
+}
+
+// patience are the answers whose questions will be asked again.
+type patience struct {
+	list  []*outcome // the oldest first
+	bytes int
+}
+
+// maxPatience is how many bytes of answers wait. Beyond that a question is asked
+// again sooner.
+const maxPatience = 64 << 20
+
+func (w *patience) add(o *outcome) { w.list, w.bytes = append(w.list, o), w.bytes+len(o.doc) }
+
+func (w *patience) next() *outcome {
+	o := w.list[0]
+	w.list[0] = nil
+	w.list, w.bytes = w.list[1:], w.bytes-len(o.doc)
+	return o
+}
+
+// due returns how long it is until the first of the list is asked again.
+func (w *patience) due(after time.Duration) time.Duration {
+	if w.bytes > maxPatience {
+		return 0
+	}
+	return time.Until(w.list[0].answered.Add(after))
+}
+
 // drive hands out questions and takes in answers until none is left.
-func (r *run) drive(ctx context.Context, questions chan<- staticmcp.Question, results <-chan *outcome, pending *int, yield func(*build.Answer, error) bool) {
+func (r *run) drive(ctx context.Context, questions chan<- *errand, results <-chan *outcome, pending *int, yield func(*build.Answer, error) bool) {
 	p := r.plan
 	next, done := 0, 0
-	for next < len(p.Questions) || *pending > 0 {
-		var out chan<- staticmcp.Question
-		var q staticmcp.Question
-		if next < len(p.Questions) && *pending < p.opts.Concurrency {
-			out, q = questions, p.Questions[next]
+	var waiting patience
+	alarm := time.NewTimer(time.Hour)
+	defer alarm.Stop()
+	for next < len(p.Questions) || *pending > 0 || len(waiting.list) > 0 {
+		var out chan<- *errand
+		var e *errand
+		again := len(waiting.list) > 0 && waiting.due(p.opts.AgainAfter) <= 0
+		switch {
+		case *pending >= p.opts.Concurrency:
+		case again:
+			out, e = questions, &errand{q: waiting.list[0].q, first: waiting.list[0]}
+		case next < len(p.Questions):
+			out, e = questions, &errand{q: p.Questions[next]}
+		case len(waiting.list) > 0:
+			alarm.Reset(waiting.due(p.opts.AgainAfter))
 		}
 		select {
 		case <-ctx.Done():
 			yield(nil, ctx.Err())
 			return
-		case out <- q:
-			next++
+		case <-alarm.C:
+		case out <- e:
 			*pending++
+			if e.first != nil {
+				waiting.next()
+			} else {
+				next++
+			}
 		case o := <-results:
 			*pending--
+			r.follow(o)
+			if o.again {
+				waiting.add(o)
+				continue
+			}
 			done++
 			p.opts.Progress(build.Progress{Stage: "asking", Done: done, Total: len(p.Questions)})
 			if ctx.Err() != nil {
@@ -264,6 +321,14 @@ func (p *Plan) suggested(c *completed) bool {
 	return slices.ContainsFunc(c.values, func(v string) bool { return staticmcp.EncodeName(v) != v })
 }
 
+// follow plans the questions that an answer leads to.
+func (r *run) follow(o *outcome) {
+	for _, q := range o.more {
+		r.plan.add(q)
+	}
+	o.more = nil
+}
+
 // took notes what came of a question and returns the answer to be stored, if
 // there is one.
 func (r *run) took(o *outcome) *build.Answer {
@@ -272,9 +337,6 @@ func (r *run) took(o *outcome) *build.Answer {
 	report.Requests += o.requests
 	if o.reused {
 		report.Reused++
-	}
-	for _, q := range o.more {
-		r.plan.add(q)
 	}
 	if o.err != nil {
 		report.Failed++
@@ -332,7 +394,18 @@ func nameOf(q staticmcp.Question) string {
 	return name
 }
 
-// ask finds the answer to one question. It is called by several goroutines.
+// do runs an errand. It is called by several goroutines.
+func (r *run) do(ctx context.Context, e *errand) *outcome {
+	if e.first == nil {
+		return r.ask(ctx, e.q)
+	}
+	o := e.first
+	doc, err := r.fetch(ctx, o, o.q)
+	o.again, o.unstable = false, err != nil || !bytes.Equal(o.doc, doc)
+	return o
+}
+
+// ask finds the answer to one question, for the first time.
 func (r *run) ask(ctx context.Context, q staticmcp.Question) *outcome {
 	o := &outcome{q: q}
 	p := r.plan
@@ -351,10 +424,7 @@ func (r *run) ask(ctx context.Context, q staticmcp.Question) *outcome {
 	if o.err != nil || o.doc == nil {
 		return o
 	}
-	if !p.opts.Once {
-		again, err := r.fetch(ctx, o, q)
-		o.unstable = err != nil || !bytes.Equal(o.doc, again)
-	}
+	o.again, o.answered = !p.opts.Once, time.Now()
 	o.more = p.leads(q, o.doc)
 	return o
 }
