@@ -1,5 +1,5 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop conformance bench soak docs
+.PHONY: help check test lint fuzz interop reference clients conformance bench soak recall docs
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,12 @@ fuzz: ## every fuzz test for a moment
 interop: ## foreign clients and servers against the binary; installs Node packages into a cache
 	scripts/interop
 
+reference: ## our verdicts on bundles against those of the reference CLI; installs it into a cache
+	go run ./scripts/mcpbreference -check
+
+clients: ## the programs that read what config apply writes; installs 1.3 GB of them into a cache
+	scripts/clients
+
 conformance: ## the official conformance suite; installs it into a cache
 	scripts/conformance
 
@@ -27,6 +33,9 @@ bench: ## us, the peers and the floors side by side; see docs/performance.md
 
 soak: ## many, slow and broken clients against a server, and its end under load
 	go -C bench run ./cmd/soak
+
+recall: ## how often the search of documents finds the right page
+	go -C bench run ./cmd/recall
 
 docs: ## write the command line's page, and what pages show of a terminal, anew
 	go test ./cmd/slipway -run 'TestPages|TestReference' -update
