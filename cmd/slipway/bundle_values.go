@@ -7,19 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcpb"
-	"github.com/slipway-mcp/slipway/open"
 )
 
 // bundlePrefix is in front of the name of every option that is looked up in the
@@ -31,33 +28,6 @@ is taken from --set KEY=VALUE, else from the environment as MCP_BUNDLE_ and its
 name in capitals (MCP_BUNDLE_API_KEY for api_key), else from the --values file,
 else it has its default. Several values: name the key several times. Secrets do
 not belong into a command line, where others can read them.`
-
-// sourceOptions returns how a command opens sources: bundles and definitions with
-// what its flags and the environment give. What is wrong with one of several
-// servers is said on stderr. log may be nil.
-func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors io.Writer) (*open.Options, error) {
-	bundle, err := bundleOptions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	from, _ := cmd.Flags().GetStringArray("secrets-from") // not all commands have it
-	resolver, err := (&sourceFlags{from: from}).resolver()
-	if err != nil {
-		return nil, err
-	}
-	stderr := cmd.ErrOrStderr()
-	var one sync.Mutex
-	trouble := func(server string, err error) {
-		one.Lock()
-		defer one.Unlock()
-		fmt.Fprintf(stderr, "slipway: server %s: %v\n", server, err)
-	}
-	return &open.Options{
-		Bundle:      bundle,
-		Definitions: &open.DefinitionsOptions{Resolver: resolver, Trouble: trouble},
-		Live:        liveOptions(log, serverErrors),
-	}, nil
-}
 
 // bundleFlags adds the flags with the options of bundles to a command that opens
 // sources.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -97,6 +98,33 @@ func oneTokenOneServer(args []string) error {
 		first = u.Host
 	}
 	return nil
+}
+
+// sourceOptions returns how a command opens sources: bundles and definitions with
+// what its flags and the environment give. What is wrong with one of several
+// servers is said on stderr. log may be nil.
+func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors io.Writer) (*open.Options, error) {
+	bundle, err := bundleOptions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	from, _ := cmd.Flags().GetStringArray("secrets-from") // not all commands have it
+	resolver, err := (&sourceFlags{from: from}).resolver()
+	if err != nil {
+		return nil, err
+	}
+	stderr := cmd.ErrOrStderr()
+	var one sync.Mutex
+	trouble := func(server string, err error) {
+		one.Lock()
+		defer one.Unlock()
+		fmt.Fprintf(stderr, "slipway: server %s: %v\n", server, err)
+	}
+	return &open.Options{
+		Bundle:      bundle,
+		Definitions: &open.DefinitionsOptions{Resolver: resolver, Trouble: trouble},
+		Live:        liveOptions(log, serverErrors),
+	}, nil
 }
 
 // withSource opens the source that arg names for the time of do.

@@ -317,6 +317,11 @@ func (r *reader) broken(p *Page, address string, at int) {
 	if address == "/" || address == "." || address == "./" {
 		return
 	}
+	if outside(p, address) {
+		r.set.Report.Add(finding("broken-link", check.Note, r.place(p.File), p.lineOf(at),
+			fmt.Sprintf("the link to %s leads out of the folder", address), ""))
+		return
+	}
 	severity := check.Warning
 	if strings.HasPrefix(address, "/") && !isDocument(address) {
 		severity = check.Note
@@ -327,6 +332,12 @@ func (r *reader) broken(p *Page, address string, at int) {
 	}
 	r.set.Report.Add(finding("broken-link", severity, r.place(p.File), p.lineOf(at),
 		fmt.Sprintf("the link to %s leads to no page of the folder", address), hint))
+}
+
+// outside reports whether a link leads to what is above the folder: there may well
+// be something, but it is no page of the site.
+func outside(p *Page, address string) bool {
+	return !strings.HasPrefix(address, "/") && strings.HasPrefix(path.Join(path.Dir(p.File), address)+"/", "../")
 }
 
 // nearestPage returns the file of a page with the same name elsewhere, or "".
