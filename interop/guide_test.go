@@ -50,7 +50,7 @@ func pasted(t *testing.T, lines string) string {
 	}
 	shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", lines)
 	shell.Dir = t.TempDir()
-	shell.Env = append(os.Environ(), "PATH="+strings.Join([]string{tools, os.Getenv("PATH")}, string(os.PathListSeparator)),
+	shell.Env = append(os.Environ(), "PATH="+strings.Join([]string{tools, filepath.Join(os.Getenv("SLIPWAY_INTEROP_TOOLS"), "bin"), os.Getenv("PATH")}, string(os.PathListSeparator)),
 		"SLIPWAY_SOURCE="+source, "XDG_CACHE_HOME="+filepath.Join(tools, "cache"))
 	out, err := shell.CombinedOutput()
 	if err != nil {
