@@ -113,7 +113,7 @@ func join[T any](u *union, kind string, parts [][]T, label func(*T) (*string, *j
 		for _, item := range items {
 			name, raw := label(&item)
 			o, shown := own{i, *name}, *name
-			if users[*name] > 1 {
+			if u.opts.Prefix == PrefixAlways || users[*name] > 1 && u.opts.Prefix != PrefixNever {
 				shown = prefixed(u.parts[i].Name, *name)
 			}
 			if other, taken := owners[shown]; taken {

@@ -24,11 +24,27 @@ type UnionOptions struct {
 	// Server is the serverInfo that clients see. If its Name is empty, name and
 	// version are those of the parts, joined with "+".
 	Server mcp.Implementation
+	// Prefix says which tools and prompts get the name of their source in front.
+	// The default is [PrefixOnCollision].
+	Prefix Prefix
 	// Hidden is told of each entry that cannot be reached, once per catalog in
 	// which that is so. Nil ignores it. It is called while the catalog is made
 	// and must not call the union.
 	Hidden func(Hidden)
 }
+
+// Prefix says when a name gets that of its source in front.
+type Prefix string
+
+const (
+	// PrefixOnCollision is for names that several sources have.
+	PrefixOnCollision Prefix = ""
+	// PrefixAlways is for all names, so that none changes when a source joins.
+	PrefixAlways Prefix = "always"
+	// PrefixNever leaves names as they are. A name that several sources have is
+	// then an error.
+	PrefixNever Prefix = "never"
+)
 
 // Hidden is a resource, or a template, that is left out of a union because an
 // earlier source offers the same URI.
@@ -37,10 +53,12 @@ type Hidden struct {
 	Owner, Hidden string // who answers for it, and who does not
 }
 
-// Union joins sources into one. A single source is returned as it is.
+// Union joins sources into one. A single source is returned as it is, unless its
+// names get a prefix.
 //
 // A tool or a prompt that several parts offer under one name is shown by each of
-// them as part_name, cut to 64 characters with a hash of the whole if longer. If
+// them as part_name, cut to 64 characters with a hash of the whole if longer;
+// opts.Prefix makes that so for all, or for none. If
 // a name made that way is taken as well, that is an error which names both
 // owners: here, or from Catalog when a part changes later.
 //
@@ -69,7 +87,7 @@ func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, 
 		_, watches := mcp.AsWatcher(p.Source)
 		watched = watched || watches
 	}
-	if len(parts) == 1 {
+	if len(parts) == 1 && (opts == nil || opts.Prefix != PrefixAlways) {
 		return parts[0].Source, nil
 	}
 	u := &union{parts: append([]Named(nil), parts...)}

@@ -188,6 +188,28 @@ func TestUnionRefusesWhatItCannotName(t *testing.T) {
 	}
 }
 
+func TestUnionPrefixes(t *testing.T) {
+	a, b := named(&part{name: "a", cat: &mcp.Catalog{Tools: tools("x", "one")}}, &part{name: "b", cat: &mcp.Catalog{Tools: tools("x")}}), named(&part{name: "a", cat: &mcp.Catalog{Tools: tools("x")}})
+	always, err := compose.Union(t.Context(), a, &compose.UnionOptions{Prefix: compose.PrefixAlways})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a_x", "a_one", "b_x"}, toolNames(t, always)); diff != "" {
+		t.Error(diff)
+	}
+	single, err := compose.Union(t.Context(), b, &compose.UnionOptions{Prefix: compose.PrefixAlways})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a_x"}, toolNames(t, single)); diff != "" {
+		t.Error(diff)
+	}
+	_, err = compose.Union(t.Context(), a, &compose.UnionOptions{Prefix: compose.PrefixNever})
+	if err == nil || !strings.Contains(err.Error(), `tool "x" of "a" and tool "x" of "b"`) {
+		t.Errorf("got %v, want both owners named", err)
+	}
+}
+
 func TestUnionOfOneIsThatOne(t *testing.T) {
 	p := &part{name: "a", cat: &mcp.Catalog{}}
 	if got := union(t, p); got != mcp.Source(p) {

@@ -157,7 +157,7 @@ func checkPath(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 		return checkBundle(arg, opts)
 	case filepath.Base(arg) == manifest && isSiteManifest(arg):
 		return CheckSite(ctx, filepath.Dir(arg), opts)
-	case isDefinitions(arg):
+	case IsDefinitions(arg):
 		return checkDefinitions(arg)
 	}
 	return checkSource(ctx, arg, opts)

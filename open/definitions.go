@@ -23,6 +23,8 @@ type DefinitionsOptions struct {
 	// Settle is how long to wait for all of them to have been started once; 0
 	// stands for 20 seconds. A server that takes longer joins when it is there.
 	Settle time.Duration
+	// Prefix says which tools and prompts get the name of their server in front.
+	Prefix compose.Prefix
 	// Trouble is told of each server that cannot be started at first: one that is
 	// left out because of its definition or its secrets, and one that failed and is
 	// tried again. It may be called by several at once. Nil is nobody.
@@ -35,8 +37,8 @@ func (o *DefinitionsOptions) trouble(server string, err error) {
 	}
 }
 
-// isDefinitions reports whether the name of a file is that of definitions.
-func isDefinitions(path string) bool {
+// IsDefinitions reports whether the name of a file is that of definitions.
+func IsDefinitions(path string) bool {
 	return strings.Contains(" .json .jsonc .yaml .yml .toml .ts .mts .cts .js .mjs .cjs ", " "+strings.ToLower(filepath.Ext(path))+" ")
 }
 
@@ -59,14 +61,14 @@ func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source
 		return nil, err
 	}
 	f := &fleet{options: &o, live: opts.live()}
-	defer f.settle(ctx)
 	for i := range merged.Config.Servers {
 		f.open(ctx, merged, &merged.Config.Servers[i])
 	}
 	if len(f.parts) == 0 {
 		return nil, f.nothing(arg)
 	}
-	joined, err := compose.Union(ctx, f.parts, &compose.UnionOptions{Server: mcp.Implementation{Name: Name(strings.TrimSuffix(arg, filepath.Ext(arg))), Version: "1"}})
+	f.settle(ctx)
+	joined, err := compose.Union(ctx, f.parts, &compose.UnionOptions{Prefix: o.Prefix, Server: mcp.Implementation{Name: Name(strings.TrimSuffix(arg, filepath.Ext(arg))), Version: "1"}})
 	if err != nil {
 		f.close()
 		return nil, &Error{Arg: arg, Why: err.Error(), Err: err}

@@ -133,7 +133,7 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 	case filepath.Base(arg) == "mcp.json":
 		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it",
 			Hint: "name the folder: " + filepath.Dir(arg)}
-	case isDefinitions(arg):
+	case IsDefinitions(arg):
 		return openDefinitions(ctx, arg, opts)
 	}
 	return nil, unsupported(arg, "a file of this kind")

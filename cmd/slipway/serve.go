@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -21,6 +23,7 @@ import (
 // serveFlags are the flags of serve. Each can come from the environment, too.
 type serveFlags struct {
 	stdio        bool
+	prefix       prefixes
 	addr         string
 	remote       bool
 	hosts        []string
@@ -71,6 +74,9 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 			if cmd.Flags().Changed("stdio") && cmd.Flags().Changed("addr") {
 				return usage("leave one of them out", "serve: --stdio has no --addr")
 			}
+			if cmd.Flags().Changed("prefix") && f.fallback.source != "" {
+				return usage("leave one of them out", "serve: --prefix is for several sources, and --fallback for one site")
+			}
 			f.access.fromEnvironment(os.LookupEnv)
 			return fromEnvironment(cmd.Flags(), os.LookupEnv)
 		},
@@ -80,6 +86,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	}
 	bundleFlags(cmd)
 	flags := cmd.Flags()
+	flags.Var(&f.prefix, "prefix", "`when` tools and prompts get the name of their source in front: collision, always or never")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve one client over stdin and stdout")
 	flags.StringVar(&f.addr, "addr", serve.DefaultAddr, "`address` to listen on: HOST:PORT, HOST or PORT; port 0 is any free one")
 	flags.BoolVar(&f.remote, "allow-remote-without-auth", false, "listen on an address that others can reach, though nothing asks them who they are")
@@ -118,7 +125,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if f.fallback.source != "" {
 		src, err = f.fallback.open(ctx, args, o, log)
 	} else {
-		src, err = openAll(ctx, args, o, unionOf(log))
+		src, err = openAll(ctx, args, o, f.union(args, o, log))
 	}
 	if err != nil && ctx.Err() != nil {
 		return nil // told to end before there was anything to serve
@@ -128,6 +135,37 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer closeSource(src)
 	return explained(f.serve(ctx, cmd, src, log))
+}
+
+// union returns how several sources are joined: those that are named, and those in
+// a file of definitions, if that is the only one named.
+func (f *serveFlags) union(args []string, o *open.Options, log *slog.Logger) *compose.UnionOptions {
+	join := unionOf(log)
+	if len(args) == 1 && open.IsDefinitions(args[0]) {
+		o.Definitions.Prefix = compose.Prefix(f.prefix)
+	} else {
+		join.Prefix = compose.Prefix(f.prefix)
+	}
+	return join
+}
+
+// prefixes is the value of --prefix.
+type prefixes string
+
+func (p *prefixes) String() string { return cmp.Or(string(*p), "collision") }
+func (p *prefixes) Type() string   { return "when" }
+
+// Set implements pflag.Value.
+func (p *prefixes) Set(typed string) error {
+	switch typed {
+	case "collision":
+		*p = prefixes(compose.PrefixOnCollision)
+	case string(compose.PrefixAlways), string(compose.PrefixNever):
+		*p = prefixes(typed)
+	default:
+		return errors.New("it is collision, always or never")
+	}
+	return nil
 }
 
 func unionOf(log *slog.Logger) *compose.UnionOptions {
