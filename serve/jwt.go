@@ -128,9 +128,11 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 		return nil, invalid("not a JWT that is accepted here")
 	}
 	header := parsed.Headers[0]
-	keys, err = v.keys.with(ctx, header.KeyID)
-	if err != nil {
-		return nil, err
+	// A token is judged by one state of the keys, also while new ones come.
+	if keys == nil || !keys.has(header.KeyID) {
+		if keys, err = v.keys.with(ctx, header.KeyID); err != nil {
+			return nil, err
+		}
 	}
 	var c claims
 	if err := checkSignature(parsed, keys.candidates(header), &c); err != nil {
