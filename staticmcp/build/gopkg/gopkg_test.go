@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	gobuild "go/build"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,28 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-mcp/slipway/internal/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/buildtest"
 	"github.com/slipway-mcp/slipway/staticmcp/build/gopkg"
 )
-
-// folder writes files for a test and returns the folder.
-func folder(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 func module() map[string]string {
 	return map[string]string{
@@ -88,58 +70,16 @@ func ExampleShop_Sell() {
 	}
 }
 
-type built struct {
-	t    *testing.T
-	from *build.Site
-	site *staticmcp.Site
-}
-
-func open(t *testing.T, dir string, opts *gopkg.Options) (*built, error) {
+func open(t *testing.T, dir string, opts *gopkg.Options) (*buildtest.Built, error) {
 	t.Helper()
 	in, err := gopkg.New(dir, opts)
 	if err != nil {
 		return nil, err
 	}
-	site, err := in.Site(t.Context())
-	if err != nil {
-		return nil, err
-	}
-	m := build.NewMemory()
-	if r, err := build.Write(t.Context(), site, m, nil); err != nil {
-		t.Fatalf("%v: %v", err, r.Report.Findings())
-	}
-	clean(t, m, site)
-	opened, err := staticmcp.Open(t.Context(), m, &staticmcp.Options{Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
-	return &built{t, site, opened}, nil
+	return buildtest.Open(t, in, nil)
 }
 
-// clean fails t unless the site passes every check, and each resource is found by a
-// reader that knows nothing but the standard.
-func clean(t *testing.T, m *build.Memory, site *build.Site) {
-	t.Helper()
-	report, err := staticmcp.Check(t.Context(), m, nil)
-	if err != nil || !report.OK(false) {
-		t.Errorf("check: %v %v", err, report.Findings())
-	}
-	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
-	if _, err := naive.Manifest(); err != nil {
-		t.Error(err)
-	}
-	for r, err := range site.Resources {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := naive.Resource(r.URI); err != nil {
-			t.Errorf("the naive reader: %v", err)
-		}
-	}
-}
-
-func must(t *testing.T, dir string, opts *gopkg.Options) *built {
+func must(t *testing.T, dir string, opts *gopkg.Options) *buildtest.Built {
 	t.Helper()
 	b, err := open(t, dir, opts)
 	if err != nil {
@@ -148,29 +88,8 @@ func must(t *testing.T, dir string, opts *gopkg.Options) *built {
 	return b
 }
 
-// call returns the text and the structured answer to a call.
-func (b *built) call(tool, args string) (text, structured string) {
-	b.t.Helper()
-	result, err := b.site.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
-	if err != nil {
-		return err.Error(), ""
-	}
-	raw, err := json.Marshal(result)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	var answer struct {
-		Content           []struct{ Text string }
-		StructuredContent json.RawMessage
-	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		b.t.Fatal(err)
-	}
-	return answer.Content[0].Text, string(answer.StructuredContent)
-}
-
 func TestModule(t *testing.T) {
-	b := must(t, folder(t, module()), nil)
+	b := must(t, buildtest.Folder(t, module()), nil)
 	tests := map[string][4]string{
 		"list": {"list_packages", `{}`, "example.org/shop — Package shop sells things.\nexample.org/shop/cmd/tool — Tool does it.\nexample.org/shop/store\n", ""},
 		"package": {"get_package", `{"import_path":"example.org/shop"}`, `package shop // import "example.org/shop"
@@ -244,7 +163,8 @@ Declared in shop.go:8
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			text, structured := b.call(test[0], test[1])
+			answer := b.Call(test[0], test[1])
+			text, structured := answer.Text, answer.Structured
 			if diff := cmp.Diff(text, test[2]); diff != "" {
 				t.Error(diff)
 			}
@@ -253,25 +173,25 @@ Declared in shop.go:8
 			}
 		})
 	}
-	if len(b.from.Findings) != 1 || !strings.HasSuffix(b.from.Findings[0].String(), "bad.go:3:6: warning: expected 'IDENT', found '{'; the file is left out [go/syntax]") {
-		t.Errorf("findings: %v", b.from.Findings)
+	if len(b.From.Findings) != 1 || !strings.HasSuffix(b.From.Findings[0].String(), "bad.go:3:6: warning: expected 'IDENT', found '{'; the file is left out [go/syntax]") {
+		t.Errorf("findings: %v", b.From.Findings)
 	}
-	if _, err := b.site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "godoc://example.org/shop/store"}); err != nil {
+	if _, err := b.Site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "godoc://example.org/shop/store"}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestOptions(t *testing.T) {
-	dir := folder(t, module())
+	dir := buildtest.Folder(t, module())
 	b := must(t, dir, &gopkg.Options{Internal: true, GOOS: "windows"})
-	if text, _ := b.call("list_packages", `{}`); !strings.Contains(text, "example.org/shop/internal/x\n") {
+	if text := b.Call("list_packages", `{}`).Text; !strings.Contains(text, "example.org/shop/internal/x\n") {
 		t.Errorf("no internal package: %s", text)
 	}
-	if text, _ := b.call("get_package", `{"import_path":"example.org/shop"}`); !strings.Contains(text, "OnlyWindows") {
+	if text := b.Call("get_package", `{"import_path":"example.org/shop"}`).Text; !strings.Contains(text, "OnlyWindows") {
 		t.Errorf("not of windows: %s", text)
 	}
 	below := must(t, filepath.Join(dir, "store"), nil)
-	if text, _ := below.call("list_packages", `{}`); text != "example.org/shop/store\n" {
+	if text := below.Call("list_packages", `{}`).Text; text != "example.org/shop/store\n" {
 		t.Errorf("got %s", text)
 	}
 	if !gopkg.Reads(dir) || !gopkg.Reads(filepath.Join(dir, "store")) || gopkg.Reads(filepath.Join(dir, "internal")) {
@@ -295,10 +215,10 @@ func TestReal(t *testing.T) {
 	for dir, want := range dirs {
 		b := must(t, dir, nil)
 		args, _ := json.Marshal(map[string]string{"import_path": want[0], "symbol": want[1]})
-		if text, _ := b.call("get_symbol", string(args)); !strings.Contains(text, "import \""+want[0]+"\"") || !strings.Contains(text, "\nDeclared in ") {
+		if text := b.Call("get_symbol", string(args)).Text; !strings.Contains(text, "import \""+want[0]+"\"") || !strings.Contains(text, "\nDeclared in ") {
 			t.Errorf("%s: %s", dir, text)
 		}
-		if slices.ContainsFunc(b.from.Tools, func(tool mcp.Tool) bool { return tool.Name == "" }) {
+		if slices.ContainsFunc(b.From.Tools, func(tool mcp.Tool) bool { return tool.Name == "" }) {
 			t.Error("a tool has no name")
 		}
 	}
@@ -312,7 +232,7 @@ func FuzzSite(f *testing.F) {
 	}
 	f.Add("package a\n\ntype ( T[P any] struct{ *T[P]; a, B int }; U = interface{ ~int | M() })\nconst ( A = iota; B; _ )\nvar X, Y = f()\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		in, err := gopkg.New(folder(t, map[string]string{"a.go": text, "a_test.go": text}), nil)
+		in, err := gopkg.New(buildtest.Folder(t, map[string]string{"a.go": text, "a_test.go": text}), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

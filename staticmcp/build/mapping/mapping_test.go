@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,28 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-mcp/slipway/internal/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/buildtest"
 	"github.com/slipway-mcp/slipway/staticmcp/build/mapping"
 )
-
-// folder writes files for a test and returns the folder.
-func folder(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 func inputs() map[string]string {
 	return map[string]string{
@@ -81,49 +64,17 @@ func open(t *testing.T, dir string) (*build.Site, *staticmcp.Site, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site, err := in.Site(t.Context())
+	b, err := buildtest.Open(t, in, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	m := build.NewMemory()
-	if r, err := build.Write(t.Context(), site, m, nil); err != nil {
-		t.Fatalf("%v: %v", err, r.Report.Findings())
-	}
-	clean(t, m, site)
-	opened, err := staticmcp.Open(t.Context(), m, &staticmcp.Options{Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
-	return site, opened, nil
-}
-
-// clean fails t unless the site passes every check, and each resource is found by a
-// reader that knows nothing but the standard.
-func clean(t *testing.T, m *build.Memory, site *build.Site) {
-	t.Helper()
-	report, err := staticmcp.Check(t.Context(), m, nil)
-	if err != nil || !report.OK(false) {
-		t.Errorf("check: %v %v", err, report.Findings())
-	}
-	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
-	if _, err := naive.Manifest(); err != nil {
-		t.Error(err)
-	}
-	for r, err := range site.Resources {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := naive.Resource(r.URI); err != nil {
-			t.Errorf("the naive reader: %v", err)
-		}
-	}
+	return b.From, b.Site, nil
 }
 
 func TestWhole(t *testing.T) {
 	files := inputs()
 	files[mapping.Name] = whole
-	dir := folder(t, files)
+	dir := buildtest.Folder(t, files)
 	from, site, err := open(t, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +124,7 @@ func TestWhole(t *testing.T) {
 func TestSettings(t *testing.T) {
 	files := inputs()
 	files[mapping.Name] = whole
-	dir := folder(t, files)
+	dir := buildtest.Folder(t, files)
 	in, err := mapping.New(filepath.Join(dir, mapping.Name))
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +145,7 @@ func TestSettings(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	files := inputs()
 	files[mapping.Name] = "inputs: [{table: data/countries.csv}, {openapi: api.yaml}]\n"
-	dir := folder(t, files)
+	dir := buildtest.Folder(t, files)
 	from, _, err := open(t, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +162,7 @@ func TestTwoOfAKind(t *testing.T) {
 		files["a/"+page+".md"] = "# " + page + "\n\nApples are red.\n"
 		files["b/"+page+".md"] = "# " + page + "\n\nBananas are yellow.\n"
 	}
-	_, site, err := open(t, folder(t, files))
+	_, site, err := open(t, buildtest.Folder(t, files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +195,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := inputs()
 			files[mapping.Name] = test.text
-			dir := folder(t, files)
+			dir := buildtest.Folder(t, files)
 			_, _, err := open(t, dir)
 			var invalid *mapping.InvalidError
 			if !errors.As(err, &invalid) {
@@ -264,7 +215,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	dir := folder(t, map[string]string{"a/" + mapping.Name: "", "b/shop.site.yaml": "", "b/other.yaml": ""})
+	dir := buildtest.Folder(t, map[string]string{"a/" + mapping.Name: "", "b/shop.site.yaml": "", "b/other.yaml": ""})
 	for path, want := range map[string]bool{"a": true, "a/" + mapping.Name: true, "b": false, "b/shop.site.yaml": true, "b/other.yaml": false, "c": false} {
 		if _, ok := mapping.Find(filepath.Join(dir, path)); ok != want {
 			t.Errorf("Find(%s) = %v", path, ok)
@@ -281,7 +232,7 @@ func FuzzFile(f *testing.F) {
 			return // leads out of the folder
 		}
 		files := map[string]string{"c.csv": "a,b\n1,2\n", mapping.Name: text}
-		in, err := mapping.New(filepath.Join(folder(t, files), mapping.Name))
+		in, err := mapping.New(filepath.Join(buildtest.Folder(t, files), mapping.Name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,18 +2,15 @@ package openapi_test
 
 import (
 	"context"
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-mcp/slipway/internal/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
-	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/buildtest"
 	"github.com/slipway-mcp/slipway/staticmcp/build/openapi"
 )
 
@@ -102,71 +99,23 @@ const person = `{"type": "object", "properties": {"name": {"type": "string"}, "e
 // folder writes files for a test and returns the path of the first.
 func folder(t *testing.T, files ...string) string {
 	t.Helper()
-	dir := t.TempDir()
+	texts := make(map[string]string)
 	for i := 0; i < len(files); i += 2 {
-		path := filepath.Join(dir, filepath.FromSlash(files[i]))
-		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(files[i+1]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		texts[files[i]] = files[i+1]
 	}
-	return filepath.Join(dir, files[0])
+	return filepath.Join(buildtest.Folder(t, texts), files[0])
 }
 
-type built struct {
-	t    *testing.T
-	from *build.Site
-	site *staticmcp.Site
-}
-
-func open(t *testing.T, path string, opts *openapi.Options) (*built, error) {
+func open(t *testing.T, path string, opts *openapi.Options) (*buildtest.Built, error) {
 	t.Helper()
 	in, err := openapi.New(path, opts)
 	if err != nil {
 		return nil, err
 	}
-	site, err := in.Site(t.Context())
-	if err != nil {
-		return nil, err
-	}
-	m := build.NewMemory()
-	if r, err := build.Write(t.Context(), site, m, nil); err != nil {
-		t.Fatalf("%v: %v", err, r.Report.Findings())
-	}
-	clean(t, m, site)
-	opened, err := staticmcp.Open(t.Context(), m, &staticmcp.Options{Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
-	return &built{t, site, opened}, nil
+	return buildtest.Open(t, in, nil)
 }
 
-// clean fails t unless the site passes every check, and each resource is found by a
-// reader that knows nothing but the standard.
-func clean(t *testing.T, m *build.Memory, site *build.Site) {
-	t.Helper()
-	report, err := staticmcp.Check(t.Context(), m, nil)
-	if err != nil || !report.OK(false) {
-		t.Errorf("check: %v %v", err, report.Findings())
-	}
-	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
-	if _, err := naive.Manifest(); err != nil {
-		t.Error(err)
-	}
-	for r, err := range site.Resources {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := naive.Resource(r.URI); err != nil {
-			t.Errorf("the naive reader: %v", err)
-		}
-	}
-}
-
-func must(t *testing.T, path string, opts *openapi.Options) *built {
+func must(t *testing.T, path string, opts *openapi.Options) *buildtest.Built {
 	t.Helper()
 	b, err := open(t, path, opts)
 	if err != nil {
@@ -175,31 +124,10 @@ func must(t *testing.T, path string, opts *openapi.Options) *built {
 	return b
 }
 
-// call returns the text and the structured answer to a call.
-func (b *built) call(tool, args string) (text, structured string) {
-	b.t.Helper()
-	result, err := b.site.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
-	if err != nil {
-		return err.Error(), ""
-	}
-	raw, err := json.Marshal(result)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	var answer struct {
-		Content           []struct{ Text string }
-		StructuredContent json.RawMessage
-	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		b.t.Fatal(err)
-	}
-	return answer.Content[0].Text, string(answer.StructuredContent)
-}
-
 func TestPetstore(t *testing.T) {
 	b := must(t, folder(t, "openapi.yaml", petstore, "common.yaml", common, "sub/person.json", person), nil)
-	if len(b.from.Findings) > 0 {
-		t.Errorf("findings: %v", b.from.Findings)
+	if len(b.From.Findings) > 0 {
+		t.Errorf("findings: %v", b.From.Findings)
 	}
 	tests := map[string][4]string{
 		"list": {"list_operations", `{}`, `getPet  GET /pets/{petId} — Find a pet
@@ -279,7 +207,8 @@ A pet.
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			text, structured := b.call(test[0], test[1])
+			answer := b.Call(test[0], test[1])
+			text, structured := answer.Text, answer.Structured
 			if diff := cmp.Diff(text, test[2]); diff != "" {
 				t.Error(diff)
 			}
@@ -292,10 +221,10 @@ A pet.
 Servers: https://pets.example/v1
 Security: token (HTTP bearer JWT), or none
 4 operations: list_operations names them, get_operation describes one. 3 schemas: list_schemas, get_schema.`
-	if diff := cmp.Diff(b.from.Instructions, want); diff != "" {
+	if diff := cmp.Diff(b.From.Instructions, want); diff != "" {
 		t.Error(diff)
 	}
-	if s := b.from.Server; s.Name != "pet_store" || s.Version != "2.1.0" {
+	if s := b.From.Server; s.Name != "pet_store" || s.Version != "2.1.0" {
 		t.Errorf("server %+v", s)
 	}
 }
@@ -303,7 +232,7 @@ Security: token (HTTP bearer JWT), or none
 func TestResources(t *testing.T) {
 	b := must(t, folder(t, "a.json", `{"openapi":"3.0.3","info":{"title":"A","version":"1"},"paths":{"/x":{"get":{"operationId":"a/b","responses":{}}}}}`), nil)
 	for _, uri := range []string{"openapi://info", "openapi://operations/a%2Fb"} {
-		if _, err := b.site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err != nil {
+		if _, err := b.Site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err != nil {
 			t.Errorf("%s: %v", uri, err)
 		}
 	}
@@ -316,7 +245,7 @@ func TestSearch(t *testing.T) {
 	}
 	b := must(t, folder(t, "a.yaml", text), nil)
 	for query, want := range map[string]string{"orchard mango": "path: listmango", "cherry": "path: listcherry"} {
-		if got, _ := b.call("search_operations", `{"query":"`+query+`"}`); !strings.Contains(got, "1. List") || !strings.Contains(got, want) {
+		if got := b.Call("search_operations", `{"query":"`+query+`"}`).Text; !strings.Contains(got, "1. List") || !strings.Contains(got, want) {
 			t.Errorf("%s: %s", query, got)
 		}
 	}
@@ -339,7 +268,7 @@ func TestPaths(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	b := must(t, folder(t, "openapi.yaml", petstore, "common.yaml", common, "sub/person.json", person), &openapi.Options{Tags: []string{"pets"}})
-	if text, _ := b.call("list_operations", `{}`); strings.Contains(text, "petSold") || !strings.Contains(text, "addPet") {
+	if text := b.Call("list_operations", `{}`).Text; strings.Contains(text, "petSold") || !strings.Contains(text, "addPet") {
 		t.Errorf("got %s", text)
 	}
 }
@@ -359,10 +288,10 @@ func TestFindings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := folder(t, "openapi.yaml", test.text)
 			b := must(t, path, nil)
-			if len(b.from.Findings) == 0 {
+			if len(b.From.Findings) == 0 {
 				t.Fatal("no finding")
 			}
-			if got := strings.TrimPrefix(b.from.Findings[0].String(), filepath.Dir(path)+"/"); got != test.want {
+			if got := strings.TrimPrefix(b.From.Findings[0].String(), filepath.Dir(path)+"/"); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
@@ -424,7 +353,7 @@ func TestNames(t *testing.T) {
 	for title, want := range map[string]string{"Pet ~ Store (v2)": "pet_store_v2", "案内 ~ API": "api", "案内": "api"} {
 		t.Run(title, func(t *testing.T) {
 			site := must(t, folder(t, "a.json", `{"openapi":"3.0.3","info":{"title":"`+title+`","version":"1"},"paths":{"/x":{"get":{"responses":{}}}}}`), nil)
-			if got := site.from.Server; got.Name != want || got.Title != title {
+			if got := site.From.Server; got.Name != want || got.Title != title {
 				t.Errorf("got %q and %q, want %q", got.Name, got.Title, want)
 			}
 		})

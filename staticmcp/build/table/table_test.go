@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/naivesite"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/buildtest"
 	"github.com/slipway-mcp/slipway/staticmcp/build/table"
 )
 
@@ -33,13 +33,7 @@ func file(t *testing.T, name, content string) string {
 }
 
 // built is a site made of a table and opened again.
-type built struct {
-	t        *testing.T
-	site     *staticmcp.Site
-	files    *build.Memory
-	tools    []string
-	findings []check.Finding
-}
+type built struct{ *buildtest.Built }
 
 func open(t *testing.T, path string, opts *table.Options) (*built, error) {
 	t.Helper()
@@ -47,47 +41,11 @@ func open(t *testing.T, path string, opts *table.Options) (*built, error) {
 	if err != nil {
 		return nil, err
 	}
-	site, err := in.Site(t.Context())
+	b, err := buildtest.Open(t, in, &build.Options{Lenient: true})
 	if err != nil {
 		return nil, err
 	}
-	m := build.NewMemory()
-	if r, err := build.Write(t.Context(), site, m, &build.Options{Lenient: true}); err != nil {
-		t.Fatalf("%v: %v", err, r.Report.Findings())
-	}
-	clean(t, m, site)
-	opened, err := staticmcp.Open(t.Context(), m, &staticmcp.Options{Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
-	b := &built{t: t, site: opened, files: m, findings: site.Findings}
-	for _, tool := range site.Tools {
-		b.tools = append(b.tools, tool.Name)
-	}
-	return b, nil
-}
-
-// clean fails t unless the site passes every check, and each resource is found by a
-// reader that knows nothing but the standard.
-func clean(t *testing.T, m *build.Memory, site *build.Site) {
-	t.Helper()
-	report, err := staticmcp.Check(t.Context(), m, nil)
-	if err != nil || !report.OK(false) {
-		t.Errorf("check: %v %v", err, report.Findings())
-	}
-	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
-	if _, err := naive.Manifest(); err != nil {
-		t.Error(err)
-	}
-	for r, err := range site.Resources {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := naive.Resource(r.URI); err != nil {
-			t.Errorf("the naive reader: %v", err)
-		}
-	}
+	return &built{b}, nil
 }
 
 func must(t *testing.T, path string, opts *table.Options) *built {
@@ -99,37 +57,33 @@ func must(t *testing.T, path string, opts *table.Options) *built {
 	return b
 }
 
-// call returns the structured answer to a call, or the text of a tool error.
-func (b *built) call(tool, args string) string {
-	b.t.Helper()
-	result, err := b.site.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
-	if err != nil {
-		return err.Error()
+// call returns the structured answer to a call, or the text of an error.
+func (b *built) call(t *testing.T, tool, args string) string {
+	t.Helper()
+	switch a := b.Call(tool, args); {
+	case a.IsError:
+		return "error: " + a.Text
+	case a.Structured == "":
+		return a.Text
+	default:
+		if a.Text != a.Structured {
+			t.Errorf("the text %s is not %s", a.Text, a.Structured)
+		}
+		return a.Structured
 	}
-	raw, err := json.Marshal(result)
-	if err != nil {
-		b.t.Fatal(err)
+}
+
+func (b *built) tools() []string {
+	var names []string
+	for _, tool := range b.From.Tools {
+		names = append(names, tool.Name)
 	}
-	var answer struct {
-		Content           []struct{ Text string }
-		StructuredContent json.RawMessage
-		IsError           bool
-	}
-	if err := json.Unmarshal(raw, &answer); err != nil {
-		b.t.Fatal(err)
-	}
-	if answer.IsError {
-		return "error: " + answer.Content[0].Text
-	}
-	if answer.Content[0].Text != string(answer.StructuredContent) {
-		b.t.Errorf("the text %s is not %s", answer.Content[0].Text, answer.StructuredContent)
-	}
-	return string(answer.StructuredContent)
+	return names
 }
 
 func (b *built) rules() []string {
 	var list []string
-	for _, f := range b.findings {
+	for _, f := range b.From.Findings {
 		list = append(list, strings.TrimPrefix(f.String(), filepath.Dir(f.File)+"/"))
 	}
 	return list
@@ -147,7 +101,7 @@ ci,"Côte d’Ivoire",Africa,28000000,TRUE,1960-08-07,
 func TestCSV(t *testing.T) {
 	b := must(t, file(t, "countries.csv", countries), nil)
 	want := []string{"get_country", "get_country_by_name", "list_countries", "find_countries_by_continent", "find_countries_by_independent"}
-	if diff := cmp.Diff(b.tools, want); diff != "" {
+	if diff := cmp.Diff(b.tools(), want); diff != "" {
 		t.Error(diff)
 	}
 	calls := map[string][3]string{
@@ -159,12 +113,12 @@ func TestCSV(t *testing.T) {
 	}
 	for name, c := range calls {
 		t.Run(name, func(t *testing.T) {
-			if got := b.call(c[0], c[1]); got != c[2] {
+			if got := b.call(t, c[0], c[1]); got != c[2] {
 				t.Errorf("got %s\nwant %s", got, c[2])
 			}
 		})
 	}
-	if len(b.findings) > 0 {
+	if len(b.From.Findings) > 0 {
 		t.Errorf("findings: %v", b.rules())
 	}
 }
@@ -175,7 +129,7 @@ func TestResources(t *testing.T) {
 		"table://countries":    `"columns":[{"name":"code","type":"text","unique":true}`,
 		"table://countries/fr": `{"code":"fr","name":"France"`,
 	} {
-		result, err := b.site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		result, err := b.Site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +139,7 @@ func TestResources(t *testing.T) {
 			t.Errorf("%s: %s, want %s in it", uri, raw, want)
 		}
 	}
-	cat, err := b.site.Catalog(t.Context())
+	cat, err := b.Site.Catalog(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,8 +177,8 @@ func TestShapes(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := must(t, file(t, test.file, test.content), nil)
-			if got := b.call(test.tool, test.args); got != test.want {
-				t.Errorf("got %s, want %s; tools %v", got, test.want, b.tools)
+			if got := b.call(t, test.tool, test.args); got != test.want {
+				t.Errorf("got %s, want %s; tools %v", got, test.want, b.tools())
 			}
 		})
 	}
@@ -315,11 +269,11 @@ func TestPages(t *testing.T) {
 		{"find_letters_by_group", `{"group":"y"}`, `"page":1,"pages":2,"total":12}`},
 		{"find_letters_by_group", `{"group":"x","page":2}`, `{"rows":[{"id":"u"},{"id":"w"},{"id":"y"}],"page":2,"pages":2,"total":13}`},
 	} {
-		if got := s.call(c[0], c[1]); !strings.HasSuffix(got, c[2]) {
+		if got := s.call(t, c[0], c[1]); !strings.HasSuffix(got, c[2]) {
 			t.Errorf("%s %s: got %s, want %s", c[0], c[1], got, c[2])
 		}
 	}
-	naive := naivesite.Site{FS: s.files, Encode: staticmcp.EncodeName}
+	naive := naivesite.Site{FS: s.Files, Encode: staticmcp.EncodeName}
 	for _, call := range [][]string{{"list_letters"}, {"list_letters", "1"}, {"list_letters", "3"}, {"find_letters_by_group", "y"}, {"find_letters_by_group", "x", "2"}, {"get_letter", "c"}} {
 		if _, err := naive.Call(call[0], call[1:]...); err != nil {
 			t.Errorf("the naive reader: %v: %v", call, err)
@@ -350,8 +304,10 @@ func TestSQLite(t *testing.T) {
 	}
 	b := must(t, path, nil)
 	want := []string{"get_order", "list_orders", "find_orders_by_user_id", "get_user", "get_user_by_name", "list_users"}
-	if !slices.Contains(b.tools, "find_orders_by_user_id") {
-		t.Errorf("tools %v, want %v", b.tools, want)
+	for _, name := range want {
+		if !slices.Contains(b.tools(), name) {
+			t.Errorf("no tool %s in %v", name, b.tools())
+		}
 	}
 	for _, c := range [][3]string{
 		{"get_user", `{"id":1}`, `{"id":1,"name":"Ann","born":"1990-01-02","active":true,"photo":"AQI=","full":"Ann!"}`},
@@ -359,7 +315,7 @@ func TestSQLite(t *testing.T) {
 		{"get_order", `{"user_id":1,"nr":2}`, `{"user_id":1,"nr":2,"total":10}`},
 		{"find_orders_by_user_id", `{"user_id":2}`, `{"rows":[{"user_id":2,"nr":1,"total":3}],"page":1,"pages":1,"total":1}`},
 	} {
-		if got := b.call(c[0], c[1]); got != c[2] {
+		if got := b.call(t, c[0], c[1]); got != c[2] {
 			t.Errorf("%s %s: got %s, want %s", c[0], c[1], got, c[2])
 		}
 	}
@@ -368,8 +324,8 @@ func TestSQLite(t *testing.T) {
 		t.Errorf("no target: %s", tool.InputSchema)
 	}
 	view := must(t, path, &table.Options{Only: []string{"totals"}})
-	if got := view.call("get_total", `{"user_id":1}`); got != `{"user_id":1,"total":19.5}` {
-		t.Errorf("view: %s; %v", got, view.tools)
+	if got := view.call(t, "get_total", `{"user_id":1}`); got != `{"user_id":1,"total":19.5}` {
+		t.Errorf("view: %s; %v", got, view.tools())
 	}
 	if _, err := open(t, path, &table.Options{Only: []string{"user"}}); err == nil || !strings.Contains(err.Error(), `did you mean "users"?`) {
 		t.Errorf("got %v", err)
@@ -397,14 +353,14 @@ func TestWriteAheadLog(t *testing.T) {
 		t.Fatalf("there is no log: %v", err)
 	}
 	b := must(t, path, nil)
-	if got := b.call("get_entry", `{"id":7}`); got != `{"id":7,"text":"late"}` {
+	if got := b.call(t, "get_entry", `{"id":7}`); got != `{"id":7,"text":"late"}` {
 		t.Errorf("got %s", got)
 	}
 }
 
 func catalog(t *testing.T, b *built) *mcp.Catalog {
 	t.Helper()
-	cat, err := b.site.Catalog(t.Context())
+	cat, err := b.Site.Catalog(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

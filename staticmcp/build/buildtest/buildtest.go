@@ -1,0 +1,119 @@
+// Package buildtest is what the tests of all builders have in common: it writes
+// the site that a builder describes, holds it against every rule that a site must
+// keep, and asks it questions.
+package buildtest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/naivesite"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// Folder writes files, by their slash-separated names, into a new folder of the
+// test and returns it.
+func Folder(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// Built is a site that was made and opened again.
+type Built struct {
+	From  *build.Site // as the builder described it
+	Files *build.Memory
+	Site  *staticmcp.Site
+
+	t testing.TB
+}
+
+// Open writes the site of in and opens it. An error is that of in; what is wrong
+// with the site fails t: it must be writable, pass [staticmcp.Check], open
+// strictly, and have each resource where a reader that knows nothing but the
+// standard looks for it. opts may be nil.
+func Open(t testing.TB, in build.Input, opts *build.Options) (*Built, error) {
+	t.Helper()
+	from, err := in.Site(t.Context())
+	if err != nil {
+		return nil, err
+	}
+	b := &Built{From: from, Files: build.NewMemory(), t: t}
+	if r, err := build.Write(t.Context(), from, b.Files, opts); err != nil {
+		t.Fatalf("%v: %v", err, r.Report.Findings())
+	}
+	b.check()
+	if b.Site, err = staticmcp.Open(t.Context(), b.Files, &staticmcp.Options{Strict: true}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Site.Close() }) // it is in memory
+	return b, nil
+}
+
+func (b *Built) check() {
+	b.t.Helper()
+	report, err := staticmcp.Check(b.t.Context(), b.Files, nil)
+	if err != nil || !report.OK(false) {
+		b.t.Errorf("check: %v %v", err, report.Findings())
+	}
+	naive := naivesite.Site{FS: b.Files, Encode: staticmcp.EncodeName}
+	if _, err := naive.Manifest(); err != nil {
+		b.t.Error(err)
+	}
+	if b.From.Resources == nil {
+		return
+	}
+	for r, err := range b.From.Resources {
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if _, _, err := naive.Resource(r.URI); err != nil {
+			b.t.Errorf("the naive reader: %v", err)
+		}
+	}
+}
+
+// Answer is what came of a call.
+type Answer struct {
+	Text       string // of the first content, or of the error
+	Structured string
+	IsError    bool
+}
+
+// Call calls a tool.
+func (b *Built) Call(tool, arguments string) Answer {
+	b.t.Helper()
+	result, err := b.Site.CallTool(b.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		return Answer{Text: err.Error()}
+	}
+	raw, err := json.Marshal(result)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var got struct {
+		Content           []struct{ Text string }
+		StructuredContent json.RawMessage
+		IsError           bool
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		b.t.Fatal(err)
+	}
+	if len(got.Content) == 0 {
+		b.t.Fatalf("%s %s has no content: %s", tool, arguments, raw)
+	}
+	return Answer{got.Content[0].Text, string(got.StructuredContent), got.IsError}
+}
