@@ -20,19 +20,22 @@ type Host struct {
 	// NeedsNotFoundPage says that without a 404.html a missing file is answered
 	// with another page and status 200.
 	NeedsNotFoundPage bool
+	// ReadsNotFoundPage and ReadsHeaders say that it has a use for a 404.html, and
+	// for a _headers file.
+	ReadsNotFoundPage, ReadsHeaders bool
 	// About says where the limits are from, in half a sentence.
 	About string
 }
 
-// Hosts returns the hosts that a check knows, and a build has profiles for.
+// Hosts returns the hosts that are known: to a check, and to what writes sites.
 func Hosts() []Host {
 	return []Host{
-		{Name: "github-pages", MaxBytes: 1 << 30, MaxFileBytes: 100 << 20, HidesUnderscore: true,
+		{Name: "github-pages", MaxBytes: 1 << 30, MaxFileBytes: 100 << 20, HidesUnderscore: true, ReadsNotFoundPage: true,
 			About: "1 GB for a published site, 100 MiB for a file in a repository"},
-		{Name: "cloudflare-pages", MaxFiles: 20_000, MaxFileBytes: 25 << 20, NeedsNotFoundPage: true,
+		{Name: "cloudflare-pages", MaxFiles: 20_000, MaxFileBytes: 25 << 20, NeedsNotFoundPage: true, ReadsNotFoundPage: true, ReadsHeaders: true,
 			About: "20,000 files on the free plan (100,000 on paid ones), 25 MiB for a file"},
-		{Name: "gitlab-pages", MaxFiles: 200_000, About: "200,000 entries for a site"},
-		{Name: "netlify", About: "no limit that matters to a site"},
+		{Name: "gitlab-pages", MaxFiles: 200_000, ReadsNotFoundPage: true, About: "200,000 entries for a site"},
+		{Name: "netlify", ReadsNotFoundPage: true, ReadsHeaders: true, About: "no limit that matters to a site"},
 		{Name: "s3", About: "no limit that matters to a site"},
 	}
 }

@@ -35,7 +35,7 @@ func (o *writing) flags(cmd *cobra.Command) {
 	f.StringVarP(&o.output, "output", "o", "", "the folder, .zip or .tar `FILE` to write, or - for stdout")
 	f.StringVar(&o.format, "format", "", "dir, zip or tar (default: by the name; tar on stdout)")
 	f.StringVar(&o.collisions, "collisions", "disambiguate", "what becomes of answers that share a file name: disambiguate or error")
-	f.StringVar(&o.host, "host", "", "add what a web host needs and look at its limits: github-pages, cloudflare-pages, netlify or s3")
+	f.StringVar(&o.host, "host", "", "add what a web host needs and look at its limits: "+strings.Join(hostNames(), ", "))
 	f.StringSliceVar(&o.precompress, "precompress", nil, "also write compressed files: gzip")
 	f.BoolVar(&o.compact, "compact", false, "write documents on one line each")
 	f.BoolVar(&o.noAliases, "no-aliases", false, "leave out the second file of long names, for bridges with a 32-bit hash")
@@ -74,8 +74,8 @@ func (o *writing) validate(cmd *cobra.Command) error {
 		return usage("a tar file can be compressed on its way: -o - | gzip", "%s: %s: archives are written as .zip and .tar", name, o.output)
 	case !slices.Contains([]string{"disambiguate", "error"}, o.collisions):
 		return usage("use disambiguate or error", "%s: unknown policy %q", name, o.collisions)
-	case o.host != "" && !slices.Contains(sites.Hosts(), sites.Host(o.host)):
-		return usage("hosts are github-pages, cloudflare-pages, netlify and s3", "%s: unknown host %q", name, o.host)
+	case o.host != "" && !slices.Contains(hostNames(), o.host):
+		return usage("hosts are "+strings.Join(hostNames(), ", "), "%s: unknown host %q", name, o.host)
 	case slices.ContainsFunc(o.precompress, func(form string) bool { return form != "gzip" }):
 		return usage("gzip is known", "%s: unknown compression %q", name, strings.Join(o.precompress, ","))
 	case o.output == "-" && (o.check || o.json):

@@ -5,46 +5,28 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
 // Host names a kind of web host that a site is written for.
 type Host string
 
-// The hosts that are known.
+// The hosts that are known, as [staticmcp.Hosts] describes them.
 const (
 	NoHost          Host = ""
 	GitHubPages     Host = "github-pages"
+	GitLabPages     Host = "gitlab-pages"
 	CloudflarePages Host = "cloudflare-pages"
 	Netlify         Host = "netlify"
 	S3              Host = "s3"
 )
 
-// Hosts are the names that [Options.Host] can have.
-func Hosts() []Host { return []Host{GitHubPages, CloudflarePages, Netlify, S3} }
-
 // profile is what a host wants and does not want.
-type profile struct {
-	notFound, headers bool // it reads 404.html, _headers
-	maxFiles          int
-	maxFile, maxSite  int64
-	about             string // of the limits, for messages
-}
-
-func (h Host) profile() (profile, error) {
-	switch h {
-	case NoHost, S3:
-		return profile{}, nil
-	case GitHubPages:
-		return profile{notFound: true, maxSite: 1 << 30, about: "GitHub Pages takes sites up to 1 GB, deployed within ten minutes"}, nil
-	case CloudflarePages:
-		return profile{
-			notFound: true, headers: true, maxFiles: 20_000, maxFile: 25 << 20,
-			about: "Cloudflare Pages takes 20,000 files of up to 25 MiB (100,000 on paid plans)",
-		}, nil
-	case Netlify:
-		return profile{notFound: true, headers: true}, nil
+func (h Host) profile() (staticmcp.Host, error) {
+	if h == NoHost {
+		return staticmcp.Host{}, nil
 	}
-	return profile{}, fmt.Errorf("unknown host %q", h)
+	return staticmcp.HostNamed(string(h))
 }
 
 // extras are the files that every site gets, and those for a host.
@@ -62,8 +44,8 @@ func (w *writer) extras() error {
 		{".nojekyll", "", true},
 		// With it, hosts that would answer everything with their start page say
 		// that a file is missing.
-		{"404.html", notFoundPage, p.notFound},
-		{"_headers", headersFile, p.headers},
+		{"404.html", notFoundPage, p.ReadsNotFoundPage},
+		{"_headers", headersFile, p.ReadsHeaders},
 		{"llms.txt", w.llms(), w.opts.Host != NoHost},
 	}
 	for _, e := range list {
@@ -121,14 +103,14 @@ func (w *writer) limits(files []file) {
 	for i := range files {
 		f := &files[i]
 		all += f.size
-		if p.maxFile > 0 && f.size > p.maxFile {
-			w.found(check.Error, "file-limit", f.path, fmt.Sprintf("%d bytes are more than the host takes", f.size), p.about)
+		if p.MaxFileBytes > 0 && f.size > p.MaxFileBytes {
+			w.found(check.Error, "file-limit", f.path, fmt.Sprintf("%d bytes are more than the host takes", f.size), p.About)
 		}
 	}
-	if p.maxFiles > 0 && len(files) > p.maxFiles {
-		w.found(check.Warning, "host-files", "", fmt.Sprintf("the site has %d files", len(files)), p.about)
+	if p.MaxFiles > 0 && len(files) > p.MaxFiles {
+		w.found(check.Warning, "host-files", "", fmt.Sprintf("the site has %d files", len(files)), p.About)
 	}
-	if p.maxSite > 0 && all > p.maxSite {
-		w.found(check.Warning, "host-size", "", fmt.Sprintf("the site has %d bytes", all), p.about)
+	if p.MaxBytes > 0 && all > p.MaxBytes {
+		w.found(check.Warning, "host-size", "", fmt.Sprintf("the site has %d bytes", all), p.About)
 	}
 }
