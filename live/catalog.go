@@ -28,11 +28,12 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 	if cat.Server.Version == "" {
 		cat.Server.Version = "0"
 	}
+	named := make(map[string]bool) // the tools
 	lists := []struct {
 		capability, method, key string
 		add                     func(raw json.RawMessage) bool
 	}{
-		{"tools", "tools/list", "tools", func(raw json.RawMessage) bool { return addTool(cat, raw) }},
+		{"tools", "tools/list", "tools", func(raw json.RawMessage) bool { return addTool(cat, raw, named) }},
 		{"resources", "resources/list", "resources", func(raw json.RawMessage) bool { return addResource(cat, raw) }},
 		{"resources", "resources/templates/list", "resourceTemplates", func(raw json.RawMessage) bool { return addTemplate(cat, raw) }},
 		{"prompts", "prompts/list", "prompts", func(raw json.RawMessage) bool { return addPrompt(cat, raw) }},
@@ -111,20 +112,16 @@ func lenient(raw json.RawMessage, into any) {
 	}
 }
 
-func addTool(cat *mcp.Catalog, raw json.RawMessage) bool {
+func addTool(cat *mcp.Catalog, raw json.RawMessage, named map[string]bool) bool {
 	t := mcp.Tool{}
 	lenient(raw, &t)
 	t.Name = memberString(raw, "name")
-	if t.Name == "" {
+	if t.Name == "" || named[t.Name] {
 		return false
 	}
+	named[t.Name] = true
 	t.InputSchema, t.OutputSchema = member(raw, "inputSchema"), member(raw, "outputSchema")
 	t.Raw = raw
-	for i := range cat.Tools {
-		if cat.Tools[i].Name == t.Name {
-			return false
-		}
-	}
 	cat.Tools = append(cat.Tools, t)
 	return true
 }
