@@ -65,7 +65,7 @@ func ExampleExpand() {
 	fmt.Println(launch)
 	// Output:
 	// node [/opt/notes/index.js /home/me/work /home/me/private]
-	// TOKEN=*** node /opt/notes/index.js /home/me/work /home/me/private
+	// TOKEN='[redacted]' node /opt/notes/index.js /home/me/work /home/me/private
 }
 
 func ExampleFix() {

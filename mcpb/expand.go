@@ -279,7 +279,7 @@ func (e *expansion) argument(pointer, arg, before string) []expanded {
 }
 
 // Redacted stands for the value of a sensitive option wherever one is shown.
-const Redacted = "***"
+const Redacted = "[redacted]"
 
 func (v value) show(text string) expanded {
 	if v.secret {

@@ -222,13 +222,13 @@ func TestSecretsAreNotShown(t *testing.T) {
 			t.Errorf("%s shows %s", name, shown[name])
 		}
 	}
-	if want := `KEY='Bearer ***' N=1 node --key=*** *** 'a b'`; l.String() != want {
+	if want := `KEY='Bearer [redacted]' N=1 node '--key=[redacted]' '[redacted]' 'a b'`; l.String() != want {
 		t.Errorf("got %s, want %s", l, want)
 	}
-	if want := `{"command":"node","args":["--key=***","***","a b"],"env":{"KEY":"Bearer ***","N":"1"},"dir":"/b"}`; string(text) != want {
+	if want := `{"command":"node","args":["--key=[redacted]","[redacted]","a b"],"env":{"KEY":"Bearer [redacted]","N":"1"},"dir":"/b"}`; string(text) != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
-	if got := l.Redact("wrong key hunter2! given"); got != "wrong key *** given" {
+	if got := l.Redact("wrong key hunter2! given"); got != "wrong key [redacted] given" {
 		t.Errorf("Redact: %s", got)
 	}
 	if env := l.Environ([]string{"N=0"}); !slices.Equal(env, []string{"N=0", "KEY=Bearer hunter2!", "N=1"}) {

@@ -2,6 +2,7 @@ package mcpb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,9 +46,9 @@ func SiteManifest(ctx context.Context, dir string, platforms []string, opts *Sit
 	if err := errors.Join(err, site.Close()); err != nil {
 		return nil, err
 	}
-	m := siteManifest{Version: "0.3", Name: first(opts.Name, machineName(cat.Server.Name)), Title: cat.Server.Title, Release: first(opts.Version, cat.Server.Version)}
-	m.Description = first(opts.Description, cat.Server.Description, firstSentence(cat.Instructions), "The StaticMCP site "+cat.Server.Name)
-	m.Author.Name = first(opts.Author, cat.Server.Name)
+	m := siteManifest{Version: "0.3", Name: cmp.Or(opts.Name, machineName(cat.Server.Name)), Title: cat.Server.Title, Release: cmp.Or(opts.Version, cat.Server.Version)}
+	m.Description = cmp.Or(opts.Description, cat.Server.Description, firstSentence(cat.Instructions), "The StaticMCP site "+cat.Server.Name)
+	m.Author.Name = cmp.Or(opts.Author, cat.Server.Name)
 	m.Server.Type, m.Server.EntryPoint = TypeBinary, siteProgram
 	m.Server.Config.command = command{Command: "${" + varDir + "}/" + siteProgram, Args: []string{"serve", "--stdio", "${" + varDir + "}/" + siteFolder}}
 	m.Compatibility.Platforms = slices.Sorted(slices.Values(platforms))
@@ -100,15 +101,6 @@ func (m *siteManifest) add(cat *mcp.Catalog) {
 		m.Tools = append(m.Tools, Tool{Name: cat.Tools[i].Name, Description: cat.Tools[i].Description})
 	}
 	m.PromptsGenerated = len(cat.Prompts) > 0
-}
-
-func first(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // firstSentence cuts a text where its first sentence or line ends.
