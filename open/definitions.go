@@ -39,7 +39,7 @@ func (o *DefinitionsOptions) trouble(server string, err error) {
 
 // IsDefinitions reports whether the name of a file is that of definitions.
 func IsDefinitions(path string) bool {
-	return strings.Contains(" .json .jsonc .yaml .yml .toml .ts .mts .cts .js .mjs .cjs ", " "+strings.ToLower(filepath.Ext(path))+" ")
+	return stax.FormatOf(path) != 0
 }
 
 // openDefinitions starts all enabled servers of a file and joins them: tools that
