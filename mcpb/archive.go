@@ -61,19 +61,24 @@ func OpenArchive(name string, limits *Limits) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("not a regular file")}
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	a, err := NewArchive(f, info.Size(), limits)
+	a, err := archiveIn(f, limits)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	a.closer = f
 	return a, nil
+}
+
+// archiveIn is [NewArchive] for a whole file.
+func archiveIn(f *os.File, limits *Limits) (*Archive, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: f.Name(), Err: errors.New("not a regular file")}
+	}
+	return NewArchive(f, info.Size(), limits)
 }
 
 // NewArchive is [OpenArchive] for the first size bytes of r, which stays open and

@@ -139,7 +139,7 @@ func checkArchive(name string, o CheckOptions, limits *Limits) (*Manifest, *chec
 	}
 	if !o.Reference {
 		a.readThrough(report, name)
-		if err := refuseTampered(context.Background(), name, limits); errors.As(err, &refused) {
+		if err := a.refuseTampered(context.Background()); errors.As(err, &refused) {
 			report.Add(refused.Finding(name))
 		}
 	}

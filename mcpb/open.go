@@ -152,7 +152,14 @@ func unpackOnce(ctx context.Context, name string, opts *OpenOptions) (string, er
 		}
 		cache = filepath.Join(base, "slipway", "bundles")
 	}
-	sum, err := sumOfFile(name)
+	// What is hashed, verified and unpacked is one file, whatever its name comes to
+	// stand for meanwhile.
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum, err := sumOf(f)
 	if err != nil {
 		return "", err
 	}
@@ -166,10 +173,14 @@ func unpackOnce(ctx context.Context, name string, opts *OpenOptions) (string, er
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", err
 	}
-	if err := refuseTampered(ctx, name, opts.Limits); err != nil {
+	archive, err := archiveIn(f, opts.Limits)
+	if err != nil {
 		return "", err
 	}
-	_, err = Unpack(ctx, name, dir, &UnpackOptions{Limits: opts.Limits})
+	if err := archive.refuseTampered(ctx); err != nil {
+		return "", err
+	}
+	_, err = archive.unpack(ctx, dir, &UnpackOptions{})
 	if errors.Is(err, fs.ErrExist) {
 		return dir, nil // another process was faster
 	}
@@ -178,8 +189,8 @@ func unpackOnce(ctx context.Context, name string, opts *OpenOptions) (string, er
 
 // refuseTampered refuses a bundle that is not what somebody signed. One that
 // nobody signed, and one that a stranger did, are for the user to judge.
-func refuseTampered(ctx context.Context, name string, limits *Limits) error {
-	v, err := Verify(ctx, name, &VerifyOptions{Limits: limits})
+func (a *Archive) refuseTampered(ctx context.Context) error {
+	v, err := verify(ctx, a.r, a.size, &Verification{}, &VerifyOptions{Limits: &a.limits})
 	if err != nil {
 		return err
 	}
@@ -189,12 +200,7 @@ func refuseTampered(ctx context.Context, name string, limits *Limits) error {
 	return nil
 }
 
-func sumOfFile(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
+func sumOf(f *os.File) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err

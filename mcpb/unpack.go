@@ -50,6 +50,11 @@ func Unpack(ctx context.Context, name, dir string, opts *UnpackOptions) (*Unpack
 		return nil, err
 	}
 	defer a.Close()
+	return a.unpack(ctx, dir, opts)
+}
+
+func (a *Archive) unpack(ctx context.Context, dir string, opts *UnpackOptions) (*UnpackReport, error) {
+	var err error
 	if dir == "" {
 		if dir, err = a.folderName(); err != nil {
 			return nil, err

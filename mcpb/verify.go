@@ -93,13 +93,6 @@ func (v *Verification) is(status Status, format string, args ...any) (*Verificat
 // is no safe archive, signed or not. What was asked about the signature is in the
 // [Verification].
 func Verify(ctx context.Context, name string, opts *VerifyOptions) (*Verification, error) {
-	if opts == nil {
-		opts = &VerifyOptions{}
-	}
-	trust, err := opts.trust()
-	if err != nil {
-		return nil, err
-	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -109,8 +102,18 @@ func Verify(ctx context.Context, name string, opts *VerifyOptions) (*Verificatio
 	if err != nil {
 		return nil, err
 	}
-	v := &Verification{Archive: name}
-	size := info.Size()
+	return verify(ctx, f, info.Size(), &Verification{Archive: name}, opts)
+}
+
+// verify is [Verify] for the first size bytes of f; the answer is in v.
+func verify(ctx context.Context, f io.ReaderAt, size int64, v *Verification, opts *VerifyOptions) (*Verification, error) {
+	if opts == nil {
+		opts = &VerifyOptions{}
+	}
+	trust, err := opts.trust()
+	if err != nil {
+		return nil, err
+	}
 	block, err := findBlock(f, size)
 	if err != nil {
 		return nil, err
@@ -143,7 +146,7 @@ func Verify(ctx context.Context, name string, opts *VerifyOptions) (*Verificatio
 }
 
 // unsigned is the answer for a file without a block at its end.
-func (v *Verification) unsigned(f *os.File, size int64, broken error) (*Verification, error) {
+func (v *Verification) unsigned(f io.ReaderAt, size int64, broken error) (*Verification, error) {
 	if broken == nil {
 		return v.is(StatusUnsigned, "there is no signature")
 	}
@@ -172,7 +175,7 @@ func (v *Verification) describe(s *signature) {
 
 // digest holds the content before the block against what was signed. ok is false
 // if v has the answer.
-func (v *Verification) digest(ctx context.Context, f *os.File, block *block, size int64, s *signature) (ok bool, err error) {
+func (v *Verification) digest(ctx context.Context, f io.ReaderAt, block *block, size int64, s *signature) (ok bool, err error) {
 	tail, begin, err := readTail(f, block.begin, endLen+maxComment)
 	if err != nil {
 		return false, err
