@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
@@ -219,20 +220,11 @@ func (c *checker) readManifest(ctx context.Context, st store) error {
 		s.add(ruleTooLarge, 0, "", fmt.Sprintf("the manifest is larger than %d bytes", large.limit), "")
 		return nil
 	case err != nil && c.tree != nil && ctx.Err() == nil:
-		s.add(ruleUnreadable, 0, "", "the manifest cannot be read: "+cause(err), "")
+		s.add(ruleUnreadable, 0, "", "the manifest cannot be read: "+fsutil.Reason(err), "")
 		return nil
 	case err != nil:
 		return fmt.Errorf("check site: %s: %w", manifestName, err)
 	}
 	c.site = s.manifest(loaded.data)
 	return nil
-}
-
-// cause is why a file cannot be read, without the path, which the finding has.
-func cause(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
 }

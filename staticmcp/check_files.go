@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -59,7 +60,7 @@ func (c *checker) readFile(ctx context.Context, o *opener, j *job) *sheet {
 		s.add(ruleTooLarge, 0, "", fmt.Sprintf("the file is larger than %d bytes", large.limit), "split the answer: readers refuse it")
 		return s
 	case err != nil:
-		s.add(ruleUnreadable, 0, "", "the file cannot be read: "+cause(err), "")
+		s.add(ruleUnreadable, 0, "", "the file cannot be read: "+fsutil.Reason(err), "")
 		return s
 	}
 	s.text = data

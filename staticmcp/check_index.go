@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
@@ -76,7 +77,7 @@ func (c *checker) decodeIndex(ctx context.Context, st store, path string, into a
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case err != nil:
-		c.about(ruleIndexStale, path, "the index cannot be read: "+cause(err), "build the site again")
+		c.about(ruleIndexStale, path, "the index cannot be read: "+fsutil.Reason(err), "build the site again")
 		return false, nil
 	}
 	if err := json.Unmarshal(loaded.data, into); err != nil {

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 // tree is what lies in the folders of a site: names alone, read once.
@@ -136,7 +138,7 @@ func (c *checker) grow(ctx context.Context, f *folder, t *tree, dir string, dept
 		c.about(ruleSpecialFile, dir, "the folder is no folder", "")
 		return nil
 	case err != nil:
-		c.about(ruleUnreadable, dir, "the folder cannot be read: "+cause(err), "")
+		c.about(ruleUnreadable, dir, "the folder cannot be read: "+fsutil.Reason(err), "")
 		return nil
 	}
 	if n := len(b.dirs) + len(b.leaves); n > largeFolder {

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -84,5 +85,5 @@ func (d *definitions) valid(cmd *cobra.Command, files []string) (*stax.Merged, e
 
 // unreadable is a file that cannot be read.
 func unreadable(name string, err error) error {
-	return &failure{code: exitInput, text: name + ": " + plainPathError(err), hint: "name a file with definitions of servers"}
+	return &failure{code: exitInput, text: name + ": " + fsutil.Reason(err), hint: "name a file with definitions of servers"}
 }

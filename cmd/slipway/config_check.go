@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,13 +31,4 @@ The value of a secret is never printed.
 	d.flags(cmd)
 	r.flags(cmd)
 	return cmd
-}
-
-// plainPathError is the text of an error without the path, which is said before.
-func plainPathError(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
 }

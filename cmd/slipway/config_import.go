@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
@@ -92,7 +93,7 @@ func importAll(list []clients.Client, scope clients.Scope, file string) (*client
 			if errors.Is(err, fs.ErrNotExist) {
 				hint = "name the file with --file, or another --scope"
 			}
-			return nil, nil, &failure{code: exitInput, text: path + ": " + plainPathError(err), hint: hint}
+			return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: hint}
 		}
 		report.Add(found.Findings()...)
 		all.Add(one, report, path)

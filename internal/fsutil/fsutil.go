@@ -153,3 +153,13 @@ func syncDir(dir string) error {
 	_ = d.Sync()
 	return nil
 }
+
+// Reason is the text of an error without the path, for a place that says it
+// already. An error that names no path is worded as it is.
+func Reason(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}

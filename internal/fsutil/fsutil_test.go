@@ -2,6 +2,7 @@ package fsutil_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -117,4 +118,19 @@ func TestCreateDir(t *testing.T) {
 		t.Errorf("got %v, want that it exists", err)
 	}
 	holds(t, taken, map[string]string{"theirs": ""})
+}
+
+func TestReason(t *testing.T) {
+	err := &fs.PathError{Op: "open", Path: "missing", Err: fs.ErrNotExist}
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"of a path":  {fmt.Errorf("read: %w", err), "file does not exist"},
+		"of no path": {errors.New("it is malformed"), "it is malformed"},
+	} {
+		if got := fsutil.Reason(c.err); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
@@ -120,7 +121,7 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		text, seen := texts[path]
 		if !seen {
 			if text, err = os.ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				f.Problem = plainError(err)
+				f.Problem = fsutil.Reason(err)
 				continue
 			}
 		}
@@ -132,14 +133,6 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		commands(m, report)
 	}
 	return plan, report, nil
-}
-
-func plainError(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
 }
 
 // Present returns the clients whose file is there.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
@@ -52,7 +53,7 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 	text, err := os.ReadFile(path)
 	f.Exists = err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		f.Problem = plainError(err)
+		f.Problem = fsutil.Reason(err)
 		return f
 	}
 	f.before, f.after = text, text
@@ -87,7 +88,7 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 		f.after = nil
 		if !r.Created {
 			if f.after, err = os.ReadFile(l.backup(path)); err != nil {
-				f.Problem = fmt.Sprintf("the copy of the file cannot be read: %s", plainError(err))
+				f.Problem = fmt.Sprintf("the copy of the file cannot be read: %s", fsutil.Reason(err))
 				return f
 			}
 		}
