@@ -182,7 +182,7 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 	if own.name != params.Name {
 		params = &mcp.CallToolParams{Name: own.name, Arguments: params.Arguments}
 	}
-	return u.parts[own.part].Source.CallTool(ctx, params)
+	return u.serving(ctx, own.part).CallTool(ctx, params)
 }
 
 // ReadResource implements [mcp.Source].
@@ -192,14 +192,14 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 		return nil, err
 	}
 	if part, ok := m.resources[params.URI]; ok {
-		return u.parts[part].Source.ReadResource(ctx, params)
+		return u.serving(ctx, part).ReadResource(ctx, params)
 	}
 	var miss error
 	for i, cat := range m.parts {
 		if len(cat.Resources)+len(cat.Templates) == 0 {
 			continue // on its own it would not be asked either
 		}
-		result, err := u.parts[i].Source.ReadResource(ctx, params)
+		result, err := u.serving(ctx, i).ReadResource(ctx, params)
 		if !hasCode(err, mcp.CodeResourceNotFound) {
 			return result, err
 		}
@@ -231,7 +231,7 @@ func (u *union) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mc
 	if own.name != params.Name {
 		params = &mcp.GetPromptParams{Name: own.name, Arguments: params.Arguments}
 	}
-	return u.parts[own.part].Source.GetPrompt(ctx, params)
+	return u.serving(ctx, own.part).GetPrompt(ctx, params)
 }
 
 // Complete implements [mcp.Source].
@@ -247,7 +247,13 @@ func (u *union) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.
 	if !m.parts[part].Completions {
 		return &mcp.CompleteResult{}, nil
 	}
-	return u.parts[part].Source.Complete(ctx, params)
+	return u.serving(ctx, part).Complete(ctx, params)
+}
+
+// serving returns the part that serves the request under ctx, and has that noted.
+func (u *union) serving(ctx context.Context, part int) mcp.Source {
+	mcp.RequestFrom(ctx).ServedBy(&u.parts[part].Name)
+	return u.parts[part].Source
 }
 
 // Subscribe implements [mcp.Subscriber]: the parts that have to be told are, until

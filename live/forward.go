@@ -48,6 +48,9 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 	if err := e.check(mcp.RequestFrom(ctx) == nil); err != nil {
 		return nil, err
 	}
+	if s.opts.Name != "" {
+		mcp.RequestFrom(ctx).ServedBy(&s.opts.Name)
+	}
 	for try := 1; ; try++ {
 		ses, err := s.acquire(ctx)
 		if err != nil {

@@ -16,6 +16,9 @@ import (
 
 // Options configure [Open]. The zero value and nil are the defaults.
 type Options struct {
+	// Name is what the server is called here, for [Event] and for [mcp.Event];
+	// "" stands for no name.
+	Name string
 	// Version is the version of the protocol to speak; 0 stands for the newest
 	// that both sides know. An [Endpoint] is asked for 2026-07-28 first, other
 	// transports for 2025-11-25: some programs end when they are asked for what
@@ -75,6 +78,7 @@ type Options struct {
 
 // Event is something that has happened to the server.
 type Event struct {
+	Name   string // [Options.Name]
 	Server string // [Transport] as text
 	What   string // "started", "lost", "failed", "stopped", "changed", "log"
 	Err    error  // why, or nil

@@ -296,7 +296,7 @@ func (s *Source) setLocked(p Phase) {
 
 func (s *Source) tell(e Event) {
 	if s.opts.Log != nil {
-		e.Server = s.transport.String()
+		e.Name, e.Server = s.opts.Name, s.transport.String()
 		s.opts.Log(e)
 	}
 }

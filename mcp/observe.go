@@ -54,6 +54,9 @@ type Event struct {
 	// Name is the tool or prompt that the request is about, if the catalog has
 	// it, or the URI of the resource.
 	Name string
+	// Server is which of several servers served the request, by the name that
+	// [Request.ServedBy] was told, or "".
+	Server string
 	// Transport is one of the constants, [ConnOptions.Transport], or "".
 	Transport string
 	Version   Version  // 0 if not known
@@ -114,6 +117,9 @@ func (s *Server) observed(rc *requestContext, a *answer) {
 	e.Err, e.ToolError, e.Panicked = failed, rc.toolError, rc.panicked
 	e.Standing = rc.standing
 	e.Sent = a.size()
+	if name := rc.servedBy.Load(); name != nil {
+		e.Server = *name
+	}
 	e.Cancelled = a.empty() && !rc.standing
 	if rc.header != nil && !e.Cancelled {
 		if e.Status = a.status; e.Status == 0 {

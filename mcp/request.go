@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -84,6 +85,15 @@ func (r *Request) ClientCapabilities() json.RawMessage {
 		return r.rc.session.ClientCapabilities()
 	}
 	return nil
+}
+
+// ServedBy notes which of several servers serves the request, for
+// [Event.Server]. Of several names the last counts. The string must not change
+// while the request lasts; nothing else is done with it.
+func (r *Request) ServedBy(name *string) {
+	if r != nil {
+		r.rc.servedBy.Store(name)
+	}
 }
 
 // Progress tells the client how far the request is, if the client asked to be
@@ -186,6 +196,7 @@ type requestContext struct {
 	about               string // see Event.Name
 	began               time.Time
 	toolError, panicked bool
+	servedBy            atomic.Pointer[string]
 
 	// Parameters of the Source method.
 	callTool CallToolParams

@@ -42,6 +42,7 @@ func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenO
 	if opts.Live != nil {
 		o = *opts.Live
 	}
+	o.Name = s.Name
 	if s.ConnectTimeoutMS > 0 {
 		o.StartTimeout = time.Duration(s.ConnectTimeoutMS) * time.Millisecond
 	}
