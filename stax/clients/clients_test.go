@@ -230,7 +230,7 @@ func TestTables(t *testing.T) {
 	var rows, rules strings.Builder
 	rows.WriteString("| client | id | file for a user, on Linux | file for a project | made sure of |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range clients.All() {
-		fmt.Fprintf(&rows, "| %s | `%s` | %s | %s | %s |\n", c.Name, c.ID, code(c.Files.Linux), code(c.Files.Project), c.Checked)
+		fmt.Fprintf(&rows, "| [%s](clients/%s.md) | `%s` | %s | %s | %s |\n", c.Name, c.ID, c.ID, code(c.Files.Linux), code(c.Files.Project), c.Checked)
 	}
 	rules.WriteString("| rule | severity | asks that |\n| --- | --- | --- |\n")
 	for _, r := range clients.Rules() {

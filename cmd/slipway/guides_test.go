@@ -1,0 +1,299 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/stax/clients"
+)
+
+// TestGuides keeps the guides in docs/clients equal to the table of clients and
+// to what the commands print. Parts between <!-- by hand: NAME --> and
+// <!-- end by hand --> are whoever's who wrote them. With -update it writes the
+// rest anew.
+func TestGuides(t *testing.T) {
+	docs, err := filepath.Abs("../../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(docs, "clients")
+	t.Chdir(workplace(t))
+	want := map[string]string{"README.md": index(readGuide(t, filepath.Join(dir, "README.md")))}
+	for _, c := range clients.All() {
+		name := c.ID + ".md"
+		g := &guide{client: &c, hand: byHand(readGuide(t, filepath.Join(dir, name)))}
+		for _, part := range []string{"seeing", "facts"} {
+			if strings.TrimSpace(g.hand[part]) == "" {
+				t.Errorf("docs/clients/%s: nothing is said by hand about %q", name, part)
+			}
+		}
+		want[name] = g.page(t)
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if *update {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(want[name]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := gocmp.Diff(want[name], readGuide(t, filepath.Join(dir, name))); diff != "" {
+			t.Errorf("docs/clients/%s is not what the table of clients says (-table +page); run this test with -update:\n%s", name, diff)
+		}
+	}
+	pages, err := filepath.Glob(filepath.Join(dir, "*.md"))
+	if err != nil || len(pages) != len(want) {
+		t.Errorf("%d pages in docs/clients, want %d, %v", len(pages), len(want), err)
+	}
+}
+
+func readGuide(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// byHand returns the parts of a page that are written by hand, by name.
+func byHand(page string) map[string]string {
+	parts := map[string]string{}
+	for {
+		_, rest, ok := strings.Cut(page, "<!-- by hand: ")
+		if !ok {
+			return parts
+		}
+		name, rest, _ := strings.Cut(rest, " -->\n")
+		parts[name], page, _ = strings.Cut(rest, "<!-- end by hand -->")
+	}
+}
+
+// index puts the table of all clients into the page that lists them.
+func index(page string) string {
+	head, rest, _ := strings.Cut(page, "<!-- clients -->\n")
+	_, tail, _ := strings.Cut(rest, "<!-- end of clients -->")
+	var b strings.Builder
+	b.WriteString("| client | a program | http | sse | a secret | `cwd` | tool lists | project |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, c := range clients.All() {
+		lists := strings.Join(slices.DeleteFunc([]string{
+			ifThen(heeds(&c, c.EnabledTools), "allow"), ifThen(heeds(&c, c.DisabledTools), "deny")}, empty), ", ")
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s | %s | %s | %s | %s |\n", c.Name, c.ID, yes(c.Stdio != nil), yes(c.HTTP != nil), yes(c.SSE != nil),
+			secretForm(&c), yes(c.Stdio != nil && heeds(&c, c.Stdio.Cwd)), cmp.Or(lists, "-"), yes(len(c.Files.Project) > 0))
+	}
+	return head + "<!-- clients -->\n" + b.String() + "<!-- end of clients -->" + tail
+}
+
+func empty(s string) bool { return s == "" }
+
+func ifThen(condition bool, text string) string {
+	if condition {
+		return text
+	}
+	return ""
+}
+
+func yes(is bool) string { return cmp.Or(ifThen(is, "yes"), "-") }
+
+func heeds(c *clients.Client, member string) bool {
+	return member != "" && !slices.Contains(c.Ignores, member)
+}
+
+// secretForm is how a client names a secret in a variable.
+func secretForm(c *clients.Client) string {
+	switch r := c.References; {
+	case r.Value != "":
+		return "`" + fmt.Sprintf(r.Value, "KEY") + "`"
+	case r.EnvList != "":
+		return "by name, in `" + r.EnvList + "`"
+	}
+	return "-"
+}
+
+// guide makes the page of one client.
+type guide struct {
+	client *clients.Client
+	hand   map[string]string
+	b      strings.Builder
+}
+
+func (g *guide) print(format string, args ...any) { fmt.Fprintf(&g.b, format, args...) }
+
+func (g *guide) byHand(part string) {
+	g.print("<!-- by hand: %s -->\n%s<!-- end by hand -->\n", part, g.hand[part])
+}
+
+func (g *guide) page(t *testing.T) string {
+	c := g.client
+	g.print("# %s\n\n%s has its servers in a file of %s, below `%s`. One command puts those of your [definitions](../definitions.md)\n"+
+		"there, and nothing else in the file changes:\n\n", c.Name, c.Name, c.Format, c.Root)
+	g.commands()
+	g.files()
+	g.rendered(t)
+	g.members()
+	g.secrets()
+	g.print("\n## When it is written\n\n")
+	for _, todo := range c.Todo {
+		g.print("- %s\n", sentence(todo))
+	}
+	g.print("- `slipway ls mcp.yaml --tools` shows what the servers themselves answer, without %s.\n\n", c.Name)
+	g.byHand("seeing")
+	g.print("\n## Back, and the other way round\n\n```sh\n%-42s # what was changed since; exit code 1 if anything was\n"+
+		"%-42s # take our entries out; the file becomes what it was\n%-42s # print definitions of what is there\n```\n",
+		"slipway config diff --client "+c.ID, "slipway config remove --client "+c.ID, "slipway config import "+c.ID+ifThen(len(c.Files.Project) == 0, " --scope user"))
+	g.print("\n## Good to know\n\n")
+	g.byHand("facts")
+	g.print("\nWhat this page says of %s is a row of the table that `slipway config clients --json` prints.\nMade sure of by: %s. [All clients](README.md)\n", c.Name, c.Checked)
+	return g.b.String()
+}
+
+// sentence begins with a capital, unless a command does, and ends with a full stop.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
+
+func (g *guide) commands() {
+	c := g.client
+	apply := "slipway config apply mcp.yaml --client " + c.ID
+	g.print("```sh\n")
+	if len(c.Files.Project) > 0 {
+		g.print("%-62s # the plan and the difference\n%-62s # for this project\n", apply+" --dry-run", apply)
+	}
+	if len(c.Files.Linux) > 0 {
+		g.print("%-62s # for you, everywhere\n", apply+" --scope user")
+	}
+	g.print("```\n\n")
+}
+
+func (g *guide) files() {
+	f := g.client.Files
+	g.print("| for | file |\n| --- | --- |\n")
+	if len(f.Project) > 0 {
+		g.print("| a project | %s |\n", codes(f.Project...))
+	}
+	var names []string
+	for i, system := range []struct {
+		name        string
+		paths, next []string
+	}{{"Linux", f.Linux, f.Darwin}, {"macOS", f.Darwin, f.Windows}, {"Windows", f.Windows, nil}} {
+		names = append(names, system.name)
+		if len(system.paths) == 0 || i < 2 && slices.Equal(system.paths, system.next) {
+			continue
+		}
+		g.print("| you, on %s | %s |\n", strings.Join(names, ", "), codes(system.paths...))
+		names = nil
+	}
+}
+
+func codes(words ...string) string { return "`" + strings.Join(words, "`, `") + "`" }
+
+// rendered shows what is written for the example, and what for the launcher where
+// something would be lost.
+func (g *guide) rendered(t *testing.T) {
+	t.Helper()
+	c := g.client
+	args := []string{"config", "render", c.ID, "examples/definitions/mcp.yaml"}
+	if len(c.Files.Project) == 0 {
+		args = append(args, "--os", "linux") // the file for a user depends on the system
+	}
+	lines, code := terminal(t, args)
+	if code != 0 {
+		t.Errorf("%s: exit code %d", args, code)
+	}
+	g.print("\n## What is written\n\n```console\n$ slipway %s\n%s\n```\n", strings.Join(args, " "), strings.Join(lines, "\n"))
+	merged, report, err := new(definitions).load([]string{"examples/definitions/mcp.yaml"})
+	if err != nil || !report.OK(false) {
+		t.Fatal(err, report.Findings())
+	}
+	entries, _ := clients.Translate(c, merged, &clients.Options{OS: "linux", Via: clients.Auto})
+	if !slices.ContainsFunc(entries, func(e clients.Entry) bool { return e.Launched }) {
+		return
+	}
+	text, _, err := clients.Render(c, merged, &clients.Options{OS: "linux", Via: clients.Auto, Sources: []string{"/home/me/mcp.yaml"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.print("\nWhat is lost here is kept with `--via auto`: such a server is reached through [the launcher](README.md#the-launcher).\n\n```%s\n%s```\n", strings.ToLower(c.Format.String()), text)
+}
+
+// members says where each member of a definition goes, and last what has no place.
+func (g *guide) members() {
+	c := g.client
+	g.print("\n| of a definition | in %s |\n| --- | --- |\n", c.Name)
+	var lost []string
+	row := func(name, where string) {
+		if where == "" {
+			lost = append(lost, name)
+			return
+		}
+		g.print("| %s | %s |\n", name, where)
+	}
+	command := codes(c.Stdio.Command, c.Stdio.Args, c.Stdio.Env)
+	if c.Stdio.CommandList {
+		command = codes(c.Stdio.Command, c.Stdio.Env) + ", the first a list with the arguments"
+	}
+	row("`command`, `args`, `env`", command)
+	row("`cwd`", g.heeded(c.Stdio.Cwd))
+	row("`transport: http`", remote(c.HTTP))
+	row("`transport: sse`", remote(c.SSE))
+	row("`enabledTools`", g.heeded(c.EnabledTools))
+	row("`disabledTools`", g.heeded(c.DisabledTools))
+	if timeout := c.Timeout; timeout != nil {
+		row("`connectTimeoutMs`", fmt.Sprintf("`%s`, in %s", timeout.Field, timeout.Unit))
+	}
+	if len(lost) > 0 {
+		g.print("| %s | no place: [launcher](README.md#the-launcher) |\n", strings.Join(lost, ", "))
+	}
+	if c.Names != "" {
+		row("names", "of letters, digits and `"+c.Names+"`; another is left out, never renamed")
+	}
+	if len(c.Expands) > 0 {
+		row("literals", "what looks like "+codes(c.Expands...)+" is replaced by it, and so reported")
+	}
+}
+
+func (g *guide) heeded(member string) string {
+	switch {
+	case member == "":
+		return ""
+	case !heeds(g.client, member):
+		return "`" + member + "`, which it does not heed: [launcher](README.md#the-launcher)"
+	}
+	return codes(member)
+}
+
+// remote says how an entry for an address is written.
+func remote(s *clients.Shape) string {
+	if s == nil {
+		return ""
+	}
+	where := codes(s.URL, strings.Join(s.Headers, "."))
+	for _, f := range s.Const {
+		where += fmt.Sprintf(", `%s: %s`", f.Name, strings.Trim(string(f.Value), `"`))
+	}
+	return where
+}
+
+// secrets says how the secrets of a server get in.
+func (g *guide) secrets() {
+	c, r := g.client, g.client.References
+	g.print("\n## Secrets\n\n")
+	switch {
+	case r.Value != "":
+		g.print("A secret is referred to as `%s`, in variables and in headers. Nothing that is secret stands in the file.\n", fmt.Sprintf(r.Value, "GITHUB_TOKEN"))
+	case r.EnvList != "" && r.BearerVar != "":
+		g.print("A secret is named, in `%s` for a program, in `%s` or `%s` for an address. Nothing that is secret\nstands in the file. It keeps its own name: a secret with another `exposeAs.env`, or with text around it in a\nheader, goes through the launcher.\n", r.EnvList, r.BearerVar, r.HeaderVars)
+	case r.EnvList != "":
+		g.print("A secret is named in `%s`, for a program. In a header there is no way to name one: a server at an address\nthat needs a secret goes through the launcher.\n", r.EnvList)
+	default:
+		g.print("%s has no way to refer to a secret, and Slipway does not write one. With `--via auto` the launcher finds it,\nin the keychain for example:\n\n```sh\nslipway config apply mcp.yaml --client %s%s --via auto --secrets-from keychain\n```\n", c.Name, c.ID, ifThen(len(c.Files.Project) == 0, " --scope user"))
+	}
+	g.print("\n")
+	g.byHand("secrets")
+}
