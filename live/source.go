@@ -71,9 +71,17 @@ type Options struct {
 	// list, each; 0 stands for 100,000.
 	MaxEntries int
 
+	// Succeeds is a Source that this one takes the place of, or nil: calls that wait
+	// there for their clients to come again ([Source.CallTool] of a server that asks)
+	// are found here, until that Source is closed.
+	Succeeds *Source
+
 	// Log, if not nil, is told what happens to the server: it starts, is lost,
 	// cannot be started, changes. It must not wait.
 	Log func(Event)
+	// Opened, if not nil, is told of the Source before the server is started, and
+	// returns what is to be called when it has been closed, or nil.
+	Opened func(*Source) (closed func())
 }
 
 // Event is something that has happened to the server.
@@ -89,6 +97,7 @@ type Event struct {
 type Source struct {
 	transport  Transport
 	opts       Options
+	opened     time.Time
 	clientInfo json.RawMessage
 
 	current atomic.Pointer[session] // the one that requests use, or nil
@@ -97,7 +106,7 @@ type Source struct {
 	nothing *mcp.Catalog                 // what a server offers that has never run
 	junk    atomic.Int64
 	lastUse atomic.Int64 // UnixNano
-	lot     parkingLot
+	lot     *parkingLot
 
 	mu       sync.Mutex // guards what follows
 	phase    Phase
@@ -115,9 +124,10 @@ type Source struct {
 
 	telling sync.Mutex // held while watchers are told
 
-	quit context.Context
-	stop context.CancelFunc
-	work sync.WaitGroup // the supervisor
+	quit   context.Context
+	stop   context.CancelFunc
+	work   sync.WaitGroup // the supervisor
+	forget func()         // [Options.Opened]; called once
 }
 
 var (
@@ -133,6 +143,11 @@ var (
 // be nil.
 func Open(ctx context.Context, transport Transport, opts *Options) (*Source, error) {
 	s := newSource(transport, opts)
+	if s.opts.Opened != nil {
+		if closed := s.opts.Opened(s); closed != nil {
+			s.forget = sync.OnceFunc(closed)
+		}
+	}
 	if s.opts.Optional && !s.opts.Lazy {
 		s.mu.Lock()
 		s.runLocked()
@@ -149,7 +164,7 @@ func Open(ctx context.Context, transport Transport, opts *Options) (*Source, err
 }
 
 func newSource(transport Transport, opts *Options) *Source {
-	s := &Source{transport: transport, phase: Stopped, since: time.Now(), turn: make(chan struct{})}
+	s := &Source{transport: transport, opened: time.Now(), phase: Stopped, since: time.Now(), turn: make(chan struct{}), forget: func() {}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -165,6 +180,13 @@ func newSource(transport Transport, opts *Options) *Source {
 	}
 	if o.Catalog != nil {
 		s.catalog.Store(o.Catalog)
+		if params, _ := headersOf(o.Catalog); params != nil {
+			s.headers.Store(&params)
+		}
+	}
+	s.lot = &parkingLot{}
+	if o.Succeeds != nil {
+		s.lot, o.Succeeds = o.Succeeds.lot, nil // no chain of all there ever were
 	}
 	if o.Capabilities == nil {
 		o.Capabilities = json.RawMessage(relayed)
@@ -187,6 +209,7 @@ func (s *Source) Close() error {
 	if r, ok := s.transport.(interface{ release() }); ok {
 		r.release()
 	}
+	s.forget()
 	return nil
 }
 

@@ -20,6 +20,8 @@ const (
 
 // State is how a server is at one moment.
 type State struct {
+	Name    string      `json:"name,omitempty"`    // [Options.Name]
+	Kind    string      `json:"transport"`         // "stdio", "http" or "connection"
 	Server  string      `json:"server"`            // the transport, as text
 	Phase   Phase       `json:"phase"`             //
 	Since   time.Time   `json:"since"`             // of the phase
@@ -39,7 +41,7 @@ type State struct {
 func (s *Source) State() State {
 	s.mu.Lock()
 	st := State{
-		Server: s.transport.String(), Phase: s.phase, Since: s.since,
+		Name: s.opts.Name, Kind: s.kind(), Server: s.transport.String(), Phase: s.phase, Since: s.since,
 		Starts: s.starts, Failures: s.failures, Next: s.next,
 		Junk: s.junk.Load(),
 	}
@@ -52,4 +54,15 @@ func (s *Source) State() State {
 		st.Speaks = ses.version.String()
 	}
 	return st
+}
+
+// kind is how the server is spoken with.
+func (s *Source) kind() string {
+	switch s.transport.(type) {
+	case *Command:
+		return "stdio"
+	case *Endpoint:
+		return "http"
+	}
+	return "connection"
 }

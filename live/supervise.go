@@ -183,7 +183,8 @@ func (s *Source) failed(err error) (done bool) {
 	s.next = time.Now().Add(backoff(s.failures))
 	s.wanted = false // whoever still waits says so again
 	closed := s.closed
-	if done = closed || !s.opts.Optional && (s.opts.Lazy || s.starts == 0); done {
+	learned := s.opts.Lazy && s.catalog.Load() != nil // what it offers is known without it
+	if done = closed || learned || !s.opts.Optional && (s.opts.Lazy || s.starts == 0); done {
 		s.running = false
 	}
 	s.setLocked(Waiting)
@@ -213,7 +214,7 @@ func (s *Source) live(ses *session) error {
 	if s.opts.IdleStop <= 0 {
 		select {
 		case <-ses.ended:
-			return ses.lostError()
+			return ses.unlessIdle()
 		case <-s.quit.Done():
 			return nil
 		}
@@ -223,17 +224,33 @@ func (s *Source) live(ses *session) error {
 	for {
 		select {
 		case <-ses.ended:
-			return ses.lostError()
+			return ses.unlessIdle()
 		case <-s.quit.Done():
 			return nil
 		case <-timer.C:
 		}
 		idle := time.Since(time.Unix(0, s.lastUse.Load()))
-		if idle >= s.opts.IdleStop && ses.retire() {
+		if idle >= s.opts.IdleStop && len(s.Subscribed()) == 0 && ses.retire() {
 			return nil
 		}
 		timer.Reset(max(s.opts.IdleStop-idle, s.opts.IdleStop/10))
 	}
+}
+
+// unlessIdle returns why the session was lost, nil if that was because it had
+// nothing to do.
+func (ses *session) unlessIdle() error {
+	if err := ses.lostError(); err != errIdle {
+		return err
+	}
+	return nil
+}
+
+// Rest stops a server that nothing is in flight to, until it is needed again, and
+// reports whether it did.
+func (s *Source) Rest() bool {
+	ses := s.current.Load()
+	return ses != nil && ses.retire()
 }
 
 // ended notes the end of a session, and reports whether the supervisor's work is

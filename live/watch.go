@@ -116,7 +116,7 @@ func (ses *session) listen() {
 	if e, ok := ses.src.transport.(*Endpoint); ses.version.Modern() && !(ok && e.NoListen) {
 		ses.goWork(ses.subscribe)
 	}
-	if !ses.version.Modern() && len(ses.src.subscribed()) > 0 {
+	if !ses.version.Modern() && len(ses.src.Subscribed()) > 0 {
 		ses.goWork(ses.resume)
 	}
 }
@@ -166,8 +166,8 @@ func (s *Source) Subscribe(ctx context.Context, uri string) error {
 // maxListened bounds the resources that a server is asked to watch.
 const maxListened = 10_000
 
-// subscribed returns the resources that somebody subscribed to.
-func (s *Source) subscribed() []string {
+// Subscribed returns the URIs of the resources that somebody subscribed to, sorted.
+func (s *Source) Subscribed() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.listened))
@@ -184,7 +184,7 @@ func (ses *session) resubscribe() {
 
 // resume subscribes to what earlier sessions had subscribed to.
 func (ses *session) resume(ctx context.Context) {
-	for _, uri := range ses.src.subscribed() {
+	for _, uri := range ses.src.Subscribed() {
 		params := append(jsonscan.AppendQuote([]byte(`{"uri":`), uri), '}')
 		_, _ = ses.request(ctx, "resources/subscribe", params) // a resource may be gone
 		ses.src.changed(mcp.Change{URI: uri})                  // who knows what has changed meanwhile
@@ -194,7 +194,7 @@ func (ses *session) resume(ctx context.Context) {
 // filter is what a subscription of 2026-07-28 asks for.
 func (ses *session) filter() []byte {
 	f := map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
-	if uris := ses.src.subscribed(); len(uris) > 0 {
+	if uris := ses.src.Subscribed(); len(uris) > 0 {
 		f["resourceSubscriptions"] = uris
 	}
 	encoded, _ := mcp.Marshal(map[string]any{"notifications": f}) // strings always encode

@@ -1,0 +1,78 @@
+package live_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+func TestCatalogIsRemembered(t *testing.T) {
+	src := open(t, command(t, "server"), nil)
+	cat, err := src.Catalog(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := live.EncodeCatalog(cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := live.DecodeCatalog(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Version() != cat.Version() || len(cat.Tools) == 0 {
+		t.Errorf("the remembered catalog differs: %s", text)
+	}
+	for _, wrong := range []string{"", "{}", `{"format":2}`, `{"format":1,"tools":[{}]}`, `{"format":1,"server":{"name":"x"`} {
+		if cat, err := live.DecodeCatalog([]byte(wrong)); err == nil {
+			t.Errorf("DecodeCatalog(%q) = %v, want an error", wrong, cat)
+		}
+	}
+}
+
+func TestRosterKnowsWhatIsOpen(t *testing.T) {
+	var r live.Roster
+	a := open(t, command(t, "server"), &live.Options{Name: "b", Opened: r.Add})
+	_ = open(t, command(t, "server"), &live.Options{Name: "a", Opened: r.Add})
+	states := r.States()
+	if len(states) != 2 || states[0].Name != "a" || states[1].Name != "b" || states[1].Kind != "stdio" || states[1].PID == 0 || states[1].Starts != 1 {
+		t.Errorf("States = %+v, want a and b that run", states)
+	}
+	_ = a.Close()
+	_ = a.Close()
+	if states := r.States(); len(states) != 1 || states[0].Name != "a" {
+		t.Errorf("States = %+v after one was closed", states)
+	}
+}
+
+// TestRest stops a server that has nothing to do; the next call starts it.
+func TestRest(t *testing.T) {
+	stopped := make(chan live.Event, 10)
+	src := open(t, command(t, "server"), &live.Options{Lazy: true, Optional: true, Log: func(e live.Event) {
+		if e.What == "stopped" || e.What == "lost" {
+			stopped <- e
+		}
+	}})
+	if src.Rest() {
+		t.Error("a server that does not run was stopped")
+	}
+	call := func() {
+		t.Helper()
+		if _, err := src.CallTool(context.Background(), &mcp.CallToolParams{Name: "echo", Arguments: []byte(`{"message":"hi"}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call()
+	if !src.Rest() {
+		t.Fatal("a server that has nothing to do was not stopped")
+	}
+	if e := <-stopped; e.What != "stopped" {
+		t.Errorf("%s: %v, want stopped", e.What, e.Err)
+	}
+	call()
+	if st := src.State(); st.Starts != 2 || st.Phase != live.Ready {
+		t.Errorf("State = %+v, want a second start", st)
+	}
+}
