@@ -61,6 +61,16 @@ func variants() []variant {
 		{"all", 2, func(tb testing.TB, _ *issuer) *serve.Options {
 			return &serve.Options{Auth: costAuth(tb, nil), Limits: limits}
 		}},
+		{"audit", 0, func(tb testing.TB, _ *issuer) *serve.Options {
+			audit, err := serve.NewAudit(io.Discard, nil)
+			if err != nil {
+				panic(err)
+			}
+			if tb != nil {
+				tb.Cleanup(func() { _ = audit.Close() })
+			}
+			return &serve.Options{NoMetrics: true, Audit: audit}
+		}},
 		{"log", 1, func(testing.TB, *issuer) *serve.Options {
 			return &serve.Options{NoMetrics: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 		}},

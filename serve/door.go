@@ -19,6 +19,7 @@ type door struct {
 	limiter *limiter // nil: without limits
 	log     *slog.Logger
 	refused func(status int) // counts; nil if nobody does
+	audit   *Audit           // nil without
 	public  string           // base URL; "": as the client names the server
 
 	complained atomic.Int64 // when; nanoseconds of Unix
@@ -173,6 +174,9 @@ func (d *door) protect(next http.Handler) http.Handler {
 func (d *door) refuse(w http.ResponseWriter, c *caller, why *refusal) {
 	if d.refused != nil {
 		d.refused(why.status)
+	}
+	if d.audit != nil {
+		d.audit.refused(c, why)
 	}
 	d.log.Info("refused", "status", why.status, "reason", why.message, "remote", c.remote)
 	mcp.WriteError(w, d.wire(c, why))

@@ -63,7 +63,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		h.view = endpoint.Protect(d.protect(v.FileHandler()))
 	}
 	if m != nil {
-		m.stats = h.server.Stats
+		m.stats, m.audit = h.server.Stats, o.Audit
 		h.metrics = endpoint.Protect(d.protect(m))
 	}
 	return h
@@ -82,7 +82,15 @@ func (o *Options) observe(d *door) *metrics {
 	if o.Logger.Enabled(context.Background(), slog.LevelInfo) {
 		logging = requestLog{o.Logger}
 	}
-	o.Server.Observer = together(counting, logging, o.Server.Observer)
+	var auditing mcp.Observer
+	if o.Audit != nil {
+		auditing = auditor{o.Audit}
+		d.audit = o.Audit
+		if o.Audit.required {
+			o.Server.Gate = gates(auditor{o.Audit}, o.Server.Gate)
+		}
+	}
+	o.Server.Observer = together(counting, logging, auditing, o.Server.Observer)
 	return m
 }
 

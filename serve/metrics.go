@@ -21,6 +21,7 @@ type metrics struct {
 	begun    time.Time
 	inFlight atomic.Int64
 	stats    func() mcp.Stats
+	audit    *Audit // nil without
 
 	operations family[operationLabels]
 	sessions   family[sessionLabels]
@@ -257,6 +258,9 @@ func (m *metrics) text() []byte {
 		t.gauge("mcp_server_sessions", "Sessions that clients began over HTTP.", float64(st.Sessions))
 		t.gauge("mcp_server_streams", "Event streams that stand open over HTTP.", float64(st.Streams))
 		t.gauge("mcp_server_tasks", "Tasks that run.", float64(st.Tasks))
+	}
+	if m.audit != nil {
+		m.audit.metrics(&t)
 	}
 	m.process(&t)
 	return t.text

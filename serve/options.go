@@ -73,6 +73,8 @@ type Options struct {
 	// Logger receives what an operator should know. It never receives arguments,
 	// results or headers. Nil discards it.
 	Logger *slog.Logger
+	// Audit, if not nil, records who did what. It is not closed.
+	Audit *Audit
 	// Started, if not nil, is called once the address accepts connections.
 	Started func(*Info)
 	// Server configures the protocol core; a nil Logger in it becomes Logger, and a

@@ -1,0 +1,354 @@
+package serve
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// audited reports whether a request of that method stands in the log also if it
+// was served: it had the Source do something, or hand something out. What is left
+// out says what there is, and that somebody is alive.
+func audited(method string) bool {
+	switch method {
+	case "tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping", "server/discover", "logging/setLevel":
+		return false
+	}
+	return true
+}
+
+// auditor tells an Audit of requests, and refuses those that must be in it and
+// cannot be.
+type auditor struct{ *Audit }
+
+var (
+	_ mcp.Observer = auditor{}
+	_ mcp.Gate     = auditor{}
+)
+
+// Observe implements [mcp.Observer].
+func (a auditor) Observe(ctx context.Context, e mcp.Event) {
+	switch e.Kind {
+	case mcp.EventAnswer:
+		if audited(e.Method) || e.Err != nil {
+			a.request(ctx, "request", &e)
+		}
+	case mcp.EventRefused:
+		a.request(ctx, "refused", &e)
+	case mcp.EventSessionEnd:
+		a.request(ctx, "session_end", &e)
+	}
+}
+
+// Enter implements [mcp.Gate]. It is used only where the log is required.
+func (a auditor) Enter(ctx context.Context, op mcp.Operation) error {
+	if !audited(op.Method) {
+		return nil
+	}
+	req := mcp.RequestFrom(ctx)
+	e := mcp.Event{Method: op.Method, Name: op.Name, Transport: op.Transport, Version: req.Version(), Session: req.Session()}
+	if a.request(ctx, "begin", &e) != nil {
+		return mcp.Errorf(mcp.CodeToolBusy, "the audit log cannot be written, and nothing is done that is not in it").
+			OverHTTP(503, map[string][]string{"Retry-After": {"5"}})
+	}
+	return nil
+}
+
+// Leave implements [mcp.Gate].
+func (auditor) Leave(context.Context, mcp.Operation) {}
+
+// lineBuffers hold lines while they are made.
+type lineBuffer struct{ b []byte }
+
+var lineBuffers = sync.Pool{New: func() any { return &lineBuffer{make([]byte, 0, 1024)} }}
+
+// request records a request. The error says that it could not be, where that matters.
+func (a auditor) request(ctx context.Context, event string, e *mcp.Event) error {
+	buf := lineBuffers.Get().(*lineBuffer)
+	defer lineBuffers.Put(buf)
+	l := auditLine{a.Audit, a.begin(buf.b[:0], event)}
+	l.what(ctx, event, e)
+	l.who(ctx, e)
+	if event != "begin" {
+		l.outcome(e)
+	}
+	buf.b = append(l.b, '}')
+	n := a.add(buf.b)
+	if !a.required {
+		return nil
+	}
+	return a.sync(n)
+}
+
+// refused records a request that did not come in.
+func (a *Audit) refused(c *caller, why *refusal) {
+	l := auditLine{a, a.begin(nil, "refused")}
+	l.text("remote", c.remote)
+	l.number("status", int64(why.status))
+	l.text("reason", why.message)
+	a.add(append(l.b, '}'))
+}
+
+// Server records what happens to a server that requests are passed on to: it is
+// started, lost, changed. name is what it is called here, address its URL or
+// command, without secrets; reason may be empty.
+func (a *Audit) Server(name, address, what, reason string) {
+	if a == nil {
+		return
+	}
+	l := auditLine{a, a.begin(nil, "server")}
+	l.text("what", what)
+	l.text("server", name)
+	l.text("address", address)
+	l.text("reason", reason)
+	a.add(append(l.b, '}'))
+}
+
+func (a *Audit) opened() { a.event("opened", 0) }
+
+// event records something about the log itself.
+func (a *Audit) event(what string, lines uint64) { a.add(a.appendEvent(nil, what, lines)) }
+
+func (a *Audit) appendEvent(dst []byte, what string, lines uint64) []byte {
+	l := auditLine{a, a.begin(dst, "log")}
+	l.text("what", what)
+	l.number("pid", int64(os.Getpid()))
+	if lines > 0 {
+		l.number("lines", int64(lines))
+	}
+	l.text("key", a.hashes.id)
+	return append(l.b, '}')
+}
+
+// begin begins a line.
+func (a *Audit) begin(dst []byte, event string) []byte {
+	dst = append(dst, `{"time":"`...)
+	dst = time.Now().UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z07:00")
+	return append(append(append(dst, `","event":"`...), event...), '"')
+}
+
+// auditLine is a line in the making.
+type auditLine struct {
+	a *Audit
+	b []byte
+}
+
+func (l *auditLine) key(name string) {
+	l.b = append(append(append(l.b, `,"`...), name...), `":`...)
+}
+
+// The longest texts that stand in a line as they are.
+const (
+	maxAuditText = 512
+	maxAuditName = 128
+)
+
+// text adds a member, unless it is empty. One that is too long is cut.
+func (l *auditLine) text(name, value string) {
+	if value == "" {
+		return
+	}
+	l.key(name)
+	if len(value) > maxAuditText {
+		value = strings.ToValidUTF8(value[:maxAuditText], "") + "…"
+	}
+	l.b = jsonscan.AppendQuote(l.b, value)
+}
+
+func (l *auditLine) number(name string, value int64) {
+	l.key(name)
+	l.b = strconv.AppendInt(l.b, value, 10)
+}
+
+// raw adds a string as it was written in JSON, unless it is none, or too long.
+func (l *auditLine) raw(name string, value []byte) {
+	if len(value) > 2 && value[0] == '"' && len(value) <= maxAuditName {
+		l.key(name)
+		l.b = append(l.b, value...)
+	}
+}
+
+// hash adds the keyed hash of something that is not to be in the log.
+func (l *auditLine) hash(name string, value []byte, size int) {
+	l.key(name)
+	l.b = append(l.b, '"')
+	l.b = append(l.a.hashes.append(l.b, value, size), '"')
+}
+
+// what says what the request is about.
+func (l *auditLine) what(ctx context.Context, event string, e *mcp.Event) {
+	req := mcp.RequestFrom(ctx)
+	params := req.Params()
+	method := e.Method
+	if len(method) > maxAuditName || !utf8.ValidString(method) {
+		method = otherName // it is the client's own word
+	}
+	if method != "" {
+		l.text("method", method)
+	}
+	switch e.Method {
+	case "resources/read", "resources/subscribe", "resources/unsubscribe":
+		l.text("uri", auditURI(e.Name))
+	case "tools/call", "prompts/get":
+		if e.Name != "" {
+			l.text("name", e.Name)
+		} else { // there is no such tool, at least not for this client
+			l.raw("name", memberOf(params, "name"))
+		}
+		if given := memberOf(params, "arguments"); given != nil {
+			l.hash("arguments", given, sha256.Size)
+		}
+	case "completion/complete":
+		if given := memberOf(params, "argument"); given != nil {
+			l.hash("arguments", given, sha256.Size)
+		}
+	}
+	l.text("server", e.Server)
+	if t, ok := req.Trace(); ok {
+		l.text("trace_id", t.TraceID)
+	}
+}
+
+// who says who made the request, and how.
+func (l *auditLine) who(ctx context.Context, e *mcp.Event) {
+	if p := mcp.PrincipalFrom(ctx); p != nil {
+		if len(p.Name) > maxAuditName {
+			l.hash("principal_hash", []byte(p.Name), sha256.Size)
+		} else {
+			l.text("principal", p.Name)
+		}
+	}
+	var client []byte
+	if e.Session != nil {
+		client = e.Session.ClientInfo()
+	} else if meta := mcp.RequestFrom(ctx).Meta(); meta != nil {
+		client = memberOf(meta, "io.modelcontextprotocol/clientInfo")
+	}
+	if client != nil {
+		l.raw("client", memberOf(client, "name"))
+		l.raw("client_version", memberOf(client, "version"))
+	}
+	if e.Session != nil && e.Session.ID() != "" {
+		l.hash("session", []byte(e.Session.ID()), 8)
+	}
+	if e.Version != 0 {
+		l.text("protocol", e.Version.String())
+	}
+	l.text("transport", e.Transport)
+	if c := callerOf(ctx); c != nil {
+		l.text("remote", c.remote)
+	}
+}
+
+// outcome says what came of it.
+func (l *auditLine) outcome(e *mcp.Event) {
+	if e.Kind == mcp.EventAnswer {
+		outcome := "ok"
+		switch {
+		case e.Cancelled:
+			outcome = "cancelled"
+		case e.Err != nil:
+			outcome = "error"
+		case e.ToolError:
+			outcome = "tool_error"
+		case e.Standing:
+			outcome = "stream"
+		}
+		l.text("outcome", outcome)
+	}
+	if e.Err != nil {
+		l.number("code", int64(e.Err.Code))
+	}
+	if e.Status != 0 {
+		l.number("status", int64(e.Status))
+	}
+	if e.Duration > 0 {
+		l.key("duration_ms")
+		l.b = strconv.AppendFloat(l.b, float64(e.Duration.Microseconds())/1000, 'f', -1, 64)
+	}
+	if e.Kind != mcp.EventSessionEnd {
+		l.number("received", int64(e.Received))
+		l.number("sent", int64(e.Sent))
+	}
+}
+
+// auditURI returns a URI without what may be secret in it: query, fragment and
+// user information.
+func auditURI(uri string) string {
+	if i := strings.IndexAny(uri, "?#"); i >= 0 {
+		uri = uri[:i]
+	}
+	if start := strings.Index(uri, "://"); start >= 0 {
+		start += len("://")
+		end := len(uri)
+		if i := strings.IndexByte(uri[start:], '/'); i >= 0 {
+			end = start + i
+		}
+		if at := strings.LastIndexByte(uri[start:end], '@'); at >= 0 {
+			uri = uri[:start] + uri[start+at+1:]
+		}
+	}
+	return uri
+}
+
+// memberOf returns the value of a member of the valid object raw, or nil.
+func memberOf(raw []byte, name string) (value []byte) {
+	i := jsonscan.Space(raw, 0)
+	if i == len(raw) || raw[i] != '{' {
+		return nil
+	}
+	_, _ = jsonscan.Object(raw, i, 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(raw, i)
+		if err == nil && string(key) == name {
+			value = raw[i:end]
+		}
+		return end, err
+	})
+	return value
+}
+
+// minAuditKey is how short the key of the hashes may be.
+const minAuditKey = 16
+
+// hashes makes keyed hashes: what can be guessed, such as the argument "Oslo",
+// could be found in a plain one by trying.
+type hashes struct {
+	pool sync.Pool // of *keyed
+	id   string    // tells keys apart, and nothing of the key
+}
+
+type keyed struct {
+	hash.Hash
+	sum []byte
+}
+
+func (h *hashes) init(key []byte) {
+	if key == nil {
+		key = make([]byte, sha256.Size)
+		_, _ = rand.Read(key) // never fails: it ends the program instead
+	}
+	h.pool.New = func() any { return &keyed{hmac.New(sha256.New, key), make([]byte, 0, sha256.Size)} }
+	h.id = string(h.append(nil, []byte("slipway audit key"), 4))
+}
+
+// append appends the first size bytes of the hash in hexadecimal digits.
+func (h *hashes) append(dst, value []byte, size int) []byte {
+	k := h.pool.Get().(*keyed)
+	defer h.pool.Put(k)
+	k.Reset()
+	_, _ = k.Write(value) // a hash takes everything
+	k.sum = k.Sum(k.sum[:0])
+	return hex.AppendEncode(dst, k.sum[:size])
+}
