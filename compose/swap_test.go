@@ -105,7 +105,7 @@ func TestSwapLosesNoCall(t *testing.T) {
 		})
 	}
 	late := int64(0)
-	for range 2000 {
+	for n := 0; n < 2000 || calls.Load() < 20_000; n++ {
 		next := &slow{}
 		fresh := compose.NewRetirable(next)
 		swap.Set(context.Background(), fresh)
