@@ -153,3 +153,25 @@ func TestSwapHasWhatItShowsHas(t *testing.T) {
 		t.Errorf("Subscribe to a source that need not be told: %v", err)
 	}
 }
+
+// overtaken is replaced and retired while a call is on the way to it.
+type overtaken struct {
+	*compose.Retirable
+	swap *compose.Swap
+	next mcp.Source
+}
+
+func (o *overtaken) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	o.swap.Set(ctx, o.next)
+	<-o.Retire()
+	return o.Retirable.CallTool(ctx, p)
+}
+
+func TestSwapRepeatsWhatCameTooLate(t *testing.T) {
+	late := &overtaken{Retirable: compose.NewRetirable(newShelf("a")), next: newShelf("b")}
+	late.swap = compose.NewSwap(late)
+	got, err := late.swap.CallTool(t.Context(), &mcp.CallToolParams{Name: "find"})
+	if err != nil || got.Content[0].Text != "b:find" {
+		t.Errorf("CallTool = %v, %v; want the answer of b", got, err)
+	}
+}
