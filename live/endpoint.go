@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/netguard"
 )
 
 // Endpoint is a server at a URL ("Transports", Streamable HTTP). It is asked for
@@ -27,7 +29,9 @@ type Endpoint struct {
 	// PublicOnly refuses addresses that are not on the public internet, as they
 	// are after the name is resolved: this machine, private and link-local
 	// networks, those of providers, metadata services. It is for URLs that come
-	// out of files that the user did not write. No proxy is used then.
+	// out of files that the user did not write. Behind a proxy of the environment
+	// only addresses that stand in a URL are judged: it is the proxy that resolves
+	// names. The error is a [*BlockedError].
 	PublicOnly bool
 	// Allow are addresses that PublicOnly does not refuse.
 	Allow []netip.Prefix
@@ -86,20 +90,19 @@ func (e *Endpoint) prepare(target *url.URL) {
 
 // transport keeps as many connections as there are requests at a time: with the
 // two that net/http keeps, most requests would open one.
-func (e *Endpoint) transport() *http.Transport {
+func (e *Endpoint) transport() http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
 		MaxIdleConnsPerHost: 128,
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
 	}
 	if e.PublicOnly {
-		t.Proxy = nil // it would be the proxy's address that is looked at
-		dialer.Control = (&guard{allow: e.Allow}).control
+		return (&netguard.Guard{Allow: e.Allow}).Transport(t)
 	}
-	t.DialContext = dialer.DialContext
 	return t
 }
 

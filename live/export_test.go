@@ -2,9 +2,6 @@ package live
 
 import "io"
 
-// NotPublic is notPublic, for its table.
-var NotPublic = notPublic
-
 // Events yields the data of the events of a stream.
 func Events(r io.Reader, limit int) func(yield func(data []byte) bool) {
 	return func(yield func([]byte) bool) {

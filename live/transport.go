@@ -76,7 +76,7 @@ func (p permanent) Unwrap() error { return p.error }
 
 func isPermanent(err error) bool {
 	var p permanent
-	return errors.As(err, &p)
+	return errors.As(err, &p) || isBlocked(err)
 }
 
 // lostError is why a request has no answer: the connection has ended.

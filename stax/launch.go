@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/netguard"
 )
 
 // Launch is how a server of this machine is started: not through a shell, and
@@ -36,6 +38,7 @@ type Endpoint struct {
 	Headers   map[string]string // static headers
 	Secrets   map[string]Secret // by header, with everything around the secret
 	Without   []string          // secrets that were not found, and those that no header takes
+	Networks  []netip.Prefix    // what may be connected to besides the public internet
 }
 
 // Resolver finds secrets and programs. The zero value looks into this process.
@@ -44,6 +47,13 @@ type Resolver struct {
 	Sources []Source
 	// Disabled allows disabled servers, too.
 	Disabled bool
+	// AllowNetwork are networks that remote servers may be in besides the public
+	// internet: whoever writes a definition could have this machine ask for what
+	// only it can reach. Addresses are judged when a connection is made, after
+	// names were resolved and redirects followed. This machine itself is allowed to
+	// servers whose URL names it: localhost, 127.0.0.1, [::1]. [ParseNetwork] reads
+	// what people write.
+	AllowNetwork []netip.Prefix
 	// GOOS and LookupEnv are for whom programs are looked for. Zero means this
 	// process.
 	GOOS      string
@@ -246,7 +256,7 @@ func (r *Resolver) Endpoint(ctx context.Context, m *Merged, name string) (*Endpo
 	if err != nil {
 		return nil, err
 	}
-	e := &Endpoint{Server: name, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Secrets: map[string]Secret{}, Without: without}
+	e := &Endpoint{Server: name, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Secrets: map[string]Secret{}, Without: without, Networks: r.networks(s.URL)}
 	for _, b := range m.BindingsOf(s) {
 		value := b.Template
 		complete := true
@@ -266,6 +276,20 @@ func (r *Resolver) Endpoint(ctx context.Context, m *Merged, name string) (*Endpo
 	}
 	return e, nil
 }
+
+// networks returns what the server at a URL may be connected to.
+func (r *Resolver) networks(address string) []netip.Prefix {
+	allow := slices.Clone(r.AllowNetwork)
+	if netguard.NamesLoopback(address) {
+		allow = append(allow, netguard.Loopback()...)
+	}
+	return allow
+}
+
+// ParseNetwork returns the networks that a word stands for, for
+// [Resolver.AllowNetwork]: a network such as 10.1.0.0/16, one address, "private"
+// (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 and fc00::/7), "loopback", or "any".
+func ParseNetwork(word string) ([]netip.Prefix, error) { return netguard.ParseNetwork(word) }
 
 // Header returns the header of every request, secrets included.
 func (e *Endpoint) Header() http.Header {

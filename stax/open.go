@@ -25,7 +25,8 @@ type OpenOptions struct {
 // Open starts or reaches one server of definitions and returns it as a Source that
 // offers what the definition allows: its tool lists hold for lists and for calls.
 // Whoever opened it closes it. ctx bounds the opening only. The errors are those
-// of [Resolver.Launch], [Resolver.Endpoint] and [live.Open].
+// of [Resolver.Launch], [Resolver.Endpoint] and [live.Open], a [*live.BlockedError]
+// of a server whose address is none that may be connected to among them.
 func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenOptions) (mcp.Source, error) {
 	if opts == nil {
 		opts = &OpenOptions{}
@@ -61,7 +62,7 @@ func (r *Resolver) transport(ctx context.Context, m *Merged, s *Server, opts *Op
 		if err != nil {
 			return nil, nil, err
 		}
-		return &live.Endpoint{URL: e.URL, Header: e.Header()}, func() error { return nil }, nil
+		return &live.Endpoint{URL: e.URL, Header: e.Header(), PublicOnly: true, Allow: e.Networks}, func() error { return nil }, nil
 	}
 	l, err := r.Launch(ctx, m, s.Name)
 	if err != nil {

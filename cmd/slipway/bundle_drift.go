@@ -52,7 +52,7 @@ stay.
 		},
 	}
 	r.flags(cmd)
-	bundleFlags(cmd)
+	valueFlags(cmd)
 	cmd.Flags().BoolVar(&update, "update", false, "write the tools and prompts of the server into the manifest")
 	return cmd
 }

@@ -42,7 +42,7 @@ in the PATH. What it writes to stderr goes to stderr, without secrets.`,
 			return runBundle(cmd, args[0], opts)
 		},
 	}
-	bundleFlags(cmd)
+	valueFlags(cmd)
 	cmd.Flags().StringVar(&locale, "locale", "", "`language` in which the bundle presents itself, such as de or pt-BR")
 	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "run it on a system that its manifest leaves out, too")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "leave out what the server writes to stderr")

@@ -29,11 +29,17 @@ name in capitals (MCP_BUNDLE_API_KEY for api_key), else from the --values file,
 else it has its default. Several values: name the key several times. Secrets do
 not belong into a command line, where others can read them.`
 
-// bundleFlags adds the flags with the options of bundles to a command that opens
+// bundleFlags adds what bundles and definitions need to a command that opens
 // sources.
 func bundleFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArray("set", nil, "option of a bundle as `KEY=VALUE`")
+	valueFlags(cmd)
 	cmd.Flags().StringArray("secrets-from", nil, "a `source` of the secrets of definitions, asked in the order given (repeatable)")
+	networkFlag(cmd)
+}
+
+// valueFlags adds the flags with the options of a bundle.
+func valueFlags(cmd *cobra.Command) {
+	cmd.Flags().StringArray("set", nil, "option of a bundle as `KEY=VALUE`")
 	cmd.Flags().String("values", "", "JSON `file` with options of a bundle: {\"key\": value}")
 }
 

@@ -20,6 +20,7 @@ type translating struct {
 	via      string
 	launcher string
 	from     []string
+	networks []string
 	exact    bool
 }
 
@@ -28,6 +29,7 @@ func (t *translating) flags(cmd *cobra.Command, scope string) {
 	cmd.Flags().StringVar(&t.via, "via", "direct", "how the client reaches servers: `direct`, launcher, or auto for the launcher\nwhere something would be lost otherwise")
 	cmd.Flags().StringVar(&t.launcher, "launcher", "slipway", "the `program` that the launcher is")
 	cmd.Flags().StringArrayVar(&t.from, "secrets-from", nil, "the `source` in which the launcher finds secrets (repeatable); see config secrets")
+	cmd.Flags().StringSliceVar(&t.networks, "allow-network", nil, "a `network` in which the launcher may reach servers (repeatable); see config run")
 	cmd.Flags().BoolVar(&t.exact, "exact", false, "refuse whatever the client cannot represent: exit code 5")
 }
 
@@ -58,10 +60,16 @@ func (t *translating) options(goos string, files, declarations []string) (*clien
 	return opts, t.launcherSources(opts)
 }
 
-// launcherSources tells the launcher where secrets are. It runs in another folder.
+// launcherSources tells the launcher where secrets and servers may be. It runs in another folder.
 func (t *translating) launcherSources(opts *clients.Options) error {
 	if _, err := (&sourceFlags{from: t.from}).resolver(); err != nil {
 		return err
+	}
+	if _, err := parseNetworks(t.networks); err != nil {
+		return err
+	}
+	for _, word := range t.networks {
+		opts.Flags = append(opts.Flags, "--allow-network", word)
 	}
 	for _, word := range t.from {
 		if path, ok := strings.CutPrefix(word, "file:"); ok {

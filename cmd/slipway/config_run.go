@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ func newConfigRun() *cobra.Command {
 	var d definitions
 	var sources sourceFlags
 	var disabled bool
+	var auditing auditFlags
 	cmd := &cobra.Command{
 		Use:   "run FILE... SERVER",
 		Short: "Run one server of definitions over stdin and stdout",
@@ -29,6 +31,8 @@ writes into the files of clients.
 
 ` + sourcesHelp + `
 
+` + networkHelp + `
+
 ` + filesHelp,
 		Example: `  slipway config run examples/definitions/site.yaml reference </dev/null`,
 		Args:    takes(2, -1),
@@ -38,6 +42,9 @@ writes into the files of clients.
 				return err
 			}
 			resolver.Disabled = disabled
+			if resolver.AllowNetwork, err = networks(cmd); err != nil {
+				return err
+			}
 			last := len(args) - 1
 			merged, err := d.valid(cmd, args[:last])
 			if err != nil {
@@ -56,19 +63,30 @@ writes into the files of clients.
 			}
 			ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
 			defer stop()
+			log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelError}))
+			audit, closeAudit, err := auditing.open(log)
+			if err != nil {
+				return err
+			}
+			defer closeAudit()
 			src, err := resolver.Open(ctx, merged, args[last], &stax.OpenOptions{
-				Live:   &live.Options{Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version}},
+				Live: &live.Options{
+					Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
+					Log:    audited(audit, nil),
+				},
 				Stderr: cmd.ErrOrStderr(),
 			})
 			if err != nil {
 				return notRun(ctx, err)
 			}
 			defer closeSource(src)
-			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), nil))
+			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{Audit: audit}))
 		},
 	}
 	d.flags(cmd)
 	sources.flags(cmd)
+	networkFlag(cmd)
+	auditing.add(cmd.Flags())
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server also if it is disabled")
 	return cmd
 }
@@ -77,6 +95,9 @@ writes into the files of clients.
 func notRun(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil // told to end before there was anything to serve
+	}
+	if f := blocked("config run: "+err.Error(), err); f != nil {
+		return f
 	}
 	f := &failure{code: exitRemote, text: "config run: " + err.Error()}
 	var missing *stax.MissingError

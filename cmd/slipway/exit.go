@@ -62,6 +62,9 @@ func explain(err error) *failure {
 	if errors.As(err, &known) {
 		return known
 	}
+	if f := blocked(err.Error(), err); f != nil {
+		return f
+	}
 	var opening *open.Error
 	if errors.As(err, &opening) {
 		if f := bundleFailure(opening.Arg, opening.Err); f != nil {

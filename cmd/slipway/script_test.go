@@ -38,13 +38,14 @@ func TestMain(m *testing.M) {
 //	zip FILE DIR                 pack the files below DIR
 //	host NAME DIR                host DIR on the web at $NAME, without listings; a
 //	                             path with a part that begins with "hang" comes late
+//	redirect NAME URL            a web host at $NAME that sends everybody to URL
 //	hangs NAME                   wait until such a file is asked for
 //	release NAME                 let it come
 //	serve NAME [ARG...]          slipway serve ARG... on a free port, at $NAME and
 //	                             $NAME_ADDR; with --stdio on a pipe that stays open
 //	launch NAME [ARG...]         slipway ARG... without waiting for anything
 //	log NAME PATTERN             wait until its stderr matches
-//	signal NAME SIGNAL           send it TERM or INT
+//	signal NAME SIGNAL           send it TERM, INT or HUP
 //	ended NAME CODE              wait for its end; its output becomes ours
 //	http METHOD URL [FILE] [KEY:VALUE...]  print status, header and body of the
 //	                             answer to a request with that body and header
@@ -70,21 +71,22 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"zip":     zipFolder,
-			"host":    hostFolder,
-			"hangs":   hangs,
-			"release": release,
-			"serve":   startServer,
-			"launch":  launch,
-			"log":     awaitLog,
-			"signal":  sendSignal,
-			"ended":   ended,
-			"http":    request,
-			"waits":   waits,
-			"sse":     talkSSE,
-			"post":    post,
-			"answer":  answer,
+			"exits":    exits,
+			"zip":      zipFolder,
+			"host":     hostFolder,
+			"redirect": redirect,
+			"hangs":    hangs,
+			"release":  release,
+			"serve":    startServer,
+			"launch":   launch,
+			"log":      awaitLog,
+			"signal":   sendSignal,
+			"ended":    ended,
+			"http":     request,
+			"waits":    waits,
+			"sse":      talkSSE,
+			"post":     post,
+			"answer":   answer,
 		},
 	})
 }
@@ -166,6 +168,13 @@ func hostFolder(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(web.Close)
 	of(ts).hosts[args[0]] = h
+	ts.Setenv(args[0], web.URL)
+}
+
+func redirect(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "redirect NAME URL")
+	web := httptest.NewServer(http.RedirectHandler(args[1], http.StatusTemporaryRedirect))
+	ts.Defer(web.Close)
 	ts.Setenv(args[0], web.URL)
 }
 
@@ -288,8 +297,8 @@ func awaitLog(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
-	want(ts, neg, args, 2, "signal NAME TERM|INT")
-	sig := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt}[args[1]]
+	want(ts, neg, args, 2, "signal NAME TERM|INT|HUP")
+	sig := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt, "HUP": syscall.SIGHUP}[args[1]]
 	ts.Check(of(ts).servers[args[0]].cmd.Process.Signal(sig))
 }
 

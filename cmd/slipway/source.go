@@ -113,12 +113,18 @@ func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors io.Writer)
 	if err != nil {
 		return nil, err
 	}
+	if resolver.AllowNetwork, err = networks(cmd); err != nil {
+		return nil, err
+	}
 	stderr := cmd.ErrOrStderr()
 	var one sync.Mutex
 	trouble := func(server string, err error) {
 		one.Lock()
 		defer one.Unlock()
 		fmt.Fprintf(stderr, "slipway: server %s: %v\n", server, err)
+		if f := blocked("", err); f != nil {
+			fmt.Fprintf(stderr, "hint: %s\n", f.hint)
+		}
 	}
 	return &open.Options{
 		Bundle:      bundle,
@@ -134,6 +140,7 @@ func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error 
 	if err != nil {
 		return err
 	}
+	refused := noteRefused(opts)
 	src, err := open.Open(ctx, arg, opts)
 	if err != nil {
 		return err
@@ -145,6 +152,9 @@ func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error 
 	cat, err := src.Catalog(ctx)
 	if err != nil {
 		return answered(arg, err)
+	}
+	if f := refused(); f != nil && offersNothing(cat) {
+		return f
 	}
 	return do(&client{arg: arg, source: src, cat: cat})
 }

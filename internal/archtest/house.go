@@ -8,7 +8,7 @@ package archtest
 func House() *Plan {
 	return &Plan{
 		Floors: [][]string{
-			0: {"check", "internal/archtest", "internal/doctest", "internal/fsutil", "internal/jsonscan", "internal/naivesite", "internal/nearest", "internal/schema", "internal/uritemplate"},
+			0: {"check", "internal/archtest", "internal/doctest", "internal/fsutil", "internal/jsonscan", "internal/naivesite", "internal/nearest", "internal/netguard", "internal/schema", "internal/uritemplate"},
 			1: {"mcp"},
 			2: {"apps", "live", "compose", "ws", "staticmcp", "mcp/mcptest"},
 			3: {"router", "mcpb", "stax"},

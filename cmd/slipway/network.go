@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"net/netip"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+const networkHelp = `Remote servers of definitions must be on the public internet, or on this machine
+if their URL says localhost, 127.0.0.1 or [::1] itself. --allow-network takes
+others: a network such as 10.1.0.0/16, an address, "private" for those of homes
+and companies, "loopback" or "any". Addresses are judged when a connection is
+made, so that no name and no redirect leads elsewhere. What is typed as a URL is
+not judged.`
+
+// allowNetworkUsage is the usage of --allow-network.
+const allowNetworkUsage = "let servers of definitions be in this `network`, too: 10.1.0.0/16, private, loopback or any (repeatable)"
+
+func networkFlag(cmd *cobra.Command) {
+	cmd.Flags().StringSlice("allow-network", nil, allowNetworkUsage)
+}
+
+// networks returns what --allow-network allows; nothing for commands without it.
+func networks(cmd *cobra.Command) ([]netip.Prefix, error) {
+	if cmd.Flags().Lookup("allow-network") == nil {
+		return nil, nil
+	}
+	words, err := cmd.Flags().GetStringSlice("allow-network")
+	if err != nil {
+		return nil, err
+	}
+	return parseNetworks(words)
+}
+
+func parseNetworks(words []string) ([]netip.Prefix, error) {
+	var allow []netip.Prefix
+	for _, word := range words {
+		more, err := stax.ParseNetwork(word)
+		if err != nil {
+			return nil, usage("", "--allow-network: %v", err)
+		}
+		allow = append(allow, more...)
+	}
+	return allow, nil
+}
+
+// blocked words an address that was refused, or returns nil for another error.
+func blocked(text string, err error) *failure {
+	var refused *live.BlockedError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	return &failure{code: exitPolicy, text: text, hint: allowHint(refused)}
+}
+
+// allowHint says how an address that was refused is allowed.
+func allowHint(refused *live.BlockedError) string {
+	return "if you mean it to be reached: --allow-network " + refused.Address.String()
+}
+
+// noteRefused has the servers of definitions whose address is refused noted.
+// refused returns the failure of a command all of whose servers are.
+func noteRefused(opts *open.Options) (refused func() *failure) {
+	var mu sync.Mutex
+	var first *failure
+	told := opts.Definitions.Trouble
+	opts.Definitions.Trouble = func(server string, err error) {
+		told(server, err)
+		mu.Lock()
+		defer mu.Unlock()
+		if f := blocked("no server can be reached: "+server+": "+err.Error(), err); f != nil && first == nil {
+			first = f
+		}
+	}
+	return func() *failure {
+		mu.Lock()
+		defer mu.Unlock()
+		return first
+	}
+}
+
+// offersNothing reports whether a catalog offers nothing.
+func offersNothing(cat *mcp.Catalog) bool {
+	return len(cat.Tools) == 0 && len(cat.Resources) == 0 && len(cat.Templates) == 0 && len(cat.Prompts) == 0
+}

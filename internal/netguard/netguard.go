@@ -1,0 +1,185 @@
+// Package netguard keeps URLs that somebody else wrote from reaching into the
+// network of whoever follows them. An address is judged when the connection to it
+// is made, so that it is the one a name has resolved to, after every redirect.
+//
+// Start with [Guard.Transport].
+package netguard
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Guard says which addresses may be connected to: those on the public internet,
+// and those that are allowed. The zero value allows no others.
+type Guard struct {
+	Allow []netip.Prefix
+	// Proxy returns the proxy for a request, or nil for none, as for
+	// http.Transport. Nil stands for that of the environment.
+	Proxy func(*http.Request) (*url.URL, error)
+
+	resolver *net.Resolver // of tests; nil is the system's
+}
+
+// BlockedError is why an address was refused.
+type BlockedError struct {
+	Address netip.Addr // not valid if what was to be dialled is no address
+	Kind    string     // such as "a private network"
+}
+
+// Error implements the error interface.
+func (e *BlockedError) Error() string {
+	if !e.Address.IsValid() {
+		return "the address is refused: it belongs to " + e.Kind
+	}
+	return fmt.Sprintf("the address %s is refused: it belongs to %s", e.Address, e.Kind)
+}
+
+// Judge returns a [*BlockedError] for an address that must not be connected to.
+func (g *Guard) Judge(addr netip.Addr) error {
+	addr = addr.WithZone("").Unmap()
+	for _, p := range g.Allow {
+		if p.Contains(addr) {
+			return nil
+		}
+	}
+	if kind := NotPublic(addr); kind != "" {
+		return &BlockedError{Address: addr, Kind: kind}
+	}
+	return nil
+}
+
+// Control is the [net.Dialer.Control] that judges: it sees the address that is
+// about to be connected to.
+func (g *Guard) Control(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &BlockedError{Kind: "nothing that can be judged"}
+	}
+	return g.Judge(at.Addr())
+}
+
+// Transport returns a transport that is made as from says, and refuses what the
+// guard does. from is not used any more by itself; its Proxy and DialContext are
+// replaced.
+//
+// A proxy is chosen by the user, not by whoever wrote the URL, so it may be
+// anywhere. What it connects to cannot be seen from here: an address that stands
+// in the URL itself is judged before the proxy hears of it, and names are the
+// proxy's to judge.
+func (g *Guard) Transport(from *http.Transport) http.RoundTripper {
+	proxy := g.Proxy
+	if proxy == nil {
+		proxy = http.ProxyFromEnvironment
+	}
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Resolver: g.resolver}
+	direct, proxied := from, from.Clone()
+	proxied.DialContext, proxied.Proxy = dialer.DialContext, proxy
+	guarded := *dialer
+	guarded.Control = g.Control
+	direct.DialContext, direct.Proxy = guarded.DialContext, nil
+	return &transport{guard: g, proxy: proxy, direct: direct, proxied: proxied}
+}
+
+// transport sends what a proxy is for through that, and connects to the rest
+// itself.
+type transport struct {
+	guard           *Guard
+	proxy           func(*http.Request) (*url.URL, error)
+	direct, proxied *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	by, err := t.proxy(r)
+	if err != nil {
+		return nil, refuse(r, err)
+	}
+	if by == nil {
+		return t.direct.RoundTrip(r)
+	}
+	if err := t.guard.judgeHost(r.URL.Hostname()); err != nil {
+		return nil, refuse(r, err)
+	}
+	return t.proxied.RoundTrip(r)
+}
+
+// refuse ends a request as RoundTrip has to: with its body closed.
+func refuse(r *http.Request, err error) error {
+	if r.Body != nil {
+		_ = r.Body.Close() // it is not read
+	}
+	return err
+}
+
+// CloseIdleConnections is what [http.Client.CloseIdleConnections] looks for.
+func (t *transport) CloseIdleConnections() {
+	t.direct.CloseIdleConnections()
+	t.proxied.CloseIdleConnections()
+}
+
+// judgeHost judges a host as far as that is possible without resolving it.
+func (g *Guard) judgeHost(host string) error {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return g.Judge(addr)
+	}
+	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return g.Judge(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	}
+	return nil
+}
+
+// Loopback returns the addresses of this machine.
+func Loopback() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+}
+
+// NamesLoopback reports whether a URL says itself that it is on this machine:
+// localhost, 127.0.0.1 and its like, or [::1]. A name that merely resolves to it
+// does not.
+func NamesLoopback(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	addr, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+}
+
+// ParseNetwork returns the networks that a word stands for: "private" for those of
+// homes and companies (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7),
+// "loopback" for this machine, "any" for all there are, a network such as
+// 10.1.0.0/16, or one address.
+func ParseNetwork(word string) ([]netip.Prefix, error) {
+	switch word {
+	case "private":
+		return []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("172.16.0.0/12"),
+			netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("fc00::/7")}, nil
+	case "loopback":
+		return Loopback(), nil
+	case "any":
+		return []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}, nil
+	}
+	if addr, err := netip.ParseAddr(word); err == nil {
+		addr = addr.WithZone("").Unmap()
+		return []netip.Prefix{netip.PrefixFrom(addr, addr.BitLen())}, nil
+	}
+	p, err := netip.ParsePrefix(word)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no network: want one such as 10.1.0.0/16, an address, private, loopback or any", word)
+	}
+	if p.Addr().Is4In6() {
+		if p.Bits() < 96 {
+			return nil, fmt.Errorf("%q mixes IPv4 and IPv6", word)
+		}
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return []netip.Prefix{p.Masked()}, nil
+}
