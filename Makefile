@@ -22,7 +22,7 @@ interop: ## foreign clients and servers against the binary; installs Node packag
 reference: ## our verdicts on bundles against those of the reference CLI; installs it into a cache
 	go run ./scripts/mcpbreference -check
 
-clients: ## the programs that read what config apply writes; installs 1.3 GB of them into a cache
+clients: ## the programs that read what config apply writes; installs 1.6 GB of them into a cache
 	scripts/clients
 
 conformance: ## the official conformance suite; installs it into a cache
