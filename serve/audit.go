@@ -106,7 +106,7 @@ func newAudit(opts *AuditOptions) (*Audit, error) {
 		o = *opts
 	}
 	if o.Key != nil && len(o.Key) < minAuditKey {
-		return nil, fmt.Errorf("the key of an audit log must have at least %d bytes", minAuditKey)
+		return nil, fmt.Errorf("audit log: its key must have at least %d bytes", minAuditKey)
 	}
 	a := &Audit{required: o.Required, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 	a.hashes.init(o.Key)
@@ -120,6 +120,7 @@ func (a *Audit) Reopen() error {
 	if a.path == "" {
 		return nil
 	}
+	_ = a.flush() // what is older goes to the old file, if that takes it
 	return a.reopen()
 }
 

@@ -328,11 +328,13 @@ func TestAuditRotation(t *testing.T) {
 		}
 		for i, rotate := range []func() error{
 			func() error { time.Sleep(2 * time.Second); return nil },
-			audit.Reopen,
+			audit.Reopen, // what was made before is in the old file
 		} {
 			before, after := fmt.Sprint("before ", i), fmt.Sprint("after ", i)
 			audit.Server(before, "", "started", "")
-			time.Sleep(time.Second) // until it is written
+			if i == 0 {
+				time.Sleep(time.Second) // until it is written
+			}
 			old := fmt.Sprintf("%s.%d", path, i)
 			if err := errors.Join(os.Rename(path, old), rotate()); err != nil {
 				t.Fatal(err)

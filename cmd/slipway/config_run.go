@@ -31,8 +31,6 @@ writes into the files of clients.
 
 ` + sourcesHelp + `
 
-` + networkHelp + `
-
 ` + filesHelp,
 		Example: `  slipway config run examples/definitions/site.yaml reference </dev/null`,
 		Args:    takes(2, -1),
@@ -42,9 +40,6 @@ writes into the files of clients.
 				return err
 			}
 			resolver.Disabled = disabled
-			if resolver.AllowNetwork, err = networks(cmd); err != nil {
-				return err
-			}
 			last := len(args) - 1
 			merged, err := d.valid(cmd, args[:last])
 			if err != nil {
@@ -85,7 +80,6 @@ writes into the files of clients.
 	}
 	d.flags(cmd)
 	sources.flags(cmd)
-	networkFlag(cmd)
 	auditing.add(cmd.Flags())
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server also if it is disabled")
 	return cmd
@@ -95,9 +89,6 @@ writes into the files of clients.
 func notRun(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil // told to end before there was anything to serve
-	}
-	if f := blocked("config run: "+err.Error(), err); f != nil {
-		return f
 	}
 	f := &failure{code: exitRemote, text: "config run: " + err.Error()}
 	var missing *stax.MissingError

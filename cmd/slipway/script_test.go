@@ -38,7 +38,6 @@ func TestMain(m *testing.M) {
 //	zip FILE DIR                 pack the files below DIR
 //	host NAME DIR                host DIR on the web at $NAME, without listings; a
 //	                             path with a part that begins with "hang" comes late
-//	redirect NAME URL            a web host at $NAME that sends everybody to URL
 //	hangs NAME                   wait until such a file is asked for
 //	release NAME                 let it come
 //	serve NAME [ARG...]          slipway serve ARG... on a free port, at $NAME and
@@ -71,22 +70,21 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
-			"zip":      zipFolder,
-			"host":     hostFolder,
-			"redirect": redirect,
-			"hangs":    hangs,
-			"release":  release,
-			"serve":    startServer,
-			"launch":   launch,
-			"log":      awaitLog,
-			"signal":   sendSignal,
-			"ended":    ended,
-			"http":     request,
-			"waits":    waits,
-			"sse":      talkSSE,
-			"post":     post,
-			"answer":   answer,
+			"exits":   exits,
+			"zip":     zipFolder,
+			"host":    hostFolder,
+			"hangs":   hangs,
+			"release": release,
+			"serve":   startServer,
+			"launch":  launch,
+			"log":     awaitLog,
+			"signal":  sendSignal,
+			"ended":   ended,
+			"http":    request,
+			"waits":   waits,
+			"sse":     talkSSE,
+			"post":    post,
+			"answer":  answer,
 		},
 	})
 }
@@ -168,13 +166,6 @@ func hostFolder(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(web.Close)
 	of(ts).hosts[args[0]] = h
-	ts.Setenv(args[0], web.URL)
-}
-
-func redirect(ts *testscript.TestScript, neg bool, args []string) {
-	want(ts, neg, args, 2, "redirect NAME URL")
-	web := httptest.NewServer(http.RedirectHandler(args[1], http.StatusTemporaryRedirect))
-	ts.Defer(web.Close)
 	ts.Setenv(args[0], web.URL)
 }
 

@@ -37,6 +37,7 @@ type serveFlags struct {
 	logFormat    string
 	access       accessFlags
 	fallback     fallbackFlags
+	audit        auditFlags
 }
 
 func newServe() *cobra.Command {
@@ -97,6 +98,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	flags.BoolVar(&f.legacySSE, "legacy-sse", false, "serve the HTTP+SSE transport of 2024-11-05, too, at /sse and /message, for clients that know no other")
 	f.access.add(flags)
 	f.fallback.add(flags)
+	f.audit.add(flags)
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
 	flags.Var(&f.logLevel, "log-level", "what to log on stderr: debug, info, warn or error")
@@ -116,10 +118,16 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	})
 	defer stop()
+	audit, closeAudit, err := f.audit.open(log)
+	if err != nil {
+		return err
+	}
+	defer closeAudit()
 	o, err := sourceOptions(cmd, log, stderr)
 	if err != nil {
 		return err
 	}
+	o.Live.Source.Log = audited(audit, o.Live.Source.Log)
 	o.Site = &staticmcp.Options{Logger: log}
 	var src mcp.Source
 	if f.fallback.source != "" {
@@ -134,7 +142,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeSource(src)
-	return explained(f.serve(ctx, cmd, src, log))
+	return explained(f.serve(ctx, cmd, src, log, audit))
 }
 
 // union returns how several sources are joined: those that are named, and those in
@@ -177,8 +185,9 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 	}
 }
 
-func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger) error {
+func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger, audit *serve.Audit) error {
 	opts := &serve.Options{
+		Audit:             audit,
 		RemoteWithoutAuth: f.remote,
 		HTTP: mcp.HTTPOptions{
 			AllowedHosts:   f.hosts,

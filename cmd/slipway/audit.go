@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// auditFlags are the flags about the log of who did what.
+type auditFlags struct {
+	path, key string
+	required  bool
+}
+
+func (f *auditFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.path, "audit-log", "", "append a line of JSON to this `file` for each call and each refusal; never arguments, results or tokens")
+	flags.StringVar(&f.key, "audit-key", "", "`file` with the secret that arguments are hashed with in the audit log (default: a random one)")
+	flags.BoolVar(&f.required, "audit-required", false, "refuse requests that cannot be written to the audit log")
+}
+
+// open opens the log, or returns nil if none is asked for. It is opened again on
+// SIGHUP, as those who rotate logs expect, until stop is called, which closes it.
+func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), err error) {
+	if f.path == "" {
+		if f.key != "" || f.required {
+			return nil, nil, usage("--audit-log says where it is", "there is no audit log for the other flags to be about")
+		}
+		return nil, func() {}, nil
+	}
+	opts := &serve.AuditOptions{Required: f.required, Logger: log}
+	if f.key != "" {
+		key, err := os.ReadFile(f.key)
+		if err != nil {
+			return nil, nil, &failure{code: exitInput, text: "audit log: " + err.Error()}
+		}
+		if opts.Key = bytes.TrimSpace(key); len(opts.Key) == 0 {
+			opts.Key = []byte{}
+		}
+	}
+	if audit, err = serve.OpenAudit(f.path, opts); err != nil {
+		return nil, nil, &failure{code: exitInput, text: err.Error(), hint: "its folder must be there, and a key long: openssl rand -hex 32 makes a good one"}
+	}
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range hup {
+			if err := audit.Reopen(); err == nil {
+				log.Info("the audit log has been opened again")
+			} else {
+				log.Error("the audit log cannot be opened again", "error", err)
+			}
+		}
+	}()
+	return audit, func() {
+		signal.Stop(hup)
+		close(hup)
+		<-ended
+		if err := audit.Close(); err != nil {
+			log.Error("lines of the audit log are lost", "error", err)
+		}
+	}, nil
+}
+
+// audited returns what tells log, which may be nil, and the audit log of what
+// happens to a server.
+func audited(audit *serve.Audit, log func(live.Event)) func(live.Event) {
+	if audit == nil {
+		return log
+	}
+	return func(e live.Event) {
+		if log != nil {
+			log(e)
+		}
+		if e.What != "log" {
+			address, _, _ := strings.Cut(e.Server, " ") // arguments may be secret
+			audit.Server(e.Name, address, e.What, auditReason(e.Err))
+		}
+	}
+}
+
+// auditReason words an error without what a server wrote to stderr, which may be
+// anything.
+func auditReason(err error) string {
+	var exit *live.ExitError
+	var status *live.StatusError
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &exit):
+		return exit.Reason
+	case errors.As(err, &status):
+		return (&live.StatusError{Status: status.Status}).Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it was not ready in time"
+	}
+	return err.Error()
+}
