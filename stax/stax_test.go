@@ -61,7 +61,7 @@ func TestUnreadable(t *testing.T) {
 	tests := map[string]struct{ name, text, rule string }{
 		"syntax":    {"x.yaml", "a: [", "stax/syntax"},
 		"script":    {"x.ts", "export default fetch('x')", "stax/script"},
-		"duplicate": {"x.toml", "[servers.a]\ncommand='x'\n[servers.a]\n", "stax/duplicate-name"},
+		"duplicate": {"x.toml", "[servers.a]\ncommand='x'\n[servers.a]\ncommand='y'\n", "stax/duplicate-name"},
 		"in script": {"x.js", "export default {servers: {a: {command: 'x'}, a: {command: 'y'}}}", "stax/duplicate-name"},
 		"size":      {"x.json", strings.Repeat(" ", stax.MaxBytes+1), "stax/size"},
 	}

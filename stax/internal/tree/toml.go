@@ -3,6 +3,7 @@ package tree
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,39 +16,139 @@ type tomlReader struct {
 	text  []byte
 	skip  int // bytes of a byte order mark
 	nodes int
+
+	// What follows finds names that are given twice (TOML 1.0, "Table").
+	forms    map[*Node]tomlForm
+	named    map[*Node]map[string]*Node // the members of each table
+	under    string                     // the pointer of the table that keys belong to
+	problems []Problem
+	starts   []int // of the expressions that have been read
+	headers  []int // those of them that are headers, by index
+	spoilt   []int // those of them that give a name twice, by index
 }
 
+// tomlForm is how a table came to be, and so what may still be added to it.
+type tomlForm uint8
+
+const (
+	implied tomlForm = iota // by a header of a table below it
+	headed                  // by a header of its own
+	dotted                  // by a key with dots
+	inline                  // in braces
+	listed                  // a list of tables, by headers
+)
+
+// parseTOML reads a text. The decoder of go-toml knows all that is wrong with one,
+// and stops at the first; the parser of expressions goes on, and knows places. So
+// the former is asked first, and if all it has against the text is that names are
+// given twice, we look for every such name.
 func parseTOML(text []byte) (*Node, []Problem) {
-	r := &tomlReader{text: text}
+	r := &tomlReader{text: text, forms: map[*Node]tomlForm{}, named: map[*Node]map[string]*Node{}}
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
 		r.skip = 3
 	}
 	body := text[r.skip:]
-	// The decoder knows which tables may not be given twice; the parser of
-	// expressions knows places.
+	fault := r.decode(body)
+	if fault != nil && !fault.Duplicate {
+		return nil, []Problem{*fault}
+	}
+	root, failed := r.read(body)
+	switch {
+	case failed != nil:
+		return nil, append(r.problems, *failed)
+	case fault == nil:
+		return root, nil
+	case r.problems == nil: // a rule of theirs that is none of ours
+		return nil, []Problem{*fault}
+	}
+	// What a name that is given twice brings with it was said already.
+	if further := r.decode(r.without(body)); further != nil && !further.Duplicate {
+		return nil, append(r.problems, *further)
+	}
+	return root, r.problems
+}
+
+// decode returns what the decoder stops at, or nil.
+func (r *tomlReader) decode(body []byte) *Problem {
 	var whole map[string]any
 	if err := toml.Unmarshal(body, &whole); err != nil {
-		return nil, []Problem{r.syntax(err)}
+		p := r.syntax(err)
+		return &p
 	}
+	return nil
+}
+
+// read makes the tree, and notes names that are given twice.
+func (r *tomlReader) read(body []byte) (*Node, *Problem) {
 	root := &Node{Kind: Object}
 	table := root
 	p := &unstable.Parser{}
 	p.Reset(body)
 	for p.NextExpression() {
 		e := p.Expression()
+		before := len(r.problems)
 		switch e.Kind {
 		case unstable.Table, unstable.ArrayTable:
+			r.begin(e)
+			r.headers = append(r.headers, len(r.starts)-1)
 			table = r.table(root, e)
 		case unstable.KeyValue:
-			if err := r.keyValue(table, e, 0); err != nil {
-				return nil, []Problem{err.(*fault).Problem}
+			r.begin(e)
+			if err := r.keyValue(table, e, r.under, 0); err != nil {
+				return nil, &err.(*fault).Problem
 			}
+		}
+		if len(r.problems) > before {
+			r.spoilt = append(r.spoilt, len(r.starts)-1)
 		}
 	}
 	if err := p.Error(); err != nil {
-		return nil, []Problem{r.syntax(err)}
+		failed := r.syntax(err)
+		var parsing *unstable.ParserError
+		if errors.As(err, &parsing) && len(parsing.Highlight) > 0 {
+			failed.Offset = int(p.Range(parsing.Highlight).Offset) + r.skip
+		}
+		return nil, &failed
 	}
 	return root, nil
+}
+
+// begin notes where an expression begins: its line is its own.
+func (r *tomlReader) begin(e *unstable.Node) {
+	keys := e.Key()
+	keys.Next()
+	start, _ := r.span(keys.Node())
+	r.starts = append(r.starts, max(r.skip, bytes.LastIndexByte(r.text[:start], '\n')+1))
+}
+
+// without returns the text with blanks in place of what gives names twice: of a
+// table all that is in it.
+func (r *tomlReader) without(body []byte) []byte {
+	out := bytes.Clone(body)
+	for _, i := range r.spoilt {
+		next := i + 1
+		if slices.Contains(r.headers, i) {
+			for next < len(r.starts) && !slices.Contains(r.headers, next) {
+				next++
+			}
+		}
+		end := len(r.text)
+		if next < len(r.starts) {
+			end = r.starts[next]
+		}
+		for k := r.starts[i] - r.skip; k < end-r.skip; k++ {
+			if out[k] != '\n' {
+				out[k] = ' '
+			}
+		}
+	}
+	return out
+}
+
+// twice notes a name that is given twice.
+func (r *tomlReader) twice(key *unstable.Node, pointer string) {
+	start, _ := r.span(key)
+	r.problems = append(r.problems, duplicate(start, string(key.Data), pointer))
 }
 
 func (r *tomlReader) syntax(err error) Problem {
@@ -65,7 +166,7 @@ func (r *tomlReader) syntax(err error) Problem {
 			at = min(len(r.text), at+r.skip)
 		}
 	}
-	twice := strings.Contains(text, "already") || strings.Contains(text, "duplicate") || strings.Contains(text, "redefin")
+	twice := strings.Contains(text, "already") || strings.Contains(text, "duplicate") || strings.Contains(text, "should be a table")
 	pointer := ""
 	for _, key := range decoding.Key() {
 		pointer = pointerTo(pointer, key)
@@ -79,66 +180,118 @@ func (r *tomlReader) span(n *unstable.Node) (start, end int) {
 	return start, start + int(n.Raw.Length)
 }
 
-// descend returns the object called key below n, made if it is missing. Of a
-// list of tables it is the last.
-func (r *tomlReader) descend(n *Node, key *unstable.Node) *Node {
-	name := string(key.Data)
+// add appends a member.
+func (r *tomlReader) add(n *Node, key *unstable.Node, value *Node) *Node {
+	if r.named[n] == nil {
+		r.named[n] = map[string]*Node{}
+	}
+	r.named[n][string(key.Data)] = value
 	start, end := r.span(key)
-	child := n.Get(name)
-	if child == nil {
-		child = &Node{Kind: Object, Start: start}
-		n.Members = append(n.Members, Member{Key: name, Value: child, KeyStart: start, KeyEnd: end})
-	}
-	if child.Kind == Array && len(child.Items) > 0 {
-		child = child.Items[len(child.Items)-1]
-	}
-	return child
+	n.Members = append(n.Members, Member{Key: string(key.Data), Value: value, KeyStart: start, KeyEnd: end})
+	return value
 }
 
+// descend returns the table called key below n, which is at a pointer, and its own
+// pointer. It is made if it is missing. Of a list of tables it is the last. Where
+// something else has the name, it is a table by itself, so that what is in it is
+// looked at as well.
+func (r *tomlReader) descend(n *Node, at string, key *unstable.Node, form tomlForm) (*Node, string) {
+	at = pointerTo(at, string(key.Data))
+	child := r.named[n][string(key.Data)]
+	switch {
+	case child == nil:
+	case form == implied && r.forms[child] == listed:
+		last := len(child.Items) - 1
+		return child.Items[last], at + "/" + strconv.Itoa(last)
+	case child.Kind == Object && (r.forms[child] == dotted || form == implied && r.forms[child] != inline):
+		return child, at
+	default:
+		r.twice(key, at)
+	}
+	start, _ := r.span(key)
+	made := &Node{Kind: Object, Start: start}
+	r.forms[made] = form
+	return r.add(n, key, made), at
+}
+
+// table returns the table that a header begins.
 func (r *tomlReader) table(root *Node, e *unstable.Node) *Node {
-	n := root
+	n, at := root, ""
 	keys := e.Key()
 	for keys.Next() {
-		key := keys.Node()
-		if e.Kind == unstable.Table || !keys.IsLast() {
-			n = r.descend(n, key)
-			continue
+		switch key := keys.Node(); {
+		case !keys.IsLast():
+			n, at = r.descend(n, at, key, implied)
+		case e.Kind == unstable.Table:
+			n, at = r.header(n, at, key)
+		default:
+			n, at = r.item(n, at, key)
 		}
-		name := string(key.Data)
-		start, end := r.span(key)
-		list := n.Get(name)
-		if list == nil {
-			list = &Node{Kind: Array, Start: start}
-			n.Members = append(n.Members, Member{Key: name, Value: list, KeyStart: start, KeyEnd: end})
-		}
-		n = &Node{Kind: Object, Start: start}
-		list.Items = append(list.Items, n)
 	}
+	r.under = at
 	return n
 }
 
-func (r *tomlReader) keyValue(n *Node, e *unstable.Node, depth int) error {
+// header returns the table that a header in single brackets begins.
+func (r *tomlReader) header(n *Node, at string, key *unstable.Node) (*Node, string) {
+	at = pointerTo(at, string(key.Data))
+	child := r.named[n][string(key.Data)]
+	if child == nil || child.Kind != Object || r.forms[child] != implied {
+		if child != nil {
+			r.twice(key, at)
+		}
+		start, _ := r.span(key)
+		child = r.add(n, key, &Node{Kind: Object, Start: start})
+	}
+	r.forms[child] = headed
+	return child, at
+}
+
+// item returns the table that a header in double brackets begins.
+func (r *tomlReader) item(n *Node, at string, key *unstable.Node) (*Node, string) {
+	at = pointerTo(at, string(key.Data))
+	start, _ := r.span(key)
+	list := r.named[n][string(key.Data)]
+	if list == nil || r.forms[list] != listed {
+		if list != nil {
+			r.twice(key, at)
+		}
+		list = r.add(n, key, &Node{Kind: Array, Start: start})
+		r.forms[list] = listed
+	}
+	made := &Node{Kind: Object, Start: start}
+	r.forms[made] = headed
+	list.Items = append(list.Items, made)
+	return made, at + "/" + strconv.Itoa(len(list.Items)-1)
+}
+
+// keyValue adds a value to the table n, which is at a pointer.
+func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) error {
 	keys := e.Key()
 	for keys.Next() {
 		key := keys.Node()
 		if !keys.IsLast() {
-			n = r.descend(n, key)
+			n, at = r.descend(n, at, key, dotted)
 			continue
 		}
-		start, end := r.span(key)
-		value, err := r.value(e.Value(), depth+1)
+		at = pointerTo(at, string(key.Data))
+		_, end := r.span(key)
+		value, err := r.value(e.Value(), at, depth+1)
 		if err != nil {
 			return err
 		}
 		if value.Start < end {
 			value.Start = end
 		}
-		n.Members = append(n.Members, Member{Key: string(key.Data), Value: value, KeyStart: start, KeyEnd: end})
+		if r.named[n][string(key.Data)] != nil {
+			r.twice(key, at)
+		}
+		r.add(n, key, value)
 	}
 	return nil
 }
 
-func (r *tomlReader) value(v *unstable.Node, depth int) (*Node, error) {
+func (r *tomlReader) value(v *unstable.Node, at string, depth int) (*Node, error) {
 	n := &Node{Kind: String, Text: string(v.Data)}
 	n.Start, n.End = r.span(v)
 	if r.nodes++; r.nodes > maxNodes || depth > maxDepth {
@@ -163,7 +316,7 @@ func (r *tomlReader) value(v *unstable.Node, depth int) (*Node, error) {
 			if children.Node().Kind == unstable.Comment {
 				continue
 			}
-			item, err := r.value(children.Node(), depth+1)
+			item, err := r.value(children.Node(), at+"/"+strconv.Itoa(len(n.Items)), depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -171,12 +324,13 @@ func (r *tomlReader) value(v *unstable.Node, depth int) (*Node, error) {
 		}
 	case unstable.InlineTable:
 		n.Kind, n.Text = Object, ""
+		r.forms[n] = inline
 		children := v.Children()
 		for children.Next() {
 			if children.Node().Kind == unstable.Comment {
 				continue
 			}
-			if err := r.keyValue(n, children.Node(), depth+1); err != nil {
+			if err := r.keyValue(n, children.Node(), at, depth+1); err != nil {
 				return nil, err
 			}
 		}

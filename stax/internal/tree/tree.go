@@ -197,8 +197,8 @@ const maxDepth = 128
 // included.
 const maxNodes = 200_000
 
-// Parse reads text. If it cannot be read to its end, the node is nil and there is
-// one problem at the place of the fault. Otherwise the problems are names that
+// Parse reads text. If it cannot be read to its end, the node is nil and the last
+// problem is at the place of the fault. Otherwise the problems are names that
 // are given twice.
 func Parse(text []byte, format Format) (*Node, []Problem) {
 	switch format {

@@ -2,6 +2,8 @@ package tree_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +51,7 @@ func TestProblems(t *testing.T) {
 		"duplicate":         {tree.JSON, "{\"a\": 1,\n \"a\": 2}", 2, 2, "given twice", true},
 		"escaped duplicate": {tree.JSON, `{"a": 1, "\u0061": 2}`, 1, 10, "given twice", true},
 		"duplicate yaml":    {tree.YAML, "s:\n  a: 1\n  b: 2\n  a: 2\n", 4, 3, "given twice", true},
-		"duplicate toml":    {tree.TOML, "[s.a]\nx = 1\n[s.a]\n", 3, 2, "already", true},
+		"duplicate toml":    {tree.TOML, "[s.a]\nx = 1\n[s.a]\n", 3, 4, "given twice", true},
 		"comment":           {tree.JSON, "{} // c", 1, 4, "no comments", false},
 		"trailing comma":    {tree.JSON, "[1,]", 1, 3, "no comma", false},
 		"two commas":        {tree.JSONC, "[1,,2]", 1, 4, "unexpected character ','", false},
@@ -78,6 +80,63 @@ func TestProblems(t *testing.T) {
 				t.Errorf("got %d:%d %+v, want %d:%d %q", line, col, p, test.line, test.col, test.message)
 			}
 		})
+	}
+}
+
+// TestTOMLTwice holds TOML's rules about what a table may be given twice, and that
+// reading goes on behind the first fault.
+func TestTOMLTwice(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want []string // "line:column pointer"
+		gone bool     // nothing of the text can be used
+	}{
+		"keys":                    {"a = 1\nb = 2\na = 3\nb = 4\n", []string{"3:1 /a", "4:1 /b"}, false},
+		"tables and keys":         {"[s.a]\nx = 1\nx = 2\n[s.b]\n[s.a]\ny = 1\n[s.b.env]\nz = 1\nz = 2\n", []string{"3:1 /s/a/x", "5:4 /s/a", "9:1 /s/b/env/z"}, false},
+		"in the second table":     {"[s.a]\nx = 1\n[s.a]\nx = 1\nx = 2\n", []string{"3:4 /s/a", "5:1 /s/a/x"}, false},
+		"in braces":               {"[s]\na = {b = 1, c = 2, b = 3}\nd = 1\nd = 2\n", []string{"2:20 /s/a/b", "4:1 /s/d"}, false},
+		"in a list":               {"a = [{b = 1, b = 2}, {c = 1, c = 1}]\n", []string{"1:14 /a/0/b", "1:30 /a/1/c"}, false},
+		"lists of tables":         {"[[l]]\na = 1\na = 2\n[[l]]\na = 1\n[l.m]\nb = 1\nb = 2\n", []string{"3:1 /l/0/a", "8:1 /l/1/m/b"}, false},
+		"a list that is a table":  {"[l]\n[[l]]\nx = 1\nx = 2\n", []string{"2:3 /l", "4:1 /l/0/x"}, false},
+		"a value that is a table": {"a = 1\n[a]\nb = 1\n[a.c]\n[d]\nx.y = 1\nx.y = 2\n", []string{"2:2 /a", "7:3 /d/x/y"}, false},
+		"braces are closed":       {"a = {}\n[a.b]\nc = 1\nc = 2\n", []string{"2:2 /a", "4:1 /a/b/c"}, false},
+		"dots define a table":     {"a.b = 1\n[a]\nc = 1\nc = 2\n", []string{"2:2 /a", "4:1 /a/c"}, false},
+		"headers are closed":      {"[a.b]\nc = 1\n[a]\nb.d = 1\ne = 1\ne = 2\n", []string{"4:1 /a/b", "6:1 /a/e"}, false},
+		"then a wrong value":      {"a = 1\na = 2\nb = 2001-99-99\n", []string{"2:1 /a", "3:10 "}, true},
+		"then an unclosed one":    {"a = 1\na = 2\nb = [\n", []string{"2:1 /a", "3:6 "}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			n, problems := tree.Parse([]byte(test.text), tree.TOML)
+			var got []string
+			for _, p := range problems {
+				line, column := check.LineColumn([]byte(test.text), p.Offset)
+				got = append(got, fmt.Sprintf("%d:%d %s", line, column, p.Pointer))
+			}
+			if !slices.Equal(got, test.want) || (n == nil) != test.gone {
+				t.Errorf("got %q and %v, want %q", got, n, test.want)
+			}
+		})
+	}
+}
+
+// TestTOMLOnce holds that what TOML allows is no fault.
+func TestTOMLOnce(t *testing.T) {
+	for text, want := range map[string]string{
+		"[f]\na.c = 1\na.t.s = true\n[f.a.x]\ny = 1\n": `{"f":{"a":{"c":1,"t":{"s":true},"x":{"y":1}}}}`,
+		"[a.b]\nc = 1\n[a]\nd = 1\n":                   `{"a":{"b":{"c":1},"d":1}}`,
+		"[[l]]\n[[l.m]]\na = 1\n[[l.m]]\na = 1\n":      `{"l":[{"m":[{"a":1},{"a":1}]}]}`,
+		"a = {b.c = 1, b.d = 2}\n":                     `{"a":{"b":{"c":1,"d":2}}}`,
+		"[[l]]\nx.y = 1\n[[l]]\nx.y = 1\n":             `{"l":[{"x":{"y":1}},{"x":{"y":1}}]}`,
+	} {
+		n, problems := tree.Parse([]byte(text), tree.TOML)
+		if len(problems) > 0 {
+			t.Errorf("%q: %v", text, problems)
+			continue
+		}
+		if got := string(n.AppendJSON(nil)); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
 	}
 }
 
