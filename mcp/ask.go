@@ -203,7 +203,10 @@ func (r *Request) RequireCapability(name string) error {
 // missingCapability is the error for a client that cannot be asked. 2026-07-28
 // has a code for it; before, the text has to do.
 func (rc *requestContext) missingCapability(required json.RawMessage) error {
-	if !rc.version.Modern() {
+	switch {
+	case !rc.version.Modern() && rc.session == nil:
+		return fmt.Errorf("the client cannot be asked: its request names no session, in which it would have declared %s", required)
+	case !rc.version.Modern():
 		return fmt.Errorf("the client does not support this: it would have to declare %s", required)
 	}
 	return &Error{

@@ -436,7 +436,7 @@ func TestAskNobody(t *testing.T) {
 		t.Errorf("a source that is called directly got %q", s)
 	}
 	addr := serveHTTP(t, newAsker(askRoots), nil)
-	if got := post(askCall).do(t, addr); !strings.Contains(got.result, "the client does not support this") {
+	if got := post(askCall).do(t, addr); !strings.Contains(got.result, "names no session") {
 		t.Errorf("without a session: %s", got.body)
 	}
 	begin := strings.Replace(ladderInit, `"capabilities":{}`, `"capabilities":`+allCaps, 1)

@@ -131,12 +131,18 @@ func (x *exchange) listen(_ *requestContext, sub *subscription) error {
 func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	id, ok := first(r.Header, headerSession)
 	version, _ := first(r.Header, headerVersion)
-	if !ok || h.opts.NoSessions || h.opts.PostOnly || version >= Version20260728.String() {
+	asked, spoken := ParseVersion(version)
+	overhears := !ok && spoken && h.canNotify()
+	if !ok && !overhears || h.opts.NoSessions || h.opts.PostOnly || version >= Version20260728.String() {
 		h.methodNotAllowed(w)
 		return
 	}
 	if acceptOf(r.Header["Accept"])&acceptsStream == 0 {
 		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow text/event-stream"))
+		return
+	}
+	if overhears {
+		h.overhear(w, r, asked)
 		return
 	}
 	session := h.server.sessions.get(id, PrincipalFrom(r.Context()))
@@ -196,6 +202,27 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Ses
 			err = log.prime()
 		}
 	}
+	h.hold(r, st, wait, err)
+}
+
+// overhear serves the stream of a client that does not name its session, as some
+// never do: it hears of lists that change, which are the same for everybody. A client
+// that names no version either may be one of 2024-11-05, which waits for another
+// kind of stream; it is better told that this is none.
+func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v Version) {
+	hub := h.server.hub
+	session := newSession("")
+	session.begin(v, nil, nil)
+	session.setInitialized()
+	st := &standing{hub: hub, messages: session.messages, closed: make(chan struct{})}
+	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
+	st.onClose = func() { hub.remove(session) }
+	if !hub.add(session) {
+		h.reject(w, http.StatusServiceUnavailable, invalidRequest("the server is ending"))
+		return
+	}
+	wait, err := h.open(w, r, st)
+	session.stand(st, func() { hub.markDirty(st) })
 	h.hold(r, st, wait, err)
 }
 
