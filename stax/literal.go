@@ -2,7 +2,6 @@ package stax
 
 import (
 	"math"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -18,26 +17,32 @@ func tokens() []token {
 	return []token{
 		{"ghp_", 20, "a GitHub token"}, {"gho_", 20, "a GitHub token"}, {"ghu_", 20, "a GitHub token"},
 		{"ghs_", 20, "a GitHub token"}, {"ghr_", 20, "a GitHub token"}, {"github_pat_", 20, "a GitHub token"},
-		{"glpat-", 16, "a GitLab token"}, {"gldt-", 16, "a GitLab token"},
+		{"glpat-", 16, "a GitLab token"}, {"gldt-", 16, "a GitLab token"}, {"glcbt-", 16, "a GitLab token"}, {"glrt-", 16, "a GitLab token"},
+		{"gloas-", 16, "a GitLab token"}, {"glptt-", 16, "a GitLab token"}, {"glsoat-", 16, "a GitLab token"},
 		{"sk-ant-", 16, "an Anthropic key"}, {"sk-proj-", 16, "an OpenAI key"}, {"sk-", 20, "an API key"},
-		{"sk_live_", 16, "a Stripe key"}, {"sk_test_", 16, "a Stripe key"}, {"rk_live_", 16, "a Stripe key"}, {"whsec_", 16, "a webhook secret"},
-		{"xoxb-", 16, "a Slack token"}, {"xoxp-", 16, "a Slack token"}, {"xoxa-", 16, "a Slack token"}, {"xoxs-", 16, "a Slack token"}, {"xapp-", 16, "a Slack token"},
+		{"sk_live_", 16, "a Stripe key"}, {"sk_test_", 16, "a Stripe key"}, {"rk_live_", 16, "a Stripe key"}, {"rk_test_", 16, "a Stripe key"}, {"whsec_", 16, "a webhook secret"},
+		{"xoxb-", 16, "a Slack token"}, {"xoxp-", 16, "a Slack token"}, {"xoxa-", 16, "a Slack token"}, {"xoxs-", 16, "a Slack token"}, {"xapp-", 16, "a Slack token"}, {"xoxe", 16, "a Slack token"},
 		{"AKIA", 16, "an AWS key"}, {"ASIA", 16, "an AWS key"}, {"AIza", 30, "a Google key"}, {"ya29.", 16, "a Google token"}, {"GOCSPX-", 16, "a Google secret"},
 		{"npm_", 30, "an npm token"}, {"pypi-", 30, "a PyPI token"}, {"dop_v1_", 30, "a DigitalOcean token"}, {"hf_", 30, "a Hugging Face token"},
 		{"SG.", 30, "a SendGrid key"}, {"shpat_", 20, "a Shopify token"}, {"lin_api_", 20, "a Linear key"}, {"ntn_", 30, "a Notion token"},
 		{"figd_", 20, "a Figma token"}, {"sbp_", 30, "a Supabase token"}, {"tvly-", 16, "a Tavily key"}, {"gsk_", 30, "a Groq key"},
 		{"dckr_pat_", 16, "a Docker token"}, {"ATATT3", 30, "an Atlassian token"}, {"sq0atp-", 16, "a Square token"}, {"AGE-SECRET-KEY-", 30, "an age key"},
+		{"hvs.", 20, "a Vault token"}, {"xai-", 30, "an xAI key"}, {"pplx-", 30, "a Perplexity key"}, {"r8_", 30, "a Replicate token"}, {"fc-", 30, "a Firecrawl key"},
+		{"NRAK-", 20, "a New Relic key"}, {"HRKU-", 20, "a Heroku key"}, {"PMAK-", 30, "a Postman key"}, {"sntrys_", 30, "a Sentry token"}, {"secret_", 40, "a Notion token"},
+		{"dapi", 32, "a Databricks token"}, {"dp.st.", 30, "a Doppler token"}, {"dp.pt.", 30, "a Doppler token"}, {"shpss_", 20, "a Shopify secret"}, {"tfp_", 30, "a Typeform token"},
 	}
 }
 
-// known says what kind of credentials s begins with, anywhere behind a space,
-// a quote or one of "=:,", or "".
+// known says what kind of credentials s holds, anywhere behind a space, a quote or
+// one of "=:,", or "".
 func known(s string) string {
-	if strings.Contains(s, "PRIVATE KEY-----") {
-		return "a private key"
+	if _, rest, ok := strings.Cut(s, "-----BEGIN "); ok || strings.Contains(s, "PRIVATE KEY-----") {
+		if head, _, _ := strings.Cut(rest, "-----"); !ok || strings.Contains(head, "PRIVATE KEY") {
+			return "a private key"
+		}
 	}
-	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\n\"'=:,;@/?&", r) }) {
-		if parts := strings.Split(word, "."); len(parts) == 3 && strings.HasPrefix(word, "eyJ") && len(parts[1]) > 8 {
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'=:,;@/?&", r) }) {
+		if parts := strings.Split(word, "."); len(parts) >= 3 && strings.HasPrefix(word, "eyJ") && len(parts[1])+len(parts[2]) > 8 {
 			return "a JSON Web Token"
 		}
 		for _, t := range tokens() {
@@ -47,9 +52,83 @@ func known(s string) string {
 			}
 		}
 	}
-	if u, err := url.Parse(s); err == nil && u.User != nil && u.Host != "" {
-		if password, ok := u.User.Password(); ok && password != "" && !placeholder(password) {
-			return "a password in front of a host"
+	for _, test := range []func(string) string{userinfo, webhook, bearer, botToken, assignment} {
+		if what := test(s); what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+// userinfo finds a password in front of a host, in addresses and in the notation of
+// some drivers: user:password@tcp(host).
+func userinfo(s string) string {
+	rest := s
+	for {
+		_, behind, ok := strings.Cut(rest, "://")
+		if !ok {
+			break
+		}
+		authority := behind
+		if i := strings.IndexAny(behind, "/?# \t\n\"'"); i >= 0 {
+			authority = behind[:i]
+		}
+		if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+			if _, password, _ := strings.Cut(authority[:i], ":"); password != "" && !placeholder(password) {
+				return "a password in front of a host"
+			}
+		}
+		rest = behind
+	}
+	user, host, ok := strings.Cut(s, "@tcp(")
+	if !ok {
+		user, host, ok = strings.Cut(s, "@unix(")
+	}
+	if _, password, colon := strings.Cut(user, ":"); ok && colon && host != "" && password != "" && !strings.Contains(user, " ") && !placeholder(password) {
+		return "a password in front of a host"
+	}
+	return ""
+}
+
+// webhook finds addresses that are credentials by themselves.
+func webhook(s string) string {
+	for _, prefix := range []string{"hooks.slack.com/services/T", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"} {
+		if _, rest, ok := strings.Cut(s, prefix); ok && len(rest) >= 20 && strings.Contains(rest, "/") && !strings.Contains(rest, "$") {
+			return "the address of a webhook"
+		}
+	}
+	return ""
+}
+
+// bearer finds what is written behind the name of a scheme.
+func bearer(s string) string {
+	for _, scheme := range []string{"Bearer ", "Basic ", "bearer ", "basic "} {
+		if _, rest, ok := strings.Cut(s, scheme); ok {
+			word, _, _ := strings.Cut(rest, " ")
+			if len(word) >= 8 && strings.Trim(word, tokenLetters+"+/=~") == "" && strings.ContainsAny(word, "0123456789=") && !placeholder(word) {
+				return "what follows the name of a scheme"
+			}
+		}
+	}
+	return ""
+}
+
+// botToken finds the form 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw.
+func botToken(s string) string {
+	id, token, ok := strings.Cut(s, ":")
+	if ok && len(id) >= 8 && len(id) <= 11 && strings.Trim(id, "0123456789") == "" && len(token) >= 33 && len(token) <= 37 && strings.Trim(token, tokenLetters) == "" {
+		return "the token of a bot"
+	}
+	return ""
+}
+
+// assignment finds password=value among others, as in connection strings and in
+// the queries of addresses.
+func assignment(s string) string {
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("; \t\n&?\"'", r) }) {
+		name, value, ok := strings.Cut(part, "=")
+		if ok && secretName(strings.TrimLeft(name, "-")) && !plain(value) {
+			return "a name in it says so"
 		}
 	}
 	return ""
@@ -71,7 +150,8 @@ func secretName(name string) bool {
 		return false
 	}
 	last := parts[len(parts)-1]
-	if slices.Contains([]string{"token", "secret", "password", "passwd", "passphrase", "apikey", "credential", "credentials", "pat", "authtoken", "accesstoken"}, last) {
+	if slices.Contains([]string{"token", "secret", "password", "passwd", "passphrase", "apikey", "credential", "credentials", "pat", "pwd", "pass", "passcode",
+		"authtoken", "accesstoken", "secretkey", "privatekey", "accesskey"}, last) {
 		return true
 	}
 	if last == "key" && len(parts) > 1 {
@@ -107,10 +187,22 @@ func secretValue(name, value string) string {
 	if secretName(name) {
 		return "its name says so"
 	}
-	if random(value) {
+	if random(value) && !identity(name) {
 		return "it reads like chance"
 	}
 	return ""
+}
+
+// identity reports whether a variable with this name holds what tells one thing
+// from another, and may read like chance and be known to everybody.
+func identity(name string) bool {
+	parts := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
+	if len(parts) == 0 {
+		return false
+	}
+	last := parts[len(parts)-1]
+	return slices.Contains([]string{"id", "ids", "uuid", "guid", "commit", "sha", "sha1", "sha256", "rev", "revision", "hash", "digest", "checksum", "integrity",
+		"fingerprint", "etag", "ref", "version"}, last) || last == "key" && len(parts) > 1 && parts[len(parts)-2] == "public"
 }
 
 // plain reports whether value is something that is never a secret by itself: a
@@ -144,9 +236,31 @@ func random(s string) bool {
 	if hex {
 		return len(s) >= 32 && entropy(s) >= 3
 	}
-	return len(s) >= 24 && entropy(s) >= 4 && strings.ContainsAny(s, "0123456789") &&
+	return len(s) >= 24 && entropy(s) >= 4 && !spelled(s) && strings.ContainsAny(s, "0123456789") &&
 		strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' }) &&
 		strings.ContainsFunc(s, func(r rune) bool { return 'A' <= r && r <= 'Z' })
+}
+
+// spelled reports whether s is put together from words, as
+// com.example.ApplicationFactory2 is: letters stand in long runs of one kind.
+func spelled(s string) bool {
+	runs, last := 1, byte(0)
+	for i := range len(s) {
+		kind := byte('o')
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z':
+			kind = 'a'
+		case 'A' <= c && c <= 'Z':
+			kind = 'A'
+		case '0' <= c && c <= '9':
+			kind = '0'
+		}
+		if i > 0 && kind != last && (last != 'A' || kind != 'a') {
+			runs++
+		}
+		last = kind
+	}
+	return len(s) >= 4*runs
 }
 
 // entropy is Shannon's, in bits for each byte.
@@ -174,7 +288,7 @@ func secretHeader(name, value string) string {
 		if ok && placeholder(strings.TrimSpace(rest)) || !ok && placeholder(scheme) {
 			return ""
 		}
-		return "this header carries credentials"
+		return headerWhy
 	}
 	return secretValue(name, value)
 }
@@ -194,15 +308,25 @@ func secretArgument(args []string, i int) string {
 	if name != "" && secretName(name) && !plain(value) {
 		return "the flag in front of it says so"
 	}
+	// A header, as programs take it that hand it on.
+	if header, rest, ok := strings.Cut(value, ":"); ok && headerName(header) && !strings.HasPrefix(rest, "/") {
+		rest = strings.TrimSpace(rest)
+		if why := secretHeader(header, rest); why == headerWhy && rest != "" || secretName(header) && !plain(rest) {
+			return headerWhy
+		}
+	}
 	return ""
 }
+
+// headerWhy is why the value of a header is a secret whatever it is.
+const headerWhy = "this header carries credentials"
 
 // Redact returns a line of a configuration file in which what looks like the
 // value of a secret is replaced, for showing it to somebody.
 func Redact(line string) string {
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'=,;", r) }) {
 		if known(word) != "" {
-			line = strings.ReplaceAll(line, word, redacted)
+			line = strings.ReplaceAll(line, word, Redacted)
 		}
 	}
 	i := strings.IndexAny(line, ":=")
@@ -218,7 +342,7 @@ func Redact(line string) string {
 	if value == "" || why == "" {
 		return line
 	}
-	return line[:i+1] + strings.Replace(line[i+1:], value, redacted, 1)
+	return line[:i+1] + strings.Replace(line[i+1:], value, Redacted, 1)
 }
 
 // LooksSecret says why a value called name looks like a secret, or "". header
@@ -229,3 +353,6 @@ func LooksSecret(name, value string, header bool) string {
 	}
 	return secretValue(name, value)
 }
+
+// LooksSecretArgument is [LooksSecret] for the argument i of a command.
+func LooksSecretArgument(args []string, i int) string { return secretArgument(args, i) }

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// redacted is how a secret looks wherever something is printed.
-const redacted = "[redacted]"
+// Redacted is how a secret looks wherever something is printed.
+const Redacted = "[redacted]"
 
 // Secret is a value that does not print itself: fmt, encoding/json and log/slog
 // write "[redacted]". The zero value is an empty secret.
@@ -30,13 +30,13 @@ func (s Secret) Reveal() string {
 }
 
 // String implements fmt.Stringer.
-func (s Secret) String() string { return redacted }
+func (s Secret) String() string { return Redacted }
 
 // Format implements fmt.Formatter, for all verbs.
-func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 
 // MarshalText implements encoding.TextMarshaler, and so serves encoding/json.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (s Secret) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
 // LogValue implements slog.LogValuer.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+func (s Secret) LogValue() slog.Value { return slog.StringValue(Redacted) }

@@ -287,19 +287,6 @@ func TestPlanTellsTheRest(t *testing.T) {
 	}
 }
 
-func TestLock(t *testing.T) {
-	d := newDesk(t)
-	d.write("state/lock", "")
-	c, _ := clients.ByID("cursor")
-	plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(), &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := plan.Apply(); err == nil || !strings.Contains(err.Error(), "another slipway") {
-		t.Errorf("got %v, want a refusal", err)
-	}
-}
-
 // What is rendered for a client and imported again is the same definitions, but
 // for what was reported as lost.
 func TestImportReadsWhatRenderWrites(t *testing.T) {

@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,7 +15,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rogpeppe/go-internal/lockedfile"
+
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/stax/internal/edit"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
@@ -35,9 +37,15 @@ type record struct {
 	Scope  Scope  `json:"scope"`
 	// Created says that there was no file before. Otherwise there is a copy of it.
 	Created bool `json:"created,omitempty"`
+	// Mixed says that somebody else changed the file between two changes of ours, so
+	// that the copy is not what the file would be without us.
+	Mixed bool `json:"mixed,omitempty"`
 	// After is the SHA-256 of the file as it was left.
 	After   string             `json:"after"`
 	Servers map[string]written `json:"servers"`
+	// Next is what the record becomes when the file is written. It is there only
+	// meanwhile, and when a process was killed meanwhile.
+	Next *record `json:"next,omitempty"`
 }
 
 // written is one entry that is ours.
@@ -95,6 +103,7 @@ func OpenLedger(dir string) (*Ledger, error) {
 	for path, r := range file.Files {
 		if r != nil {
 			l.files[path] = r
+			l.settle(path)
 		}
 	}
 	return l, nil
@@ -127,33 +136,129 @@ func replace(name string, text []byte, mode fs.FileMode) error {
 	})
 }
 
-// staleLock is how long nobody writes.
-const staleLock = time.Minute
+// lockWait is how long another process may write.
+const lockWait = 30 * time.Second
 
-// lock keeps other processes from writing meanwhile. A lock that is left behind
-// by one that was killed counts nothing after a minute.
-func (l *Ledger) lock() (unlock func() error, err error) {
+// lock keeps other processes from writing meanwhile, and waits for one that does.
+// The system takes the lock away from a process that is killed; that its file
+// stays means nothing.
+func (l *Ledger) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Join(l.dir, "backups"), 0o700); err != nil {
 		return nil, err
 	}
 	name := filepath.Join(l.dir, "lock")
-	if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > staleLock {
-		_ = os.Remove(name)
+	type locked struct {
+		unlock func()
+		err    error
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			err = fmt.Errorf("another slipway is writing: %s is there", name)
+	got, late := make(chan locked), make(chan struct{})
+	go func() {
+		unlock, err := lockedfile.MutexAt(name).Lock()
+		select {
+		case got <- locked{unlock, err}:
+		case <-late:
+			if err == nil {
+				unlock()
+			}
 		}
-		return nil, err
+	}()
+	timer := time.NewTimer(lockWait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		close(late)
+		return nil, fmt.Errorf("another slipway has been writing for %v: it holds %s", lockWait, name)
+	case lock := <-got:
+		if lock.err != nil {
+			return nil, lock.err
+		}
+		unlock = lock.unlock
 	}
 	// Another process may have written since the ledger was read.
 	fresh, err := OpenLedger(l.dir)
 	if err != nil {
-		return nil, errors.Join(err, f.Close(), os.Remove(name))
+		unlock()
+		return nil, err
 	}
 	l.files = fresh.files
-	return func() error { return errors.Join(f.Close(), os.Remove(name)) }, nil
+	return unlock, nil
+}
+
+// announce says what a file is about to become.
+func (l *Ledger) announce(path string, kept, next *record) error {
+	now := record{Client: next.Client, Scope: next.Scope, Created: next.Created, Servers: map[string]written{}}
+	if kept != nil {
+		now = *kept
+	}
+	now.Next = next
+	l.files[path] = &now
+	return l.save()
+}
+
+// forget drops a file in which nothing is ours any more, and its copy.
+func (l *Ledger) forget(path string) error {
+	delete(l.files, path)
+	if err := l.save(); err != nil {
+		return err
+	}
+	if err := os.Remove(l.backup(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// settle finds out what became of a file that was announced to change, and not
+// said to have changed.
+func (l *Ledger) settle(path string) {
+	r := l.files[path]
+	if r == nil || r.Next == nil {
+		return
+	}
+	next := r.Next
+	r.Next = nil
+	text, err := os.ReadFile(path)
+	gone := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err == nil && digest(text) == next.After, gone && next.After == "":
+		r = next
+	case err == nil && digest(text) == r.After, gone && !next.Created:
+	case err == nil:
+		r.adopt(next, text)
+	}
+	l.files[path] = r
+	if len(r.Servers) == 0 && r.After == "" {
+		delete(l.files, path)
+	}
+}
+
+// adopt takes over what was written, of a file that others changed afterwards.
+func (r *record) adopt(next *record, text []byte) {
+	c, _ := ByID(r.Client)
+	if c == nil {
+		return
+	}
+	there, err := edit.Get(text, c.target())
+	if err != nil {
+		return
+	}
+	if r.Servers == nil {
+		r.Servers = map[string]written{}
+	}
+	for name, w := range next.Servers {
+		if next.pristine(name, entryOf(there, name)) {
+			r.Servers[name], r.Mixed = w, true
+		}
+	}
+}
+
+// original returns the entry that had a name before ours took it, or nil.
+func (l *Ledger) original(path string, c *Client, name string) *tree.Node {
+	text, err := os.ReadFile(l.backup(path))
+	if err != nil {
+		return nil
+	}
+	there, _ := edit.Get(text, c.target())
+	return entryOf(there, name)
 }
 
 // pristine reports whether an entry is ours and as we left it.
@@ -165,10 +270,34 @@ func (r *record) pristine(name string, entry *tree.Node) bool {
 	return ok && same(w.Entry, entry)
 }
 
-// same compares an entry with one of the ledger, whose white space may differ.
+// same compares an entry with one of the ledger.
 func same(kept json.RawMessage, entry *tree.Node) bool {
 	n, err := tree.FromJSON(kept)
-	return err == nil && bytes.Equal(n.AppendJSON(nil), entry.AppendJSON(nil))
+	return err == nil && equal(n, entry)
+}
+
+// equal reports whether two values say the same. The order of members says
+// nothing: programs that write their file anew have one of their own.
+func equal(a, b *tree.Node) bool {
+	if a.Kind != b.Kind || len(a.Items) != len(b.Items) {
+		return false
+	}
+	for i := range a.Items {
+		if !equal(a.Items[i], b.Items[i]) {
+			return false
+		}
+	}
+	for _, m := range a.Members {
+		if other := b.Get(m.Key); other == nil || !equal(a.Get(m.Key), other) {
+			return false
+		}
+	}
+	for _, m := range b.Members {
+		if a.Get(m.Key) == nil {
+			return false
+		}
+	}
+	return a.Kind == tree.Object || a.Kind == tree.Array || a.Text == b.Text
 }
 
 // Paths returns the files that were written to, sorted.

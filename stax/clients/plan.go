@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
-
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/stax"
@@ -118,6 +116,9 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 			f.Unsafe = true
 			continue
 		}
+		if f.Problem = readOnly(path); f.Problem != "" {
+			continue
+		}
 		text, seen := texts[path]
 		if !seen {
 			if text, err = os.ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -160,6 +161,15 @@ func commands(m *stax.Merged, report *check.Report) {
 				Message: fmt.Sprintf("the command %q of server %q is not found here", s.Command, s.Name), Hint: "install it, or write its whole path"}))
 		}
 	}
+}
+
+// readOnly says so if the owner of a file may not write it. A rename would take
+// its place all the same, and whoever made it so did not mean that.
+func readOnly(path string) string {
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o200 == 0 {
+		return "it is read-only"
+	}
+	return ""
 }
 
 // file plans one file.
@@ -220,7 +230,7 @@ func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
 		step.Action, step.Why = LeftOut, e.LeftOut
 	case there == nil:
 		step.Action = Create
-	case string(there.AppendJSON(nil)) == string(e.Value.AppendJSON(nil)):
+	case equal(there, e.Value):
 		step.Action = Unchanged
 	case ours || takeOver:
 		step.Action, step.Fields = Update, differing(there, e.Value)
@@ -242,7 +252,7 @@ func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
 func differing(a, b *tree.Node) []string {
 	var fields []string
 	for _, m := range a.Members {
-		if other := b.Get(m.Key); other == nil || string(other.AppendJSON(nil)) != string(m.Value.AppendJSON(nil)) {
+		if other := b.Get(m.Key); other == nil || !equal(other, m.Value) {
 			fields = append(fields, m.Key)
 		}
 	}
@@ -281,7 +291,7 @@ func (f *FilePlan) finish(variables []string) {
 	if !f.Changes() {
 		return
 	}
-	f.Diff = unified(f.Short(), f.before, f.after)
+	f.Diff = unified(f, f.before, f.after)
 	slices.Sort(variables)
 	if variables = slices.Compact(variables); len(variables) > 0 {
 		f.Todo = append(f.Todo, "set "+strings.Join(variables, ", ")+" where "+f.Name+" is started")
@@ -304,19 +314,6 @@ func (f *FilePlan) Short() string {
 // Changes reports whether the file becomes another.
 func (f *FilePlan) Changes() bool { return string(f.before) != string(f.after) }
 
-// unified is a diff that shows no secrets of those who wrote the file before.
-func unified(path string, before, after []byte) string {
-	text := string(diff.Diff(path, before, path, after))
-	_, text, _ = strings.Cut(text, "\n") // "diff a b"
-	lines := strings.SplitAfter(text, "\n")
-	for i, line := range lines {
-		if i > 1 && line != "" && line[0] != '@' {
-			lines[i] = line[:1] + stax.Redact(line[1:])
-		}
-	}
-	return strings.Join(lines, "")
-}
-
 // Conflicts returns how many entries stay as they are though they should not.
 func (p *Plan) Conflicts() int {
 	n := 0
@@ -328,121 +325,4 @@ func (p *Plan) Conflicts() int {
 		}
 	}
 	return n
-}
-
-// dirMode is for folders that are made: others may look into those of a project.
-func dirMode(scope Scope) fs.FileMode {
-	if scope == User {
-		return 0o700
-	}
-	return 0o755
-}
-
-// Apply does what the plan says: file by file, each whole or not at all. What a
-// file was before its first change is kept in the ledger. A file that somebody
-// changed since the plan was made is left alone, and is part of the error.
-func (p *Plan) Apply() (err error) {
-	unlock, err := p.ledger.lock()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	var faults []error
-	for _, f := range p.Files {
-		if f.Problem != "" || !f.Changes() && !f.ours(p.ledger) {
-			continue
-		}
-		if err := p.write(f); err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", f.Path, err))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// ours reports whether the ledger has the file already.
-func (f *FilePlan) ours(l *Ledger) bool { return l.files[f.Path] != nil }
-
-func (p *Plan) write(f *FilePlan) error {
-	kept := p.ledger.files[f.Path]
-	if kept == nil {
-		kept = &record{Client: f.Client, Scope: f.Scope, Created: !f.Exists, Servers: map[string]written{}}
-	}
-	if f.Changes() {
-		if err := p.put(f); err != nil {
-			return err
-		}
-		kept.After = digest(f.after)
-	}
-	for _, s := range f.Steps {
-		switch s.Action {
-		case Create, Update:
-			kept.Servers[s.Server] = written{s.entry.AppendJSON(nil), p.sources}
-		case Delete:
-			delete(kept.Servers, s.Server)
-		}
-	}
-	for name, w := range kept.Servers { // gone from both
-		if slices.Equal(w.Sources, p.sources) && !slices.ContainsFunc(f.Steps, func(s Step) bool { return s.Server == name }) {
-			delete(kept.Servers, name)
-		}
-	}
-	p.ledger.files[f.Path] = kept
-	return p.ledger.save()
-}
-
-// put writes a file. If somebody wrote it meanwhile, as programs do that keep other
-// things in it, the edit is made again on what is there now.
-func (p *Plan) put(f *FilePlan) error {
-	for attempt := 0; ; attempt++ {
-		err := p.ledger.put(f.Path, f.before, f.after, f.Scope, !f.ours(p.ledger))
-		if !errors.Is(err, errChanged) || attempt == 2 {
-			return err
-		}
-		if f.before, err = os.ReadFile(f.Path); err != nil {
-			return err
-		}
-		p.file(f)
-		if f.Problem != "" {
-			return errors.New(f.Problem)
-		}
-	}
-}
-
-// errChanged is why a file is not written.
-var errChanged = errors.New("somebody changed it meanwhile; it stays as it is")
-
-// put writes a file in place of one that reads before, and reads it again. Mode
-// and symbolic links stay.
-func (l *Ledger) put(path string, before, after []byte, scope Scope, first bool) error {
-	now, err := os.ReadFile(path)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !missing {
-		return err
-	}
-	if string(now) != string(before) {
-		return errChanged
-	}
-	mode := fs.FileMode(0o644)
-	if scope == User {
-		mode = 0o600
-	}
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	if missing {
-		if err := os.MkdirAll(filepath.Dir(path), dirMode(scope)); err != nil {
-			return err
-		}
-	} else if first {
-		if err := replace(l.backup(path), before, 0o600); err != nil {
-			return err
-		}
-	}
-	if err := replace(path, after, mode); err != nil {
-		return err
-	}
-	if now, err := os.ReadFile(path); err != nil || string(now) != string(after) {
-		return errChanged
-	}
-	return nil
 }

@@ -25,15 +25,17 @@ func (r *record) entry(name string) *tree.Node {
 type Removal struct {
 	Files []*FilePlan `json:"files"`
 
-	ledger *Ledger
+	ledger    *Ledger
+	selection *Selection
 }
 
 // Remove plans to take out entries that were written and not changed since. One
 // that was changed is a conflict and stays. A file of which nobody changed
 // anything becomes, byte for byte, what it was before the first change; one that
-// was not there before goes.
+// was not there before goes. Of one that others changed as well, only our entries
+// go, and those that ours took the place of come back.
 func (l *Ledger) Remove(s *Selection) *Removal {
-	plan := &Removal{ledger: l}
+	plan := &Removal{ledger: l, selection: s}
 	for _, path := range l.Paths() {
 		if r := l.files[path]; s.file(r) {
 			plan.Files = append(plan.Files, l.removeFrom(path, r, s))
@@ -50,6 +52,9 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 		return f
 	}
 	f.Name = f.client.Name
+	if f.Problem = readOnly(path); f.Problem != "" {
+		return f
+	}
 	text, err := os.ReadFile(path)
 	f.Exists = err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +67,27 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 		f.Problem = "the file cannot be read: " + err.Error()
 		return f
 	}
-	all := true
+	all := l.steps(f, r, s, there)
+	if f.Problem != "" {
+		return f
+	}
+	if all && f.Exists && !r.Mixed && digest(text) == r.After {
+		f.after = nil
+		if !r.Created {
+			if f.after, err = os.ReadFile(l.backup(path)); err != nil {
+				f.Problem = fmt.Sprintf("the copy of the file cannot be read: %s", fsutil.Reason(err))
+				return f
+			}
+		}
+	}
+	f.Diff = unified(f, f.before, f.after)
+	return f
+}
+
+// steps takes the entries out of the text of a file, and reports whether those
+// were all that are ours. An entry that ours took the place of comes back.
+func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry) (all bool) {
+	all = true
 	for _, name := range slices.Sorted(maps.Keys(r.Servers)) {
 		if !s.server(name) {
 			all = false
@@ -78,32 +103,40 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 			all = false
 			continue
 		}
-		f.Steps = append(f.Steps, Step{Server: name, Action: Delete})
-		if f.after, err = edit.Remove(f.after, f.client.target(), name); err != nil {
+		step, text, err := Step{Server: name, Action: Delete}, []byte(nil), error(nil)
+		if old := l.original(f.Path, f.client, name); old != nil && !r.Created {
+			step = Step{Server: name, Action: Update, Why: "it becomes what it was before", Fields: differing(entry, old)}
+			text, err = edit.Set(f.after, f.client.target(), name, old)
+		} else {
+			text, err = edit.Remove(f.after, f.client.target(), name)
+		}
+		if err != nil {
 			f.Problem, f.after = err.Error(), f.before
-			return f
+			return false
 		}
+		f.Steps, f.after = append(f.Steps, step), text
 	}
-	if all && f.Exists && digest(text) == r.After {
-		f.after = nil
-		if !r.Created {
-			if f.after, err = os.ReadFile(l.backup(path)); err != nil {
-				f.Problem = fmt.Sprintf("the copy of the file cannot be read: %s", fsutil.Reason(err))
-				return f
-			}
-		}
+	if f.Changes() && (r.Created || !l.hadRoot(f)) {
+		f.after = edit.Prune(f.after, f.client.target())
 	}
-	f.Diff = unified(f.Short(), f.before, f.after)
-	return f
+	return all
 }
 
-// Apply does what the plan says.
+// hadRoot reports whether a file had the member that holds the servers before we
+// came, or may have had it.
+func (l *Ledger) hadRoot(f *FilePlan) bool {
+	text, err := os.ReadFile(l.backup(f.Path))
+	return err != nil || edit.Has(text, f.client.target())
+}
+
+// Apply does what the plan says. A file that somebody changed since the plan was
+// made is planned anew.
 func (p *Removal) Apply() (err error) {
 	unlock, err := p.ledger.lock()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer unlock()
 	var faults []error
 	for _, f := range p.Files {
 		if f.Problem == "" {
@@ -116,33 +149,53 @@ func (p *Removal) Apply() (err error) {
 }
 
 func (p *Removal) write(f *FilePlan) error {
-	r := p.ledger.files[f.Path]
+	for attempt := 0; ; attempt++ {
+		r := p.ledger.files[f.Path]
+		if r == nil {
+			return nil // another process has done it
+		}
+		next := *r
+		next.Servers = maps.Clone(r.Servers)
+		for _, s := range f.Steps {
+			if s.Action != Conflict {
+				delete(next.Servers, s.Server)
+			}
+		}
+		err := p.put(f, r, &next)
+		if err == nil && len(next.Servers) == 0 {
+			return p.ledger.forget(f.Path)
+		}
+		if !errors.Is(err, errChanged) || attempt == 2 {
+			return err
+		}
+		if r = p.ledger.files[f.Path]; r == nil {
+			return nil
+		}
+		if *f = *p.ledger.removeFrom(f.Path, r, p.selection); f.Problem != "" {
+			return errors.New(f.Problem)
+		}
+	}
+}
+
+// put brings a file to what the plan says of it.
+func (p *Removal) put(f *FilePlan, r, next *record) error {
 	switch {
-	case f.Exists && f.after == nil && r.Created:
+	case !f.Exists || !f.Changes():
+		p.ledger.files[f.Path] = next
+		return p.ledger.save()
+	case f.after == nil && r.Created:
 		if now, err := os.ReadFile(f.Path); err != nil || string(now) != string(f.before) {
 			return errChanged
 		}
-		if err := os.Remove(f.Path); err != nil {
+		next.After = ""
+		if err := p.ledger.announce(f.Path, r, next); err != nil {
 			return err
 		}
-	case f.Exists && f.Changes():
-		if err := p.ledger.put(f.Path, f.before, f.after, f.Scope, false); err != nil {
-			return err
-		}
-		r.After = digest(f.after)
+		return os.Remove(f.Path)
 	}
-	for _, s := range f.Steps {
-		if s.Action != Conflict {
-			delete(r.Servers, s.Server)
-		}
-	}
-	if len(r.Servers) == 0 {
-		delete(p.ledger.files, f.Path)
-		if err := os.Remove(p.ledger.backup(f.Path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return p.ledger.save()
+	next.Mixed = r.Mixed || digest(f.before) != r.After
+	next.After = digest(f.after)
+	return p.ledger.put(f, next)
 }
 
 // Conflicts returns how many entries stay because they were changed.

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
@@ -139,6 +140,40 @@ func Remove(text []byte, t Target, name string) ([]byte, error) {
 	return verified(text, splices, old, t, name, nil)
 }
 
+// Has reports whether a file has the member that holds the entries, be it empty.
+func Has(text []byte, t Target) bool {
+	root, err := parse(text, t)
+	return err == nil && root.Get(t.Root) != nil
+}
+
+// Prune returns text without the member that holds the entries if nothing is in
+// it, and else text as it is.
+func Prune(text []byte, t Target) []byte {
+	root, err := parse(text, t)
+	holder := root.Get(t.Root)
+	if err != nil || holder == nil || holder.Kind < tree.Array || len(holder.Members) > 0 || len(holder.Items) > 0 {
+		return text
+	}
+	var splices []splice
+	switch m := root.Member(t.Root); t.Format {
+	case tree.TOML:
+		return text // a table goes with its last entry
+	case tree.YAML:
+		splices = []splice{{lineStart(text, m.KeyStart), nextLine(text, m.KeyStart), ""}}
+	default:
+		if len(bytes.TrimSpace(text[holder.Start+1:holder.End-1])) > 0 {
+			return text // a comment
+		}
+		splices = removeJSON(text, root, t.Root)
+	}
+	out := apply(text, splices)
+	after, err := parse(out, t)
+	if err != nil || after.Get(t.Root) != nil || rest(root, t, "") != rest(after, t, "") {
+		return text
+	}
+	return out
+}
+
 // fresh is a file with one entry.
 func fresh(t Target, name string, value *tree.Node) string {
 	file := &tree.Node{Kind: tree.Object, Members: slices.Clone(t.Preamble)}
@@ -210,6 +245,9 @@ func verified(text []byte, splices []splice, old *tree.Node, t Target, name stri
 // rest is everything but one entry, as JSON. Empty holders count nothing.
 func rest(root *tree.Node, t Target, name string) string {
 	var b strings.Builder
+	if root == nil {
+		return ""
+	}
 	for _, m := range root.Members {
 		if m.Key != t.Root {
 			fmt.Fprintf(&b, "%q:%s\n", m.Key, m.Value.AppendJSON(nil))
@@ -260,3 +298,6 @@ func indentation(text []byte, i int) string {
 	}
 	return string(text[start:end])
 }
+
+// Quoted returns a string as it is written between double quotes.
+func Quoted(s string) string { return string(jsonscan.AppendQuote(nil, s)) }

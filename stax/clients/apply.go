@@ -1,0 +1,151 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Apply does what the plan says: file by file, each whole or not at all. What a
+// file was before its first change is kept in the ledger. A file that somebody
+// changed since the plan was made is planned anew; one that cannot be written
+// stays as it is, and is part of the error. A process that is killed meanwhile
+// leaves the old file or the new one, and a ledger that knows which.
+func (p *Plan) Apply() (err error) {
+	unlock, err := p.ledger.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var faults []error
+	for _, f := range p.Files {
+		if f.Problem != "" || !f.Changes() && p.ledger.files[f.Path] == nil {
+			continue
+		}
+		if err := p.write(f); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", f.Path, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// write writes a file, and what is known of it. If somebody wrote it meanwhile, as
+// programs do that keep other things in it, the plan is made again for what is
+// there now.
+func (p *Plan) write(f *FilePlan) error {
+	for attempt := 0; ; attempt++ {
+		next := p.next(f)
+		if !f.Changes() {
+			p.ledger.files[f.Path] = next
+			return p.ledger.save()
+		}
+		err := p.ledger.put(f, next)
+		if !errors.Is(err, errChanged) || attempt == 2 {
+			return err
+		}
+		if f.before, err = os.ReadFile(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if p.file(f); f.Problem != "" {
+			return errors.New(f.Problem)
+		}
+		if !f.Changes() && p.ledger.files[f.Path] == nil {
+			return nil
+		}
+	}
+}
+
+// next is what the ledger says of a file once it is written.
+func (p *Plan) next(f *FilePlan) *record {
+	kept := p.ledger.files[f.Path]
+	if kept == nil {
+		kept = &record{Client: f.Client, Scope: f.Scope, After: digest(f.before)}
+	}
+	next := *kept
+	next.Servers = maps.Clone(kept.Servers)
+	if next.Servers == nil {
+		next.Servers = map[string]written{}
+	}
+	for _, s := range f.Steps {
+		w, ours := next.Servers[s.Server]
+		switch {
+		case s.Action == Create, s.Action == Update:
+			next.Servers[s.Server] = written{s.entry.AppendJSON(nil), p.sources}
+		case s.Action == Delete:
+			delete(next.Servers, s.Server)
+		case s.Action == Unchanged && ours && s.entry != nil && same(w.Entry, s.entry):
+			next.Servers[s.Server] = written{w.Entry, p.sources}
+		}
+	}
+	for name, w := range next.Servers { // gone from both
+		if slices.Equal(w.Sources, p.sources) && !slices.ContainsFunc(f.Steps, func(s Step) bool { return s.Server == name }) {
+			delete(next.Servers, name)
+		}
+	}
+	if f.Changes() {
+		next.Mixed = kept.Mixed || digest(f.before) != kept.After
+		next.After = digest(f.after)
+	}
+	return &next
+}
+
+// errChanged is why a file is not written.
+var errChanged = errors.New("somebody changed it meanwhile; it stays as it is")
+
+// put writes a file in place of one that reads as the plan has it, and reads it
+// again. Mode and symbolic links stay. The ledger says first what it is about to
+// do, and then that it is done.
+func (l *Ledger) put(f *FilePlan, next *record) error {
+	now, err := os.ReadFile(f.Path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return err
+	}
+	if string(now) != string(f.before) {
+		return errChanged
+	}
+	mode := fs.FileMode(0o644)
+	if f.Scope == User {
+		mode = 0o600
+	}
+	if info, err := os.Stat(f.Path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	kept := l.files[f.Path]
+	switch {
+	case missing: // also if there was one once
+		next.Created, next.Mixed = true, false
+		if err := os.MkdirAll(filepath.Dir(f.Path), dirMode(f.Scope)); err != nil {
+			return err
+		}
+	case kept == nil:
+		if err := replace(l.backup(f.Path), f.before, 0o600); err != nil {
+			return err
+		}
+	}
+	if err := l.announce(f.Path, kept, next); err != nil {
+		return err
+	}
+	err = replace(f.Path, f.after, mode)
+	if now, readErr := os.ReadFile(f.Path); err == nil && (readErr != nil || string(now) != string(f.after)) {
+		err = errChanged
+	}
+	if err != nil {
+		l.settle(f.Path)
+		return errors.Join(err, l.save())
+	}
+	l.files[f.Path] = next
+	return l.save()
+}
+
+// dirMode is for folders that are made: others may look into those of a project.
+func dirMode(scope Scope) fs.FileMode {
+	if scope == User {
+		return 0o700
+	}
+	return 0o755
+}

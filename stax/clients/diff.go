@@ -1,0 +1,77 @@
+package clients
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/internal/edit"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// unified is a diff that shows no secrets of those who wrote the file before:
+// neither what looks like one on a line by itself, nor what does by the name that
+// it has in the file.
+func unified(f *FilePlan, before, after []byte) string {
+	path := f.Short()
+	text := string(diff.Diff(path, before, path, after))
+	_, text, _ = strings.Cut(text, "\n") // "diff a b"
+	hidden := slices.Concat(values(before, f.client), values(after, f.client))
+	// The longest first, as one may be a part of another.
+	slices.SortFunc(hidden, func(a, b string) int { return len(b) - len(a) })
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if i > 1 && line != "" && line[0] != '@' {
+			body := line[1:]
+			for _, value := range hidden {
+				body = strings.ReplaceAll(body, value, stax.Redacted)
+			}
+			lines[i] = line[:1] + stax.Redact(body)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// values returns what looks like the value of a secret anywhere in a file, line by
+// line as it stands there.
+func values(text []byte, c *Client) []string {
+	root, problems := tree.Parse(text, c.Format)
+	if root == nil || len(problems) > 0 {
+		return nil
+	}
+	var found []string
+	add := func(value string) {
+		for _, line := range strings.Split(value, "\n") {
+			if line = strings.TrimSpace(line); len(line) < 4 {
+				continue
+			}
+			quoted := edit.Quoted(line)
+			found = append(found, line, quoted[1:len(quoted)-1])
+		}
+	}
+	var walk func(n *tree.Node)
+	walk = func(n *tree.Node) {
+		texts := texts(n)
+		for i, item := range n.Items {
+			if item.Kind == tree.String && stax.LooksSecretArgument(texts, i) != "" {
+				add(item.Text)
+			}
+			walk(item)
+		}
+		for _, m := range n.Members {
+			if m.Value.Kind == tree.String && stax.LooksSecret(m.Key, m.Value.Text, header(m.Key)) != "" {
+				add(m.Value.Text)
+			}
+			walk(m.Value)
+		}
+	}
+	walk(root)
+	return found
+}
+
+// header reports whether a member is one of those headers that carry credentials.
+func header(name string) bool {
+	return strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "Proxy-Authorization") || strings.EqualFold(name, "Cookie")
+}
