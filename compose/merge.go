@@ -86,7 +86,27 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 		}
 	}
 	u.mergeSettings(m)
+	for i, cat := range parts {
+		u.withheld(&m.catalog.WithheldTools, m.tools, i, cat.WithheldTools)
+		u.withheld(&m.catalog.WithheldPrompts, m.prompts, i, cat.WithheldPrompts)
+	}
 	return m, nil
+}
+
+// withheld takes over why a part does not offer something, under the names by which
+// it would be shown, unless they are taken.
+func (u *union) withheld(into *map[string]string, owners map[string]own, part int, reasons map[string]string) {
+	for name, why := range reasons {
+		shown := []string{name, prefixed(u.parts[part].Name, name)}
+		if u.opts.Prefix == PrefixAlways {
+			shown = shown[1:]
+		}
+		for _, as := range shown {
+			if _, taken := owners[as]; !taken && (*into)[as] == "" {
+				put(into, as, why)
+			}
+		}
+	}
 }
 
 // toolLabel and promptLabel give access to what a name stands in.

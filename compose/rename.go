@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
-
-	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // maxName is the length that every known client accepts for the name of a tool;
@@ -38,21 +36,8 @@ func nameRune(r rune) rune {
 // renamed returns the definition raw, or nil if it is nil, with the name to. Not
 // a byte besides the name is changed.
 func renamed(raw json.RawMessage, from, to string) json.RawMessage {
-	if raw == nil || from == to {
+	if from == to {
 		return raw
 	}
-	out := make([]byte, 0, len(raw)+len(to))
-	done := 0
-	_, err := jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
-		end, err := jsonscan.Value(raw, i)
-		if err == nil && string(key) == "name" {
-			out = jsonscan.AppendQuote(append(out, raw[done:i]...), to)
-			done = end
-		}
-		return end, err
-	})
-	if err != nil || done == 0 {
-		return nil // not a definition with a name: let it be encoded from its fields
-	}
-	return append(out, raw[done:]...)
+	return withMembers(raw, []memberEdit{{"name", to}})
 }

@@ -177,7 +177,7 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 	}
 	own, ok := m.tools[params.Name]
 	if !ok {
-		return nil, mcp.UnknownTool(params.Name)
+		return nil, unknownTool(m.catalog, params.Name)
 	}
 	if own.name != params.Name {
 		params = &mcp.CallToolParams{Name: own.name, Arguments: params.Arguments}
@@ -226,7 +226,7 @@ func (u *union) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mc
 	}
 	own, ok := m.prompts[params.Name]
 	if !ok {
-		return nil, mcp.UnknownPrompt(params.Name)
+		return nil, unknownPrompt(m.catalog, params.Name)
 	}
 	if own.name != params.Name {
 		params = &mcp.GetPromptParams{Name: own.name, Arguments: params.Arguments}
@@ -254,6 +254,21 @@ func (u *union) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.
 func (u *union) serving(ctx context.Context, part int) mcp.Source {
 	mcp.RequestFrom(ctx).ServedBy(&u.parts[part].Name)
 	return u.parts[part].Source
+}
+
+// unknownTool and unknownPrompt are the errors for what a catalog does not offer.
+func unknownTool(cat *mcp.Catalog, name string) error {
+	if why, ok := cat.WithheldTools[name]; ok {
+		return denied(mcp.CodeToolDenied, why)
+	}
+	return mcp.UnknownTool(name)
+}
+
+func unknownPrompt(cat *mcp.Catalog, name string) error {
+	if why, ok := cat.WithheldPrompts[name]; ok {
+		return denied(mcp.CodeInvalidParams, why)
+	}
+	return mcp.UnknownPrompt(name)
 }
 
 // Subscribe implements [mcp.Subscriber]: the parts that have to be told are, until

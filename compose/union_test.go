@@ -417,6 +417,8 @@ func TestUnionForgetsNoField(t *testing.T) {
 					v.SetString("x")
 				case reflect.Int:
 					v.SetInt(1)
+				case reflect.Map:
+					v.Set(reflect.ValueOf(map[string]string{"gone": "why"}))
 				case reflect.Slice:
 					v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 				case reflect.Struct:

@@ -41,6 +41,11 @@ type Catalog struct {
 	// Logging says that the source sends log lines to clients ([Request.Log]).
 	Logging bool
 
+	// WithheldTools and WithheldPrompts say, by name, of what the source has and
+	// does not offer why not: a client that asks for it all the same is told that,
+	// rather than that there is no such thing. Nil for most.
+	WithheldTools, WithheldPrompts map[string]string
+
 	// Extensions are the capabilities.extensions that the source declares, as a
 	// JSON object, or nil.
 	Extensions json.RawMessage
@@ -139,6 +144,22 @@ func (c *Catalog) Prompt(name string) *Prompt {
 	return nil
 }
 
+// noTool is the error for a tool that is not offered.
+func (c *Catalog) noTool(name string) error {
+	if why, ok := c.WithheldTools[name]; ok {
+		return &Error{Code: CodeToolDenied, Message: why}
+	}
+	return UnknownTool(name)
+}
+
+// noPrompt is the error for a prompt that is not offered.
+func (c *Catalog) noPrompt(name string) error {
+	if why, ok := c.WithheldPrompts[name]; ok {
+		return &Error{Code: CodeInvalidParams, Message: why}
+	}
+	return UnknownPrompt(name)
+}
+
 // buildIndex keeps the first of two entries with one name.
 func (c *Catalog) buildIndex() {
 	c.tools = make(map[string]int, len(c.Tools))
@@ -174,6 +195,9 @@ func (c *Catalog) Version() string {
 		sum := sha256.New()
 		info, _ := Marshal(c.Server)
 		fmt.Fprintf(sum, "%s\n%q\n%t %t %t %t\n%s\n", info, c.Instructions, c.Completions, c.Logging, c.Subscribe, c.Tasks, c.Extensions)
+		if c.WithheldTools != nil || c.WithheldPrompts != nil {
+			fmt.Fprintf(sum, "%q\n%q\n", c.WithheldTools, c.WithheldPrompts)
+		}
 		for kind := range listKinds {
 			for i := range c.length(kind) {
 				entry, _ := c.entry(kind, i, LatestVersion)

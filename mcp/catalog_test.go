@@ -164,3 +164,28 @@ func TestCatalogLookup(t *testing.T) {
 		t.Error("found what is not there")
 	}
 }
+
+// TestWithheld: whoever asks for what is withheld is told why, also where nothing
+// else is offered.
+func TestWithheld(t *testing.T) {
+	source := &offering{catalog: &mcp.Catalog{
+		Server:          mcp.Implementation{Name: "w", Version: "1"},
+		WithheldTools:   map[string]string{"rob": "not this tool"},
+		WithheldPrompts: map[string]string{"lie": "not this prompt"},
+	}}
+	addr := serveHTTP(t, source, nil)
+	for body, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"rob"}}`:   `"not this tool"`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"other"}}`: `unknown tool \"other\"`,
+		`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"lie"}}`:  `"not this prompt"`,
+	} {
+		got := post(body).do(t, addr).body
+		if !strings.Contains(got, want) {
+			t.Errorf("%s\nanswer %s, want %s in it", body, got, want)
+		}
+	}
+	other := &mcp.Catalog{Server: source.catalog.Server}
+	if other.Version() == source.catalog.Version() {
+		t.Error("a catalog that withholds something has the version of one that does not")
+	}
+}

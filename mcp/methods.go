@@ -45,11 +45,11 @@ var methods = []method{
 	{name: "completion/complete", since: Version20241105, until: LatestVersion, capability: hasCompletions, serve: (*Server).complete},
 }
 
-func hasTools(c *Catalog) bool       { return len(c.Tools) > 0 }
+func hasTools(c *Catalog) bool       { return len(c.Tools)+len(c.WithheldTools) > 0 }
 func hasResources(c *Catalog) bool   { return len(c.Resources)+len(c.Templates) > 0 }
 func hasTasks(c *Catalog) bool       { return c.Tasks }
 func hasSubscribe(c *Catalog) bool   { return hasResources(c) && c.Subscribe }
-func hasPrompts(c *Catalog) bool     { return len(c.Prompts) > 0 }
+func hasPrompts(c *Catalog) bool     { return len(c.Prompts)+len(c.WithheldPrompts) > 0 }
 func hasCompletions(c *Catalog) bool { return c.Completions }
 func hasLogging(c *Catalog) bool     { return c.Logging }
 
@@ -219,7 +219,7 @@ func (s *Server) callTool(rc *requestContext, cat *Catalog, a *answer) error {
 	}
 	tool := cat.tool(name)
 	if tool == nil {
-		return UnknownTool(string(name))
+		return cat.noTool(string(name))
 	}
 	arguments := rc.msg.arguments
 	if string(arguments) == "null" {
@@ -296,7 +296,7 @@ func (s *Server) getPrompt(rc *requestContext, cat *Catalog, a *answer) error {
 	}
 	prompt := cat.Prompt(name)
 	if prompt == nil {
-		return UnknownPrompt(name)
+		return cat.noPrompt(name)
 	}
 	p := GetPromptParams{Name: name}
 	if rc.msg.arguments != nil {
@@ -340,7 +340,7 @@ func (s *Server) complete(rc *requestContext, cat *Catalog, a *answer) error {
 	case "ref/prompt":
 		prompt := cat.Prompt(name)
 		if prompt == nil {
-			return UnknownPrompt(name)
+			return cat.noPrompt(name)
 		}
 		if !hasArgument(prompt, p.Argument) {
 			return Errorf(CodeInvalidParams, "prompt %q has no argument %q, it has: %s", prompt.Name, p.Argument, argumentNames(prompt))

@@ -8,7 +8,7 @@ package archtest
 func House() *Plan {
 	return &Plan{
 		Floors: [][]string{
-			0: {"check", "internal/archtest", "internal/doctest", "internal/fsutil", "internal/jsonscan", "internal/naivesite", "internal/nearest", "internal/netguard", "internal/schema", "internal/uritemplate"},
+			0: {"check", "internal/archtest", "internal/canonical", "internal/doctest", "internal/fsutil", "internal/jsonscan", "internal/naivesite", "internal/nearest", "internal/netguard", "internal/schema", "internal/uritemplate"},
 			1: {"mcp"},
 			2: {"apps", "live", "compose", "ws", "staticmcp", "mcp/mcptest"},
 			3: {"router", "mcpb", "stax"},
@@ -72,7 +72,7 @@ func House() *Plan {
 			},
 			{
 				Module: "go.yaml.in/yaml/v3",
-				Rooms:  []string{"stax", "staticmcp/build/docs", "staticmcp/build/tree"},
+				Rooms:  []string{"stax", "staticmcp/build/docs", "staticmcp/build/tree", "cmd"},
 				Saves:  "YAML, with the line and column of each value; it has no dependencies of its own",
 			},
 			{
@@ -93,9 +93,9 @@ func House() *Plan {
 			},
 			{
 				Module: "github.com/rogpeppe/go-internal",
-				Rooms:  []string{"stax"},
+				Rooms:  []string{"stax", "cmd"},
 				Tests:  true,
-				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar), and in stax its diff, which is one file",
+				Saves:  "scripts that run the real command (testscript) and archives of small files (txtar), and in stax and cmd its diff, which is one file",
 				Brings: []string{"golang.org/x/sys", "golang.org/x/tools"},
 			},
 			{

@@ -1,0 +1,204 @@
+package compose
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// Drift is one thing in which a source is not as it was locked.
+type Drift struct {
+	Source string
+	Item   Item
+	// Was and Is are the pins, as far as there are: without Was the item is new,
+	// without Is it is gone. Of a Version only the Definition is set.
+	Was, Is *Pin
+}
+
+// String says what has happened to the item.
+func (d Drift) String() string {
+	what := "has changed"
+	switch {
+	case d.Was == nil:
+		what = "is new"
+	case d.Is == nil:
+		what = "is gone"
+	}
+	switch d.Item.Kind {
+	case Whole:
+		if d.Was == nil {
+			return "the lock does not know it"
+		}
+		return "it is in the lock, and none of the sources"
+	case Origin:
+		return "how it is started or reached " + what
+	case Server:
+		return "what the server calls itself " + what
+	case Version:
+		return fmt.Sprintf("its version was %s, and is %s", d.Was.Definition, d.Is.Definition)
+	case Instructions:
+		return "instructions " + strings.NewReplacer("has", "have", "is", "are").Replace(what)
+	case UI:
+		return "the contents of " + Visible(d.Item.Name) + " " + strings.Replace(what, "has", "have", 1)
+	}
+	return Visible(d.Item.String()) + " " + what
+}
+
+// Refused reports whether the item is not offered because of the drift.
+func (d Drift) Refused() bool { return d.Is != nil && d.Item.Kind != Version }
+
+// Finding returns the drift as one.
+func (d Drift) Finding() check.Finding {
+	rule := "changed"
+	switch {
+	case d.Item.Kind == Version:
+		return finding(check.Note, "version", d.Source, d.Item, d.String(), "")
+	case d.Item.Kind == Whole && d.Is == nil:
+		return finding(check.Note, "unused", d.Source, d.Item, d.String(), "slipway lock verify compares the sources that it is given")
+	case d.Item.Kind == Whole:
+		rule = "unknown"
+	case d.Item.Kind == Origin:
+		rule = "origin"
+	case d.Item.Kind == Server:
+		rule = "server"
+	case d.Was == nil:
+		rule = "new"
+	case d.Is == nil:
+		rule = "gone"
+	}
+	return finding(check.Error, rule, d.Source, d.Item, d.String(), "")
+}
+
+// Compare returns in what a source, as it is, differs from what was locked: in the
+// order of kinds, then of names. was is nil if the lock does not know the source,
+// is if it is none of those that there are. An item under another name is a new
+// one, and the old one is gone.
+func Compare(source string, was, is *LockedSource) (all []Drift) {
+	if was == nil || is == nil {
+		d := Drift{Source: source, Item: Item{Kind: Whole}}
+		if was != nil {
+			d.Was = &Pin{}
+		}
+		if is != nil {
+			d.Is = &Pin{}
+		}
+		return []Drift{d}
+	}
+	items := maps.Clone(was.Items)
+	maps.Copy(items, is.Items)
+	for _, item := range (&LockedSource{Items: items}).sorted() {
+		d := Drift{Source: source, Item: item}
+		if pin, ok := was.Items[item]; ok {
+			d.Was = &pin
+		}
+		if pin, ok := is.Items[item]; ok {
+			d.Is = &pin
+		}
+		if d.Was == nil || d.Is == nil || d.Was.Digest != d.Is.Digest {
+			all = append(all, d)
+		}
+	}
+	if was.Version != is.Version {
+		all = append(all, Drift{source, Item{Kind: Version}, &Pin{Definition: quoted(was.Version)}, &Pin{Definition: quoted(is.Version)}})
+	}
+	return all
+}
+
+func quoted(text string) json.RawMessage {
+	raw, _ := json.Marshal(text) // strings always encode
+	return raw
+}
+
+// Approve makes a copy of the lock that holds what is of the sources of drifts. A
+// source that the lock does not know comes in whole, from snapshots.
+func (l *Lock) Approve(drifts []Drift, snapshots map[string]*LockedSource) *Lock {
+	next := &Lock{Sources: maps.Clone(l.Sources)}
+	if next.Sources == nil {
+		next.Sources = make(map[string]*LockedSource)
+	}
+	cloned := make(map[string]bool)
+	for _, d := range drifts {
+		if d.Item.Kind == Whole {
+			if s := snapshots[d.Source]; s != nil {
+				next.Sources[d.Source] = s
+			} else {
+				delete(next.Sources, d.Source)
+			}
+			continue
+		}
+		if !cloned[d.Source] {
+			cloned[d.Source] = true
+			next.Sources[d.Source] = next.Sources[d.Source].clone()
+		}
+		s := next.Sources[d.Source]
+		switch {
+		case d.Item.Kind == Version:
+			s.Version = snapshots[d.Source].Version
+		case d.Is == nil:
+			delete(s.Items, d.Item)
+		default:
+			s.Items[d.Item] = *d.Is
+		}
+	}
+	return next
+}
+
+// Readable returns a definition as lines for people: members in their order, text
+// in lines, and what nobody sees as escapes.
+func Readable(definition json.RawMessage) []string {
+	var v any
+	if definition == nil || json.Unmarshal(definition, &v) != nil {
+		return nil
+	}
+	r := &reader{}
+	r.value("", "", v)
+	return r.lines
+}
+
+// reader writes values in the manner of YAML.
+type reader struct{ lines []string }
+
+func (r *reader) line(indent, label, text string) {
+	r.lines = append(r.lines, strings.TrimRight(indent+label+text, " "))
+}
+
+func (r *reader) value(indent, label string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if label != "" || len(v) == 0 {
+			r.line(indent, label, map[bool]string{true: "{}"}[len(v) == 0])
+			indent += "  "
+		}
+		for _, key := range sortedKeys(v) {
+			r.value(indent, Visible(key)+": ", v[key])
+		}
+	case []any:
+		r.line(indent, label, map[bool]string{true: "[]"}[len(v) == 0])
+		for _, item := range v {
+			r.value(indent+"  ", "- ", item)
+		}
+	case string:
+		r.text(indent, label, v)
+	default:
+		text, _ := json.Marshal(v) // a number, true, false or null
+		r.line(indent, label, string(text))
+	}
+}
+
+// text writes a string: on a line of its own if it has several.
+func (r *reader) text(indent, label, text string) {
+	if !strings.Contains(text, "\n") {
+		r.line(indent, label, Visible(text))
+		return
+	}
+	r.line(indent, label, "|")
+	for line := range strings.SplitSeq(text, "\n") {
+		r.line(indent+"  ", "", Visible(line))
+	}
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

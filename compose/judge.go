@@ -1,0 +1,289 @@
+package compose
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/uritemplate"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// view is what may be seen of a source, as of one catalog and one lock.
+type view struct {
+	of       *mcp.Catalog // nil: the source must not be asked
+	lock     *Lock
+	catalog  *mcp.Catalog // what clients see
+	open     bool         // nothing is refused
+	stranger *Drift       // why everything is
+
+	refused   map[Item]refused
+	listed    map[string]bool // URIs of resources that are as they were locked
+	pinnedUI  map[string]bool // URIs whose contents are locked
+	templates []*uritemplate.Template
+	offered   map[string]bool // templates, as text
+}
+
+// refused is why an item is, and whether the lock has another of that name.
+type refused struct {
+	why     string
+	changed bool
+}
+
+// judge compares what a source offers with what was locked.
+func (p *pinned) judge(lock *Lock, cat *mcp.Catalog) *view {
+	v := &view{of: cat, lock: lock, catalog: cat}
+	locked := lock.Sources[p.name]
+	if locked == nil {
+		v.open = true // the policy is to warn; otherwise it would not have been asked
+		return v
+	}
+	if offersNothing(cat) { // a server that has not run yet: it is not known what it is
+		v.catalog = nothingOf(cat.Server.Name)
+		v.catalog.Server.Version = cat.Server.Version
+		return v
+	}
+	drifts := drifts(p.name, locked, cat)
+	for _, d := range drifts {
+		if d.Refused() || d.Item.Kind == Version {
+			p.guard.tell(d)
+		}
+	}
+	if p.guard.opts.Policy == Warn {
+		v.open = true
+		return v
+	}
+	v.fill(p.name, locked, drifts)
+	return v
+}
+
+func offersNothing(cat *mcp.Catalog) bool {
+	return len(cat.Tools)+len(cat.Resources)+len(cat.Templates)+len(cat.Prompts) == 0 && cat.Instructions == "" && cat.Extensions == nil
+}
+
+// drifts returns what a catalog offers that is not as it was locked.
+func drifts(source string, locked *LockedSource, cat *mcp.Catalog) (all []Drift) {
+	hold := func(item Item, is Pin) {
+		d := Drift{Source: source, Item: item, Is: &is}
+		if was, ok := locked.Items[item]; ok {
+			if was.Digest == is.Digest {
+				return
+			}
+			d.Was = &was
+		}
+		all = append(all, d)
+	}
+	var identity string
+	if text, err := identityOf(cat.Server); err == nil {
+		identity, _ = Digest(Server, text) // without one it is another server
+	}
+	hold(Item{Kind: Server}, Pin{Digest: identity})
+	if cat.Instructions != "" {
+		digest, _ := Digest(Instructions, quoted(cat.Instructions))
+		hold(Item{Kind: Instructions}, Pin{Digest: digest})
+	}
+	for _, e := range entries(cat) {
+		digest, _ := e.digest() // without one it is not what was locked
+		hold(e.item, Pin{Digest: digest})
+	}
+	if locked.Version != cat.Server.Version {
+		all = append(all, Drift{source, Item{Kind: Version}, &Pin{Definition: quoted(locked.Version)}, &Pin{Definition: quoted(cat.Server.Version)}})
+	}
+	return all
+}
+
+// fill works out what is offered, and what is refused and why.
+func (v *view) fill(source string, locked *LockedSource, drifts []Drift) {
+	v.refused = make(map[Item]refused)
+	for _, d := range drifts {
+		if !d.Refused() {
+			continue
+		}
+		v.refused[d.Item] = refused{refusal(d), d.Was != nil}
+		if d.Item.Kind == Server && locked.name() != v.of.Server.Name {
+			v.stranger = &d
+		}
+	}
+	v.listed, v.offered, v.pinnedUI = make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	if v.stranger != nil {
+		v.catalog = nothingOf(source)
+		v.withhold()
+		return
+	}
+	for item := range locked.Items {
+		if item.Kind == UI {
+			v.pinnedUI[item.Name] = true
+		}
+	}
+	v.catalog = copyOf(v.of)
+	v.catalog.Tools = kept(v, Tools, v.of.Tools, func(t *mcp.Tool) string { return t.Name })
+	v.catalog.Prompts = kept(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string { return p.Name })
+	v.catalog.Resources = kept(v, Resources, v.of.Resources, func(r *mcp.Resource) string { return r.URI })
+	v.catalog.Templates = kept(v, Templates, v.of.Templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate })
+	if v.refuses(Item{Kind: Instructions}) {
+		v.catalog.Instructions = ""
+	}
+	if v.refuses(Item{Kind: Server}) {
+		v.catalog.Server = mcp.Implementation{Name: v.of.Server.Name, Version: v.of.Server.Version}
+	}
+	for i := range v.catalog.Resources {
+		v.listed[v.catalog.Resources[i].URI] = true
+	}
+	for i := range v.catalog.Templates {
+		text := v.catalog.Templates[i].URITemplate
+		v.offered[text] = true
+		if t, err := uritemplate.Parse(text); err == nil {
+			v.templates = append(v.templates, t)
+		}
+	}
+	v.withhold()
+}
+
+// name is what the server called itself when it was locked.
+func (s *LockedSource) name() string {
+	name, _ := jsonscan.Unquote(memberOf(s.Items[Item{Kind: Server}].Definition, "name"))
+	return name
+}
+
+// kept returns the entries that are not refused.
+func kept[T any](v *view, kind Kind, all []T, name func(*T) string) []T {
+	out := make([]T, 0, len(all))
+	for i := range all {
+		if !v.refuses(Item{kind, name(&all[i])}) {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+// withhold has the server tell clients why tools and prompts are not there.
+func (v *view) withhold() {
+	for i := range v.of.Tools {
+		if why := v.why(Item{Tools, v.of.Tools[i].Name}); why != "" {
+			put(&v.catalog.WithheldTools, v.of.Tools[i].Name, why)
+		}
+	}
+	for i := range v.of.Prompts {
+		if why := v.why(Item{Prompts, v.of.Prompts[i].Name}); why != "" {
+			put(&v.catalog.WithheldPrompts, v.of.Prompts[i].Name, why)
+		}
+	}
+}
+
+func put(m *map[string]string, key, value string) {
+	if *m == nil {
+		*m = make(map[string]string)
+	}
+	(*m)[key] = value
+}
+
+// why returns why an item is refused, or "".
+func (v *view) why(item Item) string {
+	if v.stranger != nil {
+		return refusal(*v.stranger)
+	}
+	return v.refused[item].why
+}
+
+func (v *view) refuses(item Item) bool {
+	_, ok := v.refused[item]
+	return ok
+}
+
+// refusal tells a client why something is refused. It names the command that
+// changes that, and nothing of the machine.
+func refusal(d Drift) string {
+	approve := "slipway lock approve"
+	if d.Item.Kind != Whole {
+		approve += " --item " + Visible(d.Item.String())
+	}
+	return fmt.Sprintf("refused by %s: %s: %s; it is offered when somebody has looked at it with slipway lock diff and accepted it with %s",
+		LockFile, Visible(d.Source), d, approve)
+}
+
+func denied(code mcp.Code, why string) error {
+	return &mcp.Error{Code: code, Message: why, Cause: errDrift}
+}
+
+// tool returns why a tool must not be called, or nil.
+func (v *view) tool(name string) error {
+	if v.catalog.Tool(name) != nil {
+		return nil
+	}
+	if why := v.why(Item{Tools, name}); why != "" {
+		return denied(mcp.CodeToolDenied, why)
+	}
+	return mcp.UnknownTool(name)
+}
+
+// prompt returns why a prompt must not be asked for, or nil.
+func (v *view) prompt(name string) error {
+	if v.catalog.Prompt(name) != nil {
+		return nil
+	}
+	if why := v.why(Item{Prompts, name}); why != "" {
+		return denied(mcp.CodeInvalidParams, why)
+	}
+	return mcp.UnknownPrompt(name)
+}
+
+// template returns why a template must not be completed, or nil.
+func (v *view) template(text string) error {
+	if v.offered[text] {
+		return nil
+	}
+	if why := v.why(Item{Templates, text}); why != "" {
+		return denied(mcp.CodeInvalidParams, why)
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", text)
+}
+
+// resource returns why a resource must not be read, or nil. One that is new in the
+// list may be read if a template that was locked has it.
+func (v *view) resource(uri string) error {
+	item := Item{Resources, uri}
+	why := v.why(item)
+	switch {
+	case v.stranger != nil:
+		return mcp.ResourceNotFound(uri, why)
+	case v.refused[item].changed:
+		return denied(mcp.CodeResourceDenied, why)
+	case isUI(uri):
+		return v.ui(uri, why)
+	case v.listed[uri]:
+		return nil
+	}
+	for _, t := range v.templates {
+		if _, ok := t.Match(uri); ok {
+			return nil
+		}
+	}
+	if why != "" {
+		return denied(mcp.CodeResourceDenied, why)
+	}
+	return mcp.ResourceNotFound(uri, "there is no such resource in "+LockFile)
+}
+
+// ui is resource for one that clients run: only its contents count.
+func (v *view) ui(uri, why string) error {
+	switch {
+	case v.pinnedUI[uri] && why == "":
+		return nil
+	case why != "":
+		return denied(mcp.CodeResourceDenied, why)
+	case v.listed[uri]:
+		return denied(mcp.CodeResourceDenied, "refused by "+LockFile+": what this resource yields was not locked")
+	}
+	return mcp.ResourceNotFound(uri, "there is no such resource in "+LockFile)
+}
+
+// copyOf returns a catalog that offers the same and can be changed.
+func copyOf(cat *mcp.Catalog) *mcp.Catalog {
+	return &mcp.Catalog{
+		Server: cat.Server, Instructions: cat.Instructions,
+		Tools: cat.Tools, Resources: cat.Resources, Templates: cat.Templates, Prompts: cat.Prompts,
+		Completions: cat.Completions, Subscribe: cat.Subscribe, Tasks: cat.Tasks, Logging: cat.Logging,
+		WithheldTools: maps.Clone(cat.WithheldTools), WithheldPrompts: maps.Clone(cat.WithheldPrompts),
+		Extensions: cat.Extensions, PageSize: cat.PageSize, Cache: cat.Cache,
+	}
+}

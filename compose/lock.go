@@ -1,0 +1,286 @@
+package compose
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/canonical"
+)
+
+// LockFile is the name of the file that a lock is kept in.
+const LockFile = "slipway.lock"
+
+// MaxLockBytes is how large a lock may be.
+const MaxLockBytes = 64 << 20
+
+// lockVersion is the version of the form in which locks are written.
+const lockVersion = 1
+
+// Lock says what sources offered when somebody approved of it. What [ParseLock]
+// and [Guard] hand out is read-only.
+type Lock struct {
+	Sources map[string]*LockedSource // by name
+}
+
+// LockedSource is one source of a [Lock].
+type LockedSource struct {
+	// Version of the server, for people: a new one is no other server.
+	Version string
+	Items   map[Item]Pin
+}
+
+// Item names one thing that a source has.
+type Item struct {
+	Kind Kind
+	Name string // of a tool or prompt, or the URI or URI template; else empty
+}
+
+// String returns the item as it is typed: tools/get_issue, instructions.
+func (i Item) String() string {
+	if i.Name == "" {
+		return string(i.Kind)
+	}
+	return string(i.Kind) + "/" + i.Name
+}
+
+// ParseItem is the reverse of [Item.String].
+func ParseItem(text string) (Item, error) {
+	kind, name, named := strings.Cut(text, "/")
+	item := Item{Kind(kind), name}
+	if !slices.Contains(pinnedKinds(), item.Kind) || named != item.hasName() || named && name == "" {
+		return Item{}, fmt.Errorf("%q is no item: write tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE, ui/URI, instructions, server or origin", text)
+	}
+	return item, nil
+}
+
+func (i Item) hasName() bool {
+	return i.Kind != Origin && i.Kind != Server && i.Kind != Instructions
+}
+
+// Pin holds an item to what it was.
+type Pin struct {
+	// Digest is that of the definition, as [Digest] returns it.
+	Digest string `json:"digest"`
+	// Definition is the whole of it in canonical form, so that people see what was
+	// approved, and what is different now. An Origin has none, as it may name what
+	// is not for everybody; nor have contents of UI resources.
+	Definition json.RawMessage `json:"definition,omitempty"`
+	// Bytes is how much the contents of a UI resource are, as JSON.
+	Bytes int `json:"bytes,omitempty"`
+}
+
+// lockForm is how a lock is written.
+type lockForm struct {
+	LockVersion int                    `json:"lockVersion"`
+	Sources     map[string]*sourceForm `json:"sources"`
+}
+
+type sourceForm struct {
+	Version      string         `json:"version,omitempty"`
+	Origin       *Pin           `json:"origin,omitempty"`
+	Server       *Pin           `json:"server,omitempty"`
+	Instructions *Pin           `json:"instructions,omitempty"`
+	Tools        map[string]Pin `json:"tools,omitempty"`
+	Prompts      map[string]Pin `json:"prompts,omitempty"`
+	Resources    map[string]Pin `json:"resources,omitempty"`
+	Templates    map[string]Pin `json:"resourceTemplates,omitempty"`
+	UI           map[string]Pin `json:"ui,omitempty"`
+}
+
+// single and lists give access to the members of a sourceForm by kind.
+func (f *sourceForm) single() map[Kind]**Pin {
+	return map[Kind]**Pin{Origin: &f.Origin, Server: &f.Server, Instructions: &f.Instructions}
+}
+
+func (f *sourceForm) lists() map[Kind]*map[string]Pin {
+	return map[Kind]*map[string]Pin{Tools: &f.Tools, Prompts: &f.Prompts, Resources: &f.Resources, Templates: &f.Templates, UI: &f.UI}
+}
+
+// form returns a lock as it is written, in canonical form.
+func (l *Lock) form() ([]byte, error) {
+	f := lockForm{LockVersion: lockVersion, Sources: make(map[string]*sourceForm, len(l.Sources))}
+	for name, s := range l.Sources {
+		sf := &sourceForm{Version: s.Version}
+		single, lists := sf.single(), sf.lists()
+		for item, pin := range s.Items {
+			if into, ok := single[item.Kind]; ok {
+				*into = &pin
+				continue
+			}
+			list := lists[item.Kind]
+			if *list == nil {
+				*list = make(map[string]Pin)
+			}
+			(*list)[item.Name] = pin
+		}
+		f.Sources[name] = sf
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	return canonical.Append(nil, text)
+}
+
+// Write writes the lock: indented JSON whose members have one order, so that what
+// changes is what a reviewer sees. Characters that nobody sees are written as
+// escapes.
+func (l *Lock) Write(w io.Writer) error {
+	text, err := l.form()
+	if err != nil {
+		return fmt.Errorf("encode the lock: %w", err)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return fmt.Errorf("encode the lock: %w", err)
+	}
+	out.WriteByte('\n')
+	_, err = io.WriteString(w, escapeInvisible(out.String()))
+	return err
+}
+
+// ParseLock reads a lock. It is held to the letter: what is not as [Lock.Write]
+// would write it, but for white space and escapes, is an error, and so is a digest
+// that is not that of the definition beside it. A lock that was edited by hand or
+// merged wrongly is not to be believed.
+func ParseLock(text []byte) (*Lock, error) {
+	if len(text) > MaxLockBytes {
+		return nil, fmt.Errorf("the lock has more than %d bytes", MaxLockBytes)
+	}
+	form, err := canonical.Append(nil, text)
+	if err != nil {
+		return nil, err
+	}
+	var f lockForm
+	if err := json.Unmarshal(form, &f); err != nil {
+		return nil, err
+	}
+	if f.LockVersion != lockVersion {
+		return nil, fmt.Errorf("lockVersion is %d, and this program reads %d", f.LockVersion, lockVersion)
+	}
+	l := &Lock{Sources: make(map[string]*LockedSource, len(f.Sources))}
+	for _, name := range slices.Sorted(maps.Keys(f.Sources)) {
+		if f.Sources[name] == nil {
+			return nil, fmt.Errorf("source %q is null", name)
+		}
+		s, err := f.Sources[name].read()
+		if err != nil {
+			return nil, fmt.Errorf("source %q: %w", name, err)
+		}
+		l.Sources[name] = s
+	}
+	again, err := l.form()
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again, form) {
+		return nil, fmt.Errorf("it has members that a lock does not have, near %q", difference(form, again))
+	}
+	return l, nil
+}
+
+// difference returns a little of a from where b is different.
+func difference(a, b []byte) string {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return strings.ToValidUTF8(string(a[max(0, i-20):min(len(a), i+30)]), "")
+}
+
+func (f *sourceForm) read() (*LockedSource, error) {
+	s := &LockedSource{Version: f.Version, Items: make(map[Item]Pin)}
+	single, lists := f.single(), f.lists()
+	for _, kind := range pinnedKinds() {
+		if pin, ok := single[kind]; ok {
+			if *pin != nil {
+				s.Items[Item{Kind: kind}] = **pin
+			}
+			continue
+		}
+		for name, pin := range *lists[kind] {
+			s.Items[Item{kind, name}] = pin
+		}
+	}
+	for _, item := range s.sorted() {
+		if err := s.Items[item].check(item); err != nil {
+			return nil, fmt.Errorf("%s: %w", item, err)
+		}
+	}
+	return s, nil
+}
+
+// check holds a pin to its form.
+func (p Pin) check(item Item) error {
+	digits, ok := strings.CutPrefix(p.Digest, digestPrefix)
+	switch {
+	case !ok || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "":
+		return fmt.Errorf("%.80q is no digest: %s and 64 hexadecimal digits", p.Digest, digestPrefix)
+	case item.Kind == Origin || item.Kind == UI:
+		if p.Definition != nil {
+			return fmt.Errorf("it has a definition, where only a digest belongs")
+		}
+		return nil
+	case p.Definition == nil:
+		return fmt.Errorf("it has no definition")
+	}
+	digest, err := Digest(item.Kind, p.Definition)
+	if err != nil {
+		return err
+	}
+	if digest != p.Digest {
+		return fmt.Errorf("its digest is not that of its definition: the lock was edited by hand, or merged wrongly")
+	}
+	if key := nameMember(item.Kind); key != "" {
+		var name string
+		if json.Unmarshal(memberOf(p.Definition, key), &name) != nil || name != item.Name {
+			return fmt.Errorf("its definition is that of %.80q", name)
+		}
+	}
+	return nil
+}
+
+// nameMember is the member of a definition that says whose it is, or empty.
+func nameMember(kind Kind) string {
+	return map[Kind]string{Tools: "name", Prompts: "name", Resources: "uri", Templates: "uriTemplate"}[kind]
+}
+
+// sorted returns the items of a source in the order in which people are told.
+func (s *LockedSource) sorted() []Item {
+	return slices.SortedFunc(maps.Keys(s.Items), compareItems)
+}
+
+func compareItems(a, b Item) int {
+	if a.Kind != b.Kind {
+		return slices.Index(pinnedKinds(), a.Kind) - slices.Index(pinnedKinds(), b.Kind)
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// clone returns a copy of which the items can be changed.
+func (s *LockedSource) clone() *LockedSource {
+	return &LockedSource{Version: s.Version, Items: maps.Clone(s.Items)}
+}
+
+// escapeInvisible writes characters that nobody sees as JSON escapes, in a JSON
+// text, which has them in strings only.
+func escapeInvisible(text string) string {
+	var out strings.Builder
+	last := rune(0)
+	for i, r := range text {
+		if r != '\n' && invisible(r, last) {
+			writeEscape(&out, r)
+		} else {
+			_, size := utf8.DecodeRuneInString(text[i:])
+			out.WriteString(text[i : i+size])
+		}
+		last = r
+	}
+	return out.String()
+}

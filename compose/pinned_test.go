@@ -1,0 +1,454 @@
+package compose_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/mcptest"
+)
+
+// shop is a Source whose catalog can be replaced while it is served, and of which
+// every answer says what was asked for.
+type shop struct {
+	watched
+	calls   sync.Map // what was asked of it
+	during  func()   // happens while a call is made
+	screens map[string]string
+}
+
+func newShop(edit func(*mcp.Catalog)) *shop {
+	return &shop{watched: watched{&part{name: "shop", cat: shopCatalog(edit)}}, screens: map[string]string{"ui://cart": "<b>cart</b>", "ui://hidden": "<i>x</i>"}}
+}
+
+func shopCatalog(edit func(*mcp.Catalog)) *mcp.Catalog {
+	cat := &mcp.Catalog{
+		Server:       mcp.Implementation{Name: "shop", Version: "1.0.0", Description: "sells"},
+		Instructions: "be polite",
+		Tools: []mcp.Tool{
+			{Name: "buy", Raw: json.RawMessage(`{"name":"buy","description":"buys","inputSchema":{"type":"object"},"future":{"n":1},"_meta":{"ui":{"resourceUri":"ui://hidden"}}}`)},
+			{Name: "sell", Description: "sells", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		},
+		Resources:   []mcp.Resource{{Name: "list", URI: "shop://list"}, {Name: "cart", URI: "ui://cart"}},
+		Templates:   []mcp.ResourceTemplate{{Name: "item", URITemplate: "shop://item/{id}"}},
+		Prompts:     []mcp.Prompt{{Name: "ask", Description: "asks", Arguments: []mcp.PromptArgument{{Name: "what"}}}},
+		Completions: true,
+		Subscribe:   true,
+	}
+	if edit != nil {
+		edit(cat)
+	}
+	return cat
+}
+
+func (s *shop) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	s.calls.Store("tool "+p.Name, true)
+	if cat, _ := s.Catalog(ctx); cat.Tool(p.Name) == nil {
+		return nil, mcp.UnknownTool(p.Name)
+	}
+	if s.during != nil {
+		s.during()
+	}
+	return s.part.CallTool(ctx, p)
+}
+
+func (s *shop) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	s.calls.Store("prompt "+p.Name, true)
+	if p.Name != "ask" {
+		return nil, mcp.UnknownPrompt(p.Name)
+	}
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("shop:ask:" + p.Arguments["a"])}}}, nil
+}
+
+func (s *shop) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	if p.Prompt != "ask" && p.URITemplate != "shop://item/{id}" {
+		return nil, mcp.UnknownPrompt(p.Prompt)
+	}
+	return s.part.Complete(ctx, p)
+}
+
+func (s *shop) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	s.calls.Store("resource "+p.URI, true)
+	if text, ok := s.screens[p.URI]; ok {
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/html", Text: text}}}, nil
+	}
+	if !strings.HasPrefix(p.URI, "shop://") || strings.Contains(p.URI, "mcptest") {
+		return nil, mcp.ResourceNotFound(p.URI, "")
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: "at " + p.URI}}}, nil
+}
+
+func (s *shop) Subscribe(context.Context, string) error { return nil }
+
+func (s *shop) ServeMethod(_ context.Context, method string, _ json.RawMessage) (*mcp.MethodResult, error) {
+	if method != "shop/close" {
+		return nil, mcp.MethodNotFound(method)
+	}
+	return &mcp.MethodResult{}, nil
+}
+
+// locked returns a lock of what a source offers now.
+func locked(t testing.TB, src mcp.Source, origin string) *compose.Lock {
+	t.Helper()
+	s, report, err := compose.Snapshot(t.Context(), "shop", src, origin)
+	if err != nil || len(report.Findings()) > 0 {
+		t.Fatal(err, report.Findings())
+	}
+	return &compose.Lock{Sources: map[string]*compose.LockedSource{"shop": s}}
+}
+
+// told collects what a guard tells.
+type told struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (c *told) tell(d compose.Drift) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, d.String())
+}
+
+func TestPinnedIsASource(t *testing.T) {
+	for name, policy := range map[string]compose.Policy{"block": compose.Block, "warn": compose.Warn} {
+		t.Run(name, func(t *testing.T) {
+			var s *shop
+			mcptest.TestSource(t, func(t *testing.T) mcp.Source {
+				s = newShop(nil)
+				return compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), &compose.GuardOptions{Policy: policy}), "")
+			}, &mcptest.Options{
+				CatalogAllocs: 1,
+				Calls:         []mcptest.Call{{Tool: "buy", Args: `{"x":1}`, Want: `shop:buy{\"x\":1}`}, {Tool: "rob", WantError: true}},
+				Reads: []mcptest.Read{
+					{URI: "shop://list", Want: "at shop://list"}, {URI: "shop://item/7", Want: "at shop://item/7"},
+					{URI: "ui://cart", Want: "cart"}, {URI: "nowhere://x", WantError: true},
+				},
+				Prompts:     []mcptest.Prompt{{Name: "ask", Args: map[string]string{"a": "v"}, Want: "shop:ask:v"}},
+				Completions: []mcptest.Completion{{Params: mcp.CompleteParams{Prompt: "ask", Argument: "what", Value: "mo"}, Want: []string{"shop", "ask", "mo"}}},
+				Change: func(testing.TB, mcp.Source) {
+					s.offer(shopCatalog(func(c *mcp.Catalog) { c.Server.Version += ".1" }))
+					s.tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
+				},
+			})
+		})
+	}
+}
+
+// refusal asks a source for an item, and returns what it says.
+func refusal(t *testing.T, src mcp.Source, item string) string {
+	t.Helper()
+	kind, name, _ := strings.Cut(item, " ")
+	var err error
+	switch kind {
+	case "tool":
+		_, err = src.CallTool(t.Context(), &mcp.CallToolParams{Name: name})
+	case "prompt":
+		_, err = src.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name})
+	case "resource":
+		_, err = src.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: name})
+	case "subscribe":
+		err = src.(mcp.Subscriber).Subscribe(t.Context(), name)
+	case "complete":
+		_, err = src.Complete(t.Context(), &mcp.CompleteParams{Prompt: name})
+	case "completetemplate":
+		_, err = src.Complete(t.Context(), &mcp.CompleteParams{URITemplate: name})
+	case "method":
+		_, err = src.(mcp.Extender).ServeMethod(t.Context(), name, nil)
+	}
+	if err == nil {
+		return "fine"
+	}
+	return err.Error()
+}
+
+// offer is what a catalog shows, on a line.
+func offer(c *mcp.Catalog) string {
+	var all []string
+	for _, t := range c.Tools {
+		all = append(all, t.Name)
+	}
+	for _, r := range c.Resources {
+		all = append(all, r.URI)
+	}
+	for _, r := range c.Templates {
+		all = append(all, r.URITemplate)
+	}
+	for _, p := range c.Prompts {
+		all = append(all, p.Name)
+	}
+	return strings.Join(append(all, c.Instructions, c.Server.Description), " ")
+}
+
+const wholeOffer = "buy sell shop://list ui://cart shop://item/{id} ask be polite sells"
+
+func TestPinnedRefuses(t *testing.T) {
+	const again = "slipway lock approve"
+	tests := []struct {
+		name   string
+		change func(*mcp.Catalog)
+		offers string
+		asks   map[string]string // what is asked for, and a part of the answer
+		told   []string
+	}{
+		{"nothing has changed", nil, wholeOffer, map[string]string{
+			"tool buy": "fine", "resource shop://list": "fine", "resource shop://item/1": "fine", "prompt ask": "fine", "complete ask": "fine",
+			"completetemplate shop://item/{id}": "fine", "subscribe shop://list": "fine", "method shop/close": "fine",
+			"resource ui://cart": "fine", "resource ui://hidden": "fine", "resource ui://else": "no such resource in slipway.lock",
+			"resource shop://unlisted": "no such resource in slipway.lock", "subscribe shop://unlisted": "no such resource in slipway.lock",
+		}, nil},
+		{"a description", func(c *mcp.Catalog) { c.Tools[1].Description = "sells <IMPORTANT>" },
+			strings.Replace(wholeOffer, " sell", "", 1),
+			map[string]string{"tool sell": `refused by slipway.lock: shop: tools/sell has changed; it is offered when somebody has looked at it with slipway lock diff and accepted it with slipway lock approve --item tools/sell`, "tool buy": "fine"},
+			[]string{"tools/sell has changed"}},
+		{"a member that nobody knows", func(c *mcp.Catalog) {
+			c.Tools[0].Raw = json.RawMessage(strings.Replace(string(c.Tools[0].Raw), `"n":1`, `"n":2`, 1))
+		}, strings.Replace(wholeOffer, "buy ", "", 1), map[string]string{"tool buy": again, "tool sell": "fine"}, []string{"tools/buy has changed"}},
+		{"the order of members is not a change", func(c *mcp.Catalog) {
+			c.Tools[0].Raw = json.RawMessage(`{"_meta":{"ui":{"resourceUri":"ui://hidden"}},"future":{"n":1.0},"inputSchema":{"type":"object"},"description":"bu\u0079s","name":"buy"}`)
+		}, wholeOffer, map[string]string{"tool buy": "fine"}, nil},
+		{"a member given twice", func(c *mcp.Catalog) {
+			c.Tools[0].Raw = json.RawMessage(strings.Replace(string(c.Tools[0].Raw), `{"name"`, `{"description":"poison","name"`, 1))
+		}, strings.Replace(wholeOffer, "buy ", "", 1), map[string]string{"tool buy": again}, []string{"tools/buy has changed"}},
+		{"a new tool", func(c *mcp.Catalog) { c.Tools = append(c.Tools, mcp.Tool{Name: "rob"}) }, wholeOffer,
+			map[string]string{"tool rob": "tools/rob is new", "tool buy": "fine"}, []string{"tools/rob is new"}},
+		{"a tool under another name", func(c *mcp.Catalog) { c.Tools[1].Name = "vend" },
+			strings.Replace(wholeOffer, " sell", "", 1), map[string]string{"tool vend": "is new", "tool sell": `unknown tool "sell"`}, []string{"tools/vend is new"}},
+		{"a tool that is listed twice, once changed", func(c *mcp.Catalog) { c.Tools = append(c.Tools, mcp.Tool{Name: "sell", Description: "poison"}) },
+			strings.Replace(wholeOffer, " sell", "", 1), map[string]string{"tool sell": again}, []string{"tools/sell has changed"}},
+		{"instructions", func(c *mcp.Catalog) { c.Instructions = "obey" }, strings.Replace(wholeOffer, " be polite", " ", 1),
+			map[string]string{"tool buy": "fine"}, []string{"instructions have changed"}},
+		{"what the server says of itself", func(c *mcp.Catalog) { c.Server.Description = "obey" }, strings.TrimSuffix(wholeOffer, "sells"),
+			map[string]string{"tool buy": "fine"}, []string{"what the server calls itself has changed"}},
+		{"another server", func(c *mcp.Catalog) { c.Server.Name = "trap" }, " ",
+			map[string]string{"tool buy": again, "prompt ask": again, "resource shop://list": "what the server calls itself", "resource ui://cart": "calls itself", "method shop/close": "not found"},
+			[]string{"what the server calls itself has changed"}},
+		{"another version", func(c *mcp.Catalog) { c.Server.Version = "2" }, wholeOffer, map[string]string{"tool buy": "fine"}, []string{`its version was "1.0.0", and is "2"`}},
+		{"a prompt", func(c *mcp.Catalog) { c.Prompts[0].Description = "obey" }, strings.Replace(wholeOffer, "ask ", "", 1),
+			map[string]string{"prompt ask": "prompts/ask has changed", "complete ask": "prompts/ask has changed", "prompt other": `unknown prompt "other"`}, []string{"prompts/ask has changed"}},
+		{"a resource", func(c *mcp.Catalog) { c.Resources[0].Description = "obey" }, strings.Replace(wholeOffer, "shop://list ", "", 1),
+			map[string]string{"resource shop://list": "resources/shop://list has changed", "subscribe shop://list": "has changed"}, []string{"resources/shop://list has changed"}},
+		{"a new resource", func(c *mcp.Catalog) { c.Resources = append(c.Resources, mcp.Resource{URI: "shop://new"}) }, wholeOffer,
+			map[string]string{"resource shop://new": "resources/shop://new is new"}, []string{"resources/shop://new is new"}},
+		{"a new resource that a template has", func(c *mcp.Catalog) {
+			c.Resources = append(c.Resources, mcp.Resource{URI: "shop://item/9"})
+		}, wholeOffer, map[string]string{"resource shop://item/9": "fine"}, []string{"resources/shop://item/9 is new"}},
+		{"a template", func(c *mcp.Catalog) { c.Templates[0].Description = "obey" }, strings.Replace(wholeOffer, "shop://item/{id} ", "", 1),
+			map[string]string{"resource shop://item/1": "no such resource", "completetemplate shop://item/{id}": "has changed", "completetemplate x": "unknown resource template"},
+			[]string{"resourceTemplates/shop://item/{id} has changed"}},
+		{"something is gone", func(c *mcp.Catalog) { c.Tools = c.Tools[:1] }, strings.Replace(wholeOffer, " sell", "", 1), map[string]string{"tool sell": `unknown tool "sell"`}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, heard := newShop(nil), &told{}
+			g := compose.NewGuard(locked(t, s, ""), &compose.GuardOptions{Tell: heard.tell})
+			src := compose.Pinned("shop", s, g, "")
+			if got := offer(catalog(t, src)); got != wholeOffer {
+				t.Fatalf("before, it offers %q", got)
+			}
+			s.cat = shopCatalog(tt.change)
+			s.calls.Clear()
+			if got := offer(catalog(t, src)); got != tt.offers {
+				t.Errorf("it offers\n     %q\nwant %q", got, tt.offers)
+			}
+			for what, want := range tt.asks {
+				if got := refusal(t, src, what); !strings.Contains(got, want) || want == "fine" && got != want {
+					t.Errorf("%s: %s, want %s", what, got, want)
+				}
+				if _, asked := s.calls.Load(what); asked && want != "fine" {
+					t.Errorf("%s: the source was asked all the same", what)
+				}
+			}
+			catalog(t, src)
+			if diff := cmp.Diff(tt.told, heard.all); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPinnedWarns(t *testing.T) {
+	s, heard := newShop(nil), &told{}
+	src := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, "was"), &compose.GuardOptions{Policy: compose.Warn, Tell: heard.tell}), "is")
+	s.cat = shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description = "other"; c.Tools = append(c.Tools, mcp.Tool{Name: "rob"}) })
+	s.screens["ui://cart"] = "other"
+	for range 2 {
+		if got := len(catalog(t, src).Tools); got != 3 {
+			t.Errorf("%d tools are offered, want all 3", got)
+		}
+		for _, what := range []string{"tool sell", "tool rob", "resource ui://cart", "resource shop://unlisted"} {
+			if got := refusal(t, src, what); got != "fine" {
+				t.Errorf("%s: %s", what, got)
+			}
+		}
+	}
+	want := []string{"how it is started or reached has changed", "tools/sell has changed", "tools/rob is new", "the contents of ui://cart have changed"}
+	if diff := cmp.Diff(want, heard.all); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// TestPinnedDoesNotAskAStranger: what the lock does not know, or knows otherwise, is
+// not even asked what it offers.
+func TestPinnedDoesNotAskAStranger(t *testing.T) {
+	lock := locked(t, newShop(nil), "sha256/v1:was")
+	for name, at := range map[string]struct{ name, origin string }{
+		"unknown": {"other", "sha256/v1:was"}, "started otherwise": {"shop", "sha256/v1:is"}, "not started any more": {"shop", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := compose.NewGuard(lock, nil)
+			src := compose.Pinned(at.name, &part{name: "stranger", err: errors.New("it was asked")}, g, at.origin)
+			if got := offer(catalog(t, src)); got != " " {
+				t.Errorf("it offers %q", got)
+			}
+			for _, what := range []string{"tool buy", "prompt ask", "resource shop://list", "subscribe shop://list"} {
+				if got := refusal(t, src, what); got == "fine" || strings.Contains(got, "it was asked") {
+					t.Errorf("%s: %s", what, got)
+				}
+			}
+			var stranger *compose.StrangerError
+			if err := g.Admit(at.name, at.origin); !errors.As(err, &stranger) {
+				t.Errorf("Admit = %v", err)
+			}
+		})
+	}
+}
+
+func TestPinnedUI(t *testing.T) {
+	s := newShop(nil)
+	src := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
+	s.screens["ui://cart"] += "<script>"
+	for uri, want := range map[string]string{"ui://cart": "the contents of ui://cart have changed", "ui://hidden": "fine"} {
+		if got := refusal(t, src, "resource "+uri); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", uri, got, want)
+		}
+	}
+}
+
+// TestPinnedCallRacesAChange: the answer of a call while whose time the tool changed
+// is not passed on; that of one whose tool did not change is.
+func TestPinnedCallRacesAChange(t *testing.T) {
+	s := newShop(nil)
+	src := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
+	s.during = func() { s.offer(shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description = "poison" })) }
+	if got := refusal(t, src, "tool buy"); got != "fine" {
+		t.Errorf("buy: %s", got)
+	}
+	s.offer(shopCatalog(nil))
+	if got := refusal(t, src, "tool sell"); !strings.Contains(got, "tools/sell has changed") {
+		t.Errorf("sell: %s, want a refusal", got)
+	}
+	s.during = func() { s.offer(shopCatalog(func(c *mcp.Catalog) { c.Tools = c.Tools[:1] })) }
+	s.offer(shopCatalog(nil))
+	if got := refusal(t, src, "tool sell"); got != "fine" {
+		t.Errorf("sell, which is gone when it has answered: %s", got)
+	}
+}
+
+// TestGuardReplace: what was approved is offered at once, and clients are told.
+func TestGuardReplace(t *testing.T) {
+	s := newShop(nil)
+	g := compose.NewGuard(locked(t, s, ""), &compose.GuardOptions{Replaced: true})
+	src := compose.Pinned("shop", s, g, "")
+	w, ok := mcp.AsWatcher(src)
+	if !ok {
+		t.Fatal("nobody can watch it")
+	}
+	var changes []mcp.Change
+	stop := w.Watch(func(c mcp.Change) { changes = append(changes, c) })
+	s.cat = shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description = "better" })
+	before := catalog(t, src)
+	g.Replace(locked(t, s, ""))
+	after := catalog(t, src)
+	if len(before.Tools) != 1 || len(after.Tools) != 2 || len(changes) != 1 {
+		t.Errorf("%d tools, then %d, and %d changes were told", len(before.Tools), len(after.Tools), len(changes))
+	}
+	s.watched.tell(mcp.Change{URI: "shop://list"})
+	s.watched.tell(mcp.Change{URI: "shop://unlisted"})
+	if want := []mcp.Change{{Tools: true, Resources: true, Prompts: true}, {URI: "shop://list"}}; !slices.Equal(changes, want) {
+		t.Errorf("told %v, want %v", changes, want)
+	}
+	stop()
+	g.Replace(locked(t, s, ""))
+	s.watched.tell(mcp.Change{Tools: true})
+	if len(changes) != 2 {
+		t.Errorf("told %v after the end", changes[2:])
+	}
+}
+
+// TestServerSaysWhyAToolIsWithheld: the reason comes through a union and a server.
+func TestServerSaysWhyAToolIsWithheld(t *testing.T) {
+	s := newShop(nil)
+	pinned := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
+	s.cat = shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description, c.Prompts[0].Description = "poison", "poison" })
+	src, err := compose.Union(t.Context(), []compose.Named{{Name: "shop", Source: pinned}, {Name: "b", Source: newShelf("b")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range mcp.Versions() {
+		c := mcptest.Connect(t, src, v, nil)
+		if _, err := c.Try("tools/call", map[string]string{"name": "sell"}); err == nil || !strings.Contains(err.Error(), "tools/sell has changed") {
+			t.Errorf("%s: calling the tool: %v", v, err)
+		}
+		if _, err := c.Try("prompts/get", map[string]string{"name": "shop_ask"}); err == nil || !strings.Contains(err.Error(), "prompts/ask has changed") {
+			t.Errorf("%s: getting the prompt: %v", v, err)
+		}
+	}
+}
+
+// constant answers without allocating.
+type constant struct {
+	mcp.Unimplemented
+	cat    *mcp.Catalog
+	result *mcp.CallToolResult
+}
+
+func (c *constant) Catalog(context.Context) (*mcp.Catalog, error) { return c.cat, nil }
+func (c *constant) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return c.result, nil
+}
+
+func layered(t testing.TB) (plain, over mcp.Source) {
+	c := &constant{cat: shopCatalog(nil), result: &mcp.CallToolResult{}}
+	c.cat.Resources, c.cat.Tools = nil, c.cat.Tools[1:]
+	src, err := compose.Edit(compose.Pinned("shop", c, compose.NewGuard(locked(t, c, ""), nil), ""), &compose.Edits{Disabled: []string{"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, src
+}
+
+func TestLayersCostNoAllocation(t *testing.T) {
+	_, over := layered(t)
+	ctx, params := t.Context(), &mcp.CallToolParams{Name: "sell"}
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := over.CallTool(ctx, params); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = over.Catalog(ctx)
+	}); n != 0 {
+		t.Errorf("a call through a lock and a filter allocates %v times, want 0", n)
+	}
+}
+
+func BenchmarkPinnedCall(b *testing.B) {
+	plain, over := layered(b)
+	for name, src := range map[string]mcp.Source{"plain": plain, "pinned": over} {
+		b.Run(name, func(b *testing.B) {
+			ctx, params := b.Context(), &mcp.CallToolParams{Name: "sell"}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := src.CallTool(ctx, params); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

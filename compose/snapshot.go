@@ -1,0 +1,188 @@
+package compose
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/uritemplate"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Snapshot returns what a source offers now, ready to be locked under a name.
+// origin is the digest of how it is started or reached, or empty. UI resources,
+// those that are listed and those that tools name, are read for their contents.
+//
+// The report has what cannot be pinned, and so will be refused, and what a reviewer
+// should know: characters that nobody sees.
+func Snapshot(ctx context.Context, name string, src mcp.Source, origin string) (*LockedSource, *check.Report, error) {
+	cat, err := src.Catalog(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &snapshot{name: name, locked: &LockedSource{Version: cat.Server.Version, Items: make(map[Item]Pin)}, report: &check.Report{}}
+	if origin != "" {
+		s.locked.Items[Item{Kind: Origin}] = Pin{Digest: origin}
+	}
+	if err := s.server(cat); err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries(cat) {
+		text, err := e.json()
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", e.item, err)
+		}
+		s.pin(e.item, text)
+	}
+	for _, uri := range uiResources(cat) {
+		s.contents(ctx, src, uri)
+	}
+	return s.locked, s.report, nil
+}
+
+type snapshot struct {
+	name   string
+	locked *LockedSource
+	report *check.Report
+}
+
+func (s *snapshot) add(severity check.Severity, rule string, item Item, message, hint string) {
+	s.report.Add(finding(severity, rule, s.name, item, message, hint))
+}
+
+// finding is one about an item of a source, in the words of a lock.
+func finding(severity check.Severity, rule, source string, item Item, message, hint string) check.Finding {
+	pointer := "/sources/" + check.EscapeToken(source)
+	if item.Kind != Whole {
+		pointer += "/" + check.EscapeToken(string(item.Kind))
+	}
+	if item.Name != "" {
+		pointer += "/" + check.EscapeToken(item.Name)
+	}
+	return check.Finding{Rule: "lock/" + rule, Severity: severity, File: LockFile, Pointer: pointer, Message: Visible(source + ": " + message), Hint: hint}
+}
+
+// server pins what the server says of itself.
+func (s *snapshot) server(cat *mcp.Catalog) error {
+	identity, err := identityOf(cat.Server)
+	if err != nil {
+		return err
+	}
+	s.pin(Item{Kind: Server}, identity)
+	if cat.Instructions == "" {
+		return nil
+	}
+	text, err := mcp.Marshal(cat.Instructions)
+	if err == nil {
+		s.pin(Item{Kind: Instructions}, text)
+	}
+	return err
+}
+
+// pin pins an item. Of two with one name the second is not pinned: if it is
+// another, it will be refused with the first.
+func (s *snapshot) pin(item Item, definition json.RawMessage) {
+	pin, err := pinOf(item.Kind, definition)
+	if err != nil {
+		s.add(check.Error, "unpinnable", item, fmt.Sprintf("%s cannot be pinned, and is not offered: %v", item, err), "its server has to be corrected")
+		return
+	}
+	if _, ok := s.locked.Items[item]; ok {
+		return
+	}
+	s.locked.Items[item] = pin
+	s.look(item, pin.Definition)
+	if item.Kind == Templates {
+		if _, err := uritemplate.Parse(item.Name); err != nil {
+			s.add(check.Warning, "template", item, fmt.Sprintf("%s is no template that can be matched, so that nothing is read through it: %v", item, err), "")
+		}
+	}
+}
+
+// look reports what people do not see in a definition.
+func (s *snapshot) look(item Item, definition json.RawMessage) {
+	var v any
+	if json.Unmarshal(definition, &v) != nil {
+		return
+	}
+	for _, at := range texts(v, "") {
+		for _, r := range hidden(at.text) {
+			where := item.String()
+			if at.where != "" {
+				where += ", " + strings.TrimPrefix(at.where, ".")
+			}
+			s.add(check.Warning, "invisible", item, fmt.Sprintf("%s holds %s", where, nameOf(r)), "models read it, and people do not see it; slipway lock diff shows it as an escape")
+		}
+	}
+}
+
+// located is a text within a definition.
+type located struct{ where, text string }
+
+func texts(v any, where string) (all []located) {
+	switch v := v.(type) {
+	case string:
+		all = append(all, located{where, v})
+	case []any:
+		for i, item := range v {
+			all = append(all, texts(item, fmt.Sprintf("%s.%d", where, i))...)
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			all = append(all, located{where, key})
+			all = append(all, texts(v[key], where+"."+key)...)
+		}
+	}
+	return all
+}
+
+// contents pins what a UI resource yields.
+func (s *snapshot) contents(ctx context.Context, src mcp.Source, uri string) {
+	item := Item{UI, uri}
+	result, err := src.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	var contents json.RawMessage
+	if err == nil {
+		contents, err = contentsOf(result)
+	}
+	var digest string
+	if err == nil {
+		digest, err = Digest(UI, contents)
+	}
+	if err != nil {
+		s.add(check.Warning, "ui-unread", item, fmt.Sprintf("%s cannot be read, and so not be pinned: it is not offered: %v", item, err), "")
+		return
+	}
+	s.locked.Items[item] = Pin{Digest: digest, Bytes: len(contents)}
+}
+
+// isUI reports whether a resource is one that clients run as a program.
+func isUI(uri string) bool { return strings.HasPrefix(uri, "ui://") }
+
+// uiResources returns the UI resources that are listed, and those that tools name.
+func uiResources(cat *mcp.Catalog) (uris []string) {
+	add := func(uri string) {
+		if isUI(uri) && !slices.Contains(uris, uri) {
+			uris = append(uris, uri)
+		}
+	}
+	for i := range cat.Resources {
+		add(cat.Resources[i].URI)
+	}
+	for i := range cat.Tools {
+		text, err := cat.Tools[i].MarshalJSON()
+		if err != nil {
+			continue
+		}
+		meta := memberOf(text, "_meta")
+		for _, raw := range []json.RawMessage{memberOf(memberOf(meta, "ui"), "resourceUri"), memberOf(meta, "ui/resourceUri")} {
+			var uri string
+			if raw != nil && json.Unmarshal(raw, &uri) == nil {
+				add(uri)
+			}
+		}
+	}
+	return uris
+}

@@ -1,0 +1,280 @@
+// Package canonical writes JSON in the one form that every equal text has: that
+// of RFC 8785, the JSON Canonicalization Scheme. Members are sorted, strings and
+// numbers have one spelling each, and there is no white space, so that a digest
+// of the bytes is a digest of the meaning.
+//
+// Start with [Append].
+package canonical
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// Append appends the canonical form of the JSON text to dst. Text that RFC 8785
+// has no form for is an error: what is no JSON, a member that is given twice, half
+// of a surrogate pair, a number that a double cannot hold. Of a number only what a
+// double holds counts, as the RFC demands: 9007199254740993 is 9007199254740992.
+// If there is an error, dst is returned with a part of the text.
+func Append(dst, text []byte) ([]byte, error) {
+	w := writer{text: text, out: dst}
+	end, err := w.value(jsonscan.Space(text, 0), 0)
+	if err == nil {
+		err = jsonscan.End(text, end)
+	}
+	return w.out, err
+}
+
+type writer struct {
+	text, out []byte
+	scratch   []byte // what is sorted anew
+}
+
+// value writes the value that begins at text[i], enclosed by depth others, and
+// returns the index behind it.
+func (w *writer) value(i, depth int) (end int, err error) {
+	if i >= len(w.text) {
+		return i, errors.New("unexpected end of input")
+	}
+	switch w.text[i] {
+	case '{':
+		return w.object(i, depth)
+	case '[':
+		return w.array(i, depth)
+	}
+	end, err = jsonscan.ValueAt(w.text, i, depth)
+	if err != nil {
+		return end, err
+	}
+	switch token := w.text[i:end]; token[0] {
+	case '"':
+		return end, w.literal(token)
+	case 't', 'f', 'n':
+		w.out = append(w.out, token...)
+		return end, nil
+	default:
+		return end, w.number(token)
+	}
+}
+
+func (w *writer) array(i, depth int) (int, error) {
+	w.out = append(w.out, '[')
+	first := true
+	end, err := jsonscan.Array(w.text, i, depth, func(i int) (int, error) {
+		if !first {
+			w.out = append(w.out, ',')
+		}
+		first = false
+		return w.value(i, depth+1)
+	})
+	w.out = append(w.out, ']')
+	return end, err
+}
+
+// member is one that is written: its name, and where in out it stands.
+type member struct {
+	name       string
+	start, end int
+}
+
+func (w *writer) object(i, depth int) (int, error) {
+	w.out = append(w.out, '{')
+	start := len(w.out)
+	var members []member
+	end, err := jsonscan.Object(w.text, i, depth, func(key []byte, i int) (int, error) {
+		m := member{name: string(key), start: len(w.out)}
+		if err := w.name(key, i); err != nil {
+			return i, err
+		}
+		w.out = append(w.out, ':')
+		end, err := w.value(i, depth+1)
+		m.end = len(w.out)
+		members = append(members, m)
+		w.out = append(w.out, ',')
+		return end, err
+	})
+	if err != nil {
+		return end, err
+	}
+	if len(members) > 0 {
+		w.out = w.out[:len(w.out)-1]
+	}
+	if !slices.IsSortedFunc(members, byName) {
+		w.sort(start, members)
+	}
+	for k := 1; k < len(members); k++ {
+		if members[k].name == members[k-1].name {
+			return end, fmt.Errorf("member %q is given twice", members[k].name)
+		}
+	}
+	w.out = append(w.out, '}')
+	return end, nil
+}
+
+// sort puts the members, which take up out from start on, in their order.
+func (w *writer) sort(start int, members []member) {
+	w.scratch = append(w.scratch[:0], w.out[start:]...)
+	slices.SortStableFunc(members, byName)
+	w.out = w.out[:start]
+	for k, m := range members {
+		if k > 0 {
+			w.out = append(w.out, ',')
+		}
+		w.out = append(w.out, w.scratch[m.start-start:m.end-start]...)
+	}
+}
+
+func byName(a, b member) int { return compare(a.name, b.name) }
+
+// compare orders names by their UTF-16 units (RFC 8785, 3.2.3), which is the order
+// of code points but for those that take two.
+func compare(a, b string) int {
+	for a != "" && b != "" {
+		x, n := utf8.DecodeRuneInString(a)
+		y, m := utf8.DecodeRuneInString(b)
+		if x != y {
+			return cmp.Or(cmp.Compare(firstUnit(x), firstUnit(y)), cmp.Compare(x, y))
+		}
+		a, b = a[n:], b[m:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+func firstUnit(r rune) rune {
+	if r > 0xffff {
+		return 0xd800 + (r-0x10000)>>10
+	}
+	return r
+}
+
+// name writes the name of a member, whose value begins at text[i]. An escape is
+// looked for in the text before that, as the decoded key does not tell.
+func (w *writer) name(key []byte, i int) error {
+	w.out = AppendString(w.out, string(key))
+	if !slices.Contains(key, 0xef) {
+		return nil // no U+FFFD, which half of a pair is decoded to
+	}
+	start, end := w.nameToken(i)
+	return pairs(w.text[start:end])
+}
+
+// nameToken returns where the name stands whose value begins at text[i].
+func (w *writer) nameToken(i int) (start, end int) {
+	end = i
+	for end > 0 && w.text[end-1] != '"' {
+		end--
+	}
+	start = end - 1
+	for start > 0 {
+		start--
+		if w.text[start] == '"' && !escaped(w.text, start) {
+			break
+		}
+	}
+	return start, end
+}
+
+// escaped reports whether the byte at i has an odd number of backslashes before it.
+func escaped(text []byte, i int) bool {
+	n := 0
+	for i > n && text[i-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}
+
+func (w *writer) literal(token []byte) error {
+	if !slices.Contains(token, '\\') {
+		w.out = append(w.out, token...)
+		return nil
+	}
+	if err := pairs(token); err != nil {
+		return err
+	}
+	s, _ := jsonscan.Unquote(token)
+	w.out = AppendString(w.out, s)
+	return nil
+}
+
+// pairs makes sure that every escaped surrogate of a valid string is one of a pair.
+func pairs(token []byte) error {
+	for i := 0; i < len(token); i++ {
+		if token[i] != '\\' {
+			continue
+		}
+		if i++; token[i] != 'u' {
+			continue
+		}
+		high := unit(token[i+1:])
+		i += 4
+		switch {
+		case high < 0xd800 || high > 0xdfff:
+			continue
+		case high <= 0xdbff && i+6 < len(token) && token[i+1] == '\\' && token[i+2] == 'u':
+			if low := unit(token[i+3:]); low >= 0xdc00 && low <= 0xdfff {
+				i += 6
+				continue
+			}
+		}
+		return fmt.Errorf("half of a surrogate pair: \\u%04x", high)
+	}
+	return nil
+}
+
+// unit returns the UTF-16 unit that four digits stand for.
+func unit(hex []byte) uint64 {
+	n, _ := strconv.ParseUint(string(hex[:4]), 16, 16) // the scanner has seen four digits
+	return n
+}
+
+// AppendString appends s as a JSON string in canonical form (RFC 8785, 3.2.2.2).
+// s is UTF-8.
+func AppendString(dst []byte, s string) []byte {
+	const short = "\b\t\n\f\r"
+	const letters = "btnfr"
+	dst = append(dst, '"')
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c >= 0x20:
+			dst = append(dst, c)
+		default:
+			if k := slices.Index([]byte(short), c); k >= 0 {
+				dst = append(dst, '\\', letters[k])
+				continue
+			}
+			dst = fmt.Appendf(dst, `\u%04x`, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+// number writes a number as ECMAScript does (RFC 8785, 3.2.2.3).
+func (w *writer) number(token []byte) error {
+	f, err := strconv.ParseFloat(string(token), 64)
+	if err != nil || math.IsInf(f, 0) {
+		return fmt.Errorf("%.40s is too large a number", token)
+	}
+	if f == 0 {
+		w.out = append(w.out, '0') // also where it says -0
+		return nil
+	}
+	if abs := math.Abs(f); abs >= 1e-6 && abs < 1e21 {
+		w.out = strconv.AppendFloat(w.out, f, 'f', -1, 64)
+		return nil
+	}
+	w.out = strconv.AppendFloat(w.out, f, 'e', -1, 64)
+	if n := len(w.out); w.out[n-4] == 'e' && w.out[n-2] == '0' {
+		w.out = append(w.out[:n-2], w.out[n-1]) // e-09 is e-9
+	}
+	return nil
+}
