@@ -1,17 +1,19 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/compose"
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -25,16 +27,63 @@ type DefinitionsOptions struct {
 	Settle time.Duration
 	// Prefix says which tools and prompts get the name of their server in front.
 	Prefix compose.Prefix
+	// Strict refuses a file in which one server is defined wrongly. Otherwise that
+	// one is left out.
+	Strict bool
+	// MaxServers is how many of a file are started; 0 stands for 200. Further ones
+	// are left out.
+	MaxServers int
+
+	// Lazy says not to start a server before it is called, if what it offers is
+	// known from an earlier time. If it is not, it is started once to learn that.
+	Lazy bool
+	// CacheDir is the folder where what servers offer is remembered for Lazy; "" is
+	// nowhere. It is made when it is needed.
+	CacheDir string
+	// IdleStop is how long a server of this machine may have nothing to do before
+	// it is stopped, until it is needed again; 0 stands for never. One of whose
+	// resources somebody wants to hear has something to do.
+	IdleStop time.Duration
+
+	// Watch is how often the file is looked at; 0 stands for never. When it has
+	// changed, so do the servers, see [Open].
+	Watch time.Duration
+	// Again, if not nil, has the file read again, and secrets looked up again,
+	// each time something comes from the channel that it returns, until stop.
+	Again func() (again <-chan os.Signal, stop func())
+	// Drain is how long calls may go on in a server that is not offered any more, or
+	// was replaced, before it is ended; 0 stands for 10 minutes.
+	Drain time.Duration
+
 	// Trouble is told of each server that cannot be started at first: one that is
 	// left out because of its definition or its secrets, and one that failed and is
 	// tried again. It may be called by several at once. Nil is nobody.
 	Trouble func(server string, err error)
+	// Logger is told what a changed file came to; nil is nobody.
+	Logger *slog.Logger
 }
 
 func (o *DefinitionsOptions) trouble(server string, err error) {
 	if o.Trouble != nil {
 		o.Trouble(server, err)
 	}
+}
+
+func (o *DefinitionsOptions) withDefaults() *DefinitionsOptions {
+	var d DefinitionsOptions
+	if o != nil {
+		d = *o
+	}
+	if d.Resolver == nil {
+		d.Resolver = &stax.Resolver{}
+	}
+	if d.Logger == nil {
+		d.Logger = slog.New(slog.DiscardHandler)
+	}
+	d.Settle = cmp.Or(max(d.Settle, 0), 20*time.Second)
+	d.Drain = cmp.Or(max(d.Drain, 0), 10*time.Minute)
+	d.MaxServers = cmp.Or(max(d.MaxServers, 0), 200)
+	return &d
 }
 
 // IsDefinitions reports whether the name of a file is that of definitions.
@@ -46,132 +95,74 @@ func IsDefinitions(path string) bool {
 // share a name get that of their server in front. One server that cannot be
 // started does not keep the others from being served.
 func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
-	var o DefinitionsOptions
-	if opts.Definitions != nil {
-		o = *opts.Definitions
-	}
-	if o.Resolver == nil {
-		o.Resolver = &stax.Resolver{}
-	}
-	if o.Settle <= 0 {
-		o.Settle = 20 * time.Second
-	}
-	merged, err := definitionsIn(arg)
-	if err != nil {
+	f := newFleet(arg, opts.Definitions.withDefaults(), opts.live())
+	if err := f.begin(ctx); err != nil {
+		_ = f.Close() // another error is on its way
 		return nil, err
 	}
-	f := &fleet{options: &o, live: opts.live()}
-	for i := range merged.Config.Servers {
-		f.open(ctx, merged, &merged.Config.Servers[i])
-	}
-	if len(f.parts) == 0 {
-		return nil, f.nothing(arg)
-	}
-	f.settle(ctx)
-	joined, err := compose.Union(ctx, f.parts, &compose.UnionOptions{Prefix: o.Prefix, Server: mcp.Implementation{Name: Name(strings.TrimSuffix(arg, filepath.Ext(arg))), Version: "1"}})
-	if err != nil {
-		f.close()
-		return nil, &Error{Arg: arg, Why: err.Error(), Err: err}
-	}
-	return joined, nil
+	return f, nil
 }
 
-// definitionsIn reads and checks a file of definitions.
-func definitionsIn(arg string) (*stax.Merged, error) {
+// defined is what a file of definitions says.
+type defined struct {
+	merged *stax.Merged
+	wrong  map[string]error // servers whose definition is not valid, and why
+}
+
+// readDefinitions reads and checks a file of definitions. What is wrong with one
+// server is no error, unless strict is set.
+func readDefinitions(arg string, strict bool) (*defined, error) {
 	doc, report, err := stax.ReadFile(arg)
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}
-	if !report.OK(false) {
-		return nil, &Error{Arg: arg, Why: firstError(report), Hint: "slipway config check " + arg}
+	d := &defined{wrong: make(map[string]error)}
+	if err := d.judge(arg, report, strict); err != nil {
+		return nil, err
 	}
-	merged := stax.Merge(doc)
-	if report := merged.Check(); !report.OK(false) {
-		return nil, &Error{Arg: arg, Why: firstError(report), Hint: "slipway config check " + arg}
+	d.merged = stax.Merge(doc)
+	if err := d.judge(arg, d.merged.Check(), strict); err != nil {
+		return nil, err
 	}
-	return merged, nil
+	return d, nil
 }
 
-func firstError(report *check.Report) string {
+// judge notes which servers are wrong. An error is one that is not about a single
+// server.
+func (d *defined) judge(arg string, report *check.Report, strict bool) error {
 	for _, f := range report.Findings() {
-		if f.Severity == check.Error {
-			return fmt.Sprintf("no definitions of servers that can be used: line %d: %s", max(f.Line, 1), f.Message)
+		if f.Severity != check.Error {
+			continue
+		}
+		name, ok := serverAt(f.Pointer)
+		if !ok || strict || report.Omitted() > 0 {
+			return &Error{Arg: arg, Why: wrongLine(&f), Err: &wrongFile{f}, Hint: "slipway config check " + arg}
+		}
+		if d.wrong[name] == nil {
+			d.wrong[name] = errors.New(f.String())
 		}
 	}
-	return report.Summary()
+	return nil
 }
 
-// fleet is the servers of a file as they are started.
-type fleet struct {
-	options *DefinitionsOptions
-	live    *LiveOptions
-	parts   []compose.Named
-	failed  []error
-	started sync.WaitGroup // of each the first attempt
+// wrongFile is why a file of definitions is not used, with its place.
+type wrongFile struct{ finding check.Finding }
+
+// Error implements the error interface.
+func (w *wrongFile) Error() string { return w.finding.String() }
+
+func wrongLine(f *check.Finding) string {
+	return fmt.Sprintf("no definitions of servers that can be used: line %d: %s", max(f.Line, 1), f.Message)
 }
 
-// open starts one server, and does not wait for it.
-func (f *fleet) open(ctx context.Context, merged *stax.Merged, s *stax.Server) {
-	var o live.Options
-	if f.live.Source != nil {
-		o = *f.live.Source
+// serverAt returns the server that a JSON pointer is about.
+func serverAt(pointer string) (name string, ok bool) {
+	tokens := strings.Split(pointer, "/")
+	if len(tokens) < 3 || !slices.Contains([]string{"servers", "bindings", "tools"}, tokens[1]) {
+		return "", false
 	}
-	o.Optional = true
-	log, first := o.Log, sync.Once{}
-	f.started.Add(1)
-	o.Log = func(e live.Event) {
-		if e.What == "failed" || e.What == "started" {
-			first.Do(func() {
-				if e.Err != nil {
-					f.options.trouble(s.Name, e.Err)
-				}
-				f.started.Done()
-			})
-		}
-		if log != nil {
-			log(e)
-		}
-	}
-	src, err := f.options.Resolver.Open(ctx, merged, s.Name, &stax.OpenOptions{Live: &o, Stderr: f.live.Stderr})
-	if err == nil {
-		f.parts = append(f.parts, compose.Named{Name: s.Name, Source: src})
-		return
-	}
-	first.Do(f.started.Done)
-	if !errors.Is(err, stax.ErrDisabled) {
-		f.failed = append(f.failed, err)
-		f.options.trouble(s.Name, err)
-	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(tokens[2]), true
 }
 
-// settle waits until each server has been started once or could not be.
-func (f *fleet) settle(ctx context.Context) {
-	done := make(chan struct{})
-	go func() {
-		f.started.Wait()
-		close(done)
-	}()
-	limit := time.NewTimer(f.options.Settle)
-	defer limit.Stop()
-	select {
-	case <-done:
-	case <-limit.C:
-	case <-ctx.Done():
-	}
-}
-
-// nothing is the error of a file none of whose servers can be tried.
-func (f *fleet) nothing(arg string) *Error {
-	if len(f.failed) == 0 {
-		return &Error{Arg: arg, Why: "it has no servers that are enabled"}
-	}
-	return &Error{Arg: arg, Why: "none of its servers can be started", Kind: Remote, Err: errors.Join(f.failed...)}
-}
-
-func (f *fleet) close() {
-	for _, p := range f.parts {
-		if c, ok := p.Source.(interface{ Close() error }); ok {
-			_ = c.Close() // another error is on its way
-		}
-	}
-}
+// fileName is the name of what a file's servers are together.
+func fileName(arg string) string { return Name(strings.TrimSuffix(arg, filepath.Ext(arg))) }

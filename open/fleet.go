@@ -1,0 +1,233 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// fleet is the servers of a file as one Source, which follows the file. After
+// begin one goroutine alone changes it.
+type fleet struct {
+	*compose.Swap
+	arg  string
+	opts *DefinitionsOptions
+	live *LiveOptions
+
+	order   []string           // of the names in the file
+	members map[string]*member // that are shown
+	pending map[string]*member // not started yet; joins, or takes a member's place, when it is
+	failed  []error            // why servers could not even be tried, at first
+	seen    build.Snap         // the file as it was read last
+
+	pokes   chan struct{}  // of capacity 1: look at what happened to the servers
+	running sync.WaitGroup // the goroutine
+	leaving departures
+
+	quit context.Context
+	stop context.CancelFunc
+}
+
+var _ mcp.Source = (*fleet)(nil)
+
+func newFleet(arg string, opts *DefinitionsOptions, l *LiveOptions) *fleet {
+	f := &fleet{
+		arg: arg, opts: opts, live: l,
+		members: make(map[string]*member), pending: make(map[string]*member),
+		pokes: make(chan struct{}, 1),
+	}
+	f.Swap = compose.NewSwap(f.none())
+	f.quit, f.stop = context.WithCancel(context.Background())
+	return f
+}
+
+// begin starts the servers and shows those that are there.
+func (f *fleet) begin(ctx context.Context) error {
+	f.seen = f.look()
+	d, err := readDefinitions(f.arg, f.opts.Strict)
+	if err != nil {
+		return err
+	}
+	if err := f.follow(ctx, d, true); err != nil {
+		return &Error{Arg: f.arg, Why: err.Error(), Err: err}
+	}
+	if len(f.members)+len(f.pending) == 0 {
+		return f.nothing()
+	}
+	f.running.Go(f.run)
+	return nil
+}
+
+// nothing is the error of a file none of whose servers can be tried.
+func (f *fleet) nothing() *Error {
+	if len(f.failed) == 0 {
+		return &Error{Arg: f.arg, Why: "it has no servers that are enabled"}
+	}
+	return &Error{Arg: f.arg, Why: "none of its servers can be started", Kind: Remote, Err: errors.Join(f.failed...)}
+}
+
+// Close ends all servers and waits for that.
+func (f *fleet) Close() error {
+	f.stop()
+	f.running.Wait()
+	var all sync.WaitGroup
+	for _, set := range []map[string]*member{f.members, f.pending} {
+		for _, m := range set {
+			all.Go(m.close)
+		}
+	}
+	all.Wait()
+	f.leaving.wait()
+	return nil
+}
+
+func (f *fleet) look() build.Snap { return build.Snapshot([]string{f.arg}) }
+
+func (f *fleet) poke() {
+	select {
+	case f.pokes <- struct{}{}:
+	default:
+	}
+}
+
+// run follows the file and the servers until the fleet is closed.
+func (f *fleet) run() {
+	var again <-chan os.Signal
+	if f.opts.Again != nil {
+		c, stop := f.opts.Again()
+		defer stop()
+		again = c
+	}
+	var tick <-chan time.Time
+	if f.opts.Watch > 0 {
+		ticker := time.NewTicker(f.opts.Watch)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	last := f.seen
+	for {
+		select {
+		case <-f.quit.Done():
+			return
+		case <-again:
+			last = f.look()
+			f.reload()
+		case <-tick:
+			now := f.look()
+			if now == last && now != f.seen { // nobody is writing it at the moment
+				f.reload()
+			}
+			last = now
+		case <-f.pokes:
+			f.attend()
+		}
+	}
+}
+
+// reload has the servers follow what the file says now. What makes no sense is
+// not followed.
+func (f *fleet) reload() {
+	f.seen = f.look()
+	d, err := readDefinitions(f.arg, f.opts.Strict)
+	if err == nil {
+		err = f.follow(f.quit, d, false)
+	}
+	if err != nil && f.quit.Err() == nil {
+		var wrong *wrongFile
+		if errors.As(err, &wrong) {
+			err = wrong
+		}
+		f.opts.Logger.Error("the changed definitions are not used; what was served is served on", "file", f.arg, "error", err)
+	}
+}
+
+// attend sees to servers that have been started or offer something else.
+func (f *fleet) attend() {
+	for _, name := range slices.Sorted(maps.Keys(f.pending)) {
+		if m := f.pending[name]; m.up.Load() {
+			f.join(m)
+		}
+	}
+	if !f.opts.Lazy {
+		return
+	}
+	for _, m := range f.members {
+		server := m.server.Load()
+		if server == nil || server.State().Starts == 0 {
+			continue
+		}
+		cat, err := server.Catalog(f.quit)
+		if err == nil {
+			err = m.keep(cat)
+		}
+		if err != nil {
+			f.opts.Logger.Warn("what the server offers cannot be remembered", "server", m.name, "error", err)
+		}
+	}
+}
+
+// join shows a server that was waited for, in the place of the one that has its
+// name, if there is one.
+func (f *fleet) join(m *member) {
+	delete(f.pending, m.name)
+	next := maps.Clone(f.members)
+	next[m.name] = m
+	if err := f.show(f.quit, next); err != nil {
+		f.opts.trouble(m.name, err)
+		m.close()
+		return
+	}
+	if old := f.members[m.name]; old != nil {
+		f.retire(old, m)
+		f.opts.Logger.Info("the server runs by its new definition", "server", m.name)
+	}
+	f.members = next
+}
+
+// show has clients see these servers, in the order of the file. An error is that
+// two of them collide, and leaves what was shown.
+func (f *fleet) show(ctx context.Context, members map[string]*member) error {
+	var parts []compose.Named
+	for _, name := range f.order {
+		if m := members[name]; m != nil {
+			parts = append(parts, compose.Named{Name: name, Source: m.part})
+		}
+	}
+	if len(parts) == 0 {
+		f.Set(ctx, f.none())
+		return nil
+	}
+	joined, err := compose.Union(ctx, parts, &compose.UnionOptions{Prefix: f.opts.Prefix, Server: f.server(), Hidden: f.hidden})
+	if err != nil {
+		return err
+	}
+	f.Set(ctx, joined)
+	return nil
+}
+
+func (f *fleet) hidden(h compose.Hidden) {
+	f.opts.Logger.Warn("two servers offer the same resource", "uri", h.URI, "served from", h.Owner, "hidden in", h.Hidden)
+}
+
+func (f *fleet) server() mcp.Implementation {
+	return mcp.Implementation{Name: fileName(f.arg), Version: "1"}
+}
+
+// none is what is shown as long as there is no server.
+func (f *fleet) none() mcp.Source { return &nobody{catalog: mcp.Catalog{Server: f.server()}} }
+
+type nobody struct {
+	mcp.Unimplemented
+	catalog mcp.Catalog
+}
+
+// Catalog implements [mcp.Source].
+func (n *nobody) Catalog(context.Context) (*mcp.Catalog, error) { return &n.catalog, nil }

@@ -1,0 +1,513 @@
+package open_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+)
+
+// serveTool is a child: a server with one tool, which says which process and which
+// version it is. It does not start before the file SLIPWAY_OPEN_TEST_WAITS is there.
+func serveTool(tool string) int {
+	if file := os.Getenv("SLIPWAY_OPEN_TEST_WAITS"); file != "" {
+		if _, err := os.Stat(file); err != nil {
+			return 1
+		}
+	}
+	src := &toolServer{tool: tool, resource: "test://" + tool}
+	if err := mcp.NewServer(src, nil).ServeStdio(context.Background(), untilEOF{}, os.Stdout, nil); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// untilEOF is stdin for a server that ends with it, whatever it is doing.
+type untilEOF struct{}
+
+func (untilEOF) Read(p []byte) (int, error) {
+	n, err := os.Stdin.Read(p)
+	if err != nil {
+		os.Exit(0)
+	}
+	return n, nil
+}
+
+type toolServer struct {
+	mcp.Unimplemented
+	tool, resource string
+	changed        atomic.Pointer[func(mcp.Change)]
+}
+
+func (s *toolServer) Catalog(context.Context) (*mcp.Catalog, error) {
+	return &mcp.Catalog{
+		Server:    mcp.Implementation{Name: s.tool, Version: "1"},
+		Tools:     []mcp.Tool{{Name: s.tool, Description: "says who it is"}},
+		Resources: []mcp.Resource{{Name: s.tool, URI: s.resource}},
+		Subscribe: true,
+	}, nil
+}
+
+// CallTool answers with pid and version, after as many milliseconds as it is told.
+func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	if p.Name != s.tool {
+		return nil, mcp.UnknownTool(p.Name)
+	}
+	if ms, err := strconv.Atoi(string(p.Argument("ms"))); err == nil {
+		select {
+		case <-time.After(time.Duration(ms) * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if changed := s.changed.Load(); changed != nil && p.Argument("touch") != nil {
+		(*changed)(mcp.Change{URI: s.resource})
+	}
+	text := fmt.Sprintf("%d %s", os.Getpid(), os.Getenv("SLIPWAY_OPEN_TEST_VERSION"))
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
+}
+
+func (s *toolServer) Watch(changed func(mcp.Change)) (stop func()) {
+	s.changed.Store(&changed)
+	return func() { s.changed.Store(nil) }
+}
+
+// entry is the definition of such a server in YAML. name is that of its tool, too.
+func entry(name, version string, more ...string) string {
+	return fmt.Sprintf("  %s:\n    command: %q\n    env: {SLIPWAY_OPEN_TEST_TOOL: %s_tool, SLIPWAY_OPEN_TEST_VERSION: %q, GORACE: atexit_sleep_ms=0%s}\n",
+		name, os.Args[0], name, version, strings.Join(more, ""))
+}
+
+// park is a file of definitions that is served.
+type park struct {
+	t        *testing.T
+	file     string
+	src      mcp.Source
+	roster   live.Roster
+	log      logText
+	troubles logText
+}
+
+type logText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func openPark(t *testing.T, opts *open.DefinitionsOptions, entries ...string) *park {
+	t.Helper()
+	p := &park{t: t, file: filepath.Join(t.TempDir(), "servers.yaml")}
+	p.write(entries...)
+	opts.Watch = 5 * time.Millisecond
+	opts.Logger = slog.New(slog.NewTextHandler(&p.log, nil))
+	opts.Trouble = func(server string, err error) { fmt.Fprintf(&p.troubles, "%s: %v\n", server, err) }
+	src, err := open.Open(t.Context(), p.file, &open.Options{
+		Definitions: opts,
+		Live:        &open.LiveOptions{Source: &live.Options{Opened: p.roster.Add}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.src = src
+	t.Cleanup(p.close)
+	return p
+}
+
+func (p *park) close() {
+	if err := p.src.(io.Closer).Close(); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// write replaces the file as editors do.
+func (p *park) write(entries ...string) {
+	p.t.Helper()
+	text := "servers:\n" + strings.Join(entries, "")
+	if err := os.WriteFile(p.file+".new", []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Rename(p.file+".new", p.file); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// until waits for something that nobody tells.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for late := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("%s: not after 20 seconds", what)
+		}
+	}
+}
+
+func (p *park) call(tool, arguments string) (pid int, version string, err error) {
+	result, err := p.src.CallTool(p.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		return 0, "", err
+	}
+	return whoAnswers(string(result.Raw.Bytes()))
+}
+
+func whoAnswers(text string) (pid int, version string, err error) {
+	_, text, _ = strings.Cut(text, `"text":"`)
+	text, _, _ = strings.Cut(text, `"`)
+	number, version, _ := strings.Cut(text, " ")
+	pid, err = strconv.Atoi(number)
+	return pid, version, err
+}
+
+func (p *park) tools() string {
+	cat, err := p.src.Catalog(p.t.Context())
+	if err != nil {
+		return err.Error()
+	}
+	var names []string
+	for i := range cat.Tools {
+		names = append(names, cat.Tools[i].Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func gone(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }
+
+// TestReloadDropsNothing rewrites the file while clients call all the time over
+// HTTP: one server stays, one is another each time, one comes and goes.
+func TestReloadDropsNothing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it looks for processes as Unix does")
+	}
+	goroutines, files := runtime.NumGoroutine(), openFiles(t)
+	func() {
+		p := openPark(t, &open.DefinitionsOptions{}, entry("stays", "0"), entry("changes", "0"), entry("comes", "0"))
+		server := mcp.NewServer(p.src, nil)
+		web := httptest.NewServer(server.HTTPHandler(nil))
+		var lists atomic.Int64
+		stopWatching := p.src.(mcp.Watcher).Watch(func(mcp.Change) { lists.Add(1) })
+		callers := callAllTheTime(t, web.URL)
+		const times = 12
+		for n := 1; n <= times; n++ {
+			entries := []string{entry("stays", "0"), entry("changes", strconv.Itoa(n))}
+			if n%2 == 0 {
+				entries = append(entries, entry("comes", "0"))
+			}
+			p.write(entries...)
+			until(t, "the new version is served", func() bool {
+				_, version, err := p.call("changes_tool", "{}")
+				return err == nil && version == strconv.Itoa(n)
+			})
+			until(t, "the lists follow", func() bool { return strings.Contains(p.tools(), "comes_tool") == (n%2 == 0) })
+		}
+		pids := callers.stop()
+		if n := len(pids["stays_tool"]); n != 1 {
+			t.Errorf("%d processes have served what did not change, want 1", n)
+		}
+		if n := len(pids["changes_tool"]); n < 2 {
+			t.Errorf("%d processes have served what changed", n)
+		}
+		if n := lists.Load(); n != times {
+			t.Errorf("told %d times that the lists changed, want %d", n, times)
+		}
+		stopWatching()
+		web.Close()
+		if err := server.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		until(t, "those that were replaced have ended", func() bool { return len(p.roster.States()) == 3 })
+		p.close()
+		if states := p.roster.States(); len(states) > 0 {
+			t.Errorf("after Close there are still %+v", states)
+		}
+		for tool, set := range pids {
+			for pid := range set {
+				if !gone(pid) {
+					t.Errorf("process %d of %s is still there", pid, tool)
+				}
+			}
+		}
+	}()
+	http.DefaultClient.CloseIdleConnections()
+	until(t, "goroutines and files are as many as before", func() bool {
+		return runtime.NumGoroutine() <= goroutines && openFiles(t) <= files
+	})
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}
+
+// callers are clients with sessions that call tools until they are stopped.
+type callers struct {
+	t    *testing.T
+	end  chan struct{}
+	all  sync.WaitGroup
+	mu   sync.Mutex
+	pids map[string]map[int]bool
+	made int
+}
+
+func callAllTheTime(t *testing.T, url string) *callers {
+	t.Helper()
+	c := &callers{t: t, end: make(chan struct{}), pids: make(map[string]map[int]bool)}
+	for i := range 4 {
+		tool := []string{"stays_tool", "changes_tool"}[i%2]
+		header, _, err := send(url, "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.all.Go(func() { c.run(url, header.Get("Mcp-Session-Id"), tool) })
+	}
+	return c
+}
+
+func (c *callers) run(url, session, tool string) {
+	for n := 1; ; n++ {
+		select {
+		case <-c.end:
+			return
+		default:
+		}
+		call := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"ms":%d}}}`, n, tool, n%3*5)
+		_, text, err := send(url, session, call)
+		pid := 0
+		if err == nil {
+			pid, _, err = whoAnswers(text)
+		}
+		if err != nil {
+			c.t.Errorf("call %d of %s: %v: %s", n, tool, err, text)
+			return
+		}
+		c.mu.Lock()
+		if c.pids[tool] == nil {
+			c.pids[tool] = make(map[int]bool)
+		}
+		c.pids[tool][pid] = true
+		c.made++
+		c.mu.Unlock()
+	}
+}
+
+// stop returns the processes that have answered for each tool.
+func (c *callers) stop() map[string]map[int]bool {
+	close(c.end)
+	c.all.Wait()
+	c.t.Logf("%d calls", c.made)
+	return c.pids
+}
+
+func send(url, session, body string) (http.Header, string, error) {
+	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if session != "" {
+		req.Header.Set("Mcp-Session-Id", session)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s", resp.Status)
+	}
+	return resp.Header, string(text), err
+}
+
+// TestReloadOfAFileThatIsWrong serves on what was served.
+func TestReloadOfAFileThatIsWrong(t *testing.T) {
+	broken := "  broken: {command: x, url: 'http://127.0.0.1:1/', transport: http}\n"
+	for _, c := range []struct {
+		name       string
+		opts       open.DefinitionsOptions
+		write      []string
+		log, fault string // that must be told: by the log, or of a server
+		tools      string
+	}{
+		{name: "malformed", write: []string{"  a: {"}, log: "servers.yaml:2:", tools: "a_tool b_tool"},
+		{name: "empty", write: []string{"#"}, log: "servers.yaml:", tools: "a_tool b_tool"},
+		{name: "one is wrong", write: []string{entry("a", "1"), broken}, fault: "broken: ", tools: "a_tool"},
+		{name: "one is wrong, strictly", opts: open.DefinitionsOptions{Strict: true}, write: []string{entry("a", "1"), broken}, log: "servers.yaml:5:", tools: "a_tool b_tool"},
+		{name: "one that runs is wrong now", write: []string{entry("a", "1"), "  b: {command: [x]}\n"}, fault: "served as it was", tools: "a_tool b_tool"},
+		{name: "two collide", opts: open.DefinitionsOptions{Prefix: compose.PrefixNever}, write: []string{entry("a", "1"), strings.Replace(entry("c", "1"), "c_tool", "a_tool", 1)},
+			log: `of \"a\" and tool \"a_tool\" of \"c\"`, tools: "a_tool b_tool"},
+		{name: "a secret is missing", write: []string{entry("a", "1"), entry("b", "2") + "    secrets: [NO_SUCH_SECRET]\n"}, fault: "NO_SUCH_SECRET", tools: "a_tool b_tool"},
+		{name: "one cannot be started", write: []string{entry("a", "1"), entry("b", "2", ", SLIPWAY_OPEN_TEST_WAITS: /nowhere")}, log: "served by the old one", tools: "a_tool b_tool"},
+		{name: "too many", opts: open.DefinitionsOptions{MaxServers: 2}, write: []string{entry("a", "1"), entry("b", "1"), entry("c", "1")}, fault: "c: it is left out: the file has more than 2 servers", tools: "a_tool b_tool"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := openPark(t, &c.opts, entry("a", "1"), entry("b", "1"))
+			pid, _, err := p.call("a_tool", "{}")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.write(c.write...)
+			until(t, "told", func() bool {
+				return strings.Contains(p.log.String(), c.log) && strings.Contains(p.troubles.String(), c.fault) &&
+					p.log.String()+p.troubles.String() != ""
+			})
+			until(t, c.tools, func() bool { return p.tools() == c.tools })
+			if now, version, err := p.call("a_tool", "{}"); now != pid || version != "1" || err != nil {
+				t.Errorf("what did not change is served by %d %s, %v; want %d", now, version, err, pid)
+			}
+			if strings.Contains(c.tools, "b_tool") {
+				if _, version, err := p.call("b_tool", "{}"); err != nil || version != "1" {
+					t.Errorf("b = %q, %v; want the old one", version, err)
+				}
+			}
+		})
+	}
+}
+
+// TestReloadWaitsForTheNew has a server replaced only when the new one is there.
+func TestReloadWaitsForTheNew(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "there")
+	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"))
+	p.write(entry("a", "2", ", SLIPWAY_OPEN_TEST_WAITS: "+file), entry("late", "1", ", SLIPWAY_OPEN_TEST_WAITS: "+file))
+	until(t, "told", func() bool {
+		return strings.Contains(p.troubles.String(), "late: ") && strings.Contains(p.troubles.String(), "a: ")
+	})
+	if _, version, err := p.call("a_tool", "{}"); version != "1" || err != nil {
+		t.Errorf("a = %q, %v; want the old one", version, err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "both are there", func() bool {
+		_, version, err := p.call("a_tool", "{}")
+		return version == "2" && err == nil && p.tools() == "a_tool late_tool"
+	})
+	until(t, "the old one has ended", func() bool { return len(p.roster.States()) == 2 })
+}
+
+// TestReloadKeepsSubscriptions has the new server tell of what clients wanted the
+// old one to tell of.
+func TestReloadKeepsSubscriptions(t *testing.T) {
+	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"))
+	news := make(chan mcp.Change, 100)
+	defer p.src.(mcp.Watcher).Watch(func(c mcp.Change) { news <- c })()
+	if err := p.src.(mcp.Subscriber).Subscribe(t.Context(), "test://a_tool"); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"2", "3"} {
+		p.write(entry("a", version))
+		until(t, "replaced", func() bool {
+			_, now, err := p.call("a_tool", "{}")
+			return err == nil && now == version
+		})
+		if c := next(t, news); c.URI != "test://a_tool" {
+			t.Errorf("told %+v, want that the resource may have changed", c)
+		}
+		if _, _, err := p.call("a_tool", `{"touch":true}`); err != nil {
+			t.Fatal(err)
+		}
+		if c := next(t, news); c.URI != "test://a_tool" {
+			t.Errorf("told %+v, want that the resource has changed", c)
+		}
+	}
+}
+
+func next(t *testing.T, news <-chan mcp.Change) mcp.Change {
+	t.Helper()
+	select {
+	case c := <-news:
+		return c
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing was told")
+		return mcp.Change{}
+	}
+}
+
+// TestReloadOnDemand reads the file, and secrets, when it is told to.
+func TestReloadOnDemand(t *testing.T) {
+	again := make(chan os.Signal)
+	t.Setenv("OPEN_TEST_SECRET", "one")
+	p := openPark(t, &open.DefinitionsOptions{Again: func() (<-chan os.Signal, func()) { return again, func() {} }},
+		entry("a", "1")+"    secrets: [OPEN_TEST_SECRET]\n")
+	pid, _, err := p.call("a_tool", "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again <- syscall.SIGINT
+	again <- syscall.SIGINT // the first has been done
+	if now, _, _ := p.call("a_tool", "{}"); now != pid {
+		t.Errorf("process %d became %d though nothing changed", pid, now)
+	}
+	t.Setenv("OPEN_TEST_SECRET", "two")
+	again <- syscall.SIGINT
+	until(t, "it runs with the new secret", func() bool {
+		now, _, err := p.call("a_tool", "{}")
+		return err == nil && now != pid
+	})
+	p.write("  a: {command: x, enabled: false}\n")
+	until(t, "nothing is offered", func() bool { return p.tools() == "" })
+}
+
+// TestLazyAndIdle starts a server once to learn what it offers, and from then on
+// only when it is called; what has nothing to do is stopped.
+func TestLazyAndIdle(t *testing.T) {
+	cache := filepath.Join(t.TempDir(), "catalogs")
+	opts := func() *open.DefinitionsOptions {
+		return &open.DefinitionsOptions{Lazy: true, CacheDir: cache, IdleStop: 30 * time.Millisecond}
+	}
+	phase := func(p *park) live.State { return p.roster.States()[0] }
+	first := openPark(t, opts(), entry("a", "1"))
+	if got := first.tools(); got != "a_tool" {
+		t.Errorf("the first time it offers %q", got)
+	}
+	until(t, "it rests", func() bool { return phase(first).Phase == live.Stopped })
+	first.close()
+	again := openPark(t, opts(), entry("a", "1"))
+	if st := phase(again); again.tools() != "a_tool" || st.Starts != 0 || st.Phase != live.Stopped {
+		t.Errorf("the second time: %q, %+v; want a tool of a server that was not started", again.tools(), st)
+	}
+	pid, _, err := again.call("a_tool", "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it is stopped", func() bool { return gone(pid) && phase(again).Phase == live.Stopped })
+	if next, _, err := again.call("a_tool", "{}"); err != nil || next == pid || again.tools() != "a_tool" {
+		t.Errorf("the next call: %d, %v; want another process than %d", next, err, pid)
+	}
+	if info, err := os.Stat(cache); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder of catalogs: %v, %v", info, err)
+	}
+}

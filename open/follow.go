@@ -1,0 +1,268 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// plan is what is to be done so that the servers are those of a file.
+type plan struct {
+	order  []string
+	keep   map[string]bool    // members that stay as they are
+	wait   map[string]bool    // pending ones that are still wanted
+	fresh  map[string]*member // that have been opened
+	gone   []string           // members that are not defined any more, or are disabled
+	counts struct{ added, changed int }
+}
+
+// follow makes the servers those that a file defines. What is gone leaves the lists
+// at once; then what is new is started, and shown when all of it has been started
+// once. A server that is defined in another way goes on as it was until the new one
+// runs. An error is that servers collide, and leaves what was there.
+func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
+	before, order := f.members, f.order
+	p := f.plan(ctx, d)
+	f.order = p.order
+	for _, name := range order { // of what stays until it can be replaced
+		if !slices.Contains(f.order, name) {
+			f.order = append(f.order, name)
+		}
+	}
+	if len(p.gone) > 0 {
+		f.members = maps.Clone(before)
+		for _, name := range p.gone {
+			delete(f.members, name)
+		}
+		_ = f.show(ctx, f.members) // fewer servers do not collide
+	}
+	f.settle(ctx, p.fresh)
+	next, late := maps.Clone(f.members), make(map[string]*member)
+	for name, m := range p.fresh {
+		if m.up.Load() {
+			next[name] = m
+		} else {
+			late[name] = m
+		}
+	}
+	if err := f.show(ctx, next); err != nil {
+		closeAll(p.fresh)
+		f.members, f.order = before, order
+		return errors.Join(err, f.show(ctx, before))
+	}
+	f.settled(before, next, late, p)
+	if !first {
+		f.opts.Logger.Info("the definitions have been read", "file", f.arg, "added", p.counts.added, "changed", p.counts.changed, "removed", len(p.gone))
+	}
+	return nil
+}
+
+// settled makes it so that next is served, and late will be.
+func (f *fleet) settled(before, next, late map[string]*member, p *plan) {
+	f.members, f.order = next, p.order
+	for name, m := range before {
+		if next[name] != m {
+			f.retire(m, next[name])
+		}
+	}
+	for name, m := range f.pending {
+		if !p.wait[name] {
+			delete(f.pending, name)
+			f.leaving.all.Go(m.close)
+		}
+	}
+	for name, m := range late {
+		f.pending[name] = m
+		if before[name] != nil {
+			f.opts.Logger.Warn("the server cannot be started by its new definition; it is served by the old one until it can", "server", name)
+		}
+	}
+	f.poke()
+}
+
+// plan compares a file with the servers that there are, and opens what is new.
+func (f *fleet) plan(ctx context.Context, d *defined) *plan {
+	f.failed = nil
+	p := &plan{keep: map[string]bool{}, wait: map[string]bool{}, fresh: map[string]*member{}}
+	resolver := remembering(f.opts.Resolver)
+	for i := range d.merged.Config.Servers {
+		s := &d.merged.Config.Servers[i]
+		if s.Disabled() && !resolver.Disabled {
+			continue
+		}
+		if len(p.order) == f.opts.MaxServers {
+			f.leaveOut(s.Name, fmt.Errorf("it is left out: the file has more than %d servers", f.opts.MaxServers))
+			continue
+		}
+		p.order = append(p.order, s.Name)
+		err := d.wrong[s.Name]
+		if err == nil {
+			err = f.planOne(ctx, p, resolver, d.merged, s)
+		}
+		if err != nil {
+			f.leaveOut(s.Name, err)
+			p.keep[s.Name], p.wait[s.Name] = true, true // as it was, if it was
+		}
+	}
+	for name := range f.members {
+		if !p.keep[name] && p.fresh[name] == nil && !p.wait[name] {
+			p.gone = append(p.gone, name)
+		}
+	}
+	slices.Sort(p.gone)
+	return p
+}
+
+// planOne decides about one server.
+func (f *fleet) planOne(ctx context.Context, p *plan, r *stax.Resolver, merged *stax.Merged, s *stax.Server) error {
+	print, err := fingerprintOf(ctx, r, merged, s)
+	if err != nil {
+		return err
+	}
+	old, late := f.members[s.Name], f.pending[s.Name]
+	switch {
+	case old != nil && old.print == print:
+		p.keep[s.Name] = true
+		return nil
+	case late != nil && late.print == print:
+		p.wait[s.Name] = true
+		return nil
+	}
+	m, err := f.start(ctx, r, merged, s, print, old)
+	if err != nil {
+		return err
+	}
+	p.fresh[s.Name] = m
+	if old == nil {
+		p.counts.added++
+	} else {
+		p.counts.changed++
+	}
+	return nil
+}
+
+func (f *fleet) leaveOut(name string, err error) {
+	if f.members[name] != nil {
+		err = fmt.Errorf("%w; it is served as it was", err)
+	}
+	f.failed = append(f.failed, err)
+	f.opts.trouble(name, err)
+}
+
+// settle waits until each server has been started once or could not be.
+func (f *fleet) settle(ctx context.Context, fresh map[string]*member) {
+	limit := time.NewTimer(f.opts.Settle)
+	defer limit.Stop()
+	for _, m := range fresh {
+		select {
+		case <-m.first:
+		case <-limit.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func closeAll(members map[string]*member) {
+	var all sync.WaitGroup
+	for _, m := range members {
+		all.Go(m.close)
+	}
+	all.Wait()
+}
+
+// maxLeaving is how many servers that are not shown any more may finish their
+// calls; beyond it the one that began first is ended.
+const maxLeaving = 100
+
+// departures are servers that finish what is in flight. One goroutine begins them.
+type departures struct {
+	all     sync.WaitGroup
+	current []*departure
+}
+
+type departure struct {
+	hurry context.CancelFunc
+	done  chan struct{}
+}
+
+func (d *departures) wait() { d.all.Wait() }
+
+// retire ends a server that is not shown any more when its calls have ended. to is
+// the one that has taken its place, or nil.
+func (f *fleet) retire(m, to *member) {
+	if to != nil {
+		to.inherited = slices.Concat(m.inherited, m.subscribed())
+	}
+	ctx, hurry := context.WithTimeout(f.quit, f.opts.Drain)
+	l := &f.leaving
+	l.current = slices.DeleteFunc(l.current, func(d *departure) bool {
+		select {
+		case <-d.done:
+			return true
+		default:
+			return false
+		}
+	})
+	if len(l.current) >= maxLeaving {
+		l.current[0].hurry()
+		l.current = l.current[1:]
+	}
+	d := &departure{hurry: hurry, done: make(chan struct{})}
+	l.current = append(l.current, d)
+	l.all.Go(func() {
+		defer close(d.done)
+		defer hurry()
+		defer m.close()
+		f.handOver(ctx, m, to)
+		m.finish(ctx)
+		f.handOver(ctx, m, to) // what was subscribed to meanwhile
+	})
+}
+
+// handOver has a server tell of the resources that clients wanted another to tell
+// of, whose place it has taken.
+func (f *fleet) handOver(ctx context.Context, from, to *member) {
+	if to == nil {
+		return
+	}
+	known := to.subscribed()
+	for _, uri := range slices.Concat(from.inherited, from.subscribed()) {
+		if ctx.Err() != nil {
+			return
+		}
+		if _, already := slices.BinarySearch(known, uri); already {
+			continue
+		}
+		if err := to.part.Subscribe(ctx, uri); err == nil {
+			f.Tell(mcp.Change{URI: uri}) // who knows what has changed meanwhile
+		}
+	}
+}
+
+// finish waits until no call is in flight, or ctx ends.
+func (m *member) finish(ctx context.Context) {
+	select {
+	case <-m.part.Retire():
+	case <-ctx.Done():
+		return
+	}
+	// A call whose client was asked something is in flight to the server only.
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !m.idle() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
