@@ -38,6 +38,9 @@ type Client struct {
 	Stdio *Shape `json:"stdio,omitempty"`
 	HTTP  *Shape `json:"http,omitempty"`
 	SSE   *Shape `json:"sse,omitempty"`
+	// Untyped is the transport of an address without a type, where the name of its
+	// member does not say it.
+	Untyped stax.Transport `json:"untyped,omitempty"`
 
 	Timeout       *Timeout `json:"connectTimeout,omitempty"`
 	EnabledTools  string   `json:"enabledTools,omitempty"`
@@ -47,6 +50,8 @@ type Client struct {
 	Ignores []string `json:"ignores,omitempty"`
 
 	References References `json:"references"`
+	// Inputs says that it asks the user for what "${input:NAME}" stands for.
+	Inputs bool `json:"inputs,omitempty"`
 	// Expands are the forms that it replaces in what it is given, also where none
 	// was meant.
 	Expands []string `json:"expands,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/stax"
@@ -31,8 +32,12 @@ type importer struct {
 	client *Client
 	path   string
 	text   []byte
+	forms  []*regexp.Regexp
 	out    *Imported
 	report *check.Report
+
+	named    map[string]bool   // keys of variables that the file refers to
+	variable map[string]string // key to the variable that servers get it in
 }
 
 // Import reads the servers in the file of a client. What a definition has no
@@ -43,7 +48,9 @@ func Import(c *Client, path string) (*Imported, *check.Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	i := &importer{client: c, path: path, text: text, out: &Imported{Values: map[string]stax.Secret{}}, report: &check.Report{}}
+	i := &importer{client: c, path: path, text: text, forms: c.forms(), report: &check.Report{},
+		out:   &Imported{Values: map[string]stax.Secret{}},
+		named: map[string]bool{}, variable: map[string]string{}}
 	entries, err := edit.Get(text, c.target())
 	if err != nil {
 		return nil, nil, &fs.PathError{Op: "import", Path: path, Err: errors.New(err.Error())}
@@ -54,8 +61,8 @@ func Import(c *Client, path string) (*Imported, *check.Report, error) {
 	return i.out, i.report, nil
 }
 
-func (i *importer) add(n *tree.Node, rule string, severity check.Severity, format string, args ...any) {
-	f := check.Finding{Rule: "stax/" + rule, Severity: severity, File: i.path, Message: fmt.Sprintf(format, args...)}
+func (i *importer) add(n *tree.Node, rule string, format string, args ...any) {
+	f := check.Finding{Rule: "stax/" + rule, Severity: check.Warning, File: i.path, Message: fmt.Sprintf(format, args...)}
 	f.Line, f.Column = check.LineColumn(i.text, n.Start)
 	i.report.Add(f)
 }
@@ -63,64 +70,127 @@ func (i *importer) add(n *tree.Node, rule string, severity check.Severity, forma
 // entry makes a definition of an entry.
 func (i *importer) entry(e edit.Entry) {
 	s := stax.Server{Name: e.Name}
-	shape := i.shapeOf(e.Value, &s)
+	shape, why := i.shapeOf(e.Value, &s)
+	if e.Name == "" || strings.ContainsFunc(e.Name, unicode.IsControl) {
+		shape, why = nil, "no definition can have its name"
+	}
 	if shape == nil {
-		i.add(e.Value, "not-imported", check.Warning, "server %q has neither a command nor an address", e.Name)
+		i.add(e.Value, "not-imported", "server %q is left out: %s", e.Name, why)
 		return
 	}
-	known := map[string]bool{"name": i.client.List, shape.Name: true}
-	for _, f := range shape.Const {
-		known[f.Name] = true
-	}
+	known := map[string]bool{"name": i.client.List, shape.Name: true, "type": true}
 	take := func(name string, read func(n *tree.Node)) {
 		if n := e.Value.Get(name); name != "" && n != nil && !known[name] {
 			known[name] = true
 			read(n)
 		}
 	}
-	refs := i.client.References
+	i.program(&s, shape, take)
+	i.address(&s, shape, take)
+	i.common(&s, take)
+	for _, m := range e.Value.Members {
+		if !known[m.Key] {
+			i.add(m.Value, "not-imported", "a definition has no place for %q of server %q", m.Key, e.Name)
+		}
+	}
+	i.bindings(&s)
+	i.out.Config.Servers = append(i.out.Config.Servers, s)
+}
+
+// program reads what is started.
+func (i *importer) program(s *stax.Server, shape *Shape, take func(string, func(*tree.Node))) {
+	if shape.Command == "" {
+		return
+	}
+	arguments := func(items []*tree.Node) {
+		first := len(s.Args)
+		for _, item := range items {
+			s.Args = append(s.Args, i.word(s, "an argument", item))
+		}
+		for at := first; at < len(s.Args); at++ {
+			i.argument(s, at, items[at-first])
+		}
+	}
 	take(shape.Command, func(n *tree.Node) {
-		if s.Command = n.Text; shape.CommandList && len(n.Items) > 0 {
-			s.Command, s.Args = n.Items[0].Text, texts(n)[1:]
+		if n.Kind != tree.Array {
+			s.Command = i.word(s, "the command", n)
+			return
+		}
+		s.Command = i.word(s, "the command", n.Items[0])
+		arguments(n.Items[1:])
+	})
+	take(shape.Args, func(n *tree.Node) {
+		if n.Kind != tree.Array {
+			i.add(n, "not-imported", "the arguments of server %q are %s", s.Name, n.Kind)
+		}
+		arguments(n.Items)
+	})
+	cwd := shape.Cwd
+	if cwd == "" {
+		cwd = "cwd"
+	}
+	take(cwd, func(n *tree.Node) { s.Cwd = i.word(s, "cwd", n) })
+	take(shape.Env, func(n *tree.Node) { i.env(s, n) })
+	take(i.client.References.EnvList, func(n *tree.Node) {
+		for _, item := range n.Items {
+			i.refer(s, item, item.Text, item.Text)
 		}
 	})
-	take(shape.Args, func(n *tree.Node) { s.Args = texts(n) })
-	take(shape.Cwd, func(n *tree.Node) { s.Cwd = n.Text })
-	take(shape.URL, func(n *tree.Node) { s.URL = n.Text })
-	take("type", func(*tree.Node) {})
-	take(shape.Env, func(n *tree.Node) { i.env(&s, n) })
-	take(refs.EnvList, func(n *tree.Node) { s.Secrets = append(s.Secrets, texts(n)...) })
+}
+
+// address reads what is called.
+func (i *importer) address(s *stax.Server, shape *Shape, take func(string, func(*tree.Node))) {
+	if shape.URL == "" {
+		return
+	}
+	refs := i.client.References
 	if len(shape.Headers) > 0 {
 		take(shape.Headers[0], func(n *tree.Node) {
 			for _, name := range shape.Headers[1:] {
 				n = n.Get(name)
 			}
 			if n != nil {
-				i.headers(&s, n)
+				i.headers(s, n)
 			}
 		})
 	}
-	take(refs.BearerVar, func(n *tree.Node) { i.bind(&s, "Authorization", "Bearer {"+n.Text+"}", n.Text) })
+	take(refs.BearerVar, func(n *tree.Node) { i.bind(s, "Authorization", "Bearer {"+n.Text+"}", n.Text) })
+	if refs.BearerVar != "" {
+		take("bearer_token", func(n *tree.Node) { i.header(s, "Authorization", "Bearer "+n.Text, n) })
+	}
 	take(refs.HeaderVars, func(n *tree.Node) {
 		for _, m := range n.Members {
-			i.bind(&s, m.Key, "{"+m.Value.Text+"}", m.Value.Text)
+			i.bind(s, m.Key, "{"+m.Value.Text+"}", m.Value.Text)
 		}
 	})
+	take(shape.URL, func(n *tree.Node) { i.url(s, n) })
+}
+
+// common reads what both kinds have.
+func (i *importer) common(s *stax.Server, take func(string, func(*tree.Node))) {
 	take(i.client.EnabledTools, func(n *tree.Node) {
 		if s.EnabledTools = texts(n); slices.Equal(s.EnabledTools, []string{"*"}) {
 			s.EnabledTools = nil
 		}
 	})
 	take(i.client.DisabledTools, func(n *tree.Node) { s.DisabledTools = texts(n) })
-	if t := i.client.Timeout; t != nil {
-		take(t.Field, func(n *tree.Node) {
+	timeout := func(name string, factor float64) {
+		take(name, func(n *tree.Node) {
 			v, _ := strconv.ParseFloat(n.Text, 64)
-			if t.Unit == "s" {
-				v *= 1000
-			}
-			s.ConnectTimeoutMS = int64(v)
+			s.ConnectTimeoutMS = int64(v * factor)
 		})
 	}
+	if t := i.client.Timeout; t != nil && t.Unit == "s" {
+		timeout(t.Field, 1000)
+		timeout(strings.TrimSuffix(t.Field, "_sec")+"_ms", 1)
+	} else if t != nil {
+		timeout(t.Field, 1)
+	}
+	take("description", func(n *tree.Node) {
+		if n.Kind == tree.String {
+			s.Description = n.Text
+		}
+	})
 	for name, off := range map[string]string{"disabled": "true", "enabled": "false"} {
 		take(name, func(n *tree.Node) {
 			if no := false; n.Text == off {
@@ -128,48 +198,71 @@ func (i *importer) entry(e edit.Entry) {
 			}
 		})
 	}
-	for _, m := range e.Value.Members {
-		if !known[m.Key] {
-			i.add(m.Value, "not-imported", check.Warning, "a definition has no place for %q of server %q", m.Key, e.Name)
-		}
-	}
-	i.bindings(&s)
-	i.out.Config.Servers = append(i.out.Config.Servers, s)
 }
 
-// shapeOf finds out of which kind an entry is.
-func (i *importer) shapeOf(n *tree.Node, s *stax.Server) *Shape {
+// shapeOf finds out of which kind an entry is, or why it is of none.
+func (i *importer) shapeOf(n *tree.Node, s *stax.Server) (shape *Shape, why string) {
 	c := i.client
-	kind := ""
-	if t := n.Get("type"); t != nil {
-		kind = t.Text
-	}
 	if c.Stdio != nil && n.Get(c.Stdio.Command) != nil {
-		return c.Stdio
+		return i.starts(n)
 	}
-	s.Transport = stax.HTTP
-	for _, shape := range []*Shape{c.SSE, c.HTTP} {
+	for _, shape := range []*Shape{c.HTTP, c.SSE, remote("")} {
 		if shape == nil || n.Get(shape.URL) == nil {
 			continue
 		}
-		constant := ""
-		for _, f := range shape.Const {
-			if f.Name == "type" {
-				_ = json.Unmarshal(f.Value, &constant)
-			}
+		u := n.Get(shape.URL)
+		if address := strings.ToLower(u.Text); u.Kind != tree.String || !strings.HasPrefix(address, "http://") && !strings.HasPrefix(address, "https://") && len(i.references(address)) == 0 {
+			return nil, "its address is not http or https"
 		}
-		if shape == c.SSE && (constant == "sse" && kind != "sse" || constant == "" && c.HTTP != nil && c.HTTP.URL == shape.URL && kind != "sse" || constant == "remote") {
-			continue
+		kind := ""
+		if t := n.Get("type"); t != nil {
+			kind = strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(t.Text))
 		}
-		if shape == c.SSE {
+		switch kind {
+		case "sse":
 			s.Transport = stax.SSE
+		case "http", "streamablehttp", "remote":
+			s.Transport = stax.HTTP
+		case "":
+			s.Transport = c.untyped(shape.URL)
+		default:
+			return nil, "a definition has no transport of its type"
 		}
-		return shape
+		return shape, ""
 	}
-	if c.HTTP == nil && n.Get("url") != nil {
-		return remote("")
+	return nil, "it has neither a command nor an address"
+}
+
+// starts is shapeOf for an entry with a command.
+func (i *importer) starts(n *tree.Node) (shape *Shape, why string) {
+	shape = i.client.Stdio
+	command := n.Get(shape.Command)
+	words := texts(command)
+	if command.Kind == tree.String {
+		words = []string{command.Text}
 	}
-	return nil
+	if len(words) == 0 || strings.TrimSpace(words[0]) == "" {
+		return nil, "its command is empty"
+	}
+	if args := n.Get(shape.Args); args != nil {
+		words = append(words, texts(args)...)
+	}
+	base := strings.TrimSuffix(words[0][strings.LastIndexAny(words[0], `/\`)+1:], ".exe")
+	if base == "slipway" && len(words) > 3 && words[1] == "config" && words[2] == "run" {
+		return nil, "it is started by slipway config run, from definitions that are there already"
+	}
+	return shape, ""
+}
+
+// untyped is what an address without a type means.
+func (c *Client) untyped(member string) stax.Transport {
+	switch {
+	case c.Untyped != "":
+		return c.Untyped
+	case c.HTTP != nil && c.HTTP.URL != member && c.SSE != nil && c.SSE.URL == member:
+		return stax.SSE
+	}
+	return stax.HTTP
 }
 
 func texts(n *tree.Node) []string {
@@ -180,153 +273,115 @@ func texts(n *tree.Node) []string {
 	return list
 }
 
-// reference returns the variable that a value stands for, and what is around it.
-func (i *importer) reference(value string) (before, key, behind string, ok bool) {
-	form := i.client.References.Value
-	if form == "" {
-		return "", "", "", false
+// word reads a text in which a definition cannot refer to anything.
+func (i *importer) word(s *stax.Server, what string, n *tree.Node) string {
+	switch {
+	case n.Kind == tree.Array || n.Kind == tree.Object:
+		i.add(n, "not-imported", "%s of server %q is %s", what, s.Name, n.Kind)
+	case i.refers(n.Text):
+		i.add(n, "not-imported", "%s of server %q holds a reference that no definition can: it stays as text, and is not expanded", what, s.Name)
 	}
-	open, closing, _ := strings.Cut(form, "%s")
-	m := regexp.MustCompile(`^(.*?)` + regexp.QuoteMeta(open) + `([A-Za-z_][A-Za-z0-9_]*)` + regexp.QuoteMeta(closing) + `(.*)$`).FindStringSubmatch(value)
-	if m == nil {
-		return "", "", "", false
-	}
-	return m[1], m[2], m[3], true
-}
-
-// declare adds a declaration, once.
-func (i *importer) declare(d stax.Declaration) {
-	if !slices.ContainsFunc(i.out.Config.Secrets, func(o stax.Declaration) bool { return o.Key == d.Key }) {
-		i.out.Config.Secrets = append(i.out.Config.Secrets, d)
-	}
-}
-
-func (i *importer) env(s *stax.Server, n *tree.Node) {
-	for _, m := range n.Members {
-		before, key, behind, ok := i.reference(m.Value.Text)
-		switch {
-		case ok && before == "" && behind == "":
-			d := stax.Declaration{Key: key}
-			if key != m.Key {
-				d.ExposeAs.Env = m.Key
-			}
-			i.declare(d)
-			s.Secrets = append(s.Secrets, key)
-		case ok:
-			i.add(m.Value, "not-imported", check.Warning, "a definition cannot put text around the reference in the variable %s of server %q", m.Key, s.Name)
-		case stax.LooksSecret(m.Key, m.Value.Text, false) != "":
-			i.keep(m.Value, m.Key, m.Value.Text)
-			s.Secrets = append(s.Secrets, m.Key)
-		default:
-			if s.Env == nil {
-				s.Env = map[string]string{}
-			}
-			s.Env[m.Key] = m.Value.Text
-		}
-	}
-}
-
-// keep makes a declared secret of a value.
-func (i *importer) keep(n *tree.Node, key, value string) {
-	i.declare(stax.Declaration{Key: key})
-	i.out.Values[key] = stax.NewSecret(value)
-	i.add(n, "secret-literal", check.Warning, "the value of %s stands in the file; the definition names it only", key)
-}
-
-func (i *importer) headers(s *stax.Server, n *tree.Node) {
-	for _, m := range n.Members {
-		before, key, behind, ok := i.reference(m.Value.Text)
-		switch {
-		case ok:
-			i.bind(s, m.Key, before+"{"+key+"}"+behind, key)
-		case stax.LooksSecret(m.Key, m.Value.Text, true) != "":
-			key := keyFor(s.Name, m.Key)
-			scheme, value, spaced := strings.Cut(m.Value.Text, " ")
-			template := scheme + " {" + key + "}"
-			if !spaced {
-				value, template = scheme, "{"+key+"}"
-			}
-			i.keep(m.Value, key, value)
-			i.bind(s, m.Key, template, key)
-		default:
-			if s.Headers == nil {
-				s.Headers = map[string]string{}
-			}
-			s.Headers[m.Key] = m.Value.Text
-		}
-	}
-}
-
-// keyFor makes a key out of the name of a server and of a header.
-func keyFor(server, header string) string {
-	if strings.EqualFold(header, "Authorization") {
-		header = "token"
-	}
-	key := strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z':
-			return r - 'a' + 'A'
-		case 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-			return r
-		}
-		return '_'
-	}, server+"_"+header)
-	if key[0] >= '0' && key[0] <= '9' {
-		key = "_" + key
-	}
-	return key
-}
-
-func (i *importer) bind(s *stax.Server, header, template, key string) {
-	i.declare(stax.Declaration{Key: key})
-	if !slices.Contains(s.Secrets, key) {
-		s.Secrets = append(s.Secrets, key)
-	}
-	i.out.Config.Bindings = append(i.out.Config.Bindings, stax.Binding{Server: s.Name, Header: header, Template: template})
-}
-
-// bindings drops the binding that holds without being written.
-func (i *importer) bindings(s *stax.Server) {
-	var own []stax.Binding
-	for _, b := range i.out.Config.Bindings {
-		if b.Server == s.Name {
-			own = append(own, b)
-		}
-	}
-	if len(own) == 1 && len(s.Secrets) == 1 && strings.EqualFold(own[0].Header, "Authorization") && own[0].Template == "Bearer {"+s.Secrets[0]+"}" {
-		i.out.Config.Bindings = slices.DeleteFunc(i.out.Config.Bindings, func(b stax.Binding) bool { return b.Server == s.Name })
-	}
+	return n.Text
 }
 
 // Add takes another import on top: of servers with one name the first stays, and
-// its differences are reported.
+// its differences are reported. Secrets with one name and two values get two names.
 func (im *Imported) Add(other *Imported, report *check.Report, path string) {
+	warn := func(format string, args ...any) {
+		report.Add(check.Finding{Rule: "stax/not-imported", Severity: check.Warning, File: path, Message: fmt.Sprintf(format, args...)})
+	}
+	var dropped []string
 	for _, s := range other.Config.Servers {
 		old := im.Config.Server(s.Name)
 		if old == nil {
-			im.Config.Servers = append(im.Config.Servers, s)
-			for _, b := range other.Config.Bindings {
-				if b.Server == s.Name {
-					im.Config.Bindings = append(im.Config.Bindings, b)
-				}
-			}
 			continue
 		}
+		dropped = append(dropped, s.Name)
 		a, _ := json.Marshal(old)
 		b, _ := json.Marshal(&s)
 		if string(a) != string(b) {
-			report.Add(check.Finding{Rule: "stax/not-imported", Severity: check.Warning, File: path,
-				Message: fmt.Sprintf("server %q is another here than in a file before; the first stays", s.Name)})
+			warn("server %q is another here than in a file before; the first stays", s.Name)
+		}
+	}
+	other.drop(dropped)
+	for _, d := range slices.Clone(other.Config.Secrets) {
+		old := im.declaration(d.Key)
+		mine, has := im.Values[d.Key]
+		theirs, given := other.Values[d.Key]
+		switch {
+		case old == nil:
+		case given && (!has || mine.Reveal() != theirs.Reveal()):
+			other.rename(d.Key, func(key string) bool { return im.declaration(key) == nil && other.declaration(key) == nil })
+			continue
+		case has && !given:
+			warn("%s is a variable of the client here, and a value in a file before: both are one secret now", d.Key)
+		case old.ExposeAs != d.ExposeAs:
+			warn("%s is given to servers in another variable here than in a file before; the first stays", d.Key)
 		}
 	}
 	for _, d := range other.Config.Secrets {
-		if !slices.ContainsFunc(im.Config.Secrets, func(o stax.Declaration) bool { return o.Key == d.Key }) {
+		if im.declaration(d.Key) == nil {
 			im.Config.Secrets = append(im.Config.Secrets, d)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(other.Values)) {
+	im.Config.Servers = append(im.Config.Servers, other.Config.Servers...)
+	im.Config.Bindings = append(im.Config.Bindings, other.Config.Bindings...)
+	for key, value := range other.Values {
 		if _, ok := im.Values[key]; !ok {
-			im.Values[key] = other.Values[key]
+			im.Values[key] = value
 		}
 	}
+}
+
+func (im *Imported) declaration(key string) *stax.Declaration {
+	if i := slices.IndexFunc(im.Config.Secrets, func(d stax.Declaration) bool { return d.Key == key }); i >= 0 {
+		return &im.Config.Secrets[i]
+	}
+	return nil
+}
+
+// drop takes servers out, and the secrets that only they name.
+func (im *Imported) drop(servers []string) {
+	c := &im.Config
+	c.Servers = slices.DeleteFunc(c.Servers, func(s stax.Server) bool { return slices.Contains(servers, s.Name) })
+	c.Bindings = slices.DeleteFunc(c.Bindings, func(b stax.Binding) bool { return slices.Contains(servers, b.Server) })
+	unused := func(key string) bool {
+		return !slices.ContainsFunc(c.Servers, func(s stax.Server) bool { return slices.Contains(s.Secrets, key) })
+	}
+	c.Secrets = slices.DeleteFunc(c.Secrets, func(d stax.Declaration) bool { return unused(d.Key) })
+	maps.DeleteFunc(im.Values, func(key string, _ stax.Secret) bool { return unused(key) })
+}
+
+// rename gives a secret another key, which is free. Servers get it in the variable
+// that they had it in.
+func (im *Imported) rename(old string, free func(string) bool) {
+	key := ""
+	for n := 2; key == "" || !free(key); n++ {
+		key = fmt.Sprintf("%s_%d", old, n)
+	}
+	for i := range im.Config.Servers {
+		s := &im.Config.Servers[i]
+		if at := slices.Index(s.Secrets, old); at >= 0 {
+			s.Secrets[at] = key
+		}
+		for a := range s.Args {
+			s.Args[a] = strings.ReplaceAll(s.Args[a], "<"+old+">", "<"+key+">")
+		}
+		s.URL = strings.ReplaceAll(s.URL, "<"+old+">", "<"+key+">")
+	}
+	for i := range im.Config.Bindings {
+		b := &im.Config.Bindings[i]
+		b.Template = strings.ReplaceAll(b.Template, "{"+old+"}", "{"+key+"}")
+	}
+	d := im.declaration(old)
+	if d.Key = key; d.ExposeAs.Env == "" && !im.remoteOnly(key) {
+		d.ExposeAs.Env = old
+	}
+	im.Values[key] = im.Values[old]
+	delete(im.Values, old)
+}
+
+// remoteOnly reports whether no server that is started names the secret.
+func (im *Imported) remoteOnly(key string) bool {
+	return !slices.ContainsFunc(im.Config.Servers, func(s stax.Server) bool { return !s.Remote() && slices.Contains(s.Secrets, key) })
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -29,6 +30,8 @@ import (
 type Ledger struct {
 	dir   string
 	files map[string]*record
+	// killed are files during whose change a process was killed.
+	killed []string
 }
 
 // record is one file of a client.
@@ -181,7 +184,28 @@ func (l *Ledger) lock() (unlock func(), err error) {
 		return nil, err
 	}
 	l.files = fresh.files
+	sweep(l.name())
+	for _, path := range fresh.killed {
+		sweep(l.backup(path))
+		sweep(path)
+	}
 	return unlock, nil
+}
+
+// sweep takes away what a killed process has written of a file under another name:
+// .NAME.tmp-123, beside it.
+func sweep(path string) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	begin := "." + filepath.Base(path) + ".tmp-"
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		digits, ok := strings.CutPrefix(e.Name(), begin)
+		if ok && e.Type().IsRegular() && strings.Trim(digits, "0123456789") == "" {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
 }
 
 // announce says what a file is about to become.
@@ -216,6 +240,7 @@ func (l *Ledger) settle(path string) {
 	}
 	next := r.Next
 	r.Next = nil
+	l.killed = append(l.killed, path)
 	text, err := os.ReadFile(path)
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {

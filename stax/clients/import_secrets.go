@@ -1,0 +1,321 @@
+package clients
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// forms are how the client refers to variables; the first group is the name, the
+// second what holds if there is none.
+func (c *Client) forms() []*regexp.Regexp {
+	const name = `([A-Za-z_][A-Za-z0-9_]*)`
+	var forms []*regexp.Regexp
+	if form := c.References.Value; form != "" {
+		open, closing, _ := strings.Cut(regexp.QuoteMeta(form), "%s")
+		text := strings.ReplaceAll(open+name+`(:-[^}]*)?`+closing, " ", `\s*`)
+		forms = append(forms, regexp.MustCompile(text))
+	}
+	if slices.Contains(c.Expands, "$NAME") {
+		forms = append(forms, regexp.MustCompile(`\$`+name+`()`))
+	}
+	if c.Inputs {
+		forms = append(forms, regexp.MustCompile(`\$\{input:([A-Za-z0-9_.-]+)()\}`))
+	}
+	return forms
+}
+
+// reference is a variable that a text refers to.
+type reference struct {
+	start, end int
+	key        string
+	otherwise  bool // it says what holds without the variable
+}
+
+// references returns those in a text, the first one first.
+func (i *importer) references(text string) []reference {
+	var all []reference
+	for _, form := range i.forms {
+		for _, m := range form.FindAllStringSubmatchIndex(text, -1) {
+			all = append(all, reference{m[0], m[1], keyFor("", text[m[2]:m[3]]), m[5] > m[4]})
+		}
+	}
+	slices.SortFunc(all, func(a, b reference) int { return a.start - b.start })
+	return all
+}
+
+// refers reports whether a text holds what the client replaces, be it a variable
+// or something else.
+func (i *importer) refers(text string) bool {
+	if len(i.references(text)) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(i.client.Expands, func(form string) bool {
+		return form != "NAME" && form != "%NAME%" && expansion(form).MatchString(text)
+	})
+}
+
+// declare adds a declaration, once.
+func (i *importer) declare(key string) *stax.Declaration {
+	at := slices.IndexFunc(i.out.Config.Secrets, func(o stax.Declaration) bool { return o.Key == key })
+	if at < 0 {
+		at = len(i.out.Config.Secrets)
+		i.out.Config.Secrets = append(i.out.Config.Secrets, stax.Declaration{Key: key})
+	}
+	return &i.out.Config.Secrets[at]
+}
+
+// needs adds a secret to a server, once.
+func needs(s *stax.Server, key string) {
+	if !slices.Contains(s.Secrets, key) {
+		s.Secrets = append(s.Secrets, key)
+	}
+}
+
+// refer gives a server a secret by the name of a variable of the client, in a
+// variable of its own.
+func (i *importer) refer(s *stax.Server, n *tree.Node, key, variable string) {
+	if i.out.Values[key].Reveal() != "" {
+		i.add(n, "not-imported", "%s of server %q is the variable of the client, and elsewhere in the file a value: both are one secret now", variable, s.Name)
+	}
+	i.named[key] = true
+	i.expose(s, n, key, variable)
+}
+
+// expose gives a server a secret in a variable. A declaration has one variable for
+// all servers.
+func (i *importer) expose(s *stax.Server, n *tree.Node, key, variable string) {
+	d := i.declare(key)
+	switch was, ok := i.variable[key]; {
+	case !ok:
+		if i.variable[key] = variable; variable != key {
+			d.ExposeAs.Env = variable
+		}
+	case was != variable:
+		i.add(n, "not-imported", "server %q gets the secret %s as %s and not as %s: a secret has one variable for all servers", s.Name, key, was, variable)
+	}
+	needs(s, key)
+}
+
+// keep makes a secret of a value, and returns its key. Two values have two keys.
+func (i *importer) keep(s *stax.Server, name, value string) string {
+	key := keyFor("", name)
+	taken := func() bool {
+		old, ok := i.out.Values[key]
+		return i.named[key] || ok && old.Reveal() != value
+	}
+	if taken() {
+		for other, old := range i.out.Values {
+			if old.Reveal() == value && i.variable[other] == key {
+				return other
+			}
+		}
+		key = keyFor(s.Name, name)
+	}
+	for n, base := 2, key; taken(); n++ {
+		key = fmt.Sprintf("%s_%d", base, n)
+	}
+	i.declare(key)
+	i.out.Values[key] = stax.NewSecret(value)
+	return key
+}
+
+func (i *importer) stands(n *tree.Node, key string) {
+	i.add(n, "secret-literal", "the value of %s stands in the file; the definition names it only", key)
+}
+
+func (i *importer) env(s *stax.Server, n *tree.Node) {
+	i.object(s, "the variables", n)
+	for _, m := range n.Members {
+		value := m.Value.Text
+		refs := i.references(value)
+		switch {
+		case m.Value.Kind == tree.Null || m.Value.Kind == tree.Array || m.Value.Kind == tree.Object:
+			i.add(m.Value, "not-imported", "the variable %s of server %q is %s", m.Key, s.Name, m.Value.Kind)
+		case len(refs) == 1 && refs[0].start == 0 && refs[0].end == len(value) && keyFor("", m.Key) == m.Key:
+			if refs[0].otherwise {
+				i.add(m.Value, "not-imported", "what holds without the variable %s of server %q is lost", refs[0].key, s.Name)
+			}
+			i.refer(s, m.Value, refs[0].key, m.Key)
+		case stax.LooksSecret(m.Key, value, false) != "":
+			key, variable := i.keep(s, m.Key, value), keyFor("", m.Key)
+			if i.stands(m.Value, key); variable != m.Key {
+				i.add(m.Value, "not-imported", "no secret can be in a variable called %q: server %q gets %s", m.Key, s.Name, variable)
+			}
+			i.expose(s, m.Value, key, variable)
+		default:
+			if i.refers(value) {
+				i.add(m.Value, "not-imported", "the variable %s of server %q holds a reference that no definition can: it stays as text, and is not expanded", m.Key, s.Name)
+			}
+			if s.Env == nil {
+				s.Env = map[string]string{}
+			}
+			s.Env[m.Key] = value
+		}
+	}
+}
+
+// argument takes a secret out of an argument, where no definition can refer to one.
+func (i *importer) argument(s *stax.Server, at int, n *tree.Node) {
+	if stax.LooksSecretArgument(s.Args, at) == "" {
+		return
+	}
+	name, value := "", s.Args[at]
+	flag, rest, ok := strings.Cut(value, "=")
+	switch {
+	case ok && strings.Trim(flag, "-") != "" && !strings.ContainsAny(flag, " :/"):
+		name, value = flag, rest
+	case at > 0 && strings.HasPrefix(s.Args[at-1], "-"):
+		name = s.Args[at-1]
+	}
+	if name = strings.TrimLeft(name, "-"); name == "" {
+		name = fmt.Sprintf("ARGUMENT_%d", at+1)
+	}
+	key := i.keep(s, keyFor(s.Name, name), value)
+	needs(s, key)
+	s.Args[at] = strings.TrimSuffix(s.Args[at], value) + "<" + key + ">"
+	i.add(n, "secret-literal", "argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place, and the server gets the variable %s",
+		at+1, s.Name, key, key)
+}
+
+// object reports what should be a table and is none.
+func (i *importer) object(s *stax.Server, what string, n *tree.Node) {
+	if n.Kind != tree.Object {
+		i.add(n, "not-imported", "%s of server %q are %s", what, s.Name, n.Kind)
+	}
+}
+
+func (i *importer) headers(s *stax.Server, n *tree.Node) {
+	i.object(s, "the headers", n)
+	for _, m := range n.Members {
+		i.header(s, m.Key, m.Value.Text, m.Value)
+	}
+}
+
+func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
+	if refs := i.references(value); len(refs) > 0 {
+		var b strings.Builder
+		at := 0
+		var keys []string
+		for _, r := range refs {
+			if r.otherwise {
+				i.add(n, "not-imported", "what holds without the variable %s of server %q is lost", r.key, s.Name)
+			}
+			b.WriteString(value[at:r.start] + "{" + r.key + "}")
+			at, keys = r.end, append(keys, r.key)
+			i.named[r.key] = true
+		}
+		i.bind(s, name, b.String()+value[at:], keys...)
+		return
+	}
+	if stax.LooksSecret(name, value, true) != "" {
+		scheme, rest, spaced := strings.Cut(value, " ")
+		before := scheme + " "
+		if !spaced || strings.Contains(rest, " ") {
+			rest, before = value, ""
+		}
+		key := i.keep(s, headerKey(s.Name, name), rest)
+		i.stands(n, key)
+		i.bind(s, name, before+"{"+key+"}", key)
+		return
+	}
+	if i.refers(value) {
+		i.add(n, "not-imported", "the header %s of server %q holds a reference that no definition can: it stays as text, and is not expanded", name, s.Name)
+	}
+	if s.Headers == nil {
+		s.Headers = map[string]string{}
+	}
+	s.Headers[name] = value
+}
+
+// url takes secrets out of an address: a password in front of the host becomes a
+// header, which means the same.
+func (i *importer) url(s *stax.Server, n *tree.Node) {
+	s.URL = i.word(s, "the address", n)
+	u, err := url.Parse(s.URL)
+	if err != nil || i.refers(s.URL) {
+		return
+	}
+	if password, ok := u.User.Password(); ok && password != "" {
+		key := i.keep(s, keyFor(s.Name, "basic"), base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password)))
+		i.stands(n, key)
+		i.bind(s, "Authorization", "Basic {"+key+"}", key)
+		u.User = nil
+		s.URL = u.String()
+	}
+	parts := strings.Split(u.RawQuery, "&")
+	for at, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		plain, err := url.QueryUnescape(value)
+		if err != nil || stax.LooksSecret(name, plain, false) == "" {
+			continue
+		}
+		key := i.keep(s, keyFor(s.Name, name), plain)
+		parts[at] = name + "=<" + key + ">"
+		i.add(n, "secret-literal", "the address of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place", s.Name, key)
+	}
+	if query := strings.Join(parts, "&"); query != u.RawQuery {
+		before, _, _ := strings.Cut(s.URL, "?")
+		s.URL = before + "?" + query
+	}
+}
+
+func headerKey(server, header string) string {
+	if strings.EqualFold(header, "Authorization") {
+		header = "token"
+	}
+	return keyFor(server, header)
+}
+
+// keyFor makes a key out of the name of a server and of something of it. A name
+// that a variable can have stays as it is.
+func keyFor(server, name string) string {
+	text := name
+	if server != "" {
+		text = server + "_" + name
+	}
+	upper := server != ""
+	for _, r := range name {
+		upper = upper || r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}
+	key := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z' && upper:
+			return r - 'a' + 'A'
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+			return r
+		}
+		return '_'
+	}, text)
+	if key == "" || key[0] >= '0' && key[0] <= '9' {
+		key = "_" + key
+	}
+	return key
+}
+
+func (i *importer) bind(s *stax.Server, header, template string, keys ...string) {
+	for _, key := range keys {
+		i.declare(key)
+		needs(s, key)
+	}
+	i.out.Config.Bindings = append(i.out.Config.Bindings, stax.Binding{Server: s.Name, Header: header, Template: template})
+}
+
+// bindings drops the binding that holds without being written.
+func (i *importer) bindings(s *stax.Server) {
+	var own []stax.Binding
+	for _, b := range i.out.Config.Bindings {
+		if b.Server == s.Name {
+			own = append(own, b)
+		}
+	}
+	if len(own) == 1 && len(s.Secrets) == 1 && strings.EqualFold(own[0].Header, "Authorization") && own[0].Template == "Bearer {"+s.Secrets[0]+"}" {
+		i.out.Config.Bindings = slices.DeleteFunc(i.out.Config.Bindings, func(b stax.Binding) bool { return b.Server == s.Name })
+	}
+}
