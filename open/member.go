@@ -47,6 +47,7 @@ func fingerprintOf(ctx context.Context, r *stax.Resolver, m *stax.Merged, s *sta
 		return fingerprint{}, err
 	}
 	note(json.RawMessage(definition))
+	note(m.Config.OverridesOf(s.Name))
 	if s.Remote() {
 		e, err := r.Endpoint(ctx, m, s.Name)
 		if err != nil {

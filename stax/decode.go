@@ -39,10 +39,12 @@ func (d *decoder) config() {
 			d.declarations(m.Value, "/secrets")
 		case "bindings":
 			d.bindings(m.Value)
+		case "tools":
+			d.overrides(m.Value)
 		case "$schema":
 			d.doc.Config.Extra = append(d.doc.Config.Extra, field(m))
 		default:
-			d.unknown(m, "", []string{"specVersion", "servers", "secrets", "bindings"}, &d.doc.Config.Extra)
+			d.unknown(m, "", []string{"specVersion", "servers", "secrets", "bindings", "tools"}, &d.doc.Config.Extra)
 		}
 	}
 	if root.Get("servers") == nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/netguard"
 )
@@ -54,6 +55,13 @@ type Resolver struct {
 	// servers whose URL names it: localhost, 127.0.0.1, [::1]. [ParseNetwork] reads
 	// what people write.
 	AllowNetwork []netip.Prefix
+	// Guard holds servers to a lock when they are opened. Nil means that there is
+	// none.
+	Guard *compose.Guard
+	// Warn is told of what is no error, and yet not as it was meant: a tool that a
+	// definition names and the server does not have. Several servers may call it at
+	// once. Nil is nobody.
+	Warn func(server string, err error)
 	// GOOS and LookupEnv are for whom programs are looked for. Zero means this
 	// process.
 	GOOS      string

@@ -22,8 +22,8 @@ type Merged struct {
 
 // Merge joins documents, the one that counts least first. Of the servers with
 // one name the last is taken whole, "enabled" included; so is the declaration of
-// a secret, and the bindings of a server. A server keeps the place where its
-// name came up first.
+// a secret, and so are the bindings of a server and the overrides of its tools. A
+// server keeps the place where its name came up first.
 func Merge(documents ...*Document) *Merged {
 	m := &Merged{Config: &Config{}, From: map[string][]*Document{}, declaredIn: map[string]*Document{}, documents: documents}
 	for _, d := range documents {
@@ -44,6 +44,7 @@ func Merge(documents ...*Document) *Merged {
 			m.extra(f)
 		}
 		m.bind(d.Config.Bindings)
+		m.override(d.Config.Overrides)
 	}
 	return m
 }
@@ -132,6 +133,7 @@ func (m *Merged) Check() *check.Report {
 			Message: "no file declares secrets, so their keys are not checked", Hint: "give the declarations with --secrets FILE"}))
 	}
 	m.checkBindings(report)
+	m.checkOverrides(report)
 	return report
 }
 

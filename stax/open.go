@@ -2,13 +2,16 @@ package stax
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -20,13 +23,23 @@ type OpenOptions struct {
 	Live *live.Options
 	// Stderr receives what a server of this machine writes to stderr. Nil is nobody.
 	Stderr io.Writer
+	// Whole says to return everything that the server offers, under its own names,
+	// whatever its definition, overrides and the lock say. That is for making a lock.
+	Whole bool
 }
 
-// Open starts or reaches one server of definitions and returns it as a Source that
-// offers what the definition allows: its tool lists hold for lists and for calls.
-// Whoever opened it closes it. ctx bounds the opening only. The errors are those
-// of [Resolver.Launch], [Resolver.Endpoint] and [live.Open], a [*live.BlockedError]
-// of a server whose address is none that may be connected to among them.
+// Open starts or reaches one server of definitions and returns it as a Source. It
+// offers what the lock allows, if r has one; of that, what the definition allows:
+// its tool lists hold for lists and for calls; and that as the overrides say.
+//
+// A server that the lock does not admit is not started. It is a
+// [compose.StrangerError], or with opts.Live.Optional a Source that offers nothing
+// until the lock admits it.
+//
+// Whoever opened it closes it. ctx bounds the opening only. The other errors are
+// those of [Resolver.Launch], [Resolver.Endpoint] and [live.Open], a
+// [*live.BlockedError] of a server whose address is none that may be connected to
+// among them.
 func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenOptions) (mcp.Source, error) {
 	if opts == nil {
 		opts = &OpenOptions{}
@@ -39,19 +52,23 @@ func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenO
 	if err != nil {
 		return nil, err
 	}
-	o := live.Options{}
-	if opts.Live != nil {
-		o = *opts.Live
-	}
-	o.Name = s.Name
-	if s.ConnectTimeoutMS > 0 {
-		o.StartTimeout = time.Duration(s.ConnectTimeoutMS) * time.Millisecond
-	}
-	src, err := live.Open(ctx, transport, &o)
+	o := &opened{resolver: r, server: name, remove: remove, edits: m.Config.Edits(s), whole: opts.Whole}
+	src, err := o.start(ctx, transport, s, opts)
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
-	return &opened{Source: src, remove: remove, enabled: s.EnabledTools, disabled: s.DisabledTools}, nil
+	o.live = src
+	o.Source = src
+	if !opts.Whole {
+		if o.Source, err = o.layers(s); err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+		o.current.Store(src)
+		if src.State().Starts > 0 {
+			o.missing(src)
+		}
+	}
+	return o, nil
 }
 
 // transport makes a transport of a definition. remove takes away what was made
@@ -79,14 +96,37 @@ func (r *Resolver) transport(ctx context.Context, m *Merged, s *Server, opts *Op
 	return command, remove, nil
 }
 
-// opened is a server with the tools that its definition allows.
-type opened struct {
-	*live.Source
-	remove            func() error
-	enabled, disabled []string
+// Origin returns the digest of what says which program or which address a server
+// is: all of the definition that decides that, and no secret. It stands in locks.
+func (s *Server) Origin() (string, error) {
+	text, err := marshal(struct {
+		Command   string            `json:"command,omitempty"`
+		Args      []string          `json:"args,omitempty"`
+		Env       map[string]string `json:"env,omitempty"`
+		Cwd       string            `json:"cwd,omitempty"`
+		URL       string            `json:"url,omitempty"`
+		Transport Transport         `json:"transport,omitempty"`
+		Headers   map[string]string `json:"headers,omitempty"`
+	}{s.Command, s.Args, s.Env, s.Cwd, s.URL, s.Transport, s.Headers})
+	if err != nil {
+		return "", err
+	}
+	return compose.Digest(compose.Origin, text)
+}
 
-	catalog  sync.Mutex // guards the two below
-	of, made *mcp.Catalog
+// opened is a server as its definition, its overrides and the lock let it be seen.
+type opened struct {
+	mcp.Source // the outermost of the layers
+	resolver   *Resolver
+	server     string
+	live       *live.Source
+	edits      *compose.Edits
+	whole      bool
+	remove     func() error
+	unwatch    func() // nil if the lock has admitted the server
+
+	current atomic.Pointer[live.Source] // live, once it may be asked what it offers
+	once    sync.Once                   // for what is said of its tools
 }
 
 var (
@@ -96,43 +136,117 @@ var (
 	_ mcp.Subscriber = (*opened)(nil)
 )
 
-func (o *opened) allows(tool string) bool {
-	return (o.enabled == nil || slices.Contains(o.enabled, tool)) && !slices.Contains(o.disabled, tool)
-}
-
-// Catalog implements [mcp.Source].
-func (o *opened) Catalog(ctx context.Context) (*mcp.Catalog, error) {
-	cat, err := o.Source.Catalog(ctx)
-	if err != nil || o.enabled == nil && len(o.disabled) == 0 {
-		return cat, err
+// start starts the server, unless the lock does not admit it.
+func (o *opened) start(ctx context.Context, transport live.Transport, s *Server, opts *OpenOptions) (*live.Source, error) {
+	l := live.Options{}
+	if opts.Live != nil {
+		l = *opts.Live
 	}
-	o.catalog.Lock()
-	defer o.catalog.Unlock()
-	if o.of == cat {
-		return o.made, nil
+	if s.ConnectTimeoutMS > 0 {
+		l.StartTimeout = time.Duration(s.ConnectTimeoutMS) * time.Millisecond
 	}
-	made := &mcp.Catalog{
-		Server: cat.Server, Instructions: cat.Instructions,
-		Resources: cat.Resources, Templates: cat.Templates, Prompts: cat.Prompts,
-		Completions: cat.Completions, Subscribe: cat.Subscribe, Tasks: cat.Tasks, Logging: cat.Logging,
-		Extensions: cat.Extensions, PageSize: cat.PageSize, Cache: cat.Cache,
+	if o.whole {
+		return live.Open(ctx, transport, &l)
 	}
-	for i := range cat.Tools {
-		if o.allows(cat.Tools[i].Name) {
-			made.Tools = append(made.Tools, cat.Tools[i])
+	stranger := o.admit(s)
+	if stranger != nil && !l.Optional {
+		return nil, stranger
+	}
+	log := l.Log
+	l.Log = func(e live.Event) {
+		if src := o.current.Load(); src != nil && e.What == "started" {
+			o.missing(src)
+		}
+		if log != nil {
+			log(e)
 		}
 	}
-	o.of, o.made = cat, made
-	return made, nil
+	if stranger == nil {
+		return live.Open(ctx, transport, &l)
+	}
+	l.Lazy = true // nothing asks it until the lock admits it
+	src, err := live.Open(ctx, transport, &l)
+	if err != nil {
+		return nil, err
+	}
+	o.unwatch = o.resolver.Guard.Watch(func() {
+		if o.admit(s) == nil {
+			_, _ = src.Catalog(context.Background()) // has it started; it does not wait
+		}
+	})
+	if log != nil {
+		log(live.Event{Server: transport.String(), What: "failed", Err: stranger})
+	}
+	return src, nil
 }
 
-// CallTool implements [mcp.Source].
-func (o *opened) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	if !o.allows(p.Name) {
-		return nil, mcp.UnknownTool(p.Name)
+func (o *opened) admit(s *Server) error {
+	if o.resolver.Guard == nil {
+		return nil
 	}
-	return o.Source.CallTool(ctx, p)
+	origin, err := s.Origin()
+	if err != nil {
+		return err
+	}
+	return o.resolver.Guard.Admit(s.Name, origin)
+}
+
+// layers puts what the lock and the definition say over the server: first the lock,
+// which knows the server's own names.
+func (o *opened) layers(s *Server) (mcp.Source, error) {
+	var src mcp.Source = o.live
+	if o.resolver.Guard != nil {
+		origin, err := s.Origin()
+		if err != nil {
+			return nil, err
+		}
+		src = compose.Pinned(s.Name, src, o.resolver.Guard, origin)
+	}
+	return compose.Edit(src, o.edits)
+}
+
+// missing says once which tools are named and not there.
+func (o *opened) missing(src *live.Source) {
+	if o.resolver.Warn == nil {
+		return
+	}
+	o.once.Do(func() {
+		cat, err := src.Catalog(context.Background()) // it has run, so this is what it offered
+		if err != nil {
+			return
+		}
+		if names := o.edits.Missing(cat); len(names) > 0 {
+			o.resolver.Warn(o.server, fmt.Errorf("it has no tool %s, which its definition names", strings.Join(names, ", ")))
+		}
+	})
+}
+
+// State returns how the server is now.
+func (o *opened) State() live.State { return o.live.State() }
+
+// Live returns the server itself, without what its definition and the lock make of
+// it.
+func (o *opened) Live() *live.Source { return o.live }
+
+// Watch implements [mcp.Watcher].
+func (o *opened) Watch(changed func(mcp.Change)) (stop func()) {
+	return o.Source.(mcp.Watcher).Watch(changed)
+}
+
+// ServeMethod implements [mcp.Extender].
+func (o *opened) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
+	return o.Source.(mcp.Extender).ServeMethod(ctx, method, params)
+}
+
+// Subscribe implements [mcp.Subscriber].
+func (o *opened) Subscribe(ctx context.Context, uri string) error {
+	return o.Source.(mcp.Subscriber).Subscribe(ctx, uri)
 }
 
 // Close ends the server and takes files with secrets away.
-func (o *opened) Close() error { return errors.Join(o.Source.Close(), o.remove()) }
+func (o *opened) Close() error {
+	if o.unwatch != nil {
+		o.unwatch()
+	}
+	return errors.Join(o.live.Close(), o.remove())
+}

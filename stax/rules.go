@@ -46,6 +46,8 @@ func Rules() []Rule {
 		{"stax/duplicate-item", check.Warning, "nothing stands twice in a list"},
 		{"stax/tools-overlap", check.Error, "no tool is enabled and disabled"},
 		{"stax/no-tools", check.Warning, "an empty list of enabled tools allows none, which is seldom meant"},
+		{"stax/override", check.Error, "an override is for a tool of a server that is defined, which its lists allow; the new name is one that a tool can have"},
+		{"stax/tool-collision", check.Error, "no two tools of a server are shown by one name"},
 		{"stax/digest", check.Warning, "a digest names its algorithm and has its length"},
 		{"stax/provenance", check.Note, "where a server came from: digest, package, version, registry"},
 		{"stax/disabled", check.Note, "a server is disabled: it is kept, and neither started nor configured"},

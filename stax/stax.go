@@ -34,6 +34,8 @@ type Config struct {
 	Secrets []Declaration
 	// Bindings say in which headers secrets of remote servers go.
 	Bindings []Binding
+	// Overrides say how tools are shown.
+	Overrides []Override
 	// Extra are members that the format does not know, in the order of the file.
 	Extra []Field
 }
@@ -137,6 +139,9 @@ func (c *Config) MarshalJSON() ([]byte, error) {
 	}
 	if len(c.Bindings) > 0 {
 		o.add("bindings", bindingTable(c.Bindings))
+	}
+	if len(c.Overrides) > 0 {
+		o.add("tools", overrideTable(c.Overrides))
 	}
 	o.extra(c.Extra)
 	return o.MarshalJSON()

@@ -194,7 +194,7 @@ func TestRules(t *testing.T) {
 	for _, r := range stax.Rules() {
 		known[r.ID] = true
 	}
-	for _, name := range []string{"values.go", "decode.go", "declaration.go", "merge.go", "document.go", "literal.go"} {
+	for _, name := range []string{"values.go", "decode.go", "declaration.go", "merge.go", "document.go", "literal.go", "override.go"} {
 		source, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestRules(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(compiled), uint8(1))
-	f.Add([]byte("servers:\n  s: {command: x, secrets: [A, B], env: {A: 1}}\nsecrets: [A]\nbindings: {s: {A: '{B}'}}"), uint8(3))
+	f.Add([]byte("servers:\n  s: {command: x, secrets: [A, B], env: {A: 1}}\nsecrets: [A]\nbindings: {s: {A: '{B}'}}\ntools: {s: {t: {name: u, title: '', x: 1}}, r: {t: {}}}"), uint8(3))
 	f.Add([]byte("[servers.s]\nurl='https://a:b@c/?token=x'\ntransport='http'\nheaders={A='b'}\n"), uint8(4))
 	f.Add([]byte("export default {servers: {s: {command: `x`, registryRef: {package: 'a', digest: 'b'}}}}"), uint8(5))
 	f.Fuzz(func(t *testing.T, text []byte, format uint8) {

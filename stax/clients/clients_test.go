@@ -261,3 +261,23 @@ func between(page, name, text string) string {
 	}
 	return head + "<!-- " + name + " -->\n" + text + "<!-- end of " + name + " -->" + tail
 }
+
+// TestOverridesAreLost: no client shows tools otherwise than their server does; the
+// launcher does it for all.
+func TestOverridesAreLost(t *testing.T) {
+	m := definitions(t, "servers:\n  s: {command: x}\n  o: {command: y}\ntools:\n  s: {a: {name: b}}\n")
+	for _, c := range clients.All() {
+		for _, via := range []clients.Via{clients.Direct, clients.Launcher} {
+			_, report := clients.Translate(&c, m, &clients.Options{OS: "linux", Via: via, Sources: []string{"mcp.yaml"}})
+			lost := 0
+			for _, f := range report.Findings() {
+				if f.Rule == "stax/lossy" && strings.Contains(f.Message, "overrides") {
+					lost++
+				}
+			}
+			if want := map[clients.Via]int{clients.Direct: 1}[via]; lost != want {
+				t.Errorf("%s, %v: %d findings, want %d: %v", c.ID, via, lost, want, report.Findings())
+			}
+		}
+	}
+}

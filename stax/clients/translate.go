@@ -393,6 +393,9 @@ func (t *translator) ignored(member, name string) {
 }
 
 func (t *translator) tools(put func(string, any)) {
+	if overrides := t.merged.Config.OverridesOf(t.server.Name); len(overrides) > 0 {
+		t.lost("", "has no place for overrides: %d of the tools of %q are shown as the server has them", len(overrides), t.server.Name)
+	}
 	for _, list := range []struct {
 		member, name string
 		tools        []string

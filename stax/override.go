@@ -1,0 +1,182 @@
+package stax
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// Override says how one tool of a server is shown to clients. The format has no
+// place for that, so overrides stand beside the servers, as bindings do:
+//
+//	"tools": {"github": {"get_issue": {"name": "issue", "description": "Reads an issue"}}}
+//
+// They take effect where Slipway stands between a client and the server. What is
+// not set stays as the server has it.
+type Override struct {
+	Server, Tool string // Tool is the server's own name, as in enabledTools
+
+	Name               string
+	Title, Description *string
+}
+
+// overrides reads the member "tools" of a document.
+func (d *decoder) overrides(n *tree.Node) {
+	if !d.kind(n, "/tools", tree.Object) {
+		return
+	}
+	for _, server := range members(n) {
+		at := pointer("tools", server.Key)
+		if !d.kind(server.Value, at, tree.Object) {
+			continue
+		}
+		for _, tool := range members(server.Value) {
+			if here := at + pointer(tool.Key); d.kind(tool.Value, here, tree.Object) {
+				d.overrideOf(server.Key, tool.Key, tool.Value, here)
+			}
+		}
+	}
+}
+
+func (d *decoder) overrideOf(server, tool string, n *tree.Node, at string) {
+	o := Override{Server: server, Tool: tool}
+	for _, m := range members(n) {
+		here := at + pointer(m.Key)
+		switch m.Key {
+		case "name":
+			if d.text(m.Value, here, &o.Name) && !compose.ValidToolName(o.Name) {
+				d.add(check.Error, "override", here, fmt.Sprintf("no tool can be called %q", o.Name), `1 to 128 letters, digits, and "_", "-", ".", "/"`)
+			}
+		case "title", "description":
+			var text string
+			if d.text(m.Value, here, &text) {
+				*map[string]**string{"title": &o.Title, "description": &o.Description}[m.Key] = &text
+			}
+		default:
+			d.unknown(m, at, []string{"name", "title", "description"}, new([]Field))
+		}
+	}
+	if o.Name == "" && o.Title == nil && o.Description == nil {
+		d.add(check.Warning, "override", at, fmt.Sprintf("the override of tool %q changes nothing", tool), "it can have name, title and description")
+	}
+	d.doc.Config.Overrides = append(d.doc.Config.Overrides, o)
+}
+
+func (m *Merged) override(overrides []Override) {
+	for _, o := range overrides {
+		m.Config.Overrides = slices.DeleteFunc(m.Config.Overrides, func(old Override) bool { return old.Server == o.Server })
+	}
+	m.Config.Overrides = append(m.Config.Overrides, overrides...)
+}
+
+// OverridesOf returns the overrides of the tools of a server.
+func (c *Config) OverridesOf(server string) (all []Override) {
+	for _, o := range c.Overrides {
+		if o.Server == server {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// Edits returns how the tools of a server are shown: its lists and its overrides.
+func (c *Config) Edits(s *Server) *compose.Edits {
+	e := &compose.Edits{Enabled: s.EnabledTools, Disabled: s.DisabledTools}
+	for _, o := range c.OverridesOf(s.Name) {
+		if e.Tools == nil {
+			e.Tools = make(map[string]compose.ToolEdit)
+		}
+		e.Tools[o.Tool] = compose.ToolEdit{Name: o.Name, Title: o.Title, Description: o.Description}
+	}
+	return e
+}
+
+// checkOverrides finds what is wrong with overrides as far as that is known
+// without the tools.
+func (m *Merged) checkOverrides(report *check.Report) {
+	for _, o := range m.Config.Overrides {
+		doc := m.overrideFrom(o)
+		add := func(severity check.Severity, rule, message, hint string) {
+			report.Add(doc.Place(check.Finding{Rule: "stax/" + rule, Severity: severity, Pointer: pointer("tools", o.Server, o.Tool), Message: message, Hint: hint}))
+		}
+		s := m.Config.Server(o.Server)
+		switch {
+		case s == nil:
+			add(check.Error, "override", fmt.Sprintf("there is no server %q whose tools could be shown otherwise", o.Server), "")
+			continue
+		case slices.Contains(s.DisabledTools, o.Tool) || s.EnabledTools != nil && !slices.Contains(s.EnabledTools, o.Tool):
+			add(check.Warning, "override", fmt.Sprintf("tool %q of server %q is not offered, so that its override has no effect", o.Tool, o.Server),
+				"enabledTools and disabledTools hold the server's own names")
+			continue
+		}
+		if other := m.sameName(s, o); other != "" {
+			add(check.Error, "tool-collision", fmt.Sprintf("tool %q and tool %q of server %q would both be shown as %q", other, o.Tool, o.Server, o.shown()), "")
+		}
+	}
+}
+
+func (o Override) shown() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	return o.Tool
+}
+
+// sameName returns a tool that comes before o's, or is enabled without an override,
+// and is shown by the same name.
+func (m *Merged) sameName(s *Server, o Override) string {
+	overridden := make(map[string]bool)
+	for _, other := range m.Config.OverridesOf(s.Name) {
+		overridden[other.Tool] = true
+	}
+	for _, tool := range s.EnabledTools {
+		if !overridden[tool] && tool == o.shown() && tool != o.Tool {
+			return tool
+		}
+	}
+	for _, other := range m.Config.OverridesOf(s.Name) {
+		if other.Tool == o.Tool {
+			break
+		}
+		if other.shown() == o.shown() {
+			return other.Tool
+		}
+	}
+	return ""
+}
+
+// overrideFrom returns the document that an override comes from.
+func (m *Merged) overrideFrom(o Override) *Document {
+	doc := m.documents[len(m.documents)-1]
+	for _, d := range m.documents {
+		if slices.ContainsFunc(d.Config.Overrides, func(other Override) bool { return other.Server == o.Server && other.Tool == o.Tool }) {
+			doc = d
+		}
+	}
+	return doc
+}
+
+// overrideTable is how overrides are written.
+func overrideTable(overrides []Override) *object {
+	var servers object
+	for i, o := range overrides {
+		if slices.ContainsFunc(overrides[:i], func(before Override) bool { return before.Server == o.Server }) {
+			continue
+		}
+		var tools object
+		for _, of := range overrides[i:] {
+			if of.Server == o.Server {
+				tools.add(of.Tool, struct {
+					Name        string  `json:"name,omitempty"`
+					Title       *string `json:"title,omitempty"`
+					Description *string `json:"description,omitempty"`
+				}{of.Name, of.Title, of.Description})
+			}
+		}
+		servers.add(o.Server, &tools)
+	}
+	return &servers
+}
