@@ -189,11 +189,14 @@ type Stats struct {
 	Sessions int // that clients began over HTTP
 	Streams  int // event streams that stand open over HTTP
 	Tasks    int // that run
+
+	SessionTTL  time.Duration // how long a session may be idle
+	MaxSessions int           // how many there may be
 }
 
 // Stats returns what the server holds now.
 func (s *Server) Stats() Stats {
-	var st Stats
+	st := Stats{SessionTTL: s.opts.SessionTTL, MaxSessions: s.opts.MaxSessions}
 	for i := range s.sessions.shards {
 		sh := &s.sessions.shards[i]
 		sh.mu.RLock()
@@ -207,4 +210,21 @@ func (s *Server) Stats() Stats {
 	st.Tasks = len(s.tasks.running)
 	s.tasks.mu.Unlock()
 	return st
+}
+
+// OldestSession returns when the oldest session began that there is, zero if there
+// is none or nobody observes. It looks at all of them.
+func (s *Server) OldestSession() time.Time {
+	var oldest time.Time
+	for i := range s.sessions.shards {
+		sh := &s.sessions.shards[i]
+		sh.mu.RLock()
+		for _, session := range sh.byID {
+			if began := session.began; !began.IsZero() && (oldest.IsZero() || began.Before(oldest)) {
+				oldest = began
+			}
+		}
+		sh.mu.RUnlock()
+	}
+	return oldest
 }

@@ -42,7 +42,7 @@ type viewer interface{ FileHandler() http.Handler }
 func NewHandler(src mcp.Source, opts *Options) *Handler { return newHandler(src, opts.withDefaults()) }
 
 func newHandler(src mcp.Source, o Options) *Handler {
-	h := &Handler{health: health{source: src}, discovery: discovery{source: src, auth: o.Auth}}
+	h := &Handler{health: health{source: src, servers: o.upstreams}, discovery: discovery{source: src, auth: o.Auth}}
 	d := &door{auth: o.Auth, limiter: newLimiter(o.Limits), log: o.Logger}
 	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
 		h.discovery.public, d.public = public, public.String()
@@ -63,7 +63,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		h.view = endpoint.Protect(d.protect(v.FileHandler()))
 	}
 	if m != nil {
-		m.stats, m.audit = h.server.Stats, o.Audit
+		m.stats, m.audit, m.upstreams = h.server.Stats, o.Audit, o.upstreams
 		h.metrics = endpoint.Protect(d.protect(m))
 	}
 	return h

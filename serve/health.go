@@ -16,6 +16,7 @@ const readyWithin = 800 * time.Millisecond
 
 type health struct {
 	source   mcp.Source
+	servers  func() []Upstream
 	draining atomic.Bool
 }
 
@@ -36,6 +37,10 @@ type Health struct {
 	Resources int `json:"resources"`
 	Templates int `json:"templates"`
 	Prompts   int `json:"prompts"`
+
+	// Servers are those behind the Source, without what is not for everybody: no
+	// targets, no process ids, no errors.
+	Servers []Upstream `json:"servers,omitempty"`
 }
 
 func (h *health) state(ctx context.Context) Health {
@@ -72,6 +77,9 @@ func (h *health) summary(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	state := h.state(r.Context())
+	for _, u := range h.servers() {
+		state.Servers = append(state.Servers, u.open())
+	}
 	body, err := json.Marshal(state)
 	if err != nil {
 		http.Error(w, StatusUnavailable, http.StatusInternalServerError)

@@ -21,7 +21,9 @@ type metrics struct {
 	begun    time.Time
 	inFlight atomic.Int64
 	stats    func() mcp.Stats
-	audit    *Audit // nil without
+	// upstreams are the servers behind the Source.
+	upstreams func() []Upstream
+	audit     *Audit // nil without
 
 	operations family[operationLabels]
 	sessions   family[sessionLabels]
@@ -261,6 +263,9 @@ func (m *metrics) text() []byte {
 	}
 	if m.audit != nil {
 		m.audit.metrics(&t)
+	}
+	if m.upstreams != nil {
+		upstreamMetrics(&t, m.upstreams())
 	}
 	m.process(&t)
 	return t.text

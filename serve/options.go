@@ -70,6 +70,14 @@ type Options struct {
 	// they are cancelled; 0 stands for 10 seconds.
 	DrainTimeout time.Duration
 
+	// Upstreams, if not nil, returns how the servers are behind the Source: for
+	// /healthz, where names and numbers are told to everybody, for /metrics and for
+	// Announce. It is called whenever somebody asks.
+	Upstreams func() []Upstream
+	// Announce, if not nil, has [Run], [Serve] and [Stdio] tell whoever asks as this
+	// user how the process is, see [Processes].
+	Announce *Announcement
+
 	// Logger receives what an operator should know. It never receives arguments,
 	// results or headers. Nil discards it.
 	Logger *slog.Logger

@@ -1,0 +1,236 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Process is how a process is that serves.
+type Process struct {
+	PID      int       `json:"pid"`
+	Command  string    `json:"command"` // [Announcement.Command]
+	Started  time.Time `json:"started"`
+	Endpoint string    `json:"endpoint"` // the URL for MCP clients, or "stdio"
+
+	Sessions    ProcessSessions `json:"sessions"`
+	Streams     int             `json:"streams"` // event streams that stand open
+	Tasks       int             `json:"tasks"`   // that run
+	Goroutines  int             `json:"goroutines"`
+	Descriptors int             `json:"descriptors,omitempty"` // open files; absent where nobody counts them
+	Memory      int64           `json:"memory,omitempty"`      // resident bytes; absent where nobody counts them
+
+	Servers []Upstream `json:"servers"`
+	// Error is why nothing else is known: it does not answer.
+	Error string `json:"error,omitempty"`
+}
+
+// ProcessSessions are the sessions that clients began over HTTP.
+type ProcessSessions struct {
+	Count  int       `json:"count"`
+	Oldest time.Time `json:"oldest,omitzero"` // when the oldest was begun
+	// TTL is how many seconds one may be idle, Max how many there may be.
+	TTL float64 `json:"ttlSeconds"`
+	Max int     `json:"max"`
+}
+
+// Announcement has a process be found by [Processes].
+type Announcement struct {
+	// Dir is the folder where the process puts a socket. It is made, and must be for
+	// this user alone.
+	Dir string
+	// Command says what runs, such as "serve".
+	Command string
+}
+
+// socketSuffix is how the names of sockets end; they begin with the process id.
+const socketSuffix = ".sock"
+
+// answerTime bounds how long a process may take to say how it is, and whoever asks
+// to listen.
+const answerTime = 2 * time.Second
+
+// announce lets others ask how this process is, until stop. It does not wait for
+// the socket: serving comes first. Without one, nothing but ps is missed.
+func (o *Options) announce(endpoint string, server *mcp.Server) (stop func()) {
+	if o.Announce == nil {
+		return func() {}
+	}
+	started := time.Now()
+	describe := func() *Process {
+		st := server.Stats()
+		p := &Process{
+			PID: os.Getpid(), Command: o.Announce.Command, Started: started, Endpoint: endpoint,
+			Sessions: ProcessSessions{Count: st.Sessions, Oldest: server.OldestSession(), TTL: st.SessionTTL.Seconds(), Max: st.MaxSessions},
+			Streams:  st.Streams, Tasks: st.Tasks, Goroutines: runtime.NumGoroutine(), Servers: o.upstreams(),
+		}
+		p.Descriptors, p.Memory = usage()
+		return p
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ln, err := listenPrivate(o.Announce.Dir)
+		if err != nil {
+			o.Logger.Debug("slipway ps will not show this process", "error", err)
+			return
+		}
+		defer context.AfterFunc(ctx, func() { _ = ln.Close() })()
+		tell(ctx, ln, describe)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// listenPrivate listens on a socket in dir that only this user can reach.
+func listenPrivate(dir string) (net.Listener, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := private(dir); err != nil {
+		return nil, err
+	}
+	// Two processes can have one id, if they see different ones and share the folder.
+	name := filepath.Join(dir, fmt.Sprintf("%d-%x%s", os.Getpid(), time.Now().UnixNano()&0xffffff, socketSuffix))
+	ln, err := net.Listen("unix", name)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(name, 0o600); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	return ln, nil
+}
+
+// tell answers everybody who connects, one after the other.
+func tell(ctx context.Context, ln net.Listener, describe func() *Process) {
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(100 * time.Millisecond): // such as: too many open files
+				continue
+			}
+		}
+		text, err := json.Marshal(describe())
+		if err == nil {
+			_ = conn.SetDeadline(time.Now().Add(answerTime))
+			_, _ = conn.Write(text) // who asked may have gone
+		}
+		_ = conn.Close()
+	}
+}
+
+// maxProcessText is how much a process may say.
+const maxProcessText = 4 << 20
+
+// Processes returns the processes that have announced themselves in dir, the oldest
+// first. It takes at most a few seconds. What processes have left that are dead is
+// removed. A folder that is not there holds none.
+func Processes(ctx context.Context, dir string) ([]Process, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = private(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*Process, len(entries))
+	turns := make(chan struct{}, 16)
+	var all sync.WaitGroup
+	for i, e := range entries {
+		pid, ok := socketOf(e)
+		if !ok {
+			continue
+		}
+		all.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			found[i] = inquire(ctx, filepath.Join(dir, e.Name()), pid)
+		})
+	}
+	all.Wait()
+	var processes []Process
+	for _, p := range found {
+		if p != nil {
+			processes = append(processes, *p)
+		}
+	}
+	slices.SortFunc(processes, func(a, b Process) int {
+		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.PID, b.PID))
+	})
+	return processes, nil
+}
+
+// socketOf returns the process whose socket an entry of the folder is.
+func socketOf(e fs.DirEntry) (pid int, ok bool) {
+	name, ok := strings.CutSuffix(e.Name(), socketSuffix)
+	if !ok {
+		return 0, false
+	}
+	number, _, _ := strings.Cut(name, "-")
+	pid, err := strconv.Atoi(number)
+	return pid, err == nil
+}
+
+// inquire has a process say how it is. It returns nil if there is none any more.
+func inquire(ctx context.Context, socket string, pid int) *Process {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		if nobody(err) {
+			removeStale(socket)
+			return nil
+		}
+		return &Process{PID: pid, Error: "it cannot be asked"}
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(answerTime))
+	text, err := io.ReadAll(io.LimitReader(conn, maxProcessText))
+	p := &Process{}
+	if err == nil {
+		err = json.Unmarshal(text, p)
+	}
+	if err != nil {
+		return &Process{PID: pid, Error: "it does not answer"}
+	}
+	return p
+}
+
+// nobody reports whether an error says that no process listens.
+func nobody(err error) bool {
+	const wsaeConnRefused = syscall.Errno(10061) // of Windows
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaeConnRefused) || errors.Is(err, fs.ErrNotExist)
+}
+
+// removeStale removes a socket, unless its process may be just about to listen.
+func removeStale(socket string) {
+	if info, err := os.Lstat(socket); err == nil && time.Since(info.ModTime()) > answerTime {
+		_ = os.Remove(socket) // somebody else may have been faster
+	}
+}
