@@ -34,6 +34,11 @@ type OpenOptions struct {
 	// "pt-BR"; empty stands for the manifest's own.
 	Locale string
 
+	// SHA256 is what the packed bundle must be, in hexadecimal digits, as whoever
+	// named it said. Another one is a [*DigestError], and so is a folder, which has no
+	// such digest. Empty takes any.
+	SHA256 string
+
 	// Start says to start the server at once, though the manifest holds what it
 	// would answer.
 	Start bool
@@ -63,6 +68,20 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
+// DigestError says that a bundle is not the one that was meant.
+type DigestError struct {
+	Got  string // the SHA-256 of the file, or empty for a folder
+	Want string
+}
+
+// Error implements the error interface.
+func (e *DigestError) Error() string {
+	if e.Got == "" {
+		return "a folder has no SHA-256, and a bundle with " + e.Want + " was asked for"
+	}
+	return "it is not the bundle that was meant: its SHA-256 is " + e.Got + ", and not " + e.Want
+}
+
 // Source is a bundle whose server runs, or will when it is needed.
 type Source struct {
 	*live.Source
@@ -85,7 +104,7 @@ func (s *Source) Launch() *Launch { return s.launch }
 // for the next time.
 //
 // An error is that of the file; an [*ArchiveError] for an archive that is unsafe,
-// or not what somebody signed; a [*ManifestError]; an [*ExpandError] for values
+// or not what somebody signed; a [*DigestError]; a [*ManifestError]; an [*ExpandError] for values
 // that are missing or wrong; a [*RuntimeError] for a program that is not here; or a
 // [*StartError]. ctx bounds the opening alone.
 func Open(ctx context.Context, name string, opts *OpenOptions) (*Source, error) {
@@ -132,11 +151,15 @@ func folderOf(ctx context.Context, name string, opts *OpenOptions) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if info.IsDir() {
-		return filepath.Abs(name)
-	}
+	folder, isFolder := name, info.IsDir()
 	if filepath.Base(name) == ManifestName {
-		return filepath.Abs(filepath.Dir(name))
+		folder, isFolder = filepath.Dir(name), true
+	}
+	switch {
+	case isFolder && opts.SHA256 != "":
+		return "", &DigestError{Want: strings.ToLower(opts.SHA256)}
+	case isFolder:
+		return filepath.Abs(folder)
 	}
 	return unpackOnce(ctx, name, opts)
 }
@@ -162,6 +185,9 @@ func unpackOnce(ctx context.Context, name string, opts *OpenOptions) (string, er
 	sum, err := sumOf(f)
 	if err != nil {
 		return "", err
+	}
+	if opts.SHA256 != "" && !strings.EqualFold(sum, opts.SHA256) {
+		return "", &DigestError{Got: sum, Want: strings.ToLower(opts.SHA256)}
 	}
 	dir, err := filepath.Abs(filepath.Join(cache, sum))
 	if err != nil {

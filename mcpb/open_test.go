@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -222,6 +223,47 @@ func TestOpenPacked(t *testing.T) {
 		entries, err := os.ReadDir(opts.CacheDir)
 		if err != nil || len(entries) != 1 || len(entries[0].Name()) != 64 {
 			t.Errorf("the cache holds %v: %v", entries, err)
+		}
+	}
+}
+
+// TestOpenRefusesAnother holds that a bundle is not started that has become another
+// since somebody said what it must be.
+func TestOpenRefusesAnother(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "played.mcpb")
+	pack := func(text string) string {
+		var packed bytes.Buffer
+		z := zip.NewWriter(&packed)
+		w, err := z.Create("manifest.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, packed.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%X", sha256.Sum256(packed.Bytes()))
+	}
+	folder := bundle(t, "")
+	manifest, err := os.ReadFile(filepath.Join(folder, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := &mcpb.OpenOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Values: map[string]any{"key": "k"}, SHA256: pack(string(manifest))}
+	if got, _ := started(t, name, opts); !strings.Contains(got, "key=k") {
+		t.Errorf("got %s", got)
+	}
+	pack(string(manifest) + "\n")
+	for _, path := range []string{name, folder, filepath.Join(folder, "manifest.json")} {
+		_, err := mcpb.Open(t.Context(), path, opts)
+		var another *mcpb.DigestError
+		if !errors.As(err, &another) || another.Want != strings.ToLower(opts.SHA256) || (another.Got == "") == (path == name) {
+			t.Errorf("Open(%q) = %v, want a DigestError", path, err)
 		}
 	}
 }
