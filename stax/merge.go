@@ -134,6 +134,7 @@ func (m *Merged) Check() *check.Report {
 	}
 	m.checkBindings(report)
 	m.checkOverrides(report)
+	m.checkVariables(report)
 	return report
 }
 

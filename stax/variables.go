@@ -1,0 +1,77 @@
+package stax
+
+import (
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// checkVariables finds variables and headers that a server would get twice, by what
+// several documents say together: a declaration names the variable.
+func (m *Merged) checkVariables(report *check.Report) {
+	for i := range m.Config.Servers {
+		s := &m.Config.Servers[i]
+		add := func(message, hint string, at ...any) {
+			report.Add(m.Origin(s.Name).Place(check.Finding{Rule: "stax/secret-shadowed", Pointer: pointer(append([]any{"servers", s.Name}, at...)...),
+				Message: message, Hint: hint}))
+		}
+		if s.Remote() {
+			m.checkBearer(s, add)
+			continue
+		}
+		owner := map[string]string{}
+		for k, key := range s.Secrets {
+			for _, variable := range m.variables(key) {
+				_, static := s.Env[variable]
+				switch first, taken := owner[variable]; {
+				case static && variable != key: // otherwise it was found without the declaration
+					add(fmt.Sprintf("%s is a static variable, and the secret %s is given as it", variable, shown(key)), "take it out of env", "env", variable)
+				case taken && first != key:
+					add(fmt.Sprintf("the secrets %s and %s are given in one variable: %s", shown(first), shown(key), variable), "give each its own with exposeAs", "secrets", k)
+				}
+				owner[variable] = key
+			}
+		}
+	}
+}
+
+// variables are those that a secret is given in.
+func (m *Merged) variables(key string) []string {
+	var list []string
+	d := m.Declaration(key)
+	if d == nil {
+		return []string{key}
+	}
+	if d.ExposeAs.File != "" {
+		list = append(list, d.ExposeAs.File)
+	}
+	switch {
+	case d.ExposeAs.Env != "":
+		list = append(list, d.ExposeAs.Env)
+	case d.ExposeAs.File == "":
+		list = append(list, key)
+	}
+	return list
+}
+
+// checkBearer finds a static header in the place of the bearer token that needs no
+// binding. Bindings are checked where they are.
+func (m *Merged) checkBearer(s *Server, add func(message, hint string, at ...any)) {
+	for _, b := range m.BindingsOf(s) {
+		for name := range s.Headers {
+			if sameHeader(name, b.Header) && len(s.Secrets) == 1 && !m.bound(s.Name) {
+				add(fmt.Sprintf("the only secret of server %q is its bearer token, and it sets the header %s as well", s.Name, name), "take it out of headers", "headers", name)
+			}
+		}
+	}
+}
+
+// bound reports whether there is a binding for a server.
+func (m *Merged) bound(server string) bool {
+	for _, b := range m.Config.Bindings {
+		if b.Server == server {
+			return true
+		}
+	}
+	return false
+}
