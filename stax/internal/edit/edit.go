@@ -75,7 +75,8 @@ func Get(text []byte, t Target) ([]Entry, error) {
 
 // parse returns nil for a file without anything in it.
 func parse(text []byte, t Target) (*tree.Node, error) {
-	if len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))) == 0 {
+	body := bytes.TrimPrefix(text, []byte("\ufeff"))
+	if len(bytes.TrimSpace(body)) == 0 || t.Format == tree.JSONC && onlyComments(body) {
 		return nil, nil
 	}
 	root, problems := tree.Parse(text, t.Format)
@@ -92,6 +93,15 @@ func parse(text []byte, t Target) (*tree.Node, error) {
 	return root, nil
 }
 
+// onlyComments reports whether there is no value in a text, and every comment ends.
+func onlyComments(body []byte) bool {
+	if skipBlank(body, 0) < len(body) {
+		return false
+	}
+	root, _ := tree.Parse(slices.Concat(body, []byte("\nnull")), tree.JSONC)
+	return root != nil
+}
+
 // Set returns text with the entry called name put in, or in place of the one that
 // is there. The error matches [ErrShape] if that is not possible.
 func Set(text []byte, t Target, name string, value *tree.Node) ([]byte, error) {
@@ -105,7 +115,7 @@ func Set(text []byte, t Target, name string, value *tree.Node) ([]byte, error) {
 	var splices []splice
 	switch {
 	case old == nil:
-		splices = []splice{{len(text), len(text), fresh(t, name, value)}}
+		splices = []splice{{len(text), len(text), fresh(text, t, name, value)}}
 	case t.Format == tree.TOML:
 		splices, err = setTOML(text, t, name, value)
 	case t.Format == tree.YAML:
@@ -174,8 +184,13 @@ func Prune(text []byte, t Target) []byte {
 	return out
 }
 
-// fresh is a file with one entry.
-func fresh(t Target, name string, value *tree.Node) string {
+// fresh is a file with one entry, to stand behind what is there: nothing, or
+// comments.
+func fresh(text []byte, t Target, name string, value *tree.Node) string {
+	eol, lead := lineEnd(text), ""
+	if n := len(text); n > 0 && text[n-1] != '\n' && !bytes.Equal(text, []byte("\ufeff")) {
+		lead = eol
+	}
 	file := &tree.Node{Kind: tree.Object, Members: slices.Clone(t.Preamble)}
 	holder := &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: name, Value: value}}}
 	if t.List {
@@ -184,11 +199,11 @@ func fresh(t Target, name string, value *tree.Node) string {
 	file.Members = append(file.Members, tree.Member{Key: t.Root, Value: holder})
 	switch t.Format {
 	case tree.TOML:
-		return tomlTable([]string{t.Root, name}, value, "\n")
+		return lead + tomlTable([]string{t.Root, name}, value, eol)
 	case tree.YAML:
-		return yamlMembers(file.Members, "", "\n")
+		return lead + yamlMembers(file.Members, "", eol)
 	}
-	return jsonText(file, "", "  ", "\n") + "\n"
+	return lead + jsonText(file, "", "  ", eol) + eol
 }
 
 // find returns the entry called name, or nil.

@@ -49,6 +49,9 @@ func TestAdd(t *testing.T) {
 		"only a comment":   {jsoncFile, "{\n  \"mcpServers\": {\n    // none yet\n  }\n}\n", "{\n  \"mcpServers\": {\n    // none yet\n    \"new\": E4\n  }\n}\n", false},
 		"a late comma":     {jsoncFile, "{\n  \"mcpServers\": {\n    \"a\": {}\n    ,\n  }\n}\n", "{\n  \"mcpServers\": {\n    \"a\": {},\n    \"new\": E4\n    ,\n  }\n}\n", false},
 
+		"all comments": {jsoncFile, "// none yet\r\n/* x */", "// none yet\r\n/* x */\r\n{\r\n  \"mcpServers\": {\r\n    \"new\": R4\r\n  }\r\n}\r\n", true},
+		"null":         {jsonFile, "{\n  \"mcpServers\": null\n}\n", "{\n  \"mcpServers\": {\n    \"new\": E4\n  }\n}\n", true},
+
 		"toml nothing": {tomlFile, "", "[mcp_servers.new]\nF", true},
 		"toml": {tomlFile, "# mine\nmodel = \"o\"\n\n[mcp_servers.a] # first\ncommand = 'a'\n# last\n",
 			"# mine\nmodel = \"o\"\n\n[mcp_servers.a] # first\ncommand = 'a'\n# last\n\n[mcp_servers.new]\nF", false},
@@ -168,6 +171,7 @@ func TestRefused(t *testing.T) {
 		"malformed json":     {jsonFile, `{"mcpServers": {`, false},
 		"a comment in json":  {jsonFile, "{} // x", false},
 		"twice":              {jsonFile, `{"mcpServers": {"a": 1, "a": 2}}`, false},
+		"an open comment":    {jsoncFile, "// x\n/* y", false},
 		"a list":             {jsonFile, `[]`, false},
 		"holder is a string": {jsonFile, `{"mcpServers": "x"}`, true},
 		"malformed toml":     {tomlFile, `a = `, false},

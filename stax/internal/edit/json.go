@@ -48,6 +48,10 @@ func setJSON(text []byte, root *tree.Node, t Target, name string, value *tree.No
 		holder = &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: name, Value: value}}}
 		return insertJSON(text, root, t.Root, holder, unit, eol), nil
 	}
+	if holder.Kind == tree.Null {
+		value = &tree.Node{Kind: tree.Object, Members: []tree.Member{{Key: name, Value: value}}}
+		return []splice{{holder.Start, holder.End, jsonText(value, indentation(text, holder.Start), unit, eol)}}, nil
+	}
 	if holder.Kind != tree.Object {
 		return nil, ErrShape
 	}
