@@ -121,16 +121,17 @@ func (a *applying) run(cmd *cobra.Command, files []string) error {
 	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
 		return err
 	}
-	if err := a.notExact("config apply", losses(report)); err != nil {
-		return err
-	}
+	exact := a.notExact("config apply", losses(report))
 	if a.json {
-		err = printJSON(cmd.OutOrStdout(), map[string]any{"dryRun": a.dryRun, "files": plan.Files, "findings": report.Findings()})
-	} else {
+		err = printJSON(cmd.OutOrStdout(), map[string]any{"dryRun": a.dryRun || exact != nil, "files": plan.Files, "findings": append([]check.Finding{}, report.Findings()...)})
+	} else if exact == nil {
 		printPlan(cmd.OutOrStdout(), plan.Files)
 	}
 	if err != nil {
 		return err
+	}
+	if exact != nil {
+		return exact
 	}
 	if !a.dryRun {
 		if err := plan.Apply(); err != nil {

@@ -102,6 +102,7 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 	plan := &Plan{ledger: ledger, sources: opts.Sources}
 	report := &check.Report{}
 	texts := map[string][]byte{} // two clients may share a file
+	var launched []Entry
 	for i := range all {
 		c := &all[i]
 		path, exists, err := opts.Place.Path(c, scope)
@@ -110,7 +111,8 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		}
 		entries, lost := Translate(c, m, &opts.Options)
 		report.Add(lost.Findings()...)
-		f := &FilePlan{Client: c.ID, Name: c.Name, Scope: scope, Path: path, Exists: exists, client: c, entries: entries, takeOver: opts.Replace}
+		launched = append(launched, entries...)
+		f := &FilePlan{Client: c.ID, Name: c.Name, Scope: scope, Path: path, Exists: exists, client: c, entries: entries, takeOver: opts.Replace, Steps: []Step{}}
 		plan.Files = append(plan.Files, f)
 		if f.Problem = opts.Place.leadsOut(path, scope); f.Problem != "" {
 			f.Unsafe = true
@@ -132,6 +134,7 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 	}
 	if opts.Place.OS == "" || opts.Place.OS == runtime.GOOS {
 		commands(m, report)
+		launcherThere(launched, m, &opts.Options, report)
 	}
 	return plan, report, nil
 }
@@ -174,7 +177,7 @@ func readOnly(path string) string {
 
 // file plans one file.
 func (p *Plan) file(f *FilePlan) {
-	f.Steps, f.Todo, f.Diff = nil, nil, ""
+	f.Steps, f.Todo, f.Diff = []Step{}, nil, ""
 	f.after = f.before
 	there, err := edit.Get(f.before, f.client.target())
 	if err != nil {

@@ -35,7 +35,7 @@ type Removal struct {
 // was not there before goes. Of one that others changed as well, only our entries
 // go, and those that ours took the place of come back.
 func (l *Ledger) Remove(s *Selection) *Removal {
-	plan := &Removal{ledger: l, selection: s}
+	plan := &Removal{ledger: l, selection: s, Files: []*FilePlan{}}
 	for _, path := range l.Paths() {
 		if r := l.files[path]; s.file(r) {
 			plan.Files = append(plan.Files, l.removeFrom(path, r, s))
@@ -45,7 +45,7 @@ func (l *Ledger) Remove(s *Selection) *Removal {
 }
 
 func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
-	f := &FilePlan{Client: r.Client, Name: r.Client, Scope: r.Scope, Path: path}
+	f := &FilePlan{Client: r.Client, Name: r.Client, Scope: r.Scope, Path: path, Steps: []Step{}}
 	f.client, _ = ByID(r.Client)
 	if f.client == nil {
 		f.Problem = "this program does not know the client any more"

@@ -100,7 +100,7 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 	if opts.Via == Launcher {
 		return launched(c, m, s, opts)
 	}
-	t := &translator{client: c, server: s, merged: m, os: opts.OS}
+	t := &translator{client: c, server: s, merged: m, os: opts.system()}
 	entry, findings := t.run()
 	if opts.Via == Auto && slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Severity == check.Warning }) {
 		var lost []string
@@ -123,13 +123,9 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 // launched is the entry that starts the launcher, which gets the secrets by
 // their own names.
 func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
-	program := opts.Program
-	if program == "" {
-		program = "slipway"
-	}
-	plain := &stax.Server{Name: s.Name, Command: program, Secrets: s.Secrets}
-	plain.Args = slices.Concat([]string{"config", "run"}, opts.Sources, []string{s.Name}, opts.Flags)
-	t := &translator{client: c, server: plain, merged: stax.Merge(), os: opts.OS, launched: true}
+	plain := &stax.Server{Name: s.Name, Command: opts.program(), Secrets: s.Secrets}
+	plain.Args = launch(s.Name, opts)
+	t := &translator{client: c, server: plain, merged: stax.Merge(), os: opts.system(), launched: true}
 	entry, findings := t.run()
 	entry.Launched = true
 	return entry, findings
@@ -229,8 +225,19 @@ func (t *translator) wouldExpand() {
 		}
 		find := expansion(form)
 		check := func(member, value string) {
-			if find.MatchString(value) {
-				t.add(1, "would-expand", member, "takes %s in %s for a reference, and has no way to write it as it is", form, strings.ReplaceAll(member, "/", " "))
+			if !find.MatchString(value) {
+				return
+			}
+			where := strings.ReplaceAll(member, "/", " ")
+			if member == "" {
+				where = "the name of the server"
+			}
+			t.add(1, "would-expand", member, "takes %s in %s for a reference, and has no way to write it as it is", form, where)
+		}
+		if form[0] == '{' { // put into the text of the file, whatever it is there
+			check("", t.server.Name)
+			for _, p := range t.env {
+				check("env/"+escape(p.name), p.name)
 			}
 		}
 		for _, p := range t.env {

@@ -1,0 +1,51 @@
+package clients
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// program is what starts the launcher.
+func (o *Options) program() string {
+	if o.Program == "" {
+		return "slipway"
+	}
+	return o.Program
+}
+
+// system is that of the client.
+func (o *Options) system() string {
+	if o.OS == "" {
+		return runtime.GOOS
+	}
+	return o.OS
+}
+
+// launch are the arguments that make the launcher run a server. A name that looks
+// like a flag stands behind all flags.
+func launch(name string, opts *Options) []string {
+	run := []string{"config", "run"}
+	if strings.HasPrefix(name, "-") {
+		return slices.Concat(run, opts.Flags, []string{"--"}, opts.Sources, []string{name})
+	}
+	return slices.Concat(run, opts.Sources, []string{name}, opts.Flags)
+}
+
+// launcherThere reports a launcher that is not on the PATH of this process although
+// entries start it.
+func launcherThere(entries []Entry, m *stax.Merged, opts *Options, report *check.Report) {
+	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Launched && e.LeftOut == "" })
+	if i < 0 {
+		return
+	}
+	if _, err := (&stax.Resolver{}).LookPath(opts.program()); err != nil {
+		name := entries[i].Name
+		report.Add(m.Origin(name).Place(check.Finding{Rule: "stax/command-not-found", Severity: check.Warning, Pointer: pointer(m.Config.Server(name), ""),
+			Message: fmt.Sprintf("the launcher %q is not found here", opts.program()), Hint: "write its whole path with --launcher"}))
+	}
+}

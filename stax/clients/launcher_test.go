@@ -1,0 +1,96 @@
+package clients_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax/clients"
+)
+
+func TestLauncherOfAnOddName(t *testing.T) {
+	zed, _ := clients.ByID("zed")
+	opts := &clients.Options{Via: clients.Launcher, Sources: []string{"/m.yaml"}, Flags: []string{"--secrets-from", "env"}}
+	entries, _ := clients.Translate(zed, definitions(t, "servers:\n  --version: {command: x}\n"), opts)
+	want := `{"command":"slipway","args":["config","run","--secrets-from","env","--","/m.yaml","--version"]}`
+	if got := string(entries[0].Value.AppendJSON(nil)); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestLauncherThatIsMissing(t *testing.T) {
+	d := newDesk(t)
+	d.place.OS = ""
+	zed, _ := clients.ByID("zed")
+	plan := func(via clients.Via, program string) (said string) {
+		opts := &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*zed}, Options: clients.Options{Via: via, Program: program}}
+		_, report, err := clients.NewPlan(definitions(t, "servers:\n  a: {command: sh}\n"), d.ledger(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range report.Findings() {
+			if f.Rule == "stax/command-not-found" && f.Line > 0 {
+				said += f.Message
+			}
+		}
+		return said
+	}
+	missing := filepath.Join(d.dir, "none")
+	if said := plan(clients.Launcher, missing); !strings.Contains(said, "launcher") {
+		t.Errorf("it says %q", said)
+	}
+	if said := plan(clients.Direct, missing) + plan(clients.Auto, missing); strings.Contains(said, "launcher") {
+		t.Errorf("without one it says %q", said)
+	}
+}
+
+// Each client's own forms are found where they would be replaced, and nowhere else.
+func TestWouldExpand(t *testing.T) {
+	tests := map[string]struct {
+		client, os, server string
+		want               bool
+	}{
+		"claude code":           {"claude-code", "", "{command: x, args: ['${HOME}']}", true},
+		"claude code, default":  {"claude-code", "", "{command: x, args: ['${HOME:-x}']}", true},
+		"claude code, a dollar": {"claude-code", "", "{command: x, args: ['$HOME']}", false},
+		"codex":                 {"codex", "", "{command: x, args: ['${HOME}', '$HOME', '{env:HOME}']}", false},
+		"claude desktop":        {"claude-desktop", "", "{command: x, args: ['${HOME}']}", false},
+		"cursor":                {"cursor", "", "{command: x, cwd: '${workspaceFolder}'}", true},
+		"vs code":               {"vscode", "", "{command: '${userHome}/x'}", true},
+		"copilot":               {"copilot-cli", "", "{command: x, args: ['$HOME']}", true},
+		"copilot, a name":       {"copilot-cli", "", "{command: x, env: {MODE: HOME}}", true},
+		"copilot, an argument":  {"copilot-cli", "", "{command: x, args: [HOME]}", false},
+		"gemini":                {"gemini-cli", "linux", "{command: x, args: ['%HOME%']}", false},
+		"gemini on windows":     {"gemini-cli", "windows", "{command: x, args: ['%HOME%']}", true},
+		"opencode":              {"opencode", "", "{command: x, args: ['{file:/etc/passwd}']}", true},
+		"opencode, a header":    {"opencode", "", "{url: 'https://x.example', transport: http, headers: {x-a: '{env:A}'}}", true},
+		"opencode, braces":      {"opencode", "", "{command: x, args: ['${HOME}', '{a: 1}']}", false},
+		"continue":              {"continue", "", "{command: x, args: ['${{ secrets.X }}']}", true},
+		"continue, braces":      {"continue", "", "{command: x, args: ['${HOME}']}", false},
+		"windsurf":              {"windsurf", "", "{command: x, env: {A: '${file:/etc/passwd}'}}", true},
+		"librechat, a url":      {"librechat", "", "{url: 'https://x.example/${A}', transport: http}", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, _ := clients.ByID(test.client)
+			_, report := clients.Translate(c, definitions(t, "servers:\n  s: "+test.server+"\n"), &clients.Options{OS: test.os})
+			if got := expands(report); got != test.want {
+				t.Errorf("got %v: %v", got, report.Findings())
+			}
+		})
+	}
+	c, _ := clients.ByID("opencode")
+	if _, report := clients.Translate(c, definitions(t, "servers:\n  '{env:HOME}': {command: x}\n"), nil); !expands(report) {
+		t.Error("OpenCode replaces references in names, too")
+	}
+}
+
+func expands(report *check.Report) bool {
+	for _, f := range report.Findings() {
+		if f.Rule == "stax/would-expand" {
+			return true
+		}
+	}
+	return false
+}
