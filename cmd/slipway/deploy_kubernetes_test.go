@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// manifest is what the tests look at of an object in Kubernetes.
+type manifest struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Data     map[string]string
+	Spec     struct {
+		Selector    yaml.Node
+		PodSelector struct {
+			MatchLabels map[string]string `yaml:"matchLabels"`
+		} `yaml:"podSelector"`
+		Ports []struct {
+			TargetPort string `yaml:"targetPort"`
+		} // of a service
+		Template struct {
+			Metadata struct{ Labels map[string]string }
+			Spec     pod
+		}
+	}
+}
+
+type pod struct {
+	Grace         int  `yaml:"terminationGracePeriodSeconds"`
+	ServiceLinks  bool `yaml:"enableServiceLinks"`
+	ShareProcess  bool `yaml:"shareProcessNamespace"`
+	Containers    []container
+	Volumes       []volume
+	ServiceTokens bool `yaml:"automountServiceAccountToken"`
+}
+
+type container struct {
+	Name         string
+	Args         []string
+	Ports        []struct{ Name string }
+	Startup      probe         `yaml:"startupProbe"`
+	Liveness     probe         `yaml:"livenessProbe"`
+	Readiness    probe         `yaml:"readinessProbe"`
+	VolumeMounts []volumeMount `yaml:"volumeMounts"`
+	Resources    struct{ Limits map[string]string }
+}
+
+type probe struct {
+	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
+	Period  int                         `yaml:"periodSeconds"`
+	Failure int                         `yaml:"failureThreshold"`
+}
+
+type volumeMount struct {
+	Name string
+	Path string `yaml:"mountPath"`
+}
+
+type volume struct {
+	Name      string
+	ConfigMap struct{ Name string } `yaml:"configMap"`
+	Secret    struct {
+		Items []struct{ Key, Path string }
+	}
+}
+
+func manifests(t *testing.T) map[string]manifest {
+	t.Helper()
+	found := map[string]manifest{}
+	decoder := yaml.NewDecoder(strings.NewReader(readDeploy(t, "kubernetes.yaml")))
+	for {
+		var m manifest
+		switch err := decoder.Decode(&m); {
+		case errors.Is(err, io.EOF):
+			return found
+		case err != nil:
+			t.Fatal(err)
+		}
+		found[m.Kind] = m
+	}
+}
+
+// mounted returns the files that a container finds, by path.
+func mounted(t *testing.T, p *pod, c *container, all map[string]manifest) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, mount := range c.VolumeMounts {
+		i := slices.IndexFunc(p.Volumes, func(v volume) bool { return v.Name == mount.Name })
+		if i < 0 {
+			t.Fatalf("there is no volume %s", mount.Name)
+		}
+		for _, item := range p.Volumes[i].Secret.Items {
+			files[path.Join(mount.Path, item.Path)] = item.Key
+		}
+		if config := p.Volumes[i].ConfigMap.Name; config != "" {
+			if config != all["ConfigMap"].Metadata.Name {
+				t.Errorf("there is no config map %s", config)
+			}
+			for name, text := range all["ConfigMap"].Data {
+				files[path.Join(mount.Path, name)] = text
+			}
+		}
+	}
+	return files
+}
+
+func TestDeployKubernetes(t *testing.T) {
+	all := manifests(t)
+	kinds := slices.Sorted(maps.Keys(all))
+	if diff := cmp.Diff([]string{"ConfigMap", "Deployment", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "Service"}, kinds); diff != "" {
+		t.Fatal(diff)
+	}
+	p := all["Deployment"].Spec.Template.Spec
+	c := p.Containers[0]
+	flags := serveArgs(t, c.Args)
+	if grace := time.Duration(p.Grace) * time.Second; grace < draining(t, flags)+10*time.Second {
+		t.Errorf("terminationGracePeriodSeconds is %v, draining alone takes %v", grace, draining(t, flags))
+	}
+	if delay, _ := flags.GetDuration("drain-delay"); delay < time.Duration(c.Readiness.Period*c.Readiness.Failure)*time.Second {
+		t.Errorf("--drain-delay %v is over before readiness is seen to have gone", delay)
+	}
+	for want, got := range map[string]probe{"/livez": c.Liveness, "/readyz": c.Readiness} {
+		if got.HTTPGet.Path != want || got.HTTPGet.Port != c.Ports[0].Name {
+			t.Errorf("a probe asks %+v, want %s", got.HTTPGet, want)
+		}
+	}
+	if c.Startup.Period*c.Startup.Failure < 60 {
+		t.Error("a slow server has less than a minute to start")
+	}
+	if p.ServiceLinks || p.ServiceTokens || !p.ShareProcess || c.Resources.Limits["memory"] == "" {
+		t.Errorf("enableServiceLinks %v, automountServiceAccountToken %v, shareProcessNamespace %v, limits %v", p.ServiceLinks, p.ServiceTokens, p.ShareProcess, c.Resources.Limits)
+	}
+	files := mounted(t, &p, &c, all)
+	tokens, _ := flags.GetString("auth-token-file")
+	source := flags.Arg(0)
+	for _, name := range []string{tokens, source} {
+		if _, ok := files[name]; !ok {
+			t.Errorf("%s is not mounted: there are %v", name, slices.Sorted(maps.Keys(files)))
+		}
+	}
+	for _, s := range definitionsIn(t, source, files[source]).Config.Servers {
+		for _, key := range s.Secrets {
+			if from, _ := flags.GetStringArray("secrets-from"); len(from) != 1 || files[strings.TrimPrefix(from[0], "file:")+"/"+key] != key {
+				t.Errorf("the secret %s is not in %q: there are %v", key, from, slices.Sorted(maps.Keys(files)))
+			}
+		}
+	}
+	selects(t, all)
+}
+
+// selects makes sure that everything that selects pods selects these.
+func selects(t *testing.T, all map[string]manifest) {
+	t.Helper()
+	labels := all["Deployment"].Spec.Template.Metadata.Labels
+	type selector struct {
+		MatchLabels map[string]string `yaml:"matchLabels"`
+	}
+	for _, kind := range []string{"Deployment", "PodDisruptionBudget"} {
+		var s selector
+		if node := all[kind].Spec.Selector; node.Decode(&s) != nil || !cmp.Equal(s.MatchLabels, labels) {
+			t.Errorf("%s selects %v, the pods have %v", kind, s, labels)
+		}
+	}
+	var service map[string]string
+	if node := all["Service"].Spec.Selector; node.Decode(&service) != nil || !cmp.Equal(service, labels) {
+		t.Errorf("the service selects %v, the pods have %v", service, labels)
+	}
+	if policy := all["NetworkPolicy"].Spec.PodSelector.MatchLabels; !cmp.Equal(policy, labels) {
+		t.Errorf("the network policy selects %v, the pods have %v", policy, labels)
+	}
+	if port := all["Service"].Spec.Ports[0].TargetPort; port != all["Deployment"].Spec.Template.Spec.Containers[0].Ports[0].Name {
+		t.Errorf("the service leads to %q", port)
+	}
+}

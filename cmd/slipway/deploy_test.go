@@ -1,0 +1,246 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+const deploy = "../../examples/deploy"
+
+// serveArgs holds the arguments of slipway in a file of examples/deploy to the
+// command that they are for, and returns its flags.
+func serveArgs(t *testing.T, args []string) *pflag.FlagSet {
+	t.Helper()
+	cmd, rest, err := newRoot().Find(args)
+	if err != nil || cmd.Name() != "serve" {
+		t.Fatalf("%q is no slipway serve: %v", args, err)
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return cmd.Flags()
+}
+
+// draining is how long a server with these flags may take to end.
+func draining(t *testing.T, flags *pflag.FlagSet) time.Duration {
+	t.Helper()
+	delay, err := flags.GetDuration("drain-delay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	timeout, err := flags.GetDuration("drain-timeout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return delay + timeout
+}
+
+func readDeploy(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(deploy, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestDeploySystemd(t *testing.T) {
+	text := readDeploy(t, "slipway.service")
+	unit := map[string][]string{}
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
+		if name, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
+			unit[name] = append(unit[name], value)
+		}
+	}
+	start := strings.Fields(unit["ExecStart"][0])
+	flags := serveArgs(t, start[1:])
+	stop, err := time.ParseDuration(unit["TimeoutStopSec"][0] + "s")
+	if err != nil || stop < draining(t, flags)+10*time.Second {
+		t.Errorf("TimeoutStopSec is %v, %v; draining alone takes %v", stop, err, draining(t, flags))
+	}
+	if !slices.Equal(unit["KillMode"], []string{"mixed"}) {
+		t.Errorf("KillMode is %q: the programs would be told to end before their requests are answered", unit["KillMode"])
+	}
+	for _, found := range regexp.MustCompile(`\$\{CREDENTIALS_DIRECTORY\}/(\w+)`).FindAllStringSubmatch(text, -1) {
+		if !slices.ContainsFunc(unit["LoadCredential"], func(c string) bool { return strings.HasPrefix(c, found[1]+":") }) {
+			t.Errorf("no credential is called %s", found[1])
+		}
+	}
+	definitions := stax.Merge(definitionsIn(t, "mcp.yaml", readFile(t, "../../examples/definitions/mcp.yaml")))
+	for _, s := range definitions.Config.Servers {
+		for _, key := range s.Secrets {
+			if !slices.ContainsFunc(unit["LoadCredential"], func(c string) bool { return strings.HasPrefix(c, key+":") }) {
+				t.Errorf("the secret %s of examples/definitions/mcp.yaml is no credential", key)
+			}
+		}
+	}
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("the flags are right; systemd-analyze is not there for the rest")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "slipway.service")
+	if err := os.WriteFile(name, []byte(strings.ReplaceAll(text, "/usr/local/bin/slipway", self)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(analyze, "verify", name).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func definitionsIn(t *testing.T, name, text string) *stax.Document {
+	t.Helper()
+	document, report := stax.Parse(name, []byte(text), nil)
+	if !report.OK(true) {
+		t.Fatalf("%s: %v", name, report.Findings())
+	}
+	return document
+}
+
+func TestDeployContainer(t *testing.T) {
+	stages := strings.Split(strings.ReplaceAll(readDeploy(t, "Containerfile"), "\\\n", " "), "\nFROM ")
+	images := 0
+	for _, stage := range stages[1:] {
+		instructions := map[string][]string{}
+		for line := range strings.SplitSeq(stage, "\n") {
+			name, value, _ := strings.Cut(line, " ")
+			instructions[name] = append(instructions[name], value)
+		}
+		if instructions["ENTRYPOINT"] == nil {
+			continue
+		}
+		images++
+		var entry, args []string
+		if err := json.Unmarshal([]byte(instructions["ENTRYPOINT"][0]), &entry); err != nil || path.Base(entry[len(entry)-1]) != "slipway" {
+			t.Errorf("ENTRYPOINT %s: %v", instructions["ENTRYPOINT"], err)
+		}
+		if err := json.Unmarshal([]byte(instructions["CMD"][0]), &args); err != nil {
+			t.Errorf("CMD %s: %v", instructions["CMD"], err)
+		}
+		flags := serveArgs(t, args)
+		variables := map[string]string{}
+		for word := range strings.FieldsSeq(instructions["ENV"][0]) {
+			name, value, _ := strings.Cut(word, "=")
+			variables[name] = value
+		}
+		lookup := func(name string) (string, bool) { v, ok := variables[name]; return v, ok }
+		if err := fromEnvironment(flags, lookup); err != nil {
+			t.Error(err)
+		}
+		for name := range variables {
+			if flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "MCP_SERVER_")), "_", "-"); strings.HasPrefix(name, "MCP_SERVER_") && flags.Lookup(flag) == nil {
+				t.Errorf("ENV %s is no flag", name)
+			}
+		}
+		if user := instructions["USER"]; len(user) != 1 || strings.HasPrefix(user[0], "0") || user[0] == "root" {
+			t.Errorf("USER is %q", user)
+		}
+	}
+	if images != 2 {
+		t.Errorf("%d images, want 2", images)
+	}
+}
+
+func TestDeployReverseProxies(t *testing.T) {
+	for name, wanted := range map[string][]string{
+		"nginx.conf":   {"proxy_buffering off;", "proxy_read_timeout 660s;", "proxy_set_header Host $host;", "location = /metrics"},
+		"Caddyfile":    {"flush_interval -1", "response_header_timeout 660s", "path /metrics"},
+		"traefik.yaml": {"passHostHeader: true", "responseHeaderTimeout: 660s", "!Path(`/metrics`)"},
+	} {
+		text := readDeploy(t, name)
+		for _, want := range wanted {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q", name, want)
+			}
+		}
+	}
+	var traefik any
+	if err := yaml.Unmarshal([]byte(readDeploy(t, "traefik.yaml")), &traefik); err != nil {
+		t.Error(err)
+	}
+	patience, err := serveArgs(t, []string{"serve", "x"}).GetDuration("request-timeout")
+	if err != nil || patience >= 660*time.Second {
+		t.Errorf("a request may take %v, %v: longer than the proxies wait", patience, err)
+	}
+}
+
+// TestDeployAlerts asks a server for its metrics: what rules look at must be
+// among them.
+func TestDeployAlerts(t *testing.T) {
+	var rules struct {
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(readDeploy(t, "alerts.yaml")), &rules); err != nil {
+		t.Fatal(err)
+	}
+	site, err := filepath.Abs("../../examples/http-reference")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(exec.Command("slipway", "serve", site, "--addr", "127.0.0.1:0"))
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.cmd.Process.Kill() }()
+	said, err := s.await(regexp.MustCompile(`http://127\.0\.0\.1:\d+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_status","arguments":{"code":404}}}`)
+	if answer, err := http.Post(said+"/mcp", "application/json", body); err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatal(answer, err)
+	}
+	answer, err := http.Get(said + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, group := range rules.Groups {
+		for _, rule := range group.Rules {
+			for _, name := range regexp.MustCompile(`\b(?:mcp|process|go|slipway)_\w+`).FindAllString(rule.Expr, -1) {
+				if count++; name != "mcp_method_name" && !regexp.MustCompile(`(?m)^(?:# TYPE )?`+name+`[ {]`).Match(metrics) {
+					t.Errorf("%s looks at %s, which is not there:\n%s", rule.Alert, name, metrics)
+				}
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("the rules look at nothing")
+	}
+}
