@@ -25,6 +25,13 @@ type call struct {
 	parking *parked      // what it is parked by, if it may be
 	headers []namedValue // of HTTP, for arguments that it is to repeat there
 	answer  chan reply   // of capacity 1
+	stands  *stands      // of a subscription
+}
+
+// stands says that a subscription has been acknowledged.
+type stands struct {
+	once sync.Once
+	open chan struct{} // closed then
 }
 
 // reply is what became of a call.

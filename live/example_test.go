@@ -30,6 +30,6 @@ func ExampleOpen() {
 	fmt.Println(cat.Server.Name, len(cat.Tools), result, err)
 	fmt.Println(src.State().Phase, src.State().Speaks)
 	// Output:
-	// world 12 <nil> it failed
+	// world 15 <nil> it failed
 	// ready 2026-07-28
 }

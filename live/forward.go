@@ -63,6 +63,7 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 			}
 			return parseResult(result)
 		}
+		err = ses.urlsFirst(ctx, e, err)
 		var lost *lostError
 		if errors.Is(err, mcp.ErrInputRequired) {
 			return nil, err
@@ -119,6 +120,9 @@ func (ses *session) once(ctx context.Context, e *errand, req *mcp.Request, extra
 	result, err := ses.link.exchange(ctx, c)
 	if err != nil && ctx.Err() != nil {
 		ses.suspect.Store(true)
+	}
+	if _, http := ses.link.(*httpLink); http && err != nil {
+		ses.noteVisits(c, err) // others have done so where they read it
 	}
 	return result, err
 }

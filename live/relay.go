@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -79,6 +80,15 @@ func (ses *session) notified(m *message, origin *call) {
 		ses.logged(m.params, origin)
 	case "notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed":
 		ses.refresh()
+	case "notifications/subscriptions/acknowledged":
+		if origin == nil {
+			origin = ses.get(number(member(member(m.params, "_meta"), metaPrefix+"subscriptionId")))
+		}
+		if origin != nil && origin.stands != nil {
+			origin.stands.once.Do(func() { close(origin.stands.open) })
+		}
+	case "notifications/cancelled":
+		ses.withdrawn(member(m.params, "requestId"))
 	case "notifications/elicitation/complete":
 		ses.completed(memberString(m.params, "elicitationId"))
 	case "notifications/resources/updated":
@@ -104,6 +114,46 @@ func (ses *session) visits(id string, client *mcp.Session) {
 	ses.visitors[id] = client
 }
 
+// noteVisits remembers whom a server sends to URLs by the error that 2025-11-25 has
+// for that.
+func (ses *session) noteVisits(c *call, err error) {
+	if client := c.request.Load().Session(); client != nil {
+		_ = eachURL(err, func(params []byte) { ses.visits(memberString(params, "elicitationId"), client) })
+	}
+}
+
+// eachURL calls do with each URL that a server wants to be visited before a request
+// can be served. It reports whether err says so.
+func eachURL(err error, do func(params []byte)) bool {
+	var e *mcp.Error
+	return errors.As(err, &e) && e.Code == mcp.CodeURLElicitationRequired && eachOf(member(e.Data, "elicitations"), do) == nil
+}
+
+// urlsFirst passes on such an error. A client of 2026-07-28 does not know it, and
+// is asked instead: it comes again when its user has agreed. This is the second
+// time if there are answers already.
+func (ses *session) urlsFirst(ctx context.Context, e *errand, err error) error {
+	req := mcp.RequestFrom(ctx)
+	if req == nil || !req.Version().Modern() || e.key == "" {
+		return err
+	}
+	var questions []mcp.Question
+	var wrong error
+	ok := eachURL(err, func(params []byte) {
+		q, err := mcp.Forward("visit "+memberString(params, "elicitationId"), "elicitation/create", params)
+		if questions = append(questions, q); err != nil {
+			wrong = err
+		}
+	})
+	if !ok || wrong != nil || len(questions) == 0 {
+		return err
+	}
+	if _, asked := req.Ask(ctx, questions...); asked != nil {
+		return asked
+	}
+	return err
+}
+
 // completed passes on that a user has done at a URL what was asked for.
 func (ses *session) completed(id string) {
 	ses.mu.Lock()
@@ -121,13 +171,7 @@ func (ses *session) progressed(params []byte) {
 	if c == nil {
 		return
 	}
-	var p struct {
-		Progress, Total float64
-		Message         string
-	}
-	if json.Unmarshal(params, &p) == nil {
-		c.request.Load().Progress(p.Progress, p.Total, p.Message)
-	}
+	c.request.Load().ForwardProgress(params)
 }
 
 // logged passes on a log line to the client that it belongs to.
@@ -136,15 +180,7 @@ func (ses *session) logged(params []byte, origin *call) {
 	if c == nil {
 		return
 	}
-	level, ok := mcp.ParseLogLevel(memberString(params, "level"))
-	if !ok {
-		level = mcp.LogInfo
-	}
-	data := json.RawMessage(member(params, "data"))
-	if data == nil {
-		data = json.RawMessage("null")
-	}
-	c.request.Load().Log(level, memberString(params, "logger"), data)
+	c.request.Load().ForwardLog(params)
 }
 
 // belongs returns the call that a message without a place of its own belongs to:
@@ -188,10 +224,44 @@ func (ses *session) asked(m *message, origin *call) {
 	if method != "ping" {
 		c = ses.belongs(origin)
 	}
-	ses.goWork(func(ctx context.Context) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ses.mu.Lock()
+	if ses.asking == nil {
+		ses.asking = make(map[string]context.CancelFunc)
+	}
+	ses.asking[string(id)] = cancel
+	ses.mu.Unlock()
+	if !ses.goWork(func(quit context.Context) {
+		defer context.AfterFunc(quit, cancel)()
 		result, err := ses.answerTo(ctx, c, method, params)
-		_ = ses.link.tell(ctx, response(id, result, err)) // a lost connection ends by other ways
-	})
+		if ses.answering(id) {
+			_ = ses.link.tell(ctx, response(id, result, err)) // a lost connection ends by other ways
+		}
+		cancel()
+	}) {
+		cancel()
+	}
+}
+
+// answering reports whether a question of the server's is to be answered still,
+// and forgets it.
+func (ses *session) answering(id []byte) bool {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	_, open := ses.asking[string(id)]
+	delete(ses.asking, string(id))
+	return open
+}
+
+// withdrawn takes back a question that the server does not want answered any more.
+func (ses *session) withdrawn(id []byte) {
+	ses.mu.Lock()
+	cancel := ses.asking[string(id)]
+	delete(ses.asking, string(id))
+	ses.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
 }
 
 var errNobody = &mcp.Error{Code: mcp.CodeInvalidRequest, Message: "there is nobody to ask: the question belongs to no request, or to one of several clients"}

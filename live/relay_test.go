@@ -29,13 +29,17 @@ func answerAll(method string, _ json.RawMessage) (any, error) {
 }
 
 // TestAnyClientToAnyServer: every version on the one side, every version on the
-// other, over both transports.
+// other, over all transports.
 func TestAnyClientToAnyServer(t *testing.T) {
 	for _, server := range mcp.Versions() {
 		u := newUpstream(t, &world{})
 		sources := map[string]*live.Source{
 			"stdio": open(t, command(t, "server"), &live.Options{Version: server}),
 			"http":  open(t, &live.Endpoint{URL: u.URL + "/mcp"}, &live.Options{Version: server}),
+			"conn":  open(t, memory(t, &world{}), &live.Options{Version: server}),
+		}
+		if !server.Modern() {
+			sources["sse"] = open(t, &live.Endpoint{URL: oldServer(t, &world{}).URL + "/sse"}, &live.Options{Version: server})
 		}
 		for transport, src := range sources {
 			for _, client := range mcp.Versions() {
@@ -81,6 +85,21 @@ func tryEverything(t *testing.T, c *mcptest.Client, server mcp.Version) {
 	}
 	if got := textOf("sample", nil); got != "yo" {
 		t.Errorf("sample = %q", got)
+	}
+	if got := textOf("roots", nil); got != "0" {
+		t.Errorf("roots = %q", got)
+	}
+	if server >= mcp.Version20251125 && c.Version() >= mcp.Version20251125 {
+		if got := textOf("visit", nil); got != "accept" {
+			t.Errorf("visit = %q", got)
+		}
+	}
+	const structured = `"structuredContent":{"n":12345678901234567890}`
+	if r := c.Call("tools/call", map[string]any{"name": "structured"}); !strings.Contains(string(r), structured) {
+		t.Errorf("structured = %s", r)
+	}
+	if _, e := c.Try("tools/call", map[string]any{"name": "fails"}); e == nil || e.Code != -31042 || e.Message != "it failed" || string(e.Data) != `{"why":"because"}` {
+		t.Errorf("fails = %+v", e)
 	}
 	c.Call("tools/call", map[string]any{"name": "progress", "_meta": map[string]any{"progressToken": "tok", "io.modelcontextprotocol/logLevel": "info"}})
 	steps, lines := 0, 0

@@ -31,13 +31,14 @@ type session struct {
 	lastID   uint64
 	end      error // why it was lost; nil while it lives
 	level    mcp.LogLevel
-	relisten context.CancelFunc // makes the subscription anew, or nil
+	more     chan struct{} // receives when there is more to subscribe to, or nil
 	ended    chan struct{}
-	visitors map[string]*mcp.Session // by the id of the elicitation
-	served   atomic.Bool             // it has answered somebody else's request
-	suspect  atomic.Bool             // a call ran out of time, and nothing has come since
-	stale    atomic.Int32            // how often the server has said that a list changed
-	handlers sync.WaitGroup          // of what the server asks
+	visitors map[string]*mcp.Session       // by the id of the elicitation
+	asking   map[string]context.CancelFunc // questions of the server's, by their raw id
+	served   atomic.Bool                   // it has answered somebody else's request
+	suspect  atomic.Bool                   // a call ran out of time, and nothing has come since
+	stale    atomic.Int32                  // how often the server has said that a list changed
+	handlers sync.WaitGroup                // of what the server asks
 	quit     context.Context
 	stop     context.CancelFunc
 }
@@ -235,6 +236,9 @@ func (ses *session) answered(m *message) {
 		return
 	}
 	result, err := m.answer()
+	if err != nil {
+		ses.noteVisits(c, err) // before the server says that they are over
+	}
 	c.deliver(reply{result, err})
 }
 

@@ -177,8 +177,9 @@ func (s *Source) Subscribed() []string {
 func (ses *session) resubscribe() {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	if ses.relisten != nil {
-		ses.relisten()
+	select {
+	case ses.more <- struct{}{}: // nobody receives from nil
+	default:
 	}
 }
 
@@ -203,20 +204,13 @@ func (ses *session) filter() []byte {
 
 // subscribe keeps a subscription of 2026-07-28 open.
 func (ses *session) subscribe(ctx context.Context) {
+	more := make(chan struct{}, 1)
+	ses.mu.Lock()
+	ses.more = more
+	ses.mu.Unlock()
 	for failures := 0; ctx.Err() == nil; {
 		began := time.Now()
-		mine, cancel := context.WithCancel(ctx)
-		ses.mu.Lock()
-		ses.relisten = cancel
-		ses.mu.Unlock()
-		c := newCall("subscriptions/listen")
-		c.params = ses.params(ses.filter(), nil)
-		_, err := ses.listenCall(mine, c)
-		cut := mine.Err() != nil && ctx.Err() == nil
-		cancel()
-		if cut {
-			continue // there is more to subscribe to
-		}
+		err := ses.listenOn(ctx, more)
 		var e *mcp.Error
 		if errors.As(err, &e) || ctx.Err() != nil {
 			return // the server has no subscriptions
@@ -228,5 +222,56 @@ func (ses *session) subscribe(ctx context.Context) {
 			return
 		}
 		ses.refresh() // who knows what has changed meanwhile
+	}
+}
+
+// subscription is a request for news that stands open.
+type subscription struct {
+	call   *call
+	cancel context.CancelFunc
+	ended  chan error // of capacity 1
+}
+
+func (ses *session) beginListening(ctx context.Context) *subscription {
+	c := newCall("subscriptions/listen")
+	c.stands = &stands{open: make(chan struct{})}
+	c.params = ses.params(ses.filter(), nil)
+	mine, cancel := context.WithCancel(ctx)
+	s := &subscription{c, cancel, make(chan error, 1)}
+	if !ses.goWork(func(context.Context) {
+		_, err := ses.listenCall(mine, c)
+		cancel()
+		s.ended <- err
+	}) {
+		cancel()
+		s.ended <- errClosed
+	}
+	return s
+}
+
+// listenOn holds a subscription until it ends. When there is more to subscribe to
+// it makes another, and gives the one before up once that stands: what changes in
+// between is heard twice rather than not at all.
+func (ses *session) listenOn(ctx context.Context, more <-chan struct{}) error {
+	s := ses.beginListening(ctx)
+	for {
+		select {
+		case err := <-s.ended:
+			return err
+		case <-more:
+		}
+		next := ses.beginListening(ctx)
+		patience := time.NewTimer(ses.src.opts.PingTimeout)
+		select {
+		case <-next.call.stands.open:
+		case <-patience.C: // it does not say
+		case err := <-next.ended:
+			next.ended <- err // for the next turn
+		}
+		patience.Stop()
+		s.cancel()
+		<-s.ended
+		s = next
+		ses.refresh() // a change may have been on its way by the one that is gone
 	}
 }

@@ -153,6 +153,9 @@ var worldCatalog = &mcp.Catalog{
 		{Name: "ask", Description: "asks the user"},
 		{Name: "sample", Description: "asks the model"},
 		{Name: "fails", Description: "fails"},
+		{Name: "structured", Description: "answers in a structure", OutputSchema: object(`{"type":"object","properties":{"n":{"type":"integer"}}}`)},
+		{Name: "roots", Description: "asks for folders"},
+		{Name: "visit", Description: "sends the user to a URL"},
 	},
 	Resources:   []mcp.Resource{{URI: "world://one", Name: "one"}},
 	Templates:   []mcp.ResourceTemplate{{URITemplate: "world://{n}", Name: "any"}},
@@ -222,6 +225,21 @@ func (w *world) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallT
 			return nil, err
 		}
 		return text(got.Text())
+	case "structured":
+		raw, err := mcp.ParseRaw([]byte(`{"content":[{"type":"text","text":"7"}],"structuredContent":{"n":12345678901234567890}}`))
+		return &mcp.CallToolResult{Raw: raw}, err
+	case "roots":
+		got, err := req.Roots(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return text(fmt.Sprint(len(got.Roots)))
+	case "visit":
+		got, err := req.Elicit(ctx, &mcp.ElicitParams{Mode: "url", URL: "https://example.com/x", Message: "go"})
+		if err != nil {
+			return nil, err
+		}
+		return text(got.Action)
 	case "fails":
 		return nil, &mcp.Error{Code: -31042, Message: "it failed", Data: object(`{"why":"because"}`)}
 	}
@@ -316,3 +334,6 @@ func mustCall(t testing.TB, src mcp.Source, tool, arguments string) string {
 	}
 	return text
 }
+
+// patience bounds what a test waits for. Reaching it means stuck, not slow.
+const patience = 20 * time.Second

@@ -244,6 +244,10 @@ func (rc *requestContext) askLegacy(ctx context.Context, q Question) (json.RawMe
 		}
 		return got.result, nil
 	case <-ctx.Done():
+		rc.notify(func(dst []byte) ([]byte, bool) { // nothing is sent if it is the request that has ended
+			dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
+			return append(strconv.AppendUint(dst, id, 10), '}', '}'), true
+		})
 		return nil, ctx.Err()
 	case <-rc.Done():
 		return nil, rc.Err()

@@ -528,8 +528,9 @@ func TestAskEnds(t *testing.T) {
 		}), nil), allCaps)
 		p.call(askCall)
 		time.Sleep(time.Second)
-		if got := messages(t, p.received(), 1)[0]; got.Error == nil || got.Error.Code != mcp.CodeToolTimeout {
-			t.Errorf("answered %s%v", got.Result, got.Error)
+		got := messages(t, p.received(), 2)
+		if string(got[0].Params) != `{"requestId":1}` || got[1].Error == nil || got[1].Error.Code != mcp.CodeToolTimeout {
+			t.Errorf("said %s and answered %s%v, want the question cancelled first", got[0].Params, got[1].Result, got[1].Error)
 		}
 	})
 }

@@ -2,6 +2,9 @@ package mcp
 
 import (
 	"encoding/json"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // Forward returns the question of another server as one that can be asked here:
@@ -76,4 +79,67 @@ func withoutMeta(params json.RawMessage) any {
 	}
 	delete(members, "_meta")
 	return members
+}
+
+// ForwardProgress is [Request.Progress] for what another server has said of the
+// request: params are those of its notifications/progress, a valid object. They
+// reach the client as they are, members unknown here included; but the token
+// becomes the client's, and a message is left out for a version without.
+func (r *Request) ForwardProgress(params json.RawMessage) {
+	progress, err := strconv.ParseFloat(string(member(params, "progress")), 64)
+	if r == nil || err != nil || r.rc.meta.progressToken == nil || !validID(r.rc.meta.progressToken) {
+		return
+	}
+	r.rc.notify(func(dst []byte) ([]byte, bool) {
+		if r.rc.progressed && progress <= r.rc.progress {
+			return dst, false
+		}
+		r.rc.progressed, r.rc.progress = true, progress
+		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
+		dst = append(dst, r.rc.meta.progressToken...)
+		dst, ok := appendOthers(dst, params, func(key []byte) bool {
+			return string(key) != "progressToken" && (string(key) != "message" || r.rc.version >= Version20250326)
+		})
+		return append(dst, '}', '}'), ok
+	})
+}
+
+// appendOthers appends the members of a valid object that keep lets pass, each
+// behind a comma and without white space between tokens.
+func appendOthers(dst []byte, object json.RawMessage, keep func(key []byte) bool) ([]byte, bool) {
+	_, err := jsonscan.Object(object, jsonscan.Space(object, 0), 0, func(key []byte, i int) (int, error) {
+		end, err := jsonscan.Value(object, i)
+		if err == nil && keep(key) {
+			dst = append(jsonscan.AppendQuote(append(dst, ','), key), ':')
+			dst = jsonscan.AppendCompact(dst, object[i:end])
+		}
+		return end, err
+	})
+	return dst, err == nil
+}
+
+// ForwardLog is [Request.Log] for a log line of another server: params are those of
+// its notifications/message, a valid object, and reach the client as they are.
+func (r *Request) ForwardLog(params json.RawMessage) {
+	name, _ := jsonscan.Unquote(member(params, "level"))
+	level, known := ParseLogLevel(name)
+	data := member(params, "data")
+	if !known || data == nil {
+		if data == nil {
+			data = json.RawMessage("null")
+		}
+		if !known {
+			level = LogInfo
+		}
+		logger, _ := jsonscan.Unquote(member(params, "logger"))
+		r.Log(level, logger, json.RawMessage(data))
+		return
+	}
+	if r == nil || !r.rc.wantsLog(level) {
+		return
+	}
+	r.rc.notify(func(dst []byte) ([]byte, bool) {
+		dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/message","params":`...)
+		return append(jsonscan.AppendCompact(dst, params), '}'), true
+	})
 }
