@@ -1,7 +1,6 @@
 package stax
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -132,60 +131,6 @@ func chomp(text []byte) string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 }
 
-// parseEnv reads lines of KEY=VALUE. A value may be in single quotes, as it is,
-// or in double quotes with \n, \" and \\. Nothing is expanded.
-func parseEnv(text []byte) (map[string]string, error) {
-	values := map[string]string{}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	for i, line := range strings.Split(string(text), "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		key, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-		if !ok || !variableName(key) {
-			return nil, fmt.Errorf("line %d is not KEY=VALUE", i+1)
-		}
-		plain, err := unquote(value)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", i+1, err)
-		}
-		values[key] = plain
-	}
-	return values, nil
-}
-
-func unquote(value string) (string, error) {
-	if value == "" {
-		return "", nil
-	}
-	quote := value[0]
-	if quote != '\'' && quote != '"' {
-		if i := strings.Index(value, " #"); i >= 0 {
-			value = strings.TrimSpace(value[:i])
-		}
-		return value, nil
-	}
-	var b strings.Builder
-	for i := 1; i < len(value); i++ {
-		c := value[i]
-		switch {
-		case c == quote:
-			if rest := strings.TrimSpace(value[i+1:]); rest != "" && rest[0] != '#' {
-				return "", errors.New("text behind the closing quote")
-			}
-			return b.String(), nil
-		case c == '\\' && quote == '"' && i+1 < len(value):
-			i++
-			b.WriteString(strings.NewReplacer("n", "\n", "r", "\r", "t", "\t").Replace(value[i : i+1]))
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return "", errors.New("a quote is not closed")
-}
-
 // keychain is a service in the keychain of the operating system.
 type keychain string
 
@@ -197,14 +142,25 @@ func (k keychain) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	case errors.Is(err, keyring.ErrNotFound):
 		return Secret{}, false, nil
 	case err != nil:
-		return Secret{}, false, fmt.Errorf("%s: %w", k, err)
+		return Secret{}, false, fmt.Errorf("%s: %w", k, noKeychain(err))
 	}
 	return NewSecret(value), value != "", nil
 }
 
+// noKeychain says what it means that the program is missing that would start the
+// bus on which a keychain is asked.
+func noKeychain(err error) error {
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("there is no keychain here (%w)", err)
+	}
+	return err
+}
+
 // Store puts a secret into the keychain of the operating system, under the service
 // "slipway", in place of one with its key.
-func Store(key string, secret Secret) error { return keyring.Set("slipway", key, secret.Reveal()) }
+func Store(key string, secret Secret) error {
+	return noKeychain(keyring.Set("slipway", key, secret.Reveal()))
+}
 
 // command is a program that prints a secret.
 type command []string

@@ -1,0 +1,61 @@
+package stax_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+func TestDotenv(t *testing.T) {
+	tests := map[string]struct{ text, want, wrong string }{
+		"plain":             {"A=b\n", "b", ""},
+		"spaces":            {"  A = b c \n", "b c", ""},
+		"export":            {"export A=b", "b", ""},
+		"export and a tab":  {"export\tA=b", "b", ""},
+		"exported only":     {"export B\nA=b", "b", ""},
+		"a mark and CRLF":   {"\ufeffA=b\r\n", "b", ""},
+		"a comment":         {"# A=x\nA=b # c\n", "b", ""},
+		"behind a tab":      {"A=b\t# c\n", "b", ""},
+		"only a comment":    {"A= # c\n", "", ""},
+		"a hash":            {"A=b#c\n", "b#c", ""},
+		"double quotes":     {`A="b \n\t\"c\" \\ \$D $E #f" # g`, "b \n\t\"c\" \\ $D $E #f", ""},
+		"other escapes":     {`A="\d+\.x"`, `\d+\.x`, ""},
+		"single quotes":     {`A='b\n"c"'`, `b\n"c"`, ""},
+		"backquotes":        {"A=`b\"'c`", `b"'c`, ""},
+		"several lines":     {"A=\"-----BEGIN\nx=y\n# z\n-----END\"\nB=c\n", "-----BEGIN\nx=y\n# z\n-----END", ""},
+		"lines with CRLF":   {"A='b\r\nc'\r\n", "b\nc", ""},
+		"names with dots":   {"my.key=1\nmy-key=2\nA=b\n", "b", ""},
+		"twice":             {"A=b\nA=c\n", "c", ""},
+		"empty":             {"A=\n", "", ""},
+		"another key":       {"B=A=b\n", "", ""},
+		"no assignment":     {"B=c\nA\n", "", "line 2 is not KEY=VALUE"},
+		"an open quote":     {"B='x\ny'\n\nA='b\n", "", "line 4: a quote is not closed"},
+		"more behind quote": {"A='b'c\n", "", "line 1: text behind the closing quote"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), ".env")
+			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			source, err := stax.ParseSource("file:" + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			secret, ok, err := source.Lookup(context.Background(), "A")
+			if test.wrong != "" {
+				if err == nil || !strings.HasSuffix(err.Error(), test.wrong) {
+					t.Errorf("got %v, want %q", err, test.wrong)
+				}
+				return
+			}
+			if err != nil || secret.Reveal() != test.want || ok != (test.want != "") {
+				t.Errorf("got %q, %v, %v; want %q", secret.Reveal(), ok, err, test.want)
+			}
+		})
+	}
+}
