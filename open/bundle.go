@@ -1,12 +1,14 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
@@ -38,6 +40,12 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 			o.Stderr = l.Stderr
 		}
 	}
+	supervision := live.Options{Name: Name(arg)}
+	if o.Live != nil {
+		supervision = *o.Live
+		supervision.Name = cmp.Or(supervision.Name, Name(arg))
+	}
+	o.Live = &supervision
 	src, err := mcpb.Open(ctx, arg, &o)
 	if err == nil {
 		return src, nil

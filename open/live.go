@@ -61,7 +61,7 @@ func openCommand(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, e
 	if err != nil {
 		return nil, err
 	}
-	return openLive(ctx, "-- "+strings.Join(argv, " "), &live.Command{
+	return openLive(ctx, "-- "+strings.Join(argv, " "), Name(arg), &live.Command{
 		Path: argv[0], Args: argv[1:],
 		Inherit: []string{}, Env: inherited(os.Environ(), o.KeepOut),
 		Stderr: o.Stderr, StopTimeout: o.StopTimeout,
@@ -87,18 +87,25 @@ func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.S
 	}
 	switch u.Scheme {
 	case "http", "https":
-		return openLive(ctx, arg, &live.Endpoint{URL: address, Header: maps.Clone(o.Header)}, o)
+		return openLive(ctx, arg, Name(arg), &live.Endpoint{URL: address, Header: maps.Clone(o.Header)}, o)
 	case "ws", "wss":
 		dial := func(ctx context.Context) (mcp.Conn, error) {
 			return ws.Dial(ctx, address, &ws.DialOptions{Header: maps.Clone(o.Header)})
 		}
-		return openLive(ctx, arg, &live.Dialer{Name: arg, Dial: dial}, o)
+		return openLive(ctx, arg, Name(arg), &live.Dialer{Name: arg, Dial: dial}, o)
 	}
 	return nil, unsupported(arg, "a URL that is not http, https, ws or wss")
 }
 
-func openLive(ctx context.Context, arg string, transport live.Transport, o *LiveOptions) (mcp.Source, error) {
-	src, err := live.Open(ctx, transport, o.Source)
+func openLive(ctx context.Context, arg, name string, transport live.Transport, o *LiveOptions) (mcp.Source, error) {
+	var options live.Options
+	if o.Source != nil {
+		options = *o.Source
+	}
+	if options.Name == "" {
+		options.Name = name
+	}
+	src, err := live.Open(ctx, transport, &options)
 	if err == nil {
 		return src, nil
 	}

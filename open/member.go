@@ -48,6 +48,7 @@ func fingerprintOf(ctx context.Context, r *stax.Resolver, m *stax.Merged, s *sta
 	}
 	note(json.RawMessage(definition))
 	note(m.Config.OverridesOf(s.Name))
+	note(m.Config.OverridesOf(s.Name))
 	if s.Remote() {
 		e, err := r.Endpoint(ctx, m, s.Name)
 		if err != nil {
@@ -83,7 +84,7 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 	if f.live.Source != nil {
 		o = *f.live.Source
 	}
-	o.Optional, o.Log, o.Opened = true, f.listen(m, o.Log), opened(m, o.Opened)
+	o.Name, o.Optional, o.Log, o.Opened = s.Name, true, f.listen(m, o.Log), opened(m, o.Opened)
 	if old != nil {
 		o.Succeeds = old.server.Load()
 	}

@@ -66,9 +66,9 @@ const socketSuffix = ".sock"
 // to listen.
 const answerTime = 2 * time.Second
 
-// announce lets others ask how this process is, until stop. It does not wait for
-// the socket: serving comes first. Without one, nothing but ps is missed.
-func (o *Options) announce(endpoint string, server *mcp.Server) (stop func()) {
+// announce lets others ask how this process is, until stop. It waits for the socket
+// at most for that time: serving comes first. Without one, nothing but ps is missed.
+func (o *Options) announce(endpoint string, server *mcp.Server, wait time.Duration) (stop func()) {
 	if o.Announce == nil {
 		return func() {}
 	}
@@ -84,10 +84,11 @@ func (o *Options) announce(endpoint string, server *mcp.Server) (stop func()) {
 		return p
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
+	done, listens := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		ln, err := listenPrivate(o.Announce.Dir)
+		close(listens)
 		if err != nil {
 			o.Logger.Debug("slipway ps will not show this process", "error", err)
 			return
@@ -95,6 +96,12 @@ func (o *Options) announce(endpoint string, server *mcp.Server) (stop func()) {
 		defer context.AfterFunc(ctx, func() { _ = ln.Close() })()
 		tell(ctx, ln, describe)
 	}()
+	if wait > 0 {
+		select {
+		case <-listens:
+		case <-time.After(wait):
+		}
+	}
 	return func() {
 		cancel()
 		<-done

@@ -78,7 +78,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	if o.Auth != nil && o.TLS == nil && !strings.HasPrefix(o.PublicURL, "https:") && !onLoopback(ln.Addr()) {
 		o.Logger.Warn("tokens cross the network unencrypted; give it a certificate, or name the https address of the proxy in front as the public URL")
 	}
-	defer o.announce(info.Endpoint, handler.server)()
+	defer o.announce(info.Endpoint, handler.server, 100*time.Millisecond)()
 	if o.Started != nil {
 		o.Started(info)
 	}
@@ -144,6 +144,6 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	o.NoMetrics = true // nobody could ask for them
 	o.observe(&door{})
 	server := mcp.NewServer(src, &o.Server)
-	defer o.announce("stdio", server)()
+	defer o.announce("stdio", server, 0)()
 	return server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -52,6 +54,13 @@ in the PATH. What it writes to stderr goes to stderr, without secrets.`,
 func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) error {
 	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
 	defer stop()
+	var roster live.Roster
+	supervision := live.Options{}
+	if opts.Live != nil {
+		supervision = *opts.Live
+	}
+	supervision.Name, supervision.Opened = open.Name(name), roster.Add
+	opts.Live = &supervision
 	src, err := openBundle(cmd, name, opts)
 	if err != nil {
 		return err
@@ -60,7 +69,7 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) error {
 	if isTerminal(cmd.InOrStdin()) {
 		fmt.Fprintln(cmd.ErrOrStderr(), "slipway: waiting for MCP messages on stdin; usually a client starts this command")
 	}
-	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{})
+	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{Upstreams: upstreams(&roster), Announce: announcement("bundle run")})
 }
 
 // openBundle opens a bundle and says on stderr what was unclear about it.

@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -21,6 +22,7 @@ func newConfigRun() *cobra.Command {
 	var sources sourceFlags
 	var disabled bool
 	var auditing auditFlags
+	var idle idleFlags
 	cmd := &cobra.Command{
 		Use:   "run FILE... SERVER",
 		Short: "Run one server of definitions over stdin and stdout",
@@ -64,10 +66,16 @@ writes into the files of clients.
 				return err
 			}
 			defer closeAudit()
-			src, err := resolver.Open(ctx, merged, args[last], &stax.OpenOptions{
-				Live: &live.Options{
+			var roster live.Roster
+			once := &open.DefinitionsOptions{Resolver: resolver}
+			if err := idle.apply(once); err != nil {
+				return err
+			}
+			src, err := open.OpenServer(ctx, merged, args[last], once, &open.LiveOptions{
+				Source: &live.Options{
 					Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
 					Log:    audited(audit, nil),
+					Opened: roster.Add,
 				},
 				Stderr: cmd.ErrOrStderr(),
 			})
@@ -75,12 +83,15 @@ writes into the files of clients.
 				return notRun(ctx, err)
 			}
 			defer closeSource(src)
-			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{Audit: audit}))
+			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
+				Audit: audit, Upstreams: upstreams(&roster), Announce: announcement("config run " + args[last]),
+			}))
 		},
 	}
 	d.flags(cmd)
 	sources.flags(cmd)
 	auditing.add(cmd.Flags())
+	idle.add(cmd.Flags())
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server also if it is disabled")
 	return cmd
 }

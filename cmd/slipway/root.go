@@ -42,6 +42,7 @@ used; 4 a web host or another program failed; 5 not representable;
 	}
 	root.AddCommand(
 		newServe(),
+		newPs(),
 		newLs(),
 		newCall(),
 		newRead(),

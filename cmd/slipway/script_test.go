@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 //	zip FILE DIR                 pack the files below DIR
 //	host NAME DIR                host DIR on the web at $NAME, without listings; a
 //	                             path with a part that begins with "hang" comes late
+//	redirect NAME URL            a web host at $NAME that sends everybody to URL
 //	hangs NAME                   wait until such a file is asked for
 //	release NAME                 let it come
 //	serve NAME [ARG...]          slipway serve ARG... on a free port, at $NAME and
@@ -66,25 +67,27 @@ func TestScript(t *testing.T) {
 			env.Setenv("EXAMPLE", example)
 			env.Setenv("KEYS", filepath.Join(example, "..", "..", "mcpb", "testdata", "sign"))
 			env.Setenv("GORACE", raceOptions)
+			env.Setenv("SLIPWAY_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
 			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{}, posts: map[string]chan string{}}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"zip":     zipFolder,
-			"host":    hostFolder,
-			"hangs":   hangs,
-			"release": release,
-			"serve":   startServer,
-			"launch":  launch,
-			"log":     awaitLog,
-			"signal":  sendSignal,
-			"ended":   ended,
-			"http":    request,
-			"waits":   waits,
-			"sse":     talkSSE,
-			"post":    post,
-			"answer":  answer,
+			"exits":    exits,
+			"zip":      zipFolder,
+			"host":     hostFolder,
+			"redirect": redirect,
+			"hangs":    hangs,
+			"release":  release,
+			"serve":    startServer,
+			"launch":   launch,
+			"log":      awaitLog,
+			"signal":   sendSignal,
+			"ended":    ended,
+			"http":     request,
+			"waits":    waits,
+			"sse":      talkSSE,
+			"post":     post,
+			"answer":   answer,
 		},
 	})
 }
@@ -166,6 +169,13 @@ func hostFolder(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(web.Close)
 	of(ts).hosts[args[0]] = h
+	ts.Setenv(args[0], web.URL)
+}
+
+func redirect(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 2, "redirect NAME URL")
+	web := httptest.NewServer(http.RedirectHandler(args[1], http.StatusTemporaryRedirect))
+	ts.Defer(web.Close)
 	ts.Setenv(args[0], web.URL)
 }
 
@@ -269,7 +279,7 @@ func launch(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2, "launch NAME [ARG...]")
 	s := newServer(exec.Command("slipway", args[1:]...))
 	s.cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "GORACE", "MCP_SERVER_ADDR", "MCP_SERVER_LOG_LEVEL", "MCP_SERVER_LEGACY_SSE", "MCP_SERVER_TOKEN", "MCP_SERVER_TOKEN_FILE"} {
+	for _, name := range []string{"PATH", "HOME", "GORACE", "SLIPWAY_STATE_DIR", "MCP_SERVER_ADDR", "MCP_SERVER_LOG_LEVEL", "MCP_SERVER_LEGACY_SSE", "MCP_SERVER_TOKEN", "MCP_SERVER_TOKEN_FILE"} {
 		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	s.cmd.Stdout = &s.log

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
@@ -38,6 +39,8 @@ type serveFlags struct {
 	access       accessFlags
 	fallback     fallbackFlags
 	audit        auditFlags
+	servers      serverFlags
+	roster       live.Roster
 }
 
 func newServe() *cobra.Command {
@@ -99,6 +102,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	f.access.add(flags)
 	f.fallback.add(flags)
 	f.audit.add(flags)
+	f.servers.add(flags)
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
 	flags.Var(&f.logLevel, "log-level", "what to log on stderr: debug, info, warn or error")
@@ -128,7 +132,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	o.Live.Source.Log = audited(audit, o.Live.Source.Log)
+	o.Live.Source.Opened = f.roster.Add
 	o.Site = &staticmcp.Options{Logger: log}
+	if err := f.servers.apply(o, log, f.access.requestTimeout); err != nil {
+		return err
+	}
 	var src mcp.Source
 	if f.fallback.source != "" {
 		src, err = f.fallback.open(ctx, args, o, log)
@@ -199,6 +207,8 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 		DrainDelay:   f.drainDelay,
 		DrainTimeout: f.drainTimeout,
 		Logger:       log,
+		Upstreams:    upstreams(&f.roster),
+		Announce:     announcement("serve"),
 	}
 	if err := f.access.apply(opts, log); err != nil {
 		return err

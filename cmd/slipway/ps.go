@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+func newPs() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "ps",
+		Short: "Show what slipway serves on this machine, and how its servers are",
+		Long: `Show every slipway of this user that serves at the moment: serve, config run
+and bundle run; how long it has run, its sessions, streams, goroutines, open
+files and memory; and each server behind it: its process, whether it is ready,
+starting, waiting for its next attempt or stopped until it is needed, how often
+it was restarted, what is in flight, and what went wrong last.
+
+Each of them answers on a socket that only this user can reach, in
+$XDG_RUNTIME_DIR/slipway or in run/ of the folder for the state of programs;
+$SLIPWAY_STATE_DIR names another. What does not answer within two seconds is
+said; what has died is forgotten.`,
+		Example: `  slipway ps
+  slipway ps --json`,
+		Args: takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir := runDir()
+			if dir == "" {
+				return &failure{code: exitInput, text: "ps: there is no folder to look in", hint: "SLIPWAY_STATE_DIR names one"}
+			}
+			all, err := serve.Processes(cmd.Context(), dir)
+			if err != nil {
+				return &failure{code: exitInput, text: "ps: " + err.Error(), hint: "chmod 700 " + dir + ", if it is yours"}
+			}
+			if asJSON {
+				if all == nil {
+					all = []serve.Process{}
+				}
+				return printJSON(cmd.OutOrStdout(), map[string]any{"processes": all})
+			}
+			if len(all) == 0 {
+				fmt.Fprintln(cmd.ErrOrStderr(), "slipway: nothing is served at the moment")
+			}
+			for i := range all {
+				if i > 0 {
+					fmt.Fprintln(cmd.OutOrStdout())
+				}
+				if err := printProcess(cmd.OutOrStdout(), &all[i], time.Now()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	jsonFlag(cmd, &asJSON, "the processes")
+	return cmd
+}
+
+// printProcess writes one process and its servers.
+func printProcess(w io.Writer, p *serve.Process, now time.Time) error {
+	if p.Error != "" {
+		_, err := fmt.Fprintf(w, "%d  %s\n", p.PID, p.Error)
+		return err
+	}
+	words := []string{"up " + age(now.Sub(p.Started))}
+	if p.Endpoint != "stdio" {
+		sessions := count(p.Sessions.Count, "session")
+		if !p.Sessions.Oldest.IsZero() {
+			sessions += " (oldest " + age(now.Sub(p.Sessions.Oldest)) + ")"
+		}
+		words = append(words, sessions, count(p.Streams, "stream"))
+	}
+	words = append(words, count(p.Goroutines, "goroutine"))
+	if p.Descriptors > 0 {
+		words = append(words, count(p.Descriptors, "open file"))
+	}
+	if p.Memory > 0 {
+		words = append(words, fmt.Sprintf("%.1f MB", float64(p.Memory)/1e6))
+	}
+	if _, err := fmt.Fprintf(w, "%d  slipway %s  %s\n  %s\n", p.PID, p.Command, p.Endpoint, strings.Join(words, ", ")); err != nil || len(p.Servers) == 0 {
+		return err
+	}
+	return printServers(w, p.Servers, now)
+}
+
+func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  SERVER\tTRANSPORT\tPHASE\tFOR\tPID\tRESTARTS\tFAILURES\tIN FLIGHT\tPROTOCOL")
+	for i := range servers {
+		s := &servers[i]
+		phase := s.Phase
+		if s.Phase == "waiting" && s.Next.After(now) {
+			phase += ", " + age(s.Next.Sub(now)) + " more"
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Name, s.Transport, phase, age(now.Sub(s.Since)),
+			orDash(s.PID), max(s.Starts-1, 0), s.Failures, s.InFlight, dashed(s.Version))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for i := range servers {
+		if s := &servers[i]; s.Error != "" && s.Failures > 0 {
+			if _, err := fmt.Fprintf(w, "  %s: %s\n", s.Name, strings.Join(strings.Fields(s.Error), " ")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func orDash(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func dashed(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// age writes a duration with the one or two units that matter.
+func age(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/serve"
+	"github.com/slipway-mcp/slipway/stax/clients"
+)
+
+// serverFlags are the flags about the servers of definitions while they are served.
+type serverFlags struct {
+	idle    idleFlags
+	noWatch bool
+	strict  bool
+}
+
+func (f *serverFlags) add(flags *pflag.FlagSet) {
+	f.idle.add(flags)
+	flags.BoolVar(&f.noWatch, "no-watch", false, "leave what is served as it is when its files change; SIGHUP has definitions read again in any case")
+	flags.BoolVar(&f.strict, "strict", false, "refuse definitions one of which is wrong, instead of leaving that one out")
+}
+
+// apply sets the options that the flags are about. drain is how long a call may
+// take.
+func (f *serverFlags) apply(o *open.Options, log *slog.Logger, drain time.Duration) error {
+	d := o.Definitions
+	d.Strict, d.Drain, d.Logger = f.strict, drain, log
+	if f.noWatch {
+		if o.Site != nil {
+			o.Site.Poll = -1
+		}
+	} else {
+		d.Watch = watchEvery
+	}
+	if reload := reloadSignal(); reload != nil && !isTerminal(os.Stdin) { // of a terminal it says that it has gone
+		d.Again = func() (<-chan os.Signal, func()) {
+			again := make(chan os.Signal, 1)
+			signal.Notify(again, reload)
+			return again, func() { signal.Stop(again) }
+		}
+	}
+	return f.idle.apply(d)
+}
+
+// watchEvery is how often a file of definitions is looked at. One that has changed
+// must look the same twice, as somebody may be writing it.
+const watchEvery = 500 * time.Millisecond
+
+// idleFlags are the flags about servers that nobody needs at the moment.
+type idleFlags struct {
+	lazy bool
+	stop time.Duration
+}
+
+func (f *idleFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.lazy, "lazy", false, "start a server of definitions when it is first called; what it offers is remembered from an earlier time")
+	flags.DurationVar(&f.stop, "idle-stop", 0, "stop a server of definitions that runs here and has had nothing to do for that `time`, until it is needed")
+}
+
+func (f *idleFlags) apply(d *open.DefinitionsOptions) error {
+	if f.stop < 0 {
+		return usage("for example --idle-stop 10m", "--idle-stop: a time is not negative")
+	}
+	d.Lazy, d.IdleStop = f.lazy, f.stop
+	if f.lazy {
+		dir, err := clients.StateDir()
+		if err != nil {
+			return &failure{code: exitInput, text: "--lazy: there is no folder to remember in: " + err.Error(), hint: "SLIPWAY_STATE_DIR names one"}
+		}
+		d.CacheDir = filepath.Join(dir, "catalogs")
+	}
+	return nil
+}
+
+// upstreams returns how the servers on a roster are, for those who ask the server
+// in front of them.
+func upstreams(r *live.Roster) func() []serve.Upstream {
+	return func() []serve.Upstream {
+		all := []serve.Upstream{}
+		for _, s := range r.States() {
+			all = append(all, serve.Upstream{
+				Name: s.Name, Transport: s.Kind, Phase: string(s.Phase), Since: s.Since, Next: s.Next,
+				Failures: s.Failures, Starts: s.Starts, InFlight: s.InFlight,
+				Target: s.Server, PID: s.PID, Version: s.Speaks, Error: s.Error,
+			})
+		}
+		return all
+	}
+}
+
+// announcement has slipway ps show this process.
+func announcement(command string) *serve.Announcement {
+	dir := runDir()
+	if dir == "" {
+		return nil
+	}
+	return &serve.Announcement{Dir: dir, Command: command}
+}
+
+// runDir returns the folder in which running processes are announced, or "".
+func runDir() string {
+	if runtime := os.Getenv("XDG_RUNTIME_DIR"); os.Getenv("SLIPWAY_STATE_DIR") == "" && filepath.IsAbs(runtime) {
+		return filepath.Join(runtime, "slipway")
+	}
+	dir, err := clients.StateDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "run")
+}
