@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -47,7 +46,7 @@ func (p *Plan) write(f *FilePlan) error {
 		if !errors.Is(err, errChanged) || attempt == 2 {
 			return err
 		}
-		if f.before, err = os.ReadFile(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if f.before, err = readFile(f.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if p.file(f); f.Problem != "" {
@@ -100,7 +99,7 @@ var errChanged = errors.New("somebody changed it meanwhile; it stays as it is")
 // again. Mode and symbolic links stay. The ledger says first what it is about to
 // do, and then that it is done.
 func (l *Ledger) put(f *FilePlan, next *record) error {
-	now, err := os.ReadFile(f.Path)
+	now, err := readFile(f.Path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
 		return err
@@ -119,8 +118,12 @@ func (l *Ledger) put(f *FilePlan, next *record) error {
 	switch {
 	case missing: // also if there was one once
 		next.Created, next.Mixed = true, false
-		if err := os.MkdirAll(filepath.Dir(f.Path), dirMode(f.Scope)); err != nil {
+		made, err := makeDirs(f.Path, dirMode(f.Scope))
+		if err != nil {
 			return err
+		}
+		if made != "" {
+			next.Made = made
 		}
 	case kept == nil:
 		if err := replace(l.backup(f.Path), f.before, 0o600); err != nil {
@@ -131,7 +134,7 @@ func (l *Ledger) put(f *FilePlan, next *record) error {
 		return err
 	}
 	err = replace(f.Path, f.after, mode)
-	if now, readErr := os.ReadFile(f.Path); err == nil && (readErr != nil || string(now) != string(f.after)) {
+	if now, readErr := readFile(f.Path); err == nil && (readErr != nil || string(now) != string(f.after)) {
 		err = errChanged
 	}
 	if err != nil {
@@ -140,12 +143,4 @@ func (l *Ledger) put(f *FilePlan, next *record) error {
 	}
 	l.files[f.Path] = next
 	return l.save()
-}
-
-// dirMode is for folders that are made: others may look into those of a project.
-func dirMode(scope Scope) fs.FileMode {
-	if scope == User {
-		return 0o700
-	}
-	return 0o755
 }

@@ -146,9 +146,13 @@ func TestCreatedFileGoes(t *testing.T) {
 	if text := d.read("project/.cursor/mcp.json"); !strings.Contains(text, `"TOKEN": "${env:TOKEN}"`) {
 		t.Error(text)
 	}
+	d.write("project/.zed/other", "")
+	d.apply(two, false, "zed")
 	d.remove()
-	if _, err := os.Stat(filepath.Join(d.dir, "project/.cursor/mcp.json")); err == nil {
-		t.Error("the file is still there")
+	for name, there := range map[string]bool{"project/.cursor": false, "project": true, "project/.zed": true, "project/.zed/settings.json": false} {
+		if _, err := os.Stat(filepath.Join(d.dir, name)); (err == nil) != there {
+			t.Errorf("%s: %v, want it there: %v", name, err, there)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
@@ -42,7 +41,7 @@ func (l *Ledger) Drift(s *Selection) []Drift {
 		if !s.file(r) {
 			continue
 		}
-		text, err := os.ReadFile(path)
+		text, err := readFile(path)
 		var there []edit.Entry
 		c, _ := ByID(r.Client)
 		if c != nil && (err == nil || errors.Is(err, fs.ErrNotExist)) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -44,7 +43,7 @@ type importer struct {
 // place for is reported. A value that looks like a secret becomes a declared
 // secret. The error is one of reading the file.
 func Import(c *Client, path string) (*Imported, *check.Report, error) {
-	text, err := os.ReadFile(path)
+	text, err := readFile(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
-	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
@@ -40,6 +38,8 @@ type record struct {
 	Scope  Scope  `json:"scope"`
 	// Created says that there was no file before. Otherwise there is a copy of it.
 	Created bool `json:"created,omitempty"`
+	// Made is the topmost folder above the file that was not there before.
+	Made string `json:"made,omitempty"`
 	// Mixed says that somebody else changed the file between two changes of ours, so
 	// that the copy is not what the file would be without us.
 	Mixed bool `json:"mixed,omitempty"`
@@ -130,13 +130,6 @@ func (l *Ledger) save() error {
 		return err
 	}
 	return replace(l.name(), append(text, '\n'), 0o600)
-}
-
-func replace(name string, text []byte, mode fs.FileMode) error {
-	return fsutil.Replace(name, mode, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
 }
 
 // lockWait is how long another process may write.
@@ -241,7 +234,7 @@ func (l *Ledger) settle(path string) {
 	next := r.Next
 	r.Next = nil
 	l.killed = append(l.killed, path)
-	text, err := os.ReadFile(path)
+	text, err := readFile(path)
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil && digest(text) == next.After, gone && next.After == "":

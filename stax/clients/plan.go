@@ -123,7 +123,7 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		}
 		text, seen := texts[path]
 		if !seen {
-			if text, err = os.ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if text, err = readFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				f.Problem = fsutil.Reason(err)
 				continue
 			}
@@ -164,15 +164,6 @@ func commands(m *stax.Merged, report *check.Report) {
 				Message: fmt.Sprintf("the command %q of server %q is not found here", s.Command, s.Name), Hint: "install it, or write its whole path"}))
 		}
 	}
-}
-
-// readOnly says so if the owner of a file may not write it. A rename would take
-// its place all the same, and whoever made it so did not mean that.
-func readOnly(path string) string {
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o200 == 0 {
-		return "it is read-only"
-	}
-	return ""
 }
 
 // file plans one file.

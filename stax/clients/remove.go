@@ -55,7 +55,7 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 	if f.Problem = readOnly(path); f.Problem != "" {
 		return f
 	}
-	text, err := os.ReadFile(path)
+	text, err := readFile(path)
 	f.Exists = err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f.Problem = fsutil.Reason(err)
@@ -184,14 +184,18 @@ func (p *Removal) put(f *FilePlan, r, next *record) error {
 		p.ledger.files[f.Path] = next
 		return p.ledger.save()
 	case f.after == nil && r.Created:
-		if now, err := os.ReadFile(f.Path); err != nil || string(now) != string(f.before) {
+		if now, err := readFile(f.Path); err != nil || string(now) != string(f.before) {
 			return errChanged
 		}
 		next.After = ""
 		if err := p.ledger.announce(f.Path, r, next); err != nil {
 			return err
 		}
-		return os.Remove(f.Path)
+		if err := os.Remove(f.Path); err != nil {
+			return err
+		}
+		dropDirs(f.Path, r.Made)
+		return nil
 	}
 	next.Mixed = r.Mixed || digest(f.before) != r.After
 	next.After = digest(f.after)
