@@ -88,7 +88,8 @@ func Compare(source string, was, is *LockedSource) (all []Drift) {
 		}
 		return []Drift{d}
 	}
-	items := maps.Clone(was.Items)
+	items := make(map[Item]Pin, len(is.Items))
+	maps.Copy(items, was.Items)
 	maps.Copy(items, is.Items)
 	for _, item := range (&LockedSource{Items: items}).sorted() {
 		d := Drift{Source: source, Item: item}

@@ -70,17 +70,18 @@ func (g *Guard) Replace(lock *Lock) {
 
 // Admit returns why nothing of a source may be offered, whatever it says of itself:
 // the lock does not know it, or knows another that is started or reached in another
-// way. Then there is no need to start it. With the policy [Warn] it tells, and
-// returns nil.
+// way. Then there is no need to start it. Whoever gets the error says so; it is not
+// told. With the policy [Warn] it is, and the result is nil.
 func (g *Guard) Admit(source, origin string) error {
 	d := g.stranger(g.Lock(), source, origin)
 	if d == nil {
 		return nil
 	}
-	g.tell(*d)
 	if g.opts.Policy == Warn {
+		g.tell(*d)
 		return nil
 	}
+	g.note(*d)
 	return &StrangerError{*d}
 }
 
@@ -108,9 +109,13 @@ func (g *Guard) stranger(lock *Lock, source, origin string) *Drift {
 
 // tell tells of a drift, unless that was done.
 func (g *Guard) tell(d Drift) {
-	if g.opts.Tell == nil {
-		return
+	if g.note(d) && g.opts.Tell != nil {
+		g.opts.Tell(d)
 	}
+}
+
+// note remembers that somebody knows of a drift, and reports whether that is new.
+func (g *Guard) note(d Drift) bool {
 	key := d.Source + "\n" + d.Item.String() + "\n"
 	if d.Is != nil {
 		key += d.Is.Digest + string(d.Is.Definition)
@@ -121,9 +126,7 @@ func (g *Guard) tell(d Drift) {
 		g.told[key] = true
 	}
 	g.mu.Unlock()
-	if !known {
-		g.opts.Tell(d)
-	}
+	return !known
 }
 
 // maxTold bounds what is remembered of servers that change all the time.
@@ -151,5 +154,5 @@ type StrangerError struct{ Drift Drift }
 
 // Error implements the error interface.
 func (e *StrangerError) Error() string {
-	return fmt.Sprintf("%s: %s is not what was approved: %s", LockFile, e.Drift.Source, e.Drift)
+	return fmt.Sprintf("refused by %s: %s", LockFile, e.Drift)
 }

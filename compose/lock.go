@@ -28,6 +28,9 @@ type Lock struct {
 	Sources map[string]*LockedSource // by name
 }
 
+// Names returns the names of the sources, sorted.
+func (l *Lock) Names() []string { return slices.Sorted(maps.Keys(l.Sources)) }
+
 // LockedSource is one source of a [Lock].
 type LockedSource struct {
 	// Version of the server, for people: a new one is no other server.

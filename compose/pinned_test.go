@@ -277,7 +277,10 @@ func TestPinnedRefuses(t *testing.T) {
 func TestPinnedWarns(t *testing.T) {
 	s, heard := newShop(nil), &told{}
 	src := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, "was"), &compose.GuardOptions{Policy: compose.Warn, Tell: heard.tell}), "is")
-	s.cat = shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description = "other"; c.Tools = append(c.Tools, mcp.Tool{Name: "rob"}) })
+	s.cat = shopCatalog(func(c *mcp.Catalog) {
+		c.Tools[1].Description = "other"
+		c.Tools = append(c.Tools, mcp.Tool{Name: "rob"})
+	})
 	s.screens["ui://cart"] = "other"
 	for range 2 {
 		if got := len(catalog(t, src).Tools); got != 3 {

@@ -46,6 +46,7 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 		},
 	}
 	bundleFlags(cmd)
+	lockFlags(cmd)
 	cmd.Flags().StringVar(&jsonArgs, "json-args", "", "all arguments as one JSON `object`; - reads it from stdin")
 	jsonFlag(cmd, &asJSON, "the whole result")
 	return cmd

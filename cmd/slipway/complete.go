@@ -35,6 +35,7 @@ chosen already for others. Each suggestion is printed on a line of its own.
 		},
 	}
 	bundleFlags(cmd)
+	lockFlags(cmd)
 	jsonFlag(cmd, &asJSON, "the whole result")
 	return cmd
 }

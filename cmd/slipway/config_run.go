@@ -33,6 +33,8 @@ writes into the files of clients.
 
 ` + sourcesHelp + `
 
+` + networkHelp + `
+
 ` + filesHelp,
 		Example: `  slipway config run examples/definitions/site.yaml reference </dev/null`,
 		Args:    takes(2, -1),
@@ -42,7 +44,15 @@ writes into the files of clients.
 				return err
 			}
 			resolver.Disabled = disabled
+			if resolver.AllowNetwork, err = networks(cmd); err != nil {
+				return err
+			}
 			last := len(args) - 1
+			lock, err := newGuarding(cmd, args[last-1:last], true)
+			if err != nil {
+				return err
+			}
+			lock.guard(resolver, cmd.ErrOrStderr())
 			merged, err := d.valid(cmd, args[:last])
 			if err != nil {
 				return err
@@ -90,6 +100,8 @@ writes into the files of clients.
 	}
 	d.flags(cmd)
 	sources.flags(cmd)
+	networkFlag(cmd)
+	lockFlags(cmd)
 	auditing.add(cmd.Flags())
 	idle.add(cmd.Flags())
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server also if it is disabled")
@@ -100,6 +112,12 @@ writes into the files of clients.
 func notRun(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil // told to end before there was anything to serve
+	}
+	if f := blocked("config run: "+err.Error(), err); f != nil {
+		return f
+	}
+	if f := stranger("config run: "+err.Error(), err); f != nil {
+		return f
 	}
 	f := &failure{code: exitRemote, text: "config run: " + err.Error()}
 	var missing *stax.MissingError

@@ -86,6 +86,8 @@ func codeOf(err error) int {
 		switch e.Code {
 		case mcp.CodeToolUnavailable, mcp.CodeToolTimeout, mcp.CodeResourceUnavailable, mcp.CodeResourceTimeout:
 			return exitRemote
+		case mcp.CodeToolDenied, mcp.CodeResourceDenied:
+			return exitPolicy
 		}
 	}
 	var file *fs.PathError

@@ -58,6 +58,7 @@ them, or those of the kinds that are named.
 	cmd.Flags().BoolVar(&k.templates, "templates", false, "list resource templates")
 	cmd.Flags().BoolVar(&k.prompts, "prompts", false, "list prompts")
 	bundleFlags(cmd)
+	lockFlags(cmd)
 	jsonFlag(cmd, &asJSON, "the definitions, as clients see them,")
 	return cmd
 }

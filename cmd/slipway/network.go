@@ -75,7 +75,11 @@ func noteRefused(opts *open.Options) (refused func() *failure) {
 		told(server, err)
 		mu.Lock()
 		defer mu.Unlock()
-		if f := blocked("no server can be reached: "+server+": "+err.Error(), err); f != nil && first == nil {
+		f := blocked("no server can be reached: "+server+": "+err.Error(), err)
+		if f == nil {
+			f = stranger(err.Error(), err)
+		}
+		if f != nil && first == nil {
 			first = f
 		}
 	}

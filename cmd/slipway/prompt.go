@@ -40,6 +40,7 @@ its speaker.
 		},
 	}
 	bundleFlags(cmd)
+	lockFlags(cmd)
 	jsonFlag(cmd, &asJSON, "the whole result")
 	return cmd
 }

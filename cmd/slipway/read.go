@@ -39,6 +39,7 @@ as its bytes. Binary data is not printed to a terminal.
 		},
 	}
 	bundleFlags(cmd)
+	lockFlags(cmd)
 	jsonFlag(cmd, &asJSON, "the whole result, with binary data in base64,")
 	return cmd
 }

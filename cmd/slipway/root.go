@@ -50,6 +50,7 @@ used; 4 a web host or another program failed; 5 not representable;
 		newComplete(),
 		newBundle(),
 		newConfig(),
+		newLock(),
 		newCheck(),
 		newSite(),
 		newVersion(),

@@ -89,6 +89,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 		},
 	}
 	bundleFlags(cmd)
+	lockFlags(cmd)
 	flags := cmd.Flags()
 	flags.Var(&f.prefix, "prefix", "`when` tools and prompts get the name of their source in front: collision, always or never")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve one client over stdin and stdout")
@@ -134,14 +135,22 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	o.Live.Source.Log = audited(audit, o.Live.Source.Log)
 	o.Live.Source.Opened = f.roster.Add
 	o.Site = &staticmcp.Options{Logger: log}
+	lock, err := newGuarding(cmd, args, true)
+	if err != nil {
+		return err
+	}
+	if err := lock.hold(args, o, stderr); err != nil {
+		return err
+	}
+	defer lock.following(ctx)()
 	if err := f.servers.apply(o, log, f.access.requestTimeout); err != nil {
 		return err
 	}
 	var src mcp.Source
 	if f.fallback.source != "" {
-		src, err = f.fallback.open(ctx, args, o, log)
+		src, err = f.fallback.open(ctx, args, o, lock, log)
 	} else {
-		src, err = openAll(ctx, args, o, f.union(args, o, log))
+		src, err = openAll(ctx, args, o, lock, f.union(args, o, log))
 	}
 	if err != nil && ctx.Err() != nil {
 		return nil // told to end before there was anything to serve

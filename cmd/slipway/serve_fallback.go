@@ -27,7 +27,7 @@ func (f *fallbackFlags) add(flags *pflag.FlagSet) {
 }
 
 // open opens the one site among args, and what it falls back to.
-func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Options, log *slog.Logger) (mcp.Source, error) {
+func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Options, lock *guarding, log *slog.Logger) (mcp.Source, error) {
 	second := f.source
 	if second == "-" {
 		if len(args) < 2 {
@@ -59,8 +59,9 @@ func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Opti
 		}
 		o.Dir = args[0]
 	}
-	both.Fallback = freeze.NewFallback(site, sources[1], o)
-	return both, nil
+	asked := lock.over([]string{second}, sources[1:])
+	both.Fallback = freeze.NewFallback(site, asked[0], o)
+	return lock.over(args, []mcp.Source{both})[0], nil
 }
 
 // pair is a site with its fallback, which it owns.

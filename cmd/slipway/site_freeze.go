@@ -109,6 +109,7 @@ is written: every answer of the site is asked for again and compared.
 		},
 	}
 	bundleFlags(cmd)
+	lockFlags(cmd)
 	f.writing.flags(cmd)
 	flags := cmd.Flags()
 	f.asking.flags(flags)

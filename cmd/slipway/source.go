@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -140,11 +139,19 @@ func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error 
 	if err != nil {
 		return err
 	}
+	lock, err := newGuarding(cmd, []string{arg}, false)
+	if err != nil {
+		return err
+	}
+	if err := lock.hold([]string{arg}, opts, cmd.ErrOrStderr()); err != nil {
+		return err
+	}
 	refused := noteRefused(opts)
 	src, err := open.Open(ctx, arg, opts)
 	if err != nil {
 		return err
 	}
+	src = lock.over([]string{arg}, []mcp.Source{src})[0]
 	if strings.HasPrefix(arg, "exec:") {
 		arg = open.Name(arg)
 	}
@@ -165,8 +172,8 @@ func closeSource(src mcp.Source) {
 	}
 }
 
-// openAll opens several sources and joins them.
-func openAll(ctx context.Context, args []string, opts *open.Options, join *compose.UnionOptions) (mcp.Source, error) {
+// openAll opens several sources and joins them. lock may be nil.
+func openAll(ctx context.Context, args []string, opts *open.Options, lock *guarding, join *compose.UnionOptions) (mcp.Source, error) {
 	if err := oneTokenOneServer(args); err != nil {
 		return nil, err
 	}
@@ -174,14 +181,9 @@ func openAll(ctx context.Context, args []string, opts *open.Options, join *compo
 	if err != nil {
 		return nil, err
 	}
+	sources = lock.over(args, sources)
 	var parts []compose.Named
-	taken := make(map[string]bool)
-	for i, arg := range args {
-		name := open.Name(arg)
-		for n := 2; taken[name]; n++ {
-			name = open.Name(arg) + "-" + strconv.Itoa(n)
-		}
-		taken[name] = true
+	for i, name := range sourceNames(args) {
 		parts = append(parts, compose.Named{Name: name, Source: sources[i]})
 	}
 	joined, err := compose.Union(ctx, parts, join)
@@ -224,6 +226,9 @@ func (c *client) tool(name string) (*mcp.Tool, error) {
 	if t := c.cat.Tool(name); t != nil {
 		return t, nil
 	}
+	if why, ok := c.cat.WithheldTools[name]; ok {
+		return nil, &failure{code: exitPolicy, text: why}
+	}
 	return nil, no(c.meant(name, toolNames(c), "--tools"), "%s: no tool %q", c.arg, name)
 }
 
@@ -231,6 +236,9 @@ func (c *client) tool(name string) (*mcp.Tool, error) {
 func (c *client) prompt(name string) (*mcp.Prompt, error) {
 	if p := c.cat.Prompt(name); p != nil {
 		return p, nil
+	}
+	if why, ok := c.cat.WithheldPrompts[name]; ok {
+		return nil, &failure{code: exitPolicy, text: why}
 	}
 	return nil, no(c.meant(name, promptNames(c), "--prompts"), "%s: no prompt %q", c.arg, name)
 }

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/compose"
+)
+
+func newLockDiff() *cobra.Command {
+	var l locking
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "diff SOURCE...",
+		Short: "Show what is not as it was locked",
+		Long: `Ask sources what they offer, and show line by line what is different from the
+lock. Characters that people do not see are shown as escapes. The exit code is 1
+if there is a difference.
+
+` + lockHelp,
+		Example: `  slipway lock diff locked/mcp.yaml`,
+		Args:    takesSource(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := l.compare(cmd, sourceFirst(cmd, args))
+			if err != nil {
+				return err
+			}
+			drifts := c.shown(c.drifts)
+			if asJSON {
+				err = printJSON(cmd.OutOrStdout(), map[string]any{"drift": driftRows(drifts)})
+			} else {
+				err = printDrifts(cmd.OutOrStdout(), drifts)
+			}
+			if err == nil && slices.ContainsFunc(c.drifts, isDrift) {
+				return no("slipway lock approve accepts it; with --server and --item a part of it", "%s: items that differ: %d", c.path, len(drifts))
+			}
+			return err
+		},
+	}
+	l.lockFlag(cmd)
+	l.flags(cmd)
+	jsonFlag(cmd, &asJSON, "the differences")
+	return cmd
+}
+
+// isDrift reports whether a drift counts: a new version alone does not, nor does a
+// source of the lock that was not asked for.
+func isDrift(d compose.Drift) bool {
+	return d.Item.Kind != compose.Version && (d.Item.Kind != compose.Whole || d.Is != nil)
+}
+
+// shown returns drifts, with a source that is not locked as all of its items.
+func (c *compared) shown(drifts []compose.Drift) (all []compose.Drift) {
+	for _, d := range drifts {
+		if d.Item.Kind == compose.Whole && d.Is != nil {
+			all = append(all, compose.Compare(d.Source, &compose.LockedSource{Version: c.now[d.Source].Version}, c.now[d.Source])...)
+			continue
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// printDrifts writes each drift as a heading and a unified difference.
+func printDrifts(w io.Writer, drifts []compose.Drift) error {
+	for _, d := range drifts {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", compose.Visible(d.Source), d); err != nil {
+			return err
+		}
+		if d.Item.Kind == compose.Version || d.Item.Kind == compose.Whole {
+			continue
+		}
+		was, is := pinLines(d.Was), pinLines(d.Is)
+		if bytes.Equal(was, is) { // what differs is not in the lines, such as a space at an end
+			was, is = pinJSON(d.Was), pinJSON(d.Is)
+		}
+		text := diff.Diff("locked", was, "now", is)
+		_, rest, _ := bytes.Cut(text, []byte("\n")) // "diff locked now"
+		if _, err := w.Write(rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pinLines is what a pin holds, for people.
+func pinLines(p *compose.Pin) []byte {
+	if p == nil {
+		return nil
+	}
+	lines := compose.Readable(p.Definition)
+	if p.Definition == nil {
+		lines = []string{p.Digest}
+		if p.Bytes > 0 {
+			lines = append(lines, fmt.Sprintf("%d bytes", p.Bytes))
+		}
+	}
+	return []byte(strings.Join(lines, "\n") + "\n")
+}
+
+func pinJSON(p *compose.Pin) []byte {
+	var out bytes.Buffer
+	if p == nil || json.Indent(&out, p.Definition, "", "  ") != nil {
+		return nil
+	}
+	return []byte(compose.Visible(out.String()) + "\n")
+}
+
+// driftRow is a drift as --json prints it.
+type driftRow struct {
+	Source string       `json:"source"`
+	Item   string       `json:"item"`
+	Change string       `json:"change"` // changed, new or gone
+	Was    *compose.Pin `json:"was,omitempty"`
+	Is     *compose.Pin `json:"is,omitempty"`
+}
+
+func driftRows(drifts []compose.Drift) []driftRow {
+	rows := make([]driftRow, 0, len(drifts))
+	for _, d := range drifts {
+		change := "changed"
+		switch {
+		case d.Was == nil:
+			change = "new"
+		case d.Is == nil:
+			change = "gone"
+		}
+		rows = append(rows, driftRow{d.Source, d.Item.String(), change, d.Was, d.Is})
+	}
+	return rows
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+	sites "github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// lockOff is the value of --lock for no lock.
+const lockOff = "off"
+
+// lockFlags adds --lock and --lock-policy to a command that opens sources.
+func lockFlags(cmd *cobra.Command) {
+	cmd.Flags().String("lock", "", "hold sources to this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none")
+	cmd.Flags().Var(new(lockPolicy), "lock-policy", "`what` becomes of what is not as it was locked: block or warn")
+}
+
+// lockPolicy is the value of --lock-policy.
+type lockPolicy compose.Policy
+
+func (p *lockPolicy) Type() string { return "what" }
+
+func (p *lockPolicy) String() string {
+	if compose.Policy(*p) == compose.Warn {
+		return "warn"
+	}
+	return "block"
+}
+
+// Set implements pflag.Value.
+func (p *lockPolicy) Set(typed string) error {
+	switch typed {
+	case "block":
+		*p = lockPolicy(compose.Block)
+	case "warn":
+		*p = lockPolicy(compose.Warn)
+	default:
+		return errors.New("it is block or warn")
+	}
+	return nil
+}
+
+// lockPath returns the lock that a command holds its sources to, or "" for none.
+func lockPath(cmd *cobra.Command, args []string) (string, error) {
+	flag := cmd.Flags().Lookup("lock")
+	switch {
+	case flag == nil || flag.Value.String() == lockOff:
+		return "", nil
+	case flag.Value.String() != "":
+		return flag.Value.String(), nil
+	}
+	found := ""
+	for _, path := range lockCandidates(args) {
+		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if found != "" {
+			return "", usage("--lock FILE says which, --lock off that none does", "%s: %s and %s could both hold", cmd.Name(), found, path)
+		}
+		found = path // also one that cannot be looked at: reading it says why
+	}
+	return found, nil
+}
+
+// lockCandidates returns where the lock of sources is looked for: beside each file
+// of definitions, and for other sources here.
+func lockCandidates(args []string) (paths []string) {
+	for _, arg := range args {
+		path := compose.LockFile
+		if isDefinitionsFile(arg) {
+			path = filepath.Join(filepath.Dir(arg), compose.LockFile)
+		}
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// isDefinitionsFile reports whether arg names a file of definitions.
+func isDefinitionsFile(arg string) bool {
+	if strings.Contains(arg, "://") || strings.HasPrefix(arg, "exec:") || !open.IsDefinitions(arg) {
+		return false
+	}
+	info, err := os.Stat(arg)
+	return err == nil && !info.IsDir()
+}
+
+// readLock reads a lock. One that makes no sense is refused, not passed over.
+func readLock(path string) (*compose.Lock, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: "slipway lock SOURCE makes one; --lock off goes without"}
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, compose.MaxLockBytes+1))
+	if err != nil {
+		return nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
+	}
+	lock, err := compose.ParseLock(text)
+	if err != nil {
+		return nil, &failure{code: exitPolicy, text: path + ": the lock cannot be believed: " + compose.Visible(err.Error()),
+			hint: "take the last one that was good out of version control, then slipway lock approve"}
+	}
+	return lock, nil
+}
+
+// guarding is the lock of a command, and where it was read.
+type guarding struct {
+	*compose.Guard
+	path string
+	seen sites.Snap
+	say  func(format string, args ...any)
+}
+
+// newGuarding reads the lock of a command. It is nil if there is none. follows says
+// that the command goes on for so long that the lock may change.
+func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, error) {
+	path, err := lockPath(cmd, args)
+	if err != nil || path == "" {
+		return nil, err
+	}
+	g := &guarding{path: path, seen: sites.Snapshot([]string{path}), say: sayer(cmd.ErrOrStderr())}
+	lock, err := readLock(path)
+	if err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Lookup("lock").Value.String() == "" && !isAbout(lock, args) {
+		g.say("the %s here is not about %s, which is held to no lock", compose.LockFile, strings.Join(sourceNames(args), ", "))
+		return nil, nil
+	}
+	o := &compose.GuardOptions{Policy: compose.Policy(*cmd.Flags().Lookup("lock-policy").Value.(*lockPolicy)), Replaced: follows}
+	o.Tell = func(d compose.Drift) { g.tell(d, o.Policy) }
+	g.Guard = compose.NewGuard(lock, o)
+	return g, nil
+}
+
+// isAbout reports whether a lock that nobody named is about these sources: it lies
+// beside their definitions, or knows one of them. The lock of a project is not about
+// every command that runs in its folder, such as the servers that it is about.
+func isAbout(lock *compose.Lock, args []string) bool {
+	for i, name := range sourceNames(args) {
+		if isDefinitionsFile(args[i]) {
+			return true
+		}
+		if locked := lock.Sources[name]; locked != nil {
+			_, started := locked.Items[compose.Item{Kind: compose.Origin}]
+			if started == (originOf(args[i]) != "") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sayer writes lines that several may write at once.
+func sayer(w io.Writer) func(format string, args ...any) {
+	var one sync.Mutex
+	return func(format string, args ...any) {
+		one.Lock()
+		defer one.Unlock()
+		fmt.Fprintf(w, "slipway: "+format+"\n", args...)
+	}
+}
+
+func (g *guarding) tell(d compose.Drift, policy compose.Policy) {
+	what := ": not offered until it is approved"
+	switch {
+	case !d.Refused():
+		what = ""
+	case policy == compose.Warn:
+		what = ": offered all the same"
+	}
+	g.say("%s: %s: %s%s", g.path, compose.Visible(d.Source), d, what)
+}
+
+// over returns sources as the lock lets them be seen. Those of definitions are held
+// to it one by one, where they are opened.
+func (g *guarding) over(args []string, sources []mcp.Source) []mcp.Source {
+	if g == nil {
+		return sources
+	}
+	out := slices.Clone(sources)
+	for i, name := range sourceNames(args) {
+		if !isDefinitionsFile(args[i]) {
+			out[i] = compose.Pinned(name, sources[i], g.Guard, originOf(args[i]))
+		}
+	}
+	return out
+}
+
+// following reads the lock again when it has changed, until stop is called. What
+// makes no sense does not take its place.
+func (g *guarding) following(ctx context.Context) (stop func()) {
+	if g == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() { g.follow(ctx) })
+	return func() {
+		cancel()
+		work.Wait()
+	}
+}
+
+func (g *guarding) follow(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	last := g.seen
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := sites.Snapshot([]string{g.path})
+		if now == last && now != g.seen { // nobody is writing it at the moment
+			g.seen = now
+			g.reload()
+		}
+		last = now
+	}
+}
+
+func (g *guarding) reload() {
+	lock, err := readLock(g.path)
+	if err != nil {
+		g.say("%v; what was locked stays so", err)
+		return
+	}
+	g.Replace(lock)
+	g.say("%s: read again", g.path)
+}
+
+// hold has the servers of definitions that opts open held to the lock, and refuses
+// other sources that it does not know, before they are opened.
+func (g *guarding) hold(args []string, opts *open.Options, stderr io.Writer) error {
+	g.guard(opts.Definitions.Resolver, stderr)
+	if g == nil {
+		return nil
+	}
+	for i, name := range sourceNames(args) {
+		if isDefinitionsFile(args[i]) {
+			continue
+		}
+		if err := g.Admit(name, originOf(args[i])); err != nil {
+			return stranger(name+": "+err.Error(), err)
+		}
+	}
+	return nil
+}
+
+// guard has a resolver hold servers to the lock, and warn on stderr.
+func (g *guarding) guard(r *stax.Resolver, stderr io.Writer) {
+	say := sayer(stderr)
+	r.Warn = func(server string, err error) { say("server %s: %v", server, err) }
+	if g != nil {
+		r.Guard = g.Guard
+	}
+}
+
+// sourceNames returns the names under which sources are known: distinct ones.
+func sourceNames(args []string) (names []string) {
+	for _, arg := range args {
+		name := open.Name(arg)
+		for n := 2; slices.Contains(names, name); n++ {
+			name = open.Name(arg) + "-" + strconv.Itoa(n)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// stranger words the error that a lock does not admit a server, or returns nil for
+// another.
+func stranger(text string, err error) *failure {
+	var refused *compose.StrangerError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	return &failure{code: exitPolicy, text: text, hint: "slipway lock diff shows what is different, slipway lock approve accepts it"}
+}
