@@ -31,24 +31,32 @@ func ParseRaw(doc []byte) (*Raw, error) {
 			return nil, errors.New("want a JSON object")
 		}
 	}
-	if err := jsonscan.Valid(doc); err != nil {
+	r := &Raw{doc: doc}
+	if err := r.scan(); err != nil {
 		return nil, err
 	}
-	if !jsonscan.IsCompact(doc) {
-		doc = jsonscan.AppendCompact(make([]byte, 0, len(doc)), doc)
+	if !jsonscan.IsCompact(doc) { // now known to be valid
+		r = &Raw{doc: jsonscan.AppendCompact(make([]byte, 0, len(doc)), doc)}
+		if err := r.scan(); err != nil {
+			return nil, err
+		}
 	}
-	r := &Raw{doc: doc}
+	return r, nil
+}
+
+// scan proves the document valid and notes what is in it.
+func (r *Raw) scan() error {
 	var seen jsonscan.KeySet
-	_, err := jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
+	end, err := jsonscan.Object(r.doc, 0, 0, func(key []byte, i int) (int, error) {
 		if !seen.Add(key) {
 			return i, fmt.Errorf("member %q is given twice", key)
 		}
 		return r.note(key, i)
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = jsonscan.End(r.doc, end)
 	}
-	return r, nil
+	return err
 }
 
 // note remembers what the server would otherwise have to look for when it adds

@@ -307,19 +307,35 @@ func plain(w uint64) uint64 {
 	return (w | (w - ones*0x20) | (quote - ones) | (slash - ones)) & highs
 }
 
+// plainEnd returns the index of the first byte from b[i] on that ends a run of plain
+// ASCII, or one of the last seven of b.
+func plainEnd(b []byte, i int) int {
+	for len(b)-i >= 16 { // two words at a time need half the jumps
+		pair := b[i : i+16]
+		first, second := plain(binary.LittleEndian.Uint64(pair)), plain(binary.LittleEndian.Uint64(pair[8:]))
+		if first != 0 {
+			return i + bits.TrailingZeros64(first)>>3
+		}
+		if second != 0 {
+			return i + 8 + bits.TrailingZeros64(second)>>3
+		}
+		i += 16
+	}
+	if len(b)-i >= 8 {
+		if m := plain(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+		i += 8
+	}
+	return i
+}
+
 // scanString scans the string whose opening quote is b[i]. It returns the index
 // behind the closing quote and whether the string holds an escape.
 func scanString(b []byte, i int) (end int, escaped bool, err error) {
 	i++
 	for {
-		for i+8 <= len(b) {
-			m := plain(binary.LittleEndian.Uint64(b[i:]))
-			if m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				break
-			}
-			i += 8
-		}
+		i = plainEnd(b, i)
 		if i >= len(b) {
 			return i, escaped, unexpected(b, i)
 		}
