@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 )
 
@@ -133,9 +134,19 @@ func (w *writer) reached(place int64) bool {
 	return false
 }
 
+// unread takes back n bytes that have been written and that nobody has read.
+func (w *writer) unread(n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.given -= n
+}
+
 func (w *writer) run(to io.Writer) {
 	defer close(w.done)
 	for range w.wake {
+		// Whoever has woken us is often one of many: let the others have their say
+		// first, and one write will do for all. Alone, this returns at once.
+		runtime.Gosched()
 		for {
 			w.mu.Lock()
 			batch := w.queued
