@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 func newBundleRun() *cobra.Command {
 	var locale string
 	var anyPlatform, quiet bool
+	var digest string
 	cmd := &cobra.Command{
 		Use:   "run BUNDLE",
 		Short: "Run the server of a bundle over stdin and stdout",
@@ -37,7 +39,10 @@ in the PATH. What it writes to stderr goes to stderr, without secrets.`,
 			if err != nil {
 				return err
 			}
-			opts.AnyPlatform, opts.Locale = anyPlatform, locale
+			if digest != "" && (len(digest) != 64 || strings.Trim(strings.ToLower(digest), "0123456789abcdef") != "") {
+				return usage("sha256sum prints it", "bundle run: --sha256 is 64 hexadecimal digits")
+			}
+			opts.AnyPlatform, opts.Locale, opts.SHA256 = anyPlatform, locale, digest
 			if !quiet {
 				opts.Stderr = cmd.ErrOrStderr()
 			}
@@ -46,6 +51,7 @@ in the PATH. What it writes to stderr goes to stderr, without secrets.`,
 	}
 	valueFlags(cmd)
 	cmd.Flags().StringVar(&locale, "locale", "", "`language` in which the bundle presents itself, such as de or pt-BR")
+	cmd.Flags().StringVar(&digest, "sha256", "", "refuse a bundle whose SHA-256 has other `digits`: exit code 6")
 	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "run it on a system that its manifest leaves out, too")
 	cmd.Flags().BoolVar(&quiet, "quiet", false, "leave out what the server writes to stderr")
 	return cmd

@@ -17,11 +17,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/open"
 )
-
-// bundlePrefix is in front of the name of every option that is looked up in the
-// environment.
-const bundlePrefix = "MCP_BUNDLE_"
 
 const valuesHelp = `A bundle may have options (user_config): slipway bundle info lists them. Each
 is taken from --set KEY=VALUE, else from the environment as MCP_BUNDLE_ and its
@@ -97,17 +94,7 @@ func typedValues(set []string) (map[string]any, error) {
 }
 
 // variableOf is the variable in which an option is looked for.
-func variableOf(key string) string {
-	return bundlePrefix + strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z':
-			return r - 'a' + 'A'
-		case 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-			return r
-		}
-		return '_'
-	}, key)
-}
+func variableOf(key string) string { return open.BundleVariable(key) }
 
 // fromVariable takes apart a variable with several paths in it.
 func fromVariable(o mcpb.Option, text string) any {
@@ -201,11 +188,14 @@ func answerOf(in *os.File, lines *bufio.Reader, out io.Writer, secret bool) (str
 // that is none of a bundle's.
 func bundleFailure(name string, err error) *failure {
 	var values *mcpb.ExpandError
+	var digest *mcpb.DigestError
 	var unsafe *mcpb.ArchiveError
 	var manifest *mcpb.ManifestError
 	var runtime *mcpb.RuntimeError
 	var start *mcpb.StartError
 	switch {
+	case errors.As(err, &digest):
+		return &failure{code: exitPolicy, text: name + ": " + digest.Error(), hint: "slipway bundle info " + name + " shows what it is; add it again if you trust it"}
 	case errors.As(err, &values):
 		code, hint := exitUsage, "slipway bundle info "+name+" lists the options"
 		if missing := values.Missing(); len(missing) > 0 {

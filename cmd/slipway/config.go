@@ -32,6 +32,8 @@ configuration of the programs that use them.`,
 		newConfigDiff(),
 		newConfigRemove(),
 		newConfigImport(),
+		newConfigAdd(),
+		newConfigExport(),
 		newConfigRun(),
 	)
 }

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/clients"
+	"github.com/slipway-mcp/slipway/stax/registry"
+)
+
+// defaultDefinitions is the file that config add writes to if none is named.
+const defaultDefinitions = "mcp.yaml"
+
+// adding is what config add is asked for.
+type adding struct {
+	name, pack string
+	set        []string
+	replace    bool
+	dryRun     bool
+	allowExec  bool
+	json       bool
+}
+
+func newConfigAdd() *cobra.Command {
+	var a adding
+	cmd := &cobra.Command{
+		Use:   "add [FILE] SOURCE",
+		Short: "Add a server from a registry, a bundle or a URL to definitions",
+		Long: `Add a server to a file of definitions: ` + defaultDefinitions + `, or FILE, which is made
+if it is not there. No byte of it changes outside the new entry; of a script
+the entry is printed instead, to be pasted, with exit code 5. SOURCE is
+
+  server.json   a file or a URL, or the URL at which a registry answers with one
+  bundle.mcpb   a file, or a URL: it is downloaded, and kept by its SHA-256
+  URL           of a server that answers: Streamable HTTP, or HTTP+SSE
+
+Of several ways to reach the server a remote one is taken, as that starts
+nothing here, or else the first package; --package says another. What the
+server needs becomes a declared secret, or a placeholder, and is named. Where it
+came from, with the SHA-256 where there is one, is kept as registryRef. A bundle
+is refused when it is started and has become another.
+
+Nothing is started. A definition that starts a command is added only after a
+yes: on a terminal it is asked for, with the exact command line; elsewhere it is
+--allow-exec. Without one the exit code is 6.
+
+What you type as a URL is not judged. Where it redirects to, and the bundle that
+a server.json names, must be on the public internet, or where --allow-network
+says.`,
+		Example: `  slipway config add examples/definitions/server.json --dry-run
+  slipway config add new.toml examples/definitions/server.json --package npm --allow-exec
+  slipway config add new.yaml my-server.mcpb --name mine --dry-run`,
+		Args: takes(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := defaultDefinitions
+			if len(args) == 2 {
+				file = args[0]
+			}
+			return a.run(cmd, file, args[len(args)-1])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&a.name, "name", "", "`name` of the server in the definitions")
+	flags.StringVar(&a.pack, "package", "", "what to take of a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb (`kind`)")
+	flags.StringArrayVar(&a.set, "set", nil, "answer to what the server asks for, as `KEY=VALUE`; no secrets (repeatable)")
+	flags.BoolVar(&a.replace, "replace", false, "take the place of a server of that name")
+	flags.BoolVar(&a.dryRun, "dry-run", false, "print the difference and write nothing")
+	flags.BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without being asked")
+	flags.StringSlice("allow-network", nil, "let redirects and documents lead to this `network`, too; see config run (repeatable)")
+	jsonFlag(cmd, &a.json, "the definition, and what is to be done")
+	return cmd
+}
+
+func (a *adding) run(cmd *cobra.Command, file, source string) error {
+	o, err := a.options(cmd)
+	if err != nil {
+		return err
+	}
+	entry, err := open.Entry(cmd.Context(), source, o)
+	if err != nil {
+		return notAdded(err)
+	}
+	defer entry.Close()
+	before, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unreadable(file, err)
+	}
+	added, err := stax.Add(file, before, &entry.Config, &stax.AddOptions{Replace: a.replace})
+	if errors.Is(err, stax.ErrScript) {
+		return a.paste(cmd, file, entry)
+	}
+	if err != nil {
+		return notWritten(file, entry.Server().Name, err)
+	}
+	if err := a.agreed(cmd, entry); err != nil {
+		return err
+	}
+	if !a.dryRun {
+		if err := entry.Keep(); err != nil {
+			return err
+		}
+		if err := stax.WriteFile(file, before, added.Text); err != nil {
+			return &failure{code: exitInput, text: file + ": " + fsutil.Reason(err), hint: "nothing was written"}
+		}
+	}
+	return a.print(cmd, file, before, added, entry)
+}
+
+// options are how the source is looked into.
+func (a *adding) options(cmd *cobra.Command) (*open.EntryOptions, error) {
+	networks, err := networks(cmd)
+	if err != nil {
+		return nil, err
+	}
+	typed, err := typedValues(a.set)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string]string, len(typed))
+	for key, value := range typed {
+		text, ok := value.(string)
+		if !ok {
+			return nil, usage("", "--set %s is given several times", key)
+		}
+		if stax.LooksSecret(key, text, false) != "" {
+			return nil, usage("a secret is named in definitions, and given when the server starts", "--set %s looks like a secret", key)
+		}
+		values[key] = text
+	}
+	state, err := clients.StateDir()
+	if err != nil {
+		return nil, err
+	}
+	return &open.EntryOptions{
+		Document:  registry.EntryOptions{Name: a.name, Package: a.pack, Values: values},
+		BundleDir: filepath.Join(state, "bundles"), AllowNetwork: networks, Live: liveOptions(nil, nil),
+	}, nil
+}
+
+// notAdded words why a source cannot be added.
+func notAdded(err error) error {
+	var digest *mcpb.DigestError
+	var unfit *registry.UnfitError
+	var opening *open.Error
+	errors.As(err, &opening)
+	switch {
+	case errors.As(err, &digest):
+		return &failure{code: exitPolicy, text: opening.Arg + ": " + digest.Error(), hint: "the host has another file than the server.json says; ask who publishes it"}
+	case errors.As(err, &unfit):
+		code := exitNotExact
+		if unfit.Answers {
+			code = exitUsage
+		}
+		return &failure{code: code, text: opening.Arg + ": " + unfit.Why, hint: unfit.Hint}
+	}
+	return err
+}
+
+// notWritten words why a file of definitions cannot be added to.
+func notWritten(file, name string, err error) error {
+	if errors.Is(err, stax.ErrExists) {
+		return no("--replace takes its place, --name gives the new one another", "%s: there is a server %q", file, name)
+	}
+	return &failure{code: exitInput, text: file + ": " + err.Error(), hint: "the file stays as it is"}
+}
+
+// commandLine is what a definition starts, with quotes around whatever could be
+// taken for something else.
+func commandLine(s *stax.Server) string {
+	words := []string{}
+	for _, word := range append([]string{s.Command}, s.Args...) {
+		if word == "" || strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-") != "" {
+			word = strconv.QuoteToASCII(word)
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+// agreed asks for a yes to a definition that starts a command.
+func (a *adding) agreed(cmd *cobra.Command, entry *open.Addition) error {
+	s := entry.Server()
+	if s.Remote() || a.allowExec || a.dryRun {
+		return nil
+	}
+	line := commandLine(s)
+	in, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !isTerminal(in) || !isTerminal(cmd.ErrOrStderr()) {
+		return &failure{code: exitPolicy, text: fmt.Sprintf("server %q would start a command: %s", s.Name, line),
+			hint: "if you want that, say --allow-exec; --dry-run shows the whole definition"}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "Server %q starts this command on your machine whenever it is used:\n\n  %s\n\nAdd it? [y/N] ", s.Name, line)
+	answer, _ := bufio.NewReader(in).ReadString('\n')
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return &failure{code: exitPolicy, text: "nothing was added"}
+	}
+	return nil
+}
+
+// paste prints an entry for a file that is not written to.
+func (a *adding) paste(cmd *cobra.Command, file string, entry *open.Addition) error {
+	if err := a.agreed(cmd, entry); err != nil {
+		return err
+	}
+	if !a.dryRun {
+		if err := entry.Keep(); err != nil {
+			return err
+		}
+	}
+	if err := printJSON(cmd.OutOrStdout(), &entry.Config); err != nil {
+		return err
+	}
+	return &failure{code: exitNotExact, text: file + ": a script is read and not written", hint: "paste the server and its secrets into defineMcp({...})"}
+}
+
+// addedJSON is what config add --json prints.
+type addedJSON struct {
+	File       string          `json:"file"`
+	Server     string          `json:"server"`
+	DryRun     bool            `json:"dryRun"`
+	Starts     []string        `json:"starts,omitempty"` // the command and its arguments
+	Definition json.RawMessage `json:"definition"`
+	Diff       string          `json:"diff"`
+	Todo       []string        `json:"todo"`
+	Findings   []check.Finding `json:"findings"`
+}
+
+func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *stax.Added, entry *open.Addition) error {
+	s := entry.Server()
+	todo := append([]string{}, entry.Todo...)
+	for _, d := range added.Undeclared {
+		text := "declare the secret " + d.Key + " where the others of this file are declared"
+		if d.Optional() {
+			text += ", and name it in the server: it is not required"
+		}
+		todo = append(todo, text)
+	}
+	report := &check.Report{}
+	for _, f := range entry.Findings {
+		f.File = file
+		report.Add(f)
+	}
+	for _, key := range added.Shared {
+		report.Add(check.Finding{Rule: "stax/secret-shared", Severity: check.Warning, File: file,
+			Message: fmt.Sprintf("server %q gets the secret %s, which another server names, too", s.Name, key), Hint: "if they are not the same, rename one of them"})
+	}
+	if a.json {
+		definition, err := json.Marshal(&entry.Config)
+		if err != nil {
+			return err
+		}
+		out := addedJSON{File: file, Server: s.Name, DryRun: a.dryRun, Definition: definition, Diff: stax.Diff(file, before, added.Text), Todo: todo, Findings: report.Findings()}
+		if !s.Remote() {
+			out.Starts = append([]string{s.Command}, s.Args...)
+		}
+		return printJSON(cmd.OutOrStdout(), out)
+	}
+	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
+		return err
+	}
+	return a.tell(cmd.OutOrStdout(), file, before, added, s, todo)
+}
+
+func (a *adding) tell(w io.Writer, file string, before []byte, added *stax.Added, s *stax.Server, todo []string) error {
+	out := &strings.Builder{}
+	word := "added to"
+	if a.dryRun {
+		word = "would be added to"
+	}
+	fmt.Fprintf(out, "%s: %s %s\n", s.Name, word, file)
+	if s.RegistryRef != nil {
+		fmt.Fprintf(out, "  from: %s\n", s.RegistryRef)
+	}
+	if s.Remote() {
+		fmt.Fprintf(out, "  reaches: %s\n", s.URL)
+	} else {
+		fmt.Fprintf(out, "  starts: %s\n", commandLine(s))
+	}
+	for _, t := range todo {
+		fmt.Fprintf(out, "  then: %s\n", t)
+	}
+	if a.dryRun {
+		out.WriteString(stax.Diff(file, before, added.Text))
+	}
+	_, err := io.WriteString(w, harmless(out.String()))
+	return err
+}

@@ -1,0 +1,125 @@
+package open
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/netguard"
+)
+
+// maxBundle is how large a bundle that is downloaded may be.
+const maxBundle = 512 << 20
+
+// download is a bundle under a temporary name.
+type download struct {
+	temporary string
+	sum       string // SHA-256 in hexadecimal digits
+	dir       string // where it is to be kept
+}
+
+// path is where it is to be kept.
+func (d *download) path() string { return filepath.Join(d.dir, d.sum+".mcpb") }
+
+// fetchBundle writes a bundle under a temporary name.
+func fetchBundle(from io.Reader, dir string) (d *download, err error) {
+	f, err := os.CreateTemp("", "slipway-*.mcpb")
+	if err != nil {
+		return nil, err
+	}
+	d = &download{temporary: f.Name(), dir: dir}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(from, maxBundle+1))
+	if err != nil {
+		return nil, err
+	}
+	if n > maxBundle {
+		return nil, fmt.Errorf("the bundle has more than %d MiB", maxBundle>>20)
+	}
+	d.sum = hex.EncodeToString(sum.Sum(nil))
+	return d, nil
+}
+
+// keep puts the bundle in its place. One that is there has the same SHA-256, or
+// was changed and is replaced.
+func (d *download) keep() error {
+	if have, err := sumOfFile(d.path()); err == nil && have == d.sum {
+		return nil
+	}
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return err
+	}
+	from, err := os.Open(d.temporary)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return fsutil.Replace(d.path(), 0o600, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+}
+
+// Close removes the temporary file.
+func (d *download) Close() error {
+	if err := os.Remove(d.temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func sumOfFile(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// get asks for what is at an address. The one that was typed may be anywhere; where
+// it redirects to, and what the document at from names, is judged.
+func (e *entries) get(ctx context.Context, address, from string) (*http.Response, error) {
+	guard := &netguard.Guard{Allow: e.opts.AllowNetwork}
+	typed := address == e.arg
+	if netguard.NamesLoopback(address) && (typed || from == "" || netguard.NamesLoopback(from)) {
+		guard.Allow = append(guard.Allow[:len(guard.Allow):len(guard.Allow)], netguard.Loopback()...)
+	}
+	plain := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true}
+	guarded := guard.Transport(plain.Clone())
+	client := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if typed && r.Response == nil {
+			return plain.RoundTrip(r)
+		}
+		return guarded.RoundTrip(r)
+	})}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json, application/octet-stream, text/event-stream;q=0.5, */*;q=0.1")
+	return client.Do(req)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,0 +1,269 @@
+package open
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/registry"
+)
+
+// EntryOptions configure [Entry]. The zero value and nil are the defaults.
+type EntryOptions struct {
+	// Document says what is taken of a server.json, and what the entry is called.
+	Document registry.EntryOptions
+	// BundleDir is where bundles that were downloaded are kept, each under its
+	// SHA-256. It is made by [Addition.Keep].
+	BundleDir string
+	// Program starts bundles; empty stands for slipway.
+	Program string
+	// AllowNetwork are networks to which documents and redirects may lead besides
+	// the public internet.
+	AllowNetwork []netip.Prefix
+	// Live says how a server at a URL is asked what it is.
+	Live *LiveOptions
+}
+
+// Addition is a definition made of something that somebody else wrote. Nothing of
+// it was started.
+type Addition struct {
+	*registry.Entry
+	download *download // or nil
+}
+
+// Keep puts a bundle that was downloaded where the definition says that it is.
+func (a *Addition) Keep() error {
+	if a.download == nil {
+		return nil
+	}
+	return a.download.keep()
+}
+
+// Close removes what was downloaded and not kept.
+func (a *Addition) Close() error {
+	if a.download == nil {
+		return nil
+	}
+	return a.download.Close()
+}
+
+// Entry makes a definition of
+//
+//   - a server.json of the MCP registry, a file or at a URL, also as a registry
+//     answers with it,
+//   - an .mcpb bundle, a file or at a URL: the definition starts it with slipway
+//     bundle run, and only as long as it has the SHA-256 that it has now,
+//   - the http or https URL of a server that answers.
+//
+// What is at a URL that is typed may be anywhere; where it redirects to, and what
+// a document names, is on the public internet or in AllowNetwork. An error is an
+// [*Error]; it wraps a [*live.BlockedError], a [*registry.UnfitError] or a
+// [*mcpb.DigestError]. Whoever made the addition closes it.
+func Entry(ctx context.Context, arg string, opts *EntryOptions) (*Addition, error) {
+	e := &entries{arg: arg}
+	if opts != nil {
+		e.opts = *opts
+	}
+	if e.opts.Program == "" {
+		e.opts.Program = "slipway"
+	}
+	if isWeb(arg) {
+		return e.web(ctx)
+	}
+	info, err := os.Stat(arg)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, notFound(arg, err)
+	case err != nil:
+		return nil, unreadable(arg, err)
+	case isBundle(arg, info) && !info.IsDir():
+		return e.local(ctx)
+	case info.IsDir():
+		return nil, &Error{Arg: arg, Why: "a folder is none of what can be added", Hint: entryHint}
+	}
+	f, err := os.Open(arg)
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, registry.MaxBytes+1))
+	if err != nil {
+		return nil, unreadable(arg, err)
+	}
+	return e.document(ctx, text, "")
+}
+
+const entryHint = "name a server.json, an .mcpb, or the URL of one of them or of a server"
+
+// officialHost is where the official registry answers.
+const officialHost = "registry.modelcontextprotocol.io"
+
+// entries makes one addition.
+type entries struct {
+	arg  string
+	opts EntryOptions
+}
+
+func (e *entries) fail(err error, hint string) *Error {
+	return &Error{Arg: e.arg, Why: err.Error(), Hint: hint, Err: err}
+}
+
+// document makes a definition of a server.json; from is its URL, or empty.
+func (e *entries) document(ctx context.Context, text []byte, from string) (*Addition, error) {
+	doc, err := registry.Parse(text)
+	if err != nil {
+		return nil, e.fail(fmt.Errorf("no server.json: %w", err), entryHint)
+	}
+	o := e.opts.Document
+	if u, err := url.Parse(from); err == nil && u.Host != "" {
+		if o.Registry = u.Hostname(); o.Registry == officialHost {
+			o.Registry = "official"
+		}
+	}
+	entry, err := doc.Entry(&o)
+	var unfit *registry.UnfitError
+	if errors.As(err, &unfit) {
+		return nil, e.fail(err, unfit.Hint)
+	}
+	if err != nil {
+		return nil, e.fail(err, "")
+	}
+	if entry.Bundle == nil {
+		return &Addition{Entry: entry}, nil
+	}
+	return e.bundleOf(ctx, entry, from)
+}
+
+// bundleOf downloads the bundle that a document names.
+func (e *entries) bundleOf(ctx context.Context, entry *registry.Entry, from string) (*Addition, error) {
+	address := entry.Bundle.URL
+	if !isWeb(address) {
+		return nil, e.fail(&registry.UnfitError{Why: "its bundle is at no http or https URL"}, "")
+	}
+	resp, err := e.get(ctx, address, from)
+	if err != nil {
+		return nil, &Error{Arg: address, Why: webReason(err), Kind: Remote, Err: err}
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, &Error{Arg: address, Why: "the host answers with " + resp.Status, Kind: Remote}
+	}
+	d, err := fetchBundle(resp.Body, e.opts.BundleDir)
+	if err != nil {
+		return nil, &Error{Arg: address, Why: err.Error(), Kind: Remote, Err: err}
+	}
+	a := &Addition{Entry: entry, download: d}
+	if want := entry.Bundle.SHA256; want != "" && want != d.sum {
+		return nil, errors.Join(&Error{Arg: address, Why: "refused", Err: &mcpb.DigestError{Got: d.sum, Want: want}}, a.Close())
+	}
+	return e.describe(ctx, a, d.temporary, d.path(), d.sum, address)
+}
+
+// local makes a definition of a bundle on disk, which stays where it is.
+func (e *entries) local(ctx context.Context) (*Addition, error) {
+	path, err := filepath.Abs(e.arg)
+	if err != nil {
+		return nil, unreadable(e.arg, err)
+	}
+	sum, err := sumOfFile(path)
+	if err != nil {
+		return nil, unreadable(e.arg, err)
+	}
+	return e.describe(ctx, &Addition{}, path, path, sum, "")
+}
+
+// web finds out what is at the URL that was typed.
+func (e *entries) web(ctx context.Context) (*Addition, error) {
+	resp, err := e.get(ctx, e.arg, "")
+	if err != nil {
+		return nil, &Error{Arg: e.arg, Why: webReason(err), Kind: Remote, Err: err}
+	}
+	defer resp.Body.Close()
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return e.server(ctx, resp)
+	}
+	body := bufio.NewReader(resp.Body)
+	begin, _ := body.Peek(4)
+	if resp.StatusCode == http.StatusOK && bytes.Equal(begin, []byte("PK\x03\x04")) {
+		d, err := fetchBundle(body, e.opts.BundleDir)
+		if err != nil {
+			return nil, &Error{Arg: e.arg, Why: err.Error(), Kind: Remote, Err: err}
+		}
+		return e.describe(ctx, &Addition{download: d}, d.temporary, d.path(), d.sum, e.arg)
+	}
+	text, err := io.ReadAll(io.LimitReader(body, registry.MaxBytes+1))
+	if err != nil {
+		return nil, &Error{Arg: e.arg, Why: webReason(err), Kind: Remote, Err: err}
+	}
+	if resp.StatusCode == http.StatusOK && registry.IsDocument(text) {
+		return e.document(ctx, text, e.arg)
+	}
+	return e.server(ctx, resp)
+}
+
+// server makes a definition of a server at a URL. resp answers to a GET.
+func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, error) {
+	s := stax.Server{Name: e.opts.Document.Name, URL: e.arg, Transport: stax.HTTP}
+	if s.Name == "" {
+		s.Name = Name(e.arg)
+	}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") && namesEndpoint(resp.Body) {
+		s.Transport = stax.SSE
+	}
+	_ = resp.Body.Close() // or a server with one stream would have no room
+	entry := &registry.Entry{Config: stax.Config{Servers: []stax.Server{s}}}
+	o := e.opts.Live
+	if o == nil {
+		o = &LiveOptions{}
+	}
+	src, err := openServer(ctx, e.arg, e.arg, o)
+	var status *live.StatusError
+	switch {
+	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
+		key := registry.SecretKey(s.Name, "token")
+		entry.Server().Secrets = []string{key}
+		entry.Config.Secrets = []stax.Declaration{{Key: key, Kind: "token"}}
+		entry.Todo = []string{"give the secret " + key + ": the server asks for a token"}
+	case err != nil:
+		return nil, &Error{Arg: e.arg, Why: "there is no server.json, no bundle, and no server: " + strings.TrimPrefix(plain(err), "open "+e.arg+": "), Kind: Remote, Err: err, Hint: entryHint}
+	default:
+		defer closeSource(src)
+		if cat, err := src.Catalog(ctx); err == nil {
+			entry.Server().Description = cat.Server.Title
+		}
+	}
+	return &Addition{Entry: entry}, nil
+}
+
+// namesEndpoint reports whether a stream begins as that of 2024-11-05 does.
+func namesEndpoint(body io.Reader) bool {
+	lines := bufio.NewScanner(io.LimitReader(body, 4<<10))
+	for lines.Scan() {
+		if line := lines.Text(); strings.HasPrefix(line, "event:") {
+			return strings.TrimSpace(strings.TrimPrefix(line, "event:")) == "endpoint"
+		}
+	}
+	return false
+}
+
+// webReason is the text of an error of the HTTP client without what is said
+// already.
+func webReason(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,101 @@
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/registry"
+)
+
+// BundleVariable is the variable of the environment in which an option of a bundle
+// is looked for: MCP_BUNDLE_API_KEY for api_key.
+func BundleVariable(option string) string {
+	return "MCP_BUNDLE_" + strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return r - 'a' + 'A'
+		case 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+			return r
+		}
+		return '_'
+	}, option)
+}
+
+// describe makes a definition that starts a bundle: file is where it is now, path
+// where it will be, source its URL or empty. The entry may have come with a
+// document already.
+func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, source string) (*Addition, error) {
+	info, err := mcpb.ReadInfo(ctx, file, nil)
+	if err == nil && info.Signature != nil && info.Signature.Status == mcpb.StatusTampered {
+		err = &mcpb.ArchiveError{Rule: "mcpb/signature", Reason: info.Signature.Reason, Unsafe: true}
+	}
+	if err != nil {
+		return nil, errors.Join(unreadable(e.arg, err), a.Close())
+	}
+	if a.Entry == nil {
+		name := e.opts.Document.Name
+		if name == "" {
+			name = info.Name
+		}
+		a.Entry = &registry.Entry{Config: stax.Config{Servers: []stax.Server{{Name: name, Description: info.Description,
+			RegistryRef: &stax.RegistryRef{Package: info.Name, Version: info.Version}}}}}
+	}
+	s := a.Server()
+	s.Command, s.Args = e.opts.Program, []string{"bundle", "run", path, "--sha256", sum}
+	s.RegistryRef.Digest = "sha256:" + sum
+	if source != "" {
+		s.Metadata = map[string]string{registry.SourceKey(): source}
+	}
+	if err := e.options(a.Entry, info.Options); err != nil {
+		return nil, errors.Join(e.fail(err, "slipway bundle info lists the options"), a.Close())
+	}
+	return a, nil
+}
+
+// options puts the options of a bundle into the definition.
+func (e *entries) options(entry *registry.Entry, options []mcpb.OptionInfo) error {
+	s := entry.Server()
+	for given := range e.opts.Document.Values {
+		if !slices.ContainsFunc(options, func(o mcpb.OptionInfo) bool { return o.Key == given }) && entry.Bundle == nil {
+			return &registry.UnfitError{Why: fmt.Sprintf("the bundle has no option %q", given), Answers: true}
+		}
+	}
+	for _, o := range options {
+		value, given := e.opts.Document.Values[o.Key]
+		variable := BundleVariable(o.Key)
+		if slices.Contains(s.Secrets, variable) || s.Env[variable] != "" {
+			continue // the document says so already
+		}
+		switch {
+		case o.Sensitive:
+			key := registry.SecretKey(s.Name, o.Key)
+			d := stax.Declaration{Key: key, Description: o.Title}
+			word := "give the secret " + key
+			if d.ExposeAs.Env = variable; !o.Required {
+				no := false
+				d.Required, word = &no, word+", if it is wanted"
+			}
+			s.Secrets = append(s.Secrets, key)
+			entry.Config.Secrets = append(entry.Config.Secrets, d)
+			entry.Todo = append(entry.Todo, word+": "+o.Description)
+		case given:
+			setEnv(s, variable, value)
+		case o.Required && o.Default == nil:
+			setEnv(s, variable, "<"+o.Key+">")
+			entry.Todo = append(entry.Todo, "put a value in place of <"+o.Key+">: "+o.Description)
+		}
+	}
+	return nil
+}
+
+func setEnv(s *stax.Server, name, value string) {
+	if s.Env == nil {
+		s.Env = map[string]string{}
+	}
+	s.Env[name] = value
+}

@@ -1,0 +1,202 @@
+package open_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/registry"
+)
+
+// packed is a bundle with two options.
+func packed(t *testing.T) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	z := zip.NewWriter(&text)
+	for name, content := range map[string]string{
+		"manifest.json": `{"manifest_version": "0.3", "name": "greeter", "version": "2.0.0", "description": "Greets", "author": {"name": "A"},
+			"server": {"type": "binary", "entry_point": "run", "mcp_config": {"command": "${__dirname}/run", "args": []}},
+			"user_config": {"api_key": {"type": "string", "title": "Key", "description": "The key", "sensitive": true, "required": true},
+			"place": {"type": "string", "title": "Place", "description": "Where", "required": true},
+			"units": {"type": "string", "title": "Units", "description": "Which", "default": "metric"}}}`,
+		"run": "#!/bin/sh\n",
+	} {
+		w, err := z.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+// hosted is a web host with what can be added.
+func hosted(t *testing.T, bundle []byte) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	document := func(bundleURL, sum string) string {
+		return fmt.Sprintf(`{"name": "com.example/greeter", "description": "Greets people", "version": "2.0.0", "packages": [
+			{"registryType": "mcpb", "identifier": %q, "fileSha256": %q, "transport": {"type": "stdio"}, "environmentVariables": [{"name": "MCP_BUNDLE_API_KEY", "isSecret": true, "isRequired": true}]}]}`, bundleURL, sum)
+	}
+	serve := func(path, kind, text string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, text)
+		})
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(bundle))
+	serve("/x.mcpb", "application/zip", string(bundle))
+	serve("/page", "text/html", "<html></html>")
+	serve("/server.json", "application/json", document(web.URL+"/x.mcpb", sum))
+	serve("/other.json", "application/json", document(web.URL+"/x.mcpb", strings.Repeat("0", 64)))
+	serve("/intern.json", "application/json", document("http://10.0.0.1/x.mcpb", sum))
+	serve("/file.json", "application/json", document("file:///etc/passwd", sum))
+	serve("/v0/servers/com.example%2Fgreeter/versions/latest", "application/json", `{"server": `+document(web.URL+"/x.mcpb", sum)+`, "_meta": {}}`)
+	mux.Handle("/away", http.RedirectHandler("http://169.254.169.254/server.json", http.StatusFound))
+	mux.Handle("/moved", http.RedirectHandler(web.URL+"/x.mcpb", http.StatusFound))
+	mux.HandleFunc("/locked", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	mux.Handle("/mcp", mcp.NewServer(mcp.Unimplemented{}, nil).HTTPHandler(nil))
+	return web
+}
+
+func TestEntryOfTheWeb(t *testing.T) {
+	bundle := packed(t)
+	web := hosted(t, bundle)
+	sum := fmt.Sprintf("%x", sha256.Sum256(bundle))
+	for _, tt := range []struct {
+		path, name, pkg string
+		secrets         string
+	}{
+		{"/x.mcpb", "greeter", "greeter", "GREETER_API_KEY"},
+		{"/moved", "greeter", "greeter", "GREETER_API_KEY"},
+		{"/server.json", "greeter", "com.example/greeter", "MCP_BUNDLE_API_KEY"},
+		{"/v0/servers/com.example%2Fgreeter/versions/latest", "greeter", "com.example/greeter", "MCP_BUNDLE_API_KEY"},
+	} {
+		t.Run(tt.path, func(t *testing.T) {
+			dir := t.TempDir()
+			a, err := open.Entry(t.Context(), web.URL+tt.path, &open.EntryOptions{BundleDir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			s, kept := a.Server(), filepath.Join(dir, sum+".mcpb")
+			if got := s.Command + " " + strings.Join(s.Args, " "); got != "slipway bundle run "+kept+" --sha256 "+sum {
+				t.Errorf("it starts %s", got)
+			}
+			if s.Name != tt.name || s.RegistryRef.Package != tt.pkg || s.RegistryRef.Digest != "sha256:"+sum || s.RegistryRef.Version != "2.0.0" ||
+				strings.Join(s.Secrets, " ") != tt.secrets || s.Env["MCP_BUNDLE_PLACE"] != "<place>" || s.Env["MCP_BUNDLE_UNITS"] != "" || !strings.HasPrefix(s.Metadata["source"], web.URL) {
+				t.Errorf("got %+v from %v", s, s.RegistryRef)
+			}
+			if len(a.Todo) != 2 {
+				t.Errorf("to do: %q", a.Todo)
+			}
+			if _, err := os.Stat(kept); err == nil {
+				t.Error("it is kept before anybody wanted that")
+			}
+			for range 2 { // what is there already is taken
+				if err := a.Keep(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if text, err := os.ReadFile(kept); err != nil || !bytes.Equal(text, bundle) {
+				t.Errorf("another bundle was kept: %v", err)
+			}
+		})
+	}
+}
+
+func TestEntryOfAServer(t *testing.T) {
+	web := hosted(t, nil)
+	a, err := open.Entry(t.Context(), web.URL+"/mcp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := a.Server(); s.URL != web.URL+"/mcp" || s.Transport != stax.HTTP || s.RegistryRef != nil || len(s.Secrets) > 0 {
+		t.Errorf("got %+v", s)
+	}
+	a, err = open.Entry(t.Context(), web.URL+"/locked", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := a.Server(); s.Name != "locked" || strings.Join(s.Secrets, " ") != "LOCKED_TOKEN" || len(a.Todo) != 1 {
+		t.Errorf("got %+v, to do %q", s, a.Todo)
+	}
+}
+
+// TestEntryOfAnOldServer holds that a server of 2024-11-05 is recognized.
+func TestEntryOfAnOldServer(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(http.StatusUnauthorized) // enough to know that it is one
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, ": hello\n\nevent: endpoint\ndata: /message?x=1\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer web.Close()
+	a, err := open.Entry(t.Context(), web.URL+"/sse", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := a.Server(); s.Transport != stax.SSE {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestEntryRefuses(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	web := hosted(t, packed(t))
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.mcpb")
+	if err := os.WriteFile(broken, []byte("PK\x03\x04"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		arg  string
+		want any
+	}{
+		{web.URL + "/away", new(*live.BlockedError)},
+		{web.URL + "/intern.json", new(*live.BlockedError)},
+		{web.URL + "/other.json", new(*mcpb.DigestError)},
+		{web.URL + "/file.json", new(*registry.UnfitError)},
+		{web.URL + "/page", new(*open.Error)},
+		{web.URL + "/none", new(*open.Error)},
+		{"http://127.0.0.1:1/", new(*open.Error)},
+		{broken, new(*mcpb.ArchiveError)},
+		{dir, new(*open.Error)},
+		{"entry_test.go", new(*open.Error)},
+		{"none.json", new(*open.Error)},
+	} {
+		a, err := open.Entry(t.Context(), tt.arg, &open.EntryOptions{BundleDir: dir})
+		if !errors.As(err, tt.want) {
+			t.Errorf("Entry(%q) = %v, %v, want a %T", tt.arg, a, err, tt.want)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "slipway-*.mcpb"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,198 @@
+package edit
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// Append returns text with an item at the end of the list t.Root, which is made if
+// the file has none. The error matches [ErrShape] if that is not possible.
+func Append(text []byte, t Target, item *tree.Node) ([]byte, error) {
+	t.List = true
+	old, err := parse(text, t)
+	if err != nil {
+		return nil, err
+	}
+	var splices []splice
+	switch holder := old.Get(t.Root); {
+	case holder != nil && holder.Kind != tree.Array && holder.Kind != tree.Null:
+		return nil, fmt.Errorf("%s is %s, not a list", t.Root, holder.Kind)
+	case old == nil && t.Format != tree.TOML:
+		splices = []splice{{len(text), len(text), fresh(text, t, "", item)}}
+	case t.Format == tree.TOML:
+		splices, err = appendTOML(text, holder, t.Root, item)
+	case t.Format == tree.YAML:
+		splices, err = appendYAML(text, old, t, item)
+	default:
+		splices, err = appendJSON(text, old, t.Root, item)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := apply(text, splices)
+	made, err := parse(out, t)
+	if err != nil {
+		return nil, fmt.Errorf("%w (after the edit: %w)", ErrShape, err)
+	}
+	if string(made.AppendJSON(nil)) != string(grown(old, t.Root, item).AppendJSON(nil)) {
+		return nil, ErrShape
+	}
+	return out, nil
+}
+
+// grown is what a file holds with an item more.
+func grown(old *tree.Node, name string, item *tree.Node) *tree.Node {
+	out := &tree.Node{Kind: tree.Object}
+	list := &tree.Node{Kind: tree.Array}
+	found := false
+	if old != nil {
+		for _, m := range old.Members {
+			if m.Key == name {
+				list.Items = append(list.Items, m.Value.Items...)
+				m.Value, found = list, true
+			}
+			out.Members = append(out.Members, m)
+		}
+	}
+	if list.Items = append(list.Items, item); !found {
+		out.Members = append(out.Members, tree.Member{Key: name, Value: list})
+	}
+	return out
+}
+
+func appendJSON(text []byte, root *tree.Node, name string, item *tree.Node) ([]splice, error) {
+	unit, eol := unitOf(text, root), lineEnd(text)
+	list := root.Get(name)
+	if list == nil {
+		return insertJSON(text, root, name, &tree.Node{Kind: tree.Array, Items: []*tree.Node{item}}, unit, eol), nil
+	}
+	if list.Kind != tree.Array {
+		return nil, ErrShape
+	}
+	if len(list.Items) == 0 {
+		if len(bytes.TrimSpace(text[list.Start+1:list.End-1])) > 0 {
+			return nil, ErrShape // a comment
+		}
+		return []splice{{list.Start + 1, list.End - 1, string(item.AppendJSON(nil))}}, nil
+	}
+	first, last := list.Items[0], list.Items[len(list.Items)-1]
+	if bytes.IndexByte(text[list.Start:first.Start], '\n') < 0 { // all on one line
+		return []splice{{last.End, last.End, ", " + string(item.AppendJSON(nil))}}, nil
+	}
+	inner := indentation(text, first.Start)
+	entry := eol + inner + jsonText(item, inner, unit, eol)
+	if bytes.IndexByte(text[first.Start:first.End], '\n') < 0 {
+		entry = eol + inner + string(item.AppendJSON(nil)) // as the others are
+	}
+	comma, line := behind(text, last.End)
+	if comma >= 0 {
+		return []splice{{line, line, entry + ","}}, nil
+	}
+	return []splice{{last.End, last.End, ","}, {line, line, entry}}, nil
+}
+
+func appendYAML(text []byte, root *tree.Node, t Target, item *tree.Node) ([]splice, error) {
+	eol := lineEnd(text)
+	m := root.Member(t.Root)
+	if m == nil {
+		lead := ""
+		if n := len(text); n > 0 && text[n-1] != '\n' {
+			lead = eol
+		}
+		return []splice{{len(text), len(text), lead + yamlText(t.Root) + ":" + eol + yamlItem(item, "  ", eol)}}, nil
+	}
+	if !plainKey(text, m) {
+		return nil, ErrShape
+	}
+	if len(m.Value.Items) == 0 {
+		return setEmpty(text, m, t, "", item, eol)
+	}
+	if m.Value.Start < len(text) && text[m.Value.Start] == '[' {
+		return intoBrackets(text, m.Value.Start, string(item.AppendJSON(nil)))
+	}
+	if !editable(text, m) {
+		return nil, ErrShape
+	}
+	b, err := yamlBlock(text, m.Value, t)
+	if err != nil {
+		return nil, err
+	}
+	with := yamlItem(item, b.indent, eol)
+	if text[b.end-1] != '\n' {
+		with = eol + strings.TrimSuffix(with, eol)
+	}
+	return []splice{{b.end, b.end, with}}, nil
+}
+
+func appendTOML(text []byte, list *tree.Node, name string, item *tree.Node) ([]splice, error) {
+	eol := lineEnd(text)
+	if list != nil && list.Kind == tree.Array {
+		if at := bytes.IndexByte(text[min(list.Start, len(text)):], '['); at >= 0 && !listOfTables(text, name) {
+			return intoBrackets(text, list.Start+at, tomlValue(item))
+		}
+	}
+	lead := eol
+	if n := len(text); n > 0 && text[n-1] != '\n' {
+		lead += eol
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		lead = ""
+	}
+	table := tomlTable([]string{name}, item, eol)
+	return []splice{{len(text), len(text), lead + "[" + strings.Replace(table, "]", "]]", 1)}}, nil
+}
+
+// listOfTables reports whether a list is written as [[name]].
+func listOfTables(text []byte, name string) bool {
+	for _, e := range expressions(text) {
+		if e.header && len(e.path) == 1 && e.path[0] == name {
+			return true
+		}
+	}
+	return false
+}
+
+// intoBrackets adds an item to the list in brackets that begins at a byte.
+func intoBrackets(text []byte, at int, item string) ([]splice, error) {
+	depth, last := 0, -1
+	for i := at; i < len(text); i++ {
+		switch c := text[i]; c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '#':
+			if i > 0 && strings.IndexByte(" \t\n,[", text[i-1]) >= 0 {
+				i = nextLineEnd(text, i) - 1
+				continue
+			}
+		case '"', '\'':
+			i = closing(text, i)
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				with := ", " + item
+				if text[last-1] == ',' {
+					with = " " + item + ","
+				}
+				return []splice{{last, last, with}}, nil
+			}
+		}
+		last = min(i+1, len(text))
+	}
+	return nil, ErrShape
+}
+
+// closing returns where the quote that opens at i is closed, in double quotes
+// behind a backslash not.
+func closing(text []byte, i int) int {
+	quote := text[i]
+	for i++; i < len(text) && text[i] != quote; i++ {
+		if text[i] == '\\' && quote == '"' {
+			i++
+		}
+	}
+	return i
+}

@@ -1,0 +1,180 @@
+// Package registry reads and writes server.json, the form in which the official
+// registry of MCP servers describes one server: the packages that it can be
+// started from, and the addresses at which it runs.
+//
+//	doc, err := registry.Parse(text)
+//	entry, err := doc.Entry(nil)      // a definition out of it
+//	doc, report, err := registry.Export(merged, []string{"weather"}, nil)
+//
+// The schema is that of 2025-12-11 ([SchemaURL]). Nothing is started or fetched
+// here.
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// SchemaURL is the schema of what is written.
+const SchemaURL = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+
+// MaxBytes is how large a document may be.
+const MaxBytes = 1 << 20
+
+// Document is one server.json.
+type Document struct {
+	Schema      string          `json:"$schema,omitempty"`
+	Name        string          `json:"name"` // as in io.github.user/weather
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description"`
+	Version     string          `json:"version"`
+	WebsiteURL  string          `json:"websiteUrl,omitempty"`
+	Repository  json.RawMessage `json:"repository,omitempty"`
+	Packages    []Package       `json:"packages,omitempty"`
+	Remotes     []Transport     `json:"remotes,omitempty"`
+	Meta        json.RawMessage `json:"_meta,omitempty"`
+}
+
+// Package is something that the server can be started from.
+type Package struct {
+	RegistryType         string     `json:"registryType"` // npm, pypi, oci, nuget, cargo, mcpb
+	RegistryBaseURL      string     `json:"registryBaseUrl,omitempty"`
+	Identifier           string     `json:"identifier"`
+	Version              string     `json:"version,omitempty"`
+	FileSHA256           string     `json:"fileSha256,omitempty"`
+	RuntimeHint          string     `json:"runtimeHint,omitempty"`
+	Transport            Transport  `json:"transport"`
+	RuntimeArguments     []Argument `json:"runtimeArguments,omitempty"`
+	PackageArguments     []Argument `json:"packageArguments,omitempty"`
+	EnvironmentVariables []KeyValue `json:"environmentVariables,omitempty"`
+}
+
+// Transport is how a server is spoken with.
+type Transport struct {
+	Type      string           `json:"type"` // stdio, streamable-http, sse
+	URL       string           `json:"url,omitempty"`
+	Headers   []KeyValue       `json:"headers,omitempty"`
+	Variables map[string]Input `json:"variables,omitempty"` // of the URL
+}
+
+// Input is a value, or what somebody has to know who gives one.
+type Input struct {
+	Description string   `json:"description,omitempty"`
+	IsRequired  bool     `json:"isRequired,omitempty"`
+	IsSecret    bool     `json:"isSecret,omitempty"`
+	Format      string   `json:"format,omitempty"`
+	Value       string   `json:"value,omitempty"` // fixed; {name} stands for a variable
+	Default     string   `json:"default,omitempty"`
+	Placeholder string   `json:"placeholder,omitempty"`
+	Choices     []string `json:"choices,omitempty"`
+	// Variables are what Value has in braces.
+	Variables map[string]Input `json:"variables,omitempty"`
+}
+
+// Argument is one of a command line: "positional", as it stands, or "named", which
+// is a flag, with its value if it has one.
+type Argument struct {
+	Type       string `json:"type"`
+	Name       string `json:"name,omitempty"`
+	ValueHint  string `json:"valueHint,omitempty"`
+	IsRepeated bool   `json:"isRepeated,omitempty"`
+	Input
+}
+
+// KeyValue is a variable of the environment, or a header.
+type KeyValue struct {
+	Name string `json:"name"`
+	Input
+}
+
+// Parse reads a server.json, or the answer of a registry with one in it: {"server":
+// ...}, or the list {"servers": [...]} if it holds one server, of which the latest
+// version is taken.
+func Parse(text []byte) (*Document, error) {
+	if len(text) > MaxBytes {
+		return nil, errors.New("a server.json has at most 1 MiB")
+	}
+	root, problems := tree.Parse(text, tree.JSON)
+	if len(problems) > 0 {
+		return nil, errors.New(problems[0].Message)
+	}
+	var answer struct {
+		Server  json.RawMessage
+		Servers []struct {
+			Server json.RawMessage
+			Meta   map[string]struct {
+				IsLatest bool `json:"isLatest"`
+			} `json:"_meta"`
+		}
+	}
+	switch {
+	case root.Kind != tree.Object:
+		return nil, fmt.Errorf("it is %s, not an object", root.Kind)
+	case root.Get("name") != nil:
+		return decode(text)
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return nil, err
+	}
+	if answer.Server != nil {
+		return decode(answer.Server)
+	}
+	var found *Document
+	for _, s := range answer.Servers {
+		doc, err := decode(s.Server)
+		if err != nil {
+			return nil, err
+		}
+		latest := false
+		for _, m := range s.Meta {
+			latest = latest || m.IsLatest
+		}
+		switch {
+		case found != nil && found.Name != doc.Name:
+			return nil, fmt.Errorf("it lists several servers, %s and %s among them", found.Name, doc.Name)
+		case found == nil || latest:
+			found = doc
+		}
+	}
+	if found == nil {
+		return nil, errors.New("it describes no server")
+	}
+	return found, nil
+}
+
+func decode(text json.RawMessage) (*Document, error) {
+	doc := &Document{}
+	if err := json.Unmarshal(text, doc); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			return nil, fmt.Errorf("%s is no %s", kind.Field, kind.Type)
+		}
+		return nil, err
+	}
+	if doc.Name == "" || len(doc.Packages) == 0 && len(doc.Remotes) == 0 {
+		return nil, errors.New("it names no server with packages or remotes")
+	}
+	for _, p := range doc.Packages {
+		if p.RegistryType == "" || p.Identifier == "" || p.Transport.Type == "" {
+			return nil, fmt.Errorf("a package lacks registryType, identifier or transport: is it of a schema before %s?",
+				strings.Split(SchemaURL, "/")[4])
+		}
+	}
+	return doc, nil
+}
+
+// IsDocument reports whether text looks like something that [Parse] reads.
+func IsDocument(text []byte) bool {
+	root, _ := tree.Parse(text, tree.JSON)
+	if root == nil || root.Kind != tree.Object {
+		return false
+	}
+	named := root.Get("name") != nil && (root.Get("packages") != nil || root.Get("remotes") != nil)
+	answer := root.Get("server") != nil && root.Get("server").Get("name") != nil
+	list := root.Get("servers") != nil && root.Get("servers").Kind == tree.Array
+	return named || answer || list
+}

@@ -1,0 +1,351 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// EntryOptions say how a definition is made of a document. Nil and the zero value
+// are the defaults.
+type EntryOptions struct {
+	// Name is that of the definition. Empty stands for what is behind the slash in
+	// the name of the document.
+	Name string
+	// Registry is where the document is from, such as "official". Empty: unknown.
+	Registry string
+	// Package chooses: "remote", or a type of registry such as "npm". Empty stands
+	// for a remote server if there is one, as that starts nothing here, and
+	// otherwise for the first package.
+	Package string
+	// Values are answers to what the document asks for, by name.
+	Values map[string]string
+}
+
+// Entry is a definition that was made of something else.
+type Entry struct {
+	// Config has the one server, the declarations of its secrets, and its bindings.
+	Config stax.Config
+	// Todo is what has to be done before the server can be started, in words.
+	Todo []string
+	// Findings are what of the document has no place in a definition.
+	Findings []check.Finding
+	// Bundle is what has to be downloaded first, or nil. The definition has no
+	// command then.
+	Bundle *Bundle
+}
+
+// Server returns the definition.
+func (e *Entry) Server() *stax.Server { return &e.Config.Servers[0] }
+
+// Bundle is an .mcpb file somewhere else.
+type Bundle struct {
+	URL    string
+	SHA256 string // in hexadecimal digits, or empty
+}
+
+// UnfitError is why no definition can be made of a document.
+type UnfitError struct {
+	Why  string
+	Hint string
+	// Answers says that it is a matter of [EntryOptions.Values]: one is missing, or
+	// nobody asks for one.
+	Answers bool
+}
+
+// Error implements the error interface.
+func (e *UnfitError) Error() string { return e.Why }
+
+// Choices returns what the document offers, as [EntryOptions.Package] has it.
+func (d *Document) Choices() []string {
+	var all []string
+	if len(d.Remotes) > 0 {
+		all = append(all, "remote")
+	}
+	for _, p := range d.Packages {
+		if !slices.Contains(all, p.RegistryType) {
+			all = append(all, p.RegistryType)
+		}
+	}
+	return all
+}
+
+// Entry makes a definition of the document: of one of its remote servers or
+// packages. What the user has to give becomes a declared secret if it is one, and
+// otherwise a placeholder in the definition, named in [Entry.Todo]. The error is an
+// [*UnfitError] if the choice cannot be represented.
+func (d *Document) Entry(opts *EntryOptions) (*Entry, error) {
+	if opts == nil {
+		opts = &EntryOptions{}
+	}
+	name := opts.Name
+	if name == "" {
+		name = d.Name[strings.LastIndexByte(d.Name, '/')+1:]
+	}
+	b := &builder{doc: d, opts: opts, out: &Entry{Config: stax.Config{Servers: []stax.Server{{Name: name, Description: d.Description,
+		RegistryRef: &stax.RegistryRef{Registry: opts.Registry, Package: d.Name, Version: d.Version}}}}}}
+	b.server = b.out.Server()
+	if err := b.choose(); err != nil {
+		return nil, err
+	}
+	for _, given := range slices.Sorted(maps.Keys(opts.Values)) {
+		if !b.used[given] {
+			return nil, &UnfitError{Why: fmt.Sprintf("it asks for no %q", given), Hint: b.asked(), Answers: true}
+		}
+	}
+	return b.out, nil
+}
+
+// builder makes a definition.
+type builder struct {
+	doc    *Document
+	opts   *EntryOptions
+	out    *Entry
+	server *stax.Server
+	used   map[string]bool // names that the document asks for
+}
+
+func (b *builder) asked() string {
+	if len(b.used) == 0 {
+		return "it asks for nothing"
+	}
+	return "it asks for " + strings.Join(slices.Sorted(maps.Keys(b.used)), ", ")
+}
+
+// choose takes one of the remote servers and packages.
+func (b *builder) choose() error {
+	b.used = map[string]bool{}
+	choice := b.opts.Package
+	if choice == "remote" || choice == "" && len(b.doc.Remotes) > 0 {
+		if len(b.doc.Remotes) == 0 {
+			return b.none(choice)
+		}
+		// Of the two transports that there are, the newer first.
+		i := max(0, slices.IndexFunc(b.doc.Remotes, func(t Transport) bool { return t.Type == "streamable-http" }))
+		return b.remote(&b.doc.Remotes[i])
+	}
+	var why error
+	for i := range b.doc.Packages {
+		p := &b.doc.Packages[i]
+		if choice != "" && p.RegistryType != choice {
+			continue
+		}
+		if p.Transport.Type != "stdio" {
+			why = &UnfitError{Why: fmt.Sprintf("the package %s, once started, is spoken with over %s, for which a definition has no place", p.Identifier, p.Transport.Type)}
+			continue
+		}
+		return b.pack(p)
+	}
+	if why != nil {
+		return why
+	}
+	return b.none(choice)
+}
+
+func (b *builder) none(choice string) error {
+	return &UnfitError{Why: fmt.Sprintf("%s offers no %s", b.doc.Name, choice), Hint: "it offers " + strings.Join(b.doc.Choices(), ", ")}
+}
+
+// lost notes something that a definition has no place for.
+func (b *builder) lost(severity check.Severity, format string, args ...any) {
+	b.out.Findings = append(b.out.Findings, check.Finding{Rule: "stax/not-added", Severity: severity, Message: fmt.Sprintf(format, args...)})
+}
+
+func (b *builder) todo(format string, args ...any) {
+	b.out.Todo = append(b.out.Todo, fmt.Sprintf(format, args...))
+}
+
+// remote makes a definition of a server that runs elsewhere.
+func (b *builder) remote(t *Transport) error {
+	s := b.server
+	switch s.Transport = stax.HTTP; t.Type {
+	case "sse":
+		s.Transport = stax.SSE
+	case "streamable-http":
+	default:
+		return &UnfitError{Why: fmt.Sprintf("there is no transport %q for a remote server", t.Type)}
+	}
+	address, secrets, err := b.fill(t.URL, t.Variables, true)
+	if err != nil {
+		return err
+	}
+	if u, err := url.Parse(address); err != nil || u.Host == "" || len(secrets) > 0 {
+		return &UnfitError{Why: "the address of the server holds a secret, or is none", Hint: "a definition has a place for secrets in headers only"}
+	}
+	s.URL = address
+	for i := range t.Headers {
+		b.header(&t.Headers[i])
+	}
+	if len(s.Secrets) == 1 && len(b.out.Config.Bindings) == 1 && b.out.Config.Bindings[0].Template == "Bearer {"+s.Secrets[0]+"}" &&
+		strings.EqualFold(b.out.Config.Bindings[0].Header, "Authorization") {
+		b.out.Config.Bindings = nil // that is what happens without one
+	}
+	return nil
+}
+
+// header puts a header into the definition, or binds a secret to it.
+func (b *builder) header(h *KeyValue) {
+	if h.Value == "" {
+		switch in := b.input(h.Name, &h.Input, true); {
+		case in.secret:
+			b.bind(h.Name, "{"+b.declare(keyOf(b.server.Name, h.Name), &h.Input)+"}")
+		case in.ok:
+			b.static(h.Name, in.value)
+		}
+		return
+	}
+	value, secrets, _ := b.fill(h.Value, h.Variables, false)
+	switch {
+	case len(secrets) > 0:
+		b.bind(h.Name, value)
+	case stax.LooksSecret(h.Name, value, true) != "" && !strings.Contains(value, "<"):
+		b.lost(check.Warning, "the header %s is left out: its value looks like a secret, and is there for all to read", h.Name)
+	default:
+		b.static(h.Name, value)
+	}
+}
+
+func (b *builder) static(header, value string) {
+	if b.server.Headers == nil {
+		b.server.Headers = map[string]string{}
+	}
+	b.server.Headers[header] = value
+}
+
+func (b *builder) bind(header, template string) {
+	b.out.Config.Bindings = append(b.out.Config.Bindings, stax.Binding{Server: b.server.Name, Header: header, Template: template})
+}
+
+// declare adds a secret to the server, once, and returns its key.
+func (b *builder) declare(key string, in *Input) string {
+	if slices.Contains(b.server.Secrets, key) {
+		return key
+	}
+	b.server.Secrets = append(b.server.Secrets, key)
+	d := stax.Declaration{Key: key, Description: in.Description}
+	if !in.IsRequired {
+		no := false
+		d.Required = &no
+	}
+	b.out.Config.Secrets = append(b.out.Config.Secrets, d)
+	word := "give the secret " + key
+	if !in.IsRequired {
+		word = "give the secret " + key + ", if it is wanted"
+	}
+	b.todo("%s", about(word, in.Description))
+	return key
+}
+
+func about(what, description string) string {
+	if description = strings.Join(strings.Fields(description), " "); description != "" {
+		return what + ": " + description
+	}
+	return what
+}
+
+// given is what is known of an input.
+type given struct {
+	value  string
+	ok     bool // there is one
+	secret bool
+}
+
+// input finds the value of something that the document asks for, and makes a
+// placeholder of it if there is none and has to be one. header says that it is the
+// value of a header.
+func (b *builder) input(name string, in *Input, header bool) given {
+	b.used[name] = true
+	value, answered := b.opts.Values[name]
+	switch {
+	case in.IsSecret || in.Default == "" && !answered && stax.LooksSecret(name, "value", header) != "":
+		return given{secret: true}
+	case answered:
+		return given{value: value, ok: true}
+	case in.Value != "":
+		return given{value: in.Value, ok: true}
+	case in.Default != "":
+		return given{value: in.Default, ok: true}
+	case !in.IsRequired:
+		return given{}
+	}
+	hint := in.Placeholder
+	if len(in.Choices) > 0 {
+		hint = strings.Join(in.Choices, " or ")
+	}
+	text := "put a value in place of <" + name + ">"
+	if hint != "" {
+		text += ", such as " + hint
+	}
+	b.todo("%s", about(text, in.Description))
+	return given{value: "<" + name + ">", ok: true}
+}
+
+// fill puts values in place of what a template has in braces. Secrets stay in
+// braces, by their key. strict refuses placeholders.
+func (b *builder) fill(template string, variables map[string]Input, strict bool) (text string, secrets []string, err error) {
+	var out strings.Builder
+	for rest := template; ; {
+		before, after, open := strings.Cut(rest, "{")
+		name, behind, closed := strings.Cut(after, "}")
+		out.WriteString(before)
+		if !open || !closed {
+			if open {
+				out.WriteString("{" + after)
+			}
+			return out.String(), secrets, nil
+		}
+		rest = behind
+		in, known := variables[name]
+		if !known {
+			out.WriteString("{" + name + "}") // it stays as it is (schema, Input.value)
+			continue
+		}
+		todo := len(b.out.Todo)
+		v := b.input(name, &in, false)
+		switch {
+		case v.secret:
+			key := b.declare(variableKey(b.server.Name, name), &in)
+			secrets = append(secrets, key)
+			out.WriteString("{" + key + "}")
+		case strict && len(b.out.Todo) > todo:
+			return "", nil, &UnfitError{Why: fmt.Sprintf("it needs a value for %s: %s", name, in.Description), Hint: "--set " + name + "=...", Answers: true}
+		default:
+			out.WriteString(v.value)
+		}
+	}
+}
+
+// variableKey is the key of a secret that a template calls name: that, if it looks
+// like the name of a variable, which would be one for all servers.
+func variableKey(server, name string) string {
+	if name != "" && name == strings.ToUpper(name) && strings.Contains(name, "_") && strings.Trim(name, keyLetters) == "" && (name[0] < '0' || name[0] > '9') {
+		return name
+	}
+	return keyOf(server, name)
+}
+
+const keyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+// SecretKey returns the key of a secret that a server needs for something, such as
+// WEATHER_TOKEN for the token of weather.
+func SecretKey(server, what string) string { return keyOf(server, what) }
+
+// keyOf makes the key of a secret out of the names of a server and of what the
+// secret is for.
+func keyOf(server, name string) string {
+	key := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(keyLetters, r) {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(server+"_"+name))
+	if key[0] >= '0' && key[0] <= '9' {
+		key = "_" + key
+	}
+	return key
+}

@@ -1,0 +1,243 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// ExportOptions say what a definition does not. Nil and the zero value are the
+// defaults.
+type ExportOptions struct {
+	// Name is that of the document, such as io.github.user/weather. Empty stands for
+	// the package of registryRef, if it is such a name.
+	Name string
+	// Title is shown instead of the name, at most 100 characters.
+	Title string
+	// Description is at most 100 characters. Empty stands for that of the definition.
+	Description string
+	// Version is that of the server. Empty stands for the one in registryRef, or that
+	// of the package.
+	Version string
+	// WebsiteURL is the homepage of the server.
+	WebsiteURL string
+}
+
+// NeedError says what has to be given for a document.
+type NeedError struct{ What, Hint string }
+
+// Error implements the error interface.
+func (e *NeedError) Error() string { return "it needs " + e.What }
+
+// limits of the schema.
+const (
+	maxDescription = 100
+	maxName        = 200
+)
+
+// Export makes a document of definitions that are several ways to reach one
+// server: those with a command become packages, those with a URL remotes. The
+// report has what a document has no place for, as warnings. No value of a secret
+// is written: there is none in a definition. The error is a [*NeedError] if
+// something is missing, and an [*UnfitError] if no server can be represented.
+func Export(m *stax.Merged, servers []string, opts *ExportOptions) (*Document, *check.Report, error) {
+	if opts == nil {
+		opts = &ExportOptions{}
+	}
+	e := &exporter{merged: m, report: &check.Report{}, doc: &Document{Schema: SchemaURL, Name: opts.Name, Title: opts.Title,
+		Description: opts.Description, Version: opts.Version, WebsiteURL: opts.WebsiteURL}}
+	for _, name := range servers {
+		s := m.Config.Server(name)
+		if s == nil {
+			return nil, nil, fmt.Errorf("there is no server %q", name)
+		}
+		e.server = s
+		e.export()
+	}
+	if len(e.doc.Packages)+len(e.doc.Remotes) == 0 {
+		return nil, e.report, &UnfitError{Why: "nothing of " + strings.Join(servers, ", ") + " can be represented", Hint: "a command has to start a package of npm, PyPI, a registry of images, NuGet, or a bundle"}
+	}
+	return e.doc, e.report, e.complete()
+}
+
+// exporter makes one document.
+type exporter struct {
+	merged *stax.Merged
+	server *stax.Server
+	doc    *Document
+	report *check.Report
+}
+
+// lost reports a member of the server that the document has no place for.
+func (e *exporter) lost(member, format string, args ...any) {
+	pointer := "/servers/" + check.EscapeToken(e.server.Name)
+	if member != "" {
+		pointer += "/" + member
+	}
+	e.report.Add(e.merged.Origin(e.server.Name).Place(check.Finding{Rule: "stax/not-exported", Severity: check.Warning, Pointer: pointer,
+		Message: fmt.Sprintf("server %q: ", e.server.Name) + fmt.Sprintf(format, args...)}))
+}
+
+var reverseDNS = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+
+// complete fills in what the schema requires, and holds the document to it.
+func (e *exporter) complete() error {
+	d := e.doc
+	if d.Version == "" && len(d.Packages) > 0 {
+		d.Version = d.Packages[0].Version
+	}
+	switch {
+	case d.Name == "":
+		return &NeedError{"a name in the form of a registry", "--name io.github.you/weather"}
+	case !reverseDNS.MatchString(d.Name) || len(d.Name) > maxName || len(d.Name) < 3:
+		return &NeedError{fmt.Sprintf("another name than %q: a domain in reverse, a slash, a name", d.Name), "--name io.github.you/weather"}
+	case d.Version == "":
+		return &NeedError{"a version", "--version 1.0.0"}
+	case d.Version == "latest" || len(d.Version) > 255 || strings.ContainsAny(d.Version, "^~<>=*| "):
+		return &NeedError{fmt.Sprintf("one version, and %q is none", d.Version), "--version 1.0.0"}
+	case d.Description == "":
+		return &NeedError{"a description", `--description "What the server does"`}
+	case utf8.RuneCountInString(d.Title) > maxDescription:
+		return &NeedError{"a title of at most 100 characters", "--title shorter"}
+	}
+	if utf8.RuneCountInString(d.Description) > maxDescription {
+		e.lost("description", "a registry takes 100 characters of the description; the rest is left out")
+		d.Description = string([]rune(d.Description)[:maxDescription-1]) + "…"
+	}
+	return nil
+}
+
+func (e *exporter) export() {
+	s, d := e.server, e.doc
+	if d.Description == "" {
+		d.Description = s.Description
+	}
+	if ref := s.RegistryRef; ref != nil {
+		if d.Name == "" && reverseDNS.MatchString(ref.Package) {
+			d.Name = ref.Package
+		}
+		if d.Version == "" {
+			d.Version = ref.Version
+		}
+	}
+	e.leftOut()
+	if s.Remote() {
+		e.remote()
+		return
+	}
+	p := e.packageOf()
+	if p == nil {
+		return
+	}
+	p.Transport = Transport{Type: "stdio"}
+	e.environment(p)
+	d.Packages = append(d.Packages, *p)
+}
+
+// leftOut reports the members that have no place in any document.
+func (e *exporter) leftOut() {
+	s := e.server
+	for _, m := range []struct {
+		name string
+		is   bool
+	}{
+		{"cwd", s.Cwd != ""}, {"enabledTools", s.EnabledTools != nil}, {"disabledTools", s.DisabledTools != nil},
+		{"connectTimeoutMs", s.ConnectTimeoutMS > 0},
+	} {
+		if m.is {
+			e.lost(m.name, "a registry has no place for %s", m.name)
+		}
+	}
+	if s.Disabled() {
+		e.lost("enabled", "a registry has no place for a server that is disabled")
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
+		if key != sourceKey {
+			e.lost("metadata", "a registry has no place for the metadata %q", key)
+		}
+	}
+	for _, f := range s.Extra {
+		e.lost(check.EscapeToken(f.Name), "a registry has no place for %q", f.Name)
+	}
+}
+
+// secretInput describes a secret, without its value.
+func (e *exporter) secretInput(key string) Input {
+	in := Input{IsSecret: true, IsRequired: true}
+	if d := e.merged.Declaration(key); d != nil {
+		in.Description, in.IsRequired = d.Description, !d.Optional()
+	}
+	return in
+}
+
+// environment writes the variables of a package, in the order of the command line
+// where that has them.
+func (e *exporter) environment(p *Package) {
+	named := map[string]bool{}
+	for _, v := range p.EnvironmentVariables {
+		named[v.Name] = true
+	}
+	add := func(v KeyValue) {
+		for i := range p.EnvironmentVariables {
+			if p.EnvironmentVariables[i].Name == v.Name {
+				p.EnvironmentVariables[i] = v
+				return
+			}
+		}
+		p.EnvironmentVariables = append(p.EnvironmentVariables, v)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.server.Env)) {
+		add(KeyValue{name, Input{Value: e.server.Env[name]}})
+	}
+	for _, key := range e.server.Secrets {
+		in, name := e.secretInput(key), key
+		if d := e.merged.Declaration(key); d != nil && (d.ExposeAs.Env != "" || d.ExposeAs.File != "") {
+			if d.ExposeAs.File != "" {
+				e.lost("secrets", "a registry has no place for the file in which the server gets %s", key)
+			}
+			if name = d.ExposeAs.Env; name == "" {
+				continue
+			}
+		}
+		if name != key {
+			in = Input{Value: "{" + key + "}", Variables: map[string]Input{key: in}}
+		}
+		add(KeyValue{name, in})
+	}
+	if p.RegistryType == "oci" {
+		for _, v := range p.EnvironmentVariables {
+			if !named[v.Name] {
+				e.lost("args", "the container is not given the variable %s; a program that reads the document would", v.Name)
+			}
+		}
+	}
+}
+
+// remote writes a server that runs elsewhere.
+func (e *exporter) remote() {
+	s := e.server
+	t := Transport{Type: "streamable-http", URL: s.URL}
+	if s.Transport == stax.SSE {
+		t.Type = "sse"
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		t.Headers = append(t.Headers, KeyValue{name, Input{Value: s.Headers[name]}})
+	}
+	for _, b := range e.merged.BindingsOf(s) {
+		in := Input{Value: b.Template, Variables: map[string]Input{}}
+		for _, key := range b.Keys() {
+			in.Variables[key] = e.secretInput(key)
+		}
+		t.Headers = append(t.Headers, KeyValue{b.Header, in})
+	}
+	for _, key := range e.merged.Unbound(s) {
+		e.lost("secrets", "it is not said in which header the secret %s goes", key)
+	}
+	e.doc.Remotes = append(e.doc.Remotes, t)
+}

@@ -1,0 +1,249 @@
+package registry_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/slipway-mcp/slipway/stax"
+	"github.com/slipway-mcp/slipway/stax/registry"
+)
+
+// definitions parses a file whose servers have no faults.
+func definitions(t *testing.T, text string) *stax.Merged {
+	t.Helper()
+	doc, report := stax.Parse("mcp.yaml", []byte(text), nil)
+	merged := stax.Merge(doc)
+	report.Add(merged.Check().Findings()...)
+	if !report.OK(false) {
+		t.Fatalf("%v", report.Findings())
+	}
+	return merged
+}
+
+// schema validates documents by the schema of the registry. It is not ours to keep:
+// scripts/registry brings it along.
+func schema(t *testing.T) func(text []byte) error {
+	t.Helper()
+	name := os.Getenv("SLIPWAY_REGISTRY_SCHEMA")
+	if name == "" {
+		return func([]byte) error { return nil }
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.ID != registry.SchemaURL {
+		t.Fatalf("the schema is %s, and we write %s", s.ID, registry.SchemaURL)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(text []byte) error {
+		var v any
+		if err := json.Unmarshal(text, &v); err != nil {
+			return err
+		}
+		return resolved.Validate(v)
+	}
+}
+
+// TestSchemaIsOne holds that the schema, where it is there, refuses something.
+func TestSchemaIsOne(t *testing.T) {
+	valid := schema(t)
+	if os.Getenv("SLIPWAY_REGISTRY_SCHEMA") == "" {
+		t.Skip("scripts/registry brings the schema along")
+	}
+	for _, text := range []string{`{}`, `{"name": "x", "description": "d", "version": "1"}`, `{"name": "a/b", "description": "d", "version": "1", "packages": [{"registryType": "npm", "identifier": "x", "transport": {"type": "tcp"}}]}`} {
+		if valid([]byte(text)) == nil {
+			t.Errorf("the schema takes %s", text)
+		}
+	}
+}
+
+const ref = `
+    registryRef: {package: io.github.me/w, version: 1.2.3}
+    description: Tells the weather
+`
+
+// TestRoundTrip holds that a definition is the same once it was written as a
+// server.json and read again.
+func TestRoundTrip(t *testing.T) {
+	valid := schema(t)
+	tests := map[string]string{
+		"npm":                "    command: npx\n    args: [-y, '@me/w@1.2.3']",
+		"npm with arguments": "    command: npx\n    args: [-y, --prefer-offline=true, 'w@1.2.3', serve, --port=1, --port, '2', -v, 'a b', '{x}']",
+		"bun":                "    command: bunx\n    args: ['w@1.2.3', --stdio]",
+		"pypi":               "    command: uvx\n    args: ['w@1.2.3', serve]\n    env: {B: '2', A: '{HOME}'}",
+		"nuget":              "    command: dnx\n    args: ['W.M@1.2.3', --yes, --, mcp, start]",
+		"dotnet":             "    command: dotnet\n    args: [tool, exec, 'W.M@1.2.3', --yes]",
+		"image":              "    command: docker\n    args: [run, -i, --rm, 'ghcr.io/me/w:1.2.3']",
+		"image with all":     "    command: podman\n    args: [run, -i, --rm, -e, A, -e, TOKEN_W, -v, '/a:/b', '--mount=type=bind,src=/x', -e, 'C=1', 'ghcr.io:5000/me/w@sha256:" + strings.Repeat("ab", 32) + "', --deep]\n    env: {A: x}\n    secrets: [TOKEN_W]",
+		"secrets":            "    command: npx\n    args: [-y, 'w@1.2.3']\n    secrets: [W_KEY, W_OTHER, W_THIRD]\n    env: {LOG: debug}",
+		"bundle":             "    command: slipway\n    args: [bundle, run, /state/x.mcpb, --sha256, " + strings.Repeat("ab", 32) + "]\n    metadata: {source: 'https://example.com/x.mcpb'}",
+		"remote":             "    url: https://mcp.example.com/w\n    transport: http\n    headers: {X-Team: a, X-Braces: '{b}'}",
+		"events":             "    url: https://mcp.example.com/w/sse\n    transport: sse",
+		"bearer":             "    url: https://mcp.example.com/w\n    transport: http\n    secrets: [W_KEY]",
+		"bound":              "    url: https://mcp.example.com/w\n    transport: http\n    secrets: [W_KEY, W_OTHER]",
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			text = "servers:\n  w:\n" + text + ref + "secrets:\n  - {key: W_KEY, description: The key}\n  - {key: W_OTHER, required: false}\n  - {key: W_THIRD, exposeAs: {env: THIRD}}\n  - key: TOKEN_W\n"
+			if name == "bound" {
+				text += "bindings: {w: {X-Key: '{W_KEY}', X-Other: 'Token {W_OTHER}'}}\n"
+			}
+			m := definitions(t, text)
+			doc, report, err := registry.Export(m, []string{"w"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := report.Findings(); len(got) > 0 {
+				t.Errorf("lost: %v", got)
+			}
+			written, err := json.Marshal(doc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := valid(written); err != nil {
+				t.Errorf("%v\n%s", err, written)
+			}
+			read, err := registry.Parse(written)
+			if err != nil {
+				t.Fatal(err)
+			}
+			entry, err := read.Entry(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := *entry.Server(), *m.Config.Server("w")
+			if name == "bundle" { // its place here is known once it is downloaded
+				if entry.Bundle.URL != want.Metadata["source"] || entry.Bundle.SHA256 != want.Args[4] {
+					t.Errorf("the bundle is %+v", entry.Bundle)
+				}
+				want.Command, want.Args, want.Metadata = "", nil, nil
+				got.RegistryRef.Digest = ""
+			}
+			if strings.Contains(text, "@sha256") {
+				got.RegistryRef.Digest = ""
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(m.Config.Bindings, entry.Config.Bindings); diff != "" {
+				t.Errorf("bindings (-want +got)\n%s", diff)
+			}
+			for _, d := range entry.Config.Secrets {
+				if diff := cmp.Diff(*m.Declaration(d.Key), d); diff != "" {
+					t.Errorf("secret (-want +got)\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// TestExportLoses holds that whatever a server.json has no place for is said.
+func TestExportLoses(t *testing.T) {
+	tests := map[string]struct{ server, want string }{
+		"folder":          {"command: npx\n    args: [-y, w@1]\n    cwd: /x", "no place for cwd"},
+		"tools":           {"command: npx\n    args: [-y, w@1]\n    enabledTools: [a]\n    disabledTools: [b]", "no place for enabledTools|no place for disabledTools"},
+		"timeout":         {"command: npx\n    args: [-y, w@1]\n    connectTimeoutMs: 1", "no place for connectTimeoutMs"},
+		"disabled":        {"command: npx\n    args: [-y, w@1]\n    enabled: false", "a server that is disabled"},
+		"unknown members": {"command: npx\n    args: [-y, w@1]\n    x-mine: 1\n    metadata: {team: a}", `the metadata "team"|no place for "x-mine"`},
+		"latest":          {"command: npx\n    args: [-y, w@latest]", `"latest" is none`},
+		"a range":         {"command: npx\n    args: [-y, w@^1.0.0]", `"^1.0.0" is none`},
+		"an image":        {"command: docker\n    args: [run, -i, --rm, w]", "the image w is not one version"},
+		"no variable":     {"command: docker\n    args: [run, -i, --rm, 'w:1']\n    env: {A: b}", "not given the variable A"},
+		"a file":          {"command: npx\n    args: [-y, w@1]\n    secrets: [F]", "no place for the file in which the server gets F"},
+		"unbound":         {"url: https://x.example\n    transport: http\n    secrets: [F, K]", "not said in which header the secret F goes|not said in which header the secret K goes"},
+		"a path":          {"command: /opt/bin/npx\n    args: [-y, w@1]", "the path of npx is left out"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := definitions(t, "servers:\n  s:\n    "+test.server+"\nsecrets:\n  - {key: F, exposeAs: {file: F}}\n  - key: K\n")
+			_, report, err := registry.Export(m, []string{"s"}, &registry.ExportOptions{Name: "a/b", Description: "d", Version: "1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range report.Findings() {
+				got = append(got, f.Message)
+				if f.Line == 0 || f.Rule != "stax/not-exported" {
+					t.Errorf("no place, or another rule: %+v", f)
+				}
+			}
+			wants := strings.Split(test.want, "|")
+			if len(got) != len(wants) {
+				t.Fatalf("got %q", got)
+			}
+			for _, want := range wants {
+				if !strings.Contains(strings.Join(got, "\n"), want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestExportRefuses holds that nothing is written that starts something else than
+// the definition does.
+func TestExportRefuses(t *testing.T) {
+	for name, server := range map[string]string{
+		"another program": "command: node\n    args: [server.js]",
+		"a script":        "command: ./npx.sh",
+		"another binary":  "command: npx\n    args: [-y, -p, w, other]",
+		"a repository":    "command: npx\n    args: [-y, 'github:me/w']",
+		"a folder":        "command: npx\n    args: [-y, ./w]",
+		"nothing":         "command: npx\n    args: [-y]",
+		"uvx from":        "command: uvx\n    args: [--from, w, other]",
+		"docker compose":  "command: docker\n    args: [compose, up]",
+		"unknown flag":    "command: docker\n    args: [run, -i, --new-flag, w, w2]",
+		"a terminal":      "command: docker\n    args: [run, -it, w]",
+		"a local bundle":  "command: slipway\n    args: [bundle, run, x.mcpb]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := definitions(t, "servers:\n  s:\n    "+server+"\n")
+			doc, report, err := registry.Export(m, []string{"s"}, &registry.ExportOptions{Name: "a/b", Description: "d", Version: "1"})
+			var unfit *registry.UnfitError
+			if !errors.As(err, &unfit) || report.Count(1) == 0 && len(report.Findings()) == 0 {
+				t.Errorf("got %+v, %v, %v", doc, report.Findings(), err)
+			}
+		})
+	}
+}
+
+func TestExportNeeds(t *testing.T) {
+	m := definitions(t, "servers: {s: {command: npx, args: [-y, w]}}\n")
+	whole := registry.ExportOptions{Name: "a/b", Description: "d", Version: "1"}
+	for want, change := range map[string]func(o *registry.ExportOptions){
+		"a name":        func(o *registry.ExportOptions) { o.Name = "" },
+		"another name":  func(o *registry.ExportOptions) { o.Name = "weather" },
+		"a version":     func(o *registry.ExportOptions) { o.Version = "" },
+		"one version":   func(o *registry.ExportOptions) { o.Version = "^1.0" },
+		"a description": func(o *registry.ExportOptions) { o.Description = "" },
+		"at most 100":   func(o *registry.ExportOptions) { o.Title = strings.Repeat("x", 101) },
+	} {
+		o := whole
+		change(&o)
+		_, _, err := registry.Export(m, []string{"s"}, &o)
+		var need *registry.NeedError
+		if !errors.As(err, &need) || !strings.Contains(err.Error(), want) || need.Hint == "" {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	long := whole
+	long.Description = strings.Repeat("é", 101)
+	doc, report, err := registry.Export(m, []string{"s"}, &long)
+	if err != nil || len([]rune(doc.Description)) != 100 || len(report.Findings()) != 1 {
+		t.Errorf("a long description: %+v, %v, %v", doc, report, err)
+	}
+}

@@ -1,0 +1,256 @@
+package registry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// launcher is how packages of one type are started.
+type launcher struct {
+	registryType string
+	programs     []string // the first is used if the package names none of them
+	// args makes a command line of the parts that a package has.
+	args func(l *line) []string
+}
+
+// line is what a command line is made of.
+type line struct {
+	program string
+	what    string   // the package, with its version
+	runtime []string // arguments of the program
+	own     []string // arguments of the package
+	env     []string // names of the variables that it needs
+}
+
+func launchers() []launcher {
+	return []launcher{
+		{"npm", []string{"npx", "bunx"}, func(l *line) []string {
+			yes := []string{"-y"}
+			if l.program == "bunx" {
+				yes = nil
+			}
+			return slices.Concat(missing(yes, l.runtime, "--yes"), l.runtime, []string{l.what}, l.own)
+		}},
+		{"pypi", []string{"uvx"}, func(l *line) []string {
+			return slices.Concat(l.runtime, []string{l.what}, l.own)
+		}},
+		{"oci", []string{"docker", "podman"}, func(l *line) []string {
+			runtime := l.runtime
+			if len(runtime) > 0 && runtime[0] == "run" {
+				runtime = runtime[1:]
+			}
+			args := slices.Concat([]string{"run"}, missing([]string{"-i"}, runtime, "--interactive"), missing([]string{"--rm"}, runtime))
+			for _, name := range l.env {
+				args = append(args, "-e", name)
+			}
+			return slices.Concat(args, runtime, []string{l.what}, l.own)
+		}},
+		{"nuget", []string{"dnx", "dotnet"}, func(l *line) []string {
+			args := []string{l.what}
+			if l.program == "dotnet" {
+				args = []string{"tool", "exec", l.what}
+			}
+			args = slices.Concat(args, missing([]string{"--yes"}, l.runtime, "-y"), l.runtime)
+			if len(l.own) > 0 {
+				args = append(append(args, "--"), l.own...)
+			}
+			return args
+		}},
+	}
+}
+
+// missing returns flags that are not in args, nor their other name.
+func missing(flags, args []string, others ...string) []string {
+	for _, f := range append(others, flags...) {
+		if slices.Contains(args, f) {
+			return nil
+		}
+	}
+	return flags
+}
+
+func launcherOf(registryType string) *launcher {
+	all := launchers()
+	if i := slices.IndexFunc(all, func(l launcher) bool { return l.registryType == registryType }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// pack makes a definition of a package.
+func (b *builder) pack(p *Package) error {
+	if strings.HasPrefix(p.Identifier, "-") || strings.HasPrefix(p.Version, "-") || strings.ContainsFunc(p.Identifier+p.Version, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return &UnfitError{Why: fmt.Sprintf("%q is no package", p.Identifier)}
+	}
+	s := b.server
+	if p.FileSHA256 != "" {
+		s.RegistryRef.Digest = "sha256:" + p.FileSHA256
+	}
+	l := &line{what: versioned(p)}
+	if _, digest, ok := strings.Cut(p.Identifier, "@sha256:"); ok && p.RegistryType == "oci" {
+		s.RegistryRef.Digest = "sha256:" + digest
+	}
+	l.env = b.environment(p.EnvironmentVariables)
+	var err error
+	if l.runtime, err = b.arguments(p.RuntimeArguments); err != nil {
+		return err
+	}
+	if l.own, err = b.arguments(p.PackageArguments); err != nil {
+		return err
+	}
+	switch kind := launcherOf(p.RegistryType); {
+	case p.RegistryType == "mcpb":
+		b.out.Bundle = &Bundle{URL: p.Identifier, SHA256: p.FileSHA256}
+		if len(l.runtime)+len(l.own) > 0 {
+			b.lost(check.Warning, "arguments of a bundle are left out: it has those of its own manifest")
+		}
+	case p.RegistryType == "cargo":
+		s.Command, s.Args = p.Identifier, l.own
+		b.todo("cargo install %s", strings.ReplaceAll(l.what, "@", " --version "))
+	case kind == nil:
+		return &UnfitError{Why: fmt.Sprintf("it is not known how to start a package of %q", p.RegistryType), Hint: "it offers " + strings.Join(b.doc.Choices(), ", ")}
+	default:
+		l.program = kind.programs[0]
+		if slices.Contains(kind.programs, p.RuntimeHint) {
+			l.program = p.RuntimeHint
+		} else if p.RuntimeHint != "" {
+			b.lost(check.Note, "the package is to be started by %q; %s starts it instead", p.RuntimeHint, l.program)
+		}
+		s.Command, s.Args = l.program, kind.args(l)
+	}
+	return nil
+}
+
+// versioned is a package with its version, as its program wants it.
+func versioned(p *Package) string {
+	if p.Version == "" || p.Version == "latest" {
+		return p.Identifier
+	}
+	if p.RegistryType == "oci" {
+		name := p.Identifier[strings.LastIndexByte(p.Identifier, '/')+1:]
+		if strings.ContainsAny(name, ":@") {
+			return p.Identifier
+		}
+		return p.Identifier + ":" + p.Version
+	}
+	return p.Identifier + "@" + p.Version
+}
+
+// arguments makes words of a command line. A flag with two dashes has its value
+// behind "=" (schema, NamedArgument), one with a single dash as the next word.
+func (b *builder) arguments(args []Argument) ([]string, error) {
+	var words []string
+	for i := range args {
+		a := &args[i]
+		name := a.Name
+		if a.Type == "positional" {
+			name = a.ValueHint
+		}
+		value, ok, err := b.argument(name, a)
+		switch {
+		case err != nil:
+			return nil, err
+		case a.Type == "positional" && ok:
+			words = append(words, value)
+		case a.Type == "named" && a.Value == "" && a.Default == "" && !ok:
+			if bare(&a.Input) {
+				words = append(words, a.Name)
+			}
+		case a.Type == "named" && ok && strings.HasPrefix(a.Name, "--"):
+			words = append(words, a.Name+"="+value)
+		case a.Type == "named" && ok:
+			words = append(words, a.Name, value)
+		}
+	}
+	return words, nil
+}
+
+// bare reports whether a flag takes no value: nothing is said of one.
+func bare(in *Input) bool {
+	return in.Description == "" && in.Placeholder == "" && in.Format == "" && in.Choices == nil && !in.IsRequired && !in.IsSecret
+}
+
+func (b *builder) argument(name string, a *Argument) (value string, ok bool, err error) {
+	if a.Value != "" {
+		value, secrets, err := b.fill(a.Value, a.Variables, false)
+		if err == nil && len(secrets) > 0 {
+			err = b.secretArgument(name)
+		}
+		return value, err == nil, err
+	}
+	if a.Type == "named" && bare(&a.Input) && a.Default == "" {
+		return "", false, nil
+	}
+	if a.IsSecret {
+		if a.IsRequired {
+			return "", false, b.secretArgument(name)
+		}
+		b.lost(check.Warning, "the argument %s is left out: it is a secret, and others can read command lines", name)
+		return "", false, nil
+	}
+	in := b.input(name, &a.Input, false)
+	if in.secret {
+		return "", false, b.secretArgument(name)
+	}
+	return in.value, in.ok, nil
+}
+
+func (b *builder) secretArgument(name string) error {
+	return &UnfitError{Why: fmt.Sprintf("the argument %s is a secret, and a definition has no place for one in a command line", name),
+		Hint: "it offers " + strings.Join(b.doc.Choices(), ", ")}
+}
+
+// environment puts variables into the definition, and returns the names of those
+// that the server gets.
+func (b *builder) environment(variables []KeyValue) (names []string) {
+	s := b.server
+	for i := range variables {
+		v := &variables[i]
+		if v.Value == "" {
+			switch in := b.input(v.Name, &v.Input, false); {
+			case in.secret:
+				b.declare(v.Name, &v.Input)
+			case in.ok:
+				b.set(v.Name, in.value)
+			default:
+				continue
+			}
+			names = append(names, v.Name)
+			continue
+		}
+		named, declared, todo := s.Secrets, b.out.Config.Secrets, b.out.Todo
+		value, secrets, _ := b.fill(v.Value, v.Variables, false)
+		switch {
+		case len(secrets) == 0:
+			b.set(v.Name, value)
+		case len(secrets) == 1 && value == "{"+secrets[0]+"}":
+			b.expose(secrets[0], v.Name)
+		default:
+			b.lost(check.Warning, "the variable %s is left out: a definition has no place for text around a secret", v.Name)
+			s.Secrets, b.out.Config.Secrets, b.out.Todo = named, declared, todo
+			continue
+		}
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+func (b *builder) set(name, value string) {
+	if b.server.Env == nil {
+		b.server.Env = map[string]string{}
+	}
+	b.server.Env[name] = value
+}
+
+// expose says that a secret is in a variable of another name.
+func (b *builder) expose(key, name string) {
+	if key == name {
+		return
+	}
+	i := slices.IndexFunc(b.out.Config.Secrets, func(d stax.Declaration) bool { return d.Key == key })
+	b.out.Config.Secrets[i].ExposeAs.Env = name
+}

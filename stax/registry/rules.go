@@ -1,0 +1,16 @@
+package registry
+
+import (
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// Rules returns the rules about what goes into definitions from a registry, and out
+// of them into one.
+func Rules() []stax.Rule {
+	return []stax.Rule{
+		{ID: "stax/not-added", Severity: check.Warning, About: "a definition has a place for what a `server.json` asks for"},
+		{ID: "stax/secret-shared", Severity: check.Warning, About: "a server that is added names no secret that another names, too"},
+		{ID: "stax/not-exported", Severity: check.Warning, About: "a `server.json` has a place for what a definition says"},
+	}
+}

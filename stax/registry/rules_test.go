@@ -1,0 +1,24 @@
+package registry_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-mcp/slipway/stax/registry"
+)
+
+// TestRules holds the page to the table of rules.
+func TestRules(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "definitions.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range registry.Rules() {
+		if row := fmt.Sprintf("| `%s` | %s | %s |\n", r.ID, r.Severity, r.About); !strings.Contains(string(text), row) {
+			t.Errorf("docs/definitions.md lacks the row %s", row)
+		}
+	}
+}
