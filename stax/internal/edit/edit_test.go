@@ -141,13 +141,19 @@ func TestRemove(t *testing.T) {
 		target    edit.Target
 		old, want string
 	}{
-		"json first":         {jsoncFile, "{\"mcpServers\": {\n  \"s\": {}, // s\n  \"b\": 2 // b\n}}", "{\"mcpServers\": {\n  \"b\": 2 // b\n}}"},
-		"json last":          {jsoncFile, "{\"mcpServers\": {\n  \"b\": 2, // b\n  \"s\": {} // s\n}}", "{\"mcpServers\": {\n  \"b\": 2 // b // s\n}}"},
-		"json on one line":   {jsonFile, `{"mcpServers": {"a": 1, "s": {}, "b": 2}}`, `{"mcpServers": {"a": 1, "b": 2}}`},
-		"json first of line": {jsonFile, `{"mcpServers": {"s": {}, "b": 2}}`, `{"mcpServers": {"b": 2}}`},
-		"toml":               {tomlFile, "a = 1\n\n[mcp_servers.s]\nx = 1\n\n[b]\n", "a = 1\n\n[b]\n"},
-		"yaml":               {yamlFile, "extensions:\n  s: {}\n  b: {}\n", "extensions:\n  b: {}\n"},
-		"not there":          {jsonFile, `{"mcpServers": {"a": 1}}`, `{"mcpServers": {"a": 1}}`},
+		"json first":              {jsoncFile, "{\"mcpServers\": {\n  \"s\": {}, // s\n  \"b\": 2 // b\n}}", "{\"mcpServers\": {\n  \"b\": 2 // b\n}}"},
+		"json last":               {jsoncFile, "{\"mcpServers\": {\n  \"b\": 2, // b\n  \"s\": {} // s\n}}", "{\"mcpServers\": {\n  \"b\": 2 // b // s\n}}"},
+		"json on one line":        {jsonFile, `{"mcpServers": {"a": 1, "s": {}, "b": 2}}`, `{"mcpServers": {"a": 1, "b": 2}}`},
+		"json first of line":      {jsonFile, `{"mcpServers": {"s": {}, "b": 2}}`, `{"mcpServers": {"b": 2}}`},
+		"toml":                    {tomlFile, "a = 1\n\n[mcp_servers.s]\nx = 1\n\n[b]\n", "a = 1\n\n[b]\n"},
+		"yaml":                    {yamlFile, "extensions:\n  s: {}\n  b: {}\n", "extensions:\n  b: {}\n"},
+		"yaml, a deep comment":    {yamlFile, "extensions:\n  s:\n    a: 1\n    # theirs\n\n      # this, too\nb: 1\n", "extensions: {}\n    # theirs\n\n      # this, too\nb: 1\n"},
+		"yaml, no comment at all": {yamlFile, "extensions:\n  b: {}\n  s:\n    a: |\n      x\n      # part of it\n", "extensions:\n  b: {}\n"},
+		"json, a comment behind":  {jsoncFile, "{\"mcpServers\": {\"a\": [], \"s\": {}/* x */,\n}}", "{\"mcpServers\": {\"a\": []/* x */,\n}}"},
+		"json, comments between":  {jsoncFile, "{\"mcpServers\": {\"a\": 1, \"s\": {} /* s */, /* b */ \"b\": 2}}", "{\"mcpServers\": {\"a\": 1,  /* s *//* b */ \"b\": 2}}"},
+		"json, before and behind": {jsoncFile, "{\"mcpServers\": {\"a\": 1 /* a */, /* s */ \"s\": {} /* t */, }}", "{\"mcpServers\": {\"a\": 1 /* a */ /* s */  /* t */, }}"},
+		"json, alone":             {jsoncFile, "{\"mcpServers\": {\"s\": {} /* t */, }}", "{\"mcpServers\": { /* t */}}"},
+		"not there":               {jsonFile, `{"mcpServers": {"a": 1}}`, `{"mcpServers": {"a": 1}}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -191,10 +191,22 @@ func removeJSON(text []byte, n *tree.Node, name string) []splice {
 	switch {
 	case comma >= 0 && ownLine:
 		return []splice{{start, line, ""}}
-	case comma >= 0 && i+1 < len(n.Members):
-		return []splice{{m.KeyStart, n.Members[i+1].KeyStart, ""}}
-	case comma >= 0:
-		return []splice{{m.KeyStart, comma + 1, ""}}
+	case comma >= 0 && (i+1 < len(n.Members) || i == 0):
+		next := comma + 1
+		for next < len(text) && text[next] == ' ' {
+			next++
+		}
+		return []splice{{m.KeyStart, end, ""}, {comma, next, ""}}
+	case comma >= 0: // the comma of the one before goes, as that is how it came
+		before, _ := behind(text, n.Members[i-1].Value.End)
+		if before < 0 {
+			return []splice{{m.KeyStart, end, ""}, {comma, comma + 1, ""}}
+		}
+		space := before + 1
+		if len(bytes.TrimSpace(text[space:m.KeyStart])) == 0 {
+			space = m.KeyStart
+		}
+		return []splice{{before, space, ""}, {m.KeyStart, end, ""}}
 	}
 	if i == 0 { // the only one
 		if inside := string(text[n.Start+1:m.KeyStart]) + string(text[end:n.End-1]); strings.TrimSpace(inside) == "" {

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -127,13 +128,38 @@ func (b *block) behind(text []byte, start int) int {
 	return end
 }
 
-func (b *block) entry(text []byte, name string) (start, end int, ok bool) {
-	for i, n := range b.names {
-		if n == name {
-			return b.starts[i], b.behind(text, b.starts[i]), true
-		}
+func (b *block) entry(text []byte, t Target, name string) (start, end int, ok bool) {
+	i := slices.Index(b.names, name)
+	if i < 0 {
+		return 0, 0, false
 	}
-	return 0, 0, false
+	start = b.starts[i]
+	return start, withoutComments(text, t, name, start, b.behind(text, start)), true
+}
+
+// withoutComments takes comments off the end of an entry that somebody put there. A
+// line that looks like one may be the end of a text in several lines: that is so if
+// the value is another without it.
+func withoutComments(text []byte, t Target, name string, start, end int) int {
+	at := end
+	for at > start {
+		line := lineStart(text, at-1)
+		trimmed := bytes.TrimSpace(text[line:at])
+		if line <= start || len(trimmed) > 0 && trimmed[0] != '#' {
+			break
+		}
+		at = line
+	}
+	if at == end {
+		return end
+	}
+	old, err := parse(text, t)
+	without, errWithout := parse(slices.Concat(text[:at], text[end:]), t)
+	a, b := find(old, t, name), find(without, t, name)
+	if err != nil || errWithout != nil || a == nil || b == nil || string(a.AppendJSON(nil)) != string(b.AppendJSON(nil)) {
+		return end
+	}
+	return at
 }
 
 // written is an entry at an indentation.
@@ -169,7 +195,7 @@ func setYAML(text []byte, root *tree.Node, t Target, name string, value *tree.No
 		return nil, err
 	}
 	with := written(t, name, value, b.indent, eol)
-	start, end, ok := b.entry(text, name)
+	start, end, ok := b.entry(text, t, name)
 	if !ok {
 		start, end = b.end, b.end
 		if text[b.end-1] != '\n' {
@@ -217,7 +243,7 @@ func removeYAML(text []byte, root *tree.Node, t Target, name string) ([]splice, 
 	if err != nil {
 		return nil, err
 	}
-	start, end, ok := b.entry(text, name)
+	start, end, ok := b.entry(text, t, name)
 	if !ok {
 		return nil, ErrShape
 	}
