@@ -151,6 +151,7 @@ func (f *fleet) reload() {
 
 // attend sees to servers that have been started or offer something else.
 func (f *fleet) attend() {
+	f.mend()
 	for _, name := range slices.Sorted(maps.Keys(f.pending)) {
 		if m := f.pending[name]; m.up.Load() {
 			f.join(m)
@@ -181,15 +182,49 @@ func (f *fleet) join(m *member) {
 	next := maps.Clone(f.members)
 	next[m.name] = m
 	if err := f.show(f.quit, next); err != nil {
-		f.opts.trouble(m.name, err)
-		m.close()
+		f.setAside(m, err)
 		return
 	}
 	if old := f.members[m.name]; old != nil {
 		f.retire(old, m)
 		f.opts.Logger.Info("the server runs by its new definition", "server", m.name)
 	}
+	m.collision = ""
+	m.changed.Store(false)
 	f.members = next
+}
+
+// mend leaves out a server that has come to offer what collides with what others
+// do, so that they are served on.
+func (f *fleet) mend() {
+	_, collision := f.Catalog(f.quit)
+	if collision == nil || f.quit.Err() != nil {
+		return
+	}
+	for _, changed := range []bool{true, false} { // whoever came last goes first
+		for _, name := range slices.Backward(f.order) {
+			m := f.members[name]
+			if m == nil || m.changed.Load() != changed {
+				continue
+			}
+			next := maps.Clone(f.members)
+			delete(next, name)
+			if f.show(f.quit, next) == nil {
+				f.members = next
+				f.setAside(m, collision)
+				return
+			}
+		}
+	}
+}
+
+// setAside has a server wait until it collides with no other any more.
+func (f *fleet) setAside(m *member, collision error) {
+	f.pending[m.name] = m
+	if why := collision.Error(); m.collision != why && f.quit.Err() == nil {
+		m.collision = why
+		f.opts.trouble(m.name, collision)
+	}
 }
 
 // show has clients see these servers, in the order of the file. An error is that

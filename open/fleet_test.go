@@ -56,13 +56,27 @@ func (untilEOF) Read(p []byte) (int, error) {
 type toolServer struct {
 	mcp.Unimplemented
 	tool, resource string
+	renamed        atomic.Pointer[string]
 	changed        atomic.Pointer[func(mcp.Change)]
+}
+
+func (s *toolServer) name() string {
+	if name := s.renamed.Load(); name != nil {
+		return *name
+	}
+	return s.tool
+}
+
+func (s *toolServer) tell(c mcp.Change) {
+	if changed := s.changed.Load(); changed != nil {
+		(*changed)(c)
+	}
 }
 
 func (s *toolServer) Catalog(context.Context) (*mcp.Catalog, error) {
 	return &mcp.Catalog{
 		Server:    mcp.Implementation{Name: s.tool, Version: "1"},
-		Tools:     []mcp.Tool{{Name: s.tool, Description: "says who it is"}},
+		Tools:     []mcp.Tool{{Name: s.name(), Description: "says who it is"}},
 		Resources: []mcp.Resource{{Name: s.tool, URI: s.resource}},
 		Subscribe: true,
 	}, nil
@@ -70,7 +84,7 @@ func (s *toolServer) Catalog(context.Context) (*mcp.Catalog, error) {
 
 // CallTool answers with pid and version, after as many milliseconds as it is told.
 func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	if p.Name != s.tool {
+	if p.Name != s.name() {
 		return nil, mcp.UnknownTool(p.Name)
 	}
 	if ms, err := strconv.Atoi(string(p.Argument("ms"))); err == nil {
@@ -80,8 +94,17 @@ func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.
 			return nil, ctx.Err()
 		}
 	}
-	if changed := s.changed.Load(); changed != nil && p.Argument("touch") != nil {
-		(*changed)(mcp.Change{URI: s.resource})
+	if name, ok := p.StringArgument("rename"); ok { // for a while
+		old := s.name()
+		s.renamed.Store(&name)
+		s.tell(mcp.Change{Tools: true})
+		time.AfterFunc(100*time.Millisecond, func() {
+			s.renamed.Store(&old)
+			s.tell(mcp.Change{Tools: true})
+		})
+	}
+	if p.Argument("touch") != nil {
+		s.tell(mcp.Change{URI: s.resource})
 	}
 	text := fmt.Sprintf("%d %s", os.Getpid(), os.Getenv("SLIPWAY_OPEN_TEST_VERSION"))
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
@@ -483,6 +506,23 @@ func TestReloadOnDemand(t *testing.T) {
 	})
 	p.write("  a: {command: x, enabled: false}\n")
 	until(t, "nothing is offered", func() bool { return p.tools() == "" })
+}
+
+// TestCollisionOfServersThatRun has one set aside whose tools come to collide with
+// those of another, for as long as they do.
+func TestCollisionOfServersThatRun(t *testing.T) {
+	p := openPark(t, &open.DefinitionsOptions{Prefix: compose.PrefixNever}, entry("a", "1"), entry("b", "1"))
+	if _, _, err := p.call("a_tool", `{"rename":"b_tool"}`); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a is set aside", func() bool { return p.tools() == "b_tool" })
+	if _, version, err := p.call("b_tool", "{}"); version != "1" || err != nil {
+		t.Errorf("b = %q, %v while a is set aside", version, err)
+	}
+	until(t, "a is back", func() bool { return p.tools() == "a_tool b_tool" })
+	if told := p.troubles.String(); strings.Count(told, `a: `) != 1 || !strings.Contains(told, `"b_tool" of "b"`) {
+		t.Errorf("told %q, want once that a and b collide", told)
+	}
 }
 
 // TestLazyAndIdle starts a server once to learn what it offers, and from then on

@@ -67,6 +67,9 @@ func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 // settled makes it so that next is served, and late will be.
 func (f *fleet) settled(before, next, late map[string]*member, p *plan) {
 	f.members, f.order = next, p.order
+	for _, m := range next {
+		m.changed.Store(false)
+	}
 	for name, m := range before {
 		if next[name] != m {
 			f.retire(m, next[name])

@@ -22,11 +22,13 @@ type member struct {
 	part   *compose.Retirable
 	server atomic.Pointer[live.Source] // nil as long as it must not be started
 
-	first chan struct{} // closed when it has been started once, or could not be
-	tried func()        // closes first
-	up    atomic.Bool   // it has been started once, or what it offers is known
-	cache string        // the file where what it offers is remembered, or ""
-	saved string        // the version of the catalog in there
+	first     chan struct{} // closed when it has been started once, or could not be
+	tried     func()        // closes first
+	up        atomic.Bool   // it has been started once, or what it offers is known
+	changed   atomic.Bool   // what it offers, since it was shown
+	collision string        // why it is set aside, as it was told
+	cache     string        // the file where what it offers is remembered, or ""
+	saved     string        // the version of the catalog in there
 	// inherited are resources that clients wanted the one to tell of whose place it
 	// took. Set before it is retired itself.
 	inherited []string
@@ -133,11 +135,12 @@ func (f *fleet) listen(m *member, also func(live.Event)) func(live.Event) {
 			also(e)
 		}
 		switch e.What {
-		case "started", "changed":
-			if e.What == "started" {
-				m.up.Store(true)
-				m.tried()
-			}
+		case "started":
+			m.up.Store(true)
+			m.tried()
+			f.poke()
+		case "changed":
+			m.changed.Store(true)
 			f.poke()
 		case "failed":
 			select {
