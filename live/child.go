@@ -31,6 +31,7 @@ type child struct {
 	stopOnce  sync.Once
 	stopping  chan struct{}
 	stopDone  chan struct{} // closed when everything is gone
+	settled   chan struct{} // closed when it is known what of its stdin it has not read
 	killGrace time.Duration
 }
 
@@ -65,6 +66,7 @@ func startChild(c *Command, cmd *exec.Cmd) (*child, error) {
 		errEnded:  make(chan struct{}),
 		stopping:  make(chan struct{}),
 		stopDone:  make(chan struct{}),
+		settled:   make(chan struct{}),
 		killGrace: cmp.Or(max(c.StopTimeout, 0), 5*time.Second),
 	}
 	ch.lines = newLineReader(ch.out, cmp.Or(max(c.MaxMessage, 0), 64<<20))
@@ -132,6 +134,7 @@ func (c *child) supervise() {
 	case <-c.stopping:
 	}
 	c.writer.stop()
+	c.countUnread()
 	_ = c.in.Close()
 	if !c.within(c.killGrace/5, c.exited) {
 		terminate(c.cmd.Process)
@@ -147,6 +150,19 @@ func (c *child) supervise() {
 		c.stderr.leave()
 	}
 	_ = c.out.Close()
+}
+
+// countUnread finds out what has been written and never read, once the process has
+// ended: those requests can be made again without fear.
+func (c *child) countUnread() {
+	defer close(c.settled)
+	if !c.hasExited() {
+		return
+	}
+	kill(c.cmd.Process) // whoever is left of the group reads no more
+	if n, known := unread(c.in); known {
+		c.writer.unread(n)
+	}
 }
 
 // within waits for done, no longer than d, and reports whether it came.
@@ -186,7 +202,12 @@ func (c *child) WriteMessage(msg []byte) error {
 func (c *child) write(msg []byte) (place int64, err error) { return c.writer.write(msg) }
 
 // reached reports whether the message at a place may have reached the child.
-func (c *child) reached(place int64) bool { return c.writer.reached(place) }
+func (c *child) reached(place int64) bool {
+	if c.hasExited() {
+		<-c.settled
+	}
+	return c.writer.reached(place)
+}
 
 // Close stops the child and waits until it is gone.
 func (c *child) Close() error {

@@ -25,6 +25,10 @@ type Endpoint struct {
 	// Header is added to every request, such as Authorization. Its values are
 	// never printed, and do not follow a redirect to another host.
 	Header http.Header
+	// Renew, if not nil, returns the Header as it is now. It is asked when the
+	// server answers 401, at most once a second: a token may have been replaced. If
+	// it differs, the request is made again, and the header is used from then on.
+	Renew func(ctx context.Context) (http.Header, error)
 
 	// PublicOnly refuses addresses that are not on the public internet, as they
 	// are after the name is resolved: this machine, private and link-local
@@ -44,9 +48,10 @@ type Endpoint struct {
 	// NoListen says not to hold a connection open to hear of changes.
 	NoListen bool
 
-	once   sync.Once
-	client *http.Client
-	target *url.URL
+	once    sync.Once
+	client  *http.Client
+	target  *url.URL
+	renewal renewal
 }
 
 var _ Transport = (*Endpoint)(nil)
@@ -117,9 +122,18 @@ func (e *Endpoint) request(ctx context.Context, method string, header http.Heade
 	return r.WithContext(ctx)
 }
 
-// do makes a request. What http.Client adds to its transport is needed only for
-// redirects and for a user in the URL; it costs a tenth of a request.
+// do makes a request, and makes it again with another token if it wants one.
 func (e *Endpoint) do(r *http.Request) (*http.Response, error) {
+	resp, err := e.send(r)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	return e.renewed(r, resp)
+}
+
+// send makes a request. What http.Client adds to its transport is needed only for
+// redirects and for a user in the URL; it costs a tenth of a request.
+func (e *Endpoint) send(r *http.Request) (*http.Response, error) {
 	if e.target.User != nil {
 		return e.client.Do(r)
 	}
@@ -154,7 +168,7 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 	case sameHost(to.URL, first.URL):
 		return nil
 	}
-	for name := range e.Header {
+	for name := range e.header() {
 		to.Header.Del(name)
 	}
 	for _, name := range []string{"Authorization", "Cookie", headerSession} {

@@ -63,6 +63,10 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 			}
 			return parseResult(result)
 		}
+		var doubt doubtError
+		if errors.As(err, &doubt) && !ses.understands(ctx, doubt) {
+			err = &lostError{cause: doubt.error, unseen: true}
+		}
 		err = ses.urlsFirst(ctx, e, err)
 		var lost *lostError
 		if errors.Is(err, mcp.ErrInputRequired) {

@@ -150,8 +150,9 @@ var (
 
 // header returns what every request of the session carries.
 func (l *httpLink) header(c *call) (h http.Header, inSession bool) {
-	h = make(http.Header, 8+len(l.endpoint.Header))
-	for name, values := range l.endpoint.Header {
+	own := l.endpoint.header()
+	h = make(http.Header, 8+len(own))
+	for name, values := range own {
 		h[http.CanonicalHeaderKey(name)] = values
 	}
 	l.mu.Lock()
@@ -237,7 +238,7 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 	var m message
 	coded := m.scan(bytes.TrimSpace(text)) == nil && m.failure != nil
 	if coded && !(inSession && status.forgotten(true) && aboutSession(&m)) {
-		return nil, wireError(m.failure)
+		return nil, status.doubts(wireError(m.failure))
 	}
 	if status.forgotten(inSession) && c.method != "initialize" && c.method != "server/discover" {
 		l.lose(status)
@@ -249,7 +250,24 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 			return old.exchange(ctx, c)
 		}
 	}
-	return nil, status
+	return nil, status.doubts(status)
+}
+
+// doubtError is an answer that a server gives that does not understand the request,
+// and so has not acted on it; or one about the request.
+type doubtError struct{ error }
+
+func (e doubtError) Unwrap() error { return e.error }
+
+// doubts marks an error that came with a status by which a server may mean that it
+// speaks another version now: one started anew may not be what it was.
+func (e *StatusError) doubts(err error) error {
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusUpgradeRequired, http.StatusNotImplemented:
+		return doubtError{err}
+	}
+	return err
 }
 
 // aboutSession reports whether an error is about the session rather than about

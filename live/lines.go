@@ -134,6 +134,13 @@ func (w *writer) reached(place int64) bool {
 	return false
 }
 
+// unread takes back n bytes that have been written and that nobody has read.
+func (w *writer) unread(n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.given -= n
+}
+
 func (w *writer) run(to io.Writer) {
 	defer close(w.done)
 	for range w.wake {

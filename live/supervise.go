@@ -32,6 +32,10 @@ func (s *Source) acquire(ctx context.Context) (*session, error) {
 
 // await is acquire for a server that does not run.
 func (s *Source) await(ctx context.Context) (*session, error) {
+	defer s.waiting.Add(-1)
+	if n := s.waiting.Add(1); n > int64(s.opts.MaxInFlight) {
+		return nil, mcp.Errorf(mcp.CodeToolBusy, "%d requests wait for the server already", s.opts.MaxInFlight)
+	}
 	patience := time.Now().Add(s.opts.MaxWait)
 	s.mu.Lock()
 	seen := s.failures
@@ -333,5 +337,23 @@ func (ses *session) proves(ctx context.Context) bool {
 		return true
 	}
 	ses.lost(fmt.Errorf("the server does not answer any more: a request ran out of time, and a ping was not answered within %v", ses.src.opts.PingTimeout))
+	return false
+}
+
+// understands reports whether the server still speaks as it did in the handshake,
+// after an error that makes one doubt that. If it does not, the session is over.
+func (ses *session) understands(ctx context.Context, doubt error) bool {
+	method := "ping"
+	if ses.version.Modern() {
+		method = "server/discover"
+	}
+	limited, cancel := context.WithTimeout(ctx, ses.src.opts.PingTimeout)
+	defer cancel()
+	_, err := ses.request(limited, method, nil)
+	var e *mcp.Error
+	if err == nil || ctx.Err() != nil || !ses.version.Modern() && errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
+		return true
+	}
+	ses.lost(fmt.Errorf("the server does not speak as it did: %w", doubt))
 	return false
 }

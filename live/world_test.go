@@ -70,6 +70,8 @@ func play(role string, args []string) int {
 		return 0
 	case "script":
 		return script(args)
+	case "mean":
+		return mean(args[0], args[1:])
 	}
 	return 2
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,7 +80,14 @@ func (r *Resolver) transport(ctx context.Context, m *Merged, s *Server, opts *Op
 		if err != nil {
 			return nil, nil, err
 		}
-		return &live.Endpoint{URL: e.URL, Header: e.Header(), PublicOnly: true, Allow: e.Networks}, func() error { return nil }, nil
+		renew := func(ctx context.Context) (http.Header, error) { // a secret may have been replaced
+			now, err := r.Endpoint(ctx, m, s.Name)
+			if err != nil {
+				return nil, err
+			}
+			return now.Header(), nil
+		}
+		return &live.Endpoint{URL: e.URL, Header: e.Header(), Renew: renew, PublicOnly: true, Allow: e.Networks}, func() error { return nil }, nil
 	}
 	l, err := r.Launch(ctx, m, s.Name)
 	if err != nil {

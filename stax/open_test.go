@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 	"github.com/slipway-mcp/slipway/stax"
@@ -123,6 +127,37 @@ func TestOpenHoldsToolLists(t *testing.T) {
 				t.Error("the catalog is made anew for every request")
 			}
 		})
+	}
+}
+
+// changing is a source of one secret, which is replaced.
+type changing struct{ value *atomic.Value }
+
+func (c changing) Lookup(ctx context.Context, key string) (stax.Secret, bool, error) {
+	return table{key: c.value.Load().(string)}.Lookup(ctx, key)
+}
+
+func (changing) String() string { return "changing" }
+
+// TestOpenLooksForAnotherSecret: a token that a remote server does not take any more
+// is looked up again.
+func TestOpenLooksForAnotherSecret(t *testing.T) {
+	var token atomic.Value
+	token.Store("an-older-token")
+	r := &stax.Resolver{Sources: []stax.Source{changing{&token}}}
+	src, err := r.Open(t.Context(), remoteServer(t, ""), "s", &stax.OpenOptions{Live: &live.Options{Lazy: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.(io.Closer).Close()
+	if _, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "open"}); err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("with the older token: %v, want 401", err)
+	}
+	token.Store("the-token")
+	for { // it is asked for at most once a second, and the server after a pause
+		if _, err = src.CallTool(t.Context(), &mcp.CallToolParams{Name: "open"}); err == nil || t.Context().Err() != nil {
+			break
+		}
 	}
 }
 
