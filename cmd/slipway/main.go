@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	giveBackLater()
 	root := newRoot()
 	err := root.ExecuteContext(context.Background())
 	os.Exit(report(os.Stderr, err))
