@@ -2,7 +2,9 @@ package live_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -74,5 +76,26 @@ func TestRest(t *testing.T) {
 	call()
 	if st := src.State(); st.Starts != 2 || st.Phase != live.Ready {
 		t.Errorf("State = %+v, want a second start", st)
+	}
+}
+
+// TestRequestsThatWaitAreBounded has a server that never becomes ready.
+func TestRequestsThatWaitAreBounded(t *testing.T) {
+	src := open(t, command(t, "deaf"), &live.Options{Lazy: true, MaxInFlight: 2, StartTimeout: 300 * time.Millisecond})
+	codes := make(chan mcp.Code, 5)
+	for range 5 {
+		go func() {
+			_, err := src.CallTool(context.Background(), &mcp.CallToolParams{Name: "echo"})
+			var e *mcp.Error
+			errors.As(err, &e)
+			codes <- e.Code
+		}()
+	}
+	got := map[mcp.Code]int{}
+	for range 5 {
+		got[<-codes]++
+	}
+	if got[mcp.CodeToolBusy] != 3 || got[mcp.CodeToolUnavailable] != 2 {
+		t.Errorf("codes = %v, want 3 refused as busy and 2 that waited in vain", got)
 	}
 }

@@ -64,8 +64,9 @@ type Options struct {
 	// request to it ran out of time, before it is replaced; 0 stands for 5 seconds.
 	PingTimeout time.Duration
 
-	// MaxInFlight is how many requests may be under way; 0 stands for 1,000. More
-	// are refused with [mcp.CodeToolBusy].
+	// MaxInFlight is how many requests may be under way, and how many may wait for
+	// the server to be started; 0 stands for 1,000. More are refused with
+	// [mcp.CodeToolBusy].
 	MaxInFlight int
 	// MaxEntries is how many tools, resources, templates and prompts a server may
 	// list, each; 0 stands for 100,000.
@@ -106,6 +107,7 @@ type Source struct {
 	nothing *mcp.Catalog                 // what a server offers that has never run
 	junk    atomic.Int64
 	lastUse atomic.Int64 // UnixNano
+	waiting atomic.Int64 // requests that wait for it to be started
 	lot     *parkingLot
 
 	mu       sync.Mutex // guards what follows
@@ -348,7 +350,11 @@ func (s *Source) repeatable(name string) bool {
 // unavailable words an error for clients.
 func (s *Source) unavailable(code mcp.Code, err error) error {
 	var e *mcp.Error
-	if errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var down *downError // a start that took too long is not a request that did
+	if errors.As(err, &e) {
+		return err
+	}
+	if !errors.As(err, &down) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return err
 	}
 	return &mcp.Error{Code: code, Message: err.Error(), Cause: err}
