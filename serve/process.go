@@ -113,7 +113,7 @@ func listenPrivate(dir string) (net.Listener, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := private(dir); err != nil {
+	if err := private(dir, false); err != nil {
 		return nil, err
 	}
 	// Two processes can have one id, if they see different ones and share the folder.
@@ -154,14 +154,15 @@ const maxProcessText = 4 << 20
 
 // Processes returns the processes that have announced themselves in dir, the oldest
 // first. It takes at most a few seconds. What processes have left that are dead is
-// removed. A folder that is not there holds none.
+// removed. A folder that is not there holds none. The folder must be this user's;
+// root may ask in that of anybody.
 func Processes(ctx context.Context, dir string) ([]Process, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err == nil {
-		err = private(dir)
+		err = private(dir, true)
 	}
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package serve_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -201,6 +202,28 @@ func TestDeadProcessesAreForgotten(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"2-b.sock", "3-c.sock", "notes.txt"}, left); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+// A service has a user of its own, and whoever operates it is root.
+func TestRootAsksInTheFolderOfAnother(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a folder to another")
+	}
+	dir := t.TempDir()
+	if err := errors.Join(os.Chmod(dir, 0o700), os.Chown(dir, 65534, 65534)); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := serve.Processes(t.Context(), dir); err != nil || len(all) > 0 {
+		t.Errorf("Processes = %v, %v, want none and no error", all, err)
+	}
+	in, feed := io.Pipe()
+	_ = feed.Close()
+	if err := serve.Stdio(t.Context(), newSource(), in, io.Discard, &serve.Options{Announce: &serve.Announcement{Dir: dir}}); err != nil {
+		t.Error(err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("a socket in the folder of another: %v", entries)
 	}
 }
 

@@ -24,7 +24,7 @@ files and memory; and each server behind it: its process, whether it is ready,
 starting, waiting for its next attempt or stopped until it is needed, how often
 it was restarted, what is in flight, and what went wrong last.
 
-Each of them answers on a socket that only this user can reach, in
+Each of them answers on a socket that only this user and root can reach, in
 $XDG_RUNTIME_DIR/slipway or in run/ of the folder for the state of programs;
 $SLIPWAY_STATE_DIR names another. What does not answer within two seconds is
 said; what has died is forgotten.`,
