@@ -289,6 +289,8 @@ func (g *guide) secrets() {
 		g.print("A secret is referred to as `%s`, in variables and in headers. Nothing that is secret stands in the file.\n", fmt.Sprintf(r.Value, "GITHUB_TOKEN"))
 	case r.EnvList != "" && r.BearerVar != "":
 		g.print("A secret is named, in `%s` for a program, in `%s` or `%s` for an address. Nothing that is secret\nstands in the file. It keeps its own name: a secret with another `exposeAs.env`, or with text around it in a\nheader, goes through the launcher.\n", r.EnvList, r.BearerVar, r.HeaderVars)
+	case r.EnvList != "" && r.Header != "":
+		g.print("A secret is named in `%s`, and in a header referred to as `%s`. Nothing that is secret stands in the file.\nIt keeps its own name: a secret with another `exposeAs.env` goes through the launcher.\n", r.EnvList, fmt.Sprintf(r.Header, "GITHUB_TOKEN"))
 	case r.EnvList != "":
 		g.print("A secret is named in `%s`, for a program. In a header there is no way to name one: a server at an address\nthat needs a secret goes through the launcher.\n", r.EnvList)
 	default:

@@ -45,6 +45,10 @@ type Client struct {
 	Timeout       *Timeout `json:"connectTimeout,omitempty"`
 	EnabledTools  string   `json:"enabledTools,omitempty"`
 	DisabledTools string   `json:"disabledTools,omitempty"`
+	// EmptyIsAll says that an empty list of enabled tools allows all of them.
+	EmptyIsAll bool `json:"emptyIsAll,omitempty"`
+	// Refuses are variables that it gives to no server, in any case of letters.
+	Refuses []string `json:"refuses,omitempty"`
 	// Ignores are members that are written for those who share the file, and that
 	// this client does not heed.
 	Ignores []string `json:"ignores,omitempty"`
@@ -78,6 +82,7 @@ type Files struct {
 type Shape struct {
 	Const       []stax.Field `json:"const,omitempty"`       // members with a fixed value
 	Name        string       `json:"name,omitempty"`        // the name of the server once more
+	Description string       `json:"description,omitempty"` // written also where there is none
 	Command     string       `json:"command,omitempty"`     // the program
 	CommandList bool         `json:"commandList,omitempty"` // with its arguments, as one list
 	Args        string       `json:"args,omitempty"`
@@ -101,6 +106,11 @@ type References struct {
 	Value string `json:"value,omitempty"`
 	// EnvList is the member that lists variables to pass on under their own name.
 	EnvList string `json:"envList,omitempty"`
+	// Header stands for the value of the variable %s in headers, if EnvList names it.
+	Header string `json:"header,omitempty"`
+	// Needed are the members that keep a server from being started if a variable that
+	// they name is not set.
+	Needed []string `json:"needed,omitempty"`
 	// BearerVar is the member that names the variable with the bearer token.
 	BearerVar string `json:"bearerVar,omitempty"`
 	// HeaderVars is the member that names a variable for each header.

@@ -143,6 +143,9 @@ func (i *importer) address(s *stax.Server, shape *Shape, take func(string, func(
 		return
 	}
 	refs := i.client.References
+	if refs.Header != "" {
+		take(refs.EnvList, func(*tree.Node) {}) // headers say where they go
+	}
 	if len(shape.Headers) > 0 {
 		take(shape.Headers[0], func(n *tree.Node) {
 			for _, name := range shape.Headers[1:] {

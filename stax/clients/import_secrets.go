@@ -15,20 +15,24 @@ import (
 // forms are how the client refers to variables; the first group is the name, the
 // second what holds if there is none.
 func (c *Client) forms() []*regexp.Regexp {
-	const name = `([A-Za-z_][A-Za-z0-9_]*)`
 	var forms []*regexp.Regexp
-	if form := c.References.Value; form != "" {
-		open, closing, _ := strings.Cut(regexp.QuoteMeta(form), "%s")
-		text := strings.ReplaceAll(open+name+`(:-[^}]*)?`+closing, " ", `\s*`)
-		forms = append(forms, regexp.MustCompile(text))
+	if c.References.Value != "" {
+		forms = append(forms, formOf(c.References.Value))
 	}
 	if slices.Contains(c.Expands, "$NAME") {
-		forms = append(forms, regexp.MustCompile(`\$`+name+`()`))
+		forms = append(forms, regexp.MustCompile(`\$`+variableForm+`()`))
 	}
 	if c.Inputs {
 		forms = append(forms, regexp.MustCompile(`\$\{input:([A-Za-z0-9_.-]+)()\}`))
 	}
 	return forms
+}
+
+const variableForm = `([A-Za-z_][A-Za-z0-9_]*)`
+
+func formOf(reference string) *regexp.Regexp {
+	open, closing, _ := strings.Cut(regexp.QuoteMeta(reference), "%s")
+	return regexp.MustCompile(strings.ReplaceAll(open+variableForm+`(:-[^}]*)?`+closing, " ", `\s*`))
 }
 
 // reference is a variable that a text refers to.
@@ -39,9 +43,11 @@ type reference struct {
 }
 
 // references returns those in a text, the first one first.
-func (i *importer) references(text string) []reference {
+func (i *importer) references(text string) []reference { return find(text, i.forms) }
+
+func find(text string, forms []*regexp.Regexp) []reference {
 	var all []reference
-	for _, form := range i.forms {
+	for _, form := range forms {
 		for _, m := range form.FindAllStringSubmatchIndex(text, -1) {
 			all = append(all, reference{m[0], m[1], keyFor("", text[m[2]:m[3]]), m[5] > m[4]})
 		}
@@ -199,7 +205,11 @@ func (i *importer) headers(s *stax.Server, n *tree.Node) {
 }
 
 func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
-	if refs := i.references(value); len(refs) > 0 {
+	forms := i.forms
+	if form := i.client.References.Header; form != "" {
+		forms = []*regexp.Regexp{formOf(form)}
+	}
+	if refs := find(value, forms); len(refs) > 0 {
 		var b strings.Builder
 		at := 0
 		var keys []string

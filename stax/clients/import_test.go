@@ -134,6 +134,8 @@ func TestImport(t *testing.T) {
 		"websocket":                {"claude-code", `{"mcpServers":{"r":{"type":"ws","url":"wss://x.example"}}}`, `{"servers":{}}`, "not http"},
 		"an unknown type":          {"claude-code", `{"mcpServers":{"r":{"type":"ws","url":"https://x.example"}}}`, `{"servers":{}}`, "no transport"},
 		"goose, disabled":          {"goose", "extensions:\n  x: {type: stdio, name: x, enabled: false, cmd: y, args: [], description: d}\n", `{"servers":{"x":{"command":"y","description":"d","enabled":false}}}`, ""},
+		"goose, a header":          {"goose", "extensions:\n  x: {type: streamable_http, name: x, description: '', enabled: true, uri: 'https://x.example', env_keys: [T], headers: {Authorization: 'Bearer ${T}'}}\n", `{"servers":{"x":{"url":"https://x.example","transport":"http","secrets":["T"]}},"secrets":[{"key":"T"}]}`, ""},
+		"goose, a literal":         {"goose", "extensions:\n  x: {type: stdio, name: x, enabled: true, cmd: y, args: [], envs: {A: '${B}'}}\n", `{"servers":{"x":{"command":"y","env":{"A":"${B}"}}}}`, ""},
 		"goose, sse":               {"goose", "extensions:\n  x: {type: sse, name: x, enabled: true, uri: 'https://x.example'}\n", `{"servers":{"x":{"url":"https://x.example","transport":"sse"}}}`, ""},
 		"milliseconds":             {"codex", "[mcp_servers.x]\ncommand='y'\nstartup_timeout_ms=2500\n", `{"servers":{"x":{"command":"y","connectTimeoutMs":2500}}}`, ""},
 		"a token in the clear":     {"codex", "[mcp_servers.x]\nurl='https://x.example'\nbearer_token='" + token + "'\n", `{"servers":{"x":{"url":"https://x.example","transport":"http","secrets":["X_TOKEN"]}},"secrets":[{"key":"X_TOKEN"}]}`, "X_TOKEN stands in the file"},

@@ -174,7 +174,7 @@ func (t *translator) run() (Entry, []check.Finding) {
 		t.leaveOut("client-transport", member, what)
 		return *t.entry, t.findings
 	}
-	t.env, t.headers = pairs(t.server.Env), pairs(t.server.Headers)
+	t.env, t.headers = t.passed(pairs(t.server.Env)), pairs(t.server.Headers)
 	t.wouldExpand()
 	t.secrets()
 	t.build()
@@ -186,6 +186,17 @@ func pairs(table map[string]string) (list []pair) {
 		list = append(list, pair{name, table[name]})
 	}
 	return list
+}
+
+// passed are the variables that the client gives to servers.
+func (t *translator) passed(list []pair) []pair {
+	return slices.DeleteFunc(list, func(p pair) bool {
+		refused := slices.ContainsFunc(t.client.Refuses, func(name string) bool { return strings.EqualFold(name, p.name) })
+		if refused {
+			t.lost("env/"+escape(p.name), "refuses the variable %s", p.name)
+		}
+		return refused
+	})
 }
 
 // badName returns the first character of the name that the client cannot carry.
@@ -284,6 +295,7 @@ func (t *translator) secrets() {
 		case refs.Value != "":
 			t.env = append(t.env, pair{variable, fmt.Sprintf(refs.Value, key)})
 		case refs.EnvList != "" && variable == key:
+			t.needs(refs.EnvList, key)
 			list = append(list, key)
 		case refs.EnvList != "":
 			t.lost("secrets", "passes %s on under its own name only, not as %s", key, variable)
@@ -303,6 +315,13 @@ func (t *translator) secrets() {
 	}
 }
 
+// needs reports an optional secret without which the client does not start a server.
+func (t *translator) needs(member, key string) {
+	if d := t.merged.Declaration(key); d != nil && d.Optional() && slices.Contains(t.client.References.Needed, member) {
+		t.lost("secrets", "does not start the server without %s, which is optional", key)
+	}
+}
+
 func field(name string, v any) stax.Field {
 	text, _ := json.Marshal(v)
 	return stax.Field{Name: name, Value: text}
@@ -312,16 +331,20 @@ func field(name string, v any) stax.Field {
 func (t *translator) remoteSecrets() {
 	refs := t.client.References
 	byHeader := map[string]string{}
+	var list []string
 	for _, b := range t.merged.BindingsOf(t.server) {
 		keys := b.Keys()
 		switch {
 		case refs.Value != "" && len(t.shape.Headers) > 0:
-			value := b.Template
+			t.headers = append(t.headers, pair{b.Header, filled(b, refs.Value)})
+		case refs.Header != "" && len(t.shape.Headers) > 0:
+			t.headers = append(t.headers, pair{b.Header, filled(b, refs.Header)})
 			for _, key := range keys {
-				value = strings.ReplaceAll(value, "{"+key+"}", fmt.Sprintf(refs.Value, key))
+				t.needs(refs.EnvList, key)
 			}
-			t.headers = append(t.headers, pair{b.Header, value})
+			list = append(list, keys...)
 		case refs.BearerVar != "" && strings.EqualFold(b.Header, "Authorization") && b.Template == "Bearer {"+keys[0]+"}":
+			t.needs(refs.BearerVar, keys[0])
 			t.special = append(t.special, field(refs.BearerVar, keys[0]))
 		case refs.HeaderVars != "" && b.Template == "{"+keys[0]+"}":
 			byHeader[b.Header] = keys[0]
@@ -334,12 +357,25 @@ func (t *translator) remoteSecrets() {
 		}
 		t.entry.Variables = append(t.entry.Variables, keys...)
 	}
+	if list != nil {
+		slices.Sort(list)
+		t.special = append(t.special, field(refs.EnvList, slices.Compact(list)))
+	}
 	if len(byHeader) > 0 {
 		t.special = append(t.special, field(refs.HeaderVars, byHeader))
 	}
 	for _, key := range t.merged.Unbound(t.server) {
 		t.add(check.Warning, "secret-unbound", "secrets", "gets no header for %s: nothing says which", key)
 	}
+}
+
+// filled is the value of a header with references in the place of secrets.
+func filled(b stax.Binding, reference string) string {
+	value := b.Template
+	for _, key := range b.Keys() {
+		value = strings.ReplaceAll(value, "{"+key+"}", fmt.Sprintf(reference, key))
+	}
+	return value
 }
 
 // build puts the entry together, the members in one order for all clients.
@@ -354,6 +390,9 @@ func (t *translator) build() {
 		put(shape.Name, s.Name)
 	}
 	members = append(members, shape.Const...)
+	if shape.Description != "" {
+		put(shape.Description, s.Description)
+	}
 	switch {
 	case shape.CommandList:
 		put(shape.Command, append([]string{s.Command}, s.Args...))
@@ -382,7 +421,7 @@ func (t *translator) build() {
 	}
 	t.tools(put)
 	t.timeout(put)
-	for member, given := range map[string]bool{"description": s.Description != "", "metadata": len(s.Metadata) > 0, "registryRef": s.RegistryRef != nil} {
+	for member, given := range map[string]bool{"description": s.Description != "" && shape.Description == "", "metadata": len(s.Metadata) > 0, "registryRef": s.RegistryRef != nil} {
 		if given {
 			t.add(check.Note, "not-written", member, "has no place for %s, which has no effect", member)
 		}
@@ -409,6 +448,8 @@ func (t *translator) tools(put func(string, any)) {
 	}{{"enabledTools", t.client.EnabledTools, t.server.EnabledTools}, {"disabledTools", t.client.DisabledTools, t.server.DisabledTools}} {
 		switch {
 		case list.tools == nil:
+		case list.name != "" && len(list.tools) == 0 && t.client.EmptyIsAll && list.member == "enabledTools":
+			t.lost(list.member, "takes an empty list for all tools, and would offer every one")
 		case list.name == "":
 			t.lost(list.member, "has no place for %s: it would offer every tool", list.member)
 		default:
