@@ -185,6 +185,8 @@ func TestEntryRefuses(t *testing.T) {
 		{web.URL + "/page", new(*open.Error)},
 		{web.URL + "/none", new(*open.Error)},
 		{"http://127.0.0.1:1/", new(*open.Error)},
+		// A document that is not from this machine does not lead to it.
+		{strings.Replace(web.URL, "127.0.0.1", "0.0.0.0", 1) + "/server.json", new(*live.BlockedError)},
 		{broken, new(*mcpb.ArchiveError)},
 		{dir, new(*open.Error)},
 		{"entry_test.go", new(*open.Error)},

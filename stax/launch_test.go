@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -239,5 +240,30 @@ func TestFind(t *testing.T) {
 	found := r.Find(t.Context(), stax.Merge(d))
 	if len(found) != 4 || found[0].Key != "PLAIN" || found[0].Source != "table" || len(found[0].Servers) != 3 || found[3].Required || found[3].Source != "" {
 		t.Errorf("got %+v", found)
+	}
+}
+
+// TestNetworks holds that this machine is for those who name it, and other networks
+// for those that the user allows.
+func TestNetworks(t *testing.T) {
+	private, err := stax.ParseNetwork("private")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"https://mcp.example.com/": "", "http://10.0.0.1/": "", "http://localhost.example.com/": "",
+		"http://localhost:1/": "127.0.0.0/8 ::1/128", "http://127.0.0.2/": "127.0.0.0/8 ::1/128", "http://[::1]:1/": "127.0.0.0/8 ::1/128",
+	} {
+		doc, _ := stax.Parse("x.json", []byte(`{"servers": {"s": {"url": "`+address+`", "transport": "http"}}}`), nil)
+		for _, allowed := range [][]netip.Prefix{nil, private} {
+			e, err := (&stax.Resolver{AllowNetwork: allowed}).Endpoint(t.Context(), stax.Merge(doc), "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Trim(fmt.Sprint(e.Networks[len(allowed):]), "[]")
+			if got != want || !slices.Equal(e.Networks[:len(allowed)], allowed) {
+				t.Errorf("%s may be in %v, want %q on top of %v", address, e.Networks, want, allowed)
+			}
+		}
 	}
 }
