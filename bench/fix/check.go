@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 type answer struct {
@@ -54,6 +55,27 @@ func (w Workload) Check(body []byte, id int) error {
 		return checkText(res, Message)
 	}
 	return nil
+}
+
+// Quick returns a check of bodies that is cheap enough for every answer of a run: the
+// id and the text must be there as JSON encodes them, and no error. It may be used
+// by several goroutines.
+func (w Workload) Quick() func(body []byte, id int) error {
+	text := Message
+	if w.target == Blob {
+		text = Text()
+	}
+	wanted := append([]byte(`"text":`), mustJSON(text)...)
+	return func(body []byte, id int) error {
+		var space [24]byte
+		if !bytes.Contains(body, strconv.AppendInt(append(space[:0], `"id":`...), int64(id), 10)) {
+			return fmt.Errorf("answer without the id %d: %.200s", id, body)
+		}
+		if !bytes.Contains(body, wanted) || bytes.Contains(body, []byte(`"isError":true`)) {
+			return fmt.Errorf("answer without the text: %.200s", body)
+		}
+		return nil
+	}
 }
 
 // CheckInit reports what is wrong with body as the answer to [InitBody]. A peer

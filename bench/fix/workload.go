@@ -82,7 +82,7 @@ func Workloads() []Workload {
 		with("http-echo-2025", func(*Workload) {}),
 		with("http-echo-2026", func(w *Workload) { w.Version = Modern }),
 		with("http-echo-session", func(w *Workload) { w.Session = true }),
-		with("http-text-10k", func(w *Workload) { w.target, w.params = Blob, `"name":"blob","arguments":{}` }),
+		with("http-text-10k", func(w *Workload) { w.target, w.params = Blob, blobParams }),
 		with("http-list-50", list(50)),
 		with("http-list-1000", list(1000)),
 		with("http-read-10k", func(w *Workload) {
@@ -103,6 +103,21 @@ func Workloads() []Workload {
 		with("idle-stream", func(w *Workload) { w.Kind, w.Session, w.Count = IdleStream, true, 1000 }),
 		with("idle-websocket", func(w *Workload) { w.Kind, w.Session, w.Count = IdleWebSocket, true, 1000 }),
 	}
+}
+
+const blobParams = `"name":"blob","arguments":{}`
+
+// Proxied returns the workloads of gateways: the echo of a session, and the 10 KB
+// text in one.
+func Proxied() []Workload {
+	echo, err := Find("http-echo-session")
+	if err != nil {
+		panic(err) // it is in the list above
+	}
+	text := echo
+	echo.Name = "echo"
+	text.Name, text.target, text.params = "text-10k", Blob, blobParams
+	return []Workload{echo, text}
 }
 
 // Token is the bearer token of the clients of an operated server, but with jwt.

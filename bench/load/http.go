@@ -17,6 +17,10 @@ type HTTP struct {
 	Addr        string
 	Workload    fix.Workload
 	Connections int
+	// Lenient says that a peer need not give its sessions an id.
+	Lenient bool
+	// Each, if not nil, looks at the body of every answer, not at its length alone.
+	Each func(body []byte, id int) error
 
 	length int // of the checked answer
 }
@@ -52,7 +56,7 @@ func (h *HTTP) Run(plan Plan) (Result, error) {
 		defer c.net.Close()
 		// Ids differ between connections too, as those of several clients
 		// behind one proxy do.
-		workers[i] = &httpWorker{conn: c, request: request, length: h.length, id: fix.FirstID + 1 + i*spread}
+		workers[i] = &httpWorker{conn: c, request: request, length: h.length, each: h.Each, id: fix.FirstID + 1 + i*spread}
 	}
 	return drive(workers, plan)
 }
@@ -81,7 +85,7 @@ func (h *HTTP) handshake(c *conn) (session string, err error) {
 	if err := fix.CheckInit(c.body); err != nil {
 		return "", err
 	}
-	if r.session == "" {
+	if r.session == "" && !h.Lenient {
 		return "", fmt.Errorf("no Mcp-Session-Id in the answer to initialize")
 	}
 	note, err := c.roundTrip(h.request(fix.InitializedBody(), r.session).bytes, true)
@@ -117,6 +121,7 @@ type httpWorker struct {
 	conn    *conn
 	request *httpRequest
 	length  int
+	each    func([]byte, int) error
 	id      int
 	latency Histogram
 }
@@ -167,7 +172,7 @@ func drive[W worker](workers []W, plan Plan) (Result, error) {
 func (w *httpWorker) run(clock *clock) error {
 	for start := time.Now(); ; w.id++ {
 		fix.PutID(w.request.body, w.id)
-		r, err := w.conn.roundTrip(w.request.bytes, false)
+		r, err := w.conn.roundTrip(w.request.bytes, w.each != nil)
 		if err != nil {
 			return err
 		}
@@ -176,6 +181,11 @@ func (w *httpWorker) run(clock *clock) error {
 		}
 		if err := checkLength(r.length, w.length); err != nil {
 			return err
+		}
+		if w.each != nil {
+			if err := w.each(w.conn.body, w.id); err != nil {
+				return err
+			}
 		}
 		now := time.Now()
 		switch clock.phase.Load() {

@@ -52,17 +52,26 @@ func CPUTime(pid int) (time.Duration, error) {
 }
 
 // ResidentKB returns the resident memory of a process in KiB.
-func ResidentKB(pid int) (int64, error) {
+func ResidentKB(pid int) (int64, error) { return statusKB(pid, "VmRSS:") }
+
+// PeakKB returns the most that the resident memory of a process has ever been, in KiB.
+func PeakKB(pid int) (int64, error) { return statusKB(pid, "VmHWM:") }
+
+// OwnMemoryKB returns the part of the resident memory in KiB that is in no file: what
+// the system can neither share nor drop.
+func OwnMemoryKB(pid int) (int64, error) { return statusKB(pid, "RssAnon:") }
+
+func statusKB(pid int, field string) (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if rest, ok := strings.CutPrefix(line, field); ok {
 			return strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("status of %d has no VmRSS", pid)
+	return 0, fmt.Errorf("status of %d has no %s", pid, field)
 }
 
 // OwnCPU returns the user and system time of this process.

@@ -25,6 +25,12 @@ func CPUTime(int) (time.Duration, error) { return 0, errNoClock }
 // ResidentKB needs Linux.
 func ResidentKB(int) (int64, error) { return 0, errNoClock }
 
+// PeakKB needs Linux.
+func PeakKB(int) (int64, error) { return 0, errNoClock }
+
+// OwnMemoryKB needs Linux.
+func OwnMemoryKB(int) (int64, error) { return 0, errNoClock }
+
 // OwnCPU is for peers that are measured.
 func OwnCPU() (time.Duration, error) { return 0, errNoClock }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -133,16 +132,6 @@ func TestSelect(t *testing.T) {
 	}
 	if _, err := selectWorkloads("nothing"); err == nil {
 		t.Error("an unknown workload is accepted")
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	var kept tail
-	for i := range 1000 {
-		fmt.Fprintf(&kept, "line %d\n", i)
-	}
-	if got := kept.String(); len(got) > tailSize || lastLine(got) != "line 999" {
-		t.Errorf("tail = %d bytes ending in %q", len(got), lastLine(got))
 	}
 }
 

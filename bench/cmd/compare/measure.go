@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/load"
+	"github.com/slipway-mcp/slipway/bench/process"
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
@@ -67,7 +68,7 @@ func measure(ctx context.Context, o *options, p installedPeer, w fix.Workload) r
 func measureHTTP(ctx context.Context, o *options, p installedPeer, w fix.Workload, r *record) error {
 	ctx, cancel := context.WithTimeout(ctx, o.warmup+4*o.measure+grace)
 	defer cancel()
-	addr, err := freeAddr()
+	addr, err := process.FreeAddr()
 	if err != nil {
 		return err
 	}
@@ -75,19 +76,19 @@ func measureHTTP(ctx context.Context, o *options, p installedPeer, w fix.Workloa
 	if err != nil {
 		return err
 	}
-	defer proc.stop()
-	if err := proc.waitListening(addr); err != nil {
-		return proc.explain(err)
+	defer proc.Stop()
+	if err := proc.WaitListening(addr); err != nil {
+		return proc.Explain(err)
 	}
 	var g generator = &load.HTTP{Addr: addr, Workload: w, Connections: o.connections}
 	if w.Kind == fix.WebSocket {
 		g = &load.WebSocket{Addr: addr, Workload: w, Connections: o.connections}
 	}
 	if err := g.Check(); err != nil {
-		return proc.explain(fmt.Errorf("check: %w", err))
+		return proc.Explain(fmt.Errorf("check: %w", err))
 	}
 	if err := underLoad(o, proc, g.Run, r); err != nil {
-		return proc.explain(err)
+		return proc.Explain(err)
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ type generator interface {
 func measureIdle(ctx context.Context, p installedPeer, w fix.Workload, r *record) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*grace)
 	defer cancel()
-	addr, err := freeAddr()
+	addr, err := process.FreeAddr()
 	if err != nil {
 		return err
 	}
@@ -110,32 +111,32 @@ func measureIdle(ctx context.Context, p installedPeer, w fix.Workload, r *record
 	if err != nil {
 		return err
 	}
-	defer proc.stop()
-	if err := proc.waitListening(addr); err != nil {
-		return proc.explain(err)
+	defer proc.Stop()
+	if err := proc.WaitListening(addr); err != nil {
+		return proc.Explain(err)
 	}
 	idle := &load.Idle{Addr: addr, Workload: w}
 	defer idle.Close()
 	before, err := residentAfter(proc, idle, idle.Prepare)
 	if err != nil {
-		return proc.explain(err)
+		return proc.Explain(err)
 	}
 	if r.ResidentKB, err = residentAfter(proc, idle, idle.Open); err != nil {
-		return proc.explain(err)
+		return proc.Explain(err)
 	}
 	r.Each = float64(r.ResidentKB-before) * 1024 / float64(w.Count)
 	return nil
 }
 
 // residentAfter does something and returns what memory the peer holds then.
-func residentAfter(proc *process, idle *load.Idle, do func() error) (int64, error) {
+func residentAfter(proc *process.Process, idle *load.Idle, do func() error) (int64, error) {
 	if err := do(); err != nil {
 		return 0, err
 	}
 	if err := idle.Free(); err != nil {
 		return 0, err
 	}
-	return system.ResidentKB(proc.cmd.Process.Pid)
+	return system.ResidentKB(proc.PID())
 }
 
 func measureStdio(ctx context.Context, o *options, p installedPeer, w fix.Workload, r *record) error {
@@ -145,16 +146,16 @@ func measureStdio(ctx context.Context, o *options, p installedPeer, w fix.Worklo
 	if err != nil {
 		return err
 	}
-	defer proc.stop()
-	s := &load.Stdio{In: proc.in, Out: proc.out, Workload: w}
+	defer proc.Stop()
+	s := &load.Stdio{In: proc.In, Out: proc.Out, Workload: w}
 	if err := s.Initialize(); err != nil {
-		return proc.explain(err)
+		return proc.Explain(err)
 	}
 	if err := s.Check(); err != nil {
-		return proc.explain(fmt.Errorf("check: %w", err))
+		return proc.Explain(fmt.Errorf("check: %w", err))
 	}
 	if err := underLoad(o, proc, s.Run, r); err != nil {
-		return proc.explain(err)
+		return proc.Explain(err)
 	}
 	return nil
 }
@@ -172,9 +173,9 @@ func readClocks(pid int) (clocks, error) {
 }
 
 // underLoad runs the load with clocks around it and fills r.
-func underLoad(o *options, proc *process, run func(load.Plan) (load.Result, error), r *record) error {
+func underLoad(o *options, proc *process.Process, run func(load.Plan) (load.Result, error), r *record) error {
 	var begin, end clocks
-	pid := proc.cmd.Process.Pid
+	pid := proc.PID()
 	plan := load.Plan{Warmup: o.warmup, Measure: o.measure}
 	plan.Begin = func() (err error) { begin, err = readClocks(pid); return err }
 	plan.End = func() (err error) { end, err = readClocks(pid); return err }
@@ -229,7 +230,7 @@ func startOnce(ctx context.Context, p installedPeer, w fix.Workload) (startUp, e
 	addr := stdio
 	if w.Kind == fix.StartHTTP {
 		var err error
-		if addr, err = freeAddr(); err != nil {
+		if addr, err = process.FreeAddr(); err != nil {
 			return startUp{}, err
 		}
 	}
@@ -238,24 +239,24 @@ func startOnce(ctx context.Context, p installedPeer, w fix.Workload) (startUp, e
 	if err != nil {
 		return startUp{}, err
 	}
-	defer proc.stop()
+	defer proc.Stop()
 	if err := firstAnswer(proc, w, addr); err != nil {
-		return startUp{}, proc.explain(err)
+		return startUp{}, proc.Explain(err)
 	}
 	s := startUp{took: time.Since(began)}
-	if s.residentKB, err = system.ResidentKB(proc.cmd.Process.Pid); err != nil {
+	if s.residentKB, err = system.ResidentKB(proc.PID()); err != nil {
 		return startUp{}, err
 	}
-	proc.stop()
-	s.cpu = proc.cmd.ProcessState.UserTime() + proc.cmd.ProcessState.SystemTime()
+	proc.Stop()
+	s.cpu = proc.ProcessState.UserTime() + proc.ProcessState.SystemTime()
 	return s, nil
 }
 
-func firstAnswer(proc *process, w fix.Workload, addr string) error {
+func firstAnswer(proc *process.Process, w fix.Workload, addr string) error {
 	if addr == stdio {
-		return (&load.Stdio{In: proc.in, Out: proc.out, Workload: w}).Initialize()
+		return (&load.Stdio{In: proc.In, Out: proc.Out, Workload: w}).Initialize()
 	}
-	if err := proc.waitListening(addr); err != nil {
+	if err := proc.WaitListening(addr); err != nil {
 		return err
 	}
 	return (&load.HTTP{Addr: addr, Workload: w}).Check()

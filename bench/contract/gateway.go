@@ -1,0 +1,61 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+)
+
+// Gateway is a program between clients that come over HTTP and one server:
+//
+//	gateway 127.0.0.1:9000 stdio COMMAND [ARGUMENT...]
+//	gateway 127.0.0.1:9000 http URL
+//
+// A nil field means that it has no such transport.
+type Gateway struct {
+	Stdio func(ctx context.Context, command []string) (http.Handler, error)
+	HTTP  func(ctx context.Context, url string) (http.Handler, error)
+}
+
+// IdleConns is how many idle connections to a server over HTTP a gateway keeps.
+// With the two of net/http's default most requests would need a new one.
+const IdleConns = 64
+
+// GatewayMain runs g as os.Args say, and exits with status 1 and a line on standard
+// error when that fails.
+func GatewayMain(g Gateway) {
+	if err := runGateway(g, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "gateway:", err)
+		os.Exit(1)
+	}
+}
+
+func runGateway(g Gateway, args []string) error {
+	if len(args) < 3 {
+		return errors.New("usage: gateway ADDR stdio COMMAND [ARGUMENT...] | ADDR http URL")
+	}
+	var handler http.Handler
+	var err error
+	switch ctx := context.Background(); {
+	case args[1] == "stdio" && g.Stdio != nil:
+		handler, err = g.Stdio(ctx, args[2:])
+	case args[1] == "http" && g.HTTP != nil:
+		handler, err = g.HTTP(ctx, args[2])
+	default:
+		err = fmt.Errorf("no %s here", args[1])
+	}
+	if err != nil {
+		return err
+	}
+	server := http.Server{Addr: args[0], Handler: handler}
+	return server.ListenAndServe()
+}
+
+// Client returns an HTTP client that keeps [IdleConns] connections.
+func Client() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = IdleConns
+	return &http.Client{Transport: t}
+}

@@ -1,0 +1,140 @@
+// Command echod is the server behind every gateway: one file, standard library,
+// nothing but what the measurement asks for.
+//
+//	echod stdio
+//	echod 127.0.0.1:9001
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+
+	"github.com/slipway-mcp/slipway/bench/fix"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "echod:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("usage: echod stdio|ADDR")
+	}
+	s, err := newServer()
+	if err != nil {
+		return err
+	}
+	if args[0] == "stdio" {
+		return s.stdio(os.Stdin, os.Stdout)
+	}
+	return http.ListenAndServe(args[0], s)
+}
+
+// server holds what it answers.
+type server struct{ tools, blob []byte }
+
+func newServer() (*server, error) {
+	tools, err := json.Marshal(map[string]any{"tools": fix.Tools(fix.Called)})
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(fix.Text())
+	return &server{tools, content(text)}, err
+}
+
+func content(text []byte) []byte {
+	return fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, text)
+}
+
+// request is what is looked at of a message.
+type request struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Name      string
+		Arguments struct{ Message json.RawMessage }
+	}
+}
+
+// answer appends the answer to a message, or nothing if none is due.
+func (s *server) answer(dst, msg []byte) ([]byte, error) {
+	var r request
+	if err := json.Unmarshal(msg, &r); err != nil {
+		return nil, err
+	}
+	if r.ID == nil {
+		return dst, nil
+	}
+	member, value := "result", []byte("{}")
+	switch {
+	case r.Method == "initialize":
+		value = fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":%q,"version":%q}}`,
+			fix.Legacy, fix.ServerName, fix.ServerVersion)
+	case r.Method == "tools/list":
+		value = s.tools
+	case r.Method == "tools/call" && r.Params.Name == fix.Echo:
+		value = content(r.Params.Arguments.Message)
+	case r.Method == "tools/call" && r.Params.Name == fix.Blob:
+		value = s.blob
+	case r.Method != "ping":
+		member, value = "error", []byte(`{"code":-32601,"message":"method not found"}`)
+	}
+	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%s,%q:%s}`, r.ID, member, value), nil
+}
+
+// stdio answers line by line, and writes when no whole line waits.
+func (s *server) stdio(in io.Reader, out io.Writer) error {
+	lines, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
+	var answer []byte
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			answer, err = s.answer(answer[:0], line)
+		}
+		if err != nil {
+			return err
+		}
+		if len(answer) > 0 {
+			_, _ = w.Write(append(answer, '\n')) // Flush tells
+		}
+		if waiting, _ := lines.Peek(lines.Buffered()); bytes.IndexByte(waiting, '\n') < 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ServeHTTP answers a POST without sessions.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		body, err = s.answer(nil, body)
+	}
+	switch {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case len(body) == 0:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = w.Write(body) // a client that went away needs none
+	}
+}

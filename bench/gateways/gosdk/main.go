@@ -1,0 +1,44 @@
+// Command gosdk is a gateway of go-sdk's server and client: what is listed is offered
+// again, and a call is decoded, made, and its result encoded anew.
+package main
+
+import (
+	"context"
+	"net/http"
+	"os/exec"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/slipway-mcp/slipway/bench/contract"
+	"github.com/slipway-mcp/slipway/bench/fix"
+)
+
+func main() {
+	contract.GatewayMain(contract.Gateway{
+		Stdio: func(ctx context.Context, command []string) (http.Handler, error) {
+			return serve(ctx, &mcp.CommandTransport{Command: exec.Command(command[0], command[1:]...)})
+		},
+		HTTP: func(ctx context.Context, url string) (http.Handler, error) {
+			return serve(ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: contract.Client(), DisableStandaloneSSE: true})
+		},
+	})
+}
+
+func serve(ctx context.Context, t mcp.Transport) (http.Handler, error) {
+	c := mcp.NewClient(&mcp.Implementation{Name: "gateway", Version: "1.0.0"}, nil)
+	session, err := c.Connect(ctx, t, nil)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := session.ListTools(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: fix.ServerName, Version: fix.ServerVersion}, nil)
+	for _, tool := range listed.Tools {
+		s.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return session.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})
+		})
+	}
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{JSONResponse: true}), nil
+}

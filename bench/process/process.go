@@ -1,0 +1,164 @@
+// Package process runs the programs that are measured, each in a process group of
+// its own, and keeps the last of what they write to standard error.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/bench/system"
+)
+
+// Process is a started program. It must be stopped.
+type Process struct {
+	*exec.Cmd
+	In  *os.File // its standard streams, if it was started on pipes
+	Out *os.File
+
+	errors tail
+	ended  chan struct{} // closed when the process was waited for
+}
+
+// Start starts argv with env beside our own environment. The process is killed when
+// ctx ends.
+func Start(ctx context.Context, argv, env []string) (*Process, error) {
+	p := newProcess(ctx, argv, env)
+	return p.begin(p.Cmd.Start)
+}
+
+// StartOnPipes is Start for a program that is spoken to over its standard streams.
+func StartOnPipes(ctx context.Context, argv, env []string) (*Process, error) {
+	p := newProcess(ctx, argv, env)
+	return p.begin(p.startOnPipes)
+}
+
+func newProcess(ctx context.Context, argv, env []string) *Process {
+	p := &Process{Cmd: exec.CommandContext(ctx, argv[0], argv[1:]...), ended: make(chan struct{})}
+	p.Env = append(os.Environ(), env...)
+	p.Stderr = &p.errors
+	p.WaitDelay = time.Second
+	system.OwnGroup(p.Cmd)
+	return p
+}
+
+func (p *Process) begin(start func() error) (*Process, error) {
+	if err := start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.Wait() // how it ended is in ProcessState
+	}()
+	return p, nil
+}
+
+func (p *Process) startOnPipes() error {
+	childIn, in, err := system.Pipe()
+	if err != nil {
+		return err
+	}
+	defer childIn.Close()
+	out, childOut, err := system.Pipe()
+	if err != nil {
+		in.Close()
+		return err
+	}
+	defer childOut.Close()
+	p.In, p.Out = in, out
+	p.Stdin, p.Stdout = childIn, childOut
+	if err := p.Cmd.Start(); err != nil {
+		p.closePipes()
+		return err
+	}
+	return nil
+}
+
+func (p *Process) closePipes() {
+	if p.In != nil {
+		p.In.Close()
+		p.Out.Close()
+	}
+}
+
+// PID returns its process id.
+func (p *Process) PID() int { return p.Cmd.Process.Pid }
+
+// Stop kills the whole group and waits for its end.
+func (p *Process) Stop() {
+	select {
+	case <-p.ended:
+	default:
+		_ = p.Cancel() // fails when it has just ended by itself
+	}
+	<-p.ended
+	p.closePipes()
+}
+
+// Explain adds to err what the program wrote to standard error.
+func (p *Process) Explain(err error) error {
+	if said := p.errors.String(); said != "" {
+		return fmt.Errorf("%w; the peer says: %s", err, LastLine(said))
+	}
+	return err
+}
+
+// LastLine returns the last line of a text.
+func LastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}
+
+// FreeAddr returns a loopback address on which nothing listens.
+func FreeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// WaitListening returns when the process accepts connections at addr, and
+// with an error when it ends before.
+func (p *Process) WaitListening(addr string) error {
+	for {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			return c.Close()
+		}
+		select {
+		case <-p.ended:
+			return errors.New("the peer ended before it listened")
+		case <-time.After(100 * time.Microsecond):
+		}
+	}
+}
+
+// tail keeps the last part of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+const tailSize = 2048
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	t.kept = t.kept[max(0, len(t.kept)-tailSize):]
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.kept)
+}
