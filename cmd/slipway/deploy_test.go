@@ -205,11 +205,8 @@ func TestDeployAlerts(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(readDeploy(t, "alerts.yaml")), &rules); err != nil {
 		t.Fatal(err)
 	}
-	site, err := filepath.Abs("../../examples/http-reference")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newServer(exec.Command("slipway", "serve", site, "--addr", "127.0.0.1:0"))
+	t.Chdir(workplace(t))
+	s := newServer(exec.Command("slipway", "serve", "examples/definitions/site.yaml", "--addr", "127.0.0.1:0"))
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
