@@ -39,6 +39,7 @@ func (s *Shape) with(change func(*Shape)) *Shape {
 
 func typed(name string) func(*Shape) { return func(s *Shape) { s.Const = kind("type", name) } }
 func cwd(s *Shape)                   { s.Cwd = "cwd" }
+func argsAlways(s *Shape)            { s.ArgsAlways = true }
 
 // restart is what most programs want.
 const restart = "restart it, or reload its servers"
@@ -197,7 +198,7 @@ func All() []Client {
 		{
 			ID: "librechat", Name: "LibreChat", Format: tree.YAML, Root: "mcpServers",
 			Files: Files{Project: []string{"librechat.yaml"}},
-			Stdio: local().with(typed("stdio")).with(cwd).with(func(s *Shape) { s.ArgsAlways = true }), HTTP: remote("streamable-http"), SSE: remote("sse"),
+			Stdio: local().with(typed("stdio")).with(cwd).with(argsAlways), HTTP: remote("streamable-http"), SSE: remote("sse"),
 			Untyped:    stax.SSE,
 			Timeout:    &Timeout{"initTimeout", "ms"},
 			References: References{Value: "${%s}"}, Expands: braces,
@@ -277,7 +278,7 @@ func All() []Client {
 				Windows: []string{"${APPDATA:-~/AppData/Roaming}/Zed/settings.json"},
 				Project: []string{".zed/settings.json"},
 			},
-			Stdio: local(), HTTP: remote(""),
+			Stdio: local().with(argsAlways), HTTP: remote(""),
 			Todo:    []string{"allow the project: Zed asks"},
 			Checked: "source",
 		},

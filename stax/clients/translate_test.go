@@ -27,6 +27,7 @@ func TestTranslate(t *testing.T) {
 			`{"name":"s","type":"stdio","enabled":true,"description":"","cmd":"x","args":[],"envs":{"A":"b"}}`, "refuses the variable Path"},
 		"goose takes no tools for all": {"goose", "{command: x, enabledTools: []}", "",
 			`{"name":"s","type":"stdio","enabled":true,"description":"","cmd":"x","args":[]}`, "empty list"},
+		"zed loads nothing without arguments": {"zed", "{command: x}", "", `{"command":"x","args":[]}`, ""},
 		"codex needs its token": {"codex", "{url: 'https://x.example', transport: http, secrets: [T]}", optional,
 			`{"url":"https://x.example","bearer_token_env_var":"T"}`, "does not start the server without T"},
 		"codex passes variables": {"codex", "{command: x, secrets: [T]}", optional, `{"command":"x","env_vars":["T"]}`, ""},
