@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/shop.lock")
+var update = flag.Bool("update", false, "rewrite testdata/shop.lock and the rules in docs/lock.md")
 
 func written(t testing.TB, l *compose.Lock) string {
 	t.Helper()
@@ -279,5 +279,47 @@ func TestSnapshotReports(t *testing.T) {
 		if _, ok := snap.Items[item]; ok {
 			t.Errorf("%s is locked", item)
 		}
+	}
+}
+
+// TestRules keeps the table in docs/lock.md, and finds rules that nothing reports.
+func TestRules(t *testing.T) {
+	const page, begin, end = "../docs/lock.md", "<!-- rules -->\n", "<!-- end of rules -->"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(text), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatal("the page has no place for the rules")
+	}
+	table := "| rule | severity | asks that |\n| --- | --- | --- |\n"
+	known := map[string]bool{}
+	for _, r := range compose.Rules() {
+		table += fmt.Sprintf("| `%s` | %s | %s |\n", r.ID, r.Severity, r.About)
+		known[r.ID] = true
+	}
+	want := head + begin + table + end + tail
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(text) != want {
+		t.Error("the table of rules in docs/lock.md is old; go test ./compose -run TestRules -update writes it")
+	}
+	for _, name := range []string{"snapshot.go", "drift.go"} {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id := range known {
+			if strings.Contains(string(source), `"`+strings.TrimPrefix(id, "lock/")+`"`) {
+				delete(known, id)
+			}
+		}
+	}
+	for id := range known {
+		t.Errorf("nothing reports %s", id)
 	}
 }

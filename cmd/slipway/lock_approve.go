@@ -86,7 +86,7 @@ func (c *compared) choose(servers, items []string) (accepted []compose.Drift, er
 }
 
 func (c *compared) approve(cmd *cobra.Command, accepted []compose.Drift, tell func() error) error {
-	if err := c.report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
+	if err := c.placed(accepted).WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
 		return err
 	}
 	if len(accepted) > 0 {

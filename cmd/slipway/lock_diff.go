@@ -38,8 +38,8 @@ if there is a difference.
 			} else {
 				err = printDrifts(cmd.OutOrStdout(), drifts)
 			}
-			if err == nil && slices.ContainsFunc(c.drifts, isDrift) {
-				return no("slipway lock approve accepts it; with --server and --item a part of it", "%s: items that differ: %d", c.path, len(drifts))
+			if n := len(slices.DeleteFunc(drifts, isTold)); err == nil && n > 0 {
+				return no("slipway lock approve accepts it; with --server and --item a part of it", "%s: items that differ: %d", c.path, n)
 			}
 			return err
 		},
@@ -50,10 +50,10 @@ if there is a difference.
 	return cmd
 }
 
-// isDrift reports whether a drift counts: a new version alone does not, nor does a
-// source of the lock that was not asked for.
-func isDrift(d compose.Drift) bool {
-	return d.Item.Kind != compose.Version && (d.Item.Kind != compose.Whole || d.Is != nil)
+// isTold reports whether a drift is only told: a new version alone, and a source of
+// the lock that was not asked for.
+func isTold(d compose.Drift) bool {
+	return d.Item.Kind == compose.Version || d.Item.Kind == compose.Whole && d.Is == nil
 }
 
 // shown returns drifts, with a source that is not locked as all of its items.

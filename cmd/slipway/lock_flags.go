@@ -104,22 +104,22 @@ func isDefinitionsFile(arg string) bool {
 }
 
 // readLock reads a lock. One that makes no sense is refused, not passed over.
-func readLock(path string) (*compose.Lock, error) {
+func readLock(path string) (*compose.Lock, []byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: "slipway lock SOURCE makes one; --lock off goes without"}
+		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: "slipway lock SOURCE makes one; --lock off goes without"}
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, compose.MaxLockBytes+1))
 	if err != nil {
-		return nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
+		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
 	}
 	lock, err := compose.ParseLock(text)
 	if err != nil {
-		return nil, &failure{code: exitPolicy, text: path + ": the lock cannot be believed: " + compose.Visible(err.Error()),
+		return nil, nil, &failure{code: exitPolicy, text: path + ": the lock cannot be believed: " + compose.Visible(err.Error()),
 			hint: "take the last one that was good out of version control, then slipway lock approve"}
 	}
-	return lock, nil
+	return lock, text, nil
 }
 
 // guarding is the lock of a command, and where it was read.
@@ -138,7 +138,7 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 		return nil, err
 	}
 	g := &guarding{path: path, seen: sites.Snapshot([]string{path}), say: sayer(cmd.ErrOrStderr())}
-	lock, err := readLock(path)
+	lock, _, err := readLock(path)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (g *guarding) follow(ctx context.Context) {
 }
 
 func (g *guarding) reload() {
-	lock, err := readLock(g.path)
+	lock, _, err := readLock(g.path)
 	if err != nil {
 		g.say("%v; what was locked stays so", err)
 		return

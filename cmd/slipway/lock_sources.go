@@ -191,6 +191,7 @@ func unasked(name string, err error) error {
 // compared is a lock and what its sources offer now.
 type compared struct {
 	path   string
+	text   []byte // of the lock
 	lock   *compose.Lock
 	now    map[string]*compose.LockedSource
 	drifts []compose.Drift
@@ -204,7 +205,7 @@ func (l *locking) compare(cmd *cobra.Command, args []string) (*compared, error) 
 		return nil, err
 	}
 	c := &compared{path: path}
-	if c.lock, err = readLock(path); err != nil {
+	if c.lock, c.text, err = readLock(path); err != nil {
 		return nil, err
 	}
 	subjects, err := l.subjects(cmd, args)

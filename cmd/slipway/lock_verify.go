@@ -1,11 +1,13 @@
 package main
 
 import (
-	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/compose"
 )
 
 func newLockVerify() *cobra.Command {
@@ -27,10 +29,11 @@ told and no drift.
 			if err != nil {
 				return err
 			}
+			report := c.placed(c.drifts)
 			for _, d := range c.drifts {
-				c.report.Add(d.Finding())
+				report.Add(c.place(d.Finding()))
 			}
-			err = r.print(cmd, c.path, c.placed())
+			err = r.print(cmd, c.path, report)
 			if f, ok := err.(*failure); ok {
 				f.hint = "slipway lock diff shows what is different, slipway lock approve accepts it"
 			}
@@ -43,17 +46,28 @@ told and no drift.
 	return cmd
 }
 
-// placed returns the findings with their places in the lock.
-func (c *compared) placed() *check.Report {
+// placed returns what there is to say of what the sources offer, with the places in
+// the lock. What people do not see is said of drifts alone: the rest was approved.
+func (c *compared) placed(drifts []compose.Drift) *check.Report {
 	placed := &check.Report{}
-	text, err := os.ReadFile(c.path)
 	for _, f := range c.report.Findings() {
-		f.File = c.path
-		if err == nil { // it was read before; without it there are no lines
-			offset, _ := check.Offset(text, f.Pointer)
-			f.Line, f.Column = check.LineColumn(text, offset)
+		if f.Rule != "lock/invisible" || slices.ContainsFunc(drifts, func(d compose.Drift) bool { return concerns(d, f) }) {
+			placed.Add(c.place(f))
 		}
-		placed.Add(f)
 	}
 	return placed
+}
+
+// concerns reports whether a finding is about the item of a drift.
+func concerns(d compose.Drift, f check.Finding) bool {
+	at := d.Finding().Pointer
+	return f.Pointer == at || d.Item.Kind == compose.Whole && strings.HasPrefix(f.Pointer, at+"/")
+}
+
+// place says where in the lock a finding is.
+func (c *compared) place(f check.Finding) check.Finding {
+	f.File = c.path
+	offset, _ := check.Offset(c.text, f.Pointer)
+	f.Line, f.Column = check.LineColumn(c.text, offset)
+	return f
 }

@@ -1,0 +1,29 @@
+package compose
+
+import "github.com/slipway-mcp/slipway/check"
+
+// Rule is one thing that sources are held to by a lock, or looked at for when they
+// are locked.
+type Rule struct {
+	ID       string // "lock/slug"
+	Severity check.Severity
+	About    string // what it asks for, in one line of Markdown
+}
+
+// Rules returns all rules of locks.
+func Rules() []Rule {
+	return []Rule{
+		{"lock/changed", check.Error, "an item is as it was locked"},
+		{"lock/new", check.Error, "an item is in the lock"},
+		{"lock/gone", check.Error, "an item of the lock is offered"},
+		{"lock/server", check.Error, "the server says of itself what it said"},
+		{"lock/origin", check.Error, "it is started or reached as it was"},
+		{"lock/unknown", check.Error, "the lock knows the source"},
+		{"lock/unpinnable", check.Error, "an item has a canonical form; otherwise it is not offered"},
+		{"lock/invisible", check.Warning, "people see what models read"},
+		{"lock/template", check.Warning, "a template can be matched; otherwise nothing is read through it"},
+		{"lock/ui-unread", check.Warning, "a user interface can be read when it is locked; otherwise it is not offered"},
+		{"lock/version", check.Note, "the version is the one that was locked"},
+		{"lock/unused", check.Note, "the sources that are compared are all those of the lock"},
+	}
+}
