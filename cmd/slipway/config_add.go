@@ -204,8 +204,13 @@ func (a *adding) agreed(cmd *cobra.Command, entry *open.Addition) error {
 		return &failure{code: exitPolicy, text: fmt.Sprintf("server %q would start a command: %s", s.Name, line),
 			hint: "if you want that, say --allow-exec; --dry-run shows the whole definition"}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Server %q starts this command on your machine whenever it is used:\n\n  %s\n\nAdd it? [y/N] ", s.Name, line)
-	answer, _ := bufio.NewReader(in).ReadString('\n')
+	return askYes(in, cmd.ErrOrStderr(), s)
+}
+
+// askYes shows what a definition starts and asks for a yes.
+func askYes(in io.Reader, out io.Writer, s *stax.Server) error {
+	fmt.Fprintf(out, "Server %q starts this command on your machine whenever it is used:\n\n  %s\n\nAdd it? [y/N] ", s.Name, commandLine(s))
+	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no yes
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return &failure{code: exitPolicy, text: "nothing was added"}
 	}
