@@ -57,6 +57,21 @@ func readOnly(path string) string {
 	return ""
 }
 
+// oneName is a path without links in the folders above the file, so that a file has
+// one name however one came to its folder. A link that is the file itself stays.
+func oneName(path string) string {
+	rest := filepath.Base(path)
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return path
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
 // makeDirs makes the folders above a file, and returns the topmost that was not
 // there, or "".
 func makeDirs(path string, mode fs.FileMode) (made string, err error) {

@@ -55,6 +55,7 @@ func Import(c *Client, path string) (*Imported, *check.Report, error) {
 		return nil, nil, &fs.PathError{Op: "import", Path: path, Err: errors.New(err.Error())}
 	}
 	for _, e := range entries {
+		e.Value = flat(e.Value)
 		i.entry(e)
 	}
 	return i.out, i.report, nil
@@ -233,6 +234,31 @@ func (i *importer) shapeOf(n *tree.Node, s *stax.Server) (shape *Shape, why stri
 		return shape, ""
 	}
 	return nil, "it has neither a command nor an address"
+}
+
+// flat is an entry in which the command is no object of its own, as it was in the
+// first versions of Zed.
+func flat(n *tree.Node) *tree.Node {
+	command := n.Get("command")
+	if command == nil || command.Kind != tree.Object {
+		return n
+	}
+	out := *n
+	out.Members = nil
+	for _, m := range n.Members {
+		switch {
+		case m.Key == "command":
+			for _, inner := range command.Members {
+				if inner.Key == "path" {
+					inner.Key = "command"
+				}
+				out.Members = append(out.Members, inner)
+			}
+		case m.Key != "source":
+			out.Members = append(out.Members, m)
+		}
+	}
+	return &out
 }
 
 // starts is shapeOf for an entry with a command.

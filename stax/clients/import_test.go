@@ -161,6 +161,7 @@ func TestImport(t *testing.T) {
 		"no command":               {"claude-code", `{"mcpServers":{"a":{"command":""}}}`, `{"servers":{}}`, "command is empty"},
 		"no name":                  {"claude-code", `{"mcpServers":{"":{"command":"x"}}}`, `{"servers":{}}`, "its name"},
 		"the launcher":             {"claude-code", `{"mcpServers":{"a":{"command":"/opt/slipway","args":["config","run","m.yaml","a"]}}}`, `{"servers":{}}`, "slipway config run"},
+		"zed, as it was":           {"zed", `{"context_servers":{"a":{"source":"custom","command":{"path":"x","args":["y"],"env":{"A":"b"}}}}}`, `{"servers":{"a":{"command":"x","args":["y"],"env":{"A":"b"}}}}`, ""},
 		"spaces in a reference":    {"continue", "mcpServers:\n  - name: a\n    command: x\n    env: {K: '${{secrets.K}}'}\n", `{"servers":{"a":{"command":"x","secrets":["K"]}},"secrets":[{"key":"K"}]}`, ""},
 	}
 	for name, test := range tests {

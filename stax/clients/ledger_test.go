@@ -264,3 +264,24 @@ func TestDiffShowsNoValues(t *testing.T) {
 		})
 	}
 }
+
+// A project is one project, however one came to it.
+func TestProjectByALink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights")
+	}
+	d := newDesk(t)
+	d.write("project/x", "")
+	d.apply(two, false, "cursor")
+	link := filepath.Join(d.dir, "link")
+	if err := os.Symlink(d.place.Dir, link); err != nil {
+		t.Fatal(err)
+	}
+	d.place.Dir = link
+	if diff := cmp.Diff([]string{"update a", "unchanged b"}, d.apply(changedTwo, false, "cursor")); diff != "" {
+		t.Error(diff)
+	}
+	if paths := d.ledger().Paths(); len(paths) != 1 {
+		t.Errorf("the ledger has %v", paths)
+	}
+}

@@ -118,6 +118,8 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 			f.Unsafe = true
 			continue
 		}
+		path = oneName(path)
+		f.Path = path
 		if f.Problem = readOnly(path); f.Problem != "" {
 			continue
 		}
@@ -299,8 +301,10 @@ func (f *FilePlan) Short() string {
 	if err != nil {
 		return f.Path
 	}
-	if rel, err := filepath.Rel(dir, f.Path); err == nil && filepath.IsLocal(rel) {
-		return rel
+	for _, dir := range []string{dir, filepath.Dir(oneName(filepath.Join(dir, "x")))} {
+		if rel, err := filepath.Rel(dir, f.Path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
 	}
 	return f.Path
 }
