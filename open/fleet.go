@@ -31,6 +31,8 @@ type fleet struct {
 	pokes   chan struct{}  // of capacity 1: look at what happened to the servers
 	running sync.WaitGroup // the goroutine
 	leaving departures
+	again   <-chan os.Signal // [DefinitionsOptions.Again]
+	deaf    func()           // ends it
 
 	quit context.Context
 	stop context.CancelFunc
@@ -42,10 +44,13 @@ func newFleet(arg string, opts *DefinitionsOptions, l *LiveOptions) *fleet {
 	f := &fleet{
 		arg: arg, opts: opts, live: l,
 		members: make(map[string]*member), pending: make(map[string]*member),
-		pokes: make(chan struct{}, 1),
+		pokes: make(chan struct{}, 1), deaf: func() {},
 	}
 	f.Swap = compose.NewSwap(f.none())
 	f.quit, f.stop = context.WithCancel(context.Background())
+	if opts.Again != nil {
+		f.again, f.deaf = opts.Again() // from now on: a signal that nobody expects ends the process
+	}
 	return f
 }
 
@@ -86,6 +91,7 @@ func (f *fleet) Close() error {
 	}
 	all.Wait()
 	f.leaving.wait()
+	f.deaf()
 	return nil
 }
 
@@ -100,12 +106,6 @@ func (f *fleet) poke() {
 
 // run follows the file and the servers until the fleet is closed.
 func (f *fleet) run() {
-	var again <-chan os.Signal
-	if f.opts.Again != nil {
-		c, stop := f.opts.Again()
-		defer stop()
-		again = c
-	}
 	var tick <-chan time.Time
 	if f.opts.Watch > 0 {
 		ticker := time.NewTicker(f.opts.Watch)
@@ -117,7 +117,7 @@ func (f *fleet) run() {
 		select {
 		case <-f.quit.Done():
 			return
-		case <-again:
+		case <-f.again:
 			last = f.look()
 			f.reload()
 		case <-tick:

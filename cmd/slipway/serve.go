@@ -54,6 +54,9 @@ WebSockets at /ws and health checks at /livez, /readyz and /healthz, or with
 Several sources appear as one; tools and prompts that share a name get the name
 of their source in front.
 
+A file of definitions is followed: when it changes, so do its servers, and no
+call fails for it. slipway ps shows how they are.
+
 Ctrl-C or SIGTERM ends the server once the requests in flight are answered; a
 second one ends it at once, with exit code 130 or 143.
 
@@ -72,6 +75,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
   slipway serve examples/http-reference --rate-limit 20 --max-in-flight 100
   env MCP_SERVER_TOKEN="$(head -c 32 /dev/urandom | base64)" slipway serve examples/http-reference
   slipway serve examples/http-reference --public-url https://mcp.example.com --auth-issuer https://id.example.com
+  slipway serve examples/definitions/site.yaml --lazy --idle-stop 10m
   slipway serve --stdio examples/http-reference`,
 		Args: takesSource(1, -1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
