@@ -121,15 +121,15 @@ func (g *Guard) note(d Drift) bool {
 		key += d.Is.Digest + string(d.Is.Definition)
 	}
 	g.mu.Lock()
-	known := g.told[key]
-	if len(g.told) < maxTold {
-		g.told[key] = true
+	defer g.mu.Unlock()
+	if g.told[key] || len(g.told) >= maxTold {
+		return false
 	}
-	g.mu.Unlock()
-	return !known
+	g.told[key] = true
+	return true
 }
 
-// maxTold bounds what is remembered of servers that change all the time.
+// maxTold bounds what is told of servers that change all the time.
 const maxTold = 10_000
 
 // Watch calls replaced each time that another lock counts. After stop returns it is
