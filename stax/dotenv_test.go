@@ -59,3 +59,17 @@ func TestDotenv(t *testing.T) {
 		})
 	}
 }
+
+// A client that has no such variable hands its own reference on as it stands.
+func TestReferenceIsNoSecret(t *testing.T) {
+	source, err := stax.ParseSource("env")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]bool{"$T": false, "${T}": false, "${env:T}": false, "{env:T}": false, "${{ secrets.T }}": false, "": false, "${U}": true, "x": true} {
+		t.Setenv("T", value)
+		if _, ok, err := source.Lookup(context.Background(), "T"); ok != want || err != nil {
+			t.Errorf("%q: %v, %v; want %v", value, ok, err, want)
+		}
+	}
+}

@@ -67,7 +67,8 @@ func (environment) String() string { return "env" }
 func (environment) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	value, ok := os.LookupEnv(key)
 	// A client that has no such variable hands its own reference on as it stands.
-	ok = ok && value != "" && !slices.Contains([]string{"$" + key, "${" + key + "}", "${env:" + key + "}", "{env:" + key + "}"}, value)
+	ok = ok && value != "" && !slices.Contains([]string{"$" + key, "${" + key + "}", "${env:" + key + "}", "{env:" + key + "}",
+		"${{ secrets." + key + " }}"}, value)
 	return NewSecret(value), ok, nil
 }
 

@@ -26,6 +26,32 @@ func (o *Options) system() string {
 	return o.OS
 }
 
+// passedOn are the secrets that the launcher gets from the client: none if it is
+// told to look elsewhere, and of a client that starts nothing while one is missing
+// those alone that must be there.
+func passedOn(c *Client, m *stax.Merged, s *stax.Server, opts *Options) []string {
+	elsewhere := false
+	for i, flag := range opts.Flags {
+		if flag == "--secrets-from" && i+1 < len(opts.Flags) {
+			if opts.Flags[i+1] == "env" {
+				elsewhere = false
+				break
+			}
+			elsewhere = true
+		}
+	}
+	if elsewhere {
+		return nil
+	}
+	if !slices.Contains(c.References.Needed, c.References.EnvList) {
+		return s.Secrets
+	}
+	return slices.DeleteFunc(slices.Clone(s.Secrets), func(key string) bool {
+		d := m.Declaration(key)
+		return d != nil && d.Optional()
+	})
+}
+
 // launch are the arguments that make the launcher run a server. A name that looks
 // like a flag stands behind all flags.
 func launch(name string, opts *Options) []string {

@@ -94,3 +94,31 @@ func expands(report *check.Report) bool {
 	}
 	return false
 }
+
+func TestLauncherIsGivenSecrets(t *testing.T) {
+	m := definitions(t, "servers:\n  a: {command: x, secrets: [T, OPT]}\nsecrets: [T, {key: OPT, required: false}]\n")
+	tests := map[string]struct {
+		client string
+		flags  []string
+		want   string
+	}{
+		"by the client":         {"codex", nil, `"env_vars":["T","OPT"]`},
+		"those that must be":    {"goose", nil, `"env_keys":["T"]`},
+		"from the keychain":     {"codex", []string{"--secrets-from", "keychain"}, ``},
+		"from somewhere":        {"goose", []string{"--secrets", "x", "--secrets-from", "file:/x"}, ``},
+		"by the client as well": {"codex", []string{"--secrets-from", "keychain", "--secrets-from", "env"}, `"env_vars":["T","OPT"]`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, _ := clients.ByID(test.client)
+			entries, report := clients.Translate(c, m, &clients.Options{Via: clients.Launcher, Flags: test.flags})
+			got := string(entries[0].Value.AppendJSON(nil))
+			if !strings.Contains(got, test.want) || test.want == "" && (strings.Contains(got, `"T"`) || len(entries[0].Variables) > 0) {
+				t.Errorf("got %s", got)
+			}
+			if n := report.Count(check.Warning); n > 0 {
+				t.Errorf("%v", report.Findings())
+			}
+		})
+	}
+}

@@ -123,7 +123,7 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 // launched is the entry that starts the launcher, which gets the secrets by
 // their own names.
 func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
-	plain := &stax.Server{Name: s.Name, Command: opts.program(), Secrets: s.Secrets}
+	plain := &stax.Server{Name: s.Name, Command: opts.program(), Secrets: passedOn(c, m, s, opts)}
 	plain.Args = launch(s.Name, opts)
 	t := &translator{client: c, server: plain, merged: stax.Merge(), os: opts.system(), launched: true}
 	entry, findings := t.run()
