@@ -345,11 +345,7 @@ func (r *reader) primary() (value, error) {
 		fn, err := r.functionTail(true)
 		return value{fn: fn}, err
 	}
-	v, ok := r.lookup(name)
-	if !ok && r.dry == 0 {
-		return value{}, r.unknown(at, name)
-	}
-	return v, nil
+	return r.get(at, name)
 }
 
 // parenthesis reads (VALUE) or a function.
@@ -439,11 +435,11 @@ func (r *reader) array() (value, error) {
 		r.space()
 		at := r.at
 		spread := r.punct("...")
-		v, err := r.expression()
+		v, err := r.tolerant()
 		switch {
 		case err != nil:
 			return value{}, err
-		case r.dry > 0:
+		case r.dry > 0 || v.hole:
 		case spread && isKind(v, tree.Array):
 			n.Items = append(n.Items, v.node.Items...)
 		case spread || v.node == nil:
@@ -489,8 +485,8 @@ func (r *reader) property(n *tree.Node, written map[string]bool) error {
 	r.space()
 	at := r.at
 	if r.punct("...") {
-		v, err := r.expression()
-		if err != nil || r.dry > 0 || nullish(v) || isKind(v, tree.Bool) {
+		v, err := r.tolerant()
+		if err != nil || r.dry > 0 || v.hole || nullish(v) || isKind(v, tree.Bool) {
 			return err
 		}
 		if !isKind(v, tree.Object) {
@@ -512,18 +508,16 @@ func (r *reader) property(n *tree.Node, written map[string]bool) error {
 	var v value
 	switch {
 	case r.punct(":"):
-		v, err = r.expression()
+		v, err = r.tolerant()
 	case short && (r.peek(",") || r.peek("}")):
-		var ok bool
-		if v, ok = r.lookup(name); !ok && r.dry == 0 {
-			return r.unknown(at, name)
-		}
+		r.at = at // the name is the value as well
+		v, err = r.tolerant()
 	case r.peek("("):
 		return r.refuse(at, "a method")
 	default:
 		return r.unexpected()
 	}
-	if err != nil || r.dry > 0 {
+	if err != nil || r.dry > 0 || v.hole {
 		return err
 	}
 	if v.fn != nil {
@@ -540,14 +534,7 @@ func (r *reader) property(n *tree.Node, written map[string]bool) error {
 }
 
 func (r *reader) twice(at int, name string) {
-	if r.reported[at] { // a function that is called again
-		return
-	}
-	if r.reported == nil {
-		r.reported = map[int]bool{}
-	}
-	r.reported[at] = true
-	r.problems = append(r.problems, tree.Problem{Offset: at, Message: fmt.Sprintf("the name %q is given twice", name),
+	r.problem(tree.Problem{Offset: at, Message: fmt.Sprintf("the name %q is given twice", name),
 		Hint: "JavaScript uses the last one only; give each its own name", Duplicate: true})
 }
 

@@ -42,7 +42,8 @@ type reader struct {
 	scope    *scope
 	exported *tree.Node
 	problems []tree.Problem
-	reported map[int]bool // the places of duplicates
+	reported map[int]bool // the places of problems: a function may be called again
+	holes    bool         // some values could not be worked out
 }
 
 // scope holds names. The names of a scope never change their value.
@@ -55,6 +56,7 @@ type scope struct {
 type value struct {
 	node *tree.Node
 	fn   *function
+	hole bool // it could not be worked out, and that has been said
 }
 
 // function is one that the script wrote, or one that is given.
@@ -74,14 +76,17 @@ type pattern struct {
 	fallback int       // where the default value begins, or 0
 }
 
-// fault ends the reading.
-type fault struct{ tree.Problem }
+// fault ends the reading, or the working out of a value.
+type fault struct {
+	tree.Problem
+	hole bool // it comes of another, which has been said
+}
 
 func (f *fault) Error() string { return f.Message }
 
-// Read returns what the script exports. If that cannot be worked out, the node
-// is nil and there is one problem. Otherwise the problems are names that are
-// given twice in one object.
+// Read returns what the script exports. If that cannot be worked out, the node is
+// nil, and the problems are the reasons: as many as can be found. Otherwise the
+// problems are names that are given twice in one object.
 func Read(text []byte) (*tree.Node, []tree.Problem) {
 	r := &reader{text: text, scope: &scope{names: given()}}
 	if strings.HasPrefix(string(text), "\ufeff") {
@@ -92,14 +97,63 @@ func Read(text []byte) (*tree.Node, []tree.Problem) {
 		err = r.fail(len(text), "the script exports nothing", "write: export default defineMcp({ servers: { ... } })")
 	}
 	var f *fault
-	if errors.As(err, &f) {
-		return nil, []tree.Problem{f.Problem}
+	if errors.As(err, &f) && !f.hole {
+		r.problem(f.Problem)
+	}
+	slices.SortStableFunc(r.problems, func(a, b tree.Problem) int { return a.Offset - b.Offset })
+	if f != nil || r.holes {
+		return nil, r.problems
 	}
 	return r.exported, r.problems
 }
 
+// problem notes a problem, once at each place.
+func (r *reader) problem(p tree.Problem) {
+	if r.reported == nil {
+		r.reported = map[int]bool{}
+	}
+	if !r.reported[p.Offset] {
+		r.reported[p.Offset] = true
+		r.problems = append(r.problems, p)
+	}
+}
+
+// tolerant reads a value. If it cannot be worked out and yet can be passed over, the
+// reason is noted and the reading goes on behind it, with a hole.
+func (r *reader) tolerant() (value, error) {
+	start, scope, depth, dry := r.at, r.scope, r.depth, r.dry
+	v, err := r.expression()
+	var f *fault
+	if dry > 0 || !errors.As(err, &f) {
+		return v, err
+	}
+	r.at, r.scope, r.depth, r.dry = start, scope, depth, 0
+	if r.pass() != nil {
+		return value{}, err // not even that
+	}
+	if !f.hole {
+		r.problem(f.Problem)
+	}
+	r.holes = true
+	return value{hole: true}, nil
+}
+
+// get returns what a name stands for.
+func (r *reader) get(at int, name string) (value, error) {
+	v, ok := r.lookup(name)
+	switch {
+	case r.dry > 0:
+		return v, nil
+	case !ok:
+		return value{}, r.unknown(at, name)
+	case v.hole:
+		return value{}, &fault{hole: true}
+	}
+	return v, nil
+}
+
 func (r *reader) fail(at int, message, hint string) error {
-	return &fault{tree.Problem{Offset: at, Message: message, Hint: hint}}
+	return &fault{Problem: tree.Problem{Offset: at, Message: message, Hint: hint}}
 }
 
 // refuse says that something is beyond what is worked out.
@@ -218,9 +272,9 @@ func (r *reader) exportList() error {
 			as = r.word()
 		}
 		if as == "default" {
-			v, ok := r.lookup(name)
-			if !ok {
-				return r.unknown(at, name)
+			v, err := r.get(at, name)
+			if err != nil {
+				return err
 			}
 			r.exported = v.node
 		}
@@ -344,7 +398,7 @@ func (r *reader) declarations() error {
 		}
 		r.space()
 		at := r.at
-		v, err := r.expression()
+		v, err := r.tolerant()
 		if err != nil {
 			return err
 		}
@@ -430,6 +484,8 @@ func (r *reader) bind(p pattern, v value, at int) error {
 		part := value{}
 		switch {
 		case r.dry > 0:
+		case v.hole:
+			part = v
 		case v.fn != nil: // const { defineMcp } = require("stax")
 			part = v
 		case v.node != nil && v.node.Kind == tree.Object:

@@ -85,7 +85,7 @@ func TestRefused(t *testing.T) {
 		"environment":     {"export default {\n  a: process.env.TOKEN }", 2, 6, "there is no process"},
 		"another module":  {"import fs from 'fs';\nexport default {}", 1, 16, `cannot import "fs"`},
 		"dynamic import":  {"export default { a: import('x') }", 1, 21, "there is no import"},
-		"require":         {"const a = require('fs')", 1, 11, "can require"},
+		"require":         {"const a = require('fs'); export default {}", 1, 11, "can require"},
 		"a class":         {"class A {}", 1, 1, `"class" here`},
 		"new":             {"export default { a: new Date() }", 1, 21, `"new" cannot be used`},
 		"a loop":          {"for (;;) {}", 1, 1, `"for" here`},
@@ -108,6 +108,37 @@ func TestRefused(t *testing.T) {
 			line, column := check.LineColumn([]byte(test.text), problems[0].Offset)
 			if line != test.line || test.column > 0 && column != test.column || !strings.Contains(problems[0].Message, test.message) {
 				t.Errorf("%d:%d: %s; want %d:%d: %s", line, column, problems[0].Message, test.line, test.column, test.message)
+			}
+		})
+	}
+}
+
+// TestAllRefused holds that the reading goes on behind what cannot be worked out, and
+// that nothing is said of what comes of it.
+func TestAllRefused(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want string // lines and columns
+	}{
+		"constants":         {"const a = process.env.A;\nconst b = fetch('x');\nexport default { a: a, b, c: 1 }", "1:11 2:11"},
+		"members":           {"export default {\n a: process.env.A,\n b: [1, Date, x],\n c: { d: y } }", "2:5 3:9 3:15 4:10"},
+		"what comes of one": {"const a = process.env.A;\nconst { b } = a;\nconst c = [...b, `${a}`, a.x, a ? 1 : 2];\nexport default { ...a, c, d: c, e: z }", "1:11 4:36"},
+		"in a function":     {"const f = (x) => ({ a: x, b: process.env.B });\nexport default { a: f(1), b: f(2), c: q }", "1:30 2:39"},
+		"and duplicates":    {"export default {\n a: 1, a: 2,\n b: q,\n c: { d: 1, d: 2 } }", "2:8 3:5 4:13"},
+		"an argument":       {"import { defineMcp } from 'stax'; export default defineMcp({\n servers: { a: { command: q },\n b: { command: r } } })", "2:27 3:16"},
+		"then a wrong one":  {"const a = q;\nexport default { a: 1 2 }", "1:11 2:23"},
+		"the export itself": {"const a = q;\nexport default a", "1:11"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			n, problems := script.Read([]byte(test.text))
+			var got []string
+			for _, p := range problems {
+				line, column := check.LineColumn([]byte(test.text), p.Offset)
+				got = append(got, strconv.Itoa(line)+":"+strconv.Itoa(column))
+			}
+			if strings.Join(got, " ") != test.want || n != nil {
+				t.Errorf("got %v, %q, %v, want %s", n, got, problems, test.want)
 			}
 		})
 	}
@@ -168,7 +199,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		n, problems := script.Read(text)
-		if n == nil && len(problems) != 1 {
+		if n == nil && len(problems) == 0 {
 			t.Fatal("neither a value nor a problem")
 		}
 		for _, p := range problems {
