@@ -24,7 +24,9 @@ import (
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/mcp/mcptest"
 	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/stax"
 )
 
 // serveTool is a child: a server with one tool, which says which process and which
@@ -105,6 +107,14 @@ func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.
 	}
 	if p.Argument("touch") != nil {
 		s.tell(mcp.Change{URI: s.resource})
+	}
+	if p.Argument("ask") != nil {
+		answer, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{Key: "word", Message: "sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}}}`)})
+		if err != nil {
+			return nil, err
+		}
+		text := fmt.Sprintf("%d %s %s", os.Getpid(), os.Getenv("SLIPWAY_OPEN_TEST_VERSION"), answer.Action)
+		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
 	}
 	text := fmt.Sprintf("%d %s", os.Getpid(), os.Getenv("SLIPWAY_OPEN_TEST_VERSION"))
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
@@ -523,6 +533,64 @@ func TestCollisionOfServersThatRun(t *testing.T) {
 	if told := p.troubles.String(); strings.Count(told, `a: `) != 1 || !strings.Contains(told, `"b_tool" of "b"`) {
 		t.Errorf("told %q, want once that a and b collide", told)
 	}
+}
+
+// counted is a source of secrets that counts how often it is asked.
+type counted struct{ asked atomic.Int64 }
+
+func (c *counted) String() string { return "counted" }
+
+func (c *counted) Lookup(context.Context, string) (stax.Secret, bool, error) {
+	return stax.NewSecret(fmt.Sprint("token-", c.asked.Add(1))), true, nil
+}
+
+// TestSecretsAreAskedForOnce has a secret looked up once when servers are started,
+// and anew when one of them does not take it any more.
+func TestSecretsAreAskedForOnce(t *testing.T) {
+	secrets := &counted{}
+	var wants atomic.Value
+	wants.Store("Bearer token-1")
+	upstream := mcp.NewServer(&toolServer{tool: "far_tool"}, nil).HTTPHandler(nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != wants.Load() {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		upstream.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	far := func(name string) string {
+		return fmt.Sprintf("  %s: {url: %q, transport: http, secrets: [TOKEN]}\n", name, web.URL)
+	}
+	p := openPark(t, &open.DefinitionsOptions{Resolver: &stax.Resolver{Sources: []stax.Source{secrets}}}, far("one"), far("two"))
+	if _, _, err := p.call("one_far_tool", "{}"); err != nil || secrets.asked.Load() != 1 {
+		t.Errorf("%v; asked %d times for one secret of two servers, want once", err, secrets.asked.Load())
+	}
+	wants.Store("Bearer token-2")
+	if _, _, err := p.call("one_far_tool", "{}"); err != nil {
+		t.Errorf("with another token: %v", err)
+	}
+}
+
+// TestReloadWhileAClientIsAsked replaces a server that waits for the answer of a
+// client that was asked by the answer to its request, and has to come again.
+func TestReloadWhileAClientIsAsked(t *testing.T) {
+	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"))
+	client := mcptest.Connect(t, p.src, mcp.LatestVersion, &mcptest.ConnectOptions{
+		Answer: func(string, json.RawMessage) (any, error) {
+			p.write(entry("a", "2"))
+			until(t, "replaced", func() bool {
+				_, version, err := p.call("a_tool", "{}")
+				return err == nil && version == "2"
+			})
+			return map[string]any{"action": "accept", "content": map[string]string{"word": "yes"}}, nil
+		},
+	})
+	result := client.CallTool("a_tool", map[string]any{"ask": true})
+	if len(result.Content) != 1 || !strings.HasSuffix(result.Content[0].Text, " 1 accept") {
+		t.Errorf("result = %+v, want the answer of the one that asked", result)
+	}
+	until(t, "the old one has ended", func() bool { return len(p.roster.States()) == 1 })
 }
 
 // TestLazyAndIdle starts a server once to learn what it offers, and from then on

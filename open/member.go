@@ -181,11 +181,12 @@ func (m *member) subscribed() []string {
 }
 
 // memory is a source of secrets that is asked for each key once, as asking may
-// start a program or have somebody touch a key.
+// start a program or have somebody touch a key. Once it has forgotten it remembers
+// nothing any more: whoever keeps it wants to know what a secret is now.
 type memory struct {
 	source stax.Source
 	mu     sync.Mutex
-	known  map[string]found
+	known  map[string]found // nil once it has forgotten
 }
 
 type found struct {
@@ -195,22 +196,34 @@ type found struct {
 }
 
 // remembering returns a resolver with the sources of r, each asked only once for
-// each key.
-func remembering(r *stax.Resolver) *stax.Resolver {
+// each key until forget is called.
+func remembering(r *stax.Resolver) (copy *stax.Resolver, forget func()) {
 	copied := *r
 	sources := r.Sources
 	if sources == nil {
 		environment, err := stax.ParseSource("env")
 		if err != nil {
-			return r // there is such a source
+			return r, func() {} // there is such a source
 		}
 		sources = []stax.Source{environment}
 	}
 	copied.Sources = nil
+	var memories []*memory
 	for _, s := range sources {
-		copied.Sources = append(copied.Sources, &memory{source: s, known: make(map[string]found)})
+		m := &memory{source: s, known: make(map[string]found)}
+		copied.Sources, memories = append(copied.Sources, m), append(memories, m)
 	}
-	return &copied
+	return &copied, func() {
+		for _, m := range memories {
+			m.forget()
+		}
+	}
+}
+
+func (m *memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.known = nil
 }
 
 // String implements [stax.Source].
@@ -219,6 +232,10 @@ func (m *memory) String() string { return m.source.String() }
 // Lookup implements [stax.Source].
 func (m *memory) Lookup(ctx context.Context, key string) (stax.Secret, bool, error) {
 	m.mu.Lock()
+	if m.known == nil {
+		m.mu.Unlock()
+		return m.source.Lookup(ctx, key)
+	}
 	defer m.mu.Unlock()
 	k, ok := m.known[key]
 	if !ok {
