@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -454,4 +455,28 @@ func BenchmarkPinnedCall(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkJudge is what a changed list costs: the digests of 1,000 tools.
+func BenchmarkJudge(b *testing.B) {
+	const n = 1000
+	schema := `{"type":"object","properties":{"path":{"type":"string","description":"where it is"},"limit":{"type":"integer","minimum":1}},"required":["path"]}`
+	catalog := func() *mcp.Catalog {
+		cat := &mcp.Catalog{Server: mcp.Implementation{Name: "shop", Version: "1"}}
+		for i := range n {
+			name := fmt.Sprintf("tool_%d", i)
+			cat.Tools = append(cat.Tools, mcp.Tool{Name: name, Raw: json.RawMessage(`{"name":"` + name + `","description":"` + strings.Repeat("long ", 40) + `","inputSchema":` + schema + `}`)})
+		}
+		return cat
+	}
+	c := &constant{cat: catalog()}
+	src := compose.Pinned("shop", c, compose.NewGuard(locked(b, c, ""), nil), "")
+	other := [2]*mcp.Catalog{c.cat, catalog()}
+	for i := 0; b.Loop(); i++ {
+		c.cat = other[i%2]
+		if cat, err := src.Catalog(b.Context()); err != nil || len(cat.Tools) != n {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/entry")
 }
