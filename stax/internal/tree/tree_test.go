@@ -20,6 +20,7 @@ func TestParse(t *testing.T) {
 		"digits":         {tree.JSON, `[9007199254740993]`, `[9007199254740993]`},
 		"jsonc":          {tree.JSONC, "// c\n{\"a\": [1, /* x */ 2,], // y\n}", `{"a":[1,2]}`},
 		"yaml":           {tree.YAML, "a: yes\nb: true\nc: 0x10\nd: ~\ne: [1.5, 'x']\nf: 2001-01-01\n", `{"a":"yes","b":true,"c":16,"d":null,"e":[1.5,"x"],"f":"2001-01-01"}`},
+		"yaml digits":    {tree.YAML, "a: 18446744073709551616\nb: 1.50\nc: -0.0\nd: 123456789012345678901234567890\ne: 0o17\nf: +1\ng: .5\n", `{"a":18446744073709551616,"b":1.50,"c":-0.0,"d":123456789012345678901234567890,"e":15,"f":1,"g":0.5}`},
 		"yaml anchors":   {tree.YAML, "a: &x {k: 1, l: 2}\nb:\n  <<: *x\n  k: 3\nc: *x\n", `{"a":{"k":1,"l":2},"b":{"k":3,"l":2},"c":{"k":1,"l":2}}`},
 		"yaml empty":     {tree.YAML, "# nothing\n", `null`},
 		"toml":           {tree.TOML, "[s.gh]\nargs = ['a', \"b\\n\"]\nn = 1_000\nenv = {A = \"b\", c.d = true}\n[s.\"x y\"]\nf = 1.5\n[[l]]\na=1\n[[l]]\na=2\n[l.m]\nb=3\n", `{"s":{"gh":{"args":["a","b\n"],"n":1000,"env":{"A":"b","c":{"d":true}}},"x y":{"f":1.5}},"l":[{"a":1},{"a":2,"m":{"b":3}}]}`},

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -165,6 +166,10 @@ func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) e
 // scalar decides what a plain value is, as YAML 1.2's core schema does.
 func scalar(n *Node, y *yaml.Node) {
 	n.Kind, n.Text = String, y.Value
+	if (y.Tag == "!!int" || y.Tag == "!!float") && json.Valid([]byte(y.Value)) {
+		n.Kind = Number // as JSON has it: all its digits stay
+		return
+	}
 	switch y.Tag {
 	case "!!null":
 		n.Kind, n.Text = Null, ""
