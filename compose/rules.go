@@ -21,6 +21,7 @@ func Rules() []Rule {
 		{"lock/unknown", check.Error, "the lock knows the source"},
 		{"lock/unpinnable", check.Error, "an item has a canonical form; otherwise it is not offered"},
 		{"lock/invisible", check.Warning, "people see what models read"},
+		{"lock/mentions", check.Warning, "a source does not tell models of the tools of another"},
 		{"lock/template", check.Warning, "a template can be matched; otherwise nothing is read through it"},
 		{"lock/ui-unread", check.Warning, "a user interface can be read when it is locked; otherwise it is not offered"},
 		{"lock/version", check.Note, "the version is the one that was locked"},

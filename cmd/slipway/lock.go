@@ -58,6 +58,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	report.Add(compose.Mentions(now)...)
 	err = fsutil.Create(path, 0o644, (&compose.Lock{Sources: now}).Write)
 	if errors.Is(err, fs.ErrExist) {
 		return &failure{code: exitInput, text: path + ": there is a lock already",

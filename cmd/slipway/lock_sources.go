@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -220,6 +221,9 @@ func (l *locking) compare(cmd *cobra.Command, args []string) (*compared, error) 
 	if c.now, c.report, err = snapshots(cmd.Context(), subjects); err != nil {
 		return nil, err
 	}
+	all := maps.Clone(c.lock.Sources)
+	maps.Copy(all, c.now)
+	c.report.Add(compose.Mentions(all)...)
 	for _, s := range subjects {
 		c.drifts = append(c.drifts, compose.Compare(s.name, c.lock.Sources[s.name], c.now[s.name])...)
 	}

@@ -47,11 +47,12 @@ told and no drift.
 }
 
 // placed returns what there is to say of what the sources offer, with the places in
-// the lock. What people do not see is said of drifts alone: the rest was approved.
+// the lock. What people should look at is said of drifts alone: the rest was approved.
 func (c *compared) placed(drifts []compose.Drift) *check.Report {
 	placed := &check.Report{}
 	for _, f := range c.report.Findings() {
-		if f.Rule != "lock/invisible" || slices.ContainsFunc(drifts, func(d compose.Drift) bool { return concerns(d, f) }) {
+		look := f.Rule == "lock/invisible" || f.Rule == "lock/mentions"
+		if !look || slices.ContainsFunc(drifts, func(d compose.Drift) bool { return concerns(d, f) }) {
 			placed.Add(c.place(f))
 		}
 	}

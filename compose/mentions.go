@@ -1,0 +1,64 @@
+package compose
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// Mentions reports where a source tells models of a tool of another: a description
+// can so change what happens with tools that are as they were approved. Only names
+// that are no words of a language count, such as send_mail or readFile. The order is
+// that of sources, then of items.
+func Mentions(sources map[string]*LockedSource) (found []check.Finding) {
+	names := (&Lock{Sources: sources}).Names()
+	owners := make(map[string][]string)
+	for _, source := range names {
+		for _, item := range sources[source].sorted() {
+			if item.Kind == Tools && distinctive(item.Name) {
+				owners[item.Name] = append(owners[item.Name], source)
+			}
+		}
+	}
+	for _, source := range names {
+		for _, item := range sources[source].sorted() {
+			for _, tool := range mentioned(sources[source].Items[item].Definition, owners) {
+				if of := owners[tool]; !slices.Contains(of, source) {
+					found = append(found, finding(check.Warning, "mentions", source, item, fmt.Sprintf("%s speaks of %s, a tool of %q", item, tool, of[0]),
+						"does it have models use that tool otherwise than they would?"))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// distinctive reports whether the name of a tool is unlikely to be meant as a word.
+func distinctive(name string) bool {
+	return len(name) >= 6 && (strings.ContainsAny(name, "_-./0123456789") || strings.ToLower(name[1:]) != name[1:])
+}
+
+// mentioned returns the tools that the texts of a definition name, each once.
+func mentioned(definition json.RawMessage, owners map[string][]string) (tools []string) {
+	var v any
+	if definition == nil || json.Unmarshal(definition, &v) != nil {
+		return nil
+	}
+	for _, at := range texts(v, "") {
+		for _, word := range strings.FieldsFunc(at.text, isNoName) {
+			word = strings.Trim(word, "./-")
+			if owners[word] != nil && !slices.Contains(tools, word) {
+				tools = append(tools, word)
+			}
+		}
+	}
+	return tools
+}
+
+// isNoName reports whether a character cannot be in the name of a tool.
+func isNoName(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./", r)
+}
