@@ -192,6 +192,9 @@ func printPlan(w io.Writer, files []*clients.FilePlan) {
 			if s.Why != "" {
 				line += ": " + s.Why
 			}
+			if s.From != "" {
+				line += "; from " + s.From
+			}
 			fmt.Fprintln(w, line)
 		}
 		for _, todo := range f.Todo {

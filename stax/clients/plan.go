@@ -37,6 +37,8 @@ type Step struct {
 	Why    string `json:"why,omitempty"`
 	// Fields are the members that differ from what is there.
 	Fields []string `json:"fields,omitempty"`
+	// From is where the definition came from, the digest first.
+	From string `json:"from,omitempty"`
 
 	entry *tree.Node
 }
@@ -61,6 +63,7 @@ type FilePlan struct {
 
 	client        *Client
 	entries       []Entry
+	from          map[string]string // of servers that came from a registry
 	takeOver      bool
 	before, after []byte
 }
@@ -103,6 +106,7 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 	report := &check.Report{}
 	texts := map[string][]byte{} // two clients may share a file
 	var launched []Entry
+	from := provenance(m)
 	for i := range all {
 		c := &all[i]
 		path, exists, err := opts.Place.Path(c, scope)
@@ -112,7 +116,7 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		entries, lost := Translate(c, m, &opts.Options)
 		report.Add(lost.Findings()...)
 		launched = append(launched, entries...)
-		f := &FilePlan{Client: c.ID, Name: c.Name, Scope: scope, Path: path, Exists: exists, client: c, entries: entries, takeOver: opts.Replace, Steps: []Step{}}
+		f := &FilePlan{Client: c.ID, Name: c.Name, Scope: scope, Path: path, Exists: exists, client: c, entries: entries, from: from, takeOver: opts.Replace, Steps: []Step{}}
 		plan.Files = append(plan.Files, f)
 		if f.Problem = opts.Place.leadsOut(path, scope); f.Problem != "" {
 			f.Unsafe = true
@@ -181,6 +185,7 @@ func (p *Plan) file(f *FilePlan) {
 	var variables []string
 	for _, e := range f.entries {
 		step := decide(e, entryOf(there, e.Name), kept, f.takeOver)
+		step.From = f.from[e.Name]
 		f.Steps = append(f.Steps, step)
 		if step.Action != Conflict && step.Action != LeftOut {
 			variables = append(variables, e.Variables...)
@@ -204,6 +209,17 @@ func (p *Plan) file(f *FilePlan) {
 		f.after = text
 	}
 	f.finish(variables)
+}
+
+// provenance says of servers where their definition came from.
+func provenance(m *stax.Merged) map[string]string {
+	from := map[string]string{}
+	for i := range m.Config.Servers {
+		if s := &m.Config.Servers[i]; s.RegistryRef != nil {
+			from[s.Name] = s.RegistryRef.String()
+		}
+	}
+	return from
 }
 
 func entryOf(there []edit.Entry, name string) *tree.Node {
