@@ -264,6 +264,12 @@ func (a *adding) print(cmd *cobra.Command, file string, before []byte, added *st
 		report.Add(check.Finding{Rule: "stax/secret-shared", Severity: check.Warning, File: file,
 			Message: fmt.Sprintf("server %q gets the secret %s, which another server names, too", s.Name, key), Hint: "if they are not the same, rename one of them"})
 	}
+	for _, key := range s.Secrets {
+		if os.Getenv(key) != "" {
+			report.Add(check.Finding{Rule: "stax/secret-shared", Severity: check.Warning, File: file,
+				Message: fmt.Sprintf("the variable %s is set here, and server %q would get its value", key, s.Name), Hint: "--secrets-from says where else secrets are"})
+		}
+	}
 	if a.json {
 		definition, err := json.Marshal(&entry.Config)
 		if err != nil {

@@ -3,7 +3,6 @@ package registry
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -84,7 +83,12 @@ func (e *exporter) lost(member, format string, args ...any) {
 		Message: fmt.Sprintf("server %q: ", e.server.Name) + fmt.Sprintf(format, args...)}))
 }
 
-var reverseDNS = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+// reverseDNS reports whether a name is a domain in reverse, a slash and a name.
+func reverseDNS(name string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-"
+	domain, rest, ok := strings.Cut(name, "/")
+	return ok && domain != "" && rest != "" && strings.Trim(domain, letters) == "" && strings.Trim(rest, letters+"_") == "" && len(name) <= maxName
+}
 
 // complete fills in what the schema requires, and holds the document to it.
 func (e *exporter) complete() error {
@@ -95,7 +99,7 @@ func (e *exporter) complete() error {
 	switch {
 	case d.Name == "":
 		return &NeedError{"a name in the form of a registry", "--name io.github.you/weather"}
-	case !reverseDNS.MatchString(d.Name) || len(d.Name) > maxName || len(d.Name) < 3:
+	case !reverseDNS(d.Name):
 		return &NeedError{fmt.Sprintf("another name than %q: a domain in reverse, a slash, a name", d.Name), "--name io.github.you/weather"}
 	case d.Version == "":
 		return &NeedError{"a version", "--version 1.0.0"}
@@ -119,7 +123,7 @@ func (e *exporter) export() {
 		d.Description = s.Description
 	}
 	if ref := s.RegistryRef; ref != nil {
-		if d.Name == "" && reverseDNS.MatchString(ref.Package) {
+		if d.Name == "" && reverseDNS(ref.Package) {
 			d.Name = ref.Package
 		}
 		if d.Version == "" {
