@@ -24,8 +24,9 @@ type call struct {
 	request atomic.Pointer[mcp.Request]
 	parking *parked      // what it is parked by, if it may be
 	headers []namedValue // of HTTP, for arguments that it is to repeat there
-	answer  chan reply   // of capacity 1
-	stands  *stands      // of a subscription
+	answer  chan reply   // of capacity 2: the answer, and that something has been said
+	said    atomic.Pointer[mailbox]
+	stands  *stands // of a subscription
 }
 
 // stands says that a subscription has been acknowledged.
@@ -38,21 +39,28 @@ type stands struct {
 type reply struct {
 	result []byte
 	err    error
+	said   bool // it is none yet: there is something in the mailbox
 }
 
-// wait returns the answer that deliver gives. If ctx ends before, it calls leave.
+// wait returns the answer that deliver gives, and passes on what is said before it.
+// If ctx ends before, it calls leave.
 func (c *call) wait(ctx context.Context, leave func()) ([]byte, error) {
-	select {
-	case r := <-c.answer:
-		return r.result, r.err
-	default:
-	}
-	select {
-	case r := <-c.answer:
-		return r.result, r.err
-	case <-ctx.Done():
-		leave()
-		return nil, ctx.Err()
+	for {
+		var r reply
+		select {
+		case r = <-c.answer:
+		default:
+			select {
+			case r = <-c.answer:
+			case <-ctx.Done():
+				leave()
+				return nil, ctx.Err()
+			}
+		}
+		c.passOn()
+		if !r.said {
+			return r.result, r.err
+		}
 	}
 }
 
@@ -62,6 +70,70 @@ func (c *call) deliver(r reply) {
 	case c.answer <- r:
 	default:
 	}
+}
+
+// mailbox is what a server has said of a call and whoever waits for that has not
+// passed on yet: a client that does not read must not hold up the one who reads what
+// the server says to all.
+type mailbox struct {
+	mu      sync.Mutex
+	letters []letter
+	size    int
+	rung    bool
+}
+
+// letter is a notification about a call.
+type letter struct {
+	params []byte
+	log    bool // a log line, and not progress
+}
+
+// maxSaid is how many bytes wait for a client. What is more is lost: it is not the
+// answer.
+const maxSaid = 1 << 20
+
+// say leaves a letter for whoever waits for the call.
+func (c *call) say(l letter) {
+	box := c.said.Load()
+	if box == nil { // only the goroutine that reads comes here
+		box = &mailbox{}
+		c.said.Store(box)
+	}
+	box.mu.Lock()
+	ring := false
+	if box.size+len(l.params) <= maxSaid {
+		box.letters = append(box.letters, l)
+		box.size += len(l.params)
+		ring, box.rung = !box.rung, true
+	}
+	box.mu.Unlock()
+	if ring {
+		c.deliver(reply{said: true})
+	}
+}
+
+// passOn empties the mailbox.
+func (c *call) passOn() {
+	box := c.said.Load()
+	if box == nil {
+		return
+	}
+	box.mu.Lock()
+	letters := box.letters
+	box.letters, box.size, box.rung = nil, 0, false
+	box.mu.Unlock()
+	for _, l := range letters {
+		c.tell(l)
+	}
+}
+
+// tell passes a letter on to the client.
+func (c *call) tell(l letter) {
+	if l.log {
+		c.request.Load().ForwardLog(l.params)
+		return
+	}
+	c.request.Load().ForwardProgress(l.params)
 }
 
 // cancelled tells the server that an answer is not wanted any more.

@@ -328,7 +328,7 @@ func (l *httpLink) sort(text []byte, c *call, found **reply) {
 	var m message
 	if m.scan(text) == nil && m.method == nil && (m.number() == c.id || m.id == nil) {
 		result, err := m.answer()
-		*found = &reply{result, err}
+		*found = &reply{result: result, err: err}
 		return
 	}
 	l.in.receive(text, c)

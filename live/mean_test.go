@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -449,4 +450,144 @@ func TestTokenThatIsGone(t *testing.T) {
 	}
 	u.serve(inner)
 	mustCall(t, src, "echo", `{"text":"hi"}`)
+}
+
+// stuckClient is a response that nobody reads.
+type stuckClient struct {
+	header http.Header
+	stuck  chan struct{} // closed at the first write
+	once   sync.Once
+	freed  chan struct{}
+	mu     sync.Mutex
+	body   strings.Builder
+}
+
+func (s *stuckClient) Header() http.Header { return s.header }
+func (s *stuckClient) WriteHeader(int)     {}
+func (s *stuckClient) Flush()              {}
+
+func (s *stuckClient) Write(b []byte) (int, error) {
+	s.once.Do(func() { close(s.stuck) })
+	<-s.freed
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.body.Write(b)
+}
+
+// TestClientThatDoesNotRead: a client that takes nothing of what a server says to it
+// holds up nobody else's calls to that server. It loses what is too much, never its
+// answer.
+func TestClientThatDoesNotRead(t *testing.T) {
+	const steps = 20_000
+	transport, _ := strange(t, mcp.Version20250618, func(u *upstreamText, m heardMessage) {
+		if strings.Contains(string(m.Params), `"chatty"`) {
+			var p struct {
+				Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
+			}
+			_ = json.Unmarshal(m.Params, &p)
+			for i := range steps {
+				u.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":"%0200d"}}`, p.Meta.ProgressToken, i, i)
+			}
+		}
+		u.result(m, `{"content":[{"type":"text","text":"fine"}]}`)
+	})
+	src := open(t, transport, nil)
+	server := mcp.NewServer(src, nil)
+	t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
+	h := server.HTTPHandler(nil)
+	client := &stuckClient{header: make(http.Header), stuck: make(chan struct{}), freed: make(chan struct{})}
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(
+		`{"jsonrpc":"2.0","id":"mine","method":"tools/call","params":{"name":"one","arguments":{"chatty":true},"_meta":{"progressToken":"p"}}}`))
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	var serving sync.WaitGroup
+	serving.Go(func() { h.ServeHTTP(client, r) })
+	<-client.stuck
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "one"}); err != nil {
+		t.Errorf("somebody else's call: %v", err)
+	}
+	close(client.freed)
+	serving.Wait()
+	text := client.body.String()
+	got := strings.Count(text, "notifications/progress")
+	if got == 0 || got == steps || !strings.Contains(text, `"id":"mine","result":{"content":[{"type":"text","text":"fine"}]`) {
+		t.Errorf("the client gets %d of %d steps, and at last %q", got, steps, text[max(0, len(text)-200):])
+	}
+}
+
+// TestTooManyQuestions: a server that asks without end costs a bounded number of
+// goroutines, and is served on.
+func TestTooManyQuestions(t *testing.T) {
+	const questions = 20_000
+	transport, u := strange(t, mcp.Version20250618, func(u *upstreamText, m heardMessage) {
+		if m.Method != "tools/call" {
+			return
+		}
+		if strings.Contains(string(m.Params), `"curious"`) {
+			for i := range questions {
+				u.send(`{"jsonrpc":"2.0","id":"q%d","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`, i)
+			}
+		}
+		u.result(m, `{"content":[{"type":"text","text":"fine"}]}`)
+	})
+	hold := make(chan struct{})
+	src := open(t, transport, &live.Options{Answer: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+		return json.RawMessage(`{"role":"assistant","model":"m","content":{"type":"text","text":"yo"}}`), nil
+	}})
+	before := runtime.NumGoroutine()
+	mustCall(t, src, "one", `{"curious":true}`)
+	if n := runtime.NumGoroutine() - before; n > 1100 {
+		t.Errorf("%d goroutines answer", n)
+	}
+	close(hold)
+	until(t, "the answers", nil, nil, func() bool {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		n := 0
+		for _, m := range u.heard {
+			if m.Method == "" && m.Result != nil {
+				n++
+			}
+		}
+		return n == 1000
+	})
+	if st := src.State(); st.Junk != questions-1000 {
+		t.Errorf("State = %+v, want the other questions counted", st)
+	}
+	mustCall(t, src, "one", "")
+}
+
+// TestSubscriptionsWithoutEnd: whoever comes with the ten thousandth resource and one
+// is heard; the server is told that nobody hears of the oldest.
+func TestSubscriptionsWithoutEnd(t *testing.T) {
+	transport, u := strange(t, mcp.Version20250618, func(u *upstreamText, m heardMessage) { u.result(m, `{}`) })
+	src := open(t, transport, nil)
+	subscribe := func(i int) {
+		if err := src.Subscribe(t.Context(), fmt.Sprint("r://", i)); err != nil {
+			t.Fatalf("subscription %d: %v", i, err)
+		}
+	}
+	for i := range 10_000 {
+		subscribe(i)
+	}
+	subscribe(0) // again: it is not the oldest any more
+	for i := range 3 {
+		subscribe(10_000 + i)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var gone []string
+	for _, m := range u.heard {
+		if m.Method == "resources/unsubscribe" {
+			gone = append(gone, string(m.Params))
+		}
+	}
+	if got, want := strings.Join(gone, " "), `{"uri":"r://1"} {"uri":"r://2"} {"uri":"r://3"}`; got != want {
+		t.Errorf("unsubscribed %s, want %s", got, want)
+	}
 }

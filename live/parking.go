@@ -129,7 +129,7 @@ func (ses *session) depart(e *errand, req *mcp.Request) (*parked, error) {
 		defer cancel()
 		defer ses.untrack(c)
 		result, err := ses.link.exchange(ctx, c)
-		p.done <- reply{result, err}
+		p.done <- reply{result: result, err: err}
 	}) {
 		ses.untrack(c)
 		cancel()

@@ -75,7 +75,7 @@ func (ses *session) lowerLevel(ctx context.Context, req *mcp.Request) {
 func (ses *session) notified(m *message, origin *call) {
 	switch string(m.method) {
 	case "notifications/progress":
-		ses.progressed(m.params)
+		ses.progressed(m.params, origin)
 	case "notifications/message":
 		ses.logged(m.params, origin)
 	case "notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed":
@@ -166,12 +166,28 @@ func (ses *session) completed(id string) {
 }
 
 // progressed passes on how far a request is.
-func (ses *session) progressed(params []byte) {
+func (ses *session) progressed(params []byte, origin *call) {
 	c := ses.get(number(member(params, "progressToken")))
 	if c == nil {
 		return
 	}
-	c.request.Load().ForwardProgress(params)
+	ses.passOn(c, letter{params: params}, origin)
+}
+
+// passOn passes on what the server says of a call. What came on a stream of the
+// call's own was read by whoever waits for it.
+func (ses *session) passOn(c *call, l letter, origin *call) {
+	if origin == nil && ses.waitsFor() {
+		c.say(l)
+		return
+	}
+	c.tell(l)
+}
+
+// waitsFor reports whether those who make calls wait for others to read the answers.
+func (ses *session) waitsFor() bool {
+	l, http := ses.link.(*httpLink)
+	return !http || l.older() != nil
 }
 
 // logged passes on a log line to the client that it belongs to.
@@ -180,7 +196,7 @@ func (ses *session) logged(params []byte, origin *call) {
 	if c == nil {
 		return
 	}
-	c.request.Load().ForwardLog(params)
+	ses.passOn(c, letter{params: params, log: true}, origin)
 }
 
 // belongs returns the call that a message without a place of its own belongs to:
@@ -225,12 +241,11 @@ func (ses *session) asked(m *message, origin *call) {
 		c = ses.belongs(origin)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ses.mu.Lock()
-	if ses.asking == nil {
-		ses.asking = make(map[string]context.CancelFunc)
+	if !ses.noteAsked(id, cancel) {
+		cancel()
+		ses.src.junk.Add(1)
+		return
 	}
-	ses.asking[string(id)] = cancel
-	ses.mu.Unlock()
 	if !ses.goWork(func(quit context.Context) {
 		defer context.AfterFunc(quit, cancel)()
 		result, err := ses.answerTo(ctx, c, method, params)
@@ -241,6 +256,24 @@ func (ses *session) asked(m *message, origin *call) {
 	}) {
 		cancel()
 	}
+}
+
+// maxAsking bounds the questions of a server's that are open. What it asks beyond that
+// is not answered: no server needs to know so much at a time.
+const maxAsking = 1000
+
+// noteAsked remembers a question, and reports whether there are not too many.
+func (ses *session) noteAsked(id []byte, cancel context.CancelFunc) bool {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	if ses.asking == nil {
+		ses.asking = make(map[string]context.CancelFunc)
+	}
+	if _, twice := ses.asking[string(id)]; twice || len(ses.asking) >= maxAsking {
+		return false
+	}
+	ses.asking[string(id)] = cancel
+	return true
 }
 
 // answering reports whether a question of the server's is to be answered still,

@@ -239,7 +239,7 @@ func (ses *session) answered(m *message) {
 	if err != nil {
 		ses.noteVisits(c, err) // before the server says that they are over
 	}
-	c.deliver(reply{result, err})
+	c.deliver(reply{result: result, err: err})
 }
 
 // request makes a request of our own, such as for a list.
@@ -253,7 +253,7 @@ func (ses *session) request(ctx context.Context, method string, params []byte) (
 	return result, nil
 }
 
-func newCall(method string) *call { return &call{method: method, answer: make(chan reply, 1)} }
+func newCall(method string) *call { return &call{method: method, answer: make(chan reply, 2)} }
 
 // begin shakes hands in the way that the options ask for, or else in the first
 // that works.

@@ -122,7 +122,8 @@ type Source struct {
 	closed   bool
 	wanted   bool // somebody waits for a session
 	watchers map[*watcher]struct{}
-	listened map[string]struct{} // URIs of resources that somebody subscribed to
+	listened map[string]uint64 // URIs of resources that somebody subscribed to, and when
+	listens  uint64            // how often somebody did
 
 	telling sync.Mutex // held while watchers are told
 

@@ -137,34 +137,64 @@ func (s *Source) Subscribe(ctx context.Context, uri string) error {
 	if err != nil {
 		return s.unavailable(mcp.CodeResourceUnavailable, err)
 	}
-	s.mu.Lock()
-	_, known := s.listened[uri]
-	full := len(s.listened) >= maxListened
-	s.mu.Unlock()
-	switch {
-	case known:
+	if s.noteListened(uri, false) {
 		return nil
-	case full:
-		return mcp.Errorf(mcp.CodeToolBusy, "too many subscriptions: at most %d", maxListened)
 	}
 	if !ses.version.Modern() {
-		params := append(jsonscan.AppendQuote([]byte(`{"uri":`), uri), '}')
-		if _, err := ses.request(ctx, "resources/subscribe", params); err != nil {
+		if _, err := ses.request(ctx, "resources/subscribe", uriParams(uri)); err != nil {
 			return s.unavailable(mcp.CodeResourceUnavailable, err)
 		}
 	}
-	s.mu.Lock()
-	if s.listened == nil {
-		s.listened = make(map[string]struct{})
+	s.noteListened(uri, true)
+	for _, oldest := range s.tooMany() {
+		if !ses.version.Modern() {
+			_, _ = ses.request(ctx, "resources/unsubscribe", uriParams(oldest)) // else it tells what nobody hears
+		}
 	}
-	s.listened[uri] = struct{}{}
-	s.mu.Unlock()
 	ses.resubscribe()
 	return nil
 }
 
-// maxListened bounds the resources that a server is asked to watch.
+func uriParams(uri string) []byte {
+	return append(jsonscan.AppendQuote([]byte(`{"uri":`), uri), '}')
+}
+
+// maxListened bounds the resources that a server is asked to watch. Who wants to hear
+// of one more is heard; nobody says who has ceased to want the oldest.
 const maxListened = 10_000
+
+// noteListened notes that somebody wants to hear of a resource now, and reports whether
+// somebody did before; of one that is not known only if add says so.
+func (s *Source) noteListened(uri string, add bool) (known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known = s.listened[uri]; known || add {
+		if s.listened == nil {
+			s.listened = make(map[string]uint64)
+		}
+		s.listens++
+		s.listened[uri] = s.listens
+	}
+	return known
+}
+
+// tooMany forgets the resources beyond maxListened that nobody has subscribed to for
+// longest, and returns them.
+func (s *Source) tooMany() (gone []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.listened) > maxListened {
+		oldest, when := "", s.listens+1
+		for uri, at := range s.listened {
+			if at < when {
+				oldest, when = uri, at
+			}
+		}
+		delete(s.listened, oldest)
+		gone = append(gone, oldest)
+	}
+	return gone
+}
 
 // Subscribed returns the URIs of the resources that somebody subscribed to, sorted.
 func (s *Source) Subscribed() []string {
