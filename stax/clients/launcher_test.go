@@ -122,3 +122,28 @@ func TestLauncherIsGivenSecrets(t *testing.T) {
 		})
 	}
 }
+
+// Clients that read one file agree on how servers are reached; otherwise each run
+// would change what the one before wrote.
+func TestSharedFileThroughTheLauncher(t *testing.T) {
+	d := newDesk(t)
+	d.write("project/.mcp.json", "{}\n")
+	m := definitions(t, "servers:\n  a: {command: x, cwd: /tmp}\n  b: {command: x}\n")
+	for _, want := range []clients.Action{clients.Create, clients.Unchanged} {
+		opts := &clients.PlanOptions{Place: d.place, Options: clients.Options{Via: clients.Auto, Sources: []string{"/m.yaml"}}}
+		plan, _, err := clients.NewPlan(m, d.ledger(), opts)
+		if err != nil || len(plan.Files) != 2 {
+			t.Fatal(err, len(plan.Files))
+		}
+		for i, f := range plan.Files {
+			for _, s := range f.Steps {
+				if expected := []clients.Action{want, clients.Unchanged}[i]; s.Action != expected || (s.Server == "a") != (s.Why != "") {
+					t.Errorf("%s, %s: %s %q, want %s", f.Client, s.Server, s.Action, s.Why, expected)
+				}
+			}
+		}
+		if err := plan.Apply(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

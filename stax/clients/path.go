@@ -63,7 +63,11 @@ func (p *Place) Path(c *Client, scope Scope) (path string, exists bool, err erro
 	}
 	templates := c.Files.paths(scope, goos)
 	if len(templates) == 0 {
-		return "", false, fmt.Errorf("%s has no file for a %s on %s", c.Name, scope, goos)
+		err := fmt.Errorf("%s has no file for a %s on %s", c.Name, scope, goos)
+		for _, other := range c.Scopes(goos) {
+			err = fmt.Errorf("%w, only for a %s", err, other)
+		}
+		return "", false, err
 	}
 	var first string
 	for _, t := range templates {

@@ -115,6 +115,7 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		}
 		entries, lost := Translate(c, m, &opts.Options)
 		report.Add(lost.Findings()...)
+		agree(c, path, entries, all, m, opts, scope, report)
 		launched = append(launched, entries...)
 		f := &FilePlan{Client: c.ID, Name: c.Name, Scope: scope, Path: path, Exists: exists, client: c, entries: entries, from: from, takeOver: opts.Replace, Steps: []Step{}}
 		plan.Files = append(plan.Files, f)

@@ -1,0 +1,37 @@
+package clients
+
+import (
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/stax"
+)
+
+// agree makes clients that read one file have one entry for a server: if any of them
+// reaches it through the launcher only, all of them do. Otherwise each would change
+// what the one before it wrote.
+func agree(c *Client, path string, entries []Entry, all []Client, m *stax.Merged, opts *PlanOptions, scope Scope, report *check.Report) {
+	if opts.Via != Auto {
+		return
+	}
+	for i := range all {
+		other := &all[i]
+		if there, _, err := opts.Place.Path(other, scope); other.ID == c.ID || err != nil || there != path {
+			continue
+		}
+		theirs, _ := Translate(other, m, &opts.Options)
+		for k, e := range theirs {
+			if !e.Launched || e.LeftOut != "" || entries[k].Launched || entries[k].LeftOut != "" {
+				continue
+			}
+			s := &m.Config.Servers[k]
+			mine, _ := launched(c, m, s, &opts.Options)
+			if mine.LeftOut != "" {
+				continue
+			}
+			entries[k] = mine
+			report.Add(m.Origin(s.Name).Place(check.Finding{Rule: "stax/via-launcher", Severity: check.Note, Pointer: pointer(s, ""),
+				Message: fmt.Sprintf("%s reaches server %q through the launcher, as %s reads the same file and has to", c.Name, s.Name, other.Name)}))
+		}
+	}
+}
