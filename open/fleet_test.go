@@ -120,6 +120,13 @@ func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
 }
 
+func (s *toolServer) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	if p.URI != s.resource {
+		return nil, mcp.ResourceNotFound(p.URI, "")
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, Text: s.tool}}}, nil
+}
+
 func (s *toolServer) Watch(changed func(mcp.Change)) (stop func()) {
 	s.changed.Store(&changed)
 	return func() { s.changed.Store(nil) }
@@ -236,6 +243,21 @@ func (p *park) tools() string {
 func gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	return err != nil || errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+func TestDefinitionsAreASource(t *testing.T) {
+	mcptest.TestSource(t, func(t *testing.T) mcp.Source {
+		return openPark(t, &open.DefinitionsOptions{}, entry("a", "1"), entry("b", "2")).src
+	}, &mcptest.Options{
+		Calls: []mcptest.Call{{Tool: "a_tool", Args: `{}`, Want: ` 1"`}, {Tool: "b_tool", Want: ` 2"`}, {Tool: "c_tool", WantError: true}},
+		Reads: []mcptest.Read{{URI: "test://a_tool", Want: `"text":"a_tool"`}, {URI: "test://c_tool", WantError: true}},
+		Change: func(_ testing.TB, src mcp.Source) {
+			until(t, "it is called a_tool again", func() bool {
+				_, err := src.CallTool(context.Background(), &mcp.CallToolParams{Name: "a_tool", Arguments: json.RawMessage(`{"rename":"c"}`)})
+				return err == nil
+			})
+		},
+	})
 }
 
 // TestReloadDropsNothing rewrites the file while clients call all the time over

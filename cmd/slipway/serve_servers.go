@@ -40,7 +40,7 @@ func (f *serverFlags) apply(o *open.Options, log *slog.Logger, drain time.Durati
 	} else {
 		d.Watch = watchEvery
 	}
-	if reload := reloadSignal(); reload != nil && !isTerminal(os.Stdin) { // of a terminal it says that it has gone
+	if reload := reloadSignal(); reload != nil && !isTerminal(os.Stdin) && !isTerminal(os.Stderr) { // of a terminal it says that it has gone
 		d.Again = func() (<-chan os.Signal, func()) {
 			again := make(chan os.Signal, 1)
 			signal.Notify(again, reload)
