@@ -37,7 +37,6 @@ type manifest struct {
 type pod struct {
 	Grace         int  `yaml:"terminationGracePeriodSeconds"`
 	ServiceLinks  bool `yaml:"enableServiceLinks"`
-	ShareProcess  bool `yaml:"shareProcessNamespace"`
 	Containers    []container
 	Volumes       []volume
 	ServiceTokens bool `yaml:"automountServiceAccountToken"`
@@ -136,8 +135,8 @@ func TestDeployKubernetes(t *testing.T) {
 	if c.Startup.Period*c.Startup.Failure < 60 {
 		t.Error("a slow server has less than a minute to start")
 	}
-	if p.ServiceLinks || p.ServiceTokens || !p.ShareProcess || c.Resources.Limits["memory"] == "" {
-		t.Errorf("enableServiceLinks %v, automountServiceAccountToken %v, shareProcessNamespace %v, limits %v", p.ServiceLinks, p.ServiceTokens, p.ShareProcess, c.Resources.Limits)
+	if p.ServiceLinks || p.ServiceTokens || c.Resources.Limits["memory"] == "" {
+		t.Errorf("enableServiceLinks %v, automountServiceAccountToken %v, limits %v", p.ServiceLinks, p.ServiceTokens, c.Resources.Limits)
 	}
 	files := mounted(t, &p, &c, all)
 	tokens, _ := flags.GetString("auth-token-file")

@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	asFirstProcess()
 	giveBackLater()
 	root := newRoot()
 	err := root.ExecuteContext(context.Background())
