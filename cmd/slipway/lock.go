@@ -36,7 +36,7 @@ A lock that is there is not written over: slipway lock approve does that.
 		Args: takesSource(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.create(cmd, sourceFirst(cmd, args)) },
 	}
-	cmd.Flags().StringVarP(&l.file, "output", "o", "", "the `FILE` to write (default: slipway.lock beside the definitions, or here)")
+	cmd.Flags().StringVarP(&l.file, "output", "o", "", "the `FILE` to write, or - for stdout (default: slipway.lock beside the definitions, or here)")
 	l.flags(cmd)
 	cmd.AddCommand(newLockVerify(), newLockDiff(), newLockApprove())
 	return cmd
@@ -59,16 +59,20 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	report.Add(compose.Mentions(now)...)
-	err = fsutil.Create(path, 0o644, (&compose.Lock{Sources: now}).Write)
+	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
+		return err
+	}
+	lock := &compose.Lock{Sources: now}
+	if path == "-" {
+		return lock.Write(cmd.OutOrStdout())
+	}
+	err = fsutil.Create(path, 0o644, lock.Write)
 	if errors.Is(err, fs.ErrExist) {
 		return &failure{code: exitInput, text: path + ": there is a lock already",
 			hint: "slipway lock diff shows what is different, slipway lock approve accepts it"}
 	}
 	if err != nil {
 		return &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
-	}
-	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
-		return err
 	}
 	for _, s := range subjects {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", compose.Visible(s.name), counted(now[s.name]))
