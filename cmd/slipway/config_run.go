@@ -76,6 +76,7 @@ writes into the files of clients.
 				return err
 			}
 			defer closeAudit()
+			lock.record(audit)
 			var roster live.Roster
 			once := &open.DefinitionsOptions{Resolver: resolver}
 			if err := idle.apply(once); err != nil {

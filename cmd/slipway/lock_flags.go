@@ -19,6 +19,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/serve"
 	sites "github.com/slipway-mcp/slipway/staticmcp/build"
 	"github.com/slipway-mcp/slipway/stax"
 )
@@ -83,15 +84,18 @@ func lockPath(cmd *cobra.Command, args []string) (string, error) {
 // of definitions, and for other sources here.
 func lockCandidates(args []string) (paths []string) {
 	for _, arg := range args {
-		path := compose.LockFile
-		if isDefinitionsFile(arg) {
-			path = filepath.Join(filepath.Dir(arg), compose.LockFile)
-		}
-		if !slices.Contains(paths, path) {
+		if path := lockBeside(arg); !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
 	}
 	return paths
+}
+
+func lockBeside(arg string) string {
+	if isDefinitionsFile(arg) {
+		return filepath.Join(filepath.Dir(arg), compose.LockFile)
+	}
+	return compose.LockFile
 }
 
 // isDefinitionsFile reports whether arg names a file of definitions.
@@ -128,6 +132,15 @@ type guarding struct {
 	path string
 	seen sites.Snap
 	say  func(format string, args ...any)
+
+	audit *serve.Audit // nil without
+}
+
+// record has drifts written to an audit log, which may be nil.
+func (g *guarding) record(audit *serve.Audit) {
+	if g != nil {
+		g.audit = audit
+	}
 }
 
 // newGuarding reads the lock of a command. It is nil if there is none. follows says
@@ -142,7 +155,7 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 	if err != nil {
 		return nil, err
 	}
-	if cmd.Flags().Lookup("lock").Value.String() == "" && !isAbout(lock, args) {
+	if cmd.Flags().Lookup("lock").Value.String() == "" && !isAbout(lock, path, args) {
 		g.say("the %s here is not about %s, which is held to no lock", compose.LockFile, strings.Join(sourceNames(args), ", "))
 		return nil, nil
 	}
@@ -155,10 +168,13 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 // isAbout reports whether a lock that nobody named is about these sources: it lies
 // beside their definitions, or knows one of them. The lock of a project is not about
 // every command that runs in its folder, such as the servers that it is about.
-func isAbout(lock *compose.Lock, args []string) bool {
+func isAbout(lock *compose.Lock, path string, args []string) bool {
 	for i, name := range sourceNames(args) {
 		if isDefinitionsFile(args[i]) {
-			return true
+			if lockBeside(args[i]) == path {
+				return true
+			}
+			continue
 		}
 		if locked := lock.Sources[name]; locked != nil {
 			_, started := locked.Items[compose.Item{Kind: compose.Origin}]
@@ -189,6 +205,7 @@ func (g *guarding) tell(d compose.Drift, policy compose.Policy) {
 		what = ": offered all the same"
 	}
 	g.say("%s: %s: %s%s", g.path, compose.Visible(d.Source), d, what)
+	g.audit.Server(d.Source, "", "drift", d.String()+what)
 }
 
 // over returns sources as the lock lets them be seen. Those of definitions are held

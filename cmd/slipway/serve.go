@@ -143,6 +143,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	lock.record(audit)
 	if err := lock.hold(args, o, stderr); err != nil {
 		return err
 	}
