@@ -163,8 +163,11 @@ func notAdded(err error) error {
 		return &failure{code: exitPolicy, text: opening.Arg + ": " + digest.Error(), hint: "the host has another file than the server.json says; ask who publishes it"}
 	case errors.As(err, &unfit):
 		code := exitNotExact
-		if unfit.Answers {
+		switch {
+		case unfit.Answers:
 			code = exitUsage
+		case unfit.Withdrawn:
+			code = exitPolicy
 		}
 		return &failure{code: code, text: opening.Arg + ": " + unfit.Why, hint: unfit.Hint}
 	}

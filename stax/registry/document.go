@@ -37,6 +37,33 @@ type Document struct {
 	Packages    []Package       `json:"packages,omitempty"`
 	Remotes     []Transport     `json:"remotes,omitempty"`
 	Meta        json.RawMessage `json:"_meta,omitempty"`
+	// Status is what the registry that answered with the document says of it:
+	// "active", "deprecated" or "deleted". It is no part of the document.
+	Status string `json:"-"`
+}
+
+// said is what a registry says of a document beside it.
+type said map[string]struct {
+	Status   string `json:"status"`
+	IsLatest bool   `json:"isLatest"`
+}
+
+func (s said) status() string {
+	for _, m := range s {
+		if m.Status != "" {
+			return m.Status
+		}
+	}
+	return ""
+}
+
+func (s said) latest() bool {
+	for _, m := range s {
+		if m.IsLatest {
+			return true
+		}
+	}
+	return false
 }
 
 // Package is something that the server can be started from.
@@ -104,11 +131,10 @@ func Parse(text []byte) (*Document, error) {
 	}
 	var answer struct {
 		Server  json.RawMessage
+		Meta    said `json:"_meta"`
 		Servers []struct {
 			Server json.RawMessage
-			Meta   map[string]struct {
-				IsLatest bool `json:"isLatest"`
-			} `json:"_meta"`
+			Meta   said `json:"_meta"`
 		}
 	}
 	switch {
@@ -121,7 +147,11 @@ func Parse(text []byte) (*Document, error) {
 		return nil, err
 	}
 	if answer.Server != nil {
-		return decode(answer.Server)
+		doc, err := decode(answer.Server)
+		if err == nil {
+			doc.Status = answer.Meta.status()
+		}
+		return doc, err
 	}
 	var found *Document
 	for _, s := range answer.Servers {
@@ -129,14 +159,11 @@ func Parse(text []byte) (*Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		latest := false
-		for _, m := range s.Meta {
-			latest = latest || m.IsLatest
-		}
+		doc.Status = s.Meta.status()
 		switch {
 		case found != nil && found.Name != doc.Name:
 			return nil, fmt.Errorf("it lists several servers, %s and %s among them", found.Name, doc.Name)
-		case found == nil || latest:
+		case found == nil || s.Meta.latest():
 			found = doc
 		}
 	}

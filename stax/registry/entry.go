@@ -56,6 +56,8 @@ type UnfitError struct {
 	// Answers says that it is a matter of [EntryOptions.Values]: one is missing, or
 	// nobody asks for one.
 	Answers bool
+	// Withdrawn says that the registry has taken the server back.
+	Withdrawn bool
 }
 
 // Error implements the error interface.
@@ -90,6 +92,12 @@ func (d *Document) Entry(opts *EntryOptions) (*Entry, error) {
 	b := &builder{doc: d, opts: opts, out: &Entry{Config: stax.Config{Servers: []stax.Server{{Name: name, Description: d.Description,
 		RegistryRef: &stax.RegistryRef{Registry: opts.Registry, Package: d.Name, Version: d.Version}}}}}}
 	b.server = b.out.Server()
+	switch d.Status {
+	case "deleted":
+		return nil, &UnfitError{Why: "the registry has deleted " + d.Name + " " + d.Version, Hint: "ask who publishes it why; it may not be safe", Withdrawn: true}
+	case "deprecated":
+		b.lost(check.Warning, "the registry says that %s %s is deprecated", d.Name, d.Version)
+	}
 	if err := b.choose(); err != nil {
 		return nil, err
 	}

@@ -182,6 +182,32 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestStatus holds that what a registry has taken back is refused.
+func TestStatus(t *testing.T) {
+	for status, want := range map[string]string{"active": "", "deprecated": "is deprecated", "deleted": "has deleted a/b 1"} {
+		answer := `"server": {"name": "a/b", "description": "d", "version": "1", "remotes": [{"type": "sse", "url": "https://x.example"}]},
+			"_meta": {"io.modelcontextprotocol.registry/official": {"status": "` + status + `", "isLatest": true}}`
+		for _, text := range []string{"{" + answer + "}", `{"servers": [{` + answer + `}]}`} {
+			doc, err := registry.Parse([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := doc.Entry(nil)
+			var unfit *registry.UnfitError
+			switch {
+			case status == "deleted":
+				if !errors.As(err, &unfit) || !unfit.Withdrawn || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v", status, err)
+				}
+			case err != nil:
+				t.Errorf("%s: %v", status, err)
+			case (want == "") != (len(e.Findings) == 0) || want != "" && !strings.Contains(e.Findings[0].Message, want):
+				t.Errorf("%s: %v", status, e.Findings)
+			}
+		}
+	}
+}
+
 func FuzzEntry(f *testing.F) {
 	f.Add([]byte(`{"name": "a/b", "packages": [{"registryType": "oci", "identifier": "w", "transport": {"type": "stdio"}, "runtimeArguments": [{"type": "named", "name": "-v", "value": "{x}", "variables": {"x": {"isSecret": true}}}]}]}`))
 	f.Add([]byte(`{"server": {"name": "a/b", "remotes": [{"type": "sse", "url": "https://{h}/", "variables": {"h": {}}, "headers": [{"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": true}}}]}]}}`))
