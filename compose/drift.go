@@ -39,7 +39,7 @@ func (d Drift) String() string {
 	case Server:
 		return "what the server calls itself " + what
 	case Version:
-		return fmt.Sprintf("its version was %s, and is %s", d.Was.Definition, d.Is.Definition)
+		return fmt.Sprintf("its version was %s, and is %s", Visible(string(d.Was.Definition)), Visible(string(d.Is.Definition)))
 	case Instructions:
 		return "instructions " + strings.NewReplacer("has", "have", "is", "are").Replace(what)
 	case UI:
