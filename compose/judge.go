@@ -104,16 +104,10 @@ func (v *view) fill(source string, locked *LockedSource, drifts []Drift) {
 			v.stranger = &d
 		}
 	}
-	v.listed, v.offered, v.pinnedUI = make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	if v.stranger != nil {
 		v.catalog = nothingOf(source)
 		v.withhold()
 		return
-	}
-	for item := range locked.Items {
-		if item.Kind == UI {
-			v.pinnedUI[item.Name] = true
-		}
 	}
 	v.catalog = copyOf(v.of)
 	v.catalog.Tools = kept(v, Tools, v.of.Tools, func(t *mcp.Tool) string { return t.Name })
@@ -126,6 +120,18 @@ func (v *view) fill(source string, locked *LockedSource, drifts []Drift) {
 	if v.refuses(Item{Kind: Server}) {
 		v.catalog.Server = mcp.Implementation{Name: v.of.Server.Name, Version: v.of.Server.Version}
 	}
+	v.index(locked)
+	v.withhold()
+}
+
+// index makes what resources can be read findable.
+func (v *view) index(locked *LockedSource) {
+	v.listed, v.offered, v.pinnedUI = make(map[string]bool), make(map[string]bool), make(map[string]bool)
+	for item := range locked.Items {
+		if item.Kind == UI {
+			v.pinnedUI[item.Name] = true
+		}
+	}
 	for i := range v.catalog.Resources {
 		v.listed[v.catalog.Resources[i].URI] = true
 	}
@@ -136,7 +142,6 @@ func (v *view) fill(source string, locked *LockedSource, drifts []Drift) {
 			v.templates = append(v.templates, t)
 		}
 	}
-	v.withhold()
 }
 
 // name is what the server called itself when it was locked.
