@@ -99,3 +99,26 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 		t.Errorf("codes = %v, want 3 refused as busy and 2 that waited in vain", got)
 	}
 }
+
+// TestSubscribedIsNotIdle has one server stopped several times for having nothing to
+// do, while another goes on, of whose resource somebody wants to hear.
+func TestSubscribedIsNotIdle(t *testing.T) {
+	stopped := make(chan struct{}, 10)
+	const idle = 20 * time.Millisecond
+	clock := open(t, command(t, "server"), &live.Options{IdleStop: idle, Log: func(e live.Event) {
+		if e.What == "stopped" {
+			stopped <- struct{}{}
+		}
+	}})
+	src := open(t, memory(t, &changing{cat: catalogOf("one")}), &live.Options{IdleStop: idle})
+	if err := src.Subscribe(t.Context(), "world://one"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		mustCall(t, clock, "echo", `{"text":"tick"}`)
+		<-stopped
+	}
+	if st := src.State(); st.Phase != live.Ready || st.Starts != 1 {
+		t.Errorf("State = %+v, want that it runs on", st)
+	}
+}
