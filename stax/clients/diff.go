@@ -18,7 +18,7 @@ func unified(f *FilePlan, before, after []byte) string {
 	path := f.Short()
 	text := string(diff.Diff(path, before, path, after))
 	_, text, _ = strings.Cut(text, "\n") // "diff a b"
-	hidden := slices.Concat(values(before, f.client), values(after, f.client))
+	hidden := slices.Concat(values(before, f.client, text), values(after, f.client, text))
 	// The longest first, as one may be a part of another.
 	slices.SortFunc(hidden, func(a, b string) int { return len(b) - len(a) })
 	lines := strings.SplitAfter(text, "\n")
@@ -34,9 +34,10 @@ func unified(f *FilePlan, before, after []byte) string {
 	return strings.Join(lines, "")
 }
 
-// values returns what looks like the value of a secret anywhere in a file, line by
-// line as it stands there.
-func values(text []byte, c *Client) []string {
+// values returns what looks like the value of a secret in a file, line by line as it
+// stands there, as far as it is part of what is shown. Files may be large, and little
+// of them is shown.
+func values(text []byte, c *Client, shown string) []string {
 	root, problems := tree.Parse(text, c.Format)
 	if root == nil || len(problems) > 0 {
 		return nil
@@ -51,17 +52,26 @@ func values(text []byte, c *Client) []string {
 			found = append(found, line, quoted[1:len(quoted)-1])
 		}
 	}
+	visible := func(value string) bool {
+		line, _, more := strings.Cut(strings.TrimSpace(value), "\n")
+		quoted := ""
+		if strings.ContainsAny(line, "\"\\") {
+			quoted = edit.Quoted(line)
+			quoted = quoted[1 : len(quoted)-1]
+		}
+		return more || strings.Contains(shown, line) || quoted != "" && strings.Contains(shown, quoted)
+	}
 	var walk func(n *tree.Node)
 	walk = func(n *tree.Node) {
 		texts := texts(n)
 		for i, item := range n.Items {
-			if item.Kind == tree.String && stax.LooksSecretArgument(texts, i) != "" {
+			if item.Kind == tree.String && visible(item.Text) && stax.LooksSecretArgument(texts, i) != "" {
 				add(item.Text)
 			}
 			walk(item)
 		}
 		for _, m := range n.Members {
-			if m.Value.Kind == tree.String && stax.LooksSecret(m.Key, m.Value.Text, header(m.Key)) != "" {
+			if m.Value.Kind == tree.String && visible(m.Value.Text) && stax.LooksSecret(m.Key, m.Value.Text, header(m.Key)) != "" {
 				add(m.Value.Text)
 			}
 			walk(m.Value)
