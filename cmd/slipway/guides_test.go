@@ -165,6 +165,9 @@ func (g *guide) commands() {
 	if len(c.Files.Project) > 0 {
 		g.print("%-62s # the plan and the difference\n%-62s # for this project\n", apply+" --dry-run", apply)
 	}
+	if len(c.Files.Project) == 0 {
+		g.print("%-62s # the plan and the difference\n", apply+" --scope user --dry-run")
+	}
 	if len(c.Files.Linux) > 0 {
 		g.print("%-62s # for you, everywhere\n", apply+" --scope user")
 	}
