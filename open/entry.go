@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcpb"
@@ -186,12 +187,16 @@ func (e *entries) local(ctx context.Context) (*Addition, error) {
 
 // web finds out what is at the URL that was typed.
 func (e *entries) web(ctx context.Context) (*Addition, error) {
-	resp, err := e.get(ctx, e.arg, "")
+	asking, leave := context.WithCancel(ctx)
+	defer leave()
+	resp, err := e.get(asking, e.arg, "")
 	if err != nil {
 		return nil, &Error{Arg: e.arg, Why: webReason(err), Kind: Remote, Err: err}
 	}
 	defer resp.Body.Close()
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		// A stream of today's transport may stay silent for ever.
+		defer time.AfterFunc(e.patience(), leave).Stop()
 		return e.server(ctx, resp)
 	}
 	body := bufio.NewReader(resp.Body)
@@ -245,6 +250,15 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 		}
 	}
 	return &Addition{Entry: entry}, nil
+}
+
+// patience is how long a stream may take for its first event.
+func (e *entries) patience() time.Duration {
+	const usual = 3 * time.Second
+	if l := e.opts.Live; l != nil && l.Source != nil && l.Source.StartTimeout > 0 {
+		return min(usual, l.Source.StartTimeout)
+	}
+	return usual
 }
 
 // namesEndpoint reports whether a stream begins as that of 2024-11-05 does.

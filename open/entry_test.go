@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -162,6 +163,28 @@ func TestEntryOfAnOldServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := a.Server(); s.Transport != stax.SSE {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// TestEntryOfASilentStream holds that a server is asked what it is also if its
+// stream says nothing.
+func TestEntryOfASilentStream(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer web.Close()
+	a, err := open.Entry(t.Context(), web.URL+"/mcp", &open.EntryOptions{Live: &open.LiveOptions{Source: &live.Options{StartTimeout: 50 * time.Millisecond}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := a.Server(); s.Transport != stax.HTTP {
 		t.Errorf("got %+v", s)
 	}
 }

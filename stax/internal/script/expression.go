@@ -523,13 +523,17 @@ func (r *reader) property(n *tree.Node, written map[string]bool) error {
 	if v.fn != nil {
 		return r.fail(at, fmt.Sprintf("%q is a function, not a value", name), "call it")
 	}
-	if written[name] {
+	m.Value = v.node
+	switch {
+	case written[name]:
 		r.twice(at, name)
-	}
-	written[name] = true
-	if m.Value = v.node; v.node != nil {
+		if v.node != nil {
+			n.Members = append(n.Members, m) // so that the one before is looked at, too
+		}
+	case v.node != nil:
 		put(n, m)
 	}
+	written[name] = true
 	return nil
 }
 
