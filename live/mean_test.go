@@ -241,7 +241,7 @@ func TestGrandchildrenGo(t *testing.T) {
 	mustCall(t, src, "fine", "")
 	pid := src.State().PID
 	killProcess(t, pid)
-	waitGone(t, pid)
+	waitReaped(t, pid)
 	mustCall(t, src, "fine", "") // of a second one, with three more
 	if err := src.Close(); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,6 +65,14 @@ func serveAll(t *testing.T, all []upstreamOf) *url.URL {
 	web, server := upstreamWeb("ws", mcp.Version20251125)
 	host := httptest.NewServer(web)
 	t.Cleanup(func() { _ = server.Shutdown(context.Background()); host.CloseClientConnections(); host.Close() })
+	at, _ := serveProcess(t, all, "ws"+strings.TrimPrefix(host.URL, "http")+"/ws")
+	return at
+}
+
+// serveProcess runs slipway serve on a file of servers, and more sources. It returns
+// its URL and its process.
+func serveProcess(t *testing.T, all []upstreamOf, more ...string) (at *url.URL, pid int) {
+	t.Helper()
 	entries := make([]string, 0, len(all))
 	for _, u := range all {
 		entries = append(entries, fmt.Sprintf("%q:%s", u.name, u.entry))
@@ -72,7 +82,7 @@ func serveAll(t *testing.T, all []upstreamOf) *url.URL {
 	if err := os.WriteFile(file, []byte(`{"servers":{`+strings.Join(entries, ",")+`}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(exec.Command("slipway", "serve", "--addr", "127.0.0.1:0", file, "ws"+strings.TrimPrefix(host.URL, "http")+"/ws"))
+	s := newServer(exec.Command("slipway", append([]string{"serve", "--addr", "127.0.0.1:0", file}, more...)...))
 	s.cmd.Env = append(os.Environ(), "GORACE="+raceOptions, "SLIPWAY_STATE_DIR="+dir)
 	if err := s.start(); err != nil {
 		t.Fatal(err)
@@ -88,11 +98,10 @@ func serveAll(t *testing.T, all []upstreamOf) *url.URL {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := url.Parse(strings.TrimSuffix(found, "/mcp"))
-	if err != nil {
+	if at, err = url.Parse(strings.TrimSuffix(found, "/mcp")); err != nil {
 		t.Fatal(err)
 	}
-	return at
+	return at, s.cmd.Process.Pid
 }
 
 func answerAnything(method string, _ json.RawMessage) (any, error) {
@@ -208,4 +217,95 @@ func tryChanges(t *testing.T, at *url.URL, proxy http.Handler, all []upstreamOf)
 			t.Errorf("%s: the list is %s", u.name, got)
 		}
 	}
+}
+
+// TestServeOutlivesItsServers: whoever kills the servers behind slipway serve, again
+// and again, finds the next call answered and nothing left over.
+func TestServeOutlivesItsServers(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what a process holds is read from /proc")
+	}
+	all := []upstreamOf{
+		{"old", mcp.Version20241105, `{"command":"upstream","args":["old","2024-11-05"]}`},
+		{"new", mcp.LatestVersion, `{"command":"upstream","args":["new","2026-07-28"]}`},
+	}
+	at, pid := serveProcess(t, all)
+	proxy := httputil.NewSingleHostReverseProxy(at)
+	c := mcptest.ConnectHTTP(t, proxy, mcp.Version20251125, nil)
+	say := func(name string) string {
+		return string(c.Call("tools/call", map[string]any{"name": name + "_say"}))
+	}
+	round := func() {
+		for _, child := range serversOf(t, pid) {
+			_ = syscall.Kill(child, syscall.SIGKILL)
+			waitDead(t, child)
+		}
+		for _, u := range all {
+			if got := say(u.name); !strings.Contains(got, `"text":"`+u.version.String()+`"`) {
+				t.Errorf("say of %s = %s", u.name, got)
+			}
+		}
+	}
+	for range 5 {
+		round()
+	}
+	before := openFiles(t, pid)
+	rounds := 40
+	if testing.Short() {
+		rounds = 5
+	}
+	for range rounds {
+		round()
+	}
+	if after := openFiles(t, pid); after > before+before/2 {
+		t.Errorf("after %d kills there are %d open files, before there were %d", rounds*2, after, before)
+	}
+	if n := len(serversOf(t, pid)); n > 2 {
+		t.Errorf("there are %d processes for two servers", n)
+	}
+}
+
+func openFiles(t *testing.T, pid int) int {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// serversOf returns the processes that a process has started, dead ones that it
+// has not waited for included.
+func serversOf(t *testing.T, pid int) (pids []int) {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil || len(lists) == 0 {
+		t.Skip("this system does not say which children a process has")
+	}
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			n, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}
+
+// waitDead waits until nothing is left of a process: a thread that dies may still
+// take what is written to it.
+func waitDead(t *testing.T, pid int) {
+	t.Helper()
+	for late := time.Now().Add(patience); time.Now().Before(late); runtime.Gosched() {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err != nil {
+			return
+		}
+	}
+	t.Fatalf("process %d does not end", pid)
 }
