@@ -191,11 +191,20 @@ func TestPath(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "opencode.jsonc"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	old := filepath.Join(home, "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json")
+	if err := os.MkdirAll(filepath.Dir(old), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(old, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct {
 		id, os string
 		scope  clients.Scope
 		want   string
 	}{
+		"where it was":     {"cline", "darwin", clients.User, filepath.ToSlash(old)},
+		"where it is":      {"cline", "linux", clients.User, home + "/.cline/data/settings/cline_mcp_settings.json"},
 		"home":             {"cursor", "linux", clients.User, home + "/.cursor/mcp.json"},
 		"variable":         {"codex", "darwin", clients.User, home + "/c/config.toml"},
 		"fallback":         {"goose", "linux", clients.User, home + "/.config/goose/config.yaml"},
@@ -213,6 +222,11 @@ func TestPath(t *testing.T) {
 				t.Errorf("got %s, %v; want %s", got, err, test.want)
 			}
 		})
+	}
+	env["CLINE_MCP_SETTINGS_PATH"] = filepath.Join(home, "mine.json")
+	cline, _ := clients.ByID("cline")
+	if got, exists, err := (&clients.Place{OS: "darwin", Home: home, LookupEnv: lookup}).Path(cline, clients.User); err != nil || exists || got != env["CLINE_MCP_SETTINGS_PATH"] {
+		t.Errorf("a path that is given: %s, %v, %v", got, exists, err)
 	}
 	c, _ := clients.ByID("claude-desktop")
 	if _, _, err := (&clients.Place{}).Path(c, clients.Project); err == nil {

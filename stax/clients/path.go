@@ -78,22 +78,37 @@ func (p *Place) Path(c *Client, scope Scope) (path string, exists bool, err erro
 		if first == "" {
 			first = name
 		}
-		if _, err := os.Stat(name); err == nil {
-			return name, true, nil
+		_, err = os.Stat(name)
+		if err == nil || p.given(t) {
+			return name, err == nil, nil
 		}
 	}
 	return first, false, nil
 }
 
-func (p *Place) expand(template string, scope Scope) (string, error) {
-	lookup := p.LookupEnv
-	if lookup == nil {
-		lookup = os.LookupEnv
+// given reports whether a variable says the whole path: no other is meant then.
+func (p *Place) given(template string) bool {
+	variable, ok := strings.CutPrefix(template, "${")
+	if !ok || !strings.HasSuffix(variable, "}") {
+		return false
 	}
+	name, _, _ := strings.Cut(variable, ":-")
+	value, ok := p.lookup(name)
+	return ok && filepath.IsAbs(value)
+}
+
+func (p *Place) lookup(name string) (string, bool) {
+	if p.LookupEnv != nil {
+		return p.LookupEnv(name)
+	}
+	return os.LookupEnv(name)
+}
+
+func (p *Place) expand(template string, scope Scope) (string, error) {
 	if rest, ok := strings.CutPrefix(template, "${"); ok {
 		variable, behind, _ := strings.Cut(rest, "}")
 		name, fallback, _ := strings.Cut(variable, ":-")
-		head, ok := lookup(name)
+		head, ok := p.lookup(name)
 		if !ok || !filepath.IsAbs(head) {
 			head = fallback
 		}

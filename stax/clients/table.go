@@ -2,6 +2,7 @@ package clients
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
@@ -11,6 +12,14 @@ import (
 func home(path string, project ...string) Files {
 	p := []string{"~/" + path}
 	return Files{p, p, p, project}
+}
+
+// or adds a path below the home folder where the file was in versions before.
+func (f Files) or(path string) Files {
+	for _, list := range []*[]string{&f.Linux, &f.Darwin, &f.Windows} {
+		*list = append(slices.Clone(*list), "~/"+path)
+	}
+	return f
 }
 
 // kind is a member with a fixed text.
@@ -40,6 +49,13 @@ func (s *Shape) with(change func(*Shape)) *Shape {
 func typed(name string) func(*Shape) { return func(s *Shape) { s.Const = kind("type", name) } }
 func cwd(s *Shape)                   { s.Cwd = "cwd" }
 func argsAlways(s *Shape)            { s.ArgsAlways = true }
+
+// clineFile is where Cline keeps its servers, and clineBefore where its extension did,
+// below the storage of VS Code.
+const (
+	clineFile   = "${CLINE_MCP_SETTINGS_PATH:-~/.cline/data/settings/cline_mcp_settings.json}"
+	clineBefore = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+)
 
 // restart is what most programs want.
 const restart = "restart it, or reload its servers"
@@ -84,9 +100,9 @@ func All() []Client {
 		{
 			ID: "cline", Name: "Cline", Format: tree.JSON, Root: "mcpServers",
 			Files: Files{
-				Linux:   []string{"${CLINE_MCP_SETTINGS_PATH:-~/.cline/data/settings/cline_mcp_settings.json}"},
-				Darwin:  []string{"${CLINE_MCP_SETTINGS_PATH:-~/.cline/data/settings/cline_mcp_settings.json}"},
-				Windows: []string{"${CLINE_MCP_SETTINGS_PATH:-~/.cline/data/settings/cline_mcp_settings.json}"},
+				Linux:   []string{clineFile, "${XDG_CONFIG_HOME:-~/.config}/Code/User/globalStorage/" + clineBefore},
+				Darwin:  []string{clineFile, "~/Library/Application Support/Code/User/globalStorage/" + clineBefore},
+				Windows: []string{clineFile, "${APPDATA:-~/AppData/Roaming}/Code/User/globalStorage/" + clineBefore},
 			},
 			Stdio: local().with(typed("stdio")).with(cwd), HTTP: remote("streamableHttp"), SSE: remote("sse"), Untyped: stax.SSE,
 			References: References{Value: "${env:%s}"}, Expands: []string{"${env:NAME}"},
@@ -207,7 +223,7 @@ func All() []Client {
 		},
 		{
 			ID: "lm-studio", Aliases: []string{"lmstudio"}, Name: "LM Studio", Format: tree.JSON, Root: "mcpServers",
-			Files: home(".lmstudio/mcp.json"),
+			Files: home(".lmstudio/mcp.json").or(".cache/lm-studio/mcp.json"),
 			Stdio: local(), HTTP: remote(""),
 			Todo:    []string{restart},
 			Checked: "documentation, 2026-04",
