@@ -13,9 +13,11 @@ import (
 type view struct {
 	of       *mcp.Catalog // nil: the source must not be asked
 	lock     *Lock
-	catalog  *mcp.Catalog // what clients see
-	open     bool         // nothing is refused
-	stranger *Drift       // why everything is
+	locked   *LockedSource // what it is held to, or nil
+	admitted bool          // it is what is locked, or was when it was admitted
+	catalog  *mcp.Catalog  // what clients see
+	open     bool          // nothing is refused
+	stranger *Drift        // why everything is
 
 	refused   map[Item]refused
 	listed    map[string]bool // URIs of resources that are as they were locked
@@ -32,8 +34,8 @@ type refused struct {
 
 // judge compares what a source offers with what was locked.
 func (p *pinned) judge(lock *Lock, cat *mcp.Catalog) *view {
-	v := &view{of: cat, lock: lock, catalog: cat}
-	locked := lock.Sources[p.name]
+	locked, stranger := p.held(lock)
+	v := &view{of: cat, lock: lock, locked: locked, admitted: stranger == nil, catalog: cat}
 	if locked == nil {
 		v.open = true // the policy is to warn; otherwise it would not have been asked
 		return v

@@ -83,9 +83,20 @@ func (p *pinned) view(ctx context.Context) (*view, error) {
 	return v, nil
 }
 
+// held returns what a source is held to: what the lock has, or, where the lock has
+// one now that is started or reached otherwise, what it was held to before. That one
+// takes its place when it is there. Nil means that the lock does not know it.
+func (p *pinned) held(lock *Lock) (*LockedSource, *Drift) {
+	d := p.guard.stranger(lock, p.name, p.origin)
+	if last := p.last.Load(); d != nil && d.Item.Kind == Origin && last != nil && last.admitted {
+		return last.locked, nil
+	}
+	return lock.Sources[p.name], d
+}
+
 // sealed returns the view of a source that must not be asked, or nil.
 func (p *pinned) sealed(lock *Lock) *view {
-	d := p.guard.stranger(lock, p.name, p.origin)
+	_, d := p.held(lock)
 	if d == nil {
 		return nil
 	}
@@ -153,16 +164,20 @@ func (p *pinned) ReadResource(ctx context.Context, params *mcp.ReadResourceParam
 	if err != nil || !isUI(params.URI) {
 		return result, err
 	}
-	if err := p.contents(params.URI, result); err != nil {
+	v, err := p.view(ctx)
+	if err == nil {
+		err = p.contents(v.locked, params.URI, result)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
 // contents compares what a UI resource yields with what was locked.
-func (p *pinned) contents(uri string, result *mcp.ReadResourceResult) error {
+func (p *pinned) contents(locked *LockedSource, uri string, result *mcp.ReadResourceResult) error {
 	d := Drift{Source: p.name, Item: Item{UI, uri}, Is: &Pin{}}
-	if locked := p.guard.Lock().Sources[p.name]; locked != nil {
+	if locked != nil {
 		if was, ok := locked.Items[d.Item]; ok {
 			d.Was = &was
 		}

@@ -387,6 +387,38 @@ func TestGuardReplace(t *testing.T) {
 	}
 }
 
+// TestPinnedServesOnWhileAnotherTakesItsPlace: when the lock has a server that is
+// started otherwise, the one that runs is held to what it was held to, until that is
+// there and takes its place.
+func TestPinnedServesOnWhileAnotherTakesItsPlace(t *testing.T) {
+	s := newShop(nil)
+	was := locked(t, s, "sha256/v1:was")
+	g := compose.NewGuard(was, nil)
+	old, fresh := compose.Pinned("shop", s, g, "sha256/v1:was"), compose.Pinned("shop", s, g, "sha256/v1:is")
+	catalog(t, old)
+	if got := len(catalog(t, fresh).Tools); got != 0 {
+		t.Errorf("before it is approved, the other offers %d tools", got)
+	}
+	next := newShop(func(c *mcp.Catalog) { c.Tools[1].Description = "sells better" })
+	g.Replace(locked(t, next, "sha256/v1:is"))
+	for what, want := range map[string]string{"tool sell": "fine", "resource ui://cart": "fine"} {
+		if got := refusal(t, old, what); got != want {
+			t.Errorf("the one that runs: %s: %s", what, got)
+		}
+	}
+	if got := refusal(t, fresh, "tool sell"); !strings.Contains(got, "tools/sell has changed") {
+		t.Errorf("the other: %s, want it to be held to the new lock", got)
+	}
+	s.offer(shopCatalog(func(c *mcp.Catalog) { c.Tools[0].Raw = json.RawMessage(`{"name":"buy"}`) }))
+	if got := refusal(t, old, "tool buy"); !strings.Contains(got, "tools/buy has changed") {
+		t.Errorf("the one that runs has changed: %s", got)
+	}
+	g.Replace(&compose.Lock{})
+	if got := refusal(t, old, "tool sell"); got == "fine" {
+		t.Error("the lock does not know it any more, and it is called")
+	}
+}
+
 // TestServerSaysWhyAToolIsWithheld: the reason comes through a union and a server.
 func TestServerSaysWhyAToolIsWithheld(t *testing.T) {
 	s := newShop(nil)
