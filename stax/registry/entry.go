@@ -202,6 +202,10 @@ func (b *builder) header(h *KeyValue) {
 		switch in := b.input(h.Name, &h.Input, true); {
 		case in.secret:
 			b.bind(h.Name, "{"+b.declare(keyOf(b.server.Name, h.Name), &h.Input)+"}")
+			if strings.EqualFold(h.Name, "Authorization") {
+				last := &b.out.Todo[len(b.out.Todo)-1]
+				*last = strings.Replace(*last, "the secret", "the whole value of the header Authorization as the secret", 1)
+			}
 		case in.ok:
 			b.static(h.Name, in.value)
 		}

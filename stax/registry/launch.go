@@ -96,7 +96,11 @@ func (b *builder) pack(p *Package) error {
 	}
 	l.env = b.environment(p.EnvironmentVariables)
 	var err error
-	if l.runtime, err = b.arguments(p.RuntimeArguments); err != nil {
+	runtime := p.RuntimeArguments
+	if p.RegistryType == "oci" {
+		runtime = b.imageArguments(p, l)
+	}
+	if l.runtime, err = b.arguments(runtime); err != nil {
 		return err
 	}
 	if l.own, err = b.arguments(p.PackageArguments); err != nil {
@@ -123,6 +127,47 @@ func (b *builder) pack(p *Package) error {
 		s.Command, s.Args = l.program, kind.args(l)
 	}
 	return nil
+}
+
+// imageArguments takes what is no argument any more off those of docker run: the
+// image, and variables with secrets, which are not for a command line. Of those
+// the container is given the name.
+func (b *builder) imageArguments(p *Package, l *line) []Argument {
+	var rest []Argument
+	name := imageName(p.Identifier)
+	for _, a := range p.RuntimeArguments {
+		if a.Type == "positional" && imageName(a.Value) == name {
+			continue
+		}
+		variable, template, ok := strings.Cut(a.Value, "=")
+		if ok && (a.Name == "-e" || a.Name == "--env") && holdsSecret(template, a.Variables) {
+			in := a.Input
+			in.Value = template
+			l.env = append(l.env, b.environment([]KeyValue{{variable, in}})...)
+			continue
+		}
+		rest = append(rest, a)
+	}
+	return rest
+}
+
+// imageName is an image without its tag and digest.
+func imageName(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
+		image = image[:i]
+	}
+	return image
+}
+
+// holdsSecret reports whether a template has a variable that is a secret.
+func holdsSecret(template string, variables map[string]Input) bool {
+	for name, in := range variables {
+		if in.IsSecret && strings.Contains(template, "{"+name+"}") {
+			return true
+		}
+	}
+	return false
 }
 
 // versioned is a package with its version, as its program wants it.
@@ -154,6 +199,10 @@ func (b *builder) arguments(args []Argument) ([]string, error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case a.Type == "named" && a.Format == "boolean" && ok: // a switch
+			if value == "true" {
+				words = append(words, a.Name)
+			}
 		case a.Type == "positional" && ok:
 			words = append(words, value)
 		case a.Type == "named" && a.Value == "" && a.Default == "" && !ok:
