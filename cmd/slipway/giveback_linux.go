@@ -10,14 +10,16 @@ import (
 	"time"
 )
 
-// startedAfter is when a command that still runs has done what it does once.
-const startedAfter = time.Second
-
-// giveBackLater gives back what only starting needed, once that is over. Each package
-// of the program begins with a few instructions of its own, and for each the system
-// maps 64 KiB of the file around them: 12 MB that count as resident and are never
-// looked at again. What is needed still comes back by itself, from the file cache.
-func giveBackLater() { time.AfterFunc(startedAfter, giveBack) }
+// giveBackLater gives back what only starting needed: soon, before clients come, and
+// once more when servers behind this one have been started, too. Each package of the
+// program begins with a few instructions of its own, and for each the system maps
+// 64 KiB of the file around them: 12 MB that count as resident and are never looked at
+// again. What is needed still comes back by itself, from the file cache.
+func giveBackLater() {
+	for _, later := range []time.Duration{50 * time.Millisecond, time.Second} {
+		time.AfterFunc(later, giveBack)
+	}
+}
 
 // giveBack drops the pages of the program's file from this process's memory. It leaves
 // alone every part of which a page was ever changed, such as by relocation.
