@@ -152,7 +152,7 @@ Where the file belongs is the first line on stderr.
 			if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
 				return err
 			}
-			if err := t.notExact(c.ID, report); err != nil {
+			if err := t.notExact(c.ID, losses(report)); err != nil {
 				return err
 			}
 			_, err = cmd.OutOrStdout().Write(text)

@@ -176,6 +176,7 @@ func (t *translator) run() (Entry, []check.Finding) {
 	}
 	t.env, t.headers = t.passed(pairs(t.server.Env)), pairs(t.server.Headers)
 	t.wouldExpand()
+	t.literals()
 	t.secrets()
 	t.build()
 	return *t.entry, t.findings
@@ -266,6 +267,22 @@ func (t *translator) wouldExpand() {
 		for _, p := range t.headers {
 			check("headers/"+escape(p.name), p.value)
 		}
+	}
+}
+
+// literals reports values of secrets that the definition holds, and that would stand
+// in the file of the client as well.
+func (t *translator) literals() {
+	if t.launched {
+		return
+	}
+	for i := range t.server.Args {
+		if why := stax.LooksSecretArgument(t.server.Args, i); why != "" {
+			t.add(check.Warning, "secret-literal", fmt.Sprintf("args/%d", i), "gets what looks like the value of a secret in its file: %s", why)
+		}
+	}
+	if why := stax.LooksSecret("url", t.server.URL, false); why != "" {
+		t.add(check.Warning, "secret-literal", "url", "gets what looks like the value of a secret in its file: %s", why)
 	}
 }
 

@@ -28,6 +28,8 @@ func TestTranslate(t *testing.T) {
 		"goose takes no tools for all": {"goose", "{command: x, enabledTools: []}", "",
 			`{"name":"s","type":"stdio","enabled":true,"description":"","cmd":"x","args":[]}`, "empty list"},
 		"zed loads nothing without arguments": {"zed", "{command: x}", "", `{"command":"x","args":[]}`, ""},
+		"a value in an argument":              {"codex", "{command: x, args: [--api-key, hunter2222]}", "", `{"command":"x","args":["--api-key","hunter2222"]}`, "value of a secret in its file"},
+		"a value in an address":               {"cursor", "{url: 'https://x.example/?api_key=hunter2222', transport: http}", "", `{"url":"https://x.example/?api_key=hunter2222"}`, "value of a secret in its file"},
 		"codex needs its token": {"codex", "{url: 'https://x.example', transport: http, secrets: [T]}", optional,
 			`{"url":"https://x.example","bearer_token_env_var":"T"}`, "does not start the server without T"},
 		"codex passes variables": {"codex", "{command: x, secrets: [T]}", optional, `{"command":"x","env_vars":["T"]}`, ""},
