@@ -156,7 +156,9 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 		return nil, err
 	}
 	if cmd.Flags().Lookup("lock").Value.String() == "" && !isAbout(lock, path, args) {
-		g.say("the %s here is not about %s, which is held to no lock", compose.LockFile, strings.Join(sourceNames(args), ", "))
+		if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // nobody sees the stderr of what a client starts
+			g.say("the %s here is not about %s, which is held to no lock", compose.LockFile, strings.Join(sourceNames(args), ", "))
+		}
 		return nil, nil
 	}
 	o := &compose.GuardOptions{Policy: compose.Policy(*cmd.Flags().Lookup("lock-policy").Value.(*lockPolicy)), Replaced: follows}
