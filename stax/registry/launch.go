@@ -36,6 +36,9 @@ func launchers() []launcher {
 			return slices.Concat(missing(yes, l.runtime, "--yes"), l.runtime, []string{l.what}, l.own)
 		}},
 		{"pypi", []string{"uvx"}, func(l *line) []string {
+			if n := len(l.runtime); n > 0 && l.runtime[n-1] == "--from" {
+				l.what = strings.Replace(l.what, "@", "==", 1) // a requirement, not a tool
+			}
 			return slices.Concat(l.runtime, []string{l.what}, l.own)
 		}},
 		{"oci", []string{"docker", "podman"}, func(l *line) []string {
@@ -242,10 +245,10 @@ func (b *builder) argument(name string, a *Argument) (value string, ok bool, err
 		return "", false, nil
 	}
 	in := b.input(name, &a.Input, false)
-	if in.secret {
+	if in.secret && a.IsRequired {
 		return "", false, b.secretArgument(name)
 	}
-	return in.value, in.ok, nil
+	return in.value, in.ok, nil // an optional one that only looks like a secret is not given
 }
 
 func (b *builder) secretArgument(name string) error {

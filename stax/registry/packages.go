@@ -59,6 +59,10 @@ func (e *exporter) packageOf() *Package {
 func (e *exporter) runner(kind, name string, args, flags []string) *Package {
 	i := 0
 	for i < len(args) && strings.HasPrefix(args[i], "-") {
+		if kind == "pypi" && args[i] == "--from" { // the package is next, then its program
+			i++
+			break
+		}
 		if !slices.Contains(flags, args[i]) && !strings.Contains(args[i], "=") {
 			e.lost("args", "what %s makes of %s cannot be represented", name, args[i])
 			return nil
