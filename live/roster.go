@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Roster is the servers that a program keeps alive at the moment. The zero value
@@ -12,6 +13,7 @@ import (
 type Roster struct {
 	mu  sync.Mutex
 	all map[*Source]struct{}
+	out map[string][]State // that could not even be opened, by who says so
 }
 
 // Add puts a server on the roster until closed is called.
@@ -29,6 +31,25 @@ func (r *Roster) Add(s *Source) (closed func()) {
 	}
 }
 
+// LeftOut notes servers that could not be opened, by name, and why. It takes the
+// place of what was noted by the same name of who says so, such as a file.
+func (r *Roster) LeftOut(by string, servers map[string]error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var states []State
+	for name, err := range servers {
+		st := State{Name: name, Phase: LeftOut, Since: time.Now(), Error: err.Error()}
+		if i := slices.IndexFunc(r.out[by], func(old State) bool { return old.Name == name && old.Error == st.Error }); i >= 0 {
+			st.Since = r.out[by][i].Since
+		}
+		states = append(states, st)
+	}
+	if r.out == nil {
+		r.out = make(map[string][]State)
+	}
+	r.out[by] = states
+}
+
 // States returns how the servers are now, sorted by name. Two have one name while
 // one takes the place of the other: the one that was begun first comes first.
 func (r *Roster) States() []State {
@@ -37,15 +58,19 @@ func (r *Roster) States() []State {
 	for s := range r.all {
 		sources = append(sources, s)
 	}
+	var states []State
+	for _, out := range r.out {
+		states = append(states, out...)
+	}
 	r.mu.Unlock()
 	slices.SortFunc(sources, func(a, b *Source) int {
 		return cmp.Or(cmp.Compare(a.opts.Name, b.opts.Name), a.opened.Compare(b.opened))
 	})
-	states := make([]State, 0, len(sources))
 	for _, s := range sources {
 		if st := s.State(); st.Phase != Closed {
 			states = append(states, st)
 		}
 	}
+	slices.SortStableFunc(states, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
 	return states
 }

@@ -3,6 +3,7 @@ package live_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,17 @@ func TestRosterKnowsWhatIsOpen(t *testing.T) {
 	if len(states) != 2 || states[0].Name != "a" || states[1].Name != "b" || states[1].Kind != "stdio" || states[1].PID == 0 || states[1].Starts != 1 {
 		t.Errorf("States = %+v, want a and b that run", states)
 	}
+	r.LeftOut("file", map[string]error{"aa": errors.New("no secret"), "z": errors.New("no program")})
+	r.LeftOut("other", map[string]error{"0": errors.New("wrong")})
+	var names []string
+	for _, st := range r.States() {
+		names = append(names, st.Name+" "+string(st.Phase))
+	}
+	if got, want := strings.Join(names, ", "), "0 left out, a ready, aa left out, b ready, z left out"; got != want {
+		t.Errorf("States = %s, want %s", got, want)
+	}
+	r.LeftOut("file", nil)
+	r.LeftOut("other", nil)
 	_ = a.Close()
 	_ = a.Close()
 	if states := r.States(); len(states) != 1 || states[0].Name != "a" {

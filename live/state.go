@@ -16,6 +16,7 @@ const (
 	Ready    Phase = "ready"    // running
 	Waiting  Phase = "waiting"  // down; the next attempt has its time
 	Closed   Phase = "closed"   // for good
+	LeftOut  Phase = "left out" // never begun, see [Roster.LeftOut]
 )
 
 // State is how a server is at one moment.

@@ -59,6 +59,10 @@ type DefinitionsOptions struct {
 	// left out because of its definition or its secrets, and one that failed and is
 	// tried again. It may be called by several at once. Nil is nobody.
 	Trouble func(server string, err error)
+	// LeftOut is told, each time the file has been read, of all servers that are
+	// neither served nor tried, and why: their definition is not valid, or a secret is
+	// missing. Nil is nobody.
+	LeftOut func(file string, servers map[string]error)
 	// Logger is told what a changed file came to; nil is nobody.
 	Logger *slog.Logger
 }

@@ -20,6 +20,7 @@ type plan struct {
 	wait   map[string]bool    // pending ones that are still wanted
 	fresh  map[string]*member // that have been opened
 	gone   []string           // members that are not defined any more, or are disabled
+	out    map[string]error   // that cannot be opened
 	counts struct{ added, changed int }
 }
 
@@ -87,13 +88,21 @@ func (f *fleet) settled(before, next, late map[string]*member, p *plan) {
 			f.opts.Logger.Warn("the server cannot be started by its new definition; it is served by the old one until it can", "server", name)
 		}
 	}
+	if f.opts.LeftOut != nil {
+		for name := range p.out {
+			if f.members[name] != nil || f.pending[name] != nil {
+				delete(p.out, name)
+			}
+		}
+		f.opts.LeftOut(f.arg, p.out)
+	}
 	f.poke()
 }
 
 // plan compares a file with the servers that there are, and opens what is new.
 func (f *fleet) plan(ctx context.Context, d *defined) *plan {
 	f.failed = nil
-	p := &plan{keep: map[string]bool{}, wait: map[string]bool{}, fresh: map[string]*member{}}
+	p := &plan{keep: map[string]bool{}, wait: map[string]bool{}, fresh: map[string]*member{}, out: map[string]error{}}
 	resolver, forget := remembering(f.opts.Resolver)
 	defer forget()
 	for i := range d.merged.Config.Servers {
@@ -102,7 +111,7 @@ func (f *fleet) plan(ctx context.Context, d *defined) *plan {
 			continue
 		}
 		if len(p.order) == f.opts.MaxServers {
-			f.leaveOut(s.Name, fmt.Errorf("it is left out: the file has more than %d servers", f.opts.MaxServers))
+			f.leaveOut(p, s.Name, fmt.Errorf("it is left out: the file has more than %d servers", f.opts.MaxServers))
 			continue
 		}
 		p.order = append(p.order, s.Name)
@@ -111,7 +120,7 @@ func (f *fleet) plan(ctx context.Context, d *defined) *plan {
 			err = f.planOne(ctx, p, resolver, d.merged, s)
 		}
 		if err != nil {
-			f.leaveOut(s.Name, err)
+			f.leaveOut(p, s.Name, err)
 			p.keep[s.Name], p.wait[s.Name] = true, true // as it was, if it was
 		}
 	}
@@ -152,7 +161,8 @@ func (f *fleet) planOne(ctx context.Context, p *plan, r *stax.Resolver, merged *
 	return nil
 }
 
-func (f *fleet) leaveOut(name string, err error) {
+func (f *fleet) leaveOut(p *plan, name string, err error) {
+	p.out[name] = err
 	if f.members[name] != nil {
 		err = fmt.Errorf("%w; it is served as it was", err)
 	}

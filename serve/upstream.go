@@ -6,9 +6,9 @@ import "time"
 // shows, such as one of a file of definitions.
 type Upstream struct {
 	Name      string `json:"name"`
-	Transport string `json:"transport"` // "stdio", "http" or "connection"
-	// Phase is "ready", "starting", "waiting" for its next attempt, or "stopped"
-	// until it is needed.
+	Transport string `json:"transport,omitempty"` // "stdio", "http" or "connection"
+	// Phase is "ready", "starting", "waiting" for its next attempt, "stopped" until it
+	// is needed, or "left out" because it could not even be tried.
 	Phase    string    `json:"phase"`
 	Since    time.Time `json:"since"`         // of the phase
 	Next     time.Time `json:"next,omitzero"` // of the next attempt, while waiting

@@ -100,14 +100,14 @@ func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
 		if s.Phase == "waiting" && s.Next.After(now) {
 			phase += ", " + age(s.Next.Sub(now)) + " more"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Name, s.Transport, phase, age(now.Sub(s.Since)),
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Name, dashed(s.Transport), phase, age(now.Sub(s.Since)),
 			orDash(s.PID), max(s.Starts-1, 0), s.Failures, s.InFlight, dashed(s.Version))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for i := range servers {
-		if s := &servers[i]; s.Error != "" && s.Failures > 0 {
+		if s := &servers[i]; s.Error != "" && (s.Failures > 0 || s.Phase == "left out") {
 			if _, err := fmt.Fprintf(w, "  %s: %s\n", s.Name, strings.Join(strings.Fields(s.Error), " ")); err != nil {
 				return err
 			}

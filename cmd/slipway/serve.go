@@ -148,7 +148,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer lock.following(ctx)()
-	if err := f.servers.apply(o, log, f.access.requestTimeout); err != nil {
+	if err := f.servers.apply(o, &f.roster, log, f.access.requestTimeout); err != nil {
 		return err
 	}
 	var src mcp.Source

@@ -30,9 +30,9 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 
 // apply sets the options that the flags are about. drain is how long a call may
 // take.
-func (f *serverFlags) apply(o *open.Options, log *slog.Logger, drain time.Duration) error {
+func (f *serverFlags) apply(o *open.Options, roster *live.Roster, log *slog.Logger, drain time.Duration) error {
 	d := o.Definitions
-	d.Strict, d.Drain, d.Logger = f.strict, drain, log
+	d.Strict, d.Drain, d.Logger, d.LeftOut = f.strict, drain, log, roster.LeftOut
 	if f.noWatch {
 		if o.Site != nil {
 			o.Site.Poll = -1

@@ -1,0 +1,28 @@
+package live_test
+
+import (
+	"testing"
+
+	"github.com/slipway-mcp/slipway/live"
+)
+
+// FuzzDecodeCatalog: what is read of a file is, written and read again, the same.
+func FuzzDecodeCatalog(f *testing.F) {
+	f.Add(`{"format":1,"server":{"name":"a","version":"1"},"tools":[{"name":"t","inputSchema":{"type":"object"}}],"resources":[{"uri":"x:\u2028"}]}`)
+	f.Add(`{"format":1,"tools":[{"name":"t"},{"name":"t"}]}`)
+	f.Add(`{"format":1,"prompts":[{"name":"p","arguments":[]}],"resourceTemplates":[{"uriTemplate":"x:{y}"}],"extensions":{"a/b":{}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		cat, err := live.DecodeCatalog([]byte(text))
+		if err != nil {
+			return
+		}
+		encoded, err := live.EncodeCatalog(cat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := live.DecodeCatalog(encoded)
+		if err != nil || again.Version() != cat.Version() {
+			t.Errorf("%q became %s: %v", text, encoded, err)
+		}
+	})
+}
