@@ -201,7 +201,7 @@ func until(t *testing.T, what string, news <-chan mcp.Change, poke func(), ok fu
 		}
 		select {
 		case <-news:
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(2 * time.Millisecond):
 		case <-deadline:
 			t.Fatalf("%s: it has not happened", what)
 		}
