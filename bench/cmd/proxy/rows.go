@@ -58,16 +58,16 @@ func allRows() []row {
 	plain := contract.Config{Session: true, Tools: fix.Called, With: "metrics"}
 	return []row{
 		{name: local, back: nothing, program: "peers/slipway", short: true, env: plain.Env(), args: answering},
-		{name: slipway, back: child, program: "slipway", short: true, args: serveChild},
-		{name: definitions, back: child, program: "slipway", short: true, args: serveDefinitions},
+		{name: slipway, back: child, program: command, short: true, args: serveChild},
+		{name: definitions, back: child, program: command, short: true, args: serveDefinitions},
 		{name: "slipway's front, mcp-go's transport", back: child, program: "gateways/frontmcpgo", module: mcpgo},
 		{name: "slipway's front, go-sdk's transport", back: child, program: "gateways/frontgosdk", module: gosdk},
 		{name: typedMCPGo, back: child, program: "gateways/mcpgo", module: mcpgo, short: true},
 		{name: "go-sdk, server and client", back: child, program: "gateways/gosdk", module: gosdk},
 		{name: "supergateway, a child for each session", back: child, program: supergateway, args: superStateful},
 		{name: "supergateway, a child for each request", back: child, program: supergateway, args: superStateless},
-		{name: slipway, back: remote, program: "slipway", short: true, args: serveURL},
-		{name: definitions, back: remote, program: "slipway", short: true, args: serveRemoteDefinitions},
+		{name: slipway, back: remote, program: command, short: true, args: serveURL},
+		{name: definitions, back: remote, program: command, short: true, args: serveRemoteDefinitions},
 		{name: reverse, back: remote, program: "gateways/reverseproxy", short: true},
 		{name: tuned, back: remote, program: "gateways/reverseproxy", env: []string{"REVERSEPROXY_IDLE=1"}},
 		{name: typedMCPGo, back: remote, program: "gateways/mcpgo", module: mcpgo},
@@ -121,8 +121,11 @@ func contractArgs(back string) func(*setup) ([]string, error) {
 	}
 }
 
-// supergateway is not built here.
-const supergateway = "supergateway"
+// Programs that are not of this module: slipway itself, and what npm installs.
+const (
+	command      = "cmd/slipway"
+	supergateway = "supergateway"
+)
 
 func superStateful(s *setup) ([]string, error) {
 	return superArgs(s, "--stateful"), nil
@@ -150,8 +153,8 @@ func build(ctx context.Context, root string, r row) (built, error) {
 		return installSupergateway(ctx, root)
 	}
 	dir, pkg := root, []string{"./" + r.program}
-	if r.program == "slipway" {
-		dir, pkg = filepath.Dir(root), []string{"-trimpath", "-ldflags=-s -w", "./cmd/slipway"}
+	if r.program == command {
+		dir, pkg = filepath.Dir(root), []string{"-trimpath", "-ldflags=-s -w", "./" + command}
 	}
 	binary := filepath.Join(root, install.Cache, "bin", strings.ReplaceAll(r.program, "/", "-"))
 	version, err := install.Go(ctx, dir, binary, r.module, pkg...)
