@@ -25,7 +25,7 @@ func (l requestLog) Observe(ctx context.Context, e mcp.Event) {
 }
 
 func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
-	attrs := make([]slog.Attr, 0, 14)
+	attrs := make([]slog.Attr, 0, 15)
 	add := func(name, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(name, value))
@@ -44,6 +44,7 @@ func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
 	case "prompts/get":
 		add("prompt", e.Name)
 	}
+	add("server", e.Server)
 	add("version", versionName(e.Version))
 	add("transport", e.Transport)
 	if e.Status != 0 {
