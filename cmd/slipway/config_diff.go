@@ -70,7 +70,10 @@ To see how files differ from definitions, use config apply --dry-run.
 				}
 			} else {
 				for _, d := range drift {
-					line := fmt.Sprintf("%s: %s: %s %s", d.Client, d.Path, d.Server, d.Change)
+					line := fmt.Sprintf("%s: %s: %s", d.Client, d.Path, strings.TrimSpace(d.Server+" "+d.Change))
+					if d.Why != "" {
+						line += ": " + d.Why
+					}
 					if len(d.Fields) > 0 {
 						line += ": " + strings.Join(d.Fields, ", ")
 					}

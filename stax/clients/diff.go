@@ -3,6 +3,7 @@ package clients
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -28,10 +29,22 @@ func unified(f *FilePlan, before, after []byte) string {
 			for _, value := range hidden {
 				body = strings.ReplaceAll(body, value, stax.Redacted)
 			}
-			lines[i] = line[:1] + stax.Redact(body)
+			lines[i] = line[:1] + visibleOnly(stax.Redact(body))
 		}
 	}
 	return strings.Join(lines, "")
+}
+
+// visibleOnly replaces what a terminal would take for a command: the file may be that
+// of a project that somebody else made.
+func visibleOnly(line string) string {
+	body := strings.TrimRight(line, "\r\n")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, body) + line[len(body):]
 }
 
 // values returns what looks like the value of a secret in a file, line by line as it

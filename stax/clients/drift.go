@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
 )
 
@@ -31,6 +32,7 @@ type Drift struct {
 	Server string   `json:"server"`
 	Change string   `json:"change"` // "missing", "changed", or "unreadable" for a whole file
 	Fields []string `json:"fields,omitempty"`
+	Why    string   `json:"why,omitempty"` // of a whole file
 }
 
 // Drift compares the files of clients with what was written into them.
@@ -48,7 +50,11 @@ func (l *Ledger) Drift(s *Selection) []Drift {
 			there, err = edit.Get(text, c.target())
 		}
 		if c == nil || err != nil {
-			all = append(all, Drift{Client: r.Client, Path: path, Change: "unreadable"})
+			d := Drift{Client: r.Client, Path: path, Change: "unreadable", Why: "this program does not know the client any more"}
+			if c != nil {
+				d.Why = fsutil.Reason(err)
+			}
+			all = append(all, d)
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.Servers)) {

@@ -285,3 +285,27 @@ func TestProjectByALink(t *testing.T) {
 		t.Errorf("the ledger has %v", paths)
 	}
 }
+
+// A file of a project cannot speak to the terminal.
+func TestDiffHasNoControlCharacters(t *testing.T) {
+	d := newDesk(t)
+	d.write("project/.vscode/mcp.json", "{\r\n  // \x1b[2J\u009b1A\x07 here\r\n}\r\n")
+	c, _ := clients.ByID("vscode")
+	plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(), &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := plan.Files[0].Diff; strings.ContainsAny(text, "\x1b\x07\u009b") || !strings.Contains(text, "here\r\n") {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestDriftOfAFileThatCannotBeRead(t *testing.T) {
+	d := newDesk(t)
+	d.apply(two, false, "cursor")
+	d.write("project/.cursor/mcp.json", "{")
+	drift := d.ledger().Drift(&clients.Selection{})
+	if len(drift) != 1 || drift[0].Change != "unreadable" || !strings.Contains(drift[0].Why, "1:2") {
+		t.Errorf("got %+v", drift)
+	}
+}
