@@ -143,6 +143,14 @@ func TestDiff(t *testing.T) {
 	if !strings.HasPrefix(got, "--- x.yaml\n+++ x.yaml\n@@") || !strings.Contains(got, "\n-b: 2\n+b: 3\n") || strings.Contains(got, "abcdef") {
 		t.Errorf("got\n%s", got)
 	}
+	bound := "bindings:\n  a:\n    Authorization: \"{A_TOKEN}\"\n    X-Api-Key: 'Bearer {A_TOKEN}'\nb: 1\n"
+	if got := stax.Diff("x.yaml", nil, []byte(bound)); !strings.HasSuffix(got, "\n+"+strings.ReplaceAll(strings.TrimSuffix(bound, "\n"), "\n", "\n+")+"\n") {
+		t.Errorf("names of secrets are hidden:\n%s", got)
+	}
+	secret := "a:\n  Authorization: Bearer abcdef\n  TOKEN: \"sesame-12\"\n  B_TOKEN: {sesame-13}\nb: 1\n"
+	if got := stax.Diff("x.yaml", nil, []byte(secret)); strings.Contains(got, "sesame") || strings.Contains(got, "abcdef") || strings.Count(got, "\n+") != 6 {
+		t.Errorf("secrets are shown, or lines joined:\n%s", got)
+	}
 	if got := stax.Diff("x", []byte("a"), []byte("a")); got != "" {
 		t.Errorf("no difference is %q", got)
 	}

@@ -334,7 +334,10 @@ func Redact(line string) string {
 		return line
 	}
 	name := strings.Trim(line[:i], " \t\"'+-{[,")
-	value := strings.Trim(line[i+1:], " \t\"',;{}[]\r")
+	if names := strings.Trim(line[i+1:], " \t\"',;\r\n"); onlyNames(names) {
+		return line
+	}
+	value := strings.Trim(line[i+1:], " \t\"',;{}[]\r\n")
 	why := secretValue(name, value)
 	if strings.EqualFold(name, "Authorization") {
 		why = secretHeader(name, value)
@@ -343,6 +346,15 @@ func Redact(line string) string {
 		return line
 	}
 	return line[:i+1] + strings.Replace(line[i+1:], value, Redacted, 1)
+}
+
+// onlyNames reports whether the value of a header names a secret instead of
+// holding it: {KEY}, or Bearer {KEY}.
+func onlyNames(value string) bool {
+	if scheme, rest, spaced := strings.Cut(value, " "); spaced && variableName(scheme) && known(scheme) == "" && len(scheme) <= len("Negotiate") {
+		value = rest
+	}
+	return strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") && variableName(value[1:len(value)-1])
 }
 
 // LooksSecret says why a value called name looks like a secret, or "". header
