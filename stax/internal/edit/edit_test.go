@@ -1,6 +1,7 @@
 package edit_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -134,6 +135,29 @@ func TestChange(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Every text can be written in every format.
+func TestOddCharacters(t *testing.T) {
+	for _, text := range []string{"\x01\x1f\x7f", "\u0080\u0085\u009f", "\u2028\u2029", "a\ufeffb\ufffe\uffff", "\u00a0 \U0001f600", "- a", "a: b #c", "%a", "@b", "`", "null", "1e3", "0x1f", "=", "<<", "", " "} {
+		value, err := json.Marshal(map[string]any{"name": "new", "command": text, "args": []string{text}, "env": map[string]string{text: text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range []edit.Target{jsonFile, jsoncFile, tomlFile, yamlFile, yamlList} {
+			if _, err := edit.Set(nil, target, "new", entry(string(value))); err != nil {
+				t.Errorf("%v: %q: %v", target.Format, text, err)
+			}
+			if _, err := edit.Set(nil, target, text, entry(`{"name":`+string(mustJSON(text))+`}`)); err != nil {
+				t.Errorf("%v: the name %q: %v", target.Format, text, err)
+			}
+		}
+	}
+}
+
+func mustJSON(text string) []byte {
+	out, _ := json.Marshal(text)
+	return out
 }
 
 func TestRemove(t *testing.T) {

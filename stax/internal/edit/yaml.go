@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,7 +61,15 @@ func yamlText(s string) string {
 	if plain {
 		return s
 	}
-	return strings.ReplaceAll(string(jsonscan.AppendQuote(nil, s)), "\x7f", `\u007f`)
+	var b strings.Builder
+	for _, r := range string(jsonscan.AppendQuote(nil, s)) {
+		if r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffe' || r == '\uffff' {
+			fmt.Fprintf(&b, `\u%04x`, r) // YAML takes none of them as it is, or for the end of a line
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // block is where the entries of a file stand.
