@@ -73,16 +73,22 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	if m.catalog.Prompts, m.prompts, err = join(u, "prompt", prompts, promptLabel); err != nil {
 		return nil, err
 	}
+	owned := &claims{parts: u.parts}
 	for i, cat := range parts {
 		for _, r := range cat.Resources {
-			if u.claim(m.resources, r.URI, i) {
+			if owned.claim(m.resources, r.URI, i) {
 				m.catalog.Resources = append(m.catalog.Resources, r)
 			}
 		}
 		for _, t := range cat.Templates {
-			if u.claim(m.templates, t.URITemplate, i) {
+			if owned.claim(m.templates, t.URITemplate, i) {
 				m.catalog.Templates = append(m.catalog.Templates, t)
 			}
+		}
+	}
+	if u.opts.Hidden != nil {
+		for _, h := range owned.hidden {
+			u.opts.Hidden(h)
 		}
 	}
 	u.mergeSettings(m)
@@ -151,17 +157,34 @@ func join[T any](u *union, kind string, parts [][]T, label func(*T) (*string, *j
 	return joined, owners, nil
 }
 
+// claims notes which part answers for which URI, and what is hidden by that.
+type claims struct {
+	parts  []Named
+	hidden []Hidden
+}
+
 // claim notes that a part answers for uri, and reports whether it is the first.
-func (u *union) claim(owners map[string]int, uri string, part int) bool {
+func (c *claims) claim(owners map[string]int, uri string, part int) bool {
 	owner, taken := owners[uri]
 	if !taken {
 		owners[uri] = part
 		return true
 	}
-	if owner != part && u.opts.Hidden != nil {
-		u.opts.Hidden(Hidden{URI: uri, Owner: u.parts[owner].Name, Hidden: u.parts[part].Name})
+	if owner != part {
+		c.hide(Hidden{URI: uri, Owner: c.parts[owner].Name, Hidden: c.parts[part].Name})
 	}
 	return false
+}
+
+// hide notes h. The latest pair of sources is mostly that of the next entry, too.
+func (c *claims) hide(h Hidden) {
+	for i := len(c.hidden) - 1; i >= 0; i-- {
+		if known := &c.hidden[i]; known.Owner == h.Owner && known.Hidden == h.Hidden {
+			known.Others++
+			return
+		}
+	}
+	c.hidden = append(c.hidden, h)
 }
 
 // mergeSettings joins what is not a list. A client may keep the lists only as

@@ -27,9 +27,9 @@ type UnionOptions struct {
 	// Prefix says which tools and prompts get the name of their source in front.
 	// The default is [PrefixOnCollision].
 	Prefix Prefix
-	// Hidden is told of each entry that cannot be reached, once per catalog in
-	// which that is so. Nil ignores it. It is called while the catalog is made
-	// and must not call the union.
+	// Hidden is told of entries that cannot be reached, once per catalog and pair of
+	// sources of which that is so. Nil ignores it. It is called while the catalog is
+	// made and must not call the union.
 	Hidden func(Hidden)
 }
 
@@ -46,11 +46,12 @@ const (
 	PrefixNever Prefix = "never"
 )
 
-// Hidden is a resource, or a template, that is left out of a union because an
-// earlier source offers the same URI.
+// Hidden are the resources and templates of one source that are left out of a
+// union because an earlier source offers the same URIs.
 type Hidden struct {
-	URI           string // of the resource, or the URI template
-	Owner, Hidden string // who answers for it, and who does not
+	URI           string // of the first resource, or the URI template
+	Others        int    // how many more there are
+	Owner, Hidden string // who answers for them, and who does not
 }
 
 // Union joins sources into one. A single source is returned as it is, unless its
@@ -58,9 +59,9 @@ type Hidden struct {
 //
 // A tool or a prompt that several parts offer under one name is shown by each of
 // them as part_name, cut to 64 characters with a hash of the whole if longer;
-// opts.Prefix makes that so for all, or for none. If
-// a name made that way is taken as well, that is an error which names both
-// owners: here, or from Catalog when a part changes later.
+// opts.Prefix makes that so for all, or for none. If a name made that way is taken
+// as well, that is an error which names both owners: here, or from Catalog when a
+// part changes later.
 //
 // URIs are not renamed, because contents refer to them: of two equal ones the
 // earlier part's counts, and Hidden is told of the other. A URI that is not

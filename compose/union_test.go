@@ -269,7 +269,7 @@ func TestUnionReads(t *testing.T) {
 	parts := named(
 		&part{name: "tools only", cat: &mcp.Catalog{Tools: tools("t")}, holds: map[string]bool{"x://secret": true}},
 		&part{name: "a", cat: &mcp.Catalog{Resources: listed}, holds: map[string]bool{"x://shared": true}},
-		&part{name: "b", cat: &mcp.Catalog{Resources: listed[:1], Templates: []mcp.ResourceTemplate{{URITemplate: "x://{id}"}}},
+		&part{name: "b", cat: &mcp.Catalog{Resources: listed, Templates: []mcp.ResourceTemplate{{URITemplate: "x://{id}"}}},
 			holds: map[string]bool{"x://shared": true, "x://lost": true, "x://unlisted": true}})
 	src, err := compose.Union(t.Context(), parts, &compose.UnionOptions{Hidden: func(h compose.Hidden) { hidden = append(hidden, h) }})
 	if err != nil {
@@ -298,7 +298,7 @@ func TestUnionReads(t *testing.T) {
 	if got := len(catalog(t, src).Resources); got != 2 {
 		t.Errorf("%d resources are listed, want 2", got)
 	}
-	want := []compose.Hidden{{URI: "x://shared", Owner: "a", Hidden: "b"}}
+	want := []compose.Hidden{{URI: "x://shared", Others: 1, Owner: "a", Hidden: "b"}}
 	if diff := cmp.Diff(want, hidden); diff != "" {
 		t.Errorf("hidden entries (-want +got):\n%s", diff)
 	}

@@ -249,7 +249,7 @@ func (f *fleet) show(ctx context.Context, members map[string]*member) error {
 }
 
 func (f *fleet) hidden(h compose.Hidden) {
-	f.opts.Logger.Debug("two servers offer the same resource", "uri", h.URI, "served from", h.Owner, "hidden in", h.Hidden)
+	f.opts.Logger.Warn("two servers offer the same resources", "uri", h.URI, "others", h.Others, "served from", h.Owner, "hidden in", h.Hidden)
 }
 
 func (f *fleet) server() mcp.Implementation {

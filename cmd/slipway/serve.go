@@ -202,7 +202,7 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 	return &compose.UnionOptions{
 		Server: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
 		Hidden: func(h compose.Hidden) {
-			log.Warn("two sources offer the same resource", "uri", h.URI, "served from", h.Owner, "hidden in", h.Hidden)
+			log.Warn("two sources offer the same resources", "uri", h.URI, "others", h.Others, "served from", h.Owner, "hidden in", h.Hidden)
 		},
 	}
 }
