@@ -50,7 +50,6 @@ func fingerprintOf(ctx context.Context, r *stax.Resolver, m *stax.Merged, s *sta
 	}
 	note(json.RawMessage(definition))
 	note(m.Config.OverridesOf(s.Name))
-	note(m.Config.OverridesOf(s.Name))
 	if s.Remote() {
 		e, err := r.Endpoint(ctx, m, s.Name)
 		if err != nil {
