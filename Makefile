@@ -37,5 +37,5 @@ soak: ## many, slow and broken clients against a server, and its end under load
 recall: ## how often the search of documents finds the right page
 	go -C bench run ./cmd/recall
 
-docs: ## write the command line's page, and what pages show of a terminal, anew
-	go test ./cmd/slipway -run 'TestPages|TestReference' -update
+docs: ## write the page of the command line, what pages show of a terminal, and the guides of clients anew
+	go test ./cmd/slipway -run 'TestPages|TestReference|TestGuides' -update
