@@ -1,5 +1,5 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop reference clients conformance bench soak recall docs
+.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak recall docs
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ conformance: ## the official conformance suite; installs it into a cache
 
 bench: ## us, the peers and the floors side by side; see docs/performance.md
 	go -C bench run ./cmd/compare
+
+proxies: ## gateways side by side; see docs/performance.md
+	go -C bench run ./cmd/proxy
 
 soak: ## many, slow and broken clients against a server, and its end under load
 	go -C bench run ./cmd/soak
