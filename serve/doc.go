@@ -18,5 +18,7 @@
 //	/readyz   200 if the source is there and the server is not draining, else 503
 //	/healthz  the same with a JSON summary; /health is another name for it
 //
-// Restart a server on /livez, send it traffic on /readyz.
+// Restart a server on /livez, send it traffic on /readyz. The summary has the servers
+// behind the Source ([Options.Upstreams]), and so have the metrics. [Processes] finds
+// what runs on this machine, with what is not for everybody.
 package serve
