@@ -199,7 +199,7 @@ func TestMalformedFilesStay(t *testing.T) {
 	for id, file := range map[string][2]string{
 		"claude-code": {"project/.mcp.json", "{ // a comment\n}"},
 		"codex":       {"project/.codex/config.toml", "a = "},
-		"librechat":   {"project/librechat.yaml", "mcpServers: {a: {b: 1}}"},
+		"librechat":   {"project/librechat.yaml", "mcpServers: &x {a: {b: 1}}"},
 	} {
 		d.write(file[0], file[1])
 		if got := d.apply(two, false, id); got[0] != "problem "+id || d.read(file[0]) != file[1] {

@@ -117,7 +117,7 @@ func Set(text []byte, t Target, name string, value *tree.Node) ([]byte, error) {
 	case old == nil:
 		splices = []splice{{len(text), len(text), fresh(text, t, name, value)}}
 	case t.Format == tree.TOML:
-		splices, err = setTOML(text, t, name, value)
+		splices, err = setTOML(text, old, t, name, value)
 	case t.Format == tree.YAML:
 		splices, err = setYAML(text, old, t, name, value)
 	default:
@@ -138,7 +138,7 @@ func Remove(text []byte, t Target, name string) ([]byte, error) {
 	var splices []splice
 	switch t.Format {
 	case tree.TOML:
-		splices, err = removeTOML(text, t, name)
+		splices, err = removeTOML(text, old, t, name)
 	case tree.YAML:
 		splices, err = removeYAML(text, old, t, name)
 	default:

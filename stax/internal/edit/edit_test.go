@@ -58,6 +58,11 @@ func TestAdd(t *testing.T) {
 			"# mine\nmodel = \"o\"\n\n[mcp_servers.a] # first\ncommand = 'a'\n# last\n\n[mcp_servers.new]\nF", false},
 		"toml no line end": {tomlFile, "a = 1", "a = 1\n\n[mcp_servers.new]\nF", true},
 
+		"toml in braces":        {tomlFile, "a = '}' # }\nmcp_servers = { a = { command = \"}\" } } # }\nb = 1\n", "a = '}' # }\nmcp_servers = { a = { command = \"}\" }, new = I } # }\nb = 1\n", false},
+		"toml in empty braces":  {tomlFile, "mcp_servers = {}\r\n[b]\r\n", "mcp_servers = { new = I }\r\n[b]\r\n", false},
+		"yaml in braces":        {yamlFile, "extensions: {a: {x: '}', y: [1, 2]}} # }\nb: {}\n", "extensions: {a: {x: '}', y: [1, 2]}, \"new\": J} # }\nb: {}\n", false},
+		"yaml in several lines": {yamlFile, "extensions: {\n  # c }\n  a: {x: 1}\n}\nb: 1\n", "extensions: {\n  # c }\n  a: {x: 1}, \"new\": J\n}\nb: 1\n", false},
+
 		"yaml nothing": {yamlFile, "", "extensions:\n  new:\n    Y", true},
 		"yaml": {yamlFile, "# mine\nextensions:\n    a: # first\n        enabled: true\n        args:\n        - x\n    # behind\n\nlast: 1\n",
 			"# mine\nextensions:\n    a: # first\n        enabled: true\n        args:\n        - x\n    new:\n      Y    # behind\n\nlast: 1\n", false},
@@ -68,7 +73,7 @@ func TestAdd(t *testing.T) {
 		"yaml flush list": {yamlList, "mcpServers:\n- name: a\nrules: []\n", "mcpServers:\n- name: a\n- M\nrules: []\n", false},
 	}
 	const e4 = "{\n      \"name\": \"new\",\n      \"command\": \"x\",\n      \"args\": [\"-y\", \"a b\"],\n      \"env\": {\n        \"A\": \"${A}\"\n      }\n    }"
-	marks := strings.NewReplacer("E4", e4, "R4", strings.ReplaceAll(e4, "\n", "\r\n"),
+	marks := strings.NewReplacer("new = I", `new = { name = "new", command = "x", args = ["-y", "a b"], env = { A = "${A}" } }`, "\"new\": J", "\"new\": "+added, "E4", e4, "R4", strings.ReplaceAll(e4, "\n", "\r\n"),
 		"T2", strings.NewReplacer("        ", "\t\t\t\t", "      ", "\t\t\t", "    }", "\t\t}").Replace(e4),
 		"new\": C", "new\": "+added, "F", "name = \"new\"\ncommand = \"x\"\nargs = [\"-y\", \"a b\"]\nenv = { A = \"${A}\" }\n",
 		"      Y", "      name: new\n      command: x\n      args:\n        - \"-y\"\n        - \"a b\"\n      env:\n        A: \"${A}\"\n",
@@ -198,17 +203,16 @@ func TestRefused(t *testing.T) {
 		text   string
 		shape  bool
 	}{
-		"malformed json":     {jsonFile, `{"mcpServers": {`, false},
-		"a comment in json":  {jsonFile, "{} // x", false},
-		"twice":              {jsonFile, `{"mcpServers": {"a": 1, "a": 2}}`, false},
-		"an open comment":    {jsoncFile, "// x\n/* y", false},
-		"a list":             {jsonFile, `[]`, false},
-		"holder is a string": {jsonFile, `{"mcpServers": "x"}`, true},
-		"malformed toml":     {tomlFile, `a = `, false},
-		"toml inline holder": {tomlFile, `mcp_servers = {a = {command = "x"}}`, true},
-		"malformed yaml":     {yamlFile, "a: [", false},
-		"yaml in brackets":   {yamlFile, "extensions: {a: {x: 1}}", true},
-		"yaml with anchor":   {yamlFile, "extensions: &x\n  a: {x: 1}\nb: *x\n", true},
+		"malformed json":        {jsonFile, `{"mcpServers": {`, false},
+		"a comment in json":     {jsonFile, "{} // x", false},
+		"twice":                 {jsonFile, `{"mcpServers": {"a": 1, "a": 2}}`, false},
+		"an open comment":       {jsoncFile, "// x\n/* y", false},
+		"a list":                {jsonFile, `[]`, false},
+		"holder is a string":    {jsonFile, `{"mcpServers": "x"}`, true},
+		"malformed toml":        {tomlFile, `a = `, false},
+		"malformed yaml":        {yamlFile, "a: [", false},
+		"yaml list in brackets": {yamlList, "mcpServers: [{name: a}]", true},
+		"yaml with anchor":      {yamlFile, "extensions: &x\n  a: {x: 1}\nb: *x\n", true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

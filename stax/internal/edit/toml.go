@@ -99,7 +99,10 @@ func trimComments(text []byte, start, end int) int {
 	return end
 }
 
-func setTOML(text []byte, t Target, name string, value *tree.Node) ([]splice, error) {
+func setTOML(text []byte, old *tree.Node, t Target, name string, value *tree.Node) ([]splice, error) {
+	if in, ok := inlineHolder(text, old, t); ok {
+		return in.set(name, value)
+	}
 	eol := lineEnd(text)
 	path := []string{t.Root, name}
 	found := spans(text, path)
@@ -138,7 +141,10 @@ func setTOML(text []byte, t Target, name string, value *tree.Node) ([]splice, er
 	return splices, nil
 }
 
-func removeTOML(text []byte, t Target, name string) ([]splice, error) {
+func removeTOML(text []byte, old *tree.Node, t Target, name string) ([]splice, error) {
+	if in, ok := inlineHolder(text, old, t); ok {
+		return in.remove(name)
+	}
 	found := spans(text, []string{t.Root, name})
 	if len(found) == 0 {
 		return nil, ErrShape

@@ -196,6 +196,9 @@ func setYAML(text []byte, root *tree.Node, t Target, name string, value *tree.No
 	if len(holder.Members) == 0 && len(holder.Items) == 0 {
 		return setEmpty(text, m, t, name, value, eol)
 	}
+	if in, ok := inlineHolder(text, root, t); ok {
+		return in.set(name, value)
+	}
 	if !editable(text, m) {
 		return nil, ErrShape
 	}
@@ -245,6 +248,9 @@ func setEmpty(text []byte, m *tree.Member, t Target, name string, value *tree.No
 
 func removeYAML(text []byte, root *tree.Node, t Target, name string) ([]splice, error) {
 	m := root.Member(t.Root)
+	if in, ok := inlineHolder(text, root, t); ok {
+		return in.remove(name)
+	}
 	if !editable(text, m) {
 		return nil, ErrShape
 	}
