@@ -96,7 +96,7 @@ func (p *Plan) next(f *FilePlan) *record {
 var errChanged = errors.New("somebody changed it meanwhile; it stays as it is")
 
 // put writes a file in place of one that reads as the plan has it, and reads it
-// again. Mode and symbolic links stay. The ledger says first what it is about to
+// again. Mode, owner and symbolic links stay. The ledger says first what it is about to
 // do, and then that it is done.
 func (l *Ledger) put(f *FilePlan, next *record) error {
 	now, err := readFile(f.Path)
@@ -111,8 +111,9 @@ func (l *Ledger) put(f *FilePlan, next *record) error {
 	if f.Scope == User {
 		mode = 0o600
 	}
-	if info, err := os.Stat(f.Path); err == nil {
-		mode = info.Mode().Perm()
+	owner, _ := os.Stat(f.Path)
+	if owner != nil {
+		mode = owner.Mode().Perm()
 	}
 	kept := l.files[f.Path]
 	switch {
@@ -134,6 +135,9 @@ func (l *Ledger) put(f *FilePlan, next *record) error {
 		return err
 	}
 	err = replace(f.Path, f.after, mode)
+	if err == nil && owner != nil {
+		err = keepOwner(f.Path, owner)
+	}
 	if now, readErr := readFile(f.Path); err == nil && (readErr != nil || string(now) != string(f.after)) {
 		err = errChanged
 	}
