@@ -50,7 +50,7 @@ func TestVerdict(t *testing.T) {
 		}, ""},
 		{"too much memory", false, func(r *record) {
 			if r.Gateway == slipway && r.Back == remote {
-				r.PeakKB *= 2
+				r.AfterKB *= 2
 			}
 		}, "1 of the bounds"},
 		{"one that fails", false, func(r *record) {
@@ -83,7 +83,7 @@ func TestReport(t *testing.T) {
 		"| stdio | slipway | 15.0 | 1.50 (1.50–1.50) | 1,000 |",
 		"| stdio | mcp-go, server and client | 300 | 30.0 (30.0–30.0) |",
 		"| echo | CPU before HTTP, of ReverseProxy's | 0.40 | ≤ 0.58 | ok |",
-		"| echo | RSS before a child, at most | 15.0 | ≤ 20.0 MB | ok |",
+		"| echo | RSS before a child, under load | 15.0 | ≤ 20.0 MB | ok |",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the report has no line %q:\n%s", want, got)

@@ -197,7 +197,7 @@ func allBounds() []bound {
 		return func(r record) float64 { return float64(kb(r)) / 1024 }
 	}
 	idle := megabytes(func(r record) int64 { return r.IdleKB })
-	peak := megabytes(func(r record) int64 { return r.PeakKB })
+	after := megabytes(func(r record) int64 { return r.AfterKB })
 	return []bound{
 		{"echo", "CPU before a child, of answering locally", stdio, key{nothing, local}, cpu, 1.6, 0, 1.5, ""},
 		{"text-10k", "CPU before a child, of answering locally", stdio, key{nothing, local}, cpu, 1.6, 0, 1.5, ""},
@@ -207,9 +207,9 @@ func allBounds() []bound {
 		{"echo", "CPU before HTTP, of ReverseProxy's with 64 idle connections", http, key{remote, tuned}, cpu, 1, 0, 1.5, ""},
 		{"text-10k", "CPU before HTTP, of ReverseProxy's", http, key{remote, reverse}, cpu, 1, 0, 1.5, ""},
 		{"echo", "RSS before a child, after one call", stdio, key{}, idle, 20, 0, 1.25, "MB"},
-		{"echo", "RSS before a child, at most", stdio, key{}, peak, 20, 0, 1.25, "MB"},
+		{"echo", "RSS before a child, under load", stdio, key{}, after, 20, 0, 1.25, "MB"},
 		{"echo", "RSS before HTTP, after one call", http, key{}, idle, 20, 0, 1.25, "MB"},
-		{"echo", "RSS before HTTP, at most", http, key{}, peak, 20, 0, 1.25, "MB"},
+		{"echo", "RSS before HTTP, under load", http, key{}, after, 20, 0, 1.25, "MB"},
 	}
 }
 
