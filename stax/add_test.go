@@ -103,7 +103,7 @@ func TestAddRefuses(t *testing.T) {
 	for name, old := range map[string]string{
 		"x.ts": "", "x.txt": "", "x": "",
 		"broken.json": "{", "shape.yaml": "servers: &a {b: {command: x}}\nx: *a\n", "faults.json": `{"servers": {"a": {"command": 1}}}`,
-		"names.toml": "[servers.a]\ncommand = 'x'\n[servers.a]\n", "closed.toml": "servers = {a = {command = 'x'}}\n",
+		"names.toml": "[servers.a]\ncommand = 'x'\n[servers.a]\n", "closed.toml": "servers = [{command = 'x'}]\n",
 	} {
 		if got, err := stax.Add(name, []byte(old), weather(false), nil); err == nil {
 			t.Errorf("%s became\n%s", name, got.Text)
