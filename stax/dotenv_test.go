@@ -73,3 +73,25 @@ func TestReferenceIsNoSecret(t *testing.T) {
 		}
 	}
 }
+
+// A source that cannot be read is told, also where a server can do without, and once.
+func TestSourceThatCannotBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ".env")
+	if err := os.WriteFile(path, []byte("no assignment\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source, err := stax.ParseSource("file:" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _ := stax.Parse("x.yaml", []byte("servers:\n  a: {url: 'https://x.example', transport: http, secrets: [T]}\n  b: {url: 'https://x.example', transport: http, secrets: [U, V]}\nsecrets: [{key: T, required: false}, U, V]\n"), nil)
+	m := stax.Merge(d)
+	said := ""
+	r := &stax.Resolver{Sources: []stax.Source{source}, Warn: func(server string, err error) { said += server + ": " + err.Error() }}
+	if _, err := r.Endpoint(t.Context(), m, "a"); err != nil || !strings.HasPrefix(said, "a: it goes without the secret T") || !strings.Contains(said, "line 1 is not KEY=VALUE") {
+		t.Errorf("%v; it says %q", err, said)
+	}
+	if _, err := r.Endpoint(t.Context(), m, "b"); err == nil || strings.Count(err.Error(), "line 1 is not KEY=VALUE") != 1 {
+		t.Errorf("got %v", err)
+	}
+}

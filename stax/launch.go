@@ -97,6 +97,16 @@ func (e *MissingError) Error() string {
 	return text
 }
 
+// add takes causes that are not there yet: a source that cannot be asked says the
+// same for every key.
+func (e *MissingError) add(causes []error) {
+	for _, c := range causes {
+		if !slices.ContainsFunc(e.Causes, func(old error) bool { return old.Error() == c.Error() }) {
+			e.Causes = append(e.Causes, c)
+		}
+	}
+}
+
 // Unwrap returns the causes.
 func (e *MissingError) Unwrap() []error { return e.Causes }
 
@@ -158,9 +168,12 @@ func (r *Resolver) secrets(ctx context.Context, m *Merged, s *Server) (found map
 			found[key] = secret
 		case d != nil && d.Optional():
 			without = append(without, key)
+			if len(problems) > 0 && r.Warn != nil {
+				r.Warn(s.Name, fmt.Errorf("it goes without the secret %s: %w", key, errors.Join(problems...)))
+			}
 		default:
 			missing.Keys = append(missing.Keys, key)
-			missing.Causes = append(missing.Causes, problems...)
+			missing.add(problems)
 		}
 	}
 	if len(missing.Keys) > 0 {
