@@ -199,11 +199,11 @@ func allBounds() []bound {
 	idle := megabytes(func(r record) int64 { return r.IdleKB })
 	after := megabytes(func(r record) int64 { return r.AfterKB })
 	return []bound{
-		{"echo", "CPU before a child, of answering locally", stdio, key{nothing, local}, cpu, 1.6, 0, 1.5, ""},
-		{"text-10k", "CPU before a child, of answering locally", stdio, key{nothing, local}, cpu, 1.6, 0, 1.5, ""},
-		{"echo", "CPU of typed mcp-go before a child, of slipway's", key{child, typedMCPGo}, stdio, cpu, 0, 3, 1.5, ""},
+		{"echo", "CPU before a child, of answering locally", stdio, key{nothing, local}, cpu, 1.6, 0, 2, ""},
+		{"text-10k", "CPU before a child, of answering locally", stdio, key{nothing, local}, cpu, 1.6, 0, 2, ""},
+		{"echo", "CPU of typed mcp-go before a child, of slipway's", key{child, typedMCPGo}, stdio, cpu, 0, 3, 2, ""},
 		{"text-10k", "CPU of typed mcp-go before a child, of slipway's", key{child, typedMCPGo}, stdio, cpu, 0, 15, 2, ""},
-		{"echo", "CPU before HTTP, of ReverseProxy's", http, key{remote, reverse}, cpu, 60.0 / 104, 0, 1.5, ""},
+		{"echo", "CPU before HTTP, of ReverseProxy's", http, key{remote, reverse}, cpu, 60.0 / 104, 0, 1.7, ""},
 		{"echo", "CPU before HTTP, of ReverseProxy's with 64 idle connections", http, key{remote, tuned}, cpu, 1, 0, 1.5, ""},
 		{"text-10k", "CPU before HTTP, of ReverseProxy's", http, key{remote, reverse}, cpu, 1, 0, 1.5, ""},
 		{"echo", "RSS before a child, after one call", stdio, key{}, idle, 20, 0, 1.25, "MB"},
