@@ -46,7 +46,8 @@ type DefinitionsOptions struct {
 	IdleStop time.Duration
 
 	// Watch is how often the file is looked at; 0 stands for never. When it has
-	// changed, so do the servers, see [Open].
+	// changed, so do the servers, see [Open]; and a server that was left out because
+	// its program was not there is tried when the program is.
 	Watch time.Duration
 	// Again, if not nil, has the file read again, and secrets looked up again,
 	// each time something comes from the channel that it returns, until stop.

@@ -26,6 +26,7 @@ type fleet struct {
 	members map[string]*member // that are shown
 	pending map[string]*member // not started yet; joins, or takes a member's place, when it is
 	failed  []error            // why servers could not even be tried, at first
+	away    []string           // programs that servers need and that are not there
 	seen    build.Snap         // the file as it was read last
 
 	pokes   chan struct{}  // of capacity 1: look at what happened to the servers
@@ -122,7 +123,7 @@ func (f *fleet) run() {
 			f.reload()
 		case <-tick:
 			now := f.look()
-			if now == last && now != f.seen { // nobody is writing it at the moment
+			if now == last && (now != f.seen || f.arrived()) { // nobody is writing it at the moment
 				f.reload()
 			}
 			last = now
@@ -132,10 +133,19 @@ func (f *fleet) run() {
 	}
 }
 
+// arrived reports whether a program is there now for want of which a server was
+// left out.
+func (f *fleet) arrived() bool {
+	return slices.ContainsFunc(f.away, func(program string) bool {
+		_, err := f.opts.Resolver.LookPath(program)
+		return err == nil
+	})
+}
+
 // reload has the servers follow what the file says now. What makes no sense is
 // not followed.
 func (f *fleet) reload() {
-	f.seen = f.look()
+	f.seen, f.away = f.look(), nil
 	d, err := readDefinitions(f.arg, f.opts.Strict)
 	if err == nil {
 		err = f.follow(f.quit, d, false)

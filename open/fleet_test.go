@@ -477,6 +477,23 @@ func TestReloadWaitsForTheNew(t *testing.T) {
 	until(t, "the old one has ended", func() bool { return len(p.roster.States()) == 2 })
 }
 
+// TestProgramThatComesLater has a server tried for which there was no program.
+func TestProgramThatComesLater(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "later"+filepath.Ext(os.Args[0]))
+	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"), strings.Replace(entry("b", "1"), strconv.Quote(os.Args[0]), strconv.Quote(program), 1))
+	if got := p.tools(); got != "a_tool" {
+		t.Fatalf("tools are %q, want that of a alone", got)
+	}
+	pid, _, _ := p.call("a_tool", "{}")
+	if err := os.Symlink(os.Args[0], program); err != nil {
+		t.Skip(err)
+	}
+	until(t, "it is there", func() bool { return p.tools() == "a_tool b_tool" })
+	if now, _, err := p.call("a_tool", "{}"); now != pid || err != nil {
+		t.Errorf("process %d became %d, %v", pid, now, err)
+	}
+}
+
 // TestReloadKeepsSubscriptions has the new server tell of what clients wanted the
 // old one to tell of.
 func TestReloadKeepsSubscriptions(t *testing.T) {

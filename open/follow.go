@@ -21,6 +21,7 @@ type plan struct {
 	fresh  map[string]*member // that have been opened
 	gone   []string           // members that are not defined any more, or are disabled
 	out    map[string]error   // that cannot be opened
+	away   []string           // programs that they need and that are not there
 	counts struct{ added, changed int }
 }
 
@@ -67,7 +68,7 @@ func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 
 // settled makes it so that next is served, and late will be.
 func (f *fleet) settled(before, next, late map[string]*member, p *plan) {
-	f.members, f.order = next, p.order
+	f.members, f.order, f.away = next, p.order, p.away
 	for _, m := range next {
 		m.changed.Store(false)
 	}
@@ -120,6 +121,9 @@ func (f *fleet) plan(ctx context.Context, d *defined) *plan {
 			err = f.planOne(ctx, p, resolver, d.merged, s)
 		}
 		if err != nil {
+			if _, missing := resolver.LookPath(s.Command); missing != nil && !s.Remote() {
+				p.away = append(p.away, s.Command)
+			}
 			f.leaveOut(p, s.Name, err)
 			p.keep[s.Name], p.wait[s.Name] = true, true // as it was, if it was
 		}
