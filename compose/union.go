@@ -31,6 +31,10 @@ type UnionOptions struct {
 	// sources of which that is so. Nil ignores it. It is called while the catalog is
 	// made and must not call the union.
 	Hidden func(Hidden)
+	// Collision, if not nil, is told when parts change so that two of them collide,
+	// once per catalog in which that is so; the union then offers what it did before.
+	// If it is nil, the collision is the error of Catalog. It must not call the union.
+	Collision func(error)
 }
 
 // Prefix says when a name gets that of its source in front.
@@ -60,8 +64,8 @@ type Hidden struct {
 // A tool or a prompt that several parts offer under one name is shown by each of
 // them as part_name, cut to 64 characters with a hash of the whole if longer;
 // opts.Prefix makes that so for all, or for none. If a name made that way is taken
-// as well, that is an error which names both owners: here, or from Catalog when a
-// part changes later.
+// as well, that is an error which names both owners: here, or when a part changes
+// later, from Catalog or to opts.Collision.
 //
 // URIs are not renamed, because contents refer to them: of two equal ones the
 // earlier part's counts, and Hidden is told of the other. A URI that is not
@@ -133,8 +137,14 @@ func (u *union) merged(ctx context.Context) (*merged, error) {
 		return last, nil
 	}
 	m, err := u.merge(fresh)
-	if err != nil {
+	if err != nil && (last == nil || u.opts.Collision == nil) {
 		return nil, err
+	}
+	if err != nil {
+		u.opts.Collision(err)
+		kept := *last
+		kept.parts = fresh // judged, too
+		m = &kept
 	}
 	u.last.Store(m)
 	return m, nil

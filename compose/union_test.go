@@ -210,6 +210,31 @@ func TestUnionPrefixes(t *testing.T) {
 	}
 }
 
+// TestUnionCollidesLater: of two sources that come to collide the others are served
+// on, and so is what they offered before.
+func TestUnionCollidesLater(t *testing.T) {
+	a, b := &part{name: "a", cat: &mcp.Catalog{Tools: tools("x")}}, &part{name: "b", cat: &mcp.Catalog{Tools: tools("y")}}
+	var told []string
+	opts := &compose.UnionOptions{Prefix: compose.PrefixNever, Collision: func(err error) { told = append(told, err.Error()) }}
+	src, err := compose.Union(t.Context(), named(a, b), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.offer(&mcp.Catalog{Tools: tools("x", "y")})
+	for range 2 {
+		if diff := cmp.Diff([]string{"x", "y"}, toolNames(t, src)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if want := []string{`tool "x" of "a" and tool "x" of "b" would both be shown as "x"`}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	b.offer(&mcp.Catalog{Tools: tools("z")})
+	if diff := cmp.Diff([]string{"x", "z"}, toolNames(t, src)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestUnionOfOneIsThatOne(t *testing.T) {
 	p := &part{name: "a", cat: &mcp.Catalog{}}
 	if got := union(t, p); got != mcp.Source(p) {

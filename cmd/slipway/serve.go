@@ -204,6 +204,9 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 		Hidden: func(h compose.Hidden) {
 			log.Warn("two sources offer the same resources", "uri", h.URI, "others", h.Others, "served from", h.Owner, "hidden in", h.Hidden)
 		},
+		Collision: func(err error) {
+			log.Error("sources have come to collide; what they offered before is served on", "error", err)
+		},
 	}
 }
 
