@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"sync"
 )
 
@@ -144,9 +143,6 @@ func (w *writer) unread(n int64) {
 func (w *writer) run(to io.Writer) {
 	defer close(w.done)
 	for range w.wake {
-		// Whoever has woken us is often one of many: let the others have their say
-		// first, and one write will do for all. Alone, this returns at once.
-		runtime.Gosched()
 		for {
 			w.mu.Lock()
 			batch := w.queued
