@@ -59,8 +59,10 @@ func (s *Source) show(cat *mcp.Catalog) {
 		s.headers.Store(&params)
 	}
 	s.catalog.Store(cat)
-	if old != nil || s.opts.Optional {
+	if old != nil {
 		s.tell(Event{What: "changed"})
+	}
+	if old != nil || s.opts.Optional {
 		s.changed(mcp.Change{Tools: true, Resources: true, Prompts: true})
 	}
 }

@@ -166,11 +166,14 @@ func (f *fleet) planOne(ctx context.Context, p *plan, r *stax.Resolver, merged *
 }
 
 func (f *fleet) leaveOut(p *plan, name string, err error) {
+	f.failed = append(f.failed, err)
+	if inner := errors.Unwrap(err); inner != nil && err.Error() == fmt.Sprintf("server %q: %v", name, inner) {
+		err = inner // those who are told know its name
+	}
 	p.out[name] = err
 	if f.members[name] != nil {
 		err = fmt.Errorf("%w; it is served as it was", err)
 	}
-	f.failed = append(f.failed, err)
 	f.opts.trouble(name, err)
 }
 

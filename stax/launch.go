@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/compose"
@@ -363,7 +365,7 @@ func (r *Resolver) LookPath(command string) (string, error) {
 				return command + ending, nil
 			}
 		}
-		return "", &os.PathError{Op: "find", Path: command, Err: os.ErrNotExist}
+		return "", &programError{"there is no program " + strconv.Quote(command)}
 	}
 	path, _ := lookup("PATH")
 	for _, dir := range filepath.SplitList(path) {
@@ -373,8 +375,14 @@ func (r *Resolver) LookPath(command string) (string, error) {
 			}
 		}
 	}
-	return "", &os.PathError{Op: "find on the PATH", Path: command, Err: os.ErrNotExist}
+	return "", &programError{"there is no program " + strconv.Quote(command) + " on the PATH"}
 }
+
+// programError is that there is no such program.
+type programError struct{ text string }
+
+func (e *programError) Error() string { return e.text }
+func (e *programError) Unwrap() error { return fs.ErrNotExist }
 
 func windowsEndings(command string, lookup func(string) (string, bool)) []string {
 	list, ok := lookup("PATHEXT")
