@@ -19,6 +19,9 @@ type Options struct {
 	// Name is what the server is called here, for [Event] and for [mcp.Event];
 	// "" stands for no name.
 	Name string
+	// Origin says where the server comes from, for [Event]; it may be empty. Of what
+	// a registry knows it begins with the digest.
+	Origin string
 	// Version is the version of the protocol to speak; 0 stands for the newest
 	// that both sides know. An [Endpoint] is asked for 2026-07-28 first, other
 	// transports for 2025-11-25: some programs end when they are asked for what
@@ -88,6 +91,7 @@ type Options struct {
 // Event is something that has happened to the server.
 type Event struct {
 	Name   string // [Options.Name]
+	Origin string // [Options.Origin]
 	Server string // [Transport] as text
 	What   string // "started", "lost", "failed", "stopped", "changed", "log"
 	Err    error  // why, or nil

@@ -317,7 +317,7 @@ func (s *Source) setLocked(p Phase) {
 
 func (s *Source) tell(e Event) {
 	if s.opts.Log != nil {
-		e.Name, e.Server = s.opts.Name, s.transport.String()
+		e.Name, e.Origin, e.Server = s.opts.Name, s.opts.Origin, s.transport.String()
 		s.opts.Log(e)
 	}
 }

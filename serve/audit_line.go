@@ -101,18 +101,27 @@ func (a *Audit) refused(c *caller, why *refusal) {
 	a.add(append(l.b, '}'))
 }
 
-// Server records what happens to a server that requests are passed on to: it is
-// started, lost, changed. name is what it is called here, address its URL or
-// command, without secrets; reason may be empty.
-func (a *Audit) Server(name, address, what, reason string) {
+// AuditServer is something that has happened to a server that requests are passed
+// on to. Only Name and What are required.
+type AuditServer struct {
+	Name    string // what it is called here
+	What    string // "started", "lost", "changed" and the like
+	Address string // its URL or command, without secrets
+	Origin  string // where it comes from, its digest first
+	Reason  string // why, without secrets
+}
+
+// Server records what happens to a server. A nil Audit records nothing.
+func (a *Audit) Server(s *AuditServer) {
 	if a == nil {
 		return
 	}
 	l := auditLine{a, a.begin(nil, "server")}
-	l.text("what", what)
-	l.text("server", name)
-	l.text("address", address)
-	l.text("reason", reason)
+	l.text("what", s.What)
+	l.text("server", s.Name)
+	l.text("address", s.Address)
+	l.text("origin", s.Origin)
+	l.text("reason", s.Reason)
 	a.add(append(l.b, '}'))
 }
 

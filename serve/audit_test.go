@@ -115,7 +115,7 @@ func TestAudit(t *testing.T) {
 	exchange(h, "POST", "/mcp", list, append([]string{"Mcp-Session-Id", "hunter22"}, bearer...)...)
 	exchange(h, "POST", "/mcp", list, append([]string{"Origin", "https://evil.example.com"}, bearer...)...)
 	exchange(h, "DELETE", "/mcp", "", in...)
-	audit.Server("left", "sh -c x", "lost", "the server ended: exit status 1")
+	audit.Server(&serve.AuditServer{Name: "left", Address: "sh -c x", Origin: "sha256:ab, x@1", What: "lost", Reason: "the server ended: exit status 1"})
 	if err := audit.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestAudit(t *testing.T) {
 		{"event": "refused", "method": "tools/list", "status": 404.0, "code": -32600.0, "principal": "reader", "protocol": "2025-03-26", "transport": "http", "remote": "192.0.2.1:1234"},
 		{"event": "refused", "status": 403.0, "code": -32600.0, "protocol": "2026-07-28", "transport": "http"},
 		line(map[string]any{"client": "t", "client_version": "1", "session": hashed(id, 8), "protocol": "2025-06-18", "transport": "http"}, "event", "session_end", "outcome", nil, "status", nil),
-		{"event": "server", "what": "lost", "server": "left", "address": "sh -c x", "reason": "the server ended: exit status 1"},
+		{"event": "server", "what": "lost", "server": "left", "address": "sh -c x", "origin": "sha256:ab, x@1", "reason": "the server ended: exit status 1"},
 		{"event": "log", "what": "closed"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -331,7 +331,7 @@ func TestAuditRotation(t *testing.T) {
 			audit.Reopen, // what was made before is in the old file
 		} {
 			before, after := fmt.Sprint("before ", i), fmt.Sprint("after ", i)
-			audit.Server(before, "", "started", "")
+			audit.Server(&serve.AuditServer{Name: before, What: "started"})
 			if i == 0 {
 				time.Sleep(time.Second) // until it is written
 			}
@@ -339,7 +339,7 @@ func TestAuditRotation(t *testing.T) {
 			if err := errors.Join(os.Rename(path, old), rotate()); err != nil {
 				t.Fatal(err)
 			}
-			audit.Server(after, "", "started", "")
+			audit.Server(&serve.AuditServer{Name: after, What: "started"})
 			time.Sleep(time.Second)
 			gone, err1 := os.ReadFile(old)
 			now, err2 := os.ReadFile(path)
@@ -365,7 +365,7 @@ func TestAuditOfSeveral(t *testing.T) {
 				return
 			}
 			for range 500 {
-				audit.Server(fmt.Sprint("server ", i), strings.Repeat("x", 300), "started", "")
+				audit.Server(&serve.AuditServer{Name: fmt.Sprint("server ", i), Address: strings.Repeat("x", 300), What: "started"})
 			}
 			if err := audit.Close(); err != nil {
 				t.Error(err)

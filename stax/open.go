@@ -153,6 +153,9 @@ func (o *opened) start(ctx context.Context, transport live.Transport, s *Server,
 	if s.ConnectTimeoutMS > 0 {
 		l.StartTimeout = time.Duration(s.ConnectTimeoutMS) * time.Millisecond
 	}
+	if s.RegistryRef != nil {
+		l.Origin = s.RegistryRef.String()
+	}
 	if o.whole {
 		return live.Open(ctx, transport, &l)
 	}

@@ -85,7 +85,7 @@ func audited(audit *serve.Audit, log func(live.Event)) func(live.Event) {
 		}
 		if e.What != "log" {
 			address, _, _ := strings.Cut(e.Server, " ") // arguments may be secret
-			audit.Server(e.Name, address, e.What, auditReason(e.Err))
+			audit.Server(&serve.AuditServer{Name: e.Name, What: e.What, Address: address, Origin: e.Origin, Reason: auditReason(e.Err)})
 		}
 	}
 }

@@ -207,7 +207,7 @@ func (g *guarding) tell(d compose.Drift, policy compose.Policy) {
 		what = ": offered all the same"
 	}
 	g.say("%s: %s: %s%s", g.path, compose.Visible(d.Source), d, what)
-	g.audit.Server(d.Source, "", "drift", d.String()+what)
+	g.audit.Server(&serve.AuditServer{Name: d.Source, What: "drift", Reason: d.String() + what})
 }
 
 // over returns sources as the lock lets them be seen. Those of definitions are held

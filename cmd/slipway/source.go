@@ -68,7 +68,10 @@ func liveOptions(log *slog.Logger, stderr io.Writer) *open.LiveOptions {
 
 // logEvent logs what happens to a server.
 func logEvent(log *slog.Logger, e live.Event) {
-	level, attrs := slog.LevelInfo, []any{"name", e.Name, "server", e.Server}
+	level, attrs := slog.LevelInfo, []any{"server", e.Server}
+	if e.Name != "" {
+		attrs = append([]any{"name", e.Name}, attrs...)
+	}
 	if e.Err != nil {
 		level = slog.LevelWarn
 		attrs = append(attrs, "error", e.Err)
