@@ -34,8 +34,8 @@ func found(t *testing.T, texts ...string) []string {
 		if f.Severity != check.Note {
 			out = append(out, fmt.Sprintf("%s %s %d:%d %s", strings.TrimPrefix(f.Rule, "stax/"), f.Severity, f.Line, f.Column, f.Pointer))
 		}
-		if f.Line == 0 || f.Column == 0 || f.File != "x.json" {
-			t.Errorf("no place: %v", f)
+		if f.Line == 0 || f.Column == 0 || f.File != "x.json" || f.Hint == "" {
+			t.Errorf("no place or no hint: %v", f)
 		}
 	}
 	return out
@@ -90,6 +90,46 @@ func TestC3NoSecretValues(t *testing.T) {
 	}
 }
 
+// What stands in the place of something else is quoted in messages and hints, and may
+// be the value of a secret as well.
+func TestNoMessageHoldsAToken(t *testing.T) {
+	const value = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"
+	tests := map[string]struct{ text, rule string }{
+		"as transport":            {server(`"url": "https://x.example", "transport": "` + value + `"`), "transport"},
+		"as version":              {`{"specVersion": "` + value + `", "servers": {"s": {"command": "x"}}}`, "spec-version"},
+		"as key":                  {server(`"command": "x", "secrets": ["` + value + `"]`), "secret-key"},
+		"as kind":                 {`{"servers": {"s": {"command": "x"}}, "secrets": [{"key": "A", "kind": "` + value + `"}]}`, "secret-kind"},
+		"as name":                 {`{"servers": {"` + value + `": {"description": "x"}}}`, "kind"},
+		"in a tool":               {server(`"command": "x", "enabledTools": ["` + value + `"], "disabledTools": ["` + value + `"]`), "tools-overlap"},
+		"in a whole command line": {server(`"command": "npx -y x --token ` + value + `"`), "command-line"},
+		"as command":              {server(`"command": "` + value + `"`), "secret-literal"},
+		"in the folder":           {server(`"command": "x", "cwd": "/x/` + value + `"`), "secret-literal"},
+		"in a description":        {server(`"command": "x", "description": "use ` + value + `"`), "secret-literal"},
+		"in metadata":             {server(`"command": "x", "metadata": {"k": "` + value + `"}`), "secret-literal"},
+		"in an unknown member":    {server(`"command": "x", "apiKey": "` + value + `"`), "secret-literal"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			d, report := stax.Parse("x.json", []byte(test.text), nil)
+			report.Merge(stax.Merge(d).Check())
+			broken := false
+			for _, f := range report.Findings() {
+				broken = broken || f.Rule == "stax/"+test.rule
+				if strings.Contains(f.Message+f.Hint, value) {
+					t.Errorf("the value is shown: %s, %s", f.Message, f.Hint)
+				}
+			}
+			if !broken {
+				t.Errorf("no stax/%s in %v", test.rule, report.Findings())
+			}
+		})
+	}
+	_, report := stax.Parse("x.json", []byte(server(`"command": "npx x --password hunter22"`)), nil)
+	if out, _ := json.Marshal(report.Findings()); strings.Contains(string(out), "hunter22") {
+		t.Errorf("the value of a flag is shown: %s", out)
+	}
+}
+
 func TestC4SecretsAreDeclared(t *testing.T) {
 	low := `{"servers": {"s": {"command": "x", "secrets": ["A"]}}}`
 	high := `{"servers": {}, "secrets": [{"key": "A"}]}`
@@ -97,6 +137,7 @@ func TestC4SecretsAreDeclared(t *testing.T) {
 	expect(t, found(t, low, high), "no-servers warning 1:2 /servers")
 	expect(t, found(t, `{"servers": {"s": {"command": "x", "secrets": ["A", "TOKE"]}}, "secrets": [{"key": "A"}, "TOKEN"]}`),
 		"secret-undeclared error 1:53 /servers/s/secrets/1")
+	expect(t, found(t, `{"servers": {"s": {"command": "x", "secrets": ["A"]}}, "secrets": []}`), "secret-undeclared error 1:48 /servers/s/secrets/0")
 	d, _ := stax.Parse("x.json", []byte(low), nil)
 	m := stax.Merge(d)
 	declared, _ := stax.ParseSecrets("s.json", []byte(`[{"key": "B"}]`), nil)

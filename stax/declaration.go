@@ -107,6 +107,7 @@ func (d *decoder) declarations(n *tree.Node, at string) {
 	if !d.kind(n, at, tree.Array) {
 		return
 	}
+	d.doc.declares = true
 	seen := map[string]bool{}
 	for i, item := range n.Items {
 		here := at + pointer(i)
@@ -148,7 +149,7 @@ func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
 			}
 		case "kind":
 			if d.text(m.Value, here, &decl.Kind) && !slices.Contains(SecretKinds(), decl.Kind) {
-				d.add(check.Warning, "secret-kind", here, fmt.Sprintf("there is no kind of secret %q", decl.Kind), "one of "+strings.Join(SecretKinds(), ", "))
+				d.add(check.Warning, "secret-kind", here, "there is no kind of secret "+quote(decl.Kind), "one of "+strings.Join(SecretKinds(), ", "))
 			}
 		case "exposeAs":
 			d.exposeAs(decl, m.Value, here)

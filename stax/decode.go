@@ -104,7 +104,7 @@ func (d *decoder) specVersion(n *tree.Node) {
 	}
 	switch {
 	case wrong:
-		d.add(check.Error, "spec-version", at, fmt.Sprintf("%q is not a version", version), `write "1.0.0"`)
+		d.add(check.Error, "spec-version", at, quote(version)+" is not a version", `write "1.0.0"`)
 	case major > 1:
 		d.add(check.Error, "spec-version", at, fmt.Sprintf("version %s is newer than this program, which reads 1.x", version), "get a newer slipway")
 	case major < 1:
@@ -258,7 +258,7 @@ func (d *decoder) transport(s *Server, n *tree.Node, at string) {
 	if near := strings.ToLower(string(s.Transport)); strings.Contains(near, "http") {
 		hint = `write "http"`
 	}
-	d.add(check.Error, "transport", at+"/transport", fmt.Sprintf("there is no transport %q", s.Transport), hint)
+	d.add(check.Error, "transport", at+"/transport", "there is no transport "+quote(string(s.Transport)), hint)
 }
 
 // kind reports whether a value is of the kind that the format asks for.
@@ -266,7 +266,8 @@ func (d *decoder) kind(n *tree.Node, at string, want tree.Kind) bool {
 	if n.Kind == want {
 		return true
 	}
-	hint := ""
+	hint := map[tree.Kind]string{tree.Object: "write {...} with names and values", tree.Array: "write [...]", tree.Bool: "write true or false",
+		tree.Number: "write a number, without quotes", tree.String: "write a string, in quotes"}[want]
 	switch {
 	case want == tree.String && (n.Kind == tree.Number || n.Kind == tree.Bool):
 		hint = fmt.Sprintf("put it into quotes: %q", n.Text)
@@ -350,7 +351,7 @@ func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
 		d.unknown(m, at, slices.Sorted(maps.Keys(into)), &ref.Extra)
 	}
 	if n.Get("package") == nil || n.Get("package").Kind == tree.String && ref.Package == "" {
-		d.add(check.Error, "type", at+"/package", "registryRef names no package", "")
+		d.add(check.Error, "type", at+"/package", "registryRef names no package", "write the name of the server or the package in its registry")
 	}
 	if ref.Digest != "" && !wellFormedDigest(ref.Digest) {
 		d.add(check.Warning, "digest", at+"/digest", "this is no digest", "sha256: and 64 hexadecimal digits")

@@ -50,8 +50,9 @@ type Document struct {
 	Format Format
 	Config *Config // what could be read of it, also if there were errors
 
-	text []byte
-	root *tree.Node
+	text     []byte
+	root     *tree.Node
+	declares bool // it has a list of declarations, be it empty
 }
 
 // ParseOptions configure [Parse]. The zero value and nil are the defaults.
@@ -175,9 +176,14 @@ func pointerAt(n *tree.Node, offset int) string {
 	return ""
 }
 
-// at fills in where a finding is.
+// at fills in where a finding is, and what to do if it does not say. A message may
+// quote what stands in the file, but no token that is in it.
 func (d *Document) at(offset int, f check.Finding) check.Finding {
 	f.File = d.Name
+	if f.Hint == "" {
+		f.Hint = hints()[f.Rule]
+	}
+	f.Message, f.Hint = redactTokens(f.Message), redactTokens(f.Hint)
 	f.Line, f.Column = check.LineColumn(d.text, offset)
 	return f
 }

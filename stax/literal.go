@@ -3,6 +3,7 @@ package stax
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -324,11 +325,7 @@ const headerWhy = "this header carries credentials"
 // Redact returns a line of a configuration file in which what looks like the
 // value of a secret is replaced, for showing it to somebody.
 func Redact(line string) string {
-	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'=,;", r) }) {
-		if known(word) != "" {
-			line = strings.ReplaceAll(line, word, Redacted)
-		}
-	}
+	line = redactTokens(line)
 	i := strings.IndexAny(line, ":=")
 	if i < 0 {
 		return line
@@ -346,6 +343,24 @@ func Redact(line string) string {
 		return line
 	}
 	return line[:i+1] + strings.Replace(line[i+1:], value, Redacted, 1)
+}
+
+// redactTokens replaces what has the form of credentials.
+func redactTokens(line string) string {
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'=,;", r) }) {
+		if known(word) != "" {
+			line = strings.ReplaceAll(line, word, Redacted)
+		}
+	}
+	return line
+}
+
+// quote is what stands where a word of the format belongs, as it may be printed.
+func quote(value string) string {
+	if secretValue("", value) != "" {
+		return Redacted
+	}
+	return strconv.Quote(value)
 }
 
 // onlyNames reports whether the value of a header names a secret instead of

@@ -16,8 +16,7 @@ type Merged struct {
 	// The last is the one that counts.
 	From map[string][]*Document
 
-	declaredIn map[string]*Document
-	documents  []*Document
+	documents []*Document
 }
 
 // Merge joins documents, the one that counts least first. Of the servers with
@@ -25,7 +24,7 @@ type Merged struct {
 // a secret, and so are the bindings of a server and the overrides of its tools. A
 // server keeps the place where its name came up first.
 func Merge(documents ...*Document) *Merged {
-	m := &Merged{Config: &Config{}, From: map[string][]*Document{}, declaredIn: map[string]*Document{}, documents: documents}
+	m := &Merged{Config: &Config{}, From: map[string][]*Document{}, documents: documents}
 	for _, d := range documents {
 		for _, s := range d.Config.Servers {
 			if m.From[s.Name] == nil {
@@ -38,7 +37,7 @@ func Merge(documents ...*Document) *Merged {
 			}
 		}
 		for _, decl := range d.Config.Secrets {
-			m.declare(decl, d)
+			m.declare(decl)
 		}
 		for _, f := range d.Config.Extra {
 			m.extra(f)
@@ -49,8 +48,7 @@ func Merge(documents ...*Document) *Merged {
 	return m
 }
 
-func (m *Merged) declare(decl Declaration, d *Document) {
-	m.declaredIn[decl.Key] = d
+func (m *Merged) declare(decl Declaration) {
 	if old := m.Declaration(decl.Key); old != nil {
 		*old = decl
 		return
@@ -93,7 +91,7 @@ func (m *Merged) Origin(server string) *Document {
 // Add takes the declarations and bindings of a document on top, not its servers.
 func (m *Merged) Add(secrets *Document) {
 	for _, decl := range secrets.Config.Secrets {
-		m.declare(decl, secrets)
+		m.declare(decl)
 	}
 	m.bind(secrets.Config.Bindings)
 	m.documents = append(m.documents, secrets)
@@ -108,7 +106,7 @@ func (m *Merged) Check() *check.Report {
 	for _, d := range m.Config.Secrets {
 		known = append(known, d.Key)
 	}
-	declares := len(m.declaredIn) > 0
+	declares := slices.ContainsFunc(m.documents, func(d *Document) bool { return d.declares })
 	unknown := ""
 	for i := range m.Config.Servers {
 		s := &m.Config.Servers[i]
@@ -140,8 +138,8 @@ func (m *Merged) Check() *check.Report {
 
 // shown is a key as it may be printed: what is no key may be a value.
 func shown(key string) string {
-	if !variableName(key) {
-		return "[redacted]"
+	if !variableName(key) || known(key) != "" {
+		return Redacted
 	}
 	return key
 }

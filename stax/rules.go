@@ -9,6 +9,40 @@ type Rule struct {
 	About    string         // what it asks for, in one line of Markdown
 }
 
+// hints are what to do where a rule is broken, for findings that do not say it
+// more exactly. They have those of package stax/clients, too.
+func hints() map[string]string {
+	return map[string]string{
+		"stax/syntax":             "mend this place: nothing behind it is read",
+		"stax/script":             "write the value out, or generate a .json file with a program of yours",
+		"stax/duplicate-name":     "give each its own name, or take one out",
+		"stax/no-servers":         `write "servers": {"name": {"command": "..."}}`,
+		"stax/spec-version":       `write "1.0.0"`,
+		"stax/name":               "use letters, digits, - and _, which every client can carry",
+		"stax/url":                "write it whole, as in https://mcp.example.com/mcp",
+		"stax/env-name":           "a name has no = in it, and neither name nor value a zero byte",
+		"stax/header":             "a name is letters, digits and -, and a value has no line end",
+		"stax/command":            `write the name or the path of a program, as in "npx"`,
+		"stax/secret-declaration": "letters, digits and _, as in GITHUB_TOKEN",
+		"stax/binding":            `bindings are written {"server": {"Header": "Bearer {KEY}"}}, for a secret of that server`,
+		"stax/duplicate-item":     "take one out",
+		"stax/override":           "overrides are written below the name of the server and its own name of the tool",
+		"stax/tool-collision":     "give one of them another name",
+		"stax/provenance":         "compare the digest with that of the registry before you trust it",
+		"stax/disabled":           `"enabled": true starts it, also in a file that is merged on top`,
+
+		"stax/lossy":               "--via launcher keeps it",
+		"stax/client-name":         "give the server another name, or use --via launcher",
+		"stax/client-transport":    "use --via launcher",
+		"stax/would-expand":        "use --via launcher, which expands nothing",
+		"stax/secret-no-reference": "use --via launcher",
+		"stax/not-written":         "nothing is to be done: it describes, and changes nothing",
+		"stax/via-launcher":        "--via direct writes what the client can say itself",
+		"stax/not-exported":        "write it where people find out how to set the server up",
+		"stax/command-not-found":   "install it, or write its whole path",
+	}
+}
+
 // Rules returns all rules of definitions, by name. Those of what other programs
 // can represent are in package stax/clients.
 func Rules() []Rule {
@@ -34,7 +68,7 @@ func Rules() []Rule {
 		{"stax/shell", check.Warning, "`command` needs no shell: no pipes, redirects, variables"},
 		{"stax/command-line", check.Warning, "`command` is a program, its arguments are in `args`"},
 		{"stax/reference", check.Warning, "`env`, `headers` and the rest are static: `${NAME}` is not expanded"},
-		{"stax/secret-literal", check.Error, "no value of a secret stands in `env` or `headers`, or (a warning) in `args` or `url`"},
+		{"stax/secret-literal", check.Error, "no value of a secret stands in `env` or `headers`, or (a warning) elsewhere in a server"},
 		{"stax/secret-key", check.Error, "the key of a secret is a name that a variable can have"},
 		{"stax/secret-shadowed", check.Error, "a secret is not set by `env` or `headers` as well"},
 		{"stax/secret-undeclared", check.Error, "every secret that a server names is declared, in all files together"},

@@ -18,6 +18,7 @@ func (d *decoder) rules(s *Server, at string) {
 	d.lists(s, at)
 	d.environment(s, at)
 	d.headers(s, at)
+	d.elsewhere(s, at)
 	for i, arg := range s.Args {
 		if why := secretArgument(s.Args, i); why != "" {
 			d.literal(check.Warning, at+pointer("args", i), why)
@@ -57,7 +58,38 @@ func (d *decoder) command(s *Server, at string) {
 		d.add(check.Warning, "shell", at+"/command", "a variable in front of a command is set by shells only, and there is none", "put it into env")
 	case spaced && !strings.ContainsAny(first, `/\`):
 		d.add(check.Warning, "command-line", at+"/command", "the command looks like a whole line",
-			fmt.Sprintf("write command %q and args %s", first, quoted(strings.Fields(rest))))
+			fmt.Sprintf("write command %q and args %s", first, quoted(redactArguments(strings.Fields(rest)))))
+	}
+}
+
+// redactArguments returns arguments without those that look like secrets.
+func redactArguments(args []string) []string {
+	out := slices.Clone(args)
+	for i := range args {
+		if secretArgument(args, i) != "" {
+			out[i] = Redacted
+		}
+	}
+	return out
+}
+
+// elsewhere reports what has the form of credentials where none is looked for.
+func (d *decoder) elsewhere(s *Server, at string) {
+	texts := map[string]string{"command": s.Command, "cwd": s.Cwd, "description": s.Description}
+	if args := strings.Fields(s.Command); len(texts["command"]) > 0 && !slices.Equal(redactArguments(args), args) {
+		d.literal(check.Warning, at+"/command", "an argument that stands in it says so")
+		delete(texts, "command")
+	}
+	for name, value := range s.Metadata {
+		texts["metadata"+pointer(name)] = value
+	}
+	for _, f := range s.Extra {
+		texts[check.EscapeToken(f.Name)] = string(f.Value)
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		if why := known(texts[name]); why != "" {
+			d.literal(check.Warning, at+"/"+name, why)
+		}
 	}
 }
 
@@ -104,7 +136,7 @@ func (d *decoder) lists(s *Server, at string) {
 		seen := map[string]bool{}
 		for i, item := range list {
 			if item == "" && name != "secrets" {
-				d.add(check.Error, "type", at+pointer(name, i), "the name of a tool is empty", "")
+				d.add(check.Error, "type", at+pointer(name, i), "the name of a tool is empty", "take it out")
 			}
 			if seen[item] {
 				d.add(check.Warning, "duplicate-item", at+pointer(name, i), fmt.Sprintf("%q stands twice in %s", item, name), "")
@@ -122,7 +154,7 @@ func (d *decoder) lists(s *Server, at string) {
 	}
 	for i, key := range s.Secrets {
 		here := at + pointer("secrets", i)
-		if !variableName(key) {
+		if !variableName(key) || known(key) != "" {
 			message := "this is no key of a secret"
 			if why := secretValue("", key); why != "" {
 				message = "this looks like a value (" + why + "), and a key belongs here"
