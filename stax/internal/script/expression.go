@@ -45,7 +45,7 @@ func (r *reader) branch(skip bool) (value, error) {
 
 // operators are those between two values, the loosest first.
 func operators() [][]string {
-	return [][]string{{"??", "||"}, {"&&"}, {"===", "!=="}, {"+"}}
+	return [][]string{{"??", "||"}, {"&&"}, {"===", "!=="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}}
 }
 
 func (r *reader) binary(level int) (value, error) {
@@ -57,7 +57,7 @@ func (r *reader) binary(level int) (value, error) {
 		r.space()
 		at, op := r.at, ""
 		for _, o := range operators()[level] {
-			if op == "" && r.peek(o) && !r.peek(o+"=") && !r.peek("++") {
+			if op == "" && r.peek(o) && !r.peek(o+"=") && !r.peek(o+o) {
 				op = o
 			}
 		}
@@ -103,8 +103,32 @@ func (r *reader) combine(at int, op string, left, right value) (value, error) {
 			return value{}, r.fail(at, "only strings and numbers can be put together", "")
 		}
 		return r.text1(left.node.Start, a+b)
+	case "-", "*", "/", "%", "<", "<=", ">", ">=":
+		if !isKind(left, tree.Number) || !isKind(right, tree.Number) {
+			return value{}, r.fail(at, fmt.Sprintf("only numbers can stand beside %s", op), "")
+		}
+		return r.calculate(at, op, number(left), number(right))
 	}
 	return right, nil
+}
+
+// calculate works out what numbers alone are taken for.
+func (r *reader) calculate(at int, op string, a, b float64) (value, error) {
+	switch op {
+	case "<":
+		return boolean(at, a < b), nil
+	case "<=":
+		return boolean(at, a <= b), nil
+	case ">":
+		return boolean(at, a > b), nil
+	case ">=":
+		return boolean(at, a >= b), nil
+	}
+	result := map[string]float64{"-": a - b, "*": a * b, "/": a / b, "%": math.Mod(a, b)}[op]
+	if math.IsNaN(result) || math.IsInf(result, 0) {
+		return value{}, r.fail(at, "this is no number that can be written", "")
+	}
+	return numeric(at, result), nil
 }
 
 func nullish(v value) bool { return v.fn == nil && (v.node == nil || v.node.Kind == tree.Null) }

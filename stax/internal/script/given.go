@@ -27,6 +27,9 @@ func given() map[string]value {
 			}
 			return value{}, r.fail(at, `a definitions script can require "stax" only`, "put all definitions into one file, or merge several files")
 		}}},
+		"Boolean": {fn: &function{given: func(_ *reader, at int, args []value) (value, error) {
+			return boolean(at, len(args) > 0 && truthy(args[0])), nil
+		}}},
 		"Object": {fn: &function{given: func(r *reader, at int, _ []value) (value, error) {
 			return value{}, r.refuse(at, "Object()")
 		}}},

@@ -230,10 +230,28 @@ func (r *reader) statement() error {
 		_, err := r.stringLiteral()
 		return err
 	}
-	if word == "" {
+	if word == "" && !r.peek("(") && !r.peek("[") {
 		return r.unexpected()
 	}
-	return r.refuse(start, fmt.Sprintf("%q here", word))
+	return r.effect(start, word)
+}
+
+// effect refuses a statement that does something. One that can be passed over, such
+// as a call or an assignment, is noted, and the reading goes on behind it.
+func (r *reader) effect(start int, word string) error {
+	refusal := r.fail(start, "a statement that does something cannot be used: a definitions script is read, not run",
+		"make the value in one expression, with spreads, map, filter and Object.fromEntries")
+	switch word {
+	case "for", "while", "do", "if", "switch", "try", "throw", "class", "abstract", "async", "await", "enum", "namespace", "return", "with":
+		return r.fail(start, fmt.Sprintf("%q here cannot be used: a definitions script is read, not run", word),
+			"make the value in one expression, with ?:, map, filter and Object.fromEntries, or generate a .json file with a program of yours")
+	}
+	if r.pass() != nil || r.punct("=") && r.pass() != nil {
+		return refusal
+	}
+	r.problem(refusal.(*fault).Problem)
+	r.holes = true
+	return nil
 }
 
 // commonJS reads module.exports = VALUE.
@@ -331,8 +349,12 @@ func (r *reader) importing() error {
 		return nil
 	}
 	if from != "stax" {
-		return r.fail(at, fmt.Sprintf("cannot import %q: a definitions script sees nothing but itself and \"stax\"", from),
-			"put all definitions into one file, or merge several files")
+		r.problem(tree.Problem{Offset: at, Message: fmt.Sprintf("cannot import %q: a definitions script sees nothing but itself and \"stax\"", from),
+			Hint: "put all definitions into one file, or merge several files"})
+		r.holes = true
+		for name := range names {
+			names[name] = value{hole: true}
+		}
 	}
 	for name, v := range names {
 		if _, taken := r.scope.names[name]; taken {

@@ -40,6 +40,10 @@ export default { ...base, f: f(1)!, g: [f(2, { a: "x" })] } satisfies A as unkno
 		"constants and templates": {
 			"const host = 'example.com', port = 8_080;\nconst url = `https://${host}:${port + 1}/` + \"mcp\";\nexport default { url, ['a' + 1]: 0x10, 'b c': -1.5e1, \"d\": null, e: undefined, f: !0 }",
 			`{"url":"https://example.com:8081/mcp","a1":16,"b c":-15,"d":null,"f":true}`},
+		"calculations": {
+			`const second = 1_000; export default { a: 30 * second, b: 10 - 2 - 1, c: 7 % 4 + 6 / 3 * 2, d: 2 > 1, e: 1 + 1 <= 2 && 3 < 2, f: 1 + 2 * 3 === 7, g: -2*-3 }`,
+			`{"a":30000,"b":7,"c":7,"d":true,"e":false,"f":true,"g":6}`},
+		"only what is there": {`export default { a: ["x", false, "", "y", null].filter(Boolean) }`, `{"a":["x","y"]}`},
 		"conditions": {
 			`const dev = false; export default { a: dev ? 1 : 2, b: dev || "x", c: dev && "y", d: null ?? 3, e: dev === false ? (1) : (2), ...(dev && {z: 1}), ...(!dev ? {w: 1} : {}) }`,
 			`{"a":2,"b":"x","c":false,"d":3,"e":1,"w":1}`},
@@ -90,6 +94,10 @@ func TestRefused(t *testing.T) {
 		"new":             {"export default { a: new Date() }", 1, 21, `"new" cannot be used`},
 		"a loop":          {"for (;;) {}", 1, 1, `"for" here`},
 		"a regexp":        {"export default { a: /x/ }", 1, 21, "unexpected character '/'"},
+		"a condition":     {"if (x) {}", 1, 1, `"if" here`},
+		"a power":         {"export default { a: 2 ** 3 }", 1, 23, "unexpected character '*'"},
+		"no number":       {"export default { a: 1 / 0 }", 1, 23, "no number"},
+		"text times two":  {"export default { a: 'x' * 2 }", 1, 25, "only numbers"},
 		"nothing":         {"const a = 1", 1, 12, "exports nothing"},
 		"not an object":   {"import {defineMcp} from 'stax'\nexport default defineMcp([])", 2, 16, "takes one object"},
 		"an open string":  {"export default { a: 'x\n }", 1, 21, "not closed"},
@@ -127,6 +135,8 @@ func TestAllRefused(t *testing.T) {
 		"and duplicates":    {"export default {\n a: 1, a: 2,\n b: q,\n c: { d: 1, d: 2 } }", "2:8 3:5 4:13"},
 		"an argument":       {"import { defineMcp } from 'stax'; export default defineMcp({\n servers: { a: { command: q },\n b: { command: r } } })", "2:27 3:16"},
 		"then a wrong one":  {"const a = q;\nexport default { a: 1 2 }", "1:11 2:23"},
+		"imports":           {"import fs, { a as b } from 'fs';\nimport './x';\nexport default { a: b, c: fs.d('e'), d: q }", "1:28 2:8 3:41"},
+		"what is done":      {"const a = [];\na.push(q);\na.b = { c: d };\n['x'].forEach((x) => {});\n(1);\nconsole.log(a)\nexport default { a, b: q }", "2:1 3:1 4:1 5:1 6:1 7:24"},
 		"the export itself": {"const a = q;\nexport default a", "1:11"},
 	}
 	for name, test := range tests {
