@@ -34,7 +34,7 @@ func given() map[string]value {
 			return value{}, r.refuse(at, "Object()")
 		}}},
 		"String": {fn: &function{given: func(r *reader, at int, args []value) (value, error) {
-			if len(args) == 1 {
+			if len(args) > 0 { // map gives the place as well
 				if s, ok := textOf(args[0]); ok {
 					return r.text1(at, s)
 				}

@@ -43,6 +43,7 @@ export default { ...base, f: f(1)!, g: [f(2, { a: "x" })] } satisfies A as unkno
 		"calculations": {
 			`const second = 1_000; export default { a: 30 * second, b: 10 - 2 - 1, c: 7 % 4 + 6 / 3 * 2, d: 2 > 1, e: 1 + 1 <= 2 && 3 < 2, f: 1 + 2 * 3 === 7, g: -2*-3 }`,
 			`{"a":30000,"b":7,"c":7,"d":true,"e":false,"f":true,"g":6}`},
+		"texts of numbers":   {`export default { a: [1, 2].map(String) }`, `{"a":["1","2"]}`},
 		"only what is there": {`export default { a: ["x", false, "", "y", null].filter(Boolean) }`, `{"a":["x","y"]}`},
 		"conditions": {
 			`const dev = false; export default { a: dev ? 1 : 2, b: dev || "x", c: dev && "y", d: null ?? 3, e: dev === false ? (1) : (2), ...(dev && {z: 1}), ...(!dev ? {w: 1} : {}) }`,
