@@ -135,19 +135,40 @@ func readDefinitions(arg string, strict bool) (*defined, error) {
 // judge notes which servers are wrong. An error is one that is not about a single
 // server.
 func (d *defined) judge(arg string, report *check.Report, strict bool) error {
+	wrong, whole := Wrong(report)
+	for name, f := range wrong {
+		if strict {
+			whole = append(whole, f)
+		} else if d.wrong[name] == nil {
+			d.wrong[name] = errors.New(f.String())
+		}
+	}
+	if len(whole) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(whole, func(a, b check.Finding) int { return cmp.Compare(a.Line, b.Line) })
+	return &Error{Arg: arg, Why: wrongLine(&first), Err: &wrongFile{first}, Hint: "slipway config check " + arg}
+}
+
+// Wrong sorts the errors of a report about definitions: the first about each single
+// server, by its name, and those that are about all of them. Where the report leaves
+// findings out, all are about all.
+func Wrong(report *check.Report) (servers map[string]check.Finding, whole []check.Finding) {
+	servers = make(map[string]check.Finding)
 	for _, f := range report.Findings() {
 		if f.Severity != check.Error {
 			continue
 		}
 		name, ok := serverAt(f.Pointer)
-		if !ok || strict || report.Omitted() > 0 {
-			return &Error{Arg: arg, Why: wrongLine(&f), Err: &wrongFile{f}, Hint: "slipway config check " + arg}
+		if !ok || report.Omitted() > 0 {
+			whole = append(whole, f)
+			continue
 		}
-		if d.wrong[name] == nil {
-			d.wrong[name] = errors.New(f.String())
+		if _, known := servers[name]; !known {
+			servers[name] = f
 		}
 	}
-	return nil
+	return servers, whole
 }
 
 // wrongFile is why a file of definitions is not used, with its place.

@@ -53,7 +53,7 @@ writes into the files of clients.
 				return err
 			}
 			lock.guard(resolver, cmd.ErrOrStderr())
-			merged, err := d.valid(cmd, args[:last])
+			merged, err := d.validFor(cmd, args[:last], args[last])
 			if err != nil {
 				return err
 			}
@@ -107,6 +107,26 @@ writes into the files of clients.
 	idle.add(cmd.Flags())
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server also if it is disabled")
 	return cmd
+}
+
+// validFor is valid for one server: what is wrong with others does not keep it from
+// being run.
+func (d *definitions) validFor(cmd *cobra.Command, files []string, server string) (*stax.Merged, error) {
+	merged, report, err := d.load(files)
+	if err != nil {
+		return nil, err
+	}
+	servers, whole := open.Wrong(report)
+	if own, wrong := servers[server]; wrong || len(whole) > 0 {
+		if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
+			return nil, err
+		}
+		if !wrong {
+			own = whole[0]
+		}
+		return nil, no("slipway config check shows what is wrong", "config run: server %q cannot be run: %s", server, own.Message)
+	}
+	return merged, nil
 }
 
 // notRun words why a server cannot be run.
