@@ -130,7 +130,7 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 			return nil, unreadable(arg, err)
 		}
 		return site, nil
-	case filepath.Base(arg) == "mcp.json":
+	case filepath.Base(arg) == manifest && isSiteManifest(arg):
 		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it",
 			Hint: "name the folder: " + filepath.Dir(arg)}
 	case IsDefinitions(arg):
