@@ -28,7 +28,6 @@ func hints() map[string]string {
 		"stax/duplicate-item":     "take one out",
 		"stax/override":           "overrides are written below the name of the server and its own name of the tool",
 		"stax/tool-collision":     "give one of them another name",
-		"stax/provenance":         "compare the digest with that of the registry before you trust it",
 		"stax/disabled":           `"enabled": true starts it, also in a file that is merged on top`,
 
 		"stax/lossy":               "--via launcher keeps it",

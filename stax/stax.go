@@ -109,6 +109,14 @@ func (r *RegistryRef) String() string {
 	return r.Digest + ", " + text
 }
 
+// hint is what to do about where a server comes from.
+func (r *RegistryRef) hint() string {
+	if r.Digest == "" {
+		return "add the digest if the registry gives one: a name and a version can be given to something else"
+	}
+	return "compare the digest with that of the registry before you trust it"
+}
+
 // Remote reports whether the server runs elsewhere.
 func (s *Server) Remote() bool { return s.URL != "" }
 

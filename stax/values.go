@@ -26,7 +26,7 @@ func (d *decoder) rules(s *Server, at string) {
 		d.reference(arg, at+pointer("args", i))
 	}
 	if s.RegistryRef != nil && s.RegistryRef.Package != "" {
-		d.add(check.Note, "provenance", at+"/registryRef", fmt.Sprintf("server %q comes from a registry: %s", s.Name, s.RegistryRef), "")
+		d.add(check.Note, "provenance", at+"/registryRef", fmt.Sprintf("server %q comes from a registry: %s", s.Name, s.RegistryRef), s.RegistryRef.hint())
 	}
 	if s.Disabled() {
 		d.add(check.Note, "disabled", at+"/enabled", fmt.Sprintf("server %q is disabled: it is kept, and neither started nor configured", s.Name), "")

@@ -70,6 +70,9 @@ says.`,
 			file := defaultDefinitions
 			if len(args) == 2 {
 				file = args[0]
+				if f := stax.FormatOf(args[1]); f != 0 && f != stax.JSON && !strings.Contains(args[1], "://") {
+					return usage(fmt.Sprintf("the file of definitions comes first: slipway config add %s %s", args[1], args[0]), "config add: %s is no source of a server", args[1])
+				}
 			}
 			return a.run(cmd, file, args[len(args)-1])
 		},

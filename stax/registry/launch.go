@@ -253,7 +253,7 @@ func (b *builder) argument(name string, a *Argument) (value string, ok bool, err
 
 func (b *builder) secretArgument(name string) error {
 	return &UnfitError{Why: fmt.Sprintf("the argument %s is a secret, and a definition has no place for one in a command line", name),
-		Hint: "it offers " + strings.Join(b.doc.Choices(), ", ")}
+		Hint: "write the definition by hand, with the secret as a variable, or take another way with --package: " + strings.Join(b.doc.Choices(), ", ")}
 }
 
 // environment puts variables into the definition, and returns the names of those
