@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strconv"
@@ -216,6 +218,45 @@ func TestHang(t *testing.T) {
 	if src.State().PID == first {
 		t.Error("the process that hangs is there still")
 	}
+}
+
+// A client of 2025-06-18 that has waited long enough closes its connection and says
+// nothing, and the call goes on. Whoever calls next is served all the same.
+func TestHangOfCallLeftAlone(t *testing.T) {
+	leaks(t)
+	c := command(t, "stuck")
+	c.StopTimeout = 100 * time.Millisecond
+	src := open(t, c, &live.Options{PingTimeout: 100 * time.Millisecond})
+	front := httptest.NewServer(mcp.NewServer(src, nil).HTTPHandler(nil))
+	defer front.Close()
+	call := func(ctx context.Context, tool string) (string, error) {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `"}}`
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, front.URL, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		req.Header.Set("MCP-Protocol-Version", "2025-06-18")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return "", err
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		return string(text), err
+	}
+	patience, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if text, err := call(patience, "hang"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("the call that hangs ends with %q, %v", text, err)
+	}
+	until(t, "another call is answered", nil, nil, func() bool {
+		again, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		text, err := call(again, "fine")
+		return err == nil && strings.Contains(text, `"fine"`)
+	})
 }
 
 func TestSlowIsNotHung(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -37,6 +38,7 @@ type session struct {
 	asking   map[string]context.CancelFunc // questions of the server's, by their raw id
 	served   atomic.Bool                   // it has answered somebody else's request
 	suspect  atomic.Bool                   // a call ran out of time, and nothing has come since
+	looked   atomic.Int64                  // when abandoned calls were last looked for, in ns
 	stale    atomic.Int32                  // how often the server has said that a list changed
 	handlers sync.WaitGroup                // of what the server asks
 	quit     context.Context
@@ -153,6 +155,29 @@ func (ses *session) call(ctx context.Context, c *call) ([]byte, error) {
 		ses.suspect.Store(true)
 	}
 	return result, err
+}
+
+// lookEvery is how often abandoned calls are looked for, at most.
+const lookEvery = 100 * time.Millisecond
+
+// doubted reports whether the server may hang: a call ran out of time or was
+// cancelled, or its client has gone away, and nothing has come since.
+func (ses *session) doubted() bool {
+	if ses.suspect.Load() {
+		return true
+	}
+	now, last := time.Now().UnixNano(), ses.looked.Load()
+	if now-last < int64(lookEvery) || !ses.looked.CompareAndSwap(last, now) {
+		return false
+	}
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	for _, c := range ses.calls {
+		if c.request.Load().Abandoned() {
+			return true
+		}
+	}
+	return false
 }
 
 // track gives a call its id.

@@ -23,7 +23,7 @@ func (s *Source) acquire(ctx context.Context) (*session, error) {
 		if s.opts.IdleStop > 0 {
 			s.lastUse.Store(time.Now().UnixNano())
 		}
-		if !ses.suspect.Load() || ses.proves(ctx) {
+		if !ses.doubted() || ses.proves(ctx) {
 			return ses, nil
 		}
 	}

@@ -124,6 +124,13 @@ func (r *Request) Progress(progress, total float64, message string) {
 	})
 }
 
+// Abandoned reports whether the client has let go of the connection that the request
+// came over without cancelling it, as clients up to 2025-11-25 may. It may come back
+// for the answer; as a rule it has lost patience.
+func (r *Request) Abandoned() bool {
+	return r != nil && r.rc.detached && r.rc.parent.Err() != nil
+}
+
 // Disconnect ends the connection that the client waits on, and asks it to come
 // back after retry for the rest: a way not to hold connections during long work
 // (2025-11-25, "Streamable HTTP"). It reports whether that was possible: the

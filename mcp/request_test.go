@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +78,44 @@ func TestRequest(t *testing.T) {
 }
 
 // A program that calls a Source itself has no request, which is no accident.
+// Up to 2025-11-25 a client that goes away has not cancelled, and the source can tell.
+func TestAbandonedRequest(t *testing.T) {
+	told := make(chan bool, 2)
+	source := asking{newDemo(), func(ctx context.Context) error {
+		r := mcp.RequestFrom(ctx)
+		told <- r.Abandoned()
+		for !r.Abandoned() {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			time.Sleep(time.Millisecond)
+		}
+		told <- ctx.Err() == nil
+		return nil
+	}}
+	front := httptest.NewServer(mcp.NewServer(source, nil).HTTPHandler(nil))
+	defer front.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, front.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	go func() {
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close()
+		}
+	}()
+	if <-told {
+		t.Error("abandoned before the client has gone")
+	}
+	cancel()
+	if !<-told {
+		t.Error("cancelled, and not abandoned, when the client has gone")
+	}
+}
+
 func TestNoRequest(t *testing.T) {
 	r := mcp.RequestFrom(t.Context())
 	if r != nil || r.Version() != mcp.LatestVersion || r.Session() != nil || r.Params() != nil || r.Meta() != nil || r.Header() != nil || r.ClientCapabilities() != nil {
