@@ -23,7 +23,8 @@ type DefinitionsOptions struct {
 	// Resolver finds their secrets; nil stands for one that asks the environment.
 	Resolver *stax.Resolver
 	// Settle is how long to wait for all of them to have been started once; 0
-	// stands for 20 seconds. A server that takes longer joins when it is there.
+	// stands for 20 seconds. One whose definition has a shorter connectTimeoutMs is
+	// waited for no longer than that. A server that takes longer joins when it is there.
 	Settle time.Duration
 	// Prefix says which tools and prompts get the name of their server in front.
 	Prefix compose.Prefix
@@ -57,8 +58,8 @@ type DefinitionsOptions struct {
 	Drain time.Duration
 
 	// Trouble is told of each server that cannot be started at first: one that is
-	// left out because of its definition or its secrets, and one that failed and is
-	// tried again. It may be called by several at once. Nil is nobody.
+	// left out because of its definition or its secrets, one that failed and is
+	// tried again, and one that is not waited for any longer. It may be called by several at once. Nil is nobody.
 	Trouble func(server string, err error)
 	// LeftOut is told, each time the file has been read, of all servers that are
 	// neither served nor tried, and why: their definition is not valid, or a secret is

@@ -30,11 +30,17 @@ import (
 )
 
 // serveTool is a child: a server with one tool, which says which process and which
-// version it is. It does not start before the file SLIPWAY_OPEN_TEST_WAITS is there.
+// version it is. It does not start before the file SLIPWAY_OPEN_TEST_WAITS is there,
+// and says nothing before the file SLIPWAY_OPEN_TEST_SILENT is.
 func serveTool(tool string) int {
 	if file := os.Getenv("SLIPWAY_OPEN_TEST_WAITS"); file != "" {
 		if _, err := os.Stat(file); err != nil {
 			return 1
+		}
+	}
+	for file := os.Getenv("SLIPWAY_OPEN_TEST_SILENT"); file != ""; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			break
 		}
 	}
 	src := &toolServer{tool: tool, resource: "test://" + tool}
@@ -475,6 +481,24 @@ func TestReloadWaitsForTheNew(t *testing.T) {
 		return version == "2" && err == nil && p.tools() == "a_tool late_tool"
 	})
 	until(t, "the old one has ended", func() bool { return len(p.roster.States()) == 2 })
+}
+
+// TestServerThatSaysNothing has others served without one that takes longer than its
+// definition says, and has it join them when it is there.
+func TestServerThatSaysNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "now")
+	p := openPark(t, &open.DefinitionsOptions{Settle: time.Hour}, entry("a", "1"),
+		entry("b", "1", ", SLIPWAY_OPEN_TEST_SILENT: "+strconv.Quote(file))+"    connectTimeoutMs: 300\n")
+	if got := p.tools(); got != "a_tool" {
+		t.Errorf("tools are %q, want that of a alone", got)
+	}
+	if got, want := p.troubles.String(), "b: it is not there yet, and not waited for any longer\n"; got != want {
+		t.Errorf("told of %q, want %q", got, want)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "it is there", func() bool { return p.tools() == "a_tool b_tool" })
 }
 
 // TestProgramThatComesLater has a server tried for which there was no program.

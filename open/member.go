@@ -1,14 +1,17 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/live"
@@ -22,8 +25,9 @@ type member struct {
 	part   *compose.Retirable
 	server atomic.Pointer[live.Source] // nil as long as it must not be started
 
-	first     chan struct{} // closed when it has been started once, or could not be
+	first     chan struct{} // closed when it has been started once, or is not waited for
 	tried     func()        // closes first
+	patience  *time.Timer   // ends the waiting
 	up        atomic.Bool   // it has been started once, or what it offers is known
 	changed   atomic.Bool   // what it offers, since it was shown
 	collision string        // why it is set aside, as it was told
@@ -81,6 +85,8 @@ func fingerprintOf(ctx context.Context, r *stax.Resolver, m *stax.Merged, s *sta
 func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged, s *stax.Server, print fingerprint, old *member) (*member, error) {
 	m := &member{name: s.Name, print: print, first: make(chan struct{})}
 	m.tried = sync.OnceFunc(func() { close(m.first) })
+	hint := time.Duration(s.ConnectTimeoutMS) * time.Millisecond
+	m.patience = time.AfterFunc(patience(f.opts.Settle, hint), func() { f.impatient(m) })
 	var o live.Options
 	if f.live.Source != nil {
 		o = *f.live.Source
@@ -88,6 +94,9 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 	o.Name, o.Optional, o.Log, o.Opened = s.Name, true, f.listen(m, o.Log), opened(m, o.Opened)
 	if old != nil {
 		o.Succeeds = old.server.Load()
+	}
+	if hint > 0 {
+		o.StartTimeout = min(max(hint, cmp.Or(o.StartTimeout, defaultStart)), longestStart)
 	}
 	if !s.Remote() {
 		o.IdleStop = f.opts.IdleStop
@@ -102,6 +111,7 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 	}
 	src, err := r.Open(ctx, merged, s.Name, &stax.OpenOptions{Live: &o, Stderr: f.live.Stderr})
 	if err != nil {
+		m.patience.Stop()
 		return nil, err
 	}
 	m.part = compose.NewRetirable(src)
@@ -114,6 +124,32 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 		_, _ = src.Catalog(ctx) // has it started; what comes of it is told to listen
 	}
 	return m, nil
+}
+
+// How long a server may take to start: if nothing is said, as package live has it,
+// and if its connectTimeoutMs says much.
+const (
+	defaultStart = 60 * time.Second
+	longestStart = 10 * time.Minute
+)
+
+// patience returns how long others wait for a server to start at first: no longer
+// than the hint of its definition, if there is one.
+func patience(settle, hint time.Duration) time.Duration {
+	if hint > 0 {
+		return min(settle, hint)
+	}
+	return settle
+}
+
+// impatient has the others be served without a server that is being started still.
+func (f *fleet) impatient(m *member) {
+	select {
+	case <-m.first:
+	default:
+		f.opts.trouble(m.name, errors.New("it is not there yet, and not waited for any longer"))
+		m.tried()
+	}
 }
 
 // opened has m know its server, and whoever wants to be told as well.
@@ -154,6 +190,7 @@ func (f *fleet) listen(m *member, also func(live.Event)) func(live.Event) {
 
 // close ends a server.
 func (m *member) close() {
+	m.patience.Stop()
 	if c, ok := m.part.Source.(io.Closer); ok {
 		_ = c.Close() // nobody is left to tell
 	}
