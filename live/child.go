@@ -113,7 +113,12 @@ func (c *child) wait() {
 func (c *child) readStderr(r *os.File) {
 	defer close(c.errEnded)
 	var w io.Writer = &c.stderr
-	if c.command.Stderr != nil {
+	switch {
+	case c.command.Stderr != nil && len(c.command.Redact) > 0:
+		lines := &redactor{to: c.command.Stderr, secrets: c.command.Redact}
+		defer lines.flush() // nobody is left to tell that it failed
+		w = io.MultiWriter(&c.stderr, lines)
+	case c.command.Stderr != nil:
 		w = io.MultiWriter(&c.stderr, c.command.Stderr)
 	}
 	if _, err := io.Copy(w, r); err != nil && c.command.Stderr != nil {

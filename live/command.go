@@ -40,11 +40,12 @@ type Command struct {
 	// [DefaultInherit], an empty list for none.
 	Inherit []string
 
-	// Stderr receives what the child writes to stderr, unchanged, beside the last
-	// lines that are kept for errors. Nil stands for nobody.
+	// Stderr receives what the child writes to stderr, beside the last lines that
+	// are kept for errors: unchanged, or by whole lines if there is something to
+	// Redact. Nil stands for nobody.
 	Stderr io.Writer
 	// Redact are secrets, such as values of Env, that are replaced by [redacted]
-	// in errors.
+	// in errors and in what Stderr receives.
 	Redact []string
 
 	// MaxMessage is the largest message in bytes; 0 stands for 64 MiB. A larger
@@ -81,14 +82,7 @@ func (c *Command) String() string {
 	return c.redact(strings.Join(words, " "))
 }
 
-func (c *Command) redact(text string) string {
-	for _, secret := range c.Redact {
-		if len(secret) >= 4 { // a shorter one would tear holes everywhere
-			text = strings.ReplaceAll(text, secret, "[redacted]")
-		}
-	}
-	return text
-}
+func (c *Command) redact(text string) string { return redact(text, c.Redact) }
 
 // environment returns the variables of the child.
 func (c *Command) environment() []string {

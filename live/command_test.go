@@ -139,6 +139,18 @@ func TestCommandErrors(t *testing.T) {
 	}
 }
 
+// What a child writes to stderr is passed on by lines, without secrets, those of
+// several lines included.
+func TestStderrWithoutSecrets(t *testing.T) {
+	var b strings.Builder
+	c := command(t, "broken")
+	c.Stderr, c.Redact = &b, []string{"unlikely", "-----BEGIN\n\"left-pad\"\n"}
+	_, err := live.Open(t.Context(), c, nil)
+	if got, want := b.String(), "cannot find module [redacted]\n"; got != want || strings.Contains(err.Error(), "left-pad") {
+		t.Errorf("stderr %q and error %v, want %q", got, err, want)
+	}
+}
+
 func TestDiesInACall(t *testing.T) {
 	src := open(t, command(t, "server"), nil)
 	first := mustCall(t, src, "pid", "")

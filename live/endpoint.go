@@ -75,6 +75,21 @@ func withoutSecrets(address string) string {
 	return u.String()
 }
 
+// redact replaces the values of headers: some servers quote what they were sent
+// when they refuse it.
+func (e *Endpoint) redact(text string) string {
+	var values []string
+	for _, list := range e.header() {
+		for _, v := range list {
+			if _, behind, ok := strings.Cut(v, " "); ok { // a scheme
+				v = behind
+			}
+			values = append(values, v)
+		}
+	}
+	return redact(text, values)
+}
+
 func (e *Endpoint) connect(_ context.Context, in inbox) (link, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -155,9 +155,11 @@ func TestSecretsAndRedirects(t *testing.T) {
 	if key := leaked.Load(); key != nil {
 		t.Errorf("another host was sent %q", *key)
 	}
-	u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "no good: "+r.Header.Get("Authorization")+", "+r.Header.Get("X-Api-Key"), http.StatusUnauthorized)
+	}))
 	_, err := live.Open(t.Context(), endpoint, nil)
-	if err == nil || !strings.Contains(err.Error(), "401 Unauthorized") || strings.Contains(err.Error(), "hunter22") {
+	if err == nil || !strings.Contains(err.Error(), "401 Unauthorized: no good: Bearer [redacted], [redacted]") || strings.Contains(err.Error(), "hunter22") {
 		t.Errorf("Open = %v, want 401 and no secrets", err)
 	}
 	if u.Close(); true {

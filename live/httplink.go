@@ -234,7 +234,7 @@ func plainCause(err error) error {
 // failure makes an error of a status, or passes on the one in the body.
 func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, inSession bool) ([]byte, error) {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	status := &StatusError{Status: resp.StatusCode, Body: excerpt(text, resp.Header)}
+	status := &StatusError{Status: resp.StatusCode, Body: l.excerpt(text, resp.Header)}
 	var m message
 	coded := m.scan(bytes.TrimSpace(text)) == nil && m.failure != nil
 	if coded && !(inSession && status.forgotten(true) && aboutSession(&m)) {
@@ -283,11 +283,12 @@ func aboutSession(m *message) bool {
 }
 
 // excerpt returns the beginning of a text for people.
-func excerpt(text []byte, h http.Header) string {
+func (l *httpLink) excerpt(text []byte, h http.Header) string {
 	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); strings.Contains(kind, "html") {
 		return ""
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(string(text), "?")), "\n")
+	line = l.endpoint.redact(line)
 	if len(line) > 200 {
 		line = line[:200] + "…"
 	}
@@ -320,7 +321,7 @@ func (l *httpLink) answer(ctx context.Context, resp *http.Response, c *call) ([]
 	case err != nil:
 		return nil, fmt.Errorf("the server's answer: %w", err)
 	}
-	return nil, &StatusError{Status: resp.StatusCode, Body: "it holds no answer to the request: " + excerpt(text, resp.Header)}
+	return nil, &StatusError{Status: resp.StatusCode, Body: "it holds no answer to the request: " + l.excerpt(text, resp.Header)}
 }
 
 // sort puts the answer to c into found, and gives everything else to the inbox.

@@ -98,8 +98,10 @@ func (r *Resolver) transport(ctx context.Context, m *Merged, s *Server, opts *Op
 		return nil, nil, err
 	}
 	command := &live.Command{Path: l.Path, Args: l.Args, Dir: l.Dir, Env: env, Stderr: opts.Stderr}
-	for _, secret := range l.Secrets {
-		command.Redact = append(command.Redact, secret.Reveal())
+	for _, secrets := range []map[string]Secret{l.Secrets, l.Files} {
+		for _, secret := range secrets {
+			command.Redact = append(command.Redact, secret.Reveal())
+		}
 	}
 	return command, remove, nil
 }
