@@ -27,7 +27,7 @@ type member struct {
 
 	first     chan struct{} // closed when it has been started once, or is not waited for
 	tried     func()        // closes first
-	patience  *time.Timer   // ends the waiting
+	patience  *time.Timer   // ends the waiting, or nil
 	up        atomic.Bool   // it has been started once, or what it offers is known
 	changed   atomic.Bool   // what it offers, since it was shown
 	collision string        // why it is set aside, as it was told
@@ -190,7 +190,9 @@ func (f *fleet) listen(m *member, also func(live.Event)) func(live.Event) {
 
 // close ends a server.
 func (m *member) close() {
-	m.patience.Stop()
+	if m.patience != nil { // one that is served alone keeps nobody waiting
+		m.patience.Stop()
+	}
 	if c, ok := m.part.Source.(io.Closer); ok {
 		_ = c.Close() // nobody is left to tell
 	}
