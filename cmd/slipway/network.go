@@ -65,9 +65,10 @@ func allowHint(refused *live.BlockedError) string {
 	return "if you mean it to be reached: --allow-network " + refused.Address.String()
 }
 
-// noteRefused has the servers of definitions whose address is refused noted.
-// refused returns the failure of a command all of whose servers are.
-func noteRefused(opts *open.Options) (refused func() *failure) {
+// noteTrouble has the servers of definitions noted that are not there. none returns
+// the failure of a command that has none of them: that an address is refused,
+// rather than that a server failed.
+func noteTrouble(opts *open.Options) (none func() *failure) {
 	var mu sync.Mutex
 	var first *failure
 	told := opts.Definitions.Trouble
@@ -75,11 +76,15 @@ func noteRefused(opts *open.Options) (refused func() *failure) {
 		told(server, err)
 		mu.Lock()
 		defer mu.Unlock()
-		f := blocked("no server can be reached: "+server+": "+err.Error(), err)
+		text := "no server can be reached: " + server + ": " + err.Error()
+		f := blocked(text, err)
 		if f == nil {
 			f = stranger(err.Error(), err)
 		}
-		if f != nil && first == nil {
+		if f == nil {
+			f = &failure{code: exitRemote, text: "no server can be reached: " + server + " cannot be started"}
+		}
+		if first == nil || first.code == exitRemote {
 			first = f
 		}
 	}

@@ -149,7 +149,7 @@ func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error 
 	if err := lock.hold([]string{arg}, opts, cmd.ErrOrStderr()); err != nil {
 		return err
 	}
-	refused := noteRefused(opts)
+	none := noteTrouble(opts)
 	src, err := open.Open(ctx, arg, opts)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error 
 	if err != nil {
 		return answered(arg, err)
 	}
-	if f := refused(); f != nil && offersNothing(cat) {
+	if f := none(); f != nil && offersNothing(cat) {
 		return f
 	}
 	return do(&client{arg: arg, source: src, cat: cat})
