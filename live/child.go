@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,6 +32,7 @@ type child struct {
 	stopOnce  sync.Once
 	stopping  chan struct{}
 	stopDone  chan struct{} // closed when everything is gone
+	hangs     atomic.Bool   // it does not answer any more
 	settled   chan struct{} // closed when it is known what of its stdin it has not read
 	killGrace time.Duration
 }
@@ -141,9 +143,13 @@ func (c *child) supervise() {
 	c.writer.stop()
 	c.countUnread()
 	_ = c.in.Close()
-	if !c.within(c.killGrace/5, c.exited) {
+	ask, insist := c.killGrace/5, c.killGrace-c.killGrace/5
+	if c.hangs.Load() { // it does not see that its stdin ends
+		ask, insist = 0, ask
+	}
+	if !c.within(ask, c.exited) {
 		terminate(c.cmd.Process)
-		if !c.within(c.killGrace-c.killGrace/5, c.exited) {
+		if !c.within(insist, c.exited) {
 			kill(c.cmd.Process)
 			<-c.exited
 		}

@@ -52,7 +52,8 @@ type Command struct {
 	// one ends the child.
 	MaxMessage int
 	// StopTimeout is how long the child may take to end: a fifth of it after stdin
-	// is closed, the rest after SIGTERM. 0 stands for 5 seconds.
+	// is closed, the rest after SIGTERM. One that hangs is sent SIGTERM at once, and
+	// has a fifth. 0 stands for 5 seconds.
 	StopTimeout time.Duration
 }
 

@@ -204,7 +204,7 @@ func TestManyCallsSurvive(t *testing.T) {
 func TestHang(t *testing.T) {
 	leaks(t)
 	c := command(t, "stuck")
-	c.StopTimeout = 100 * time.Millisecond
+	c.StopTimeout = time.Minute // it is not waited for, as it does not see that its stdin ends
 	src := open(t, c, &live.Options{PingTimeout: 100 * time.Millisecond})
 	first := src.State().PID
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -212,8 +212,12 @@ func TestHang(t *testing.T) {
 	if _, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "hang"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the call that hangs ends with %v", err)
 	}
+	began := time.Now()
 	if got := mustCall(t, src, "fine", ""); got != "fine" {
 		t.Errorf("fine = %q", got)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the next call took %v", took)
 	}
 	if src.State().PID == first {
 		t.Error("the process that hangs is there still")

@@ -336,7 +336,12 @@ func (ses *session) proves(ctx context.Context) bool {
 	if err == nil || errors.As(err, &e) || ctx.Err() != nil {
 		return true
 	}
-	ses.lost(fmt.Errorf("the server does not answer any more: a request ran out of time, and a ping was not answered within %v", ses.src.opts.PingTimeout))
+	if st, ok := ses.link.(*stream); ok {
+		if c, ok := st.conn.(*child); ok {
+			c.hangs.Store(true)
+		}
+	}
+	ses.lost(fmt.Errorf("the server does not answer any more: a request was given up, and a ping was not answered within %v", ses.src.opts.PingTimeout))
 	return false
 }
 
