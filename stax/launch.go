@@ -64,6 +64,10 @@ type Resolver struct {
 	// definition names and the server does not have. Several servers may call it at
 	// once. Nil is nobody.
 	Warn func(server string, err error)
+	// Self is the whole path of a program that is found by its name also if the
+	// PATH has none of that name, such as the program that is running: definitions
+	// of bundles start it. Empty means none.
+	Self string
 	// GOOS and LookupEnv are for whom programs are looked for. Zero means this
 	// process.
 	GOOS      string
@@ -344,7 +348,7 @@ func (m *Merged) BindingsOf(s *Server) []Binding {
 // LookPath finds the program that a command names, as the system does that
 // starts it: a path is taken as it is, a name is looked for on the PATH, on
 // Windows with the endings of PATHEXT. Folders of the PATH that are not absolute
-// are passed over. The error matches fs.ErrNotExist.
+// are passed over; what is nowhere may be Self. The error matches fs.ErrNotExist.
 func (r *Resolver) LookPath(command string) (string, error) {
 	goos, lookup := r.GOOS, r.LookupEnv
 	if goos == "" {
@@ -374,6 +378,9 @@ func (r *Resolver) LookPath(command string) (string, error) {
 				return name, nil
 			}
 		}
+	}
+	if r.Self != "" && strings.TrimSuffix(filepath.Base(r.Self), ".exe") == command {
+		return r.Self, nil
 	}
 	return "", &programError{"there is no program " + strconv.Quote(command) + " on the PATH"}
 }

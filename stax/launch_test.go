@@ -267,3 +267,25 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 }
+
+// The program that is running is found where nobody put it on the PATH, by its own name
+// alone, and not before one that is there.
+func TestLookPathSelf(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "slipway"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ command, path, want string }{
+		"nowhere":      {"slipway", "", "/opt/slipway"},
+		"on the PATH":  {"slipway", dir, filepath.Join(dir, "slipway")},
+		"another name": {"slip", "", ""},
+		"a path":       {"./slipway", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &stax.Resolver{Self: "/opt/slipway", GOOS: "linux", LookupEnv: func(string) (string, bool) { return test.path, true }}
+			if got, err := r.LookPath(test.command); got != test.want || (err != nil) != (test.want == "") {
+				t.Errorf("LookPath(%q) = %q, %v, want %q", test.command, got, err, test.want)
+			}
+		})
+	}
+}

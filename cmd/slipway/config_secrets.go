@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,8 @@ func (s *sourceFlags) flags(cmd *cobra.Command) {
 }
 
 func (s *sourceFlags) resolver() (*stax.Resolver, error) {
-	r := &stax.Resolver{}
+	self, _ := os.Executable() // where that is not known, the PATH alone counts
+	r := &stax.Resolver{Self: self}
 	for _, word := range s.from {
 		src, err := stax.ParseSource(word)
 		if err != nil {
