@@ -286,10 +286,15 @@ func (ses *session) beginListening(ctx context.Context) *subscription {
 // between is heard twice rather than not at all.
 func (ses *session) listenOn(ctx context.Context, more <-chan struct{}) error {
 	s := ses.beginListening(ctx)
+	stands := s.call.stands.open
 	for {
 		select {
 		case err := <-s.ended:
 			return err
+		case <-stands:
+			stands = nil
+			ses.refresh() // the lists may have changed since they were read at the start
+			continue
 		case <-more:
 		}
 		next := ses.beginListening(ctx)
