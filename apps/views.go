@@ -44,6 +44,9 @@ func NewViews(c *mcp.Catalog) *Views {
 		Extensions:   c.Extensions,
 		PageSize:     c.PageSize,
 		Cache:        c.Cache,
+
+		WithheldTools:   c.WithheldTools,
+		WithheldPrompts: c.WithheldPrompts,
 	}}
 }
 
