@@ -485,6 +485,44 @@ func TestListsStayInStep(t *testing.T) {
 	})
 }
 
+// TestChangeBeforeTheSubscription: what changes after the lists have been read at the
+// start, and before the subscription stands, is heard of.
+func TestChangeBeforeTheSubscription(t *testing.T) {
+	u := &upstreamText{version: mcp.Version20260728}
+	var serving sync.WaitGroup
+	t.Cleanup(serving.Wait)
+	src := open(t, &live.Dialer{Name: "turning", Dial: func(context.Context) (mcp.Conn, error) {
+		ours, theirs := pipe()
+		u.conn = theirs
+		serving.Go(func() {
+			for turned := false; ; {
+				text, err := theirs.ReadMessage(context.Background())
+				var m heardMessage
+				if err != nil || json.Unmarshal(text, &m) != nil {
+					return
+				}
+				switch {
+				case m.Method == "subscriptions/listen":
+					turned = true
+					u.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID)
+				case m.Method == "tools/list" && turned:
+					u.result(m, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"new","inputSchema":{"type":"object"}}]}`)
+				default:
+					u.hear(t, text, func(*upstreamText, heardMessage) {})
+				}
+			}
+		})
+		return ours, nil
+	}}, &live.Options{Version: mcp.Version20260728})
+	until(t, "the list is the new one", nil, nil, func() bool {
+		cat, err := src.Catalog(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(cat.Tools) == 1 && cat.Tools[0].Name == "new"
+	})
+}
+
 func TestRequestsKeepTheirWords(t *testing.T) {
 	across(t, func(t *testing.T, client, server mcp.Version) {
 		got := make(chan string, 1)
