@@ -119,6 +119,12 @@ func TestForgottenSession(t *testing.T) {
 			if !once.Load() || src.State().Starts != 2 {
 				t.Errorf("State = %+v, want a second session", src.State())
 			}
+			once.Store(false)
+			_, err := call(t, src, "env", `{"name":"HOME"}`) // that may do harm
+			if again := err == nil; again != (status != 503) {
+				t.Errorf("a call that is not known to be harmless ends with %v", err)
+			}
+			mustCall(t, src, "env", `{"name":"HOME"}`)
 		})
 	}
 }

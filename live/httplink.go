@@ -242,7 +242,8 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 	}
 	if status.forgotten(inSession) && c.method != "initialize" && c.method != "server/discover" {
 		l.lose(status)
-		return nil, &lostError{cause: status, unseen: true}
+		// A proxy may say 503 of a request that has been passed on.
+		return nil, &lostError{cause: status, unseen: status.Status != http.StatusServiceUnavailable}
 	}
 	if c.method == "initialize" && status.handshake() {
 		old, err := l.openOld(ctx)
