@@ -139,8 +139,11 @@ func join[T any](u *union, kind string, parts [][]T, label func(*T) (*string, *j
 		for _, item := range items {
 			name, raw := label(&item)
 			o, shown := own{i, *name}, *name
-			if u.opts.Prefix == PrefixAlways || users[*name] > 1 && u.opts.Prefix != PrefixNever {
+			switch {
+			case u.opts.Prefix == PrefixAlways, users[*name] > 1 && u.opts.Prefix != PrefixNever:
 				shown = prefixed(u.parts[i].Name, *name)
+			case u.opts.Prefix != PrefixNever:
+				shown = short(*name)
 			}
 			if other, taken := owners[shown]; taken {
 				if other == o {

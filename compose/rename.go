@@ -12,10 +12,15 @@ import (
 const maxName = 64
 
 // prefixed returns the name under which a source's own name is shown when it
-// collides. Too long a name is cut and ends with a hash of the whole, so that it
-// stays the same from run to run and distinct from its neighbours.
+// collides.
 func prefixed(source, name string) string {
-	whole := strings.Map(nameRune, source) + "_" + name
+	return short(strings.Map(nameRune, source) + "_" + name)
+}
+
+// short returns a name that every client accepts by its length. Too long a one is
+// cut and ends with a hash of the whole, so that it stays the same from run to run
+// and distinct from its neighbours.
+func short(whole string) string {
 	if len(whole) <= maxName {
 		return whole
 	}

@@ -62,10 +62,10 @@ type Hidden struct {
 // names get a prefix.
 //
 // A tool or a prompt that several parts offer under one name is shown by each of
-// them as part_name, cut to 64 characters with a hash of the whole if longer;
-// opts.Prefix makes that so for all, or for none. If a name made that way is taken
-// as well, that is an error which names both owners: here, or when a part changes
-// later, from Catalog or to opts.Collision.
+// them as part_name; opts.Prefix makes that so for all, or for none. Unless it is
+// none, names are cut to 64 characters, with a hash of the whole if longer. If a
+// name made that way is taken as well, that is an error which names both owners:
+// here, or when a part changes later, from Catalog or to opts.Collision.
 //
 // URIs are not renamed, because contents refer to them: of two equal ones the
 // earlier part's counts, and Hidden is told of the other. A URI that is not

@@ -149,6 +149,7 @@ func TestUnionNamesTools(t *testing.T) {
 		{"a name used twice by one part is no collision", []string{"x", "x"}, []string{"y"}, []string{"x", "y"}},
 		{"used twice by one part and once by another", []string{"x", "x"}, []string{"x"}, []string{"a_x", "b_b_x"}},
 		{"64 characters are kept whole", []string{long}, []string{"n" + long[1:]}, []string{"a_" + long, "b_b_" + long[:51] + "_8ba07776"}},
+		{"names are cut that do not collide", []string{strings.Repeat("x", 70)}, []string{"short"}, []string{strings.Repeat("x", 55) + "_c71bd109", "short"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

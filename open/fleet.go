@@ -63,7 +63,7 @@ func (f *fleet) begin(ctx context.Context) error {
 		return err
 	}
 	if err := f.follow(ctx, d, true); err != nil {
-		return &Error{Arg: f.arg, Why: err.Error(), Err: err}
+		return &Error{Arg: f.arg, Why: err.Error(), Err: err, Hint: "give one of them another name below tools, or leave --prefix at collision"}
 	}
 	if len(f.members)+len(f.pending) == 0 {
 		return f.nothing()

@@ -598,13 +598,15 @@ func TestCollisionOfServersThatRun(t *testing.T) {
 	}
 }
 
-// counted is a source of secrets that counts how often it is asked.
-type counted struct{ asked atomic.Int64 }
+// counted is a source of secrets that counts how often it is asked. Its secret is
+// "token-" and a number.
+type counted struct{ asked, number atomic.Int64 }
 
 func (c *counted) String() string { return "counted" }
 
 func (c *counted) Lookup(context.Context, string) (stax.Secret, bool, error) {
-	return stax.NewSecret(fmt.Sprint("token-", c.asked.Add(1))), true, nil
+	c.asked.Add(1)
+	return stax.NewSecret(fmt.Sprint("token-", c.number.Load())), true, nil
 }
 
 // TestSecretsAreAskedForOnce has a secret looked up once when servers are started,
@@ -612,7 +614,7 @@ func (c *counted) Lookup(context.Context, string) (stax.Secret, bool, error) {
 func TestSecretsAreAskedForOnce(t *testing.T) {
 	secrets := &counted{}
 	var wants atomic.Value
-	wants.Store("Bearer token-1")
+	wants.Store("Bearer token-0")
 	upstream := mcp.NewServer(&toolServer{tool: "far_tool"}, nil).HTTPHandler(nil)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != wants.Load() {
@@ -629,7 +631,8 @@ func TestSecretsAreAskedForOnce(t *testing.T) {
 	if _, _, err := p.call("one_far_tool", "{}"); err != nil || secrets.asked.Load() != 1 {
 		t.Errorf("%v; asked %d times for one secret of two servers, want once", err, secrets.asked.Load())
 	}
-	wants.Store("Bearer token-2")
+	secrets.number.Store(1)
+	wants.Store("Bearer token-1")
 	if _, _, err := p.call("one_far_tool", "{}"); err != nil {
 		t.Errorf("with another token: %v", err)
 	}
