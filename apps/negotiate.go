@@ -39,7 +39,7 @@ func SupportedBy(capabilities json.RawMessage) bool {
 	if !bytes.Contains(capabilities, []byte("/ui")) {
 		return false // most clients, and without decoding anything
 	}
-	types := lookup(lookup(lookup(capabilities, "extensions"), Extension), "mimeTypes")
+	types := jsonscan.Member(jsonscan.Member(jsonscan.Member(capabilities, "extensions"), Extension), "mimeTypes")
 	supported := false
 	_, _ = jsonscan.Array(types, 0, 0, func(i int) (int, error) {
 		end, err := jsonscan.Value(types, i)
@@ -50,24 +50,6 @@ func SupportedBy(capabilities json.RawMessage) bool {
 		return end, err
 	})
 	return supported
-}
-
-// lookup returns the member of an object with that name, or nil. It stands in
-// for encoding/json since it may run with every request.
-func lookup(object json.RawMessage, name string) json.RawMessage {
-	var found json.RawMessage
-	_, err := jsonscan.Object(object, jsonscan.Space(object, 0), 0, func(key []byte, i int) (int, error) {
-		start := jsonscan.Space(object, i)
-		end, err := jsonscan.ValueAt(object, start, 1)
-		if err == nil && string(key) == name {
-			found = object[start:end]
-		}
-		return end, err
-	})
-	if err != nil {
-		return nil
-	}
-	return found
 }
 
 // isAppType reports whether a MIME type is that of user interfaces, however it

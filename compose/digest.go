@@ -117,27 +117,9 @@ func contentsOf(result *mcp.ReadResourceResult) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	contents := memberOf(text, "contents")
+	contents := jsonscan.Member(text, "contents")
 	if contents == nil {
 		return nil, fmt.Errorf("the answer has no contents")
 	}
 	return contents, nil
-}
-
-// memberOf returns a member of a JSON object, or nil.
-func memberOf(object []byte, name string) (value json.RawMessage) {
-	if i := jsonscan.Space(object, 0); i >= len(object) || object[i] != '{' {
-		return nil
-	}
-	_, err := jsonscan.Object(object, jsonscan.Space(object, 0), 0, func(key []byte, i int) (int, error) {
-		end, err := jsonscan.Value(object, i)
-		if err == nil && string(key) == name {
-			value = object[i:end]
-		}
-		return end, err
-	})
-	if err != nil {
-		return nil
-	}
-	return value
 }

@@ -148,7 +148,7 @@ func (v *view) index(locked *LockedSource) {
 
 // name is what the server called itself when it was locked.
 func (s *LockedSource) name() string {
-	name, _ := jsonscan.Unquote(memberOf(s.Items[Item{Kind: Server}].Definition, "name"))
+	name, _ := jsonscan.Unquote(jsonscan.Member(s.Items[Item{Kind: Server}].Definition, "name"))
 	return name
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // LockFile is the name of the file that a lock is kept in.
@@ -242,7 +243,7 @@ func (p Pin) check(item Item) error {
 	}
 	if key := nameMember(item.Kind); key != "" {
 		var name string
-		if json.Unmarshal(memberOf(p.Definition, key), &name) != nil || name != item.Name {
+		if json.Unmarshal(jsonscan.Member(p.Definition, key), &name) != nil || name != item.Name {
 			return fmt.Errorf("its definition is that of %.80q", name)
 		}
 	}

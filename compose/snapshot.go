@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -176,8 +177,8 @@ func uiResources(cat *mcp.Catalog) (uris []string) {
 		if err != nil {
 			continue
 		}
-		meta := memberOf(text, "_meta")
-		for _, raw := range []json.RawMessage{memberOf(memberOf(meta, "ui"), "resourceUri"), memberOf(meta, "ui/resourceUri")} {
+		meta := jsonscan.Member(text, "_meta")
+		for _, raw := range []json.RawMessage{jsonscan.Member(jsonscan.Member(meta, "ui"), "resourceUri"), jsonscan.Member(meta, "ui/resourceUri")} {
 			var uri string
 			if raw != nil && json.Unmarshal(raw, &uri) == nil {
 				add(uri)

@@ -19,7 +19,7 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 		Completions: ses.declares("completions") || ses.version == mcp.Version20241105,
 		Logging:     ses.declares("logging"),
 		Subscribe:   ses.declares("resources", "subscribe"),
-		Extensions:  extensions(member(ses.capabilities, "extensions")),
+		Extensions:  extensions(jsonscan.Member(ses.capabilities, "extensions")),
 	}
 	_ = json.Unmarshal(ses.info, &cat.Server)
 	if cat.Server.Name == "" {
@@ -74,7 +74,7 @@ func (ses *session) pages(ctx context.Context, method, key string, add func(json
 			}
 			return err
 		}
-		entries := member(result, key)
+		entries := jsonscan.Member(result, key)
 		if entries == nil || entries[0] != '[' {
 			return fmt.Errorf("%s: the answer has no array %q", method, key)
 		}
@@ -87,7 +87,7 @@ func (ses *session) pages(ctx context.Context, method, key string, add func(json
 		if err == nil && n > ses.src.opts.MaxEntries {
 			err = fmt.Errorf("%s: more than %d entries", method, ses.src.opts.MaxEntries)
 		}
-		cursor := member(result, "nextCursor")
+		cursor := jsonscan.Member(result, "nextCursor")
 		if err != nil || len(cursor) == 0 || cursor[0] != '"' {
 			return err
 		}
@@ -120,7 +120,7 @@ func addTool(cat *mcp.Catalog, raw json.RawMessage, named map[string]bool) bool 
 		return false
 	}
 	named[t.Name] = true
-	t.InputSchema, t.OutputSchema = member(raw, "inputSchema"), member(raw, "outputSchema")
+	t.InputSchema, t.OutputSchema = jsonscan.Member(raw, "inputSchema"), jsonscan.Member(raw, "outputSchema")
 	t.Raw = raw
 	cat.Tools = append(cat.Tools, t)
 	return true

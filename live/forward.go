@@ -164,7 +164,7 @@ func (ses *session) encode(e *errand, id uint64, req *mcp.Request, extra []byte)
 	dst = append(dst, extra...)
 	if meta != nil || ses.version.Modern() {
 		token := id
-		if member(meta, "progressToken") == nil {
+		if jsonscan.Member(meta, "progressToken") == nil {
 			token = 0
 		}
 		dst = append(ses.appendMeta(dst, token, meta, req), ',')
@@ -177,7 +177,7 @@ func (ses *session) encode(e *errand, id uint64, req *mcp.Request, extra []byte)
 
 // withoutMeta returns an object without its _meta member, which is sent anew.
 func withoutMeta(params json.RawMessage) json.RawMessage {
-	if member(params, "_meta") == nil {
+	if jsonscan.Member(params, "_meta") == nil {
 		return params
 	}
 	dst := []byte{'{'}

@@ -107,7 +107,7 @@ func (p headerParams) headers(tool string, arguments []byte) []namedValue {
 	for _, param := range p[tool] {
 		value := arguments
 		for _, name := range param.path {
-			value = member(value, name)
+			value = jsonscan.Member(value, name)
 		}
 		if len(value) == 0 || string(value) == "null" {
 			continue

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -275,7 +276,7 @@ func (e *StatusError) doubts(err error) error {
 // the request. Only errors of 2026-07-28 have codes of their own for what else
 // can be wrong with a POST.
 func aboutSession(m *message) bool {
-	switch code := string(member(m.failure, "code")); {
+	switch code := string(jsonscan.Member(m.failure, "code")); {
 	case code == "-32000", code == "-32001", code == "-32600":
 		return true
 	default:

@@ -114,25 +114,9 @@ func wireError(raw []byte) error {
 	return &mcp.Error{Code: mcp.Code(code), Message: e.Message, Data: e.Data}
 }
 
-// member returns the value of a member of the valid object raw, or nil.
-func member(raw []byte, name string) (value []byte) {
-	i := jsonscan.Space(raw, 0)
-	if i == len(raw) || raw[i] != '{' {
-		return nil
-	}
-	_, _ = jsonscan.Object(raw, i, 0, func(key []byte, i int) (int, error) {
-		end, err := jsonscan.Value(raw, i)
-		if err == nil && string(key) == name {
-			value = raw[i:end]
-		}
-		return end, err
-	})
-	return value
-}
-
 // memberString returns the string member with that name, or "".
 func memberString(raw []byte, name string) string {
-	s, _ := jsonscan.Unquote(member(raw, name))
+	s, _ := jsonscan.Unquote(jsonscan.Member(raw, name))
 	return s
 }
 

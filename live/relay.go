@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -23,7 +24,7 @@ func (s *Source) capabilitiesOf(req *mcp.Request) json.RawMessage {
 		return s.opts.Capabilities
 	case !isObject(caps):
 		return json.RawMessage(`{}`)
-	case member(caps, "tasks") == nil && member(member(caps, "extensions"), tasksExtension) == nil:
+	case jsonscan.Member(caps, "tasks") == nil && jsonscan.Member(jsonscan.Member(caps, "extensions"), tasksExtension) == nil:
 		return caps
 	}
 	all := make(map[string]json.RawMessage)
@@ -32,7 +33,7 @@ func (s *Source) capabilitiesOf(req *mcp.Request) json.RawMessage {
 	}
 	delete(all, "tasks")
 	delete(all, "extensions")
-	if x := extensions(member(caps, "extensions")); x != nil {
+	if x := extensions(jsonscan.Member(caps, "extensions")); x != nil {
 		all["extensions"] = x
 	}
 	encoded, err := mcp.Marshal(all)
@@ -82,13 +83,13 @@ func (ses *session) notified(m *message, origin *call) {
 		ses.refresh()
 	case "notifications/subscriptions/acknowledged":
 		if origin == nil {
-			origin = ses.get(number(member(member(m.params, "_meta"), metaPrefix+"subscriptionId")))
+			origin = ses.get(number(jsonscan.Member(jsonscan.Member(m.params, "_meta"), metaPrefix+"subscriptionId")))
 		}
 		if origin != nil && origin.stands != nil {
 			origin.stands.once.Do(func() { close(origin.stands.open) })
 		}
 	case "notifications/cancelled":
-		ses.withdrawn(member(m.params, "requestId"))
+		ses.withdrawn(jsonscan.Member(m.params, "requestId"))
 	case "notifications/elicitation/complete":
 		ses.completed(memberString(m.params, "elicitationId"))
 	case "notifications/resources/updated":
@@ -126,7 +127,7 @@ func (ses *session) noteVisits(c *call, err error) {
 // can be served. It reports whether err says so.
 func eachURL(err error, do func(params []byte)) bool {
 	var e *mcp.Error
-	return errors.As(err, &e) && e.Code == mcp.CodeURLElicitationRequired && eachOf(member(e.Data, "elicitations"), do) == nil
+	return errors.As(err, &e) && e.Code == mcp.CodeURLElicitationRequired && eachOf(jsonscan.Member(e.Data, "elicitations"), do) == nil
 }
 
 // urlsFirst passes on such an error. A client of 2026-07-28 does not know it, and
@@ -167,7 +168,7 @@ func (ses *session) completed(id string) {
 
 // progressed passes on how far a request is.
 func (ses *session) progressed(params []byte, origin *call) {
-	c := ses.get(number(member(params, "progressToken")))
+	c := ses.get(number(jsonscan.Member(params, "progressToken")))
 	if c == nil {
 		return
 	}

@@ -61,8 +61,8 @@ func (ses *session) rounds(ctx context.Context, e *errand, req *mcp.Request) ([]
 		if b.Round++; b.Round > maxRounds {
 			return nil, mcp.Errorf(e.unavailable, "the server asks for input more than %d times", maxRounds)
 		}
-		b.State, b.Asked = bytes.Clone(member(result, "requestState")), nil
-		if asked := member(result, "inputRequests"); asked != nil {
+		b.State, b.Asked = bytes.Clone(jsonscan.Member(result, "requestState")), nil
+		if asked := jsonscan.Member(result, "inputRequests"); asked != nil {
 			if err := json.Unmarshal(asked, &b.Asked); err != nil {
 				return nil, fmt.Errorf("the server's questions: %w", err)
 			}
@@ -111,7 +111,7 @@ func (ses *session) answers(ctx context.Context, req *mcp.Request, b *between, k
 	questions := make([]mcp.Question, len(keys))
 	answers := make([]json.RawMessage, len(keys))
 	for i, key := range keys {
-		method, params := memberString(b.Asked[key], "method"), member(b.Asked[key], "params")
+		method, params := memberString(b.Asked[key], "method"), jsonscan.Member(b.Asked[key], "params")
 		if req == nil && ses.src.opts.Answer != nil {
 			var err error
 			if answers[i], err = ses.src.opts.Answer(ctx, method, params); err != nil {

@@ -339,7 +339,7 @@ func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
 	if !ok || version.Modern() {
 		return permanent{fmt.Errorf("the server speaks version %q of the protocol, which is not known here", name)}
 	}
-	ses.learn(version, result, member(result, "serverInfo"))
+	ses.learn(version, result, jsonscan.Member(result, "serverInfo"))
 	return ses.link.tell(ctx, notification("notifications/initialized", nil))
 }
 
@@ -352,10 +352,10 @@ func (ses *session) discover(ctx context.Context, version mcp.Version) error {
 		return err
 	}
 	var versions []string
-	_ = json.Unmarshal(member(result, "supportedVersions"), &versions)
+	_ = json.Unmarshal(jsonscan.Member(result, "supportedVersions"), &versions)
 	for _, v := range versions {
 		if v == version.String() {
-			ses.learn(version, result, member(member(result, "_meta"), "io.modelcontextprotocol/serverInfo"))
+			ses.learn(version, result, jsonscan.Member(jsonscan.Member(result, "_meta"), "io.modelcontextprotocol/serverInfo"))
 			return nil
 		}
 	}
@@ -365,7 +365,7 @@ func (ses *session) discover(ctx context.Context, version mcp.Version) error {
 
 func (ses *session) learn(version mcp.Version, result, info []byte) {
 	ses.version = version
-	ses.capabilities = json.RawMessage(member(result, "capabilities"))
+	ses.capabilities = json.RawMessage(jsonscan.Member(result, "capabilities"))
 	ses.info = info
 	ses.instructions = memberString(result, "instructions")
 	ses.logs = ses.declares("logging")
@@ -376,7 +376,7 @@ func (ses *session) learn(version mcp.Version, result, info []byte) {
 func (ses *session) declares(path ...string) bool {
 	value := []byte(ses.capabilities)
 	for _, name := range path {
-		value = member(value, name)
+		value = jsonscan.Member(value, name)
 	}
 	return isObject(value) || string(value) == "true"
 }

@@ -307,7 +307,7 @@ func (c clientCapabilities) has(path string) bool {
 		if !isObject(value) {
 			return false
 		}
-		value = member(value, name)
+		value = jsonscan.Member(value, name)
 	}
 	return isObject(value)
 }
@@ -393,8 +393,8 @@ func (p *ElicitParams) valid(raw json.RawMessage) bool {
 	if !isObject(raw) {
 		return false
 	}
-	content := member(raw, "content")
-	switch string(member(raw, "action")) {
+	content := jsonscan.Member(raw, "content")
+	switch string(jsonscan.Member(raw, "action")) {
 	case `"accept"`:
 		return p.Mode == "url" || isObject(content)
 	case `"decline"`, `"cancel"`:
@@ -407,14 +407,14 @@ func (p *CreateMessageParams) valid(raw json.RawMessage) bool {
 	if !isObject(raw) {
 		return false
 	}
-	content := member(raw, "content")
-	return member(raw, "role") != nil && len(content) > 0 && (content[0] == '{' || content[0] == '[')
+	content := jsonscan.Member(raw, "content")
+	return jsonscan.Member(raw, "role") != nil && len(content) > 0 && (content[0] == '{' || content[0] == '[')
 }
 
 func (p *ListRootsParams) valid(raw json.RawMessage) bool {
 	roots := []byte(nil)
 	if isObject(raw) {
-		roots = member(raw, "roots")
+		roots = jsonscan.Member(raw, "roots")
 	}
 	return len(roots) > 0 && roots[0] == '['
 }

@@ -92,15 +92,3 @@ func (rc *requestContext) decodeParams(f fields) error {
 	}
 	return nil
 }
-
-// member returns the value of a member of the object raw, or nil. raw is valid.
-func member(raw []byte, name string) (value []byte) {
-	_, _ = jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
-		end, err := jsonscan.Value(raw, i)
-		if err == nil && string(key) == name {
-			value = raw[i:end]
-		}
-		return end, err
-	})
-	return value
-}

@@ -1,6 +1,10 @@
 package mcp
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
 
 // Implementation names a server or a client ("Implementation" of the schema).
 type Implementation struct {
@@ -202,7 +206,7 @@ func (t Tool) wire(v Version) (json.RawMessage, error) {
 
 // describesObject reports whether a schema has the type object.
 func describesObject(schema json.RawMessage) bool {
-	return isObject(schema) && string(member(schema, "type")) == `"object"`
+	return isObject(schema) && string(jsonscan.Member(schema, "type")) == `"object"`
 }
 
 func (r Resource) wire(v Version) (json.RawMessage, error) {

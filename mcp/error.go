@@ -182,7 +182,7 @@ func withKind(data json.RawMessage, kind string) json.RawMessage {
 	switch {
 	case data == nil:
 		return added
-	case !isObject(data) || member(data, "kind") != nil:
+	case !isObject(data) || jsonscan.Member(data, "kind") != nil:
 		return data
 	}
 	rest := data[jsonscan.Space(data, 0)+1:]

@@ -70,7 +70,7 @@ func (f *forwarded) wire(v Version) any {
 // withoutMeta leaves out what the other server said to us alone, such as whom to
 // tell of progress.
 func withoutMeta(params json.RawMessage) any {
-	if member(params, "_meta") == nil {
+	if jsonscan.Member(params, "_meta") == nil {
 		return params
 	}
 	members := make(map[string]json.RawMessage)
@@ -86,7 +86,7 @@ func withoutMeta(params json.RawMessage) any {
 // reach the client as they are, members unknown here included; but the token
 // becomes the client's, and a message is left out for a version without.
 func (r *Request) ForwardProgress(params json.RawMessage) {
-	progress, err := strconv.ParseFloat(string(member(params, "progress")), 64)
+	progress, err := strconv.ParseFloat(string(jsonscan.Member(params, "progress")), 64)
 	if r == nil || err != nil || r.rc.meta.progressToken == nil || !validID(r.rc.meta.progressToken) {
 		return
 	}
@@ -121,9 +121,9 @@ func appendOthers(dst []byte, object json.RawMessage, keep func(key []byte) bool
 // ForwardLog is [Request.Log] for a log line of another server: params are those of
 // its notifications/message, a valid object, and reach the client as they are.
 func (r *Request) ForwardLog(params json.RawMessage) {
-	name, _ := jsonscan.Unquote(member(params, "level"))
+	name, _ := jsonscan.Unquote(jsonscan.Member(params, "level"))
 	level, known := ParseLogLevel(name)
-	data := member(params, "data")
+	data := jsonscan.Member(params, "data")
 	if !known || data == nil {
 		if data == nil {
 			data = json.RawMessage("null")
@@ -131,7 +131,7 @@ func (r *Request) ForwardLog(params json.RawMessage) {
 		if !known {
 			level = LogInfo
 		}
-		logger, _ := jsonscan.Unquote(member(params, "logger"))
+		logger, _ := jsonscan.Unquote(jsonscan.Member(params, "logger"))
 		r.Log(level, logger, json.RawMessage(data))
 		return
 	}

@@ -111,7 +111,7 @@ func (p *CallToolParams) Argument(name string) json.RawMessage {
 	if p.Arguments == nil {
 		return nil
 	}
-	return member(p.Arguments, name)
+	return jsonscan.Member(p.Arguments, name)
 }
 
 // StringArgument returns the string argument with that name, and whether there

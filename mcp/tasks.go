@@ -60,7 +60,7 @@ func (rc *requestContext) knowsTasks() bool {
 		return false
 	}
 	caps := rc.clientCapabilities()
-	return caps.has("extensions") && isObject(member(member(caps, "extensions"), tasksExtension))
+	return caps.has("extensions") && isObject(jsonscan.Member(jsonscan.Member(caps, "extensions"), tasksExtension))
 }
 
 // Task runs the work of a tool call as a task, if the client knows tasks: it

@@ -24,9 +24,9 @@ func (r *Request) Trace() (t Trace, ok bool) {
 		return Trace{}, false
 	}
 	if m := r.rc.meta.raw; m != nil {
-		parent, _ := jsonscan.Unquote(member(m, "traceparent"))
+		parent, _ := jsonscan.Unquote(jsonscan.Member(m, "traceparent"))
 		if t, ok = parseTrace(parent); ok {
-			state, _ := jsonscan.Unquote(member(m, "tracestate"))
+			state, _ := jsonscan.Unquote(jsonscan.Member(m, "tracestate"))
 			return t.with(state), true
 		}
 	}

@@ -214,13 +214,13 @@ func (l *auditLine) what(ctx context.Context, event string, e *mcp.Event) {
 		if e.Name != "" {
 			l.text("name", e.Name)
 		} else { // there is no such tool, at least not for this client
-			l.raw("name", memberOf(params, "name"))
+			l.raw("name", jsonscan.Member(params, "name"))
 		}
-		if given := memberOf(params, "arguments"); given != nil {
+		if given := jsonscan.Member(params, "arguments"); given != nil {
 			l.hash("arguments", given, sha256.Size)
 		}
 	case "completion/complete":
-		if given := memberOf(params, "argument"); given != nil {
+		if given := jsonscan.Member(params, "argument"); given != nil {
 			l.hash("arguments", given, sha256.Size)
 		}
 	}
@@ -243,11 +243,11 @@ func (l *auditLine) who(ctx context.Context, e *mcp.Event) {
 	if e.Session != nil {
 		client = e.Session.ClientInfo()
 	} else if meta := mcp.RequestFrom(ctx).Meta(); meta != nil {
-		client = memberOf(meta, "io.modelcontextprotocol/clientInfo")
+		client = jsonscan.Member(meta, "io.modelcontextprotocol/clientInfo")
 	}
 	if client != nil {
-		l.raw("client", memberOf(client, "name"))
-		l.raw("client_version", memberOf(client, "version"))
+		l.raw("client", jsonscan.Member(client, "name"))
+		l.raw("client_version", jsonscan.Member(client, "version"))
 	}
 	if e.Session != nil && e.Session.ID() != "" {
 		l.hash("session", []byte(e.Session.ID()), 8)
@@ -310,22 +310,6 @@ func auditURI(uri string) string {
 		}
 	}
 	return uri
-}
-
-// memberOf returns the value of a member of the valid object raw, or nil.
-func memberOf(raw []byte, name string) (value []byte) {
-	i := jsonscan.Space(raw, 0)
-	if i == len(raw) || raw[i] != '{' {
-		return nil
-	}
-	_, _ = jsonscan.Object(raw, i, 0, func(key []byte, i int) (int, error) {
-		end, err := jsonscan.Value(raw, i)
-		if err == nil && string(key) == name {
-			value = raw[i:end]
-		}
-		return end, err
-	})
-	return value
 }
 
 // minAuditKey is how short the key of the hashes may be.

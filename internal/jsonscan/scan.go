@@ -391,3 +391,24 @@ func hex(c byte) int {
 	}
 	return -1
 }
+
+// Member returns the value of a member of the valid JSON text raw, a slice of it.
+// It is nil if there is no such member, or raw is no object; of members that are
+// given twice it is the last.
+func Member(raw []byte, name string) (value []byte) {
+	i := Space(raw, 0)
+	if i == len(raw) || raw[i] != '{' {
+		return nil
+	}
+	_, err := Object(raw, i, 0, func(key []byte, i int) (int, error) {
+		end, err := Value(raw, i)
+		if err == nil && string(key) == name {
+			value = raw[i:end]
+		}
+		return end, err
+	})
+	if err != nil {
+		return nil
+	}
+	return value
+}

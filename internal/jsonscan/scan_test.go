@@ -186,3 +186,19 @@ func BenchmarkValid(b *testing.B) {
 		})
 	}
 }
+
+func TestMember(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"there", ` { "a" : 1, "b" : {"c":[2]} }`, `{"c":[2]}`},
+		{"not there", `{"a":1}`, ""},
+		{"given twice", `{"b":1,"b":2}`, "2"},
+		{"its name escaped", `{"\u0062":true}`, "true"},
+		{"no object", `["b",1]`, ""},
+		{"nothing", "  ", ""},
+		{"broken", `{"b":1,`, ""},
+	} {
+		if got := string(jsonscan.Member([]byte(c.text), "b")); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
