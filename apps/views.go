@@ -30,24 +30,9 @@ func NewViews(c *mcp.Catalog) *Views {
 		return &Views{c, c}
 	}
 	c.Cache.Public = false
-	return &Views{c, &mcp.Catalog{
-		Server:       c.Server,
-		Instructions: c.Instructions,
-		Tools:        tools,
-		Resources:    c.Resources,
-		Templates:    c.Templates,
-		Prompts:      c.Prompts,
-		Completions:  c.Completions,
-		Subscribe:    c.Subscribe,
-		Tasks:        c.Tasks,
-		Logging:      c.Logging,
-		Extensions:   c.Extensions,
-		PageSize:     c.PageSize,
-		Cache:        c.Cache,
-
-		WithheldTools:   c.WithheldTools,
-		WithheldPrompts: c.WithheldPrompts,
-	}}
+	model := c.Copy()
+	model.Tools = tools
+	return &Views{c, model}
 }
 
 func seenByModel(t *mcp.Tool) bool {

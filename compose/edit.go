@@ -117,7 +117,7 @@ func (e *edited) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 }
 
 func (e *edited) make(cat *mcp.Catalog) *mcp.Catalog {
-	made := copyOf(cat)
+	made := cat.Copy()
 	made.Tools = nil
 	for _, t := range cat.Tools {
 		if e.offers(t.Name) {

@@ -2,7 +2,6 @@ package compose
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
@@ -111,7 +110,7 @@ func (v *view) fill(source string, locked *LockedSource, drifts []Drift) {
 		v.withhold()
 		return
 	}
-	v.catalog = copyOf(v.of)
+	v.catalog = v.of.Copy()
 	v.catalog.Tools = kept(v, Tools, v.of.Tools, func(t *mcp.Tool) string { return t.Name })
 	v.catalog.Prompts = kept(v, Prompts, v.of.Prompts, func(p *mcp.Prompt) string { return p.Name })
 	v.catalog.Resources = kept(v, Resources, v.of.Resources, func(r *mcp.Resource) string { return r.URI })
@@ -282,15 +281,4 @@ func (v *view) ui(uri, why string) error {
 		return denied(mcp.CodeResourceDenied, "refused by "+LockFile+": what this resource yields was not locked")
 	}
 	return mcp.ResourceNotFound(uri, "there is no such resource in "+LockFile)
-}
-
-// copyOf returns a catalog that offers the same and can be changed.
-func copyOf(cat *mcp.Catalog) *mcp.Catalog {
-	return &mcp.Catalog{
-		Server: cat.Server, Instructions: cat.Instructions,
-		Tools: cat.Tools, Resources: cat.Resources, Templates: cat.Templates, Prompts: cat.Prompts,
-		Completions: cat.Completions, Subscribe: cat.Subscribe, Tasks: cat.Tasks, Logging: cat.Logging,
-		WithheldTools: maps.Clone(cat.WithheldTools), WithheldPrompts: maps.Clone(cat.WithheldPrompts),
-		Extensions: cat.Extensions, PageSize: cat.PageSize, Cache: cat.Cache,
-	}
 }

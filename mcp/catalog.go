@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -68,6 +69,19 @@ type Catalog struct {
 	first   [listKinds][LatestVersion + 1][scopes]atomic.Pointer[page]
 	rest    sync.Map // pageKey to *page
 	infos   [LatestVersion + 1]atomic.Pointer[json.RawMessage]
+}
+
+// Copy returns a catalog that offers the same and may be changed until it is used:
+// its lists can be exchanged, and names be added to what is withheld. The entries
+// are those of c.
+func (c *Catalog) Copy() *Catalog {
+	return &Catalog{
+		Server: c.Server, Instructions: c.Instructions,
+		Tools: c.Tools, Resources: c.Resources, Templates: c.Templates, Prompts: c.Prompts,
+		Completions: c.Completions, Subscribe: c.Subscribe, Tasks: c.Tasks, Logging: c.Logging,
+		WithheldTools: maps.Clone(c.WithheldTools), WithheldPrompts: maps.Clone(c.WithheldPrompts),
+		Extensions: c.Extensions, PageSize: c.PageSize, Cache: c.Cache,
+	}
 }
 
 var emptyCatalog = &Catalog{Server: Implementation{Name: "empty", Version: "0"}}
