@@ -35,14 +35,15 @@ type Guard struct {
 	opts GuardOptions
 	lock atomic.Pointer[Lock]
 
-	mu       sync.Mutex // guards what follows
-	told     map[string]bool
-	watchers map[*func(mcp.Change)]struct{}
+	mu   sync.Mutex // guards told
+	told map[string]bool
+
+	watchers mcp.Watchers
 }
 
 // NewGuard returns a guard that holds sources to lock. opts may be nil.
 func NewGuard(lock *Lock, opts *GuardOptions) *Guard {
-	g := &Guard{told: make(map[string]bool), watchers: make(map[*func(mcp.Change)]struct{})}
+	g := &Guard{told: make(map[string]bool)}
 	if opts != nil {
 		g.opts = *opts
 	}
@@ -57,15 +58,7 @@ func (g *Guard) Lock() *Lock { return g.lock.Load() }
 // that lists have changed.
 func (g *Guard) Replace(lock *Lock) {
 	g.lock.Store(lock)
-	g.mu.Lock()
-	all := make([]func(mcp.Change), 0, len(g.watchers))
-	for changed := range g.watchers {
-		all = append(all, *changed)
-	}
-	g.mu.Unlock()
-	for _, changed := range all {
-		changed(mcp.Change{Tools: true, Resources: true, Prompts: true})
-	}
+	g.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
 }
 
 // Admit returns why nothing of a source may be offered, whatever it says of itself:
@@ -132,21 +125,10 @@ func (g *Guard) note(d Drift) bool {
 // maxTold bounds what is told of servers that change all the time.
 const maxTold = 10_000
 
-// Watch calls replaced each time that another lock counts. After stop returns it is
-// not called any more, but for a call that is under way.
+// Watch calls replaced each time that another lock counts. stop waits for a call that
+// is under way, so replaced must not call it; afterwards it is not called any more.
 func (g *Guard) Watch(replaced func()) (stop func()) {
-	return g.watch(func(mcp.Change) { replaced() })
-}
-
-func (g *Guard) watch(changed func(mcp.Change)) (stop func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.watchers[&changed] = struct{}{}
-	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		delete(g.watchers, &changed)
-	}
+	return g.watchers.Watch(func(mcp.Change) { replaced() })
 }
 
 // StrangerError is why nothing of a source is offered.

@@ -243,7 +243,7 @@ func (p *pinned) Changes() bool { return p.watches || p.guard.opts.Replaced }
 
 // Watch implements [mcp.Watcher]. Nobody hears of a resource that cannot be read.
 func (p *pinned) Watch(changed func(mcp.Change)) (stop func()) {
-	stops := []func(){p.guard.watch(changed)}
+	stops := []func(){p.guard.watchers.Watch(changed)}
 	if p.watches {
 		stops = append(stops, p.watched.Watch(func(c mcp.Change) {
 			if v := p.last.Load(); c.URI != "" && v != nil && !v.open && v.resource(c.URI) != nil {

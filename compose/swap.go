@@ -19,18 +19,14 @@ import (
 type Swap struct {
 	current atomic.Pointer[shown]
 	setting sync.Mutex // held while current is replaced
-	telling sync.Mutex // held while watchers are told
 
-	mu       sync.Mutex // guards watchers
-	watchers map[*swapWatcher]struct{}
+	watchers mcp.Watchers
 }
 
 type shown struct {
 	source mcp.Source
 	stop   func() // ends watching it
 }
-
-type swapWatcher struct{ changed func(mcp.Change) }
 
 var (
 	_ mcp.Source     = (*Swap)(nil)
@@ -41,7 +37,7 @@ var (
 
 // NewSwap returns a Swap that shows src.
 func NewSwap(src mcp.Source) *Swap {
-	s := &Swap{watchers: make(map[*swapWatcher]struct{})}
+	s := &Swap{}
 	s.current.Store(s.watching(src))
 	return s
 }
@@ -80,34 +76,10 @@ func sameOffer(ctx context.Context, a, b mcp.Source) bool {
 
 // Tell tells who watches of a change that the Source shown does not know of, such
 // as that a resource may be another since Set.
-func (s *Swap) Tell(c mcp.Change) {
-	s.telling.Lock()
-	defer s.telling.Unlock()
-	s.mu.Lock()
-	all := make([]*swapWatcher, 0, len(s.watchers))
-	for w := range s.watchers {
-		all = append(all, w)
-	}
-	s.mu.Unlock()
-	for _, w := range all {
-		w.changed(c)
-	}
-}
+func (s *Swap) Tell(c mcp.Change) { s.watchers.Tell(c) }
 
 // Watch implements [mcp.Watcher].
-func (s *Swap) Watch(changed func(mcp.Change)) (stop func()) {
-	w := &swapWatcher{changed}
-	s.mu.Lock()
-	s.watchers[w] = struct{}{}
-	s.mu.Unlock()
-	return func() {
-		s.telling.Lock() // what is being told is told before we return
-		defer s.telling.Unlock()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.watchers, w)
-	}
-}
+func (s *Swap) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
 
 // again reports whether a call came to at just when it was retired, so that it
 // belongs to what took its place.

@@ -94,7 +94,7 @@ func (ses *session) notified(m *message, origin *call) {
 		ses.completed(memberString(m.params, "elicitationId"))
 	case "notifications/resources/updated":
 		if uri := memberString(m.params, "uri"); uri != "" {
-			ses.src.changed(mcp.Change{URI: uri})
+			ses.src.watchers.Tell(mcp.Change{URI: uri})
 		}
 	}
 }

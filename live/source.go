@@ -124,12 +124,11 @@ type Source struct {
 	turn     chan struct{} // closed and made anew when phase changes
 	running  bool          // the supervisor runs
 	closed   bool
-	wanted   bool // somebody waits for a session
-	watchers map[*watcher]struct{}
+	wanted   bool              // somebody waits for a session
 	listened map[string]uint64 // URIs of resources that somebody subscribed to, and when
 	listens  uint64            // how often somebody did
 
-	telling sync.Mutex // held while watchers are told
+	watchers mcp.Watchers
 
 	quit   context.Context
 	stop   context.CancelFunc

@@ -11,41 +11,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// watcher is somebody who wants to know of changes.
-type watcher struct{ changed func(mcp.Change) }
-
 // Watch tells changed of changes of the lists, as the server says them or as they
 // are found when it is started anew, and of resources.
-func (s *Source) Watch(changed func(mcp.Change)) (stop func()) {
-	w := &watcher{changed}
-	s.mu.Lock()
-	if s.watchers == nil {
-		s.watchers = make(map[*watcher]struct{})
-	}
-	s.watchers[w] = struct{}{}
-	s.mu.Unlock()
-	return func() {
-		s.telling.Lock() // what is being told is told before we return
-		defer s.telling.Unlock()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.watchers, w)
-	}
-}
-
-func (s *Source) changed(c mcp.Change) {
-	s.telling.Lock()
-	defer s.telling.Unlock()
-	s.mu.Lock()
-	all := make([]*watcher, 0, len(s.watchers))
-	for w := range s.watchers {
-		all = append(all, w)
-	}
-	s.mu.Unlock()
-	for _, w := range all {
-		w.changed(c)
-	}
-}
+func (s *Source) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
 
 // show makes cat what the source offers, and tells of the difference.
 func (s *Source) show(cat *mcp.Catalog) {
@@ -63,7 +31,7 @@ func (s *Source) show(cat *mcp.Catalog) {
 		s.tell(Event{What: "changed"})
 	}
 	if old != nil || s.opts.Optional {
-		s.changed(mcp.Change{Tools: true, Resources: true, Prompts: true})
+		s.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
 	}
 }
 
@@ -220,7 +188,7 @@ func (ses *session) resume(ctx context.Context) {
 	for _, uri := range ses.src.Subscribed() {
 		params := append(jsonscan.AppendQuote([]byte(`{"uri":`), uri), '}')
 		_, _ = ses.request(ctx, "resources/subscribe", params) // a resource may be gone
-		ses.src.changed(mcp.Change{URI: uri})                  // who knows what has changed meanwhile
+		ses.src.watchers.Tell(mcp.Change{URI: uri})            // who knows what has changed meanwhile
 	}
 }
 

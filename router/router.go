@@ -21,7 +21,7 @@ type Router struct {
 
 	// changing is held by whoever replaces current.
 	changing sync.Mutex
-	watchers watchers
+	watchers mcp.Watchers
 }
 
 var (
@@ -85,7 +85,7 @@ func (r *Router) Add(features ...Feature) error {
 		return err
 	}
 	r.current.Store(s)
-	r.watchers.tell(changeOf(b.entries))
+	r.watchers.Tell(changeOf(b.entries))
 	return nil
 }
 
@@ -110,7 +110,7 @@ func (r *Router) Remove(kind Kind, names ...string) error {
 		return fmt.Errorf("remove: %w", faults[0])
 	}
 	r.current.Store(s)
-	r.watchers.tell(changeOf(removed))
+	r.watchers.Tell(changeOf(removed))
 	return nil
 }
 

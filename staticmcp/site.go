@@ -33,7 +33,7 @@ type Site struct {
 	// untold are the warnings about tools that were given already.
 	untold sync.Map
 
-	watchers watchers
+	watchers mcp.Watchers
 	stop     context.CancelFunc
 	watched  bool // polling runs
 	polling  sync.WaitGroup

@@ -5,63 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// watchers are those who want to know of changes.
-type watchers struct {
-	mu   sync.Mutex
-	list []*watcher
-}
-
-type watcher struct {
-	mu      sync.Mutex // held while changed runs
-	changed func(mcp.Change)
-}
-
 // Watch implements [mcp.Watcher]. changed must not call stop. The Site of a zip
 // file never changes.
-func (s *Site) Watch(changed func(mcp.Change)) (stop func()) {
-	w := &watcher{changed: changed}
-	s.watchers.mu.Lock()
-	s.watchers.list = append(s.watchers.list, w)
-	s.watchers.mu.Unlock()
-	return func() {
-		s.watchers.mu.Lock()
-		s.watchers.list = slices.DeleteFunc(s.watchers.list, func(other *watcher) bool { return other == w })
-		s.watchers.mu.Unlock()
-		w.mu.Lock()
-		w.changed = nil
-		w.mu.Unlock()
-	}
-}
+func (s *Site) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
 
 // Changes reports whether the site is watched at all: the Site of a zip file, or
 // one opened with a negative Poll, never changes.
 func (s *Site) Changes() bool { return s.watched }
-
-func (w *watchers) any() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.list) > 0
-}
-
-func (w *watchers) notify(c mcp.Change) {
-	w.mu.Lock()
-	list := slices.Clone(w.list)
-	w.mu.Unlock()
-	for _, one := range list {
-		one.mu.Lock()
-		if one.changed != nil {
-			one.changed(c)
-		}
-		one.mu.Unlock()
-	}
-}
 
 // tell reports that the contents of a resource are not what they were.
 func (s *Site) tell(old, now *item) {
@@ -76,7 +31,7 @@ func (s *Site) tell(old, now *item) {
 	if ok && after.uri == before.uri && bytes.Equal(before.contents(), after.contents()) {
 		return
 	}
-	s.watchers.notify(mcp.Change{URI: before.uri})
+	s.watchers.Tell(mcp.Change{URI: before.uri})
 }
 
 func (d *document) contents() []byte {
@@ -112,7 +67,7 @@ func (s *Site) watch(ctx context.Context, manifest *seen) {
 		case <-timer.C:
 		}
 		s.poll(ctx, manifest)
-		if s.store.traits().listed && s.watchers.any() {
+		if s.store.traits().listed && s.watchers.Any() {
 			for _, path := range s.cache.recent(resourcesDir+"/", maxRechecked) {
 				// What is wrong is said to whoever reads it.
 				_, _ = s.document(ctx, path)
@@ -155,7 +110,7 @@ func (s *Site) poll(ctx context.Context, manifest *seen) {
 	s.offer.Store(after)
 	s.logWarnings(after)
 	if c := difference(before.catalog, after.catalog); c != (mcp.Change{}) {
-		s.watchers.notify(c)
+		s.watchers.Tell(c)
 	}
 }
 

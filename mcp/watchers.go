@@ -1,0 +1,64 @@
+package mcp
+
+import (
+	"slices"
+	"sync"
+)
+
+// Watchers are those who watch a Source, for Sources that are a [Watcher]. The zero
+// value is ready to use. It is safe for concurrent use and must not be copied.
+type Watchers struct {
+	mu   sync.Mutex // guards list
+	list []*watching
+}
+
+type watching struct {
+	mu      sync.Mutex   // held while changed runs
+	changed func(Change) // nil once it is stopped
+}
+
+// Watch is that of [Watcher]: stop waits for a call of changed that is under way, so
+// changed must not call it, nor Tell.
+func (w *Watchers) Watch(changed func(Change)) (stop func()) {
+	one := &watching{changed: changed}
+	w.mu.Lock()
+	w.list = append(w.list, one)
+	w.mu.Unlock()
+	return func() {
+		w.mu.Lock()
+		w.list = slices.DeleteFunc(w.list, func(other *watching) bool { return other == one })
+		w.mu.Unlock()
+		one.mu.Lock()
+		one.changed = nil
+		one.mu.Unlock()
+	}
+}
+
+// Any reports whether anybody watches.
+func (w *Watchers) Any() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.list) > 0
+}
+
+// Tell tells everybody who watches of a change, one after the other. Nobody
+// is told of two at once. A zero change is none.
+func (w *Watchers) Tell(c Change) {
+	if c == (Change{}) {
+		return
+	}
+	w.mu.Lock()
+	all := slices.Clone(w.list)
+	w.mu.Unlock()
+	for _, one := range all {
+		one.tell(c)
+	}
+}
+
+func (w *watching) tell(c Change) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.changed != nil {
+		w.changed(c)
+	}
+}
