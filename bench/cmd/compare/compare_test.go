@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
@@ -54,8 +55,8 @@ func TestMedian(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := median(tt.values); got != tt.want {
-				t.Errorf("median(%v) = %v, want %v", tt.values, got, tt.want)
+			if got := figures.Median(tt.values); got != tt.want {
+				t.Errorf("figures.Median(%v) = %v, want %v", tt.values, got, tt.want)
 			}
 		})
 	}
@@ -64,8 +65,8 @@ func TestMedian(t *testing.T) {
 func TestNumber(t *testing.T) {
 	tests := map[float64]string{0: "0.00", 0.0123: "0.012", 1.256: "1.26", 12.34: "12.3", 999: "999", 1234.6: "1,235", 1234567: "1,234,567"}
 	for v, want := range tests {
-		if got := number(v); got != want {
-			t.Errorf("number(%v) = %q, want %q", v, got, want)
+		if got := figures.Number(v); got != want {
+			t.Errorf("figures.Number(%v) = %q, want %q", v, got, want)
 		}
 	}
 }

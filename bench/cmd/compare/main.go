@@ -24,6 +24,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/system"
 )
@@ -118,14 +119,14 @@ func compare(ctx context.Context, o *options, workloads []fix.Workload, peers []
 	}
 	defer lines.Close()
 	set := describe(o, peers, skipped)
-	if err := writeLine(lines, set); err != nil {
+	if err := figures.WriteLine(lines, set); err != nil {
 		return err
 	}
 	var records []record
 	keep := func(group []record) error {
 		records = append(records, group...)
 		for _, r := range group {
-			if err := writeLine(lines, r); err != nil {
+			if err := figures.WriteLine(lines, r); err != nil {
 				return err
 			}
 		}

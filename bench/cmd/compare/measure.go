@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/load"
 	"github.com/slipway-mcp/slipway/bench/process"
@@ -212,7 +213,7 @@ func measureStart(ctx context.Context, o *options, p installedPeer, w fix.Worklo
 		cpu = append(cpu, micros(one.cpu))
 		resident = append(resident, float64(one.residentKB))
 	}
-	r.Start, r.ServerCPU, r.ResidentKB = median(took), median(cpu), int64(median(resident))
+	r.Start, r.ServerCPU, r.ResidentKB = figures.Median(took), figures.Median(cpu), int64(figures.Median(resident))
 	return nil
 }
 
@@ -260,20 +261,6 @@ func firstAnswer(proc *process.Process, w fix.Workload, addr string) error {
 		return err
 	}
 	return (&load.HTTP{Addr: addr, Workload: w}).Check()
-}
-
-// median returns the middle of the values, the mean of the two middle ones
-// when their number is even, and 0 of none.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
 // rounds measures every peer in every workload, round by round. Within a

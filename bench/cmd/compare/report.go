@@ -1,14 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/system"
 )
@@ -41,15 +40,6 @@ func describe(o *options, peers []installedPeer, skipped []string) setting {
 		s.Versions[p.name] = p.version
 	}
 	return s
-}
-
-func writeLine(w io.Writer, v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
 }
 
 // report renders the records as Markdown: how it was measured, one table of
@@ -136,7 +126,7 @@ func overviewCell(s sample, does bool, field func(record) float64) string {
 	case len(s.ok) == 0:
 		return ""
 	default:
-		return number(s.median(field))
+		return figures.Number(s.median(field))
 	}
 }
 
@@ -147,13 +137,13 @@ type column struct {
 }
 
 func medianOf(field func(record) float64) func(sample) string {
-	return func(s sample) string { return number(s.median(field)) }
+	return func(s sample) string { return figures.Number(s.median(field)) }
 }
 
 func spreadOf(field func(record) float64) func(sample) string {
 	return func(s sample) string {
 		low, high := s.extremes(field)
-		return fmt.Sprintf("%s (%s–%s)", number(s.median(field)), number(low), number(high))
+		return fmt.Sprintf("%s (%s–%s)", figures.Number(s.median(field)), figures.Number(low), figures.Number(high))
 	}
 }
 
@@ -241,26 +231,9 @@ func (s sample) values(field func(record) float64) []float64 {
 	return values
 }
 
-func (s sample) median(field func(record) float64) float64 { return median(s.values(field)) }
+func (s sample) median(field func(record) float64) float64 { return figures.Median(s.values(field)) }
 
 func (s sample) extremes(field func(record) float64) (low, high float64) {
 	values := s.values(field)
 	return slices.Min(values), slices.Max(values)
-}
-
-// number writes about three significant digits, and thousands with commas.
-func number(v float64) string {
-	switch {
-	case v > 0 && v < 0.1:
-		return fmt.Sprintf("%.3f", v)
-	case v < 10:
-		return fmt.Sprintf("%.2f", v)
-	case v < 100:
-		return fmt.Sprintf("%.1f", v)
-	}
-	digits := fmt.Sprintf("%.0f", v)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

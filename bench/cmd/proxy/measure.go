@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/install"
 	"github.com/slipway-mcp/slipway/bench/load"
@@ -89,7 +90,7 @@ type record struct {
 // measureAll goes round by round. Within a round and a workload the rows follow each
 // other, forward and reverse in turn, so that what else the machine does falls on all.
 func (b *bench) measureAll(ctx context.Context, set setting, lines io.Writer) error {
-	if err := writeLine(lines, set); err != nil {
+	if err := figures.WriteLine(lines, set); err != nil {
 		return err
 	}
 	for round := range b.rounds {
@@ -110,7 +111,7 @@ func (b *bench) measureAll(ctx context.Context, set setting, lines io.Writer) er
 					fmt.Fprintf(b.stderr, "%s before %s: %v\n", r.name, r.back, err)
 				}
 				b.records = append(b.records, rec)
-				if err := writeLine(lines, rec); err != nil {
+				if err := figures.WriteLine(lines, rec); err != nil {
 					return err
 				}
 			}

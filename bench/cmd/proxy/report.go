@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/system"
 )
@@ -46,15 +45,6 @@ func (b *bench) describe() setting {
 		}
 	}
 	return s
-}
-
-func writeLine(w io.Writer, v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
 }
 
 // report renders the records as Markdown: how it was measured, a table for each
@@ -98,8 +88,8 @@ func (b *bench) table(out *strings.Builder, workload string) {
 			return fmt.Sprintf("%.1f", s.median(func(r record) float64 { return float64(kb(r)) / 1024 }))
 		}
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.back, r.name,
-			number(s.median(cpu)), ratio, number(s.median(func(r record) float64 { return r.PerSecond })),
-			number(s.median(func(r record) float64 { return r.P50 })), number(s.median(func(r record) float64 { return r.P99 })),
+			figures.Number(s.median(cpu)), ratio, figures.Number(s.median(func(r record) float64 { return r.PerSecond })),
+			figures.Number(s.median(func(r record) float64 { return r.P50 })), figures.Number(s.median(func(r record) float64 { return r.P99 })),
 			mb(func(r record) int64 { return r.IdleKB }), mb(func(r record) int64 { return r.AfterKB }),
 			mb(func(r record) int64 { return r.PeakKB }), mb(func(r record) int64 { return r.OwnKB }))
 	}
@@ -125,7 +115,7 @@ func (s sample) median(field func(record) float64) float64 {
 	for i, r := range s {
 		values[i] = field(r)
 	}
-	return median(values)
+	return figures.Median(values)
 }
 
 // key names a row.
@@ -148,36 +138,7 @@ func spread(values []float64) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s–%s)", number(median(values)), number(slices.Min(values)), number(slices.Max(values)))
-}
-
-// median returns the middle of the values, the mean of the two middle ones when their
-// number is even, and 0 of none.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
-}
-
-// number writes three digits that count, and commas.
-func number(v float64) string {
-	switch {
-	case v < 10:
-		return fmt.Sprintf("%.2f", v)
-	case v < 100:
-		return fmt.Sprintf("%.1f", v)
-	}
-	text := fmt.Sprintf("%.0f", v)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return fmt.Sprintf("%s (%s–%s)", figures.Number(figures.Median(values)), figures.Number(slices.Min(values)), figures.Number(slices.Max(values)))
 }
 
 // bound is what must hold.
@@ -220,7 +181,7 @@ func (b *bench) value(l bound) (float64, bool) {
 		return s.median(l.field), len(s) > 0
 	}
 	ratios := b.ratios(l.workload, l.of, l.to, l.field)
-	return median(ratios), len(ratios) > 0
+	return figures.Median(ratios), len(ratios) > 0
 }
 
 // holds returns the bound as it is this time, and whether the value keeps it.
@@ -230,9 +191,9 @@ func (b *bench) holds(l bound, value float64) (text string, ok bool) {
 		room = l.room
 	}
 	if l.most > 0 {
-		return strings.TrimSpace("≤ " + number(l.most*room) + " " + l.unit), value <= l.most*room
+		return strings.TrimSpace("≤ " + figures.Number(l.most*room) + " " + l.unit), value <= l.most*room
 	}
-	return "≥ " + number(l.least/room), value >= l.least/room
+	return "≥ " + figures.Number(l.least/room), value >= l.least/room
 }
 
 func (b *bench) bounds(out *strings.Builder) {
@@ -247,7 +208,7 @@ func (b *bench) bounds(out *strings.Builder) {
 		if !ok {
 			verdict = "EXCEEDED"
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", l.workload, l.what, number(value), text, verdict)
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", l.workload, l.what, figures.Number(value), text, verdict)
 	}
 }
 
