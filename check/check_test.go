@@ -15,7 +15,7 @@ func report() *check.Report {
 	r.Add(
 		check.Finding{Rule: "a/late", Severity: check.Warning, File: "b.json", Line: 2, Column: 3, Pointer: "/x", Message: "late", Hint: "go"},
 		check.Finding{Rule: "a/note", Severity: check.Note, Message: "of nothing"},
-		check.Finding{Rule: "a/early", File: "a.json", Pointer: "/y", Message: "a \x1b[2J in it"},
+		check.Finding{Rule: "a/early", File: "a.json", Pointer: "/y", Message: "a \u001b[2J in it"},
 	)
 	return r
 }
@@ -26,7 +26,7 @@ func TestText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `note: of nothing [a/note]
-a.json: error: /y: a \x1b[2J in it [a/early]
+a.json: error: /y: a \u001b[2J in it [a/early]
 b.json:2:3: warning: late [a/late]
   hint: go
 `

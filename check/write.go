@@ -5,20 +5,23 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 // WriteJSON writes the report as one JSON object on one line:
 //
 //	{"findings":[{"rule","severity","file","line","column","pointer","message","hint"}]}
 //
-// Every finding has all members. A member "omitted" follows only when findings
+// Every finding has all members. C1 controls and marks for the direction of
+// writing are escaped, so that the output can be shown on a terminal. A member "omitted" follows only when findings
 // were left out: their number.
 func (r *Report) WriteJSON(w io.Writer) error {
 	found := r.Findings()
 	if found == nil {
 		found = []Finding{}
 	}
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(visible.JSONWriter{To: w})
 	enc.SetEscapeHTML(false)
 	return enc.Encode(struct {
 		Findings []Finding `json:"findings"`
@@ -27,12 +30,12 @@ func (r *Report) WriteJSON(w io.Writer) error {
 }
 
 // WriteText writes a line for each finding, and its hint on a line of its own.
-// With color, severities are coloured for a terminal. Control characters of what
-// is quoted from the checked thing are written as escapes.
+// With color, severities are coloured for a terminal. Control characters and
+// invisible ones quoted from the input are written as escapes.
 func (r *Report) WriteText(w io.Writer, color bool) error {
 	var b strings.Builder
 	for _, f := range r.Findings() {
-		line := printable(f.String())
+		line := visible.Line(f.String())
 		if color {
 			word := f.Severity.String() + ": "
 			line = strings.Replace(line, word, paint[f.Severity]+word+"\x1b[0m", 1)
@@ -40,7 +43,7 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 		b.WriteString(line)
 		b.WriteByte('\n')
 		if f.Hint != "" {
-			fmt.Fprintf(&b, "  hint: %s\n", printable(f.Hint))
+			fmt.Fprintf(&b, "  hint: %s\n", visible.Line(f.Hint))
 		}
 	}
 	if n := r.Omitted(); n > 0 {
@@ -69,22 +72,4 @@ func (r *Report) Summary() string {
 		return "no findings"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// printable writes control characters as escapes: a name out of an archive must
-// not move the cursor of a terminal.
-func printable(s string) string {
-	clean := func(r rune) bool { return r < ' ' || 0x7f <= r && r < 0xa0 }
-	if !strings.ContainsFunc(s, clean) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if clean(r) {
-			fmt.Fprintf(&b, `\x%02x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

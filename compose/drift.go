@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 // Drift is one thing in which a source is not as it was locked.
@@ -38,13 +39,13 @@ func (d Drift) String() string {
 	case Server:
 		return "what the server calls itself " + what
 	case Version:
-		return fmt.Sprintf("its version was %s, and is %s", Visible(string(d.Was.Definition)), Visible(string(d.Is.Definition)))
+		return fmt.Sprintf("its version was %s, and is %s", visible.Line(string(d.Was.Definition)), visible.Line(string(d.Is.Definition)))
 	case Instructions:
 		return "instructions " + strings.NewReplacer("has", "have", "is", "are").Replace(what)
 	case UI:
-		return "the contents of " + Visible(d.Item.Name) + " " + strings.Replace(what, "has", "have", 1)
+		return "the contents of " + visible.Line(d.Item.Name) + " " + strings.Replace(what, "has", "have", 1)
 	}
-	return Visible(d.Item.String()) + " " + what
+	return visible.Line(d.Item.String()) + " " + what
 }
 
 // Refused reports whether the item is not offered because of the drift.

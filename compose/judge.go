@@ -5,6 +5,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -201,10 +202,10 @@ func (v *view) refuses(item Item) bool {
 func refusal(d Drift) string {
 	approve := "slipway lock approve"
 	if d.Item.Kind != Whole {
-		approve += " --item " + Visible(d.Item.String())
+		approve += " --item " + visible.Line(d.Item.String())
 	}
 	return fmt.Sprintf("refused by %s: %s: %s; it is offered when somebody has looked at it with slipway lock diff and accepted it with %s",
-		LockFile, Visible(d.Source), d, approve)
+		LockFile, visible.Line(d.Source), d, approve)
 }
 
 func denied(code mcp.Code, why string) error {

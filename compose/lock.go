@@ -8,10 +8,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 // LockFile is the name of the file that a lock is kept in.
@@ -145,7 +145,7 @@ func (l *Lock) Write(w io.Writer) error {
 		return fmt.Errorf("encode the lock: %w", err)
 	}
 	out.WriteByte('\n')
-	_, err = io.WriteString(w, escapeInvisible(out.String()))
+	_, err = w.Write(visible.JSON(out.Bytes()))
 	return err
 }
 
@@ -270,21 +270,4 @@ func compareItems(a, b Item) int {
 // clone returns a copy of which the items can be changed.
 func (s *LockedSource) clone() *LockedSource {
 	return &LockedSource{Version: s.Version, Items: maps.Clone(s.Items)}
-}
-
-// escapeInvisible writes characters that nobody sees as JSON escapes, in a JSON
-// text, which has them in strings only.
-func escapeInvisible(text string) string {
-	var out strings.Builder
-	last := rune(0)
-	for i, r := range text {
-		if r != '\n' && invisible(r, last) {
-			writeEscape(&out, r)
-		} else {
-			_, size := utf8.DecodeRuneInString(text[i:])
-			out.WriteString(text[i : i+size])
-		}
-		last = r
-	}
-	return out.String()
 }

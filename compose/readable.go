@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 // Readable returns a definition as lines for people: members in their order, text
@@ -34,7 +36,7 @@ func (r *reader) value(indent, label string, v any) {
 			indent += "  "
 		}
 		for _, key := range sortedKeys(v) {
-			r.value(indent, Visible(key)+": ", v[key])
+			r.value(indent, visible.Line(key)+": ", v[key])
 		}
 	case []any:
 		r.line(indent, label, map[bool]string{true: "[]"}[len(v) == 0])
@@ -52,12 +54,12 @@ func (r *reader) value(indent, label string, v any) {
 // text writes a string: on a line of its own if it has several.
 func (r *reader) text(indent, label, text string) {
 	if !strings.Contains(text, "\n") {
-		r.line(indent, label, Visible(text))
+		r.line(indent, label, visible.Lines(text))
 		return
 	}
 	r.line(indent, label, "|")
 	for line := range strings.SplitSeq(text, "\n") {
-		r.line(indent+"  ", "", Visible(line))
+		r.line(indent+"  ", "", visible.Lines(line))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -63,7 +64,7 @@ func finding(severity check.Severity, rule, source string, item Item, message, h
 	if item.Name != "" {
 		pointer += "/" + check.EscapeToken(item.Name)
 	}
-	return check.Finding{Rule: "lock/" + rule, Severity: severity, File: LockFile, Pointer: pointer, Message: Visible(source + ": " + message), Hint: hint}
+	return check.Finding{Rule: "lock/" + rule, Severity: severity, File: LockFile, Pointer: pointer, Message: visible.Line(source + ": " + message), Hint: hint}
 }
 
 // server pins what the server says of itself.
@@ -110,12 +111,12 @@ func (s *snapshot) look(item Item, definition json.RawMessage) {
 		return
 	}
 	for _, at := range texts(v, "") {
-		for _, r := range hidden(at.text) {
+		for _, r := range visible.Find(at.text) {
 			where := item.String()
 			if at.where != "" {
 				where += ", " + strings.TrimPrefix(at.where, ".")
 			}
-			s.add(check.Warning, "invisible", item, fmt.Sprintf("%s holds %s", where, nameOf(r)), "models read it, and people do not see it; slipway lock diff shows it as an escape")
+			s.add(check.Warning, "invisible", item, fmt.Sprintf("%s holds %s", where, visible.Describe(r)), "models read it, and people do not see it; slipway lock diff shows it as an escape")
 		}
 	}
 }

@@ -117,16 +117,25 @@ func (c *child) readStderr(r *os.File) {
 	var w io.Writer = &c.stderr
 	switch {
 	case c.command.Stderr != nil && len(c.command.Redact) > 0:
-		lines := &redactor{to: c.command.Stderr, secrets: c.command.Redact}
-		defer lines.flush() // nobody is left to tell that it failed
-		w = io.MultiWriter(&c.stderr, lines)
+		clean := redactor(c.command.Stderr, c.command.Redact)
+		defer flush(c.command.Stderr)
+		defer flush(clean)
+		w = io.MultiWriter(&c.stderr, clean)
 	case c.command.Stderr != nil:
+		defer flush(c.command.Stderr)
 		w = io.MultiWriter(&c.stderr, c.command.Stderr)
 	}
 	if _, err := io.Copy(w, r); err != nil && c.command.Stderr != nil {
 		_, _ = io.Copy(&c.stderr, r) // it must not fill the pipe because nobody takes it
 	}
 	_ = r.Close()
+}
+
+// flush passes on the last line of a writer that waits for its end.
+func flush(w io.Writer) {
+	if f, ok := w.(interface{ Flush() error }); ok {
+		_ = f.Flush() // the process is gone: this was the last attempt
+	}
 }
 
 // supervise ends the child when it is asked to, when its stdout ends or when

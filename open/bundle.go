@@ -37,7 +37,7 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 			o.Live = l.Source
 		}
 		if o.Stderr == nil {
-			o.Stderr = l.Stderr
+			o.Stderr = l.stderr(Name(arg))
 		}
 	}
 	supervision := live.Options{Name: Name(arg)}

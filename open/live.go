@@ -27,15 +27,25 @@ type LiveOptions struct {
 	// Header is added to the requests to servers at a URL, such as Authorization.
 	// It is not sent to look for a site.
 	Header http.Header
-	// Stderr receives what commands write to stderr; nil stands for nobody. The
-	// last lines are in errors in any case.
-	Stderr io.Writer
+	// Stderr returns the writer for what a command writes to stderr, given the name
+	// of the server. It may be called for several servers at once, and again when a
+	// server is opened again. Nil discards the output; errors quote its last lines
+	// in any case.
+	Stderr func(server string) io.Writer
 	// KeepOut names variables of our environment that commands do not inherit; a
 	// name that ends in * stands for all that begin so. They inherit all others:
 	// whoever types a command means it to run as it would without us.
 	KeepOut []string
 	// StopTimeout is how long a command may take to end, see [live.Command].
 	StopTimeout time.Duration
+}
+
+// stderr returns the writer for the stderr of a server, or nil.
+func (o *LiveOptions) stderr(server string) io.Writer {
+	if o.Stderr == nil {
+		return nil
+	}
+	return o.Stderr(server)
 }
 
 const commandPrefix = "exec:"
@@ -64,7 +74,7 @@ func openCommand(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, e
 	return openLive(ctx, "-- "+strings.Join(argv, " "), Name(arg), &live.Command{
 		Path: argv[0], Args: argv[1:],
 		Inherit: []string{}, Env: inherited(os.Environ(), o.KeepOut),
-		Stderr: o.Stderr, StopTimeout: o.StopTimeout,
+		Stderr: o.stderr(Name(arg)), StopTimeout: o.StopTimeout,
 	}, o)
 }
 

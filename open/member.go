@@ -109,7 +109,7 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 			m.tried()
 		}
 	}
-	src, err := r.Open(ctx, merged, s.Name, &stax.OpenOptions{Live: &o, Stderr: f.live.Stderr})
+	src, err := r.Open(ctx, merged, s.Name, &stax.OpenOptions{Live: &o, Stderr: f.live.stderr(s.Name)})
 	if err != nil {
 		m.patience.Stop()
 		return nil, err

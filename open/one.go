@@ -33,7 +33,7 @@ func OpenServer(ctx context.Context, merged *stax.Merged, name string, opts *Def
 		one.cache = cacheFile(o.CacheDir, s)
 		supervision.Catalog = remembered(one.cache)
 	}
-	src, err := o.Resolver.Open(ctx, merged, name, &stax.OpenOptions{Live: &supervision, Stderr: l.Stderr})
+	src, err := o.Resolver.Open(ctx, merged, name, &stax.OpenOptions{Live: &supervision, Stderr: l.stderr(name)})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -51,7 +52,7 @@ const (
 func Main[S mcp.Source](src S, err error) {
 	p := &program{
 		name: strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), args: os.Args[1:],
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv,
+		stdin: os.Stdin, stdout: os.Stdout, stderr: visible.NewWriter(os.Stderr), getenv: os.Getenv,
 	}
 	ctx, stop := Signals(context.Background(), func(os.Signal) {
 		fmt.Fprintf(p.stderr, "%s: finishing what is in flight; once more ends it at once\n", p.name)

@@ -14,6 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -27,7 +28,7 @@ func (p *program) check(ctx context.Context, src mcp.Source) int {
 	c := &checker{cat: cat}
 	c.all(ctx)
 	for _, f := range c.found {
-		fmt.Fprintln(p.stdout, f)
+		fmt.Fprintln(p.stdout, visible.Line(f))
 	}
 	fmt.Fprintf(p.stdout, "%s %s: %d tools, %d resources, %d templates, %d prompts; %d errors, %d warnings\n",
 		cat.Server.Name, cat.Server.Version, len(cat.Tools), len(cat.Resources), len(cat.Templates), len(cat.Prompts),

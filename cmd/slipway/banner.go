@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -25,7 +26,7 @@ func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
   mcp.json      %s
 
 Ctrl-C stops it.
-`, cat.Server.Name, counts(cat), info.Endpoint, info.Health, name, info.Endpoint, header, snippet(name, info.Endpoint, needsToken))
+`, visible.Line(cat.Server.Name), counts(cat), info.Endpoint, info.Health, name, info.Endpoint, header, snippet(name, info.Endpoint, needsToken))
 }
 
 func counts(cat *mcp.Catalog) string {

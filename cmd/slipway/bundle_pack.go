@@ -336,6 +336,7 @@ func progress(w io.Writer, what string) func(done, all int64) {
 	if !isTerminal(w) {
 		return nil
 	}
+	w = unescaped(w)
 	last := int64(-1)
 	return func(done, all int64) {
 		percent := done * 100 / max(all, 1)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -44,7 +43,7 @@ in the PATH. What it writes to stderr goes to stderr, without secrets.`,
 			}
 			opts.AnyPlatform, opts.Locale, opts.SHA256 = anyPlatform, locale, digest
 			if !quiet {
-				opts.Stderr = cmd.ErrOrStderr()
+				opts.Stderr = serverStderr(cmd.ErrOrStderr(), nil, false)(open.Name(args[0]))
 			}
 			return runBundle(cmd, args[0], opts)
 		},
@@ -73,7 +72,7 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) error {
 	}
 	defer src.Close()
 	if isTerminal(cmd.InOrStdin()) {
-		fmt.Fprintln(cmd.ErrOrStderr(), "slipway: waiting for MCP messages on stdin; usually a client starts this command")
+		say(cmd.ErrOrStderr(), "waiting for MCP messages on stdin; usually a client starts this command")
 	}
 	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{Upstreams: upstreams(&roster), Announce: announcement("bundle run")})
 }
@@ -93,6 +92,6 @@ func openBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) (*mcpb.
 
 func warn(w io.Writer, launch *mcpb.Launch) {
 	for _, f := range launch.Warnings {
-		fmt.Fprintf(w, "slipway: %s\n", f.Message)
+		say(w, "%s", f.Message)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 func newCompletion() *cobra.Command {
@@ -46,7 +48,7 @@ func completing(list func(*client) []string) cobra.CompletionFunc {
 		}
 		_ = withSource(cmd, args[0], func(c *client) error { // no source, nothing to offer
 			for _, name := range list(c) {
-				if strings.HasPrefix(name, prefix) {
+				if strings.HasPrefix(name, prefix) && visible.Line(name) == name {
 					names = append(names, name)
 				}
 			}

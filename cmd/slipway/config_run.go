@@ -88,7 +88,7 @@ writes into the files of clients.
 					Log:    audited(audit, nil),
 					Opened: roster.Add,
 				},
-				Stderr: cmd.ErrOrStderr(),
+				Stderr: serverStderr(cmd.ErrOrStderr(), log, false),
 			})
 			if err != nil {
 				return notRun(ctx, err)
@@ -118,7 +118,7 @@ func (d *definitions) validFor(cmd *cobra.Command, files []string, server string
 	}
 	servers, whole := open.Wrong(report)
 	if own, wrong := servers[server]; wrong || len(whole) > 0 {
-		if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
+		if err := report.WriteText(unescaped(cmd.ErrOrStderr()), colored(cmd.ErrOrStderr())); err != nil {
 			return nil, err
 		}
 		if !wrong {

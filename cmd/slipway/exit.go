@@ -49,9 +49,9 @@ func report(stderr io.Writer, err error) int {
 		return exitOK
 	}
 	f := explain(err)
-	fmt.Fprintf(stderr, "slipway: %s\n", f.text)
+	say(stderr, "%s", f.text)
 	if f.hint != "" {
-		fmt.Fprintf(stderr, "hint: %s\n", f.hint)
+		hint(stderr, f.hint)
 	}
 	return f.code
 }

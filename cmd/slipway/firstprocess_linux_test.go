@@ -80,7 +80,7 @@ func TestFirstProcessOfAContainer(t *testing.T) {
 	if err := <-s.done; err != nil {
 		t.Errorf("after SIGTERM: %v", err)
 	}
-	if log, _ := s.log.read(); strings.Count(log, "finishing what is in flight") != 1 {
+	if log, _ := s.log.read(); strings.Count(log, "draining requests") != 1 {
 		t.Errorf("SIGTERM was not passed on once:\n%s", log)
 	}
 }

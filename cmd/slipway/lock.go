@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 const lockHelp = `A lock holds sources to what they offered when somebody looked at it. Once there
@@ -75,7 +76,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 		return &failure{code: exitInput, text: path + ": " + fsutil.Reason(err)}
 	}
 	for _, s := range subjects {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", compose.Visible(s.name), counted(now[s.name]))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", visible.Line(s.name), counted(now[s.name]))
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s: written; look at it, and keep it with the definitions\n", path)
 	return nil

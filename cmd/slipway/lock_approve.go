@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 func newLockApprove() *cobra.Command {
@@ -103,7 +104,7 @@ func (c *compared) approve(cmd *cobra.Command, accepted []compose.Drift, tell fu
 		if d.Item.Kind != compose.Whole {
 			what += ": " + d.Item.String()
 		}
-		words = append(words, compose.Visible(what))
+		words = append(words, visible.Line(what))
 	}
 	what := "everything is as it was locked"
 	if len(words) > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
 func newLockDiff() *cobra.Command {
@@ -71,7 +72,7 @@ func (c *compared) shown(drifts []compose.Drift) (all []compose.Drift) {
 // printDrifts writes each drift as a heading and a unified difference.
 func printDrifts(w io.Writer, drifts []compose.Drift) error {
 	for _, d := range drifts {
-		if _, err := fmt.Fprintf(w, "%s: %s\n", compose.Visible(d.Source), d); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", visible.Line(d.Source), d); err != nil {
 			return err
 		}
 		if d.Item.Kind == compose.Version || d.Item.Kind == compose.Whole {
@@ -110,7 +111,7 @@ func pinJSON(p *compose.Pin) []byte {
 	if p == nil || json.Indent(&out, p.Definition, "", "  ") != nil {
 		return nil
 	}
-	return []byte(compose.Visible(out.String()) + "\n")
+	return []byte(visible.Lines(out.String()) + "\n")
 }
 
 // driftRow is a drift as --json prints it.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
@@ -120,7 +120,7 @@ func readLock(path string) (*compose.Lock, []byte, error) {
 	}
 	lock, err := compose.ParseLock(text)
 	if err != nil {
-		return nil, nil, &failure{code: exitPolicy, text: path + ": the lock cannot be believed: " + compose.Visible(err.Error()),
+		return nil, nil, &failure{code: exitPolicy, text: path + ": the lock cannot be believed: " + visible.Line(err.Error()),
 			hint: "take the last one that was good out of version control, then slipway lock approve"}
 	}
 	return lock, text, nil
@@ -194,7 +194,7 @@ func sayer(w io.Writer) func(format string, args ...any) {
 	return func(format string, args ...any) {
 		one.Lock()
 		defer one.Unlock()
-		fmt.Fprintf(w, "slipway: "+format+"\n", args...)
+		say(w, format, args...)
 	}
 }
 
@@ -206,7 +206,7 @@ func (g *guarding) tell(d compose.Drift, policy compose.Policy) {
 	case policy == compose.Warn:
 		what = ": offered all the same"
 	}
-	g.say("%s: %s: %s%s", g.path, compose.Visible(d.Source), d, what)
+	g.say("%s: %s: %s%s", g.path, visible.Line(d.Source), d, what)
 	g.audit.Server(&serve.AuditServer{Name: d.Source, What: "drift", Reason: d.String() + what})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -87,7 +88,7 @@ type row struct{ name, about string }
 // print writes the lists as tables. Empty ones are left out.
 func (l *listing) print(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s %s\n", l.Server.Name, l.Server.Version)
+	fmt.Fprintf(out, "%s %s\n", visible.Line(l.Server.Name), visible.Line(l.Server.Version))
 	var tools, resources, templates, prompts []row
 	for _, t := range l.Tools {
 		tools = append(tools, row{t.Name + signature(t.InputSchema), t.Description})
@@ -117,15 +118,17 @@ func table(w io.Writer, title string, rows []row) {
 	}
 	fmt.Fprintf(w, "\n%s (%d)\n", title, len(rows))
 	width := 0
-	for _, r := range rows {
+	for i, r := range rows {
+		text, _, _ := strings.Cut(strings.TrimSpace(r.about), "\n")
+		r = row{visible.Line(r.name), visible.Line(strings.TrimSuffix(text, "\r"))}
+		rows[i] = r
 		if n := utf8.RuneCountInString(r.name); n <= maxColumn {
 			width = max(width, n)
 		}
 	}
 	for _, r := range rows {
-		text, _, _ := strings.Cut(strings.TrimSpace(r.about), "\n")
 		pad := max(0, width-utf8.RuneCountInString(r.name))
-		fmt.Fprintln(w, strings.TrimRight("  "+r.name+strings.Repeat(" ", pad)+"  "+text, " "))
+		fmt.Fprintln(w, strings.TrimRight("  "+r.name+strings.Repeat(" ", pad)+"  "+r.about, " "))
 	}
 }
 

@@ -17,6 +17,13 @@ func main() {
 	asFirstProcess()
 	giveBackLater()
 	root := newRoot()
-	err := root.ExecuteContext(context.Background())
-	os.Exit(report(os.Stderr, err))
+	out, stderr := stdout(), newScreen(os.Stderr)
+	root.SetOut(out)
+	root.SetErr(stderr)
+	code := report(stderr, root.ExecuteContext(context.Background()))
+	if s, ok := out.(*screen); ok {
+		_ = s.Flush() // the command is over
+	}
+	_ = stderr.Flush()
+	os.Exit(code)
 }

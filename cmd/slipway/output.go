@@ -8,11 +8,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
-// printJSON prints v as indented JSON. "<" stays "<".
+// printJSON prints v as indented JSON. "<" stays "<"; characters that a terminal
+// acts on, or that people do not see, are escaped.
 func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+	enc := json.NewEncoder(visible.JSONWriter{To: w})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
@@ -26,6 +29,9 @@ func jsonFlag(cmd *cobra.Command, into *bool, what string) {
 // isTerminal reports whether w is a terminal: a character device, but not the
 // one that swallows everything.
 func isTerminal(w any) bool {
+	if s, ok := w.(*screen); ok {
+		w = s.file
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -82,7 +83,7 @@ func printMessages(w io.Writer, result *mcp.GetPromptResult) error {
 		if i > 0 {
 			text.WriteString("\n")
 		}
-		line(&text, m.Role+":")
+		line(&text, visible.Line(m.Role)+":")
 		line(&text, m.Content.String())
 	}
 	_, err := io.WriteString(w, text.String())

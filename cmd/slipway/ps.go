@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -47,7 +48,7 @@ said; what has died is forgotten.`,
 				return printJSON(cmd.OutOrStdout(), map[string]any{"processes": all})
 			}
 			if len(all) == 0 {
-				fmt.Fprintln(cmd.ErrOrStderr(), "slipway: nothing is served at the moment")
+				say(cmd.ErrOrStderr(), "nothing is served at the moment")
 			}
 			for i := range all {
 				if i > 0 {
@@ -67,7 +68,7 @@ said; what has died is forgotten.`,
 // printProcess writes one process and its servers.
 func printProcess(w io.Writer, p *serve.Process, now time.Time) error {
 	if p.Error != "" {
-		_, err := fmt.Fprintf(w, "%d  %s\n", p.PID, p.Error)
+		_, err := fmt.Fprintf(w, "%d  %s\n", p.PID, visible.Line(p.Error))
 		return err
 	}
 	words := []string{"up " + age(now.Sub(p.Started))}
@@ -85,7 +86,7 @@ func printProcess(w io.Writer, p *serve.Process, now time.Time) error {
 	if p.Memory > 0 {
 		words = append(words, fmt.Sprintf("%.1f MB", float64(p.Memory)/1e6))
 	}
-	if _, err := fmt.Fprintf(w, "%d  slipway %s  %s\n  %s\n", p.PID, p.Command, p.Endpoint, strings.Join(words, ", ")); err != nil || len(p.Servers) == 0 {
+	if _, err := fmt.Fprintf(w, "%d  slipway %s  %s\n  %s\n", p.PID, visible.Line(p.Command), visible.Line(p.Endpoint), strings.Join(words, ", ")); err != nil || len(p.Servers) == 0 {
 		return err
 	}
 	return printServers(w, p.Servers, now)
@@ -96,11 +97,11 @@ func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
 	fmt.Fprintln(t, "  SERVER\tTRANSPORT\tPHASE\tFOR\tPID\tRESTARTS\tFAILURES\tIN FLIGHT\tPROTOCOL")
 	for i := range servers {
 		s := &servers[i]
-		phase := s.Phase
+		phase := visible.Line(s.Phase)
 		if s.Phase == "waiting" && s.Next.After(now) {
 			phase += ", " + age(s.Next.Sub(now)) + " more"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", s.Name, dashed(s.Transport), phase, age(now.Sub(s.Since)),
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", visible.Line(s.Name), dashed(s.Transport), phase, age(now.Sub(s.Since)),
 			orDash(s.PID), max(s.Starts-1, 0), s.Failures, s.InFlight, dashed(s.Version))
 	}
 	if err := t.Flush(); err != nil {
@@ -108,7 +109,7 @@ func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
 	}
 	for i := range servers {
 		if s := &servers[i]; s.Error != "" && (s.Failures > 0 || s.Phase == "left out") {
-			if _, err := fmt.Fprintf(w, "  %s: %s\n", s.Name, strings.Join(strings.Fields(s.Error), " ")); err != nil {
+			if _, err := fmt.Fprintf(w, "  %s: %s\n", visible.Line(s.Name), visible.Line(strings.Join(strings.Fields(s.Error), " "))); err != nil {
 				return err
 			}
 		}
@@ -127,7 +128,7 @@ func dashed(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return text
+	return visible.Line(text)
 }
 
 // age writes a duration with the one or two units that matter.

@@ -30,7 +30,7 @@ func (o *reporting) print(cmd *cobra.Command, what string, r *check.Report) erro
 	if o.json {
 		err = r.WriteJSON(out)
 	} else {
-		err = r.WriteText(out, colored(out))
+		err = r.WriteText(unescaped(out), colored(out))
 	}
 	switch {
 	case err != nil:

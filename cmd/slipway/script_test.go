@@ -28,7 +28,7 @@ import (
 var update = flag.Bool("update", false, "rewrite docs/cli.md and the expectations of scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"slipway": main, "upstream": upstreamMain})
+	testscript.Main(m, map[string]func(){"slipway": main, "upstream": upstreamMain, "hostile": hostileMain})
 }
 
 // TestScript runs testdata/script/*.txtar, each on the real main. Besides the
@@ -67,6 +67,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("EXAMPLE", example)
 			env.Setenv("KEYS", filepath.Join(example, "..", "..", "mcpb", "testdata", "sign"))
 			env.Setenv("GORACE", raceOptions)
+			env.Setenv("ACTS", actsOnTerminal)
 			env.Setenv("SLIPWAY_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
 			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{}, posts: map[string]chan string{}}
 			return nil
@@ -91,6 +92,10 @@ func TestScript(t *testing.T) {
 		},
 	})
 }
+
+// actsOnTerminal matches what a terminal does not show but act on, for $ACTS. A
+// return before a line end, which a terminal adds itself, is none of it.
+const actsOnTerminal = `[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]|\r[^\n]`
 
 // raceOptions keep the race detector from sleeping for a second at the end of
 // each of the many short processes.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
@@ -123,7 +123,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {
 		if !f.stdio {
-			fmt.Fprintln(stderr, "slipway: finishing what is in flight; once more ends it at once")
+			say(stderr, "draining requests; press Ctrl-C again to exit now")
 		}
 	})
 	defer stop()
@@ -132,7 +132,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeAudit()
-	o, err := sourceOptions(cmd, log, stderr)
+	o, err := sourceOptions(cmd, log, serverStderr(stderr, log, f.logFormat == "json"))
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 	stderr := cmd.ErrOrStderr()
 	if f.stdio {
 		if isTerminal(cmd.InOrStdin()) {
-			fmt.Fprintln(stderr, "slipway: waiting for MCP messages on stdin; usually a client starts this command")
+			say(stderr, "waiting for MCP messages on stdin; usually a client starts this command")
 		}
 		return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), opts)
 	}
@@ -255,7 +255,7 @@ func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, opts)), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(w, opts)), nil
+		return slog.New(slog.NewJSONHandler(visible.JSONWriter{To: w}, opts)), nil
 	}
 	return nil, usage("--log-format is text or json", "serve: unknown log format %q", f.logFormat)
 }

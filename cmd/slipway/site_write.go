@@ -216,6 +216,7 @@ func (o *writing) progress(cmd *cobra.Command) func(sites.Progress) {
 	if o.quiet || !isTerminal(stderr) {
 		return nil
 	}
+	stderr = unescaped(stderr)
 	var last time.Time
 	return func(p sites.Progress) {
 		if p.Stage == "done" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -49,7 +48,7 @@ func takesSource(least, most int) cobra.PositionalArgs {
 const tokenVariable = "MCP_CLIENT_TOKEN"
 
 // liveOptions say how servers are reached. Our own secrets are not for them.
-func liveOptions(log *slog.Logger, stderr io.Writer) *open.LiveOptions {
+func liveOptions(log *slog.Logger, stderr func(server string) io.Writer) *open.LiveOptions {
 	o := &open.LiveOptions{
 		Source:  &live.Options{Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version}},
 		Stderr:  stderr,
@@ -105,7 +104,7 @@ func oneTokenOneServer(args []string) error {
 // sourceOptions returns how a command opens sources: bundles and definitions with
 // what its flags and the environment give. What is wrong with one of several
 // servers is said on stderr. log may be nil.
-func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors io.Writer) (*open.Options, error) {
+func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors func(server string) io.Writer) (*open.Options, error) {
 	bundle, err := bundleOptions(cmd)
 	if err != nil {
 		return nil, err
@@ -123,9 +122,9 @@ func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors io.Writer)
 	trouble := func(server string, err error) {
 		one.Lock()
 		defer one.Unlock()
-		fmt.Fprintf(stderr, "slipway: server %s: %v\n", server, err)
+		say(stderr, "server %s: %v", server, err)
 		if f := blocked("", err); f != nil {
-			fmt.Fprintf(stderr, "hint: %s\n", f.hint)
+			hint(stderr, f.hint)
 		}
 	}
 	return &open.Options{

@@ -8,13 +8,14 @@ package archtest
 func House() *Plan {
 	return &Plan{
 		Floors: [][]string{
-			0: {"check", "internal/archtest", "internal/canonical", "internal/doctest", "internal/fsutil", "internal/jsonscan", "internal/naivesite", "internal/nearest", "internal/netguard", "internal/schema", "internal/uritemplate"},
-			1: {"mcp"},
-			2: {"apps", "live", "compose", "ws", "staticmcp", "mcp/mcptest"},
-			3: {"router", "mcpb", "stax"},
-			4: {"inspect", "open"},
-			5: {"serve"},
-			6: {"cmd", "examples", "internal/conformance", "scripts"},
+			0: {"internal/archtest", "internal/canonical", "internal/doctest", "internal/fsutil", "internal/jsonscan", "internal/lines", "internal/naivesite", "internal/nearest", "internal/netguard", "internal/schema", "internal/uritemplate", "internal/visible"},
+			1: {"check"},
+			2: {"mcp"},
+			3: {"apps", "live", "compose", "ws", "staticmcp", "mcp/mcptest"},
+			4: {"router", "mcpb", "stax"},
+			5: {"inspect", "open"},
+			6: {"serve"},
+			7: {"cmd", "examples", "internal/conformance", "scripts"},
 		},
 		Guests: []Guest{
 			{
