@@ -82,6 +82,9 @@ type edited struct {
 	watched mcp.Watcher
 	watches bool
 
+	label  string   // see [Label], or empty
+	others []string // of [Label]
+
 	last   atomic.Pointer[edition]
 	making sync.Mutex // held while last is replaced
 }
@@ -130,6 +133,9 @@ func (e *edited) make(cat *mcp.Catalog) *mcp.Catalog {
 			put(&made.WithheldTools, e.shown(name), why)
 		}
 	}
+	if e.label != "" {
+		e.labelled(made)
+	}
 	return made
 }
 
@@ -159,8 +165,13 @@ func (e *edited) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp
 	if !e.edits.allows(own) || e.shown(own) != params.Name {
 		return nil, mcp.UnknownTool(params.Name)
 	}
+	if e.label != "" {
+		if err := stillFrom(params, e.label, own); err != nil {
+			return nil, err
+		}
+	}
 	if renamed {
-		params = &mcp.CallToolParams{Name: own, Arguments: params.Arguments}
+		params = &mcp.CallToolParams{Name: own, Arguments: params.Arguments, Origins: params.Origins}
 	}
 	return e.Source.CallTool(ctx, params)
 }
@@ -205,6 +216,7 @@ func (e ToolEdit) apply(t mcp.Tool) mcp.Tool {
 	var edits []memberEdit
 	if e.Name != "" && e.Name != t.Name {
 		edits = append(edits, memberEdit{"name", e.Name})
+		t.Origins = mcp.Origin{Name: t.Name}.After(t.Origins)
 		t.Name = e.Name
 	}
 	if e.Title != nil {

@@ -70,6 +70,12 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	if m.catalog.Tools, m.tools, err = join(u, "tool", tools, toolLabel); err != nil {
 		return nil, err
 	}
+	for i := range m.catalog.Tools {
+		t := &m.catalog.Tools[i]
+		from := m.tools[t.Name]
+		t.Origins = originOf(u.parts[from.part].Name, from.name).After(t.Origins)
+	}
+	m.catalog.Sources = u.sources(parts)
 	if m.catalog.Prompts, m.prompts, err = join(u, "prompt", prompts, promptLabel); err != nil {
 		return nil, err
 	}

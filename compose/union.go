@@ -27,6 +27,9 @@ type UnionOptions struct {
 	// Prefix says which tools and prompts get the name of their source in front.
 	// The default is [PrefixOnCollision].
 	Prefix Prefix
+	// Absent are the names of sources that belong to the union but offer nothing
+	// yet, for [mcp.Catalog.Sources].
+	Absent []string
 	// Hidden is told of entries that cannot be reached, once per catalog and pair of
 	// sources of which that is so. Nil ignores it. It is called while the catalog is
 	// made and must not call the union.
@@ -190,8 +193,11 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 	if !ok {
 		return nil, unknownTool(m.catalog, params.Name)
 	}
+	if err := stillFrom(params, u.parts[own.part].Name, own.name); err != nil {
+		return nil, err
+	}
 	if own.name != params.Name {
-		params = &mcp.CallToolParams{Name: own.name, Arguments: params.Arguments}
+		params = &mcp.CallToolParams{Name: own.name, Arguments: params.Arguments, Origins: params.Origins}
 	}
 	return u.serving(ctx, own.part).CallTool(ctx, params)
 }

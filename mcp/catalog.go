@@ -47,6 +47,10 @@ type Catalog struct {
 	// rather than that there is no such thing. Nil for most.
 	WithheldTools, WithheldPrompts map[string]string
 
+	// Sources are the sources that the catalog was joined from, also those inside
+	// others; nil for a source that joins none.
+	Sources []JoinedSource
+
 	// Extensions are the capabilities.extensions that the source declares, as a
 	// JSON object, or nil.
 	Extensions json.RawMessage
@@ -80,8 +84,17 @@ func (c *Catalog) Copy() *Catalog {
 		Tools: c.Tools, Resources: c.Resources, Templates: c.Templates, Prompts: c.Prompts,
 		Completions: c.Completions, Subscribe: c.Subscribe, Tasks: c.Tasks, Logging: c.Logging,
 		WithheldTools: maps.Clone(c.WithheldTools), WithheldPrompts: maps.Clone(c.WithheldPrompts),
-		Extensions: c.Extensions, PageSize: c.PageSize, Cache: c.Cache,
+		Sources: c.Sources, Extensions: c.Extensions, PageSize: c.PageSize, Cache: c.Cache,
 	}
+}
+
+// JoinedSource is one of the sources that a [Catalog] was joined from.
+type JoinedSource struct {
+	// Name is the Source of the [Origin] of its tools.
+	Name string
+	// Unknown says that the source offers nothing yet, because it has not been
+	// started or cannot be reached, so its tools are not known.
+	Unknown bool
 }
 
 var emptyCatalog = &Catalog{Server: Implementation{Name: "empty", Version: "0"}}

@@ -54,6 +54,28 @@ type Tool struct {
 	// without white space between tokens. When it is set, every client receives
 	// exactly these bytes, and the fields above serve lookups only.
 	Raw json.RawMessage `json:"-"`
+
+	// Origins are where the tool comes from, the innermost layer first: a Source
+	// that joins or renames tools appends the name that the tool had before. Nil
+	// for a tool that no layer has touched. Clients never see it.
+	Origins []Origin `json:"-"`
+}
+
+// Origin is one step of the way that a tool took through layers of Sources.
+type Origin struct {
+	// Source is the name of the joined source that the tool came from. It is empty
+	// where a layer only renamed the tool.
+	Source string
+	// Name is the name that the tool had there.
+	Name string
+	// Prefixed is Name with the name of the source in front, as a name collision
+	// would show the tool, or empty.
+	Prefixed string
+}
+
+// After returns before with o appended, in memory that before does not share.
+func (o Origin) After(before []Origin) []Origin {
+	return append(before[:len(before):len(before)], o)
 }
 
 // ToolAnnotations are hints about what a tool does. All four hints are always

@@ -24,14 +24,17 @@ type Operation struct {
 	// Name is the tool or prompt, if the catalog has it, or the URI of the
 	// resource; "" for other methods.
 	Name string
+	// Catalog is what the Source offers to the request. Its tools say where they
+	// come from, see [Tool.Origins].
+	Catalog *Catalog
 	// Transport is as in [Event].
 	Transport string
 	// Batched says that the request is one of several in an HTTP body.
 	Batched bool
 }
 
-func (rc *requestContext) operation() Operation {
-	return Operation{Method: rc.methodName(), Name: rc.about, Transport: rc.transport(), Batched: rc.batched}
+func (rc *requestContext) operation(cat *Catalog) Operation {
+	return Operation{Method: rc.methodName(), Name: rc.about, Catalog: cat, Transport: rc.transport(), Batched: rc.batched}
 }
 
 // OverHTTP returns a copy of e that travels with this status and these header

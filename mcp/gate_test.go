@@ -42,7 +42,10 @@ func TestGateKnowsWhatIsAskedFor(t *testing.T) {
 				if op.Transport != mcp.TransportHTTP {
 					t.Errorf("Transport = %q", op.Transport)
 				}
-				op.Transport = ""
+				if op.Catalog.Tool("fine") == nil {
+					t.Error("the operation has no catalog")
+				}
+				op.Transport, op.Catalog = "", nil
 				got = append(got, op)
 				return nil
 			})

@@ -233,7 +233,7 @@ func (s *Server) callTool(rc *requestContext, cat *Catalog, a *answer) error {
 			return err
 		}
 	}
-	rc.callTool = CallToolParams{Name: tool.Name, Arguments: arguments}
+	rc.callTool = CallToolParams{Name: tool.Name, Arguments: arguments, Origins: tool.Origins}
 	result, err := s.source.CallTool(rc, &rc.callTool)
 	if rc.started != nil {
 		a.taskCreated(rc, cat)

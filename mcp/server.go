@@ -200,7 +200,7 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 		rc.about = rc.aboutOf(cat)
 	}
 	if g := s.opts.Gate; g != nil {
-		op := rc.operation()
+		op := rc.operation(cat)
 		if err := g.Enter(rc, op); err != nil {
 			return err
 		}

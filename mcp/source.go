@@ -103,6 +103,10 @@ type CallToolParams struct {
 	// if the client sent none. Names may be given twice in it: whoever decodes
 	// it decides. The Source may keep it but not change it.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Origins are those of the tool that the server admitted the call for, see
+	// [Tool.Origins]; nil if a program makes the call. A Source that joins others
+	// must pass them on, and refuse a call whose name has come to mean another tool.
+	Origins []Origin `json:"-"`
 }
 
 // Argument returns the argument with that name as the client wrote it, or nil

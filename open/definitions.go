@@ -115,6 +115,16 @@ type defined struct {
 	wrong  map[string]error // servers whose definition is not valid, and why
 }
 
+// names returns the names of all servers in the file, also of those that are
+// disabled or wrong.
+func (d *defined) names() []string {
+	names := make([]string, 0, len(d.merged.Config.Servers))
+	for i := range d.merged.Config.Servers {
+		names = append(names, d.merged.Config.Servers[i].Name)
+	}
+	return names
+}
+
 // readDefinitions reads and checks a file of definitions. What is wrong with one
 // server is no error, unless strict is set.
 func readDefinitions(arg string, strict bool) (*defined, error) {

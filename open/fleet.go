@@ -23,6 +23,7 @@ type fleet struct {
 	live *LiveOptions
 
 	order   []string           // of the names in the file
+	named   []string           // all servers in the file, also those that cannot be started
 	members map[string]*member // that are shown
 	pending map[string]*member // not started yet; joins, or takes a member's place, when it is
 	failed  []error            // why servers could not even be tried, at first
@@ -246,11 +247,23 @@ func (f *fleet) show(ctx context.Context, members map[string]*member) error {
 			parts = append(parts, compose.Named{Name: name, Source: m.part})
 		}
 	}
-	if len(parts) == 0 {
+	var absent []string
+	for _, name := range f.named {
+		if members[name] == nil {
+			absent = append(absent, name)
+		}
+	}
+	switch {
+	case len(parts) == 0:
 		f.Set(ctx, f.none())
 		return nil
+	case len(parts) == 1 && f.opts.Prefix != compose.PrefixAlways:
+		f.Set(ctx, compose.Label(parts[0].Name, parts[0].Source, absent...))
+		return nil
 	}
-	joined, err := compose.Union(ctx, parts, &compose.UnionOptions{Prefix: f.opts.Prefix, Server: f.server(), Hidden: f.hidden})
+	joined, err := compose.Union(ctx, parts, &compose.UnionOptions{
+		Prefix: f.opts.Prefix, Server: f.server(), Absent: absent, Hidden: f.hidden,
+	})
 	if err != nil {
 		return err
 	}
@@ -267,7 +280,13 @@ func (f *fleet) server() mcp.Implementation {
 }
 
 // none is what is shown as long as there is no server.
-func (f *fleet) none() mcp.Source { return &nobody{catalog: mcp.Catalog{Server: f.server()}} }
+func (f *fleet) none() mcp.Source {
+	none := &nobody{catalog: mcp.Catalog{Server: f.server()}}
+	for _, name := range f.named {
+		none.catalog.Sources = append(none.catalog.Sources, mcp.JoinedSource{Name: name, Unknown: true})
+	}
+	return none
+}
 
 type nobody struct {
 	mcp.Unimplemented

@@ -30,8 +30,9 @@ type plan struct {
 // once. A server that is defined in another way goes on as it was until the new one
 // runs. An error is that servers collide, and leaves what was there.
 func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
-	before, order := f.members, f.order
+	before, order, named := f.members, f.order, f.named
 	p := f.plan(ctx, d)
+	f.named = d.names()
 	f.order = p.order
 	for _, name := range order { // of what stays until it can be replaced
 		if !slices.Contains(f.order, name) {
@@ -56,7 +57,7 @@ func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 	}
 	if err := f.show(ctx, next); err != nil {
 		closeAll(p.fresh)
-		f.members, f.order = before, order
+		f.members, f.order, f.named = before, order, named
 		return errors.Join(err, f.show(ctx, before))
 	}
 	f.settled(before, next, late, p)

@@ -189,11 +189,27 @@ func join(a, b *mcp.Catalog) *mcp.Catalog {
 	return &mcp.Catalog{
 		Server: a.Server, Instructions: a.Instructions, Extensions: a.Extensions, Cache: a.Cache,
 		Completions: a.Completions || b.Completions,
-		Tools:       extended(a.Tools, b.Tools, func(t *mcp.Tool) string { return t.Name }),
+		Tools:       joinTools(a.Tools, b.Tools),
+		Sources:     b.Sources,
 		Resources:   extended(a.Resources, b.Resources, func(r *mcp.Resource) string { return r.URI }),
 		Templates:   extended(a.Templates, b.Templates, func(t *mcp.ResourceTemplate) string { return t.URITemplate }),
 		Prompts:     extended(a.Prompts, b.Prompts, func(p *mcp.Prompt) string { return p.Name }),
 	}
+}
+
+// joinTools is extended for tools. One that both have comes from both, as either
+// may answer a call.
+func joinTools(a, b []mcp.Tool) []mcp.Tool {
+	all := extended(a, b, func(t *mcp.Tool) string { return t.Name })
+	origins := make(map[string][]mcp.Origin, len(b))
+	for i := range b {
+		origins[b[i].Name] = b[i].Origins
+	}
+	for i := range all[:len(a)] {
+		t := &all[i]
+		t.Origins = slices.Concat(t.Origins, origins[t.Name])
+	}
+	return all
 }
 
 func extended[T any](a, b []T, key func(*T) string) []T {

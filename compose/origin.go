@@ -1,0 +1,62 @@
+package compose
+
+import "github.com/slipway-mcp/slipway/mcp"
+
+// originOf is the origin of a tool that a source called source names name.
+func originOf(source, name string) mcp.Origin {
+	return mcp.Origin{Source: source, Name: name, Prefixed: prefixed(source, name)}
+}
+
+// sources returns the names of the parts, of those inside them, and of those that
+// are absent.
+func (u *union) sources(parts []*mcp.Catalog) []mcp.JoinedSource {
+	var all []mcp.JoinedSource
+	for i, cat := range parts {
+		all = append(all, mcp.JoinedSource{Name: u.parts[i].Name})
+		all = append(all, cat.Sources...)
+	}
+	return append(all, absent(u.opts.Absent)...)
+}
+
+func absent(names []string) []mcp.JoinedSource {
+	all := make([]mcp.JoinedSource, 0, len(names))
+	for _, name := range names {
+		all = append(all, mcp.JoinedSource{Name: name, Unknown: true})
+	}
+	return all
+}
+
+// stillFrom returns an error if a call was admitted for another tool than the one
+// that its name means now. A program's own call was admitted for none.
+func stillFrom(params *mcp.CallToolParams, source, name string) error {
+	if params.Origins == nil {
+		return nil
+	}
+	for i := range params.Origins {
+		if o := &params.Origins[i]; o.Source == source && o.Name == name {
+			return nil
+		}
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "tool %q is another tool now: list the tools again", params.Name)
+}
+
+// Label returns a Source that offers what src offers and names it as the origin of
+// its tools ([mcp.Tool.Origins]), as [Union] does for sources that it joins. others
+// are the names of sources that belong to it but offer nothing yet. The Source
+// returned implements io.Closer, which closes src.
+func Label(name string, src mcp.Source, others ...string) mcp.Source {
+	e := &edited{Source: src, edits: &Edits{}, label: name, others: others}
+	e.watched, e.watches = mcp.AsWatcher(src)
+	return e
+}
+
+// labelled adds the label to the tools of a catalog that was made for it.
+func (e *edited) labelled(made *mcp.Catalog) {
+	for i := range made.Tools {
+		t := &made.Tools[i]
+		t.Origins = originOf(e.label, t.Name).After(t.Origins)
+	}
+	sources := []mcp.JoinedSource{{Name: e.label}}
+	sources = append(sources, made.Sources...)
+	made.Sources = append(sources, absent(e.others)...)
+}
