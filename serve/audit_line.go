@@ -58,7 +58,10 @@ func (a auditor) Enter(ctx context.Context, op mcp.Operation) error {
 		return nil
 	}
 	req := mcp.RequestFrom(ctx)
-	e := mcp.Event{Method: op.Method, Name: op.Name, Transport: op.Transport, Version: req.Version(), Session: req.Session()}
+	e := mcp.Event{Method: op.Method, Name: op.Name, Transport: op.Transport, Session: req.Session()}
+	if req != nil {
+		e.Version = req.Version()
+	}
 	if a.request(ctx, "begin", &e) != nil {
 		return mcp.Errorf(mcp.CodeToolBusy, "the audit log cannot be written, and nothing is done that is not in it").
 			OverHTTP(503, map[string][]string{"Retry-After": {"5"}})

@@ -24,11 +24,25 @@ type Auth struct {
 	Verifiers []Verifier
 	// Scopes are what a token needs for anything at all.
 	Scopes []string
-	// ToolScopes are what it needs besides to call a tool, by the tool's name.
+	// ToolScopes are the additional scopes for calling tools, by pattern: TOOL or
+	// SOURCE/TOOL, in which "*" stands for any text and "?" for any character. A
+	// tool that several patterns match needs the scopes of all. At most 256.
+	//
+	// A pattern is for the tool of that name of a source, whatever prefixes, edits
+	// and name collisions make of it ([mcp.Tool.Origins]). Names that a tool is
+	// shown by count as well, and stay with the tool that had them. [Run], [Serve]
+	// and [Stdio] return an error, [ErrToolScope], for a pattern that matches
+	// nothing, unless it may match a source whose tools are not known yet.
+	//
+	// The files of a Source need the same scopes. Over stdio the principal is that
+	// of the context, and without one no tool with a scope can be called.
+	//
 	// Lists show such tools to everybody who may ask: a client can only be told
 	// which scopes it lacks for what it knows to be there. Lists that differ from
 	// caller to caller are the Source's to make.
 	ToolScopes map[string][]string
+	// SourceNames are names of the Source itself, for patterns such as NAME/TOOL.
+	SourceNames []string
 	// Implies says which scopes include others, also by way of further ones.
 	Implies map[string][]string
 	// AuthorizationServers are the issuers where a client gets a token. If there
@@ -90,10 +104,10 @@ func (a *Auth) implied(held []string, scope string, seen []string) bool {
 	return false
 }
 
-// scopesOf returns all that is needed to call a tool.
-func (a *Auth) scopesOf(tool string) []string {
+// withScopes returns the scopes that everything needs, and more.
+func (a *Auth) withScopes(more []string) []string {
 	scopes := slices.Clone(a.Scopes)
-	for _, s := range a.ToolScopes[tool] {
+	for _, s := range more {
 		if !slices.Contains(scopes, s) {
 			scopes = append(scopes, s)
 		}

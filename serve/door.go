@@ -20,6 +20,7 @@ type door struct {
 	log     *slog.Logger
 	refused func(status int) // counts; nil if nobody does
 	audit   *Audit           // nil without
+	tools   *toolRules       // nil without
 	public  string           // base URL; "": as the client names the server
 
 	complained atomic.Int64 // when; nanoseconds of Unix
@@ -219,8 +220,11 @@ const recheck = 10 * time.Second
 // Enter implements [mcp.Gate].
 func (d *door) Enter(ctx context.Context, op mcp.Operation) error {
 	c := callerOf(ctx)
-	if c == nil {
-		return nil // not over a network
+	if c == nil { // not over a network
+		if refused := d.lacking(mcp.PrincipalFrom(ctx), op); refused != nil {
+			return mcp.Errorf(mcp.CodeToolDenied, "%s", refused.message)
+		}
+		return nil
 	}
 	if refused := d.enter(ctx, c, op); refused != nil {
 		e := d.wire(c, refused)
@@ -244,16 +248,30 @@ func (d *door) enter(ctx context.Context, c *caller, op mcp.Operation) *refusal 
 			return refused
 		}
 	}
-	if d.auth != nil && op.Method == "tools/call" && len(d.auth.ToolScopes[op.Name]) > 0 {
-		if p := c.principal.Load(); p == nil || d.auth.lacks(p, d.auth.ToolScopes[op.Name]) {
-			return &refusal{status: http.StatusForbidden, kind: kindScope,
-				message: "the token lacks a scope that the tool needs", scopes: d.auth.scopesOf(op.Name)}
-		}
+	if refused := d.lacking(c.principal.Load(), op); refused != nil {
+		return refused
 	}
 	if d.limiter != nil && counts(op) {
 		return d.limiter.enter(c.client)
 	}
 	return nil
+}
+
+// lacking refuses the call of a tool that needs a scope which p, who may be nil,
+// does not have.
+func (d *door) lacking(p *mcp.Principal, op mcp.Operation) *refusal {
+	if d.tools == nil || op.Method != "tools/call" && op.Method != "tools/list" {
+		return nil
+	}
+	scopes, known := d.tools.scopes(op.Catalog, op.Name)
+	if known && len(scopes) == 0 {
+		return nil
+	}
+	if known && p != nil && !d.auth.lacks(p, scopes) {
+		return nil
+	}
+	return &refusal{status: http.StatusForbidden, kind: kindScope,
+		message: "the token lacks a scope that the tool needs", scopes: d.auth.withScopes(scopes)}
 }
 
 // again looks at the token of a connection once more if that was long ago.

@@ -32,10 +32,6 @@ type Handler struct {
 
 var _ http.Handler = (*Handler)(nil)
 
-// viewer is a Source that can also be looked at without MCP, as files. It has no
-// page for people.
-type viewer interface{ FileHandler() http.Handler }
-
 // NewHandler returns the Handler for src. Of opts, which may be nil, only what
 // concerns requests counts. A PublicURL that makes no sense is ignored; [Run] and
 // [Serve] return it as an error.
@@ -43,7 +39,10 @@ func NewHandler(src mcp.Source, opts *Options) *Handler { return newHandler(src,
 
 func newHandler(src mcp.Source, o Options) *Handler {
 	h := &Handler{health: health{source: src, servers: o.upstreams}, discovery: discovery{source: src, auth: o.Auth}}
-	d := &door{auth: o.Auth, limiter: newLimiter(o.Limits), log: o.Logger}
+	d := &door{auth: o.Auth, limiter: newLimiter(o.Limits), log: o.Logger, tools: o.tools}
+	if d.tools == nil {
+		d.tools = newToolRules(o.Auth)
+	}
 	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
 		h.discovery.public, d.public = public, public.String()
 		o.HTTP.AllowedHosts = append(slices.Clone(o.HTTP.AllowedHosts), public.Host)
@@ -59,8 +58,10 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	h.legacy = o.legacySSE(h.server, d)
 	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src})
 	h.view = h.landing
-	if v, ok := src.(viewer); ok {
-		h.view = endpoint.Protect(d.protect(v.FileHandler()))
+	if v, ok := src.(viewer); ok && !o.NoFiles {
+		view := &fileView{files: v.FileHandler(), source: src, door: d, gate: o.Server.Gate, observer: o.Server.Observer}
+		view.uses, _ = src.(fileUser)
+		h.view = endpoint.Protect(d.protect(view))
 	}
 	if m != nil {
 		m.stats, m.audit, m.upstreams = h.server.Stats, o.Audit, o.upstreams

@@ -37,6 +37,10 @@ type Options struct {
 	Limits Limits
 	// NoMetrics leaves out /metrics.
 	NoMetrics bool
+	// NoFiles serves no files of the Source, such as those of a site, beside the
+	// endpoint. They are subject to Auth, Limits, Audit and Server.Gate like the
+	// requests with the same content.
+	NoFiles bool
 	// NoWebSocket leaves out /ws and the upgrade at the endpoint.
 	NoWebSocket bool
 	// LegacySSE serves the HTTP+SSE transport of 2024-11-05, too, at
@@ -85,6 +89,8 @@ type Options struct {
 	Audit *Audit
 	// Started, if not nil, is called once the address accepts connections.
 	Started func(*Info)
+	tools   *toolRules // of Auth, once they have been checked
+
 	// Server configures the protocol core; a nil Logger in it becomes Logger, and a
 	// RequestTimeout of 0 ten minutes; a negative one stands for no limit. Its Gate
 	// comes after Auth and Limits.

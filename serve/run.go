@@ -28,6 +28,9 @@ func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if err := o.checkToolScopes(ctx, src); err != nil {
+		return err
+	}
 	ln, err := listen(ctx, o)
 	if err != nil {
 		return err
@@ -40,6 +43,10 @@ func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) error {
 	o := opts.withDefaults()
 	if err := o.check(); err != nil {
+		_ = ln.Close()
+		return err
+	}
+	if err := o.checkToolScopes(ctx, src); err != nil {
 		_ = ln.Close()
 		return err
 	}
@@ -142,7 +149,17 @@ func (f *freshConns) close() {
 func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opts *Options) error {
 	o := opts.withDefaults()
 	o.NoMetrics = true // nobody could ask for them
-	o.observe(&door{})
+	if err := o.checkToolScopes(ctx, src); err != nil {
+		return err
+	}
+	d := &door{auth: o.Auth, log: o.Logger, tools: o.tools}
+	o.observe(d)
+	if d.tools != nil {
+		if mcp.PrincipalFrom(ctx) == nil {
+			o.Logger.Warn("stdio has no token: tools with a scope cannot be called")
+		}
+		o.Server.Gate = gates(d, o.Server.Gate)
+	}
 	server := mcp.NewServer(src, &o.Server)
 	defer o.announce("stdio", server, 0)()
 	return server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -21,6 +22,9 @@ type offer struct {
 	templates map[string]*template
 	resources map[string]int // place in catalog.Resources by URI
 	warnings  []string
+
+	indexing sync.Once
+	files    fileIndex // see offer.fileIndex
 }
 
 // maxWarnings is how many warnings are kept; one broken generator can earn as

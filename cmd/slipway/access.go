@@ -19,6 +19,8 @@ type accessFlags struct {
 	servers                     []string
 	scopes, toolScopes, implies []string
 
+	sources []string // names of what is served, where it is not joined from several
+
 	publicURL         string
 	tlsCert, tlsKey   string
 	rate              float64
@@ -27,6 +29,7 @@ type accessFlags struct {
 	clientInFlight    int
 	requestTimeout    time.Duration
 	withoutMetrics    bool
+	withoutFiles      bool
 	withoutWebSocket  bool
 	tokens, tokenPath string // of MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
 }
@@ -39,7 +42,7 @@ func (f *accessFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.algorithms, "auth-algorithm", nil, "`name` of a signature to accept, such as ES256 (default: EdDSA and all of ES, PS and RS)")
 	flags.StringSliceVar(&f.servers, "auth-server", nil, "`URL` of an authorization server to send clients to (default: the issuer)")
 	flags.StringSliceVar(&f.scopes, "require-scope", nil, "`scope` that a token needs for anything at all")
-	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil, "`TOOL=SCOPE`: a scope that a token needs besides to call that tool")
+	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil, "`PATTERN=SCOPE`: an additional scope for calling tools: TOOL or SOURCE/TOOL, with * for any text; it holds whatever prefixes and renames do")
 	flags.StringSliceVar(&f.implies, "scope-implies", nil, "`SCOPE=OTHER`: who has the one has the other, too")
 	flags.StringVar(&f.publicURL, "public-url", "", "`URL` under which clients reach the server, such as https://mcp.example.com; allows its host and publishes a server card")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "`file` of the certificate to serve https with, in PEM; read again when it changes")
@@ -50,6 +53,7 @@ func (f *accessFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.clientInFlight, "max-in-flight-per-client", 0, "`requests` of one client that may be served at the same time; 0 is no limit")
 	flags.DurationVar(&f.requestTimeout, "request-timeout", 10*time.Minute, "how long a request may take, whatever progress it reports; 0 is no limit")
 	flags.BoolVar(&f.withoutMetrics, "no-metrics", false, "serve no /metrics")
+	flags.BoolVar(&f.withoutFiles, "no-files", false, "disable the files of a site, which are otherwise served beside the endpoint")
 	flags.BoolVar(&f.withoutWebSocket, "no-websocket", false, "serve no WebSockets, which are otherwise at /ws and at the endpoint")
 }
 
@@ -63,6 +67,7 @@ func (f *accessFlags) fromEnvironment(lookup func(string) (string, bool)) {
 // apply sets the options that the flags are about.
 func (f *accessFlags) apply(o *serve.Options, log *slog.Logger) (err error) {
 	o.PublicURL, o.NoMetrics, o.NoWebSocket = f.publicURL, f.withoutMetrics, f.withoutWebSocket
+	o.NoFiles = f.withoutFiles
 	o.Limits = serve.Limits{Rate: f.rate, Burst: f.burst, InFlight: f.inFlight, ClientInFlight: f.clientInFlight}
 	o.Server.RequestTimeout = f.requestTimeout
 	if f.requestTimeout <= 0 {
@@ -80,7 +85,7 @@ func (f *accessFlags) apply(o *serve.Options, log *slog.Logger) (err error) {
 
 // auth returns who may use the server, or nil if nobody is asked.
 func (f *accessFlags) auth(log *slog.Logger) (*serve.Auth, error) {
-	a := &serve.Auth{Scopes: f.scopes, AuthorizationServers: f.servers}
+	a := &serve.Auth{Scopes: f.scopes, AuthorizationServers: f.servers, SourceNames: f.sources}
 	var err error
 	if a.ToolScopes, err = pairs("--tool-scope", f.toolScopes); err != nil {
 		return nil, err

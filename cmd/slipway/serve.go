@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -139,6 +140,12 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	o.Live.Source.Log = audited(audit, o.Live.Source.Log)
 	o.Live.Source.Opened = f.roster.Add
 	o.Site = &staticmcp.Options{Logger: log}
+	switch {
+	case f.fallback.source != "":
+		f.access.sources = sourceNames([]string{args[len(args)-1], cmp.Or(strings.TrimPrefix(f.fallback.source, "-"), args[0])})
+	case len(args) == 1:
+		f.access.sources = sourceNames(args)
+	}
 	lock, err := newGuarding(cmd, args, true)
 	if err != nil {
 		return err
@@ -270,6 +277,10 @@ func explained(err error) error {
 			hint: "listen on 127.0.0.1, ask for tokens with --auth-token-file, or say --allow-remote-without-auth if everybody who can reach it may use it"}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &failure{code: exitInput, text: err.Error(), hint: "--addr 127.0.0.1:0 takes any free port"}
+	}
+	if errors.Is(err, serve.ErrToolScope) {
+		return usage("a pattern is TOOL or SOURCE/TOOL, such as get_* or weather/*; slipway ls SOURCE lists tools", "serve: --tool-scope: %s",
+			strings.TrimPrefix(err.Error(), serve.ErrToolScope.Error()+": "))
 	}
 	var known *failure
 	if errors.As(err, &known) {

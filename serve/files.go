@@ -1,0 +1,140 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// transportFiles is the transport of requests for the files of a Source.
+const transportFiles = "files"
+
+// viewer is a Source that can also be read without MCP, as files. It has no page
+// for people.
+type viewer interface{ FileHandler() http.Handler }
+
+// fileUser is a viewer that says what its files hand out: the operation with the
+// same content, and the tools whose answers a file may hold. An operation without
+// Method means that the file must not be shown.
+type fileUser interface {
+	FileUse(path string) (op mcp.Operation, tools []string)
+}
+
+// fileView serves the files of a Source under the rules for requests of the
+// protocol: the gate decides, and the observer is called.
+type fileView struct {
+	files    http.Handler
+	uses     fileUser // nil: any file may hold anything
+	source   mcp.Source
+	door     *door
+	gate     mcp.Gate     // nil without
+	observer mcp.Observer // nil without
+}
+
+// ServeHTTP implements [http.Handler]. The door has let the request in.
+func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		v.files.ServeHTTP(w, r) // which hands nothing out
+		return
+	}
+	ctx := r.Context()
+	if callerOf(ctx) == nil {
+		ctx = newCaller(r)
+	}
+	op, tools := v.use(ctx, strings.TrimPrefix(r.URL.Path, "/"))
+	if op.Method == "" {
+		http.Error(w, "not found", http.StatusNotFound)
+		return
+	}
+	op.Transport = transportFiles
+	began := time.Now()
+	e := mcp.Event{Kind: mcp.EventRequest, Method: op.Method, Name: op.Name, Transport: op.Transport}
+	v.observe(ctx, e)
+	out := &fileWriter{ResponseWriter: w}
+	defer func() {
+		e.Kind, e.Duration = mcp.EventAnswer, time.Since(began)
+		e.Status, e.Sent = out.status, out.sent
+		if e.Err == nil && out.status >= http.StatusBadRequest {
+			e.Err = mcp.Errorf(mcp.CodeResourceNotFound, "%s", http.StatusText(out.status))
+		}
+		v.observe(ctx, e)
+	}()
+	if err := v.enter(ctx, op, tools); err != nil {
+		if !errors.As(err, &e.Err) {
+			e.Err = &mcp.Error{Code: mcp.CodeInternalError, Message: "internal error", Cause: err}
+		}
+		mcp.WriteError(out, e.Err)
+		return
+	}
+	if v.gate != nil {
+		defer v.gate.Leave(ctx, op)
+	}
+	v.files.ServeHTTP(out, r.WithContext(ctx))
+}
+
+// use returns what a file hands out. Without a Source that knows, it may be the
+// answer of any tool.
+func (v *fileView) use(ctx context.Context, path string) (op mcp.Operation, tools []string) {
+	if v.uses != nil {
+		return v.uses.FileUse(path)
+	}
+	cat, err := v.source.Catalog(ctx)
+	if err != nil {
+		return mcp.Operation{}, nil
+	}
+	for i := range cat.Tools {
+		tools = append(tools, cat.Tools[i].Name)
+	}
+	return mcp.Operation{Method: "resources/read", Name: path, Catalog: cat}, tools
+}
+
+// enter asks the gate, after the scopes of all tools that a file is about.
+func (v *fileView) enter(ctx context.Context, op mcp.Operation, tools []string) error {
+	for _, tool := range tools {
+		call := mcp.Operation{Method: "tools/call", Name: tool, Catalog: op.Catalog}
+		c := callerOf(ctx)
+		if refused := v.door.lacking(c.principal.Load(), call); refused != nil {
+			e := v.door.wire(c, refused)
+			e.Code = mcp.CodeToolDenied
+			return e
+		}
+	}
+	if v.gate == nil {
+		return nil
+	}
+	return v.gate.Enter(ctx, op)
+}
+
+func (v *fileView) observe(ctx context.Context, e mcp.Event) {
+	if v.observer != nil {
+		v.observer.Observe(ctx, e)
+	}
+}
+
+// fileWriter notes what was answered.
+type fileWriter struct {
+	http.ResponseWriter
+	status, sent int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *fileWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w *fileWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.sent += n
+	return n, err
+}

@@ -1,0 +1,426 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// ErrToolScope is wrapped by the error of [Run], [Serve] and [Stdio] for a pattern
+// of [Auth.ToolScopes] that matches no tool.
+var ErrToolScope = errors.New("tool scope")
+
+const (
+	maxToolRules  = 256     // patterns of Auth.ToolScopes
+	maxBoundTools = 10_000  // tools remembered by a name that may change
+	maxBoundBytes = 4 << 20 // of their names
+)
+
+// toolRules are the scopes that tools need. A rule belongs to a tool of a source:
+// to its original name there, and to the name that a collision would show. Names
+// that other layers give count as well, and a tool that had one once stays bound.
+type toolRules struct {
+	rules []toolRule
+	roots []string // names of the whole Source
+
+	seen  atomic.Pointer[mcp.Catalog] // the last catalog that bind was called for
+	mu    sync.RWMutex
+	bound map[string]ruleSet // by identity: by names that may change
+	bytes int                // of the keys of bound
+	full  bool               // a tool could not be remembered
+}
+
+// toolRule is a pattern with the scopes that its tools need.
+type toolRule struct {
+	pattern string
+	scopes  []string
+}
+
+// ruleSet is a set of indexes of rules.
+type ruleSet [maxToolRules / 64]uint64
+
+func (s *ruleSet) add(i int)      { s[i/64] |= 1 << (i % 64) }
+func (s *ruleSet) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
+
+func (s *ruleSet) merge(other ruleSet) {
+	for i := range s {
+		s[i] |= other[i]
+	}
+}
+
+// newToolRules returns the rules of a, nil if there are none.
+func newToolRules(a *Auth) *toolRules {
+	if a == nil || len(a.ToolScopes) == 0 {
+		return nil
+	}
+	t := &toolRules{roots: a.SourceNames, bound: make(map[string]ruleSet)}
+	for _, pattern := range slices.Sorted(maps.Keys(a.ToolScopes)) {
+		t.rules = append(t.rules, toolRule{pattern, a.ToolScopes[pattern]})
+	}
+	return t
+}
+
+// scopes returns what a tool needs beyond what everything needs. known is false if
+// that cannot be decided, and the tool must be refused.
+func (t *toolRules) scopes(cat *mcp.Catalog, name string) (scopes []string, known bool) {
+	if t == nil || cat == nil {
+		return nil, true
+	}
+	if t.seen.Load() != cat {
+		t.bind(cat)
+	}
+	tool := cat.Tool(name)
+	if tool == nil {
+		return nil, true // there is nothing to call, or the request is for the list
+	}
+	matched := t.fixed(tool)
+	was, known := t.remembered(tool)
+	matched.merge(was)
+	return t.scopesOf(matched), known
+}
+
+// remembered returns the rules of names that a tool has or had and that may change.
+// known is false if there was no room to remember them.
+func (t *toolRules) remembered(tool *mcp.Tool) (was ruleSet, known bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if len(t.bound) == 0 {
+		return ruleSet{}, true
+	}
+	was, ok := t.bound[identity(tool)]
+	return was, ok || !t.full || !t.renamed(tool)
+}
+
+func (t *toolRules) scopesOf(matched ruleSet) []string {
+	var scopes []string
+	for i := range t.rules {
+		if !matched.has(i) {
+			continue
+		}
+		if scopes == nil {
+			scopes = t.rules[i].scopes
+			continue
+		}
+		scopes = scopes[:len(scopes):len(scopes)]
+		for _, s := range t.rules[i].scopes {
+			if !slices.Contains(scopes, s) {
+				scopes = append(scopes, s)
+			}
+		}
+	}
+	return scopes
+}
+
+// all returns the scopes of all rules.
+func (t *toolRules) all() []string {
+	if t == nil {
+		return nil
+	}
+	var every ruleSet
+	for i := range t.rules {
+		every.add(i)
+	}
+	return t.scopesOf(every)
+}
+
+// bind remembers which rules apply to the tools of a catalog by names that a later
+// catalog may not have.
+func (t *toolRules) bind(cat *mcp.Catalog) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range cat.Tools {
+		tool := &cat.Tools[i]
+		if !t.renamed(tool) {
+			continue
+		}
+		matched := t.given(tool)
+		id := identity(tool)
+		was, known := t.bound[id]
+		switch {
+		case known:
+		case len(t.bound) >= maxBoundTools || t.bytes+len(id) > maxBoundBytes:
+			t.full = true
+			continue
+		default:
+			t.bytes += len(id)
+		}
+		was.merge(matched)
+		t.bound[id] = was
+	}
+	t.seen.Store(cat)
+}
+
+// renamed reports whether a tool is shown under a name that is neither its own nor
+// the one that a collision gives it.
+func (t *toolRules) renamed(tool *mcp.Tool) bool {
+	if len(tool.Origins) == 0 {
+		return false
+	}
+	own := &tool.Origins[0]
+	if own.Source == "" || len(tool.Origins) > 1 {
+		return true
+	}
+	return tool.Name != own.Name && tool.Name != own.Prefixed
+}
+
+// identity is what a tool keeps whatever it is called: its sources, from the inside
+// out, and its name in the innermost.
+func identity(tool *mcp.Tool) string {
+	if len(tool.Origins) == 0 {
+		return tool.Name
+	}
+	var id strings.Builder
+	id.WriteString(tool.Origins[0].Name)
+	for i := range tool.Origins {
+		if source := tool.Origins[i].Source; source != "" {
+			id.WriteByte(0)
+			id.WriteString(source)
+		}
+	}
+	return id.String()
+}
+
+// fixed returns the rules for the names of a tool that do not change.
+func (t *toolRules) fixed(tool *mcp.Tool) (matched ruleSet) {
+	for i := range t.rules {
+		pattern := t.rules[i].pattern
+		if len(tool.Origins) == 0 {
+			if t.matches(pattern, tool, tool.Name) {
+				matched.add(i)
+			}
+			continue
+		}
+		own := &tool.Origins[0]
+		if t.matches(pattern, tool, own.Name) || own.Prefixed != "" && t.matches(pattern, tool, own.Prefixed) {
+			matched.add(i)
+		}
+	}
+	return matched
+}
+
+// given returns the rules for all names of a tool, also those that may change.
+func (t *toolRules) given(tool *mcp.Tool) (matched ruleSet) {
+	matched = t.fixed(tool)
+	for i := range t.rules {
+		pattern := t.rules[i].pattern
+		if t.matches(pattern, tool, tool.Name) {
+			matched.add(i)
+		}
+		for j := range tool.Origins {
+			o := &tool.Origins[j]
+			if t.matches(pattern, tool, o.Name) || o.Prefixed != "" && t.matches(pattern, tool, o.Prefixed) {
+				matched.add(i)
+			}
+		}
+	}
+	return matched
+}
+
+// matches reports whether a pattern is for one name of a tool: as TOOL, or as
+// SOURCE/TOOL with any of its sources.
+func (t *toolRules) matches(pattern string, tool *mcp.Tool, name string) bool {
+	if globMatches(pattern, name) {
+		return true
+	}
+	for source, rest := range splits(pattern) {
+		if globMatches(rest, name) && t.comesFrom(source, tool) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *toolRules) comesFrom(source string, tool *mcp.Tool) bool {
+	for i := range tool.Origins {
+		if name := tool.Origins[i].Source; name != "" && globMatches(source, name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(t.roots, func(root string) bool { return globMatches(source, root) })
+}
+
+// splits yields the ways to read a pattern as SOURCE/TOOL.
+func splits(pattern string) func(yield func(source, tool string) bool) {
+	return func(yield func(source, tool string) bool) {
+		for i := range len(pattern) {
+			if pattern[i] == '/' && !yield(pattern[:i], pattern[i+1:]) {
+				return
+			}
+		}
+	}
+}
+
+// globMatches reports whether name matches a pattern in which "*" stands for any
+// text and "?" for any one byte.
+func globMatches(pattern, name string) bool {
+	star, mark := -1, 0 // the last "*", and up to where it has taken name
+	p, n := 0, 0
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, n
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
+			p, n = p+1, n+1
+		case star >= 0:
+			mark++
+			p, n = star+1, mark
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// checkToolScopes returns an error for a pattern that matches no tool of src, and
+// logs those that may match later.
+func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
+	rules := newToolRules(o.Auth)
+	if rules == nil {
+		return nil
+	}
+	cat, err := src.Catalog(ctx)
+	if err != nil {
+		return fmt.Errorf("tool scope: %w", err)
+	}
+	pending, err := rules.check(cat)
+	if err != nil {
+		return err
+	}
+	o.tools = rules
+	for _, pattern := range pending {
+		o.Logger.Warn("tool scope matches no tool yet, and applies once its server is available", "pattern", pattern)
+	}
+	return nil
+}
+
+// check returns an error for a pattern that matches no tool of cat. pending are the
+// patterns that may match once sources have been started whose tools are not known.
+func (t *toolRules) check(cat *mcp.Catalog) (pending []string, err error) {
+	if t == nil {
+		return nil, nil
+	}
+	if len(t.rules) > maxToolRules {
+		return nil, fmt.Errorf("%w: more than %d patterns", ErrToolScope, maxToolRules)
+	}
+	t.bind(cat)
+	var matched ruleSet
+	for i := range cat.Tools {
+		matched.merge(t.given(&cat.Tools[i]))
+	}
+	for i, rule := range t.rules {
+		if matched.has(i) || t.withheld(cat, rule.pattern) {
+			continue
+		}
+		if !t.mayMatch(cat, rule.pattern) {
+			return nil, t.matchesNothing(cat, rule.pattern)
+		}
+		pending = append(pending, rule.pattern)
+	}
+	return pending, nil
+}
+
+// withheld reports whether a pattern is for a tool that exists and is not offered.
+func (t *toolRules) withheld(cat *mcp.Catalog, pattern string) bool {
+	for name := range cat.WithheldTools {
+		if globMatches(pattern, name) {
+			return true
+		}
+		for _, rest := range splits(pattern) {
+			if globMatches(rest, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayMatch reports whether a pattern may be for a source whose tools are unknown.
+func (t *toolRules) mayMatch(cat *mcp.Catalog, pattern string) bool {
+	complete := make(map[string]bool) // sources that show tools of their own
+	for i := range cat.Tools {
+		if origins := cat.Tools[i].Origins; len(origins) > 0 {
+			complete[innermost(origins)] = true
+		}
+	}
+	unknown := make(map[string]bool)
+	for _, s := range cat.Sources {
+		if s.Unknown || !complete[s.Name] {
+			unknown[s.Name] = true
+		}
+	}
+	for _, root := range t.roots {
+		if len(unknown) > 0 || len(cat.Tools) == 0 {
+			unknown[root] = true
+		}
+	}
+	if !strings.Contains(pattern, "/") {
+		return len(unknown) > 0
+	}
+	for source := range splits(pattern) {
+		for name := range unknown {
+			if globMatches(source, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// innermost returns the name of the innermost source of a tool, or "".
+func innermost(origins []mcp.Origin) string {
+	for i := range origins {
+		if origins[i].Source != "" {
+			return origins[i].Source
+		}
+	}
+	return ""
+}
+
+// matchesNothing words the error for a pattern.
+func (t *toolRules) matchesNothing(cat *mcp.Catalog, pattern string) error {
+	sources := slices.Clone(t.roots)
+	for _, s := range cat.Sources {
+		sources = append(sources, s.Name)
+	}
+	sourceKnown, qualified := false, false
+	for source := range splits(pattern) {
+		qualified = true
+		sourceKnown = sourceKnown || slices.ContainsFunc(sources, func(name string) bool { return globMatches(source, name) })
+	}
+	if qualified && !sourceKnown {
+		return fmt.Errorf("%w: pattern %q matches no source: the sources are %s", ErrToolScope, pattern, listed(sources))
+	}
+	var tools []string
+	for i := range cat.Tools {
+		tools = append(tools, cat.Tools[i].Name)
+	}
+	if near := nearest.DidYouMean(pattern[strings.LastIndexByte(pattern, '/')+1:], tools); near != "" {
+		return fmt.Errorf("%w: pattern %q matches no tool: did you mean %q?", ErrToolScope, pattern, near)
+	}
+	return fmt.Errorf("%w: pattern %q matches no tool: the tools are %s", ErrToolScope, pattern, listed(tools))
+}
+
+// listed returns names for an error message: quoted, and not too many.
+func listed(names []string) string {
+	const most = 10
+	var quoted []string
+	for _, name := range names[:min(len(names), most)] {
+		quoted = append(quoted, fmt.Sprintf("%.80q", name))
+	}
+	if len(names) > most {
+		quoted = append(quoted, "...")
+	}
+	if len(quoted) == 0 {
+		return "none"
+	}
+	return strings.Join(quoted, ", ")
+}
