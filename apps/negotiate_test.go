@@ -178,7 +178,7 @@ func TestViewsCopyEveryField(t *testing.T) {
 		Tools:     []mcp.Tool{{Name: "poll", Meta: apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}})}},
 		Resources: []mcp.Resource{{URI: "a:b"}}, Templates: []mcp.ResourceTemplate{{URITemplate: "a:{b}"}}, Prompts: []mcp.Prompt{{Name: "p"}},
 		Completions: true, Subscribe: true, Tasks: true, Logging: true, Extensions: json.RawMessage(`{}`), PageSize: 7, Cache: mcp.CacheHint{TTL: 9},
-		WithheldTools: map[string]string{"t": "why"}, WithheldPrompts: map[string]string{"p": "why"},
+		Sources: []mcp.JoinedSource{{Name: "s"}}, WithheldTools: map[string]string{"t": "why"}, WithheldPrompts: map[string]string{"p": "why"},
 	}
 	views := apps.NewViews(full)
 	var model *mcp.Catalog
