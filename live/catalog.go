@@ -38,11 +38,12 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 		{"resources", "resources/templates/list", "resourceTemplates", func(raw json.RawMessage) bool { return addTemplate(cat, raw) }},
 		{"prompts", "prompts/list", "prompts", func(raw json.RawMessage) bool { return addPrompt(cat, raw) }},
 	}
+	size := int64(0)
 	for _, l := range lists {
 		if !ses.declares(l.capability) {
 			continue
 		}
-		if err := ses.pages(ctx, l.method, l.key, l.add); err != nil {
+		if err := ses.readList(ctx, l.method, l.key, &size, l.add); err != nil {
 			return nil, err
 		}
 	}
@@ -61,11 +62,32 @@ func (ses *session) dropWrong(cat *mcp.Catalog) {
 	}
 }
 
-// pages asks for one list, page by page.
-func (ses *session) pages(ctx context.Context, method, key string, add func(json.RawMessage) bool) error {
+// maxEmptyPages is how many pages in a row may hold no entry and yet name another.
+// A server that filters may send a few of them.
+const maxEmptyPages = 8
+
+// listing is one list of a server while it is read page by page. Its limits keep a
+// server from filling our memory, or keeping us busy, with a list that never ends.
+type listing struct {
+	src     *Source
+	method  string
+	add     func(json.RawMessage) bool
+	size    *int64 // bytes of all lists of the server so far
+	pages   int
+	empty   int // pages in a row without an entry
+	entries int
+	dropped int
+	cursors map[string]bool
+}
+
+// readList asks for one list, page by page. size counts the bytes of all lists.
+func (ses *session) readList(
+	ctx context.Context, method, key string, size *int64, add func(json.RawMessage) bool,
+) error {
+	l := &listing{src: ses.src, method: method, add: add, size: size, cursors: make(map[string]bool)}
+	defer l.reportDropped()
 	var params []byte
-	seen := make(map[string]bool)
-	for n := 0; ; {
+	for {
 		result, err := ses.request(ctx, method, params)
 		if err != nil {
 			var e *mcp.Error
@@ -78,24 +100,79 @@ func (ses *session) pages(ctx context.Context, method, key string, add func(json
 		if entries == nil || entries[0] != '[' {
 			return fmt.Errorf("%s: the answer has no array %q", method, key)
 		}
-		err = eachOf(entries, func(raw []byte) {
-			if n++; n <= ses.src.opts.MaxEntries && !add(compact(raw)) {
-				ses.src.junk.Add(1)
-				ses.src.tell(Event{What: "log", Detail: fmt.Sprintf("%s: entry %d makes no sense and is left out", method, n)})
-			}
-		})
-		if err == nil && n > ses.src.opts.MaxEntries {
-			err = fmt.Errorf("%s: more than %d entries", method, ses.src.opts.MaxEntries)
+		cursor, err := l.page(entries, result)
+		if err != nil {
+			return fmt.Errorf("%s of %s: %w", method, ses.src.label(), err)
 		}
-		cursor := jsonscan.Member(result, "nextCursor")
-		if err != nil || len(cursor) == 0 || cursor[0] != '"' {
-			return err
+		if cursor == nil {
+			return nil
 		}
-		if seen[string(cursor)] {
-			return fmt.Errorf("%s: the same cursor is given twice", method)
-		}
-		seen[string(cursor)] = true
 		params = append(append([]byte(`{"cursor":`), cursor...), '}')
+	}
+}
+
+// page adds the entries of one page, and returns the cursor of the next or nil.
+func (l *listing) page(entries, result []byte) (cursor []byte, err error) {
+	limits := &l.src.opts
+	l.pages++
+	if *l.size += int64(len(result)); *l.size > limits.MaxListBytes {
+		return nil, fmt.Errorf("the lists have more than %d bytes", limits.MaxListBytes)
+	}
+	before := l.entries
+	err = eachOf(entries, func(raw []byte) {
+		if l.entries++; l.entries <= limits.MaxEntries {
+			l.take(raw)
+		}
+	})
+	cursor = jsonscan.Member(result, "nextCursor")
+	last := len(cursor) == 0 || cursor[0] != '"'
+	if l.empty++; l.entries > before {
+		l.empty = 0
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case l.entries > limits.MaxEntries:
+		return nil, fmt.Errorf("more than %d entries", limits.MaxEntries)
+	case last:
+		return nil, nil
+	case l.cursors[string(cursor)]:
+		return nil, errors.New("the same cursor is given twice")
+	case l.empty >= maxEmptyPages:
+		return nil, fmt.Errorf("%d empty pages in a row, each with a cursor for another", l.empty)
+	case l.pages >= limits.MaxPages:
+		return nil, fmt.Errorf("more than %d pages", limits.MaxPages)
+	}
+	l.cursors[string(cursor)] = true
+	return cursor, nil
+}
+
+// maxDropsLogged is how many entries of a list are logged one by one when they
+// are dropped.
+const maxDropsLogged = 10
+
+// take adds one entry. One that cannot be used, or that two parsers could read
+// differently, is dropped.
+func (l *listing) take(raw []byte) {
+	why := "is invalid"
+	if key := jsonscan.Duplicate(raw); key != nil {
+		why = fmt.Sprintf("has the member %.64q twice", key)
+	} else if l.add(compact(raw)) {
+		return
+	}
+	l.src.junk.Add(1)
+	if l.dropped++; l.dropped <= maxDropsLogged {
+		name := memberString(raw, "name")
+		if name == "" {
+			name = memberString(raw, "uri")
+		}
+		l.src.tell(Event{What: "log", Detail: fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name, why)})
+	}
+}
+
+func (l *listing) reportDropped() {
+	if l.dropped > maxDropsLogged {
+		l.src.tell(Event{What: "log", Detail: fmt.Sprintf("%s: %d entries are dropped in all", l.method, l.dropped)})
 	}
 }
 

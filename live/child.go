@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -258,7 +257,7 @@ func (c *child) why(readErr error) error {
 	case readErr != nil && readErr != io.EOF && !errors.Is(readErr, os.ErrClosed):
 		text = readErr.Error()
 	}
-	return &ExitError{Reason: text, Stderr: c.words()}
+	return &ExitError{Reason: text, Cause: c.command.redact(c.stderr.cause()), Stderr: c.words()}
 }
 
 // words returns the last lines of stderr, without secrets.
@@ -278,80 +277,4 @@ func exitText(s *os.ProcessState) string {
 		return "its exit status is unknown"
 	}
 	return s.String()
-}
-
-// ExitError is why a child is gone, or cannot be used any more.
-type ExitError struct {
-	Reason string // such as "the server ended: exit status 1"
-	Stderr string // the last lines it wrote to stderr, without secrets
-}
-
-// Error implements the error interface.
-func (e *ExitError) Error() string {
-	if e.Stderr == "" {
-		return e.Reason
-	}
-	return e.Reason + "; its last words: " + e.Stderr
-}
-
-// stderrTail keeps the last lines that were written. It is safe for concurrent use.
-type stderrTail struct {
-	mu   sync.Mutex
-	kept []byte
-	left bool
-}
-
-// What is kept of stderr, and of a line of it.
-const (
-	keptStderr  = 4 << 10
-	shownStderr = 1 << 10
-	shownLines  = 8
-)
-
-// Write implements io.Writer. It never fails.
-func (t *stderrTail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.left {
-		return len(p), nil
-	}
-	if len(p) >= keptStderr {
-		t.kept = append(t.kept[:0], p[len(p)-keptStderr:]...)
-		return len(p), nil
-	}
-	if over := len(t.kept) + len(p) - keptStderr; over > 0 {
-		t.kept = t.kept[:copy(t.kept, t.kept[over:])]
-	}
-	t.kept = append(t.kept, p...)
-	return len(p), nil
-}
-
-// leave makes the tail final.
-func (t *stderrTail) leave() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.left = true
-}
-
-// note keeps a line of stdout that was no message: it often says why.
-func (t *stderrTail) note(line []byte) {
-	_, _ = t.Write(append(bytes.Clone(line[:min(len(line), 200)]), '\n'))
-}
-
-// String returns the last lines, at most 8 of them and 1 KiB.
-func (t *stderrTail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := bytes.TrimSpace(t.kept)
-	if len(text) > shownStderr {
-		text = text[len(text)-shownStderr:]
-		if i := bytes.IndexByte(text, '\n'); i >= 0 {
-			text = text[i+1:]
-		}
-	}
-	lines := bytes.Split(text, []byte{'\n'})
-	if len(lines) > shownLines {
-		lines = lines[len(lines)-shownLines:]
-	}
-	return string(bytes.ToValidUTF8(bytes.Join(lines, []byte{'\n'}), []byte("?")))
 }

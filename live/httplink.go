@@ -117,7 +117,11 @@ func (l *httpLink) roundTrip(ctx context.Context, c *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer finishBody(resp.Body)
+	if isEventStream(resp) {
+		defer finishStream(resp.Body)
+	} else {
+		defer finishBody(resp.Body)
+	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return l.failure(ctx, resp, c, inSession)
 	}
@@ -297,10 +301,14 @@ func (l *httpLink) excerpt(text []byte, h http.Header) string {
 	return line
 }
 
+func isEventStream(resp *http.Response) bool {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), eventStream)
+}
+
 // answer reads the answer to c from a response.
 func (l *httpLink) answer(ctx context.Context, resp *http.Response, c *call) ([]byte, error) {
-	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
-	if strings.TrimSpace(strings.ToLower(kind)) == "text/event-stream" {
+	if isEventStream(resp) {
 		return l.events(ctx, resp, c)
 	}
 	text, err := l.body(resp)
@@ -320,8 +328,11 @@ func (l *httpLink) answer(ctx context.Context, resp *http.Response, c *call) ([]
 	switch {
 	case found != nil:
 		return found.result, found.err
-	case err != nil:
-		return nil, fmt.Errorf("the server's answer: %w", err)
+	case err == nil && strings.Contains(strings.ToLower(resp.Header.Get("Content-Type")), "json"):
+		err = jsonscan.Valid(text)
+	}
+	if err != nil {
+		return nil, &UnreadableError{err}
 	}
 	return nil, &StatusError{Status: resp.StatusCode, Body: "it holds no answer to the request: " + l.excerpt(text, resp.Header)}
 }
@@ -329,10 +340,17 @@ func (l *httpLink) answer(ctx context.Context, resp *http.Response, c *call) ([]
 // sort puts the answer to c into found, and gives everything else to the inbox.
 func (l *httpLink) sort(text []byte, c *call, found **reply) {
 	var m message
-	if m.scan(text) == nil && m.method == nil && (m.number() == c.id || m.id == nil) {
+	err := m.scan(text)
+	if err == nil && m.method == nil && (m.number() == c.id || m.id == nil) {
 		result, err := m.answer()
 		*found = &reply{result: result, err: err}
 		return
+	}
+	if err != nil {
+		if id, why := unreadable(text, err); why != nil && (id == c.id || id == 0) {
+			*found = &reply{err: why}
+			return
+		}
 	}
 	l.in.receive(text, c)
 }
@@ -355,6 +373,17 @@ func (l *httpLink) body(resp *http.Response) ([]byte, error) {
 		err = fmt.Errorf("%w: over %d bytes", errTooLong, limit)
 	}
 	return text, err
+}
+
+// drainTime is how long a server may take to end an event stream after its answer.
+const drainTime = 50 * time.Millisecond
+
+// finishStream is finishBody for an event stream, which a server may leave open
+// although all has been said.
+func finishStream(body io.ReadCloser) {
+	timer := time.AfterFunc(drainTime, func() { _ = body.Close() }) // it ends the read
+	defer timer.Stop()
+	finishBody(body)
 }
 
 // finishBody leaves the connection for the next request if that costs little.

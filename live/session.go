@@ -237,8 +237,9 @@ func (ses *session) busyLocked() int {
 // receive implements inbox.
 func (ses *session) receive(text []byte, origin *call) {
 	var m message
-	if m.scan(text) != nil {
+	if err := m.scan(text); err != nil {
 		ses.src.junk.Add(1)
+		ses.refuse(text, err)
 		return
 	}
 	if ses.suspect.Load() {
@@ -316,11 +317,13 @@ func (ses *session) discoverLatest(ctx context.Context) error {
 }
 
 // refused reports whether a server has answered that it does not know the
-// handshake, so that the other one is worth an attempt.
+// handshake, or in a way that cannot be read, so that the other one is worth an
+// attempt.
 func refused(err error) bool {
 	var e *mcp.Error
 	var status *StatusError
-	return errors.As(err, &e) || errors.As(err, &status) && status.handshake()
+	var unread *UnreadableError
+	return errors.As(err, &e) || errors.As(err, &unread) || errors.As(err, &status) && status.handshake()
 }
 
 // initialize is the handshake up to 2025-11-25.

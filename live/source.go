@@ -57,7 +57,9 @@ type Options struct {
 	// last list; 0 stands for 60 seconds.
 	StartTimeout time.Duration
 	// MaxWait is how long a request waits for a server that is down to be started
-	// again; 0 stands for 2 seconds. It does not bound a start that is under way.
+	// again; 0 stands for 2 seconds. It does not bound an attempt that is under way,
+	// and each request waits for one attempt: a request never fails with the result
+	// of an earlier one. Requests cause at most four attempts a second.
 	MaxWait time.Duration
 	// ResetAfter is how long a server that has answered no request must have run
 	// for its failures to be
@@ -74,6 +76,11 @@ type Options struct {
 	// MaxEntries is how many tools, resources, templates and prompts a server may
 	// list, each; 0 stands for 100,000.
 	MaxEntries int
+	// MaxListBytes is how many bytes the answers with all lists of a server may have
+	// together; 0 stands for 32 MiB.
+	MaxListBytes int64
+	// MaxPages is how many pages one list may have; 0 stands for 10,000.
+	MaxPages int
 
 	// Succeeds is a Source that this one takes the place of, or nil: calls that wait
 	// there for their clients to come again ([Source.CallTool] of a server that asks)
@@ -118,6 +125,8 @@ type Source struct {
 	phase    Phase
 	since    time.Time
 	next     time.Time // of the next attempt, while waiting
+	tried    time.Time // when the last attempt or the last session ended
+	attempts uint64    // failed ones, ever
 	failures int       // attempts and short lives since the last long one
 	starts   int
 	lastErr  error
@@ -129,6 +138,8 @@ type Source struct {
 	listens  uint64            // how often somebody did
 
 	watchers mcp.Watchers
+
+	hurry chan struct{} // of capacity 1: next has changed
 
 	quit   context.Context
 	stop   context.CancelFunc
@@ -170,7 +181,10 @@ func Open(ctx context.Context, transport Transport, opts *Options) (*Source, err
 }
 
 func newSource(transport Transport, opts *Options) *Source {
-	s := &Source{transport: transport, opened: time.Now(), phase: Stopped, since: time.Now(), turn: make(chan struct{}), forget: func() {}}
+	s := &Source{
+		transport: transport, opened: time.Now(), phase: Stopped, since: time.Now(),
+		turn: make(chan struct{}), hurry: make(chan struct{}, 1), forget: func() {},
+	}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -181,6 +195,8 @@ func newSource(transport Transport, opts *Options) *Source {
 	o.PingTimeout = cmp.Or(max(o.PingTimeout, 0), 5*time.Second)
 	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), 1000)
 	o.MaxEntries = cmp.Or(max(o.MaxEntries, 0), 100_000)
+	o.MaxListBytes = cmp.Or(max(o.MaxListBytes, 0), 32<<20)
+	o.MaxPages = cmp.Or(max(o.MaxPages, 0), 10_000)
 	if o.Client.Name == "" {
 		o.Client = mcp.Implementation{Name: "slipway", Version: "1"}
 	}
@@ -349,6 +365,14 @@ func (s *Source) repeatable(name string) bool {
 	}
 	t := cat.Tool(name)
 	return t != nil && t.Annotations != nil && (t.Annotations.ReadOnlyHint || t.Annotations.IdempotentHint)
+}
+
+// label names the server in an error: by its name here, or by how it is reached.
+func (s *Source) label() string {
+	if s.opts.Name != "" {
+		return fmt.Sprintf("server %q", s.opts.Name)
+	}
+	return s.transport.String()
 }
 
 // unavailable words an error for clients.

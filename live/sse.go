@@ -140,7 +140,7 @@ func (l *httpLink) events(ctx context.Context, resp *http.Response, c *call) ([]
 		if err != nil {
 			return nil, err
 		}
-		defer finishBody(next.Body)
+		defer finishStream(next.Body)
 		resp = next
 	}
 }

@@ -16,6 +16,10 @@ const (
 	maxPause   = 30 * time.Second
 )
 
+// probePause is the shortest time between two attempts that waiting requests ask
+// for. It bounds what a busy client costs a server that is down.
+const probePause = 250 * time.Millisecond
+
 // acquire returns the session to send a request in. It starts the server if need
 // be, and waits for that.
 func (s *Source) acquire(ctx context.Context) (*session, error) {
@@ -30,7 +34,9 @@ func (s *Source) acquire(ctx context.Context) (*session, error) {
 	return s.await(ctx)
 }
 
-// await is acquire for a server that does not run.
+// await is acquire for a server that does not run. A request does not wait for the
+// end of a long pause: it has the next attempt made early, once for all that wait,
+// and fails only with the result of an attempt that was made while it waited.
 func (s *Source) await(ctx context.Context) (*session, error) {
 	defer s.waiting.Add(-1)
 	if n := s.waiting.Add(1); n > int64(s.opts.MaxInFlight) {
@@ -38,7 +44,7 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 	}
 	patience := time.Now().Add(s.opts.MaxWait)
 	s.mu.Lock()
-	seen := s.failures
+	seen := s.attempts
 	for {
 		switch {
 		case s.closed:
@@ -49,10 +55,12 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 				s.mu.Unlock()
 				return ses, nil
 			}
-		case s.phase == Waiting && (s.next.After(patience) || s.failures > seen && (s.starts == 0 || isPermanent(s.lastErr))):
-			err := s.lastErr
+		case s.phase == Waiting && s.attempts > seen && s.givesUp(patience):
+			err := s.downLocked()
 			s.mu.Unlock()
-			return nil, &downError{cause: err, verb: s.verb()}
+			return nil, err
+		case s.phase == Waiting && s.attempts == seen:
+			s.hurryLocked()
 		}
 		s.wanted = true
 		s.runLocked()
@@ -67,10 +75,33 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 	}
 }
 
+// givesUp reports whether a request whose attempt has failed does not wait for
+// another: that would come too late, or not change anything.
+func (s *Source) givesUp(patience time.Time) bool {
+	return s.next.After(patience) || s.starts == 0 || isPermanent(s.lastErr)
+}
+
+// hurryLocked has the next attempt made as soon as probePause allows.
+func (s *Source) hurryLocked() {
+	earliest := s.tried.Add(probePause)
+	if !s.next.After(earliest) {
+		return
+	}
+	s.next = earliest
+	select {
+	case s.hurry <- struct{}{}:
+	default:
+	}
+}
+
 // downError is why there is no server to send a request to.
 type downError struct {
 	cause error
 	verb  string
+}
+
+func (s *Source) downLocked() *downError {
+	return &downError{cause: s.lastErr, verb: s.verb()}
 }
 
 func (e *downError) Error() string {
@@ -124,19 +155,22 @@ func (s *Source) supervise() {
 
 // pause waits until the next attempt is due, and reports whether to make it.
 func (s *Source) pause() bool {
-	s.mu.Lock()
-	wait := time.Until(s.next)
-	s.mu.Unlock()
-	if wait <= 0 {
-		return true
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-s.quit.Done():
-		return false
+	for {
+		s.mu.Lock()
+		wait := time.Until(s.next)
+		s.mu.Unlock()
+		if wait <= 0 {
+			return true
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-s.hurry: // the time may be another now
+		case <-s.quit.Done():
+			timer.Stop()
+			return false
+		}
+		timer.Stop()
 	}
 }
 
@@ -183,8 +217,10 @@ func (s *Source) publish(ses *session, cat *mcp.Catalog) {
 func (s *Source) failed(err error) (done bool) {
 	s.mu.Lock()
 	s.failures++
+	s.attempts++
 	s.lastErr = err
-	s.next = time.Now().Add(backoff(s.failures))
+	s.tried = time.Now()
+	s.next = s.tried.Add(backoff(s.failures))
 	s.wanted = false // whoever still waits says so again
 	closed := s.closed
 	learned := s.opts.Lazy && s.catalog.Load() != nil // what it offers is known without it
@@ -271,9 +307,10 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	default:
 		s.failures++
 	}
+	s.tried = time.Now()
 	s.next = time.Time{}
 	if s.failures > 1 { // the first restart is made at once
-		s.next = time.Now().Add(backoff(s.failures - 1))
+		s.next = s.tried.Add(backoff(s.failures - 1))
 	}
 	if lost != nil {
 		s.lastErr = lost

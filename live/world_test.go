@@ -68,6 +68,10 @@ func play(role string, args []string) int {
 			return 1
 		}
 		return 0
+	case "garbler": // some of its answers cannot be read
+		return playGarbler()
+	case "endless": // has lists without end
+		return endless(args[0])
 	case "script":
 		return script(args)
 	case "mean":

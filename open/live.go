@@ -122,9 +122,12 @@ func openLive(ctx context.Context, arg, name string, transport live.Transport, o
 	e := &Error{Arg: arg, Why: liveReason(err, transport), Kind: Remote, Err: err}
 	var status *live.StatusError
 	var missing *live.CommandError
+	var exit *live.ExitError
 	switch {
 	case errors.As(err, &missing):
 		e.Kind = Unreadable
+	case errors.As(err, &exit):
+		e.Hint = exit.Hint()
 	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
 		e.Hint = "put the server's bearer token into the environment variable MCP_CLIENT_TOKEN"
 	}

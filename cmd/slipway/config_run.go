@@ -142,7 +142,10 @@ func notRun(ctx context.Context, err error) error {
 	}
 	f := &failure{code: exitRemote, text: "config run: " + err.Error()}
 	var missing *stax.MissingError
+	var exit *live.ExitError
 	switch {
+	case errors.As(err, &exit):
+		f.hint = exit.Hint()
 	case errors.As(err, &missing):
 		f.code, f.hint = exitNo, "--secrets-from says where secrets are"
 	case errors.Is(err, stax.ErrDisabled):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -123,8 +124,11 @@ func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors func(serve
 		one.Lock()
 		defer one.Unlock()
 		say(stderr, "server %s: %v", server, err)
+		var exit *live.ExitError
 		if f := blocked("", err); f != nil {
 			hint(stderr, f.hint)
+		} else if errors.As(err, &exit) && exit.Hint() != "" {
+			hint(stderr, exit.Hint())
 		}
 	}
 	return &open.Options{

@@ -35,3 +35,30 @@ func (s *KeySet) Add(key []byte) bool {
 	s.many[string(key)] = struct{}{}
 	return true
 }
+
+// Duplicate returns the first key that an object in the valid JSON text raw has
+// twice, at any depth, or nil. Keys are compared decoded.
+func Duplicate(raw []byte) (key []byte) {
+	_, _ = duplicate(raw, Space(raw, 0), 0, &key) // an error only ends the search
+	return key
+}
+
+func duplicate(raw []byte, i, depth int, found *[]byte) (int, error) {
+	if i >= len(raw) {
+		return i, unexpected(raw, i)
+	}
+	switch raw[i] {
+	case '{':
+		var keys KeySet
+		return Object(raw, i, depth, func(key []byte, i int) (int, error) {
+			if !keys.Add(key) {
+				*found = key
+				return i, fail(i, "duplicate key")
+			}
+			return duplicate(raw, i, depth+1, found)
+		})
+	case '[':
+		return Array(raw, i, depth, func(i int) (int, error) { return duplicate(raw, i, depth+1, found) })
+	}
+	return ValueAt(raw, i, depth)
+}

@@ -1,0 +1,144 @@
+package live
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// UnreadableError is why a request fails whose answer arrived but cannot be read:
+// it is not valid JSON, nests too deeply, or does not say which request it answers.
+type UnreadableError struct{ Err error }
+
+// Error implements the error interface.
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("the server's answer cannot be read: %v", e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+var errNoID = errors.New("it has no id")
+
+// unreadable returns why a text that [message.scan] has refused with err is an
+// answer that cannot be read, and the id of the request that it answers, or 0. It
+// returns nil for everything that is no answer, such as a log line.
+func unreadable(text []byte, err error) (id uint64, why *UnreadableError) {
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 {
+		return 0, nil
+	}
+	switch text[0] {
+	case '{':
+		g := glance(text)
+		if !g.answer || g.method {
+			return 0, nil
+		}
+		if errors.Is(err, errNoMessage) {
+			err = errNoID
+		}
+		return g.id, &UnreadableError{err}
+	case '[': // a batch, or a log line such as "[info] ready"
+		if err = jsonscan.Valid(text); err != nil && looksLikeBatch(text) {
+			return 0, &UnreadableError{err}
+		}
+	}
+	return 0, nil
+}
+
+func looksLikeBatch(text []byte) bool {
+	return bytes.Contains(text, []byte(`"jsonrpc"`)) &&
+		(bytes.Contains(text, []byte(`"result"`)) || bytes.Contains(text, []byte(`"error"`)))
+}
+
+// glanced is what can be read of a message that is not valid JSON.
+type glanced struct {
+	id     uint64
+	method bool // it has the member method
+	answer bool // it has the member result or error
+}
+
+// glance looks for members at the top of an object that need not be valid JSON. It
+// does not recurse, so that it can read what nests too deeply.
+func glance(text []byte) (g glanced) {
+	depth, keyNext := 0, false
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '{', '[':
+			depth++
+			keyNext = depth == 1
+		case '}', ']':
+			depth--
+		case ',':
+			keyNext = depth == 1
+		case '"':
+			end := quoteEnd(text, i)
+			if keyNext && depth == 1 {
+				g.note(text[i+1:end], text[min(end+1, len(text)):])
+			}
+			keyNext = false
+			i = end
+		}
+	}
+	return g
+}
+
+// quoteEnd returns the index of the quote that ends the string beginning at
+// text[i], or len(text).
+func quoteEnd(text []byte, i int) int {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(text)
+}
+
+// note takes one member. rest is what follows its key.
+func (g *glanced) note(key, rest []byte) {
+	rest = bytes.TrimLeft(rest, " \t\r\n")
+	if len(rest) == 0 || rest[0] != ':' {
+		return
+	}
+	switch string(key) {
+	case "method":
+		g.method = true
+	case "result", "error":
+		g.answer = true
+	case "id":
+		rest = bytes.TrimLeft(rest[1:], " \t\r\n")
+		end := bytes.IndexAny(rest, ",}] \t\r\n")
+		if end < 0 {
+			end = len(rest)
+		}
+		g.id = number(rest[:end])
+	}
+}
+
+// refuse fails the request whose answer cannot be read: the one that it names, or
+// else everything in flight, as one of those would wait for ever.
+func (ses *session) refuse(text []byte, err error) {
+	id, why := unreadable(text, err)
+	if why == nil {
+		return
+	}
+	ses.src.tell(Event{What: "log", Err: why, Detail: "an answer is dropped and its request fails"})
+	if id != 0 {
+		if c := ses.take(id); c != nil {
+			c.deliver(reply{err: why})
+		}
+		return
+	}
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	for _, c := range ses.calls {
+		if c.method != "subscriptions/listen" {
+			c.deliver(reply{err: why})
+		}
+	}
+}
