@@ -27,6 +27,13 @@ func TestFreezeEverything(t *testing.T) {
 	// business.
 	options := []string{"--skip", "get-env", "--skip", "trigger-long-running-operation", "--skip", "get-resource-reference",
 		"--replace", `\d+:\d\d:\d\d( [AP]M)?=>(time)`, "--calls", calls}
+	// Its get-env returns the whole environment, which is refused.
+	t.Setenv("SLIPWAY_TEST_PASSWORD", "hunter2correcthorse")
+	leaking := append([]string{"site", "freeze", "-o", dir, "--only", "get-env", "--env", "SLIPWAY_TEST_PASSWORD"}, server...)
+	_, err := run(t, leaking...)
+	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "SLIPWAY_TEST_PASSWORD (environment)") {
+		t.Errorf("freezing get-env: %v", err)
+	}
 	mustRun(t, append(append([]string{"site", "freeze", "-o", dir}, options...), server...)...)
 	for _, name := range []string{
 		"tools/echo/hello.json", "tools/get-sum/2/3.json", "tools/get-annotated-message/error/true.json",

@@ -86,8 +86,12 @@ func (c *Command) String() string {
 func (c *Command) redact(text string) string { return redact(text, c.Redact) }
 
 // environment returns the variables of the child.
-func (c *Command) environment() []string {
-	names := c.Inherit
+func (c *Command) environment() []string { return append(Environ(c.Inherit), c.Env...) }
+
+// Environ returns the variables of our environment that a child sees if
+// [Command.Inherit] is inherit, as NAME=VALUE. Nil is [DefaultInherit].
+func Environ(inherit []string) []string {
+	names := inherit
 	if names == nil {
 		names = DefaultInherit()
 	}
@@ -98,7 +102,7 @@ func (c *Command) environment() []string {
 			env = append(env, entry)
 		}
 	}
-	return append(env, c.Env...)
+	return env
 }
 
 func inherits(pattern, name string) bool {

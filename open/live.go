@@ -36,6 +36,10 @@ type LiveOptions struct {
 	// name that ends in * stands for all that begin so. They inherit all others:
 	// whoever types a command means it to run as it would without us.
 	KeepOut []string
+	// Environ replaces the environment of commands, as NAME=VALUE. Values of
+	// variables that are not in [live.DefaultInherit] are redacted in errors and in
+	// what Stderr receives. Nil inherits ours, without KeepOut.
+	Environ []string
 	// StopTimeout is how long a command may take to end, see [live.Command].
 	StopTimeout time.Duration
 }
@@ -71,11 +75,21 @@ func openCommand(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, e
 	if err != nil {
 		return nil, err
 	}
-	return openLive(ctx, "-- "+strings.Join(argv, " "), Name(arg), &live.Command{
+	command := &live.Command{
 		Path: argv[0], Args: argv[1:],
 		Inherit: []string{}, Env: inherited(os.Environ(), o.KeepOut),
 		Stderr: o.stderr(Name(arg)), StopTimeout: o.StopTimeout,
-	}, o)
+	}
+	if o.Environ != nil {
+		command.Env = o.Environ
+		usual := live.Environ(nil)
+		for _, entry := range o.Environ {
+			if _, value, _ := strings.Cut(entry, "="); len(value) >= 6 && !slices.Contains(usual, entry) {
+				command.Redact = append(command.Redact, value)
+			}
+		}
+	}
+	return openLive(ctx, "-- "+strings.Join(argv, " "), Name(arg), command, o)
 }
 
 // inherited returns the entries of env but those that are kept out.

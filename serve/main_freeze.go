@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
@@ -30,6 +31,12 @@ func (p *program) freeze(ctx context.Context, src mcp.Source, dir string) error 
 		return &failure{code: exitPolicy, text: err.Error(), hint: "slipway site freeze has options for this"}
 	case err != nil:
 		return err
+	}
+	if n := report.Build.Report.Count(check.Error); n > 0 {
+		for _, f := range report.Build.Report.Findings() {
+			fmt.Fprintf(p.stderr, "%s: %s\n", p.name, f)
+		}
+		return &failure{code: exitNo, text: fmt.Sprintf("the site lacks answers: %d errors", n)}
 	}
 	b := report.Build
 	_, err = fmt.Fprintf(p.stdout, "%s: %d answers in %d files: %d created, %d updated, %d unchanged, %d deleted\n",

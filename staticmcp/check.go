@@ -1,6 +1,7 @@
 package staticmcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
 // CheckOptions say how a site is checked. A nil *CheckOptions and the zero value
@@ -30,6 +32,14 @@ type CheckOptions struct {
 	// Hosts are the names of hosts that the site is for, out of [Hosts]. Default:
 	// none, which leaves out their limits.
 	Hosts []string
+
+	// AllowSecrets accepts findings of the rule staticmcp/secret, each by the
+	// fingerprint in its hint, or all of one kind: "dump", "private-key", "token",
+	// "pair" or "entropy".
+	AllowSecrets []string
+	// Environ is a list of NAME=VALUE whose secret values no file may contain, such as
+	// os.Environ(). Default: none.
+	Environ []string
 
 	// MaxFileBytes, MaxManifestBytes and MaxEntries are as in [Options].
 	MaxFileBytes     int64
@@ -118,6 +128,8 @@ type checker struct {
 	listed func() map[string]bool
 	tree   *tree // nil for a web host
 	hosts  []Host
+
+	scanner *secrets.Scanner
 }
 
 func newChecker(opts *CheckOptions, name string) (*checker, error) {
@@ -133,7 +145,7 @@ func newChecker(opts *CheckOptions, name string) (*checker, error) {
 	}
 	defaults := (&Options{MaxFileBytes: o.MaxFileBytes, MaxManifestBytes: o.MaxManifestBytes, MaxEntries: o.MaxEntries}).withDefaults(0, 0)
 	o.MaxFileBytes, o.MaxManifestBytes, o.MaxEntries = defaults.MaxFileBytes, defaults.MaxManifestBytes, defaults.MaxEntries
-	c := &checker{opts: &o, report: &check.Report{Limit: o.MaxFindings}}
+	c := &checker{opts: &o, report: &check.Report{Limit: o.MaxFindings}, scanner: secrets.New(o.Environ)}
 	c.listed = sync.OnceValue(c.listedURIs)
 	for _, reader := range o.Readers {
 		if !slices.Contains(Readers(), reader) {
@@ -225,6 +237,8 @@ func (c *checker) readManifest(ctx context.Context, st store) error {
 	case err != nil:
 		return fmt.Errorf("check site: %s: %w", manifestName, err)
 	}
-	c.site = s.manifest(loaded.data)
+	if c.site = s.manifest(loaded.data); c.site != nil {
+		c.secrets(s, max(0, bytes.IndexByte(s.text, '{')))
+	}
 	return nil
 }

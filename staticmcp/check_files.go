@@ -145,7 +145,7 @@ func (c *checker) content(s *sheet, j *job) {
 	if !ok {
 		return
 	}
-	s.secrets()
+	c.secrets(s, at)
 	f := &contents{sheet: s, job: j, at: at}
 	if s.text[at] == '{' {
 		f.members = locate(s.text, at)

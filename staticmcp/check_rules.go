@@ -145,7 +145,7 @@ var ruleTable = [ruleCount]Rule{
 	ruleURIMismatch:       {"staticmcp/uri-mismatch", check.Error, "the file of a resource says another URI", false},
 	ruleMIMEType:          {"staticmcp/mime-type", check.Warning, "the file of a resource says another MIME type than the manifest", false},
 	rulePromptShape:       {"staticmcp/prompt-shape", check.Error, "the file of a prompt has no `messages`, or one is no message", false},
-	ruleSecret:            {"staticmcp/secret", check.Warning, "something looks like a key or a token", false},
+	ruleSecret:            {"staticmcp/secret", check.Error, "a file contains a key, a token, a password or an environment", false},
 
 	ruleIndexStale:   {"staticmcp/index-stale", check.Warning, "the index in `.staticmcp` says something else than the files", false},
 	ruleNoJekyll:     {"staticmcp/nojekyll", check.Warning, "names begin with `_` and there is no `.nojekyll`, so GitHub Pages leaves them out", true},

@@ -1,61 +1,36 @@
 package staticmcp
 
 import (
-	"bytes"
-	"strings"
+	"fmt"
+
+	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
-// secretForms are how well-known keys and tokens begin, and how many characters
-// follow at least.
-var secretForms = []struct {
-	begin string
-	least int
-	what  string
-}{
-	{"-----BEGIN RSA PRIVATE KEY-----", 0, "a private key"},
-	{"-----BEGIN PRIVATE KEY-----", 0, "a private key"},
-	{"-----BEGIN EC PRIVATE KEY-----", 0, "a private key"},
-	{"-----BEGIN OPENSSH PRIVATE KEY-----", 0, "a private key"},
-	{"AKIA", 16, "an AWS access key"},
-	{"ghp_", 36, "a GitHub token"},
-	{"github_pat_", 60, "a GitHub token"},
-	{"glpat-", 20, "a GitLab token"},
-	{"xoxb-", 24, "a Slack token"},
-	{"sk-ant-", 40, "an Anthropic key"},
-	{"sk_live_", 24, "a Stripe key"},
-	{"AIza", 35, "a Google API key"},
-}
-
-// secrets looks for what should not be published.
-func (s *sheet) secrets() {
-	for _, form := range secretForms {
-		if at := findToken(s.text, form.begin, form.least); at >= 0 {
-			s.add(ruleSecret, at, "", "this looks like "+form.what,
-				"take it out, and make it invalid where it came from: what was published once is known")
+// SecretKinds returns the kinds of secrets that [CheckOptions.AllowSecrets] accepts as
+// a whole.
+func SecretKinds() []string {
+	var names []string
+	for _, k := range secrets.Kinds() {
+		if k != secrets.Environment {
+			names = append(names, string(k))
 		}
 	}
+	return names
 }
 
-// findToken returns where a word begins that starts with begin and goes on for at
-// least so many characters, or -1.
-func findToken(text []byte, begin string, least int) int {
-	for at := 0; ; at += len(begin) {
-		i := bytes.Index(text[at:], []byte(begin))
-		if i < 0 {
-			return -1
+// CheckAllowedSecret returns an error if word is no entry for
+// [CheckOptions.AllowSecrets]: neither a fingerprint nor one of [SecretKinds].
+func CheckAllowedSecret(word string) error { return secrets.CheckAccepted(word) }
+
+// secrets adds a finding for each secret in the JSON value at text[at] that is not
+// accepted.
+func (c *checker) secrets(s *sheet, at int) {
+	for _, f := range c.scanner.FindDocument(s.text[at:]) {
+		fingerprint := secrets.Fingerprint(s.path, f.Pointer, f.Match)
+		if secrets.Accepted(c.opts.AllowSecrets, fingerprint, f.Match) {
+			continue
 		}
-		at += i
-		rest := text[at+len(begin):]
-		more := bytes.IndexFunc(rest, func(r rune) bool { return !isTokenRune(r) })
-		if more < 0 {
-			more = len(rest)
-		}
-		if more >= least && (at == 0 || !isTokenRune(rune(text[at-1]))) {
-			return at
-		}
+		s.add(ruleSecret, at+f.Offset, f.Pointer, fmt.Sprintf("the file contains %s (%s)", f.What, f.Kind),
+			"remove it and revoke it, as it may have been read; if it is no secret, accept it with --allow-secret "+fingerprint)
 	}
-}
-
-func isTokenRune(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-", r)
 }

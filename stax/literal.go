@@ -1,283 +1,28 @@
 package stax
 
 import (
-	"math"
-	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/secrets"
 )
-
-// token is a form of credentials that services give out.
-type token struct {
-	prefix string
-	least  int // characters behind the prefix
-	what   string
-}
-
-func tokens() []token {
-	return []token{
-		{"ghp_", 20, "a GitHub token"}, {"gho_", 20, "a GitHub token"}, {"ghu_", 20, "a GitHub token"},
-		{"ghs_", 20, "a GitHub token"}, {"ghr_", 20, "a GitHub token"}, {"github_pat_", 20, "a GitHub token"},
-		{"glpat-", 16, "a GitLab token"}, {"gldt-", 16, "a GitLab token"}, {"glcbt-", 16, "a GitLab token"}, {"glrt-", 16, "a GitLab token"},
-		{"gloas-", 16, "a GitLab token"}, {"glptt-", 16, "a GitLab token"}, {"glsoat-", 16, "a GitLab token"},
-		{"sk-ant-", 16, "an Anthropic key"}, {"sk-proj-", 16, "an OpenAI key"}, {"sk-", 20, "an API key"},
-		{"sk_live_", 16, "a Stripe key"}, {"sk_test_", 16, "a Stripe key"}, {"rk_live_", 16, "a Stripe key"}, {"rk_test_", 16, "a Stripe key"}, {"whsec_", 16, "a webhook secret"},
-		{"xoxb-", 16, "a Slack token"}, {"xoxp-", 16, "a Slack token"}, {"xoxa-", 16, "a Slack token"}, {"xoxs-", 16, "a Slack token"}, {"xapp-", 16, "a Slack token"}, {"xoxe", 16, "a Slack token"},
-		{"AKIA", 16, "an AWS key"}, {"ASIA", 16, "an AWS key"}, {"AIza", 30, "a Google key"}, {"ya29.", 16, "a Google token"}, {"GOCSPX-", 16, "a Google secret"},
-		{"npm_", 30, "an npm token"}, {"pypi-", 30, "a PyPI token"}, {"dop_v1_", 30, "a DigitalOcean token"}, {"hf_", 30, "a Hugging Face token"},
-		{"SG.", 30, "a SendGrid key"}, {"shpat_", 20, "a Shopify token"}, {"lin_api_", 20, "a Linear key"}, {"ntn_", 30, "a Notion token"},
-		{"figd_", 20, "a Figma token"}, {"sbp_", 30, "a Supabase token"}, {"tvly-", 16, "a Tavily key"}, {"gsk_", 30, "a Groq key"},
-		{"dckr_pat_", 16, "a Docker token"}, {"ATATT3", 30, "an Atlassian token"}, {"sq0atp-", 16, "a Square token"}, {"AGE-SECRET-KEY-", 30, "an age key"},
-		{"hvs.", 20, "a Vault token"}, {"xai-", 30, "an xAI key"}, {"pplx-", 30, "a Perplexity key"}, {"r8_", 30, "a Replicate token"}, {"fc-", 30, "a Firecrawl key"},
-		{"NRAK-", 20, "a New Relic key"}, {"HRKU-", 20, "a Heroku key"}, {"PMAK-", 30, "a Postman key"}, {"sntrys_", 30, "a Sentry token"}, {"secret_", 40, "a Notion token"},
-		{"dapi", 32, "a Databricks token"}, {"dp.st.", 30, "a Doppler token"}, {"dp.pt.", 30, "a Doppler token"}, {"shpss_", 20, "a Shopify secret"}, {"tfp_", 30, "a Typeform token"},
-	}
-}
-
-// known says what kind of credentials s holds, anywhere behind a space, a quote or
-// one of "=:,", or "".
-func known(s string) string {
-	if _, rest, ok := strings.Cut(s, "-----BEGIN "); ok || strings.Contains(s, "PRIVATE KEY-----") {
-		if head, _, _ := strings.Cut(rest, "-----"); !ok || strings.Contains(head, "PRIVATE KEY") {
-			return "a private key"
-		}
-	}
-	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'=:,;@/?&", r) }) {
-		if parts := strings.Split(word, "."); len(parts) >= 3 && strings.HasPrefix(word, "eyJ") && len(parts[1])+len(parts[2]) > 8 {
-			return "a JSON Web Token"
-		}
-		for _, t := range tokens() {
-			rest, ok := strings.CutPrefix(word, t.prefix)
-			if ok && len(rest) >= t.least && strings.Trim(rest, tokenLetters) == "" && !words(rest) {
-				return t.what
-			}
-		}
-	}
-	for _, test := range []func(string) string{userinfo, webhook, bearer, botToken, assignment} {
-		if what := test(s); what != "" {
-			return what
-		}
-	}
-	return ""
-}
-
-// userinfo finds a password in front of a host, in addresses and in the notation of
-// some drivers: user:password@tcp(host).
-func userinfo(s string) string {
-	rest := s
-	for {
-		_, behind, ok := strings.Cut(rest, "://")
-		if !ok {
-			break
-		}
-		authority := behind
-		if i := strings.IndexAny(behind, "/?# \t\n\"'"); i >= 0 {
-			authority = behind[:i]
-		}
-		if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-			if _, password, _ := strings.Cut(authority[:i], ":"); password != "" && !placeholder(password) {
-				return "a password in front of a host"
-			}
-		}
-		rest = behind
-	}
-	user, host, ok := strings.Cut(s, "@tcp(")
-	if !ok {
-		user, host, ok = strings.Cut(s, "@unix(")
-	}
-	if _, password, colon := strings.Cut(user, ":"); ok && colon && host != "" && password != "" && !strings.Contains(user, " ") && !placeholder(password) {
-		return "a password in front of a host"
-	}
-	return ""
-}
-
-// webhook finds addresses that are credentials by themselves.
-func webhook(s string) string {
-	for _, prefix := range []string{"hooks.slack.com/services/T", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"} {
-		if _, rest, ok := strings.Cut(s, prefix); ok && len(rest) >= 20 && strings.Contains(rest, "/") && !strings.Contains(rest, "$") {
-			return "the address of a webhook"
-		}
-	}
-	return ""
-}
-
-// bearer finds what is written behind the name of a scheme.
-func bearer(s string) string {
-	for _, scheme := range []string{"Bearer ", "Basic ", "bearer ", "basic "} {
-		if _, rest, ok := strings.Cut(s, scheme); ok {
-			word, _, _ := strings.Cut(rest, " ")
-			if len(word) >= 8 && strings.Trim(word, tokenLetters+"+/=~") == "" && strings.ContainsAny(word, "0123456789=") && !placeholder(word) {
-				return "what follows the name of a scheme"
-			}
-		}
-	}
-	return ""
-}
-
-// botToken finds the form 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw.
-func botToken(s string) string {
-	id, token, ok := strings.Cut(s, ":")
-	if ok && len(id) >= 8 && len(id) <= 11 && strings.Trim(id, "0123456789") == "" && len(token) >= 33 && len(token) <= 37 && strings.Trim(token, tokenLetters) == "" {
-		return "the token of a bot"
-	}
-	return ""
-}
-
-// assignment finds password=value among others, as in connection strings and in
-// the queries of addresses.
-func assignment(s string) string {
-	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("; \t\n&?\"'", r) }) {
-		name, value, ok := strings.Cut(part, "=")
-		if ok && secretName(strings.TrimLeft(name, "-")) && !plain(value) {
-			return "a name in it says so"
-		}
-	}
-	return ""
-}
-
-const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
-
-// words reports whether s reads like names and not like chance: lower case
-// letters with dashes between.
-func words(s string) bool {
-	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-_.") == "" && strings.ContainsAny(s, "-_.")
-}
-
-// secretName reports whether a variable, a header, a flag or a parameter with
-// this name usually holds a secret.
-func secretName(name string) bool {
-	parts := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
-	if len(parts) == 0 {
-		return false
-	}
-	last := parts[len(parts)-1]
-	if slices.Contains([]string{"token", "secret", "password", "passwd", "passphrase", "apikey", "credential", "credentials", "pat", "pwd", "pass", "passcode",
-		"authtoken", "accesstoken", "secretkey", "privatekey", "accesskey"}, last) {
-		return true
-	}
-	if last == "key" && len(parts) > 1 {
-		return slices.Contains([]string{"api", "access", "secret", "private", "auth", "service", "encryption", "signing", "account", "master", "license"}, parts[len(parts)-2])
-	}
-	return false
-}
-
-// camel puts _ between the words of apiKey, and makes them small.
-func camel(name string) string {
-	var b strings.Builder
-	lower := false
-	for _, r := range name {
-		upper := 'A' <= r && r <= 'Z'
-		if upper && lower {
-			b.WriteByte('_')
-		}
-		lower = 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
-		b.WriteRune(r)
-	}
-	return strings.ToLower(b.String())
-}
 
 // secretValue says why value, called name, looks like a secret, or "". The value
 // is no part of the answer.
 func secretValue(name, value string) string {
-	if what := known(value); what != "" {
+	if what := secrets.Known(value); what != "" {
 		return what
 	}
-	if plain(value) {
+	if secrets.Plain(value) {
 		return ""
 	}
-	if secretName(name) {
+	if secrets.Name(name) {
 		return "its name says so"
 	}
-	if random(value) && !identity(name) {
+	if secrets.Random(value) && !secrets.Identity(name) {
 		return "it reads like chance"
 	}
 	return ""
-}
-
-// identity reports whether a variable with this name holds what tells one thing
-// from another, and may read like chance and be known to everybody.
-func identity(name string) bool {
-	parts := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
-	if len(parts) == 0 {
-		return false
-	}
-	last := parts[len(parts)-1]
-	return slices.Contains([]string{"id", "ids", "uuid", "guid", "commit", "sha", "sha1", "sha256", "rev", "revision", "hash", "digest", "checksum", "integrity",
-		"fingerprint", "etag", "ref", "version"}, last) || last == "key" && len(parts) > 1 && parts[len(parts)-2] == "public"
-}
-
-// plain reports whether value is something that is never a secret by itself: a
-// reference, a switch, a number, a path, an address.
-func plain(value string) bool {
-	v := strings.TrimSpace(value)
-	switch {
-	case len(v) < 4, placeholder(v), strings.Trim(v, "0123456789.,-+") == "":
-		return true
-	case strings.Contains(v, "://"), strings.HasPrefix(v, "/"), strings.HasPrefix(v, "./"), strings.HasPrefix(v, "~"), strings.HasPrefix(v, "../"):
-		return true
-	case len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/'):
-		return true
-	}
-	return slices.Contains([]string{"true", "false", "none", "null", "auto", "required", "optional"}, strings.ToLower(v))
-}
-
-// placeholder reports whether s stands for a value instead of being one.
-func placeholder(s string) bool {
-	return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{") || strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">") ||
-		strings.HasPrefix(s, "%") && strings.HasSuffix(s, "%") || strings.Trim(s, "*xX.") == ""
-}
-
-// random reports whether s reads like chance: one long word of letters in both
-// cases with digits, or of hexadecimal digits, with much information in each.
-func random(s string) bool {
-	if strings.Trim(s, tokenLetters+"+/=") != "" {
-		return false
-	}
-	hex := strings.Trim(s, "0123456789abcdef") == "" || strings.Trim(s, "0123456789ABCDEF") == ""
-	if hex {
-		return len(s) >= 32 && entropy(s) >= 3
-	}
-	return len(s) >= 24 && entropy(s) >= 4 && !spelled(s) && strings.ContainsAny(s, "0123456789") &&
-		strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' }) &&
-		strings.ContainsFunc(s, func(r rune) bool { return 'A' <= r && r <= 'Z' })
-}
-
-// spelled reports whether s is put together from words, as
-// com.example.ApplicationFactory2 is: letters stand in long runs of one kind.
-func spelled(s string) bool {
-	runs, last := 1, byte(0)
-	for i := range len(s) {
-		kind := byte('o')
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z':
-			kind = 'a'
-		case 'A' <= c && c <= 'Z':
-			kind = 'A'
-		case '0' <= c && c <= '9':
-			kind = '0'
-		}
-		if i > 0 && kind != last && (last != 'A' || kind != 'a') {
-			runs++
-		}
-		last = kind
-	}
-	return len(s) >= 4*runs
-}
-
-// entropy is Shannon's, in bits for each byte.
-func entropy(s string) float64 {
-	var counts [256]int
-	for i := range len(s) {
-		counts[s[i]]++
-	}
-	bits := 0.0
-	for _, n := range counts {
-		if n > 0 {
-			p := float64(n) / float64(len(s))
-			bits -= p * math.Log2(p)
-		}
-	}
-	return bits
 }
 
 // secretHeader is [secretValue] for a header: what names a scheme carries
@@ -286,7 +31,7 @@ func secretHeader(name, value string) string {
 	switch strings.ToLower(name) {
 	case "authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token":
 		scheme, rest, ok := strings.Cut(strings.TrimSpace(value), " ")
-		if ok && placeholder(strings.TrimSpace(rest)) || !ok && placeholder(scheme) {
+		if ok && secrets.Placeholder(strings.TrimSpace(rest)) || !ok && secrets.Placeholder(scheme) {
 			return ""
 		}
 		return headerWhy
@@ -303,16 +48,16 @@ func secretArgument(args []string, i int) string {
 	} else if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && !strings.HasPrefix(value, "-") {
 		name = strings.TrimLeft(args[i-1], "-")
 	}
-	if what := known(value); what != "" {
+	if what := secrets.Known(value); what != "" {
 		return what
 	}
-	if name != "" && secretName(name) && !plain(value) {
+	if name != "" && secrets.Name(name) && !secrets.Plain(value) {
 		return "the flag in front of it says so"
 	}
 	// A header, as programs take it that hand it on.
 	if header, rest, ok := strings.Cut(value, ":"); ok && headerName(header) && !strings.HasPrefix(rest, "/") {
 		rest = strings.TrimSpace(rest)
-		if why := secretHeader(header, rest); why == headerWhy && rest != "" || secretName(header) && !plain(rest) {
+		if why := secretHeader(header, rest); why == headerWhy && rest != "" || secrets.Name(header) && !secrets.Plain(rest) {
 			return headerWhy
 		}
 	}
@@ -348,7 +93,7 @@ func Redact(line string) string {
 // redactTokens replaces what has the form of credentials.
 func redactTokens(line string) string {
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'=,;", r) }) {
-		if known(word) != "" {
+		if secrets.Known(word) != "" {
 			line = strings.ReplaceAll(line, word, Redacted)
 		}
 	}
@@ -366,7 +111,7 @@ func quote(value string) string {
 // onlyNames reports whether the value of a header names a secret instead of
 // holding it: {KEY}, or Bearer {KEY}.
 func onlyNames(value string) bool {
-	if scheme, rest, spaced := strings.Cut(value, " "); spaced && variableName(scheme) && known(scheme) == "" && len(scheme) <= len("Negotiate") {
+	if scheme, rest, spaced := strings.Cut(value, " "); spaced && variableName(scheme) && secrets.Known(scheme) == "" && len(scheme) <= len("Negotiate") {
 		value = rest
 	}
 	return strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") && variableName(value[1:len(value)-1])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
 // Merged is what several documents say together.
@@ -138,7 +139,7 @@ func (m *Merged) Check() *check.Report {
 
 // shown is a key as it may be printed: what is no key may be a value.
 func shown(key string) string {
-	if !variableName(key) || known(key) != "" {
+	if !variableName(key) || secrets.Known(key) != "" {
 		return Redacted
 	}
 	return key

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
@@ -87,7 +88,7 @@ func (d *decoder) elsewhere(s *Server, at string) {
 		texts[check.EscapeToken(f.Name)] = string(f.Value)
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		if why := known(texts[name]); why != "" {
+		if why := secrets.Known(texts[name]); why != "" {
 			d.literal(check.Warning, at+"/"+name, why)
 		}
 	}
@@ -154,7 +155,7 @@ func (d *decoder) lists(s *Server, at string) {
 	}
 	for i, key := range s.Secrets {
 		here := at + pointer("secrets", i)
-		if !variableName(key) || known(key) != "" {
+		if !variableName(key) || secrets.Known(key) != "" {
 			message := "this is no key of a secret"
 			if why := secretValue("", key); why != "" {
 				message = "this looks like a value (" + why + "), and a key belongs here"

@@ -20,6 +20,7 @@ type siteCheck struct {
 	reporting
 	fix, dryRun    bool
 	readers, hosts []string
+	allowSecrets   []string
 }
 
 func newSiteCheck() *cobra.Command {
@@ -63,6 +64,7 @@ The rules: docs/check.md.`,
 	o.flags(cmd)
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "repair first what can be repaired without losing anything")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "with --fix: only say what would be repaired")
+	allowSecretFlag(cmd.Flags(), &o.allowSecrets)
 	cmd.Flags().StringSliceVar(&o.readers, "for", nil, "say what these other `readers` fail to read: "+strings.Join(staticmcp.Readers(), ", "))
 	cmd.Flags().StringSliceVar(&o.hosts, "host", nil, "hold the site to the limits of these `hosts`: "+strings.Join(hostNames(), ", "))
 	return cmd
@@ -96,7 +98,7 @@ func (o *siteCheck) valid() error {
 			return usage(hint, "site check: %s does not know %q", list.flag, name)
 		}
 	}
-	return nil
+	return checkAllowed("site check", o.allowSecrets)
 }
 
 // suggestFix adds a hint to the failure of a check that could be repaired.
@@ -116,7 +118,7 @@ func (o *siteCheck) suggestFix(err error, r *check.Report) error {
 
 // check checks one site, after repairing it if that was asked for.
 func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error) {
-	opts := &staticmcp.CheckOptions{Readers: o.readers, Hosts: o.hosts}
+	opts := &staticmcp.CheckOptions{Readers: o.readers, Hosts: o.hosts, AllowSecrets: o.allowSecrets, Environ: os.Environ()}
 	web := strings.Contains(arg, "://")
 	switch {
 	case web && len(o.readers)+len(o.hosts) > 0:

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
@@ -70,6 +71,7 @@ type freezing struct {
 	once, skipUnstable     bool
 	againAfter             time.Duration
 	keepErrors, verify     bool
+	allowSecrets, env      []string
 }
 
 func newSiteFreeze() *cobra.Command {
@@ -88,10 +90,13 @@ each line; by --traffic, recorded JSON-RPC messages; or by a rule that takes it
 out of other answers: --expand 'get_item.id=list_items:$.items[*].id'. Resource
 templates and prompts are asked for the values that the source suggests.
 
-Everything is asked twice, and an answer that differs is a warning. An answer
-that looks as if it held a secret or personal data refuses the whole (exit code
-6). A folder that was frozen before is brought up to date. With --verify nothing
-is written: every answer of the site is asked for again and compared.
+Everything is asked twice, and an answer that differs is a warning. If an answer
+contains a secret or personal data, nothing is written (exit code 6); accept a
+false alarm with --allow-secret. A command after -- gets PATH, HOME, the
+language and similar variables only; --env adds others.
+
+A folder that was frozen before is brought up to date. With --verify nothing is
+written: every answer of the site is asked for again and compared.
 
 ` + sourceHelp,
 		Example: `  slipway site freeze my-server.mcpb -o public/mcp --dry-run
@@ -105,7 +110,12 @@ is written: every answer of the site is asked for again and compared.
 			}
 			defer interruptible(cmd)()
 			arg := sourceFirst(cmd, args)[0]
-			return withSource(cmd, arg, func(c *client) error { return f.run(cmd, arg, c) })
+			environ, err := f.environ(cmd, arg)
+			if err != nil {
+				return err
+			}
+			restrict := func(o *open.Options) { o.Live.Environ = environ }
+			return withSourceOptions(cmd, arg, restrict, func(c *client) error { return f.run(cmd, arg, c) })
 		},
 	}
 	bundleFlags(cmd)
@@ -128,16 +138,24 @@ is written: every answer of the site is asked for again and compared.
 	flags.BoolVar(&f.once, "once", false, "ask each question once, and do not look for answers that differ")
 	flags.BoolVar(&f.skipUnstable, "skip-unstable", false, "leave out answers that differ")
 	flags.BoolVar(&f.keepErrors, "keep-errors", false, "store errors of tools, too")
-	flags.StringSliceVar(&f.allow, "allow", nil, "store answers that look like a `kind`: secret or personal")
+	flags.StringSliceVar(&f.allow, "allow", nil, "store answers with findings of this `kind`: personal")
+	allowSecretFlag(flags, &f.allowSecrets)
+	flags.StringArrayVar(&f.env, "env", nil, "pass the variable `NAME` of the environment, or NAME=VALUE, to the command after -- (repeatable)")
 	flags.BoolVar(&f.verify, "verify", false, "compare what the site has with what the source says, and write nothing")
 	return cmd
 }
 
 func (f *freezing) validate(cmd *cobra.Command) error {
 	for _, kind := range f.allow {
-		if kind != "secret" && kind != "personal" {
-			return usage("kinds are secret and personal", "freeze: --allow %q", kind)
+		if kind == "secret" {
+			return usage("accept each finding with --allow-secret and the fingerprint in its hint", "freeze: --allow secret is not supported")
 		}
+		if kind != "personal" {
+			return usage("the only kind is personal", "freeze: --allow %q", kind)
+		}
+	}
+	if err := checkAllowed("freeze", f.allowSecrets); err != nil {
+		return err
 	}
 	if f.verify && f.output == "-" {
 		return usage("name the site with -o", "freeze: --verify has no site")
@@ -159,7 +177,7 @@ func (f *freezing) options(cmd *cobra.Command, arg string) (*freeze.Options, err
 	if f.againAfter == 0 {
 		o.AgainAfter = -1
 	}
-	o.AllowSecrets, o.AllowPersonal = slices.Contains(f.allow, "secret"), slices.Contains(f.allow, "personal")
+	o.AllowSecrets, o.AllowPersonal = f.allowSecrets, slices.Contains(f.allow, "personal")
 	o.Source, o.Time, o.Progress = publicName(arg), stamp(), f.progress(cmd)
 	for _, text := range f.expand {
 		rule, err := freeze.ParseRule(text)
@@ -346,7 +364,7 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 		if err := result.Report.WriteText(stderr, colored(stderr)); err != nil {
 			return err
 		}
-		return &failure{code: exitPolicy, text: "freeze: " + err.Error(), hint: "change the source, take it out with --replace, or store it with --allow"}
+		return &failure{code: exitPolicy, text: "freeze: " + err.Error(), hint: "the findings above name each place and how to accept it"}
 	case err != nil && r.Stored == 0 && r.Failed > 0:
 		if err := result.Report.WriteText(stderr, colored(stderr)); err != nil {
 			return err
@@ -357,7 +375,13 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 		fmt.Fprintf(stderr, "%s: %s, %s, %d stored, %d failed, %d unstable, %d reused\n",
 			plan.Name(), count(r.Asked, "question"), count(r.Requests, "request"), r.Stored, r.Failed, r.Unstable, r.Reused)
 	}
-	return f.finish(cmd, result, err)
+	if err := f.finish(cmd, result, err); err != nil {
+		return err
+	}
+	if n := result.Report.Count(check.Error); n > 0 {
+		return no("fix what the errors above name, or skip these tools with --skip", "freeze: the site lacks answers: %s", count(n, "error"))
+	}
+	return nil
 }
 
 // compare asks again for what the site has.

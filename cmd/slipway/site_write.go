@@ -141,7 +141,7 @@ func (o *writing) finish(cmd *cobra.Command, r *sites.Result, err error) error {
 		if err := printJSON(cmd.OutOrStdout(), j); err != nil {
 			return err
 		}
-	} else if !o.quiet || err != nil {
+	} else if !o.quiet || err != nil || r.Report.Count(check.Error) > 0 {
 		if err := r.Report.WriteText(stderr, colored(stderr)); err != nil {
 			return err
 		}

@@ -140,11 +140,17 @@ func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors func(serve
 
 // withSource opens the source that arg names for the time of do.
 func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error {
+	return withSourceOptions(cmd, arg, func(*open.Options) {}, do)
+}
+
+// withSourceOptions is withSource with options that change adapts.
+func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *client) error) error {
 	ctx := cmd.Context()
 	opts, err := sourceOptions(cmd, nil, nil)
 	if err != nil {
 		return err
 	}
+	change(opts)
 	lock, err := newGuarding(cmd, []string{arg}, false)
 	if err != nil {
 		return err

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
@@ -24,6 +26,8 @@ type FallbackOptions struct {
 	Dir string
 	// Tools are the names of further tools whose answers are stored.
 	Tools []string
+	// Environ is as in [Options].
+	Environ []string
 	// Logger is told of answers that could not be stored. Nil discards that.
 	Logger *slog.Logger
 }
@@ -36,6 +40,8 @@ type Fallback struct {
 	site *staticmcp.Site
 	src  mcp.Source
 	opts FallbackOptions
+
+	secrets *secrets.Scanner // nil if nothing is stored
 
 	mu     sync.Mutex
 	merged merged
@@ -73,6 +79,10 @@ func NewFallback(site *staticmcp.Site, src mcp.Source, opts *FallbackOptions) *F
 		f.opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	if f.opts.Dir != "" {
+		if f.opts.Environ == nil {
+			f.opts.Environ = os.Environ()
+		}
+		f.secrets = secrets.New(f.opts.Environ)
 		f.keep = make(chan *build.Answer, maxKept)
 		f.keeper.Go(f.store)
 	}
@@ -320,7 +330,7 @@ func (f *Fallback) remember(q staticmcp.Question, result any) {
 		return
 	}
 	doc, err := cleaned(result)
-	if err != nil || isError(doc) || slices.ContainsFunc(suspicions(doc), func(s suspicion) bool { return s.kind != "email" }) {
+	if err != nil || isError(doc) || slices.ContainsFunc(suspicions(f.secrets, doc), func(s suspicion) bool { return s.kind != "email" }) {
 		return
 	}
 	select {

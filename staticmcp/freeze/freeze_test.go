@@ -338,8 +338,8 @@ func TestSecrets(t *testing.T) {
 		text, rule string
 		allow      freeze.Options
 	}{
-		"key":      {"key AKIA" + "ABCDEFGHIJKLMNOP end", "freeze/secret", freeze.Options{AllowSecrets: true}},
-		"url":      {"postgres://admin:hunter2@db.internal/x", "freeze/secret", freeze.Options{AllowSecrets: true}},
+		"key":      {"key AKIA" + "ABCDEFGHIJKLMNOP end", "freeze/secret", freeze.Options{AllowSecrets: []string{"token"}}},
+		"url":      {"postgres://admin:hunter2@db.internal/x", "freeze/secret", freeze.Options{AllowSecrets: []string{"token"}}},
 		"card":     {"card 4111 1111 1111 1111", "freeze/personal", freeze.Options{AllowPersonal: true}},
 		"iban":     {"pay DE89 3704 0044 0532 0130 00 now", "freeze/personal", freeze.Options{AllowPersonal: true}},
 		"replaced": {"", "", freeze.Options{}},

@@ -1,6 +1,7 @@
 package freeze
 
 import (
+	"os"
 	"regexp"
 	"time"
 
@@ -60,9 +61,18 @@ type Options struct {
 	// Replace is done to the text of each answer before it is compared or stored.
 	Replace []Replacement
 
-	// AllowSecrets and AllowPersonal store answers that look as if they held
-	// secrets or personal data. By default such an answer refuses the whole.
-	AllowSecrets, AllowPersonal bool
+	// AllowSecrets accepts findings of the rule freeze/secret, each by the fingerprint
+	// in its hint, or all of one kind: "dump", "private-key", "token", "pair" or
+	// "entropy". Values of the environment are accepted by fingerprint only. By
+	// default every secret refuses the whole run.
+	AllowSecrets []string
+	// AllowPersonal stores answers that seem to contain personal data. By default
+	// such an answer refuses the whole run.
+	AllowPersonal bool
+	// Environ is a list of NAME=VALUE whose secret values no answer may contain, in
+	// any usual encoding. Default: os.Environ(). An empty list that is not nil
+	// searches for none.
+	Environ []string
 
 	// Previous is the site that was frozen before, or nil. What it has answers
 	// for is asked again; with Reuse, what the plan has in common with it is taken
@@ -117,6 +127,9 @@ func (o *Options) withDefaults() *Options {
 		d.Retries = defaultRetries
 	}
 	d.Retries = max(0, d.Retries)
+	if d.Environ == nil {
+		d.Environ = os.Environ()
+	}
 	if d.Progress == nil {
 		d.Progress = func(build.Progress) {}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -33,6 +34,7 @@ type Plan struct {
 	seen    map[string]bool
 	full    bool // a question was left out since there were too many
 
+	secrets     *secrets.Scanner
 	completions []*completed
 	templates   map[string]bool // of prompts: stored with places to fill in
 }
@@ -84,6 +86,7 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 		source: src, catalog: catalog, opts: opts.withDefaults(), Round: time.Since(began),
 		layouts: make(map[string]*staticmcp.ToolLayout), seen: make(map[string]bool), templates: make(map[string]bool),
 	}
+	p.secrets = secrets.New(p.opts.Environ)
 	if _, stored := src.(*staticmcp.Site); stored {
 		p.opts.Once = true // files do not change between two looks
 		if opts == nil || opts.MaxCalls <= 0 {
@@ -397,5 +400,5 @@ func hintFor(note string) string {
 }
 
 func (p *Plan) found(severity check.Severity, rule, message, hint string) {
-	p.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: message, Hint: hint})
+	p.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: p.secrets.Redact(message), Hint: hint})
 }

@@ -32,16 +32,19 @@ type Report struct {
 	Report check.Report
 }
 
-// RefusedError says that nothing was written since answers hold what the whole
-// world should not read. The report says which.
-type RefusedError struct{ Answers int }
+// RefusedError is the error of a run that wrote nothing because answers or
+// definitions contain secrets or personal data. The report names them.
+type RefusedError struct {
+	// Answers counts the answers and definitions with such a finding.
+	Answers int
+}
 
 // Error implements the error interface.
 func (e *RefusedError) Error() string {
 	if e.Answers == 1 {
-		return "an answer looks as if it held a secret or personal data; nothing was written"
+		return "nothing was written: an answer contains a secret or personal data"
 	}
-	return fmt.Sprintf("%d answers look as if they held secrets or personal data; nothing was written", e.Answers)
+	return fmt.Sprintf("nothing was written: %d answers contain secrets or personal data", e.Answers)
 }
 
 // Run asks what p has planned and brings the answers to out as a site. Answers
@@ -55,6 +58,7 @@ func Run(ctx context.Context, p *Plan, out build.Output, opts *build.Options) (*
 		o = *opts
 	}
 	o.Lenient, o.OmitUnanswered = true, true
+	r.scanDefinitions()
 	site := r.site(ctx)
 	record, err := r.record()
 	if err != nil {
@@ -262,6 +266,11 @@ func (r *run) drive(ctx context.Context, questions chan<- *errand, results <-cha
 // written.
 func (r *run) end(ctx context.Context, yield func(*build.Answer, error) bool) {
 	report, p := r.report, r.plan
+	for _, c := range p.completions {
+		if p.suggested(c) && !r.scanCompletion(c) {
+			r.refused++
+		}
+	}
 	switch {
 	case r.refused > 0:
 		r.unwritable = &RefusedError{r.refused}
@@ -362,27 +371,9 @@ func (r *run) took(o *outcome) *build.Answer {
 	return &build.Answer{Tool: q.Tool, URI: q.URI, Prompt: q.Prompt, Arguments: q.Arguments, Result: o.doc, Template: o.template, From: nameOf(q)}
 }
 
-// acceptable looks for what must not be published.
-func (r *run) acceptable(o *outcome) bool {
-	ok := true
-	for _, s := range suspicions(o.doc) {
-		severity, hint := check.Warning, ""
-		switch {
-		case s.kind == "secret" && !r.plan.opts.AllowSecrets:
-			severity, hint, ok = check.Error, "change the source, use --replace, or --allow secret if it is none", false
-		case s.kind == "personal" && !r.plan.opts.AllowPersonal:
-			severity, hint, ok = check.Error, "change the source, use --replace, or --allow personal", false
-		}
-		r.found(severity, s.kind, o.q, "the answer seems to hold "+s.about+" ("+s.shown+")", hint)
-	}
-	if !ok {
-		r.refused++
-	}
-	return ok
-}
-
 func (r *run) found(severity check.Severity, rule string, q staticmcp.Question, message, hint string) {
-	r.report.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: nameOf(q) + ": " + message, Hint: hint})
+	message = r.plan.secrets.Redact(nameOf(q) + ": " + message)
+	r.report.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: message, Hint: hint})
 }
 
 // nameOf names a question for messages.

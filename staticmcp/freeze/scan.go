@@ -7,16 +7,18 @@ import (
 	"sync"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
-// suspicion is something in an answer that the whole world should not read.
+// suspicion is a part of an answer that should not be published.
 type suspicion struct {
-	kind  string // "secret", "personal" or "email"
-	about string
-	shown string // the beginning of it, which gives nothing away
+	kind    string // "secret", "personal" or "email"
+	about   string
+	pointer string
+	match   secrets.Match // of a secret
 }
 
-// pattern is what a kind of secret looks like.
+// pattern is the form of a kind of personal data.
 type pattern struct {
 	kind, about string
 	// hint must be in the text for the expression to be tried at all.
@@ -28,31 +30,19 @@ type pattern struct {
 
 // patterns is compiled when the first answer is scanned.
 var patterns = sync.OnceValue(func() []pattern {
-	secret := func(about, hint, expression string) pattern {
-		return pattern{kind: "secret", about: about, hint: hint, look: regexp.MustCompile(expression)}
-	}
 	return []pattern{
-		secret("a private key", "PRIVATE KEY", `-----BEGIN [A-Z ]*PRIVATE KEY-----`),
-		secret("an AWS access key", "A", `\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`),
-		secret("a GitHub token", "gh", `\bgh[pousr]_[A-Za-z0-9]{36,}\b`),
-		secret("a GitHub token", "github_pat_", `\bgithub_pat_[A-Za-z0-9_]{60,}\b`),
-		secret("a GitLab token", "glpat-", `\bglpat-[A-Za-z0-9_-]{20,}`),
-		secret("a Slack token", "xox", `\bxox[abeoprs]-[A-Za-z0-9-]{10,}`),
-		secret("a Google API key", "AIza", `\bAIza[0-9A-Za-z_-]{35}\b`),
-		secret("an npm token", "npm_", `\bnpm_[A-Za-z0-9]{36}\b`),
-		secret("a Stripe key", "_live_", `\b[rs]k_live_[A-Za-z0-9]{20,}\b`),
-		secret("an API key", "sk-", `\bsk-(?:ant-|proj-)?[A-Za-z0-9_-]{32,}`),
-		secret("a JSON Web Token", "eyJ", `\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}`),
-		secret("a password in a URL", "://", `[a-z][a-z0-9+.-]*://[^\s/:@"]+:[^\s/@"]{3,}@[^\s"]+`),
 		{kind: "personal", about: "a card number", look: regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`), good: isCard},
 		{kind: "personal", about: "an IBAN", look: regexp.MustCompile(`\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b`), good: isIBAN},
 		{kind: "email", about: "an e-mail address", hint: "@", look: regexp.MustCompile(`\b[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`), good: isPersonal},
 	}
 })
 
-// suspicions looks through the texts of an answer.
-func suspicions(doc json.RawMessage) []suspicion {
+// suspicions returns the secrets and the personal data in an answer.
+func suspicions(scanner *secrets.Scanner, doc json.RawMessage) []suspicion {
 	var found []suspicion
+	for _, f := range scanner.FindDocument(doc) {
+		found = append(found, suspicion{"secret", f.What, f.Pointer, f.Match})
+	}
 	seen := make(map[string]bool)
 	eachText(doc, func(text string) {
 		for _, p := range patterns() {
@@ -60,28 +50,19 @@ func suspicions(doc json.RawMessage) []suspicion {
 				continue
 			}
 			for _, match := range p.look.FindAllString(text, 100) {
-				if p.good != nil && !p.good(match) || seen[p.about+match] {
+				if p.good != nil && !p.good(match) || seen[p.about] {
 					continue
 				}
-				seen[p.about+match] = true
-				found = append(found, suspicion{p.kind, p.about, hidden(match)})
+				seen[p.about] = true
+				found = append(found, suspicion{kind: p.kind, about: p.about})
 			}
 		}
 	})
 	return found
 }
 
-// hidden shows the first characters of a secret.
-func hidden(s string) string {
-	const few = 6
-	if len(s) <= few {
-		return "…"
-	}
-	return strings.ToValidUTF8(s[:few], "") + "…"
-}
-
-// eachText calls visit with every text in doc that can be a secret. What is
-// binary cannot be read.
+// eachText calls visit with every text in doc that may contain personal data. Binary
+// data is skipped.
 func eachText(doc []byte, visit func(string)) {
 	i := jsonscan.Space(doc, 0)
 	if i == len(doc) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/secrets"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -18,6 +19,8 @@ type Verification struct {
 	// are not the same, Failed those that the source does not give any more.
 	Compared, Different, Failed int
 	Report                      check.Report
+
+	secrets *secrets.Scanner
 }
 
 // OK reports whether the source still gives every answer of the site.
@@ -37,9 +40,10 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Opt
 		return nil, err
 	}
 	p := &Plan{source: src, catalog: catalog, opts: opts.withDefaults()}
+	p.secrets = secrets.New(p.opts.Environ)
 	p.opts.KeepErrors = true
 	r := &run{plan: p, report: &Report{}, pace: pace{every: perSecond(p.opts.Rate)}}
-	v := &Verification{}
+	v := &Verification{secrets: p.secrets}
 	var asked []staticmcp.Question
 	for _, q := range questions {
 		if why := p.refusal(q.Tool); q.Tool != "" && why != "" {
@@ -114,5 +118,5 @@ func (v *Verification) add(c *comparison) {
 }
 
 func (v *Verification) found(severity check.Severity, rule string, q staticmcp.Question, message string) {
-	v.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: nameOf(q) + ": " + message})
+	v.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: v.secrets.Redact(nameOf(q) + ": " + message)})
 }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// allowSecretFlag adds the flag that accepts findings about secrets.
+func allowSecretFlag(flags *pflag.FlagSet, list *[]string) {
+	flags.StringSliceVar(list, "allow-secret", nil, "accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(staticmcp.SecretKinds(), ", "))
+}
+
+// checkAllowed checks the values of that flag.
+func checkAllowed(command string, list []string) error {
+	for _, word := range list {
+		if err := staticmcp.CheckAllowedSecret(word); err != nil {
+			return usage("the hint of each finding has its fingerprint", "%s: --allow-secret: %v", command, err)
+		}
+	}
+	return nil
+}
+
+// environ returns the environment of the command that is frozen: the variables that
+// programs need to run, and those that --env names.
+func (f *freezing) environ(cmd *cobra.Command, arg string) ([]string, error) {
+	if len(f.env) > 0 && cmd.ArgsLenAtDash() < 0 {
+		return nil, usage("bundles and definitions have their variables in their files", "freeze: --env needs a command after --, and the source is %s", arg)
+	}
+	environ := live.Environ(nil)
+	for _, entry := range f.env {
+		name, _, given := strings.Cut(entry, "=")
+		if !given {
+			value, set := os.LookupEnv(name)
+			if !set {
+				return nil, usage("set it, or use --env "+name+"=VALUE", "freeze: --env %s: the variable is not set", name)
+			}
+			entry = name + "=" + value
+		}
+		if name == "" {
+			return nil, usage("for example --env API_URL or --env MODE=test", "freeze: --env has no name")
+		}
+		environ = append(environ, entry)
+	}
+	return environ, nil
+}

@@ -1,0 +1,132 @@
+package secrets
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+)
+
+// Found is a match in a JSON document.
+type Found struct {
+	Match
+	// Pointer is the JSON pointer of the value that has the match.
+	Pointer string
+	// Offset is where that value begins in the document.
+	Offset int
+}
+
+// maxFound bounds the matches in one document.
+const maxFound = 1000
+
+// FindDocument returns the secrets in the values and names of the valid JSON document
+// doc, one for each place and description. Members called "blob" and "data" are
+// decoded. Offsets of the matches count within the value that Pointer names.
+func (s *Scanner) FindDocument(doc []byte) []Found {
+	w := &walker{scanner: s, doc: doc, seen: make(map[string]bool)}
+	if i := jsonscan.Space(doc, 0); i < len(doc) {
+		_, _ = w.value(i, 0, "", "") // the document is valid
+	}
+	return w.found
+}
+
+// walker goes through the values of a document.
+type walker struct {
+	scanner   *Scanner
+	doc       []byte
+	found     []Found
+	seen      map[string]bool
+	variables variableSet
+	dumped    bool
+}
+
+// value searches the value at doc[i], which is called name, and returns its end.
+func (w *walker) value(i, depth int, pointer, name string) (int, error) {
+	switch w.doc[i] {
+	case '"':
+		end, err := jsonscan.Value(w.doc, i)
+		if err != nil {
+			return end, err
+		}
+		if text, ok := jsonscan.Unquote(w.doc[i:end]); ok {
+			w.text(text, i, pointer, name)
+		}
+		return end, nil
+	case '{':
+		return jsonscan.Object(w.doc, i, depth, func(key []byte, i int) (int, error) {
+			name := string(key)
+			at := pointer + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+			matches := w.scanner.find(name, 0, &variableSet{})
+			if len(matches) > 0 {
+				w.add(pointer, i, settle(matches))
+				at = pointer + "/" + w.scanner.Redact(name)
+			}
+			return w.value(jsonscan.Space(w.doc, i), depth+1, at, name)
+		})
+	case '[':
+		place := 0
+		return jsonscan.Array(w.doc, i, depth, func(i int) (int, error) {
+			at := pointer + "/" + strconv.Itoa(place)
+			place++
+			return w.value(jsonscan.Space(w.doc, i), depth+1, at, "")
+		})
+	}
+	return jsonscan.ValueAt(w.doc, i, depth)
+}
+
+// text searches one string.
+func (w *walker) text(text string, offset int, pointer, name string) {
+	if name == "blob" || name == "data" {
+		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+			w.binary(decoded, offset, pointer)
+			return
+		}
+	}
+	matches := w.scanner.find(text, 0, &w.variables)
+	if name != "" {
+		w.variables.note(name, text, w.scanner.pairs)
+		if secretName(name) && secretPair(name, text, true, true, false) {
+			matches = append(matches, Match{Pair, "a value called " + name, 0, len(text)})
+		}
+	}
+	w.add(pointer, offset, settle(matches))
+	w.dump(pointer, offset)
+}
+
+// dump adds a match at the value that completes a list of environment variables.
+func (w *walker) dump(pointer string, offset int) {
+	if !w.dumped && w.variables.dump() {
+		w.dumped = true
+		w.add(pointer, offset, []Match{{Dump, dumpText, 0, 0}})
+	}
+}
+
+// binary searches decoded data: all of a text, and the environment's secrets in
+// everything else.
+func (w *walker) binary(data []byte, offset int, pointer string) {
+	var matches []Match
+	if utf8.Valid(data) {
+		matches = w.scanner.find(string(data), 0, &w.variables)
+	} else {
+		w.scanner.findNeedles(string(data), func(kind Kind, what string, start, end int) {
+			matches = append(matches, Match{kind, what, start, end})
+		})
+	}
+	w.add(pointer, offset, settle(matches))
+	w.dump(pointer, offset)
+}
+
+// add notes matches, one for each place and description.
+func (w *walker) add(pointer string, offset int, matches []Match) {
+	for _, m := range matches {
+		key := fmt.Sprintf("%s\x00%s\x00%s", pointer, m.Kind, m.What)
+		if w.seen[key] || len(w.found) >= maxFound {
+			continue
+		}
+		w.seen[key] = true
+		w.found = append(w.found, Found{m, pointer, offset})
+	}
+}

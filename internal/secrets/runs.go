@@ -1,0 +1,233 @@
+package secrets
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// minRun is the shortest run of characters that can read like chance.
+	minRun = 24
+	// maxRandom is the longest; a longer one is data.
+	maxRandom = 128
+	// maxDecoded is how much of a run in base64 is decoded and searched.
+	maxDecoded = 8 << 20
+)
+
+// findRuns finds strings that read like chance, and searches what is in base64.
+func (s *Scanner) findRuns(text string, depth int, add adder, variables *variableSet) {
+	var pem pemBlocks
+	for start := 0; start < len(text); {
+		if !isBase64(text[start]) {
+			start++
+			continue
+		}
+		end := start + 1
+		for end < len(text) && isBase64(text[end]) {
+			end++
+		}
+		next := end
+		for next < len(text) && text[next] == '=' && next-end < 2 {
+			next++
+		}
+		if end-start >= minRun && !pem.contain(text, start) {
+			s.run(text, start, end, depth, add, variables)
+		}
+		start = next
+	}
+}
+
+// run judges one run of characters of base64.
+func (s *Scanner) run(text string, start, end, depth int, add adder, variables *variableSet) {
+	word := text[start:end]
+	if depth < maxNested {
+		if decoded := decodedText(word); decoded != "" {
+			for _, m := range s.find(decoded, depth+1, variables) {
+				add(m.Kind, m.What+" in base64", start, end)
+			}
+			return
+		}
+	}
+	if digest(text, start, end) || illustrative(word) {
+		return
+	}
+	at := start
+	for part := range strings.SplitSeq(word, "/") {
+		if chance(part) && !inURL(text, at) && !(end-start > maxRandom) {
+			add(Entropy, "a string that reads like chance", at, at+len(part))
+		}
+		at += len(part) + 1
+	}
+}
+
+// decodedText returns the text that word is in base64, or "" if it is none.
+func decodedText(word string) string {
+	if len(word) > maxDecoded {
+		word = word[:maxDecoded]
+	}
+	word = word[:len(word)/4*4+remainder(len(word)%4)]
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		decoded, err := encoding.DecodeString(word)
+		if err == nil && len(decoded) >= 12 && isText(string(decoded)) {
+			return string(decoded)
+		}
+	}
+	return ""
+}
+
+// remainder is how many characters of an incomplete group can be decoded.
+func remainder(n int) int {
+	if n == 1 {
+		return 0
+	}
+	return n
+}
+
+// isText reports whether data can be read.
+func isText(data string) bool {
+	if !utf8.ValidString(data) {
+		return false
+	}
+	for _, r := range data {
+		if !unicode.IsPrint(r) && r != '\n' && r != '\r' && r != '\t' || r > unicode.MaxLatin1 && r < 0x2000 && !unicode.IsLetter(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// digest reports whether a run is a hash, a UUID, a version or the number of
+// something: public by their nature, and not told apart from a secret by their form
+// alone unless all digits are hexadecimal or a name stands in front.
+func digest(text string, start, end int) bool {
+	word := text[start:end]
+	if strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
+		return true
+	}
+	before := strings.ToLower(text[max(0, start-24):start])
+	if rest := strings.TrimLeft(text[end:], "="); strings.HasSuffix(before, ":") && strings.HasPrefix(rest, ":") {
+		return true // a byte sequence of an HTTP structured field (RFC 8941, section 3.3.5)
+	}
+	for _, name := range []string{"sha1-", "sha256-", "sha384-", "sha512-", "sha1:", "sha256:", "sha384:", "sha512:", "h1:", "md5-", "md5:", "sha-256=", "sha-512=", "sha256=\"", "base64,", "=:", "integrity=", "etag: \"", "accept: "} {
+		if strings.HasSuffix(before, name) || strings.HasPrefix(strings.ToLower(word), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// pemBlocks is the PEM blocks of a text, as far as they were read.
+type pemBlocks struct{ start, end int }
+
+// contain reports whether text[at] is in a PEM block. Certificates and public keys are
+// public, and [findPrivateKeys] finds the others. at must not become smaller.
+func (p *pemBlocks) contain(text string, at int) bool {
+	for at >= p.end {
+		i := strings.Index(text[p.end:], "-----BEGIN ")
+		if i < 0 {
+			p.start, p.end = len(text), len(text)
+			return false
+		}
+		p.start = p.end + i
+		if i = strings.Index(text[p.start:], "-----END "); i < 0 {
+			p.start, p.end = len(text), len(text) // no block
+			return false
+		}
+		p.end = p.start + i
+	}
+	return at >= p.start
+}
+
+// inURL reports whether text[at] is in the path, the query or the fragment of a URL,
+// whose parts often read like chance and are public.
+func inURL(text string, at int) bool {
+	start := max(0, at-512)
+	if i := strings.LastIndexAny(text[start:at], " \t\r\n\"'<>(`"); i >= 0 {
+		start += i + 1
+	}
+	return strings.Contains(text[start:at], "://")
+}
+
+// chance reports whether a word reads like chance: [Random], or letters of one case
+// mixed with many digits. Hexadecimal digits are those of a hash.
+func chance(word string) bool {
+	if len(word) < minRun || strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
+		return false
+	}
+	if strings.ContainsAny(word, "_-") {
+		// Names are joined so. One of the parts must read like chance by itself.
+		longest := ""
+		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '_' || r == '-' }) {
+			if len(part) > len(longest) {
+				longest = part
+			}
+		}
+		if len(longest) < 16 && separators(word) > len(word)/12 {
+			return false
+		}
+	}
+	if wordLetters(word)*5 >= len(word)*2 {
+		return false
+	}
+	if Random(word) {
+		return mixed(word)
+	}
+	digits := 0
+	for i := range len(word) {
+		if '0' <= word[i] && word[i] <= '9' {
+			digits++
+		}
+	}
+	oneCase := strings.ToLower(word) == word || strings.ToUpper(word) == word
+	return oneCase && len(word) >= 32 && separators(word) == 0 && digits >= 6 && digits <= len(word)/2 && entropy(word) >= 4 && !spelled(word)
+}
+
+// wordLetters counts the letters in runs of three small letters or more, with the
+// capital in front of them, of which names in source code consist.
+func wordLetters(word string) int {
+	count, run := 0, 0
+	end := func(at int) {
+		if run >= 3 {
+			count += run
+			if first := at - run - 1; first >= 0 && 'A' <= word[first] && word[first] <= 'Z' {
+				count++
+			}
+		}
+		run = 0
+	}
+	for i := range len(word) {
+		if 'a' <= word[i] && word[i] <= 'z' {
+			run++
+		} else {
+			end(i)
+		}
+	}
+	end(len(word))
+	return count
+}
+
+func separators(word string) int { return strings.Count(word, "_") + strings.Count(word, "-") }
+
+// mixed reports whether capitals and digits are spread over the word, and not only at
+// the beginnings of words.
+func mixed(word string) bool {
+	changes, last := 0, byte(0)
+	for i := range len(word) {
+		kind := byte('a')
+		switch c := word[i]; {
+		case 'A' <= c && c <= 'Z':
+			kind = 'A'
+		case '0' <= c && c <= '9':
+			kind = '0'
+		case !isAlphanumeric(c):
+			kind = '-'
+		}
+		if i > 0 && kind != last {
+			changes++
+		}
+		last = kind
+	}
+	return changes*3 >= len(word)
+}

@@ -1,0 +1,194 @@
+// Package secrets recognizes credentials in names, values, texts and JSON documents.
+//
+// [Name], [Known] and [Random] judge one name or value. A [Scanner] searches whole
+// texts and documents, and also for the secret values of an environment:
+//
+//	s := secrets.New(os.Environ())
+//	for _, m := range s.Find(text) {
+//		fmt.Println(m.Kind, m.What)
+//	}
+//
+// No result contains the secret itself, except as offsets into the text.
+package secrets
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is the kind of evidence that a text contains a secret.
+type Kind string
+
+// The kinds, the most certain first.
+const (
+	// Environment is a secret value of the scanner's environment, also encoded.
+	Environment Kind = "environment"
+	// Dump is a list of environment variables.
+	Dump Kind = "dump"
+	// PrivateKey is a PEM block with a private key.
+	PrivateKey Kind = "private-key"
+	// Token is a value in the form of a known service's credentials.
+	Token Kind = "token"
+	// Pair is a value next to a name such as API_KEY.
+	Pair Kind = "pair"
+	// Entropy is a long string that reads like chance.
+	Entropy Kind = "entropy"
+)
+
+// Kinds returns all kinds, the most certain first.
+func Kinds() []Kind { return []Kind{Environment, Dump, PrivateKey, Token, Pair, Entropy} }
+
+// Match is one secret-looking part of a text.
+type Match struct {
+	Kind Kind
+	// What describes the evidence in words, such as "an AWS key". It contains names
+	// of variables and members, and never a value.
+	What string
+	// Start and End are the offsets of the secret in the text.
+	Start, End int
+}
+
+// Scanner searches texts for secrets. The zero value searches without an
+// environment. A Scanner is safe for concurrent use.
+type Scanner struct {
+	needles []needle
+	// pairs are the variables of the environment, to recognize a dump.
+	pairs map[string]string
+}
+
+const (
+	// maxMatches bounds the matches in one text.
+	maxMatches = 100
+	// maxNested bounds how many layers of base64 are decoded.
+	maxNested = 2
+)
+
+// New returns a Scanner that also searches for the secret values of environ, a list
+// of NAME=VALUE such as that of os.Environ.
+func New(environ []string) *Scanner {
+	s := &Scanner{pairs: make(map[string]string)}
+	for _, entry := range environ {
+		name, value, ok := strings.Cut(entry, "=")
+		if !ok || name == "" {
+			continue
+		}
+		s.pairs[name] = value
+		for _, secret := range secretsIn(name, value) {
+			s.needles = appendNeedles(s.needles, name, secret)
+		}
+	}
+	return s
+}
+
+// Find returns the secrets in text, in order. Of matches that overlap it returns the
+// most certain one.
+func (s *Scanner) Find(text string) []Match {
+	var variables variableSet
+	matches := s.find(text, 0, &variables)
+	if variables.dump() {
+		matches = append(matches, Match{Dump, dumpText, 0, len(text)})
+	}
+	return settle(matches)
+}
+
+// find returns all matches of all kinds but dumps, whose variables it collects.
+func (s *Scanner) find(text string, depth int, variables *variableSet) []Match {
+	var found []Match
+	add := func(kind Kind, what string, start, end int) {
+		if len(found) < maxMatches {
+			found = append(found, Match{kind, what, start, end})
+		}
+	}
+	s.findNeedles(text, add)
+	findPrivateKeys(text, add)
+	findTokens(text, add)
+	findPasswords(text, add)
+	findSchemes(text, add)
+	s.findPairs(text, add, variables)
+	s.findRuns(text, depth, add, variables)
+	return found
+}
+
+const (
+	redacted = "[redacted]"
+	// maxRedactions is how many rounds of matches are replaced. A text with more
+	// secrets is replaced as a whole.
+	maxRedactions = 8
+)
+
+// Redact replaces every secret in text by "[redacted]".
+func (s *Scanner) Redact(text string) string {
+	for range maxRedactions {
+		matches := s.Find(text)
+		if len(matches) == 0 {
+			return text
+		}
+		var found []string
+		for _, m := range matches {
+			found = append(found, text[m.Start:m.End])
+		}
+		for _, secret := range found {
+			text = strings.ReplaceAll(text, secret, redacted)
+		}
+	}
+	return redacted
+}
+
+// settle sorts matches by place and drops those that a more certain one overlaps.
+func settle(matches []Match) []Match {
+	if len(matches) < 2 {
+		return matches
+	}
+	rank := make(map[Kind]int)
+	for i, k := range Kinds() {
+		rank[k] = i
+	}
+	slices.SortStableFunc(matches, func(a, b Match) int { return cmp.Compare(rank[a.Kind], rank[b.Kind]) })
+	var kept []Match
+	for _, m := range matches {
+		if !slices.ContainsFunc(kept, func(k Match) bool { return m.Start < k.End && k.Start < m.End }) {
+			kept = append(kept, m)
+		}
+	}
+	slices.SortFunc(kept, func(a, b Match) int { return cmp.Compare(a.Start, b.Start) })
+	return kept
+}
+
+// Fingerprint identifies a match by its place and its description: path is the file
+// and pointer the value in it. It depends on nothing that is secret, so it may be
+// written into scripts, and it stays the same while the answer at this place does
+// not contain another kind of secret.
+func Fingerprint(path, pointer string, m Match) string {
+	sum := sha256.Sum256([]byte(path + "\x00" + pointer + "\x00" + string(m.Kind) + "\x00" + m.What))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Accepted reports whether list contains the fingerprint of m or its kind. A value of
+// the environment is accepted by fingerprint only.
+func Accepted(list []string, fingerprint string, m Match) bool {
+	return slices.Contains(list, fingerprint) || m.Kind != Environment && slices.Contains(list, string(m.Kind))
+}
+
+// CheckAccepted returns an error if word is neither a fingerprint nor a kind that can
+// be accepted as a whole.
+func CheckAccepted(word string) error {
+	if decoded, err := hex.DecodeString(word); err == nil && len(decoded) == 6 {
+		return nil
+	}
+	var names []string
+	for _, k := range Kinds()[1:] {
+		if string(k) == word {
+			return nil
+		}
+		names = append(names, string(k))
+	}
+	if word == string(Environment) {
+		return errors.New("values of the environment are accepted one by one, by fingerprint")
+	}
+	return fmt.Errorf("%q is neither a fingerprint nor one of %s", word, strings.Join(names, ", "))
+}

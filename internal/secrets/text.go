@@ -1,0 +1,325 @@
+package secrets
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// adder takes a match.
+type adder = func(kind Kind, what string, start, end int)
+
+// findPrivateKeys finds PEM blocks with key material. The first line alone is how
+// documentation mentions them.
+func findPrivateKeys(text string, add adder) {
+	const begin = "-----BEGIN "
+	for from := 0; ; {
+		i := strings.Index(text[from:], begin)
+		if i < 0 {
+			return
+		}
+		start := from + i
+		from = start + len(begin)
+		label, body, ok := strings.Cut(text[from:], "-----")
+		if !ok || len(label) > 64 || !strings.Contains(label, "PRIVATE KEY") {
+			continue
+		}
+		end := strings.Index(body, "-----")
+		if end < 0 {
+			end = min(len(body), 16<<10)
+		}
+		// Line ends may be written as \n.
+		material := strings.ReplaceAll(strings.ReplaceAll(body[:end], `\n`, ""), `\r`, "")
+		if longestRun(material, isBase64) >= 32 {
+			bodyStart := from + len(label) + len("-----")
+			add(PrivateKey, "a private key", start, bodyStart+end)
+		}
+	}
+}
+
+func longestRun(text string, in func(byte) bool) int {
+	longest, run := 0, 0
+	for i := range len(text) {
+		if run++; !in(text[i]) {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+func isBase64(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '/' || c == '-' || c == '_' }
+
+// isTokenByte reports whether c is in [tokenLetters].
+func isTokenByte(c byte) bool { return isAlphanumeric(c) || c == '_' || c == '-' || c == '.' }
+
+// findTokens finds words in the form of a service's credentials.
+func findTokens(text string, add adder) {
+	for start := 0; start < len(text); {
+		if !isTokenByte(text[start]) {
+			start++
+			continue
+		}
+		end := start + 1
+		for end < len(text) && isTokenByte(text[end]) {
+			end++
+		}
+		word := strings.TrimRight(text[start:end], ".-")
+		if what := tokenForm(word); what != "" {
+			add(Token, what, start, start+len(word))
+		}
+		start = end
+	}
+}
+
+// minToken is the shortest word that can be a token.
+const minToken = 18
+
+// tokenForm says what kind of credentials a word is, or "".
+func tokenForm(word string) string {
+	if len(word) < minToken {
+		return ""
+	}
+	if strings.HasPrefix(word, "eyJ") {
+		if parts := strings.Split(word, "."); len(parts) == 3 && len(parts[1]) >= 10 && len(parts[2]) >= 16 {
+			return "a JSON Web Token"
+		}
+	}
+	for _, t := range tokens() {
+		rest, ok := strings.CutPrefix(word, t.prefix)
+		if !ok || len(rest) < t.least || words(rest) || illustrative(rest) {
+			continue
+		}
+		if strings.ContainsAny(rest, "0123456789") || entropy(rest) >= 3.5 && (!spelled(rest) || strings.ToUpper(rest) == rest) {
+			return t.what
+		}
+	}
+	return ""
+}
+
+// findPasswords finds passwords in front of the host of a URL.
+func findPasswords(text string, add adder) {
+	for from := 0; ; {
+		i := strings.Index(text[from:], "://")
+		if i < 0 {
+			return
+		}
+		start := from + i + len("://")
+		from = start
+		end := start
+		for end < len(text) && end-start < 1<<10 && !strings.ContainsRune("/?# \t\r\n\"'<>`\\", rune(text[end])) {
+			end++
+		}
+		at := strings.LastIndexByte(text[start:end], '@')
+		if at < 0 {
+			continue
+		}
+		user, password, ok := strings.Cut(text[start:start+at], ":")
+		if ok && len(password) >= 3 && !illustrative(password) && !strings.EqualFold(user, password) {
+			add(Token, "a password in a URL", start+len(user)+1, start+at)
+		}
+	}
+}
+
+// findSchemes finds what follows the name of an authentication scheme.
+func findSchemes(text string, add adder) {
+	for _, scheme := range []string{"Bearer ", "bearer ", "Basic ", "basic "} {
+		for from := 0; ; {
+			i := strings.Index(text[from:], scheme)
+			if i < 0 {
+				break
+			}
+			start := from + i + len(scheme)
+			from = start
+			end := start
+			for end < len(text) && (isTokenByte(text[end]) || strings.IndexByte("+/=~", text[end]) >= 0) {
+				end++
+			}
+			if isCredential(text[start:end], scheme[1:]) {
+				add(Token, "credentials of the scheme "+strings.TrimSpace(scheme), start, end)
+			}
+		}
+	}
+}
+
+// isCredential reports whether word is credentials of a scheme, and no example.
+func isCredential(word, scheme string) bool {
+	if strings.HasPrefix(scheme, "asic") {
+		decoded, err := base64.StdEncoding.DecodeString(word)
+		_, password, ok := strings.Cut(string(decoded), ":")
+		return err == nil && ok && utf8.Valid(decoded) && len(password) >= minSecret && !illustrative(password)
+	}
+	return len(word) >= 20 && strings.ContainsAny(word, "0123456789") && !illustrative(word) && !spelled(word)
+}
+
+// findPairs finds values next to names that say that they are secret, and collects
+// the variables of an environment.
+func (s *Scanner) findPairs(text string, add adder, variables *variableSet) {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '=' && text[i] != ':' {
+			continue
+		}
+		name, quotedName := nameBefore(text, i)
+		_, own := s.pairs[name]
+		usual := slices.Contains(usualVariables, strings.ToUpper(name))
+		secret := secretName(name)
+		if name == "" || !own && !usual && !secret {
+			continue
+		}
+		start, end, quoted := valueAfter(text, i+1)
+		if start == end {
+			continue
+		}
+		value := text[start:end]
+		variables.note(name, value, s.pairs)
+		if secret && secretPair(name, value, quotedName, quoted, text[i] == '=') {
+			add(Pair, "a value called "+name, start, end)
+		}
+		i = end - 1 // each value is read once
+	}
+}
+
+// maxName is the longest name of a pair.
+const maxName = 64
+
+// nameBefore returns the name that ends in front of text[at], without its quotes.
+func nameBefore(text string, at int) (name string, quoted bool) {
+	end := at
+	for end > 0 && (text[end-1] == ' ' || text[end-1] == '\t') && at-end < 4 {
+		end--
+	}
+	for end > 0 && strings.IndexByte("\"'`\\", text[end-1]) >= 0 && at-end < 8 {
+		end--
+		quoted = true
+	}
+	start := end
+	for start > 0 && end-start <= maxName && (isAlphanumeric(text[start-1]) || strings.IndexByte("_-.", text[start-1]) >= 0) {
+		start--
+	}
+	if end-start > maxName {
+		return "", false
+	}
+	name = strings.TrimLeft(text[start:end], "-.")
+	if name == "" || !unicode.IsLetter(rune(name[0])) && name[0] != '_' {
+		return "", false
+	}
+	return name, quoted
+}
+
+// maxValue is the longest value of a pair.
+const maxValue = 4 << 10
+
+// valueAfter returns where the value behind text[at-1] is, without its quotes.
+func valueAfter(text string, at int) (start, end int, quoted bool) {
+	for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
+		at++
+	}
+	escaped := 0
+	for at < len(text) && text[at] == '\\' {
+		at++
+		escaped++
+	}
+	if at < len(text) && strings.IndexByte("\"'`", text[at]) >= 0 {
+		quote := text[at]
+		start = at + 1
+		for end = start; end < len(text) && end-start < maxValue && text[end] != quote && text[end] != '\n'; end++ {
+			if text[end] == '\\' && escaped == 0 && end+1 < len(text) {
+				end++
+			}
+		}
+		end = min(end, len(text))
+		if end < len(text) && text[end] != quote {
+			return start, start, false // the quote does not end: an apostrophe
+		}
+		return start, start + len(strings.TrimRight(text[start:end], `\`)), true
+	}
+	start = at
+	for end = start; end < len(text) && end-start < maxValue && strings.IndexByte(" \t\r\n\"'`,;&<>\\|", text[end]) < 0; end++ {
+	}
+	return start, end, false
+}
+
+// secretName reports whether the name of a pair says that its value is a secret.
+func secretName(name string) bool {
+	return (Name(name) || isUpper(name) && variableName(name)) && !cursor(name)
+}
+
+// secretPair reports whether the value whose name is a [secretName] is a secret, and no example, no
+// description and no code.
+func secretPair(name, value string, quotedName, quotedValue, assigned bool) bool {
+	if illustrative(value) {
+		return false
+	}
+	digit := strings.ContainsAny(value, "0123456789")
+	if strings.ContainsAny(value, " \t") {
+		// A sentence, unless it is a passphrase of an environment.
+		return isUpper(name) && quotedValue && digit && len(value) >= 12
+	}
+	if !quotedValue {
+		value = strings.TrimRight(value, ".)]}")
+		if strings.ContainsAny(value, "()[]{}*") || strings.Contains(value, "://") || strings.HasPrefix(value, "=") || strings.HasPrefix(value, "/") {
+			return false // code, or a path
+		}
+	}
+	letter := strings.ContainsFunc(value, unicode.IsLetter)
+	switch {
+	case len(value) < minSecret, Plain(value) && !(digit && len(value) >= 8 && isUpper(name)):
+		return false
+	case isUpper(name) && assigned || quotedName && quotedValue:
+		// NAME=VALUE of an environment, "name": "value" of a document. One plain word
+		// in lower case names something.
+		return digit || !identifier(value) || len(value) >= 16 && !spelledOut(value)
+	case quotedValue && assigned:
+		return len(value) >= 8 && digit && letter
+	}
+	return len(value) >= 8 && digit && letter && entropy(value) >= 2.8 && !spelled(value) && !identifierPath(value)
+}
+
+// isUpper reports whether a name is written like that of an environment variable.
+func isUpper(name string) bool {
+	return len(name) >= 3 && strings.ToUpper(name) == name && !strings.ContainsAny(name, ".-")
+}
+
+// cursor reports whether a name says that the value leads to another page or belongs
+// to a request, which are called tokens, too.
+func cursor(name string) bool {
+	parts := strings.Split(camel(name), "_")
+	if len(parts) == 1 {
+		parts = strings.FieldsFunc(camel(name), func(r rune) bool { return r == '-' || r == '.' })
+	}
+	return len(parts) > 1 && slices.Contains([]string{"next", "page", "continuation", "progress", "cursor", "sync", "cancellation", "cancel", "start", "sort", "stop", "end", "max", "min", "number", "resume"},
+		parts[len(parts)-2])
+}
+
+// identifier reports whether a value is a word or a name from source code.
+func identifier(value string) bool {
+	return strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-.") == ""
+}
+
+// identifierPath reports whether a value is code such as req.Header2.Get.
+func identifierPath(value string) bool {
+	return strings.Contains(value, ".") && strings.Trim(value, tokenLetters) == "" && !Random(value)
+}
+
+// spelledOut reports whether a value is made of words: in one case, or with capitals
+// at the beginnings of words.
+func spelledOut(value string) bool { return strings.ContainsAny(value, "_-.") || spelled(value) }
+
+// illustrative reports whether a value is an example, or stands for one.
+func illustrative(value string) bool {
+	v := strings.ToLower(strings.TrimSpace(value))
+	if Placeholder(strings.TrimSpace(value)) || common(v) {
+		return true
+	}
+	for _, part := range []string{"example", "your-", "your_", "yourpass", "yourtoken", "yoursecret", "placeholder", "redacted", "changeme", "change-me", "change_me", "dummy",
+		"xxxx", "****", "...", "…", "${", "{{", "$(", "<", "insert", "replace", "goes-here", "goes_here", "not-a-real", "removed"} {
+		if strings.Contains(v, part) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"pass", "pwd", "pw", "test", "token", "key", "value", "string", "none", "null", "true", "false", "foo", "bar", "baz", "admin", "root",
+		"user", "guest", "postgres", "mysql", "hidden", "secret1", "password1", "pass123", "passw0rd", "p4ssw0rd", "p@ssword", "p@ssw0rd", "test123", "test1234", "bytes", "object", "boolean", "number", "open-sesame", "open sesame"}, v) ||
+		strings.HasPrefix(v, "my-") || strings.HasPrefix(v, "my_") || strings.HasPrefix(v, "some-") || strings.HasPrefix(v, "some_") || strings.HasPrefix(v, "test-") || strings.HasPrefix(v, "test_")
+}

@@ -1,0 +1,136 @@
+package freeze
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/secrets"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// acceptable reports whether an answer may be published, and adds a finding for each
+// secret and each kind of personal data in it.
+func (r *run) acceptable(o *outcome) bool {
+	ok := true
+	file := r.plan.pathOf(o.q)
+	name := r.plan.secrets.Redact(nameOf(o.q))
+	asked, _ := mcp.Marshal(o.q) // texts and valid JSON
+	if list := r.plan.secrets.FindDocument(asked); len(list) > 0 {
+		// The secret is in the question, so it is in the name of the file, too.
+		ok = r.acceptSecret(name+": the question", "", "", list[0].Match)
+		file = ""
+	}
+	for _, s := range suspicions(r.plan.secrets, o.doc) {
+		f := check.Finding{Rule: "freeze/" + s.kind, Severity: check.Warning, File: file, Message: name + ": the answer seems to contain " + s.about}
+		switch {
+		case s.kind == "secret":
+			pointer := s.pointer
+			if o.q.URI != "" {
+				pointer = strings.TrimPrefix(pointer, "/contents/0") // as in the file
+			}
+			ok = r.acceptSecret(name+": the answer", file, pointer, s.match) && ok
+			continue
+		case s.kind == "personal" && !r.plan.opts.AllowPersonal:
+			ok = false
+			f.Severity, f.Hint = check.Error, "change the source, use --replace, or accept it with --allow personal"
+		}
+		r.report.Report.Add(f)
+	}
+	if !ok {
+		r.refused++
+	}
+	return ok
+}
+
+// acceptSecret adds a finding for a secret and reports whether it is accepted.
+func (r *run) acceptSecret(where, file, pointer string, m secrets.Match) bool {
+	fingerprint := secrets.Fingerprint(file, pointer, m)
+	allowed := secrets.Accepted(r.plan.opts.AllowSecrets, fingerprint, m)
+	f := check.Finding{Rule: "freeze/secret", Severity: check.Warning, File: file, Pointer: pointer,
+		Message: fmt.Sprintf("%s contains %s (%s)", where, m.What, m.Kind)}
+	if !allowed {
+		f.Severity = check.Error
+		f.Hint = "remove it from the source or with --replace, or accept it with --allow-secret " + fingerprint
+	}
+	r.report.Report.Add(f)
+	return allowed
+}
+
+// scanDefinitions looks for secrets in what the manifest will contain.
+func (r *run) scanDefinitions() {
+	p, c := r.plan, r.plan.catalog
+	scan := func(pointer, name string, definition any) {
+		doc, err := mcp.Marshal(definition)
+		if err != nil {
+			return // the build reports it
+		}
+		for _, f := range p.secrets.FindDocument(doc) {
+			if !r.acceptSecret(p.secrets.Redact(name), "mcp.json", pointer+f.Pointer, f.Match) {
+				r.refused++
+			}
+		}
+	}
+	scan("/serverInfo", "the server's name", c.Server)
+	scan("/instructions", "the instructions", c.Instructions)
+	tools, prompts := 0, 0
+	for i := range p.Subjects {
+		s := &p.Subjects[i]
+		switch {
+		case s.Skipped:
+		case s.Kind == "tool":
+			scan("/capabilities/tools/"+strconv.Itoa(tools), "the tool "+s.Name, c.Tool(s.Name))
+			tools++
+		case s.Kind == "prompt":
+			scan("/capabilities/prompts/"+strconv.Itoa(prompts), "the prompt "+s.Name, c.Prompt(s.Name))
+			prompts++
+		}
+	}
+	if p.opts.NoResources {
+		return
+	}
+	for i := range c.Resources {
+		scan("/capabilities/resources/"+strconv.Itoa(i), "the resource "+c.Resources[i].URI, c.Resources[i])
+	}
+	for i := range c.Templates {
+		scan("/capabilities/resourceTemplates/"+strconv.Itoa(i), "the template "+c.Templates[i].URITemplate, c.Templates[i])
+	}
+}
+
+// scanCompletion looks for secrets in the suggested values of an argument, and
+// reports whether they may be published.
+func (r *run) scanCompletion(c *completed) bool {
+	doc, err := mcp.Marshal(c.values)
+	if err != nil {
+		return true // the build reports it
+	}
+	ok := true
+	file := staticmcp.CompletionPath(c.prompt, c.uriTemplate, c.argument)
+	for _, f := range r.plan.secrets.FindDocument(doc) {
+		ok = r.acceptSecret("the list of suggestions for "+c.argument, file, f.Pointer, f.Match) && ok
+	}
+	return ok
+}
+
+// pathOf returns the path of the file of an answer, or "" if it has none. Answers
+// that share it are told apart later.
+func (p *Plan) pathOf(q staticmcp.Question) string {
+	switch {
+	case q.URI != "":
+		return staticmcp.ResourceAddress(q.URI).Path()
+	case q.Prompt != "":
+		arguments := make(map[string]string)
+		prompt := p.catalog.Prompt(q.Prompt)
+		if prompt != nil && (q.Arguments == nil || json.Unmarshal(q.Arguments, &arguments) == nil) {
+			return staticmcp.PromptAddress(prompt, arguments).Path()
+		}
+	default:
+		if address, err := p.layouts[q.Tool].Address(q.Arguments); err == nil {
+			return address.Path()
+		}
+	}
+	return ""
+}
