@@ -42,6 +42,10 @@ type Catalog struct {
 	// Logging says that the source sends log lines to clients ([Request.Log]).
 	Logging bool
 
+	// Growing says that tools, resources and prompts may join later: they are declared
+	// to clients even while there are none.
+	Growing bool
+
 	// WithheldTools and WithheldPrompts say, by name, of what the source has and
 	// does not offer why not: a client that asks for it all the same is told that,
 	// rather than that there is no such thing. Nil for most.
@@ -82,7 +86,7 @@ func (c *Catalog) Copy() *Catalog {
 	return &Catalog{
 		Server: c.Server, Instructions: c.Instructions,
 		Tools: c.Tools, Resources: c.Resources, Templates: c.Templates, Prompts: c.Prompts,
-		Completions: c.Completions, Subscribe: c.Subscribe, Tasks: c.Tasks, Logging: c.Logging,
+		Completions: c.Completions, Subscribe: c.Subscribe, Tasks: c.Tasks, Logging: c.Logging, Growing: c.Growing,
 		WithheldTools: maps.Clone(c.WithheldTools), WithheldPrompts: maps.Clone(c.WithheldPrompts),
 		Sources: c.Sources, Extensions: c.Extensions, PageSize: c.PageSize, Cache: c.Cache,
 	}

@@ -45,11 +45,11 @@ var methods = []method{
 	{name: "completion/complete", since: Version20241105, until: LatestVersion, capability: hasCompletions, serve: (*Server).complete},
 }
 
-func hasTools(c *Catalog) bool       { return len(c.Tools)+len(c.WithheldTools) > 0 }
-func hasResources(c *Catalog) bool   { return len(c.Resources)+len(c.Templates) > 0 }
+func hasTools(c *Catalog) bool       { return c.Growing || len(c.Tools)+len(c.WithheldTools) > 0 }
+func hasResources(c *Catalog) bool   { return c.Growing || len(c.Resources)+len(c.Templates) > 0 }
 func hasTasks(c *Catalog) bool       { return c.Tasks }
 func hasSubscribe(c *Catalog) bool   { return hasResources(c) && c.Subscribe }
-func hasPrompts(c *Catalog) bool     { return len(c.Prompts)+len(c.WithheldPrompts) > 0 }
+func hasPrompts(c *Catalog) bool     { return c.Growing || len(c.Prompts)+len(c.WithheldPrompts) > 0 }
 func hasCompletions(c *Catalog) bool { return c.Completions }
 func hasLogging(c *Catalog) bool     { return c.Logging }
 

@@ -39,6 +39,15 @@ func (r *Request) Version() Version {
 	return r.rc.version
 }
 
+// Method returns the method of the request, such as "tools/list"; "" for a nil
+// Request.
+func (r *Request) Method() string {
+	if r == nil {
+		return ""
+	}
+	return string(r.rc.msg.method)
+}
+
 // Session returns the session the request belongs to, or nil: 2026-07-28 has
 // none, nor has a client that did not begin with initialize.
 func (r *Request) Session() *Session {

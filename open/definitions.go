@@ -26,6 +26,12 @@ type DefinitionsOptions struct {
 	// stands for 20 seconds. One whose definition has a shorter connectTimeoutMs is
 	// waited for no longer than that. A server that takes longer joins when it is there.
 	Settle time.Duration
+	// Background says that Open does not wait for the servers: what is there is served
+	// at once, the others join when they have started, and only requests for lists wait
+	// for them, until Settle after Open; 0 stands for 2 seconds then. Without it
+	// everything waits, as is right for a program that makes one request.
+	Background bool
+	joined     bool // the file is one of several sources, see [Later]
 	// Prefix says which tools and prompts get the name of their server in front.
 	Prefix compose.Prefix
 	// Strict refuses a file in which one server is defined wrongly. Otherwise that
@@ -86,7 +92,10 @@ func (o *DefinitionsOptions) withDefaults() *DefinitionsOptions {
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
-	d.Settle = cmp.Or(max(d.Settle, 0), 20*time.Second)
+	if d.Background {
+		d.Settle = cmp.Or(max(d.Settle, 0), 2*time.Second)
+	}
+	d.Settle = cmp.Or(max(d.Settle, 0), slowStart)
 	d.Drain = cmp.Or(max(d.Drain, 0), 10*time.Minute)
 	d.MaxServers = cmp.Or(max(d.MaxServers, 0), 200)
 	return &d
@@ -96,6 +105,9 @@ func (o *DefinitionsOptions) withDefaults() *DefinitionsOptions {
 func IsDefinitions(path string) bool {
 	return stax.FormatOf(path) != 0
 }
+
+// slowStart is after how long a server that has not started yet is reported.
+const slowStart = 20 * time.Second
 
 // openDefinitions starts all enabled servers of a file and joins them: tools that
 // share a name get that of their server in front. One server that cannot be

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/compose"
@@ -29,6 +30,9 @@ type fleet struct {
 	failed  []error            // why servers could not even be tried, at first
 	away    []string           // programs that servers need and that are not there
 	seen    build.Snap         // the file as it was read last
+
+	starting startup                            // of servers that are served in the background
+	together atomic.Pointer[mcp.Implementation] // what they are, if the file has several
 
 	pokes   chan struct{}  // of capacity 1: look at what happened to the servers
 	running sync.WaitGroup // the goroutine
@@ -69,8 +73,29 @@ func (f *fleet) begin(ctx context.Context) error {
 	if len(f.members)+len(f.pending) == 0 {
 		return f.nothing()
 	}
+	f.endStartup()
 	f.running.Go(f.run)
 	return nil
+}
+
+// Catalog implements [mcp.Source].
+func (f *fleet) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	return f.starting.catalog(ctx, f.together.Load(), f.Swap.Catalog)
+}
+
+// endStartup ends the waiting for servers if each has joined or failed once.
+func (f *fleet) endStartup() {
+	for _, m := range f.pending {
+		select {
+		case <-m.first:
+		default:
+			return
+		}
+		if m.up.Load() && m.collision == "" {
+			return // about to join
+		}
+	}
+	f.starting.end()
 }
 
 // nothing is the error of a file none of whose servers can be tried.
@@ -84,6 +109,7 @@ func (f *fleet) nothing() *Error {
 // Close ends all servers and waits for that.
 func (f *fleet) Close() error {
 	f.stop()
+	f.starting.end()
 	f.running.Wait()
 	var all sync.WaitGroup
 	for _, set := range []map[string]*member{f.members, f.pending} {
@@ -168,6 +194,7 @@ func (f *fleet) attend() {
 			f.join(m)
 		}
 	}
+	f.endStartup()
 	if !f.opts.Lazy {
 		return
 	}

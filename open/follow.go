@@ -34,6 +34,9 @@ func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 	p := f.plan(ctx, d)
 	f.named = d.names()
 	f.order = p.order
+	if server := f.server(); first && len(f.order) > 1 {
+		f.together.Store(&server)
+	}
 	for _, name := range order { // of what stays until it can be replaced
 		if !slices.Contains(f.order, name) {
 			f.order = append(f.order, name)
@@ -46,7 +49,7 @@ func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 		}
 		_ = f.show(ctx, f.members) // fewer servers do not collide
 	}
-	f.settle(ctx, p.fresh)
+	f.settle(ctx, p.fresh, first)
 	next, late := maps.Clone(f.members), make(map[string]*member)
 	for name, m := range p.fresh {
 		if m.up.Load() {
@@ -178,9 +181,16 @@ func (f *fleet) leaveOut(p *plan, name string, err error) {
 	f.opts.trouble(name, err)
 }
 
-// settle waits until each server has been started once or could not be.
-func (f *fleet) settle(ctx context.Context, fresh map[string]*member) {
-	limit := time.NewTimer(f.opts.Settle)
+// settle waits until each server has been started once or could not be: at first no
+// longer than startGrace if they start in the background.
+func (f *fleet) settle(ctx context.Context, fresh map[string]*member, first bool) {
+	patience := f.opts.Settle
+	if first && f.opts.Background {
+		f.starting.joined = f.opts.joined
+		f.starting.begin(patience)
+		patience = min(patience, startGrace)
+	}
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for _, m := range fresh {
 		select {

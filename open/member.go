@@ -86,7 +86,11 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 	m := &member{name: s.Name, print: print, first: make(chan struct{})}
 	m.tried = sync.OnceFunc(func() { close(m.first) })
 	hint := time.Duration(s.ConnectTimeoutMS) * time.Millisecond
-	m.patience = time.AfterFunc(patience(f.opts.Settle, hint), func() { f.impatient(m) })
+	settle := f.opts.Settle
+	if f.opts.Background {
+		settle = slowStart
+	}
+	m.patience = time.AfterFunc(patience(settle, hint), func() { f.impatient(m) })
 	var o live.Options
 	if f.live.Source != nil {
 		o = *f.live.Source
@@ -149,6 +153,7 @@ func (f *fleet) impatient(m *member) {
 	default:
 		f.opts.trouble(m.name, errors.New("it is not there yet, and not waited for any longer"))
 		m.tried()
+		f.poke()
 	}
 }
 
@@ -183,6 +188,7 @@ func (f *fleet) listen(m *member, also func(live.Event)) func(live.Event) {
 			default:
 				f.opts.trouble(m.name, e.Err)
 				m.tried()
+				f.poke()
 			}
 		}
 	}

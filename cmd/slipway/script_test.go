@@ -67,6 +67,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("EXAMPLE", example)
 			env.Setenv("KEYS", filepath.Join(example, "..", "..", "mcpb", "testdata", "sign"))
 			env.Setenv("GORACE", raceOptions)
+			env.Setenv("MCP_SERVER_SETTLE", patience.String()) // a list is whole, however slow the machine
 			env.Setenv("ACTS", actsOnTerminal)
 			env.Setenv("SLIPWAY_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
 			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{}, posts: map[string]chan string{}}

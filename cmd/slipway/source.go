@@ -189,7 +189,7 @@ func openAll(ctx context.Context, args []string, opts *open.Options, lock *guard
 	if err := oneTokenOneServer(args); err != nil {
 		return nil, err
 	}
-	sources, err := openEach(ctx, args, opts)
+	sources, err := openServed(ctx, args, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -206,13 +206,30 @@ func openAll(ctx context.Context, args []string, opts *open.Options, lock *guard
 	return joined, nil
 }
 
+// openServed is openEach for sources that are served: one of several that hangs does
+// not keep the others from being served.
+func openServed(ctx context.Context, args []string, opts *open.Options) ([]mcp.Source, error) {
+	d := opts.Definitions
+	if len(args) == 1 || !d.Background {
+		return openEach(ctx, args, opts)
+	}
+	return openAtOnce(args, func(arg string) (mcp.Source, error) {
+		return open.Later(ctx, arg, opts, d.Settle, func(err error) { d.Trouble(open.Name(arg), err) })
+	})
+}
+
 // openEach opens several sources at once: servers take their time to start.
 func openEach(ctx context.Context, args []string, opts *open.Options) ([]mcp.Source, error) {
+	return openAtOnce(args, func(arg string) (mcp.Source, error) { return open.Open(ctx, arg, opts) })
+}
+
+// openAtOnce opens all sources, or none.
+func openAtOnce(args []string, one func(arg string) (mcp.Source, error)) ([]mcp.Source, error) {
 	sources := make([]mcp.Source, len(args))
 	errs := make([]error, len(args))
 	var all sync.WaitGroup
 	for i, arg := range args {
-		all.Go(func() { sources[i], errs[i] = open.Open(ctx, arg, opts) })
+		all.Go(func() { sources[i], errs[i] = one(arg) })
 	}
 	all.Wait()
 	for i := range args {

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// slipwayCommand is the real program, found where testscript puts it.
+func slipwayCommand(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath("slipway")
+	if err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Env = append(os.Environ(), "SLIPWAY_STATE_DIR="+t.TempDir(), "GORACE="+raceOptions)
+	cmd.Stderr = t.Output()
+	return cmd
+}
+
+// talk is a client over stdin and stdout.
+type talk struct {
+	t   *testing.T
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func startTalk(t *testing.T, args ...string) *talk {
+	t.Helper()
+	cmd := slipwayCommand(t, args...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() }) // stuck, not slow
+	t.Cleanup(func() {
+		limit.Stop()
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 8<<20)
+	return &talk{t, in, lines}
+}
+
+func (c *talk) send(text string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.in, text+"\n"); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// until returns the next message that holds all words.
+func (c *talk) until(words ...string) string {
+	c.t.Helper()
+	for c.out.Scan() {
+		line := c.out.Text()
+		missing := false
+		for _, word := range words {
+			missing = missing || !strings.Contains(line, word)
+		}
+		if !missing {
+			return line
+		}
+	}
+	c.t.Fatalf("no message with %q", words)
+	return ""
+}
+
+const initializeLine = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
+func listLine(id int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id)
+}
+
+// definitionsWithHang writes definitions of a server that works, one that never says
+// anything until the file go is there, and so for other ways to list sources.
+func definitionsWithHang(t *testing.T) (file, gate string) {
+	t.Helper()
+	dir := t.TempDir()
+	gate = filepath.Join(dir, "go")
+	example, err := filepath.Abs("../../examples/http-reference")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(dir, "servers.yaml")
+	text := fmt.Sprintf(`servers:
+  ok:
+    command: slipway
+    args: [serve, --stdio, %q]
+  late:
+    command: sh
+    args: [-c, 'until test -e %s; do sleep 0.02; done; exec slipway serve --stdio %s']
+  hang:
+    command: sleep
+    args: ["100000"]
+`, example, gate, example)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, gate
+}
+
+// TestHungServerDelaysNobody has initialize answered and the other servers listed and
+// called while one hangs and one is late; the late one joins with list_changed. The
+// settle time is so long that waiting for it would be noticed as being stuck.
+func TestHungServerDelaysNobody(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	for _, lazy := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lazy=%t", lazy), func(t *testing.T) {
+			file, gate := definitionsWithHang(t)
+			args := []string{"serve", "--stdio", "--prefix", "always", "--settle", "1ms", file}
+			if lazy {
+				args = append(args, "--lazy")
+			}
+			c := startTalk(t, args...)
+			c.send(initializeLine)
+			answer := c.until(`"id":1`)
+			if !strings.Contains(answer, `"tools":{"listChanged":true}`) || !strings.Contains(answer, `"prompts":{"listChanged":true}`) {
+				t.Errorf("initialize = %s, want all kinds declared", answer)
+			}
+			c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			listed := func(id int) string {
+				c.send(listLine(id))
+				return c.until(fmt.Sprintf(`"id":%d,`, id))
+			}
+			id := 10
+			for ; !strings.Contains(listed(id), `"ok_get_status"`); id++ {
+				c.until("tools/list_changed")
+			}
+			c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ok_get_status","arguments":{"code":404}}}`)
+			if answer := c.until(`"id":2,`); !strings.Contains(answer, "404") {
+				t.Errorf("a call while a server hangs = %s", answer)
+			}
+			if err := os.WriteFile(gate, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for id++; !strings.Contains(listed(id), `"late_get_status"`); id++ {
+				c.until("tools/list_changed")
+			}
+		})
+	}
+}
+
+// TestHungSourceDelaysNobody is the same for several sources of the command line.
+func TestHungSourceDelaysNobody(t *testing.T) {
+	c := startTalk(t, "serve", "--stdio", "--settle", "1ms", `exec:["sleep","100000"]`, "../../examples/http-reference")
+	c.send(initializeLine)
+	c.until(`"id":1`)
+	c.send(listLine(2))
+	if answer := c.until(`"id":2,`); !strings.Contains(answer, `"get_status"`) {
+		t.Errorf("tools/list = %s", answer)
+	}
+}
+
+// TestHungServerDelaysNobodyOverHTTP has the endpoint listen while a server hangs.
+func TestHungServerDelaysNobodyOverHTTP(t *testing.T) {
+	file, _ := definitionsWithHang(t)
+	cmd := slipwayCommand(t, "serve", "--addr", "127.0.0.1:0", "--settle", "1h", "--log-format", "json", file)
+	cmd.Stderr = nil
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	limit := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	endpoint := ""
+	for lines := bufio.NewScanner(stderr); endpoint == "" && lines.Scan(); {
+		if _, url, ok := strings.Cut(lines.Text(), "MCP endpoint"); ok {
+			endpoint = strings.TrimSpace(url)
+		}
+	}
+	if endpoint == "" {
+		t.Fatal("the endpoint does not listen while a server hangs")
+	}
+	go func() { _, _ = io.Copy(io.Discard, stderr) }()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint, strings.NewReader(initializeLine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var answer struct{ Result struct{ ServerInfo struct{ Name string } } }
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Result.ServerInfo.Name != "servers" {
+		t.Errorf("initialize = %+v, %v", answer, err)
+	}
+}
