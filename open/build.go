@@ -43,7 +43,7 @@ func inputs() []input {
 	return []input{
 		{"mapping", "a slipway.site.yaml, or a folder with one", isMapping, openMapping},
 		{"go", "a folder with Go packages", isGo, openGo},
-		{"docs", "a folder of Markdown, or an llms.txt", isDocuments, openDocuments},
+		{"docs", "a folder of Markdown, a Markdown file, or an llms.txt", isDocuments, openDocuments},
 		{"openapi", "an OpenAPI 3 document", isAPI, openAPI},
 		{"table", "a .csv, .tsv, .json, .jsonl or SQLite file", isTable, openTable},
 	}
@@ -63,6 +63,7 @@ func Builder(arg string, opts *BuildOptions) (build.Input, error) {
 	if opts == nil {
 		opts = &BuildOptions{}
 	}
+	arg = normalize(arg)
 	info, err := os.Stat(arg)
 	switch {
 	case err == nil:

@@ -125,6 +125,11 @@ func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source
 type defined struct {
 	merged *stax.Merged
 	wrong  map[string]error // servers whose definition is not valid, and why
+
+	// values and skipped are of the configuration of a client: the secrets in it, and
+	// what has no place in definitions.
+	values  map[string]stax.Secret
+	skipped []error
 }
 
 // names returns the names of all servers in the file, also of those that are
@@ -143,6 +148,11 @@ func readDefinitions(arg string, strict bool) (*defined, error) {
 	doc, report, err := stax.ReadFile(arg)
 	if err != nil {
 		return nil, unreadable(arg, err)
+	}
+	if len(doc.Config.Servers) == 0 {
+		if imported := clientFile(arg); imported != nil {
+			return imported, nil
+		}
 	}
 	d := &defined{wrong: make(map[string]error)}
 	if err := d.judge(arg, report, strict); err != nil {

@@ -11,10 +11,10 @@ import (
 )
 
 // isDocuments reports whether arg is a folder with Markdown that is no site
-// itself, or an llms.txt.
+// itself, a Markdown file, or an llms.txt.
 func isDocuments(arg string, info fs.FileInfo) bool {
 	if info == nil || !info.IsDir() {
-		return isLLMS(arg)
+		return isLLMS(arg) || regular(info) && docs.IsDocument(arg)
 	}
 	folder := os.DirFS(arg)
 	if _, err := fs.Stat(folder, manifest); err == nil {
@@ -37,6 +37,11 @@ func isLLMS(arg string) bool {
 	return false
 }
 
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
 func openDocuments(arg string, o *BuildOptions) (build.Input, error) {
 	return documents(arg, &docs.Options{
 		Name: o.Name, Title: o.Title, Version: o.Version, Instructions: o.Instructions,
@@ -47,6 +52,9 @@ func openDocuments(arg string, o *BuildOptions) (build.Input, error) {
 func documents(arg string, opts *docs.Options) (build.Input, error) {
 	if isLLMS(arg) {
 		return docs.LLMS(arg, opts)
+	}
+	if docs.IsDocument(arg) && !isFolder(arg) {
+		return docs.OneFile(arg, opts)
 	}
 	return docs.Dir(arg, opts)
 }

@@ -67,6 +67,9 @@ func (f *fleet) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, skipped := range d.skipped {
+		f.opts.trouble(f.arg, skipped)
+	}
 	if err := f.follow(ctx, d, true); err != nil {
 		return &Error{Arg: f.arg, Why: err.Error(), Err: err, Hint: "give one of them another name below tools, or leave --prefix at collision"}
 	}

@@ -94,6 +94,9 @@ func notFound(arg string, err error) *Error {
 	entries, readErr := os.ReadDir(dir)
 	if readErr != nil {
 		e.Hint = firstMissing(path)
+		if authority, _, _ := strings.Cut(arg, "/"); strings.Contains(authority, ":") && looksLikeHost(arg) {
+			e.Hint = "did you mean https://" + arg + "?"
+		}
 		return e
 	}
 	var names []string

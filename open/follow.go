@@ -108,7 +108,7 @@ func (f *fleet) settled(before, next, late map[string]*member, p *plan) {
 func (f *fleet) plan(ctx context.Context, d *defined) *plan {
 	f.failed = nil
 	p := &plan{keep: map[string]bool{}, wait: map[string]bool{}, fresh: map[string]*member{}, out: map[string]error{}}
-	resolver, forget := remembering(f.opts.Resolver)
+	resolver, forget := remembering(d.resolver(f.opts.Resolver))
 	defer forget()
 	for i := range d.merged.Config.Servers {
 		s := &d.merged.Config.Servers[i]

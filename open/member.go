@@ -243,17 +243,9 @@ type found struct {
 // each key until forget is called.
 func remembering(r *stax.Resolver) (copy *stax.Resolver, forget func()) {
 	copied := *r
-	sources := r.Sources
-	if sources == nil {
-		environment, err := stax.ParseSource("env")
-		if err != nil {
-			return r, func() {} // there is such a source
-		}
-		sources = []stax.Source{environment}
-	}
 	copied.Sources = nil
 	var memories []*memory
-	for _, s := range sources {
+	for _, s := range sourcesOf(r) {
 		m := &memory{source: s, known: make(map[string]found)}
 		copied.Sources, memories = append(copied.Sources, m), append(memories, m)
 	}

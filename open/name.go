@@ -4,12 +4,15 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
 )
 
 // Name returns a short name for what arg names, made of letters, digits, "-" and
-// "_" in lower case: of a path the last element without .zip, of a URL the last
+// "_" in lower case: of a path the last element without .zip or .md, of a URL the last
 // element of its path, or its host, and of a command what it runs.
 func Name(arg string) string {
+	arg = normalize(arg)
 	arg = strings.TrimPrefix(strings.TrimPrefix(arg, "site:"), "live:")
 	base := ""
 	if argv, err := commandOf(arg); err == nil && strings.HasPrefix(arg, commandPrefix) {
@@ -24,7 +27,7 @@ func Name(arg string) string {
 			arg = abs
 		}
 		base = filepath.Base(arg)
-		if ext := filepath.Ext(base); strings.EqualFold(ext, ".zip") {
+		if ext := filepath.Ext(base); strings.EqualFold(ext, ".zip") || docs.IsDocument(base) {
 			base = base[:len(base)-len(ext)]
 		}
 	}

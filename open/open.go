@@ -44,12 +44,15 @@ func (o *Options) live() *LiveOptions {
 //     OpenAPI document, a folder with Go packages, a slipway.site.yaml. The site is
 //     built in memory, and again when that changes,
 //   - a bundle: an .mcpb file, or a folder with its manifest.json,
+//   - a Markdown file,
+//   - a path, also as a file: URL,
 //   - an http or https URL under which one is hosted; "site:" in front of it is
 //     allowed, and says that nothing else would do,
 //   - a file with definitions of servers (.json, .yaml, .toml, .ts and their like),
 //     whose servers appear as one,
 //   - an http or https URL at which a server answers, if there is no site; "live:"
 //     in front of it says that nothing else would do,
+//     The port of this machine, as in localhost:8080/mcp, needs no http://,
 //   - a ws or wss URL at which a server answers,
 //   - a command that is such a server over stdin and stdout, as [Command] writes it.
 //
@@ -59,6 +62,7 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
+	arg = normalize(arg)
 	rest, forced := strings.CutPrefix(arg, "site:")
 	switch {
 	case arg == "":

@@ -157,7 +157,7 @@ func (p *program) address(s *settings) error {
 	if port == "" {
 		return nil
 	}
-	if !isPort(port) {
+	if !IsPort(port) {
 		return p.usage("%s: %q is not a port", envPort, port)
 	}
 	host, own, err := net.SplitHostPort(s.addr)
@@ -169,25 +169,11 @@ func (p *program) address(s *settings) error {
 }
 
 // setAddress takes HOST:PORT, HOST or PORT.
-func (p *program) setAddress(s *settings, from, text string) error {
-	host, port, err := net.SplitHostPort(text)
-	defaultHost, defaultPort, _ := net.SplitHostPort(DefaultAddr)
-	bare := strings.Trim(text, "[]")
-	switch {
-	case isPort(text):
-		host, port = defaultHost, text
-	case err != nil && (net.ParseIP(bare) != nil || !strings.Contains(text, ":")):
-		host, port = bare, defaultPort
-	case err != nil || !isPort(port):
-		return p.usage("%s: %q is not an address such as 127.0.0.1:9000", from, text)
+func (p *program) setAddress(s *settings, from, text string) (err error) {
+	if s.addr, err = ParseAddr(text); err != nil {
+		return p.usage("%s: %v", from, err)
 	}
-	s.addr = net.JoinHostPort(host, port)
 	return nil
-}
-
-func isPort(s string) bool {
-	n, err := strconv.ParseUint(s, 10, 16)
-	return err == nil && strconv.FormatUint(n, 10) == s
 }
 
 // usage is a mistake in the command line or the environment.

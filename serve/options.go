@@ -100,7 +100,8 @@ type Options struct {
 // Info says where a server can be reached.
 type Info struct {
 	URL       string // such as "http://127.0.0.1:8080"
-	Endpoint  string // for MCP clients
+	Endpoint  string // for MCP clients on this machine
+	Public    string // the endpoint below [Options.PublicURL]; "" without
 	WebSocket string // for MCP clients, such as "ws://127.0.0.1:8080/ws"; "" without
 	Health    string // for people and monitors
 }

@@ -56,6 +56,9 @@ func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) 
 func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) error {
 	fresh := new(freshConns)
 	info := infoOf(ln.Addr(), o.TLS != nil)
+	if public, err := parsePublicURL(o.PublicURL); o.PublicURL != "" && err == nil {
+		info.Public = public.String() + EndpointPath
+	}
 	ln = patientListener{ln}
 	if o.TLS != nil {
 		config, err := o.TLS.config(o.Logger)

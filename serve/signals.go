@@ -7,15 +7,30 @@ import (
 	"syscall"
 )
 
-// Signals returns a context that ends with the first SIGINT or SIGTERM, so that
-// what runs under it can drain. stopping, if not nil, is called then. A second
+// Interrupted is the cause of the end of a context of [Signals]: a signal.
+type Interrupted struct{ Signal os.Signal }
+
+// Error implements the error interface.
+func (i *Interrupted) Error() string { return "interrupted by " + i.Signal.String() }
+
+// ExitCode returns what a shell expects of a program that a signal has ended: 128
+// plus the number of the signal, 130 for Ctrl-C.
+func (i *Interrupted) ExitCode() int {
+	if n, ok := i.Signal.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return 1
+}
+
+// Signals returns a context that ends with the first SIGINT or SIGTERM, with an
+// [*Interrupted] as its cause, so that what runs under it can drain. stopping, if not nil, is called then. A second
 // signal ends the process at once with exit code 128 plus the signal's number:
 // 130 for SIGINT, 143 for SIGTERM.
 //
 // stop gives the signals their usual meaning back and ends the context. Call it
 // before the program returns.
 func Signals(parent context.Context, stopping func(os.Signal)) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancel(parent)
+	ctx, cancel := context.WithCancelCause(parent)
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
 	stopped, ended := make(chan struct{}), make(chan struct{})
@@ -26,13 +41,13 @@ func Signals(parent context.Context, stopping func(os.Signal)) (ctx context.Cont
 			if stopping != nil {
 				stopping(s)
 			}
-			cancel()
+			cancel(&Interrupted{s})
 		case <-stopped:
 			return
 		}
 		select {
 		case s := <-received:
-			os.Exit(exitCode(s))
+			os.Exit((&Interrupted{s}).ExitCode())
 		case <-stopped:
 		}
 	}()
@@ -40,13 +55,6 @@ func Signals(parent context.Context, stopping func(os.Signal)) (ctx context.Cont
 		signal.Stop(received)
 		close(stopped)
 		<-ended
-		cancel()
+		cancel(nil)
 	}
-}
-
-func exitCode(s os.Signal) int {
-	if n, ok := s.(syscall.Signal); ok {
-		return 128 + int(n)
-	}
-	return 1
 }

@@ -129,6 +129,10 @@ func toolArguments(tool *mcp.Tool, pairs []string, object json.RawMessage) (json
 	var order []string
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
+		if !ok && len(pairs) == 1 {
+			key, ok = onlyRequired(parameters)
+			value = pair
+		}
 		if !ok || key == "" {
 			return nil, usage(argumentsHint(tool), "argument %q is not key=value", pair)
 		}
@@ -145,6 +149,21 @@ func toolArguments(tool *mcp.Tool, pairs []string, object json.RawMessage) (json
 		merged[key] = value
 	}
 	return mcp.Marshal(merged)
+}
+
+// onlyRequired returns the name of the one argument that a tool requires: its value
+// may be typed without the name. Lists and objects are never meant by that.
+func onlyRequired(parameters []parameter) (name string, ok bool) {
+	for _, p := range parameters {
+		if !p.required {
+			continue
+		}
+		if name != "" || slices.Contains(p.types, "array") || slices.Contains(p.types, "object") {
+			return "", false
+		}
+		name = p.name
+	}
+	return name, name != ""
 }
 
 func argumentsHint(tool *mcp.Tool) string {

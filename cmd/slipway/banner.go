@@ -13,20 +13,24 @@ import (
 // banner says what is served, where, and how to make use of it.
 func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
 	name := clientName(cat.Server.Name)
+	endpoint, public := info.Endpoint, ""
+	if info.Public != "" {
+		endpoint, public = info.Public, "\n  Public URL    "+info.Public
+	}
 	header := ""
 	if needsToken {
 		header = ` --header "Authorization: Bearer TOKEN"`
 	}
 	fmt.Fprintf(w, `slipway: serving %s: %s
 
-  MCP endpoint  %s
+  MCP endpoint  %s%s
   Health        %s
 
   Claude Code   claude mcp add --transport http %s %s%s
   mcp.json      %s
 
 Ctrl-C stops it.
-`, visible.Line(cat.Server.Name), counts(cat), info.Endpoint, info.Health, name, info.Endpoint, header, snippet(name, info.Endpoint, needsToken))
+`, visible.Line(cat.Server.Name), counts(cat), info.Endpoint, public, info.Health, name, endpoint, header, snippet(name, endpoint, needsToken))
 }
 
 func counts(cat *mcp.Catalog) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -78,7 +79,7 @@ func printCleaned(w io.Writer, r *mcpb.CleanReport, dry bool) error {
 		fmt.Fprintf(w, "manifest.json:%d:%d: %s\n", f.Line, f.Column, f.About)
 	}
 	for _, f := range r.Removed {
-		fmt.Fprintf(w, "removed %s: %s, %s (%s)\n", harmless(f.Name), files(f.Files), byteCount(f.Bytes), f.Reason)
+		fmt.Fprintf(w, "removed %s: %s, %s (%s)\n", visible.Line(f.Name), files(f.Files), byteCount(f.Bytes), f.Reason)
 	}
 	if r.DroppedSignature {
 		fmt.Fprintln(w, "dropped the signature")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -107,23 +108,12 @@ func printInfo(w io.Writer, i *mcpb.Info) error {
 	for _, f := range i.Largest {
 		files = append(files, row{f.Name, byteCount(f.Bytes)})
 	}
-	table(out, "tools"+more(i.MoreTools), tools)
-	table(out, "prompts"+more(i.MorePrompts), prompts)
-	table(out, "options", options)
-	table(out, "largest files", files)
-	_, err := io.WriteString(w, harmless(out.String()))
+	table(out, 0, "tools"+more(i.MoreTools), tools)
+	table(out, 0, "prompts"+more(i.MorePrompts), prompts)
+	table(out, 0, "options", options)
+	table(out, 0, "largest files", files)
+	_, err := io.WriteString(w, visible.Lines(out.String()))
 	return err
-}
-
-// harmless takes control characters out of a text that somebody else wrote, so
-// that it cannot move the cursor of a terminal.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && (r < ' ' || 0x7f <= r && r < 0xa0) {
-			return '\ufffd'
-		}
-		return r
-	}, text)
 }
 
 // signedBy says in a line what is known of the signature.

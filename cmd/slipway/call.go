@@ -21,6 +21,7 @@ func newCall() *cobra.Command {
 A VALUE becomes what the tool's inputSchema says KEY is: code=404 is a number
 for an integer, a string for a string. A list is given by naming its key several
 times. Values that the schema leaves open are JSON if they can be, else strings.
+A tool that requires one argument takes a single VALUE without its KEY.
 
 If the tool reports an error, its text goes to stderr and the exit code is 1.
 
@@ -29,7 +30,7 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
   slipway call examples/http-reference compare_methods a=PUT b=PATCH
   echo '{"name":"ETag"}' | slipway call examples/http-reference find_header --json-args -`,
 		Args:              takesSource(2, -1),
-		ValidArgsFunction: completing(toolNames),
+		ValidArgsFunction: completing(toolNames, toolKeys),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = sourceFirst(cmd, args)
 			object, err := jsonObject(jsonArgs, cmd.InOrStdin())

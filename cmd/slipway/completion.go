@@ -4,8 +4,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/staticmcp"
+	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
 func newCompletion() *cobra.Command {
@@ -36,26 +40,103 @@ resources and prompts of a source. SHELL is bash, zsh, fish or powershell.`,
 }
 
 // completing returns a completion that leaves the first argument to the shell,
-// as it is mostly a path, and offers what list finds in that source for the
-// second. A URL is not fetched while somebody types.
-func completing(list func(*client) []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
+// as it is mostly a path, offers what list finds in that source for the second,
+// and what keys finds for the arguments after that; nil is nothing. A URL is not
+// fetched while somebody types.
+func completing(list func(*client) []string, keys func(c *client, name string) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) (words []string, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		if len(args) > 1 || strings.Contains(args[0], "://") {
+		if len(args) > 1 && keys == nil || strings.Contains(args[0], "://") {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		_ = withSource(cmd, args[0], func(c *client) error { // no source, nothing to offer
-			for _, name := range list(c) {
-				if strings.HasPrefix(name, prefix) && visible.Line(name) == name {
-					names = append(names, name)
+			found := list
+			if len(args) > 1 {
+				found = func(c *client) []string { return keys(c, args[1]) }
+			}
+			for _, word := range found(c) {
+				if strings.HasPrefix(word, prefix) && visible.Line(word) == word {
+					words = append(words, word)
 				}
 			}
 			return nil
 		})
-		return names, cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 1 {
+			return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// toolKeys returns the arguments of a tool as they are typed: KEY=.
+func toolKeys(c *client, name string) (keys []string) {
+	if t := c.cat.Tool(name); t != nil {
+		for _, p := range parametersOf(t.InputSchema) {
+			keys = append(keys, p.name+"=")
+		}
+	}
+	return keys
+}
+
+// promptKeys returns the arguments of a prompt as they are typed: KEY=.
+func promptKeys(c *client, name string) (keys []string) {
+	if p := c.cat.Prompt(name); p != nil {
+		for _, a := range p.Arguments {
+			keys = append(keys, a.Name+"=")
+		}
+	}
+	return keys
+}
+
+// flagValues are the words that flags of these names take, in whichever command.
+func flagValues() map[string][]string {
+	return map[string][]string{
+		"as":          open.Inputs(),
+		"client":      clientNames(),
+		"collisions":  {"disambiguate", "error"},
+		"for":         staticmcp.Readers(),
+		"format":      {"dir", "zip", "tar"},
+		"host":        hostNames(),
+		"lock-policy": {"block", "warn"},
+		"log-format":  {"text", "json"},
+		"log-level":   {"debug", "info", "warn", "error"},
+		"os":          {"linux", "darwin", "windows"},
+		"prefix":      {"collision", "always", "never"},
+		"scope":       {"user", "project"},
+		"via":         {"direct", "launcher", "auto"},
+	}
+}
+
+func clientNames() (ids []string) {
+	for _, c := range clients.All() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// completeFlags completes the values of flags that take one of a few words. It does
+// nothing unless the program was started by a shell that completes: building the
+// lists has its price.
+func completeFlags(root *cobra.Command, args []string) {
+	if len(args) < 2 || !strings.HasPrefix(args[1], cobra.ShellCompRequestCmd) {
+		return
+	}
+	values := flagValues()
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if words := values[f.Name]; words != nil {
+				complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+				_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists
+			}
+		})
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
 }
 
 func toolNames(c *client) (names []string) {

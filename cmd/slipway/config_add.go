@@ -16,6 +16,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/stax"
@@ -314,6 +315,6 @@ func (a *adding) tell(w io.Writer, file string, before []byte, added *stax.Added
 	if a.dryRun {
 		out.WriteString(stax.Diff(file, before, added.Text))
 	}
-	_, err := io.WriteString(w, harmless(out.String()))
+	_, err := io.WriteString(w, visible.Lines(out.String()))
 	return err
 }

@@ -58,10 +58,10 @@ func printClients(w io.Writer, all []clients.Client) {
 		note(heeds(c.EnabledTools), "enabledTools")
 		note(heeds(c.DisabledTools), "disabledTools")
 		note(c.References.Value != "" || c.References.EnvList != "", "secrets")
-		fmt.Fprintf(w, "%-15s %-23s %s", c.ID, c.Name, strings.Join(can, ", "))
+		text := fmt.Sprintf("%-15s %-23s %s", c.ID, c.Name, strings.Join(can, ", "))
 		if len(cannot) > 0 {
-			fmt.Fprintf(w, " (not %s)", strings.Join(cannot, ", "))
+			text += " (not " + strings.Join(cannot, ", ") + ")"
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, shorten(text, columns(w)))
 	}
 }

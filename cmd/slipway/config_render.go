@@ -111,7 +111,13 @@ func newConfigRender() *cobra.Command {
 	var t translating
 	var goos string
 	cmd := &cobra.Command{
-		Use:   "render CLIENT FILE...",
+		Use: "render CLIENT FILE...",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return clientNames(), cobra.ShellCompDirectiveNoFileComp
+		},
 		Short: "Print the configuration file of a client",
 		Long: `Print the file in which a client is told of the servers, as if it had no other
 servers. What the client cannot represent goes to stderr; with --exact it is an

@@ -8,9 +8,13 @@ import (
 	"io/fs"
 	"net"
 	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
+	"github.com/slipway-mcp/slipway/serve"
 )
 
 // The exit codes of all commands. Ended by a second signal, a command exits with
@@ -41,6 +45,17 @@ func usage(hint, format string, args ...any) error {
 // no is the answer that what was asked for does not exist.
 func no(hint, format string, args ...any) error {
 	return &failure{code: exitNo, text: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// interrupted is the failure of a command that a signal has ended before its work
+// was done.
+func interrupted(cmd *cobra.Command, hint string) error {
+	code := 128 + int(syscall.SIGINT)
+	var signal *serve.Interrupted
+	if errors.As(context.Cause(cmd.Context()), &signal) {
+		code = signal.ExitCode()
+	}
+	return &failure{code: code, text: cmd.Name() + ": interrupted", hint: hint}
 }
 
 // report prints err, if there is one, and returns the exit code.

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/slipway-mcp/slipway/internal/nearest"
 	"github.com/slipway-mcp/slipway/serve"
 )
 
@@ -22,7 +24,7 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	typed := flags.Changed("addr")
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		variable := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		variable := environmentName(f.Name)
 		value, _ := lookup(variable)
 		if value == "" || f.Changed || f.Name == "help" {
 			return
@@ -35,6 +37,35 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		errs = append(errs, setPort(flags, port))
 	}
 	return errors.Join(errs...)
+}
+
+// variables are those of serve that are no flags.
+var variables = []string{"PORT", "TOKEN", "TOKEN_FILE"}
+
+// unknownVariables returns a message for each variable of the environment that
+// begins like those of serve and is none of them: a misspelt one would be ignored.
+func unknownVariables(flags *pflag.FlagSet, environ []string) (messages []string) {
+	var known []string
+	for _, name := range variables {
+		known = append(known, envPrefix+name)
+	}
+	flags.VisitAll(func(f *pflag.Flag) { known = append(known, environmentName(f.Name)) })
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
+			continue
+		}
+		message := name + " in the environment is no variable of slipway serve"
+		if near := nearest.DidYouMean(name, known); near != "" {
+			message += "; did you mean " + near + "?"
+		}
+		messages = append(messages, message)
+	}
+	return messages
+}
+
+func environmentName(flag string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // cause leaves out what pflag says about a flag that nobody typed.
@@ -59,30 +90,19 @@ func setPort(flags *pflag.FlagSet, port string) error {
 	if own != "" && own != port {
 		return usage("set the port in one of them", "%sADDR says port %s, %sPORT says %s", envPrefix, own, envPrefix, port)
 	}
-	if !isPort(port) {
+	if !serve.IsPort(port) {
 		return usage("", "%sPORT: %q is not a port", envPrefix, port)
 	}
 	return flags.Set("addr", net.JoinHostPort(strings.Trim(host, "[]"), port))
 }
 
-func isPort(s string) bool {
-	n, err := strconv.ParseUint(s, 10, 16)
-	return err == nil && strconv.FormatUint(n, 10) == s
-}
-
 // address returns host:port of what --addr may be: that, a host, or a port.
 func address(typed string) (string, error) {
-	defaultHost, defaultPort, _ := net.SplitHostPort(serve.DefaultAddr)
-	host, port, err := net.SplitHostPort(typed)
-	switch {
-	case isPort(typed):
-		return net.JoinHostPort(defaultHost, typed), nil
-	case err != nil && typed != "" && (!strings.Contains(typed, ":") || net.ParseIP(strings.Trim(typed, "[]")) != nil):
-		return net.JoinHostPort(strings.Trim(typed, "[]"), defaultPort), nil
-	case err != nil || !isPort(port):
-		return "", usage("for example --addr 127.0.0.1:9000", "serve: %q is not an address", typed)
+	addr, err := serve.ParseAddr(typed)
+	if err != nil {
+		return "", usage("for example --addr 127.0.0.1:9000", "serve: --addr %v", err)
 	}
-	return net.JoinHostPort(host, port), nil
+	return addr, nil
 }
 
 // size is a flag for a number of bytes.

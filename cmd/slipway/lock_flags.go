@@ -111,7 +111,7 @@ func isDefinitionsFile(arg string) bool {
 func readLock(path string) (*compose.Lock, []byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: "slipway lock SOURCE makes one; --lock off goes without"}
+		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: "slipway lock SOURCE creates one"}
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, compose.MaxLockBytes+1))
@@ -124,6 +124,16 @@ func readLock(path string) (*compose.Lock, []byte, error) {
 			hint: "take the last one that was good out of version control, then slipway lock approve"}
 	}
 	return lock, text, nil
+}
+
+// withoutLock adds to the hint of an error of readLock that a command can do
+// without the lock. The commands that are about locks cannot.
+func withoutLock(err error) error {
+	var f *failure
+	if errors.As(err, &f) && f.code == exitInput {
+		f.hint += "; --lock off runs without a lock"
+	}
+	return err
 }
 
 // guarding is the lock of a command, and where it was read.
@@ -153,7 +163,7 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 	g := &guarding{path: path, seen: sites.Snapshot([]string{path}), say: sayer(cmd.ErrOrStderr())}
 	lock, _, err := readLock(path)
 	if err != nil {
-		return nil, err
+		return nil, withoutLock(err)
 	}
 	if cmd.Flags().Lookup("lock").Value.String() == "" && !isAbout(lock, path, args) {
 		if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // nobody sees the stderr of what a client starts

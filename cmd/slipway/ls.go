@@ -29,7 +29,7 @@ type listing struct {
 
 func newLs() *cobra.Command {
 	var k kinds
-	var asJSON bool
+	var asJSON, wide bool
 	cmd := &cobra.Command{
 		Use:   "ls SOURCE",
 		Short: "List what a source offers",
@@ -50,7 +50,11 @@ them, or those of the kinds that are named.
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), l)
 				}
-				return l.print(cmd.OutOrStdout())
+				width := 0
+				if !wide {
+					width = columns(cmd.OutOrStdout())
+				}
+				return l.print(cmd.OutOrStdout(), width)
 			})
 		},
 	}
@@ -58,6 +62,7 @@ them, or those of the kinds that are named.
 	cmd.Flags().BoolVar(&k.resources, "resources", false, "list resources")
 	cmd.Flags().BoolVar(&k.templates, "templates", false, "list resource templates")
 	cmd.Flags().BoolVar(&k.prompts, "prompts", false, "list prompts")
+	cmd.Flags().BoolVar(&wide, "wide", false, "do not shorten lines to the width of the terminal")
 	bundleFlags(cmd)
 	lockFlags(cmd)
 	jsonFlag(cmd, &asJSON, "the definitions, as clients see them,")
@@ -85,8 +90,9 @@ func list(cat *mcp.Catalog, k kinds) *listing {
 // row is an entry for people: what to type, and what it is.
 type row struct{ name, about string }
 
-// print writes the lists as tables. Empty ones are left out.
-func (l *listing) print(w io.Writer) error {
+// print writes the lists as tables of at most width columns; 0 is no limit. Empty
+// ones are left out.
+func (l *listing) print(w io.Writer, width int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s %s\n", visible.Line(l.Server.Name), visible.Line(l.Server.Version))
 	var tools, resources, templates, prompts []row
@@ -102,17 +108,17 @@ func (l *listing) print(w io.Writer) error {
 	for _, p := range l.Prompts {
 		prompts = append(prompts, row{p.Name + promptSignature(p.Arguments), p.Description})
 	}
-	table(out, "tools", tools)
-	table(out, "resources", resources)
-	table(out, "resource templates", templates)
-	table(out, "prompts", prompts)
+	table(out, width, "tools", tools)
+	table(out, width, "resources", resources)
+	table(out, width, "resource templates", templates)
+	table(out, width, "prompts", prompts)
 	return out.Flush()
 }
 
 // maxColumn keeps one long name from pushing every description away.
 const maxColumn = 48
 
-func table(w io.Writer, title string, rows []row) {
+func table(w io.Writer, limit int, title string, rows []row) {
 	if len(rows) == 0 {
 		return
 	}
@@ -128,8 +134,17 @@ func table(w io.Writer, title string, rows []row) {
 	}
 	for _, r := range rows {
 		pad := max(0, width-utf8.RuneCountInString(r.name))
-		fmt.Fprintln(w, strings.TrimRight("  "+r.name+strings.Repeat(" ", pad)+"  "+r.about, " "))
+		text := strings.TrimRight("  "+r.name+strings.Repeat(" ", pad)+"  "+r.about, " ")
+		fmt.Fprintln(w, shorten(text, limit))
 	}
+}
+
+// shorten cuts a line to so many characters; 0 is no limit.
+func shorten(text string, limit int) string {
+	if limit <= 1 || utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit-1]) + "…"
 }
 
 func about(name, description string) string {

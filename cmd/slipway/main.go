@@ -17,6 +17,7 @@ func main() {
 	asFirstProcess()
 	giveBackLater()
 	root := newRoot()
+	completeFlags(root, os.Args)
 	out, stderr := stdout(), newScreen(os.Stderr)
 	root.SetOut(out)
 	root.SetErr(stderr)

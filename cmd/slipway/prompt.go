@@ -21,7 +21,7 @@ its speaker.
 ` + sourceHelp,
 		Example:           `  slipway prompt examples/http-reference explain_status code=404`,
 		Args:              takesSource(2, -1),
-		ValidArgsFunction: completing(promptNames),
+		ValidArgsFunction: completing(promptNames, promptKeys),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = sourceFirst(cmd, args)
 			arguments, err := stringArguments(args[2:])

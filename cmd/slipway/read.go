@@ -23,7 +23,7 @@ as its bytes. Binary data is not printed to a terminal.
 		Example: `  slipway read examples/http-reference http://status/404
   slipway read examples/http-reference http://status/404 --json`,
 		Args:              takesSource(2, 2),
-		ValidArgsFunction: completing(resourceURIs),
+		ValidArgsFunction: completing(resourceURIs, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = sourceFirst(cmd, args)
 			return withSource(cmd, args[0], func(c *client) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,23 +57,40 @@ used; 4 a web host or another program failed; 5 not representable;
 		newVersion(),
 		newCompletion(),
 	)
+	root.Flags().BoolP("version", "v", false, "print the version")
 	// The root can be run only so that an unknown command gets our words.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable .HasParent}}", 1))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if !cmd.HasParent() {
+			return usage("see slipway --help", "%v", err)
+		}
 		return usage("see "+cmd.CommandPath()+" --help", "%s: %v", cmd.Name(), err)
 	})
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Args = knownTopic
+		}
+	}
 	return root
+}
+
+// knownTopic refuses help for a command that does not exist.
+func knownTopic(cmd *cobra.Command, args []string) error {
+	if found, rest, err := cmd.Root().Find(args); err != nil || found == nil || len(rest) > 0 {
+		return usage("see slipway --help", "help: unknown command %q", strings.Join(args, " "))
+	}
+	return nil
 }
 
 // noCommand answers a command line whose first word is no command.
 func noCommand(cmd *cobra.Command, args []string) error {
+	if asked, _ := cmd.Flags().GetBool("version"); asked {
+		return printVersion(cmd.OutOrStdout())
+	}
 	if len(args) == 0 {
-		cmd.SetOut(cmd.ErrOrStderr())
-		if err := cmd.Help(); err != nil {
-			return err
-		}
-		return usage("", "no command given")
+		return cmd.Help()
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -87,13 +105,23 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return usage(hint, "unknown command %q", args[0])
 }
 
+// missingArgument names the first argument of a command that is not there.
+func missingArgument(cmd *cobra.Command, given int) string {
+	words := strings.Fields(cmd.Use)[1:]
+	words = slices.DeleteFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") })
+	if given >= len(words) {
+		return "missing argument"
+	}
+	return "missing argument " + strings.TrimSuffix(words[given], "...")
+}
+
 // takes returns a check for the number of arguments. most is -1 for any number.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most < 0 || len(args) <= most) {
 			return nil
 		}
-		what := "missing argument"
+		what := missingArgument(cmd, len(args))
 		if len(args) >= least {
 			what = fmt.Sprintf("unexpected argument %q", args[most])
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/slipway-mcp/slipway/internal/lines"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
@@ -38,6 +40,19 @@ func unescaped(w io.Writer) io.Writer {
 		return s.file
 	}
 	return w
+}
+
+// columns returns the width of the terminal that w is, or 0 if it is none.
+func columns(w io.Writer) int {
+	s, ok := w.(*screen)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(s.file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // say writes a message of the command to stderr: "slipway: ", then the text. Lines

@@ -86,6 +86,9 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 			if cmd.Flags().Changed("prefix") && f.fallback.source != "" {
 				return usage("leave one of them out", "serve: --prefix is for several sources, and --fallback for one site")
 			}
+			for _, message := range unknownVariables(cmd.Flags(), os.Environ()) {
+				say(cmd.ErrOrStderr(), "%s", message)
+			}
 			f.access.fromEnvironment(os.LookupEnv)
 			return fromEnvironment(cmd.Flags(), os.LookupEnv)
 		},

@@ -87,7 +87,7 @@ func interruptible(cmd *cobra.Command) (stop func()) {
 func buildOnce(cmd *cobra.Command, source sites.Input, o *writing) error {
 	site, err := source.Site(cmd.Context())
 	if err != nil {
-		return err
+		return o.failed(cmd, err)
 	}
 	r, err := sites.Write(cmd.Context(), site, o.target(cmd.OutOrStdout()), o.options(cmd))
 	return o.finish(cmd, r, err)

@@ -192,7 +192,7 @@ func (o *writing) failed(cmd *cobra.Command, err error) error {
 	case errors.As(err, &foreign):
 		return &failure{code: exitPolicy, text: cmd.Name() + ": " + err.Error(), hint: "name another folder with -o, or use --force to take it over"}
 	case errors.Is(err, context.Canceled):
-		return &failure{code: exitNo, text: cmd.Name() + ": interrupted", hint: "run it again to complete the output"}
+		return interrupted(cmd, "run it again to complete the output")
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -44,21 +45,25 @@ func thisBuild() build {
 	return b
 }
 
+func printVersion(w io.Writer) error {
+	b := thisBuild()
+	_, err := fmt.Fprintf(w, "slipway %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
+	return err
+}
+
 func newVersion() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "version",
-		Short:   "Say which build this is",
+		Short:   "Print the version",
 		Long:    "Print the version of this build and the protocol versions it speaks.",
 		Example: "  slipway version --json",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b := thisBuild()
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), b)
+				return printJSON(cmd.OutOrStdout(), thisBuild())
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "slipway %s %s %s/%s\n", b.Version, b.Go, b.OS, b.Arch)
-			return err
+			return printVersion(cmd.OutOrStdout())
 		},
 	}
 	jsonFlag(cmd, &asJSON, "version, commit, platform and protocol versions")

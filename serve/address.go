@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// ParseAddr returns host:port of what a person writes for an address to listen on:
+// HOST:PORT, HOST or PORT. What is missing is that of [DefaultAddr]. A port has a
+// number from 0 to 65535; 0 is any free one.
+func ParseAddr(text string) (string, error) {
+	defaultHost, defaultPort, _ := net.SplitHostPort(DefaultAddr)
+	host, port, err := net.SplitHostPort(text)
+	bare := strings.Trim(text, "[]")
+	switch {
+	case isNumber(text):
+		host, port = defaultHost, text
+	case err != nil && (net.ParseIP(bare) != nil || text != "" && !strings.Contains(text, ":")):
+		host, port = bare, defaultPort
+	case err != nil || port == "":
+		return "", fmt.Errorf("%q is not an address such as %s", text, DefaultAddr)
+	}
+	if !IsPort(port) {
+		return "", fmt.Errorf("%q: the port is not a number from 0 to 65535", text)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// IsPort reports whether s is the number of a port, from 0 to 65535.
+func IsPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && strconv.FormatUint(n, 10) == s
+}
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
