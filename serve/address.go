@@ -23,7 +23,7 @@ func ParseAddr(text string) (string, error) {
 		return "", fmt.Errorf("%q is not an address such as %s", text, DefaultAddr)
 	}
 	if !IsPort(port) {
-		return "", fmt.Errorf("%q: the port is not a number from 0 to 65535", text)
+		return "", fmt.Errorf("%q is not an address such as %s: a port is a number from 0 to 65535", text, DefaultAddr)
 	}
 	return net.JoinHostPort(host, port), nil
 }
