@@ -6,11 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,11 +19,27 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Where the parts of a bundle are that serves a StaticMCP site.
-const (
-	siteFolder  = "site"
-	siteProgram = "server/slipway"
-)
+// siteFolder is where the site lies in a bundle that serves one.
+const siteFolder = "site"
+
+// sitePrograms are the systems that such a bundle can serve its site on, each with
+// the path of its program in the bundle. The first one that a bundle has is its
+// entry point. No two systems share a path: a bundle may hold all three.
+var sitePrograms = []struct{ platform, path string }{
+	{"linux", "server/slipway"},
+	{"darwin", "server/slipway-darwin"},
+	{"win32", "server/slipway.exe"},
+}
+
+// siteProgram returns the path of the program for a platform in the bundle.
+func siteProgram(platform string) (string, bool) {
+	for _, p := range sitePrograms {
+		if p.platform == platform {
+			return p.path, true
+		}
+	}
+	return "", false
+}
 
 // SiteOptions say how a bundle presents the StaticMCP site in it. What is empty
 // comes from the site.
@@ -32,8 +48,9 @@ type SiteOptions struct {
 }
 
 // SiteManifest returns the manifest of a bundle that serves the site in dir by
-// itself: with the site below site/ and this program for each of platforms, which
-// are "darwin", "linux" or "win32", as server/slipway, or server/slipway.exe.
+// itself: with the site below site/ and slipway for each of platforms, as
+// server/slipway on "linux", server/slipway-darwin on "darwin" and
+// server/slipway.exe on "win32". Where there are several, each has an override.
 func SiteManifest(ctx context.Context, dir string, platforms []string, opts *SiteOptions) ([]byte, error) {
 	if opts == nil {
 		opts = &SiteOptions{}
@@ -49,14 +66,8 @@ func SiteManifest(ctx context.Context, dir string, platforms []string, opts *Sit
 	m := siteManifest{Version: "0.3", Name: cmp.Or(opts.Name, machineName(cat.Server.Name)), Title: cat.Server.Title, Release: cmp.Or(opts.Version, cat.Server.Version)}
 	m.Description = cmp.Or(opts.Description, cat.Server.Description, firstSentence(cat.Instructions), "The StaticMCP site "+cat.Server.Name)
 	m.Author.Name = cmp.Or(opts.Author, cat.Server.Name)
-	m.Server.Type, m.Server.EntryPoint = TypeBinary, siteProgram
-	m.Server.Config.command = command{Command: "${" + varDir + "}/" + siteProgram, Args: []string{"serve", "--stdio", "${" + varDir + "}/" + siteFolder}}
-	m.Compatibility.Platforms = slices.Sorted(slices.Values(platforms))
-	if slices.Equal(platforms, []string{"win32"}) {
-		m.Server.EntryPoint += ".exe"
-	}
-	if slices.Contains(platforms, "win32") {
-		m.Server.Config.Overrides = map[string]command{"win32": {Command: "${" + varDir + "}/" + siteProgram + ".exe"}}
+	if err := m.start(platforms); err != nil {
+		return nil, err
 	}
 	m.add(cat)
 	var b bytes.Buffer
@@ -94,6 +105,34 @@ type siteManifest struct {
 	Compatibility    struct {
 		Platforms []string `json:"platforms"`
 	} `json:"compatibility"`
+}
+
+// start writes how the bundle is started on each of platforms.
+func (m *siteManifest) start(platforms []string) error {
+	m.Server.Type = TypeBinary
+	m.Compatibility.Platforms = slices.Sorted(slices.Values(platforms))
+	for _, platform := range platforms {
+		if _, ok := siteProgram(platform); !ok {
+			return fmt.Errorf("no program can be for %q: the platforms are darwin, linux and win32", platform)
+		}
+	}
+
+	overrides := map[string]command{}
+	for _, p := range sitePrograms {
+		if !slices.Contains(platforms, p.platform) {
+			continue
+		}
+		start := command{Command: "${" + varDir + "}/" + p.path}
+		overrides[p.platform] = start
+		if m.Server.EntryPoint == "" {
+			start.Args = []string{"serve", "--stdio", "${" + varDir + "}/" + siteFolder}
+			m.Server.EntryPoint, m.Server.Config.command = p.path, start
+		}
+	}
+	if len(overrides) > 1 {
+		m.Server.Config.Overrides = overrides
+	}
+	return nil
 }
 
 func (m *siteManifest) add(cat *mcp.Catalog) {
@@ -162,7 +201,7 @@ func PackSite(ctx context.Context, dir, out string, programs map[string]string, 
 
 // stageSite lays out the folder that is packed.
 func stageSite(ctx context.Context, stage, dir string, manifest []byte, programs map[string]string) error {
-	for _, folder := range []string{path.Dir(siteProgram), siteFolder} {
+	for _, folder := range []string{"server", siteFolder} {
 		if err := os.Mkdir(filepath.Join(stage, folder), 0o755); err != nil {
 			return err
 		}
@@ -174,12 +213,9 @@ func stageSite(ctx context.Context, stage, dir string, manifest []byte, programs
 		return err
 	}
 	for platform, program := range programs {
-		name := siteProgram
-		if platform == "win32" {
-			name += ".exe"
-		}
-		if err := copyFile(program, filepath.Join(stage, name), 0o755); err != nil {
-			return err
+		name, _ := siteProgram(platform) // SiteManifest has refused any other platform
+		if err := copyFile(program, filepath.Join(stage, filepath.FromSlash(name)), 0o755); err != nil {
+			return fmt.Errorf("program for %s: %w", platform, err)
 		}
 	}
 	root, err := os.OpenRoot(dir)

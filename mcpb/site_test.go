@@ -1,11 +1,11 @@
 package mcpb_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,16 +33,18 @@ func site(t *testing.T) string {
 }
 
 func TestPackSite(t *testing.T) {
-	dir, program := site(t), filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
+	dir, programs := site(t), map[string]string{}
+	for _, platform := range []string{"darwin", "linux", "win32"} {
+		programs[platform] = filepath.Join(t.TempDir(), "program")
+		if err := os.WriteFile(programs[platform], []byte("#!/bin/sh\n# "+platform+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if !mcpb.IsSite(dir) || mcpb.IsSite(bundle(t, "")) {
 		t.Error("a site and a bundle are not told apart")
 	}
 	out := t.TempDir()
 	t.Chdir(out)
-	programs := map[string]string{"linux": program, "win32": program}
 	report, err := mcpb.PackSite(t.Context(), dir, "", programs, &mcpb.SiteOptions{Author: "Ann"}, nil)
 	if err != nil {
 		var invalid *mcpb.InvalidError
@@ -62,7 +64,7 @@ func TestPackSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	for _, name := range []string{"server/slipway", "server/slipway.exe", "site/mcp.json", "site/tools/coverage/all.json"} {
+	for _, name := range []string{"site/mcp.json", "site/tools/coverage/all.json"} {
 		if _, err := fs.Stat(a.FS(), name); err != nil {
 			t.Error(err)
 		}
@@ -71,16 +73,73 @@ func TestPackSite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch, err := mcpb.Expand(m, &mcpb.ExpandOptions{Dir: `C:\b`, Platform: "win32", NoFiles: true})
-	if err != nil {
-		t.Fatal(err)
+	for platform := range programs {
+		launch, err := mcpb.Expand(m, &mcpb.ExpandOptions{Dir: "/b", Platform: platform, NoFiles: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(strings.ReplaceAll(launch.Command, `\`, "/"), "/b/")
+		if text, err := fs.ReadFile(a.FS(), name); err != nil || !strings.Contains(string(text), "# "+platform+"\n") {
+			t.Errorf("%s starts %s, which holds %q: %v", platform, launch.Command, text, err)
+		}
+		if want := []string{"serve", "--stdio"}; !slices.Equal(launch.Args[:2], want) {
+			t.Errorf("%s starts it with %q, want %q first", platform, launch.Args, want)
+		}
+		if m.Server.Config.Overrides[platform].Command == "" {
+			t.Errorf("no override for %s", platform)
+		}
 	}
-	shown, _ := json.Marshal(launch)
-	if m.Name != "Small-Site" || m.Author.Name != "Ann" || len(m.Tools) != 1 || !strings.Contains(string(shown), `server\\slipway.exe`) {
-		t.Errorf("manifest %+v starts %s", m, shown)
+	if m.Name != "Small-Site" || m.Author.Name != "Ann" || len(m.Tools) != 1 || len(m.Compatibility.Platforms) != 3 {
+		t.Errorf("manifest %+v", m)
 	}
 	again, err := mcpb.PackSite(t.Context(), dir, filepath.Join(out, "again.mcpb"), programs, &mcpb.SiteOptions{Author: "Ann"}, nil)
 	if err != nil || again.SHA256 != report.SHA256 {
 		t.Errorf("a second time: %v, other bytes: %v", err, again.SHA256 != report.SHA256)
+	}
+}
+
+// TestPackSiteOnEach packs a site for every set of systems: each must start what
+// was given for it, and the entry point must exist.
+func TestPackSiteOnEach(t *testing.T) {
+	dir := site(t)
+	for _, platforms := range [][]string{{"linux"}, {"darwin"}, {"win32"}, {"darwin", "linux"}, {"darwin", "win32"}, {"linux", "win32"}} {
+		t.Run(strings.Join(platforms, "+"), func(t *testing.T) {
+			programs := map[string]string{}
+			for _, platform := range platforms {
+				programs[platform] = filepath.Join(t.TempDir(), "p")
+				if err := os.WriteFile(programs[platform], []byte("#!"+platform), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out := filepath.Join(t.TempDir(), "x.mcpb")
+			if _, err := mcpb.PackSite(t.Context(), dir, out, programs, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			a, err := mcpb.OpenArchive(out, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			m, err := mcpb.ReadManifest(a.FS())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fs.Stat(a.FS(), m.Server.EntryPoint); err != nil {
+				t.Error(err)
+			}
+			for _, platform := range platforms {
+				launch, err := mcpb.Expand(m, &mcpb.ExpandOptions{Dir: "/b", Platform: platform, NoFiles: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				name := strings.TrimPrefix(strings.ReplaceAll(launch.Command, `\`, "/"), "/b/")
+				if text, _ := fs.ReadFile(a.FS(), name); string(text) != "#!"+platform {
+					t.Errorf("%s starts %s, which holds %q", platform, launch.Command, text)
+				}
+			}
+		})
+	}
+	if _, err := mcpb.PackSite(t.Context(), dir, "x.mcpb", map[string]string{"plan9": "p"}, nil, nil); err == nil {
+		t.Error("packed for a system that no bundle can be for")
 	}
 }

@@ -148,6 +148,9 @@ func (p *packing) packSite(cmd *cobra.Command, dir, out string) error {
 		if !ok || !slices.Contains([]string{"darwin", "linux", "win32"}, platform) {
 			return usage("as in --program linux=dist/slipway-linux", "bundle pack: --program %s is no PLATFORM=PATH with darwin, linux or win32", pair)
 		}
+		if _, twice := programs[platform]; twice {
+			return usage("one program for each system", "bundle pack: --program names %s twice", platform)
+		}
 		programs[platform] = path
 	}
 	p.Progress = progress(cmd.ErrOrStderr(), "packing")

@@ -30,6 +30,11 @@ func TestPages(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(folder, "examples"), os.DirFS(filepath.Join(repository, "examples"))); err != nil {
 		t.Fatal(err)
 	}
+	for name, head := range machineCode {
+		if err := os.WriteFile(filepath.Join(folder, name), append([]byte(head), make([]byte, 64)...), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	t.Chdir(folder)
 	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir()) // what the pages write is not remembered for whoever runs the tests
 	ran := 0
@@ -44,6 +49,14 @@ func TestPages(t *testing.T) {
 	if ran == 0 {
 		t.Error("no page shows a terminal")
 	}
+}
+
+// machineCode is the beginning of a program for each system. The pages pack these
+// files: a real slipway for three systems takes minutes to build.
+var machineCode = map[string]string{
+	"slipway-linux":  "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9) + "\x02\x00\x3e\x00",
+	"slipway-darwin": "\xcf\xfa\xed\xfe\x07\x00\x00\x01",
+	"slipway.exe":    "MZ" + strings.Repeat("\x00", 58) + "\x40\x00\x00\x00PE\x00\x00\x64\x86",
 }
 
 func checkPage(t *testing.T, repository string, p doctest.Page, sessions []doctest.Session) {
