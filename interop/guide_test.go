@@ -45,6 +45,7 @@ func pasted(t *testing.T, lines string) string {
 		t.Fatal(err)
 	}
 	tools := t.TempDir()
+	t.Cleanup(func() { _ = exec.Command("chmod", "-R", "u+w", tools).Run() }) // unpacked bundles are read-only
 	if err := os.Symlink(slipway, filepath.Join(tools, "slipway")); err != nil {
 		t.Fatal(err)
 	}

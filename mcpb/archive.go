@@ -85,8 +85,8 @@ func archiveIn(f *os.File, limits *Limits) (*Archive, error) {
 // must not change.
 func NewArchive(r io.ReaderAt, size int64, limits *Limits) (*Archive, error) {
 	a := &Archive{r: r, size: size, limits: limits.withDefaults()}
-	if a.limits.ArchiveBytes >= 0 && size > a.limits.ArchiveBytes {
-		return nil, unsafef(ruleLimit, "", "it has %d bytes, more than the limit of %d", size, a.limits.ArchiveBytes)
+	if err := a.limits.admitArchive(size); err != nil {
+		return nil, err
 	}
 	block, err := findBlock(r, size)
 	if err != nil {

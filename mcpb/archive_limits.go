@@ -50,6 +50,14 @@ func orDefault[T int | int64](field *T, value T) {
 	}
 }
 
+// admitArchive refuses an archive that is too large.
+func (l *Limits) admitArchive(size int64) error {
+	if l.ArchiveBytes >= 0 && size > l.ArchiveBytes {
+		return unsafef(ruleLimit, "", "it has %d bytes, more than the limit of %d", size, l.ArchiveBytes)
+	}
+	return nil
+}
+
 // admit holds one file against the limits. total is what came before it.
 func (l *Limits) admit(e *Entry, total int64) error {
 	switch {

@@ -40,6 +40,13 @@ func (l Launch) Environ(base []string) []string {
 	return env
 }
 
+// preset gives a variable a value, unless the manifest does.
+func (l *Launch) preset(name, value string) {
+	if _, given := l.Env[name]; !given {
+		l.Env[name], l.shownEnv[name] = value, value
+	}
+}
+
 // HasSecrets reports whether a sensitive option has a value.
 func (l Launch) HasSecrets() bool { return len(l.secrets) > 0 }
 

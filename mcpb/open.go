@@ -2,18 +2,13 @@ package mcpb
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 )
@@ -34,10 +29,14 @@ type OpenOptions struct {
 	// "pt-BR"; empty stands for the manifest's own.
 	Locale string
 
-	// SHA256 is what the packed bundle must be, in hexadecimal digits, as whoever
-	// named it said. Another one is a [*DigestError], and so is a folder, which has no
-	// such digest. Empty takes any.
+	// SHA256 is the SHA-256 that the packed bundle must have, in hexadecimal digits.
+	// Another one is a [*DigestError], and so is a folder, which has no such digest.
+	// Empty accepts any.
 	SHA256 string
+	// Signer says who must have signed the packed bundle; see [ParseSigner]. Any
+	// status other than [StatusSigned] is a [*SignerError], and so is a folder, which
+	// has no signature. Nil accepts any bundle that is not [StatusTampered].
+	Signer *VerifyOptions
 
 	// Start says to start the server at once, though the manifest holds what it
 	// would answer.
@@ -46,9 +45,16 @@ type OpenOptions struct {
 	// CacheDir is where packed bundles are unpacked, each once, under its SHA-256;
 	// empty stands for slipway/bundles in the user's folder for caches.
 	CacheDir string
+	// CacheBytes is how much the unpacked bundles may take together before those that
+	// were not used for the longest time are removed, when one is added. A bundle that
+	// runs is never removed. 0 stands for [DefaultCacheBytes], less than 0 for no limit.
+	CacheBytes int64
 	// Limits bound what a packed bundle may unpack to; nil stands for the defaults.
 	Limits *Limits
 
+	// Warn is called with each of [Launch.Warnings] before the server is started; nil
+	// stands for no one.
+	Warn func(check.Finding)
 	// Stderr receives what the server writes to stderr, with secrets replaced; nil
 	// stands for nobody.
 	Stderr io.Writer
@@ -87,6 +93,7 @@ type Source struct {
 	*live.Source
 	manifest *Manifest
 	launch   *Launch
+	release  func() error // the unpacked content
 }
 
 var _ mcp.Source = (*Source)(nil)
@@ -97,141 +104,65 @@ func (s *Source) Manifest() *Manifest { return s.manifest }
 // Launch returns how the server is started.
 func (s *Source) Launch() *Launch { return s.launch }
 
+// Close stops the server, and lets its unpacked content be pruned.
+func (s *Source) Close() error { return errors.Join(s.Source.Close(), s.release()) }
+
 // Open starts the server of the bundle at name, a folder or a packed file, and
 // returns it as a Source. A server whose answers the manifest holds
 // ([Manifest.StaticCatalog]) is not started before it is needed. A packed bundle
-// is unpacked into a cache first. Close stops the server; what was unpacked stays
-// for the next time.
+// is unpacked into a cache first, read-only. Close stops the server; what was unpacked
+// stays for the next time, and is compared with the archive, byte for byte, before it
+// runs again: a copy that differs is replaced, and a warning among those of
+// [Source.Launch] says so. The digest, the signature and the content that runs are
+// those of the same bytes, even if the file changes meanwhile.
 //
 // An error is that of the file; an [*ArchiveError] for an archive that is unsafe,
-// or not what somebody signed; a [*DigestError]; a [*ManifestError]; an [*ExpandError] for values
-// that are missing or wrong; a [*RuntimeError] for a program that is not here; or a
-// [*StartError]. ctx bounds the opening alone.
-func Open(ctx context.Context, name string, opts *OpenOptions) (*Source, error) {
+// or changed after it was signed; a [*DigestError]; a [*SignerError]; a
+// [*ManifestError]; an [*ExpandError] for values that are missing or wrong; a
+// [*RuntimeError] for a program that is not here; or a [*StartError]. ctx bounds the
+// opening alone.
+func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err error) {
 	if opts == nil {
 		opts = &OpenOptions{}
 	}
-	dir, err := folderOf(ctx, name, opts)
+	c, err := openContent(ctx, name, opts)
 	if err != nil {
 		return nil, err
 	}
-	fsys := os.DirFS(dir)
-	manifest, err := ReadManifest(fsys)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.release())
+		}
+	}()
+	launch, err := expandAsking(ctx, c.manifest, c.dir, opts)
 	if err != nil {
 		return nil, err
 	}
-	launch, err := expandAsking(ctx, manifest, dir, opts)
+	launch.Warnings = append(launch.Warnings, c.warnings...)
+	for name, value := range c.env {
+		launch.preset(name, value)
+	}
+	for _, f := range launch.Warnings {
+		if opts.Warn != nil {
+			opts.Warn(f)
+		}
+	}
+	command, err := launch.transport(ctx, c.manifest, opts.Stderr)
 	if err != nil {
 		return nil, err
-	}
-	command, err := launch.transport(ctx, manifest, opts.Stderr)
-	if err != nil {
-		return nil, err
-	}
-	if opts.Locale != "" {
-		manifest, _ = manifest.Localized(fsys, opts.Locale)
 	}
 	var supervision live.Options
 	if opts.Live != nil {
 		supervision = *opts.Live
 	}
-	if known := manifest.StaticCatalog(); known != nil && !opts.Start {
+	if known := c.shown.StaticCatalog(); known != nil && !opts.Start {
 		supervision.Lazy, supervision.Catalog = true, known
 	}
 	server, err := live.Open(ctx, command, &supervision)
 	if err != nil {
 		return nil, &StartError{err}
 	}
-	return &Source{Source: server, manifest: manifest, launch: launch}, nil
-}
-
-// folderOf returns the folder with the content of a bundle.
-func folderOf(ctx context.Context, name string, opts *OpenOptions) (string, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return "", err
-	}
-	folder, isFolder := name, info.IsDir()
-	if filepath.Base(name) == ManifestName {
-		folder, isFolder = filepath.Dir(name), true
-	}
-	switch {
-	case isFolder && opts.SHA256 != "":
-		return "", &DigestError{Want: strings.ToLower(opts.SHA256)}
-	case isFolder:
-		return filepath.Abs(folder)
-	}
-	return unpackOnce(ctx, name, opts)
-}
-
-// unpackOnce unpacks a bundle into the cache, unless it is there. A folder of the
-// cache appears whole or not at all, so one that is there is whole.
-func unpackOnce(ctx context.Context, name string, opts *OpenOptions) (string, error) {
-	cache := opts.CacheDir
-	if cache == "" {
-		base, err := os.UserCacheDir()
-		if err != nil {
-			return "", fmt.Errorf("no folder to unpack bundles into: %w", err)
-		}
-		cache = filepath.Join(base, "slipway", "bundles")
-	}
-	// What is hashed, verified and unpacked is one file, whatever its name comes to
-	// stand for meanwhile.
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum, err := sumOf(f)
-	if err != nil {
-		return "", err
-	}
-	if opts.SHA256 != "" && !strings.EqualFold(sum, opts.SHA256) {
-		return "", &DigestError{Got: sum, Want: strings.ToLower(opts.SHA256)}
-	}
-	dir, err := filepath.Abs(filepath.Join(cache, sum))
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(filepath.Join(dir, ManifestName)); err == nil {
-		return dir, nil
-	}
-	if err := os.MkdirAll(cache, 0o700); err != nil {
-		return "", err
-	}
-	archive, err := archiveIn(f, opts.Limits)
-	if err != nil {
-		return "", err
-	}
-	if err := archive.refuseTampered(ctx); err != nil {
-		return "", err
-	}
-	_, err = archive.unpack(ctx, dir, &UnpackOptions{})
-	if errors.Is(err, fs.ErrExist) {
-		return dir, nil // another process was faster
-	}
-	return dir, err
-}
-
-// refuseTampered refuses a bundle that is not what somebody signed. One that
-// nobody signed, and one that a stranger did, are for the user to judge.
-func (a *Archive) refuseTampered(ctx context.Context) error {
-	v, err := verify(ctx, a.r, a.size, &Verification{}, &VerifyOptions{Limits: &a.limits})
-	if err != nil {
-		return err
-	}
-	if v.Status == StatusTampered {
-		return &ArchiveError{Rule: ruleSignature, Reason: v.Reason, Unsafe: true}
-	}
-	return nil
-}
-
-func sumOf(f *os.File) (string, error) {
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return &Source{Source: server, manifest: c.shown, launch: launch, release: c.release}, nil
 }
 
 func (o *OpenOptions) lookup(option Option) (any, bool) {

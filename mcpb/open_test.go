@@ -169,7 +169,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(deno, "manifest.json"), manifest, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	given := &mcpb.OpenOptions{Values: map[string]any{"key": "k"}, CacheDir: t.TempDir()}
+	given := &mcpb.OpenOptions{Values: map[string]any{"key": "k"}, CacheDir: cacheFolder(t)}
 	tests := map[string]struct {
 		name string
 		opts *mcpb.OpenOptions
@@ -215,14 +215,14 @@ func TestOpenPacked(t *testing.T) {
 	if err := os.WriteFile(name, packed.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	opts := &mcpb.OpenOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Values: map[string]any{"key": "k"}}
+	opts := &mcpb.OpenOptions{CacheDir: cacheFolder(t), Values: map[string]any{"key": "k"}}
 	for range 2 {
 		if got, _ := started(t, name, opts); !strings.Contains(got, "key=k") {
 			t.Errorf("got %s", got)
 		}
-		entries, err := os.ReadDir(opts.CacheDir)
-		if err != nil || len(entries) != 1 || len(entries[0].Name()) != 64 {
-			t.Errorf("the cache holds %v: %v", entries, err)
+		list, err := mcpb.ListCache(t.Context(), opts.CacheDir)
+		if err != nil || len(list) != 1 || list[0].Name != "played" || list[0].Files != 1 || !list[0].InUse {
+			t.Errorf("the cache holds %+v: %v", list, err)
 		}
 	}
 }
@@ -254,7 +254,7 @@ func TestOpenRefusesAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := &mcpb.OpenOptions{CacheDir: filepath.Join(t.TempDir(), "cache"), Values: map[string]any{"key": "k"}, SHA256: pack(string(manifest))}
+	opts := &mcpb.OpenOptions{CacheDir: cacheFolder(t), Values: map[string]any{"key": "k"}, SHA256: pack(string(manifest))}
 	if got, _ := started(t, name, opts); !strings.Contains(got, "key=k") {
 		t.Errorf("got %s", got)
 	}
@@ -280,7 +280,7 @@ func TestOpenRefusesTampered(t *testing.T) {
 	if _, err := mcpb.Sign(t.Context(), name, id, nil); err != nil {
 		t.Fatal(err)
 	}
-	opts := &mcpb.OpenOptions{CacheDir: t.TempDir(), Values: map[string]any{"key": "k"}}
+	opts := &mcpb.OpenOptions{CacheDir: cacheFolder(t), Values: map[string]any{"key": "k"}}
 	if got, _ := started(t, name, opts); !strings.Contains(got, "key=k") {
 		t.Errorf("signed: got %s", got)
 	}

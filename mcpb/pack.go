@@ -169,7 +169,7 @@ func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, o
 		workers = min(runtime.GOMAXPROCS(0), 8)
 	}
 	f := newFlow(s, workers)
-	f.addPrograms(m)
+	f.programs = m.programs()
 	packed := make([]PackedFile, 0, len(s.Files))
 	all := int64(0)
 	for _, file := range s.Files {
@@ -200,24 +200,6 @@ func largest(files []PackedFile, n int) []PackedFile {
 		return cmp.Or(cmp.Compare(b.Packed, a.Packed), strings.Compare(a.Name, b.Name))
 	})
 	return slices.Clone(files[:min(n, len(files))])
-}
-
-// addPrograms adds what the manifest starts.
-func (f *flow) addPrograms(m *Manifest) {
-	add := func(command string) {
-		if inside, ok := strings.CutPrefix(strings.ReplaceAll(command, "${/}", "/"), "${__dirname}/"); ok {
-			f.programs[inside] = true
-		}
-	}
-	if m.Server.Type == TypeBinary {
-		f.programs[strings.TrimPrefix(m.Server.EntryPoint, "./")] = true
-	}
-	if c := m.Server.Config; c != nil {
-		add(c.Command)
-		for _, o := range c.Overrides {
-			add(o.Command)
-		}
-	}
 }
 
 // ParseEpoch reads the value of SOURCE_DATE_EPOCH: seconds since 1970.

@@ -31,7 +31,7 @@ type flow struct {
 
 func newFlow(s *Selection, workers int) *flow {
 	n := workers + 2
-	f := &flow{selection: s, programs: map[string]bool{}, free: make(chan *piece, n), work: make(chan *piece, n), order: make(chan *piece, n)}
+	f := &flow{selection: s, free: make(chan *piece, n), work: make(chan *piece, n), order: make(chan *piece, n)}
 	for range n {
 		f.free <- newPiece()
 	}

@@ -124,6 +124,8 @@ func Rules() []Rule {
 		{ruleHost, check.Error, "the bundle is not for this platform"},
 		{ruleEmptyOption, check.Warning, "an option without a value inside an argument"},
 
+		{ruleCacheChanged, check.Warning, "an unpacked copy in the cache that was changed, and is replaced before it runs"},
+
 		{ruleDriftTool, check.Error, "a tool that only the manifest, or only the running server has"},
 		{ruleDriftPrompt, check.Error, "a prompt that only the manifest, or only the running server has"},
 		{ruleDriftArgument, check.Error, "arguments of a prompt that the server does not take, or others"},

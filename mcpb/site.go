@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -183,11 +184,11 @@ func PackSite(ctx context.Context, dir, out string, programs map[string]string, 
 	}
 	// Beside the bundle, where files of the site can most often be linked instead
 	// of copied.
-	stage, err := os.MkdirTemp(filepath.Dir(out), ".slipway-site-*")
+	stage, release, err := fsutil.TempDir(filepath.Dir(out), ".slipway-site-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(stage)
+	defer release()
 	if err := stageSite(ctx, stage, dir, text, programs); err != nil {
 		return nil, err
 	}

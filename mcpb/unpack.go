@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 
@@ -61,7 +62,7 @@ func (a *Archive) unpack(ctx context.Context, dir string, opts *UnpackOptions) (
 		}
 	}
 	report := &UnpackReport{Dir: dir, Executable: []string{}}
-	err = fsutil.CreateDir(dir, func(tmp string) error { return a.extract(ctx, tmp, opts.Progress, report) })
+	err = fsutil.CreateDir(dir, func(tmp string) error { return a.extract(ctx, tmp, nil, opts.Progress, report) })
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +79,11 @@ func (a *Archive) folderName() (string, error) {
 	return name[:len(name)-len(path.Ext(name))], nil
 }
 
-// extract writes every file below the empty folder dir.
-func (a *Archive) extract(ctx context.Context, dir string, progress func(done, all int64), report *UnpackReport) error {
-	x := &extraction{archive: a, buffer: make([]byte, 64<<10), made: map[string]bool{".": true}}
+// extract writes every file below the empty folder dir. mode returns the exact mode
+// of what is written, but for that of dir itself; nil stands for the modes of the
+// archive less the umask.
+func (a *Archive) extract(ctx context.Context, dir string, mode func(n *treeNode) fs.FileMode, progress func(done, all int64), report *UnpackReport) error {
+	x := &extraction{archive: a, mode: mode, buffer: make([]byte, 64<<10), made: map[string]bool{".": true}}
 	var err error
 	if x.root, err = os.OpenRoot(dir); err != nil {
 		return err
@@ -110,13 +113,14 @@ func (a *Archive) extract(ctx context.Context, dir string, progress func(done, a
 			progress(report.Bytes, a.bytes)
 		}
 	}
-	return nil
+	return x.closeFolders()
 }
 
 // extraction is the state of one unpacking. The folder of the last file stays
 // open, because the next one is mostly in it, too.
 type extraction struct {
 	archive *Archive
+	mode    func(n *treeNode) fs.FileMode // nil for the modes of the archive
 	root    *os.Root
 	buffer  []byte
 	made    map[string]bool
@@ -173,5 +177,26 @@ func (x *extraction) file(index int, e *Entry) error {
 	}
 	in := x.archive.open(index)
 	_, err = io.CopyBuffer(struct{ io.Writer }{out}, in, x.buffer)
+	if x.mode != nil {
+		err = errors.Join(err, out.Chmod(x.mode(x.archive.tree.nodes[e.Name])))
+	}
 	return errors.Join(err, in.Close(), out.Close())
+}
+
+// closeFolders gives the folders their modes: only now, since nothing can be written
+// into some of them afterwards.
+func (x *extraction) closeFolders() error {
+	if x.mode == nil {
+		return nil
+	}
+	x.leave()
+	for name := range x.made {
+		if name == "." {
+			continue
+		}
+		if err := x.root.Chmod(name, x.mode(x.archive.tree.nodes[name]).Perm()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -26,6 +26,12 @@ func isBundle(path string, info os.FileInfo) bool {
 	return isBundleManifest(filepath.Join(path, mcpb.ManifestName))
 }
 
+// isPackedBundle reports whether arg is the path of a packed bundle.
+func isPackedBundle(arg string) bool {
+	info, err := os.Stat(arg)
+	return err == nil && !info.IsDir() && isBundle(arg, info) && !isBundleManifest(arg)
+}
+
 // openBundle starts the server of a bundle, as opts.Bundle says.
 func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	var o mcpb.OpenOptions

@@ -28,6 +28,9 @@ type EntryOptions struct {
 	// BundleDir is where bundles that were downloaded are kept, each under its
 	// SHA-256. It is made by [Addition.Keep].
 	BundleDir string
+	// Signer says who must have signed a bundle, as [mcpb.ParseSigner] reads it: now,
+	// and whenever the definition starts it. Empty accepts any.
+	Signer string
 	// Program starts bundles; empty stands for slipway.
 	Program string
 	// AllowNetwork are networks to which documents and redirects may lead besides

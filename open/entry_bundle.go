@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,6 +35,10 @@ func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, so
 	if err == nil && info.Signature != nil && info.Signature.Status == mcpb.StatusTampered {
 		err = &mcpb.ArchiveError{Rule: "mcpb/signature", Reason: info.Signature.Reason, Unsafe: true}
 	}
+	args := []string{"bundle", "run", path, "--sha256", sum}
+	if err == nil && e.opts.Signer != "" {
+		args, err = e.signed(ctx, file, args)
+	}
 	if err != nil {
 		return nil, errors.Join(unreadable(e.arg, err), a.Close())
 	}
@@ -46,7 +51,7 @@ func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, so
 			RegistryRef: &stax.RegistryRef{Package: info.Name, Version: info.Version}}}}}
 	}
 	s := a.Server()
-	s.Command, s.Args = e.opts.Program, []string{"bundle", "run", path, "--sha256", sum}
+	s.Command, s.Args = e.opts.Program, args
 	s.RegistryRef.Digest = "sha256:" + sum
 	if source != "" {
 		s.Metadata = map[string]string{registry.SourceKey(): source}
@@ -55,6 +60,29 @@ func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, so
 		return nil, errors.Join(e.fail(err, "slipway bundle info lists the options"), a.Close())
 	}
 	return a, nil
+}
+
+// signed verifies who signed a bundle, and adds the demand to the arguments that
+// start it.
+func (e *entries) signed(ctx context.Context, file string, args []string) ([]string, error) {
+	signer, err := mcpb.ParseSigner(e.opts.Signer)
+	if err != nil {
+		return nil, err
+	}
+	v, err := mcpb.Verify(ctx, file, signer)
+	if err != nil {
+		return nil, err
+	}
+	if v.Status != mcpb.StatusSigned {
+		return nil, &mcpb.SignerError{Verification: v}
+	}
+	demand := e.opts.Signer
+	if signer.Trust != nil { // the definition may be used in another folder
+		if demand, err = filepath.Abs(demand); err != nil {
+			return nil, err
+		}
+	}
+	return append(args, "--require-signer", demand), nil
 }
 
 // options puts the options of a bundle into the definition.

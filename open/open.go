@@ -56,13 +56,17 @@ func (o *Options) live() *LiveOptions {
 //   - a ws or wss URL at which a server answers,
 //   - a command that is such a server over stdin and stdout, as [Command] writes it.
 //
-// An error is an [*Error]. The Source may implement io.Closer; whoever opened it
+// With a signer in Bundle nothing but a packed bundle is opened. An error is an
+// [*Error]. The Source may implement io.Closer; whoever opened it
 // closes it. ctx bounds the opening only.
 func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
 	arg = normalize(arg)
+	if opts.Bundle != nil && opts.Bundle.Signer != nil && !isPackedBundle(arg) {
+		return nil, &Error{Arg: arg, Why: "only a packed bundle has a signer", Err: &mcpb.SignerError{}}
+	}
 	rest, forced := strings.CutPrefix(arg, "site:")
 	switch {
 	case arg == "":

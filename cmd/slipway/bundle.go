@@ -26,6 +26,7 @@ server, what it needs, and a manifest.json that says how to start it.`,
 		newBundleUnsign(),
 		newBundleRun(),
 		newBundleTest(),
+		newBundleCache(),
 	)
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"strings"
 
@@ -23,8 +22,8 @@ func newBundleRun() *cobra.Command {
 		Long: `Run the server of a bundle over stdin and stdout, for a client that starts
 this command: the command line that the manifest describes, with its options
 filled in, kept alive. BUNDLE is a .mcpb file, which is unpacked into a cache
-once, or a folder with a manifest.json. To serve it over HTTP: slipway serve
-BUNDLE.
+once, read-only, and compared with that copy at every start, or a folder with a
+manifest.json. To serve it over HTTP: slipway serve BUNDLE.
 
 ` + valuesHelp + `
 
@@ -77,7 +76,7 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) error {
 	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{Upstreams: upstreams(&roster), Announce: announcement("bundle run")})
 }
 
-// openBundle opens a bundle and says on stderr what was unclear about it.
+// openBundle opens a bundle.
 func openBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) (*mcpb.Source, error) {
 	src, err := mcpb.Open(cmd.Context(), name, opts)
 	if err != nil {
@@ -86,12 +85,5 @@ func openBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) (*mcpb.
 		}
 		return nil, err
 	}
-	warn(cmd.ErrOrStderr(), src.Launch())
 	return src, nil
-}
-
-func warn(w io.Writer, launch *mcpb.Launch) {
-	for _, f := range launch.Warnings {
-		say(w, "%s", f.Message)
-	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
 )
@@ -36,6 +37,7 @@ func bundleFlags(cmd *cobra.Command) {
 
 // valueFlags adds the flags with the options of a bundle.
 func valueFlags(cmd *cobra.Command) {
+	cmd.Flags().String("require-signer", "", "refuse all but bundles that this certificate signed: its SHA-256, or a PEM file with it or its issuers (`FINGERPRINT|FILE`)")
 	cmd.Flags().StringArray("set", nil, "option of a bundle as `KEY=VALUE`")
 	cmd.Flags().String("values", "", "JSON `file` with options of a bundle: {\"key\": value}")
 }
@@ -59,7 +61,17 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := &mcpb.OpenOptions{Values: typed, Lookup: func(o mcpb.Option) (any, bool) {
+	signer, err := requiredSigner(cmd)
+	if err != nil {
+		return nil, err
+	}
+	most, err := cacheBytes()
+	if err != nil {
+		return nil, err
+	}
+	stderr := cmd.ErrOrStderr()
+	warn := func(f check.Finding) { say(stderr, "%s", f.Message) }
+	opts := &mcpb.OpenOptions{Values: typed, Signer: signer, CacheBytes: most, Warn: warn, Lookup: func(o mcpb.Option) (any, bool) {
 		if v, ok := os.LookupEnv(variableOf(o.Key)); ok {
 			return fromVariable(o, v), true
 		}
@@ -72,6 +84,23 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 		}
 	}
 	return opts, nil
+}
+
+// requiredSigner reads --require-signer.
+func requiredSigner(cmd *cobra.Command) (*mcpb.VerifyOptions, error) {
+	text, err := cmd.Flags().GetString("require-signer")
+	if err != nil || !cmd.Flags().Changed("require-signer") {
+		return nil, nil // not every command has it
+	}
+	signer, err := mcpb.ParseSigner(text)
+	switch {
+	case text == "":
+		return nil, usage("slipway bundle verify prints the fingerprint", "--require-signer is empty")
+	case err != nil:
+		return nil, &failure{code: exitInput, text: "--require-signer " + text + ": " + fsutil.Reason(err),
+			hint: "name a file with certificates in PEM, or a SHA-256 fingerprint, which slipway bundle verify prints"}
+	}
+	return signer, nil
 }
 
 // typedValues reads what was typed as KEY=VALUE.
@@ -189,6 +218,7 @@ func answerOf(in *os.File, lines *bufio.Reader, out io.Writer, secret bool) (str
 func bundleFailure(name string, err error) *failure {
 	var values *mcpb.ExpandError
 	var digest *mcpb.DigestError
+	var signer *mcpb.SignerError
 	var unsafe *mcpb.ArchiveError
 	var manifest *mcpb.ManifestError
 	var runtime *mcpb.RuntimeError
@@ -196,6 +226,12 @@ func bundleFailure(name string, err error) *failure {
 	switch {
 	case errors.As(err, &digest):
 		return &failure{code: exitPolicy, text: name + ": " + digest.Error(), hint: "slipway bundle info " + name + " shows what it is; add it again if you trust it"}
+	case errors.As(err, &signer):
+		hint := "name an .mcpb file"
+		if signer.Verification != nil {
+			hint = "slipway bundle verify " + name + " shows who signed it"
+		}
+		return &failure{code: exitPolicy, text: name + ": " + signer.Error(), hint: hint}
 	case errors.As(err, &values):
 		code, hint := exitUsage, "slipway bundle info "+name+" lists the options"
 		if missing := values.Missing(); len(missing) > 0 {

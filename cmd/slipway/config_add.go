@@ -31,6 +31,7 @@ const defaultDefinitions = "mcp.yaml"
 type adding struct {
 	name, pack string
 	set        []string
+	signer     string
 	replace    bool
 	dryRun     bool
 	allowExec  bool
@@ -82,6 +83,7 @@ says.`,
 	flags.StringVar(&a.name, "name", "", "`name` of the server in the definitions")
 	flags.StringVar(&a.pack, "package", "", "what to take of a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb (`kind`)")
 	flags.StringArrayVar(&a.set, "set", nil, "answer to what the server asks for, as `KEY=VALUE`; no secrets (repeatable)")
+	flags.StringVar(&a.signer, "require-signer", "", "refuse a bundle that this certificate did not sign, now and at every start: `FINGERPRINT|FILE`")
 	flags.BoolVar(&a.replace, "replace", false, "take the place of a server of that name")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the difference and write nothing")
 	flags.BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without being asked")
@@ -152,6 +154,7 @@ func (a *adding) options(cmd *cobra.Command) (*open.EntryOptions, error) {
 	}
 	return &open.EntryOptions{
 		Document:  registry.EntryOptions{Name: a.name, Package: a.pack, Values: values},
+		Signer:    a.signer,
 		BundleDir: filepath.Join(state, "bundles"), AllowNetwork: networks, Live: liveOptions(nil, nil),
 	}, nil
 }
@@ -162,7 +165,10 @@ func notAdded(err error) error {
 	var unfit *registry.UnfitError
 	var opening *open.Error
 	errors.As(err, &opening)
+	var signer *mcpb.SignerError
 	switch {
+	case errors.As(err, &signer):
+		return bundleFailure(opening.Arg, err)
 	case errors.As(err, &digest):
 		return &failure{code: exitPolicy, text: opening.Arg + ": " + digest.Error(), hint: "the host has another file than the server.json says; ask who publishes it"}
 	case errors.As(err, &unfit):

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
 const referenceIntro = `# The command line
@@ -126,7 +128,9 @@ func workplace(t *testing.T) string {
 		os.WriteFile(filepath.Join(dir, "my-server.mcpb"), packed.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	cache := filepath.Join(dir, "cache")
+	t.Setenv("XDG_CACHE_HOME", cache)
+	t.Cleanup(func() { _ = fsutil.RemoveTree(cache) }) // unpacked bundles are read-only
 	return dir
 }
 

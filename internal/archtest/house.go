@@ -35,6 +35,11 @@ func House() *Plan {
 				Saves:  "WebSocket frames, handshakes and their attacks; it has no dependencies of its own",
 			},
 			{
+				Module: "golang.org/x/sys",
+				Rooms:  []string{"internal/fsutil", "mcpb"},
+				Saves:  "what package syscall lacks on Windows: locks of files and the folders of the user",
+			},
+			{
 				Module: "golang.org/x/term",
 				Rooms:  []string{"cmd"},
 				Saves:  "typing a secret without showing it, on every system",

@@ -2,7 +2,8 @@
 //
 // Everything is first written under a temporary name in the same folder, brought
 // to the disk, and then renamed; what fails leaves what was there before. Nothing
-// is overwritten unless the caller says so.
+// is overwritten unless the caller says so. What a killed process left under a
+// temporary name is removed when the same file or folder is written again.
 package fsutil
 
 import (
@@ -42,12 +43,16 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 			return &fs.PathError{Op: "replace", Path: name, Err: errors.New("not a regular file")}
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".tmp-*")
+	prefix := "." + filepath.Base(name) + ".tmp-"
+	sweep(filepath.Dir(name), prefix)
+	f, err := os.CreateTemp(filepath.Dir(name), prefix+"*")
 	if err != nil {
 		return err
 	}
 	tmp := f.Name()
+	release := markInUse(tmp)
 	defer func() {
+		_ = release() // it only protects tmp, which is gone
 		if err != nil {
 			f.Close()
 			os.Remove(tmp)
@@ -96,14 +101,13 @@ func CreateDir(dir string, fill func(tmp string) error) (err error) {
 	if err := vacant(dir); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".tmp-*")
+	tmp, release, err := TempDir(filepath.Dir(dir), "."+filepath.Base(dir)+".tmp-")
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(tmp))
-		}
+		// Once it has its final name nothing of the temporary one is left.
+		err = errors.Join(err, release())
 	}()
 	if err := fill(tmp); err != nil {
 		return err

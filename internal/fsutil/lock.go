@@ -1,0 +1,160 @@
+package fsutil
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ErrLocked says that another process holds a lock.
+var ErrLocked = errors.New("locked by another process")
+
+// Lock is a lock on a file, which other processes that lock the same file respect.
+// The system releases it when the process ends, whatever the reason. The file stays
+// when the lock is released; see [Lock.Remove].
+type Lock struct{ f *os.File }
+
+// lockInterval is the time between two attempts to take a lock.
+const lockInterval = 20 * time.Millisecond
+
+// LockShared takes a lock that others may share, and creates the file if it does not
+// exist. It waits until no one holds the file exclusively, or ctx ends.
+func LockShared(ctx context.Context, name string) (*Lock, error) {
+	return lockWaiting(ctx, name, false)
+}
+
+// LockExclusive takes a lock that excludes all others. It waits as [LockShared] does.
+func LockExclusive(ctx context.Context, name string) (*Lock, error) {
+	return lockWaiting(ctx, name, true)
+}
+
+// TryLock is [LockExclusive] without waiting: a file that is locked is an error that
+// matches [ErrLocked].
+func TryLock(name string) (*Lock, error) { return tryLock(name, true) }
+
+func lockWaiting(ctx context.Context, name string, exclusive bool) (*Lock, error) {
+	ticker := time.NewTicker(lockInterval)
+	defer ticker.Stop()
+	for {
+		l, err := tryLock(name, exclusive)
+		if !errors.Is(err, ErrLocked) {
+			return l, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, &fs.PathError{Op: "lock", Path: name, Err: ctx.Err()}
+		case <-ticker.C:
+		}
+	}
+}
+
+func tryLock(name string, exclusive bool) (*Lock, error) {
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := lockFile(f, exclusive); err != nil {
+			return nil, errors.Join(&fs.PathError{Op: "lock", Path: name, Err: err}, f.Close())
+		}
+		// The file may have been removed before it was locked: then others lock
+		// another one of that name.
+		ours, err := f.Stat()
+		there, gone := os.Stat(name)
+		if err == nil && gone == nil && os.SameFile(ours, there) {
+			return &Lock{f}, nil
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Touch sets the time of the file to now.
+func (l *Lock) Touch() error {
+	now := time.Now()
+	return os.Chtimes(l.f.Name(), now, now)
+}
+
+// Unlock releases the lock.
+func (l *Lock) Unlock() error { return l.f.Close() }
+
+// Remove removes the file and releases the lock, which must be exclusive.
+func (l *Lock) Remove() error { return errors.Join(os.Remove(l.f.Name()), l.f.Close()) }
+
+// TempDir makes a folder in dir whose name begins with prefix, for as long as the
+// process runs: release removes it. Folders of that prefix that a killed process
+// left are removed first.
+func TempDir(dir, prefix string) (name string, release func() error, err error) {
+	sweep(dir, prefix)
+	name, err = os.MkdirTemp(dir, prefix+"*")
+	if err != nil {
+		return "", nil, err
+	}
+	mark := markInUse(name)
+	return name, func() error { return errors.Join(RemoveTree(name), mark()) }, nil
+}
+
+// maxSwept bounds how many leftovers one call removes.
+const maxSwept = 64
+
+// sweep removes what killed processes left in dir under names that begin with
+// prefix and end in digits. What cannot be removed stays.
+func sweep(dir, prefix string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	for removed := 0; removed < maxSwept; {
+		entries, err := d.ReadDir(256)
+		if err != nil {
+			return
+		}
+		for _, e := range entries {
+			if !isTemporary(e.Name(), prefix) {
+				continue
+			}
+			if info, err := e.Info(); err == nil && abandoned(filepath.Join(dir, e.Name()), info) {
+				_ = RemoveTree(filepath.Join(dir, e.Name()))
+				removed++
+			}
+		}
+	}
+}
+
+// RemoveAbandoned removes a folder made by [TempDir] if its owner is gone.
+func RemoveAbandoned(name string) error {
+	info, err := os.Lstat(name)
+	if err != nil || !abandoned(name, info) {
+		return nil
+	}
+	return RemoveTree(name)
+}
+
+// isTemporary reports whether name is one that [os.CreateTemp] makes of prefix.
+func isTemporary(name, prefix string) bool {
+	if len(name) <= len(prefix) || name[:len(prefix)] != prefix {
+		return false
+	}
+	for _, c := range name[len(prefix):] {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// RemoveTree is [os.RemoveAll], also for folders that cannot be written to.
+func RemoveTree(dir string) error {
+	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = os.Chmod(name, 0o700) // what this does not help, RemoveAll reports
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

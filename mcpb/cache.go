@@ -1,0 +1,143 @@
+package mcpb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// DefaultCacheBytes is how much unpacked bundles may take together, unless
+// [OpenOptions.CacheBytes] says otherwise.
+const DefaultCacheBytes = 2 << 30
+
+// What lies in the cache for each bundle, behind its SHA-256.
+const (
+	lockSuffix    = ".lock"      // shared by those who run it; its time is that of the last use
+	unpackSuffix  = ".unpacking" // held by the one who unpacks it
+	pythonSuffix  = ".venv"      // what uv installs for it
+	removedSuffix = ".old-"      // what is being removed; a dot stands in front
+)
+
+// ruleCacheChanged is the rule of a finding of [Open]: the unpacked copy was not
+// what is in the archive.
+const ruleCacheChanged = "mcpb/cache-changed"
+
+// cacheDir returns the folder with the unpacked bundles; dir overrides the default.
+func cacheDir(dir string) (string, error) {
+	if dir != "" {
+		return filepath.Abs(dir)
+	}
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder to unpack bundles into: %w", err)
+	}
+	return filepath.Join(base, "slipway", "bundles"), nil
+}
+
+// cached is an unpacked bundle that was compared with its archive just now.
+type cached struct {
+	dir     string
+	lock    *fsutil.Lock   // keeps it from being pruned
+	changed *check.Finding // what was wrong with the copy before, or nil
+	fresh   bool           // unpacked just now
+}
+
+// openCached returns the folder with the content of an archive whose SHA-256 is
+// sum. Whatever is there already is compared with the archive, file by file; a
+// folder that differs is not used but replaced.
+//
+// The folder itself vouches for nothing: what it must hold comes from the archive
+// at every start.
+func openCached(ctx context.Context, cache, sum string, l *layout) (c *cached, err error) {
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return nil, err
+	}
+	c = &cached{dir: filepath.Join(cache, sum)}
+	_, unused := os.Lstat(c.dir + lockSuffix)
+	if c.lock, err = fsutil.LockShared(ctx, c.dir+lockSuffix); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.lock.Unlock())
+		}
+	}()
+	if err := c.lock.Touch(); err != nil {
+		return nil, err
+	}
+	if ok, err := c.intact(ctx, l); ok || err != nil {
+		return c, err
+	}
+
+	// Only one process replaces the folder; the others find it whole.
+	unpacking, err := fsutil.LockExclusive(ctx, c.dir+unpackSuffix)
+	if err != nil {
+		return nil, err
+	}
+	defer unpacking.Unlock()
+	ok, err := c.intact(ctx, l)
+	if unused != nil {
+		c.changed = nil // never used before, or unpacked by a version without locks
+	}
+	if ok || err != nil {
+		return c, err
+	}
+	return c, c.replace(ctx, l)
+}
+
+// intact reports whether the folder is what is in the archive.
+func (c *cached) intact(ctx context.Context, l *layout) (bool, error) {
+	err := l.verify(ctx, c.dir)
+	var different *difference
+	if !errors.As(err, &different) {
+		return err == nil, err
+	}
+	if _, err := os.Lstat(c.dir); err == nil {
+		c.changed = &check.Finding{Rule: ruleCacheChanged, Severity: check.Warning,
+			Message: fmt.Sprintf("the unpacked bundle in the cache was changed: %v; it is replaced", different),
+			Hint:    "a server must not write to its own folder; if no server did, find out what did"}
+	}
+	return false, nil
+}
+
+// replace unpacks the archive anew, and removes what was there.
+func (c *cached) replace(ctx context.Context, l *layout) error {
+	if err := discard(c.dir); err != nil {
+		return fmt.Errorf("the unpacked bundle %s was changed and cannot be replaced: %w", c.dir, err)
+	}
+	report := &UnpackReport{}
+	err := fsutil.CreateDir(c.dir, func(tmp string) error { return l.archive.extract(ctx, tmp, l.mode, nil, report) })
+	if err != nil {
+		return err
+	}
+	c.fresh = true
+	return os.Chmod(c.dir, l.mode(l.archive.tree.nodes["."]).Perm())
+}
+
+// discard removes a folder of the cache, if it exists: first from its place, so that
+// no one finds half of it.
+func discard(dir string) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		if err := os.Chmod(dir, 0o700); err != nil { // else it cannot be moved
+			return err
+		}
+	}
+	away, release, err := fsutil.TempDir(filepath.Dir(dir), "."+filepath.Base(dir)+removedSuffix)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(dir, filepath.Join(away, "bundle")), release())
+}

@@ -1,0 +1,192 @@
+package mcpb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// CachedBundle is a bundle that was unpacked to run it.
+type CachedBundle struct {
+	// SHA256 is that of the packed bundle.
+	SHA256 string `json:"sha256"`
+	// Name and Version are those of its manifest, and empty if that cannot be read.
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Dir is the folder with its content.
+	Dir string `json:"dir"`
+	// Files and Bytes count what is in that folder, and what uv installed for it.
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// LastUsed is when it was started last.
+	LastUsed time.Time `json:"lastUsed"`
+	// InUse reports whether a server runs in it.
+	InUse bool `json:"inUse"`
+}
+
+// PruneOptions say what [PruneCache] removes. Nil and the zero value are the
+// defaults.
+type PruneOptions struct {
+	// Dir is the cache; empty stands for the default of [OpenOptions.CacheDir].
+	Dir string
+	// MaxBytes is how much may stay. 0 stands for [DefaultCacheBytes], less than 0
+	// for no limit.
+	MaxBytes int64
+	// All removes every bundle that is not in use.
+	All bool
+}
+
+// PruneReport is what [PruneCache] did.
+type PruneReport struct {
+	// Removed are the bundles that were removed, Freed their bytes.
+	Removed []CachedBundle `json:"removed"`
+	Freed   int64          `json:"freed"`
+	// Kept counts the bundles that stay, KeptBytes their bytes.
+	Kept      int   `json:"kept"`
+	KeptBytes int64 `json:"keptBytes"`
+}
+
+// ListCache returns the bundles in the cache at dir, the one used last first. An empty
+// dir stands for the default of [OpenOptions.CacheDir]. A cache that does not exist is
+// empty.
+func ListCache(ctx context.Context, dir string) ([]CachedBundle, error) {
+	cache, err := cacheDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(cache)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []CachedBundle{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := []CachedBundle{}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if e.IsDir() && CheckFingerprint(e.Name()) && len(e.Name()) == 64 {
+			list = append(list, inspectCached(filepath.Join(cache, e.Name())))
+		}
+	}
+	slices.SortFunc(list, func(a, b CachedBundle) int {
+		return cmp.Or(b.LastUsed.Compare(a.LastUsed), strings.Compare(a.SHA256, b.SHA256))
+	})
+	return list, nil
+}
+
+// inspectCached describes a folder of the cache. What it says of itself is for
+// people only.
+func inspectCached(dir string) CachedBundle {
+	b := CachedBundle{SHA256: filepath.Base(dir), Dir: dir}
+	if m, err := ReadManifest(os.DirFS(dir)); err == nil {
+		b.Name, b.Version = m.Name, m.Version
+	}
+	for _, place := range []string{dir, dir + pythonSuffix} {
+		_ = filepath.WalkDir(place, func(_ string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return nil // what cannot be read does not count
+			}
+			if info, err := e.Info(); err == nil {
+				b.Files++
+				b.Bytes += info.Size()
+			}
+			return nil
+		})
+	}
+	for _, name := range []string{dir + lockSuffix, dir} {
+		if info, err := os.Stat(name); err == nil {
+			b.LastUsed = info.ModTime()
+			break
+		}
+	}
+	if _, err := os.Stat(dir + lockSuffix); err == nil {
+		lock, err := fsutil.TryLock(dir + lockSuffix)
+		if b.InUse = err != nil; err == nil {
+			_ = lock.Unlock() // it was only asked for
+		}
+	}
+	return b
+}
+
+// PruneCache removes unpacked bundles from the cache until the others take no more
+// than opts says, those first that were not used for the longest time. A bundle that
+// is in use stays. A bundle that was removed is unpacked again when it is started.
+//
+// What killed processes left in the cache is removed, too.
+func PruneCache(ctx context.Context, opts *PruneOptions) (*PruneReport, error) {
+	if opts == nil {
+		opts = &PruneOptions{}
+	}
+	most := cmp.Or(opts.MaxBytes, DefaultCacheBytes)
+	list, err := ListCache(ctx, opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	report := &PruneReport{Removed: []CachedBundle{}, Kept: len(list)}
+	for i := range list {
+		report.KeptBytes += list[i].Bytes
+	}
+	var failed []error
+	for _, b := range slices.Backward(list) {
+		if ctx.Err() != nil || !opts.All && (most < 0 || report.KeptBytes <= most) {
+			break
+		}
+		removed, err := removeCached(b.Dir)
+		failed = append(failed, err)
+		if removed {
+			report.Removed = append(report.Removed, b)
+			report.Freed += b.Bytes
+			report.Kept--
+			report.KeptBytes -= b.Bytes
+		}
+	}
+	cache, err := cacheDir(opts.Dir)
+	return report, errors.Join(append(failed, err, sweepCache(cache), ctx.Err())...)
+}
+
+// removeCached removes a bundle from the cache, unless it is in use.
+func removeCached(dir string) (removed bool, err error) {
+	lock, err := fsutil.TryLock(dir + lockSuffix)
+	if errors.Is(err, fsutil.ErrLocked) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = errors.Join(discard(dir), discard(dir+pythonSuffix))
+	if err != nil {
+		return false, errors.Join(err, lock.Unlock())
+	}
+	// No one unpacks it: who does so has the lock.
+	if err := os.Remove(dir + unpackSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return true, errors.Join(err, lock.Unlock())
+	}
+	return true, lock.Remove()
+}
+
+// sweepCache removes folders that killed processes left half written or half
+// removed.
+func sweepCache(cache string) error {
+	entries, err := os.ReadDir(cache)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var failed []error
+	for _, e := range entries {
+		sum, _, _ := strings.Cut(strings.TrimPrefix(e.Name(), "."), ".")
+		if strings.HasPrefix(e.Name(), ".") && len(sum) == 64 && CheckFingerprint(sum) {
+			failed = append(failed, fsutil.RemoveAbandoned(filepath.Join(cache, e.Name())))
+		}
+	}
+	return errors.Join(append(failed, err)...)
+}

@@ -1,0 +1,191 @@
+package mcpb
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// content is a bundle that is ready to be started: a folder, and what was read about
+// it.
+type content struct {
+	dir      string
+	manifest *Manifest
+	shown    *Manifest         // in the language that was asked for
+	env      map[string]string // what the server needs besides, unless the manifest says it
+	warnings []check.Finding
+	release  func() error
+}
+
+// openContent returns the content of the bundle at name. Its caller releases it.
+func openContent(ctx context.Context, name string, opts *OpenOptions) (*content, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	folder, isFolder := name, info.IsDir()
+	if filepath.Base(name) == ManifestName {
+		folder, isFolder = filepath.Dir(name), true
+	}
+	switch {
+	case !isFolder:
+		return openPackedContent(ctx, name, opts)
+	case opts.SHA256 != "":
+		return nil, &DigestError{Want: strings.ToLower(opts.SHA256)}
+	case opts.Signer != nil:
+		return nil, &SignerError{}
+	}
+	c := &content{release: func() error { return nil }}
+	if c.dir, err = filepath.Abs(folder); err != nil {
+		return nil, err
+	}
+	return c, c.read(os.DirFS(c.dir), opts)
+}
+
+func (c *content) read(fsys fs.FS, opts *OpenOptions) (err error) {
+	if c.manifest, err = ReadManifest(fsys); err != nil {
+		return err
+	}
+	c.shown = c.manifest
+	if opts.Locale != "" {
+		c.shown, _ = c.manifest.Localized(fsys, opts.Locale)
+	}
+	return nil
+}
+
+// openPackedContent verifies a packed bundle and returns its folder in the cache. The
+// file is opened once, and its bytes are held to those that were hashed first.
+func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *content, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := sizeWithin(f, opts.Limits); err != nil {
+		return nil, err
+	}
+	s, err := takeSnapshot(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if opts.SHA256 != "" && !strings.EqualFold(s.sha256, opts.SHA256) {
+		return nil, &DigestError{Got: s.sha256, Want: strings.ToLower(opts.SHA256)}
+	}
+	if err := s.refuseSigner(ctx, name, opts); err != nil {
+		return nil, err
+	}
+	archive, err := NewArchive(s, s.size, opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+
+	c := &content{}
+	if err := c.read(archive.FS(), opts); err != nil {
+		return nil, err
+	}
+	cache, err := cacheDir(opts.CacheDir)
+	if err != nil {
+		return nil, err
+	}
+	unpacked, err := openCached(ctx, cache, s.sha256, newLayout(archive, c.manifest))
+	if err != nil {
+		return nil, err
+	}
+	c.dir, c.release = unpacked.dir, unpacked.lock.Unlock
+	if unpacked.changed != nil {
+		c.warnings = append(c.warnings, *unpacked.changed)
+	}
+	if unpacked.fresh {
+		// A cache that cannot be pruned does not keep a bundle from starting.
+		_, _ = PruneCache(ctx, &PruneOptions{Dir: cache, MaxBytes: opts.CacheBytes})
+	}
+	// What runs must not write into its own folder, not even as root.
+	c.env = map[string]string{"PYTHONDONTWRITEBYTECODE": "1"}
+	if c.manifest.runsUV() {
+		c.env["UV_PROJECT_ENVIRONMENT"] = unpacked.dir + pythonSuffix
+	}
+	return c, nil
+}
+
+// sizeWithin refuses what is no file, or larger than an archive may be, before it is
+// read.
+func sizeWithin(f *os.File, limits *Limits) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &fs.PathError{Op: "open", Path: f.Name(), Err: errors.New("not a regular file")}
+	}
+	l := limits.withDefaults()
+	return l.admitArchive(info.Size())
+}
+
+// refuseSigner refuses a bundle that is not what was signed, or not signed by those
+// who must have.
+func (s *snapshot) refuseSigner(ctx context.Context, name string, opts *OpenOptions) error {
+	o := VerifyOptions{}
+	if opts.Signer != nil {
+		o = *opts.Signer
+	}
+	o.Limits = opts.Limits
+	v, err := verify(ctx, s, s.size, &Verification{Archive: name}, &o)
+	switch {
+	case err != nil:
+		return err
+	case v.Status == StatusTampered:
+		return &ArchiveError{Rule: ruleSignature, Reason: v.Reason, Unsafe: true}
+	case opts.Signer != nil && v.Status != StatusSigned:
+		return &SignerError{Verification: v}
+	}
+	return nil
+}
+
+// refuseTampered refuses an archive that is not what was signed. One without a
+// signature, and one by an unknown signer, are for the user to judge.
+func (a *Archive) refuseTampered(ctx context.Context) error {
+	v, err := verify(ctx, a.r, a.size, &Verification{}, &VerifyOptions{Limits: &a.limits})
+	if err != nil {
+		return err
+	}
+	if v.Status == StatusTampered {
+		return &ArchiveError{Rule: ruleSignature, Reason: v.Reason, Unsafe: true}
+	}
+	return nil
+}
+
+// SignerError says that a bundle is not signed by those who must have signed it.
+type SignerError struct {
+	// Verification is what was found. Nil for what is no packed bundle.
+	Verification *Verification
+}
+
+// Error implements the error interface.
+func (e *SignerError) Error() string {
+	if e.Verification == nil {
+		return "it is not a packed bundle, so it has no signature, and a signed bundle is required"
+	}
+	return "the bundle is not signed by the required signer: " + e.Verification.Reason
+}
+
+// ParseSigner reads who must have signed a bundle: the SHA-256 fingerprint of a
+// certificate, or else the name of a file with certificates in PEM, of the signer or
+// of those who vouch for it. An error is that of the file or its content.
+func ParseSigner(text string) (*VerifyOptions, error) {
+	if CheckFingerprint(text) {
+		return &VerifyOptions{Fingerprint: text}, nil
+	}
+	certificates, err := readLimited(os.DirFS(filepath.Dir(text)), filepath.Base(text), maxBlock)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := ParseCertificates(certificates); err != nil {
+		return nil, err
+	}
+	return &VerifyOptions{Trust: certificates}, nil
+}
