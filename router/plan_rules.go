@@ -3,6 +3,7 @@ package router
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"reflect"
@@ -31,7 +32,7 @@ type rules struct {
 
 	minLength, maxLength int // in code points; maxLength < 0 stands for none
 	pattern              *regexp.Regexp
-	format               string
+	format, formatText   string
 	ofFormat             func(string) bool
 
 	minItems, maxItems int            // maxItems < 0 stands for none
@@ -353,19 +354,16 @@ func setPattern(_ *compiler, _ *node, r *rules, text string) (err error) {
 }
 
 func setFormat(_ *compiler, n *node, r *rules, text string) error {
-	check, ok := formats()[text]
+	all := schema.Formats()
+	known, ok := all[text]
 	if !ok {
-		var names []string
-		for name := range formats() {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(all))
 		if near := nearest.DidYouMean(text, names); near != "" {
 			return fmt.Errorf("unknown format, did you mean %q?", near)
 		}
 		return fmt.Errorf("unknown format")
 	}
-	r.format, r.ofFormat = text, check
+	r.format, r.formatText, r.ofFormat = text, known.Text, known.Accepts
 	return nil
 }
 

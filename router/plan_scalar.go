@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
 // text decodes a string.
@@ -33,7 +34,7 @@ func (d *decoder) checkText(r *rules, s string) {
 		d.fail()
 	}
 	if r.ofFormat != nil && !r.ofFormat(s) {
-		d.problem(fmt.Sprintf("must be %s (got %s)", formatNames(r.format), shown(quoteJSON(s))))
+		d.problem(fmt.Sprintf("must be %s (got %s)", r.formatText, shown(quoteJSON(s))))
 	}
 }
 
@@ -195,7 +196,7 @@ func (d *decoder) parsed(n *node, v reflect.Value, s string) {
 	case kindTime:
 		at, err := time.Parse(time.RFC3339, s)
 		if err != nil {
-			d.problem(fmt.Sprintf("must be %s (got %s)", formatNames("date-time"), shown(quoteJSON(s))))
+			d.problem(fmt.Sprintf("must be %s (got %s)", schema.Formats()["date-time"].Text, shown(quoteJSON(s))))
 			return
 		}
 		v.Set(reflect.ValueOf(at))

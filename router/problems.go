@@ -42,34 +42,6 @@ func found(raw []byte) string {
 	return shown(raw)
 }
 
-func formatNames(format string) string {
-	switch format {
-	case "date-time":
-		return `a date and time such as "2026-07-28T12:00:00Z"`
-	case "date":
-		return `a date such as "2026-07-28"`
-	case "time":
-		return `a time of day such as "12:00:00Z"`
-	case "duration":
-		return `a duration such as "PT1H30M"`
-	case "email", "idn-email":
-		return "an email address"
-	case "hostname":
-		return "a host name"
-	case "ipv4":
-		return "an IPv4 address"
-	case "ipv6":
-		return "an IPv6 address"
-	case "uri", "iri":
-		return "an absolute URI"
-	case "uuid":
-		return "a UUID"
-	case "regex":
-		return "a regular expression"
-	}
-	return "of the format " + format
-}
-
 // pathText writes a path as the messages of package schema do.
 func pathText(path []segment) string {
 	var b []byte

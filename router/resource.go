@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"reflect"
 
+	"github.com/slipway-mcp/slipway/internal/schema"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -109,7 +110,7 @@ func (s *settings) checkURI(uri string) {
 		s.fault("the URI %q: %v", uri, unwrapped(err))
 	case u.Scheme == "":
 		s.fault("the URI %q has no scheme", uri)
-	case !isURI(uri):
+	case !schema.Formats()["uri"].Accepts(uri):
 		s.fault("the URI %q holds a character that must be percent-encoded", uri)
 	}
 }

@@ -1,4 +1,4 @@
-package router
+package schema
 
 import (
 	"net/mail"
@@ -10,22 +10,36 @@ import (
 	"unicode/utf8"
 )
 
-// formats are the values of the format keyword. Those of JSON Schema 2020-12
-// that can be told from their text are checked; the others only describe.
-func formats() map[string]func(string) bool {
-	return map[string]func(string) bool{
-		"date-time": layout(time.RFC3339),
-		"date":      layout(time.DateOnly),
-		"time":      isTime,
-		"duration":  isDuration,
-		"email":     isEmail, "idn-email": isEmail,
-		"hostname": isHostname, "idn-hostname": nil,
-		"ipv4": isIPv4, "ipv6": isIPv6,
-		"uri": isURI, "uri-reference": isReference, "iri": isURI, "iri-reference": isReference,
-		"uri-template": nil, "json-pointer": isPointer, "relative-json-pointer": nil,
-		"uuid": isUUID, "regex": isRegexp,
-		"byte": nil, "binary": nil, "password": nil,
+// Format is a value of the format keyword. Validate does not assert it: a caller
+// that wants to checks texts itself.
+type Format struct {
+	// Text describes it within a sentence, such as "an email address".
+	Text string
+	// Accepts reports whether a text has the format; nil if that cannot be told.
+	Accepts func(string) bool
+}
+
+// Formats returns the formats of JSON Schema 2020-12 and OpenAPI by name.
+func Formats() map[string]Format {
+	uri := Format{"an absolute URI", isURI}
+	reference := Format{"a URI reference", isReference}
+	email := Format{"an email address", isEmail}
+	all := map[string]Format{
+		"date-time": {`a date and time such as "2026-07-28T12:00:00Z"`, layout(time.RFC3339)},
+		"date":      {`a date such as "2026-07-28"`, layout(time.DateOnly)},
+		"time":      {`a time of day such as "12:00:00Z"`, isTime},
+		"duration":  {`a duration such as "PT1H30M"`, isDuration},
+		"email":     email, "idn-email": email,
+		"hostname": {"a host name", isHostname},
+		"ipv4":     {"an IPv4 address", isIPv4}, "ipv6": {"an IPv6 address", isIPv6},
+		"uri": uri, "iri": uri, "uri-reference": reference, "iri-reference": reference,
+		"json-pointer": {"a JSON pointer", isPointer},
+		"uuid":         {"a UUID", isUUID}, "regex": {"a regular expression", isRegexp},
 	}
+	for _, name := range []string{"idn-hostname", "uri-template", "relative-json-pointer", "byte", "binary", "password"} {
+		all[name] = Format{Text: "of the format " + name}
+	}
+	return all
 }
 
 func layout(layout string) func(string) bool {
@@ -47,7 +61,7 @@ func isDuration(s string) bool {
 		return false
 	}
 	if weeks, found := strings.CutSuffix(s, "W"); found {
-		return digits(weeks)
+		return isDigits(weeks)
 	}
 	date, clock, hasClock := strings.Cut(s, "T")
 	if hasClock && clock == "" || date == "" && !hasClock {
@@ -61,7 +75,7 @@ func isDuration(s string) bool {
 func units(s, letters string) bool {
 	for s != "" {
 		i := strings.IndexAny(s, letters)
-		if i < 0 || !digits(s[:i]) {
+		if i < 0 || !isDigits(s[:i]) {
 			return false
 		}
 		letters = letters[strings.IndexByte(letters, s[i])+1:]
@@ -73,7 +87,7 @@ func units(s, letters string) bool {
 	return true
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
