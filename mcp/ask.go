@@ -23,8 +23,11 @@ type Question interface {
 	missing(v Version, caps clientCapabilities) json.RawMessage
 	// wire returns the params in the form of version v.
 	wire(v Version) any
-	// valid reports whether raw has the shape of an answer.
-	valid(raw json.RawMessage) bool
+	// check returns what is wrong with an answer, or nil: errMalformed if it does
+	// not have the shape of one.
+	check(raw json.RawMessage) error
+	// noted returns the question as it is asked again after a wrong answer.
+	noted(why error) Question
 }
 
 // ErrInputRequired is what the methods that ask return on 2026-07-28 while the
@@ -42,7 +45,8 @@ type ElicitParams struct {
 	// Mode is "form", also when empty, or "url" (from 2025-11-25).
 	Mode    string `json:"mode,omitempty"`
 	Message string `json:"message"`
-	// RequestedSchema describes the form: a flat object schema.
+	// RequestedSchema describes the form: a flat object schema. Answers are checked
+	// against it, formats included; see [Request.Elicit].
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
 	// URL is where the user goes in mode "url".
 	URL string `json:"url,omitempty"`
@@ -52,7 +56,8 @@ type ElicitParams struct {
 	ElicitationID string `json:"elicitationId,omitempty"`
 }
 
-// ElicitResult is what the user did. Content is the filled-in form if Action is "accept".
+// ElicitResult is what the user did. Content is the filled-in form if Action is
+// "accept"; it matches the RequestedSchema.
 type ElicitResult struct {
 	Action  string          `json:"action"` // "accept", "decline" or "cancel"
 	Content json.RawMessage `json:"content,omitempty"`
@@ -130,6 +135,10 @@ type Root struct {
 // Elicit asks the user. It works on every version that has elicitation: up to
 // 2025-11-25 it waits for the answer, on 2026-07-28 see [ErrInputRequired]. A
 // client that did not declare the capability makes it fail.
+//
+// An answer that does not match RequestedSchema never reaches the Source: the
+// user is asked again and told why. After three such answers the error names the
+// fields, without their values.
 func (r *Request) Elicit(ctx context.Context, p *ElicitParams) (*ElicitResult, error) {
 	return ask[ElicitResult](ctx, r, p)
 }
@@ -168,6 +177,11 @@ func (r *Request) Ask(ctx context.Context, questions ...Question) ([]json.RawMes
 	for _, q := range questions {
 		if missing := q.missing(rc.version, caps); missing != nil {
 			return nil, rc.missingCapability(missing)
+		}
+		if p, ok := q.(*ElicitParams); ok {
+			if _, err := p.compileForm(); err != nil {
+				return nil, fmt.Errorf("elicitation/create: requestedSchema: %w", err)
+			}
 		}
 	}
 	switch {
@@ -216,9 +230,31 @@ func (rc *requestContext) missingCapability(required json.RawMessage) error {
 	}
 }
 
-// askLegacy sends a request of our own on the stream of the client's request,
-// and waits for the response.
+// askLegacy asks until the answer matches the question, maxAttempts times at most.
+// A malformed answer ends it at once: the client would only repeat it.
 func (rc *requestContext) askLegacy(ctx context.Context, q Question) (json.RawMessage, error) {
+	asked := q
+	for attempt := 1; ; attempt++ {
+		answer, err := rc.askOnce(ctx, asked)
+		if err != nil {
+			return nil, err
+		}
+		why := q.check(answer)
+		switch {
+		case why == nil:
+			return answer, nil
+		case errors.Is(why, errMalformed):
+			return nil, fmt.Errorf("the client's answer to %s is malformed", q.method())
+		case attempt == maxAttempts:
+			return nil, refusedAnswer(q, why)
+		}
+		asked = q.noted(why)
+	}
+}
+
+// askOnce sends a request of our own on the stream of the client's request, and
+// waits for the response.
+func (rc *requestContext) askOnce(ctx context.Context, q Question) (json.RawMessage, error) {
 	if rc.session == nil || rc.stream == nil {
 		return nil, errors.New("the client cannot be asked: that needs a session and an event stream")
 	}
@@ -238,9 +274,6 @@ func (rc *requestContext) askLegacy(ctx context.Context, q Question) (json.RawMe
 	case got := <-answer:
 		if got.err != nil {
 			return nil, fmt.Errorf("the client answered %s with an error: %s", q.method(), got.err)
-		}
-		if !q.valid(got.result) {
-			return nil, fmt.Errorf("the client's answer to %s is malformed", q.method())
 		}
 		return got.result, nil
 	case <-ctx.Done():
@@ -387,34 +420,4 @@ func (p *ListRootsParams) missing(_ Version, caps clientCapabilities) json.RawMe
 		return capabilityObject("roots")
 	}
 	return nil
-}
-
-func (p *ElicitParams) valid(raw json.RawMessage) bool {
-	if !isObject(raw) {
-		return false
-	}
-	content := jsonscan.Member(raw, "content")
-	switch string(jsonscan.Member(raw, "action")) {
-	case `"accept"`:
-		return p.Mode == "url" || isObject(content)
-	case `"decline"`, `"cancel"`:
-		return true
-	}
-	return false
-}
-
-func (p *CreateMessageParams) valid(raw json.RawMessage) bool {
-	if !isObject(raw) {
-		return false
-	}
-	content := jsonscan.Member(raw, "content")
-	return jsonscan.Member(raw, "role") != nil && len(content) > 0 && (content[0] == '{' || content[0] == '[')
-}
-
-func (p *ListRootsParams) valid(raw json.RawMessage) bool {
-	roots := []byte(nil)
-	if isObject(raw) {
-		roots = jsonscan.Member(raw, "roots")
-	}
-	return len(roots) > 0 && roots[0] == '['
 }

@@ -224,7 +224,7 @@ func TestAskAnswers(t *testing.T) {
 	}{
 		{"declined", `"result":{"action":"decline"}`, askName, "decline "},
 		{"cancelled by the user", `"result":{"action":"cancel"}`, askName, "cancel "},
-		{"more members", `"result":{"action":"accept","content":{},"_meta":{},"more":1}`, askName, "accept {}"},
+		{"more members", `"result":{"action":"accept","content":{"name":"Ann","x":1},"_meta":{},"more":1}`, askName, `accept {"name":"Ann","x":1}`},
 		{"no action", `"result":{}`, askName, fmt.Sprintf(malformed, "elicitation/create")},
 		{"unknown action", `"result":{"action":"maybe","content":{}}`, askName, fmt.Sprintf(malformed, "elicitation/create")},
 		{"accepted without content", `"result":{"action":"accept"}`, askName, fmt.Sprintf(malformed, "elicitation/create")},

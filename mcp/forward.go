@@ -41,9 +41,24 @@ type forwarded struct {
 	typed  Question
 }
 
-func (f *forwarded) key() string                    { return f.name }
-func (f *forwarded) method() string                 { return f.typed.method() }
-func (f *forwarded) valid(raw json.RawMessage) bool { return f.typed.valid(raw) }
+func (f *forwarded) key() string                     { return f.name }
+func (f *forwarded) method() string                  { return f.typed.method() }
+func (f *forwarded) check(raw json.RawMessage) error { return f.typed.check(raw) }
+
+// noted changes the message alone.
+func (f *forwarded) noted(why error) Question {
+	p, ok := f.typed.(*ElicitParams)
+	members := make(map[string]json.RawMessage)
+	if !ok || json.Unmarshal(f.params, &members) != nil {
+		return f
+	}
+	members["message"], _ = Marshal(withNote(p.Message, why)) // a string always encodes
+	params, err := Marshal(members)
+	if err != nil {
+		return f
+	}
+	return &forwarded{name: f.name, params: params, typed: p.noted(why)}
+}
 
 func (f *forwarded) missing(v Version, caps clientCapabilities) json.RawMessage {
 	return f.typed.missing(v, caps)

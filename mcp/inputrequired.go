@@ -30,6 +30,7 @@ type rounds struct {
 	answers map[string]json.RawMessage // by key
 	private json.RawMessage            // the source's own
 	open    map[string]Question
+	refused map[string]int // wrong answers so far, by key
 }
 
 // State returns what [Request.SetState] kept in an earlier round of the same
@@ -76,9 +77,17 @@ func (rc *requestContext) askModern(questions []Question) ([]json.RawMessage, er
 		if key == "" {
 			key = "input-" + strconv.Itoa(rc.rounds.count)
 		}
-		if answer := rc.rounds.answers[key]; answer != nil && q.valid(answer) {
-			answers[i] = answer
-			continue
+		if answer := rc.rounds.answers[key]; answer != nil && string(answer) != "null" {
+			why := q.check(answer)
+			if why == nil {
+				answers[i] = answer
+				continue
+			}
+			if rc.rounds.refuse(key) >= maxAttempts {
+				rc.rounds.open = nil
+				return nil, refusedAnswer(q, why)
+			}
+			q = q.noted(why)
 		}
 		if rc.rounds.open == nil {
 			rc.rounds.open = make(map[string]Question)
@@ -90,6 +99,17 @@ func (rc *requestContext) askModern(questions []Question) ([]json.RawMessage, er
 		return nil, ErrInputRequired
 	}
 	return answers, nil
+}
+
+// refuse drops a wrong answer, which would only travel on in the state, and
+// returns how many there were to the question.
+func (r *rounds) refuse(key string) int {
+	delete(r.answers, key)
+	if r.refused == nil {
+		r.refused = make(map[string]int)
+	}
+	r.refused[key]++
+	return r.refused[key]
 }
 
 func (rc *requestContext) mayAsk() bool {
@@ -144,6 +164,7 @@ type sealedState struct {
 	Expires int64                      `json:"e"` // Unix seconds
 	Answers map[string]json.RawMessage `json:"a,omitempty"`
 	Private json.RawMessage            `json:"p,omitempty"`
+	Refused map[string]int             `json:"r,omitempty"`
 }
 
 var errState = Errorf(CodeInvalidParams, "params.requestState is not valid here: it was changed, has expired, or belongs to another request")
@@ -161,7 +182,7 @@ func (rc *requestContext) openState(state string) error {
 	if json.Unmarshal(plain, &s) != nil || time.Now().Unix() > s.Expires {
 		return errState
 	}
-	rc.rounds.private = s.Private
+	rc.rounds.private, rc.rounds.refused = s.Private, s.Refused
 	for key, answer := range s.Answers {
 		rc.rounds.answers[key] = answer
 	}
@@ -245,6 +266,7 @@ func (rc *requestContext) sealState() (string, error) {
 		Expires: time.Now().Add(rc.server.opts.StateTTL).Unix(),
 		Answers: rc.rounds.answers,
 		Private: rc.rounds.private,
+		Refused: rc.rounds.refused,
 	})
 	if err != nil {
 		return "", err

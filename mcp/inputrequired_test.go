@@ -222,9 +222,9 @@ func TestManyRounds(t *testing.T) {
 			if got := r.keys(); got != "asks "+key {
 				t.Fatalf("round %d: %s", i, got)
 			}
-			r = p.round("tools/call", askTool, fmt.Sprintf(`{%q:{"action":"accept","content":{"n":%d}}}`, key, i), r.State)
+			r = p.round("tools/call", askTool, fmt.Sprintf(`{%q:{"action":"accept","content":{"name":"%d"}}}`, key, i), r.State)
 		}
-		if got := p.round("tools/call", askTool, `{"input-4":{"roots":[]}}`, r.State).text; got != `accept {"n":0}accept {"n":1}accept {"n":2}[]` {
+		if got := p.round("tools/call", askTool, `{"input-4":{"roots":[]}}`, r.State).text; got != `accept {"name":"0"}accept {"name":"1"}accept {"name":"2"}[]` {
 			t.Errorf("the source got %q", got)
 		}
 	})

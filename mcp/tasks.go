@@ -115,9 +115,11 @@ type task struct {
 	mu     sync.Mutex
 	record TaskRecord
 	open   map[string]Question
-	closed map[string]bool // keys that must not be used again
+	posed  map[string]Question // by key: one that is answered is not used again
 	given  map[string]json.RawMessage
-	news   chan struct{} // closed and replaced when an answer arrives
+	wrong  map[string]int   // wrong answers so far, by key
+	failed map[string]error // questions that had only wrong answers
+	news   chan struct{}    // closed and replaced when an answer arrives
 }
 
 func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.Context) (*CallToolResult, error)) (*task, error) {
@@ -128,8 +130,10 @@ func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.
 			ID: rand.Text(), Status: TaskWorking, Created: now, Updated: now,
 			TTL: o.TTL, PollInterval: o.PollInterval, Principal: PrincipalFrom(rc).id(),
 		},
-		closed: make(map[string]bool),
+		posed:  make(map[string]Question),
 		given:  make(map[string]json.RawMessage),
+		wrong:  make(map[string]int),
+		failed: make(map[string]error),
 		news:   make(chan struct{}),
 	}
 	t.rc = &requestContext{
@@ -248,10 +252,10 @@ func (t *task) ask(ctx context.Context, questions []Question) ([]json.RawMessage
 	for {
 		t.mu.Lock()
 		news := t.news
-		answers := t.answers(keys)
+		answers, err := t.answers(keys)
 		t.mu.Unlock()
-		if answers != nil {
-			return answers, nil
+		if answers != nil || err != nil {
+			return answers, err
 		}
 		select {
 		case <-news:
@@ -272,10 +276,10 @@ func (t *task) pose(questions []Question) (keys []string, err error) {
 		}
 		for _, q := range questions {
 			key := q.key()
-			for n := len(t.closed) + 1; key == "" || t.closed[key]; n++ {
+			for n := len(t.posed) + 1; key == "" || t.posed[key] != nil; n++ {
 				key = fmt.Sprintf("%sinput-%d", q.key(), n)
 			}
-			t.closed[key] = true
+			t.posed[key] = q
 			t.open[key] = q
 			keys = append(keys, key)
 		}
@@ -286,25 +290,37 @@ func (t *task) pose(questions []Question) (keys []string, err error) {
 }
 
 // answers returns the answers to keys, or nil while one is missing. t.mu is held.
-func (t *task) answers(keys []string) []json.RawMessage {
+func (t *task) answers(keys []string) ([]json.RawMessage, error) {
 	answers := make([]json.RawMessage, len(keys))
+	missing := false
 	for i, key := range keys {
-		if answers[i] = t.given[key]; answers[i] == nil {
-			return nil
+		if err := t.failed[key]; err != nil {
+			return nil, err
 		}
+		answers[i] = t.given[key]
+		missing = missing || answers[i] == nil
 	}
-	return answers
+	if missing {
+		return nil, nil
+	}
+	return answers, nil
 }
 
-// answer takes a client's answers; those to questions that are not open, or of
-// the wrong shape, are ignored.
+// answer takes a client's answers; those to questions that are not open are
+// ignored. A question with a wrong answer stays open, with a note that says why,
+// until it fails.
 func (t *task) answer(given map[string]json.RawMessage) {
 	t.update(func(r *TaskRecord) {
 		for key, answer := range given {
-			if q := t.open[key]; q != nil && q.valid(answer) {
-				t.given[key] = answer
-				delete(t.open, key)
+			if t.open[key] == nil {
+				continue
 			}
+			if why := t.posed[key].check(answer); why != nil {
+				t.refuse(key, why)
+				continue
+			}
+			t.given[key] = answer
+			delete(t.open, key)
 		}
 		close(t.news)
 		t.news = make(chan struct{})
@@ -314,6 +330,16 @@ func (t *task) answer(given map[string]json.RawMessage) {
 		}
 		r.Status = TaskWorking
 	})
+}
+
+// refuse notes a wrong answer. t.mu is held.
+func (t *task) refuse(key string, why error) {
+	if t.wrong[key]++; t.wrong[key] < maxAttempts {
+		t.open[key] = t.posed[key].noted(why)
+		return
+	}
+	t.failed[key] = refusedAnswer(t.posed[key], why)
+	delete(t.open, key)
 }
 
 // close cancels all tasks and waits for them until ctx ends.
