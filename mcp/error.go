@@ -38,7 +38,7 @@ const (
 // JSON-RPC reserves. On the wire data.kind names each, for those who do not know
 // the numbers.
 const (
-	CodeToolTimeout     Code = -31001 // the tool ran out of time
+	CodeToolTimeout     Code = -31001 // the request ran out of time while the tool ran
 	CodeToolCrashed     Code = -31002 // the tool panicked
 	CodeToolBusy        Code = -31003 // a concurrency or rate limit, of any method
 	CodeToolUnavailable Code = -31004 // what the tool stands on cannot be reached
@@ -48,7 +48,7 @@ const (
 	CodeResourceDenied      Code = -30001 // the caller may not read it
 	CodeResourceUnavailable Code = -30002 // what holds the resource cannot be reached
 	CodeResourceTooLarge    Code = -30003 // over the limit
-	CodeResourceTimeout     Code = -30004 // reading ran out of time
+	CodeResourceTimeout     Code = -30004 // the request ran out of time while it was read
 )
 
 // Error is a JSON-RPC error: what a client receives instead of a result. A
@@ -124,11 +124,12 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns Cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// asError returns err as the *Error that reaches a client of version v.
-func asError(err error, v Version) *Error {
+// asError returns err as the *Error that reaches a client of version v. ended is
+// why the request's context has ended, or nil.
+func asError(err error, v Version, ended error) *Error {
 	var e *Error
 	if !errors.As(err, &e) {
-		if errors.Is(err, context.DeadlineExceeded) {
+		if errors.Is(err, context.DeadlineExceeded) && errors.Is(ended, context.DeadlineExceeded) {
 			return &Error{Code: CodeInternalError, Message: "the request ran out of time", Cause: err}
 		}
 		return &Error{Code: CodeInternalError, Message: "internal error", Cause: err}

@@ -119,7 +119,7 @@ func galleryCalls() map[string]func(context.Context) (*mcp.CallToolResult, error
 		"busy": failure(fmt.Errorf("call: %w", &mcp.Error{
 			Code: mcp.CodeToolBusy, Message: "two at a time", Data: json.RawMessage(`{"limit":2}`), Cause: errors.New("secret: queue 7"),
 		})),
-		"late": failure(fmt.Errorf("ask 10.0.0.7: %w", context.DeadlineExceeded)),
+		"late": failure(fmt.Errorf("ask the depot: %w", context.DeadlineExceeded)),
 		"talk": func(ctx context.Context) (*mcp.CallToolResult, error) {
 			request := mcp.RequestFrom(ctx)
 			request.Log(mcp.LogEmergency, "", "unheard")

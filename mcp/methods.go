@@ -240,20 +240,22 @@ func (s *Server) callTool(rc *requestContext, cat *Catalog, a *answer) error {
 		return nil
 	}
 	if err != nil {
-		if result, err = toolFailure(err, rc.version); err != nil {
+		if result, err = toolFailure(err, rc.version, rc.Err()); err != nil {
 			return err
 		}
 	}
 	if result == nil {
-		return errors.New("the source returned no result")
+		return Errorf(CodeToolBadOutput, "tool %q returned no result", tool.Name)
 	}
 	rc.toolError = result.IsError || result.Raw != nil && result.Raw.isError
 	return a.result(rc, cat, result, nil)
 }
 
 // toolFailure decides whether the model sees an error of a tool as a result, or
-// the client as a JSON-RPC error.
-func toolFailure(err error, v Version) (*CallToolResult, error) {
+// the client as a JSON-RPC error. ended is why the request's context has ended, or
+// nil: only with it is an error of a context a timeout or a cancellation, as a
+// tool may have given a part of its work a shorter time.
+func toolFailure(err error, v Version, ended error) (*CallToolResult, error) {
 	var e *Error
 	switch {
 	case errors.As(err, &e):
@@ -261,12 +263,19 @@ func toolFailure(err error, v Version) (*CallToolResult, error) {
 			return nil, err
 		}
 		return &CallToolResult{Content: []Content{Text(e.Message)}, IsError: true}, nil
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, &Error{Code: CodeToolTimeout, Message: "the tool ran out of time", Cause: err}
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, ErrInputRequired):
+		return nil, err // the questions are the answer
+	case ended != nil && isContextError(err):
+		if errors.Is(ended, context.DeadlineExceeded) {
+			return nil, &Error{Code: CodeToolTimeout, Message: "the tool ran out of time", Cause: err}
+		}
 		return nil, err
 	}
 	return &CallToolResult{Content: []Content{Text(err.Error())}, IsError: true}, nil
+}
+
+func isContextError(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 func (s *Server) readResource(rc *requestContext, cat *Catalog, a *answer) error {
@@ -277,16 +286,26 @@ func (s *Server) readResource(rc *requestContext, cat *Catalog, a *answer) error
 	rc.read = ReadResourceParams{URI: uri}
 	result, err := s.source.ReadResource(rc, &rc.read)
 	if err != nil {
-		var e *Error
-		if !errors.As(err, &e) && errors.Is(err, context.DeadlineExceeded) {
-			return &Error{Code: CodeResourceTimeout, Message: "reading the resource ran out of time", Data: uriData(uri), Cause: err}
-		}
-		return err
+		return readFailure(err, uri, rc.Err())
 	}
 	if result == nil || result.Raw == nil && len(result.Contents) == 0 {
 		return ResourceNotFound(uri, "")
 	}
 	return a.result(rc, cat, result, &result.Cache)
+}
+
+// readFailure words the error of a context while a resource was read. That of a
+// part of the work says that the resource cannot be reached in time; the request
+// itself goes on.
+func readFailure(err error, uri string, ended error) error {
+	var e *Error
+	switch {
+	case errors.As(err, &e), !errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(ended, context.DeadlineExceeded):
+		return &Error{Code: CodeResourceTimeout, Message: "reading the resource ran out of time", Data: uriData(uri), Cause: err}
+	}
+	return &Error{Code: CodeResourceUnavailable, Message: "the resource cannot be reached in time", Data: uriData(uri), Cause: err}
 }
 
 func (s *Server) getPrompt(rc *requestContext, cat *Catalog, a *answer) error {
@@ -312,7 +331,7 @@ func (s *Server) getPrompt(rc *requestContext, cat *Catalog, a *answer) error {
 		return err
 	}
 	if result == nil {
-		return errors.New("the source returned no prompt")
+		return Errorf(CodeInternalError, "prompt %q returned no messages", name)
 	}
 	return a.result(rc, cat, result, nil)
 }

@@ -131,7 +131,7 @@ func TestObserverIsToldOnceOfEachEnd(t *testing.T) {
 		{"a method that is not there", `{"jsonrpc":"2.0","id":1,"method":"x/y"}`, mcp.Event{Method: "x/y", Sent: 1, Err: coded(mcp.CodeMethodNotFound)}},
 		{"prompt", `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"greet"}}`, mcp.Event{Method: "prompts/get", Name: "greet", Sent: 1}},
 		{"resource", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"test://text"}}`,
-			mcp.Event{Method: "resources/read", Name: "test://text", Sent: 1, Err: coded(mcp.CodeResourceTimeout)}},
+			mcp.Event{Method: "resources/read", Name: "test://text", Sent: 1, Err: coded(mcp.CodeResourceUnavailable)}},
 		{"list", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, mcp.Event{Method: "tools/list", Sent: 1}},
 	}
 	for _, tt := range tests {

@@ -157,6 +157,10 @@ func (s *Server) handle(rc *requestContext, a *answer) {
 // in it.
 func (s *Server) request(rc *requestContext, a *answer) *Error {
 	err := s.serve(rc, a)
+	var ended error // before finish ends the context
+	if err != nil {
+		ended = rc.Err()
+	}
 	if rc.finish() || rc.standing {
 		a.buf, a.body = a.buf[:0], nil
 		return nil
@@ -164,7 +168,7 @@ func (s *Server) request(rc *requestContext, a *answer) *Error {
 	if err == nil {
 		return nil
 	}
-	e := s.wireError(rc, err)
+	e := s.wireError(rc, err, ended)
 	a.failure(rc, e)
 	return e
 }
@@ -248,9 +252,10 @@ func notInitialized() *Error {
 	return e
 }
 
-// wireError returns what the client is told of err, and logs what it is not.
-func (s *Server) wireError(rc *requestContext, err error) *Error {
-	e := asError(err, rc.version)
+// wireError returns what the client is told of err, and logs what it is not. ended
+// is why the context of rc had ended, or nil.
+func (s *Server) wireError(rc *requestContext, err, ended error) *Error {
+	e := asError(err, rc.version, ended)
 	if e.Cause != nil {
 		s.log.Error("request failed", "method", string(rc.msg.method), "code", int(e.Code), "error", e.Cause)
 	}

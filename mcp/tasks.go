@@ -175,10 +175,11 @@ func (t *task) run(work func(context.Context) (*CallToolResult, error)) {
 	timeout := time.AfterFunc(t.record.TTL, t.rc.cancel)
 	defer timeout.Stop()
 	result, err := t.survive(work)
+	ended := t.rc.Err()
 	cancelled := t.rc.finish()
 	var encoded json.RawMessage
 	if err != nil {
-		result, err = toolFailure(err, t.rc.version)
+		result, err = toolFailure(err, t.rc.version, ended)
 	}
 	if err == nil {
 		encoded, err = encodeTaskResult(result)
@@ -188,7 +189,7 @@ func (t *task) run(work func(context.Context) (*CallToolResult, error)) {
 		case cancelled:
 			r.Status = TaskCancelled
 		case err != nil:
-			e := t.runner.server.wireError(t.rc, err)
+			e := t.runner.server.wireError(t.rc, err, ended)
 			r.Status, r.Error = TaskFailed, e.object()
 		default:
 			r.Status, r.Result = TaskCompleted, encoded
@@ -201,7 +202,7 @@ func (t *task) run(work func(context.Context) (*CallToolResult, error)) {
 
 func encodeTaskResult(result *CallToolResult) (json.RawMessage, error) {
 	if result == nil {
-		return nil, errors.New("the task returned no result")
+		return nil, Errorf(CodeToolBadOutput, "the task returned no result")
 	}
 	encoded, err := marshalResult(result)
 	if err == nil {

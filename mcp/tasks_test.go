@@ -159,9 +159,9 @@ func TestTaskOutcomes(t *testing.T) {
 		{"error of the protocol", func(context.Context) (*mcp.CallToolResult, error) {
 			return nil, &mcp.Error{Code: mcp.CodeToolUnavailable, Message: "gone", Cause: errors.New("secret")}
 		}, mcp.TaskFailed, "gone", mcp.CodeToolUnavailable},
-		{"out of time", func(context.Context) (*mcp.CallToolResult, error) { return nil, context.DeadlineExceeded }, mcp.TaskFailed, "time", mcp.CodeToolTimeout},
+		{"a part of it out of time", func(context.Context) (*mcp.CallToolResult, error) { return nil, context.DeadlineExceeded }, mcp.TaskCompleted, "context deadline exceeded", 0},
 		{"panic", func(context.Context) (*mcp.CallToolResult, error) { panic("boom") }, mcp.TaskFailed, "the tool crashed", mcp.CodeToolCrashed},
-		{"nothing", func(context.Context) (*mcp.CallToolResult, error) { return nil, nil }, mcp.TaskFailed, "internal error", mcp.CodeInternalError},
+		{"nothing", func(context.Context) (*mcp.CallToolResult, error) { return nil, nil }, mcp.TaskFailed, "no result", mcp.CodeToolBadOutput},
 		{"no JSON", func(context.Context) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{`)}, nil
 		}, mcp.TaskFailed, "internal error", mcp.CodeInternalError},

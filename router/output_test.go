@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/netip"
 	"strings"
@@ -178,8 +179,15 @@ func TestToolErrors(t *testing.T) {
 	if _, err := connect(&mcp.Error{Code: -32099, Message: "busy", Data: json.RawMessage(`{"retry":5}`)}).Try("tools/call", map[string]string{"name": "t"}); err == nil || err.Code != -32099 || string(err.Data) != `{"retry":5}` {
 		t.Errorf("mcp.Error = %+v, want it as it is", err)
 	}
-	if _, err := connect(context.DeadlineExceeded).Try("tools/call", map[string]string{"name": "t"}); err == nil || err.Code != mcp.CodeToolTimeout {
-		t.Errorf("out of time = %+v, want -31001", err)
+	// The error of a context of its own is an error of the tool: the request goes on.
+	late, stop := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	stop()
+	canceled, stop := context.WithCancel(t.Context())
+	stop()
+	for _, own := range []context.Context{late, canceled} {
+		if got := connect(fmt.Errorf("ask the depot: %w", own.Err())).CallTool("t", nil); !got.IsError || got.Content[0].Text != "ask the depot: "+own.Err().Error() {
+			t.Errorf("own context = %+v, want isError and its words", got)
+		}
 	}
 }
 
