@@ -212,6 +212,7 @@ type requestContext struct {
 	about               string // see Event.Name
 	began               time.Time
 	toolError, panicked bool
+	asked               bool // the answer is a question
 	servedBy            atomic.Pointer[string]
 
 	// Parameters of the Source method.
@@ -272,7 +273,8 @@ func (rc *requestContext) doneLocked() chan struct{} {
 		return rc.done
 	}
 	rc.done = make(chan struct{})
-	if rc.endedLocked() != nil {
+	if err := rc.endedLocked(); err != nil {
+		rc.err = err // so that nothing closes the channel a second time
 		close(rc.done)
 		return rc.done
 	}

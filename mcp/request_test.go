@@ -219,3 +219,25 @@ func code(err error) mcp.Code {
 	}
 	return e.Code
 }
+
+// A client that has gone before the source looks at its context ends the request
+// like any other, on every surface.
+func TestGoneBeforeDone(t *testing.T) {
+	for _, v := range []string{"2025-06-18", "2026-07-28"} {
+		ctx, gone := context.WithCancel(t.Context())
+		source := newAsker(func(ctx context.Context, _ *mcp.Request) (string, error) {
+			gone()
+			if v == "2026-07-28" {
+				<-ctx.Done()
+			}
+			return "late", ctx.Err()
+		})
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(askCall))
+		if v == "2026-07-28" {
+			r = httptest.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(modern("tools/call", askTool)))
+			r.Header = modernHeader("tools/call", "ask")
+		}
+		r.Header.Set("Content-Type", "application/json")
+		mcp.NewServer(source, nil).HTTPHandler(nil).ServeHTTP(httptest.NewRecorder(), r)
+	}
+}
