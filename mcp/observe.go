@@ -72,6 +72,9 @@ type Event struct {
 	Panicked bool
 	// Cancelled says that the client did not want the answer any more.
 	Cancelled bool
+	// InputRequired says that the answer is a question to the client, which sends
+	// the request again with what it needs (2026-07-28). It is no failure.
+	InputRequired bool
 	// Standing says that the answer is an event stream that stays open.
 	Standing bool
 
@@ -121,6 +124,7 @@ func (s *Server) observed(rc *requestContext, a *answer) {
 		e.Server = *name
 	}
 	e.Cancelled = a.empty() && !rc.standing
+	e.InputRequired = rc.asked && failed == nil && !e.Cancelled
 	if rc.header != nil && !e.Cancelled {
 		if e.Status = a.status; e.Status == 0 {
 			e.Status = 200

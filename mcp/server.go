@@ -219,6 +219,7 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 	}
 	err = m.serve(s, rc, cat, a)
 	if len(rc.rounds.open) > 0 {
+		rc.asked, rc.toolError = true, false
 		return a.inputRequired(rc, cat)
 	}
 	return err

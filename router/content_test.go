@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -354,5 +355,63 @@ level=WARN msg=answer method=tools/call name=t code=-32602 error="invalid argume
 `
 	if got := out.String(); got != want {
 		t.Errorf("log\n got %s\nwant %s", got, want)
+	}
+}
+
+// TestLogToQuestions: a question to the client and a call that the client gave up
+// are no errors, whether the router or the server is observed; a failure is one.
+func TestLogToQuestions(t *testing.T) {
+	type in struct {
+		How string `json:"how"`
+	}
+	tool := func(gone func()) router.Feature {
+		return router.Tool("t", "", func(ctx context.Context, in in) (string, error) {
+			switch in.How {
+			case "asks":
+				if _, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{Message: "sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}); err != nil {
+					return "", fmt.Errorf("ask first: %w", err)
+				}
+			case "is cancelled":
+				gone()
+				<-ctx.Done()
+				return "", fmt.Errorf("read: %w", ctx.Err())
+			case "runs late":
+				ctx, stop := context.WithTimeout(ctx, 0)
+				defer stop()
+				return "", fmt.Errorf("read: %w", ctx.Err())
+			}
+			return "done", nil
+		})
+	}
+	for _, observed := range []string{"router", "server"} {
+		for _, c := range []struct{ how, want, no string }{
+			{"asks", "level=INFO msg=answer method=tools/call name=t", "rror"},
+			{"is cancelled", "cancelled=true", "rror"},
+			{"runs late", "level=WARN msg=answer method=tools/call name=t", "code="},
+		} {
+			t.Run(observed+"/"+c.how, func(t *testing.T) {
+				var out bytes.Buffer
+				observer := router.LogTo(slog.New(slog.NewTextHandler(&out, nil)))
+				ctx, gone := context.WithCancel(t.Context())
+				defer gone()
+				features, opts := []router.Feature{tool(gone)}, &mcp.ServerOptions{}
+				if observed == "router" {
+					features = append(features, router.Options{Observer: observer})
+				} else {
+					opts.Observer = observer
+				}
+				body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"how":"` + c.how + `"},"_meta":{` +
+					`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},` +
+					`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
+				req := httptest.NewRequestWithContext(ctx, "POST", "http://127.0.0.1/mcp", strings.NewReader(body))
+				for name, value := range map[string]string{"Content-Type": "application/json", "Mcp-Method": "tools/call", "Mcp-Name": "t", "Mcp-Protocol-Version": "2026-07-28"} {
+					req.Header.Set(name, value)
+				}
+				mcp.NewServer(mustNew(t, features...), opts).HTTPHandler(nil).ServeHTTP(httptest.NewRecorder(), req)
+				if got := out.String(); !strings.Contains(got, c.want) || strings.Contains(got, c.no) || strings.Contains(got, "WARN") != (c.how == "runs late") {
+					t.Errorf("logged %s, want %q and not %q", got, c.want, c.no)
+				}
+			})
+		}
 	}
 }

@@ -22,9 +22,11 @@ func observed[R any](r *Router, ctx context.Context, method, name string, run fu
 	}()
 	result, err = run()
 	e.Panicked = false
-	e.Cancelled = errors.Is(err, context.Canceled)
+	e.InputRequired = errors.Is(err, mcp.ErrInputRequired)
+	e.Cancelled = errors.Is(ctx.Err(), context.Canceled) && err != nil
 	var known *mcp.Error
 	switch tool, isTool := any(result).(*mcp.CallToolResult); {
+	case e.InputRequired, e.Cancelled:
 	case errors.As(err, &known):
 		e.Err = known
 	case err != nil:
@@ -38,7 +40,8 @@ func observed[R any](r *Router, ctx context.Context, method, name string, run fu
 
 // LogTo returns an observer that writes a line for each event that is worth
 // one: answers at level info, those with an error at warn, panics at error; the
-// beginning of requests, notifications and sessions at debug. It suits
+// beginning of requests, notifications and sessions at debug. A question to the
+// client and a call that the client cancelled are no errors. It suits
 // [Options.Observer] and [mcp.ServerOptions.Observer] alike.
 func LogTo(log *slog.Logger) mcp.Observer { return logObserver{log} }
 
@@ -86,7 +89,10 @@ func attributes(e *mcp.Event) []slog.Attr {
 		all = append(all, slog.Duration("duration", e.Duration))
 	}
 	if e.Err != nil {
-		all = append(all, slog.Int("code", int(e.Err.Code)), slog.String("error", e.Err.Message))
+		if !e.ToolError {
+			all = append(all, slog.Int("code", int(e.Err.Code)))
+		}
+		all = append(all, slog.String("error", e.Err.Message))
 		if e.Err.Cause != nil && e.Err.Cause.Error() != e.Err.Message {
 			all = append(all, slog.String("cause", e.Err.Cause.Error()))
 		}
@@ -94,7 +100,7 @@ func attributes(e *mcp.Event) []slog.Attr {
 	for _, flag := range []struct {
 		key string
 		set bool
-	}{{"toolError", e.ToolError}, {"panicked", e.Panicked}, {"cancelled", e.Cancelled}} {
+	}{{"toolError", e.ToolError}, {"panicked", e.Panicked}, {"cancelled", e.Cancelled}, {"inputRequired", e.InputRequired}} {
 		if flag.set {
 			all = append(all, slog.Bool(flag.key, true))
 		}

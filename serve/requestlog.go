@@ -57,6 +57,8 @@ func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
 		attrs = append(attrs, slog.Int("code", int(e.Err.Code)))
 	case e.ToolError:
 		add("outcome", "tool_error")
+	case e.InputRequired:
+		add("outcome", "input_required")
 	case e.Standing:
 		add("outcome", "stream")
 	}
