@@ -5,12 +5,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
 // DefaultPageSize is how many entries one answer to a list request holds unless
@@ -180,7 +182,13 @@ func (c *Catalog) noTool(name string) error {
 	if why, ok := c.WithheldTools[name]; ok {
 		return &Error{Code: CodeToolDenied, Message: why}
 	}
-	return UnknownTool(name)
+	return suggest(UnknownTool(name), name, func(yield func(string) bool) {
+		for i := range c.Tools {
+			if !yield(c.Tools[i].Name) {
+				return
+			}
+		}
+	})
 }
 
 // noPrompt is the error for a prompt that is not offered.
@@ -188,7 +196,21 @@ func (c *Catalog) noPrompt(name string) error {
 	if why, ok := c.WithheldPrompts[name]; ok {
 		return &Error{Code: CodeInvalidParams, Message: why}
 	}
-	return UnknownPrompt(name)
+	return suggest(UnknownPrompt(name), name, func(yield func(string) bool) {
+		for i := range c.Prompts {
+			if !yield(c.Prompts[i].Name) {
+				return
+			}
+		}
+	})
+}
+
+// suggest adds the offered name that is nearest to the unknown one.
+func suggest(e *Error, name string, offered iter.Seq[string]) *Error {
+	if near := nearest.NearestOf(name, offered, 1); len(near) > 0 {
+		e.Message += fmt.Sprintf(", did you mean %q?", near[0])
+	}
+	return e
 }
 
 // buildIndex keeps the first of two entries with one name.

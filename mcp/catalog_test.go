@@ -189,3 +189,30 @@ func TestWithheld(t *testing.T) {
 		t.Error("a catalog that withholds something has the version of one that does not")
 	}
 }
+
+// TestUnknownNames: a misspelt tool or prompt is answered with the offered name that
+// is nearest, among few and among very many; what is withheld is never suggested.
+func TestUnknownNames(t *testing.T) {
+	source := &offering{catalog: &mcp.Catalog{
+		Server:        mcp.Implementation{Name: "w", Version: "1"},
+		Tools:         []mcp.Tool{{Name: "other", InputSchema: json.RawMessage(`{"type":"object"}`)}},
+		Prompts:       []mcp.Prompt{{Name: "code_review"}},
+		WithheldTools: map[string]string{"delete_all": "not this tool"},
+	}}
+	for i := range 100_000 {
+		source.catalog.Tools = append(source.catalog.Tools, mcp.Tool{Name: fmt.Sprint("operation_", i), InputSchema: json.RawMessage(`{"type":"object"}`)})
+	}
+	source.catalog.Tools[50_000].Name = "calculator"
+	addr := serveHTTP(t, source, nil)
+	for _, c := range []struct{ method, name, want string }{
+		{"tools/call", "calculatr", `unknown tool \"calculatr\", did you mean \"calculator\"?"`},
+		{"tools/call", "delete_al", `unknown tool \"delete_al\""`},
+		{"prompts/get", "codeReview", `unknown prompt \"codeReview\", did you mean \"code_review\"?"`},
+		{"prompts/get", "zebra", `unknown prompt \"zebra\""`},
+	} {
+		got := post(`{"jsonrpc":"2.0","id":1,"method":"` + c.method + `","params":{"name":"` + c.name + `"}}`).do(t, addr).body
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s %s: %s, want %s in it", c.method, c.name, got, c.want)
+		}
+	}
+}

@@ -5,9 +5,14 @@
 // swapped with their neighbour to turn one into the other, or when one begins
 // with the other. Case and the separators "_", "-", "." and space count nothing,
 // so "getStatus" and "get_status" are the same.
+//
+// The work is bounded: among very many candidates, about 100,000 of usual length,
+// the last ones are not compared.
 package nearest
 
 import (
+	"iter"
+	"math/bits"
 	"slices"
 	"unicode"
 )
@@ -15,6 +20,10 @@ import (
 // maxRunes bounds the names that are compared: nobody mistypes a longer one, and
 // the work grows with the square of the length.
 const maxRunes = 128
+
+// maxWork bounds one search, in bytes read and letters compared: a few
+// milliseconds. Names come from clients and from other servers.
+const maxWork = 3_000_000
 
 // DidYouMean returns the candidate nearest to name, or "" if none is near.
 func DidYouMean(name string, candidates []string) string {
@@ -28,53 +37,82 @@ func DidYouMean(name string, candidates []string) string {
 // first, those equally near in the order given. A candidate equal to name is
 // left out.
 func Nearest(name string, candidates []string, max int) []string {
-	want := fold(nil, name)
+	return NearestOf(name, slices.Values(candidates), max)
+}
+
+// NearestOf is [Nearest] for candidates that are no slice.
+func NearestOf(name string, candidates iter.Seq[string], max int) []string {
+	if len(name) > maxRunes*4 {
+		return nil
+	}
+	want, mask := fold(nil, name)
 	if len(want) == 0 || len(want) > maxRunes || max <= 0 {
 		return nil
 	}
-	type hit struct{ distance, index int }
+	type hit struct {
+		distance int
+		name     string
+	}
 	var hits []hit
-	var c comparer
-	for i, candidate := range candidates {
+	c := comparer{mask: mask, work: maxWork}
+	for candidate := range candidates {
 		if candidate == name || len(candidate) > maxRunes*4 {
 			continue
 		}
-		d, ok := c.distance(want, candidate)
-		if !ok || len(hits) == max && hits[max-1].distance <= d {
+		if c.work <= 0 {
+			break
+		}
+		cutoff := maxRunes
+		if len(hits) == max {
+			cutoff = hits[max-1].distance - 1
+		}
+		d, ok := c.distance(want, candidate, cutoff)
+		if !ok || d > cutoff {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(hits, d+1, func(h hit, d int) int { return h.distance - d })
-		hits = slices.Insert(hits, at, hit{d, i})
+		hits = slices.Insert(hits, at, hit{d, candidate})
 		hits = hits[:min(len(hits), max)]
 	}
 	near := make([]string, len(hits))
 	for i, h := range hits {
-		near[i] = candidates[h.index]
+		near[i] = h.name
 	}
 	return near
 }
 
-// fold appends the letters of name that count.
-func fold(dst []rune, name string) []rune {
+// fold appends the letters of name that count. mask has a bit for each letter of
+// them, several letters to a bit.
+func fold(dst []rune, name string) (letters []rune, mask uint64) {
 	for _, r := range name {
-		switch r {
-		case '_', '-', '.', ' ':
-		default:
-			dst = append(dst, unicode.ToLower(r))
+		switch {
+		case r == '_', r == '-', r == '.', r == ' ':
+			continue
+		case 'A' <= r && r <= 'Z':
+			r |= 0x20
+		case r >= 0x80:
+			r = unicode.ToLower(r)
 		}
+		dst = append(dst, r)
+		mask |= 1 << (r & 63)
 	}
-	return dst
+	return dst, mask
 }
 
 // comparer keeps the memory of one comparison for the next.
 type comparer struct {
+	mask                 uint64 // of the wanted name
+	work                 int    // that may still be done
 	folded               []rune
 	older, previous, row []int
 }
 
-// distance returns how far candidate is from want, and whether that is near.
-func (c *comparer) distance(want []rune, candidate string) (int, bool) {
-	c.folded = fold(c.folded[:0], candidate)
+// distance returns how far candidate is from want, and whether that is near. Of a
+// distance beyond cutoff it only finds out that much.
+func (c *comparer) distance(want []rune, candidate string, cutoff int) (int, bool) {
+	var mask uint64
+	c.folded, mask = fold(c.folded[:0], candidate)
+	c.work -= len(candidate)
 	got := c.folded
 	if len(got) == 0 || len(got) > maxRunes {
 		return 0, false
@@ -84,8 +122,10 @@ func (c *comparer) distance(want []rune, candidate string) (int, bool) {
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	if len(long)-len(short) <= limit {
-		if d := c.edits(want, got); d <= limit && d < len(short) {
+	// An edit adds and removes one letter at most.
+	most := min(limit, cutoff)
+	if len(long)-len(short) <= most && bits.OnesCount64(mask^c.mask) <= 2*most {
+		if d := c.edits(want, got, most); d <= most && d < len(short) {
 			return d, true
 		}
 	}
@@ -95,15 +135,18 @@ func (c *comparer) distance(want []rune, candidate string) (int, bool) {
 	return 0, false
 }
 
-// edits is the optimal string alignment distance of a and b.
-func (c *comparer) edits(a, b []rune) int {
+// edits is the optimal string alignment distance of a and b, or more than most if
+// it is beyond.
+func (c *comparer) edits(a, b []rune, most int) int {
 	n := len(b) + 1
 	c.older, c.previous, c.row = grow(c.older, n), grow(c.previous, n), grow(c.row, n)
 	for j := range n {
 		c.previous[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
+		c.work -= n
 		c.row[0] = i
+		least := i
 		for j := 1; j < n; j++ {
 			substitute := c.previous[j-1]
 			if a[i-1] != b[j-1] {
@@ -114,6 +157,10 @@ func (c *comparer) edits(a, b []rune) int {
 				best = min(best, c.older[j-2]+1)
 			}
 			c.row[j] = best
+			least = min(least, best)
+		}
+		if least > most {
+			return least // a swap leads from the row before, which was no better
 		}
 		c.older, c.previous, c.row = c.previous, c.row, c.older
 	}

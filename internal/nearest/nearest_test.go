@@ -88,3 +88,37 @@ func ExampleNearest() {
 	fmt.Println(nearest.Nearest("getStatsu", tools, 3))
 	// Output: [get_status]
 }
+
+// Neither many candidates nor long ones make a search long: the first are compared,
+// whatever follows.
+func TestNearestIsBounded(t *testing.T) {
+	for _, size := range []int{20, 128} {
+		compared := 0
+		near := nearest.NearestOf(strings.Repeat("ab", size/2), func(yield func(string) bool) {
+			for compared < 10_000_000 && yield(fmt.Sprintf("%s%d", strings.Repeat("ba", size/2-4), compared)) {
+				compared++
+			}
+		}, 3)
+		if compared >= 1_000_000 {
+			t.Errorf("%d candidates of %d letters compared, found %q", compared, size, near)
+		}
+	}
+	many := make([]string, 100_000)
+	for i := range many {
+		many[i] = fmt.Sprintf("area_%c_operation_%d", 'a'+i%26, i)
+	}
+	many[90_000] = "calculator"
+	if got := nearest.DidYouMean("calculatr", many); got != "calculator" {
+		t.Errorf("among 100,000 DidYouMean = %q, want calculator", got)
+	}
+}
+
+func BenchmarkNearestOfMany(b *testing.B) {
+	candidates := make([]string, 100_000)
+	for i := range candidates {
+		candidates[i] = fmt.Sprintf("get_status_%d", i)
+	}
+	for b.Loop() {
+		nearest.DidYouMean("get_statsu_99999", candidates)
+	}
+}
