@@ -311,7 +311,7 @@ func TestToolDefinition(t *testing.T) {
 		B         float64 `json:"b" doc:"Second operand"`
 	}
 	r := mustNew(t, router.Tool("calculator", "Performs arithmetic operations", func(context.Context, calculation) (string, error) { return "", nil },
-		router.ReadOnly, router.Idempotent, router.ClosedWorld),
+		router.ReadOnly, router.Idempotent, router.ClosedWorld, router.Lenient),
 		router.Tool("plain", "", nothing, router.Title("Plain"), router.NonDestructive, router.TaskSupport("optional"), router.Icon{Src: "https://i"}, router.Meta{Key: "k", Value: true}))
 	c, _ := r.Catalog(context.Background())
 	want := `{"name":"calculator","description":"Performs arithmetic operations","inputSchema":{"type":"object","properties":{` +
@@ -322,7 +322,7 @@ func TestToolDefinition(t *testing.T) {
 		t.Errorf("definition\n got %s\nwant %s", got, want)
 	}
 	client := mcptest.Connect(t, r, mcp.Version20251125, nil)
-	if diff := cmp.Diff(`{"name":"plain","title":"Plain","description":"","inputSchema":{"type":"object","properties":{}},`+
+	if diff := cmp.Diff(`{"name":"plain","title":"Plain","description":"","inputSchema":{"type":"object","properties":{},"additionalProperties":false},`+
 		`"annotations":{"title":"Plain","readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":true},`+
 		`"icons":[{"src":"https://i"}],"execution":{"taskSupport":"optional"},"_meta":{"k":true}}`, secondTool(t, client)); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)

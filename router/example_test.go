@@ -53,7 +53,7 @@ func Example() {
 	show(r.CallTool(ctx, &mcp.CallToolParams{Name: "get_weather", Arguments: json.RawMessage(`{"ctiy":"Lyon","unit":"kelvin"}`)}))
 	// Output:
 	// {"content":[{"type":"text","text":"21 degrees celsius in Lyon"}],"isError":false}
-	// error: invalid arguments for get_weather: unit: must be one of "celsius", "fahrenheit" (got "kelvin"); city: required (did you write "ctiy" for it?)
+	// error: invalid arguments for get_weather: ctiy: unknown argument, did you mean "city"? (accepted: city, unit); unit: must be one of "celsius", "fahrenheit" (got "kelvin"); city: required
 }
 
 // All mistakes come back at once, each with its place.

@@ -191,7 +191,7 @@ func (b *builder) add(s *settings, e *entry) {
 	b.entries = append(b.entries, e)
 }
 
-func (b *builder) strict() bool { return b.options != nil && b.options.Strict }
+func (b *builder) strict() bool { return b.options == nil || !b.options.Lenient }
 
 func (b *builder) settingsOf() Options {
 	if b.options == nil {

@@ -128,7 +128,6 @@ func TestInput(t *testing.T) {
 		{"recursive", `{` + rest + `,"tree":{"name":"a","children":[{"name":"b","children":[{"name":"c"}]}]}}`, func(e *everything) {
 			e.Tree = tree{"a", []tree{{"b", []tree{{Name: "c"}}}}}
 		}},
-		{"unknown", `{` + rest + `,"nothing":[{"x":1}]}`, func(*everything) {}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			want := everything{base: base{ID: 1}, Text: "abc", Unit: "c", Count: 3, Wait: 90 * time.Second, Defaults: []int{1, 2}}
@@ -150,8 +149,8 @@ func TestInputErrors(t *testing.T) {
 	const rest = `"id":1,"text":"abc"`
 	for _, tt := range []struct{ name, arguments, want string }{
 		{"missing", `{}`, `id: required; text: required`},
-		{"misspelt", `{"id":1,"txet":"abc"}`, `text: required (did you write "txet" for it?)`},
-		{"letter case", `{"ID":1,"text":"abc"}`, `id: required (did you write "ID" for it?)`},
+		{"misspelt", `{"id":1,"txet":"abc"}`, `txet: unknown argument, did you mean "text"? (accepted: id, note, text, unit, count, small, even, odd, size, ratio, step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); text: required`},
+		{"letter case", `{"ID":1,"text":"abc"}`, `ID: unknown argument, did you mean "id"? (accepted: id, note, text, unit, count, small, even, odd, size, ratio, step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); id: required`},
 		{"type", `{"id":"1","text":"abc"}`, `id: must be an integer (got "1")`},
 		{"fraction", `{"id":1.5,"text":"abc"}`, `id: must be an integer (got 1.5)`},
 		{"null", `{"id":null,"text":"abc"}`, `id: must be an integer (got null)`},
@@ -181,7 +180,7 @@ func TestInputErrors(t *testing.T) {
 		{"null item", `{` + rest + `,"rows":[null]}`, `rows[0]: must be an object (got null)`},
 		{"array", `{` + rest + `,"pair":[1]}`, `pair: must have at least 2 items (got 1)`},
 		{"nested", `{` + rest + `,"rows":[{"id":1},{"id":"x"}]}`, `rows[1].id: must be an integer (got "x")`},
-		{"recursive", `{` + rest + `,"tree":{"name":"a","children":[{"nmae":"b"}]}}`, `tree.children[0].name: required (did you write "nmae" for it?)`},
+		{"recursive", `{` + rest + `,"tree":{"name":"a","children":[{"nmae":"b"}]}}`, `tree.children[0].nmae: unknown member, did you mean "name"? (accepted: name, children); tree.children[0].name: required`},
 		{"map", `{` + rest + `,"limits":{"a b":"x"}}`, `limits["a b"]: must be an integer (got "x")`},
 		{"twice", `{` + rest + `,"id":2}`, `id: given twice`},
 		{"twice, escaped", `{` + rest + `,"\u0069d":2}`, `id: given twice`},
@@ -205,27 +204,44 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
+// TestStrict: a misspelt optional argument is refused with a suggestion, by the
+// schema and through a client, unless the author is lenient.
 func TestStrict(t *testing.T) {
-	if _, err := call[where](t, `{"city":"Lyon","unitt":"c"}`); err != nil {
-		t.Errorf("an unknown argument = %v, want none", err)
-	}
+	const misspelt = `{"city":"Lyon","unitt":"c"}`
 	want := `invalid arguments for t: unitt: unknown argument, did you mean "unit"? (accepted: city, unit)`
-	if _, err := call[where](t, `{"city":"Lyon","unitt":"c"}`, router.Strict); err == nil || err.Error() != want {
-		t.Errorf("with Strict\n got %v\nwant %s", err, want)
-	}
-	r, err := router.New("x", "1", router.Options{Strict: true}, takes[where]())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, _ := r.Catalog(context.Background())
-	if got := string(c.Tools[0].InputSchema); !strings.Contains(got, `"additionalProperties":false`) {
-		t.Errorf("the schema is %s, want additionalProperties false", got)
+	lenient := router.Options{Lenient: true}
+	for name, c := range map[string]struct {
+		features []router.Feature
+		strict   bool
+	}{
+		"default":                {[]router.Feature{takes[where]()}, true},
+		"lenient tool":           {[]router.Feature{takes[where](router.Lenient)}, false},
+		"lenient server":         {[]router.Feature{takes[where](), lenient}, false},
+		"strict tool of it":      {[]router.Feature{takes[where](router.Strict), lenient}, true},
+		"lenient tool in groups": {[]router.Feature{router.Group("", takes[where](router.Lenient))}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := router.New("x", "1", c.features...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range []mcp.Version{mcp.LatestLegacyVersion, mcp.LatestVersion} {
+				client := mcptest.Connect(t, r, v, nil)
+				if got := string(client.Tools()[0].InputSchema); strings.Contains(got, `"additionalProperties":false`) != c.strict {
+					t.Errorf("%v: the schema is %s, want additionalProperties false: %t", v, got, c.strict)
+				}
+				got := client.CallTool("t", json.RawMessage(misspelt))
+				if got.IsError != c.strict || c.strict && got.Content[0].Text != want {
+					t.Errorf("%v: answered %+v, want %q: %t", v, got, want, c.strict)
+				}
+			}
+		})
 	}
 }
 
 // TestIgnored: the client learns of an argument that was ignored.
 func TestIgnored(t *testing.T) {
-	r, err := router.New("x", "1", takes[where]())
+	r, err := router.New("x", "1", takes[where](router.Lenient))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,15 +282,15 @@ func TestInputSchema(t *testing.T) {
 		`"pair":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2},` +
 		`"limits":{"type":"object","additionalProperties":{"type":"integer"}},` +
 		`"names":{"type":"object","additionalProperties":{"type":"string"}},` +
-		`"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer","description":"number of the item"},"note":{"type":"string"}},"required":["id"]}},` +
-		`"next":{"type":"object","properties":{"id":{"type":"integer","description":"number of the item"},"note":{"type":"string"}},"required":["id"]},` +
+		`"rows":{"type":"array","items":{"type":"object","properties":{"id":{"type":"integer","description":"number of the item"},"note":{"type":"string"}},"required":["id"],"additionalProperties":false}},` +
+		`"next":{"type":"object","properties":{"id":{"type":"integer","description":"number of the item"},"note":{"type":"string"}},"required":["id"],"additionalProperties":false},` +
 		`"tree":{"$ref":"#/$defs/tree"},` +
 		`"color":{"type":"string","pattern":"^#[0-9a-f]{6}$"},` +
 		`"level":{"type":"string","enum":["low","high"]},` +
 		`"addr":{"type":"string"},"big":{},` +
 		`"defaults":{"type":"array","items":{"type":"integer"},"default":[1,2]}},` +
-		`"required":["id","text"],` +
-		`"$defs":{"tree":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"]}}}`
+		`"required":["id","text"],"additionalProperties":false,` +
+		`"$defs":{"tree":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"],"additionalProperties":false}}}`
 	if diff := cmp.Diff(strings.Split(want, `,"`), strings.Split(string(c.Tools[0].InputSchema), `,"`)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -290,7 +306,7 @@ func TestJSONSchemaTag(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := r.Catalog(context.Background())
-	if got, want := string(c.Tools[0].InputSchema), `{"type":"object","properties":{"name":{"type":"string","description":"the name of the person"}},"required":["name"]}`; got != want {
+	if got, want := string(c.Tools[0].InputSchema), `{"type":"object","properties":{"name":{"type":"string","description":"the name of the person"}},"required":["name"],"additionalProperties":false}`; got != want {
 		t.Errorf("schema %s, want %s", got, want)
 	}
 }

@@ -16,14 +16,18 @@ type Options struct {
 	// Instructions tell a model how to use the server.
 	Instructions string
 
-	// Strict refuses unknown arguments in every tool and prompt, as the option
-	// [Strict] does in one.
-	Strict bool
+	// Lenient ignores unknown arguments of every tool and prompt, as the option
+	// [Lenient] does of one.
+	Lenient bool
 	// RequireCompletion makes an argument of a prompt that cannot be completed a
 	// mistake.
 	RequireCompletion bool
 	// AllowEmpty allows a router without any item, to which [Router.Add] adds.
 	AllowEmpty bool
+	// HideAppTools hides tools that only apps may call ([VisibleTo]) from clients
+	// that do not declare the MCP Apps extension: they can neither list nor call
+	// them. By default every client can, and its host keeps them from the model.
+	HideAppTools bool
 	// LegacyUIKey writes the link of a tool to its app a second time, for hosts
 	// from before 2026.
 	LegacyUIKey bool

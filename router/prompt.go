@@ -182,8 +182,8 @@ func (t Title) toPrompt(f *promptFeature) { f.title = string(t) }
 func (i Icon) toPrompt(f *promptFeature) {
 	f.icons = append(f.icons[:len(f.icons):len(f.icons)], mcp.Icon(i))
 }
-func (m Meta) toPrompt(f *promptFeature)      { f.meta = append(f.meta[:len(f.meta):len(f.meta)], m) }
-func (StrictInput) toPrompt(f *promptFeature) { f.strict = true }
+func (m Meta) toPrompt(f *promptFeature)    { f.meta = append(f.meta[:len(f.meta):len(f.meta)], m) }
+func (u Unknown) toPrompt(f *promptFeature) { f.strict = u != Lenient }
 func (c Completer) toPrompt(f *promptFeature) {
 	f.completers = append(f.completers[:len(f.completers):len(f.completers)], c)
 }

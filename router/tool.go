@@ -62,13 +62,19 @@ const (
 	ClosedWorld                    // deals with a known set of things only
 )
 
-// StrictInput refuses arguments that a tool or a prompt does not have; without
-// it they are ignored, and the client is told in a log line. It is an option of
-// [Tool] and [Prompt].
-type StrictInput struct{}
+// Unknown says what happens to arguments that a tool or a prompt does not have: an
+// option of [Tool] and [Prompt], [Strict] or [Lenient]. A schema written by hand
+// decides for itself.
+type Unknown uint8
 
-// Strict is the value of [StrictInput].
-var Strict = StrictInput{}
+const (
+	// Strict refuses unknown arguments and suggests the nearest name, so that a
+	// misspelt optional argument is not lost. The schema says so, too
+	// (additionalProperties is false). This is the default.
+	Strict Unknown = iota + 1
+	// Lenient ignores unknown arguments, and tells the client in a log line.
+	Lenient
+)
 
 // InputSchema is a JSON Schema (2020-12) written by hand, which replaces the
 // one made from In and is all that arguments are checked against: an option of
@@ -190,7 +196,7 @@ func (i Icon) toTool(f *toolFeature) {
 	f.icons = append(f.icons[:len(f.icons):len(f.icons)], mcp.Icon(i))
 }
 func (m Meta) toTool(f *toolFeature)        { f.meta = append(f.meta[:len(f.meta):len(f.meta)], m) }
-func (StrictInput) toTool(f *toolFeature)   { f.strict = true }
+func (u Unknown) toTool(f *toolFeature)     { f.strict = u != Lenient }
 func (s InputSchema) toTool(f *toolFeature) { f.inputSchema = &s }
 func (s OutputSchema) toTool(f *toolFeature) {
 	f.outputSchema = &s
