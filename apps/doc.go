@@ -11,8 +11,8 @@
 // [ResourceUI] says what the document may do. Both are written the way that the
 // extension and every host of it want them, and read in all the ways that they
 // are written. [Supported] tells a tool whether its caller can show a user
-// interface at all, [Views] keeps tools that are for user interfaces only out of
-// the lists of clients that have none.
+// interface at all, [Views] hides tools that are for user interfaces only from
+// clients that do not declare the extension.
 //
 // [JS] is a small script for the document itself: it speaks to the host.
 //

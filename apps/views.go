@@ -6,10 +6,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Views shows a catalog to those who can use it: tools that only user interfaces
-// may call ([ToolUI.VisibleTo]) are kept from clients that have none, since
-// nobody is there who would keep them from the model. Such a client can neither
-// list nor call them. It is immutable and safe for concurrent use.
+// Views hides tools that only user interfaces may call ([ToolUI.VisibleTo]) from
+// clients that do not declare the extension, which can then neither list nor call
+// them. A Source does not need it: hosts hide these tools from their models, and
+// some of them show user interfaces without declaring anything. Use it where such
+// a tool must not reach a model even through a client that ignores the visibility.
+// It is immutable and safe for concurrent use.
 //
 //	func (s *source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 //		return s.views.For(ctx), nil

@@ -12,22 +12,44 @@ import (
 )
 
 // TestApps opens the user interfaces of two servers in Chromium, in a host page
-// around the official app-bridge: a fixture that does everything, and the
-// example that people start from.
+// around the official app-bridge: a fixture that does everything, and the example
+// that people start from, each by itself and behind slipway serve. The host declares
+// the extension or, like basic-host of the extension, nothing.
 func TestApps(t *testing.T) {
 	tools := nodeTools(t)
 	chromium := findChromium(t)
+	slipway := build(t, "./cmd/slipway")
 	for _, served := range []struct {
 		show, program string
-		args          []string
+		args, stdio   []string
 	}{
-		{"fixture", "./internal/conformance/apps", nil},
-		{"weather", "./examples/weather", []string{"-http=127.0.0.1:0"}},
+		{"fixture", "./internal/conformance/apps", nil, []string{"-stdio"}},
+		{"weather", "./examples/weather", []string{"-http=127.0.0.1:0"}, []string{"-stdio"}},
 	} {
-		t.Run(served.show, func(t *testing.T) {
-			endpoint := start(t, build(t, served.program), served.args...)
-			tools.run(t, "apps.mjs", object{"show": served.show, "endpoint": endpoint, "chromium": chromium, "profile": t.TempDir()})
-		})
+		program := build(t, served.program)
+		for _, way := range []struct {
+			name    string
+			proxied bool
+			declare bool
+		}{
+			{"declaring host", false, true},
+			{"basic host", false, false},
+			{"declaring host, proxied", true, true},
+			{"basic host, proxied", true, false},
+		} {
+			t.Run(served.show+"/"+way.name, func(t *testing.T) {
+				var endpoint string
+				if way.proxied {
+					endpoint = start(t, slipway, append([]string{"serve", "--addr", "127.0.0.1:0", "--", program}, served.stdio...)...)
+				} else {
+					endpoint = start(t, program, served.args...)
+				}
+				tools.run(t, "apps.mjs", object{
+					"show": served.show, "endpoint": endpoint, "chromium": chromium, "profile": t.TempDir(),
+					"declare": way.declare, "proxied": way.proxied,
+				})
+			})
+		}
 	}
 }
 
@@ -82,7 +104,7 @@ func TestAppInfo(t *testing.T) {
 		})
 		t.Run(era+"/without", func(t *testing.T) {
 			same(t, "app info", tools.appInfo(t, endpoint, era),
-				[]object{named("show", page), named("think", bare), named("old", page)})
+				[]object{named("show", page), named("echo", bare), named("think", bare), named("old", page)})
 		})
 	}
 }

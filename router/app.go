@@ -90,8 +90,8 @@ func (f *AppFeature) compile(b *builder) {
 
 // UI returns the option of [Tool] that links it to an app, which must be
 // registered, too. visibility says who may see and call the tool; nobody named
-// means both models and apps. A tool for apps alone is kept from clients that
-// cannot show them.
+// means both models and apps. Hosts keep a tool for apps alone from their models;
+// [Options.HideAppTools] also keeps it from clients that declare no apps.
 func UI(app *AppFeature, visibility ...apps.Visibility) ToolOption {
 	return &uiLink{app: app, linked: true, visibility: visibility}
 }
@@ -138,7 +138,7 @@ func (f *toolFeature) linkUI(e *entry, b *builder) {
 		}
 	}
 	f.uiMeta = &ui
-	if ui.VisibleTo(apps.VisibleToModel) {
+	if ui.VisibleTo(apps.VisibleToModel) || !b.settingsOf().HideAppTools {
 		return
 	}
 	e.filters = append(e.filters, func(ctx context.Context, _ Item) bool {

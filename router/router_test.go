@@ -167,30 +167,37 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestUIViews: a tool for apps alone exists for clients that can show apps.
+// TestUIViews: a tool for apps alone exists for every client, as some hosts show
+// apps without declaring it; an option hides it from those that declare nothing.
 func TestUIViews(t *testing.T) {
-	r := newWeather(t, router.Tool("refresh", "For the button", func(context.Context, router.Void) (string, error) {
-		return "fresh", nil
-	}, router.VisibleTo(apps.VisibleToApp)))
 	ui := []byte(`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`)
-	for _, v := range []mcp.Version{mcp.LatestLegacyVersion, mcp.LatestVersion} {
-		with := mcptest.Connect(t, r, v, &mcptest.ConnectOptions{Capabilities: ui})
-		without := mcptest.Connect(t, r, v, nil)
-		if got := names(with.Tools()); !slices.Contains(got, "refresh") {
-			t.Errorf("%v: with the extension the tools are %v, want refresh among them", v, got)
+	for _, hide := range []bool{false, true} {
+		r := newWeather(t, router.Options{HideAppTools: hide, Cache: mcp.CacheHint{Public: true}},
+			router.Tool("refresh", "For the button", func(context.Context, router.Void) (string, error) {
+				return "fresh", nil
+			}, router.VisibleTo(apps.VisibleToApp)))
+		for _, v := range []mcp.Version{mcp.LatestLegacyVersion, mcp.LatestVersion} {
+			for _, capabilities := range []string{string(ui), `{}`, `{"elicitation":{}}`} {
+				c := mcptest.Connect(t, r, v, &mcptest.ConnectOptions{Capabilities: []byte(capabilities)})
+				want := !hide || capabilities == string(ui)
+				if got := names(c.Tools()); slices.Contains(got, "refresh") != want {
+					t.Errorf("%v, hide %t: a client with %s sees %v, want refresh: %t", v, hide, capabilities, got, want)
+				}
+				_, err := c.Try("tools/call", map[string]any{"name": "refresh"})
+				if (err == nil) != want || err != nil && err.Code != mcp.CodeInvalidParams {
+					t.Errorf("%v, hide %t: a client with %s calls it: %v, want success: %t", v, hide, capabilities, err, want)
+				}
+				if !strings.Contains(string(c.Begun()), apps.Extension) {
+					t.Errorf("%v: the extension is not declared: %s", v, c.Begun())
+				}
+			}
 		}
-		if got := names(without.Tools()); slices.Contains(got, "refresh") {
-			t.Errorf("%v: without the extension the tools are %v, want no refresh", v, got)
+		if got, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: "refresh"}); err != nil || got.Content[0].Text != "fresh" {
+			t.Errorf("direct call = %v, %v", got, err)
 		}
-		if _, err := without.Try("tools/call", map[string]any{"name": "refresh"}); err == nil || err.Code != mcp.CodeInvalidParams {
-			t.Errorf("%v: calling it = %v, want -32602", v, err)
+		if cat, _ := r.Catalog(context.Background()); cat.Cache.Public == hide {
+			t.Errorf("hide %t: caches may share the lists: %t", hide, cat.Cache.Public)
 		}
-		if !strings.Contains(string(with.Begun()), apps.Extension) {
-			t.Errorf("%v: the extension is not declared: %s", v, with.Begun())
-		}
-	}
-	if got, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: "refresh"}); err != nil || got.Content[0].Text != "fresh" {
-		t.Errorf("direct call = %v, %v", got, err)
 	}
 }
 

@@ -2,9 +2,10 @@
 // holds it against the official schema, and opens its documents in Chromium, in
 // a host page around the official app-bridge.
 //
-// The plan comes as one JSON object on stdin: endpoint, chromium, profile (an
-// empty folder) and show, the name of what is checked here. Output is that of
-// suite.mjs.
+// The plan comes as one JSON object on stdin: endpoint, proxied (whether that is a
+// proxy), chromium, profile (an empty folder), declare (whether the host of the
+// documents declares the extension; basic-host of the extension does not) and show,
+// the name of what is checked here. Output is that of suite.mjs.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -35,10 +36,11 @@ async function check(name, body) {
   }
 }
 
-// connect returns a client of one era, with or without the extension.
+// connect returns a client of one era, with the extension or, like basic-host, without
+// any capabilities.
 async function connect(mode, withApps) {
-  const extensions = withApps ? { [extension]: { mimeTypes: [mimeType] } } : {};
-  const client = new Client({ name: 'interop-apps', version: '1.0.0' }, { capabilities: { extensions }, versionNegotiation: { mode } });
+  const capabilities = withApps ? { extensions: { [extension]: { mimeTypes: [mimeType] } } } : {};
+  const client = new Client({ name: 'interop-apps', version: '1.0.0' }, { capabilities, versionNegotiation: { mode } });
   await client.connect(new StreamableHTTPClientTransport(new URL(plan.endpoint)));
   return client;
 }
@@ -51,6 +53,10 @@ function fits(definition) {
   const validate = new Ajv({ strict: false }).compile($defs[definition]);
   return (value, what) => assert(validate(value), `${what}: ${JSON.stringify(value)}: ${JSON.stringify(validate.errors)}`);
 }
+
+// textFor is what a tool says to a client that declares the extension, or does not.
+// A proxy connects once for all clients, and declares it.
+const textFor = (declared) => (declared || plan.proxied ? 'look at the page' : 'read this');
 
 async function metadata(mode) {
   const client = await connect(mode, true);
@@ -78,14 +84,15 @@ async function metadata(mode) {
     assert.deepEqual([listed.mimeType, read.mimeType, read.uri], [mimeType, mimeType, pageURI]);
     assert.equal(bridge.buildAllowAttribute(read._meta.ui.permissions), 'camera; microphone; geolocation; clipboard-write');
   });
-  await check(`${mode} tools for pages are for clients that have them`, async () => {
-    assert.deepEqual(await named(client), ['show', 'echo', 'think', 'old']);
-    assert.deepEqual(await named(plain), ['show', 'think', 'old']);
-    await assert.rejects(plain.callTool({ name: 'echo', arguments: {} }), (error) => error.code === -32602);
+  await check(`${mode} tools for pages are for every client`, async () => {
+    for (const each of [client, plain]) {
+      assert.deepEqual(await named(each), ['show', 'echo', 'think', 'old']);
+      assert((await each.callTool({ name: 'echo', arguments: {} })).structuredContent);
+    }
   });
   await check(`${mode} text for clients that have no pages`, async () => {
     const said = async (c) => (await c.callTool({ name: 'show', arguments: {} })).content[0].text;
-    assert.deepEqual([await said(client), await said(plain)], ['look at the page', 'read this']);
+    assert.deepEqual([await said(client), await said(plain)], [textFor(true), textFor(false)]);
   });
   await client.close();
   await plain.close();
@@ -132,7 +139,7 @@ async function delivery(view, where, client) {
       await stage.bridge.sendToolResult(result);
     }, { input, result });
     assert.deepEqual((await told(view, 'toolresult'))[0].structuredContent, { tool: 'show', told: input });
-    assert.deepEqual((await told(view, 'toolresult heard'))[0].content, [{ type: 'text', text: 'look at the page' }]);
+    assert.deepEqual((await told(view, 'toolresult heard'))[0].content, [{ type: 'text', text: textFor(plan.declare) }]);
     assert.deepEqual(await told(view, 'toolinputpartial'), [{ city: 'Ly' }, { arguments: { city: 'Ly' } }]);
     assert.deepEqual(await told(view, 'toolinput'), [input, { arguments: input }]);
     assert.deepEqual(await told(view, 'toolinput heard'), [{ arguments: input }]);
@@ -274,7 +281,7 @@ async function fromTheHost(view, where) {
 
 async function fixture() {
   for (const mode of ['legacy', 'auto']) await metadata(mode);
-  const client = await connect('auto', true);
+  const client = await connect('auto', plan.declare);
   const host = await startHost(client, pageURI);
   const browser = await startBrowser(plan);
   try {
@@ -305,7 +312,7 @@ async function fixture() {
 
 // weather is the example server: a tool, and a dashboard that shows its result.
 async function weather() {
-  const client = await connect('auto', true);
+  const client = await connect('auto', plan.declare);
   const tool = (await client.listTools()).tools.find(bridge.getToolUiResourceUri);
   const host = await startHost(client, bridge.getToolUiResourceUri(tool));
   const browser = await startBrowser(plan);

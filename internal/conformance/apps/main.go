@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/apps"
@@ -36,6 +37,9 @@ func run() error {
 	}
 	ctx, stop := serve.Signals(context.Background(), nil)
 	defer stop()
+	if slices.Contains(os.Args[1:], "-stdio") {
+		return serve.Stdio(ctx, source, os.Stdin, os.Stdout, nil)
+	}
 	return serve.Run(ctx, source, &serve.Options{
 		Addr:    "127.0.0.1:0",
 		Started: func(info *serve.Info) { fmt.Fprintln(os.Stderr, "serving on", info.Endpoint) },
@@ -45,8 +49,8 @@ func run() error {
 // fixture is the Source.
 type fixture struct {
 	mcp.Unimplemented
-	page  *apps.App
-	views *apps.Views
+	page    *apps.App
+	catalog *mcp.Catalog
 }
 
 var _ mcp.Source = (*fixture)(nil)
@@ -64,7 +68,7 @@ func newFixture() (*fixture, error) {
 	if catalog.Extensions, err = apps.Extensions(nil); err != nil {
 		return nil, err
 	}
-	return &fixture{page: app, views: apps.NewViews(catalog)}, nil
+	return &fixture{page: app, catalog: catalog}, nil
 }
 
 func newPage() (*apps.App, error) {
@@ -102,11 +106,11 @@ func tools() []mcp.Tool {
 	}
 }
 
-func (f *fixture) Catalog(ctx context.Context) (*mcp.Catalog, error) { return f.views.For(ctx), nil }
+func (f *fixture) Catalog(context.Context) (*mcp.Catalog, error) { return f.catalog, nil }
 
 // CallTool says what it was told, and to whom.
 func (f *fixture) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	if f.views.For(ctx).Tool(p.Name) == nil {
+	if f.catalog.Tool(p.Name) == nil {
 		return nil, mcp.UnknownTool(p.Name)
 	}
 	said := answer{Tool: p.Name, Told: map[string]any{}}

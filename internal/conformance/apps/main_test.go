@@ -23,7 +23,7 @@ func TestNothingIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if findings := append(f.page.Check(), apps.Check(f.views.For(t.Context()))...); len(findings) > 0 {
+	if findings := append(f.page.Check(), apps.Check(f.catalog)...); len(findings) > 0 {
 		t.Errorf("findings: %v", findings)
 	}
 }
