@@ -53,6 +53,22 @@ func TestApps(t *testing.T) {
 	}
 }
 
+// TestAppListing reads the metadata of the fixture, and presses a button through the
+// official bridge in a host that declares nothing. It needs no browser.
+func TestAppListing(t *testing.T) {
+	tools := nodeTools(t)
+	program, slipway := build(t, "./internal/conformance/apps"), build(t, "./cmd/slipway")
+	for name, command := range map[string][]string{
+		"direct":  {program},
+		"proxied": {slipway, "serve", "--addr", "127.0.0.1:0", "--", program, "-stdio"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			endpoint := start(t, command[0], command[1:]...)
+			tools.run(t, "apps.mjs", object{"show": "listing", "endpoint": endpoint, "declare": false, "proxied": name == "proxied"})
+		})
+	}
+}
+
 // findChromium leaves the test out where there is no Chromium.
 func findChromium(t *testing.T) string {
 	t.Helper()

@@ -20,6 +20,7 @@ const require = createRequire(join(tools, 'package.json'));
 const load = (path) => import(pathToFileURL(join(tools, 'node_modules', path)));
 const { Client, StreamableHTTPClientTransport } = require('@modelcontextprotocol/client');
 const bridge = await load('@modelcontextprotocol/ext-apps/dist/src/app-bridge.js');
+const { App } = await load('@modelcontextprotocol/ext-apps/dist/src/app-with-deps.js');
 const plan = JSON.parse(await text(process.stdin));
 
 const extension = 'io.modelcontextprotocol/ui';
@@ -279,8 +280,41 @@ async function fromTheHost(view, where) {
   });
 }
 
+// pair returns two ends of a connection between a host and its document.
+function pair() {
+  const end = () => ({ start: async () => {}, close: async () => {} });
+  const [host, app] = [end(), end()];
+  host.send = async (message) => { queueMicrotask(() => app.onmessage?.(message)); };
+  app.send = async (message) => { queueMicrotask(() => host.onmessage?.(message)); };
+  return [host, app];
+}
+
+// button calls a tool as a document does through a host that, like basic-host,
+// gives the bridge a client without any capabilities.
+async function button(mode) {
+  await check(`${mode} a button's tool works in a host that declares nothing`, async () => {
+    const client = await connect(mode, false);
+    const host = new bridge.AppBridge(client, { name: 'interop-host', version: '1.0.0' }, { serverTools: {} });
+    const app = new App({ name: 'board', version: '1.0.0' }, {}, { autoResize: false });
+    const [ours, theirs] = pair();
+    await host.connect(ours);
+    await app.connect(theirs);
+    const { isError, structuredContent } = await app.callServerTool({ name: 'echo', arguments: { n: 1 } });
+    assert.deepEqual([isError ?? false, structuredContent.told], [false, { n: 1 }]);
+    await client.close();
+  });
+}
+
+// listing needs no browser.
+async function listing() {
+  for (const mode of ['legacy', 'auto']) {
+    await metadata(mode);
+    await button(mode);
+  }
+}
+
 async function fixture() {
-  for (const mode of ['legacy', 'auto']) await metadata(mode);
+  await listing();
   const client = await connect('auto', plan.declare);
   const host = await startHost(client, pageURI);
   const browser = await startBrowser(plan);
@@ -343,4 +377,4 @@ async function weather() {
   }
 }
 
-await { fixture, weather }[plan.show]();
+await { listing, fixture, weather }[plan.show]();
