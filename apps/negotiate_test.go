@@ -177,7 +177,7 @@ func TestViewsCopyEveryField(t *testing.T) {
 		Server: mcp.Implementation{Name: "n"}, Instructions: "i",
 		Tools:     []mcp.Tool{{Name: "poll", Meta: apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}})}},
 		Resources: []mcp.Resource{{URI: "a:b"}}, Templates: []mcp.ResourceTemplate{{URITemplate: "a:{b}"}}, Prompts: []mcp.Prompt{{Name: "p"}},
-		Completions: true, Subscribe: true, Tasks: true, Logging: true, Extensions: json.RawMessage(`{}`), PageSize: 7, Cache: mcp.CacheHint{TTL: 9},
+		Completions: true, Subscribe: true, Tasks: true, Logging: true, Growing: true, Extensions: json.RawMessage(`{}`), PageSize: 7, Cache: mcp.CacheHint{TTL: 9},
 		Sources: []mcp.JoinedSource{{Name: "s"}}, WithheldTools: map[string]string{"t": "why"}, WithheldPrompts: map[string]string{"p": "why"},
 	}
 	views := apps.NewViews(full)
