@@ -41,12 +41,12 @@ func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Opti
 	if err := oneTokenOneServer([]string{args[0], second}); err != nil {
 		return nil, err
 	}
-	sources, err := openEach(ctx, []string{args[0], second}, opts)
+	first, err := open.Open(ctx, args[0], opts)
 	if err != nil {
 		return nil, err
 	}
-	both := &pair{first: sources[0], second: sources[1]}
-	site, ok := sources[0].(*staticmcp.Site)
+	both := &pair{first: first}
+	site, ok := first.(*staticmcp.Site)
 	if !ok {
 		both.close()
 		return nil, usage("", "serve: --fallback: %s is not a site", args[0])
@@ -59,8 +59,15 @@ func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Opti
 		}
 		o.Dir = args[0]
 	}
-	asked := lock.over([]string{second}, sources[1:])
-	both.Fallback = freeze.NewFallback(site, asked[0], o)
+	late, err := openLate(ctx, second, opts, log, func(src mcp.Source) mcp.Source {
+		return lock.over([]string{second}, []mcp.Source{src})[0]
+	})
+	if err != nil {
+		both.close()
+		return nil, err
+	}
+	both.second = late
+	both.Fallback = freeze.NewFallback(site, late, o)
 	return lock.over(args, []mcp.Source{both})[0], nil
 }
 

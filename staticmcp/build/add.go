@@ -1,8 +1,11 @@
 package build
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,13 +13,15 @@ import (
 	"os"
 	"slices"
 
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
 // Add puts further answers into the site that lies in the folder dir and was
 // written by [Write], and returns those that it has put there. catalog has the
-// definitions of the site, which stay as they are. An answer whose name is taken
+// definitions of the site, which stay as they are; tools that the manifest lacks are
+// appended to it if an answer of theirs is added. An answer whose name is taken
 // is left out, and so is one that cannot be stored. Nothing else may write to the
 // folder meanwhile.
 func Add(ctx context.Context, dir string, catalog *mcp.Catalog, answers []*Answer, opts *Options) ([]*Answer, error) {
@@ -46,7 +51,7 @@ func Add(ctx context.Context, dir string, catalog *mcp.Catalog, answers []*Answe
 			owner[w.files[first].path] = a
 		}
 	}
-	added, err := t.add(w)
+	added, err := t.add(w, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +65,7 @@ func Add(ctx context.Context, dir string, catalog *mcp.Catalog, answers []*Answe
 }
 
 // add writes the files that are not there, then the index.
-func (t *dirTarget) add(w *writer) (map[string]staticmcp.IndexEntry, error) {
+func (t *dirTarget) add(w *writer, owner map[string]*Answer) (map[string]staticmcp.IndexEntry, error) {
 	w.sort()
 	added := make(map[string]staticmcp.IndexEntry)
 	for i := range w.files {
@@ -86,6 +91,9 @@ func (t *dirTarget) add(w *writer) (map[string]staticmcp.IndexEntry, error) {
 	if len(added) == 0 {
 		return nil, nil
 	}
+	if err := t.addTools(w, added, owner); err != nil {
+		return nil, err
+	}
 	for _, e := range added {
 		t.index.Count++
 		t.index.Bytes += e.Size
@@ -100,6 +108,137 @@ func (t *dirTarget) add(w *writer) (map[string]staticmcp.IndexEntry, error) {
 		return nil, err
 	}
 	return added, t.replace(w, staticmcp.IndexPath, doc)
+}
+
+// addTools appends the tools to the manifest that it lacks and that have an added
+// answer.
+func (t *dirTarget) addTools(w *writer, added map[string]staticmcp.IndexEntry, owner map[string]*Answer) error {
+	names := make(map[string]bool)
+	for name := range added {
+		if a := owner[name]; a != nil && a.Tool != "" {
+			names[a.Tool] = true
+		}
+	}
+	manifest, err := t.root.ReadFile(manifestName)
+	if err != nil {
+		return err
+	}
+	changed := manifest
+	for i := range w.site.Tools {
+		if tool := &w.site.Tools[i]; names[tool.Name] {
+			if changed, err = withTool(changed, tool); err != nil {
+				return fmt.Errorf("add the tool %s to %s: %w", tool.Name, manifestName, err)
+			}
+		}
+	}
+	if bytes.Equal(changed, manifest) {
+		return nil
+	}
+	if err := t.replace(w, manifestName, changed); err != nil {
+		return err
+	}
+	return t.reindex(w, manifestName, changed)
+}
+
+// withTool returns a manifest with a tool appended, or as it is if it has a tool of
+// that name.
+func withTool(manifest []byte, tool *mcp.Tool) ([]byte, error) {
+	var listed struct {
+		Capabilities struct {
+			Tools []struct {
+				Name string `json:"name"`
+			} `json:"tools"`
+		} `json:"capabilities"`
+	}
+	if err := json.Unmarshal(manifest, &listed); err != nil {
+		return nil, err
+	}
+	for _, t := range listed.Capabilities.Tools {
+		if t.Name == tool.Name {
+			return manifest, nil
+		}
+	}
+	raw, err := mcp.Marshal(tool)
+	if err != nil {
+		return nil, err
+	}
+	var entry bytes.Buffer
+	if err := json.Indent(&entry, raw, "      ", "  "); err != nil {
+		return nil, err
+	}
+	at, _, err := memberOf(manifest, jsonscan.Space(manifest, 0), "capabilities")
+	if err != nil || at < 0 {
+		return nil, errors.Join(err, errors.New("it has no capabilities"))
+	}
+	tools, end, err := memberOf(manifest, at, "tools")
+	switch {
+	case err != nil:
+		return nil, err
+	case tools < 0:
+		separator := ","
+		if jsonscan.Space(manifest, at+1) < len(manifest) && manifest[jsonscan.Space(manifest, at+1)] == '}' {
+			separator = ""
+		}
+		return slices.Concat(manifest[:at+1], []byte(`"tools":[`), entry.Bytes(), []byte("]"+separator), manifest[at+1:]), nil
+	}
+	separator := ",\n      "
+	if len(listed.Capabilities.Tools) == 0 {
+		separator = ""
+	}
+	last := bytes.TrimRight(manifest[:end-1], " \t\r\n")
+	return slices.Concat(last, []byte(separator), entry.Bytes(), manifest[len(last):]), nil
+}
+
+// memberOf returns where the value of a member of the object at doc[i] is, or -1.
+func memberOf(doc []byte, i int, name string) (at, end int, err error) {
+	at = -1
+	_, err = jsonscan.Object(doc, i, 0, func(key []byte, i int) (int, error) {
+		i = jsonscan.Space(doc, i)
+		last, err := jsonscan.Value(doc, i)
+		if err == nil && string(key) == name {
+			at, end = i, last
+		}
+		return last, err
+	})
+	return at, end, err
+}
+
+// reindex updates the entry of a file that the index has.
+func (t *dirTarget) reindex(w *writer, name string, data []byte) error {
+	sum := sha256.Sum256(data)
+	update := func(list []staticmcp.IndexEntry) bool {
+		for i := range list {
+			if list[i].Path == name {
+				t.index.Bytes += int64(len(data)) - list[i].Size
+				list[i].Size, list[i].SHA256 = int64(len(data)), hex.EncodeToString(sum[:])
+				return true
+			}
+		}
+		return false
+	}
+	if t.index.Shards == nil {
+		update(t.index.Files)
+		return nil
+	}
+	for _, shard := range t.index.Shards {
+		data, err := t.root.ReadFile(shard.Path)
+		if err != nil {
+			return err
+		}
+		var list []staticmcp.IndexEntry
+		if err := json.Unmarshal(data, &list); err != nil {
+			return fmt.Errorf("read %s: %w", shard.Path, err)
+		}
+		if !update(list) {
+			continue
+		}
+		doc, err := entryLines(list)
+		if err != nil {
+			return err
+		}
+		return t.replace(w, shard.Path, append(doc, '\n'))
+	}
+	return nil
 }
 
 // inserted returns list with further entries, in the order of paths.

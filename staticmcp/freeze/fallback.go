@@ -52,6 +52,10 @@ type Fallback struct {
 	known map[string]bool
 
 	keep   chan *build.Answer // nil if nothing is stored
+	// added are the definitions of tools that the manifest lacks, by name.
+	added sync.Map // of *mcp.Tool
+	// reported are the tools about which a warning was logged.
+	reported sync.Map
 	keeper sync.WaitGroup
 	close  sync.Once
 }
@@ -123,11 +127,14 @@ func (f *Fallback) store() {
 
 func (f *Fallback) put(list []*build.Answer) error {
 	ctx := context.Background()
-	catalog, err := f.site.Catalog(ctx)
+	catalog, err := f.extended(ctx, list)
 	if err != nil {
 		return err
 	}
 	stored, err := build.Add(ctx, f.opts.Dir, catalog, list, nil)
+	if missing := len(list) - len(stored); missing > 0 && err == nil {
+		f.opts.Logger.Info("answers not stored: their files exist, or have no valid name", "answers", missing)
+	}
 	f.knownMu.Lock()
 	defer f.knownMu.Unlock()
 	for _, a := range stored {
@@ -136,6 +143,27 @@ func (f *Fallback) put(list []*build.Answer) error {
 		}
 	}
 	return err
+}
+
+// extended returns the catalog of the site with the tools of the source that the
+// answers need.
+func (f *Fallback) extended(ctx context.Context, list []*build.Answer) (*mcp.Catalog, error) {
+	site, err := f.site.Catalog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	both := &mcp.Catalog{Server: site.Server, Tools: slices.Clone(site.Tools), Prompts: site.Prompts}
+	names := make(map[string]bool)
+	for i := range both.Tools {
+		names[both.Tools[i].Name] = true
+	}
+	for _, a := range list {
+		if t, ok := f.added.Load(a.Tool); ok && !names[a.Tool] {
+			names[a.Tool] = true
+			both.Tools = append(both.Tools, *t.(*mcp.Tool))
+		}
+	}
+	return both, nil
 }
 
 // callKey stands for a call.
@@ -256,10 +284,38 @@ func (f *Fallback) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Ca
 		return nil, err
 	}
 	result, err := f.src.CallTool(ctx, p)
-	if err == nil && own && f.stable(src.Tool(p.Name)) {
-		f.remember(staticmcp.Question{Tool: p.Name, Arguments: p.Arguments}, result)
+	if err == nil && f.keep != nil {
+		f.rememberCall(src.Tool(p.Name), p, result)
 	}
 	return result, err
+}
+
+// rememberCall stores the answer to a call if the tool permits it, and its definition
+// if the site lacks the tool.
+func (f *Fallback) rememberCall(t *mcp.Tool, p *mcp.CallToolParams, result *mcp.CallToolResult) {
+	if t == nil {
+		return
+	}
+	if !f.stable(t) {
+		f.warnOnce(t.Name, "answers of a tool are not stored: it is not marked readOnlyHint")
+		return
+	}
+	if _, known := f.added.Load(t.Name); !known {
+		definition, err := mcp.Marshal(t)
+		if err != nil || len(f.secrets.FindDocument(definition)) > 0 {
+			f.warnOnce(t.Name, "answers of a tool are not stored: its definition contains a secret")
+			return
+		}
+		f.added.Store(t.Name, t)
+	}
+	f.remember(staticmcp.Question{Tool: p.Name, Arguments: p.Arguments}, result)
+}
+
+// warnOnce logs a reason for which nothing is stored, once for each name.
+func (f *Fallback) warnOnce(name, reason string) {
+	if _, told := f.reported.LoadOrStore(name+"\x00"+reason, nil); !told {
+		f.opts.Logger.Warn(reason, "name", f.secrets.Redact(name))
+	}
 }
 
 // stable reports whether the answers of a tool may be stored.
@@ -301,7 +357,11 @@ func (f *Fallback) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.
 		return nil, err
 	}
 	found, otherErr := f.src.GetPrompt(ctx, p)
-	if site, err := f.site.Catalog(ctx); otherErr == nil && err == nil && site.Prompt(p.Name) != nil {
+	if site, err := f.site.Catalog(ctx); otherErr == nil && err == nil && f.keep != nil {
+		if site.Prompt(p.Name) == nil {
+			f.warnOnce(p.Name, "answers of a prompt are not stored: the site has no such prompt")
+			return found, nil
+		}
 		if arguments, err := mcp.Marshal(p.Arguments); err == nil && p.Arguments != nil {
 			f.remember(staticmcp.Question{Prompt: p.Name, Arguments: arguments}, found)
 		}
@@ -329,13 +389,21 @@ func (f *Fallback) remember(q staticmcp.Question, result any) {
 	if f.keep == nil {
 		return
 	}
+	name := q.Tool + q.URI + q.Prompt
 	doc, err := cleaned(result)
-	if err != nil || isError(doc) || slices.ContainsFunc(suspicions(f.secrets, doc), func(s suspicion) bool { return s.kind != "email" }) {
+	if err != nil || isError(doc) {
+		return
+	}
+	asked, err := mcp.Marshal(q)
+	secret := func(s suspicion) bool { return s.kind != "email" }
+	if err != nil || len(f.secrets.FindDocument(asked)) > 0 || slices.ContainsFunc(suspicions(f.secrets, doc), secret) {
+		f.warnOnce(name, "an answer is not stored: it contains a secret or personal data")
 		return
 	}
 	select {
 	case f.keep <- &build.Answer{Tool: q.Tool, URI: q.URI, Prompt: q.Prompt, Arguments: q.Arguments, Result: doc}:
 	default: // it will be asked for again
+		f.warnOnce("", "answers are not stored: too many are waiting")
 	}
 }
 

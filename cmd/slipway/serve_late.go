@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+)
+
+const (
+	// lateGrace is how long serving waits for a source that may come late, so that
+	// one that is up is in the first list that clients see.
+	lateGrace = 300 * time.Millisecond
+	// lateRetry is the first pause between two attempts to open it, doubled up to
+	// maxLateRetry.
+	lateRetry    = 250 * time.Millisecond
+	maxLateRetry = 5 * time.Second
+)
+
+// lateSource is a source that may be unavailable when serving starts. It is opened in
+// the background until it succeeds, and offers nothing until then.
+type lateSource struct {
+	*compose.Swap
+	stop   context.CancelFunc
+	done   chan struct{}
+	opened mcp.Source // valid when done is closed
+}
+
+// openLate starts opening arg. An input that no later attempt can open is an error.
+// wrap adapts the opened source.
+func openLate(ctx context.Context, arg string, opts *open.Options, log *slog.Logger, wrap func(mcp.Source) mcp.Source) (*lateSource, error) {
+	ctx, stop := context.WithCancel(ctx)
+	l := &lateSource{Swap: compose.NewSwap(absent{}), stop: stop, done: make(chan struct{})}
+	first := make(chan error, 1)
+	go func() {
+		defer close(l.done)
+		l.open(ctx, arg, opts, log, wrap, first)
+	}()
+	grace := time.NewTimer(lateGrace)
+	defer grace.Stop()
+	select {
+	case <-grace.C:
+		log.Warn("fallback not available yet, serving the site alone", "source", open.Name(arg))
+	case err := <-first:
+		var opening *open.Error
+		switch {
+		case err == nil:
+		case errors.As(err, &opening) && opening.Kind == open.Remote:
+			log.Warn("fallback not available, serving the site alone", "source", open.Name(arg), "error", err)
+		default:
+			l.Close()
+			return nil, err
+		}
+	case <-ctx.Done():
+		l.Close()
+		return nil, ctx.Err()
+	}
+	return l, nil
+}
+
+// open opens arg, again and again until it succeeds or ctx ends. The outcome of the
+// first attempt goes to first.
+func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, log *slog.Logger, wrap func(mcp.Source) mcp.Source, first chan<- error) {
+	var muted atomic.Bool
+	opts = withMutedLog(opts, &muted)
+	pause := lateRetry
+	for attempt := 1; ; attempt++ {
+		src, err := open.Open(ctx, arg, opts)
+		muted.Store(err != nil) // further attempts fail for the same reason
+		if err == nil {
+			l.opened = src
+			l.Set(ctx, wrap(src))
+			if attempt > 1 {
+				log.Info("fallback available", "source", open.Name(arg), "attempts", attempt)
+			}
+		}
+		if attempt == 1 {
+			first <- err
+		}
+		if err == nil {
+			return
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		pause = min(2*pause, maxLateRetry)
+	}
+}
+
+// withMutedLog returns options whose events are logged unless muted is set.
+func withMutedLog(opts *open.Options, muted *atomic.Bool) *open.Options {
+	if opts.Live == nil || opts.Live.Source == nil || opts.Live.Source.Log == nil {
+		return opts
+	}
+	o, l, s := *opts, *opts.Live, *opts.Live.Source
+	log := s.Log
+	s.Log = func(e live.Event) {
+		if !muted.Load() {
+			log(e)
+		}
+	}
+	l.Source, o.Live = &s, &l
+	return &o
+}
+
+// Close stops the attempts and closes the source.
+func (l *lateSource) Close() error {
+	l.stop()
+	<-l.done
+	if l.opened != nil {
+		closeSource(l.opened)
+	}
+	return nil
+}
+
+// absent is what a lateSource offers before it is opened.
+type absent struct{ mcp.Unimplemented }
+
+// Catalog returns an error, since what the source offers is not known.
+func (absent) Catalog(context.Context) (*mcp.Catalog, error) {
+	return nil, mcp.Errorf(mcp.CodeToolUnavailable, "the site has no such answer, and the fallback is not available")
+}
