@@ -62,10 +62,55 @@ func (c *checker) findSearch(ctx context.Context, st store) error {
 		if t.searched = err == nil; !t.searched {
 			c.site.sheet.add(ruleSearchIndex, t.entry.at, t.entry.path()+"/_meta", fmt.Sprintf("the search index of tool %q is not there: %s", t.name, head),
 				"publish it too: without it there are answers to single words alone")
+			continue
+		}
+		if err := c.verifySearch(ctx, st, t.searching.dir); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// verifySearch compares the files of a search index with their checksums.
+func (c *checker) verifySearch(ctx context.Context, st store, dir string) error {
+	if c.verified[dir] {
+		return nil // another tool has the same
+	}
+	c.verified[dir] = true
+	index := search.New(&storedIndex{st, dir, c.opts.MaxFileBytes})
+	limit := 0
+	if c.tree == nil {
+		limit = c.opts.MaxProbes // each file is a request to the host
+	}
+	return index.Verify(ctx, limit, func(name string, err error) {
+		c.about(ruleSearchBroken, path.Join(dir, name), "the search index is broken: "+err.Error(), "build the site again, and publish all of it")
+	})
+}
+
+// storedIndex are the files of a search index, read without a cache.
+type storedIndex struct {
+	store store
+	dir   string
+	limit int64
+}
+
+var _ search.Store = (*storedIndex)(nil)
+
+// Load implements [search.Store].
+func (f *storedIndex) Load(ctx context.Context, name string, parse search.Parse) (any, error) {
+	loaded, err := f.store.load(ctx, path.Join(f.dir, name), nil, f.limit)
+	switch {
+	case errors.Is(err, errMissing):
+		return nil, search.ErrNoFile
+	case err != nil:
+		return nil, err
+	}
+	value, _, err := parse(loaded.data)
+	return value, err
+}
+
+// Forget implements [search.Store].
+func (f *storedIndex) Forget(string) {}
 
 // decodeIndex decodes a file of the index. One that cannot be used counts as
 // missing: the index is an addition.

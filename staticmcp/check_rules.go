@@ -46,6 +46,7 @@ const (
 	ruleNoAnswers
 	ruleAnswerMissing
 	ruleSearchIndex
+	ruleSearchBroken
 	ruleSearchOnly
 	ruleUnlisted
 	ruleUnreachable
@@ -115,6 +116,7 @@ var ruleTable = [ruleCount]Rule{
 	ruleNoAnswers:     {"staticmcp/no-answers", check.Error, "a tool is listed and has no answers", false},
 	ruleAnswerMissing: {"staticmcp/answer-missing", check.Warning, "a value that the schema lists has no answer", false},
 	ruleSearchIndex:   {"staticmcp/search-index", check.Warning, "a tool says that it has a search index, and it is not there or cannot be meant", false},
+	ruleSearchBroken:  {"staticmcp/search-broken", check.Error, "a file of a search index is missing, damaged or of another build, so searches fail", false},
 	ruleSearchOnly:    {"staticmcp/search-only", check.Note, "a tool is answered from its search index alone, which other readers do not know", false},
 	ruleUnlisted:      {"staticmcp/unlisted", check.Warning, "a file belongs to nothing in the manifest", false},
 	ruleUnreachable:   {"staticmcp/unreachable", check.Warning, "no call and no URI leads to a file", false},

@@ -53,6 +53,9 @@ func CheckURL(ctx context.Context, baseURL string, opts *CheckOptions) (*check.R
 	if err := c.probeAll(ctx, w, list); err != nil {
 		return nil, err
 	}
+	if err := c.findSearch(ctx, w); err != nil {
+		return nil, err
+	}
 	c.take(c.site.sheet)
 	return c.report, nil
 }

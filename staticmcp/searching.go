@@ -54,6 +54,9 @@ func newSearching(t *tool, meta json.RawMessage) (*searching, error) {
 	return nil, nil
 }
 
+// errSearchBroken is the error of a search whose index is there and cannot be used.
+var errSearchBroken = errors.New("the search index is broken")
+
 // search answers a call from the index of its tool. The result is nil if there is
 // none, or if the call is not one for it.
 func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResult, error) {
@@ -74,8 +77,10 @@ func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResul
 	case err != nil && isUnavailable(err):
 		return nil, s.wireError(err, mcp.CodeToolUnavailable)
 	case err != nil:
-		s.opts.Logger.Warn("the search index of a tool cannot be used", "tool", t.name, "error", err)
-		return nil, nil
+		if _, told := s.untold.LoadOrStore(t.name+"\x00"+err.Error(), nil); !told {
+			s.opts.Logger.Warn("search index broken, using stored answers alone", "tool", t.name, "error", err)
+		}
+		return nil, errSearchBroken
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(found.Text())}}, nil
 }

@@ -32,13 +32,18 @@ func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.C
 	if err != nil {
 		return nil, err
 	}
+	broken := false
 	if t.searching != nil {
-		if found, err := s.search(ctx, t, p); found != nil || err != nil {
+		found, err := s.search(ctx, t, p)
+		broken = errors.Is(err, errSearchBroken)
+		if found != nil || err != nil && !broken {
 			return found, err
 		}
 	}
 	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, p.values) })
 	switch {
+	case errors.Is(err, errMissing) && broken:
+		return toolError(t.name + " failed: the search index of this site is broken. Its owner can repair it by building the site again."), nil
 	case errors.Is(err, errMissing):
 		return s.noAnswer(ctx, t, p), nil
 	case err != nil:
@@ -135,6 +140,10 @@ func (s *Site) noAnswer(ctx context.Context, t *tool, p *plan) *mcp.CallToolResu
 	} else if hint := t.otherArguments(names); hint != "" {
 		text += hint
 	}
+	return toolError(text)
+}
+
+func toolError(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}, IsError: true}
 }
 
