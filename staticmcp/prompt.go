@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -51,6 +52,83 @@ type promptDoc struct {
 	result *mcp.GetPromptResult
 	// template is the document with {{name}} places to fill in, or nil.
 	template []byte
+	// variants are the templates for calls without some arguments, by the key of those
+	// that are given. Nil if template serves all calls.
+	variants map[string][]byte
+}
+
+// PromptVariant is the text of a prompt that is stored with places to fill in, for
+// calls that give some of its arguments only.
+type PromptVariant struct {
+	// Arguments are the names of those that are given.
+	Arguments []string `json:"arguments"`
+	// Result is a result of prompts/get, with places.
+	Result json.RawMessage `json:"result"`
+}
+
+// WithPromptVariants adds variants to a result of prompts/get with places, for calls
+// without some arguments. A call with arguments for which there is no variant has no
+// stored answer.
+func WithPromptVariants(doc json.RawMessage, variants []PromptVariant) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(doc, &members); err != nil {
+		return nil, err
+	}
+	meta := make(map[string]json.RawMessage)
+	if raw := members["_meta"]; raw != nil {
+		if err := json.Unmarshal(raw, &meta); err != nil {
+			return nil, fmt.Errorf("_meta: %w", err)
+		}
+	}
+	list, err := mcp.Marshal(variants)
+	if err != nil {
+		return nil, err
+	}
+	meta[metaVariants] = list
+	encoded, err := mcp.Marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	rest := without(doc, "_meta")
+	separator := ","
+	if len(rest) == len(`{}`) {
+		separator = ""
+	}
+	return slices.Concat(rest[:len(rest)-1], []byte(separator+`"_meta":`), encoded, []byte("}")), nil
+}
+
+// metaVariants, in the _meta of a prompt with places, has a list of [PromptVariant].
+const metaVariants = metaPrefix + "variants"
+
+// maxVariants bounds the variants that are read.
+const maxVariants = 64
+
+// variantKey is the key of the arguments that a call gives.
+func variantKey(names []string) string {
+	sorted := slices.Sorted(slices.Values(names))
+	return strings.Join(sorted, "\x00")
+}
+
+// variants reads the variants of a template.
+func (f *outline) variants() (map[string][]byte, error) {
+	for _, m := range members(f.meta) {
+		if m.name != metaVariants {
+			continue
+		}
+		var list []PromptVariant
+		if err := json.Unmarshal(m.value, &list); err != nil || len(list) > maxVariants {
+			return nil, errors.New("its variants are not a list of at most 64 results")
+		}
+		byKey := make(map[string][]byte)
+		for _, v := range list {
+			if len(v.Result) == 0 || v.Result[0] != '{' {
+				return nil, errors.New("a variant has no result")
+			}
+			byKey[variantKey(v.Arguments)] = compact(v.Result)
+		}
+		return byKey, nil
+	}
+	return nil, nil
 }
 
 // prompt makes what prompts/get yields.
@@ -67,7 +145,11 @@ func (s *stored) prompt() (*document, error) {
 	}
 	d := &promptDoc{}
 	if f.isTemplate() {
-		d.template = unmarked(s.doc, f)
+		variants, err := f.variants()
+		if err != nil {
+			return nil, err
+		}
+		d.template, d.variants = unmarked(s.doc, f), variants
 	} else {
 		raw, err := s.result(f)
 		if err != nil {
@@ -92,7 +174,7 @@ func (f *outline) isTemplate() bool {
 
 // unmarked returns a template without the mark, which is not for clients.
 func unmarked(doc []byte, f *outline) []byte {
-	meta := without(f.meta, metaTemplate)
+	meta := without(without(f.meta, metaTemplate), metaVariants)
 	doc = without(without(doc, "_meta"), "staticmcp")
 	if string(meta) == `{}` {
 		return doc
@@ -190,7 +272,13 @@ func (s *Site) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp
 	case d.prompt.template == nil:
 		return d.prompt.result, nil
 	}
-	filled, err := p.fill(d.prompt.template, params.Arguments)
+	template := d.prompt.template
+	if given := slices.Collect(maps.Keys(params.Arguments)); d.prompt.variants != nil && len(given) < len(p.arguments) {
+		if template = d.prompt.variants[variantKey(given)]; template == nil {
+			return nil, s.noPrompt(ctx, plan, params)
+		}
+	}
+	filled, err := p.fill(template, params.Arguments)
 	if err != nil {
 		return nil, s.wireError(err, mcp.CodeResourceUnavailable)
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -39,7 +40,35 @@ func (*leaky) Catalog(context.Context) (*mcp.Catalog, error) {
 			{Name: "public", Description: "Hashes and identifiers", Annotations: read, InputSchema: none},
 			{Name: "names", Description: "The names of variables", Annotations: read, InputSchema: none},
 		},
+		Prompts: []mcp.Prompt{
+			{Name: "weather", Description: "d", Arguments: []mcp.PromptArgument{
+				{Name: "city", Description: "d", Required: true}, {Name: "state", Description: "d"}, {Name: "unit", Description: "d"}}},
+			{Name: "plan", Description: "d", Arguments: []mcp.PromptArgument{{Name: "days", Description: "d", Required: true}}},
+			{Name: "sell", Description: "d", Arguments: []mcp.PromptArgument{{Name: "what", Description: "d", Required: true}}},
+		},
 	}, nil
+}
+
+// GetPrompt words its texts otherwise when an optional argument is missing, and has an
+// argument that is a number.
+func (*leaky) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	text := "Sell " + p.Arguments["what"]
+	switch p.Name {
+	case "weather":
+		text = "What is the weather in " + p.Arguments["city"]
+		if state, given := p.Arguments["state"]; given {
+			text += ", " + state
+		}
+		if unit, given := p.Arguments["unit"]; given {
+			text += " in " + unit
+		}
+	case "plan":
+		if _, err := strconv.Atoi(p.Arguments["days"]); err != nil {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "days: must be an integer (got %q)", p.Arguments["days"])
+		}
+		text = "Plan " + p.Arguments["days"] + " days"
+	}
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text(text + "?")}}}, nil
 }
 
 func (l *leaky) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {

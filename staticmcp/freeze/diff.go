@@ -142,7 +142,7 @@ func diffAnswers(ctx context.Context, a, b mcp.Source, one, two *mcp.Catalog, op
 	right := newAsker(b, two, opts)
 	var list []Difference
 	err = inParallel(ctx, left.plan.opts.Concurrency, questions, func(q staticmcp.Question) *Difference {
-		before, after := left.get(ctx, askable(one, q)), right.get(ctx, askable(two, q))
+		before, after := left.all(ctx, askable(one, q)), right.all(ctx, askable(two, q))
 		switch {
 		case before == nil && after == nil, bytes.Equal(before, after):
 			return nil
@@ -158,6 +158,15 @@ func diffAnswers(ctx context.Context, a, b mcp.Source, one, two *mcp.Catalog, op
 		}
 	})
 	return list, err
+}
+
+// all returns the answers to several questions in a row, or nil if there is none.
+func (a *asker) all(ctx context.Context, questions []staticmcp.Question) []byte {
+	var answers []byte
+	for _, q := range questions {
+		answers = append(answers, a.get(ctx, q)...)
+	}
+	return answers
 }
 
 // storedBy returns what the sites among sources have answers for.

@@ -51,13 +51,13 @@ type Fallback struct {
 	// known are the calls that the index has answers for, or nil without an index.
 	known map[string]bool
 
-	keep   chan *build.Answer // nil if nothing is stored
+	keep chan *build.Answer // nil if nothing is stored
 	// added are the definitions of tools that the manifest lacks, by name.
 	added sync.Map // of *mcp.Tool
 	// reported are the tools about which a warning was logged.
 	reported sync.Map
-	keeper sync.WaitGroup
-	close  sync.Once
+	keeper   sync.WaitGroup
+	close    sync.Once
 }
 
 // merged is a catalog made of two.

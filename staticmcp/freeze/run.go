@@ -431,53 +431,6 @@ func (p *Plan) leads(q staticmcp.Question, doc json.RawMessage) []staticmcp.Ques
 	return list
 }
 
-// filler is what a prompt is filled in with to see where it goes.
-const filler = "x7f3slipway"
-
-// askTemplate asks a prompt with its own places as arguments, and again with
-// something else: if nothing but that has changed, the answer is a text with
-// places. Where the source does not take such arguments there is no answer.
-func (r *run) askTemplate(ctx context.Context, o *outcome) {
-	prompt := r.plan.catalog.Prompt(o.q.Prompt)
-	places := make(map[string]string)
-	for _, a := range prompt.Arguments {
-		places[a.Name] = "{{" + a.Name + "}}"
-	}
-	first, err := r.filled(ctx, o, prompt.Name, places)
-	if err != nil {
-		o.err = err
-		return
-	}
-	others := make(map[string]string)
-	for name := range places {
-		others[name] = filler + name
-	}
-	second, err := r.filled(ctx, o, prompt.Name, others)
-	if err != nil {
-		o.err = err
-		return
-	}
-	expected, err := rewrite(first, func(text string) string {
-		for name, place := range places {
-			text = strings.ReplaceAll(text, place, others[name])
-		}
-		return text
-	})
-	if err != nil || !bytes.Equal(expected, second) {
-		o.err = errors.New("the prompt is no text with places, so it cannot be stored for arguments that can be anything")
-		return
-	}
-	o.doc, o.template = first, true
-}
-
-func (r *run) filled(ctx context.Context, o *outcome, prompt string, arguments map[string]string) (json.RawMessage, error) {
-	raw, err := mcp.Marshal(arguments)
-	if err != nil {
-		return nil, err
-	}
-	return r.fetch(ctx, o, staticmcp.Question{Prompt: prompt, Arguments: raw})
-}
-
 // fetch asks the source, more than once if need be.
 func (r *run) fetch(ctx context.Context, o *outcome, q staticmcp.Question) (json.RawMessage, error) {
 	opts := r.plan.opts

@@ -51,30 +51,56 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Opt
 			v.found(check.Warning, "not-asked", q, why)
 			continue
 		}
-		asked = append(asked, askable(catalog, q))
+		list := askable(catalog, q)
+		prompt := catalog.Prompt(q.Prompt)
+		if prompt != nil && q.Arguments == nil && list[0].Arguments == nil && len(prompt.Arguments) > 0 {
+			list = append(list, storedTemplate(ctx, site, prompt)...)
+		}
+		asked = append(asked, list...)
 	}
 	return v, inParallel(ctx, p.opts.Concurrency, asked, func(q staticmcp.Question) *comparison {
 		return r.compare(ctx, site, q)
 	}, v.add)
 }
 
-// askable returns q as it can be asked: a prompt that is stored with places to
-// fill in gets something to fill in.
-func askable(c *mcp.Catalog, q staticmcp.Question) staticmcp.Question {
+// askable returns q as it can be asked: a prompt that is stored with places to fill in
+// is asked with values for each combination of its arguments.
+func askable(c *mcp.Catalog, q staticmcp.Question) []staticmcp.Question {
 	prompt := c.Prompt(q.Prompt)
-	if q.Prompt == "" || q.Arguments != nil || prompt == nil {
-		return q
+	if q.Prompt == "" || q.Arguments != nil || prompt == nil || !slices.ContainsFunc(prompt.Arguments, func(a mcp.PromptArgument) bool { return a.Required }) {
+		return []staticmcp.Question{q} // without required arguments it may be the answer to none
 	}
-	if !slices.ContainsFunc(prompt.Arguments, func(a mcp.PromptArgument) bool { return a.Required }) {
-		return q
+	return withArguments(prompt)
+}
+
+// storedTemplate returns the questions for a prompt without required arguments, if it
+// is stored with places to fill in.
+func storedTemplate(ctx context.Context, site *staticmcp.Site, prompt *mcp.Prompt) []staticmcp.Question {
+	var list []staticmcp.Question
+	for _, q := range withArguments(prompt) {
+		doc, err := storedAnswer(ctx, site, q)
+		if err == nil && doc != nil && len(q.Arguments) > len(`{}`) {
+			list = append(list, q)
+		}
 	}
-	names := make([]string, len(prompt.Arguments))
-	values := make([]json.RawMessage, len(prompt.Arguments))
-	for i, a := range prompt.Arguments {
-		names[i], values[i] = a.Name, quote(filler+a.Name)
+	return list
+}
+
+// withArguments returns the questions for a prompt with each combination of arguments.
+func withArguments(prompt *mcp.Prompt) []staticmcp.Question {
+	sets, err := argumentSets(prompt)
+	if err != nil {
+		return nil // no run stores it
 	}
-	q.Arguments = object(names, values)
-	return q
+	var list []staticmcp.Question
+	for _, names := range sets {
+		values := make([]json.RawMessage, len(names))
+		for i, name := range names {
+			values[i] = quote(filler + name)
+		}
+		list = append(list, staticmcp.Question{Prompt: prompt.Name, Arguments: object(names, values)})
+	}
+	return list
 }
 
 // comparison is what came of asking for one answer again.

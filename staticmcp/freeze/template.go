@@ -1,0 +1,112 @@
+package freeze
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// filler is the value with which a prompt is asked to see where it appears.
+const filler = "x7f3slipway"
+
+// maxOptional is how many optional arguments a template can have: it is asked for
+// with each combination of them.
+const maxOptional = 4
+
+// askTemplate asks a prompt for a text with places, once for each combination of
+// optional arguments: a prompt may word its text otherwise when one is missing.
+func (r *run) askTemplate(ctx context.Context, o *outcome) {
+	prompt := r.plan.catalog.Prompt(o.q.Prompt)
+	sets, err := argumentSets(prompt)
+	if err != nil {
+		o.err = err
+		return
+	}
+	var variants []staticmcp.PromptVariant
+	for i, names := range sets {
+		doc, err := r.templateOf(ctx, o, prompt.Name, names)
+		if err != nil {
+			o.err = err
+			return
+		}
+		if i == 0 {
+			o.doc = doc
+			continue
+		}
+		variants = append(variants, staticmcp.PromptVariant{Arguments: names, Result: doc})
+	}
+	if len(variants) > 0 {
+		o.doc, o.err = staticmcp.WithPromptVariants(o.doc, variants)
+	}
+	o.template = o.err == nil
+}
+
+// argumentSets returns the combinations of arguments that a prompt can be given, the
+// one with all arguments first.
+func argumentSets(prompt *mcp.Prompt) ([][]string, error) {
+	optional := 0
+	for _, a := range prompt.Arguments {
+		if !a.Required {
+			optional++
+		}
+	}
+	if optional > maxOptional {
+		return nil, fmt.Errorf("it has %d optional arguments, and a text with places can have %d", optional, maxOptional)
+	}
+	var sets [][]string
+	for missing := range 1 << optional {
+		names, at := []string{}, 0
+		for _, a := range prompt.Arguments {
+			if !a.Required {
+				at++
+			}
+			if a.Required || missing&(1<<(at-1)) == 0 {
+				names = append(names, a.Name)
+			}
+		}
+		sets = append(sets, names)
+	}
+	return sets, nil
+}
+
+// templateOf asks a prompt with its own places as arguments, and again with other
+// values: if nothing else differs, the answer is a text with places.
+func (r *run) templateOf(ctx context.Context, o *outcome, prompt string, names []string) (json.RawMessage, error) {
+	places, others := make(map[string]string), make(map[string]string)
+	for _, name := range names {
+		places[name] = "{{" + name + "}}"
+		others[name] = filler + name
+	}
+	first, err := r.filled(ctx, o, prompt, places)
+	if err != nil {
+		return nil, fmt.Errorf("the prompt does not take every text, so it cannot be stored for all arguments: %w", err)
+	}
+	second, err := r.filled(ctx, o, prompt, others)
+	if err != nil {
+		return nil, fmt.Errorf("the prompt does not take every text, so it cannot be stored for all arguments: %w", err)
+	}
+	expected, err := rewrite(first, func(text string) string {
+		for name, place := range places {
+			text = strings.ReplaceAll(text, place, others[name])
+		}
+		return text
+	})
+	if err != nil || !bytes.Equal(expected, second) {
+		return nil, errors.New("the prompt is no text with places, so it cannot be stored for arguments that can be anything")
+	}
+	return first, nil
+}
+
+func (r *run) filled(ctx context.Context, o *outcome, prompt string, arguments map[string]string) (json.RawMessage, error) {
+	raw, err := mcp.Marshal(arguments)
+	if err != nil {
+		return nil, err
+	}
+	return r.fetch(ctx, o, staticmcp.Question{Prompt: prompt, Arguments: raw})
+}
