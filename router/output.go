@@ -111,7 +111,10 @@ func fromContents(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 
 func fromResult(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 	r := v.Interface().(*mcp.CallToolResult)
-	if r == nil || r.IsError || r.Raw != nil {
+	if r == nil {
+		return nil, o.noResult()
+	}
+	if r.IsError || r.Raw != nil {
 		return r, nil
 	}
 	return o.structured(r, r.StructuredContent)
@@ -140,7 +143,7 @@ func fromAny(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 
 func fromValue(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 	if v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("tool %q returned no result", o.tool)
+		return nil, o.noResult()
 	}
 	encoded, err := o.node.append(make([]byte, 0, 256), v)
 	if err != nil {
@@ -171,6 +174,11 @@ func (o *output) structured(r *mcp.CallToolResult, value json.RawMessage) (*mcp.
 		r.StructuredContent = value
 	}
 	return r, nil
+}
+
+// noResult is the error for a nil result without an error.
+func (o *output) noResult() error {
+	return mcp.Errorf(mcp.CodeToolBadOutput, "tool %q returned no result", o.tool)
 }
 
 func (o *output) bad(err error) error {

@@ -104,6 +104,10 @@ func (c *compiler) tags(f *field, tag reflect.StructTag) {
 	if f.docs.text == "" {
 		f.docs.text = tag.Get("jsonschema")
 	}
+	c.misspelt(tag)
+	if text := tag.Get("jsonschema"); isInstructions(text) {
+		c.fault("jsonschema:%q is not a description: write its keywords as tags, such as enum:\"a,b\"", text)
+	}
 	if c.output && (f.node.kind == kindForeign || f.node.kind == kindDuration) {
 		f.docs.example = "" // what the tags say is about the form of inputs
 		return

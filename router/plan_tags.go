@@ -1,0 +1,64 @@
+package router
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/internal/nearest"
+)
+
+// ownTags are the tags that the plan reads, beside the keywords.
+var ownTags = []string{"doc", "jsonschema", "title", "example", "default", "required", "header"}
+
+// foreignTags belong to other packages, although they look like ours.
+var foreignTags = []string{"json", "db", "env", "form", "toml", "bson", "yaml", "xml", "uri", "path", "query", "param", "name", "desc"}
+
+// misspelt finds the tags that the author probably meant for us: all others belong to
+// somebody else.
+func (c *compiler) misspelt(tag reflect.StructTag) {
+	known := slices.Clone(ownTags)
+	for _, k := range keywords() {
+		known = append(known, k.name)
+	}
+	for _, key := range tagKeys(tag) {
+		if slices.Contains(known, key) || slices.Contains(foreignTags, key) {
+			continue
+		}
+		if near := nearest.DidYouMean(key, known); near != "" && !strings.HasPrefix(key, near) && !strings.HasPrefix(near, key) ||
+			strings.EqualFold(key, near) && near != "" {
+			c.fault("unknown tag %s, did you mean %q?", strconv.Quote(key), near)
+		}
+	}
+}
+
+// tagKeys returns the keys of a tag, as reflect.StructTag.Lookup reads it.
+func tagKeys(tag reflect.StructTag) (keys []string) {
+	for rest := string(tag); ; {
+		rest = strings.TrimLeft(rest, " ")
+		key, after, found := strings.Cut(rest, ":")
+		if !found {
+			return keys
+		}
+		quoted, err := strconv.QuotedPrefix(after)
+		if err != nil {
+			return keys
+		}
+		keys, rest = append(keys, key), after[len(quoted):]
+	}
+}
+
+// instruction is an item of the jsonschema tag of other libraries.
+var instruction = regexp.MustCompile(`^[A-Za-z_]+=`)
+
+// isInstructions reports whether a jsonschema tag lists keywords, as in
+// "required,enum=a", instead of describing the field.
+func isInstructions(text string) bool {
+	if text == "required" || strings.HasPrefix(text, "required,") || instruction.MatchString(text) {
+		return true
+	}
+	items := strings.Split(text, ",")
+	return slices.ContainsFunc(items[1:], instruction.MatchString)
+}
