@@ -265,7 +265,7 @@ func TestInputSchema(t *testing.T) {
 		`"text":{"type":"string","minLength":2,"maxLength":5,"pattern":"^[a-z]+$"},` +
 		`"unit":{"type":"string","enum":["c","f"],"default":"c"},` +
 		`"count":{"type":"integer","minimum":1,"maximum":10,"default":3},` +
-		`"small":{"type":"integer"},` +
+		`"small":{"type":"integer","minimum":-128,"maximum":127},` +
 		`"even":{"type":"integer","multipleOf":2},` +
 		`"odd":{"type":"integer","enum":[1,3,5]},` +
 		`"size":{"type":"integer","minimum":0},` +

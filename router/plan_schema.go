@@ -288,14 +288,28 @@ func (w *schemaWriter) rules(dst []byte, n *node) []byte {
 }
 
 func (w *schemaWriter) numbers(dst []byte, n *node, r *rules) []byte {
-	low := false
+	low, high := false, false
 	for _, b := range r.bounds {
 		dst = append(append(append(dst, ',', '"'), b.keyword...), '"', ':')
 		dst = append(dst, b.text...)
-		low = low || !b.upper
+		low, high = low || !b.upper, high || b.upper
 	}
-	if n.kind == kindUint && !low {
+	// The range of a small type is part of the schema, so that a model knows it. That
+	// of 64 bits has more digits than many readers of JSON keep.
+	small := (n.kind == kindInt || n.kind == kindUint) && n.bits < 64
+	switch {
+	case low:
+	case n.kind == kindUint:
 		dst = append(dst, `,"minimum":0`...)
+	case small:
+		dst = strconv.AppendInt(append(dst, `,"minimum":`...), -1<<(n.bits-1), 10)
+	}
+	switch {
+	case high || !small:
+	case n.kind == kindUint:
+		dst = strconv.AppendUint(append(dst, `,"maximum":`...), 1<<n.bits-1, 10)
+	default:
+		dst = strconv.AppendInt(append(dst, `,"maximum":`...), 1<<(n.bits-1)-1, 10)
 	}
 	if r.multiple != nil {
 		dst = append(append(dst, `,"multipleOf":`...), r.multText...)
