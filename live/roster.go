@@ -50,6 +50,27 @@ func (r *Roster) LeftOut(by string, servers map[string]error) {
 	r.out[by] = states
 }
 
+// Rebuilt notes the outcome of rebuilding the site that name stands for. With an
+// error the site is listed as [Stale], with the number of failures in a row;
+// without one it is not listed. It fits Options.Rebuilt of package open.
+func (r *Roster) Rebuilt(name string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	by := "rebuild of " + name
+	if err == nil {
+		delete(r.out, by)
+		return
+	}
+	st := State{Name: name, Kind: "site", Phase: Stale, Since: time.Now(), Failures: 1, Error: err.Error()}
+	if old := r.out[by]; len(old) > 0 {
+		st.Since, st.Failures = old[0].Since, old[0].Failures+1
+	}
+	if r.out == nil {
+		r.out = make(map[string][]State)
+	}
+	r.out[by] = []State{st}
+}
+
 // States returns how the servers are now, sorted by name. Two have one name while
 // one takes the place of the other: the one that was begun first comes first.
 func (r *Roster) States() []State {

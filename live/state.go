@@ -17,6 +17,7 @@ const (
 	Waiting  Phase = "waiting"  // down; the next attempt has its time
 	Closed   Phase = "closed"   // for good
 	LeftOut  Phase = "left out" // never begun, see [Roster.LeftOut]
+	Stale    Phase = "stale"    // a site whose last rebuild failed, see [Roster.Rebuilt]
 )
 
 // State is how a server is at one moment.

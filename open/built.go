@@ -2,6 +2,7 @@ package open
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
@@ -37,7 +39,7 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 	if err != nil {
 		return nil, unreadable(arg, err)
 	}
-	b := &builder{arg: arg, input: input, memory: build.NewMemory(), log: o.Logger}
+	b := &builder{arg: arg, input: input, memory: build.NewMemory(), log: o.Logger, rebuilt: opts.Rebuilt}
 	b.seen = build.Snapshot(input.Paths())
 	if err := b.build(ctx); err != nil {
 		return nil, &Error{Arg: arg, Why: plain(err), Err: err, Hint: onDisk(arg, err)}
@@ -80,9 +82,17 @@ type builder struct {
 	memory *build.Memory
 	log    *slog.Logger
 	seen   build.Snap
+	// rebuilt is [Options.Rebuilt], or nil.
+	rebuilt func(arg string, err error)
 }
 
+// build builds the input into memory. A panic is an error, and memory keeps what
+// it had.
 func (b *builder) build(ctx context.Context) error {
+	return barrier.Run("build "+b.arg, func() error { return b.write(ctx) })
+}
+
+func (b *builder) write(ctx context.Context) error {
 	site, err := b.input.Site(ctx)
 	if err != nil {
 		return err
@@ -97,8 +107,8 @@ func (b *builder) build(ctx context.Context) error {
 	return nil
 }
 
-// watch builds the input again each time it changes, until ctx ends. What cannot
-// be built is said, and what was built before is served on.
+// watch builds the input again each time it changes, until ctx ends. A build that
+// fails is reported, and the previous site stays.
 func (b *builder) watch(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -113,8 +123,24 @@ func (b *builder) watch(ctx context.Context, every time.Duration) {
 			continue
 		}
 		b.seen = now
-		if err := b.build(ctx); err != nil && ctx.Err() == nil {
-			b.log.Warn("the site cannot be built; what was built before is served on", "source", b.arg, "error", err)
+		err := b.build(ctx)
+		if ctx.Err() != nil {
+			return
 		}
+		b.report(err)
+	}
+}
+
+// report logs a rebuild that failed and passes the outcome on.
+func (b *builder) report(err error) {
+	var panicked *barrier.PanicError
+	switch {
+	case errors.As(err, &panicked):
+		b.log.Error("site rebuild failed, keeping the previous site", "source", b.arg, "error", err, "stack", panicked.Stack)
+	case err != nil:
+		b.log.Warn("site rebuild failed, keeping the previous site", "source", b.arg, "error", err)
+	}
+	if b.rebuilt != nil {
+		b.rebuilt(b.arg, err)
 	}
 }

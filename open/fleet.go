@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
@@ -176,10 +177,13 @@ func (f *fleet) arrived() bool {
 // not followed.
 func (f *fleet) reload() {
 	f.seen, f.away = f.look(), nil
-	d, err := readDefinitions(f.arg, f.opts.Strict)
-	if err == nil {
-		err = f.follow(f.quit, d, false)
-	}
+	err := barrier.Run("read "+f.arg, func() error {
+		d, err := readDefinitions(f.arg, f.opts.Strict)
+		if err != nil {
+			return err
+		}
+		return f.follow(f.quit, d, false)
+	})
 	if err != nil && f.quit.Err() == nil {
 		var wrong *wrongFile
 		if errors.As(err, &wrong) {

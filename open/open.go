@@ -27,6 +27,10 @@ type Options struct {
 	// Live says how servers are started and connected to; nil stands for the
 	// defaults.
 	Live *LiveOptions
+	// Rebuilt, if not nil, is called after each rebuild of a site built in memory,
+	// with the argument that names it. err is why the previous site is still
+	// served, or nil. It is called from one goroutine for each site.
+	Rebuilt func(arg string, err error)
 }
 
 func (o *Options) live() *LiveOptions {

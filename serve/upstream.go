@@ -8,7 +8,8 @@ type Upstream struct {
 	Name      string `json:"name"`
 	Transport string `json:"transport,omitempty"` // "stdio", "http" or "connection"
 	// Phase is "ready", "starting", "waiting" for its next attempt, "stopped" until it
-	// is needed, or "left out" because it could not even be tried.
+	// is needed, "left out" because it could not even be tried, or "stale" for a site
+	// whose last rebuild failed, so that the previous one is served.
 	Phase    string    `json:"phase"`
 	Since    time.Time `json:"since"`         // of the phase
 	Next     time.Time `json:"next,omitzero"` // of the next attempt, while waiting
@@ -31,7 +32,7 @@ func (u Upstream) open() Upstream {
 // up reports whether calls can be expected to work: it runs, or rests until it is
 // needed.
 func (u *Upstream) up() bool {
-	return u.Phase == "ready" || u.Phase == "stopped" && u.Failures == 0
+	return u.Phase == "ready" || u.Phase == "stale" || u.Phase == "stopped" && u.Failures == 0
 }
 
 // upstreams returns how the servers are, none if nobody knows.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -69,8 +70,11 @@ func (s *Site) watch(ctx context.Context, manifest *seen) {
 		s.poll(ctx, manifest)
 		if s.store.traits().listed && s.watchers.Any() {
 			for _, path := range s.cache.recent(resourcesDir+"/", maxRechecked) {
-				// What is wrong is said to whoever reads it.
-				_, _ = s.document(ctx, path)
+				// Errors are reported to the clients that read the document.
+				_ = barrier.Run("read "+path, func() error {
+					_, err := s.document(ctx, path)
+					return err
+				})
 			}
 		}
 		timer.Reset(s.pause(manifest))
@@ -92,7 +96,11 @@ func (s *Site) pause(manifest *seen) time.Duration {
 // until it can: a site keeps its offer while somebody writes its files.
 func (s *Site) poll(ctx context.Context, manifest *seen) {
 	before := s.offer.Load()
-	after, err := s.readOffer(ctx, manifest, before)
+	var after *offer
+	err := barrier.Run("read "+manifestName, func() (err error) {
+		after, err = s.readOffer(ctx, manifest, before)
+		return err
+	})
 	switch {
 	case ctx.Err() != nil:
 		return

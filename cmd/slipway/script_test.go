@@ -76,6 +76,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
 			"zip":      zipFolder,
+			"fill":     fillBytes,
 			"host":     hostFolder,
 			"redirect": redirect,
 			"hangs":    hangs,
@@ -145,6 +146,24 @@ func zipFolder(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(w.AddFS(os.DirFS(ts.MkAbs(args[1]))))
 	ts.Check(w.Close())
 	ts.Check(f.Close())
+}
+
+// repeated finds {{80*100}}: 100 times the byte 0x80, which a script cannot hold.
+var repeated = regexp.MustCompile(`\{\{([0-9a-f]{2})\*([0-9]+)\}\}`)
+
+// fillBytes replaces each {{HEX*COUNT}} in a file by so many bytes.
+func fillBytes(ts *testscript.TestScript, neg bool, args []string) {
+	want(ts, neg, args, 1, "fill FILE")
+	text, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	filled := repeated.ReplaceAllFunc(text, func(match []byte) []byte {
+		parts := repeated.FindSubmatch(match)
+		value, _ := strconv.ParseUint(string(parts[1]), 16, 8) // the pattern admits two digits
+		count, err := strconv.Atoi(string(parts[2]))
+		ts.Check(err)
+		return bytes.Repeat([]byte{byte(value)}, count)
+	})
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), filled, 0o600))
 }
 
 // host is a static web host whose files can be made to wait.
@@ -363,21 +382,22 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "\n%s\n", text)
 }
 
-// waits is for what happens a moment later, such as that a file is read again.
+// waits repeats a request until its answer has the status or the text, for what
+// happens a moment later, such as that a file is read again.
 func waits(ts *testscript.TestScript, neg bool, args []string) {
-	want(ts, neg, args, 3, "waits URL FILE STATUS [KEY:VALUE...]")
+	want(ts, neg, args, 3, "waits URL FILE STATUS|TEXT [KEY:VALUE...]")
 	body, late := ts.ReadFile(args[1]), time.After(patience)
 	for tick := time.NewTicker(50 * time.Millisecond); ; {
-		got, _, err := send("POST", args[0], body, args[3:])
+		got, text, err := send("POST", args[0], body, args[3:])
 		ts.Check(err)
-		if strconv.Itoa(got.StatusCode) == args[2] {
+		if strconv.Itoa(got.StatusCode) == args[2] || strings.Contains(text, args[2]) {
 			tick.Stop()
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-late:
-			ts.Fatalf("the status is still %s", got.Status)
+			ts.Fatalf("the answer is still %s: %s", got.Status, text)
 		}
 	}
 }

@@ -33,6 +33,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 // apply sets the options that the flags are about. drain is how long a call may
 // take.
 func (f *serverFlags) apply(o *open.Options, roster *live.Roster, log *slog.Logger, drain time.Duration) error {
+	o.Rebuilt = roster.Rebuilt
 	d := o.Definitions
 	if f.settle < 0 {
 		return usage("for example --settle 10s", "--settle: a time is not negative")

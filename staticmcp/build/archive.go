@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
@@ -180,7 +181,9 @@ func (a *archiveFile) commit(ctx context.Context, w *writer) error {
 // compare finds out whether the archive is as it would be.
 func (a *archiveFile) compare(ctx context.Context, w *writer) error {
 	made, wrote := io.Pipe()
-	go func() { wrote.CloseWithError(w.pack(ctx, a.pack(wrote))) }()
+	go func() {
+		wrote.CloseWithError(barrier.Run("write "+a.name, func() error { return w.pack(ctx, a.pack(wrote)) }))
+	}()
 	defer made.Close()
 	there, err := os.Open(a.name)
 	same := false

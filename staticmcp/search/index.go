@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
@@ -271,7 +272,11 @@ func loadAll[T any](q *question, kind string, numbers []int, shards []shard) ([]
 	}
 	var all sync.WaitGroup
 	for i := range numbers {
-		all.Go(func() { load(i) })
+		all.Go(func() {
+			if err := barrier.Run("read "+shardName(kind, numbers[i]), func() error { load(i); return nil }); err != nil {
+				errs[i] = err
+			}
+		})
 	}
 	all.Wait()
 	for _, err := range errs {

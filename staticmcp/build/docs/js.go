@@ -89,7 +89,7 @@ func newJS(src string, load func(string) string, nested int) *jsFile {
 		load = func(string) string { return "" }
 	}
 	return &jsFile{
-		src: src, load: load, nested: nested, exported: -1,
+		src: strings.ToValidUTF8(src, "\ufffd"), load: load, nested: nested, exported: -1,
 		names: make(map[string]int), returns: make(map[string]int), reading: make(map[string]bool), imports: make(map[string]jsImport),
 	}
 }
@@ -444,7 +444,10 @@ func (f *jsFile) afterValue() byte {
 	return c
 }
 
-func clipped(s string) string { return shorten(strings.Join(strings.Fields(s), " "), 60) }
+func clipped(s string) string {
+	const shown = 60
+	return shorten(strings.Join(strings.Fields(clip(s, 10*shown)), " "), shown)
+}
 
 func (f *jsFile) primary(c byte) *jsValue {
 	switch {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
@@ -298,7 +299,10 @@ func (f *fetcher) fetch(ctx context.Context, pages []*listed) {
 	for start := range min(fetchSlots, len(pages)) {
 		work.Go(func() {
 			for i := start; i < len(pages) && ctx.Err() == nil; i += fetchSlots {
-				pages[i].text, pages[i].err = f.page(ctx, pages[i])
+				pages[i].err = barrier.Run("fetch "+pages[i].address, func() (err error) {
+					pages[i].text, err = f.page(ctx, pages[i])
+					return err
+				})
 			}
 		})
 	}

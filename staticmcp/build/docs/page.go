@@ -173,8 +173,7 @@ func shorten(text string, limit int) string {
 	}
 	cut := strings.LastIndexByte(text[:limit], ' ')
 	if cut < limit/2 {
-		for cut = limit; !utf8.RuneStart(text[cut]); cut-- {
-		}
+		cut = len(clip(text, limit))
 	}
 	return strings.TrimRight(text[:cut], " ,;:.") + "…"
 }

@@ -1,6 +1,9 @@
 package docs
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // split cuts Markdown into parts of about limit bytes: before headings if that
 // leaves a good part, else between paragraphs, else between lines; inside fenced
@@ -52,5 +55,6 @@ func cutAt(text string, limit int) int {
 	case line > 0:
 		return line
 	}
-	return len(clip(text, limit))
+	_, first := utf8.DecodeRuneInString(text)
+	return max(first, len(clip(text, limit))) // always some progress
 }

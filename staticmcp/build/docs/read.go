@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
@@ -179,10 +180,13 @@ func (r *reader) pages(ctx context.Context, documents []document) ([]*Page, erro
 	for range max(1, min(runtime.GOMAXPROCS(0), len(documents))) {
 		work.Go(func() {
 			for i := range next {
-				var source string
-				if source, errs[i] = r.text(documents[i].file); errs[i] == nil {
-					pages[i], findings[i] = r.newPage(documents[i].file, source)
-				}
+				errs[i] = barrier.Run("read "+r.place(documents[i].file), func() error {
+					source, err := r.text(documents[i].file)
+					if err == nil {
+						pages[i], findings[i] = r.newPage(documents[i].file, source)
+					}
+					return err
+				})
 			}
 		})
 	}

@@ -330,10 +330,16 @@ func (m *maker) others(yield func(*build.Answer, error) bool) {
 	yield(&build.Answer{Path: "llms.txt", Data: m.llms()}, nil)
 }
 
-// clip returns at most n bytes of text, whole characters.
+// clip returns at most n bytes of text. It cuts between characters, and between
+// bytes where the text is not UTF-8.
 func clip(text string, n int) string {
-	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
-		n--
+	if n >= len(text) {
+		return text
 	}
-	return text[:min(n, len(text))]
+	for at := n; at > max(0, n-utf8.UTFMax); at-- {
+		if utf8.RuneStart(text[at]) {
+			return text[:at]
+		}
+	}
+	return text[:n]
 }

@@ -196,6 +196,9 @@ func (in *Input) columnTable(columns []member, r *check.Report) ([]*source, erro
 		src.column(m.name, true)
 		var column []cell
 		for _, e := range elements(m.value) {
+			if most := in.opts.MaxRecordBytes; len(e) > most {
+				return nil, fmt.Errorf("a value of the column %q has %d bytes, more than the limit of %d", m.name, len(e), most)
+			}
 			column = append(column, jsonCell(e))
 		}
 		if len(cells) > 0 && len(column) != len(cells[0]) {
@@ -294,6 +297,9 @@ func (j *jsonRows) set(name string, v cell) {
 
 // object takes in the members of an object, which is valid JSON.
 func (j *jsonRows) object(text []byte) error {
+	if most := j.in.opts.MaxRecordBytes; len(text) > most {
+		return fmt.Errorf("line %d: a row has %d bytes, more than the limit of %d", j.line, len(text), most)
+	}
 	list, _, err := members(text, 0, 0)
 	if err != nil {
 		return err

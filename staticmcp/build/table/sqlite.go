@@ -14,7 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	_ "modernc.org/sqlite" // the driver called "sqlite"
+	"modernc.org/sqlite" // also the driver called "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/slipway-mcp/slipway/check"
 )
@@ -22,9 +23,9 @@ import (
 // openSQLite opens the tables of a database. It is only read: nothing is created
 // beside it, unless another program has changes in a write-ahead log.
 func (in *Input) openSQLite(ctx context.Context, r *check.Report) ([]*source, func() error, error) {
-	db, err := in.connect()
+	db, err := in.connect(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, plainSQLite(err)
 	}
 	tables, err := in.sqliteTables(ctx, db)
 	if err != nil {
@@ -42,7 +43,9 @@ func (in *Input) openSQLite(ctx context.Context, r *check.Report) ([]*source, fu
 	return sources, db.Close, nil
 }
 
-func (in *Input) connect() (*sql.DB, error) {
+// connect opens the database with one connection, on which SQLite refuses any
+// value of more than MaxRecordBytes before it reads it.
+func (in *Input) connect(ctx context.Context) (*sql.DB, error) {
 	path, err := filepath.Abs(in.path)
 	if err != nil {
 		return nil, err
@@ -51,17 +54,30 @@ func (in *Input) connect() (*sql.DB, error) {
 	if log, err := os.Stat(path + "-wal"); err != nil || log.Size() == 0 {
 		query.Set("immutable", "1")
 	}
-	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: query.Encode()}).String()
+	opaque := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+	name := (&url.URL{Scheme: "file", Opaque: opaque, RawQuery: query.Encode()}).String()
 	db, err := sql.Open("sqlite", name)
-	if err == nil {
-		db.SetMaxOpenConns(1)
+	if err != nil {
+		return nil, err
 	}
-	return db, err
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err == nil {
+		_, err = sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, in.opts.MaxRecordBytes)
+		err = errorsJoin(err, conn.Close())
+	}
+	if err != nil {
+		return nil, errorsJoin(err, db.Close())
+	}
+	return db, nil
 }
 
 // plainSQLite words an error of the driver without its number.
 func plainSQLite(err error) error {
 	text, _, _ := strings.Cut(err.Error(), " (")
+	if strings.Contains(text, "too big") {
+		return errors.New("a value is larger than the limit of one row")
+	}
 	if strings.Contains(text, "not a database") {
 		return errors.New("the file is not a SQLite database, or it is encrypted")
 	}
@@ -72,8 +88,12 @@ func plainSQLite(err error) error {
 type sqliteTable struct {
 	name    string
 	columns []string
-	// terms are what to select for each column.
-	terms []string
+	// terms are what to select for each column: the value, and NULL for binary data
+	// of more than maxBlob bytes. sizes are the bytes of each value that is read.
+	// SQLite computes both from the header of a row, without reading the value.
+	terms, sizes []string
+	// blobs are texts "COLUMN:BYTES," for binary data that is not read, else empty.
+	blobs []string
 	// booleans are the columns declared as such, in which SQLite has 0 and 1.
 	booleans []bool
 	key      []string
@@ -159,10 +179,14 @@ func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 	}
 	var key []part
 	for _, c := range columns {
+		name := quoteName(c[0])
+		large := fmt.Sprintf("typeof(%s) = 'blob' AND octet_length(%s) > %d", name, name, maxBlob)
+		// The driver knows no declared type for an expression, and so keeps texts as
+		// they are instead of making times of some.
+		t.terms = append(t.terms, fmt.Sprintf("CASE WHEN %s THEN NULL ELSE %s END", large, name))
+		t.sizes = append(t.sizes, fmt.Sprintf("CASE WHEN %s THEN 0 ELSE ifnull(octet_length(%s), 0) END", large, name))
+		t.blobs = append(t.blobs, fmt.Sprintf("CASE WHEN %s THEN '%d:' || octet_length(%s) || ',' ELSE '' END", large, len(t.columns), name))
 		t.columns = append(t.columns, c[0])
-		// Of the value of an expression the driver knows no declaration, and so
-		// makes no times of texts, which are to stay as they are.
-		t.terms = append(t.terms, "+"+quoteName(c[0]))
 		t.booleans = append(t.booleans, strings.HasPrefix(strings.ToLower(c[2]), "bool"))
 		if at, _ := strconv.Atoi(c[1]); at > 0 {
 			key = append(key, part{at, c[0]})
@@ -204,19 +228,54 @@ func (in *Input) sqliteSource(t sqliteTable, r *check.Report) (*source, error) {
 	if len(t.columns) == 0 {
 		return nil, errors.New("it has no columns")
 	}
-	query := "SELECT " + strings.Join(t.terms, ", ") + " FROM " + quoteName(t.name) + t.order
+	from := " FROM " + quoteName(t.name)
+	query := "SELECT " + strings.Join(t.terms, ", ") + ", " + balanced(t.blobs, " || ") + from + t.order
+	size := balanced(t.sizes, " + ")
+	oversized := fmt.Sprintf("SELECT %s%s WHERE %s > %d LIMIT 1", size, from, size, in.opts.MaxRecordBytes)
 	report := r
 	src.walk = func(ctx context.Context, each func(row) error) error {
-		db, err := in.connect()
+		db, err := in.connect(ctx)
 		if err != nil {
-			return err
+			return plainSQLite(err)
 		}
 		defer db.Close()
+		if report != nil {
+			if err := in.refuseOversized(ctx, db, oversized); err != nil {
+				return err
+			}
+		}
 		w := &sqliteRows{in: in, src: src, booleans: t.booleans, report: report}
 		report = nil
 		return w.walk(ctx, db, query, each)
 	}
 	return src, nil
+}
+
+// balanced joins terms to an expression that nests no deeper than it must: SQLite
+// refuses a chain of 1,000.
+func balanced(terms []string, operator string) string {
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	half := len(terms) / 2
+	return "(" + balanced(terms[:half], operator) + operator + balanced(terms[half:], operator) + ")"
+}
+
+// refuseOversized returns an error if a row of the table has more than
+// MaxRecordBytes. query finds one without reading its values.
+func (in *Input) refuseOversized(ctx context.Context, db *sql.DB, query string) error {
+	info, err := os.Stat(in.path)
+	if err == nil && info.Size() <= int64(in.opts.MaxRecordBytes) {
+		return nil // the common case costs nothing
+	}
+	found, err := queryStrings(ctx, db, query)
+	if err != nil {
+		return plainSQLite(err)
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("a row has %s bytes, more than the limit of %d", found[0][0], in.opts.MaxRecordBytes)
+	}
+	return nil
 }
 
 // sqliteRows walks the rows of one table.
@@ -235,10 +294,12 @@ func (w *sqliteRows) walk(ctx context.Context, db *sql.DB, query string, each fu
 	}
 	defer func() { err = errorsJoin(err, rows.Close()) }()
 	values := make([]any, len(w.src.columns))
-	into := make([]any, len(values))
+	into := make([]any, len(values), len(values)+1)
 	for i := range values {
 		into[i] = &values[i]
 	}
+	var blobs string
+	into = append(into, &blobs)
 	cells := make([]cell, len(values))
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
@@ -248,6 +309,7 @@ func (w *sqliteRows) walk(ctx context.Context, db *sql.DB, query string, each fu
 		for i, v := range values {
 			cells[i] = w.cell(v, i)
 		}
+		w.warnBlobs(blobs)
 		if err := each(row{0, cells}); err != nil {
 			return err
 		}
@@ -277,12 +339,19 @@ func (w *sqliteRows) cell(v any, column int) cell {
 	case string:
 		return cell{text, w.valid(v, column)}
 	case []byte:
-		if len(v) <= maxBlob {
-			return cell{text, base64.StdEncoding.EncodeToString(v)}
-		}
-		w.warn("table/large-blob", column, fmt.Sprintf("%d bytes of binary data are left out", len(v)), "choose the other columns")
+		return cell{text, base64.StdEncoding.EncodeToString(v)}
 	}
 	return cell{}
+}
+
+// warnBlobs reports the binary data of a row that was not read: "COLUMN:BYTES,".
+func (w *sqliteRows) warnBlobs(list string) {
+	for entry := range strings.SplitSeq(strings.TrimSuffix(list, ","), ",") {
+		column, size, ok := strings.Cut(entry, ":")
+		if i, err := strconv.Atoi(column); ok && err == nil {
+			w.warn("table/large-blob", i, size+" bytes of binary data are omitted", "choose the other columns")
+		}
+	}
 }
 
 func (w *sqliteRows) valid(s string, column int) string {

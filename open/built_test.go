@@ -1,0 +1,104 @@
+package open
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/internal/barrier"
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/staticmcp/build"
+)
+
+// flaky is an input that panics, here or while answers are read, as often as it is
+// built a second time.
+type flaky struct {
+	path   string
+	late   bool
+	builds atomic.Int32
+}
+
+func (f *flaky) Paths() []string { return []string{f.path} }
+
+func (f *flaky) Site(context.Context) (*build.Site, error) {
+	var none []int
+	n := int(f.builds.Add(1))
+	if n == 2 && !f.late {
+		_ = none[n]
+	}
+	return &build.Site{
+		Server: mcp.Implementation{Name: "flaky", Version: "1.0.0"},
+		Tools:  []mcp.Tool{{Name: "get_it", Description: "It.", InputSchema: []byte(`{"type":"object"}`)}},
+		Answers: func(yield func(*build.Answer, error) bool) {
+			if n == 2 {
+				_ = none[n]
+			}
+			yield(build.Text("get_it", nil, strings.Repeat("again ", n)), nil)
+		},
+	}, nil
+}
+
+// TestRebuildPanic lets a rebuild panic and expects the previous site, a report,
+// and that the next change is built.
+func TestRebuildPanic(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "input")
+		change := func(text string) {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change("1")
+		var log bytes.Buffer
+		outcomes := make(chan error, 10)
+		b := &builder{
+			arg: "docs", input: &flaky{path: path, late: late}, memory: build.NewMemory(),
+			log: slog.New(slog.NewTextHandler(&log, nil)), rebuilt: func(_ string, err error) { outcomes <- err },
+		}
+		b.seen = build.Snapshot(b.input.Paths())
+		if err := b.build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			b.watch(ctx, time.Millisecond)
+		}()
+		answer := func() string {
+			text, err := b.memory.ReadFile("tools/get_it.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		change("22")
+		var panicked *barrier.PanicError
+		if err := <-outcomes; !errors.As(err, &panicked) {
+			t.Errorf("late=%v: outcome %v, want a panic", late, err)
+		}
+		if got := answer(); !strings.Contains(got, `"again "`) {
+			t.Errorf("late=%v: after the panic: %s", late, got)
+		}
+		change("333")
+		if err := <-outcomes; err != nil {
+			t.Errorf("late=%v: the next change: %v", late, err)
+		}
+		if got := answer(); !strings.Contains(got, `"again again again "`) {
+			t.Errorf("late=%v: after the next change: %s", late, got)
+		}
+		stop()
+		<-ended
+		if text := log.String(); !strings.Contains(text, `level=ERROR msg="site rebuild failed, keeping the previous site" source=docs`) ||
+			!strings.Contains(text, "index out of range") || !strings.Contains(text, "built_test.go") {
+			t.Errorf("late=%v: log: %s", late, text)
+		}
+	}
+}
