@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/compose"
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -149,7 +150,7 @@ func FuzzParseLock(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(seed)
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		l, err := compose.ParseLock(text)
 		if err != nil {
 			return

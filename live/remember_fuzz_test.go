@@ -3,6 +3,7 @@ package live_test
 import (
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/live"
 )
 
@@ -11,7 +12,7 @@ func FuzzDecodeCatalog(f *testing.F) {
 	f.Add(`{"format":1,"server":{"name":"a","version":"1"},"tools":[{"name":"t","inputSchema":{"type":"object"}}],"resources":[{"uri":"x:\u2028"}]}`)
 	f.Add(`{"format":1,"tools":[{"name":"t"},{"name":"t"}]}`)
 	f.Add(`{"format":1,"prompts":[{"name":"p","arguments":[]}],"resourceTemplates":[{"uriTemplate":"x:{y}"}],"extensions":{"a/b":{}}}`)
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		cat, err := live.DecodeCatalog([]byte(text))
 		if err != nil {
 			return

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
@@ -176,7 +177,7 @@ func TestGuardSeesRedirectsAndAllows(t *testing.T) {
 func FuzzEvents(f *testing.F) {
 	f.Add("event: message\nid: 1\nretry: 5\ndata: {}\ndata:x\n\n:c\r\ndata\r\n\r\n")
 	f.Add("\ufeffdata: a\n\n")
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		for range live.Events(strings.NewReader(text), 1000) {
 		}
 	})
@@ -185,5 +186,5 @@ func FuzzEvents(f *testing.F) {
 func FuzzMessage(f *testing.F) {
 	f.Add(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	f.Add(`{"id":"7","error":{"code":1,"message":""},"method":"\u0061"}`)
-	f.Fuzz(func(t *testing.T, text string) { live.Receive([]byte(text)) })
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) { live.Receive([]byte(text)) })
 }

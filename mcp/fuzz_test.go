@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -55,7 +56,7 @@ func FuzzEnvelope(f *testing.F) {
 	for _, seed := range envelopeSeeds {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		before := bytes.Clone(text)
 		var m message
 		e := m.scan(text)
@@ -123,7 +124,7 @@ func FuzzBatch(f *testing.F) {
 		f.Add([]byte("[" + seed + "]"))
 		f.Add([]byte("[" + seed + ",\n " + seed + "]"))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		if i := jsonscan.Space(text, 0); i == len(text) || text[i] != '[' {
 			return // the surfaces look for that first
 		}
@@ -158,7 +159,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("AQAE-e53PA==", byte(0), uint32(1<<31-1))
 	f.Add("AQAE-e5\n3PA", byte(1), uint32(1<<31))
 	f.Add(base64.RawURLEncoding.EncodeToString([]byte{1, 0, 0x84, 0x00, 1, 2, 3, 4}), byte(0), uint32(300))
-	f.Fuzz(func(t *testing.T, cursor string, kind byte, offset uint32) {
+	fuzzbound.Fuzz(f, func(t *testing.T, cursor string, kind byte, offset uint32) {
 		k := listKind(kind) % listKinds
 		if n, ok := decodeCursor(cursor, k); ok && cursor != "" && encodeCursor(k, n) != cursor {
 			t.Errorf("%q is taken for place %d, whose cursor is %q", cursor, n, encodeCursor(k, n))
@@ -188,7 +189,7 @@ func FuzzRaw(f *testing.F) {
 		f.Add([]byte(seed), false)
 	}
 	info := []byte(`{"name":"s","version":"1"}`)
-	f.Fuzz(func(t *testing.T, doc []byte, cached bool) {
+	fuzzbound.Fuzz(f, func(t *testing.T, doc []byte, cached bool) {
 		original := bytes.Clone(doc)
 		raw, err := ParseRaw(doc)
 		if err != nil {
@@ -279,7 +280,7 @@ func FuzzHeaderValue(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, value string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, value string) {
 		decoded, ok := decodeHeaderValue(value)
 		if ok && !utf8.ValidString(decoded) {
 			t.Errorf("decodeHeaderValue(%q) = %q, which is no text", value, decoded)

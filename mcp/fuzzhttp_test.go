@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -41,7 +42,7 @@ func FuzzHTTP(f *testing.F) {
 		f.Add([]byte(seed), "2026-07-28")
 	}
 	h := mcp.NewServer(impatient(), nil).HTTPHandler(nil)
-	f.Fuzz(func(t *testing.T, body []byte, version string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, body []byte, version string) {
 		if bytes.Contains(body, []byte("listen")) {
 			return // for as long as the client stays
 		}
@@ -71,7 +72,7 @@ func FuzzStdio(f *testing.F) {
 		f.Add([]byte(seed + "\n" + seed))
 		f.Add([]byte(strings.Replace(ladderInit, "2025-06-18", "2025-03-26", 1) + "\r\n" + seed + "\n\n"))
 	}
-	f.Fuzz(func(t *testing.T, in []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, in []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			var out lockedBuffer
 			input := append(append([]byte(nil), in...), "\n"+call(`"last"`, "stored")+"\n"...)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -361,7 +362,7 @@ func TestStandardLibrary(t *testing.T) {
 func FuzzOpenArchive(f *testing.F) {
 	f.Add((&rawArchive{entries: files("a", "one", "b/c", "two")}).bytes())
 	f.Add((&rawArchive{entries: []rawEntry{{name: "a", content: []byte("x"), descriptor: 16}}, zip64: true}).bytes())
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, data []byte) {
 		limits := &mcpb.Limits{Entries: 100, FileBytes: 1 << 16, TotalBytes: 1 << 18}
 		a, err := open(data, limits)
 		if err != nil {

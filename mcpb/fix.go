@@ -328,7 +328,10 @@ func looseSyntax(text []byte) []stretch {
 			}
 			i, comma = end-1, -1
 		case c == '/' && bytes.HasPrefix(text[i:], []byte("//")):
-			end := i + bytes.IndexByte(append(text[i:len(text):len(text)], '\n'), '\n')
+			end := len(text)
+			if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
+				end = i + n
+			}
 			found = append(found, stretch{i, end})
 			i = end - 1
 		case c == '/' && bytes.HasPrefix(text[i:], []byte("/*")):

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -18,7 +19,7 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte("\ufeff{\"dxt_version\":\"0.1\",\"author\":\"a <b@c.de>\",\"icon\":\"../x\",}"))
 	f.Add([]byte(`{"manifest_version":0.4,"server":{"type":"uv","entry_point":"a\\b"},"user_config":{"":null,"a":{"minimum":"1"}}}`))
 	f.Add([]byte("// x\n{\"a\":[1,],/*}*/}"))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		kept := bytes.Clone(text)
 		fsys := fstest.MapFS{"manifest.json": {Data: text}, "r/de.json": {Data: text}, "server/index.js": {Data: text}, "icon.png": {Data: text}}
 		checked, report, err := mcpb.Check(fsys, nil)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/smallstep/pkcs7"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -417,7 +418,7 @@ func FuzzVerify(f *testing.F) {
 	}
 	root := vector(f, "root.pem")
 	name := filepath.Join(f.TempDir(), "x.mcpb")
-	f.Fuzz(func(t *testing.T, data []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, data []byte) {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			t.Fatal(err)
 		}

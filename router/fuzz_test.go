@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/router"
@@ -70,7 +71,7 @@ func FuzzInput(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		got = common{}
 		_, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: "t", Arguments: text})
 		if len(text) == 0 {
@@ -178,7 +179,7 @@ func folded(text []byte) bool {
 func FuzzOutput(f *testing.F) {
 	f.Add("a<b", int64(1), 1.5, true, []byte{1}, "k", uint8(3))
 	f.Add("\xff\u2028", int64(-1), 1e-9, false, []byte(nil), "", uint8(0))
-	f.Fuzz(func(t *testing.T, text string, n int64, x float64, flag bool, data []byte, key string, small uint8) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string, n int64, x float64, flag bool, data []byte, key string, small uint8) {
 		type row struct {
 			Text string         `json:"text"`
 			N    int64          `json:"n,omitempty"`

@@ -24,6 +24,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
 )
@@ -327,7 +328,7 @@ func TestParseTokens(t *testing.T) {
 func FuzzParseTokens(f *testing.F) {
 	f.Add("ci " + readerToken + " read")
 	f.Add(`{"tokens":[{"name":"ci","token":"` + readerToken + `"}]}`)
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		list, err := serve.ParseTokens([]byte(text))
 		if err != nil || len(list) == 0 {
 			return

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
@@ -16,7 +17,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add([]byte(`{"capabilities":{"tools":[{"name":"t","inputSchema":{"properties":{"a":{"enum":[1,{}]},"b":{}},"required":["b",1]}}]}}`), []byte(`{"contents":[{}]}`), "Ü b")
 	f.Add([]byte(`{"serverInfo":[],"resources":[{"uri":"://"}],"capabilities":{"resources":[{"uri":"a"},{"uri":"a"}],"prompts":[{"name":"t","arguments":[{}]}]}}`), []byte(`[]`), "index")
 	f.Add([]byte("\xef\xbb\xbf[]"), []byte(`{"_meta":{"io.github.slipway-mcp/disambiguation":[0,9]},"content":[],"staticmcp":{"parameters":{"a":null}}}`), "YT14JmI9eSZjPXo_")
-	f.Fuzz(func(t *testing.T, manifest, answer []byte, name string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, manifest, answer []byte, name string) {
 		files := fstest.MapFS{"mcp.json": {Data: manifest}}
 		for _, path := range []string{"tools/t/" + name + ".json", "tools/t.json", "resources/" + name + ".json", "resources/a.json", "prompts/t/" + name + ".json", "completions/" + name + ".json", ".staticmcp/index.json"} {
 			if !fs.ValidPath(path) {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
 // Every code point is compared with what the reference JavaScript makes of it,
@@ -282,7 +284,7 @@ func FuzzEncodeName(f *testing.F) {
 		f.Add(v.input())
 	}
 	f.Add("a\xff\xed\xa0\x80")
-	f.Fuzz(func(t *testing.T, s string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, s string) {
 		forms := nameForms(nil, s)
 		if forms[0] != EncodeName(s) {
 			t.Errorf("nameForms(%q) starts with %q, want %q", s, forms[0], EncodeName(s))

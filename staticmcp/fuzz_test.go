@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
@@ -58,7 +59,7 @@ func FuzzCandidates(f *testing.F) {
 	}
 	site := fuzzSite(f)
 	ctx := context.Background()
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		if json.Valid([]byte(text)) {
 			for _, arguments := range []string{`{"v":` + text + `}`, `{"a":` + text + `,"b":` + text + `,"c":` + text + `}`} {
 				for _, tool := range []string{"one", "three"} {
@@ -95,7 +96,7 @@ func FuzzManifest(f *testing.F) {
 	f.Add(webManifest)
 	f.Add(`{"name":"x","tools":[{"name":"a"}],"resources":[{"uri":"\u0061:\/\/b"}]}`)
 	f.Add(inCapabilities(`"prompts":[{"name":"p","arguments":[{"name":"x","enum":[1]}]}],"resourceTemplates":[{"uriTemplate":"{"}]`))
-	f.Fuzz(func(t *testing.T, manifest string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, manifest string) {
 		for _, strict := range []bool{false, true} {
 			site, err := openManifest(t, manifest, &staticmcp.Options{Strict: strict, Poll: -1})
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/stax"
 )
 
@@ -218,7 +219,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("servers:\n  s: {command: x, secrets: [A, B], env: {A: 1}}\nsecrets: [A]\nbindings: {s: {A: '{B}'}}\ntools: {s: {t: {name: u, title: '', x: 1}}, r: {t: {}}}"), uint8(3))
 	f.Add([]byte("[servers.s]\nurl='https://a:b@c/?token=x'\ntransport='http'\nheaders={A='b'}\n"), uint8(4))
 	f.Add([]byte("export default {servers: {s: {command: `x`, registryRef: {package: 'a', digest: 'b'}}}}"), uint8(5))
-	f.Fuzz(func(t *testing.T, text []byte, format uint8) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte, format uint8) {
 		if len(text) > 4096 || format > 5 {
 			return
 		}

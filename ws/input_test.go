@@ -7,6 +7,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
 // stutter is a connection from which data arrives in pieces of changing size.
@@ -35,7 +37,7 @@ func FuzzInput(f *testing.F) {
 	f.Add(append([]byte("\x81\x7e\x27\x10"), make([]byte, 10_000)...), uint8(255))
 	f.Add([]byte("\x8a\x80\x01\x02\x03\x04\x8a\x82\x01\x02\x03\x04hi\x8a\x00\x81\x00"), uint8(0))
 	f.Add([]byte("\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff"), uint8(3))
-	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
+	fuzzbound.Fuzz(f, func(t *testing.T, data []byte, size uint8) {
 		from := &stutter{data: data}
 		w := newWire(0, time.Second)
 		w.attach(from)

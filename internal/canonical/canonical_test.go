@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/internal/canonical"
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
 func TestAppend(t *testing.T) {
@@ -115,7 +116,7 @@ func FuzzAppend(f *testing.F) {
 	for _, seed := range []string{`{"b":[1,2.50,-0],"a":"\u20ac\n"}`, `{"\ud83d\ude00":1,"\ufb33":{"x":null}}`, `[1e21,1e-7,true]`, `{"a":1,"a":2}`, `"\ud83d"`} {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		form, err := canonical.Append(nil, text)
 		if err != nil {
 			return

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -80,14 +81,14 @@ func FuzzValid(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
 	}
-	f.Fuzz(func(t *testing.T, in []byte) { agree(t, in) })
+	fuzzbound.Fuzz(f, func(t *testing.T, in []byte) { agree(t, in) })
 }
 
 func FuzzAppendQuote(f *testing.F) {
 	for _, s := range append(seeds, "<a href=\"x\">&</a>", "\u2028", "a\xffb", "\xe2\x82") {
 		f.Add(s)
 	}
-	f.Fuzz(func(t *testing.T, s string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, s string) {
 		raw := jsonscan.AppendQuote(nil, s)
 		if again := jsonscan.AppendQuote(nil, []byte(s)); !bytes.Equal(raw, again) {
 			t.Fatalf("string %q, bytes %q", raw, again)

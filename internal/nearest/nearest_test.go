@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
@@ -58,7 +59,7 @@ func TestNearestOrder(t *testing.T) {
 func FuzzNearest(f *testing.F) {
 	f.Add("colour", "color", "size")
 	f.Add("", "\xff", "_")
-	f.Fuzz(func(t *testing.T, name, a, b string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, name, a, b string) {
 		candidates := []string{a, b, "color", a}
 		near := nearest.Nearest(name, candidates, 3)
 		if len(near) > 3 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
@@ -98,7 +99,7 @@ func FuzzAgainstJSONSchemaGo(f *testing.F) {
 	for i, text := range differentialSchemas {
 		f.Add(text, differentialDocs[i%len(differentialDocs)])
 	}
-	f.Fuzz(func(t *testing.T, text, doc string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text, doc string) {
 		s, err := schema.Compile([]byte(text))
 		if err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
@@ -311,7 +312,7 @@ func FuzzNumbers(f *testing.F) {
 		f.Add(n, "0.5")
 		f.Add("7", n)
 	}
-	f.Fuzz(func(t *testing.T, a, b string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, a, b string) {
 		x, ok1 := number(a)
 		y, ok2 := number(b)
 		if !ok1 || !ok2 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
@@ -94,7 +95,7 @@ func FuzzFind(f *testing.F) {
 		f.Add(seed)
 	}
 	s := secrets.New([]string{"DB_PASSWORD=hunter2correct", "PATH=/usr/bin"})
-	f.Fuzz(func(t *testing.T, fragment string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, fragment string) {
 		if fragment == "" || len(fragment) > 1<<10 {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
@@ -78,7 +79,7 @@ func FuzzText(f *testing.F) {
 	for _, seed := range []string{"", "\x1b[2J", "\u009b", "\x9b\r", "a\r\n", "👩\u200d👧", strings.Repeat("\u202e", 50)} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, s string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, s string) {
 		for name, got := range map[string]string{"Line": visible.Line(s), "Text": visible.Text(s)} {
 			if !utf8.ValidString(got) {
 				t.Errorf("%s(%q) = %q, which is not UTF-8", name, s, got)

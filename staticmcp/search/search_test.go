@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
@@ -259,7 +260,7 @@ func TestNoIndex(t *testing.T) {
 func FuzzAdd(f *testing.F) {
 	f.Add("en", "no-unused-vars HTTPServer l'eau 東京 C++ \xff", "it's")
 	f.Add("tr", "İstanbul ışık", "I")
-	f.Fuzz(func(t *testing.T, language, text, query string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, language, text, query string) {
 		m := index(t, &search.Options{Language: language}, []search.Page{page(text, text, text, text), page("b", "B", "", query)})
 		_ = ask(t, m, query).Text()
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
@@ -219,7 +220,7 @@ func TestStatus(t *testing.T) {
 func FuzzEntry(f *testing.F) {
 	f.Add([]byte(`{"name": "a/b", "packages": [{"registryType": "oci", "identifier": "w", "transport": {"type": "stdio"}, "runtimeArguments": [{"type": "named", "name": "-v", "value": "{x}", "variables": {"x": {"isSecret": true}}}]}]}`))
 	f.Add([]byte(`{"server": {"name": "a/b", "remotes": [{"type": "sse", "url": "https://{h}/", "variables": {"h": {}}, "headers": [{"name": "Authorization", "value": "Bearer {t}", "variables": {"t": {"isSecret": true}}}]}]}}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		doc, err := registry.Parse(text)
 		if err != nil {
 			return

@@ -18,6 +18,10 @@ type cleaner struct {
 	links []string // targets of components that are links and are still open
 	odd   int      // tags and expressions that have no end
 
+	// unclosed are the endings that do not occur in the rest of the text, so that
+	// each is searched for in vain only once.
+	unclosed map[string]bool
+
 	depth  int   // of components that are open
 	depths []int // where each line begins, the first left out
 }
@@ -126,6 +130,7 @@ func fenceEnd(text string, i int, mark string) int {
 
 // text writes a piece without fenced code.
 func (c *cleaner) text(s string) {
+	clear(c.unclosed)
 	lineStart := true
 	for i := 0; i < len(s); {
 		end := 0
@@ -231,19 +236,17 @@ var hiddenTags = lazily(`(?i)^<(script|style)(\s[^>]*)?>`)
 // ordinary text.
 func (c *cleaner) angle(s string, i int) int {
 	if strings.HasPrefix(s[i:], "<!--") {
-		end := strings.Index(s[i+4:], "-->")
-		if end < 0 || c.odd > maxOdd {
-			return 0
+		end := c.closing(s, i+4, "-->")
+		if end > 0 {
+			c.blank(s[i:end])
 		}
-		c.blank(s[i : i+4+end+3])
-		return i + 4 + end + 3
+		return end
 	}
 	if m := hiddenTags().FindStringSubmatch(s[i:min(len(s), i+500)]); m != nil {
-		closing := "</" + strings.ToLower(m[1])
-		if at := strings.Index(strings.ToLower(s[i:]), closing); at >= 0 {
-			if end := strings.IndexByte(s[i+at:], '>'); end >= 0 {
-				c.blank(s[i : i+at+end+1])
-				return i + at + end + 1
+		if at := c.closing(s, i, "</"+m[1]); at > 0 {
+			if end := c.closing(s, at, ">"); end > 0 {
+				c.blank(s[i:end])
+				return end
 			}
 		}
 	}
@@ -261,6 +264,30 @@ func (c *cleaner) angle(s string, i int) int {
 	c.component(t)
 	c.blank(s[i:t.end])
 	return t.end
+}
+
+// closing returns the end of the first ending at or after i, in which case counts
+// nothing, or 0. It remembers an ending that does not come any more.
+func (c *cleaner) closing(s string, i int, ending string) int {
+	ending = strings.ToLower(ending)
+	if c.unclosed[ending] {
+		return 0
+	}
+	for at := i; ; at++ {
+		next := strings.IndexByte(s[min(at, len(s)):], ending[0])
+		if next < 0 || at+next+len(ending) > len(s) {
+			break
+		}
+		at += next
+		if end := at + len(ending); strings.EqualFold(s[at:end], ending) {
+			return end
+		}
+	}
+	if c.unclosed == nil {
+		c.unclosed = make(map[string]bool)
+	}
+	c.unclosed[ending] = true
+	return 0
 }
 
 // shortcodes of Hugo, of which the quoted or bare words are kept for links.

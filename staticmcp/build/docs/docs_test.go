@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
 func TestSlugs(t *testing.T) {
@@ -167,7 +169,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("x.md", "<!-- a\n{{< b >}}\n`c", ".vitepress/config.ts", "export default defineConfig({themeConfig: {sidebar: [{text: 'a', items: f()}]}})")
 	f.Add("x.md", "[a](b \\", "SUMMARY.md", "# S\n- [a](x.md)\n  - [b]()")
 	f.Add("_index.md", "{\n}", "hugo.toml", "title = 'a'")
-	f.Fuzz(func(t *testing.T, name, text, navigation, nav string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, name, text, navigation, nav string) {
 		if len(text)+len(nav) > 1<<16 {
 			return
 		}

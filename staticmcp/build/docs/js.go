@@ -36,7 +36,11 @@ type jsFile struct {
 	src   string
 	at    int
 	depth int
-	steps int
+	// steps are what reading may still cost, in values; a file that is imported
+	// shares those of its importer.
+	steps *int
+	// odd counts what looked like a regular expression and has no end.
+	odd int
 
 	names    map[string]int // where the value of a constant begins
 	returns  map[string]int // where that of a function does
@@ -56,6 +60,8 @@ const (
 	maxJSDepth = 200
 	maxJSSteps = 2_000_000
 	maxJSBytes = 4 << 20
+	// bytesPerStep is how many bytes of a file cost as much as a value.
+	bytesPerStep = 16
 )
 
 // readJS returns what a file exports. The value is jsUnknown if nothing can be
@@ -88,8 +94,10 @@ func newJS(src string, load func(string) string, nested int) *jsFile {
 	if load == nil {
 		load = func(string) string { return "" }
 	}
+	steps := maxJSSteps
 	return &jsFile{
-		src: strings.ToValidUTF8(src, "\ufffd"), load: load, nested: nested, exported: -1,
+		steps: &steps,
+		src:   strings.ToValidUTF8(src, "\ufffd"), load: load, nested: nested, exported: -1,
 		names: make(map[string]int), returns: make(map[string]int), reading: make(map[string]bool), imports: make(map[string]jsImport),
 	}
 }
@@ -127,9 +135,11 @@ func (f *jsFile) fromImport(name string, call bool) *jsValue {
 		return nil
 	}
 	other := newJS(src, f.load, f.nested+1)
-	if other == nil {
+	// Reading the file again for each name costs steps, too.
+	if *f.steps -= 1 + len(src)/bytesPerStep; other == nil || *f.steps < 0 {
 		return nil
 	}
+	other.steps = f.steps
 	other.noteImports()
 	other.statements()
 	var v *jsValue
@@ -292,6 +302,9 @@ func (f *jsFile) comment() bool {
 // pattern moves past a regular expression, in which quotes and brackets mean
 // something else. A "/" behind a value divides.
 func (f *jsFile) pattern() bool {
+	if f.odd > maxOdd {
+		return false
+	}
 	before := strings.TrimRight(f.src[:f.at], " \t\r\n")
 	if before != "" && strings.IndexByte("(,=:[!&|?{};+>", before[len(before)-1]) < 0 && !strings.HasSuffix(before, "return") {
 		return false
@@ -310,6 +323,7 @@ func (f *jsFile) pattern() bool {
 			return true
 		}
 	}
+	f.odd++
 	return false
 }
 
@@ -399,8 +413,8 @@ func (f *jsFile) escape(b *strings.Builder) {
 
 // value reads an expression and moves behind it.
 func (f *jsFile) value() *jsValue {
-	f.steps++
-	if f.depth++; f.depth > maxJSDepth || f.steps > maxJSSteps {
+	*f.steps--
+	if f.depth++; f.depth > maxJSDepth || *f.steps < 0 {
 		f.at = len(f.src)
 		f.depth--
 		return &jsValue{text: "an expression this deep"}

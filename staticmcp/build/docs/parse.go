@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"bytes"
 	"html"
 	"strings"
 
@@ -68,6 +69,7 @@ func (m *markdown) parse(source string, mdx bool) *parsed {
 	}
 	src := []byte(source)
 	balanceRows(src)
+	boundMarks(src)
 	w := &walker{src: src, source: source, out: &parsed{}}
 	_ = ast.Walk(p.Parse(text.NewReader(src)), w.visit) // visit never fails
 	w.flush()
@@ -94,6 +96,71 @@ func balanceRows(src []byte) {
 			}
 		}
 		at = next
+	}
+}
+
+const (
+	// maxNesting is how many quotes and lists may be inside each other on a line.
+	maxNesting = 50
+	// maxMarks is how many marks of one kind a block of lines may have.
+	maxMarks = 1000
+)
+
+// boundMarks blanks the marks of which the parser would compare each with all
+// before it: the quotes and lists that open on one line beyond maxNesting, and in
+// one block of lines the brackets and the marks of emphasis beyond maxMarks. The
+// text stays, and so do all places in it.
+func boundMarks(src []byte) {
+	var brackets, emphasis int
+	for start := 0; start < len(src); {
+		end := len(src)
+		if n := bytes.IndexByte(src[start:], '\n'); n >= 0 {
+			end = start + n
+		}
+		line := src[start:end]
+		boundNesting(line)
+		if len(bytes.TrimSpace(line)) == 0 {
+			brackets, emphasis = 0, 0
+		}
+		for i, c := range line {
+			switch c {
+			case '[', ']':
+				if brackets++; brackets > maxMarks {
+					line[i] = ' '
+				}
+			case '*', '_', '<':
+				if emphasis++; emphasis > maxMarks {
+					line[i] = ' '
+				}
+			}
+		}
+		start = end + 1
+	}
+}
+
+// boundNesting blanks the marks of quotes and lists at the beginning of a line
+// beyond maxNesting.
+func boundNesting(line []byte) {
+	for i, depth := 0, 0; i < len(line); i++ {
+		start := i
+		switch c := line[i]; {
+		case c == ' ' || c == '\t':
+			continue
+		case '0' <= c && c <= '9':
+			for i+1 < len(line) && '0' <= line[i] && line[i] <= '9' {
+				i++
+			}
+			if line[i] != '.' && line[i] != ')' {
+				return
+			}
+		case c != '>' && c != '-' && c != '+' && c != '*':
+			return
+		}
+		if depth++; depth > maxNesting {
+			for ; start <= i; start++ {
+				line[start] = ' '
+			}
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 	"github.com/slipway-mcp/slipway/staticmcp/build/buildtest"
@@ -231,7 +232,7 @@ func FuzzSite(f *testing.F) {
 		}
 	}
 	f.Add("package a\n\ntype ( T[P any] struct{ *T[P]; a, B int }; U = interface{ ~int | M() })\nconst ( A = iota; B; _ )\nvar X, Y = f()\n")
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		in, err := gopkg.New(buildtest.Folder(t, map[string]string{"a.go": text, "a_test.go": text}), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
@@ -227,7 +228,7 @@ func FuzzFile(f *testing.F) {
 	f.Add(whole)
 	f.Add("inputs: [{docs: docs}]")
 	f.Add(`{"inputs":[{"table":"data/countries.csv","tables":{"x":{}}}]}`)
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		if strings.Contains(text, "/") || strings.Contains(text, "..") {
 			return // leads out of the folder
 		}

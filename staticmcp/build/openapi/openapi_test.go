@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 	"github.com/slipway-mcp/slipway/staticmcp/build/buildtest"
@@ -332,7 +333,7 @@ func FuzzSite(f *testing.F) {
 	f.Add(common)
 	f.Add(`{"openapi":"3.0.0","paths":{"/":{"$ref":"#/paths/~1","get":{"parameters":[{"$ref":"a.yaml#/paths"}]}}}}`)
 	f.Add("openapi: 3.1.0\ncomponents: {schemas: {A: &a {allOf: [*a]}, B: {enum: [], type: [], items: {}}}}\n")
-	f.Fuzz(func(t *testing.T, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		in, err := openapi.New(folder(t, "a.yaml", text), nil)
 		if err != nil {
 			t.Fatal(err)

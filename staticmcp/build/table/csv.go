@@ -134,13 +134,17 @@ func peek(sample []byte, comma rune, whole bool) [][]string {
 	return records
 }
 
+// maxColumnName is how many bytes the name of a column may have: each row of the
+// site repeats it.
+const maxColumnName = 500
+
 // looksLikeHeader reports whether a line can be the names of columns. The cell in
 // the corner is often empty.
 func looksLikeHeader(cells []string) bool {
 	for i, cell := range cells {
 		cell = strings.TrimSpace(cell)
 		_, isNumber := numberLiteral(cell)
-		if cell == "" && i > 0 && i < len(cells)-1 || isNumber || isBoolean(cell) || isDate(cell) || isDateTime(cell) {
+		if len(cell) > maxColumnName || cell == "" && i > 0 && i < len(cells)-1 || isNumber || isBoolean(cell) || isDate(cell) || isDateTime(cell) {
 			return false
 		}
 	}

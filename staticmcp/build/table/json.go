@@ -305,6 +305,9 @@ func (j *jsonRows) object(text []byte) error {
 		return err
 	}
 	for _, m := range list {
+		if len(m.name) > maxColumnName {
+			return fmt.Errorf("line %d: a member name has %d bytes, more than the limit of %d", j.line, len(m.name), maxColumnName)
+		}
 		j.set(m.name, jsonCell(m.value))
 	}
 	if len(j.src.columns) > j.in.opts.MaxColumns {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/staticmcp/build/tree"
 )
 
@@ -124,7 +125,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("a.json", `{"a":[1,"\u00e9",{}]}`)
 	f.Add("a.yaml", "a: &x [1, 0x1f]\nb: {<<: {c: 1}, d: *x}\n? [k]\n: v\n")
 	f.Add("a.yaml", "%YAML 1.1\n--- !!map {a: |\n x}\n")
-	f.Fuzz(func(t *testing.T, name, text string) {
+	fuzzbound.Fuzz(f, func(t *testing.T, name, text string) {
 		root, err := tree.Parse(name, []byte(text))
 		if err != nil {
 			return

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
@@ -232,7 +233,7 @@ func FuzzSet(f *testing.F) {
 			f.Add([]byte(s), which)
 		}
 	}
-	f.Fuzz(func(t *testing.T, text []byte, which uint8) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte, which uint8) {
 		if len(text) > 2048 {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/stax/internal/script"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
@@ -205,7 +206,7 @@ func TestDuplicate(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("import {defineMcp} from 'stax'; const f = (a, {b}) => ({...a, [b]: `x${a.c}`}); export default defineMcp({a: f({}, {b: 1})?.x ? 1 : [2]})"))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		if len(text) > 4096 {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
@@ -177,7 +178,7 @@ func FuzzParse(f *testing.F) {
 			f.Add([]byte(s), uint8(format))
 		}
 	}
-	f.Fuzz(func(t *testing.T, text []byte, format uint8) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte, format uint8) {
 		if format < 1 || format > 4 {
 			return
 		}

@@ -1,0 +1,176 @@
+// Package fuzzbound bounds the time and memory of parsers under test. A fuzz test
+// calls [Fuzz] where it would call the method of [testing.F]:
+//
+//	func FuzzParse(f *testing.F) {
+//		f.Add("a: b")
+//		fuzzbound.Fuzz(f, func(t *testing.T, text string) { parse(text) })
+//	}
+//
+// Each input may cost a constant plus a factor for each byte. Small inputs cannot
+// show that a cost grows with their square, so a short text is also repeated to
+// 4 KiB and 24 KiB, and the costs are compared. [Linear] does the same for the
+// [Fragments] inside a longer document.
+//
+// Time is CPU time of the process, which other programs do not disturb, and memory
+// is what the process allocates, whether or not it is freed. A test that uses this
+// package must not run in parallel with others of its package.
+package fuzzbound
+
+import (
+	"fmt"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Bounds are a constant and a factor for each byte of input. They are far above
+// what a linear parser needs, since instrumented builds are slow: what they find is
+// not a slow parser, but one whose cost is out of proportion.
+const (
+	baseTime  = 2 * time.Second
+	byteTime  = 50 * time.Microsecond
+	baseBytes = 64 << 20
+	byteBytes = 20_000
+)
+
+// cost is what a run took.
+type cost struct {
+	time  time.Duration
+	bytes uint64
+}
+
+// measure runs do.
+func measure(do func()) cost {
+	memory, start := allocated(), cpuTime()
+	do()
+	return cost{cpuTime() - start, allocated() - memory}
+}
+
+// allocated returns how many bytes the process has allocated so far.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// Check runs do, which reads an input of size bytes, and fails the test if it takes
+// more CPU time or memory than the input justifies.
+func Check(t testing.TB, size int, do func()) {
+	t.Helper()
+	within(t, size, measure(do))
+}
+
+func within(t testing.TB, size int, c cost) {
+	t.Helper()
+	if most := baseTime + time.Duration(size)*byteTime; c.time > most {
+		t.Errorf("%d bytes took %v of CPU time, want at most %v", size, c.time, most)
+	}
+	if most := baseBytes + uint64(size)*byteBytes; c.bytes > most {
+		t.Errorf("%d bytes allocated %d bytes, want at most %d", size, c.bytes, most)
+	}
+}
+
+const (
+	small, growth = 4 << 10, 6
+	// A linear cost grows by 6, a quadratic one by 36.
+	mostTime, mostBytes = 15, 11
+	// Costs below these are noise.
+	leastTime  = 15 * time.Millisecond
+	leastBytes = 8 << 20
+	attempts   = 3
+	mostGrowth = growth * growth
+	// A small input that costs this much is a failure by itself.
+	tooLong = time.Second
+)
+
+// Linear fails if the cost of parse grows faster than its input, for inputs that
+// repeat one of [Fragments], and for two fragments that are each repeated. wrap puts
+// the repeated text into a document, such as a string of JSON, or is nil.
+func Linear(t *testing.T, wrap func(repeated string) string, parse func(text string)) {
+	t.Helper()
+	if wrap == nil {
+		wrap = func(repeated string) string { return repeated }
+	}
+	for _, unit := range units() {
+		before, after := wrap(unit.text(small)), wrap(unit.text(small*growth))
+		if report := superlinear(before, after, parse); report != "" {
+			t.Errorf("%s: %s", unit.name, report)
+		}
+	}
+}
+
+// unit makes texts of about n bytes.
+type unit struct {
+	name string
+	text func(n int) string
+}
+
+// units are each fragment repeated, and the pairs.
+func units() []unit {
+	var list []unit
+	for _, fragment := range Fragments() {
+		list = append(list, unit{fmt.Sprintf("%q repeated", fragment), func(n int) string { return repeat(fragment, n) }})
+	}
+	return append(list, pairs()...)
+}
+
+// pairs are fragments of which the first is repeated, then the second.
+func pairs() []unit {
+	var list []unit
+	for _, pair := range [][2]string{
+		{"> ", "<A"}, {"> ", "a\n"}, {"- ", "x\n"}, {"[", "]"}, {"(", ")"}, {"{", "}"}, {"[", "]("}, {"<a>", "</a>"}, {"{\"a\":", "1"},
+		{"`", "a`"}, {"*a ", "a* "}, {"\t", "a\n"}, {" ", "a\n"}, {"| ", "|-"}, {"a: &a [", "*a"}, {"[[", "]]\n"},
+	} {
+		list = append(list, unit{fmt.Sprintf("%q repeated, then %q", pair[0], pair[1]), func(n int) string {
+			return repeat(pair[0], n/2) + repeat(pair[1], n/2)
+		}})
+	}
+	return list
+}
+
+func repeat(fragment string, n int) string { return strings.Repeat(fragment, max(1, n/len(fragment))) }
+
+// superlinear returns how the cost of parsing a longer text grows too fast, or "".
+func superlinear(before, after string, parse func(string)) string {
+	ratio := float64(len(after)) / float64(len(before)) / growth // wrappers count little
+	report := ""
+	for range attempts {
+		a := measure(func() { parse(before) })
+		switch {
+		case a.time > tooLong:
+			return fmt.Sprintf("%d bytes take %v of CPU time", len(before), a.time)
+		case a.time < leastTime/mostGrowth && a.bytes < leastBytes/mostGrowth:
+			return "" // even as a square it would not count
+		}
+		b := measure(func() { parse(after) })
+		switch {
+		case b.bytes > leastBytes && float64(b.bytes) > mostBytes*ratio*float64(a.bytes):
+			report = fmt.Sprintf("%d bytes allocate %d, and %d allocate %d", len(before), a.bytes, len(after), b.bytes)
+		case b.time > leastTime && float64(b.time) > mostTime*ratio*float64(max(a.time, 500*time.Microsecond)):
+			report = fmt.Sprintf("%d bytes take %v of CPU time, and %d take %v", len(before), a.time, len(after), b.time)
+		default:
+			return ""
+		}
+	}
+	return report
+}
+
+// Fragments are texts that parsers meet in the formats of this module, and that are
+// costly to some when repeated: openings that nothing closes, ambiguous marks,
+// and bytes that are not UTF-8.
+func Fragments() []string {
+	return []string{
+		// Any format.
+		"a", " ", "\t", "\n", "\r\n", "\x00", "\x80", "\xff", "é", "\u2028", "\\", "\\u", "\\ud800", "0", "1e9", "-", "--", "/", "//", ".", ":", ",", ";", "=", "?", "%", "%25", "#", "$", "@", "!", "*", "**", "_", "~", "^", "+", "|",
+		"a ", "a\n", "a,", "a\n\n", "a: ", "a=1\n", "=\n", "-\n",
+		// Quotes and brackets.
+		"\"", "'", "`", "```\n", "'''", "\"\"\"", "\"\",", "(", ")", "[", "]", "{", "}", "<", ">", "()", "[]", "{}", "<>", "[{", "{\"a\":", "[\"a\",",
+		// JSON, YAML, TOML, JavaScript.
+		"\"a\":1,", "{\"a\":1}\n", "- ", "- - ", "- a\n", "? ", "&a ", "*a ", "<<: *a\n", "!!a ", "a:\n  ", "[a]\n", "[[a]]\n", "a.", "a.b=1\n", "\"\\", "${", "`${", "/*", "*/", "(/[", "+[", "...", "=>", "const a=", "a(", "import a from './a'\n",
+		// Markdown, HTML, MDX.
+		"> ", ">", "# ", "#\n", "    a\n", "1. ", "* a\n", "[a](", "[a][", "![", "](", "[^", "[a]: b\n", "*a_ ", "*a **", "<A", "<a ", "<a href=\"", "</a>", "<!--", "-->", "<!-- -->", "<?", "<![CDATA[", "<!A", "<script>", "<script></script>", "<style>", "&", "&amp;", "&#", "~~~\n", ":::", "::: a\n", "|a", "|-|\n", "{{<", "{{% a %}}", "{#a}", "{/*", "---\n", "+++\n", "{a", "http://a", "$$",
+		// Patterns, globs, templates, headers, event streams.
+		"**/", "?*", "[a-", "(?:", "a*", "a|", "{a}", "{+a*}", "{a,b}", "data: ", "data: a\n", "id:\n", "event: a\n\n", "a;b=\"c\", ", "mcp/", "../", "_", "-h", "%2F",
+	}
+}
