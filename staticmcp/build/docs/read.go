@@ -258,11 +258,21 @@ func (r *reader) name(pages []*Page) {
 	}
 }
 
+// namesAnyPage reports whether a title says only that a page is the first one, so
+// that a site is better called after its folder.
+func namesAnyPage(title string) bool {
+	switch strings.ToLower(strings.Trim(title, " .!_")) {
+	case "index", "home", "homepage", "home page", "readme", "read me", "docs", "documentation":
+		return true
+	}
+	return false
+}
+
 // identify fills in what the set is called and its language.
 func (s *Set) identify(c *config, o *Options) {
 	s.named = c.title
 	s.Title = first(o.Title, c.title)
-	if home := s.byID[homeID]; s.Title == "" && home != nil {
+	if home := s.byID[homeID]; s.Title == "" && home != nil && !namesAnyPage(home.Title) {
 		s.Title = home.Title
 	}
 	s.Description = c.description
