@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
 )
 
 // BuildOptions say how [Builder] reads what it is given. The zero value and nil
@@ -74,6 +75,11 @@ func Builder(arg string, opts *BuildOptions) (build.Input, error) {
 	default:
 		return nil, unreadable(arg, err)
 	}
+	if opts.As == "" {
+		if file := secondNature(arg, info); file != "" {
+			return nil, ambiguous(arg, file, "choose with --as docs or --as go")
+		}
+	}
 	for _, in := range inputs() {
 		if opts.As != in.name && (opts.As != "" || !in.fits(arg, info)) {
 			continue
@@ -91,6 +97,24 @@ func Builder(arg string, opts *BuildOptions) (build.Input, error) {
 		return nil, &Error{Arg: arg, Why: "there is no input called " + opts.As, Hint: "inputs are " + strings.Join(Inputs(), ", ")}
 	}
 	return nil, &Error{Arg: arg, Why: "no site can be built of it", Hint: builds(arg, info)}
+}
+
+// secondNature returns the file that makes a folder with Go packages the project of
+// a documentation site as well, or "". A slipway.site.yaml has chosen already.
+func secondNature(arg string, info fs.FileInfo) string {
+	if isMapping(arg, info) || !isGo(arg, info) {
+		return ""
+	}
+	folder := os.DirFS(arg)
+	if !docs.HasDocuments(folder) {
+		return ""
+	}
+	return docs.NavigationFile(folder)
+}
+
+func ambiguous(arg, file, hint string) *Error {
+	return &Error{Arg: arg, Kind: Ambiguous, Hint: hint,
+		Why: "the folder has Go packages and documents (" + file + ")"}
 }
 
 // builds says what sites can be built of.

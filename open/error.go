@@ -12,6 +12,9 @@ const (
 	// Remote is a web host that cannot be reached or does not have what was
 	// asked for.
 	Remote
+	// Ambiguous is a folder that can be read in several ways, of which the caller
+	// has to choose one.
+	Ambiguous
 )
 
 // Error is why an argument could not be opened, in words for the person who

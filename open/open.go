@@ -130,6 +130,9 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 		return nil, unreadable(arg, err)
 	case isBundle(arg, info):
 		return openBundle(ctx, arg, opts)
+	case secondNature(arg, info) != "":
+		return nil, ambiguous(arg, secondNature(arg, info),
+			"name the folder of one of them, or choose with slipway site build "+arg+" -o DIR --as docs or --as go")
 	case isBuilt(arg, info):
 		return openBuilt(ctx, arg, info, opts)
 	case info.IsDir():

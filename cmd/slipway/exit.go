@@ -86,8 +86,11 @@ func explain(err error) *failure {
 			return f
 		}
 		code := exitInput
-		if opening.Kind == open.Remote {
+		switch opening.Kind {
+		case open.Remote:
 			code = exitRemote
+		case open.Ambiguous:
+			code = exitUsage
 		}
 		return &failure{code: code, text: err.Error(), hint: opening.Hint}
 	}

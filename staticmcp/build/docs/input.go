@@ -200,3 +200,24 @@ func HasDocuments(fsys fs.FS) bool {
 	})
 	return found
 }
+
+// NavigationFile returns the file by which a documentation generator is configured
+// at the top of a project, such as mkdocs.yml, or "".
+func NavigationFile(fsys fs.FS) string {
+	scripts := []string{".ts", ".js", ".mts", ".mjs", ".cjs", ".cts"}
+	names := []string{"mkdocs.yml", "mkdocs.yaml", "book.toml", "_quarto.yml", "antora.yml"}
+	names = append(names, variants("docusaurus.config", scripts...)...)
+	names = append(names, variants(".vitepress/config", scripts...)...)
+	names = append(names, variants("docs/.vitepress/config", scripts...)...)
+	names = append(names, variants("hugo", ".toml", ".yaml", ".yml", ".json")...)
+	names = append(names, "config/_default/hugo.toml", "config/_default/hugo.yaml")
+	if info, err := fs.Stat(fsys, "content"); err == nil && info.IsDir() { // older Hugo
+		names = append(names, variants("config", ".toml", ".yaml", ".yml")...)
+	}
+	for _, name := range names {
+		if info, err := fs.Stat(fsys, name); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}
