@@ -240,9 +240,6 @@ func (m *maker) parts(yield func(*build.Answer, error) bool, tool string, p *Pag
 			arguments["heading"] = slug
 			title += ": " + slug
 		}
-		if i > 0 {
-			arguments["part"] = i + 1
-		}
 		if len(list) > 1 {
 			part += fmt.Sprintf("\n---\nThis is part %d of %d.", i+1, len(list))
 			if i+1 < len(list) {
@@ -252,13 +249,22 @@ func (m *maker) parts(yield func(*build.Answer, error) bool, tool string, p *Pag
 				part += "\n" + p.outline()
 			}
 		}
-		a := build.Text(tool, arguments, part)
-		a.Title, a.From = title, p.File
-		if !yield(a, nil) {
+		if i == 0 && !m.part(yield, tool, arguments, title, p.File, part) {
+			return false
+		}
+		arguments["part"] = i + 1
+		if len(list) > 1 && !m.part(yield, tool, arguments, title, p.File, part) {
 			return false
 		}
 	}
 	return true
+}
+
+// part yields one answer; its arguments may be changed afterwards.
+func (m *maker) part(yield func(*build.Answer, error) bool, tool string, arguments map[string]any, title, file, text string) bool {
+	a := build.Text(tool, arguments, text)
+	a.Title, a.From = title, file
+	return yield(a, nil)
 }
 
 // maxOutline is how many sections an outline names.

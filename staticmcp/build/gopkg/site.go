@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/mcp"
 	sites "github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/paging"
 	"github.com/slipway-mcp/slipway/staticmcp/build/searching"
 )
 
@@ -32,16 +33,18 @@ func (b *book) instructions() string {
 }
 
 const (
-	packagesOutput = `{"type":"object","properties":{"packages":{"type":"array","items":{"type":"object","properties":{"importPath":{"type":"string"},"name":{"type":"string"},"synopsis":{"type":"string"}},"required":["importPath","name"]}}},"required":["packages"]}`
-	packageOutput  = `{"type":"object","properties":{"importPath":{"type":"string"},"name":{"type":"string"},"doc":{"type":"string"},"symbols":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string"},"signature":{"type":"string"},"synopsis":{"type":"string"}},"required":["name","kind","signature"]}}},"required":["importPath","name","symbols"]}`
-	symbolOutput   = `{"type":"object","properties":{"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"},"declaration":{"type":"string"},"doc":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"examples":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"doc":{"type":"string"},"code":{"type":"string"},"output":{"type":"string"}},"required":["code"]}}},"required":["importPath","symbol","kind","declaration"]}`
-	findOutput     = `{"type":"object","properties":{"symbols":{"type":"array","items":{"type":"object","properties":{"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"}},"required":["importPath","symbol","kind"]}}},"required":["symbols"]}`
+	packagesOutput = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"packages":{"type":"array","items":{"type":"object","properties":{"importPath":{"type":"string"},"name":{"type":"string"},"synopsis":{"type":"string"}},"required":["importPath","name"]}}},"required":["packages"]}`
+	packageOutput  = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},"importPath":{"type":"string"},"name":{"type":"string"},"doc":{"type":"string"},"symbols":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"kind":{"type":"string"},"signature":{"type":"string"},"synopsis":{"type":"string"}},"required":["name","kind","signature"]}}},"required":["importPath","name"]}`
+	symbolOutput   = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"},"declaration":{"type":"string"},"doc":{"type":"string"},"file":{"type":"string"},"line":{"type":"integer"},"examples":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"doc":{"type":"string"},"code":{"type":"string"},"output":{"type":"string"}},"required":["code"]}}},"required":["importPath","symbol","kind"]}`
+	findOutput     = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"symbols":{"type":"array","items":{"type":"object","properties":{"importPath":{"type":"string"},"symbol":{"type":"string"},"kind":{"type":"string"}},"required":["importPath","symbol","kind"]}}},"required":["symbols"]}`
 )
 
 func tool(name, title, about, output string, properties ...mcp.Property) mcp.Tool {
 	input := mcp.Schema{Type: "object", Properties: properties, Extra: map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")}}
 	for _, p := range properties {
-		input.Required = append(input.Required, p.Name)
+		if p.Schema.Type == "string" { // numbers of parts and pages have a default
+			input.Required = append(input.Required, p.Name)
+		}
 	}
 	// A schema of strings alone can be encoded.
 	raw, _ := mcp.Marshal(input)
@@ -59,13 +62,29 @@ func (b *book) tools() []mcp.Tool {
 	name := func(about string) mcp.Property {
 		return mcp.Property{Name: "symbol", Schema: mcp.Schema{Type: "string", Description: about}}
 	}
+	pages := func(long bool, argument mcp.Property, more ...mcp.Property) []mcp.Property {
+		if long {
+			more = append(more, argument)
+		}
+		return more
+	}
+	page, part := paging.PageArgument(), paging.PartArgument()
+	longPackage := slices.ContainsFunc(b.packages, func(p *pkg) bool { return paging.Needed(p.describe()) })
+	longSymbol := slices.ContainsFunc(b.packages, func(p *pkg) bool {
+		return slices.ContainsFunc(p.symbols, func(s *symbol) bool { return paging.Needed(p.symbolText(s)) })
+	})
+	// More answers than names are pages of a name that many packages have.
+	finds, names := b.finds()
+	symbol := mcp.Property{Name: "name", Schema: mcp.Schema{Type: "string", Description: "The name, of a method without its type"}}
 	return []mcp.Tool{
-		tool("list_packages", "List packages", fmt.Sprintf("The %d packages with what each is for.", len(b.packages)), packagesOutput),
-		tool("get_package", "Get package", "One package: its comment, and all that it exports on a line each.", packageOutput, importPath),
-		tool("get_symbol", "Get symbol", "One exported name: declaration, comment, place and examples; of a type also its methods.", symbolOutput, importPath,
-			name("The name, of a method with its type: Client.Do")),
+		tool("list_packages", "List packages", fmt.Sprintf("The %d packages with what each is for.", len(b.packages)), packagesOutput,
+			pages(len(b.listing()) > 1, page)...),
+		tool("get_package", "Get package", "One package: its comment, and all that it exports on a line each.", packageOutput,
+			pages(longPackage, part, importPath)...),
+		tool("get_symbol", "Get symbol", "One exported name: declaration, comment, place and examples; of a type also its methods.", symbolOutput,
+			pages(longSymbol, part, importPath, name("The name, of a method with its type: Client.Do"))...),
 		tool("find_symbols", "Find symbols", "In which packages a name is exported.", findOutput,
-			mcp.Property{Name: "name", Schema: mcp.Schema{Type: "string", Description: "The name, of a method without its type"}}),
+			pages(len(finds) > names, page, symbol)...),
 	}
 }
 
@@ -88,13 +107,22 @@ func (b *book) resources() iter.Seq2[*mcp.Resource, error] {
 // answers yields all answers.
 func (b *book) answers() iter.Seq2[*sites.Answer, error] {
 	return func(yield func(*sites.Answer, error) bool) {
-		if !yield(b.listing(), nil) {
+		send := func(answers ...*sites.Answer) bool {
+			for _, a := range answers {
+				if !yield(a, nil) {
+					return false
+				}
+			}
+			return true
+		}
+		if !send(b.listing()...) {
 			return
 		}
 		for _, p := range b.packages {
 			text := p.describe()
-			if !yield(sites.Structured("get_package", map[string]string{"import_path": p.path}, text, p.json()), nil) ||
-				!yield(sites.TextResource(p.uri(), "text/plain", text), nil) {
+			head := value(packageHead{p.path, p.name, p.synopsis})
+			parts := paging.Parts("get_package", map[string]any{"import_path": p.path}, text, p.json(), head)
+			if !send(parts...) || !send(sites.TextResource(p.uri(), "text/plain", text)) {
 				return
 			}
 			seen := map[string]bool{}
@@ -103,17 +131,15 @@ func (b *book) answers() iter.Seq2[*sites.Answer, error] {
 					continue // declared for several systems at once
 				}
 				seen[s.name] = true
-				args := map[string]string{"import_path": p.path, "symbol": s.name}
-				if !yield(sites.Structured("get_symbol", args, p.symbolText(s), p.symbolJSON(s)), nil) {
+				args := map[string]any{"import_path": p.path, "symbol": s.name}
+				head := value(place{p.path, s.name, s.kind})
+				if !send(paging.Parts("get_symbol", args, p.symbolText(s), p.symbolJSON(s), head)...) {
 					return
 				}
 			}
 		}
-		for _, a := range b.finds() {
-			if !yield(a, nil) {
-				return
-			}
-		}
+		finds, _ := b.finds()
+		send(finds...)
 	}
 }
 
@@ -129,20 +155,16 @@ type packageHead struct {
 	Synopsis   string `json:"synopsis,omitempty"`
 }
 
-func (b *book) listing() *sites.Answer {
-	var text strings.Builder
-	out := struct {
-		Packages []packageHead `json:"packages"`
-	}{}
+func (b *book) listing() []*sites.Answer {
+	items := make([]paging.Item, 0, len(b.packages))
 	for _, p := range b.packages {
-		text.WriteString(p.path)
+		line := p.path
 		if p.synopsis != "" {
-			text.WriteString(" — " + p.synopsis)
+			line += " — " + p.synopsis
 		}
-		text.WriteByte('\n')
-		out.Packages = append(out.Packages, packageHead{p.path, p.name, p.synopsis})
+		items = append(items, paging.Item{Text: line + "\n", JSON: value(packageHead{p.path, p.name, p.synopsis})})
 	}
-	return sites.Structured("list_packages", nil, text.String(), value(out))
+	return paging.List("list_packages", nil, "packages", items)
 }
 
 // describe is the text of a package.
@@ -279,7 +301,7 @@ type place struct {
 
 // finds are the answers of find_symbols: one for each name, in which case counts
 // nothing, as it does in the name of a file.
-func (b *book) finds() []*sites.Answer {
+func (b *book) finds() (answers []*sites.Answer, names int) {
 	places := map[string][]place{}
 	for _, p := range b.packages {
 		for _, s := range p.symbols {
@@ -289,16 +311,13 @@ func (b *book) finds() []*sites.Answer {
 			}
 		}
 	}
-	var list []*sites.Answer
 	for _, name := range slices.Sorted(maps.Keys(places)) {
-		var text strings.Builder
+		items := make([]paging.Item, 0, len(places[name]))
 		for _, at := range places[name] {
-			fmt.Fprintf(&text, "%s %s in %s\n", at.Kind, at.Symbol, at.ImportPath)
+			text := fmt.Sprintf("%s %s in %s\n", at.Kind, at.Symbol, at.ImportPath)
+			items = append(items, paging.Item{Text: text, JSON: value(at)})
 		}
-		out := struct {
-			Symbols []place `json:"symbols"`
-		}{places[name]}
-		list = append(list, sites.Structured("find_symbols", map[string]string{"name": name}, text.String(), value(out)))
+		answers = append(answers, paging.List("find_symbols", map[string]any{"name": name}, "symbols", items)...)
 	}
-	return list
+	return answers, len(places)
 }

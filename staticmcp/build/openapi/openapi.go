@@ -133,12 +133,12 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	if err := a.read(ctx); err != nil {
 		return nil, fmt.Errorf("read %s: %w", in.path, err)
 	}
-	site := &build.Site{Server: a.server(), Instructions: in.opts.Instructions, Tools: a.tools()}
+	list, more := a.answers() // while references can still be followed
+	site := &build.Site{Server: a.server(), Instructions: in.opts.Instructions, Tools: a.tools(more)}
 	if site.Instructions == "" {
 		site.Instructions = a.overview()
 	}
 	in.remember(a.files)
-	list := a.answers() // while references can still be followed
 	site.Resources = a.resources()
 	find, err := a.search()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
+	"github.com/slipway-mcp/slipway/staticmcp/build/paging"
 	"github.com/slipway-mcp/slipway/staticmcp/build/searching"
 )
 
@@ -70,45 +71,55 @@ func nameSchema(description string, names []string) mcp.Schema {
 	return s
 }
 
-func tool(name, title, description string, output string, argument *mcp.Property, required bool) mcp.Tool {
-	input := mcp.Schema{Type: "object", Extra: map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")}}
-	if argument != nil {
-		input.Properties = mcp.Properties{*argument}
-		if required {
-			input.Required = []string{argument.Name}
-		}
-	}
+func tool(name, title, description string, output string, required []string, arguments ...mcp.Property) mcp.Tool {
+	input := mcp.Schema{Type: "object", Required: required, Properties: arguments}
+	input.Extra = map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")}
 	// A schema of strings alone can be encoded.
 	raw, _ := mcp.Marshal(input)
 	return mcp.Tool{Name: name, Title: title, Description: description, InputSchema: raw, OutputSchema: json.RawMessage(output)}
 }
 
 const (
-	operationsOutput = `{"type":"object","properties":{"operations":{"type":"array","items":{"type":"object","properties":{"operationId":{"type":"string"},"method":{"type":"string"},"path":{"type":"string"},"summary":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"deprecated":{"type":"boolean"}},"required":["operationId","method","path"]}}},"required":["operations"]}`
-	operationOutput  = `{"type":"object","properties":{"operationId":{"type":"string"},"method":{"type":"string"},"path":{"type":"string"},"servers":{"type":"array","items":{"type":"string"}},"parameters":{"type":"array"},"requestBody":{"type":"object"},"responses":{"type":"object"},"security":{"type":"array"}},"required":["operationId","method","path"]}`
-	schemasOutput    = `{"type":"object","properties":{"schemas":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"}},"required":["name"]}}},"required":["schemas"]}`
-	schemaOutput     = `{"type":"object","properties":{"name":{"type":"string"},"schema":{}},"required":["name","schema"]}`
+	operationsOutput = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"operations":{"type":"array","items":{"type":"object","properties":{"operationId":{"type":"string"},"method":{"type":"string"},"path":{"type":"string"},"summary":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"deprecated":{"type":"boolean"}},"required":["operationId","method","path"]}}},"required":["operations"]}`
+	operationOutput  = `{"type":"object","properties":{"part":{"type":"integer"},"parts":{"type":"integer"},"operationId":{"type":"string"},"method":{"type":"string"},"path":{"type":"string"},"servers":{"type":"array","items":{"type":"string"}},"parameters":{"type":"array"},"requestBody":{"type":"object"},"responses":{"type":"object"},"security":{"type":"array"}},"required":["operationId","method","path"]}`
+	schemasOutput    = `{"type":"object","properties":{"page":{"type":"integer"},"pages":{"type":"integer"},"total":{"type":"integer"},"schemas":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"}},"required":["name"]}}},"required":["schemas"]}`
+	schemaOutput     = `{"type":"object","properties":{"name":{"type":"string"},"schema":{},"part":{"type":"integer"},"parts":{"type":"integer"}},"required":["name"]}`
 )
 
-// tools returns the definitions.
-func (a *api) tools() []mcp.Tool {
+// numbered are the arguments of each tool for the pieces of long answers.
+type numbered map[string][]mcp.Property
+
+// need notes which tool has answers with numbers.
+func (n numbered) need(answers []*build.Answer, property mcp.Property) []*build.Answer {
+	if len(answers) > 1 {
+		n[answers[0].Tool] = []mcp.Property{property}
+	}
+	return answers
+}
+
+// tools returns the definitions; more are the arguments for long answers.
+func (a *api) tools(more numbered) []mcp.Tool {
 	var tools []mcp.Tool
 	if len(a.operations) > 0 {
 		about := fmt.Sprintf("The %d operations of %s: id, method, path and summary.", len(a.operations), a.title())
-		var byTag *mcp.Property
+		var arguments []mcp.Property
 		if tags := a.tags(); len(tags) > 0 {
-			byTag = &mcp.Property{Name: "tag", Schema: nameSchema("Only those with this tag", tags)}
+			arguments = append(arguments, mcp.Property{Name: "tag", Schema: nameSchema("Only those with this tag", tags)})
 		}
+		arguments = append(arguments, more["list_operations"]...)
+		id := mcp.Property{Name: "operation_id", Schema: nameSchema("The id of the operation, from list_operations", a.ids())}
 		tools = append(tools,
-			tool("list_operations", "List operations", about, operationsOutput, byTag, false),
+			tool("list_operations", "List operations", about, operationsOutput, nil, arguments...),
 			tool("get_operation", "Get operation", "One operation: parameters, request body, responses, security and examples.", operationOutput,
-				&mcp.Property{Name: "operation_id", Schema: nameSchema("The id of the operation, from list_operations", a.ids())}, true))
+				[]string{id.Name}, append([]mcp.Property{id}, more["get_operation"]...)...))
 	}
 	if len(a.schemas) > 0 {
+		name := mcp.Property{Name: "name", Schema: nameSchema("The name of the schema", a.schemaNames())}
+		about := fmt.Sprintf("The names of the %d schemas of %s.", len(a.schemas), a.title())
 		tools = append(tools,
-			tool("list_schemas", "List schemas", fmt.Sprintf("The names of the %d schemas of %s.", len(a.schemas), a.title()), schemasOutput, nil, false),
+			tool("list_schemas", "List schemas", about, schemasOutput, nil, more["list_schemas"]...),
 			tool("get_schema", "Get schema", "One schema by the name that operations and other schemas call it: its members, as text and as JSON Schema.", schemaOutput,
-				&mcp.Property{Name: "name", Schema: nameSchema("The name of the schema", a.schemaNames())}, true))
+				[]string{name.Name}, append([]mcp.Property{name}, more["get_schema"]...)...))
 	}
 	return tools
 }
@@ -129,32 +140,39 @@ func (a *api) schemaNames() []string {
 	return list
 }
 
-// answers returns all answers. They are made at once: references can be followed
-// only while the folder is open.
-func (a *api) answers() []*build.Answer {
+// answers returns all answers, and the arguments that number their pieces. They are
+// made at once: references can be followed only while the folder is open.
+func (a *api) answers() ([]*build.Answer, numbered) {
+	more := numbered{}
+	page, part := paging.PageArgument(), paging.PartArgument()
 	list := []*build.Answer{build.TextResource("openapi://info", "text/plain", a.overview())}
 	if len(a.operations) > 0 {
-		list = append(list, a.listing("", a.operations))
+		list = append(list, more.need(a.listing("", a.operations), page)...)
 		for _, tag := range a.tags() {
-			list = append(list, a.listing(tag, slices.DeleteFunc(slices.Clone(a.operations), func(o *operation) bool { return !slices.Contains(o.tags(), tag) })))
+			tagged := slices.DeleteFunc(slices.Clone(a.operations), func(o *operation) bool { return !slices.Contains(o.tags(), tag) })
+			list = append(list, more.need(a.listing(tag, tagged), page)...)
 		}
 	}
 	for _, o := range a.operations {
 		text := a.operationText(o)
-		list = append(list, build.Structured("get_operation", map[string]string{"operation_id": o.id}, text, a.operationJSON(o)),
-			build.TextResource(operationURI(o), "text/plain", text))
+		head := append(o.appendHead([]byte{'{'}, true), '}')
+		parts := paging.Parts("get_operation", map[string]any{"operation_id": o.id}, text, a.operationJSON(o), head)
+		list = append(list, more.need(parts, part)...)
+		list = append(list, build.TextResource(operationURI(o), "text/plain", text))
 	}
 	if len(a.schemas) > 0 {
-		list = append(list, a.schemaListing())
+		list = append(list, more.need(a.schemaListing(), page)...)
 	}
 	for _, s := range a.schemas {
 		text := a.schemaText(s)
-		structured := append(quote([]byte(`{"name":`), s.name), `,"schema":`...)
-		structured = append(a.appendJSON(structured, place{s.node, s.file}, inside, 0), '}')
-		list = append(list, build.Structured("get_schema", map[string]string{"name": s.name}, text, structured),
-			build.TextResource(schemaURI(s), "text/plain", text))
+		name := quote([]byte(`{"name":`), s.name)
+		full := append(slices.Clone(name), `,"schema":`...)
+		full = append(a.appendJSON(full, place{s.node, s.file}, inside, 0), '}')
+		parts := paging.Parts("get_schema", map[string]any{"name": s.name}, text, full, append(name, '}'))
+		list = append(list, more.need(parts, part)...)
+		list = append(list, build.TextResource(schemaURI(s), "text/plain", text))
 	}
-	return list
+	return list, more
 }
 
 // search makes the tool that finds operations.
@@ -208,30 +226,25 @@ func (a *api) resources() iter.Seq2[*mcp.Resource, error] {
 // manyOperations is the number from which a list is of ids and paths alone.
 const manyOperations = 300
 
-// listing is the answer to list_operations.
-func (a *api) listing(tag string, operations []*operation) *build.Answer {
-	var text strings.Builder
-	structured := []byte(`{"operations":[`)
-	for i, o := range operations {
+// listing are the answers to list_operations.
+func (a *api) listing(tag string, operations []*operation) []*build.Answer {
+	items := make([]paging.Item, 0, len(operations))
+	full := len(operations) <= manyOperations
+	for _, o := range operations {
 		line := o.id + "  " + o.method + " " + o.path
-		if len(operations) <= manyOperations {
+		if full {
 			line = o.id + "  " + o.heading()
 		}
 		if o.deprecated() {
 			line += " (deprecated)"
 		}
-		text.WriteString(line + "\n")
-		if i > 0 {
-			structured = append(structured, ',')
-		}
-		structured = append(o.appendHead(append(structured, '{'), len(operations) <= manyOperations), '}')
+		items = append(items, paging.Item{Text: line + "\n", JSON: append(o.appendHead([]byte{'{'}, full), '}')})
 	}
-	structured = append(structured, "]}"...)
-	var arguments any
+	var arguments map[string]any
 	if tag != "" {
-		arguments = map[string]string{"tag": tag}
+		arguments = map[string]any{"tag": tag}
 	}
-	return build.Structured("list_operations", arguments, text.String(), structured)
+	return paging.List("list_operations", arguments, "operations", items)
 }
 
 // appendHead appends the members by which an operation is known.
@@ -299,23 +312,16 @@ func (a *api) operationJSON(o *operation) json.RawMessage {
 	return append(dst, '}')
 }
 
-// schemaListing is the answer to list_schemas.
-func (a *api) schemaListing() *build.Answer {
-	var text strings.Builder
-	structured := []byte(`{"schemas":[`)
-	for i, s := range a.schemas {
-		about := firstLine(s.node.Get("description").String())
-		text.WriteString(s.name)
-		if i > 0 {
-			structured = append(structured, ',')
+// schemaListing are the answers to list_schemas.
+func (a *api) schemaListing() []*build.Answer {
+	items := make([]paging.Item, 0, len(a.schemas))
+	for _, s := range a.schemas {
+		text, raw := s.name, quote([]byte(`{"name":`), s.name)
+		if about := firstLine(s.node.Get("description").String()); about != "" {
+			text += " — " + about
+			raw = quote(append(raw, `,"description":`...), about)
 		}
-		structured = quote(append(structured, `{"name":`...), s.name)
-		if about != "" {
-			text.WriteString(" — " + about)
-			structured = quote(append(structured, `,"description":`...), about)
-		}
-		structured = append(structured, '}')
-		text.WriteByte('\n')
+		items = append(items, paging.Item{Text: text + "\n", JSON: append(raw, '}')})
 	}
-	return build.Structured("list_schemas", nil, text.String(), append(structured, "]}"...))
+	return paging.List("list_schemas", nil, "schemas", items)
 }
