@@ -133,6 +133,12 @@ func (t *tab) label(r row, otherwise string) string {
 			return r.cells[i].text
 		}
 	}
+	for i := range t.cols {
+		if name := t.cols[i].name; t.src.nested[i] && i < len(r.cells) && (strings.HasPrefix(name, "name.") || strings.HasSuffix(name, ".name")) &&
+			t.cols[i].kind == kindText && !t.cols[i].isNull(r.cells[i]) && len(r.cells[i].text) <= longValue {
+			return r.cells[i].text
+		}
+	}
 	return otherwise
 }
 

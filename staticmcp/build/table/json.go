@@ -310,10 +310,50 @@ func (j *jsonRows) object(text []byte) error {
 		}
 		j.set(m.name, jsonCell(m.value))
 	}
+	for _, m := range list {
+		if m.value[0] == '{' {
+			j.nested(m.name, m.value, 1)
+		}
+	}
 	if len(j.src.columns) > j.in.opts.MaxColumns {
 		return fmt.Errorf("line %d: there are more than %d columns", j.line, j.in.opts.MaxColumns)
 	}
 	return nil
+}
+
+const (
+	maxNestedDepth   = 3
+	maxNestedColumns = 20
+)
+
+// nested sets the columns of the members of an object in a row: those that the
+// first row has, since the names in objects such as {"de": "Hallo"} are values.
+func (j *jsonRows) nested(name string, object []byte, depth int) {
+	list, _, err := members(object, 0, 0)
+	if err != nil || depth > maxNestedDepth {
+		return
+	}
+	for _, m := range list {
+		path := name + "." + m.name
+		if m.value[0] == '{' {
+			j.nested(path, m.value, depth+1)
+			continue
+		}
+		known := j.src.column(path, false)
+		if known < 0 && (j.report == nil || j.count > 1 || len(j.src.nested) >= maxNestedColumns || len(path) > maxColumnName || m.value[0] == '[') {
+			continue
+		}
+		if known >= 0 && (!j.src.nested[known] || known < len(j.filled) && j.filled[known] == j.count) {
+			continue // a column of its own has this name
+		}
+		j.set(path, jsonCell(m.value))
+		if known < 0 {
+			if j.src.nested == nil {
+				j.src.nested = map[int]bool{}
+			}
+			j.src.nested[j.src.column(path, false)] = true
+		}
+	}
 }
 
 // jsonCell makes a cell of a valid JSON value.

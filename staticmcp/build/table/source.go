@@ -17,6 +17,9 @@ type source struct {
 	// columns are the names. The first walk of JSON adds those that it meets.
 	columns []string
 	index   map[string]int
+	// nested are the columns that are members of an object in a column, such as
+	// name.common. Rows show the object; keys, finders and search use the members.
+	nested map[int]bool
 	// key are the columns of the primary key that the file declares.
 	key []string
 	// refs are its foreign keys of one column.

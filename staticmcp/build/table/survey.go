@@ -49,7 +49,8 @@ const (
 	autoFinders  = 8
 	enumValues   = 50
 	lookupRows   = 10_000
-	autoLookups  = 3
+	autoLookups  = 8
+	lookupText   = 64 // bytes of a text to look a row up by
 	pageBytes    = 32 << 10
 	longText     = 200
 	maxFewValues = 50 // of a number or a date to find by
@@ -270,7 +271,9 @@ func (t *tab) chooseColumns() error {
 	}
 	if len(t.shown) == 0 {
 		for i := range t.cols {
-			t.shown = append(t.shown, i)
+			if !t.src.nested[i] {
+				t.shown = append(t.shown, i)
+			}
 		}
 	}
 	if t.listed, err = t.places(t.opts.List); err != nil || len(t.listed) > 0 {
@@ -285,14 +288,23 @@ func (t *tab) chooseColumns() error {
 	if len(t.listed) == 0 {
 		t.listed = t.shown[:1]
 	}
-	for i, c := range t.cols {
-		rank := t.keyRank(c.name, -1)
-		if t.rows <= lookupRows && len(t.lookups) < autoLookups && len(t.key) > 0 && !slices.Contains(t.key, i) &&
-			rank >= 0 && rank != 3 && c.canBeKey() && t.opts.Find == nil {
-			t.lookups = append(t.lookups, i)
-		}
+	if t.rows <= lookupRows && t.opts.Find == nil {
+		t.lookups = t.uniqueColumns()
 	}
 	return nil
+}
+
+// uniqueColumns are the columns besides the key that tell a row from all others:
+// short texts, and numbers that are called like a key.
+func (t *tab) uniqueColumns() []int {
+	var found []int
+	for i, c := range t.cols {
+		short := c.kind == kindText && c.most <= lookupText || t.keyRank(c.name, -1) >= 0
+		if short && c.canBeKey() && !slices.Contains(t.key, i) && len(found) < autoLookups {
+			found = append(found, i)
+		}
+	}
+	return found
 }
 
 func (t *tab) chooseFinders() error {

@@ -202,6 +202,13 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	}
 	site.Resources = resources(ctx, in, tables)
 	site.Answers = answers(ctx, in, tables)
+	for _, t := range tables {
+		search, err := t.search(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", in.path, err)
+		}
+		search.Extend(ctx, site)
+	}
 	site.Findings = slices.Clone(report.Findings())
 	return site, nil
 }
