@@ -20,6 +20,7 @@ import (
 type writing struct {
 	output, format   string
 	collisions, host string
+	siteRoot         string
 	precompress      []string
 	compact          bool
 	noAliases        bool
@@ -36,6 +37,7 @@ func (o *writing) flags(cmd *cobra.Command) {
 	f.StringVar(&o.format, "format", "", "dir, zip or tar (default: by the name; tar on stdout)")
 	f.StringVar(&o.collisions, "collisions", "disambiguate", "what becomes of answers that share a file name: disambiguate or error")
 	f.StringVar(&o.host, "host", "", "add what a web host needs and look at its limits: "+strings.Join(hostNames(), ", "))
+	f.StringVar(&o.siteRoot, "site-root", "", "the published `DIR` above the output, for the files that hosts read at its root (default: the output)")
 	f.StringSliceVar(&o.precompress, "precompress", nil, "also write compressed files: gzip")
 	f.BoolVar(&o.compact, "compact", false, "write documents on one line each")
 	f.BoolVar(&o.noAliases, "no-aliases", false, "leave out the second file of long names, for bridges with a 32-bit hash")
@@ -54,7 +56,7 @@ func (o *writing) options(cmd *cobra.Command) *sites.Options {
 	}
 	return &sites.Options{
 		Collisions: policy, NoAliases: o.noAliases, NoIndex: o.noIndex, Compact: o.compact,
-		Precompress: o.precompress, Host: sites.Host(o.host),
+		Precompress: o.precompress, Host: sites.Host(o.host), SiteRoot: o.siteRoot,
 		Adopt: o.force, DryRun: o.dryRun || o.check, Lenient: o.lenient,
 		Progress: o.progress(cmd),
 	}
@@ -76,12 +78,31 @@ func (o *writing) validate(cmd *cobra.Command) error {
 		return usage("use disambiguate or error", "%s: unknown policy %q", name, o.collisions)
 	case o.host != "" && !slices.Contains(hostNames(), o.host):
 		return usage("hosts are "+strings.Join(hostNames(), ", "), "%s: unknown host %q", name, o.host)
+	case o.siteRoot != "" && !o.belowRoot():
+		return usage("name the published folder, of which -o is a part", "%s: --site-root %s: %s is not a folder below it", name, o.siteRoot, o.output)
 	case slices.ContainsFunc(o.precompress, func(form string) bool { return form != "gzip" }):
 		return usage("gzip is known", "%s: unknown compression %q", name, strings.Join(o.precompress, ","))
 	case o.output == "-" && (o.check || o.json):
 		return usage("name a folder or a file with -o", "%s: --check and --json do not go with stdout", name)
 	}
 	return nil
+}
+
+// belowRoot reports whether the output is a folder in --site-root, or that itself.
+func (o *writing) belowRoot() bool {
+	root, rootErr := filepath.Abs(o.siteRoot)
+	output, err := filepath.Abs(o.output)
+	if err != nil || rootErr != nil || o.archived() {
+		return false
+	}
+	below, err := filepath.Rel(root, output)
+	return err == nil && filepath.IsLocal(below)
+}
+
+// archived reports whether the output is no folder.
+func (o *writing) archived() bool {
+	ext := strings.ToLower(filepath.Ext(o.output))
+	return o.output == "-" || o.format == "zip" || o.format == "tar" || o.format == "" && (ext == ".zip" || ext == ".tar")
 }
 
 // compressedArchive reports whether a name is that of an archive that is not

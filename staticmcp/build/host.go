@@ -45,7 +45,7 @@ func (w *writer) extras() error {
 		// With it, hosts that would answer everything with their start page say
 		// that a file is missing.
 		{"404.html", notFoundPage, p.ReadsNotFoundPage},
-		{"_headers", headersFile, p.ReadsHeaders},
+		{"_headers", headersFile, p.ReadsHeaders && w.opts.SiteRoot == ""},
 		{"llms.txt", w.llms(), w.opts.Host != NoHost},
 	}
 	for _, e := range list {

@@ -25,6 +25,11 @@ type Options struct {
 	// Host says for which web host the files that hosts need are written, and
 	// whose limits are looked at. Default: none.
 	Host Host
+	// SiteRoot is the folder that is published, in which hosts look for _headers and
+	// .nojekyll, if the site is a folder below it. The rules in _headers are then for
+	// the path of the site alone, between marks in a file that may have others. Default: the
+	// site itself.
+	SiteRoot string
 
 	// Adopt writes into a folder with a site that this program did not write, and
 	// replaces files that it does not know.

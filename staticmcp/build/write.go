@@ -41,6 +41,13 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 	if err := w.settings(); err != nil {
 		return w.result, err
 	}
+	prefix := ""
+	if w.opts.SiteRoot != "" {
+		var err error
+		if prefix, err = w.sitePrefix(out); err != nil {
+			return w.result, err
+		}
+	}
 	target, err := out.begin(w.opts)
 	if err != nil {
 		return w.result, err
@@ -52,6 +59,9 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 		return w.result, err
 	}
 	err = target.commit(ctx, w)
+	if err == nil && w.opts.SiteRoot != "" {
+		err = w.rootFiles(prefix)
+	}
 	if err == nil {
 		w.opts.Progress(Progress{Stage: "done", Done: w.result.Files, Total: w.result.Files, Bytes: w.result.Bytes})
 	}
