@@ -28,6 +28,8 @@ type CheckOptions struct {
 	// Skip reports whether a file or folder of fsys does not belong to the bundle,
 	// such as one that packing leaves out. The default is to skip none.
 	Skip func(name string, dir bool) bool
+
+	moved []string // files that fsys opens, and does not list
 }
 
 // Check holds the bundle whose content is fsys against every rule: its manifest,
@@ -64,6 +66,7 @@ type checker struct {
 	natives []native          // the machine code in the bundle
 	options map[string]Option // by key
 	told    string            // the file that checkEntryPoint has reported already
+	modules map[string]bool   // what hasPython has found
 }
 
 func newChecker(fsys fs.FS, opts *CheckOptions) *checker {
@@ -95,7 +98,7 @@ func (c *checker) check(text []byte) (*Manifest, *check.Report, error) {
 	for _, rule := range []func(){
 		c.checkIdentity, c.checkLists, c.checkCompatibility, c.checkMeta, c.checkPrivacy,
 		c.checkServer, c.checkVariables, c.checkPrompts, c.checkOptions,
-		c.checkIcon, c.checkIcons, c.checkScreenshots, c.checkLocalization, c.checkPlatforms,
+		c.checkIcon, c.checkIcons, c.checkScreenshots, c.checkLocalization, c.checkPlatforms, c.checkCode,
 	} {
 		rule()
 	}

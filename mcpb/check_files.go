@@ -3,7 +3,6 @@ package mcpb
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ const (
 	ruleBinaryPlatform = "mcpb/binary-platform"
 	ruleBinaryCPU      = "mcpb/binary-cpu"
 	ruleSecretFile     = "mcpb/secret-file"
+	ruleBinaryPython   = "mcpb/binary-python"
 	ruleSecret         = "mcpb/secret"
 )
 
@@ -30,6 +30,9 @@ const (
 func (c *checker) walk() error {
 	files := 0
 	buffer := make([]byte, maxScan)
+	for _, name := range c.opts.moved {
+		c.look(name, buffer)
+	}
 	return fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -169,29 +172,5 @@ func (c *checker) checkCPU(pointer string, n *native) {
 			c.at(ruleBinaryCPU, check.Note, pointer, fmt.Sprintf("%s is for %s and does not run on %s", n.name, n, cpu), "a manifest cannot say for which CPU it is; say it in the name of the file")
 			return
 		}
-	}
-}
-
-// checkLibraries looks at machine code that is not started itself, such as
-// modules of Node and Python. A package often brings the same for every system,
-// so only a system with nothing at all is told.
-func (c *checker) checkLibraries(declared []string, started map[string]bool) {
-	systems := map[string]*native{}
-	for i := range c.natives {
-		if n := &c.natives[i]; !started[n.name] && n.platform != "" && systems[n.platform] == nil {
-			systems[n.platform] = n
-		}
-	}
-	if len(systems) == 0 || c.m.Server.Type == TypeBinary {
-		return
-	}
-	for _, platform := range declared {
-		if systems[platform] != nil {
-			continue
-		}
-		have := slices.Sorted(maps.Keys(systems))
-		c.at(ruleBinaryPlatform, check.Warning, "/compatibility/platforms",
-			fmt.Sprintf("the bundle has machine code for %s, such as %s, and none for %s", strings.Join(have, " and "), systems[have[0]].name, platform),
-			fmt.Sprintf("name in compatibility.platforms only what it runs on, such as %q", have[0]))
 	}
 }

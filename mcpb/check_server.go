@@ -20,6 +20,9 @@ const (
 	ruleExecutable = "mcpb/executable"
 	ruleUV         = "mcpb/uv"
 	ruleOverride   = "mcpb/platform-override"
+	ruleDeveloper  = "mcpb/developer-path"
+	ruleFetches    = "mcpb/fetches"
+	ruleRelative   = "mcpb/relative-path"
 )
 
 // platforms are the systems that a bundle can be for.
@@ -45,6 +48,7 @@ func (c *checker) checkServer() {
 		return
 	}
 	c.checkCommand("/server/mcp_config", s.Config.Command, s.Config.Args)
+	c.checkEnv("/server/mcp_config", s.Config.Env)
 	declared, explicit := c.declared()
 	for _, platform := range slices.Sorted(maps.Keys(s.Config.Overrides)) {
 		pointer := "/server/mcp_config/platform_overrides/" + escapeToken(platform)
@@ -58,6 +62,7 @@ func (c *checker) checkServer() {
 			c.at(ruleOverride, check.Note, pointer, "nothing is overridden", "")
 		}
 		c.checkCommand(pointer, o.Command, o.Args)
+		c.checkEnv(pointer, o.Env)
 	}
 }
 
@@ -173,8 +178,12 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 	} else if command == "" && c.root.member("server").member("mcp_config").member("command").is(kindString) && !strings.Contains(pointer, "platform_overrides") {
 		c.at(ruleCommand, check.Warning, pointer+"/command", "the command is empty", "")
 	}
+	c.checkFetches(pointer, command, args)
+	c.checkDeveloper(pointer+"/command", command)
 	for i, arg := range args {
 		at := fmt.Sprintf("%s/args/%d", pointer, i)
+		c.checkDeveloper(at, arg)
+		c.checkRelative(at, arg)
 		name, isPath := bundlePath(arg)
 		if !isPath {
 			continue

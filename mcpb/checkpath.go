@@ -64,6 +64,7 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 	o.NoModes = runtime.GOOS == "windows"
 	var more []check.Finding
 	s, err := Select(name, LinksFollow)
+	view := os.DirFS(name)
 	var link *LinkError
 	switch {
 	case errors.As(err, &link):
@@ -71,16 +72,17 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 	case err != nil:
 		return nil, nil, err
 	default:
-		more = s.warnings()
+		more = append(s.warnings(), s.development(o.Where)...)
 		if o.Skip == nil {
 			o.Skip = s.skips()
 		}
+		view, o.moved = s.fs(), s.moved()
 		if s.bare() {
 			o.Alone = true
 			more = append(more, check.Finding{Rule: ruleBare, Severity: check.Note, File: name, Message: "the folder holds nothing to start yet, so only the manifest was checked"})
 		}
 	}
-	m, report, err := Check(os.DirFS(name), &o)
+	m, report, err := Check(view, &o)
 	if err == nil && !o.Reference {
 		report.Add(more...)
 	}

@@ -11,7 +11,8 @@ import (
 const IgnoreName = ".mcpbignore"
 
 // defaultIgnores returns what is left out of every bundle unless an ignore file
-// says otherwise. It is the list of the reference CLI. As there, letter case does
+// says otherwise. It is the list of the reference CLI, and what the tools of developers leave
+// behind. As there, letter case does
 // not count; other than there, *.map leaves out files only, because packages have
 // folders with such names.
 func defaultIgnores() []string {
@@ -21,6 +22,8 @@ func defaultIgnores() []string {
 		".nycrc", ".babelrc", ".pnp.*", "node_modules/.cache", "node_modules/.bin", "*.map", ".env.local",
 		".env.*.local", "npm-debug.log*", "yarn-debug.log*", "yarn-error.log*", "package-lock.json",
 		"yarn.lock", "*.mcpb", "*.d.ts", "*.tsbuildinfo", "tsconfig.json",
+		// These are ours.
+		"__pycache__", ".pytest_cache", ".mcp.json", ".vscode", ".idea", "/coverage", "/.nyc_output", "pnpm-lock.yaml",
 	}
 }
 

@@ -133,15 +133,17 @@ func (s *Selection) check(where func(name string) string) (*Manifest, *check.Rep
 	if where == nil {
 		where = func(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 	}
-	m, findings, err := Check(os.DirFS(s.dir), &CheckOptions{
+	m, findings, err := Check(s.fs(), &CheckOptions{
 		Where:   where,
 		NoModes: true, // packing sets them
 		Skip:    s.skips(),
+		moved:   s.moved(),
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	findings.Add(s.warnings()...)
+	findings.Add(s.development(where)...)
 	return m, findings, nil
 }
 

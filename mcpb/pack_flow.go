@@ -2,6 +2,7 @@ package mcpb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,7 +171,7 @@ func (f *flow) open(name string) (*os.File, error) {
 
 func (f *flow) readFile(ctx context.Context, index int) error {
 	file := &f.selection.Files[index]
-	in, err := f.open(file.Name)
+	in, err := f.open(cmp.Or(file.source, file.Name))
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,14 @@ package mcpb
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
-	"os"
+	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
 )
 
 // packageJSON is what of a package.json says which packages are needed.
@@ -17,12 +19,13 @@ type packageJSON struct {
 	Version              string            `json:"version"`
 	License              json.RawMessage   `json:"license"`
 	Dependencies         map[string]string `json:"dependencies"`
+	DevDependencies      map[string]string `json:"devDependencies"`
 	OptionalDependencies map[string]string `json:"optionalDependencies"`
 	PeerDependencies     map[string]string `json:"peerDependencies"`
 }
 
 func (s *Selection) readPackage(dir string) (*packageJSON, error) {
-	text, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(dir), "package.json"))
+	text, err := readLimited(s.view, path.Join(dir, "package.json"), MaxManifest)
 	if err != nil {
 		return nil, err
 	}
@@ -31,18 +34,30 @@ func (s *Selection) readPackage(dir string) (*packageJSON, error) {
 }
 
 // prune leaves out those packages in node_modules that the package.json beside the
-// manifest does not lead to by dependencies, optional ones included. Packages are
-// found as Node finds them: in node_modules of the package, then of those above.
+// manifest does not lead to.
 func (s *Selection) prune() error {
-	top, err := s.readPackage(".")
+	installed, needed, err := s.packages()
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("nothing says which packages are needed: there is no package.json")
 	}
 	if err != nil {
 		return err
 	}
-	installed := s.installed()
-	needed := map[string]bool{}
+	s.dropPackages(installed, needed)
+	return nil
+}
+
+// packages returns the packages in node_modules, and those of them that the
+// package.json beside the manifest leads to by dependencies, optional ones included.
+// Packages are found as Node finds them: in node_modules of the package, then of
+// those above.
+func (s *Selection) packages() (installed, needed map[string]bool, err error) {
+	s.view = s.fs()
+	top, err := s.readPackage(".")
+	if err != nil {
+		return nil, nil, err
+	}
+	installed, needed = s.installed(), map[string]bool{}
 	type todo struct {
 		dir string
 		p   *packageJSON
@@ -62,8 +77,33 @@ func (s *Selection) prune() error {
 			}
 		}
 	}
-	s.dropPackages(installed, needed)
-	return nil
+	return installed, needed, nil
+}
+
+const ruleDevelopment = "mcpb/dev-dependency"
+
+// development reports packages that are packed and that only development needs.
+func (s *Selection) development(where func(name string) string) (found []check.Finding) {
+	installed, needed, err := s.packages()
+	if err != nil || len(needed) == 0 {
+		return nil // nothing says what is needed
+	}
+	bytes, unneeded := int64(0), map[string]bool{}
+	for _, f := range s.Files {
+		if dir := packageOf(f.Name); dir != "" && installed[dir] && !needed[dir] {
+			unneeded[dir] = true
+			bytes += f.Size
+		}
+	}
+	if len(unneeded) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(unneeded))
+	return []check.Finding{{
+		Rule: ruleDevelopment, Severity: check.Note, File: where("package.json"),
+		Message: fmt.Sprintf("no dependency leads to %s (%.1f MB), which the bundle has", someOf(names), float64(bytes)/1e6),
+		Hint:    "slipway bundle pack --prune leaves out what only development needs",
+	}}
 }
 
 // installed returns the folders of the packages in node_modules.

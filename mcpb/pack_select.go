@@ -50,6 +50,7 @@ type Selection struct {
 	rules  ignoreRules
 	links  Links
 	except []os.FileInfo
+	view   fs.FS // for reading what was selected
 }
 
 // SelectedFile is a file that is packed.
@@ -58,6 +59,7 @@ type SelectedFile struct {
 	Size int64  `json:"size"`
 
 	executable bool
+	source     string // its path in the folder, if that is another one
 }
 
 // Exclusion is what is left out, and why.
@@ -155,6 +157,8 @@ func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above [
 		}
 	}
 	switch {
+	case info.IsDir() && s.links == LinksFollow && isIsolated(root, name):
+		return s.isolated(root, name)
 	case info.IsDir():
 		return s.walk(root, name, above)
 	case !info.Mode().IsRegular():
@@ -246,7 +250,7 @@ func (s *Selection) warnings() []check.Finding {
 	counts := map[*IgnoreRule]int{}
 	for i := range s.Excluded {
 		e := &s.Excluded[i]
-		if e.Rule == nil || e.Rule.File == defaultsName || !inPackages(e.Name) || strings.Contains(e.Rule.Pattern, "/") {
+		if e.Rule == nil || e.Rule.File == defaultsName || !inPackages(e.Name) || strings.Contains(strings.TrimSuffix(e.Rule.Pattern, "/"), "/") {
 			continue
 		}
 		if counts[e.Rule]++; counts[e.Rule] > 1 {

@@ -160,10 +160,32 @@ func (j *judge) value(n *jsonNode, s *shape, pointer string) {
 
 func (j *judge) typed(want string, n *jsonNode, pointer string) {
 	hint := ""
-	if n.kind == kindNull {
+	switch {
+	case n.kind == kindNull:
 		hint = "leave the field out"
+	case want == "a string" && (n.kind == kindNumber || n.kind == kindBool):
+		hint = "write it in quotes"
+	case n.kind == kindString && (last(pointer) == "author" || last(pointer) == "repository"):
+		hint = "slipway bundle validate --fix makes an object of it"
 	}
 	j.offset(ruleType, check.Error, n.at, pointer, fmt.Sprintf("%s must be %s and is %s", last(pointer), want, n.kind), hint)
+}
+
+// meant is the hint for a word that a field does not allow: what the specification
+// calls it, or the word that comes closest.
+func (j *judge) meant(word string, allowed []string) string {
+	others := map[string]string{
+		"macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "win32", "win": "win32", "win64": "win32",
+		"integer": "number", "int": "number", "float": "number", "bool": "boolean", "text": "string", "folder": "directory", "path": "file",
+		"nodejs": TypeNode, "javascript": TypeNode, "typescript": TypeNode, "exe": TypeBinary, "executable": TypeBinary,
+	}
+	if same := others[strings.ToLower(word)]; slices.Contains(allowed, same) {
+		return fmt.Sprintf("it is called %q", same)
+	}
+	if word == TypeUV && slices.Contains(allowed, TypePython) {
+		return `set manifest_version to "0.4", which knows servers of type uv`
+	}
+	return j.near(word, allowed)
 }
 
 func (j *judge) scalar(n *jsonNode, pointer string) {
@@ -179,7 +201,7 @@ func (j *judge) scalar(n *jsonNode, pointer string) {
 
 func (j *judge) text(n *jsonNode, s *shape, pointer string) {
 	if s.enum != nil && !slices.Contains(s.enum, n.text) {
-		j.offset(ruleEnum, check.Error, n.at, pointer, fmt.Sprintf("%s is %q and must be %s", last(pointer), n.text, oneOf(s.enum)), j.near(n.text, s.enum))
+		j.offset(ruleEnum, check.Error, n.at, pointer, fmt.Sprintf("%s is %q and must be %s", last(pointer), n.text, oneOf(s.enum)), j.meant(n.text, s.enum))
 	}
 	if s.format == nil {
 		return

@@ -1,0 +1,423 @@
+package mcpb
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// The rules about what the code of a server loads.
+const (
+	ruleImport     = "mcpb/import"
+	ruleDependency = "mcpb/dependency"
+)
+
+const (
+	maxCodeFiles = 2000     // files that are read for what they import
+	maxCodeBytes = 32 << 20 // of all of them
+	maxCodeFile  = 16 << 20 // of one
+)
+
+// code follows the imports of a server from the files that are started.
+type code struct {
+	*checker
+	queue []string
+	seen  map[string]bool
+	bytes int64
+	told  map[string]bool   // modules that are reported
+	used  map[string]string // packages that are imported, and a file that does
+}
+
+// checkCode reports what the server loads and the bundle does not have. It reads
+// code as text and starts nothing.
+func (c *checker) checkCode() {
+	if c.fsys == nil || c.opts.Alone || c.opts.Reference {
+		return
+	}
+	k := &code{checker: c, seen: map[string]bool{}, told: map[string]bool{}, used: map[string]string{}}
+	for _, name := range c.startFiles() {
+		k.add(name)
+	}
+	switch c.m.Server.Type {
+	case TypeNode:
+		k.run(k.javaScript)
+		k.dependencies()
+	case TypePython:
+		k.run(k.python)
+	}
+}
+
+// startFiles are the files of the bundle that the manifest starts.
+func (c *checker) startFiles() (names []string) {
+	take := func(name string, ok bool) {
+		if clean, why := inside(strings.TrimPrefix(name, "/")); ok && why == "" {
+			names = append(names, clean)
+		}
+	}
+	s := &c.m.Server
+	take(s.EntryPoint, true)
+	if s.Config != nil {
+		for _, arg := range s.Config.Args {
+			take(bundlePath(arg))
+		}
+	}
+	return names
+}
+
+func (k *code) add(name string) {
+	if !k.seen[name] && len(k.seen) < maxCodeFiles {
+		k.seen[name] = true
+		k.queue = append(k.queue, name)
+	}
+}
+
+// run reads files until none is left or a limit is reached.
+func (k *code) run(read func(name string, text []byte)) {
+	for len(k.queue) > 0 && k.bytes < maxCodeBytes {
+		name := k.queue[0]
+		k.queue = k.queue[1:]
+		info, missing := k.stat(name)
+		if missing || !info.Mode().IsRegular() || info.Size() > maxCodeFile {
+			continue
+		}
+		text, err := readLimited(k.fsys, name, maxCodeFile)
+		if err != nil {
+			continue
+		}
+		k.bytes += int64(len(text))
+		read(name, text)
+	}
+}
+
+func (k *code) report(rule string, s check.Severity, name string, text []byte, at int, message, hint string) {
+	f := check.Finding{Rule: rule, Severity: s, File: k.opts.Where(name), Message: message, Hint: hint}
+	f.Line, f.Column = check.LineColumn(text, at)
+	k.checker.report.Add(f)
+}
+
+// javaScript reports the imports of a file that lead nowhere, and follows those that
+// stay within the server's own code.
+func (k *code) javaScript(name string, text []byte) {
+	switch path.Ext(name) {
+	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts":
+	default:
+		return
+	}
+	for _, i := range scanImports(text) {
+		module, _, _ := strings.Cut(i.name, "?")
+		switch {
+		case module == "", strings.HasPrefix(module, "#"), strings.HasPrefix(module, "/"), strings.Contains(module, "://"),
+			strings.HasPrefix(module, "data:"), strings.HasPrefix(module, "file:"), nodeBuiltin(module):
+		case strings.HasPrefix(module, "."):
+			k.relative(name, text, &i, module)
+		default:
+			k.installed(name, text, &i, module)
+		}
+	}
+}
+
+// severity of an import that leads nowhere: what is loaded only when a function is
+// called may never be.
+func (i *jsImport) severity() check.Severity {
+	if i.lazy {
+		return check.Warning
+	}
+	return check.Error
+}
+
+func (k *code) relative(name string, text []byte, i *jsImport, module string) {
+	target := path.Join(path.Dir(name), module)
+	if target == ".." || strings.HasPrefix(target, "../") {
+		if !i.optional {
+			k.report(ruleImport, i.severity(), name, text, i.at, fmt.Sprintf("%q leads out of the bundle", module), "")
+		}
+		return
+	}
+	if found := k.resolveFile(target); found != "" {
+		if packageOf(found) == "" {
+			k.add(found)
+		}
+		return
+	}
+	if i.optional || k.told[target] {
+		return
+	}
+	k.told[target] = true
+	message, hint := fmt.Sprintf("%s is not in the bundle, and this file loads it", target), k.similar(target)
+	if k.leftOut(target) {
+		message = fmt.Sprintf("%s is left out by packing, and this file loads it", target)
+		hint = "slipway bundle pack --explain " + target + " names the rule"
+	}
+	k.report(ruleImport, i.severity(), name, text, i.at, message, hint)
+}
+
+// resolveFile returns the file that Node would load for a path, or "".
+func (k *code) resolveFile(target string) string {
+	for _, end := range []string{"", ".js", ".mjs", ".cjs", ".json", ".node", ".ts", ".mts", ".cts",
+		"/index.js", "/index.mjs", "/index.cjs", "/index.json", "/index.node"} {
+		if info, missing := k.stat(target + end); !missing && info.Mode().IsRegular() {
+			return target + end
+		}
+	}
+	if ext := path.Ext(target); ext == ".js" || ext == ".mjs" { // TypeScript names what it will be compiled to
+		if source := strings.TrimSuffix(target, "js") + "ts"; k.isFile(source) {
+			return source
+		}
+	}
+	if k.isFile(target + "/package.json") { // its main says which
+		return target + "/package.json"
+	}
+	return ""
+}
+
+func (c *checker) isFile(name string) bool {
+	info, missing := c.stat(name)
+	return !missing && info.Mode().IsRegular()
+}
+
+func (k *code) installed(name string, text []byte, i *jsImport, module string) {
+	pkg := packageName(module)
+	if pkg == "" {
+		return
+	}
+	if dir := k.findPackage(path.Dir(name), pkg); dir != "" {
+		k.used[dir] = name
+		return
+	}
+	if i.optional || k.told[pkg] || k.isSelf(name, pkg) {
+		return
+	}
+	k.told[pkg] = true
+	message := fmt.Sprintf("the package %s is not in the bundle, and this file loads it", pkg)
+	hint := "npm install " + pkg
+	top := k.readPackage(".")
+	_, wanted := top.Dependencies[pkg]
+	_, development := top.DevDependencies[pkg]
+	switch {
+	case k.ignoredPackage(pkg) != "":
+		message = fmt.Sprintf("the package %s is left out by packing, and this file loads it", pkg)
+		hint = "slipway bundle pack --explain " + k.ignoredPackage(pkg) + " names the rule"
+	case wanted:
+		hint = "npm install --omit=dev; package.json names it and node_modules does not have it"
+	case development:
+		hint = "move it from devDependencies to dependencies"
+	}
+	k.report(ruleImport, i.severity(), name, text, i.at, message, hint)
+}
+
+// packageName returns the package that a bare name is of.
+func packageName(module string) string {
+	parts := strings.SplitN(module, "/", 3)
+	if !strings.HasPrefix(module, "@") {
+		return parts[0]
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	return parts[0] + "/" + parts[1]
+}
+
+// findPackage returns the folder of a package as Node finds it from a folder, or "".
+func (k *code) findPackage(from, name string) string {
+	for dir := from; ; dir = path.Dir(dir) {
+		if path.Base(dir) != "node_modules" {
+			found := path.Join(dir, "node_modules", name)
+			if info, missing := k.stat(found); !missing && (info.IsDir() || info.Mode()&fs.ModeSymlink != 0) {
+				return found
+			}
+		}
+		if dir == "." || dir == "/" {
+			return ""
+		}
+	}
+}
+
+// ignoredPackage returns the folder of a package that is installed and left out by
+// packing, or "".
+func (k *code) ignoredPackage(name string) string {
+	for _, dir := range []string{"node_modules", "server/node_modules"} {
+		if info, err := fs.Stat(k.fsys, path.Join(dir, name)); err == nil && info.IsDir() {
+			return path.Join(dir, name)
+		}
+	}
+	return ""
+}
+
+// isSelf reports whether a package is the one that a file is in.
+func (k *code) isSelf(name, pkg string) bool {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if p := k.readPackage(dir); p.Name != "" {
+			return p.Name == pkg
+		}
+		if dir == "." || dir == "/" {
+			return false
+		}
+	}
+}
+
+// readPackage reads a package.json; what cannot be read is empty.
+func (k *code) readPackage(dir string) *packageJSON {
+	p := &packageJSON{}
+	if text, err := readLimited(k.fsys, path.Join(dir, "package.json"), MaxManifest); err == nil {
+		_ = json.Unmarshal(text, p) // what is malformed names nothing
+	}
+	return p
+}
+
+// dependencies reports packages that others in the bundle need and that are not
+// there. What package.json names and no code loads is worth a note only: programs
+// that were bundled into one file keep their package.json.
+func (k *code) dependencies() {
+	top := k.readPackage(".")
+	var absent []string
+	for _, name := range slices.Sorted(maps.Keys(top.Dependencies)) {
+		if k.findPackage(".", name) == "" && k.findPackage("server", name) == "" && !k.told[name] && top.OptionalDependencies[name] == "" {
+			absent = append(absent, name)
+		}
+	}
+	if len(absent) > 0 {
+		k.file(ruleDependency, check.Note, "package.json",
+			fmt.Sprintf("it names %s, which the bundle does not have; no file was found that loads it", someOf(absent)),
+			"take it out of dependencies if the server was bundled into one file, else npm install --omit=dev")
+	}
+	queue := slices.Sorted(maps.Keys(k.used))
+	seen := map[string]bool{}
+	for len(queue) > 0 && len(seen) < maxWalk {
+		dir := queue[0]
+		queue = queue[1:]
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		p := k.readPackage(dir)
+		for _, name := range slices.Sorted(maps.Keys(p.Dependencies)) {
+			found := k.findPackage(dir, name)
+			switch {
+			case found != "":
+				queue = append(queue, found)
+			case p.OptionalDependencies[name] == "" && !strings.HasPrefix(name, "@types/") && !k.told[name]:
+				k.told[name] = true
+				k.file(ruleDependency, check.Error, path.Join(dir, "package.json"),
+					fmt.Sprintf("%s needs the package %s, which is not in the bundle", p.Name, name), "npm install --omit=dev")
+			}
+		}
+	}
+}
+
+// someOf lists up to three names.
+func someOf(names []string) string {
+	if len(names) <= 3 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+}
+
+// pythonImport is an import at the beginning of a line: one that is indented may be
+// optional, or never made.
+var pythonImport = regexp.MustCompile(`(?m)^(?:import[ \t]+([A-Za-z_][\w., \t]*)|from[ \t]+(\.*[A-Za-z_][\w.]*)[ \t]+import\b)`)
+
+// python reports the imports of a file that no file of the bundle and no module of
+// Python's own can satisfy.
+func (k *code) python(name string, text []byte) {
+	if path.Ext(name) != ".py" {
+		return
+	}
+	for _, m := range pythonImport.FindAllSubmatchIndex(text, -1) {
+		var modules []string
+		if m[2] >= 0 {
+			for _, module := range strings.Split(string(text[m[2]:m[3]]), ",") {
+				words := strings.Fields(module)
+				if len(words) > 0 {
+					modules = append(modules, words[0])
+				}
+			}
+		} else if module := string(text[m[4]:m[5]]); !strings.HasPrefix(module, ".") {
+			modules = []string{module}
+		}
+		for _, module := range modules {
+			k.pythonModule(name, text, m[0], module)
+		}
+	}
+}
+
+func (k *code) pythonModule(name string, text []byte, at int, module string) {
+	top, _, _ := strings.Cut(module, ".")
+	if top == "" || k.told[top] || strings.HasPrefix(top, "_") || strings.Contains(pythonModules, " "+top+" ") {
+		return
+	}
+	if file := k.pythonFile(path.Dir(name), top); file != "" {
+		k.add(file)
+		return
+	}
+	if k.hasPython()[top] {
+		return
+	}
+	k.told[top] = true
+	k.report(ruleImport, check.Error, name, text, at, fmt.Sprintf("the module %s is not in the bundle, and this file loads it", top),
+		"pip install --target server/lib "+top+", or use a server of type uv")
+}
+
+// pythonFile returns the file beside another, or at the top, that a module is.
+func (k *code) pythonFile(dir, module string) string {
+	for _, base := range []string{dir, "."} {
+		for _, file := range []string{module + ".py", module + "/__init__.py"} {
+			if name := path.Join(base, file); k.isFile(name) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// hasPython returns the names of all modules that lie anywhere in the bundle: where
+// Python looks for them is for the code to say.
+func (c *checker) hasPython() map[string]bool {
+	if c.modules != nil {
+		return c.modules
+	}
+	c.modules = map[string]bool{}
+	_ = fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error { // what cannot be read has none
+		switch {
+		case err != nil || name == ".":
+			return nil
+		case c.opts.Skip(name, d.IsDir()):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case d.IsDir():
+			c.modules[d.Name()] = true
+		case strings.HasSuffix(name, ".py"), strings.HasSuffix(name, ".pyc"), strings.HasSuffix(name, ".so"), strings.HasSuffix(name, ".pyd"):
+			module, _, _ := strings.Cut(d.Name(), ".")
+			c.modules[module] = true
+		}
+		return nil
+	})
+	return c.modules
+}
+
+// pythonModules are the modules of Python itself, in any version still in use.
+const pythonModules = " abc aifc antigravity argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb " +
+	"binascii bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd code codecs codeop " +
+	"collections colorsys compileall concurrent configparser contextlib contextvars copy copyreg crypt " +
+	"csv ctypes curses dataclasses datetime dbm decimal difflib dis distutils doctest email encodings " +
+	"ensurepip enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools gc " +
+	"genericpath getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html http idlelib " +
+	"imaplib imghdr imp importlib inspect io ipaddress itertools json keyword lib2to3 linecache locale " +
+	"logging lzma mailbox mailcap marshal math mimetypes mmap modulefinder msilib msvcrt multiprocessing " +
+	"netrc nis nntplib nt ntpath nturl2path numbers opcode operator optparse os ossaudiodev pathlib pdb " +
+	"pickle pickletools pipes pkgutil platform plistlib poplib posix posixpath pprint profile pstats pty " +
+	"pwd py_compile pyclbr pydoc pydoc_data pyexpat queue quopri random re readline reprlib resource " +
+	"rlcompleter runpy sched secrets select selectors shelve shlex shutil signal site smtpd smtplib " +
+	"sndhdr socket socketserver spwd sqlite3 sre_compile sre_constants sre_parse ssl stat statistics " +
+	"string stringprep struct subprocess sunau symtable sys sysconfig syslog tabnanny tarfile telnetlib " +
+	"tempfile termios textwrap this threading time timeit tkinter token tokenize tomllib trace traceback " +
+	"tracemalloc tty turtle turtledemo types typing unicodedata unittest urllib uu uuid venv warnings " +
+	"wave weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib " +
+	"zoneinfo "

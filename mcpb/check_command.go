@@ -1,0 +1,96 @@
+package mcpb
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// developerPath is the home of a person, or another place on one machine.
+var developerPath = regexp.MustCompile(`^(?:file://)?(?:/Users/[^/]+/|/home/[^/]+/|/root/|/private/(?:tmp|var)/|/var/folders/|[A-Za-z]:[\\/](?:Users|Documents and Settings)[\\/])`)
+
+// checkDeveloper reports a path that exists on the machine of the author only.
+func (c *checker) checkDeveloper(pointer, value string) {
+	if _, after, ok := strings.Cut(value, "="); ok && strings.HasPrefix(value, "-") {
+		value = after // --root=/home/me
+	}
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' }) {
+		if developerPath.MatchString(word) {
+			c.at(ruleDeveloper, check.Warning, pointer, fmt.Sprintf("%s is a path on one machine, and no other has it", word),
+				`begin with ${__dirname} for a file of the bundle, or ask for it with an option in user_config`)
+			return
+		}
+	}
+}
+
+// checkEnv reports paths of one machine among the variables of a server.
+func (c *checker) checkEnv(pointer string, env map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		c.checkDeveloper(pointer+"/env/"+escapeToken(name), env[name])
+	}
+}
+
+// checkRelative reports the path of a file of the bundle that does not begin with
+// ${__dirname}: hosts do not start servers in the folder of the bundle.
+func (c *checker) checkRelative(pointer, arg string) {
+	if c.fsys == nil || !literal(arg) || strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "/") || !strings.ContainsAny(arg, "/.") {
+		return
+	}
+	clean := path.Clean(strings.ReplaceAll(arg, `\`, "/"))
+	if !fs.ValidPath(clean) || clean == "." {
+		return
+	}
+	if info, missing := c.stat(clean); missing || info == nil || !info.Mode().IsRegular() {
+		return
+	}
+	c.at(ruleRelative, check.Warning, pointer, fmt.Sprintf("%s is a file of the bundle, and hosts do not start servers in its folder", arg),
+		"write ${__dirname}/"+clean)
+}
+
+// checkFetches reports a command that downloads a program when it is started: it may
+// be another one tomorrow, and needs the network.
+func (c *checker) checkFetches(pointer, command string, args []string) {
+	runner := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/"))), ".exe"), ".cmd")
+	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	switch runner {
+	case "npx", "bunx", "pnpx", "uvx":
+	case "pnpm", "yarn", "npm", "bun", "pipx", "uv":
+		verbs := map[string][]string{"pnpm": {"dlx"}, "yarn": {"dlx"}, "npm": {"exec", "x"}, "bun": {"x"}, "pipx": {"run"}, "uv": {"tool"}}
+		if len(words) < 2 || !slices.Contains(verbs[runner], words[0]) {
+			return
+		}
+		if words = words[1:]; runner == "uv" && words[0] == "run" {
+			words = words[1:]
+		}
+	default:
+		return
+	}
+	what := "a package"
+	if len(words) > 0 {
+		if !literal(words[0]) || c.bundled(words[0]) {
+			return
+		}
+		what = words[0]
+	}
+	c.at(ruleFetches, check.Warning, pointer+"/command",
+		fmt.Sprintf("%s downloads %s when the server is started, so it is not what the bundle was tested with", runner, what),
+		"install it into the bundle, and start the file of it with ${__dirname}")
+}
+
+// bundled reports whether a package is in the bundle, or a path leads into it.
+func (c *checker) bundled(name string) bool {
+	if strings.HasPrefix(name, ".") || c.fsys == nil {
+		return true
+	}
+	if at := strings.LastIndexByte(name, '@'); at > 0 {
+		name = name[:at]
+	}
+	info, missing := c.stat(path.Join("node_modules", name))
+	return fs.ValidPath(name) && !missing && info != nil && info.IsDir()
+}

@@ -1,0 +1,278 @@
+package mcpb
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Some package managers keep every package apart and lead to it by links: pnpm in
+// node_modules/.pnpm, yarn in node_modules/.store. Node resolves from the real path
+// of a file, beside which the links to its own dependencies lie. A bundle has no
+// links, so packages are laid out as npm would: at the top of node_modules, and
+// below the package that needs it where another version is there already.
+
+// stores are the folders of node_modules in which packages lie that links lead to.
+func stores() []string { return []string{".pnpm", ".store"} }
+
+// isIsolated reports whether a folder called node_modules has such a layout.
+func isIsolated(root *os.Root, name string) bool {
+	return path.Base(name) == "node_modules" && slices.ContainsFunc(stores(), func(store string) bool {
+		info, err := root.Stat(path.Join(name, store))
+		return err == nil && info.IsDir()
+	})
+}
+
+// placement places the packages of one node_modules folder.
+type placement struct {
+	selection *Selection
+	root      *os.Root
+	base      string            // the real path of the folder that is packed
+	top       string            // the node_modules folder
+	placed    map[string]string // where a package goes, and the folder it is in
+	queue     []string          // keys of placed whose dependencies are still to be placed
+}
+
+// isolated adds the packages of a node_modules folder that consists of links.
+func (s *Selection) isolated(root *os.Root, name string) error {
+	base, err := filepath.EvalSymlinks(s.dir)
+	if err != nil {
+		return err
+	}
+	if base, err = filepath.Abs(base); err != nil {
+		return err
+	}
+	l := &placement{selection: s, root: root, base: base, top: name, placed: map[string]string{}}
+	names, err := l.packagesIn(name)
+	if err != nil {
+		return err
+	}
+	for _, pkg := range names {
+		real, err := l.realPath(path.Join(name, pkg))
+		if err != nil {
+			return err
+		}
+		l.place(path.Join(name, pkg), real)
+	}
+	for len(l.queue) > 0 {
+		at := l.queue[0]
+		l.queue = l.queue[1:]
+		if len(l.placed) > maxWalk {
+			return fmt.Errorf("%s: more than %d packages", name, maxWalk)
+		}
+		if err := l.dependencies(at); err != nil {
+			return err
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(l.placed)) {
+		if err := l.copy(at, l.placed[at]); err != nil {
+			return err
+		}
+	}
+	for _, store := range stores() {
+		if info, err := root.Stat(path.Join(name, store)); err == nil && info.IsDir() {
+			s.exclude(Exclusion{Name: path.Join(name, store), Folder: true, Reason: "its packages are packed where Node finds them without links"})
+		}
+	}
+	return nil
+}
+
+// packagesIn returns the names of the packages in a node_modules folder.
+func (l *placement) packagesIn(name string) (names []string, err error) {
+	entries, err := fs.ReadDir(l.root.FS(), name)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case strings.HasPrefix(e.Name(), "@"):
+			scoped, err := fs.ReadDir(l.root.FS(), path.Join(name, e.Name()))
+			if err != nil {
+				return nil, err
+			}
+			for _, sub := range scoped {
+				names = append(names, e.Name()+"/"+sub.Name())
+			}
+		case e.IsDir(), e.Type()&fs.ModeSymlink != 0:
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// realPath follows the links of a path. One that leads out of the folder is a
+// [*LinkError].
+func (l *placement) realPath(name string) (string, error) {
+	real, err := filepath.EvalSymlinks(filepath.Join(l.base, filepath.FromSlash(name)))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", &LinkError{Name: name, Reason: "it is a link that leads nowhere"}
+		}
+		return "", err
+	}
+	rel, err := filepath.Rel(l.base, real)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", &LinkError{Name: name, Reason: "it is a link that leads out of the folder; in a workspace, " +
+			"pnpm deploy --prod DIR makes a folder that has everything"}
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+func (l *placement) place(at, real string) {
+	if _, ok := l.placed[at]; !ok {
+		l.placed[at] = real
+		l.queue = append(l.queue, at)
+	}
+}
+
+// visible returns the folder of the package that Node finds by that name from a
+// place in the bundle, or "".
+func (l *placement) visible(at, name string) string {
+	for dir := at; ; dir = path.Dir(dir) {
+		if path.Base(dir) != "node_modules" {
+			if real := l.placed[path.Join(dir, "node_modules", name)]; real != "" {
+				return real
+			}
+		}
+		if dir == "." || dir == path.Dir(l.top) {
+			return ""
+		}
+	}
+}
+
+// dependencies places what the package at that place needs.
+func (l *placement) dependencies(at string) error {
+	real := l.placed[at]
+	p := &packageJSON{}
+	if text, err := readLimited(l.root.FS(), path.Join(real, "package.json"), MaxManifest); err == nil {
+		_ = json.Unmarshal(text, p) // what is malformed needs nothing
+	}
+	names := map[string]bool{}
+	for _, wanted := range []map[string]string{p.Dependencies, p.OptionalDependencies, p.PeerDependencies} {
+		for name := range wanted {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		target, err := l.resolve(real, name)
+		if err != nil {
+			return err
+		}
+		switch found := l.visible(at, name); {
+		case target == "" || found == target: // optional and absent, or there already
+		case found == "":
+			l.place(path.Join(l.top, name), target)
+		default:
+			l.place(path.Join(at, "node_modules", name), target)
+		}
+	}
+	return nil
+}
+
+// resolve returns the real folder of the package that Node finds by that name from
+// a real folder, or "".
+func (l *placement) resolve(from, name string) (string, error) {
+	for dir := from; ; dir = path.Dir(dir) {
+		if path.Base(dir) != "node_modules" {
+			at := path.Join(dir, "node_modules", name)
+			if info, err := l.root.Stat(at); err == nil && info.IsDir() {
+				return l.realPath(at)
+			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return l.realPath(at) // a link out of the folder: says so
+			}
+		}
+		if dir == "." {
+			return "", nil
+		}
+	}
+}
+
+// copy adds the files of a package. What lies in its own node_modules was placed.
+func (l *placement) copy(at, real string) error {
+	entries, err := fs.ReadDir(l.root.FS(), real)
+	if err != nil {
+		return err
+	}
+	s := l.selection
+	for _, e := range entries {
+		name, source := path.Join(at, e.Name()), path.Join(real, e.Name())
+		info, err := l.root.Stat(source)
+		if err != nil {
+			return &LinkError{Name: source, Reason: "it is a link that leads out of the folder, or nowhere"}
+		}
+		if rule := s.rules.match(name, info.IsDir()); rule != nil && !rule.include {
+			s.exclude(Exclusion{Name: name, Folder: info.IsDir(), Rule: rule, Reason: rule.String()})
+			continue
+		}
+		switch {
+		case info.IsDir() && e.Name() == "node_modules" && isPackage(l.root, real):
+		case info.IsDir() && e.Type()&fs.ModeSymlink != 0:
+			return &LinkError{Name: source, Reason: "it is a link to a folder within a package"}
+		case info.IsDir():
+			if err := l.copy(name, source); err != nil {
+				return err
+			}
+		case info.Mode().IsRegular():
+			s.Files = append(s.Files, SelectedFile{Name: name, Size: info.Size(), executable: info.Mode()&0o100 != 0, source: source})
+		}
+	}
+	return nil
+}
+
+func isPackage(root *os.Root, dir string) bool {
+	info, err := root.Stat(path.Join(dir, "package.json"))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// selected is the folder of a selection as the bundle will have it: packages that
+// are laid out anew are where they will be.
+type selected struct {
+	fs.FS
+	moved map[string]string // files and folders, and where they are in the folder
+}
+
+// fs returns the folder as the bundle will have it.
+func (s *Selection) fs() fs.FS {
+	view := &selected{FS: os.DirFS(s.dir), moved: map[string]string{}}
+	for i := range s.Files {
+		f := &s.Files[i]
+		name, source := f.Name, f.source
+		for source != "" && name != "." && view.moved[name] == "" {
+			view.moved[name] = source
+			name, source = path.Dir(name), path.Dir(source)
+			if path.Base(name) == "node_modules" || path.Base(name) != path.Base(source) {
+				break
+			}
+		}
+	}
+	if len(view.moved) == 0 {
+		return view.FS
+	}
+	return view
+}
+
+// Open implements fs.FS.
+func (v *selected) Open(name string) (fs.File, error) {
+	if source := v.moved[name]; source != "" {
+		name = source
+	}
+	return v.FS.Open(name)
+}
+
+// moved returns the names of the files that are not where they will be.
+func (s *Selection) moved() (names []string) {
+	for i := range s.Files {
+		if s.Files[i].source != "" {
+			names = append(names, s.Files[i].Name)
+		}
+	}
+	return names
+}
