@@ -92,6 +92,9 @@ func NewArchive(r io.ReaderAt, size int64, limits *Limits) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseTwice(r, block); err != nil {
+		return nil, err
+	}
 	a.zipSize = block.begin
 	if err := a.readDirectory(block); err != nil {
 		return nil, err

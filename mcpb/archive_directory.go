@@ -75,8 +75,8 @@ func (a *Archive) readDirectory(block *block) error {
 	if err != nil {
 		return err
 	}
-	if a.limits.bomb(a.bytes, a.zipSize) {
-		return unsafef(ruleBomb, "", "its %d bytes unpack to %d, more than %d times as many", a.zipSize, a.bytes, a.limits.Ratio)
+	if err := a.limits.admitContent(a.bytes, a.zipSize); err != nil {
+		return err
 	}
 	return a.readLocals(headers, dir)
 }

@@ -71,6 +71,14 @@ func (l *Limits) admit(e *Entry, total int64) error {
 	return nil
 }
 
+// admitContent holds the bytes of all files against those of the archive.
+func (l *Limits) admitContent(size, packed int64) error {
+	if l.bomb(size, packed) {
+		return unsafef(ruleBomb, "", "its %d bytes unpack to %d, more than %d times as many", packed, size, l.Ratio)
+	}
+	return nil
+}
+
 func (l *Limits) bomb(size, packed int64) bool {
 	return l.Ratio >= 0 && size > ratioFloor && size/int64(max(l.Ratio, 1)) > packed
 }

@@ -1,6 +1,7 @@
 package mcpb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,8 +29,10 @@ type ExpandOptions struct {
 	Platform string
 	// AnyPlatform starts the bundle on a platform that its manifest leaves out.
 	AnyPlatform bool
-	// Home, Desktop, Documents and Downloads are folders of the user. The defaults
-	// are the home folder of the process and those names in it.
+	// Home, Desktop, Documents and Downloads are folders of the user. The defaults are
+	// the home folder of the process, and what the system says: the known folders on
+	// Windows, XDG_DESKTOP_DIR and user-dirs.dirs on Linux. Elsewhere, and with Home
+	// given or another Platform, they are folders of those names in Home.
 	Home, Desktop, Documents, Downloads string
 	// WorkDir is what relative paths among Values are relative to. The default is
 	// the working directory of the process.
@@ -148,6 +151,12 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 	}
 	if o.Home == "" {
 		o.Home, _ = os.UserHomeDir()
+		if e.here {
+			known := thisUser(o.Home)
+			o.Desktop = cmp.Or(o.Desktop, known.desktop)
+			o.Documents = cmp.Or(o.Documents, known.documents)
+			o.Downloads = cmp.Or(o.Downloads, known.downloads)
+		}
 	}
 	separator, list := "/", ":"
 	if o.Platform == "win32" {

@@ -37,6 +37,9 @@ type PackOptions struct {
 	Except []string
 	// Prune leaves out the packages in node_modules that only development needs.
 	Prune bool
+	// Limits are those of the readers of the bundle: what [OpenArchive] refuses with
+	// them is not packed. Nil stands for [DefaultLimits].
+	Limits *Limits
 	// Progress is called after every file with the bytes packed so far and the
 	// bytes of all files. It may be nil.
 	Progress func(done, all int64)
@@ -121,11 +124,31 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 	if err := s.checkNames(); err != nil {
 		return nil, err
 	}
+	limits := opts.Limits.withDefaults()
+	if err := s.admit(&limits); err != nil {
+		return nil, err
+	}
 	report := &PackReport{Archive: out, Name: m.Name, Version: m.Version, Files: len(s.Files), Excluded: s.Excluded, Findings: findings}
 	if report.Excluded == nil {
 		report.Excluded = []Exclusion{}
 	}
-	return report, s.pack(ctx, m, report, opts)
+	return report, s.pack(ctx, m, report, &limits, opts)
+}
+
+// admit refuses what has more files or bytes than readers take.
+func (s *Selection) admit(limits *Limits) error {
+	if limits.Entries >= 0 && len(s.Files) > limits.Entries {
+		return unsafef(ruleLimit, "", "it has %d files, more than the limit of %d entries", len(s.Files), limits.Entries)
+	}
+	total := int64(0)
+	for _, f := range s.Files {
+		// How well it packs is seen later.
+		if err := limits.admit(&Entry{Name: f.Name, Size: f.Size, PackedSize: f.Size}, total); err != nil {
+			return err
+		}
+		total += f.Size
+	}
+	return nil
 }
 
 // check holds what was selected against the rules of bundles.
@@ -161,7 +184,7 @@ func (s *Selection) checkNames() error {
 }
 
 // pack writes the archive and completes the report.
-func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, opts *PackOptions) error {
+func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, limits *Limits, opts *PackOptions) error {
 	put := fsutil.Create
 	if opts.Force {
 		put = fsutil.Replace
@@ -180,8 +203,12 @@ func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, o
 	return put(report.Archive, 0o644, func(w io.Writer) error {
 		sum := sha256.New()
 		z := newZipWriter(io.MultiWriter(w, sum), opts.Time)
+		var refused error
 		err := f.run(ctx, z, workers, func(index int, n int64) {
 			file := &s.Files[index]
+			if refused == nil {
+				refused = limits.admit(&Entry{Name: file.Name, Size: file.Size, PackedSize: n}, report.Bytes)
+			}
 			packed = append(packed, PackedFile{Name: file.Name, Bytes: file.Size, Packed: n})
 			report.Bytes += file.Size
 			if opts.Progress != nil {
@@ -189,7 +216,7 @@ func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, o
 			}
 		})
 		if err == nil {
-			err = z.close()
+			err = cmp.Or(refused, z.close(), limits.admitContent(report.Bytes, z.at), limits.admitArchive(z.at))
 		}
 		report.ArchiveBytes, report.SHA256 = z.at, hex.EncodeToString(sum.Sum(nil))
 		report.Largest = largest(packed, 10)

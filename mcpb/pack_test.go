@@ -256,3 +256,45 @@ func TestPrune(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestPackRefusesWhatReadersRefuse packs what is beyond each limit: nothing is left
+// behind, and what is just within it can be opened.
+func TestPackRefusesWhatReadersRefuse(t *testing.T) {
+	const manifest = `{"manifest_version":"0.3","name":"n","version":"1.0.0","description":"d","author":{"name":"A"},
+"server":{"type":"node","entry_point":"index.js","mcp_config":{"command":"node","args":["${__dirname}/index.js"]}}}`
+	zeros := strings.Repeat("\x00", 33<<20)
+	for name, test := range map[string]struct {
+		limits *mcpb.Limits
+		data   string
+		rule   string
+	}{
+		"ratio":        {nil, zeros, "mcpb/archive-bomb"},
+		"larger ratio": {&mcpb.Limits{Ratio: 2000}, zeros, ""},
+		"entries":      {&mcpb.Limits{Entries: 2}, "x", "mcpb/archive-limit"},
+		"all entries":  {&mcpb.Limits{Entries: 3}, "x", ""},
+		"one file":     {&mcpb.Limits{FileBytes: 999}, noise(1000), "mcpb/archive-limit"},
+		"all files":    {&mcpb.Limits{TotalBytes: 1000}, noise(1000), "mcpb/archive-limit"},
+		"archive":      {&mcpb.Limits{ArchiveBytes: 1000}, noise(1000), "mcpb/archive-limit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t, "manifest.json", manifest, "index.js", "x", "data.bin", test.data)
+			out := filepath.Join(t.TempDir(), "x.mcpb")
+			_, err := mcpb.Pack(t.Context(), dir, out, &mcpb.PackOptions{Limits: test.limits})
+			var refused *mcpb.ArchiveError
+			if test.rule == "" {
+				a, opened := mcpb.OpenArchive(out, test.limits)
+				if err := errors.Join(err, opened); err != nil {
+					t.Fatal(err)
+				}
+				a.Close()
+				return
+			}
+			if !errors.As(err, &refused) || refused.Rule != test.rule {
+				t.Errorf("got %v, want %s", err, test.rule)
+			}
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), "*")); left != nil {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}

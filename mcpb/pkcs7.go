@@ -3,6 +3,7 @@ package mcpb
 import (
 	"bytes"
 	"crypto"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -28,6 +29,8 @@ var (
 	oidSHA384        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 2}
 	oidSHA512        = asn1.ObjectIdentifier{2, 16, 840, 1, 101, 3, 4, 2, 3}
 	oidRSA           = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
+	oidRSAPSS        = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 10}
+	oidMGF1          = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 8}
 	oidRSASHA256     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 11}
 	oidRSASHA384     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 12}
 	oidRSASHA512     = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 13}
@@ -83,9 +86,10 @@ type signature struct {
 	others      []*x509.Certificate // what else came with it
 	hash        crypto.Hash
 	algorithm   x509.SignatureAlgorithm
-	digest      []byte    // of the content, as the signer says
-	time        time.Time // as the signer says; zero if not
-	signed      []byte    // what the signature is over, DER
+	pss         *rsa.PSSOptions // of a signature by RSASSA-PSS, or nil
+	digest      []byte          // of the content, as the signer says
+	time        time.Time       // as the signer says; zero if not
+	signed      []byte          // what the signature is over, DER
 	value       []byte
 }
 
@@ -147,6 +151,9 @@ func readSigner(signer *signerInfo, certificates []*x509.Certificate) (*signatur
 	var ok bool
 	if s.hash, ok = hashOf(signer.Digest.Algorithm); !ok {
 		return s, errAlgorithm
+	}
+	if signer.Algorithm.Algorithm.Equal(oidRSAPSS) {
+		return s, s.readPSS(signer.Algorithm.Parameters)
 	}
 	if s.algorithm = algorithmOf(signer.Algorithm.Algorithm, s.hash); s.algorithm == x509.UnknownSignatureAlgorithm {
 		return s, errAlgorithm
@@ -211,6 +218,9 @@ func (s *signature) readAttributes(raw asn1.RawValue) error {
 // check holds the signature against the attributes, with the key of the signer.
 // That the digest is the right one is another question.
 func (s *signature) check() error {
+	if s.pss != nil {
+		return s.checkPSS()
+	}
 	return s.certificate.CheckSignature(s.algorithm, s.signed, s.value)
 }
 

@@ -66,6 +66,19 @@ func findBlock(r io.ReaderAt, size int64) (*block, error) {
 	return b, nil
 }
 
+// refuseTwice refuses a file that has another signature in front of block: readers
+// disagree on which of them counts.
+func refuseTwice(r io.ReaderAt, b *block) error {
+	if !b.found {
+		return nil
+	}
+	before, err := findBlock(r, b.begin)
+	if err != nil || !before.found {
+		return err
+	}
+	return unsafef(ruleSignature, "", "it is signed more than once; slipway bundle unsign takes all signatures off, then sign it again")
+}
+
 // blockAt returns the signature in the block that tail begins with, or nil if
 // it is not as long as it says.
 func blockAt(tail []byte) []byte {

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -431,4 +433,76 @@ func FuzzVerify(f *testing.F) {
 			t.Error("it is signed, and nobody signed it")
 		}
 	})
+}
+
+// TestVerifyPSS verifies what OpenSSL signs by RSASSA-PSS: with the longest salt, and
+// with a key that is for nothing else. Nothing that was changed passes.
+func TestVerifyPSS(t *testing.T) {
+	block, _ := pem.Decode(vector(t, "pss.pem"))
+	fingerprint := fmt.Sprintf("%x", sha256.Sum256(block.Bytes))
+	for name, opts := range map[string]mcpb.VerifyOptions{
+		"openssl-pss.mcpb":     {Trust: vector(t, "root.pem")},
+		"openssl-pss-key.mcpb": {Fingerprint: fingerprint},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := vector(t, name)
+			at := filepath.Join(t.TempDir(), "x.mcpb")
+			verify := func(data []byte) mcpb.Status {
+				if err := os.WriteFile(at, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				v, err := mcpb.Verify(t.Context(), at, &opts)
+				if err != nil {
+					return ""
+				}
+				return v.Status
+			}
+			if got := verify(data); got != mcpb.StatusSigned {
+				t.Errorf("got %q, want signed", got)
+			}
+			// Bytes of the content, and of the signature itself, which ends the block.
+			for _, i := range []int{0, 40, len(vector(t, "plain.mcpb")) - 1, len(data) - 13, len(data) - 100, len(data) - 250} {
+				changed := bytes.Clone(data)
+				changed[i] ^= 4
+				if verify(changed) == mcpb.StatusSigned {
+					t.Errorf("signed with byte %d changed", i)
+				}
+			}
+		})
+	}
+}
+
+// TestSignedTwice wants one message of every reader, and one way out.
+func TestSignedTwice(t *testing.T) {
+	plain := vector(t, "plain.mcpb")
+	for name, first := range map[string][]byte{"openssl": vector(t, "openssl-rsa.mcpb"), "ours": selfSigned(t), "zeroed": zeroed(t)} {
+		t.Run(name, func(t *testing.T) {
+			at := filepath.Join(t.TempDir(), "x.mcpb")
+			twice := append(bytes.Clone(first), vector(t, "openssl-ec.mcpb")[len(plain):]...)
+			if err := os.WriteFile(at, twice, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for reader, read := range map[string]func() error{
+				"verify":  func() error { _, err := mcpb.Verify(t.Context(), at, nil); return err },
+				"info":    func() error { _, err := mcpb.ReadInfo(t.Context(), at, nil); return err },
+				"archive": func() error { _, err := mcpb.OpenArchive(at, nil); return err },
+				"unpack":  func() error { _, err := mcpb.Unpack(t.Context(), at, filepath.Join(t.TempDir(), "u"), nil); return err },
+				"open": func() error {
+					_, err := mcpb.Open(t.Context(), at, &mcpb.OpenOptions{CacheDir: cacheFolder(t)})
+					return err
+				},
+			} {
+				var refused *mcpb.ArchiveError
+				if err := read(); !errors.As(err, &refused) || refused.Rule != "mcpb/signature" || !strings.Contains(refused.Reason, "signed more than once") {
+					t.Errorf("%s: %v", reader, err)
+				}
+			}
+			if had, err := mcpb.Unsign(t.Context(), at, nil); err != nil || !had {
+				t.Fatalf("unsigned: %v, %v", had, err)
+			}
+			if got, err := os.ReadFile(at); err != nil || !bytes.Equal(got, plain) {
+				t.Errorf("unsigned it is not what it was: %v", err)
+			}
+		})
+	}
 }

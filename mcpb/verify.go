@@ -118,6 +118,9 @@ func verify(ctx context.Context, f io.ReaderAt, size int64, v *Verification, opt
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseTwice(f, block); err != nil {
+		return nil, err
+	}
 	archive, broken := NewArchive(f, size, opts.Limits)
 	if !block.found {
 		return v.unsigned(f, size, broken)

@@ -219,6 +219,7 @@ func (p *packing) beside(report *mcpb.PackReport) error {
 func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 	var invalid *mcpb.InvalidError
 	var link *mcpb.LinkError
+	var refused *mcpb.ArchiveError
 	switch {
 	case errors.As(err, &invalid):
 		stderr := cmd.ErrOrStderr()
@@ -229,6 +230,9 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 	case errors.As(err, &link):
 		return &failure{code: exitPolicy, text: fmt.Sprintf("%s: %v", dir, link),
 			hint: fmt.Sprintf("add /%s to %s, or use --links skip", link.Name, mcpb.IgnoreName)}
+	case errors.As(err, &refused) && (refused.Rule == "mcpb/archive-limit" || refused.Rule == "mcpb/archive-bomb"):
+		return &failure{code: exitPolicy, text: fmt.Sprintf("%s: no reader would open the bundle: %s", dir, refused.Finding("").Message),
+			hint: "leave files out with " + mcpb.IgnoreName + "; slipway bundle pack " + dir + " --list shows what is packed"}
 	case errors.Is(err, fs.ErrExist):
 		return &failure{code: exitInput, text: out + ": it is there already", hint: "--force replaces it"}
 	case errors.Is(err, fs.ErrNotExist):

@@ -48,5 +48,10 @@ sign openssl-ec.mcpb ec -md sha256
 sign openssl-keyid.mcpb rsa -md sha256 -keyid
 sign openssl-sha1.mcpb rsa -md sha1
 sign openssl-noattr.mcpb rsa -md sha256 -noattr
+sign openssl-pss.mcpb rsa -md sha256 -keyopt rsa_padding_mode:pss
+openssl req -x509 -newkey rsa-pss -pkeyopt rsa_keygen_bits:2048 -days $days -nodes -keyout pss.key -out pss.pem -subj /CN=pss \
+  -addext extendedKeyUsage=codeSigning -addext keyUsage=digitalSignature
+sign openssl-pss-key.mcpb pss -md sha384 -keyopt rsa_padding_mode:pss -keyopt rsa_pss_saltlen:48
+rm -f pss.key
 sed '0,/manifest/s//Manifest/' openssl-rsa.mcpb > tampered.mcpb
 rm -f out.der inter.csr ./*.srl root.key inter.key
