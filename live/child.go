@@ -241,7 +241,12 @@ func (c *child) stop() { c.stopOnce.Do(func() { close(c.stopping) }) }
 func (c *child) pid() int { return c.cmd.Process.Pid }
 
 // junk takes a line of stdout that was no message.
-func (c *child) junk(line []byte) { c.stderr.note(line) }
+func (c *child) junk(line []byte) {
+	c.stderr.note(line)
+	if c.command.Stray != nil {
+		c.command.Stray(line)
+	}
+}
 
 // why returns the error for those whose call the child will not answer any more,
 // after readErr has ended the reading. It waits a moment for the exit status.

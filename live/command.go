@@ -44,6 +44,9 @@ type Command struct {
 	// are kept for errors: unchanged, or by whole lines if there is something to
 	// Redact. Nil stands for nobody.
 	Stderr io.Writer
+	// Stray is called with each line of stdout that is no message, one at a time. It
+	// must not keep the line. Nil ignores them, as clients do who are patient.
+	Stray func(line []byte)
 	// Redact are secrets, such as values of Env, that are replaced by [redacted]
 	// in errors and in what Stderr receives.
 	Redact []string

@@ -20,6 +20,7 @@ const (
 	ruleDriftStatic      = "mcpb/drift-static"
 	ruleDriftServer      = "mcpb/drift-server"
 	ruleDriftHint        = "mcpb/tool-hints"
+	ruleDriftStdout      = "mcpb/stdout"
 )
 
 // Drift compares a manifest with what its server offers when it runs. file is the
@@ -33,6 +34,16 @@ func Drift(m *Manifest, offered *mcp.Catalog, file string) *check.Report {
 		d.add(ruleDriftServer, check.Warning, "/version", fmt.Sprintf("the bundle is version %q, and its server says %q", m.Version, v), "")
 	}
 	return d.report
+}
+
+// DriftStdout returns the finding for a line that a server printed on stdout and that
+// is no message: many clients end the connection at the first one. file is the path of
+// the manifest.
+func DriftStdout(line []byte, file string) check.Finding {
+	const shown = 100
+	return check.Finding{Rule: ruleDriftStdout, Severity: check.Error, File: file,
+		Message: fmt.Sprintf("the server writes text to stdout, where only messages belong: %.*q", shown, line),
+		Hint:    "write logs to stderr: console.error in Node.js, print(..., file=sys.stderr) in Python"}
 }
 
 type drift struct {

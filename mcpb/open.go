@@ -58,6 +58,9 @@ type OpenOptions struct {
 	// Stderr receives what the server writes to stderr, with secrets replaced; nil
 	// stands for nobody.
 	Stderr io.Writer
+	// Stray is called with each line of stdout that is no message; see
+	// [live.Command.Stray].
+	Stray func(line []byte)
 	// Live configures the supervision of the server; nil stands for the defaults.
 	Live *live.Options
 }
@@ -158,6 +161,7 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err e
 	if known := c.shown.StaticCatalog(); known != nil && !opts.Start {
 		supervision.Lazy, supervision.Catalog = true, known
 	}
+	command.Stray = opts.Stray
 	server, err := live.Open(ctx, command, &supervision)
 	if err != nil {
 		return nil, &StartError{err}

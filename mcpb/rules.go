@@ -137,6 +137,7 @@ func Rules() []Rule {
 		{ruleDriftPrompt, check.Error, "a prompt that only the manifest, or only the running server has"},
 		{ruleDriftArgument, check.Error, "arguments of a prompt that the server does not take, or others"},
 		{ruleDriftStatic, check.Error, "static_responses that the server does not give"},
+		{ruleDriftStdout, check.Error, "text on stdout, where a server writes messages and nothing else"},
 		{ruleDriftDescription, check.Warning, "a description that differs from that of the server"},
 		{ruleDriftServer, check.Warning, "a version of the server that is not that of the bundle"},
 		{ruleDriftHint, check.Note, "a tool that does not say whether it changes anything, as directories of bundles ask"},

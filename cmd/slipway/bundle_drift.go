@@ -1,26 +1,36 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/mcpb"
+	"github.com/slipway-mcp/slipway/open"
 )
 
 func newBundleTest() *cobra.Command {
 	var r reporting
 	var update bool
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "test BUNDLE",
 		Short: "Start the server of a bundle and compare it with the manifest",
 		Long: `Start the server of a bundle as a client would, and compare the tools and
 prompts that it has with those of the manifest, and with the static_responses
-that Windows reads. Where they differ the exit code is 1.
+that Windows reads. Where they differ the exit code is 1, and so it is if the
+server writes text to stdout, where only messages belong. What it writes to
+stderr goes to stderr.
 
 With --update the manifest of a folder gets what the server has; its other bytes
 stay.
@@ -35,10 +45,17 @@ stay.
 			if err != nil {
 				return err
 			}
-			opts.Start = true
+			if timeout <= 0 {
+				return usage("for example --timeout 30s", "bundle test: --timeout %v", timeout)
+			}
+			ctx, stop := context.WithTimeout(cmd.Context(), timeout)
+			defer stop()
+			cmd.SetContext(ctx)
+			stray := &strayLines{}
+			opts.Start, opts.Stray, opts.Stderr = true, stray.add, serverStderr(cmd.ErrOrStderr(), nil, false)(open.Name(args[0]))
 			src, err := openBundle(cmd, args[0], opts)
 			if err != nil {
-				return err
+				return silent(ctx, args[0], timeout, err)
 			}
 			defer src.Close()
 			if update {
@@ -46,15 +63,56 @@ stay.
 			}
 			cat, err := src.Catalog(cmd.Context())
 			if err != nil {
-				return answered(args[0], err)
+				return silent(ctx, args[0], timeout, answered(args[0], err))
 			}
-			return r.print(cmd, args[0], mcpb.Drift(src.Manifest(), cat, manifestPlace(args[0])))
+			report := mcpb.Drift(src.Manifest(), cat, manifestPlace(args[0]))
+			report.Add(stray.findings(manifestPlace(args[0]))...)
+			return r.print(cmd, args[0], report)
 		},
 	}
 	r.flags(cmd)
 	valueFlags(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long the server may take to start and to list what it has")
 	cmd.Flags().BoolVar(&update, "update", false, "write the tools and prompts of the server into the manifest")
 	return cmd
+}
+
+// silent words the failure of a server that took too long.
+func silent(ctx context.Context, name string, timeout time.Duration, err error) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
+	}
+	return &failure{code: exitRemote, text: fmt.Sprintf("%s: the server did not answer within %v", name, timeout),
+		hint: "what it wrote to stderr stands above; --timeout allows more"}
+}
+
+// strayLines keeps the first lines that a server wrote to stdout and that are no
+// messages.
+type strayLines struct {
+	mu    sync.Mutex
+	lines [][]byte
+}
+
+const (
+	maxStray     = 3   // lines
+	maxStrayLine = 400 // bytes
+)
+
+func (s *strayLines) add(line []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.lines) < maxStray {
+		s.lines = append(s.lines, bytes.Clone(line[:min(len(line), maxStrayLine)]))
+	}
+}
+
+func (s *strayLines) findings(place string) (list []check.Finding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, line := range s.lines {
+		list = append(list, mcpb.DriftStdout(line, place))
+	}
+	return list
 }
 
 // manifestPlace is the manifest of a bundle, as findings name it.
