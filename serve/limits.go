@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/clientaddr"
 )
 
 // Limits bound what clients may ask of a server. A client is a principal, or
@@ -82,16 +84,10 @@ func newLimiter(l Limits) *limiter {
 
 // addressKey names the client at the other end of a connection.
 func addressKey(remote string) clientKey {
-	ap, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return clientKey{other: remote}
+	if addr, ok := clientaddr.Network(remote); ok {
+		return clientKey{addr: addr}
 	}
-	addr := ap.Addr().Unmap().WithZone("")
-	if addr.Is6() {
-		network, _ := addr.Prefix(64) // fails for no address of 128 bits
-		addr = network.Addr()
-	}
-	return clientKey{addr: addr}
+	return clientKey{other: remote}
 }
 
 // client returns the client of that name, remembered or new.
