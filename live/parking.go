@@ -28,6 +28,10 @@ type parked struct {
 	open  []*question    // those that the client has been asked; one goroutine at a time
 	count int            // of questions, for their keys
 	timer *time.Timer    // while it is parked: gives it up
+
+	// Guarded by parkingLot.mu.
+	release func() // what the server has booked for it
+	shed    bool   // by the server, to make room
 }
 
 // question is something that the server wants to know.
@@ -50,25 +54,49 @@ type parkingLot struct {
 	all map[string]*parked
 }
 
-// put parks p and returns the ticket for it.
-func (l *parkingLot) put(p *parked) (ticket string, err error) {
+// put parks p for the client of req and returns the ticket for it.
+func (l *parkingLot) put(p *parked, req *mcp.Request) (ticket string, err error) {
+	ticket = rand.Text()
+	release, err := req.Keep(len(p.call.params), func() { l.shed(p, ticket) })
+	if err != nil {
+		p.cancel()
+		return "", err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if p.shed {
+		release()
+		p.cancel()
+		return "", errShed
+	}
 	if len(l.all) >= maxParked {
+		release()
 		p.cancel()
 		return "", mcp.Errorf(mcp.CodeToolBusy, "%d requests wait for their clients to answer already", maxParked)
 	}
 	if l.all == nil {
 		l.all = make(map[string]*parked)
 	}
-	ticket = rand.Text()
-	l.all[ticket] = p
-	p.timer = time.AfterFunc(parkingTime, func() {
-		if l.take(ticket) != nil {
-			p.cancel()
-		}
-	})
+	l.all[ticket], p.release = p, release
+	p.timer = time.AfterFunc(parkingTime, func() { l.giveUp(ticket) })
 	return ticket, nil
+}
+
+// shed is giveUp on behalf of the server, which may be quicker than put.
+func (l *parkingLot) shed(p *parked, ticket string) {
+	l.mu.Lock()
+	p.shed = true
+	l.mu.Unlock()
+	l.giveUp(ticket)
+}
+
+var errShed = mcp.Errorf(mcp.CodeToolBusy, "too many calls wait for their clients to answer: try again later")
+
+// giveUp cancels the parked call with that ticket, if it is still parked.
+func (l *parkingLot) giveUp(ticket string) {
+	if p := l.take(ticket); p != nil {
+		p.cancel()
+	}
 }
 
 // take returns the parked call with that ticket, once.
@@ -79,6 +107,7 @@ func (l *parkingLot) take(ticket string) *parked {
 	if p != nil {
 		delete(l.all, ticket)
 		p.timer.Stop()
+		p.release()
 	}
 	return p
 }
@@ -202,7 +231,7 @@ func (p *parked) settle(ctx context.Context, req *mcp.Request, q *question) erro
 		p.open = p.open[1:]
 		return nil
 	}
-	ticket, parkErr := p.ses.src.lot.put(p)
+	ticket, parkErr := p.ses.src.lot.put(p, req)
 	if parkErr != nil {
 		return parkErr
 	}

@@ -262,6 +262,12 @@ func (rc *requestContext) askOnce(ctx context.Context, q Question) (json.RawMess
 	if err != nil {
 		return nil, err
 	}
+	pending := &pendingQuestion{rc: rc}
+	ledger := rc.server.ledger
+	if !ledger.book(&pending.kept, rc.client(), keptQuestion, 1, int64(costQuestion+rc.msg.size+len(params)), pending) {
+		return nil, errBudget
+	}
+	defer ledger.release(&pending.kept)
 	id, answer := rc.session.expect()
 	defer rc.session.forget(id)
 	rc.notify(func(dst []byte) ([]byte, bool) {
@@ -286,6 +292,43 @@ func (rc *requestContext) askOnce(ctx context.Context, q Question) (json.RawMess
 		return nil, rc.Err()
 	}
 }
+
+// pendingQuestion books a request that waits for its client to answer, which keeps its
+// body and a goroutine though the client may have gone.
+type pendingQuestion struct {
+	rc   *requestContext
+	kept kept
+}
+
+// giveUp implements keeper.
+func (p *pendingQuestion) giveUp() { p.rc.cancelBecause(errBudget) }
+
+// Keep books size bytes that a Source keeps for the client of the request beyond the
+// end of the method, such as a call that waits until the client comes back, with the
+// request itself. The server asks to give it up by calling giveUp, at most once, on any
+// goroutine, when the client exceeds its share or the [Budget] is exhausted; giveUp must
+// not wait. The Source calls release once nothing is kept any more, also after giveUp.
+// The error is for the client. Without a request behind ctx, nothing is booked.
+func (r *Request) Keep(size int, giveUp func()) (release func(), err error) {
+	if r == nil {
+		return func() {}, nil
+	}
+	p := &parkedCall{end: giveUp}
+	l := r.rc.server.ledger
+	if !l.book(&p.kept, r.rc.client(), keptParked, 1, int64(costQuestion+size+r.rc.msg.size), p) {
+		return nil, errBudget
+	}
+	return func() { l.release(&p.kept) }, nil
+}
+
+// parkedCall books what a Source keeps.
+type parkedCall struct {
+	end  func()
+	kept kept
+}
+
+// giveUp implements keeper.
+func (p *parkedCall) giveUp() { p.end() }
 
 // reply is a client's response to a request of ours.
 type reply struct{ result, err json.RawMessage }

@@ -44,13 +44,19 @@ type ConnOptions struct {
 	// [TransportWebSocket].
 	Transport string
 
+	// Remote is the address of the client, such as the RemoteAddr of its request. By
+	// it the [Budget] tells clients without a principal apart; connections without a
+	// Remote count as one client that has no share of its own.
+	Remote string
+
 	// cancelAtEnd says that the end of the input means that the client has gone.
 	cancelAtEnd bool
 }
 
 // ServeConn serves one client on a connection until it ends, which cancels what
 // is in flight, or until ctx is done, which lets it finish. The session of a
-// client up to 2025-11-25 is the connection's. ServeConn does not close conn.
+// client up to 2025-11-25 is the connection's. A connection beyond the [Budget] ends
+// with an [*Error] of [CodeToolBusy]. ServeConn does not close conn.
 // opts may be nil.
 func (s *Server) ServeConn(ctx context.Context, conn Conn, opts *ConnOptions) error {
 	ended := make(chan error, 1)
@@ -71,6 +77,10 @@ func (s *Server) StartConn(ctx context.Context, conn Conn, opts *ConnOptions, en
 	w.buffered, _ = conn.(BufferedConn)
 	s.newPipe(ctx, w, o).start(ended)
 }
+
+// ShedConn ends the oldest connection of the client that has the most, to make room
+// for another client, and reports whether there was one. It does not wait for the end.
+func (s *Server) ShedConn() bool { return s.ledger.shedOne(keptConnection) }
 
 // link is what a connection reads from and writes to.
 type link interface {
@@ -122,8 +132,12 @@ func (w *whole) noted(err error) error {
 
 // serveLink serves a connection until it ends.
 func (s *Server) serveLink(ctx context.Context, l link, o ConnOptions) error {
+	return s.newPipe(ctx, l, o).serve()
+}
+
+func (c *pipe) serve() error {
 	ended := make(chan error, 1)
-	s.newPipe(ctx, l, o).start(func(err error) { ended <- err })
+	c.start(func(err error) { ended <- err })
 	return <-ended
 }
 

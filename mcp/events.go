@@ -34,7 +34,9 @@ func appendEvent(dst []byte, id string, msg []byte) []byte {
 // another one.
 type eventLog struct {
 	stream int
-	budget *replayBudget
+	ledger *ledger
+	client string // that pays
+	kept   kept
 
 	// writing is held while events are written, so that they keep their order.
 	// It comes before mu, under which nothing ever waits for a client.
@@ -46,6 +48,8 @@ type eventLog struct {
 	size   int
 	out    eventWriter // nil while nobody is connected
 	done   bool        // the answer is in the log: nothing follows
+	booked bool        // the events are in the ledger
+	over   bool        // nothing is kept any more, as the session has ended
 }
 
 // eventWriter is a connection that a log is written to.
@@ -57,12 +61,9 @@ type eventWriter interface {
 	cut()
 }
 
-// replayBudget bounds the bytes that all logs of a server keep for clients that
-// may come back. Beyond it streams still work, but cannot be continued.
-type replayBudget struct{ used atomic.Int64 }
-
+// What a log keeps for a client that may reconnect. What the ledger does not allow is
+// not kept: the stream works, but cannot be continued.
 const (
-	maxReplayTotal  = 64 << 20
 	maxReplayStream = 1 << 20
 	maxReplayLogs   = 16 // of one session
 )
@@ -85,9 +86,10 @@ func (l *eventLog) add(event func(id string) []byte) error {
 	l.mu.Lock()
 	l.last++
 	e := event(l.id(l.last))
-	l.keep(e)
+	others := l.keep(e)
 	out := l.out
 	l.mu.Unlock()
+	others.giveUp()
 	if out == nil {
 		return nil
 	}
@@ -98,24 +100,48 @@ func (l *eventLog) add(event func(id string) []byte) error {
 	return err
 }
 
-func (l *eventLog) keep(e []byte) {
-	if l.done {
-		return // forgotten
+// keep adds an event to those kept, if the ledger allows. The caller gives up the
+// victims once it has released the log.
+func (l *eventLog) keep(e []byte) victims {
+	if l.done || l.over {
+		return nil
 	}
+	before := l.size
 	l.events = append(l.events, e)
 	l.size += len(e)
-	l.budget.used.Add(int64(len(e)))
-	for l.size > maxReplayStream || l.budget.used.Load() > maxReplayTotal && len(l.events) > 0 {
+	for l.size > maxReplayStream {
 		l.dropOldest()
 	}
+	var others victims
+	if l.booked {
+		others, l.booked = l.ledger.resize(&l.kept, int64(l.size-before))
+		l.ledger.touch(&l.kept)
+	} else {
+		others, l.booked = l.ledger.enter(&l.kept, l.client, keptReplay, 0, int64(l.size), l)
+	}
+	if !l.booked {
+		l.dropAll()
+	}
+	return others
 }
 
 func (l *eventLog) dropOldest() {
-	n := len(l.events[0])
+	l.size -= len(l.events[0])
 	l.events[0] = nil
 	l.events = l.events[1:]
-	l.size -= n
-	l.budget.used.Add(-int64(n))
+}
+
+// dropAll drops the events, and with them the entry in the ledger.
+func (l *eventLog) dropAll() {
+	l.events, l.size, l.booked = nil, 0, false
+	l.ledger.release(&l.kept)
+}
+
+// giveUp implements keeper.
+func (l *eventLog) giveUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropAll()
 }
 
 // attach continues the stream on out, behind event after. It reports false if
@@ -209,9 +235,7 @@ func (l *eventLog) finish() {
 func (l *eventLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.events) > 0 {
-		l.dropOldest()
-	}
+	l.dropAll()
 	if l.out != nil {
 		l.out.cut()
 		l.out = nil
@@ -226,11 +250,11 @@ func (l *eventLog) isDone() bool {
 }
 
 // newLog returns a log for the answer of one request. Stream 0 is the standing one.
-func (s *Session) newLog(budget *replayBudget) *eventLog {
+func (s *Session) newLog(ledger *ledger, client string) *eventLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastStream++
-	l := &eventLog{stream: s.lastStream, budget: budget}
+	l := &eventLog{stream: int(s.lastStream), ledger: ledger, client: client, over: s.over}
 	s.logs = append(s.logs, l)
 	for i := 0; len(s.logs) > maxReplayLogs && i < len(s.logs); {
 		if old := s.logs[i]; old.stream != 0 && old.isDone() {
@@ -244,7 +268,7 @@ func (s *Session) newLog(budget *replayBudget) *eventLog {
 }
 
 // standingLog returns the log of the stream that a GET opens.
-func (s *Session) standingLog(budget *replayBudget) *eventLog {
+func (s *Session) standingLog(ledger *ledger, client string) *eventLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.logs {
@@ -252,7 +276,7 @@ func (s *Session) standingLog(budget *replayBudget) *eventLog {
 			return l
 		}
 	}
-	l := &eventLog{budget: budget}
+	l := &eventLog{ledger: ledger, client: client, over: s.over}
 	s.logs = append(s.logs, l)
 	return l
 }

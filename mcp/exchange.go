@@ -21,13 +21,19 @@ type exchange struct {
 	log     *eventLog // of that stream, if the client can continue it elsewhere
 	session *Session
 	version Version
+
+	// Of a batch: answers that wait for the last one, and whether one is due.
+	held   [][]byte
+	awaits bool
 }
+
+func (x *exchange) client() string { return accountName(PrincipalFrom(x.ctx), x.r.RemoteAddr) }
 
 // single serves a body that is one message.
 func (x *exchange) single(body []byte) {
 	a := newAnswer()
 	defer a.free()
-	rc := &requestContext{parent: x.ctx, header: x.r.Header}
+	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr}
 	if e := rc.msg.scan(body); e != nil {
 		rc.version = x.headerVersion()
 		a.failure(rc, e)
@@ -78,7 +84,7 @@ func (x *exchange) finish(rc *requestContext, a *answer) {
 	case x.out != nil:
 		x.end(a.line())
 	case a.empty() && rc.msg.isRequest():
-		x.w.WriteHeader(http.StatusNoContent) // cancelled: no answer is due
+		x.cancelled()
 	case a.empty():
 		x.w.WriteHeader(http.StatusAccepted)
 	case x.accept&prefersStream != 0 && a.status == 0:
@@ -87,6 +93,24 @@ func (x *exchange) finish(rc *requestContext, a *answer) {
 		write(x.w, a, a.status)
 	}
 }
+
+// cancelled answers requests that the client has cancelled. No message is due, but the
+// response to a request is an event stream or JSON (2025-11-25, "Sending Messages to
+// the Server"): a stream without events says the least.
+func (x *exchange) cancelled() {
+	if x.accept&acceptsStream == 0 {
+		a := newAnswer()
+		defer a.free()
+		a.failure(&requestContext{version: LatestLegacyVersion}, errCancelled)
+		write(x.w, a, http.StatusOK)
+		return
+	}
+	out := newResponse(x.w)
+	_ = out.writeEvents(nil)
+	out.leave()
+}
+
+var errCancelled = Errorf(CodeInternalError, "the client has cancelled the request")
 
 // end sends the last message of an event stream, if there is one. A client that
 // has gone is no concern of the request: it may come back, or it does not care.
@@ -100,10 +124,9 @@ func (x *exchange) end(last []byte) {
 	x.out.leave()
 }
 
-// remember keeps the session that an initialize request has begun.
+// remember names the session that an initialize request has begun.
 func (x *exchange) remember(rc *requestContext) {
 	if s := rc.session; s != nil && s.id != "" && s.Version() != 0 && rc.msg.is("initialize") {
-		x.handler.server.sessions.add(s)
 		x.w.Header()[headerSession] = []string{s.id}
 	}
 }
@@ -189,7 +212,6 @@ func (x *exchange) headerVersion() Version {
 func (x *exchange) batch(body []byte) {
 	a := newAnswer()
 	defer a.free()
-	var held [][]byte // answers that wait for the last one
 	probe := &requestContext{parent: x.ctx, header: x.r.Header, version: x.headerVersion()}
 	var e *Error
 	if err := jsonscan.Valid(body); err != nil {
@@ -206,10 +228,10 @@ func (x *exchange) batch(body []byte) {
 			x.element(element, a)
 			switch msg := a.line(); {
 			case len(msg) == 0:
-			case x.out != nil:
+			case x.out != nil, x.accept&prefersStream != 0:
 				_ = x.send(msg)
 			default:
-				held = append(held, bytes.Clone(msg))
+				x.held = append(x.held, bytes.Clone(msg))
 			}
 		})
 	}
@@ -220,35 +242,29 @@ func (x *exchange) batch(body []byte) {
 		x.handler.server.refused(probe, TransportHTTP, e, status)
 		return
 	}
-	x.finishBatch(a, held)
+	x.finishBatch(a)
 }
 
-// finishBatch writes the answers that are held as one array, or each for itself
-// if an element has made the response an event stream.
-func (x *exchange) finishBatch(a *answer, held [][]byte) {
-	if x.out != nil {
-		for _, msg := range held {
-			_ = x.send(msg)
-		}
+// finishBatch writes the answers that are held as one array, unless an element has
+// made the response an event stream, which has them all.
+func (x *exchange) finishBatch(a *answer) {
+	switch {
+	case x.out != nil:
 		x.end(nil)
-		return
-	}
-	if len(held) == 0 {
+	case len(x.held) == 0 && x.awaits:
+		x.cancelled()
+	case len(x.held) == 0:
 		x.w.WriteHeader(http.StatusAccepted)
-		return
+	default:
+		a.body = nil
+		a.buf = append(append(append(a.buf[:0], '['), bytes.Join(x.held, []byte{','})...), ']')
+		write(x.w, a, http.StatusOK)
 	}
-	a.body = nil
-	a.buf = append(append(append(a.buf[:0], '['), bytes.Join(held, []byte{','})...), ']')
-	if x.accept&prefersStream != 0 {
-		x.end(a.line())
-		return
-	}
-	write(x.w, a, http.StatusOK)
 }
 
 // element serves one message of a batch.
 func (x *exchange) element(text []byte, a *answer) {
-	rc := &requestContext{parent: x.ctx, header: x.r.Header, batched: true}
+	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr, batched: true}
 	e := rc.msg.scan(text)
 	if e == nil {
 		e = x.admit(rc)
@@ -261,21 +277,32 @@ func (x *exchange) element(text []byte, a *answer) {
 		x.handler.server.refused(rc, TransportHTTP, e, 0)
 		return
 	}
+	x.awaits = x.awaits || rc.msg.isRequest()
 	x.serve(rc, a)
 }
 
-// send implements stream: the first message turns the response into an event stream.
+// send implements stream: the first message turns the response into an event stream,
+// in which the answers follow that were held.
 func (x *exchange) send(msg []byte) error {
 	if x.out == nil {
 		x.out = newResponse(x.w)
 		if x.session != nil && x.session.id != "" && x.version >= Version20250326 {
-			x.log = x.session.newLog(&x.handler.server.sessions.replay)
+			x.log = x.session.newLog(x.handler.server.ledger, x.client())
 			x.log.attach(x.out, 0)
 			if x.version >= Version20251125 {
 				_ = x.log.prime()
 			}
 		}
+		for _, held := range x.held {
+			_ = x.write(held)
+		}
+		x.held = nil
 	}
+	return x.write(msg)
+}
+
+// write writes to the event stream that the response has become.
+func (x *exchange) write(msg []byte) error {
 	if x.log != nil {
 		return x.log.append(msg)
 	}
@@ -289,7 +316,7 @@ func (x *exchange) disconnect(retry time.Duration) bool {
 	}
 	if x.out == nil {
 		x.out = newResponse(x.w)
-		x.log = x.session.newLog(&x.handler.server.sessions.replay)
+		x.log = x.session.newLog(x.handler.server.ledger, x.client())
 		x.log.attach(x.out, 0)
 		_ = x.log.prime()
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 
@@ -102,20 +103,21 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodOptions:
 		preflight(w)
 	default:
-		h.methodNotAllowed(w)
+		h.methodNotAllowed(w, r)
 	}
 }
 
-func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter) {
-	allow := "POST, OPTIONS"
-	switch {
-	case h.opts.NoSessions:
-	case h.opts.PostOnly:
-		allow = "POST, DELETE, OPTIONS"
-	default:
-		allow = "POST, GET, DELETE, OPTIONS"
+// methodNotAllowed names the methods that this client could use instead: 2026-07-28
+// has POST alone.
+func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	allow := "POST"
+	if version, _ := first(r.Header, headerVersion); !h.opts.NoSessions && version < Version20260728.String() {
+		if !h.opts.PostOnly && r.Method != http.MethodGet {
+			allow += ", GET"
+		}
+		allow += ", DELETE"
 	}
-	w.Header().Set("Allow", allow)
+	w.Header().Set("Allow", allow+", OPTIONS")
 	h.reject(w, http.StatusMethodNotAllowed, invalidRequest("this is an MCP endpoint: POST JSON-RPC messages to it"))
 }
 
@@ -134,7 +136,7 @@ func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 	version, _ := first(r.Header, headerVersion)
 	switch {
 	case h.opts.NoSessions || version >= Version20260728.String():
-		h.methodNotAllowed(w)
+		h.methodNotAllowed(w, r)
 	case !ok:
 		h.reject(w, http.StatusBadRequest, invalidRequest("the Mcp-Session-Id header is missing"))
 	case !h.server.sessions.deleteOf(id, PrincipalFrom(r.Context())):
@@ -148,6 +150,9 @@ func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
 		h.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
+		return
+	}
+	if h.refusesEncoding(w, r) {
 		return
 	}
 	accept := acceptOf(r.Header["Accept"])
@@ -166,6 +171,19 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 		return
 	}
 	x.single(body)
+}
+
+// refusesEncoding answers a request whose body is compressed (RFC 9110, section
+// 15.5.16).
+func (h *HTTPHandler) refusesEncoding(w http.ResponseWriter, r *http.Request) bool {
+	encoding, ok := first(r.Header, "Content-Encoding")
+	if !ok || encoding == "" || strings.EqualFold(encoding, "identity") {
+		return false
+	}
+	w.Header().Set("Accept-Encoding", "identity")
+	h.reject(w, http.StatusUnsupportedMediaType,
+		invalidRequest("the Content-Encoding %s is not supported: send the body as it is", quoted(encoding)))
+	return true
 }
 
 func isJSON(contentType string) bool {
@@ -248,6 +266,11 @@ func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 	if errors.Is(err, errTooLarge) || errors.As(err, &tooLarge) {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 		h.reject(w, http.StatusRequestEntityTooLarge, invalidRequest("the body is larger than %d bytes", h.opts.MaxBody))
+		return
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		w.Header().Set("Connection", "close")
+		h.reject(w, http.StatusRequestTimeout, invalidRequest("the body did not arrive in time"))
 		return
 	}
 	h.reject(w, http.StatusBadRequest, parseError(errors.New("the body ended early")))

@@ -33,14 +33,16 @@ type rounds struct {
 	refused map[string]int // wrong answers so far, by key
 }
 
-// State returns what [Request.SetState] kept in an earlier round of the same
-// request, or nil. It cannot have been changed on the way.
+// State returns what [Request.SetState] kept last, in this or an earlier round of the
+// same request, or nil. It cannot have been changed on the way.
 func (r *Request) State() (json.RawMessage, error) {
-	if r == nil || !r.rc.version.Modern() {
+	if r == nil {
 		return nil, nil
 	}
-	if err := r.rc.loadRounds(); err != nil {
-		return nil, err
+	if r.rc.version.Modern() {
+		if err := r.rc.loadRounds(); err != nil {
+			return nil, err
+		}
 	}
 	r.rc.mu.Lock()
 	defer r.rc.mu.Unlock()

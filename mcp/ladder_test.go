@@ -98,19 +98,20 @@ func rungHosts() []rung {
 // Rung 4: the methods of HTTP.
 func rungMethods() []rung {
 	const allow = "POST, GET, DELETE, OPTIONS"
+	const modern = "POST, OPTIONS"
 	return []rung{
 		{name: "rung 4 put", send: request("PUT"), status: 405, code: invalid, allow: allow},
 		{name: "rung 4 patch", send: request("PATCH"), status: 405, code: invalid, allow: allow},
 		{name: "rung 4 head", send: request("HEAD"), status: 405, allow: allow},
 		{name: "rung 4 made up", send: request("TALK"), status: 405, code: invalid, allow: allow},
 		{name: "rung 4 options", send: request("OPTIONS"), status: 204},
-		{name: "rung 4 get without a session", send: request("GET", "Accept: text/event-stream"), status: 405, code: invalid, allow: allow},
+		{name: "rung 4 get without a session", send: request("GET", "Accept: text/event-stream"), status: 405, code: invalid, allow: "POST, DELETE, OPTIONS"},
 		{name: "rung 4 get of an unknown session", send: request("GET", "Accept: text/event-stream", "Mcp-Session-Id: none"), status: 404, code: invalid},
-		{name: "rung 4 get in 2026-07-28", send: request("GET", "Accept: text/event-stream", "Mcp-Session-Id: none", "MCP-Protocol-Version: 2026-07-28"), status: 405, code: invalid, allow: allow},
-		{name: "rung 4 get that resumes in 2026-07-28", send: request("GET", "Accept: text/event-stream", "Last-Event-ID: 1-1", "MCP-Protocol-Version: 2026-07-28"), status: 405, code: invalid, allow: allow},
+		{name: "rung 4 get in 2026-07-28", send: request("GET", "Accept: text/event-stream", "Mcp-Session-Id: none", "MCP-Protocol-Version: 2026-07-28"), status: 405, code: invalid, allow: modern},
+		{name: "rung 4 get that resumes in 2026-07-28", send: request("GET", "Accept: text/event-stream", "Last-Event-ID: 1-1", "MCP-Protocol-Version: 2026-07-28"), status: 405, code: invalid, allow: modern},
 		{name: "rung 4 delete without a session", send: request("DELETE"), status: 400, code: invalid},
 		{name: "rung 4 delete of an unknown session", send: request("DELETE", "Mcp-Session-Id: none"), status: 404, code: invalid},
-		{name: "rung 4 delete in 2026-07-28", send: request("DELETE", "Mcp-Session-Id: none", "MCP-Protocol-Version: 2026-07-28"), status: 405, code: invalid, allow: allow},
+		{name: "rung 4 delete in 2026-07-28", send: request("DELETE", "Mcp-Session-Id: none", "MCP-Protocol-Version: 2026-07-28"), status: 405, code: invalid, allow: modern},
 		{name: "rung 4 before rung 5", send: rawRequest{line: "PUT /mcp HTTP/1.1", body: "x"}.with("Host: localhost", "Content-Type: text/plain", "Content-Length: 1", "Connection: close"), status: 405, code: invalid, allow: allow},
 	}
 }

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -21,6 +23,33 @@ type subscription struct {
 	tasks map[string]struct{} // by id; those the client may see
 
 	acknowledged atomic.Bool // used by a pipe, where others write, too
+
+	kept  kept
+	mu    sync.Mutex
+	gone  bool
+	close func() // ends it; set by the surface
+}
+
+// giveUp implements keeper.
+func (sub *subscription) giveUp() {
+	sub.mu.Lock()
+	sub.gone = true
+	end := sub.close
+	sub.mu.Unlock()
+	if end != nil {
+		end()
+	}
+}
+
+// onGiveUp has end called when the subscription is given up, which may have been.
+func (sub *subscription) onGiveUp(end func()) {
+	sub.mu.Lock()
+	sub.close = end
+	gone := sub.gone
+	sub.mu.Unlock()
+	if gone {
+		end()
+	}
 }
 
 type listenFilter struct {
@@ -38,8 +67,7 @@ type listenSurface interface {
 	listen(rc *requestContext, sub *subscription) error
 }
 
-// maxSubscribedURIs bounds what one subscription, or one session, can make the
-// server remember.
+// maxSubscribedURIs bounds the URIs, and the tasks, of one subscription.
 const maxSubscribedURIs = 10_000
 
 func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
@@ -64,7 +92,10 @@ func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
 	if len(asked.TaskIDs) > 0 && !rc.knowsTasks() {
 		return rc.missingTasks()
 	}
-	sub := &subscription{id: rc.msg.id, filter: s.honoured(asked, cat), store: s.tasks.store}
+	if err := checkListenSizes(rc.msg.id, asked.URIs); err != nil {
+		return err
+	}
+	sub := &subscription{id: bytes.Clone(rc.msg.id), filter: s.honoured(asked, cat), store: s.tasks.store}
 	sub.watchTasks(rc, asked.TaskIDs)
 	sub.uris = make(map[string]struct{}, len(sub.filter.URIs))
 	w, remote := s.source.(Subscriber)
@@ -74,11 +105,41 @@ func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
 		}
 		sub.uris[uri] = struct{}{}
 	}
+	if !s.ledger.book(&sub.kept, rc.client(), keptSubscription, sub.entries(), sub.size(), sub) {
+		return errBudget
+	}
 	if err := surface.listen(rc, sub); err != nil {
+		s.ledger.release(&sub.kept)
 		return err
 	}
 	rc.standing = true
 	return nil
+}
+
+// checkListenSizes refuses a subscription whose single parts are too long to be kept.
+func checkListenSizes(id []byte, uris []string) error {
+	if len(id) > maxURI {
+		return invalidRequest("the id of subscriptions/listen has %d bytes, want at most %d", len(id), maxURI)
+	}
+	for i, uri := range uris {
+		if len(uri) > maxURI {
+			return Errorf(CodeInvalidParams, "params.notifications.resourceSubscriptions[%d] has %d bytes, want at most %d",
+				i, len(uri), maxURI)
+		}
+	}
+	return nil
+}
+
+// entries returns how many subscriptions it counts as.
+func (sub *subscription) entries() int { return max(1, len(sub.uris)+len(sub.tasks)) }
+
+// size returns how many bytes it keeps, beside its stream.
+func (sub *subscription) size() int64 {
+	n := costSubscription * sub.entries()
+	for uri := range sub.uris {
+		n += len(uri)
+	}
+	return int64(n + 2*len(sub.id))
 }
 
 // subscriber makes a subscription a listener. signal wakes whoever writes.
@@ -203,13 +264,16 @@ func (s *Server) subscribe(rc *requestContext, _ *Catalog, a *answer) error {
 	if rc.session == nil {
 		return Errorf(CodeInvalidRequest, "resources/subscribe needs a session")
 	}
+	if len(uri) > maxURI {
+		return Errorf(CodeInvalidParams, "params.uri has %d bytes, want at most %d", len(uri), maxURI)
+	}
 	if w, ok := s.source.(Subscriber); ok {
 		if err := w.Subscribe(rc, uri); err != nil {
 			return err
 		}
 	}
-	if !rc.session.subscribe(uri) {
-		return Errorf(CodeInvalidParams, "too many subscriptions: at most %d", maxSubscribedURIs)
+	if !rc.session.subscribe(s.ledger, rc.client(), uri) {
+		return errBudget
 	}
 	s.hub.add(rc.session)
 	a.encoded(rc, []byte(`{}`))
@@ -222,29 +286,63 @@ func (s *Server) unsubscribe(rc *requestContext, _ *Catalog, a *answer) error {
 		return Errorf(CodeInvalidParams, "params.uri is required and must be a string")
 	}
 	if rc.session != nil {
-		rc.session.unsubscribe(uri)
+		rc.session.unsubscribe(s.ledger, uri)
 	}
 	a.encoded(rc, []byte(`{}`))
 	return nil
 }
 
-func (s *Session) subscribe(uri string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.subscribed) >= maxSubscribedURIs {
-		return false
-	}
-	if s.subscribed == nil {
-		s.subscribed = make(map[string]struct{})
-	}
-	s.subscribed[uri] = struct{}{}
-	return true
+// subscribedURI is a resource that a session is subscribed to.
+type subscribedURI struct {
+	session *Session
+	uri     string
+	kept    kept
 }
 
-func (s *Session) unsubscribe(uri string) {
+// giveUp implements keeper.
+func (u *subscribedURI) giveUp() {
+	s := u.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.subscribed[u.uri] == u {
+		delete(s.subscribed, u.uri)
+	}
+}
+
+// subscribe reports whether the session is subscribed to uri now.
+func (s *Session) subscribe(l *ledger, client, uri string) bool {
+	s.mu.Lock()
+	if _, ok := s.subscribed[uri]; ok || s.over {
+		s.mu.Unlock()
+		return ok
+	}
+	if s.subscribed == nil {
+		s.subscribed = make(map[string]*subscribedURI)
+	}
+	u := &subscribedURI{session: s, uri: uri}
+	s.subscribed[uri] = u
+	s.mu.Unlock()
+	if !l.book(&u.kept, client, keptSubscription, 1, int64(costSubscription+len(uri)), u) {
+		u.giveUp()
+		return false
+	}
+	s.mu.Lock()
+	over := s.subscribed[uri] != u // the session has ended, or unsubscribed, meanwhile
+	s.mu.Unlock()
+	if over {
+		l.release(&u.kept)
+	}
+	return !over
+}
+
+func (s *Session) unsubscribe(l *ledger, uri string) {
+	s.mu.Lock()
+	u := s.subscribed[uri]
 	delete(s.subscribed, uri)
+	s.mu.Unlock()
+	if u != nil {
+		l.release(&u.kept)
+	}
 }
 
 func (s *Session) isSubscribed(uri string) bool {

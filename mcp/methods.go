@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
@@ -100,9 +101,35 @@ func (s *Server) initialize(rc *requestContext, cat *Catalog, a *answer) error {
 	if err != nil {
 		return err
 	}
-	rc.session.begin(v, client, capabilities)
-	s.sessionBegan(rc)
+	size := rc.session.begin(v, client, capabilities)
+	if err := s.keepSession(rc, size); err != nil {
+		return err
+	}
 	a.encoded(rc, result)
+	return nil
+}
+
+// keepSession books a session that has begun.
+func (s *Server) keepSession(rc *requestContext, size int) error {
+	session := rc.session
+	lasts := session.id != "" || rc.header == nil // without an id it ends with the request
+	if lasts && s.opts.Observer != nil {
+		session.began = time.Now().UnixNano() // before others see the session
+	}
+	fits := true
+	switch {
+	case session.id != "":
+		fits = s.sessions.add(session, rc.client(), size)
+	case lasts:
+		fits = s.ledger.grow(&session.kept, int64(size))
+	}
+	if !fits {
+		session.version.Store(0)
+		return errBudget
+	}
+	if lasts && s.opts.Observer != nil {
+		s.opts.Observer.Observe(rc, rc.event(EventSession))
+	}
 	return nil
 }
 

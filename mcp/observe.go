@@ -145,18 +145,9 @@ func (s *Server) refused(rc *requestContext, transport string, e *Error, status 
 	s.opts.Observer.Observe(rc, told)
 }
 
-// sessionBegan tells of a session that initialize has begun.
-func (s *Server) sessionBegan(rc *requestContext) {
-	if s.opts.Observer == nil || rc.session.id == "" && rc.header != nil {
-		return // without an id it ends with the request
-	}
-	rc.session.began = time.Now()
-	s.opts.Observer.Observe(rc, rc.event(EventSession))
-}
-
 // sessionEnded tells of the end of a session.
 func (s *Server) sessionEnded(session *Session, transport string, used time.Duration) {
-	if s.opts.Observer == nil || session.began.IsZero() {
+	if s.opts.Observer == nil || session.began == 0 {
 		return
 	}
 	s.opts.Observer.Observe(context.Background(), Event{
@@ -196,39 +187,53 @@ type Stats struct {
 
 	SessionTTL  time.Duration // how long a session may be idle
 	MaxSessions int           // how many there may be
+
+	// Kept is what outlives a request, by kind, always in the same order.
+	Kept []KeptStats
+	// KeptBytes is the total of Kept, MaxKeptBytes its limit.
+	KeptBytes, MaxKeptBytes int64
+}
+
+// KeptStats is one kind of what a [Server] keeps beyond a request, see [Budget].
+type KeptStats struct {
+	// Kind is "session", "stream", "connection", "subscription", "running_task",
+	// "finished_task", "replay", "question" or "parked_call".
+	Kind string
+	// Count and Bytes are what is kept now; events for replay are not counted.
+	Count, Bytes int64
+	// Shed is how many were given up to make room, Refused how many did not fit,
+	// since the server began.
+	Shed, Refused int64
 }
 
 // Stats returns what the server holds now.
 func (s *Server) Stats() Stats {
 	st := Stats{SessionTTL: s.opts.SessionTTL, MaxSessions: s.opts.MaxSessions}
-	for i := range s.sessions.shards {
-		sh := &s.sessions.shards[i]
-		sh.mu.RLock()
-		st.Sessions += len(sh.byID)
-		sh.mu.RUnlock()
-	}
+	s.ledger.stats(&st)
+	st.Sessions = int(st.Kept[keptSession].Count)
+	st.Tasks = int(st.Kept[keptRunning].Count)
 	s.hub.mu.Lock()
 	st.Streams = len(s.hub.standing)
 	s.hub.mu.Unlock()
-	s.tasks.mu.Lock()
-	st.Tasks = len(s.tasks.running)
-	s.tasks.mu.Unlock()
 	return st
 }
 
 // OldestSession returns when the oldest session began that there is, zero if there
 // is none or nobody observes. It looks at all of them.
 func (s *Server) OldestSession() time.Time {
-	var oldest time.Time
+	oldest := int64(0)
 	for i := range s.sessions.shards {
 		sh := &s.sessions.shards[i]
 		sh.mu.RLock()
 		for _, session := range sh.byID {
-			if began := session.began; !began.IsZero() && (oldest.IsZero() || began.Before(oldest)) {
+			if began := session.began; began != 0 && (oldest == 0 || began < oldest) {
 				oldest = began
 			}
 		}
 		sh.mu.RUnlock()
 	}
-	return oldest
+	if oldest == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, oldest)
 }

@@ -43,8 +43,11 @@ type pipe struct {
 	onEnd   func(error)
 	unwatch func() bool // the context
 
-	mu      sync.Mutex // held by start
-	winding bool
+	booked bool // used before start only
+
+	mu            sync.Mutex // held by start
+	winding       bool
+	started, shed bool // shed: given up, to make room
 }
 
 // patience is how long a request may hold up the reader.
@@ -56,12 +59,42 @@ func (c *pipe) start(ended func(error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.onEnd = ended
+	if !c.book() {
+		c.winding = true
+		c.stopReading()
+		go ended(errBudget)
+		return
+	}
+	c.started = true
+	if c.shed {
+		go c.windUp()
+	}
 	c.unwatch = context.AfterFunc(c.ctx, c.windUp)
 	c.session.setOnNews(c.signal)
 	if c.server.hub.watched() {
 		c.server.hub.add(c.session)
 	}
 	go c.lead()
+}
+
+// client names the client in the ledger.
+func (c *pipe) client() string { return accountName(PrincipalFrom(c.ctx), c.opts.Remote) }
+
+// book enters the connection into the ledger, unless it is there, and reports whether
+// it fits.
+func (c *pipe) book() bool {
+	c.booked = c.booked || c.server.ledger.book(&c.session.kept, c.client(), keptConnection, 1, costConnection, c)
+	return c.booked
+}
+
+// giveUp implements keeper: the connection ends as if the server did.
+func (c *pipe) giveUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shed = true
+	if c.started {
+		go c.windUp()
+	}
 }
 
 // flush sends what is queued. If that fails, nobody can be told anything.
@@ -76,7 +109,7 @@ func (c *pipe) flush() error {
 // windUp ends what serves the connection, and waits for it. Only the first call counts.
 func (c *pipe) windUp() {
 	c.mu.Lock()
-	again := c.winding
+	again, shed := c.winding, c.shed
 	c.winding = true
 	c.mu.Unlock()
 	if again {
@@ -93,6 +126,8 @@ func (c *pipe) windUp() {
 	default:
 	}
 	c.server.hub.remove(c.session)
+	c.server.ledger.release(&c.session.kept)
+	_, _ = c.session.close(c.server.ledger) // it has neither a stream nor logs
 	settled := make(chan error, 1)
 	go func() {
 		c.news.close()
@@ -108,7 +143,10 @@ func (c *pipe) windUp() {
 	case <-stuck.C:
 		err = errStuck
 	}
-	c.server.sessionEnded(c.session, c.opts.Transport, time.Since(c.session.began))
+	c.server.sessionEnded(c.session, c.opts.Transport, time.Since(time.Unix(0, c.session.began)))
+	if shed {
+		err = errors.Join(err, errBudget)
+	}
 	c.onEnd(errors.Join(readErr, err))
 	c.stopReading()
 }
@@ -200,7 +238,9 @@ func (c *pipe) takeOver(slow *requestContext) {
 func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	a := newAnswer()
 	defer a.free()
-	rc := &requestContext{parent: c.ctx, detached: true, server: c.server, version: c.session.Version()}
+	rc := &requestContext{
+		parent: c.ctx, detached: true, server: c.server, version: c.session.Version(), remote: c.opts.Remote,
+	}
 	if tooLong {
 		return c.refuse(rc, a, invalidRequest("the message is longer than %d bytes", c.link.limit()))
 	}
@@ -318,7 +358,7 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 }
 
 func (c *pipe) element(text []byte, a *answer) {
-	rc := &requestContext{parent: c.ctx, detached: true, server: c.server}
+	rc := &requestContext{parent: c.ctx, detached: true, server: c.server, remote: c.opts.Remote}
 	e := c.admit(rc, text)
 	if e == nil {
 		e = rc.fitsBatch()
@@ -346,6 +386,7 @@ func (c *pipe) notified(rc *requestContext, a *answer) {
 		if id, ok := rc.param("requestId"); ok {
 			if l := c.subs.remove(id); l != nil {
 				c.server.hub.remove(l)
+				c.server.ledger.release(&l.sub.kept)
 			}
 		}
 	}
@@ -444,8 +485,18 @@ func (c *pipe) listen(rc *requestContext, sub *subscription) error {
 	c.server.hub.add(l) // first: the client may rely on the acknowledgment
 	_ = c.send(sub.acknowledgment())
 	sub.acknowledged.Store(true)
+	sub.onGiveUp(func() { go c.endSubscription(l) }) // its client may not read
 	c.signal()
 	return nil
+}
+
+// endSubscription ends a subscription on the server's initiative.
+func (c *pipe) endSubscription(l *subscriber) {
+	if c.subs.remove(l.sub.id) != nil {
+		c.server.hub.remove(l)
+		c.link.write(l.sub.end())
+		_ = c.flush()
+	}
 }
 
 // subscribers are the subscriptions of one connection by the raw id of their request.
@@ -490,6 +541,7 @@ func (s *subscribers) all() []*subscriber {
 func (s *subscribers) end(c *pipe) {
 	for _, l := range s.all() {
 		c.server.hub.remove(l)
+		c.server.ledger.release(&l.sub.kept)
 		c.link.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, l.sub.id))
 		c.link.write(l.sub.end())
 	}

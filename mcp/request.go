@@ -192,10 +192,11 @@ type requestContext struct {
 	// What the surface knows.
 	msg     message
 	meta    requestMeta
-	version Version // 0: not known yet
 	session *Session
 	header  http.Header // nil unless HTTP
+	remote  string      // address of the client, or empty
 	stream  stream      // nil: nothing can be sent before the answer
+	version Version     // 0: not known yet
 	// listChanged says that the surface can tell the client of a changed list.
 	listChanged bool
 	// logging says that the catalog declares log lines.
@@ -207,13 +208,19 @@ type requestContext struct {
 	// detached says that the parent's end does not cancel the request: up to
 	// 2025-11-25 a client that goes away has not cancelled.
 	detached bool
-
-	// For the gate and the observer, and for the time limit.
-	about               string // see Event.Name
-	began               time.Time
+	// For the observer.
 	toolError, panicked bool
 	asked               bool // the answer is a question
-	servedBy            atomic.Pointer[string]
+	// progressed says that progress is set; guarded by sending.
+	progressed bool
+	// finished says that the answer is on its way, so that nothing more may be sent;
+	// guarded by mu.
+	finished bool
+
+	// For the gate and the observer, and for the time limit.
+	about    string // see Event.Name
+	began    time.Time
+	servedBy atomic.Pointer[string]
 
 	// Parameters of the Source method.
 	callTool CallToolParams
@@ -221,18 +228,17 @@ type requestContext struct {
 
 	// sending is held while a notification is written, which takes as long as
 	// the client likes; mu is not, so that a request can always be cancelled.
-	sending    sync.Mutex
-	progressed bool    // guarded by sending
-	progress   float64 // guarded by sending
+	sending  sync.Mutex
+	progress float64 // guarded by sending
 
-	mu       sync.Mutex
-	done     chan struct{}
-	err      error
-	after    []*afterFunc
-	unlink   func() bool // stops waiting for the end of parent
-	timer    *time.Timer // of the time limit
-	finished bool        // the answer is on its way: nothing more may be sent
-	rounds   rounds
+	mu      sync.Mutex
+	done    chan struct{}
+	err     error
+	because *Error // the answer to a request that the server has cancelled
+	after   []*afterFunc
+	unlink  func() bool // stops waiting for the end of parent
+	timer   *time.Timer // of the time limit
+	rounds  rounds
 
 	task    *task // whose work this context belongs to, or nil
 	started *task // what the call has become, or nil
@@ -313,11 +319,21 @@ func (rc *requestContext) endedLocked() error {
 
 // Value implements context.Context.
 func (rc *requestContext) Value(key any) any {
-	if key == (requestKey{}) {
+	switch key {
+	case requestKey{}:
 		return &rc.public
+	case clientKey{}:
+		return rc.client()
 	}
 	return rc.parent.Value(key)
 }
+
+// clientKey is the key under which a context names the client that pays for what is
+// kept.
+type clientKey struct{}
+
+// client names the client in the ledger.
+func (rc *requestContext) client() string { return accountName(PrincipalFrom(rc.parent), rc.remote) }
 
 type afterFunc struct{ f func() }
 
@@ -344,9 +360,24 @@ func (rc *requestContext) AfterFunc(f func()) (stop func() bool) {
 // cancel ends the request: its client does not want the answer any more.
 func (rc *requestContext) cancel() { rc.end(context.Canceled) }
 
+// cancelBecause ends the request on the server's initiative: its client, which may
+// still wait, is answered with e.
+func (rc *requestContext) cancelBecause(e *Error) {
+	rc.mu.Lock()
+	defer rc.mu.Unlock()
+	if rc.err == nil {
+		rc.because = e
+	}
+	rc.endLockedWith(context.Canceled)
+}
+
 func (rc *requestContext) end(reason error) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
+	rc.endLockedWith(reason)
+}
+
+func (rc *requestContext) endLockedWith(reason error) {
 	if rc.err != nil || rc.finished {
 		return
 	}
@@ -376,8 +407,9 @@ func (rc *requestContext) releaseLocked() {
 }
 
 // finish says that the Source method has returned, which ends the context, and
-// reports whether the request was cancelled before, so that no answer is due. To
-// one that has run out of time there is.
+// reports whether the client had cancelled the request before, so that no answer is
+// due. To a request that the server has cancelled, or that has run out of time, there
+// is.
 func (rc *requestContext) finish() (cancelled bool) {
 	rc.sending.Lock() // what is being sent goes before the answer
 	defer rc.sending.Unlock()
@@ -385,7 +417,7 @@ func (rc *requestContext) finish() (cancelled bool) {
 	defer rc.mu.Unlock()
 	rc.finished = true
 	if rc.err != nil {
-		return rc.err != context.DeadlineExceeded
+		return rc.err != context.DeadlineExceeded && rc.because == nil
 	}
 	rc.releaseLocked()
 	return false
@@ -456,7 +488,7 @@ func (s *requestSet) cancelAll() {
 	}
 	s.mu.Unlock()
 	for _, rc := range all {
-		rc.cancel()
+		rc.cancelBecause(errEnding)
 	}
 }
 

@@ -21,9 +21,11 @@ type ServerOptions struct {
 	KeepSystemRole bool
 	// SessionTTL is how long an HTTP session may be idle; 0 stands for 30 minutes.
 	SessionTTL time.Duration
-	// MaxSessions is how many HTTP sessions are remembered; beyond it those idle
-	// longest are forgotten. 0 stands for 100,000.
+	// MaxSessions is how many HTTP sessions are kept; 0 stands for 100,000. What
+	// happens beyond it, and how many are one client's, is in Budget.
 	MaxSessions int
+	// Budget bounds everything that is kept beyond a request.
+	Budget Budget
 	// StateKeys are secrets, of at least 32 random bytes each, that seal what
 	// clients carry: session ids, and from one round of a request to the next
 	// the requestState of 2026-07-28. The first one seals, all of them open. Give every replica the
@@ -37,8 +39,8 @@ type ServerOptions struct {
 	// Tasks keeps the records of tasks; nil stands for memory, where they end
 	// with the process.
 	Tasks TaskStore
-	// MaxTasks is how many tasks may run at once, and with the default store
-	// ten times that many are remembered; 0 stands for 1,000.
+	// MaxTasks is how many tasks may run at once; 0 stands for 1,000. A client that
+	// exceeds its share of them, see Budget, has its own oldest ones cancelled.
 	MaxTasks int
 	// RequestTimeout is how long a request may take, whatever progress it reports:
 	// then its context ends with [context.DeadlineExceeded]. The answer is sent when
@@ -58,6 +60,7 @@ type Server struct {
 	log      *slog.Logger
 	hub      *hub
 	tasks    taskRunner
+	ledger   *ledger
 	sessions *sessionStore
 	keys     sealKeys
 	waiting  requestSet
@@ -89,10 +92,11 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 	if s.opts.MaxTasks <= 0 {
 		s.opts.MaxTasks = 1000
 	}
+	s.ledger = newLedger(&s.opts)
 	if s.opts.Tasks == nil {
-		s.opts.Tasks = &memoryTasks{limit: 10 * s.opts.MaxTasks}
+		s.opts.Tasks = &memoryTasks{ledger: s.ledger}
 	}
-	s.tasks.server, s.tasks.store, s.tasks.limit = s, s.opts.Tasks, s.opts.MaxTasks
+	s.tasks.server, s.tasks.store = s, s.opts.Tasks
 	s.keys = newSealKeys(s.opts.StateKeys)
 	s.log = s.opts.Logger
 	if s.log == nil {
@@ -100,7 +104,7 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 	}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.hub = newHub(source)
-	s.sessions = newSessionStore(s.hub, s.opts.SessionTTL, s.opts.MaxSessions)
+	s.sessions = newSessionStore(s.hub, s.ledger, s.opts.MaxSessions)
 	s.sessions.ended = s.sessionEnded
 	s.methodNames = make(map[string]string, len(methods))
 	for i := range methods {
@@ -164,6 +168,9 @@ func (s *Server) request(rc *requestContext, a *answer) *Error {
 	if rc.finish() || rc.standing {
 		a.buf, a.body = a.buf[:0], nil
 		return nil
+	}
+	if rc.because != nil {
+		err = rc.because
 	}
 	if err == nil {
 		return nil

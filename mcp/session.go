@@ -1,13 +1,17 @@
 package mcp
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"hash/maphash"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
 // Session is what the server remembers of a client that began with initialize:
@@ -18,24 +22,27 @@ type Session struct {
 	owner    string // the principal that began it, see Principal.id
 	version  atomic.Uint32
 	logLevel atomic.Uint32
-	lastSeen atomic.Int64 // a time.Duration since the store's start
-	began    time.Time    // zero unless there is an observer
+	kept     kept          // of an HTTP session, or of the connection
+	store    *sessionStore // nil for a stream
+	began    int64         // nanoseconds of Unix time; 0 unless there is an observer
 
+	// There may be 100,000 sessions: fields are in an order that wastes no bytes.
 	mu           sync.Mutex
 	client       json.RawMessage
 	capabilities json.RawMessage
 	initialized  bool
+	over         bool                       // nothing more is kept for it
+	lastStream   int32                      // number of the newest log
 	inflight     map[string]*requestContext // by raw id
 	asked        map[uint64]chan reply      // requests of ours, by id
 	lastAsked    uint64
 
 	// What changed, and how the client hears of it.
 	news       pending
-	subscribed map[string]struct{} // resource URIs; guarded by mu
-	onNews     func()              // guarded by mu
-	standing   *standing           // guarded by mu
-	logs       []*eventLog         // guarded by mu
-	lastStream int                 // guarded by mu
+	subscribed map[string]*subscribedURI // guarded by mu
+	onNews     func()                    // guarded by mu
+	standing   *standing                 // guarded by mu
+	logs       []*eventLog               // guarded by mu
 }
 
 func newSession(id string) *Session {
@@ -54,26 +61,57 @@ func (s *Session) Version() Version { return Version(s.version.Load()) }
 // [LogInfo] unless it chose another.
 func (s *Session) LogLevel() LogLevel { return LogLevel(s.logLevel.Load()) }
 
-// ClientInfo returns the client's clientInfo object, or nil.
+// ClientInfo returns the client's clientInfo object, or nil. Together with the
+// capabilities at most 16 KiB are kept: members that do not fit are missing.
 func (s *Session) ClientInfo() json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.client
 }
 
-// ClientCapabilities returns the client's capabilities object, or nil.
+// ClientCapabilities returns the client's capabilities object, or nil. Members beyond
+// 16 KiB are missing.
 func (s *Session) ClientCapabilities() json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.capabilities
 }
 
-// begin records the outcome of initialize.
-func (s *Session) begin(v Version, client, capabilities json.RawMessage) {
+// begin records the outcome of initialize, and returns how many bytes it keeps.
+func (s *Session) begin(v Version, client, capabilities json.RawMessage) (size int) {
+	capabilities = trimmed(capabilities, maxClientInfo)
+	client = trimmed(client, maxClientInfo-len(capabilities))
 	s.mu.Lock()
 	s.client, s.capabilities = client, capabilities
 	s.mu.Unlock()
 	s.version.Store(uint32(v))
+	return len(client) + len(capabilities)
+}
+
+// trimmed returns a copy of a JSON object, without the members that do not fit into
+// limit bytes; nil if raw is not an object and does not fit.
+func trimmed(raw json.RawMessage, limit int) json.RawMessage {
+	if len(raw) <= limit {
+		return bytes.Clone(raw)
+	}
+	if !isObject(raw) {
+		return nil
+	}
+	kept := make(json.RawMessage, 1, 256)
+	kept[0] = '{'
+	_, _ = jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) { // raw is valid
+		end, err := jsonscan.Value(raw, i)
+		if len(kept)+len(key)*6+(end-i)+len(`"":,}`) > limit {
+			return end, err
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(jsonscan.AppendQuote(kept, string(key)), ':')
+		kept = append(kept, raw[i:end]...)
+		return end, err
+	})
+	return append(kept, '}')
 }
 
 func (s *Session) setInitialized() {
@@ -130,92 +168,66 @@ func (s *Session) cancel(id []byte) {
 	}
 }
 
-// sessionStore holds the HTTP sessions. It has no goroutine: sessions that have
-// been idle too long are removed when others begin.
+// sessionStore finds the HTTP sessions. How many there may be, and for how long, is up
+// to the ledger.
 type sessionStore struct {
 	hub    *hub
+	ledger *ledger
 	ended  func(s *Session, transport string, used time.Duration)
-	replay replayBudget
-	ttl    time.Duration
-	limit  int // per shard
 	seed   maphash.Seed
-	start  time.Time
 	shards []sessionShard
 }
 
-// A store for few sessions has few shards, as the limit holds for each of them
-// and sessions do not spread evenly.
+// A store for few sessions has few shards.
 const (
 	maxSessionShards   = 64
 	sessionsToOneShard = 1024
 )
 
 type sessionShard struct {
-	mu    sync.RWMutex
-	byID  map[string]*Session
-	swept time.Duration
+	mu   sync.RWMutex
+	byID map[string]*Session
 }
 
-func newSessionStore(h *hub, ttl time.Duration, limit int) *sessionStore {
+func newSessionStore(h *hub, l *ledger, limit int) *sessionStore {
 	n := min(max(1, limit/sessionsToOneShard), maxSessionShards)
 	return &sessionStore{
 		hub:    h,
-		ttl:    ttl,
-		limit:  limit / n,
+		ledger: l,
 		seed:   maphash.MakeSeed(),
-		start:  time.Now(),
 		shards: make([]sessionShard, n),
 	}
 }
-
-func (st *sessionStore) now() time.Duration { return time.Since(st.start) }
 
 func (st *sessionStore) shard(id string) *sessionShard {
 	return &st.shards[maphash.String(st.seed, id)%uint64(len(st.shards))]
 }
 
-// add remembers a session. A full shard gives up the one that has been idle longest.
-func (st *sessionStore) add(s *Session) {
-	now := st.now()
-	s.lastSeen.Store(int64(now))
+// add keeps a session of a client, if there may be another. size is what it keeps of
+// the client's own.
+func (st *sessionStore) add(s *Session, client string, size int) bool {
+	s.store = st
 	sh := st.shard(s.id)
 	sh.mu.Lock()
-	var gone []*Session
 	if sh.byID == nil {
 		sh.byID = make(map[string]*Session)
 	}
-	if now-sh.swept > st.ttl/8 || len(sh.byID) >= st.limit {
-		gone = st.sweep(sh, now)
-	}
 	sh.byID[s.id] = s
 	sh.mu.Unlock()
-	for _, s := range gone {
-		st.end(s)
+	if st.ledger.book(&s.kept, client, keptSession, 1, int64(costSession+size), s) {
+		return true
 	}
+	sh.mu.Lock()
+	delete(sh.byID, s.id)
+	sh.mu.Unlock()
+	return false
 }
 
-// sweep takes out what is too old or too much. The caller ends the sessions,
-// without the lock: that may have to wait for a client.
-func (st *sessionStore) sweep(sh *sessionShard, now time.Duration) (gone []*Session) {
-	sh.swept = now
-	var oldest *Session
-	for id, s := range sh.byID {
-		if st.expired(s, now) {
-			delete(sh.byID, id)
-			gone = append(gone, s)
-		} else if oldest == nil || s.lastSeen.Load() < oldest.lastSeen.Load() {
-			oldest = s
-		}
-	}
-	if len(sh.byID) >= st.limit {
-		delete(sh.byID, oldest.id)
-		gone = append(gone, oldest)
-	}
-	return gone
-}
+// giveUp implements keeper.
+func (s *Session) giveUp() { s.store.delete(s.id) }
 
-func (st *sessionStore) expired(s *Session, now time.Duration) bool {
-	return now-time.Duration(s.lastSeen.Load()) > st.ttl
+func (st *sessionStore) expired(s *Session) bool {
+	return st.ledger.now()-time.Duration(s.kept.seen.Load()) > st.ledger.ttl
 }
 
 // get returns the session with that id if it belongs to p, and notes that it is
@@ -228,8 +240,7 @@ func (st *sessionStore) get(id string, p *Principal) *Session {
 	if s == nil || s.owner != p.id() {
 		return nil
 	}
-	now := st.now()
-	if st.expired(s, now) {
+	if st.expired(s) {
 		st.delete(id)
 		return nil
 	}
@@ -257,11 +268,11 @@ func (st *sessionStore) delete(id string) bool {
 
 // end frees what a session that is no longer in the store holds.
 func (st *sessionStore) end(s *Session) {
-	s.cancelAll()
-	s.mu.Lock()
-	standing, logs := s.standing, s.logs
-	s.logs = nil
-	s.mu.Unlock()
+	st.ledger.release(&s.kept)
+	for _, rc := range s.requests() {
+		rc.cancelBecause(errSessionOver)
+	}
+	standing, logs := s.close(st.ledger)
 	if standing != nil {
 		standing.close(false)
 	}
@@ -269,19 +280,40 @@ func (st *sessionStore) end(s *Session) {
 		l.forget()
 	}
 	st.hub.remove(s)
-	st.ended(s, TransportHTTP, st.start.Add(time.Duration(s.lastSeen.Load())).Sub(s.began))
+	seen := time.Duration(s.kept.seen.Load())
+	st.ended(s, TransportHTTP, st.ledger.start.Add(seen).Sub(time.Unix(0, s.began)))
 }
 
-func (st *sessionStore) touch(s *Session) { s.lastSeen.Store(int64(st.now())) }
+var errSessionOver = statusError(invalidRequest("the session has ended, initialize again"), http.StatusNotFound)
 
-func (s *Session) cancelAll() {
+// close gives back what is kept for the session, and keeps nothing more for it.
+func (s *Session) close(l *ledger) (standing *standing, logs []*eventLog) {
 	s.mu.Lock()
+	standing, logs = s.standing, s.logs
+	subscribed := s.subscribed
+	s.logs, s.subscribed, s.over = nil, nil, true
+	s.mu.Unlock()
+	for _, u := range subscribed {
+		l.release(&u.kept)
+	}
+	return standing, logs
+}
+
+func (st *sessionStore) touch(s *Session) { st.ledger.touch(&s.kept) }
+
+// requests returns the requests in flight.
+func (s *Session) requests() []*requestContext {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	all := make([]*requestContext, 0, len(s.inflight))
 	for _, rc := range s.inflight {
 		all = append(all, rc)
 	}
-	s.mu.Unlock()
-	for _, rc := range all {
+	return all
+}
+
+func (s *Session) cancelAll() {
+	for _, rc := range s.requests() {
 		rc.cancel()
 	}
 }

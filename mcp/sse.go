@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,7 +28,7 @@ var _ http.Handler = (*SSEHandler)(nil)
 // SSEHandler returns the HTTP+SSE surface of s. Mount it at the path that
 // clients are told, usually /sse, and at messagePath, usually /message. The
 // options that apply are those about hosts, origins, sizes and authentication,
-// and MaxSessions of the server; opts may be nil.
+// and the Budget of the server; opts may be nil.
 func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
 	return &SSEHandler{
 		http: s.HTTPHandler(opts), messagePath: messagePath,
@@ -69,6 +70,7 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type sseLink struct {
 	owner  string
 	in     chan []byte
+	queued atomic.Int64 // bytes in it
 	out    *response
 	gone   <-chan struct{} // the client has closed the stream
 	broken chan struct{}
@@ -81,6 +83,7 @@ const queuedMessages = 64
 func (l *sseLink) read(ctx context.Context) ([]byte, error) {
 	select {
 	case msg := <-l.in:
+		l.queued.Add(-int64(len(msg)))
 		return msg, nil
 	case <-l.gone:
 		return nil, io.EOF
@@ -109,22 +112,27 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 		gone:   r.Context().Done(),
 		broken: make(chan struct{}),
 	}
-	if !h.add(id, l) {
-		h.http.reject(w, http.StatusServiceUnavailable, invalidRequest("too many streams are open"))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	defer context.AfterFunc(h.http.server.ending, cancel)()
+	opts := h.opts
+	opts.Remote = r.RemoteAddr
+	c := h.http.server.newPipe(ctx, l, opts)
+	if !c.book() {
+		h.http.reject(w, errBudget.status, errBudget)
 		return
 	}
+	defer h.http.server.ledger.release(&c.session.kept)
+	h.add(id, l)
 	defer h.remove(id)
 	defer l.out.leave()
 	endpoint := h.messagePath + "?sessionId=" + url.QueryEscape(id)
 	if l.out.writeEvents([]byte("event: endpoint\ndata: "+endpoint+"\n\n")) != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	defer cancel()
-	defer context.AfterFunc(h.http.server.ending, cancel)()
 	stop := l.keepAlive()
 	defer stop()
-	_ = h.http.server.serveLink(ctx, l, h.opts) // what went wrong, the client has seen
+	_ = c.serve() // what went wrong, the client has seen
 }
 
 // keepAlive writes a comment now and then, from the timer's goroutine.
@@ -152,14 +160,10 @@ func (l *sseLink) keepAlive() (stop func()) {
 	}
 }
 
-func (h *SSEHandler) add(id string, l *sseLink) bool {
+func (h *SSEHandler) add(id string, l *sseLink) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.streams) >= h.http.server.opts.MaxSessions {
-		return false
-	}
 	h.streams[id] = l
-	return true
 }
 
 func (h *SSEHandler) remove(id string) {
@@ -180,15 +184,37 @@ func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
 		h.http.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
 		return
 	}
+	if h.http.refusesEncoding(w, r) {
+		return
+	}
 	body, err := h.http.readBody(r)
 	if err != nil {
 		h.http.bodyFailed(w, err)
 		return
 	}
+	if h.queue(l, body) {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	h.http.reject(w, errQueueFull.status, errQueueFull)
+}
+
+var errQueueFull = Errorf(CodeToolBusy, "too many messages are waiting on this stream").
+	OverHTTP(http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}})
+
+// queue hands a message to the stream, unless too many wait there, or together they
+// are larger than the largest message.
+func (h *SSEHandler) queue(l *sseLink, body []byte) bool {
+	size := int64(len(body))
+	if waiting := l.queued.Add(size); waiting > h.http.opts.MaxBody && waiting > size {
+		l.queued.Add(-size)
+		return false
+	}
 	select {
 	case l.in <- body:
-		w.WriteHeader(http.StatusAccepted)
+		return true
 	default:
-		h.http.reject(w, http.StatusServiceUnavailable, invalidRequest("too many messages are waiting on this stream"))
+		l.queued.Add(-size)
+		return false
 	}
 }

@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,8 +37,27 @@ type standing struct {
 	out    eventWriter
 	closed chan struct{}
 	once   sync.Once
+
+	kept    kept
+	ledger  *ledger
+	opened  atomic.Bool // out is set
+	givenUp atomic.Bool
 	// onClose undoes what was registered elsewhere.
 	onClose func()
+}
+
+// book makes the stream an entry of the ledger, if there may be another.
+func (s *standing) book(l *ledger, client string) bool {
+	s.ledger = l
+	return l.book(&s.kept, client, keptStream, 1, costStream, s)
+}
+
+// giveUp implements keeper. The client may open another stream.
+func (s *standing) giveUp() {
+	s.givenUp.Store(true)
+	if s.opened.Load() {
+		s.close(false)
+	}
 }
 
 // flush writes what is due, or a comment if the stream is idle.
@@ -69,6 +90,7 @@ func (s *standing) flush(idle bool) {
 func (s *standing) close(graceful bool) {
 	s.once.Do(func() {
 		close(s.closed)
+		s.ledger.release(&s.kept)
 		s.hub.release(s)
 		if graceful && s.last != nil {
 			_ = s.send(s.last())
@@ -108,15 +130,24 @@ func (s *Session) unstand(st *standing) {
 }
 
 // listen implements listenSurface.
-func (x *exchange) listen(_ *requestContext, sub *subscription) error {
-	h := x.handler.server.hub
+func (x *exchange) listen(rc *requestContext, sub *subscription) error {
+	h, ledger := x.handler.server.hub, x.handler.server.ledger
 	st := &standing{hub: h, messages: sub.messages, last: sub.end, closed: make(chan struct{})}
 	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
 	l := &subscriber{sub, func() { h.markDirty(st) }}
-	st.onClose = func() { h.remove(l) }
+	st.onClose = func() {
+		h.remove(l)
+		ledger.release(&sub.kept)
+	}
+	if !st.book(ledger, rc.client()) {
+		return errBudget
+	}
 	if !h.add(l) {
+		ledger.release(&st.kept)
 		return errEnding
 	}
+	sub.onGiveUp(st.giveUp)
+	rc.dropBody(sub.id)
 	r := x.r.WithContext(x.ctx)
 	wait, err := x.handler.open(x.w, r, st)
 	if err == nil {
@@ -124,6 +155,13 @@ func (x *exchange) listen(_ *requestContext, sub *subscription) error {
 	}
 	x.handler.hold(r, st, wait, err)
 	return nil
+}
+
+// dropBody lets go of the body that the request came in, which may be large and whose
+// handler may wait for as long as its stream is open.
+func (rc *requestContext) dropBody(id []byte) {
+	rc.msg = message{id: id, method: bytes.Clone(rc.msg.method), size: rc.msg.size}
+	rc.meta = requestMeta{}
 }
 
 // get opens the standing stream of a session, or continues a stream that the
@@ -134,7 +172,7 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	asked, spoken := ParseVersion(version)
 	overhears := !ok && spoken && h.canNotify()
 	if !ok && !overhears || h.opts.NoSessions || h.opts.PostOnly || version >= Version20260728.String() {
-		h.methodNotAllowed(w)
+		h.methodNotAllowed(w, r)
 		return
 	}
 	if acceptOf(r.Header["Accept"])&acceptsStream == 0 {
@@ -176,7 +214,8 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 // one stands for a new stream.
 func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Session, after int) {
 	hub := h.server.hub
-	log := session.standingLog(&h.server.sessions.replay)
+	client := accountName(PrincipalFrom(r.Context()), r.RemoteAddr)
+	log := session.standingLog(h.server.ledger, client)
 	st := &standing{
 		hub:      hub,
 		messages: session.messages,
@@ -188,8 +227,7 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Ses
 		log.detach(st.out)
 		session.unstand(st)
 	}
-	if !hub.add(session) {
-		h.reject(w, http.StatusServiceUnavailable, invalidRequest("the server is ending"))
+	if !h.admitStream(w, st, client, session) {
 		return
 	}
 	wait, err := h.open(w, r, st)
@@ -217,13 +255,27 @@ func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v Version
 	st := &standing{hub: hub, messages: session.messages, closed: make(chan struct{})}
 	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
 	st.onClose = func() { hub.remove(session) }
-	if !hub.add(session) {
-		h.reject(w, http.StatusServiceUnavailable, invalidRequest("the server is ending"))
+	if !h.admitStream(w, st, accountName(PrincipalFrom(r.Context()), r.RemoteAddr), session) {
 		return
 	}
 	wait, err := h.open(w, r, st)
 	session.stand(st, func() { hub.markDirty(st) })
 	h.hold(r, st, wait, err)
+}
+
+// admitStream books the stream of a session and has it notified of changes, or answers
+// why not.
+func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *standing, client string, session *Session) bool {
+	if !st.book(h.server.ledger, client) {
+		h.reject(w, errBudget.status, errBudget)
+		return false
+	}
+	if !h.server.hub.add(session) {
+		h.server.ledger.release(&st.kept)
+		h.reject(w, http.StatusServiceUnavailable, invalidRequest("the server is ending"))
+		return false
+	}
+	return true
 }
 
 // open makes the response of a request the connection of a standing stream. If
@@ -241,7 +293,8 @@ func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing)
 
 // hold serves a standing stream from now on; err is what went wrong before.
 func (h *HTTPHandler) hold(r *http.Request, st *standing, wait *response, err error) {
-	if err != nil || !h.server.hub.hold(st) {
+	st.opened.Store(true)
+	if err != nil || st.givenUp.Load() || !h.server.hub.hold(st) {
 		st.close(err == nil)
 		return
 	}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -99,7 +100,6 @@ func (r *Request) Task(ctx context.Context, opts *TaskOptions, work func(context
 type taskRunner struct {
 	server *Server
 	store  TaskStore
-	limit  int
 
 	mu      sync.Mutex
 	running map[string]*task
@@ -111,6 +111,8 @@ type taskRunner struct {
 type task struct {
 	runner *taskRunner
 	rc     *requestContext
+	kept   kept
+	ended  chan struct{} // closed when the work has returned
 
 	mu     sync.Mutex
 	record TaskRecord
@@ -135,20 +137,64 @@ func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.
 		wrong:  make(map[string]int),
 		failed: make(map[string]error),
 		news:   make(chan struct{}),
+		ended:  make(chan struct{}),
 	}
 	t.rc = &requestContext{
-		parent: context.WithoutCancel(rc.parent), server: rc.server, detached: true,
+		parent: context.WithoutCancel(rc.parent), server: rc.server, detached: true, remote: rc.remote,
 		version: rc.version, msg: rc.msg, meta: rc.meta, header: rc.header, task: t,
 	}
 	t.rc.public.rc = t.rc
 	t.rc.meta.progressToken, t.rc.meta.logLevel = nil, nil
+	if !r.admit(rc, t) {
+		return nil, errTasksBusy
+	}
+	if err := r.launch(rc, t, work); err != nil {
+		r.server.ledger.release(&t.kept)
+		return nil, err
+	}
+	return t, nil
+}
+
+var errTasksBusy = Errorf(CodeToolBusy, "too many tasks are running: try again later")
+
+// admit books a task that is to run. Where that has an older one cancelled, it waits
+// a moment for its work to return.
+func (r *taskRunner) admit(rc *requestContext, t *task) bool {
+	client, size := rc.client(), int64(costTask+rc.msg.size)
+	gone, ok := r.server.ledger.enter(&t.kept, client, keptRunning, 1, size, t)
+	gone.giveUp()
+	if ok || len(gone) == 0 {
+		return ok
+	}
+	timeout := time.NewTimer(taskPatience)
+	defer timeout.Stop()
+	for _, k := range gone {
+		old, ok := k.owner.(*task)
+		if !ok {
+			continue
+		}
+		select {
+		case <-old.ended:
+		case <-timeout.C:
+			return false
+		case <-rc.Done():
+			return false
+		}
+	}
+	return r.server.ledger.book(&t.kept, client, keptRunning, 1, size, t)
+}
+
+// taskPatience is how long a new task waits for the end of one that it replaces.
+const taskPatience = 250 * time.Millisecond
+
+func (r *taskRunner) launch(rc *requestContext, t *task, work func(context.Context) (*CallToolResult, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || len(r.running) >= r.limit {
-		return nil, Errorf(CodeToolBusy, "too many tasks are running")
+	if r.closed {
+		return Errorf(CodeToolBusy, "the server is ending")
 	}
 	if err := r.store.PutTask(rc, t.record); err != nil {
-		return nil, notStored(err)
+		return notStored(err)
 	}
 	if r.running == nil {
 		r.running = make(map[string]*task)
@@ -156,8 +202,18 @@ func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.
 	r.running[t.record.ID] = t
 	r.all.Add(1)
 	go t.run(work)
-	return t, nil
+	return nil
 }
+
+// giveUp implements keeper: the task fails, and its work is cancelled.
+func (t *task) giveUp() {
+	go func() { // which has to wait while another task is being stored
+		t.update(func(r *TaskRecord) { r.Status, r.Error = TaskFailed, errTaskShed.object() })
+		t.rc.cancel()
+	}()
+}
+
+var errTaskShed = Errorf(CodeToolBusy, "the task was cancelled to make room for another: too many are running")
 
 // notStored words what a store fails with for the client, whose model need not
 // know of it.
@@ -198,6 +254,8 @@ func (t *task) run(work func(context.Context) (*CallToolResult, error)) {
 	t.runner.mu.Lock()
 	delete(t.runner.running, t.record.ID)
 	t.runner.mu.Unlock()
+	t.runner.server.ledger.release(&t.kept)
+	close(t.ended)
 }
 
 func encodeTaskResult(result *CallToolResult) (json.RawMessage, error) {
@@ -208,7 +266,7 @@ func encodeTaskResult(result *CallToolResult) (json.RawMessage, error) {
 	if err == nil {
 		err = jsonscan.Valid(encoded)
 	}
-	return encoded, err
+	return bytes.Clone(encoded), err // without the spare capacity, or what it is a part of
 }
 
 func (t *task) survive(work func(context.Context) (*CallToolResult, error)) (result *CallToolResult, err error) {
@@ -231,7 +289,12 @@ func (t *task) update(change func(*TaskRecord)) {
 	t.record.InputRequests = nil
 	change(&t.record)
 	t.record.Updated = time.Now().UTC()
-	err := t.runner.store.PutTask(t.rc.parent, t.record) // which outlives the work
+	ctx := context.WithoutCancel(t.rc) // the record outlives the work
+	err := t.runner.store.PutTask(ctx, t.record)
+	if busy := (*Error)(nil); errors.As(err, &busy) && t.record.Result != nil {
+		t.record.Status, t.record.Result, t.record.Error = TaskFailed, nil, busy.object()
+		err = t.runner.store.PutTask(ctx, t.record)
+	}
 	id := t.record.ID
 	t.mu.Unlock()
 	if err != nil {
@@ -271,6 +334,8 @@ func (t *task) ask(ctx context.Context, questions []Question) ([]json.RawMessage
 // pose gives every question a key that the task has not used before.
 func (t *task) pose(questions []Question) (keys []string, err error) {
 	err = context.Canceled // unless the task is not over
+	var gone victims
+	defer func() { gone.giveUp() }()
 	t.update(func(r *TaskRecord) {
 		if t.open == nil {
 			t.open = make(map[string]Question)
@@ -285,9 +350,20 @@ func (t *task) pose(questions []Question) (keys []string, err error) {
 			keys = append(keys, key)
 		}
 		r.Status = TaskInputRequired
-		r.InputRequests, err = encodeQuestions(t.open)
+		if r.InputRequests, err = encodeQuestions(t.open); err != nil {
+			return
+		}
+		var ok bool
+		if gone, ok = t.resize(2 * len(r.InputRequests)); !ok {
+			err = errBudget
+		}
 	})
 	return keys, err
+}
+
+// resize accounts for what questions and answers add to the task.
+func (t *task) resize(delta int) (victims, bool) {
+	return t.runner.server.ledger.resize(&t.kept, int64(delta))
 }
 
 // answers returns the answers to keys, or nil while one is missing. t.mu is held.
@@ -310,8 +386,22 @@ func (t *task) answers(keys []string) ([]json.RawMessage, error) {
 // answer takes a client's answers; those to questions that are not open are
 // ignored. A question with a wrong answer stays open, with a note that says why,
 // until it fails.
-func (t *task) answer(given map[string]json.RawMessage) {
+func (t *task) answer(given map[string]json.RawMessage) (err error) {
+	var gone victims
+	defer func() { gone.giveUp() }()
 	t.update(func(r *TaskRecord) {
+		size := 0
+		for key, answer := range given {
+			if t.open[key] != nil {
+				size += len(answer)
+			}
+		}
+		var ok bool
+		if gone, ok = t.resize(size); !ok {
+			r.InputRequests, _ = encodeQuestions(t.open) // they were encoded before
+			err = errBudget
+			return
+		}
 		for key, answer := range given {
 			if t.open[key] == nil {
 				continue
@@ -331,6 +421,7 @@ func (t *task) answer(given map[string]json.RawMessage) {
 		}
 		r.Status = TaskWorking
 	})
+	return err
 }
 
 // refuse notes a wrong answer. t.mu is held.
@@ -394,7 +485,9 @@ func (s *Server) updateTask(rc *requestContext, cat *Catalog, a *answer) error {
 		return Errorf(CodeInvalidParams, "params.inputResponses: %v", err)
 	}
 	if t := s.tasks.get(record.ID); t != nil {
-		t.answer(given)
+		if err := t.answer(given); err != nil {
+			return err
+		}
 	}
 	return a.acknowledge(rc, cat)
 }

@@ -543,42 +543,55 @@ func TestTaskExpires(t *testing.T) {
 	})
 }
 
-// So many may run, and so many are remembered.
-func TestTaskLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		w := &worker{opts: &mcp.TaskOptions{TTL: time.Minute}, work: func(context.Context) (*mcp.CallToolResult, error) {
+// A client that starts more tasks than may run loses its oldest one. Work that does not
+// end when it is cancelled keeps its place.
+func TestRunningTasksAreLimited(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		t.Run(fmt.Sprintf("deaf=%v", deaf), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testRunningTasksAreLimited(t, deaf) })
+		})
+	}
+}
+
+func testRunningTasksAreLimited(t *testing.T, deaf bool) {
+	release := make(chan struct{})
+	w := &worker{opts: &mcp.TaskOptions{TTL: time.Minute}, work: func(ctx context.Context) (*mcp.CallToolResult, error) {
+		if deaf {
 			<-release
 			return text("done"), nil
-		}}
-		p := connectWorker(t, httpTransport, w, &mcp.ServerOptions{MaxTasks: 2})
-		busy := func() bool {
-			got := messages(t, p.call(workCall), 1)[0]
-			return got.Error != nil && got.Error.Code == mcp.CodeToolBusy
 		}
-		for range 2 {
-			if busy() {
-				t.Error("refused within the limit")
-			}
-		}
-		if !busy() {
-			t.Error("a third one runs")
-		}
-		close(release)
-		for i := range 18 { // 20 are remembered
-			synctest.Wait()
-			if busy() {
-				t.Fatalf("refused after %d", i+2)
-			}
-		}
-		if !busy() {
-			t.Error("a 21st is remembered")
-		}
-		time.Sleep(2 * time.Minute)
-		if busy() {
-			t.Error("refused although all others have expired")
-		}
-	})
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	server := mcp.NewServer(w, &mcp.ServerOptions{MaxTasks: 2})
+	b := &browser{handler: server.HTTPHandler(nil)}
+	start := func() *response { return b.post(t, withTasks(modern("tools/call", `"name":"work"`))) }
+	oldest := taskOf(t, json.RawMessage(start().result))
+	second := taskOf(t, json.RawMessage(start().result))
+	third := start()
+	if refused := third.code == mcp.CodeToolBusy; refused != deaf {
+		t.Errorf("a third task: %s", third.body)
+	}
+	synctest.Wait()
+	state := func(id string) string {
+		return taskOf(t, json.RawMessage(b.post(t, withTasks(modern("tasks/get", `"taskId":"`+id+`"`))).result)).Status
+	}
+	if got := state(oldest.ID); got != mcp.TaskFailed {
+		t.Errorf("the oldest is %s, want failed", got)
+	}
+	if got := state(second.ID); got != mcp.TaskWorking {
+		t.Errorf("the second is %s, want working", got)
+	}
+	close(release)
+	synctest.Wait()
+	if again := start(); again.code != 0 {
+		t.Errorf("later: %s", again.body)
+	}
+	_ = server.Shutdown(t.Context())
+}
+
+func withTasks(request string) string {
+	return strings.Replace(request, `clientCapabilities":{}`, `clientCapabilities":`+taskCaps, 1)
 }
 
 // Ids cannot be guessed, and are of no use to others.

@@ -70,35 +70,53 @@ func (r *TaskRecord) appendMembers(dst []byte, detail bool) []byte {
 
 // memoryTasks is the TaskStore of a server that was given none.
 type memoryTasks struct {
-	limit int
+	ledger *ledger
 
 	mu      sync.Mutex
-	records map[string]TaskRecord
+	records map[string]*storedTask
 }
 
-// PutTask implements TaskStore. A full store gives up what has expired, and
-// refuses new tasks if nothing has.
-func (m *memoryTasks) PutTask(_ context.Context, r TaskRecord) error {
+// storedTask is a record in memory. One that is final has an entry in the ledger;
+// before, the running task has.
+type storedTask struct {
+	store  *memoryTasks
+	record TaskRecord
+	kept   kept
+}
+
+// PutTask implements TaskStore. It fails if a final record is larger than all that may
+// be kept for its client, which ctx names.
+func (m *memoryTasks) PutTask(ctx context.Context, r TaskRecord) error {
+	t := &storedTask{store: m, record: r}
+	t.kept.seen.Store(int64(m.ledger.now() + time.Until(r.Created.Add(r.TTL)))) // expiry
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, ok := m.records[r.ID]; !ok && len(m.records) >= m.limit {
-		m.sweep()
-		if len(m.records) >= m.limit {
-			return Errorf(CodeToolBusy, "too many tasks are remembered")
-		}
-	}
 	if m.records == nil {
-		m.records = make(map[string]TaskRecord)
+		m.records = make(map[string]*storedTask)
 	}
-	m.records[r.ID] = r
+	old := m.records[r.ID]
+	m.records[r.ID] = t
+	m.mu.Unlock()
+	if old != nil {
+		m.ledger.release(&old.kept)
+	}
+	if !final(r.Status) {
+		return nil
+	}
+	client, _ := ctx.Value(clientKey{}).(string)
+	size := costFinished + len(r.Result) + len(r.Error) + len(r.InputRequests) + len(r.StatusMessage)
+	if !m.ledger.book(&t.kept, client, keptFinished, 1, int64(size), t) {
+		t.giveUp()
+		return Errorf(CodeToolBusy, "the result of %d bytes is more than the server keeps for one client", len(r.Result))
+	}
 	return nil
 }
 
-func (m *memoryTasks) sweep() {
-	for id, r := range m.records {
-		if r.expired() {
-			delete(m.records, id)
-		}
+// giveUp implements keeper.
+func (t *storedTask) giveUp() {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	if t.store.records[t.record.ID] == t {
+		delete(t.store.records, t.record.ID)
 	}
 }
 
@@ -107,11 +125,15 @@ func (r *TaskRecord) expired() bool { return r.TTL > 0 && time.Since(r.Created) 
 // GetTask implements TaskStore.
 func (m *memoryTasks) GetTask(_ context.Context, id string) (TaskRecord, bool, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, ok := m.records[id]
-	if ok && r.expired() {
-		delete(m.records, id)
+	t := m.records[id]
+	m.mu.Unlock()
+	switch {
+	case t == nil:
+		return TaskRecord{}, false, nil
+	case t.record.expired():
+		m.ledger.release(&t.kept)
+		t.giveUp()
 		return TaskRecord{}, false, nil
 	}
-	return r, ok, nil
+	return t.record, true, nil
 }

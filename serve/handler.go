@@ -52,6 +52,9 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		o.HTTP.Authenticate = d.authenticate
 		o.Server.Gate = gates(d, o.Server.Gate)
 	}
+	if o.Server.Budget.Connections == 0 {
+		o.Server.Budget.Connections = o.WebSocket.MaxConns
+	}
 	h.server = mcp.NewServer(src, &o.Server)
 	endpoint := h.server.HTTPHandler(&o.HTTP)
 	h.sockets, h.postOnly = o.sockets(h.server, d), o.HTTP.PostOnly

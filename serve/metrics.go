@@ -260,6 +260,7 @@ func (m *metrics) text() []byte {
 		t.gauge("mcp_server_sessions", "Sessions that clients began over HTTP.", float64(st.Sessions))
 		t.gauge("mcp_server_streams", "Event streams that stand open over HTTP.", float64(st.Streams))
 		t.gauge("mcp_server_tasks", "Tasks that run.", float64(st.Tasks))
+		keptMetrics(&t, &st)
 	}
 	if m.audit != nil {
 		m.audit.metrics(&t)
@@ -269,6 +270,25 @@ func (m *metrics) text() []byte {
 	}
 	m.process(&t)
 	return t.text
+}
+
+// keptMetrics reports what outlives a request, by kind.
+func keptMetrics(t *exposition, st *mcp.Stats) {
+	for _, f := range []struct {
+		name, kind, help string
+		value            func(mcp.KeptStats) int64
+	}{
+		{"mcp_server_kept_bytes", "gauge", "Bytes kept beyond the request that caused them.", func(k mcp.KeptStats) int64 { return k.Bytes }},
+		{"mcp_server_kept", "gauge", "Entries kept beyond the request that caused them.", func(k mcp.KeptStats) int64 { return k.Count }},
+		{"mcp_server_shed_total", "counter", "Entries given up to make room for others.", func(k mcp.KeptStats) int64 { return k.Shed }},
+		{"mcp_server_kept_refused_total", "counter", "Entries refused, as they did not fit.", func(k mcp.KeptStats) int64 { return k.Refused }},
+	} {
+		t.family(f.name, f.kind, f.help)
+		for _, k := range st.Kept {
+			t.sample(f.name, float64(f.value(k)), "kind", k.Kind)
+		}
+	}
+	t.gauge("mcp_server_kept_limit_bytes", "Limit of mcp_server_kept_bytes, all kinds together.", float64(st.MaxKeptBytes))
 }
 
 // process tells of the program itself.

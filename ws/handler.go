@@ -65,10 +65,12 @@ func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request) {
 		upgradeRequired(w, "Subprotocol required")
 		return
 	case !h.reserve():
+		h.server.ShedConn()
+		w.Header().Set("Retry-After", "1")
 		http.Error(w, "no more connections are accepted", http.StatusServiceUnavailable)
 		return
 	}
-	s := newSocket(h)
+	s := newSocket(h, r.RemoteAddr)
 	if err := s.accept(w, r, protocol); err != nil {
 		h.opts.Logger.Debug("upgrade failed", "error", err)
 		h.release(s)

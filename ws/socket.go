@@ -21,6 +21,7 @@ import (
 // socket is one connection of a client. One goroutine belongs to it, which reads.
 type socket struct {
 	handler *Handler
+	remote  string // address of the client
 	conn    *websocket.Conn
 	wire    *wire
 	ctx     context.Context // ends when the server does
@@ -58,8 +59,9 @@ const (
 	firstRead = 64 << 10
 )
 
-func newSocket(h *Handler) *socket {
+func newSocket(h *Handler, remote string) *socket {
 	return &socket{
+		remote:  remote,
 		handler: h,
 		wire:    newWire(h.opts.MaxQueue, h.opts.WriteTimeout),
 		closed:  make(chan struct{}),
@@ -130,7 +132,12 @@ func (s *socket) start(ctx context.Context) {
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.handler.add(s)
 	o := &s.handler.opts
-	s.handler.server.StartConn(s.ctx, s, &mcp.ConnOptions{MaxInFlight: o.MaxInFlight, DrainTimeout: o.DrainTimeout, Transport: mcp.TransportWebSocket}, s.ended)
+	s.handler.server.StartConn(s.ctx, s, &mcp.ConnOptions{
+		MaxInFlight:  o.MaxInFlight,
+		DrainTimeout: o.DrainTimeout,
+		Transport:    mcp.TransportWebSocket,
+		Remote:       s.remote,
+	}, s.ended)
 }
 
 // ended is called when nothing is served any more.
@@ -138,9 +145,13 @@ func (s *socket) ended(err error) {
 	if err != nil {
 		s.handler.opts.Logger.Debug("connection ended", "error", err)
 	}
-	if s.ctx.Err() != nil {
+	var refused *mcp.Error
+	switch {
+	case s.ctx.Err() != nil:
 		<-s.wire.flushed()
 		s.close(websocket.StatusGoingAway, "the server is ending")
+	case errors.As(err, &refused):
+		s.close(websocket.StatusTryAgainLater, refused.Message)
 	}
 	s.drop() // if nobody has closed it
 	<-s.closed

@@ -31,6 +31,7 @@ type serveFlags struct {
 	hosts        []string
 	origins      []string
 	maxBody      size
+	budget       budgetFlags
 	postOnly     bool
 	legacySSE    bool
 	drainDelay   time.Duration
@@ -108,6 +109,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	flags.Var(&f.maxBody, "max-body", "largest request, and longest line of stdio, such as 4MiB")
 	flags.BoolVar(&f.postOnly, "post-only", false, "refuse GET at the endpoint: no event stream stands open for a session")
 	flags.BoolVar(&f.legacySSE, "legacy-sse", false, "serve the HTTP+SSE transport of 2024-11-05, too, at /sse and /message, for clients that know no other")
+	f.budget.add(flags)
 	f.access.add(flags)
 	f.fallback.add(flags)
 	f.audit.add(flags)
@@ -230,6 +232,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 			MaxBody:        int64(f.maxBody),
 			PostOnly:       f.postOnly,
 		},
+		Server:       mcp.ServerOptions{Budget: f.budget.options()},
 		LegacySSE:    f.legacySSE,
 		DrainDelay:   f.drainDelay,
 		DrainTimeout: f.drainTimeout,

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// budgetFlags bound what a server keeps beyond a request.
+type budgetFlags struct {
+	total, client size
+}
+
+func (f *budgetFlags) add(flags *pflag.FlagSet) {
+	f.total, f.client = 256<<20, 0
+	flags.Var(&f.total, "max-kept", "memory for sessions, streams, subscriptions, tasks and their results, such as 512MiB")
+	flags.Var(&f.client, "max-kept-per-client", "memory for those of one client, by default a quarter of --max-kept")
+}
+
+func (f *budgetFlags) options() mcp.Budget {
+	return mcp.Budget{Bytes: int64(f.total), ClientBytes: int64(f.client)}
+}
