@@ -139,9 +139,11 @@ func resourcePaths(uri string, strict bool) []candidate {
 	found.add(formReplaced, resourcesDir, splitSlashes(replaced(rest))...)
 	found.add(formFlat, resourcesDir, EncodeName(rest))
 	if decoded, err := url.PathUnescape(rest); err == nil && decoded != rest {
-		parts := splitSlashes(decoded)
-		found.addEncoded(formDecoded, resourcesDir, parts, false)
-		found.add(formDecodedRaw, resourcesDir, parts...)
+		// Nothing is left of "%2F": the folder itself is no resource.
+		if parts := splitSlashes(decoded); len(parts) > 0 {
+			found.addEncoded(formDecoded, resourcesDir, parts, false)
+			found.add(formDecodedRaw, resourcesDir, parts...)
+		}
 	}
 	return found
 }
