@@ -40,6 +40,11 @@ type HTTPOptions struct {
 	// itself and returns nil. The preflight requests of browsers, which carry no
 	// credentials, are not asked about.
 	Authenticate func(http.ResponseWriter, *http.Request) context.Context
+	// Revalidate, if not nil, reports whether a client may keep a stream that stays
+	// open: the GET of a session, subscriptions/listen, HTTP+SSE. It is called every
+	// 25 seconds with the values of the context that Authenticate returned. False
+	// ends the stream. It must be safe for concurrent use, and bounds its own time.
+	Revalidate func(context.Context) bool
 }
 
 // defaultMaxBody bounds request bodies: large enough for a file in base64.

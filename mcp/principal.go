@@ -1,6 +1,9 @@
 package mcp
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Principal is who a request was authenticated as. The surface in front of the
 // server sets it ([WithPrincipal]); the server binds sessions and request state
@@ -10,6 +13,8 @@ type Principal struct {
 	Name string
 	// Scopes are what the caller may do.
 	Scopes []string
+	// Expires is when the caller's credentials end, zero if that is not known.
+	Expires time.Time
 }
 
 // id is what sessions and state are bound to; nobody has the empty one.

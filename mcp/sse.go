@@ -6,9 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // SSEHandler serves the HTTP+SSE transport of 2024-11-05, which later versions
@@ -68,7 +68,7 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // sseLink is the link of one event stream: messages come in by POST.
 type sseLink struct {
-	owner  string
+	owner  *Principal
 	in     chan []byte
 	queued atomic.Int64 // bytes in it
 	out    *response
@@ -87,6 +87,8 @@ func (l *sseLink) read(ctx context.Context) ([]byte, error) {
 		return msg, nil
 	case <-l.gone:
 		return nil, io.EOF
+	case <-l.broken:
+		return nil, io.EOF
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -99,14 +101,27 @@ func (l *sseLink) limit() int              { return 0 }
 
 func (l *sseLink) write(msg []byte) {
 	if l.out.writeEvents(appendEvent(nil, "", msg)) != nil {
-		l.once.Do(func() { close(l.broken) })
+		l.end()
 	}
 }
+
+// belongsTo reports whether p may send messages, which are served with the scopes
+// of the stream: it is the same principal, and its token has all of them.
+func (l *sseLink) belongsTo(p *Principal) bool {
+	if l.owner.id() != p.id() {
+		return false
+	}
+	lacks := func(scope string) bool { return !slices.Contains(p.Scopes, scope) }
+	return p == nil || !slices.ContainsFunc(l.owner.Scopes, lacks)
+}
+
+// end ends the stream, which cancels what is in flight.
+func (l *sseLink) end() { l.once.Do(func() { close(l.broken) }) }
 
 func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
 	l := &sseLink{
-		owner:  PrincipalFrom(r.Context()).id(),
+		owner:  PrincipalFrom(r.Context()),
 		in:     make(chan []byte, queuedMessages),
 		out:    newResponse(w),
 		gone:   r.Context().Done(),
@@ -130,34 +145,10 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	if l.out.writeEvents([]byte("event: endpoint\ndata: "+endpoint+"\n\n")) != nil {
 		return
 	}
-	stop := l.keepAlive()
+	valid := h.http.revalidating(r.Context(), l.end)
+	stop := repeat(keepAlive, func() bool { return valid() && l.out.writeEvents([]byte(":\n\n")) == nil })
 	defer stop()
 	_ = c.serve() // what went wrong, the client has seen
-}
-
-// keepAlive writes a comment now and then, from the timer's goroutine.
-func (l *sseLink) keepAlive() (stop func()) {
-	var mu sync.Mutex
-	var timer *time.Timer
-	stopped := false
-	var tick func()
-	tick = func() {
-		err := l.out.writeEvents([]byte(":\n\n"))
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil && !stopped {
-			timer = time.AfterFunc(keepAlive, tick)
-		}
-	}
-	mu.Lock()
-	timer = time.AfterFunc(keepAlive, tick)
-	mu.Unlock()
-	return func() {
-		mu.Lock()
-		defer mu.Unlock()
-		stopped = true
-		timer.Stop()
-	}
 }
 
 func (h *SSEHandler) add(id string, l *sseLink) {
@@ -176,7 +167,7 @@ func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	l := h.streams[r.URL.Query().Get("sessionId")]
 	h.mu.Unlock()
-	if l == nil || l.owner != PrincipalFrom(r.Context()).id() {
+	if l == nil || !l.belongsTo(PrincipalFrom(r.Context())) {
 		h.http.reject(w, http.StatusNotFound, invalidRequest("no such stream: open one by GET"))
 		return
 	}

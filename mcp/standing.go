@@ -23,6 +23,8 @@ type standing struct {
 	send func(msg []byte) error
 	// touch says that the client is still there.
 	touch func()
+	// valid reports whether the client may keep the stream; nil: always.
+	valid func() bool
 
 	// What the writer knows of it, guarded by hub.mu.
 	queued  bool // it is due
@@ -66,6 +68,10 @@ func (s *standing) flush(idle bool) {
 	case <-s.closed:
 		return
 	default:
+	}
+	if idle && s.valid != nil && !s.valid() {
+		s.close(true)
+		return
 	}
 	due := s.messages()
 	var err error
@@ -148,6 +154,7 @@ func (x *exchange) listen(rc *requestContext, sub *subscription) error {
 	}
 	sub.onGiveUp(st.giveUp)
 	rc.dropBody(sub.id)
+	st.valid = x.handler.revalidator(x.ctx)
 	r := x.r.WithContext(x.ctx)
 	wait, err := x.handler.open(x.w, r, st)
 	if err == nil {
@@ -202,12 +209,63 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 		out := newResponse(w)
 		if log.attach(out, n) {
 			_ = out.writeEvents(nil)
+			stop := repeat(keepAlive, h.revalidating(r.Context(), out.endEvents))
 			out.wait(r)
+			stop()
 			log.detach(out)
 			return
 		}
 	}
 	h.reject(w, http.StatusBadRequest, invalidRequest("the events after this Last-Event-ID are no longer kept"))
+}
+
+// revalidator returns what reports whether the client of a stream that began under
+// ctx may keep it, or nil if it always may.
+func (h *HTTPHandler) revalidator(ctx context.Context) func() bool {
+	if h.opts.Revalidate == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	return func() bool { return h.opts.Revalidate(ctx) }
+}
+
+// revalidating returns what calls end, and reports false, once the client may not
+// keep its stream.
+func (h *HTTPHandler) revalidating(ctx context.Context, end func()) func() bool {
+	valid := h.revalidator(ctx)
+	return func() bool {
+		if valid == nil || valid() {
+			return true
+		}
+		end()
+		return false
+	}
+}
+
+// repeat calls do at that interval, from a timer's goroutine, until it returns false
+// or stop is called.
+func repeat(interval time.Duration, do func() bool) (stop func()) {
+	var mu sync.Mutex
+	var timer *time.Timer
+	stopped := false
+	var tick func()
+	tick = func() {
+		more := do()
+		mu.Lock()
+		defer mu.Unlock()
+		if more && !stopped {
+			timer = time.AfterFunc(interval, tick)
+		}
+	}
+	mu.Lock()
+	timer = time.AfterFunc(interval, tick)
+	mu.Unlock()
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+		timer.Stop()
+	}
 }
 
 // stand serves the standing stream of a session, behind event after; a negative
@@ -221,6 +279,7 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Ses
 		messages: session.messages,
 		send:     log.append,
 		touch:    func() { h.server.sessions.touch(session) },
+		valid:    h.revalidator(r.Context()),
 		closed:   make(chan struct{}),
 	}
 	st.onClose = func() {
@@ -252,7 +311,7 @@ func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v Version
 	session := newSession("")
 	session.begin(v, nil, nil)
 	session.setInitialized()
-	st := &standing{hub: hub, messages: session.messages, closed: make(chan struct{})}
+	st := &standing{hub: hub, messages: session.messages, valid: h.revalidator(r.Context()), closed: make(chan struct{})}
 	st.send = func(msg []byte) error { return st.out.writeEvents(appendEvent(nil, "", msg)) }
 	st.onClose = func() { hub.remove(session) }
 	if !h.admitStream(w, st, accountName(PrincipalFrom(r.Context()), r.RemoteAddr), session) {

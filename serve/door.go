@@ -213,9 +213,12 @@ func baseURL(public, host string, secure bool) string {
 	return "http://" + host
 }
 
-// recheck is how long the token of a connection is trusted before it is looked
+// recheckAfter is how long the token of a connection is trusted before it is looked
 // at again: it may have expired since the connection began, or been withdrawn.
-const recheck = 10 * time.Second
+const recheckAfter = 10 * time.Second
+
+// recheckTime is how long the check of a stream's token may take.
+const recheckTime = 3 * time.Second
 
 // Enter implements [mcp.Gate].
 func (d *door) Enter(ctx context.Context, op mcp.Operation) error {
@@ -277,9 +280,14 @@ func (d *door) lacking(p *mcp.Principal, op mcp.Operation) *refusal {
 // again looks at the token of a connection once more if that was long ago.
 func (d *door) again(ctx context.Context, c *caller) *refusal {
 	now := time.Now().UnixNano()
-	if d.auth == nil || now-c.checked.Load() < int64(recheck) {
+	if d.auth == nil || now-c.checked.Load() < int64(recheckAfter) {
 		return nil
 	}
+	return d.recheck(ctx, c)
+}
+
+// recheck verifies the token of a connection or a stream again.
+func (d *door) recheck(ctx context.Context, c *caller) *refusal {
 	p, refused := d.verify(ctx, c.token)
 	if refused != nil {
 		return refused
@@ -288,8 +296,31 @@ func (d *door) again(ctx context.Context, c *caller) *refusal {
 		return &refusal{status: http.StatusUnauthorized, kind: kindToken, message: "the token is another's now", scopes: d.auth.Scopes}
 	}
 	c.principal.Store(p)
-	c.checked.Store(now)
+	c.checked.Store(time.Now().UnixNano())
 	return nil
+}
+
+// stillValid is [mcp.HTTPOptions.Revalidate]: a stream ends once its token expires or
+// is revoked, or cannot be verified.
+func (d *door) stillValid(ctx context.Context) bool {
+	c := callerOf(ctx)
+	if c == nil {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recheckTime)
+	defer cancel()
+	refused := d.recheck(ctx, c)
+	if refused == nil {
+		if p := c.principal.Load(); p.Expires.IsZero() || time.Now().Before(p.Expires) {
+			return true
+		}
+		refused = &refusal{status: http.StatusUnauthorized, message: "the token has expired"}
+	}
+	if d.audit != nil {
+		d.audit.refused(c, refused)
+	}
+	d.log.Info("stream closed", "reason", refused.message, "remote", c.remote)
+	return false
 }
 
 // Leave implements [mcp.Gate].

@@ -50,6 +50,9 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	m := o.observe(d)
 	if !d.open() {
 		o.HTTP.Authenticate = d.authenticate
+		if d.auth != nil {
+			o.HTTP.Revalidate = d.stillValid
+		}
 		o.Server.Gate = gates(d, o.Server.Gate)
 	}
 	if o.Server.Budget.Connections == 0 {

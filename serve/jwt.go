@@ -187,8 +187,9 @@ func (c *claims) principal() (*mcp.Principal, error) {
 		return nil, invalid("no sub, or one that is too long")
 	}
 	return &mcp.Principal{
-		Name:   c.Issuer + "#" + holder,
-		Scopes: append(scopesIn(c.Scope), scopesIn(c.Scp)...),
+		Name:    c.Issuer + "#" + holder,
+		Scopes:  append(scopesIn(c.Scope), scopesIn(c.Scp)...),
+		Expires: c.Expiry.Time(),
 	}, nil
 }
 

@@ -274,6 +274,8 @@ type running struct {
 	cancel context.CancelFunc
 	done   chan error
 	log    *bytes.Buffer // to be read after done
+
+	session string // that requests of ask name
 }
 
 func start(t *testing.T, opts serve.Options) *running {

@@ -23,28 +23,34 @@ func (i *Interrupted) ExitCode() int {
 }
 
 // Signals returns a context that ends with the first SIGINT or SIGTERM, with an
-// [*Interrupted] as its cause, so that what runs under it can drain. stopping, if not nil, is called then. A second
-// signal ends the process at once with exit code 128 plus the signal's number:
-// 130 for SIGINT, 143 for SIGTERM.
+// [*Interrupted] as its cause, so that what runs under it can drain. stopping, if not
+// nil, is called then. A second signal ends the process at once with exit code 128
+// plus the signal's number: 130 for SIGINT, 143 for SIGTERM.
+//
+// SIGHUP does not end the process: it asks programs to read their files again, which
+// is up to the caller. Only when the terminal that the process runs in has closed
+// does it count as SIGTERM.
 //
 // stop gives the signals their usual meaning back and ends the context. Call it
 // before the program returns.
 func Signals(parent context.Context, stopping func(os.Signal)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	received := make(chan os.Signal, 2)
+	received, hangups := make(chan os.Signal, 2), make(chan os.Signal, 1)
 	signal.Notify(received, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+		signal.Notify(hangups, syscall.SIGHUP)
+	}
 	stopped, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		select {
-		case s := <-received:
-			if stopping != nil {
-				stopping(s)
-			}
-			cancel(&Interrupted{s})
-		case <-stopped:
+		s := firstSignal(received, hangups, stopped)
+		if s == nil {
 			return
 		}
+		if stopping != nil {
+			stopping(s)
+		}
+		cancel(&Interrupted{s})
 		select {
 		case s := <-received:
 			os.Exit((&Interrupted{s}).ExitCode())
@@ -53,8 +59,37 @@ func Signals(parent context.Context, stopping func(os.Signal)) (ctx context.Cont
 	}()
 	return ctx, func() {
 		signal.Stop(received)
+		signal.Stop(hangups)
 		close(stopped)
 		<-ended
 		cancel(nil)
 	}
+}
+
+// firstSignal returns the signal that asks the process to end, or nil once stopped
+// is closed.
+func firstSignal(received, hangups <-chan os.Signal, stopped <-chan struct{}) os.Signal {
+	terminal := hasTerminal()
+	for {
+		select {
+		case s := <-received:
+			return s
+		case s := <-hangups:
+			if terminal && !hasTerminal() {
+				return s
+			}
+		case <-stopped:
+			return nil
+		}
+	}
+}
+
+// hasTerminal reports whether the process has a controlling terminal.
+func hasTerminal() bool {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	_ = f.Close() // nothing was written
+	return true
 }

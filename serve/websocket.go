@@ -24,6 +24,9 @@ func (o *Options) sockets(server *mcp.Server, d *door) *ws.Handler {
 	w.Logger = o.Logger
 	if !d.open() {
 		w.Authenticate = d.authenticateUpgrade
+		if d.auth != nil {
+			w.Revalidate = d.stillValid
+		}
 	}
 	return ws.NewHandler(server, &w)
 }

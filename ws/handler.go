@@ -21,6 +21,8 @@ type Handler struct {
 	ending   bool
 	quiet    chan struct{} // closed when ending and nothing is reserved
 	stopPing func()        // nil while nothing is open
+	// stopRevalidating ends revalidate; nil while it does not run.
+	stopRevalidating func()
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -106,6 +108,11 @@ func (h *Handler) add(s *socket) {
 		h.stopPing = func() { close(stop) }
 		go h.ping(stop)
 	}
+	if h.stopRevalidating == nil && h.opts.Revalidate != nil {
+		stop := make(chan struct{})
+		h.stopRevalidating = func() { close(stop) }
+		go h.revalidate(stop)
+	}
 	if h.ending {
 		s.cancel() // Shutdown has not seen it
 	}
@@ -119,6 +126,10 @@ func (h *Handler) release(s *socket) {
 	if len(h.open) == 0 && h.stopPing != nil {
 		h.stopPing()
 		h.stopPing = nil
+	}
+	if len(h.open) == 0 && h.stopRevalidating != nil {
+		h.stopRevalidating()
+		h.stopRevalidating = nil
 	}
 	h.reserved--
 	if h.ending && h.reserved == 0 {

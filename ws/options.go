@@ -24,6 +24,12 @@ type Options struct {
 	// [Tokens].
 	Authenticate func(http.ResponseWriter, *http.Request) context.Context
 
+	// Revalidate, if not nil, reports whether a client may keep its connection. It is
+	// called every 25 seconds with the context that Authenticate returned. False
+	// closes the connection with 1008. It must be safe for concurrent use, and bounds
+	// its own time.
+	Revalidate func(context.Context) bool
+
 	// MaxMessage is the largest message in bytes; 0 stands for 4 MiB. A larger one
 	// ends the connection with 1009.
 	MaxMessage int64

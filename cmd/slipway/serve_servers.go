@@ -47,7 +47,7 @@ func (f *serverFlags) apply(o *open.Options, roster *live.Roster, log *slog.Logg
 	} else {
 		d.Watch = watchEvery
 	}
-	if reload := reloadSignal(); reload != nil && !isTerminal(os.Stdin) && !isTerminal(os.Stderr) { // of a terminal it says that it has gone
+	if reload := reloadSignal(); reload != nil {
 		d.Again = func() (<-chan os.Signal, func()) {
 			again := make(chan os.Signal, 1)
 			signal.Notify(again, reload)

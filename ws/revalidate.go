@@ -1,0 +1,49 @@
+package ws
+
+import (
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+const (
+	// revalidateEvery is how often clients are asked about, see [Options.Revalidate].
+	revalidateEvery = 25 * time.Second
+	// revalidations is how many clients are asked about at the same time.
+	revalidations = 16
+)
+
+// revalidate closes the connections of clients that may not keep them, until stop is
+// closed.
+func (h *Handler) revalidate(stop <-chan struct{}) {
+	ticker := time.NewTicker(revalidateEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		h.closeInvalid()
+	}
+}
+
+func (h *Handler) closeInvalid() {
+	sockets := make(chan *socket)
+	var workers sync.WaitGroup
+	for range revalidations {
+		workers.Go(func() {
+			for s := range sockets {
+				if !h.opts.Revalidate(s.ctx) {
+					s.close(websocket.StatusPolicyViolation, "the token is not valid any more")
+				}
+			}
+		})
+	}
+	for _, s := range h.all() {
+		sockets <- s
+	}
+	close(sockets)
+	workers.Wait()
+}
