@@ -124,13 +124,25 @@ func (d *door) verify(ctx context.Context, token string) (*mcp.Principal, *refus
 		return nil, &refusal{status: http.StatusUnauthorized, kind: kindToken,
 			message: "the token is not valid", scopes: d.auth.Scopes}
 	case err != nil:
-		d.complain(err)
-		return nil, &refusal{status: http.StatusServiceUnavailable, message: "tokens cannot be verified now", after: 5}
+		return nil, d.unverified(err)
 	case d.auth.lacks(p, d.auth.Scopes):
 		return nil, &refusal{status: http.StatusForbidden, kind: kindScope,
 			message: "the token lacks a scope", scopes: d.auth.Scopes}
 	}
 	return p, nil
+}
+
+// unverified is the refusal of a token of which it cannot be known now whether it is
+// valid.
+func (d *door) unverified(err error) *refusal {
+	r := &refusal{status: http.StatusServiceUnavailable, message: "tokens cannot be verified now", after: 5}
+	var throttled *throttledError
+	if errors.As(err, &throttled) {
+		r.message, r.after = "the token names a key that is not known yet", int((throttled.after+time.Second-1)/time.Second)
+		return r
+	}
+	d.complain(err)
+	return r
 }
 
 // complain logs why tokens cannot be verified, once in a while.

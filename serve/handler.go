@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/ws"
@@ -151,6 +152,11 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/metrics" && h.metrics != nil:
 		h.metrics.ServeHTTP(w, r)
 	case h.discovery.serves(w, r):
+	case strings.HasPrefix(r.URL.Path, "/.well-known/"):
+		// Clients look for metadata here before they have a token: 401 would say that
+		// the document exists.
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		http.Error(w, "not found", http.StatusNotFound)
 	default:
 		h.view.ServeHTTP(w, r)
 	}

@@ -116,7 +116,8 @@ func (s *keySet) due(now time.Time) bool {
 // with returns the keys, and makes sure that the one of that id is among them if
 // the issuer has it.
 func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
-	if k := s.loaded(time.Now()); k != nil && k.has(id) {
+	began := time.Now()
+	if k := s.loaded(began); k != nil && k.has(id) {
 		return k, nil
 	}
 	select {
@@ -129,23 +130,34 @@ func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
 	if k != nil && k.has(id) {
 		return k, nil
 	}
-	if s.due(time.Now()) {
+	fetched := s.due(time.Now())
+	if fetched {
 		// The fetch is for everybody, so it goes on when this one client leaves.
 		_ = s.fetch(context.WithoutCancel(ctx)) // kept as failure
 		k = s.loaded(time.Now())
 	}
 	s.mu.Lock()
-	failure := s.failure
+	failure, tried := s.failure, s.tried
 	s.mu.Unlock()
 	switch {
 	case k != nil && k.has(id):
 		return k, nil
 	case failure != nil:
 		return nil, failure // the key may be there, behind what has failed
+	case k != nil && !fetched && !tried.After(began):
+		return nil, &throttledError{s.opts.Pause - began.Sub(tried)} // it may be new
 	case k == nil:
 		return nil, errors.New("the keys of the issuer are not there")
 	}
 	return nil, invalid("signed with a key that the issuer does not have")
+}
+
+// throttledError says that a token names an unknown key, and that it is too early to
+// fetch the keys again.
+type throttledError struct{ after time.Duration }
+
+func (e *throttledError) Error() string {
+	return "the key is unknown, and the keys were fetched less than the pause ago"
 }
 
 // fetch gets the keys once. The caller holds fetching.

@@ -34,6 +34,9 @@ type JWTOptions struct {
 	// Algorithms are the signatures to accept; nil stands for EdDSA and all of ES,
 	// PS and RS. Others, such as none and those with a shared secret, cannot be had.
 	Algorithms []string
+	// AccessTokensOnly accepts only tokens whose typ is at+jwt (RFC 9068). Otherwise
+	// typ may also be JWT, or missing, as many issuers have it.
+	AccessTokensOnly bool
 	// Leeway is by how much the clocks may differ; 0 stands for 30 seconds.
 	Leeway time.Duration
 
@@ -128,6 +131,9 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 		return nil, invalid("not a JWT that is accepted here")
 	}
 	header := parsed.Headers[0]
+	if err := v.checkType(header); err != nil {
+		return nil, err
+	}
 	// A token is judged by one state of the keys, also while new ones come.
 	if keys == nil || !keys.has(header.KeyID) {
 		if keys, err = v.keys.with(ctx, header.KeyID); err != nil {
@@ -149,6 +155,25 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	return p, nil
 }
 
+// checkType refuses what the issuer has signed for another purpose (RFC 9068,
+// section 4): ID tokens, logout tokens, proofs of possession.
+func (v *JWT) checkType(header jose.Header) error {
+	value, given := header.ExtraHeaders[jose.HeaderType]
+	typ, ok := value.(string)
+	if given && !ok {
+		return invalid("typ is not a string")
+	}
+	switch strings.TrimPrefix(strings.ToLower(typ), "application/") {
+	case "at+jwt":
+		return nil
+	case "jwt", "":
+		if !v.opts.AccessTokensOnly {
+			return nil
+		}
+	}
+	return invalid("typ %.40q is not that of an access token", typ)
+}
+
 func checkSignature(token *jwt.JSONWebToken, keys []jose.JSONWebKey, c *claims) error {
 	for i := range keys {
 		if token.Claims(keys[i].Key, c) == nil {
@@ -167,7 +192,31 @@ func (v *JWT) checkClaims(c *claims, now time.Time) error {
 	if err := c.ValidateWithLeeway(expected, v.opts.Leeway); err != nil {
 		return invalid("%w", err)
 	}
+	switch {
+	case given(c.Confirmation):
+		return invalid("bound to a key by cnf, so it is no bearer token")
+	case given(c.AccessTokenHash), given(c.CodeHash), given(c.Events):
+		return invalid("an ID token or a logout token")
+	}
+	for _, use := range []json.RawMessage{c.Typ, c.TokenUse} {
+		if given(use) && !isAccessUse(use) {
+			return invalid("its typ or token_use is not that of an access token")
+		}
+	}
 	return nil
+}
+
+// given reports whether a token has a claim.
+func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// isAccessUse reports whether a claim in which an issuer notes the use of a token
+// is that of an access token.
+func isAccessUse(raw json.RawMessage) bool {
+	var use string
+	if json.Unmarshal(raw, &use) != nil {
+		return false
+	}
+	return slices.Contains([]string{"access", "access_token", "at+jwt", "bearer", "jwt"}, strings.ToLower(use))
 }
 
 // claims are those that count here.
@@ -176,6 +225,14 @@ type claims struct {
 	ClientID string          `json:"client_id"`
 	Scope    json.RawMessage `json:"scope"`
 	Scp      json.RawMessage `json:"scp"`
+
+	// Claims of tokens that are not plain access tokens.
+	Confirmation    json.RawMessage `json:"cnf"`     // RFC 7800
+	AccessTokenHash json.RawMessage `json:"at_hash"` // of ID tokens
+	CodeHash        json.RawMessage `json:"c_hash"`  // of ID tokens
+	Events          json.RawMessage `json:"events"`  // of logout tokens, RFC 8417
+	Typ             json.RawMessage `json:"typ"`     // Keycloak: Bearer, ID, Refresh
+	TokenUse        json.RawMessage `json:"token_use"`
 }
 
 // maxName bounds the name of a principal, which is kept with sessions.

@@ -16,6 +16,7 @@ type accessFlags struct {
 	tokenFile                   string
 	issuer, jwksURL             string
 	audience, algorithms        []string
+	atJWT                       bool
 	servers                     []string
 	scopes, toolScopes, implies []string
 
@@ -40,6 +41,7 @@ func (f *accessFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.audience, "auth-audience", nil, "`audience` that such tokens must be for (default: --public-url with /mcp)")
 	flags.StringVar(&f.jwksURL, "auth-jwks-url", "", "`URL` of the issuer's keys (default: where its metadata says)")
 	flags.StringSliceVar(&f.algorithms, "auth-algorithm", nil, "`name` of a signature to accept, such as ES256 (default: EdDSA and all of ES, PS and RS)")
+	flags.BoolVar(&f.atJWT, "auth-require-at-jwt", false, "accept only JSON Web Tokens whose typ is at+jwt (RFC 9068)")
 	flags.StringSliceVar(&f.servers, "auth-server", nil, "`URL` of an authorization server to send clients to (default: the issuer)")
 	flags.StringSliceVar(&f.scopes, "require-scope", nil, "`scope` that a token needs for anything at all")
 	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil, "`PATTERN=SCOPE`: an additional scope for calling tools: TOOL or SOURCE/TOOL, with * for any text; it holds whatever prefixes and renames do")
@@ -149,7 +151,7 @@ func (f *accessFlags) jwt() (*serve.JWT, error) {
 		return nil, usage("--public-url https://mcp.example.com, or --auth-audience", "serve: --auth-issuer needs to know whom tokens must be for")
 	}
 	v, err := serve.NewJWT(serve.JWTOptions{
-		Issuer: f.issuer, Audience: audience, JWKSURL: f.jwksURL, Algorithms: f.algorithms})
+		Issuer: f.issuer, Audience: audience, JWKSURL: f.jwksURL, Algorithms: f.algorithms, AccessTokensOnly: f.atJWT})
 	if err != nil {
 		return nil, usage("", "serve: %v", err)
 	}

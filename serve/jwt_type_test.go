@@ -1,0 +1,107 @@
+package serve_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// TestJWTForAnotherPurpose verifies tokens that the issuer has signed and that are
+// no access tokens, though all other claims fit.
+func TestJWTForAnotherPurpose(t *testing.T) {
+	key := ecKey(t, "ec")
+	i := newIssuer(key)
+	lax := i.verifier(t, nil)
+	strict := i.verifier(t, func(o *serve.JWTOptions) { o.AccessTokensOnly = true })
+	tests := []struct {
+		name   string
+		typ    jose.ContentType
+		claims claimSet
+		lax    bool
+		strict bool
+	}{
+		{"an access token", "at+jwt", nil, true, true},
+		{"its typ in full", "application/AT+JWT", nil, true, true},
+		{"JWT", "JWT", nil, true, false},
+		{"no typ", "", nil, true, false},
+		{"a logout token", "logout+jwt", nil, false, false},
+		{"a proof of possession", "dpop+jwt", nil, false, false},
+		{"an ID token", "id_token", nil, false, false},
+		{"an ID token, in full", "application/id_token+jwt", nil, false, false},
+		{"a security event", "secevent+jwt", nil, false, false},
+		{"an ID token that calls itself JWT", "JWT", claimSet{"at_hash": "x"}, false, false},
+		{"a logout token that calls itself JWT", "JWT", claimSet{"events": map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}}}, false, false},
+		{"a refresh token of Keycloak", "JWT", claimSet{"typ": "Refresh"}, false, false},
+		{"an ID token of Keycloak", "JWT", claimSet{"typ": "ID"}, false, false},
+		{"an access token of Keycloak", "JWT", claimSet{"typ": "Bearer"}, true, false},
+		{"an ID token of Cognito", "JWT", claimSet{"token_use": "id"}, false, false},
+		{"an access token of Cognito", "JWT", claimSet{"token_use": "access"}, true, false},
+		{"bound by DPoP", "at+jwt", claimSet{"cnf": map[string]any{"jkt": "x"}}, false, false},
+		{"bound by a certificate", "at+jwt", claimSet{"cnf": map[string]any{"x5t#S256": "x"}}, false, false},
+		{"bound to nothing that is known", "at+jwt", claimSet{"cnf": "x"}, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			token := signedAs(t, jose.ES256, key, goodClaims(tt.claims), tt.typ)
+			for name, v := range map[string]*serve.JWT{"lax": lax, "strict": strict} {
+				want := name == "lax" && tt.lax || name == "strict" && tt.strict
+				if _, err := v.Verify(t.Context(), token); (err == nil) != want || err != nil && !errors.Is(err, serve.ErrToken) {
+					t.Errorf("%s: Verify = %v, want valid: %t", name, err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestNewKeyWhileThrottled presents a token of a new key right after another token
+// made the server fetch the keys.
+func TestNewKeyWhileThrottled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, fresh, bogus := ecKey(t, "old"), ecKey(t, "fresh"), ecKey(t, "bogus")
+		i := newIssuer(old)
+		h := serve.NewHandler(tools{}, &serve.Options{Auth: &serve.Auth{Verifiers: []serve.Verifier{i.verifier(t, nil)}}})
+		call := func(key jose.JSONWebKey) (int, string) {
+			w := exchange(h, "POST", "/mcp", toolCall("look"), "Authorization", "Bearer "+signed(t, jose.ES256, key, goodClaims(nil)))
+			return w.Code, w.Header().Get("Retry-After")
+		}
+		if status, _ := call(old); status != http.StatusOK {
+			t.Fatalf("the known key = %d", status)
+		}
+		i.publish(old, fresh)
+		if status, after := call(fresh); status != http.StatusServiceUnavailable || after != "10" {
+			t.Errorf("a new key while throttled = %d, Retry-After %q, want 503 and 10", status, after)
+		}
+		time.Sleep(10 * time.Second)
+		if status, _ := call(fresh); status != http.StatusOK {
+			t.Errorf("a new key after Retry-After = %d, want 200", status)
+		}
+		time.Sleep(10 * time.Second)
+		if status, _ := call(bogus); status != http.StatusUnauthorized {
+			t.Errorf("a key that the issuer does not have = %d, want 401", status)
+		}
+	})
+}
+
+// TestWellKnownNeedsNoToken asks for documents that a server with tokens does not have.
+func TestWellKnownNeedsNoToken(t *testing.T) {
+	auth := testAuth(t)
+	auth.AuthorizationServers = nil
+	for _, src := range []serve.Options{{Auth: auth}, {Auth: testAuth(t)}} {
+		h := serve.NewHandler(tools{}, &src)
+		for _, path := range []string{
+			"/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp",
+			"/.well-known/openid-configuration", "/.well-known/anything/else",
+		} {
+			if w := exchange(h, "GET", path, ""); w.Code != http.StatusNotFound || w.Header().Get("WWW-Authenticate") != "" {
+				t.Errorf("GET %s = %d %s, want 404", path, w.Code, strings.TrimSpace(w.Body.String()))
+			}
+		}
+	}
+}
