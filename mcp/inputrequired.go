@@ -176,7 +176,7 @@ func (rc *requestContext) openState(state string) error {
 	if err != nil {
 		return errState
 	}
-	plain, err := rc.server.keys.open(sealed, rc.stateContext())
+	plain, err := rc.server.keys.Load().open(sealed, rc.stateContext())
 	if err != nil {
 		return errState
 	}
@@ -273,7 +273,7 @@ func (rc *requestContext) sealState() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return base64.RawURLEncoding.EncodeToString(rc.server.keys.seal(plain, rc.stateContext())), nil
+	return base64.RawURLEncoding.EncodeToString(rc.server.keys.Load().seal(plain, rc.stateContext())), nil
 }
 
 // sealKeys seals with the first key and opens with any, so that keys can be

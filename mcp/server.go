@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -62,7 +63,7 @@ type Server struct {
 	tasks    taskRunner
 	ledger   *ledger
 	sessions *sessionStore
-	keys     sealKeys
+	keys     atomic.Pointer[sealKeys]
 	waiting  requestSet
 
 	methodNames map[string]string // each to itself
@@ -97,7 +98,7 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 		s.opts.Tasks = &memoryTasks{ledger: s.ledger}
 	}
 	s.tasks.server, s.tasks.store = s, s.opts.Tasks
-	s.keys = newSealKeys(s.opts.StateKeys)
+	s.SetStateKeys(s.opts.StateKeys)
 	s.log = s.opts.Logger
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -111,6 +112,13 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 		s.methodNames[methods[i].name] = methods[i].name
 	}
 	return s
+}
+
+// SetStateKeys replaces [ServerOptions.StateKeys] while the server runs. What was
+// sealed before opens as long as its key is among them.
+func (s *Server) SetStateKeys(secrets [][]byte) {
+	keys := newSealKeys(secrets)
+	s.keys.Store(&keys)
 }
 
 // Source returns the source that the server shows.

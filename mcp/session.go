@@ -325,7 +325,7 @@ var sessionContext = []byte("session id 1")
 func (s *Server) newSessionID() string {
 	plain := append(make([]byte, 16, 16+len(s.opts.Replica)), s.opts.Replica...)
 	_, _ = rand.Read(plain[:16]) // never fails: it ends the program instead
-	return base64.RawURLEncoding.EncodeToString(s.keys.seal(plain, sessionContext))
+	return base64.RawURLEncoding.EncodeToString(s.keys.Load().seal(plain, sessionContext))
 }
 
 // SessionReplica returns the [ServerOptions.Replica] of the server that gave out
@@ -336,7 +336,7 @@ func (s *Server) SessionReplica(id string) (replica string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	plain, err := s.keys.open(sealed, sessionContext)
+	plain, err := s.keys.Load().open(sealed, sessionContext)
 	if err != nil || len(plain) < 16 {
 		return "", false
 	}

@@ -60,6 +60,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		o.Server.Budget.Connections = o.WebSocket.MaxConns
 	}
 	h.server = mcp.NewServer(src, &o.Server)
+	o.StateKeys.follow(h.server)
 	endpoint := h.server.HTTPHandler(&o.HTTP)
 	h.sockets, h.postOnly = o.sockets(h.server, d), o.HTTP.PostOnly
 	h.legacy = o.legacySSE(h.server, d)

@@ -74,6 +74,9 @@ type Options struct {
 	// they are cancelled; 0 stands for 10 seconds.
 	DrainTimeout time.Duration
 
+	// StateKeys, if not nil, replace Server.StateKeys, and can be reloaded.
+	StateKeys *StateKeys
+
 	// Upstreams, if not nil, returns how the servers are behind the Source: for
 	// /healthz, where names and numbers are told to everybody, for /metrics and for
 	// Announce. It is called whenever somebody asks.

@@ -164,6 +164,7 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 		o.Server.Gate = gates(d, o.Server.Gate)
 	}
 	server := mcp.NewServer(src, &o.Server)
+	o.StateKeys.follow(server)
 	defer o.announce("stdio", server, 0)()
 	return server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})
 }

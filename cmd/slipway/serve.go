@@ -42,6 +42,7 @@ type serveFlags struct {
 	fallback     fallbackFlags
 	audit        auditFlags
 	servers      serverFlags
+	stateKeys    stateKeyFlags
 	roster       live.Roster
 }
 
@@ -65,8 +66,9 @@ second one ends it at once, with exit code 130 or 143.
 Every flag can be set in the environment instead, as MCP_SERVER_ and its name
 in capitals: MCP_SERVER_LOG_LEVEL=info. MCP_SERVER_PORT sets the port alone.
 Flags win over the environment. MCP_SERVER_TOKEN holds the bearer tokens
-themselves, MCP_SERVER_TOKEN_FILE is short for MCP_SERVER_AUTH_TOKEN_FILE; a
-token is never typed into a command line, where others can read it.
+themselves, MCP_SERVER_TOKEN_FILE is short for MCP_SERVER_AUTH_TOKEN_FILE, and
+MCP_SERVER_STATE_KEY holds the keys of --state-key-file; a secret is never typed
+into a command line, where others can read it.
 
 Where there are tokens, a client needs one. Health checks need none; /metrics
 does. With --public-url the server publishes a card at /mcp/server-card.
@@ -91,6 +93,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 				say(cmd.ErrOrStderr(), "%s", message)
 			}
 			f.access.fromEnvironment(os.LookupEnv)
+			f.stateKeys.fromEnvironment(os.LookupEnv)
 			return fromEnvironment(cmd.Flags(), os.LookupEnv)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,6 +116,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	f.access.add(flags)
 	f.fallback.add(flags)
 	f.audit.add(flags)
+	f.stateKeys.add(flags)
 	f.servers.add(flags)
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
@@ -138,6 +142,11 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeAudit()
+	stateKeys, forgetKeys, err := f.stateKeys.open(log)
+	if err != nil {
+		return err
+	}
+	defer forgetKeys()
 	o, err := sourceOptions(cmd, log, serverStderr(stderr, log, f.logFormat == "json"))
 	if err != nil {
 		return err
@@ -176,7 +185,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeSource(src)
-	return explained(f.serve(ctx, cmd, src, log, audit))
+	return explained(f.serve(ctx, cmd, src, log, audit, stateKeys))
 }
 
 // union returns how several sources are joined: those that are named, and those in
@@ -222,9 +231,10 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 	}
 }
 
-func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger, audit *serve.Audit) error {
+func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger, audit *serve.Audit, keys *serve.StateKeys) error {
 	opts := &serve.Options{
 		Audit:             audit,
+		StateKeys:         keys,
 		RemoteWithoutAuth: f.remote,
 		HTTP: mcp.HTTPOptions{
 			AllowedHosts:   f.hosts,

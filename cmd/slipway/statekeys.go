@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/serve"
+)
+
+// stateKeyFlags say with which keys the server seals what clients carry.
+type stateKeyFlags struct {
+	path string
+	keys string // of MCP_SERVER_STATE_KEY
+}
+
+func (f *stateKeyFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.path, "state-key-file", "", "`file` of the keys that replicas share, one on each line: the first seals session ids and requestState, all of them open; read again on SIGHUP")
+}
+
+// fromEnvironment reads the variable that has no flag.
+func (f *stateKeyFlags) fromEnvironment(lookup func(string) (string, bool)) {
+	f.keys, _ = lookup(envPrefix + "STATE_KEY")
+}
+
+// open returns the keys, nil if there are none. They are read again on SIGHUP, until
+// stop is called.
+func (f *stateKeyFlags) open(log *slog.Logger) (keys *serve.StateKeys, stop func(), err error) {
+	if f.path == "" && f.keys == "" {
+		return nil, func() {}, nil
+	}
+	const random = "openssl rand -hex 32 makes a key"
+	var more [][]byte
+	if f.keys != "" {
+		if more, err = serve.ParseStateKeys([]byte(f.keys)); err != nil {
+			return nil, nil, usage(random, "%sSTATE_KEY: %v", envPrefix, err)
+		}
+	}
+	keys, err = serve.OpenStateKeys(f.path, more...)
+	switch {
+	case errors.Is(err, serve.ErrKeyExposed):
+		return nil, nil, &failure{code: exitPolicy, text: err.Error(), hint: "chmod 600 " + f.path}
+	case err != nil:
+		return nil, nil, &failure{code: exitInput, text: err.Error(), hint: random}
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range hangups {
+			if err := keys.Reload(); err != nil {
+				log.Error("state keys cannot be read, keeping the previous ones", "error", err)
+				continue
+			}
+			log.Info("state keys read again")
+		}
+	}()
+	return keys, func() {
+		signal.Stop(hangups)
+		close(hangups)
+		<-ended
+	}, nil
+}

@@ -1,0 +1,156 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// StateKeys are the secrets that seal what clients carry for the server: session
+// ids, and the requestState of 2026-07-28. Replicas that share them, and a server
+// that has them again after a restart, accept what another one sealed. The first
+// seals, all of them open, so a key is replaced in three steps: append the new one
+// everywhere, move it to the front, remove the old one.
+//
+// Give each service its own keys. It is safe for concurrent use.
+type StateKeys struct {
+	path  string // "" without a file
+	fixed [][]byte
+
+	mu      sync.Mutex
+	keys    [][]byte
+	servers []*mcp.Server
+}
+
+// Bounds of state keys.
+const (
+	minStateKey     = 43 // characters: 32 bytes in base64
+	maxStateKey     = 1 << 10
+	maxStateKeys    = 16
+	maxStateKeyFile = 64 << 10
+)
+
+// ErrKeyExposed is wrapped by the error for a file of keys that other users can read
+// or write.
+var ErrKeyExposed = errors.New("other users can access it")
+
+// ParseStateKeys reads keys: words of at least 43 printable ASCII characters, such as
+// 32 random bytes in base64 or hexadecimal digits, one on each line. Lines that begin
+// with "#" are comments. Errors name the line and never the key.
+func ParseStateKeys(text []byte) (keys [][]byte, err error) {
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			if err := checkStateKey(word); err != nil {
+				return nil, fmt.Errorf("line %d: %w", n, err)
+			}
+			keys = append(keys, []byte(word))
+		}
+	}
+	switch {
+	case len(keys) == 0:
+		return nil, errors.New("no keys")
+	case len(keys) > maxStateKeys:
+		return nil, fmt.Errorf("%d keys, want at most %d", len(keys), maxStateKeys)
+	}
+	return keys, nil
+}
+
+func checkStateKey(word string) error {
+	distinct := make(map[byte]bool)
+	for i := range len(word) {
+		if word[i] < '!' || word[i] > '~' {
+			return errors.New("a key consists of visible ASCII characters")
+		}
+		distinct[word[i]] = true
+	}
+	switch {
+	case len(word) < minStateKey:
+		return fmt.Errorf("the key is shorter than %d characters", minStateKey)
+	case len(word) > maxStateKey:
+		return fmt.Errorf("the key is longer than %d characters", maxStateKey)
+	case len(distinct) < 8:
+		return errors.New("the key is not random")
+	}
+	return nil
+}
+
+// OpenStateKeys returns the keys of a file, which only its owner may access, and then
+// more keys, see [ParseStateKeys]. path may be empty. [StateKeys.Reload] reads the file
+// again.
+func OpenStateKeys(path string, more ...[]byte) (*StateKeys, error) {
+	k := &StateKeys{path: path, fixed: more}
+	if err := k.Reload(); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// Reload reads the file again. After an error the keys stay as they were. Servers
+// that use the keys have the new ones from the next request on.
+func (k *StateKeys) Reload() error {
+	var keys [][]byte
+	if k.path != "" {
+		var err error
+		if keys, err = readStateKeys(k.path); err != nil {
+			return fmt.Errorf("state key file %s: %w", k.path, err)
+		}
+	}
+	keys = append(keys, k.fixed...)
+	if len(keys) == 0 {
+		return errors.New("no state keys")
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys = keys
+	for _, s := range k.servers {
+		s.SetStateKeys(keys)
+	}
+	return nil
+}
+
+func readStateKeys(path string) ([][]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, reasonOf(err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%w: its mode is %04o, want 0600", ErrKeyExposed, info.Mode().Perm())
+	}
+	text, err := readLimited(path, maxStateKeyFile)
+	if err != nil {
+		return nil, reasonOf(err)
+	}
+	return ParseStateKeys(text)
+}
+
+// reasonOf leaves out the path, which the caller names.
+func reasonOf(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// follow has a server use the keys, also those to come.
+func (k *StateKeys) follow(s *mcp.Server) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s.SetStateKeys(k.keys)
+	k.servers = append(k.servers, s)
+}
