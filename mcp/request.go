@@ -82,6 +82,15 @@ func (r *Request) Header() http.Header {
 	return r.rc.header
 }
 
+// RemoteAddr returns the address that the request came from, which may be that of a
+// proxy, or "" if the surface does not know one.
+func (r *Request) RemoteAddr() string {
+	if r == nil {
+		return ""
+	}
+	return r.rc.remote
+}
+
 // ClientCapabilities returns what the client declared, a JSON object, or nil if
 // it declared nothing.
 func (r *Request) ClientCapabilities() json.RawMessage {

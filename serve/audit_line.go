@@ -259,9 +259,7 @@ func (l *auditLine) who(ctx context.Context, e *mcp.Event) {
 		l.text("protocol", e.Version.String())
 	}
 	l.text("transport", e.Transport)
-	if c := callerOf(ctx); c != nil {
-		l.text("remote", c.remote)
-	}
+	l.text("remote", remoteOf(ctx))
 }
 
 // outcome says what came of it.

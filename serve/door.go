@@ -61,6 +61,14 @@ func (c *caller) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// remoteOf returns the address that a request came from, or "".
+func remoteOf(ctx context.Context) string {
+	if c := callerOf(ctx); c != nil {
+		return c.remote
+	}
+	return mcp.RequestFrom(ctx).RemoteAddr()
+}
+
 func callerOf(ctx context.Context) *caller {
 	c, _ := ctx.Value(callerKey{}).(*caller)
 	return c

@@ -161,7 +161,7 @@ func logLines(t *testing.T, log *bytes.Buffer) (lines []map[string]any) {
 		}
 		delete(line, "time")
 		delete(line, "level")
-		delete(line, "duration")
+		delete(line, "duration_ms")
 		lines = append(lines, line)
 	}
 	return lines
@@ -193,7 +193,7 @@ func TestRequestLog(t *testing.T) {
 		sizes(line)
 	}
 	line := func(pairs ...any) map[string]any {
-		m := map[string]any{"msg": "request", "transport": "http", "version": "2025-03-26", "principal": "reader", "received": "some", "sent": "some"}
+		m := map[string]any{"msg": "request", "transport": "http", "version": "2025-03-26", "principal": "reader", "remote": "192.0.2.1:1234", "received": "some", "sent": "some"}
 		for i := 0; i < len(pairs); i += 2 {
 			m[pairs[i].(string)] = pairs[i+1]
 		}
@@ -208,7 +208,7 @@ func TestRequestLog(t *testing.T) {
 		traced(line("method", "tools/call", "tool", "sink", "status", 403.0, "code", -31006.0)),
 		line("method", "other", "status", 200.0, "code", -32601.0),
 		line("method", "resources/read", "status", 200.0, "code", -32002.0),
-		{"msg": "refused", "transport": "http", "principal": "reader", "status": 400.0, "code": -32700.0, "received": "some", "sent": 0.0},
+		{"msg": "refused", "transport": "http", "principal": "reader", "remote": "192.0.2.1:1234", "status": 400.0, "code": -32700.0, "received": "some", "sent": 0.0},
 		{"msg": "refused", "status": 400.0, "reason": "send the token in the Authorization header: addresses are logged", "remote": "192.0.2.1:1234"},
 		{"msg": "refused", "status": 401.0, "reason": "the token is not valid", "remote": "192.0.2.1:1234"},
 	}

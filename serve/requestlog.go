@@ -2,6 +2,8 @@ package serve
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -24,8 +26,11 @@ func (l requestLog) Observe(ctx context.Context, e mcp.Event) {
 	}
 }
 
+// maxRequestID is the longest X-Request-Id that is logged.
+const maxRequestID = 128
+
 func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
-	attrs := make([]slog.Attr, 0, 15)
+	attrs := make([]slog.Attr, 0, 18)
 	add := func(name, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(name, value))
@@ -62,9 +67,18 @@ func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
 	case e.Standing:
 		add("outcome", "stream")
 	}
-	attrs = append(attrs, slog.Duration("duration", e.Duration), slog.Int("received", e.Received), slog.Int("sent", e.Sent))
+	millis := float64(e.Duration.Microseconds()) / 1000
+	attrs = append(attrs, slog.Float64("duration_ms", millis), slog.Int("received", e.Received), slog.Int("sent", e.Sent))
 	if p := mcp.PrincipalFrom(ctx); p != nil {
 		add("principal", p.Name)
+	}
+	add("remote", remoteOf(ctx))
+	if e.Session != nil && e.Session.ID() != "" {
+		sum := sha256.Sum256([]byte(e.Session.ID())) // the id itself is the client's
+		add("session", hex.EncodeToString(sum[:8]))
+	}
+	if id := mcp.RequestFrom(ctx).Header()["X-Request-Id"]; len(id) == 1 && len(id[0]) <= maxRequestID {
+		add("request_id", id[0])
 	}
 	if t, ok := mcp.RequestFrom(ctx).Trace(); ok {
 		add("trace_id", t.TraceID)
