@@ -40,7 +40,7 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 }
 
 // variables are those of serve that are no flags.
-var variables = []string{"PORT", "TOKEN", "TOKEN_FILE"}
+var variables = []string{"PORT", "STATE_KEY", "TOKEN", "TOKEN_FILE"}
 
 // unknownVariables returns a message for each variable of the environment that
 // begins like those of serve and is none of them: a misspelt one would be ignored.
