@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,8 +73,17 @@ type settings struct {
 
 // fault records what is wrong with the feature.
 func (s *settings) fault(format string, args ...any) {
-	s.faults = append(s.faults, fmt.Errorf("%s: %s %q: %s", s.place, s.kind, s.label, fmt.Sprintf(format, args...)))
+	s.faults = append(s.faults, &mistake{s.place, fmt.Sprintf("%s %q: %s", s.kind, s.label, fmt.Sprintf(format, args...))})
 }
+
+// mistake is what is wrong with a feature, and where the author wrote it.
+type mistake struct {
+	place
+	text string
+}
+
+// Error implements the error interface.
+func (m *mistake) Error() string { return m.place.String() + ": " + m.text }
 
 func (s *settings) encodedMeta() []byte {
 	if len(s.meta) == 0 {
@@ -153,6 +163,7 @@ type builder struct {
 	filters    []func(context.Context, Item) bool
 	entries    []*entry
 	faults     []error
+	wrong      []*settings // features that are left out for their mistakes
 }
 
 // take registers features. A panic of an author's method that describes a type
@@ -184,6 +195,7 @@ func (b *builder) takeOne(f Feature) {
 func (b *builder) add(s *settings, e *entry) {
 	b.faults = append(b.faults, s.faults...)
 	if len(s.faults) > 0 {
+		b.wrong = append(b.wrong, s)
 		return
 	}
 	e.place = s.place
@@ -200,8 +212,45 @@ func (b *builder) settingsOf() Options {
 	return *b.options
 }
 
-// err returns all faults as one error, a line each.
-func (b *builder) err() error { return errors.Join(b.faults...) }
+// err returns all faults as one error, a line each: first those without a place,
+// then the others in the order of the source.
+func (b *builder) err() error {
+	b.compareWrong()
+	at := func(err error) place {
+		if m, ok := err.(*mistake); ok {
+			return m.place
+		}
+		return place{}
+	}
+	slices.SortStableFunc(b.faults, func(x, y error) int {
+		one, other := at(x), at(y)
+		return cmp.Or(cmp.Compare(one.file, other.file), cmp.Compare(one.line, other.line))
+	})
+	return errors.Join(b.faults...)
+}
+
+// compareWrong finds names that are used twice among the features that are wrong in
+// another way: fixing that should not bring up the next mistake.
+func (b *builder) compareWrong() {
+	for i, s := range b.wrong {
+		for _, e := range b.entries {
+			if e.Kind == s.kind && e.Name == s.label {
+				s.faults = nil
+				s.fault("is already the name of a %s at %s", e.Kind, e.place)
+				b.faults = append(b.faults, s.faults...)
+			}
+		}
+		for _, other := range b.wrong[:i] {
+			if other.kind == s.kind && other.label == s.label && other.place != s.place {
+				s.faults = nil
+				s.fault("is already the name of a %s at %s", other.kind, other.place)
+				b.faults = append(b.faults, s.faults...)
+				break
+			}
+		}
+	}
+	b.wrong = nil
+}
 
 // checkName applies the rule for names of tools and prompts.
 func (s *settings) checkName(name string) {

@@ -265,12 +265,12 @@ func TestAllAtOnce(t *testing.T) {
 		t.Fatal("New = nil, want an error")
 	}
 	lines := strings.Split(err.Error(), "\n")
-	want := []string{
+	want := []string{ // in the order of the source: resource is the helper above
+		`^mistakes_test.go:(\d+): resource "g_r": the URI "nowhere" has no scheme$`,
 		`^mistakes_test.go:(\d+): server "": the name is empty$`,
 		`^mistakes_test.go:(\d+): server "": the version is empty$`,
 		`^mistakes_test.go:(\d+): tool "a b": the name may`,
 		`^mistakes_test.go:(\d+): prompt "p": Complete\("nope"\): no such argument \(has a\)$`,
-		`^mistakes_test.go:(\d+): resource "g_r": the URI "nowhere" has no scheme$`,
 		`^mistakes_test.go:(\d+): template "g_t": the field "a" is no variable`,
 		`^mistakes_test.go:(\d+): template "g_t": the variable "b" has no field$`,
 	}
@@ -283,9 +283,31 @@ func TestAllAtOnce(t *testing.T) {
 		}
 	}
 	// The places are those of the calls, whatever is generic in between.
-	tool, prompt, template := placed(t, lines[2]), placed(t, lines[3]), placed(t, lines[5])
+	tool, prompt, template := placed(t, lines[3]), placed(t, lines[4]), placed(t, lines[5])
 	if prompt != tool+1 || template != tool+5 {
-		t.Errorf("places %s, %s, %s: want them 1 and 5 lines apart", lines[2], lines[3], lines[5])
+		t.Errorf("places %s, %s, %s: want them 1 and 5 lines apart", lines[3], lines[4], lines[5])
+	}
+}
+
+// TestDuplicatesOfWrongFeatures: a feature that is wrong in one way is compared with
+// the others all the same.
+func TestDuplicatesOfWrongFeatures(t *testing.T) {
+	_, err := router.New("x", "1",
+		router.Tool("t", "", nothing),
+		router.Tool("t", "", nothing, router.Meta{}),
+		router.Options{}, router.Options{PageSize: -1})
+	if err == nil {
+		t.Fatal("New = nil, want an error")
+	}
+	for _, want := range []string{
+		`tool "t": a member of Meta has no key`,
+		`tool "t": is already the name of a tool at mistakes_test.go:`,
+		`: options: they are given twice`,
+		`options: PageSize is -1, and 0 is the default`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("New = %v, want %q in it", err, want)
+		}
 	}
 }
 

@@ -66,17 +66,19 @@ func (o Options) register(b *builder) {
 	switch {
 	case !b.mayOptions:
 		b.faults = append(b.faults, fmt.Errorf("options: they belong to New"))
+	case o.PageSize < 0:
+		b.faults = append(b.faults, fmt.Errorf("options: PageSize is %d, and 0 is the default", o.PageSize))
 	case o.Extensions != nil && !isObject(o.Extensions):
 		b.faults = append(b.faults, fmt.Errorf("options: Extensions is not a JSON object"))
 	}
 }
 
 // optionsAmong returns the options among features.
-func (b *builder) optionsAmong(features []Feature) {
+func (b *builder) optionsAmong(where place, features []Feature) {
 	for _, f := range features {
 		if o, ok := f.(Options); ok {
 			if b.options != nil {
-				b.faults = append(b.faults, fmt.Errorf("options: they are given twice"))
+				b.faults = append(b.faults, &mistake{where, "options: they are given twice"})
 			}
 			b.options = &o
 		}

@@ -136,7 +136,7 @@ func fromAny(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 	}
 	encoded, err := mcp.Marshal(v.Interface())
 	if err != nil {
-		return nil, o.bad(err)
+		return nil, o.bad(errors.New(plainJSON(err)))
 	}
 	return o.structured(o.texted(v.Elem(), encoded), encoded)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -96,7 +97,10 @@ func (n *node) appendSpecial(dst []byte, v reflect.Value) ([]byte, error) {
 		return jsonscan.AppendQuote(dst, text), err
 	}
 	encoded, err := mcp.Marshal(methods(v))
-	return append(dst, encoded...), err
+	if err != nil {
+		return dst, errors.New(plainJSON(err))
+	}
+	return append(dst, encoded...), nil
 }
 
 // methods returns v, by its address if it has one, so that all its methods count.

@@ -5,10 +5,13 @@ import (
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -229,9 +232,67 @@ func (d *decoder) foreign(n *node, v reflect.Value, raw []byte) {
 			return
 		}
 	}
-	if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
-		d.problem(fmt.Sprintf("%v (got %s)", err, found(raw)))
+	if v.Kind() == reflect.Interface && v.NumMethod() == 0 {
+		if value, ok := exactValue(raw); ok && value != nil {
+			v.Set(reflect.ValueOf(value))
+		}
+		return
 	}
+	if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
+		d.problem(fmt.Sprintf("%s (got %s)", plainJSON(err), found(raw)))
+	}
+}
+
+// exactValue decodes a value as encoding/json does into any, except that a number
+// that a float64 cannot hold exactly, such as 12345678901234567890, becomes a
+// [json.Number].
+func exactValue(raw []byte) (any, bool) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, false // the scanner has accepted it: it nests too deeply for this one
+	}
+	return withFloats(value), true
+}
+
+// withFloats replaces numbers that a float64 holds exactly.
+func withFloats(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, member := range value {
+			value[key] = withFloats(member)
+		}
+	case []any:
+		for i, item := range value {
+			value[i] = withFloats(item)
+		}
+	case json.Number:
+		f, err := value.Float64()
+		if err != nil {
+			return value
+		}
+		if !strings.ContainsAny(value.String(), ".eE") && math.Abs(f) >= 1<<53 {
+			return value
+		}
+		return f
+	}
+	return value
+}
+
+// plainJSON returns the text of an error of encoding/json without names of Go
+// types, which mean nothing to a caller. Errors of an author's own methods keep
+// their words.
+func plainJSON(err error) string {
+	var wrongType *json.UnmarshalTypeError
+	var marshaler *json.MarshalerError
+	switch {
+	case errors.As(err, &wrongType):
+		return "this value has the wrong type"
+	case errors.As(err, &marshaler):
+		return marshaler.Unwrap().Error()
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
 // distinct refuses a value in which a name is given twice: two readers could

@@ -81,11 +81,13 @@ func (d *decoder) explain(check *schema.Schema) error {
 	}
 	problems := d.problems
 	if d.failed {
-		stated := d.stated(check)
+		stated, more := d.stated(check)
 		if len(stated) == 0 && len(problems) == 0 {
 			stated = []problem{{d.where, "this value is not accepted"}}
 		}
-		problems = append(stated, problems...)
+		if problems = append(stated, problems...); more > 0 {
+			problems = append(problems, problem{"", fmt.Sprintf("and %d more", more)})
+		}
 	}
 	texts := make([]string, len(problems))
 	for i, p := range problems {
@@ -98,19 +100,18 @@ func (d *decoder) explain(check *schema.Schema) error {
 }
 
 // stated returns the problems that the schema finds, without those of nulls
-// that counted as absent.
-func (d *decoder) stated(check *schema.Schema) []problem {
+// that counted as absent, and how many more there are.
+func (d *decoder) stated(check *schema.Schema) (problems []problem, more int) {
 	var invalid *schema.Error
 	if !errors.As(check.Validate(d.doc), &invalid) {
-		return nil
+		return nil, 0
 	}
-	var problems []problem
 	for _, p := range invalid.Problems {
 		if !slices.Contains(d.nulls, p.Path) {
 			problems = append(problems, problem{p.Path, p.Message})
 		}
 	}
-	return problems
+	return problems, invalid.More
 }
 
 // distinctNames walks over a value and refuses objects that have a name twice.

@@ -38,18 +38,18 @@ var (
 func New(name, version string, features ...Feature) (*Router, error) {
 	at := caller()
 	b := &builder{mayOptions: true}
-	b.optionsAmong(features)
+	b.optionsAmong(at, features)
 	b.filters = filtersAmong(features)
 	if name == "" {
-		b.faults = append(b.faults, fmt.Errorf("%s: server %q: the name is empty", at, name))
+		b.faults = append(b.faults, &mistake{at, fmt.Sprintf("server %q: the name is empty", name)})
 	}
 	if version == "" {
-		b.faults = append(b.faults, fmt.Errorf("%s: server %q: the version is empty", at, name))
+		b.faults = append(b.faults, &mistake{at, fmt.Sprintf("server %q: the version is empty", name)})
 	}
 	b.take(fmt.Sprintf("%s: server %q", at, name), features)
 	o := b.settingsOf()
 	if len(b.entries)+len(b.faults) == 0 && !o.AllowEmpty {
-		b.faults = append(b.faults, fmt.Errorf("%s: server %q: it has no tool, resource, template or prompt", at, name))
+		b.faults = append(b.faults, &mistake{at, fmt.Sprintf("server %q: it has no tool, resource, template or prompt", name)})
 	}
 	r := &Router{options: o, server: mcp.Implementation{
 		Name: name, Version: version, Title: o.Title, Description: o.Description, WebsiteURL: o.WebsiteURL, Icons: o.Icons,

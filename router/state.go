@@ -61,7 +61,7 @@ func (r *Router) newState(entries []*entry, known int) (*state, []error) {
 }
 
 func (e *entry) fault(format string, args ...any) error {
-	return fmt.Errorf("%s: %s %q: %s", e.place, e.Kind, e.Name, fmt.Sprintf(format, args...))
+	return &mistake{e.place, fmt.Sprintf("%s %q: %s", e.Kind, e.Name, fmt.Sprintf(format, args...))}
 }
 
 func (s *state) index(e *entry, known bool) error {

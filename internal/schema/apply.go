@@ -110,9 +110,7 @@ func (w *walker) noForm(forms []*node, i, end, depth int) error {
 	}
 	if problems != nil {
 		for _, p := range problems {
-			if len(w.problems) < maxProblems {
-				w.problems = append(w.problems, p)
-			}
+			w.add(p)
 		}
 		return nil
 	}

@@ -12,8 +12,10 @@ import (
 
 // Error says everything that is wrong with a text, up to a limit.
 type Error struct {
-	// Problems are in the order of the text; there is at least one.
+	// Problems are in the order of the text; there is at least one, and at most 16.
 	Problems []Problem
+	// More counts further problems, which are not in Problems.
+	More int
 }
 
 // Problem is one thing that is wrong.
@@ -33,6 +35,9 @@ func (e *Error) Error() string {
 			b.WriteString("; ")
 		}
 		b.WriteString(p.String())
+	}
+	if e.More > 0 {
+		fmt.Fprintf(&b, "; and %d more", e.More)
 	}
 	return b.String()
 }

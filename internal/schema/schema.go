@@ -68,7 +68,7 @@ func (s *Schema) explain(doc []byte) *Error {
 	if errors.Is(err, errBudget) {
 		w.problems = append(w.problems, Problem{Message: "too much work to check against the schema"})
 	}
-	return &Error{Problems: w.problems}
+	return &Error{Problems: w.problems, More: w.more}
 }
 
 // budgetFor is how much work a text may cause in units of about a nanosecond,

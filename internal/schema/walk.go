@@ -29,6 +29,7 @@ type walker struct {
 
 	path     []segment
 	problems []Problem
+	more     int // problems beyond those
 }
 
 // value checks the value at i against n and returns the index behind it. depth
@@ -115,10 +116,19 @@ func (w *walker) fail(message func() string) error {
 		return errInvalid
 	}
 	p := Problem{Path: pathText(w.path), Message: message()}
-	if len(w.problems) < maxProblems && !slices.Contains(w.problems, p) {
-		w.problems = append(w.problems, p)
-	}
+	w.add(p)
 	return nil
+}
+
+// add keeps a problem, or counts it if there are enough.
+func (w *walker) add(p Problem) {
+	switch {
+	case slices.Contains(w.problems, p):
+	case len(w.problems) < maxProblems:
+		w.problems = append(w.problems, p)
+	default:
+		w.more++
+	}
 }
 
 // enter and leave keep the path, if somebody will read it.
