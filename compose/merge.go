@@ -208,6 +208,7 @@ func (u *union) mergeSettings(m *merged) {
 		c.Subscribe = c.Subscribe || cat.Subscribe
 		c.Tasks = c.Tasks || cat.Tasks
 		c.Logging = c.Logging || cat.Logging
+		c.Growing = c.Growing || cat.Growing
 		c.Cache.TTL = min(c.Cache.TTL, cat.Cache.TTL)
 		c.Cache.Public = c.Cache.Public && cat.Cache.Public
 		if cat.PageSize > 0 && (c.PageSize == 0 || cat.PageSize < c.PageSize) {
