@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
 func TestScanImports(t *testing.T) {
@@ -52,7 +54,7 @@ func FuzzScanImports(f *testing.F) {
 		f.Add([]byte(seed))
 		f.Add([]byte(fmt.Sprint(slices.Repeat([]string{seed}, 200))))
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		found := scanImports(text)
 		if len(found) > len(text) {
 			t.Errorf("%d imports in %d bytes", len(found), len(text))
