@@ -268,7 +268,7 @@ func notInitialized() *Error {
 	return e
 }
 
-// wireError returns what the client is told of err, and logs what it is not. ended
+// wireError returns the error for the client, and logs the rest. ended
 // is why the context of rc had ended, or nil.
 func (s *Server) wireError(rc *requestContext, err, ended error) *Error {
 	e := asError(err, rc.version, ended)

@@ -106,7 +106,7 @@ func (c *cached) intact(ctx context.Context, l *layout) (bool, error) {
 	return false, nil
 }
 
-// replace unpacks the archive anew, and removes what was there.
+// replace unpacks the archive again, and removes the previous copy.
 func (c *cached) replace(ctx context.Context, l *layout) error {
 	if err := discard(c.dir); err != nil {
 		return fmt.Errorf("the unpacked bundle %s was changed and cannot be replaced: %w", c.dir, err)

@@ -233,7 +233,7 @@ func isPackage(root *os.Root, dir string) bool {
 }
 
 // selected is the folder of a selection as the bundle will have it: packages that
-// are laid out anew are where they will be.
+// are laid out differently are where they will be.
 type selected struct {
 	fs.FS
 	moved map[string]string // files and folders, and where they are in the folder

@@ -42,7 +42,7 @@ resources and prompts of a source. SHELL is bash, zsh, fish or powershell.`,
 // completing returns a completion that leaves the first argument to the shell,
 // as it is mostly a path, offers what list finds in that source for the second,
 // and what keys finds for the arguments after that; nil is nothing. A URL is not
-// fetched while somebody types.
+// fetched during completion.
 func completing(list func(*client) []string, keys func(c *client, name string) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) (words []string, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {

@@ -30,7 +30,7 @@ const lockOff = "off"
 // lockFlags adds --lock and --lock-policy to a command that opens sources.
 func lockFlags(cmd *cobra.Command) {
 	cmd.Flags().String("lock", "", "hold sources to this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none")
-	cmd.Flags().Var(new(lockPolicy), "lock-policy", "`what` becomes of what is not as it was locked: block or warn")
+	cmd.Flags().Var(new(lockPolicy), "lock-policy", "`action` when a source no longer matches its lock: block or warn")
 }
 
 // lockPolicy is the value of --lock-policy.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lockFile shares, and never excludes: without locks nobody can know who else uses
+// lockFile shares, and never excludes: without locks no process can know who else uses
 // a file, so what needs it for itself is refused.
 func lockFile(_ *os.File, exclusive bool) error {
 	if exclusive {

@@ -46,7 +46,7 @@ func TestLock(t *testing.T) {
 }
 
 // TestLeftovers writes what killed processes leave, and wants it gone once the same
-// file or folder is written again. What somebody works on stays.
+// file or folder is written again. What a process still uses stays.
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

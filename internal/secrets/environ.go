@@ -34,7 +34,7 @@ const (
 	maxSecret = 4 << 10
 )
 
-// secretsIn returns the parts of a variable's value that nobody else may read.
+// secretsIn returns the parts of a variable's value that are secret.
 func secretsIn(name, value string) []string {
 	var list []string
 	add := func(secret string) {
