@@ -32,14 +32,14 @@ func (k *soak) drain(ctx context.Context) error {
 	}
 	what := fmt.Sprintf("SIGTERM under load, %d times %d connections", k.drains, k.clients+k.clients/4)
 	t := &k.table
-	t.note(what, "calls answered", float64(all.answered), "")
-	t.note(what, "of these after the signal", float64(all.late), "")
-	t.note(what, "refused: nobody listens any more", float64(all.refused), "")
-	t.note(what, "refused: told so in an answer", float64(all.told), "")
-	t.note(what, "refused: closed without a byte, and never run", float64(all.unrun), "")
-	t.exactly(what, "lost: run, but not answered whole", all.lost, 0)
-	t.exactly(what, "standing streams that ended in order", all.ended, all.standing)
-	t.within(what, "from the signal to the end, at worst", all.worst, 3*time.Second)
+	t.Note(what, "calls answered", float64(all.answered), "")
+	t.Note(what, "of these after the signal", float64(all.late), "")
+	t.Note(what, "refused: nobody listens any more", float64(all.refused), "")
+	t.Note(what, "refused: told so in an answer", float64(all.told), "")
+	t.Note(what, "refused: closed without a byte, and never run", float64(all.unrun), "")
+	t.Exactly(what, "lost: run, but not answered whole", all.lost, 0)
+	t.Exactly(what, "standing streams that ended in order", all.ended, all.standing)
+	t.Within(what, "from the signal to the end, at worst", all.worst, 3*time.Second)
 	return nil
 }
 

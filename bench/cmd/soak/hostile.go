@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/frame"
 )
 
@@ -93,10 +94,10 @@ func (k *soak) halfOpen(ctx context.Context, srv *server) error {
 		for j := i; j < len(took); j += len(kinds) {
 			worst = max(worst, took[j])
 		}
-		k.table.within(fmt.Sprintf("%d times %s", k.bad, kind.name), "until cut", worst, kind.bound+leeway)
+		k.table.Within(fmt.Sprintf("%d times %s", k.bad, kind.name), "until cut", worst, kind.bound+leeway)
 	}
 	after, err := srv.settle(ctx, before, patience, nil)
-	k.table.atMost("half-open connections", "descriptors left behind", float64(max(0, after.descriptors-before.descriptors)), 0, "")
+	k.table.AtMost("half-open connections", "descriptors left behind", float64(max(0, after.descriptors-before.descriptors)), 0, "")
 	return err
 }
 
@@ -150,9 +151,9 @@ func (k *soak) neverDeleted(ctx context.Context, srv *server) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("%s sessions that nobody deletes, %s at most", quantity(float64(k.sessions), ""), quantity(maxSessions, ""))
-	k.table.atMost(what, "heap more", float64(after.heap-before.heap)/1024, maxSessions*sessionBound/1024, "KiB")
-	k.table.atMost(what, "goroutines more", float64(max(0, after.goroutines-before.goroutines)), 0, "")
+	what := fmt.Sprintf("%s sessions that nobody deletes, %s at most", figures.Quantity(float64(k.sessions), ""), figures.Quantity(maxSessions, ""))
+	k.table.AtMost(what, "heap more", float64(after.heap-before.heap)/1024, maxSessions*sessionBound/1024, "KiB")
+	k.table.AtMost(what, "goroutines more", float64(max(0, after.goroutines-before.goroutines)), 0, "")
 	time.Sleep(sessionTTL + time.Second)
 	c, err := dial(srv.mcp)
 	if err != nil {
@@ -163,6 +164,6 @@ func (k *soak) neverDeleted(ctx context.Context, srv *server) error {
 	if err != nil {
 		return err
 	}
-	k.table.exactly(what, "status after the time to live", answer.StatusCode, 404)
+	k.table.Exactly(what, "status after the time to live", answer.StatusCode, 404)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/frame"
 )
 
@@ -86,10 +87,10 @@ func (k *soak) cost(ctx context.Context, srv *server, what, name string, n, boun
 		return err
 	}
 	each := func(now, then int64) float64 { return float64((now - then) / int64(n)) }
-	k.table.atMost(what, rssEach, each(after.rss, before.rss), float64(bound), "B")
-	k.table.note(what, "heap each", each(after.heap, before.heap), "B")
+	k.table.AtMost(what, rssEach, each(after.rss, before.rss), float64(bound), "B")
+	k.table.Note(what, "heap each", each(after.heap, before.heap), "B")
 	if after.goroutines >= before.goroutines+n {
-		k.table.note(what, "stack each", each(after.stacks, before.stacks), "B")
+		k.table.Note(what, "stack each", each(after.stacks, before.stacks), "B")
 	}
 	return k.profile(ctx, srv, name)
 }
@@ -97,7 +98,7 @@ func (k *soak) cost(ctx context.Context, srv *server, what, name string, n, boun
 // goroutines adds how many goroutines all connections together have cost.
 func (k *soak) goroutines(ctx context.Context, srv *server, what string, bound int, before reading) error {
 	now, err := srv.read(ctx, false)
-	k.table.atMost(what, "goroutines of all together", float64(now.goroutines-before.goroutines), float64(bound), "")
+	k.table.AtMost(what, "goroutines of all together", float64(now.goroutines-before.goroutines), float64(bound), "")
 	return err
 }
 
@@ -112,7 +113,7 @@ func (k *soak) idleSessions(ctx context.Context, srv *server) error {
 	if err := begin(srv.mcp, ids); err != nil {
 		return err
 	}
-	what := quantity(float64(k.sessions), "") + " idle sessions"
+	what := figures.Quantity(float64(k.sessions), "") + " idle sessions"
 	if err := k.cost(ctx, srv, what, "sessions", k.sessions, sessionBound, before); err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (k *soak) streamsOf(ctx context.Context, srv *server, ids []string) error {
 	if err != nil {
 		return err
 	}
-	what := quantity(float64(len(ids)), "") + " idle GET streams"
+	what := figures.Quantity(float64(len(ids)), "") + " idle GET streams"
 	if err := k.cost(ctx, srv, what, "streams", len(ids), streamBound, before); err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (k *soak) broadcast(srv *server, what string, n int, hear func(i int) error
 	if err := each(n, workers, hear); err != nil {
 		return err
 	}
-	k.table.within(what, "until all have heard of a change", time.Since(began), 2*time.Second)
+	k.table.Within(what, "until all have heard of a change", time.Since(began), 2*time.Second)
 	return nil
 }
 
@@ -205,8 +206,8 @@ func (k *soak) leave(ctx context.Context, srv *server, what string, open []net.C
 	if err != nil {
 		return err
 	}
-	k.table.add(what, "until their end was noticed", seconds(time.Since(began)))
-	k.table.atMost(what, "descriptors left behind", float64(max(0, after.descriptors-before.descriptors)), 0, "")
+	k.table.Add(what, "until their end was noticed", figures.Seconds(time.Since(began)))
+	k.table.AtMost(what, "descriptors left behind", float64(max(0, after.descriptors-before.descriptors)), 0, "")
 	return nil
 }
 
@@ -250,7 +251,7 @@ func (k *soak) webSockets(ctx context.Context, srv *server) error {
 	if err != nil {
 		return err
 	}
-	what := quantity(float64(len(open)), "") + " idle WebSockets"
+	what := figures.Quantity(float64(len(open)), "") + " idle WebSockets"
 	if err := k.cost(ctx, srv, what, "websockets", len(open), socketBound, before); err != nil {
 		return err
 	}
@@ -291,7 +292,7 @@ func (k *soak) listening(ctx context.Context, srv *server) error {
 	if err != nil {
 		return err
 	}
-	what := quantity(float64(len(open)), "") + " idle subscriptions/listen"
+	what := figures.Quantity(float64(len(open)), "") + " idle subscriptions/listen"
 	if err := k.cost(ctx, srv, what, "listens", len(open), streamBound, before); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
@@ -134,9 +135,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), system.CPUModel(), system.LoadAverage(), limit)
 	k := &soak{sizes: s, binary: binary, progress: stderr}
 	err = k.all(ctx)
-	k.table.write(stdout)
+	k.table.Write(stdout)
 	fmt.Fprintf(stdout, "\nIt took %.0f s.\n", time.Since(began).Seconds())
-	return errors.Join(err, k.table.verdict())
+	return errors.Join(err, k.table.Verdict())
 }
 
 // soak is one run.
@@ -144,7 +145,7 @@ type soak struct {
 	*sizes
 	binary   string
 	progress io.Writer
-	table    table
+	table    figures.Table
 }
 
 // stage is a part of the run, with a server that has been warmed up.
@@ -203,10 +204,10 @@ func (k *soak) on(ctx context.Context, name string, stages []stage, args ...stri
 		return err
 	}
 	what := "in the end, server " + name
-	k.table.atMost(what, "goroutines", float64(ended.goroutines), float64(began.goroutines), "")
-	k.table.atMost(what, "descriptors", float64(ended.descriptors), float64(began.descriptors), "")
-	k.table.note(what, "heap, "+kib(began.heap)+" at the start", float64(ended.heap)/1024, "KiB")
-	k.table.note(what, "RSS, "+kib(began.rss)+" at the start", float64(ended.rss)/1024, "KiB")
+	k.table.AtMost(what, "goroutines", float64(ended.goroutines), float64(began.goroutines), "")
+	k.table.AtMost(what, "descriptors", float64(ended.descriptors), float64(began.descriptors), "")
+	k.table.Note(what, "heap, "+figures.KiB(began.heap)+" at the start", float64(ended.heap)/1024, "KiB")
+	k.table.Note(what, "RSS, "+figures.KiB(began.rss)+" at the start", float64(ended.rss)/1024, "KiB")
 	if err := k.profile(ctx, srv, "end-"+strings.ReplaceAll(name, " ", "-")); err != nil {
 		return err
 	}

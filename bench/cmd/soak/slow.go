@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/bench/figures"
 	"github.com/slipway-mcp/slipway/bench/frame"
 	"github.com/slipway-mcp/slipway/bench/load"
 )
@@ -57,14 +58,14 @@ func (k *soak) slowReaders(ctx context.Context, srv *server) error {
 	if err != nil {
 		return err
 	}
-	k.table.note(what, "RSS meanwhile", float64(now.rss)/(1<<20), "MiB")
+	k.table.Note(what, "RSS meanwhile", float64(now.rss)/(1<<20), "MiB")
 	if !k.short {
 		began := time.Now()
 		after, err := srv.settle(ctx, before, cutAfter, nil)
 		if err != nil {
 			return err
 		}
-		k.table.atMost(what, "still connected without reading, "+seconds(time.Since(began))+" later",
+		k.table.AtMost(what, "still connected without reading, "+figures.Seconds(time.Since(began))+" later",
 			float64(max(0, after.descriptors-before.descriptors)), 0, "")
 	}
 	return nil
@@ -162,8 +163,8 @@ func (k *soak) beside(srv *server, what string) error {
 	worst, err := changes(srv, open)
 	over.Store(true)
 	group.Wait()
-	k.table.within(what, "slowest change until all others have heard", worst, 2*time.Second)
-	k.table.within(what, "p99 of calls by others", latency.Quantile(0.99), time.Second)
+	k.table.Within(what, "slowest change until all others have heard", worst, 2*time.Second)
+	k.table.Within(what, "p99 of calls by others", latency.Quantile(0.99), time.Second)
 	return errors.Join(err, callErr)
 }
 
@@ -252,7 +253,7 @@ func (k *soak) vanishing(ctx context.Context, srv *server) error {
 		return err
 	}
 	what := fmt.Sprintf("%d clients that vanish in the midst", k.bad)
-	k.table.within(what, "until nothing is left of them", time.Since(began), 3*time.Second)
-	k.table.atMost(what, "goroutines left behind", float64(max(0, after.goroutines-before.goroutines)), 0, "")
+	k.table.Within(what, "until nothing is left of them", time.Since(began), 3*time.Second)
+	k.table.AtMost(what, "goroutines left behind", float64(max(0, after.goroutines-before.goroutines)), 0, "")
 	return nil
 }

@@ -9,47 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
-
-func TestTable(t *testing.T) {
-	var tab table
-	tab.note("idle things", "heap each", 1234.5, "B")
-	tab.atMost("idle things", "RSS each", 600, 600, "B")
-	if err := tab.verdict(); err != nil {
-		t.Errorf("verdict with all bounds kept = %v", err)
-	}
-	tab.atMost("idle things", "goroutines", 3, 2, "")
-	tab.exactly("the end", "lost", 0, 0)
-	tab.within("the end", "took", 3*time.Second, 2*time.Second)
-	if err := tab.verdict(); err == nil || !strings.HasPrefix(err.Error(), "2 ") {
-		t.Errorf("verdict = %v, want two bounds exceeded", err)
-	}
-	var b strings.Builder
-	tab.write(&b)
-	want := `| what | figure | measured | bound | |
-| --- | --- | ---: | ---: | --- |
-| idle things | heap each | 1,234 B |  |  |
-|  | RSS each | 600 B | ≤ 600 B | ok |
-|  | goroutines | 3 | ≤ 2 | EXCEEDED |
-| the end | lost | 0 | 0 | ok |
-|  | took | 3.00 s | ≤ 2.00 s | EXCEEDED |
-`
-	if b.String() != want {
-		t.Errorf("write:\n%swant:\n%s", &b, want)
-	}
-	if new(table).verdict() == nil {
-		t.Error("an empty table passes")
-	}
-}
-
-func TestQuantity(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 999: "999", 12.34: "12.3", 1234567: "1,234,567", -634: "-634", -1634: "-1,634"} {
-		if got := quantity(v, ""); got != want {
-			t.Errorf("quantity(%v) = %q, want %q", v, got, want)
-		}
-	}
-}
 
 func TestParse(t *testing.T) {
 	tests := []struct {
@@ -98,10 +58,10 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	stages := make(map[string]bool)
-	for _, r := range k.table.rows {
-		stages[r.what] = true
-		if r.verdict != "" && r.verdict != "ok" && r.figure != rssEach {
-			t.Errorf("%s: %s: %s, bound %s", r.what, r.figure, r.value, r.bound)
+	for _, r := range k.table.Rows() {
+		stages[r.What] = true
+		if r.Verdict != "" && r.Verdict != "ok" && r.Figure != rssEach {
+			t.Errorf("%s: %s: %s, bound %s", r.What, r.Figure, r.Value, r.Bound)
 		}
 	}
 	if len(stages) != 18 {
