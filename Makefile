@@ -1,5 +1,5 @@
 # Shorthand for people. Nothing depends on make: each line below can be typed.
-.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak recall docs
+.PHONY: help check test lint fuzz interop reference clients conformance bench proxies soak chaos recall docs
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,9 @@ proxies: ## gateways side by side; see docs/performance.md
 
 soak: ## many, slow and broken clients against a server, and its end under load
 	go -C bench run ./cmd/soak
+
+chaos: ## foreign clients and servers, which are killed and suspended at random, for 20 minutes
+	go -C bench run ./cmd/chaos
 
 recall: ## how often the search of documents finds the right page
 	go -C bench run ./cmd/recall

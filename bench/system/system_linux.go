@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -132,3 +133,42 @@ func RaiseDescriptors() (int, error) {
 	}
 	return int(min(limit.Cur, 1<<30)), nil
 }
+
+// Children returns the processes that a process has started and not yet waited for,
+// ended ones included.
+func Children(pid int) ([]int, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	var children []int
+	for _, name := range stats {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has just ended
+		}
+		// Behind the name in parentheses come the state and the parent.
+		fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+		if len(fields) < 2 || string(fields[1]) != strconv.Itoa(pid) {
+			continue
+		}
+		child, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, child)
+	}
+	return children, nil
+}
+
+// Exists reports whether a process runs or has not been waited for.
+func Exists(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+// Kill ends a process at once.
+func Kill(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
+
+// Suspend stops a process until [Resume].
+func Suspend(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }
+
+// Resume continues a suspended process.
+func Resume(pid int) error { return syscall.Kill(pid, syscall.SIGCONT) }

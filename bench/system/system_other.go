@@ -45,3 +45,18 @@ func Descriptors(int) (int, error) { return 0, errNoClock }
 
 // RaiseDescriptors is for processes that are measured.
 func RaiseDescriptors() (int, error) { return 0, errNoClock }
+
+// Children needs Linux.
+func Children(int) ([]int, error) { return nil, errNoClock }
+
+// Exists needs Linux.
+func Exists(int) bool { return false }
+
+// Kill needs Linux.
+func Kill(int) error { return errNoClock }
+
+// Suspend needs Linux.
+func Suspend(int) error { return errNoClock }
+
+// Resume needs Linux.
+func Resume(int) error { return errNoClock }

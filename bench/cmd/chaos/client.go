@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	mcpgoclient "github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// client is a connection of a foreign library. It is used by several goroutines.
+type client interface {
+	// call returns the text of the result. A result that reports a failure is an error.
+	call(ctx context.Context, tool string, arguments map[string]any) (string, error)
+	close() error
+}
+
+// kind is a way to connect.
+type kind struct {
+	name    string
+	version string
+	dial    func(ctx context.Context, url, version string) (client, error)
+}
+
+func kinds() []kind {
+	return []kind{
+		{"go-sdk", "2026-07-28", dialGoSDK},
+		{"mcp-go", "2025-06-18", dialMCPGo},
+		{"go-sdk", "2025-11-25", dialGoSDK},
+		{"mcp-go", "2026-07-28", dialMCPGo},
+		{"go-sdk", "2025-03-26", dialGoSDK},
+		{"mcp-go", "2025-11-25", dialMCPGo},
+	}
+}
+
+type gosdkClient struct {
+	session *gosdk.ClientSession
+	conns   *http.Transport
+}
+
+func dialGoSDK(ctx context.Context, url, version string) (client, error) {
+	conns := &http.Transport{MaxIdleConnsPerHost: 16}
+	over := &gosdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: conns}}
+	session, err := gosdk.NewClient(&gosdk.Implementation{Name: "go-sdk", Version: "1.0.0"}, nil).
+		Connect(ctx, over, &gosdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		conns.CloseIdleConnections()
+		return nil, err
+	}
+	return &gosdkClient{session, conns}, nil
+}
+
+func (c *gosdkClient) call(ctx context.Context, tool string, arguments map[string]any) (string, error) {
+	result, err := c.session.CallTool(ctx, &gosdk.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		return "", err
+	}
+	var texts []string
+	for _, content := range result.Content {
+		if t, ok := content.(*gosdk.TextContent); ok {
+			texts = append(texts, t.Text)
+		}
+	}
+	return only(texts, result.IsError)
+}
+
+func (c *gosdkClient) close() error {
+	err := c.session.Close()
+	c.conns.CloseIdleConnections()
+	return err
+}
+
+type mcpgoClient struct {
+	*mcpgoclient.Client
+	conns *http.Transport
+}
+
+func dialMCPGo(ctx context.Context, url, version string) (client, error) {
+	conns := &http.Transport{MaxIdleConnsPerHost: 16}
+	over, err := transport.NewStreamableHTTP(url, transport.WithHTTPBasicClient(&http.Client{Transport: conns}))
+	if err != nil {
+		return nil, err
+	}
+	c := &mcpgoClient{mcpgoclient.NewClient(over, mcpgoclient.WithProtocolVersion(version)), conns}
+	err = c.Start(context.WithoutCancel(ctx))
+	if err == nil {
+		var hello mcpgo.InitializeRequest
+		hello.Params.ProtocolVersion = version
+		hello.Params.ClientInfo = mcpgo.Implementation{Name: "mcp-go", Version: "1.0.0"}
+		_, err = c.Initialize(ctx, hello)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+func (c *mcpgoClient) call(ctx context.Context, tool string, arguments map[string]any) (string, error) {
+	var request mcpgo.CallToolRequest
+	request.Params.Name, request.Params.Arguments = tool, arguments
+	result, err := c.CallTool(ctx, request)
+	if err != nil {
+		return "", err
+	}
+	var texts []string
+	for _, content := range result.Content {
+		if t, ok := content.(mcpgo.TextContent); ok {
+			texts = append(texts, t.Text)
+		}
+	}
+	return only(texts, result.IsError)
+}
+
+func (c *mcpgoClient) close() error {
+	err := c.Close()
+	c.conns.CloseIdleConnections()
+	return err
+}
+
+// only returns the single text of a result.
+func only(texts []string, isError bool) (string, error) {
+	switch {
+	case isError:
+		return "", fmt.Errorf("the tool reports: %q", texts)
+	case len(texts) != 1:
+		return fmt.Sprintf("%q", texts), nil
+	}
+	return texts[0], nil
+}
+
+// work has all clients call all servers for d.
+func (c *chaos) work(ctx context.Context, d time.Duration, t *tally) {
+	ctx, stop := context.WithTimeout(ctx, d)
+	defer stop()
+	var group sync.WaitGroup
+	for i := range c.clients {
+		group.Go(func() { c.workAs(ctx, i, t) })
+	}
+	group.Wait()
+}
+
+// callsPerConnection is after how many calls to each server a client connects again.
+const callsPerConnection = 300
+
+// workAs is one client: it connects, calls all servers at once, each in turn, leaves
+// in order, and begins again.
+func (c *chaos) workAs(ctx context.Context, number int, t *tally) {
+	for round := 0; ctx.Err() == nil; round++ {
+		k := kinds()[number%len(kinds())]
+		conn, err := c.dial(ctx, k, t)
+		if err != nil {
+			wait(ctx, time.Second)
+			continue
+		}
+		var group sync.WaitGroup
+		for lane, s := range c.servers {
+			random := rand.New(rand.NewPCG(c.seed, uint64(number)<<40|uint64(lane)<<32|uint64(round)+1))
+			group.Go(func() {
+				for i := 0; i < callsPerConnection && ctx.Err() == nil; i++ {
+					token := fmt.Sprintf("%s-%s-%d-%d-%d-%x", t.name, s.name, number, round, i, random.Uint64())
+					if !c.callOne(k, conn, s, randomJob(token, random), t) {
+						wait(ctx, 250*time.Millisecond) // as a client that is not a flood
+					}
+				}
+			})
+		}
+		group.Wait()
+		if err := conn.close(); err != nil {
+			t.note("closing a connection: " + err.Error())
+		}
+	}
+}
+
+func (c *chaos) dial(ctx context.Context, k kind, t *tally) (client, error) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*callBound)
+	defer stop()
+	began := time.Now()
+	conn, err := k.dial(ctx, c.front.url(), k.version)
+	t.connected(time.Since(began), err)
+	return conn, err
+}
+
+// job is one call.
+type job struct {
+	tool, token string
+	millis      int           // of work
+	cancelled   bool          // by the client,
+	after       time.Duration // after this time
+}
+
+func randomJob(token string, random *rand.Rand) job {
+	j := job{tool: "echo", token: token}
+	if random.IntN(5) == 0 {
+		j.tool, j.millis = "work", random.IntN(20)
+	}
+	if random.IntN(100) == 0 {
+		j.cancelled, j.after = true, time.Duration(random.IntN(10))*time.Millisecond
+	}
+	return j
+}
+
+func (j job) arguments() map[string]any {
+	arguments := map[string]any{"message": j.token}
+	if j.tool == "work" {
+		arguments["millis"] = j.millis
+	}
+	return arguments
+}
+
+// callOne makes one call and judges its answer. It reports whether that was right.
+func (c *chaos) callOne(k kind, conn client, s *server, j job, t *tally) bool {
+	limit := 2 * callBound
+	if j.cancelled {
+		limit = j.after
+	}
+	ctx, stop := context.WithTimeout(context.Background(), limit)
+	defer stop()
+	began := time.Now()
+	text, err := conn.call(ctx, s.name+"_"+j.tool, j.arguments())
+	took := time.Since(began)
+	switch {
+	case err == nil && text == j.token:
+		t.right(took)
+	case err == nil:
+		t.wrong(fmt.Sprintf("%s %s, %s: sent %s, received %.200q", k.name, k.version, s.name, j.token, text))
+	case j.cancelled:
+		t.cancelled(took)
+		return true
+	default:
+		t.failed(took, fmt.Sprintf("%s %s, %s, %s: %v", k.name, k.version, s.name, j.tool, err))
+	}
+	return err == nil
+}
+
+// calm has all servers in the same state as ever: those at URLs restarted, so that no
+// connection to them is left, and each called once by every kind of client. It returns
+// how many of these calls were not answered right, and what slipway uses then.
+func (c *chaos) calm(ctx context.Context, before *reading) (failed int, r reading, err error) {
+	for _, s := range c.servers {
+		if s.isChild() {
+			continue
+		}
+		s.stop()
+		if err := s.start(ctx); err != nil {
+			return 0, r, err
+		}
+	}
+	t := newTally("calm")
+	for _, k := range kinds() {
+		conn, err := c.dial(ctx, k, t)
+		if err != nil {
+			return 0, r, fmt.Errorf("connect with %s %s: %w", k.name, k.version, err)
+		}
+		for _, s := range c.servers {
+			c.callOne(k, conn, s, job{tool: "echo", token: "calm-" + s.name + "-" + k.version}, t)
+		}
+		if err := conn.close(); err != nil {
+			fmt.Fprintf(c.progress, "closing %s %s: %v\n", k.name, k.version, err)
+		}
+	}
+	t.writeFailures(c.progress)
+	r, err = c.front.settle(ctx, before)
+	return t.count.wrong + t.count.failed, r, err
+}

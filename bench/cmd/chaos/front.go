@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/slipway-mcp/slipway/bench/process"
+	"github.com/slipway-mcp/slipway/bench/system"
+)
+
+// front is the slipway process that the clients talk to.
+type front struct {
+	cmd   *exec.Cmd
+	addr  string
+	log   *os.File
+	ended chan error
+
+	mu   sync.Mutex
+	seen map[int]bool // child processes that were ever seen
+}
+
+// start starts the servers at URLs, and slipway before all.
+func (c *chaos) start(ctx context.Context) error {
+	c.servers = servers(c.upstream, c.dir)
+	definitions := map[string]any{}
+	for _, s := range c.servers {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
+		definitions[s.name] = s.definition()
+	}
+	text, err := json.Marshal(map[string]any{"specVersion": "1.0.0", "servers": definitions})
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(c.dir, "servers.json")
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return err
+	}
+	if c.front, err = startFront(ctx, c.slipway, c.log, c.dir, path); err != nil {
+		return err
+	}
+	return c.front.waitReady(ctx, len(c.servers))
+}
+
+// stopAll ends what is still running.
+func (c *chaos) stopAll() {
+	if c.front != nil {
+		c.front.kill()
+	}
+	for _, s := range c.servers {
+		s.stop()
+	}
+}
+
+func startFront(ctx context.Context, binary, log, dir, definitions string) (*front, error) {
+	addr, err := process.FreeAddr()
+	if err != nil {
+		return nil, err
+	}
+	if log == "" {
+		log = os.DevNull
+	}
+	file, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	f := &front{addr: addr, log: file, ended: make(chan error, 1), seen: make(map[int]bool)}
+	f.cmd = exec.CommandContext(ctx, binary, "serve", "--addr", addr, "--prefix", "always", definitions)
+	f.cmd.Env = append(os.Environ(), "SLIPWAY_STATE_DIR="+filepath.Join(dir, "state"))
+	f.cmd.Stderr = file
+	system.OwnGroup(f.cmd)
+	if err := f.cmd.Start(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	go func() { f.ended <- f.cmd.Wait() }()
+	return f, nil
+}
+
+func (f *front) url() string { return "http://" + f.addr + "/mcp" }
+
+// terminate sends SIGTERM and waits for the end, which must be exit code 0.
+func (f *front) terminate() (time.Duration, error) {
+	began := time.Now()
+	if err := f.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return 0, err
+	}
+	select {
+	case err := <-f.ended:
+		f.ended <- err
+		if err != nil {
+			return 0, fmt.Errorf("slipway ended with %w", err)
+		}
+		return time.Since(began), nil
+	case <-time.After(settleWithin):
+		return 0, errors.New("slipway does not end after SIGTERM")
+	}
+}
+
+func (f *front) kill() {
+	_ = f.cmd.Cancel() // it may have ended
+	err := <-f.ended
+	f.ended <- err
+	_ = f.log.Close()
+}
+
+// waitReady returns when all servers behind it are up.
+func (f *front) waitReady(ctx context.Context, servers int) error {
+	deadline := time.Now().Add(settleWithin)
+	for {
+		m, err := f.metrics(ctx)
+		if err == nil && int(m["slipway_server_up"]) == servers {
+			return nil
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return fmt.Errorf("not all servers are up: %v of %d: %w", m["slipway_server_up"], servers, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// reading is what slipway uses at one moment.
+type reading struct {
+	sessions, streams, inFlight       int
+	children, goroutines, descriptors int
+	memoryKB                          int64
+}
+
+func (f *front) read(ctx context.Context) (r reading, err error) {
+	m, err := f.metrics(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.sessions, r.streams = int(m["mcp_server_sessions"]), int(m["mcp_server_streams"])
+	r.inFlight, r.goroutines = int(m["slipway_server_requests_in_flight"]), int(m["go_goroutines"])
+	children, err := f.children()
+	if err != nil {
+		return r, err
+	}
+	r.children = len(children)
+	if r.descriptors, err = system.Descriptors(f.cmd.Process.Pid); err != nil {
+		return r, err
+	}
+	r.memoryKB, err = system.OwnMemoryKB(f.cmd.Process.Pid)
+	return r, err
+}
+
+// settle waits until as little is used as before, or without that until nothing
+// changes, for a bounded time, and reads.
+func (f *front) settle(ctx context.Context, before *reading) (reading, error) {
+	deadline := time.Now().Add(settleWithin)
+	last, err := f.read(ctx)
+	for still := 0; err == nil && still < 10 && time.Now().Before(deadline); {
+		time.Sleep(200 * time.Millisecond)
+		var now reading
+		now, err = f.read(ctx)
+		still++
+		if !now.settled(last, before) {
+			still = 0
+		}
+		last = now
+	}
+	return last, err
+}
+
+// settled reports whether r is as last, and if before is given, no more than that.
+func (r reading) settled(last reading, before *reading) bool {
+	if before == nil {
+		before = &last
+	}
+	return r.sessions <= before.sessions && r.streams <= before.streams && r.inFlight <= before.inFlight &&
+		r.children == before.children && r.goroutines <= before.goroutines && r.descriptors <= before.descriptors
+}
+
+// children returns the child processes of slipway, and remembers them.
+func (f *front) children() ([]int, error) {
+	pids, err := system.Children(f.cmd.Process.Pid)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, pid := range pids {
+		f.seen[pid] = true
+	}
+	return pids, err
+}
+
+// metrics returns the sums of all metrics by name.
+func (f *front) metrics(ctx context.Context) (map[string]float64, error) {
+	ctx, stop := context.WithTimeout(ctx, settleWithin)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.addr+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Close = true // a connection at rest would be counted
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("/metrics: %s", resp.Status)
+	}
+	sums := make(map[string]float64)
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		name, value, ok := strings.Cut(strings.TrimSpace(lines.Text()), " ")
+		if i := bytes.LastIndexByte(lines.Bytes(), ' '); i > 0 {
+			value = lines.Text()[i+1:]
+		}
+		number, err := strconv.ParseFloat(value, 64)
+		if !ok || strings.HasPrefix(name, "#") || err != nil {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "{")
+		sums[name] += number
+	}
+	return sums, lines.Err()
+}

@@ -1,0 +1,226 @@
+// Command chaos has the real slipway serve a file of definitions while the servers
+// behind it are killed, suspended and restarted at random, under clients of foreign
+// libraries that are all at work at once. It prints a table, and exits with 1 when a
+// bound is exceeded.
+//
+//	go -C bench run ./cmd/chaos
+//	go -C bench run ./cmd/chaos -short
+//	go -C bench run ./cmd/chaos -seed 42 -slipway ./slipway
+//
+// It stays on loopback and needs Linux. What must hold: every answer is the one to its
+// call, fewer than 0.3 % of the calls fail, no call takes longer than the watchdog
+// needs to replace a server that hangs, no call with effects is carried out twice, and
+// nothing is left behind.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/slipway-mcp/slipway/bench/figures"
+	"github.com/slipway-mcp/slipway/bench/install"
+	"github.com/slipway-mcp/slipway/bench/system"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "chaos:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+// options are the command line.
+type options struct {
+	short    bool
+	duration time.Duration
+	pause    time.Duration // between two faults, on average
+	seed     uint64
+	clients  int
+	slipway  string
+	log      string
+}
+
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.BoolVar(&o.short, "short", false, "run for 40 seconds instead of 20 minutes")
+	flags.DurationVar(&o.duration, "duration", 0, "time under faults (default 20m, with -short 40s)")
+	flags.DurationVar(&o.pause, "pause", 3*time.Second, "average time between two faults")
+	flags.Uint64Var(&o.seed, "seed", 0, "seed of all random choices (default random)")
+	flags.IntVar(&o.clients, "clients", 6, "clients, each with one call in flight to every server")
+	flags.StringVar(&o.slipway, "slipway", "", "path of the binary (default: built from this repository)")
+	flags.StringVar(&o.log, "log", "", "file for the log of slipway (default: discarded)")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.duration < 0 || o.pause <= 0 || o.clients < 1:
+		return nil, errors.New("-duration, -pause and -clients must be positive")
+	case o.duration == 0 && o.short:
+		o.duration = 40 * time.Second
+	case o.duration == 0:
+		o.duration = 20 * time.Minute
+	}
+	if o.seed == 0 {
+		o.seed = rand.Uint64()
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "chaos")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	upstream, err := build(ctx, dir, o)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	fmt.Fprintf(stdout, "Seed %d; %s, %s/%s, %d processors (%s), load average %s at the start.\n\n", o.seed,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), system.CPUModel(), system.LoadAverage())
+	c := &chaos{options: o, dir: dir, upstream: upstream, progress: stderr, tally: newTally("chaos")}
+	err = c.all(ctx)
+	c.table.Write(stdout)
+	c.tally.writeFailures(stdout)
+	fmt.Fprintf(stdout, "\nIt took %.0f s.\n", time.Since(began).Seconds())
+	return errors.Join(err, c.table.Verdict())
+}
+
+// build builds the programs and returns the path of the upstream server.
+func build(ctx context.Context, dir string, o *options) (upstream string, err error) {
+	root, err := install.Root(ctx)
+	if err != nil {
+		return "", err
+	}
+	upstream = filepath.Join(dir, "upstream")
+	if _, err := install.Go(ctx, root, upstream, "", "./cmd/chaos/upstream"); err != nil {
+		return "", err
+	}
+	if o.slipway == "" {
+		o.slipway = filepath.Join(dir, "slipway")
+		_, err = install.Go(ctx, filepath.Dir(root), o.slipway, "", "-trimpath", "./cmd/slipway")
+	}
+	return upstream, err
+}
+
+// chaos is one run.
+type chaos struct {
+	*options
+	dir      string // temporary
+	upstream string // path of the program
+	progress io.Writer
+
+	servers []*server
+	front   *front
+	tally   *tally
+	table   figures.Table
+}
+
+// The bounds of a run.
+const (
+	maxFailed    = 0.003
+	hangTimeout  = 5 * time.Second // hangTimeoutMs of the definitions
+	pingTimeout  = 5 * time.Second
+	grace        = 10 * time.Second // to notice, to replace the server, and for a busy machine
+	callBound    = hangTimeout + pingTimeout + grace
+	warmUp       = 3 * time.Second
+	settleWithin = 30 * time.Second
+	moreMemoryKB = 24 << 10
+)
+
+// all runs the clients without faults, with faults, and checks what is left.
+func (c *chaos) all(ctx context.Context) error {
+	defer c.stopAll()
+	if err := c.start(ctx); err != nil {
+		return err
+	}
+	c.work(ctx, warmUp, newTally("warm"))
+	failed, before, err := c.calm(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d calls are not answered right before the first fault", failed)
+	}
+	fmt.Fprintf(c.progress, "at the start: %+v\n", before)
+
+	done := make(chan map[string]int, 1)
+	faulty, stop := context.WithTimeout(ctx, c.duration)
+	defer stop()
+	go func() { done <- c.breakThings(faulty) }()
+	c.work(ctx, c.duration, c.tally)
+	stop()
+	faults := <-done
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	failed, after, err := c.calm(ctx, &before)
+	if err != nil {
+		return err
+	}
+	for _, name := range faultNames() {
+		c.table.Note("faults", name, float64(faults[name]), "")
+	}
+	c.tally.report(&c.table)
+	c.table.Exactly("in the end", "calls wrong or failed after the last fault", failed, 0)
+	c.compare(before, after)
+	return c.end()
+}
+
+// compare reports what is left compared with the start.
+func (c *chaos) compare(before, after reading) {
+	const what = "in the end"
+	c.table.Exactly(what, "sessions", after.sessions, before.sessions)
+	c.table.Exactly(what, "streams", after.streams, before.streams)
+	c.table.Exactly(what, "requests in flight to servers", after.inFlight, 0)
+	c.table.Exactly(what, "child processes", after.children, before.children)
+	c.table.AtMost(what, "goroutines", float64(after.goroutines), float64(before.goroutines), "")
+	c.table.AtMost(what, "open files", float64(after.descriptors), float64(before.descriptors), "")
+	c.table.AtMost(what, fmt.Sprintf("own memory, %s at the start", figures.KiB(before.memoryKB<<10)),
+		float64(after.memoryKB), float64(before.memoryKB+moreMemoryKB), "KiB")
+}
+
+// end stops slipway as an operator does, and looks for what it has started.
+func (c *chaos) end() error {
+	took, err := c.front.terminate()
+	if err != nil {
+		return err
+	}
+	c.table.Within("SIGTERM", "time to exit", took, 10*time.Second)
+	left := 0
+	for pid := range c.front.seen {
+		if system.Exists(pid) {
+			left++
+		}
+	}
+	c.table.Exactly("SIGTERM", "child processes left", left, 0)
+	twice, err := c.carriedOutTwice()
+	if err != nil {
+		return err
+	}
+	c.table.Exactly("calls", "calls with effects carried out twice", twice, 0)
+	return nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/slipway-mcp/slipway/bench/figures"
+)
+
+// tally counts what became of calls. It is used by all clients at once.
+type tally struct {
+	name string // begins the token of each call
+
+	mu       sync.Mutex
+	count    struct{ right, wrong, failed, cancelled, late, connections, refused int }
+	longest  time.Duration
+	failures map[string]int // by text without what differs from call to call
+}
+
+func newTally(name string) *tally { return &tally{name: name, failures: make(map[string]int)} }
+
+func (t *tally) right(took time.Duration) {
+	t.add(took, func() { t.count.right++ })
+}
+
+func (t *tally) cancelled(took time.Duration) {
+	t.add(took, func() { t.count.cancelled++ })
+}
+
+func (t *tally) failed(took time.Duration, text string) {
+	t.add(took, func() {
+		t.count.failed++
+		t.keep(text)
+	})
+}
+
+func (t *tally) wrong(text string) {
+	t.add(0, func() {
+		t.count.wrong++
+		t.failures["WRONG: "+text]++
+	})
+}
+
+// connected counts an attempt to connect, which is bounded as calls are.
+func (t *tally) connected(took time.Duration, err error) {
+	t.add(took, func() {
+		t.count.connections++
+		if err != nil {
+			t.count.refused++
+			t.keep("connecting: " + err.Error())
+		}
+	})
+}
+
+func (t *tally) note(text string) { t.add(0, func() { t.keep(text) }) }
+
+func (t *tally) add(took time.Duration, change func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.longest = max(t.longest, took)
+	if took > callBound {
+		t.count.late++
+	}
+	change()
+}
+
+// maxFailures is how many different failures are kept.
+const maxFailures = 200
+
+func (t *tally) keep(text string) {
+	text = regexp.MustCompile(`\d+(\.\d+)?`).ReplaceAllString(text, "N")
+	if _, ok := t.failures[text]; ok || len(t.failures) < maxFailures {
+		t.failures[text]++
+	}
+}
+
+// report adds the figures to a table.
+func (t *tally) report(table *figures.Table) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	const calls = "calls"
+	n := t.count
+	table.Note(calls, "answered right", float64(n.right), "")
+	table.Note(calls, "cancelled by the client", float64(n.cancelled), "")
+	table.Exactly(calls, "answered wrong", n.wrong, 0)
+	whole := max(1, n.right+n.wrong+n.failed)
+	table.Note(calls, "failed", float64(n.failed), "")
+	table.AtMost(calls, "failed, in a thousand", 1000*float64(n.failed)/float64(whole), 1000*maxFailed, "")
+	table.Within(calls, "longest call or connection", t.longest, callBound)
+	table.Exactly(calls, "beyond that", n.late, 0)
+	table.Note("connections", "made", float64(n.connections), "")
+	table.Exactly("connections", "failed", n.refused, 0)
+}
+
+// writeFailures lists the failures, the most frequent first.
+func (t *tally) writeFailures(w io.Writer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	texts := make([]string, 0, len(t.failures))
+	for text := range t.failures {
+		texts = append(texts, text)
+	}
+	slices.SortFunc(texts, func(a, b string) int { return t.failures[b] - t.failures[a] })
+	if len(texts) > 0 {
+		fmt.Fprint(w, "\nFailures, digits replaced by N:\n\n")
+	}
+	for _, text := range texts {
+		fmt.Fprintf(w, "%6d  %s\n", t.failures[text], text)
+	}
+}
