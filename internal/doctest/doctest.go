@@ -1,5 +1,5 @@
 // Package doctest holds the pages of the repository to the truth: links lead
-// somewhere, files that are named exist, the README stays short and begins with
+// somewhere, files and tests that are named exist, the README stays short and begins with
 // the commands that work, code that is shown is code that is compiled and tested,
 // no page is out of reach, and nothing speaks of the machine it was written on.
 // What a page shows of a terminal is taken apart by
@@ -63,6 +63,7 @@ func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
 		problems = append(problems, checkLinks(fsys, pages, p)...)
 		problems = append(problems, checkNames(fsys, p)...)
 		problems = append(problems, checkQuotes(fsys, p)...)
+		problems = append(problems, checkProofs(fsys, p)...)
 		if p.Path == "README.md" {
 			problems = append(problems, checkReadme(p)...)
 		}

@@ -36,12 +36,14 @@ const machine = "/wo" + "rk/"
 
 func repository(changes map[string]string) fstest.MapFS {
 	fsys := fstest.MapFS{
-		"README.md":              {Data: []byte(readme)},
-		"docs/README.md":         {Data: []byte("# Pages\n\n[One](one.md#a-heading), [home](../README.md).\n")},
-		"docs/one.md":            {Data: []byte("# One\n\n## A heading\n\nIn `core/core.go`.\n")},
-		"core/core.go":           {Data: []byte("package core\n")},
-		"core/testdata/x/odd.md": {Data: []byte("no title, [nowhere](nowhere.md)\n")},
-		"picture.png":            {Data: []byte("\x89PNG " + machine + " \xff")},
+		"README.md":                      {Data: []byte(readme)},
+		"docs/README.md":                 {Data: []byte("# Pages\n\n[One](one.md#a-heading), [home](../README.md).\n")},
+		"docs/one.md":                    {Data: []byte("# One\n\n## A heading\n\nIn `core/core.go`.\n")},
+		"core/core.go":                   {Data: []byte("package core\n")},
+		"core/core_test.go":              {Data: []byte("package core\n\nfunc TestCore(t *testing.T) {}\n\n// func TestGone(t *testing.T)\n")},
+		"core/testdata/script/say.txtar": {Data: []byte("exec say\n")},
+		"core/testdata/x/odd.md":         {Data: []byte("no title, [nowhere](nowhere.md)\n")},
+		"picture.png":                    {Data: []byte("\x89PNG " + machine + " \xff")},
 	}
 	for name, text := range changes {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
@@ -68,6 +70,14 @@ func TestCheck(t *testing.T) {
 		"code that has changed": {quote("a()\nif x {\n\tc()\n}"), []string{"docs/one.md:9"}},
 		"code of no file":       {page("<!-- from core/gone.go -->\n```go\npackage core\n```"), []string{"docs/one.md:6"}},
 		"code of anywhere":      {page("```go\npackage core\n```"), []string{"docs/one.md:3"}},
+		"tests that exist":      {page("`core: TestCore`, `core: TestCore/say`"), nil},
+		"a test that is gone":   {page("`core: TestGone`"), []string{"docs/one.md:3"}},
+		"part of a name":        {page("`core: TestCor`"), []string{"docs/one.md:3"}},
+		"a script that is gone": {page("`core: TestCore/shout`"), []string{"docs/one.md:3"}},
+		"a test of no folder":   {page("`gone: TestCore`"), []string{"docs/one.md:3"}},
+		"a test in code":        {page("```text\n`core: TestGone`\n```"), nil},
+		"a row without a test":  {page("| a | test |\n| --- | --- |\n| x | `core: TestCore` |\n| y | soon |"), []string{"docs/one.md:6"}},
+		"a row elsewhere":       {page("| a | b |\n| --- | --- |\n| y | soon |"), nil},
 		"a page out of reach":   {map[string]string{"docs/two.md": "# Two\n\n[x](two.md)\n"}, []string{"docs/two.md:0"}},
 		"no title":              {page("x", "One\n"), []string{"docs/one.md:1"}},
 		"a folder of a machine": {page("cd " + machine + "main"), []string{"docs/one.md:3"}},
