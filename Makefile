@@ -37,7 +37,7 @@ proxies: ## gateways side by side; see docs/performance.md
 soak: ## many, slow and broken clients against a server, and its end under load
 	go -C bench run ./cmd/soak
 
-chaos: ## foreign clients and servers, which are killed and suspended at random, for 20 minutes
+chaos: ## kill and suspend servers at random under foreign clients for 20 minutes
 	go -C bench run ./cmd/chaos
 
 recall: ## how often the search of documents finds the right page

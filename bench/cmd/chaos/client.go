@@ -146,11 +146,11 @@ func (c *chaos) work(ctx context.Context, d time.Duration, t *tally) {
 	group.Wait()
 }
 
-// callsPerConnection is after how many calls to each server a client connects again.
+// callsPerConnection is after how many calls to each server a client reconnects.
 const callsPerConnection = 300
 
-// workAs is one client: it connects, calls all servers at once, each in turn, leaves
-// in order, and begins again.
+// workAs is one client: it connects, calls all servers concurrently, disconnects, and
+// reconnects.
 func (c *chaos) workAs(ctx context.Context, number int, t *tally) {
 	for round := 0; ctx.Err() == nil; round++ {
 		k := kinds()[number%len(kinds())]
@@ -239,9 +239,9 @@ func (c *chaos) callOne(k kind, conn client, s *server, j job, t *tally) bool {
 	return err == nil
 }
 
-// calm has all servers in the same state as ever: those at URLs restarted, so that no
-// connection to them is left, and each called once by every kind of client. It returns
-// how many of these calls were not answered right, and what slipway uses then.
+// calm brings all servers into the same state: those at URLs are restarted, so that no
+// pooled connection is left, and every kind of client calls each server once. It returns
+// how many of these calls did not get the right answer, and what slipway uses then.
 func (c *chaos) calm(ctx context.Context, before *reading) (failed int, r reading, err error) {
 	for _, s := range c.servers {
 		if s.isChild() {

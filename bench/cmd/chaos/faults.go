@@ -24,8 +24,8 @@ const (
 
 func faultNames() []string { return []string{killed, paused, hung, hungAtURL} }
 
-// breakThings makes faults until ctx ends, and returns how many of each. When it
-// returns, no server that it has suspended is still suspended.
+// breakThings causes faults until ctx ends, and returns the number of each. When it
+// returns, no server is suspended.
 func (c *chaos) breakThings(ctx context.Context) map[string]int {
 	random := rand.New(rand.NewPCG(c.seed, 0))
 	counts := make(map[string]int)
@@ -59,7 +59,7 @@ func (c *chaos) breakThings(ctx context.Context) map[string]int {
 	return counts
 }
 
-// fault makes one fault and returns its name, or "" if there was no process.
+// fault causes one fault and returns its name, or "" if there was no process.
 func (c *chaos) fault(ctx context.Context, s *server, percent int, length float64) (string, error) {
 	pid := s.pid(c.front)
 	if pid == 0 {

@@ -204,7 +204,7 @@ func (f *front) metrics(ctx context.Context) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Close = true // a connection at rest would be counted
+	req.Close = true // an idle connection would be counted
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, err

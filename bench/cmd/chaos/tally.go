@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/figures"
 )
 
-// tally counts what became of calls. It is used by all clients at once.
+// tally counts the outcomes of calls. It is safe for concurrent use.
 type tally struct {
 	name string // begins the token of each call
 
