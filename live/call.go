@@ -13,6 +13,7 @@ import (
 // call is a request to the server on its way.
 type call struct {
 	id     uint64
+	born   int64 // session.watches when it was made
 	method string
 	name   string // what the Mcp-Name header says, or empty
 	params []byte // an object, or nil

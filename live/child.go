@@ -149,19 +149,13 @@ func (c *child) supervise() {
 	case <-c.stopping:
 	}
 	c.writer.stop()
-	c.countUnread()
-	_ = c.in.Close()
 	ask, insist := c.killGrace/5, c.killGrace-c.killGrace/5
 	if c.hangs.Load() { // it does not see that its stdin ends
-		ask, insist = 0, ask
+		c.end(0, ask)
 	}
-	if !c.within(ask, c.exited) {
-		terminate(c.cmd.Process)
-		if !c.within(insist, c.exited) {
-			kill(c.cmd.Process)
-			<-c.exited
-		}
-	}
+	c.countUnread()
+	_ = c.in.Close()
+	c.end(ask, insist)
 	kill(c.cmd.Process) // whoever is left of the group
 	c.writer.wait()
 	// Somebody outside the group may hold the other ends still.
@@ -169,6 +163,18 @@ func (c *child) supervise() {
 		c.stderr.leave()
 	}
 	_ = c.out.Close()
+}
+
+// end waits for the process, then asks it to end, then insists.
+func (c *child) end(ask, insist time.Duration) {
+	if c.within(ask, c.exited) {
+		return
+	}
+	terminate(c.cmd.Process)
+	if !c.within(insist, c.exited) {
+		kill(c.cmd.Process)
+		<-c.exited
+	}
 }
 
 // countUnread finds out what has been written and never read, once the process has

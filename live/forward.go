@@ -51,6 +51,29 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 	if s.opts.Name != "" {
 		mcp.RequestFrom(ctx).ServedBy(&s.opts.Name)
 	}
+	if s.opts.CallTimeout <= 0 {
+		return s.sendUntilSeen(ctx, e)
+	}
+	limited, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	result, err := s.sendUntilSeen(limited, e)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, &mcp.Error{Code: e.timeout(), Message: fmt.Sprintf(
+			"%s has not answered within %v (callTimeoutMs)", s.label(), s.opts.CallTimeout)}
+	}
+	return result, err
+}
+
+// timeout is the code of the error of an errand that takes too long.
+func (e *errand) timeout() mcp.Code {
+	if e.unavailable == mcp.CodeResourceUnavailable {
+		return mcp.CodeResourceTimeout
+	}
+	return mcp.CodeToolTimeout
+}
+
+// sendUntilSeen sends a request until it reaches the server.
+func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error) {
 	for try := 1; ; try++ {
 		ses, err := s.acquire(ctx)
 		if err != nil {
@@ -75,7 +98,8 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 		if !errors.As(err, &lost) {
 			return nil, s.unavailable(e.unavailable, err)
 		}
-		if try == maxTries || !e.again && !lost.unseen || ctx.Err() != nil {
+		// A request that hangs one server is likely to hang the next.
+		if try == maxTries || !lost.unseen && (!e.again || isHang(lost)) || ctx.Err() != nil {
 			return nil, s.lostText(e, lost)
 		}
 	}
@@ -122,8 +146,12 @@ func (ses *session) once(ctx context.Context, e *errand, req *mcp.Request, extra
 	}
 	defer ses.untrack(c)
 	result, err := ses.link.exchange(ctx, c)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err == nil:
+		ses.noteActivity()
+	case ctx.Err() != nil:
 		ses.suspect.Store(true)
+		ses.startProbe()
 	}
 	if _, http := ses.link.(*httpLink); http && err != nil {
 		ses.noteVisits(c, err) // others have done so where they read it

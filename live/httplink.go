@@ -43,7 +43,8 @@ type httpLink struct {
 	old     *stream // of 2024-11-05, once the server has turned out to speak that
 	running map[*call]context.CancelFunc
 	closed  bool
-	gone    bool // the session is lost: there is nothing to end at the server
+	gone    bool  // the session is lost: there is nothing to end at the server
+	aborted error // why calls were cut off, or nil
 }
 
 func newHTTPLink(e *Endpoint, in inbox) *httpLink {
@@ -408,9 +409,28 @@ func (l *httpLink) exchange(ctx context.Context, c *call) ([]byte, error) {
 		l.leave(c)
 		return nil, ctx.Err()
 	case mine.Err() != nil:
-		return nil, &lostError{cause: errClosed}
+		return nil, &lostError{cause: l.abortCause()}
 	}
 	return nil, err
+}
+
+// abort cuts off all calls.
+func (l *httpLink) abort(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.aborted = why
+	for _, cancel := range l.running {
+		cancel()
+	}
+}
+
+func (l *httpLink) abortCause() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.aborted != nil {
+		return l.aborted
+	}
+	return errClosed
 }
 
 // leave tells a server up to 2025-11-25 that the answer is not wanted any more;

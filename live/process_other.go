@@ -5,6 +5,7 @@ package live
 import (
 	"os"
 	"syscall"
+	"time"
 )
 
 // dieWithParent does nothing: only Linux can do this. A child notices the end of
@@ -13,3 +14,9 @@ func dieWithParent(*syscall.SysProcAttr) {}
 
 // enlarge does nothing: only Linux can do this.
 func enlarge(*os.File) {}
+
+// stoppedProcesses returns nil: only Linux reports them.
+func stoppedProcesses(int) []int { return nil }
+
+// cpuTime returns 0: only Linux reports it.
+func cpuTime(int) time.Duration { return 0 }

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // own keeps Ctrl-C in our console from reaching the process.
@@ -22,3 +23,9 @@ func kill(p *os.Process) { _ = p.Kill() }
 
 // enlarge does nothing: pipes are as large as they are made.
 func enlarge(*os.File) {}
+
+// stoppedProcesses returns nil: only Linux reports them.
+func stoppedProcesses(int) []int { return nil }
+
+// cpuTime returns 0: only Linux reports it.
+func cpuTime(int) time.Duration { return 0 }

@@ -39,10 +39,18 @@ type session struct {
 	served   atomic.Bool                   // it has answered somebody else's request
 	suspect  atomic.Bool                   // a call ran out of time, and nothing has come since
 	looked   atomic.Int64                  // when abandoned calls were last looked for, in ns
+	silent   atomic.Bool                   // no message has arrived since the last watch
+	hung     atomic.Pointer[hangError]     // why the watchdog replaces it, or nil
+	probe    *probe                        // the current one, or nil
+	ping     *ping                         // outstanding, or nil; of the running probe
+	harmless atomic.Pointer[[]int]         // stopped processes without which it answers
+	watches  int64                         // how often watch was called
 	stale    atomic.Int32                  // how often the server has said that a list changed
 	handlers sync.WaitGroup                // of what the server asks
 	quit     context.Context
 	stop     context.CancelFunc
+
+	silentWatches int64 // calls of watch in a row without a message between; of the supervisor
 }
 
 var _ inbox = (*session)(nil)
@@ -100,6 +108,9 @@ func (ses *session) lost(err error) {
 		ses.mu.Unlock()
 		return
 	}
+	if hung := ses.hung.Load(); hung != nil {
+		err = hung // rather than the exit status after the kill
+	}
 	ses.end = err
 	all := ses.calls
 	ses.calls = nil
@@ -151,7 +162,10 @@ func (ses *session) call(ctx context.Context, c *call) ([]byte, error) {
 	}
 	result, err := ses.link.exchange(ctx, c)
 	ses.untrack(c)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err == nil:
+		ses.noteActivity()
+	case ctx.Err() != nil:
 		ses.suspect.Store(true)
 	}
 	return result, err
@@ -187,11 +201,11 @@ func (ses *session) track(c *call) error {
 	if ses.end != nil {
 		return &lostError{cause: ses.end, unseen: true}
 	}
-	if limit := ses.src.opts.MaxInFlight; len(ses.calls) >= limit {
+	if limit := ses.src.opts.MaxInFlight; len(ses.calls) >= limit && c.method != "ping" && c.method != "server/discover" {
 		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are in flight to the server already", limit)
 	}
 	ses.lastID++
-	c.id = ses.lastID
+	c.id, c.born = ses.lastID, ses.watches
 	ses.calls[c.id] = c
 	return nil
 }
@@ -242,9 +256,7 @@ func (ses *session) receive(text []byte, origin *call) {
 		ses.refuse(text, err)
 		return
 	}
-	if ses.suspect.Load() {
-		ses.suspect.Store(false)
-	}
+	ses.noteActivity()
 	switch {
 	case m.method == nil:
 		ses.answered(&m)

@@ -65,9 +65,20 @@ type Options struct {
 	// for its failures to be
 	// forgotten; 0 stands for 30 seconds.
 	ResetAfter time.Duration
-	// PingTimeout is how long a server has to prove that it is alive, after a
-	// request to it ran out of time, before it is replaced; 0 stands for 5 seconds.
+	// HangTimeout is how long a request may be in flight without any message from the
+	// server before the server is sent a ping; 0 means 10 seconds, and a negative time
+	// disables this watch. The server is also sent a ping when a request is cancelled or
+	// times out and, on Linux, when one of its processes is stopped by a signal.
+	HangTimeout time.Duration
+	// PingTimeout is how long a server may take to answer a ping; 0 means 20 seconds.
+	// Without an answer, another message or a sign of work (stderr output or, on Linux,
+	// CPU time), the server is replaced, and its requests in flight fail with the
+	// reason. A sign of work counts for at most 5 minutes. A process that is stopped by
+	// a signal is replaced after one second (Linux).
 	PingTimeout time.Duration
+	// CallTimeout is how long the server may take to answer one request of a client,
+	// including questions to the user; 0 means no limit.
+	CallTimeout time.Duration
 
 	// MaxInFlight is how many requests may be under way, and how many may wait for
 	// the server to be started; 0 stands for 1,000. More are refused with
@@ -192,7 +203,8 @@ func newSource(transport Transport, opts *Options) *Source {
 	o.StartTimeout = cmp.Or(max(o.StartTimeout, 0), time.Minute)
 	o.MaxWait = cmp.Or(max(o.MaxWait, 0), 2*time.Second)
 	o.ResetAfter = cmp.Or(max(o.ResetAfter, 0), 30*time.Second)
-	o.PingTimeout = cmp.Or(max(o.PingTimeout, 0), 5*time.Second)
+	o.HangTimeout = cmp.Or(o.HangTimeout, 10*time.Second)
+	o.PingTimeout = cmp.Or(max(o.PingTimeout, 0), 20*time.Second)
 	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), 1000)
 	o.MaxEntries = cmp.Or(max(o.MaxEntries, 0), 100_000)
 	o.MaxListBytes = cmp.Or(max(o.MaxListBytes, 0), 32<<20)

@@ -14,10 +14,13 @@ const (
 	Stopped  Phase = "stopped"  // not started yet, or idle: the next request starts it
 	Starting Phase = "starting" // being started or connected to
 	Ready    Phase = "ready"    // running
-	Waiting  Phase = "waiting"  // down; the next attempt has its time
-	Closed   Phase = "closed"   // for good
-	LeftOut  Phase = "left out" // never begun, see [Roster.LeftOut]
-	Stale    Phase = "stale"    // a site whose last rebuild failed, see [Roster.Rebuilt]
+	// Unresponsive is a server that runs, but is stopped by a signal or leaves a ping
+	// unanswered. It is replaced unless it recovers.
+	Unresponsive Phase = "unresponsive"
+	Waiting      Phase = "waiting"  // down; the next attempt has its time
+	Closed       Phase = "closed"   // for good
+	LeftOut      Phase = "left out" // never begun, see [Roster.LeftOut]
+	Stale        Phase = "stale"    // a site whose last rebuild failed, see [Roster.Rebuilt]
 )
 
 // State is how a server is at one moment.
@@ -53,6 +56,9 @@ func (s *Source) State() State {
 	s.mu.Unlock()
 	if ses := s.current.Load(); ses != nil && ses.alive() {
 		st.PID, st.Version, st.InFlight = ses.link.pid(), ses.version, ses.inFlight()
+		if why := ses.unresponsive(); why != "" && st.Phase == Ready {
+			st.Phase, st.Error = Unresponsive, why
+		}
 		st.Speaks = ses.version.String()
 	}
 	return st

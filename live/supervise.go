@@ -251,29 +251,33 @@ func backoff(n int) time.Duration {
 // live waits until the session is lost, or is not needed any more, when it
 // returns nil.
 func (s *Source) live(ses *session) error {
-	if s.opts.IdleStop <= 0 {
-		select {
-		case <-ses.ended:
-			return ses.unlessIdle()
-		case <-s.quit.Done():
-			return nil
-		}
+	var idle, watch <-chan time.Time // nil: never
+	var timer *time.Timer
+	if s.opts.IdleStop > 0 {
+		timer = time.NewTimer(s.opts.IdleStop)
+		defer timer.Stop()
+		idle = timer.C
 	}
-	timer := time.NewTimer(s.opts.IdleStop)
-	defer timer.Stop()
+	if every := s.watchInterval(); every > 0 {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		watch = ticker.C
+	}
 	for {
 		select {
 		case <-ses.ended:
 			return ses.unlessIdle()
 		case <-s.quit.Done():
 			return nil
-		case <-timer.C:
+		case <-watch:
+			ses.watch()
+		case <-idle:
+			idleFor := time.Since(time.Unix(0, s.lastUse.Load()))
+			if idleFor >= s.opts.IdleStop && len(s.Subscribed()) == 0 && ses.retire() {
+				return nil
+			}
+			timer.Reset(max(s.opts.IdleStop-idleFor, s.opts.IdleStop/10))
 		}
-		idle := time.Since(time.Unix(0, s.lastUse.Load()))
-		if idle >= s.opts.IdleStop && len(s.Subscribed()) == 0 && ses.retire() {
-			return nil
-		}
-		timer.Reset(max(s.opts.IdleStop-idle, s.opts.IdleStop/10))
 	}
 }
 
@@ -362,36 +366,24 @@ func (s *Source) tell(e Event) {
 // proves reports whether a server that is suspected to hang still answers. One
 // that does not is given up, with all that is in flight.
 func (ses *session) proves(ctx context.Context) bool {
-	method := "ping"
-	if ses.version.Modern() {
-		method = "server/discover"
+	p := ses.startProbe()
+	if p == nil {
+		return false
 	}
-	limited, cancel := context.WithTimeout(ctx, ses.src.opts.PingTimeout)
-	defer cancel()
-	_, err := ses.request(limited, method, nil)
-	var e *mcp.Error
-	if err == nil || errors.As(err, &e) || ctx.Err() != nil {
-		return true
+	select {
+	case <-p.done:
+	case <-ses.ended:
+	case <-ctx.Done():
 	}
-	if st, ok := ses.link.(*stream); ok {
-		if c, ok := st.conn.(*child); ok {
-			c.hangs.Store(true)
-		}
-	}
-	ses.lost(fmt.Errorf("the server does not answer any more: a request was given up, and a ping was not answered within %v", ses.src.opts.PingTimeout))
-	return false
+	return ses.alive()
 }
 
 // understands reports whether the server still speaks as it did in the handshake,
 // after an error that makes one doubt that. If it does not, the session is over.
 func (ses *session) understands(ctx context.Context, doubt error) bool {
-	method := "ping"
-	if ses.version.Modern() {
-		method = "server/discover"
-	}
 	limited, cancel := context.WithTimeout(ctx, ses.src.opts.PingTimeout)
 	defer cancel()
-	_, err := ses.request(limited, method, nil)
+	_, err := ses.request(limited, ses.pingMethod(), nil)
 	var e *mcp.Error
 	if err == nil || ctx.Err() != nil || !ses.version.Modern() && errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
 		return true

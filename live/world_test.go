@@ -100,6 +100,16 @@ func stuck() int {
 			result = `{"tools":[{"name":"hang","inputSchema":{"type":"object"}},{"name":"fine","inputSchema":{"type":"object"}}]}`
 		case m.Params.Name == "hang":
 			time.Sleep(time.Hour)
+		case m.Params.Name == "spin": // works, and reads nothing meanwhile
+			for began := time.Now(); time.Since(began) < 2500*time.Millisecond; {
+			}
+			result = `{"content":[{"type":"text","text":"done"}]}`
+		case m.Params.Name == "chatter":
+			for range 50 {
+				time.Sleep(50 * time.Millisecond)
+				fmt.Fprintln(os.Stderr, "still at it")
+			}
+			result = `{"content":[{"type":"text","text":"done"}]}`
 		case m.Params.Name == "fine":
 			result = `{"content":[{"type":"text","text":"fine"}]}`
 		}
@@ -199,6 +209,11 @@ func (w *world) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallT
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
 		os.Exit(7)
 	case "block":
+		if marker := arg; marker != "" {
+			if err := os.WriteFile(marker, nil, 0o600); err != nil {
+				return nil, err
+			}
+		}
 		select {
 		case w.blocked <- struct{}{}:
 			<-ctx.Done()

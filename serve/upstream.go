@@ -8,7 +8,8 @@ type Upstream struct {
 	Name      string `json:"name"`
 	Transport string `json:"transport,omitempty"` // "stdio", "http" or "connection"
 	// Phase is "ready", "starting", "waiting" for its next attempt, "stopped" until it
-	// is needed, "left out" because it could not even be tried, or "stale" for a site
+	// is needed, "unresponsive" while it runs but is stopped by a signal or leaves a ping
+	// unanswered, "left out" because it could not even be tried, or "stale" for a site
 	// whose last rebuild failed, so that the previous one is served.
 	Phase    string    `json:"phase"`
 	Since    time.Time `json:"since"`         // of the phase

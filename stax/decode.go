@@ -196,6 +196,12 @@ func serverMembers() map[string]struct {
 		"connectTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
 			d.milliseconds(n, at, &s.ConnectTimeoutMS)
 		}},
+		"callTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
+			d.milliseconds(n, at, &s.CallTimeoutMS)
+		}},
+		"hangTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
+			d.milliseconds(n, at, &s.HangTimeoutMS)
+		}},
 		"registryRef": {"", (*decoder).registryRef},
 	}
 }

@@ -155,6 +155,12 @@ func (o *opened) start(ctx context.Context, transport live.Transport, s *Server,
 	if s.ConnectTimeoutMS > 0 {
 		l.StartTimeout = time.Duration(s.ConnectTimeoutMS) * time.Millisecond
 	}
+	if s.CallTimeoutMS > 0 {
+		l.CallTimeout = time.Duration(s.CallTimeoutMS) * time.Millisecond
+	}
+	if s.HangTimeoutMS > 0 {
+		l.HangTimeout = time.Duration(s.HangTimeoutMS) * time.Millisecond
+	}
 	if s.RegistryRef != nil {
 		l.Origin = s.RegistryRef.String()
 	}

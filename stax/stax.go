@@ -65,15 +65,19 @@ type Server struct {
 
 	// Both kinds.
 
-	Description      string            `json:"description,omitempty"`
-	Secrets          []string          `json:"secrets,omitempty"`      // the keys of what it needs
-	EnabledTools     []string          `json:"enabledTools,omitempty"` // nil: all
-	DisabledTools    []string          `json:"disabledTools,omitempty"`
-	Enabled          *bool             `json:"enabled,omitempty"` // nil is true
-	ConnectTimeoutMS int64             `json:"connectTimeoutMs,omitempty"`
-	Metadata         map[string]string `json:"metadata,omitempty"`
-	RegistryRef      *RegistryRef      `json:"registryRef,omitempty"`
-	Extra            []Field           `json:"-"`
+	Description      string   `json:"description,omitempty"`
+	Secrets          []string `json:"secrets,omitempty"`      // the keys of what it needs
+	EnabledTools     []string `json:"enabledTools,omitempty"` // nil: all
+	DisabledTools    []string `json:"disabledTools,omitempty"`
+	Enabled          *bool    `json:"enabled,omitempty"` // nil is true
+	ConnectTimeoutMS int64    `json:"connectTimeoutMs,omitempty"`
+	// CallTimeoutMS bounds one call, and HangTimeoutMS how long a call may be silent
+	// before the server must answer a ping; 0 is no limit and the default.
+	CallTimeoutMS int64             `json:"callTimeoutMs,omitempty"`
+	HangTimeoutMS int64             `json:"hangTimeoutMs,omitempty"`
+	Metadata      map[string]string `json:"metadata,omitempty"`
+	RegistryRef   *RegistryRef      `json:"registryRef,omitempty"`
+	Extra         []Field           `json:"-"`
 }
 
 // Transport is how a remote server is spoken with.

@@ -108,7 +108,7 @@ func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
 		return err
 	}
 	for i := range servers {
-		if s := &servers[i]; s.Error != "" && (s.Failures > 0 || s.Phase == "left out") {
+		if s := &servers[i]; s.Error != "" && (s.Failures > 0 || s.Phase == "left out" || s.Phase == "unresponsive") {
 			if _, err := fmt.Fprintf(w, "  %s: %s\n", visible.Line(s.Name), visible.Line(strings.Join(strings.Fields(s.Error), " "))); err != nil {
 				return err
 			}

@@ -138,7 +138,7 @@ func Rules() []stax.Rule {
 		{ID: "stax/client-transport", Severity: check.Warning, About: "the client speaks the transport; otherwise the server is left out"},
 		{ID: "stax/would-expand", Severity: check.Warning, About: "the client takes no literal for a reference"},
 		{ID: "stax/secret-no-reference", Severity: check.Warning, About: "the client can name a secret instead of holding it"},
-		{ID: "stax/not-written", Severity: check.Note, About: "members that only describe have a place in the client"},
+		{ID: "stax/not-written", Severity: check.Note, About: "members that only describe, and limits that only Slipway applies, have a place in the client"},
 		{ID: "stax/via-launcher", Severity: check.Note, About: "the client starts the server itself, without the launcher"},
 		{ID: "stax/not-imported", Severity: check.Warning, About: "a definition has a place for what stands in the file of a client"},
 		{ID: "stax/command-not-found", Severity: check.Warning, About: "the command is on the `PATH` of the machine that is configured"},

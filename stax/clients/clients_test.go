@@ -29,6 +29,8 @@ servers:
     secrets: [GITHUB_TOKEN, RENAMED, FILED]
     description: Everything at once
     connectTimeoutMs: 2500
+    callTimeoutMs: 120000
+    hangTimeoutMs: 30000
   http:
     url: https://mcp.example.com/mcp?a=1&b=2
     transport: http

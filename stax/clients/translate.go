@@ -437,7 +437,7 @@ func (t *translator) build() {
 		t.ignored("cwd", shape.Cwd)
 	}
 	t.tools(put)
-	t.timeout(put)
+	t.timeouts(put)
 	for member, given := range map[string]bool{"description": s.Description != "" && shape.Description == "", "metadata": len(s.Metadata) > 0, "registryRef": s.RegistryRef != nil} {
 		if given {
 			t.add(check.Note, "not-written", member, "has no place for %s, which has no effect", member)
@@ -476,7 +476,18 @@ func (t *translator) tools(put func(string, any)) {
 	}
 }
 
-func (t *translator) timeout(put func(string, any)) {
+// timeouts writes connectTimeoutMs where the client has it. No client has a limit per
+// call or a watchdog of its own that means the same as Slipway's.
+func (t *translator) timeouts(put func(string, any)) {
+	for _, own := range []struct {
+		member string
+		ms     int64
+	}{{"callTimeoutMs", t.server.CallTimeoutMS}, {"hangTimeoutMs", t.server.HangTimeoutMS}} {
+		if own.ms > 0 {
+			t.add(check.Note, "not-written", own.member, "has no place for %s", own.member)
+			t.findings[len(t.findings)-1].Hint = "--via launcher starts the server through Slipway, which applies it"
+		}
+	}
 	ms := t.server.ConnectTimeoutMS
 	switch timeout := t.client.Timeout; {
 	case ms == 0:

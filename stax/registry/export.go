@@ -153,6 +153,8 @@ func (e *exporter) leftOut() {
 	}{
 		{"cwd", s.Cwd != ""}, {"enabledTools", s.EnabledTools != nil}, {"disabledTools", s.DisabledTools != nil},
 		{"connectTimeoutMs", s.ConnectTimeoutMS > 0},
+		{"callTimeoutMs", s.CallTimeoutMS > 0},
+		{"hangTimeoutMs", s.HangTimeoutMS > 0},
 	} {
 		if m.is {
 			e.lost(m.name, "a registry has no place for %s", m.name)

@@ -158,6 +158,8 @@ func TestExportLoses(t *testing.T) {
 		"folder":          {"command: npx\n    args: [-y, w@1]\n    cwd: /x", "no place for cwd"},
 		"tools":           {"command: npx\n    args: [-y, w@1]\n    enabledTools: [a]\n    disabledTools: [b]", "no place for enabledTools|no place for disabledTools"},
 		"timeout":         {"command: npx\n    args: [-y, w@1]\n    connectTimeoutMs: 1", "no place for connectTimeoutMs"},
+		"call timeout":    {"command: npx\n    args: [-y, w@1]\n    callTimeoutMs: 1", "no place for callTimeoutMs"},
+		"hang timeout":    {"command: npx\n    args: [-y, w@1]\n    hangTimeoutMs: 1", "no place for hangTimeoutMs"},
 		"disabled":        {"command: npx\n    args: [-y, w@1]\n    enabled: false", "a server that is disabled"},
 		"unknown members": {"command: npx\n    args: [-y, w@1]\n    x-mine: 1\n    metadata: {team: a}", `the metadata "team"|no place for "x-mine"`},
 		"latest":          {"command: npx\n    args: [-y, w@latest]", `"latest" is none`},

@@ -1,0 +1,59 @@
+package live_test
+
+import (
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/live"
+)
+
+const cpuTimeIsKnown = true
+
+// TestStoppedProcess: a process that is stopped by a signal is not called ready, and
+// is replaced. A call that it has not read is answered by the next one.
+func TestStoppedProcess(t *testing.T) {
+	for _, role := range []string{"server", "wrapper"} {
+		t.Run(role, func(t *testing.T) {
+			leaks(t)
+			c := command(t, role)
+			c.StopTimeout = 100 * time.Millisecond
+			src := open(t, c, &live.Options{HangTimeout: 2 * time.Second, PingTimeout: 300 * time.Millisecond})
+			pid := pidOf(t, src)
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			for range 100 { // Linux tells at once
+				if st := src.State(); st.PID == src.State().PID && st.Starts == 1 && st.Phase == live.Ready {
+					time.Sleep(time.Millisecond) // until the signal is delivered
+					continue
+				}
+				break
+			}
+			if st := src.State(); st.Starts == 1 && st.Phase == live.Ready {
+				t.Errorf("State of a stopped process = %+v", st)
+			}
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					// What a launcher has started may outlive it for a moment, and then it is
+					// not known what it has read.
+					_, err := call(t, src, "echo", `{"text":"hi"}`)
+					if err != nil && (role == "server" || !strings.Contains(err.Error(), "stopped by a signal")) {
+						t.Errorf("a call to a stopped process ends with %v", err)
+					}
+				})
+			}
+			all.Wait()
+			until(t, "the process is replaced", nil, nil, func() bool {
+				st := src.State()
+				return st.Starts == 2 && st.Phase == live.Ready
+			})
+			if now := pidOf(t, src); now == pid {
+				t.Error("the stopped process is there still")
+			}
+		})
+	}
+}

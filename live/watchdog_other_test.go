@@ -1,0 +1,5 @@
+//go:build !linux
+
+package live_test
+
+const cpuTimeIsKnown = false

@@ -1,0 +1,119 @@
+package live_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// TestWatchdogEndsHangs: a call to a server that hangs fails with the reason although
+// nobody calls again, and the process is another one then.
+func TestWatchdogEndsHangs(t *testing.T) {
+	leaks(t)
+	c := command(t, "stuck")
+	c.StopTimeout = 100 * time.Millisecond
+	src := open(t, c, &live.Options{HangTimeout: 50 * time.Millisecond, PingTimeout: 100 * time.Millisecond})
+	first := src.State().PID
+	_, err := call(t, src, "hang", "")
+	if err == nil || !strings.Contains(err.Error(), "the server hangs: it has not answered a ping within") {
+		t.Errorf("the call ends with %v", err)
+	}
+	if got := mustCall(t, src, "fine", ""); got != "fine" || src.State().PID == first {
+		t.Errorf("fine = %q, process %d after %d", got, src.State().PID, first)
+	}
+}
+
+// TestWatchdogAfterCancel: a cancelled call is enough.
+func TestWatchdogAfterCancel(t *testing.T) {
+	leaks(t)
+	c := command(t, "stuck")
+	c.StopTimeout = 100 * time.Millisecond
+	src := open(t, c, &live.Options{HangTimeout: time.Hour, PingTimeout: 100 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "hang"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the call ends with %v", err)
+	}
+	until(t, "the process is replaced", nil, nil, func() bool { return src.State().Starts == 2 })
+}
+
+// TestBusyServersLive: a server that answers pings, and one that cannot but works, are
+// not replaced.
+func TestBusyServersLive(t *testing.T) {
+	t.Run("answers pings", func(t *testing.T) {
+		src := open(t, command(t, "server"), &live.Options{HangTimeout: 5 * time.Millisecond, PingTimeout: patience})
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "block"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the call ends with %v", err)
+		}
+		if st := src.State(); st.Starts != 1 {
+			t.Errorf("%d starts, want 1", st.Starts)
+		}
+	})
+	for _, how := range []string{"spin", "chatter"} {
+		t.Run(how, func(t *testing.T) {
+			// A second, as less would demand a larger share of the processor than the default.
+			src := open(t, command(t, "stuck"), &live.Options{HangTimeout: 10 * time.Millisecond, PingTimeout: time.Second})
+			if how == "spin" && src.State().PID != 0 && !cpuTimeIsKnown {
+				t.Skip("only Linux tells the CPU time of a process")
+			}
+			if got := mustCall(t, src, how, ""); got != "done" {
+				t.Errorf("%s = %q", how, got)
+			}
+			if st := src.State(); st.Starts != 1 {
+				t.Errorf("%d starts, want 1", st.Starts)
+			}
+		})
+	}
+}
+
+// TestWatchdogOverHTTP: an upstream that accepts connections and says nothing has
+// the call fail with the reason.
+func TestWatchdogOverHTTP(t *testing.T) {
+	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
+		t.Run(v.String(), func(t *testing.T) {
+			leaks(t)
+			u := newUpstream(t, &world{})
+			src := open(t, &live.Endpoint{URL: u.URL + "/mcp", NoListen: true},
+				&live.Options{Version: v, HangTimeout: 50 * time.Millisecond, PingTimeout: 100 * time.Millisecond})
+			inner := *u.handler.Load()
+			var hangs atomic.Bool
+			hangs.Store(true)
+			u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if hangs.Load() {
+					_, _ = io.Copy(io.Discard, r.Body) // or the end of the client goes unnoticed
+					<-r.Context().Done()
+					return
+				}
+				inner.ServeHTTP(w, r)
+			}))
+			_, err := call(t, src, "echo", `{"text":"hi"}`)
+			if err == nil || !strings.Contains(err.Error(), "the server hangs: it has not answered a ping within") {
+				t.Errorf("the call ends with %v", err)
+			}
+			hangs.Store(false)
+			if got := mustCall(t, src, "echo", `{"text":"hi"}`); got != "hi" {
+				t.Errorf("echo = %q", got)
+			}
+		})
+	}
+}
+
+// TestCallTimeout: a server's own limit for calls ends one with an error that says so.
+func TestCallTimeout(t *testing.T) {
+	src := open(t, command(t, "server"), &live.Options{Name: "slow", CallTimeout: 50 * time.Millisecond})
+	_, err := call(t, src, "block", "")
+	var e *mcp.Error
+	if !errors.As(err, &e) || e.Code != mcp.CodeToolTimeout || !strings.Contains(e.Message, `server "slow" has not answered within 50ms`) {
+		t.Errorf("the call ends with %v", err)
+	}
+}
