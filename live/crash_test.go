@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -80,20 +81,33 @@ func killProcess(t *testing.T, pid int) {
 	}
 }
 
-// inFlight starts a call that waits until it is cancelled, and returns when it is
-// under way, with where its end is told.
-func inFlight(t *testing.T, src *live.Source, ctx context.Context) <-chan error {
-	t.Helper()
+// startCall calls the tool block, which creates the file marker.
+func startCall(src *live.Source, ctx context.Context, marker string) <-chan error {
 	ended := make(chan error, 1)
-	before := src.State().InFlight
 	go func() {
-		_, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "block"})
+		_, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "block", Arguments: object(fmt.Sprintf(`{"text":%q}`, marker))})
 		ended <- err
 	}()
-	for src.State().InFlight <= before {
-		runtime.Gosched()
-	}
 	return ended
+}
+
+// inFlight starts a call that waits until it is cancelled. It returns when the server
+// handles the call, so that losing the server fails it: State counts a call before it is
+// sent, and one that the server never read would be retried, and wait again.
+func inFlight(t *testing.T, src *live.Source, ctx context.Context) <-chan error {
+	t.Helper()
+	marker := filepath.Join(t.TempDir(), "called")
+	ended := startCall(src, ctx, marker)
+	for {
+		if _, err := os.Stat(marker); err == nil {
+			return ended
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("the call ends with %v before the server handles it", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // TestKill: whoever is killed, calls in flight fail at once with the reason, and

@@ -284,7 +284,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 				}
 				src := open(t, transport, &live.Options{Version: v})
 				ctx, cancel := context.WithCancel(t.Context())
-				ended := inFlight(t, src, ctx)
+				ended := startCall(src, ctx, "")
 				<-p.began
 				cancel()
 				<-p.ended
