@@ -26,6 +26,8 @@ type tool struct {
 	learnt atomic.Uint32
 	// searching says that there is an index to answer from, or is nil.
 	searching *searching
+	// page says that an argument is the path of a page, or is nil.
+	page *pageArgument
 
 	inputSchema json.RawMessage
 	compiling   sync.Once

@@ -263,6 +263,9 @@ func (m *manifestReader) addTool(e *entry) error {
 	if known.searching, err = newSearching(known, e.meta); err != nil {
 		m.warn("tool %q: %v", e.name, err)
 	}
+	if known.page, err = newPageArgument(known, e.meta); err != nil {
+		m.warn("tool %q: %v", e.name, err)
+	}
 	return nil
 }
 

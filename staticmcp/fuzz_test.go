@@ -21,7 +21,7 @@ type watchedFS struct {
 }
 
 func (w watchedFS) Open(name string) (fs.File, error) {
-	inside := name == "mcp.json"
+	inside := name == "mcp.json" || name == staticmcp.IndexPath
 	for _, dir := range []string{"tools", "resources", "prompts", "completions"} {
 		inside = inside || name == dir || strings.HasPrefix(name, dir+"/")
 	}

@@ -2,7 +2,6 @@ package staticmcp
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -150,25 +149,4 @@ func (s *Site) missing(ctx context.Context, p *plan, names []string) string {
 		return describeKnown(name, parts[skip+i], known)
 	}
 	return ""
-}
-
-// maxKnown is how many values a message lists.
-const maxKnown = 20
-
-// describeKnown names the values near want, and some of the others.
-func describeKnown(name, want string, known []string) string {
-	if len(known) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	if near := nearNames(want, known); len(near) > 0 {
-		fmt.Fprintf(&b, " Did you mean %s?", alternatives(near))
-	}
-	shown := known[:min(len(known), maxKnown)]
-	fmt.Fprintf(&b, " Values of %s with an answer: %s", name, strings.Join(shown, ", "))
-	if more := len(known) - len(shown); more > 0 {
-		fmt.Fprintf(&b, " and %d more", more)
-	}
-	b.WriteByte('.')
-	return b.String()
 }

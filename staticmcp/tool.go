@@ -41,6 +41,9 @@ func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.C
 		}
 	}
 	d, err := s.find(ctx, p, &t.learnt, func(d *document) bool { return d.params == nil || t.isFor(d.params, p.values) })
+	if errors.Is(err, errMissing) {
+		d, err = s.findPage(ctx, o, t, p)
+	}
 	switch {
 	case errors.Is(err, errMissing) && broken:
 		return toolError(t.name + " failed: the search index of this site is broken. Its owner can repair it by building the site again."), nil
@@ -135,7 +138,9 @@ func (s *Site) noAnswer(ctx context.Context, t *tool, p *plan) *mcp.CallToolResu
 		text += " for " + strings.Join(call, ", ")
 	}
 	text += "."
-	if known := s.missing(ctx, p, names); known != "" {
+	if known := s.missingIndexed(ctx, t, p); known != "" {
+		text += known
+	} else if known := s.missing(ctx, p, names); known != "" {
 		text += known
 	} else if hint := t.otherArguments(names); hint != "" {
 		text += hint

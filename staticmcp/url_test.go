@@ -362,8 +362,12 @@ func TestFormIsLearnt(t *testing.T) {
 		t.Errorf("the second answer costs %q, want one request in the form that was found", got)
 	}
 	wantText(t, site, "docs://No/Such.Thing?", "miss")
+	if got := h.asked(); len(got) != 5 || got[4] != "GET /base/.staticmcp/index.json" {
+		t.Errorf("the first miss costs %q, want 4 requests and the index", got)
+	}
+	wantText(t, site, "docs://Nor/This?", "miss")
 	if got := h.asked(); len(got) != 4 {
-		t.Errorf("a miss costs %d requests, want 4", len(got))
+		t.Errorf("another miss costs %q, want 4 requests", got)
 	}
 	wantText(t, site, "docs://No/Such.Thing?", "miss")
 	if got := h.asked(); len(got) != 0 {

@@ -100,6 +100,9 @@ func (r *Result) Text() string {
 		if h.Slug != "" {
 			fmt.Fprintf(&b, "   heading: %s (%s)\n", h.Slug, h.Heading)
 		}
+		if h.Link != "" {
+			fmt.Fprintf(&b, "   url: %s\n", h.Link)
+		}
 		if h.Snippet != "" {
 			fmt.Fprintf(&b, "   %s\n", h.Snippet)
 		}

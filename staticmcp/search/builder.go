@@ -35,6 +35,8 @@ type Options struct {
 type Page struct {
 	// ID is what the page is called by. Title is for people.
 	ID, Title string
+	// Link is the address of the page for people, or empty.
+	Link string
 	// Keywords are further words that say what the page is about, such as tags
 	// and a description.
 	Keywords []string

@@ -83,6 +83,7 @@ type rowShard struct {
 type row struct {
 	ID       string       `json:"id"`
 	Title    string       `json:"title"`
+	Link     string       `json:"link,omitempty"`
 	Sections []sectionRow `json:"sections"`
 }
 
@@ -214,8 +215,8 @@ func eachPosting(encoded string, pages int, visit func(posting)) error {
 
 // addRow keeps what is shown of a page.
 func (b *Builder) addRow(p Page) error {
-	r := row{ID: p.ID, Title: p.Title, Sections: make([]sectionRow, 0, len(p.Sections))}
-	b.rowBytes += len(p.ID) + len(p.Title) + 40
+	r := row{ID: p.ID, Title: p.Title, Link: p.Link, Sections: make([]sectionRow, 0, len(p.Sections))}
+	b.rowBytes += len(p.ID) + len(p.Title) + len(p.Link) + 40
 	for _, s := range p.Sections[:min(len(p.Sections), maxSections)] {
 		text := clip(strings.Join(strings.Fields(s.Text), " "), b.opts.MaxSectionText)
 		b.rowBytes += len(s.Slug) + len(s.Heading) + len(text) + 40

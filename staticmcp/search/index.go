@@ -86,6 +86,8 @@ type Result struct {
 // Hit is a page, with the section of it that fits best.
 type Hit struct {
 	Page, Title string
+	// Link is the address of the page for people, or empty.
+	Link string
 	// Slug and Heading are empty for what stands before the first heading.
 	Slug, Heading string
 	// Snippet is text of the section where words of the question are.
@@ -489,7 +491,7 @@ func (q *question) show(best []*tally, terms []wanted) error {
 }
 
 func (q *question) hit(r *row, y *tally, terms []wanted) Hit {
-	h := Hit{Page: r.ID, Title: r.Title}
+	h := Hit{Page: r.ID, Title: r.Title, Link: r.Link}
 	if section, _ := y.best(); section >= 0 && section < len(r.Sections) {
 		s := r.Sections[section]
 		h.Slug, h.Heading, h.Snippet = s.Slug, s.Heading, s.Text

@@ -60,6 +60,9 @@ func (d *detector) docusaurus() *config {
 		v, _ := d.js(main)
 		c.title, c.description = v.get("title").str(), v.get("tagline").str()
 		c.language = v.get("i18n", "defaultLocale").str()
+		if d.docs == "docs" || c.root == "docs" {
+			c.published.base = publishedAt(v.get("url").str(), v.get("baseUrl").str(), docsRoute(v))
+		}
 	}
 	if bars == "" {
 		return c // made of folders
@@ -78,6 +81,18 @@ func (d *detector) docusaurus() *config {
 		c.nav = append(c.nav, entries...)
 	}
 	return c
+}
+
+// docsRoute returns the route of the documents that the first preset says.
+func docsRoute(v *jsValue) string {
+	for _, preset := range v.get("presets").list {
+		if len(preset.list) == 2 {
+			if route := preset.list[1].get("docs", "routeBasePath").str(); route != "" {
+				return route
+			}
+		}
+	}
+	return "docs"
 }
 
 // spaced puts "-" between the humps of a name and takes off a final "Sidebar".

@@ -55,6 +55,12 @@ func (d *detector) hugo() *config {
 	if dir := path.Join(c.root, c.language); c.root != "" && c.language != "" && d.hasDir(dir) {
 		c.root = dir
 	}
+	if strings.HasPrefix(c.root, "content") {
+		c.published.base = publishedAt(str(lower["baseurl"]))
+		if truth(lower["defaultcontentlanguageinsubdir"]) {
+			c.published.base = publishedAt(str(lower["baseurl"]), c.language)
+		}
+	}
 	return c
 }
 

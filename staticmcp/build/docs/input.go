@@ -163,12 +163,8 @@ func (d *detector) named(name string) *config {
 
 // address is where a page is for people, or its resource in the site.
 func (m *maker) address(p *Page) string {
-	if base := m.opts.BaseURL; base != "" {
-		base = strings.TrimSuffix(base, "/") + "/"
-		if p.ID == homeID {
-			return base
-		}
-		return base + strings.TrimPrefix(p.URI(), Scheme)
+	if link := m.link(p); link != "" {
+		return link
 	}
 	parts := strings.Split(strings.TrimPrefix(p.URI(), Scheme), "/")
 	for i, part := range parts {

@@ -21,6 +21,8 @@ type config struct {
 	nav   []navEntry
 	found []check.Finding
 
+	published published
+
 	entries int // that were read
 }
 

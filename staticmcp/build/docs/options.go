@@ -15,7 +15,9 @@ type Options struct {
 	// the tools.
 	Instructions string
 	// BaseURL is where the documents are published for people, for the links in
-	// llms.txt. Default: links to the resources of the site.
+	// answers and in llms.txt. Default: what the project says in mkdocs.yml
+	// (site_url), docusaurus.config (url and baseUrl) or hugo.toml (baseURL). Without
+	// either, answers have no links, and llms.txt links to the resources of the site.
 	BaseURL string
 	// Drafts keeps pages that are marked as drafts, hidden or unlisted.
 	Drafts bool

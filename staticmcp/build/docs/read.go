@@ -270,7 +270,7 @@ func namesAnyPage(title string) bool {
 
 // identify fills in what the set is called and its language.
 func (s *Set) identify(c *config, o *Options) {
-	s.named = c.title
+	s.named, s.published = c.title, c.published
 	s.Title = first(o.Title, c.title)
 	if home := s.byID[homeID]; s.Title == "" && home != nil && !namesAnyPage(home.Title) {
 		s.Title = home.Title

@@ -26,6 +26,7 @@ type Set struct {
 	// named is the title that a navigation file says, and place the name of where
 	// the documents are.
 	named, place string
+	published    published
 }
 
 // Page is one document.

@@ -86,7 +86,7 @@ func (m *maker) index(ctx context.Context) error {
 		if p.Unsearched {
 			continue
 		}
-		page := search.Page{ID: p.ID, Title: p.Title, Keywords: p.Keywords}
+		page := search.Page{ID: p.ID, Title: p.Title, Keywords: p.Keywords, Link: m.link(p)}
 		for _, s := range p.Sections {
 			page.Sections = append(page.Sections, search.Section{Slug: s.Slug, Heading: s.Heading, Text: s.Text})
 		}
@@ -143,15 +143,16 @@ func (m *maker) tools() []mcp.Tool {
 	page := property("path", "string", "The path of the page, such as guide/install, as search, get_nav and list_pages name it.", notEmpty)
 	part := property("part", "integer", "Of a long text, which part; the answer says how many there are.", fromOne)
 	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{"index": search.Dir, "argument": "query"}})
+	paths := m.pathMeta()
 	title := m.title()
 	return []mcp.Tool{
 		{Name: toolSearch, Title: "Search the documentation", Annotations: hints, Meta: meta,
 			Description: "Search the documentation of " + title + " for pages and the sections that fit best. Use a few words that the page itself would use, such as \"rate limit header\"; there are no operators. The best page comes first.",
 			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty))},
-		{Name: toolPage, Title: "Read a page", Annotations: hints,
+		{Name: toolPage, Title: "Read a page", Annotations: hints, Meta: paths,
 			Description: "Read a page of the documentation of " + title + " as Markdown. To read only what is needed, use get_section.",
 			InputSchema: schema([]string{"path"}, page, part)},
-		{Name: toolSection, Title: "Read a section of a page", Annotations: hints,
+		{Name: toolSection, Title: "Read a section of a page", Annotations: hints, Meta: paths,
 			Description: "Read one section of a page of the documentation of " + title + ", with the sections below it, as Markdown.",
 			InputSchema: schema([]string{"path", "heading"}, page,
 				property("heading", "string", "The heading in lower case with \"-\" for spaces and without other signs, such as changing-them, as search names it.", notEmpty), part)},
@@ -164,10 +165,35 @@ func (m *maker) tools() []mcp.Tool {
 	}
 }
 
+// pathMeta tells the reader how the path of a page may be spelled. The address
+// for people is only a spelling of it if no page is published under the path of
+// another.
+func (m *maker) pathMeta() json.RawMessage {
+	bases := []string{Scheme}
+	if base := m.base(); base != "" && !m.crossed() {
+		bases = append(bases, base)
+	}
+	meta, _ := json.Marshal(map[string]any{staticmcp.MetaPage: map[string]any{"argument": "path", "home": homeID, "bases": bases}})
+	return meta
+}
+
+// crossed reports whether a page is published under the path of another.
+func (m *maker) crossed() bool {
+	for _, p := range m.set.Pages {
+		if other := m.set.byID[m.set.route(p)]; other != nil && other != p {
+			return true
+		}
+	}
+	return false
+}
+
 // resources yields the definitions of pages and images.
 func (m *maker) resources(yield func(*mcp.Resource, error) bool) {
 	for _, p := range m.set.Pages {
 		r := &mcp.Resource{URI: p.URI(), Name: p.Title, Description: first(p.Description, p.Title), MIMEType: "text/markdown"}
+		if link := m.link(p); link != "" {
+			r.Meta, _ = json.Marshal(map[string]string{staticmcp.MetaURL: link})
+		}
 		if !yield(r, nil) {
 			return
 		}
@@ -207,7 +233,7 @@ func (p *Page) titled() string {
 func (m *maker) pageAnswers(yield func(*build.Answer, error) bool) {
 	for _, p := range m.set.Pages {
 		text := p.titled()
-		a := build.TextResource(p.URI(), "text/markdown", text)
+		a := build.TextResource(p.URI(), "text/markdown", m.linked(p, text))
 		a.Title, a.From = p.Title, p.File
 		if !yield(a, nil) || !m.parts(yield, toolPage, p, "", text) {
 			return
@@ -249,6 +275,7 @@ func (m *maker) parts(yield func(*build.Answer, error) bool, tool string, p *Pag
 				part += "\n" + p.outline()
 			}
 		}
+		part = m.linked(p, part)
 		if i == 0 && !m.part(yield, tool, arguments, title, p.File, part) {
 			return false
 		}

@@ -104,6 +104,9 @@ func (d *detector) mkdocs() *config {
 	d.mkdocsDir = path.Clean(first(scalar(top["docs_dir"]), "docs"))
 	c.root = d.mkdocsRoot(d.mkdocsDir)
 	c.language = scalar(members(top["theme"])["language"])
+	if c.published.base = publishedAt(scalar(top["site_url"])); scalar(top["use_directory_urls"]) == "false" {
+		c.published.ending = ".html"
+	}
 	c.nav = c.mkdocsNav(top["nav"], 0)
 	return c
 }

@@ -1,0 +1,76 @@
+package docs
+
+import (
+	"net/url"
+	"path"
+	"strings"
+)
+
+// published is where a documentation system publishes the pages for people.
+type published struct {
+	// base is the address of the folder of the documents, or "".
+	base string
+	// ending is added to the address of a page, such as ".html".
+	ending string
+}
+
+// publishedAt returns an absolute web address that ends in a slash, made of base
+// and the parts below it, or "" if base is none.
+func publishedAt(base string, below ...string) string {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	u.RawQuery, u.Fragment = "", ""
+	u = u.JoinPath(below...)
+	return strings.TrimSuffix(u.String(), "/") + "/"
+}
+
+// base is the address below which the pages are published, or "".
+func (m *maker) base() string {
+	if m.opts.BaseURL != "" {
+		return strings.TrimSuffix(m.opts.BaseURL, "/") + "/"
+	}
+	return m.set.published.base
+}
+
+// link is the address of a page for people, or "" if it is not known.
+func (m *maker) link(p *Page) string {
+	base := m.base()
+	if base == "" {
+		return ""
+	}
+	route := m.set.route(p)
+	if route == homeID && p.ID == homeID || route == "" {
+		return base
+	}
+	return base + strings.TrimPrefix(uriOf(route), Scheme) + m.set.published.ending
+}
+
+// route is the path under which a page is published: its id, unless its front
+// matter says something else to the system that publishes it.
+func (s *Set) route(p *Page) string {
+	slug, id := p.front.slug, p.ID
+	switch {
+	case (s.System == "docusaurus" || s.System == "hugo") && strings.HasPrefix(slug, "/"):
+		return strings.Trim(slug, "/")
+	case s.System == "docusaurus" && slug != "":
+		return path.Join(path.Dir(id), slug)
+	case s.System == "docusaurus" && p.front.id != "" && id != homeID:
+		return path.Join(path.Dir(id), p.front.id)
+	case s.System == "hugo" && id != homeID:
+		if slug != "" {
+			id = path.Join(path.Dir(id), slug)
+		}
+		return strings.ToLower(strings.ReplaceAll(id, " ", "-"))
+	}
+	return id
+}
+
+// linked returns text with the address of its page for people below it.
+func (m *maker) linked(p *Page, text string) string {
+	if link := m.link(p); link != "" {
+		return strings.TrimRight(text, "\n") + "\n\n---\nPublished at " + link + "\n"
+	}
+	return text
+}
