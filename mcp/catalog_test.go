@@ -210,7 +210,7 @@ func TestUnknownNames(t *testing.T) {
 		{"prompts/get", "codeReview", `unknown prompt \"codeReview\", did you mean \"code_review\"?"`},
 		{"prompts/get", "zebra", `unknown prompt \"zebra\""`},
 	} {
-		got := post(`{"jsonrpc":"2.0","id":1,"method":"` + c.method + `","params":{"name":"` + c.name + `"}}`).do(t, addr).body
+		got := post(`{"jsonrpc":"2.0","id":1,"method":"`+c.method+`","params":{"name":"`+c.name+`"}}`).do(t, addr).body
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s %s: %s, want %s in it", c.method, c.name, got, c.want)
 		}

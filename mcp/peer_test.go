@@ -123,7 +123,7 @@ func (web *web) serve(r *http.Request, w *lineWriter) {
 		w.end()
 	})
 	synctest.Wait()
-	if id := w.Header().Get("Mcp-Session-Id"); id != "" {
+	if id := w.begunSession(); id != "" {
 		web.header.Set("Mcp-Session-Id", id)
 	}
 }
@@ -183,9 +183,10 @@ type lineWriter struct {
 	lines  io.Writer
 	raw    io.Writer // what was written; may be nil
 
-	mu     sync.Mutex
-	status int
-	body   string // what is no message yet
+	mu      sync.Mutex
+	status  int
+	session string // the header when it was sent
+	body    string // what is no message yet
 }
 
 func (w *lineWriter) Header() http.Header { return w.header }
@@ -194,12 +195,22 @@ func (w *lineWriter) Flush()              {}
 func (w *lineWriter) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.status = status
+	w.status, w.session = status, w.header.Get("Mcp-Session-Id")
+}
+
+// begunSession returns the session that the sent header names, or "".
+func (w *lineWriter) begunSession() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.session
 }
 
 func (w *lineWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.session == "" {
+		w.session = w.header.Get("Mcp-Session-Id")
+	}
 	if w.raw != nil {
 		w.raw.Write(b)
 	}

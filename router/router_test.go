@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"testing/fstest"
+	"time"
 
 	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/mcp"

@@ -207,7 +207,9 @@ func TestHungServerDelaysNobodyOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var answer struct{ Result struct{ ServerInfo struct{ Name string } } }
+	var answer struct {
+		Result struct{ ServerInfo struct{ Name string } }
+	}
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Result.ServerInfo.Name != "servers" {
 		t.Errorf("initialize = %+v, %v", answer, err)
 	}

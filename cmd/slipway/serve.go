@@ -268,7 +268,9 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 	if err != nil {
 		return err
 	}
-	opts.Started = func(info *serve.Info) { banner(stderr, cat, info, opts.Auth != nil && len(opts.Auth.AuthorizationServers) == 0) }
+	opts.Started = func(info *serve.Info) {
+		banner(stderr, cat, info, opts.Auth != nil && len(opts.Auth.AuthorizationServers) == 0)
+	}
 	return serve.Run(ctx, src, opts)
 }
 
