@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -28,6 +29,12 @@ type call struct {
 	answer  chan reply   // of capacity 2: the answer, and that something has been said
 	said    atomic.Pointer[mailbox]
 	stands  *stands // of a subscription
+
+	// For questions without a place of their own; guarded by session.mu.
+	mayAsk bool        // calls of other clients that may ask wait for this one
+	posed  bool        // it has asked
+	open   int         // questions that wait for an answer
+	look   *time.Timer // ends the first look at a tool, or nil
 }
 
 // stands says that a subscription has been acknowledged.

@@ -128,6 +128,9 @@ func (ses *session) do(ctx context.Context, e *errand) ([]byte, error) {
 	if ses.logs {
 		ses.lowerLevel(ctx, req)
 	}
+	if err := ses.settleRoots(ctx, e, req); err != nil {
+		return nil, err
+	}
 	switch {
 	case ses.version.Modern():
 		return ses.rounds(ctx, e, req)
@@ -140,7 +143,7 @@ func (ses *session) do(ctx context.Context, e *errand) ([]byte, error) {
 // once makes the request once. extra are further members of params, each with a
 // comma behind it.
 func (ses *session) once(ctx context.Context, e *errand, req *mcp.Request, extra []byte) ([]byte, error) {
-	c, err := ses.prepare(e, req, extra)
+	c, err := ses.prepare(ctx, e, req, extra)
 	if err != nil {
 		return nil, err
 	}
@@ -160,11 +163,11 @@ func (ses *session) once(ctx context.Context, e *errand, req *mcp.Request, extra
 }
 
 // prepare returns the call for an errand, which is in flight from now on.
-func (ses *session) prepare(e *errand, req *mcp.Request, extra []byte) (*call, error) {
+func (ses *session) prepare(ctx context.Context, e *errand, req *mcp.Request, extra []byte) (*call, error) {
 	c := newCall(e.method)
 	c.name, c.foreign = e.name, true
 	c.request.Store(req)
-	if err := ses.track(c); err != nil {
+	if err := ses.enter(ctx, c); err != nil {
 		return nil, err
 	}
 	c.params = ses.encode(e, c.id, req, extra)

@@ -132,7 +132,7 @@ func (ses *session) park(ctx context.Context, e *errand, req *mcp.Request) ([]by
 	}
 	var p *parked
 	if b.Parked == "" {
-		if p, err = ses.depart(e, req); err != nil {
+		if p, err = ses.depart(ctx, e, req); err != nil {
 			return nil, err
 		}
 	} else if p = ses.src.lot.take(b.Parked); p == nil {
@@ -143,21 +143,21 @@ func (ses *session) park(ctx context.Context, e *errand, req *mcp.Request) ([]by
 }
 
 // depart sends the request, to be answered whenever it is.
-func (ses *session) depart(e *errand, req *mcp.Request) (*parked, error) {
+func (ses *session) depart(ctx context.Context, e *errand, req *mcp.Request) (*parked, error) {
 	p := &parked{ses: ses, done: make(chan reply, 1), posed: make(chan *question)}
-	c, err := ses.prepare(e, req, nil)
+	c, err := ses.prepare(ctx, e, req, nil)
 	if err != nil {
 		return nil, err
 	}
 	c.parking, p.call = p, c
-	ctx, cancel := context.WithCancel(context.Background())
-	p.cancel, p.over = cancel, ctx.Done()
+	working, cancel := context.WithCancel(context.Background()) // outlives the client's request
+	p.cancel, p.over = cancel, working.Done()
 	if !ses.goWork(func(quit context.Context) {
 		stop := context.AfterFunc(quit, cancel)
 		defer stop()
 		defer cancel()
 		defer ses.untrack(c)
-		result, err := ses.link.exchange(ctx, c)
+		result, err := ses.link.exchange(working, c)
 		p.done <- reply{result: result, err: err}
 	}) {
 		ses.untrack(c)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,38 +10,56 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// relayed are the capabilities of a client that can be passed on.
-const relayed = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":false}}`
+// relayed are the capabilities of a client that can be passed on. MCP Apps are always
+// declared: a server may keep the tools of its pages from clients that do not, and
+// which client is served is decided downstream.
+const relayed = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true},` +
+	`"extensions":{` + appsDeclared + `}}`
+
+// The extension for MCP Apps, and how a client declares it (package apps is for
+// servers).
+const (
+	appsExtension = "io.modelcontextprotocol/ui"
+	appsDeclared  = `"` + appsExtension + `":{"mimeTypes":["text/html;profile=mcp-app"]}`
+)
 
 // unsetLevel is the log level of a server that was told of none yet.
 const unsetLevel = mcp.LogLevel(255)
 
-// capabilitiesOf returns what a 2026-07-28 server is told of the client: what
-// the client declares, but for what cannot be passed on.
-func (s *Source) capabilitiesOf(req *mcp.Request) json.RawMessage {
+// appendCapabilities appends what a 2026-07-28 server is told of the client: what the
+// client declares, without what cannot be passed on, and with MCP Apps.
+func (s *Source) appendCapabilities(dst []byte, req *mcp.Request) []byte {
+	const appsAlone = `{"extensions":{` + appsDeclared + `}}`
 	caps := req.ClientCapabilities()
+	if caps == nil && req == nil && s.opts.Answer != nil {
+		return append(dst, s.opts.Capabilities...)
+	}
+	if !isObject(caps) || len(bytes.TrimSpace(members(caps))) == 0 {
+		return append(dst, appsAlone...)
+	}
+	declared := jsonscan.Member(caps, "extensions")
+	tasks := jsonscan.Member(caps, "tasks") != nil || jsonscan.Member(declared, tasksExtension) != nil
 	switch {
-	case caps == nil && req == nil && s.opts.Answer != nil:
-		return s.opts.Capabilities
-	case !isObject(caps):
-		return json.RawMessage(`{}`)
-	case jsonscan.Member(caps, "tasks") == nil && jsonscan.Member(jsonscan.Member(caps, "extensions"), tasksExtension) == nil:
-		return caps
+	case !tasks && jsonscan.Member(declared, appsExtension) != nil:
+		return append(dst, caps...)
+	case !tasks && declared == nil:
+		dst = append(append(dst, appsAlone[:len(appsAlone)-1]...), ',')
+		return append(append(dst, members(caps)...), '}')
 	}
 	all := make(map[string]json.RawMessage)
 	if json.Unmarshal(caps, &all) != nil {
-		return json.RawMessage(`{}`)
+		return append(dst, appsAlone...)
 	}
 	delete(all, "tasks")
-	delete(all, "extensions")
-	if x := extensions(jsonscan.Member(caps, "extensions")); x != nil {
-		all["extensions"] = x
+	passed := make(map[string]json.RawMessage)
+	_ = json.Unmarshal(declared, &passed) // what is no object declares nothing
+	delete(passed, tasksExtension)
+	if passed[appsExtension] == nil {
+		passed[appsExtension] = jsonscan.Member([]byte("{"+appsDeclared+"}"), appsExtension)
 	}
-	encoded, err := mcp.Marshal(all)
-	if err != nil {
-		return json.RawMessage(`{}`)
-	}
-	return encoded
+	all["extensions"], _ = mcp.Marshal(passed) // valid JSON always encodes
+	encoded, _ := mcp.Marshal(all)
+	return append(dst, encoded...)
 }
 
 // wantedLevel returns the least severe log line that the client wants.
@@ -168,7 +187,7 @@ func (ses *session) completed(id string) {
 
 // progressed passes on how far a request is.
 func (ses *session) progressed(params []byte, origin *call) {
-	c := ses.get(number(jsonscan.Member(params, "progressToken")))
+	c := ses.get(tokenCall(jsonscan.Member(params, "progressToken")))
 	if c == nil {
 		return
 	}
@@ -198,137 +217,4 @@ func (ses *session) logged(params []byte, origin *call) {
 		return
 	}
 	ses.passOn(c, letter{params: params, log: true}, origin)
-}
-
-// belongs returns the call that a message without a place of its own belongs to:
-// the only one, or the latest if all are of one client. It is nil if they are of
-// several: nobody is to see what is meant for others.
-func (ses *session) belongs(origin *call) *call {
-	if origin != nil {
-		return origin
-	}
-	ses.mu.Lock()
-	defer ses.mu.Unlock()
-	var latest *call
-	for _, c := range ses.calls {
-		switch {
-		case !c.foreign:
-			continue // ours: a list, a ping
-		case latest == nil:
-			latest = c
-		case !sameClient(latest, c):
-			return nil
-		case c.id > latest.id:
-			latest = c
-		}
-	}
-	return latest
-}
-
-func sameClient(a, b *call) bool {
-	one, other := a.request.Load(), b.request.Load()
-	if one == nil || other == nil {
-		return one == other
-	}
-	s := one.Session()
-	return s != nil && s == other.Session()
-}
-
-// asked answers a request of the server.
-func (ses *session) asked(m *message, origin *call) {
-	id, method, params := m.id, string(m.method), json.RawMessage(m.params)
-	var c *call
-	if method != "ping" {
-		c = ses.belongs(origin)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if !ses.noteAsked(id, cancel) {
-		cancel()
-		ses.src.junk.Add(1)
-		return
-	}
-	if !ses.goWork(func(quit context.Context) {
-		defer context.AfterFunc(quit, cancel)()
-		result, err := ses.answerTo(ctx, c, method, params)
-		if ses.answering(id) {
-			_ = ses.link.tell(ctx, response(id, result, err)) // a lost connection ends by other ways
-		}
-		cancel()
-	}) {
-		cancel()
-	}
-}
-
-// maxAsking bounds the questions of a server's that are open. What it asks beyond that
-// is not answered: no server needs to know so much at a time.
-const maxAsking = 1000
-
-// noteAsked remembers a question, and reports whether there are not too many.
-func (ses *session) noteAsked(id []byte, cancel context.CancelFunc) bool {
-	ses.mu.Lock()
-	defer ses.mu.Unlock()
-	if ses.asking == nil {
-		ses.asking = make(map[string]context.CancelFunc)
-	}
-	if _, twice := ses.asking[string(id)]; twice || len(ses.asking) >= maxAsking {
-		return false
-	}
-	ses.asking[string(id)] = cancel
-	return true
-}
-
-// answering reports whether a question of the server's is to be answered still,
-// and forgets it.
-func (ses *session) answering(id []byte) bool {
-	ses.mu.Lock()
-	defer ses.mu.Unlock()
-	_, open := ses.asking[string(id)]
-	delete(ses.asking, string(id))
-	return open
-}
-
-// withdrawn takes back a question that the server does not want answered any more.
-func (ses *session) withdrawn(id []byte) {
-	ses.mu.Lock()
-	cancel := ses.asking[string(id)]
-	delete(ses.asking, string(id))
-	ses.mu.Unlock()
-	if cancel != nil {
-		cancel()
-	}
-}
-
-var errNobody = &mcp.Error{Code: mcp.CodeInvalidRequest, Message: "there is nobody to ask: the question belongs to no request, or to one of several clients"}
-
-// answerTo finds out what the server wants to know during the call c.
-func (ses *session) answerTo(ctx context.Context, c *call, method string, params json.RawMessage) (json.RawMessage, error) {
-	if method == "ping" {
-		return json.RawMessage(`{}`), nil
-	}
-	var req *mcp.Request
-	if c != nil {
-		req = c.request.Load()
-	}
-	switch {
-	case req == nil && ses.src.opts.Answer != nil:
-		return ses.src.opts.Answer(ctx, method, params)
-	case req == nil && method == "roots/list":
-		return json.RawMessage(`{"roots":[]}`), nil // servers ask as soon as they run
-	case req == nil:
-		return nil, errNobody
-	case !req.Version().Modern():
-		q, err := mcp.Forward("", method, params)
-		if err != nil {
-			return nil, err
-		}
-		ses.visits(memberString(params, "elicitationId"), req.Session())
-		answers, err := req.Ask(ctx, q)
-		if err != nil {
-			return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: err.Error()}
-		}
-		return answers[0], nil
-	case c.parking == nil:
-		return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: "the client cannot be asked: it declares no capability for it"}
-	}
-	return c.parking.pose(ctx, method, params)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
@@ -320,4 +321,39 @@ func TestVisitsAreCompleted(t *testing.T) {
 		}
 		return false
 	})
+}
+
+// pages has a tool for clients that declare MCP Apps alone.
+type pages struct{ mcp.Unimplemented }
+
+func (pages) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	if mcp.RequestFrom(ctx) != nil && !apps.Supported(ctx) {
+		return catalogOf("show"), nil
+	}
+	return catalogOf("show", "refresh"), nil
+}
+
+func (pages) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(fmt.Sprint(p.Name, " ", apps.Supported(ctx)))}}, nil
+}
+
+// TestAppsAreDeclared: servers of all versions offer the tools of their pages, whatever
+// the client behind declares.
+func TestAppsAreDeclared(t *testing.T) {
+	declares := []string{`{}`, `{ }`, `{"roots":{}}`, `{"extensions":{"x/y":{}}}`, `{"extensions":{"x/y":{},"io.modelcontextprotocol/tasks":{}},"tasks":{}}`,
+		`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`}
+	for _, server := range mcp.Versions() {
+		src := open(t, memory(t, pages{}), &live.Options{Version: server})
+		if got := mustCall(t, src, "refresh", ""); got != "refresh true" {
+			t.Errorf("%v: a program is answered %q", server, got)
+		}
+		for _, client := range []mcp.Version{mcp.Version20251125, mcp.Version20260728} {
+			for _, caps := range declares {
+				c := mcptest.Connect(t, src, client, &mcptest.ConnectOptions{Capabilities: json.RawMessage(caps)})
+				if got := c.CallTool("refresh", nil); len(got.Content) != 1 || got.Content[0].Text != "refresh true" {
+					t.Errorf("%v client that declares %s, %v server: %+v", client, caps, server, got)
+				}
+			}
+		}
+	}
 }

@@ -36,17 +36,25 @@ type session struct {
 	ended    chan struct{}
 	visitors map[string]*mcp.Session       // by the id of the elicitation
 	asking   map[string]context.CancelFunc // questions of the server's, by their raw id
-	served   atomic.Bool                   // it has answered somebody else's request
-	suspect  atomic.Bool                   // a call ran out of time, and nothing has come since
-	looked   atomic.Int64                  // when abandoned calls were last looked for, in ns
-	silent   atomic.Bool                   // no message has arrived since the last watch
-	hung     atomic.Pointer[hangError]     // why the watchdog replaces it, or nil
-	probe    *probe                        // the current one, or nil
-	ping     *ping                         // outstanding, or nil; of the running probe
-	harmless atomic.Pointer[[]int]         // stopped processes without which it answers
-	watches  int64                         // how often watch was called
-	stale    atomic.Int32                  // how often the server has said that a list changed
-	handlers sync.WaitGroup                // of what the server asks
+	queue    []*call                       // wait for their turn, see turns.go
+	resuming int                           // answers that wait for their turn
+	held     int                           // questions of which it is not known whose they are
+	moved    chan struct{}                 // closed when calls or questions change, or nil
+
+	oneStream bool // questions do not say which call they belong to
+	roots     openRoots
+
+	served   atomic.Bool               // it has answered somebody else's request
+	suspect  atomic.Bool               // a call ran out of time, and nothing has come since
+	looked   atomic.Int64              // when abandoned calls were last looked for, in ns
+	silent   atomic.Bool               // no message has arrived since the last watch
+	hung     atomic.Pointer[hangError] // why the watchdog replaces it, or nil
+	probe    *probe                    // the current one, or nil
+	ping     *ping                     // outstanding, or nil; of the running probe
+	harmless atomic.Pointer[[]int]     // stopped processes without which it answers
+	watches  int64                     // how often watch was called
+	stale    atomic.Int32              // how often the server has said that a list changed
+	handlers sync.WaitGroup            // of what the server asks
 	quit     context.Context
 	stop     context.CancelFunc
 
@@ -75,6 +83,9 @@ func (s *Source) connect(ctx context.Context) (*session, error) {
 		ses.close()
 		return nil, err
 	}
+	ses.mu.Lock()
+	ses.oneStream = !ses.version.Modern() && ses.waitsFor()
+	ses.mu.Unlock()
 	return ses, nil
 }
 
@@ -198,6 +209,10 @@ func (ses *session) doubted() bool {
 func (ses *session) track(c *call) error {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
+	return ses.trackLocked(c)
+}
+
+func (ses *session) trackLocked(c *call) error {
 	if ses.end != nil {
 		return &lostError{cause: ses.end, unseen: true}
 	}
@@ -213,7 +228,10 @@ func (ses *session) track(c *call) error {
 func (ses *session) untrack(c *call) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
-	delete(ses.calls, c.id)
+	if ses.calls[c.id] == c {
+		delete(ses.calls, c.id)
+		ses.leftLocked(c)
+	}
 }
 
 // take returns the call with that id and forgets it.
@@ -221,7 +239,10 @@ func (ses *session) take(id uint64) *call {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
 	c := ses.calls[id]
-	delete(ses.calls, id)
+	if c != nil {
+		delete(ses.calls, id)
+		ses.leftLocked(c)
+	}
 	return c
 }
 
@@ -427,7 +448,7 @@ func (ses *session) appendMeta(dst []byte, token uint64, meta json.RawMessage, r
 	open := len(dst)
 	if ses.version.Modern() {
 		dst = append(append(dst, `"io.modelcontextprotocol/protocolVersion":"`...), ses.version.String()...)
-		dst = append(append(dst, `","io.modelcontextprotocol/clientCapabilities":`...), ses.src.capabilitiesOf(req)...)
+		dst = ses.src.appendCapabilities(append(dst, `","io.modelcontextprotocol/clientCapabilities":`...), req)
 		dst = append(append(dst, `,"io.modelcontextprotocol/clientInfo":`...), ses.src.clientInfo...)
 		if level, ok := wantedLevel(req); ok {
 			dst = jsonscan.AppendQuote(append(dst, `,"io.modelcontextprotocol/logLevel":`...), level.String())
@@ -435,7 +456,8 @@ func (ses *session) appendMeta(dst []byte, token uint64, meta json.RawMessage, r
 		dst = append(dst, ',')
 	}
 	if token != 0 {
-		dst = append(strconv.AppendUint(append(dst, `"progressToken":`...), token, 10), ',')
+		dst = strconv.AppendUint(append(dst, `"progressToken":"`+tokenPrefix...), token, 10)
+		dst = append(dst, '"', ',')
 	}
 	dst = appendForeignMeta(dst, meta)
 	if len(dst) > open {

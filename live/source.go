@@ -98,6 +98,11 @@ type Options struct {
 	// are found here, until that Source is closed.
 	Succeeds *Source
 
+	// Clients, if not nil, are the clients of the [mcp.Server] in front of this Source.
+	// What the server asks outside of a request is for the single one, if there is a
+	// single one; otherwise it is refused.
+	Clients *mcp.Clients
+
 	// Log, if not nil, is told what happens to the server: it starts, is lost,
 	// cannot be started, changes. It must not wait.
 	Log func(Event)
@@ -131,6 +136,9 @@ type Source struct {
 	lastUse atomic.Int64 // UnixNano
 	waiting atomic.Int64 // requests that wait for it to be started
 	lot     *parkingLot
+	manners manners
+	owner   *mcp.Session // the one client that it is for, see [Isolated]; or nil
+	unwatch func()       // [mcp.Clients]
 
 	mu       sync.Mutex // guards what follows
 	phase    Phase
@@ -228,6 +236,10 @@ func newSource(transport Transport, opts *Options) *Source {
 	s.nothing = &mcp.Catalog{Server: mcp.Implementation{Name: "starting", Version: "0"}}
 	s.clientInfo, _ = mcp.Marshal(o.Client) // strings always encode
 	s.quit, s.stop = context.WithCancel(context.Background())
+	s.unwatch = func() {}
+	if o.Clients != nil {
+		s.unwatch = o.Clients.Watch(s.rootsChanged)
+	}
 	return s
 }
 
@@ -237,6 +249,7 @@ func (s *Source) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	s.unwatch()
 	s.stop()
 	s.work.Wait()
 	s.enter(Closed)

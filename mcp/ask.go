@@ -233,9 +233,13 @@ func (rc *requestContext) missingCapability(required json.RawMessage) error {
 // askLegacy asks until the answer matches the question, maxAttempts times at most.
 // A malformed answer ends it at once: the client would only repeat it.
 func (rc *requestContext) askLegacy(ctx context.Context, q Question) (json.RawMessage, error) {
+	return askUntilValid(q, func(q Question) (json.RawMessage, error) { return rc.askOnce(ctx, q) })
+}
+
+func askUntilValid(q Question, once func(Question) (json.RawMessage, error)) (json.RawMessage, error) {
 	asked := q
 	for attempt := 1; ; attempt++ {
-		answer, err := rc.askOnce(ctx, asked)
+		answer, err := once(asked)
 		if err != nil {
 			return nil, err
 		}
@@ -270,23 +274,13 @@ func (rc *requestContext) askOnce(ctx context.Context, q Question) (json.RawMess
 	defer ledger.release(&pending.kept)
 	id, answer := rc.session.expect()
 	defer rc.session.forget(id)
-	rc.notify(func(dst []byte) ([]byte, bool) {
-		dst = strconv.AppendUint(append(dst, `{"jsonrpc":"2.0","id":`...), id, 10)
-		dst = append(append(dst, `,"method":"`...), q.method()...)
-		dst = append(append(dst, `","params":`...), params...)
-		return append(dst, '}'), true
-	})
+	rc.notify(func(dst []byte) ([]byte, bool) { return appendQuestion(dst, id, q, params), true })
 	select {
 	case got := <-answer:
-		if got.err != nil {
-			return nil, fmt.Errorf("the client answered %s with an error: %s", q.method(), got.err)
-		}
-		return got.result, nil
+		return got.outcome(q)
 	case <-ctx.Done():
-		rc.notify(func(dst []byte) ([]byte, bool) { // nothing is sent if it is the request that has ended
-			dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
-			return append(strconv.AppendUint(dst, id, 10), '}', '}'), true
-		})
+		// Nothing is sent if it is the request that has ended.
+		rc.notify(func(dst []byte) ([]byte, bool) { return appendWithdrawal(dst, id), true })
 		return nil, ctx.Err()
 	case <-rc.Done():
 		return nil, rc.Err()

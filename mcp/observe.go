@@ -147,6 +147,7 @@ func (s *Server) refused(rc *requestContext, transport string, e *Error, status 
 
 // sessionEnded tells of the end of a session.
 func (s *Server) sessionEnded(session *Session, transport string, used time.Duration) {
+	s.opts.Clients.tell(ClientEvent{Session: session, Ended: true})
 	if s.opts.Observer == nil || session.began == 0 {
 		return
 	}

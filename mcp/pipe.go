@@ -71,6 +71,7 @@ func (c *pipe) start(ended func(error)) {
 	}
 	c.unwatch = context.AfterFunc(c.ctx, c.windUp)
 	c.session.setOnNews(c.signal)
+	c.session.setDirect(c)
 	if c.server.hub.watched() {
 		c.server.hub.add(c.session)
 	}
@@ -314,6 +315,7 @@ func (c *pipe) admit(rc *requestContext, text []byte) *Error {
 	switch {
 	case rc.isModern(""):
 		rc.version = LatestVersion
+		c.server.opts.Clients.begin(c.session)
 	case rc.version == 0:
 		rc.version = LatestLegacyVersion
 		fallthrough

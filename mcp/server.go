@@ -51,6 +51,8 @@ type ServerOptions struct {
 	Gate Gate
 	// Observer, if not nil, is told of what happens.
 	Observer Observer
+	// Clients, if not nil, lets the Source reach clients outside of their requests.
+	Clients *Clients
 }
 
 // Server shows a [Source] to clients. It speaks all versions of the protocol to
@@ -289,6 +291,11 @@ func (s *Server) notified(rc *requestContext) {
 	switch string(rc.msg.method) {
 	case "notifications/initialized":
 		rc.session.setInitialized()
+		if rc.session.isInitialized() {
+			s.opts.Clients.begin(rc.session)
+		}
+	case "notifications/roots/list_changed":
+		s.opts.Clients.tell(ClientEvent{Session: rc.session, RootsChanged: true})
 	case "notifications/cancelled":
 		if id, ok := rc.param("requestId"); ok {
 			rc.session.cancel(id)

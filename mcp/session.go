@@ -41,6 +41,7 @@ type Session struct {
 	news       pending
 	subscribed map[string]*subscribedURI // guarded by mu
 	onNews     func()                    // guarded by mu
+	direct     stream                    // of a connection, else nil; guarded by mu
 	standing   *standing                 // guarded by mu
 	logs       []*eventLog               // guarded by mu
 }
@@ -118,6 +119,13 @@ func (s *Session) setInitialized() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.initialized = s.Version() != 0 // else there was nothing to be initialized by
+}
+
+// setDirect notes the connection of a session, for [Session.Ask].
+func (s *Session) setDirect(out stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.direct = out
 }
 
 func (s *Session) isInitialized() bool {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
@@ -63,7 +64,8 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) error {
 	if opts.Live != nil {
 		supervision = *opts.Live
 	}
-	supervision.Name, supervision.Opened = open.Name(name), roster.Add
+	clients := &mcp.Clients{Single: true}
+	supervision.Name, supervision.Opened, supervision.Clients = open.Name(name), roster.Add, clients
 	opts.Live = &supervision
 	src, err := openBundle(cmd, name, opts)
 	if err != nil {
@@ -73,7 +75,10 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) error {
 	if isTerminal(cmd.InOrStdin()) {
 		say(cmd.ErrOrStderr(), "waiting for MCP messages on stdin; usually a client starts this command")
 	}
-	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{Upstreams: upstreams(&roster), Announce: announcement("bundle run")})
+	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
+		Upstreams: upstreams(&roster), Announce: announcement("bundle run"),
+		Server: mcp.ServerOptions{Clients: clients},
+	})
 }
 
 // openBundle opens a bundle.

@@ -78,6 +78,7 @@ writes into the files of clients.
 			defer closeAudit()
 			lock.record(audit)
 			var roster live.Roster
+			clients := &mcp.Clients{Single: true}
 			once := &open.DefinitionsOptions{Resolver: resolver}
 			if err := idle.apply(once); err != nil {
 				return err
@@ -86,7 +87,7 @@ writes into the files of clients.
 				Source: &live.Options{
 					Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
 					Log:    audited(audit, nil),
-					Opened: roster.Add,
+					Opened: roster.Add, Clients: clients,
 				},
 				Stderr: serverStderr(cmd.ErrOrStderr(), log, false),
 			})
@@ -96,6 +97,7 @@ writes into the files of clients.
 			defer closeSource(src)
 			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
 				Audit: audit, Upstreams: upstreams(&roster), Announce: announcement("config run " + args[last]),
+				Server: mcp.ServerOptions{Clients: clients},
 			}))
 		},
 	}

@@ -28,7 +28,13 @@ import (
 var update = flag.Bool("update", false, "rewrite docs/cli.md and the expectations of scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"slipway": main, "upstream": upstreamMain, "hostile": hostileMain, "leaky": leakyMain})
+	testscript.Main(m, map[string]func(){
+		"asking":   askingMain,
+		"hostile":  hostileMain,
+		"leaky":    leakyMain,
+		"slipway":  main,
+		"upstream": upstreamMain,
+	})
 }
 
 // TestScript runs testdata/script/*.txtar, each on the real main. Besides the

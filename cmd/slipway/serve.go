@@ -44,6 +44,7 @@ type serveFlags struct {
 	servers      serverFlags
 	stateKeys    stateKeyFlags
 	roster       live.Roster
+	clients      mcp.Clients
 }
 
 func newServe() *cobra.Command {
@@ -153,6 +154,8 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	o.Live.Source.Log = audited(audit, o.Live.Source.Log)
 	o.Live.Source.Opened = f.roster.Add
+	f.clients.Single = f.stdio
+	o.Live.Source.Clients = &f.clients
 	o.Site = &staticmcp.Options{Logger: log}
 	switch {
 	case f.fallback.source != "":
@@ -250,6 +253,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 		Upstreams:    upstreams(&f.roster),
 		Announce:     announcement("serve"),
 	}
+	opts.Server.Clients = &f.clients
 	if err := f.access.apply(opts, log); err != nil {
 		return err
 	}

@@ -1,0 +1,178 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// Clients lets a Source reach the clients of the [Server] in front of it outside of
+// their requests. The same value goes to [ServerOptions.Clients] and to the Source;
+// the zero value is ready. It is safe for concurrent use.
+type Clients struct {
+	// Single says that the server has one client, as with [Server.ServeStdio]: what a
+	// Source asks outside of a request is for that client. Set it before use.
+	Single bool
+
+	known atomic.Bool // only is set
+
+	mu       sync.Mutex
+	only     *Session
+	arrived  chan struct{} // closed when only is set; nil until someone waits
+	watchers map[*clientWatcher]struct{}
+}
+
+// ClientEvent is a change of one client, for [Clients.Watch].
+type ClientEvent struct {
+	Session *Session
+	// RootsChanged: the client has sent notifications/roots/list_changed.
+	RootsChanged bool
+	// Ended: the session is over.
+	Ended bool
+}
+
+type clientWatcher struct{ f func(ClientEvent) }
+
+// Only returns the single client, and waits until it has begun: up to 2025-11-25 that
+// is once it has sent notifications/initialized, in 2026-07-28 with its first request,
+// when [Session.Version] is 0. Without Single, and for nil, it returns nil at once. The
+// only error is that of ctx.
+func (c *Clients) Only(ctx context.Context) (*Session, error) {
+	if c == nil || !c.Single {
+		return nil, nil
+	}
+	c.mu.Lock()
+	if c.only != nil {
+		defer c.mu.Unlock()
+		return c.only, nil
+	}
+	if c.arrived == nil {
+		c.arrived = make(chan struct{})
+	}
+	arrived := c.arrived
+	c.mu.Unlock()
+	select {
+	case <-arrived:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.only, nil
+}
+
+// Watch calls f for each event until stop. f runs on the goroutine of the client's
+// message: it must be quick, and must not wait for the client.
+func (c *Clients) Watch(f func(ClientEvent)) (stop func()) {
+	w := &clientWatcher{f}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.watchers == nil {
+		c.watchers = make(map[*clientWatcher]struct{})
+	}
+	c.watchers[w] = struct{}{}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.watchers, w)
+	}
+}
+
+// begin notes that a client may be asked from now on. The first one counts.
+func (c *Clients) begin(s *Session) {
+	if c == nil || !c.Single || c.known.Load() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.only != nil {
+		return
+	}
+	c.only = s
+	c.known.Store(true)
+	if c.arrived != nil {
+		close(c.arrived)
+	}
+}
+
+func (c *Clients) tell(e ClientEvent) {
+	if c == nil || e.Session == nil {
+		return
+	}
+	c.mu.Lock()
+	all := make([]*clientWatcher, 0, len(c.watchers))
+	for w := range c.watchers {
+		all = append(all, w)
+	}
+	c.mu.Unlock()
+	for _, w := range all {
+		w.f(e)
+	}
+}
+
+// ErrNoConnection is what [Session.Ask] returns for a client that can only be asked
+// while it makes a request.
+var ErrNoConnection = errors.New("the client can be asked only while it makes a request")
+
+// Ask asks the client outside of a request, and waits for the answer. That works on a
+// connection, such as stdio, up to 2025-11-25 and once the client is initialized;
+// otherwise the error is [ErrNoConnection]. A client that does not declare the
+// capability makes it fail, as with [Request.Elicit].
+func (s *Session) Ask(ctx context.Context, q Question) (json.RawMessage, error) {
+	s.mu.Lock()
+	out, initialized := s.direct, s.initialized
+	s.mu.Unlock()
+	v := s.Version()
+	if out == nil || v == 0 || !initialized {
+		return nil, ErrNoConnection
+	}
+	if missing := q.missing(v, clientCapabilities(s.ClientCapabilities())); missing != nil {
+		return nil, (&requestContext{version: v, session: s}).missingCapability(missing)
+	}
+	return askUntilValid(q, func(q Question) (json.RawMessage, error) { return s.askOnce(ctx, out, v, q) })
+}
+
+func (s *Session) askOnce(ctx context.Context, out stream, v Version, q Question) (json.RawMessage, error) {
+	params, err := Marshal(q.wire(v))
+	if err != nil {
+		return nil, err
+	}
+	id, answer := s.expect()
+	defer s.forget(id)
+	if err := out.send(appendQuestion(nil, id, q, params)); err != nil {
+		return nil, err
+	}
+	select {
+	case got := <-answer:
+		return got.outcome(q)
+	case <-ctx.Done():
+		_ = out.send(appendWithdrawal(nil, id)) // the connection may have ended
+		return nil, ctx.Err()
+	}
+}
+
+// appendQuestion appends a request of ours to the client.
+func appendQuestion(dst []byte, id uint64, q Question, params []byte) []byte {
+	dst = strconv.AppendUint(append(dst, `{"jsonrpc":"2.0","id":`...), id, 10)
+	dst = append(append(dst, `,"method":"`...), q.method()...)
+	dst = append(append(dst, `","params":`...), params...)
+	return append(dst, '}')
+}
+
+// appendWithdrawal appends the notification that a request of ours needs no answer.
+func appendWithdrawal(dst []byte, id uint64) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
+	return append(strconv.AppendUint(dst, id, 10), '}', '}')
+}
+
+// outcome returns the result of a client's answer.
+func (r reply) outcome(q Question) (json.RawMessage, error) {
+	if r.err != nil {
+		return nil, fmt.Errorf("the client answered %s with an error: %s", q.method(), r.err)
+	}
+	return r.result, nil
+}
