@@ -139,6 +139,8 @@ type Source struct {
 	manners manners
 	owner   *mcp.Session // the one client that it is for, see [Isolated]; or nil
 	unwatch func()       // [mcp.Clients]
+	alias   string       // for [State], if it is not [Options.Name]
+	shared  bool         // the transport belongs to another Source
 
 	mu       sync.Mutex // guards what follows
 	phase    Phase
@@ -179,11 +181,7 @@ var (
 // be nil.
 func Open(ctx context.Context, transport Transport, opts *Options) (*Source, error) {
 	s := newSource(transport, opts)
-	if s.opts.Opened != nil {
-		if closed := s.opts.Opened(s); closed != nil {
-			s.forget = sync.OnceFunc(closed)
-		}
-	}
+	s.noteOpened()
 	if s.opts.Optional && !s.opts.Lazy {
 		s.mu.Lock()
 		s.runLocked()
@@ -197,6 +195,15 @@ func Open(ctx context.Context, transport Transport, opts *Options) (*Source, err
 		return nil, fmt.Errorf("%s: %w", transport, err)
 	}
 	return s, nil
+}
+
+// noteOpened calls [Options.Opened].
+func (s *Source) noteOpened() {
+	if s.opts.Opened != nil {
+		if closed := s.opts.Opened(s); closed != nil {
+			s.forget = sync.OnceFunc(closed)
+		}
+	}
 }
 
 func newSource(transport Transport, opts *Options) *Source {
@@ -253,7 +260,7 @@ func (s *Source) Close() error {
 	s.stop()
 	s.work.Wait()
 	s.enter(Closed)
-	if r, ok := s.transport.(interface{ release() }); ok {
+	if r, ok := s.transport.(interface{ release() }); ok && !s.shared {
 		r.release()
 	}
 	s.forget()

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/slipway-mcp/slipway/mcp"
@@ -46,7 +47,7 @@ type State struct {
 func (s *Source) State() State {
 	s.mu.Lock()
 	st := State{
-		Name: s.opts.Name, Kind: s.kind(), Server: s.transport.String(), Phase: s.phase, Since: s.since,
+		Name: cmp.Or(s.alias, s.opts.Name), Kind: s.kind(), Server: s.transport.String(), Phase: s.phase, Since: s.since,
 		Starts: s.starts, Failures: s.failures, Next: s.next,
 		Junk: s.junk.Load(),
 	}

@@ -160,7 +160,7 @@ func (f *fleet) impatient(m *member) {
 // opened has m know its server, and whoever wants to be told as well.
 func opened(m *member, also func(*live.Source) func()) func(*live.Source) func() {
 	return func(s *live.Source) func() {
-		m.server.Store(s)
+		m.server.CompareAndSwap(nil, s) // the first; others are its processes for single clients
 		if also == nil {
 			return nil
 		}

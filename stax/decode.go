@@ -202,6 +202,7 @@ func serverMembers() map[string]struct {
 		"hangTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
 			d.milliseconds(n, at, &s.HangTimeoutMS)
 		}},
+		"isolate":     {"", (*decoder).isolate},
 		"registryRef": {"", (*decoder).registryRef},
 	}
 }

@@ -58,8 +58,11 @@ func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenO
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
-	o.live = src
-	o.Source = src
+	o.live, o.served, o.Source = src, src, src
+	if s.Isolate != nil && !opts.Whole {
+		o.served = live.Isolate(src, s.Isolate.options())
+		o.Source = o.served
+	}
 	if !opts.Whole {
 		if o.Source, err = o.layers(s); err != nil {
 			return nil, errors.Join(err, o.Close())
@@ -124,12 +127,19 @@ func (s *Server) Origin() (string, error) {
 	return compose.Digest(compose.Origin, text)
 }
 
+// server is what the layers are put over.
+type server interface {
+	mcp.Source
+	Close() error
+}
+
 // opened is a server as its definition, its overrides and the lock let it be seen.
 type opened struct {
 	mcp.Source // the outermost of the layers
 	resolver   *Resolver
 	server     string
 	live       *live.Source
+	served     server // live, or a process of it for each client
 	edits      *compose.Edits
 	whole      bool
 	remove     func() error
@@ -160,6 +170,9 @@ func (o *opened) start(ctx context.Context, transport live.Transport, s *Server,
 	}
 	if s.HangTimeoutMS > 0 {
 		l.HangTimeout = time.Duration(s.HangTimeoutMS) * time.Millisecond
+	}
+	if s.Isolate != nil && l.IdleStop == 0 { // it only tells what the server offers
+		l.IdleStop = s.Isolate.options().IdleStop
 	}
 	if s.RegistryRef != nil {
 		l.Origin = s.RegistryRef.String()
@@ -213,7 +226,7 @@ func (o *opened) admit(s *Server) error {
 // layers puts what the lock and the definition say over the server: first the lock,
 // which knows the server's own names.
 func (o *opened) layers(s *Server) (mcp.Source, error) {
-	var src mcp.Source = o.live
+	var src mcp.Source = o.served
 	if o.resolver.Guard != nil {
 		origin, err := s.Origin()
 		if err != nil {
@@ -267,5 +280,5 @@ func (o *opened) Close() error {
 	if o.unwatch != nil {
 		o.unwatch()
 	}
-	return errors.Join(o.live.Close(), o.remove())
+	return errors.Join(o.served.Close(), o.remove())
 }

@@ -28,6 +28,7 @@ func hints() map[string]string {
 		"stax/duplicate-item":     "take one out",
 		"stax/override":           "overrides are written below the name of the server and its own name of the tool",
 		"stax/tool-collision":     "give one of them another name",
+		"stax/isolate":            `write "isolate": "session"`,
 		"stax/disabled":           `"enabled": true starts it, also in a file that is merged on top`,
 
 		"stax/lossy":               "--via auto sends the server through the launcher, which keeps it",
@@ -57,6 +58,7 @@ func Rules() []Rule {
 		{"stax/kind", check.Error, "a server has exactly one of `command`, and `url` with `transport`"},
 		{"stax/transport", check.Error, "`transport` is `http` or `sse`"},
 		{"stax/type", check.Error, "a member has the type of the format"},
+		{"stax/isolate", check.Error, "`isolate` is `session` or `principal`, and its numbers of processes are between 1 and 10,000"},
 		{"stax/wrong-kind-field", check.Error, "`args`, `env` and `cwd` go with `command`, `headers` with `url`"},
 		{"stax/unknown-field", check.Warning, "a member is one of the format; others are kept"},
 		{"stax/url", check.Error, "`url` is absolute, http or https, with a host"},

@@ -75,6 +75,7 @@ type Server struct {
 	// before the server must answer a ping; 0 is no limit and the default.
 	CallTimeoutMS int64             `json:"callTimeoutMs,omitempty"`
 	HangTimeoutMS int64             `json:"hangTimeoutMs,omitempty"`
+	Isolate       *Isolation        `json:"isolate,omitempty"` // nil: all clients share a process
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	RegistryRef   *RegistryRef      `json:"registryRef,omitempty"`
 	Extra         []Field           `json:"-"`

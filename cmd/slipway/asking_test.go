@@ -325,3 +325,46 @@ func TestSharedChildAsksTheRightClient(t *testing.T) {
 		t.Errorf("the server that asked for folders was told %s", got)
 	}
 }
+
+// TestIsolatedSessions: with isolate, each session has a process of its own, which knows
+// its folders, and ends with it.
+func TestIsolatedSessions(t *testing.T) {
+	at, _ := serveProcess(t, []upstreamOf{{name: "asker", entry: `{"command":"asking","isolate":{"by":"session","total":2}}`}})
+	proxy := httputil.NewSingleHostReverseProxy(at)
+	proxy.FlushInterval = -1
+	connect := func(dir string, v mcp.Version) *mcptest.Client {
+		return mcptest.ConnectHTTP(t, proxy, v, &mcptest.ConnectOptions{Answer: func(method string, _ json.RawMessage) (any, error) {
+			return map[string]any{"roots": []any{map[string]any{"uri": "file://" + dir}}, "action": "accept", "content": map[string]any{"name": dir}}, nil
+		}})
+	}
+	pid := func(c *mcptest.Client) string { return c.CallTool("pid", nil).Content[0].Text }
+	one, two := connect("/one", mcp.Version20251125), connect("/two", mcp.Version20250618)
+	first, second := pid(one), pid(two)
+	if first == second || pid(one) != first || pid(two) != second {
+		t.Errorf("processes %s and %s, then %s and %s", first, second, pid(one), pid(two))
+	}
+	for i, c := range []*mcptest.Client{one, two} { // so that the process of one is idle longest
+		dir := []string{"/one", "/two"}[i]
+		var got string
+		for begin := time.Now(); time.Since(begin) < patience/2 && !strings.Contains(got, dir); {
+			got = c.CallTool("dirs", nil).Content[0].Text
+		}
+		if want := `{"roots":[{"uri":"file://` + dir + `"}]}`; !strings.Contains(got, `"uri":"file://`+dir+`"`) {
+			t.Errorf("the process of %s knows %s, want %s", dir, got, want)
+		}
+	}
+	if out, err := exec.Command("slipway", "ps").CombinedOutput(); err != nil {
+		t.Errorf("ps: %v: %s", err, out)
+	}
+	three := connect("/three", mcp.Version20251125)
+	if third := pid(three); third == first || third == second {
+		t.Errorf("the third session got process %s", third)
+	}
+	if again := pid(one); again == first {
+		t.Error("the process that was idle longest was not stopped to make room")
+	}
+	_, e := connect("/four", mcp.Version20260728).Try("tools/call", map[string]any{"name": "pid"})
+	if e == nil || !strings.Contains(e.Message, "belongs to none") {
+		t.Errorf("a request without a session is answered with %v", e)
+	}
+}

@@ -155,6 +155,7 @@ func (e *exporter) leftOut() {
 		{"connectTimeoutMs", s.ConnectTimeoutMS > 0},
 		{"callTimeoutMs", s.CallTimeoutMS > 0},
 		{"hangTimeoutMs", s.HangTimeoutMS > 0},
+		{"isolate", s.Isolate != nil},
 	} {
 		if m.is {
 			e.lost(m.name, "a registry has no place for %s", m.name)

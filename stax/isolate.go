@@ -1,0 +1,93 @@
+package stax
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/stax/internal/tree"
+)
+
+// Isolation says that clients do not share a process of a server. It is written as
+// "session" or "principal", or as an object.
+type Isolation struct {
+	By           live.IsolateBy `json:"by"`
+	PerPrincipal int64          `json:"perPrincipal,omitempty"` // processes at a time; 0: 8
+	Total        int64          `json:"total,omitempty"`        // processes at a time; 0: 64
+	IdleMS       int64          `json:"idleMs,omitempty"`       // 0: 10 minutes
+}
+
+// MarshalJSON implements json.Marshaler.
+func (i *Isolation) MarshalJSON() ([]byte, error) {
+	if *i == (Isolation{By: i.By}) {
+		return marshal(i.By)
+	}
+	type plain Isolation
+	return marshal((*plain)(i))
+}
+
+func (i *Isolation) options() *live.IsolateOptions {
+	return &live.IsolateOptions{
+		By: i.By, MaxPerPrincipal: int(i.PerPrincipal), MaxTotal: int(i.Total),
+		IdleStop: cmp.Or(time.Duration(i.IdleMS)*time.Millisecond, 10*time.Minute),
+	}
+}
+
+// maxProcesses bounds what a definition may ask for.
+const maxProcesses = 10_000
+
+func (d *decoder) isolate(s *Server, n *tree.Node, at string) {
+	s.Isolate = &Isolation{}
+	if n.Kind == tree.String {
+		d.isolateBy(s.Isolate, n, at)
+		return
+	}
+	if !d.kind(n, at, tree.Object) {
+		return
+	}
+	counts := map[string]*int64{"perPrincipal": &s.Isolate.PerPrincipal, "total": &s.Isolate.Total}
+	for _, m := range members(n) {
+		here := at + pointer(m.Key)
+		switch {
+		case m.Key == "by":
+			d.isolateBy(s.Isolate, m.Value, here)
+		case m.Key == "idleMs":
+			d.milliseconds(m.Value, here, &s.Isolate.IdleMS)
+		case counts[m.Key] != nil:
+			d.processes(m.Value, here, counts[m.Key])
+		default:
+			d.unknown(m, at, []string{"by", "perPrincipal", "total", "idleMs"}, &s.Extra)
+		}
+	}
+	if n.Get("by") == nil {
+		d.add(check.Error, "isolate", at, "isolate does not say by what", `write "by": "session", or "principal"`)
+	}
+}
+
+func (d *decoder) isolateBy(i *Isolation, n *tree.Node, at string) {
+	known := []string{string(live.BySession), string(live.ByPrincipal)}
+	if !d.kind(n, at, tree.String) {
+		return
+	}
+	i.By = live.IsolateBy(n.Text)
+	if !slices.Contains(known, n.Text) {
+		d.add(check.Error, "isolate", at, "a server cannot be isolated by "+quote(n.Text), "write "+strings.Join(known, " or "))
+	}
+}
+
+func (d *decoder) processes(n *tree.Node, at string, into *int64) {
+	if !d.kind(n, at, tree.Number) {
+		return
+	}
+	count, err := strconv.ParseInt(n.Text, 10, 64)
+	if err != nil || count < 1 || count > maxProcesses {
+		d.add(check.Error, "isolate", at, fmt.Sprintf("%s is not a number of processes between 1 and %d", n.Text, maxProcesses), "")
+		return
+	}
+	*into = count
+}
