@@ -39,6 +39,9 @@ type Endpoint struct {
 	PublicOnly bool
 	// Allow are addresses that PublicOnly does not refuse.
 	Allow []netip.Prefix
+	// AllowLoopback has PublicOnly accept this machine where a URL names it: its host is
+	// localhost, 127.0.0.1 or [::1], and nothing else. Redirects are judged by their own URL.
+	AllowLoopback bool
 
 	// Transport makes the requests; nil stands for one of its own, which keeps
 	// connections open. PublicOnly needs nil.
@@ -121,7 +124,7 @@ func (e *Endpoint) transport() http.RoundTripper {
 		ForceAttemptHTTP2:   true,
 	}
 	if e.PublicOnly {
-		return (&netguard.Guard{Allow: e.Allow}).Transport(t)
+		return (&netguard.Guard{Allow: e.Allow, Loopback: e.AllowLoopback}).Transport(t)
 	}
 	return t
 }

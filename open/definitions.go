@@ -89,6 +89,11 @@ func (o *DefinitionsOptions) withDefaults() *DefinitionsOptions {
 	if d.Resolver == nil {
 		d.Resolver = &stax.Resolver{}
 	}
+	if d.Resolver.Files == nil {
+		resolver := *d.Resolver
+		resolver.Files = &stax.SecretFiles{}
+		d.Resolver = &resolver
+	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}

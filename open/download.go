@@ -100,9 +100,7 @@ func sumOfFile(name string) (string, error) {
 func (e *entries) get(ctx context.Context, address, from string) (*http.Response, error) {
 	guard := &netguard.Guard{Allow: e.opts.AllowNetwork}
 	typed := address == e.arg
-	if netguard.NamesLoopback(address) && (typed || from == "" || netguard.NamesLoopback(from)) {
-		guard.Allow = append(guard.Allow[:len(guard.Allow):len(guard.Allow)], netguard.Loopback()...)
-	}
+	guard.Loopback = netguard.NamesLoopback(address) && (typed || from == "" || netguard.NamesLoopback(from))
 	plain := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true}
 	guarded := guard.Transport(plain.Clone())
 	client := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -3,6 +3,8 @@ package stax
 import (
 	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,11 +22,21 @@ type Declaration struct {
 	Extra       []Field  `json:"-"`
 }
 
+// isSecretPath reports whether exposeAs.file is where a file is to be, and not the
+// variable that names one: a path that is absolute, on this system or on Unix, and clean.
+func isSecretPath(file string) bool {
+	if strings.ContainsFunc(file, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.HasSuffix(file, "/") {
+		return false
+	}
+	return strings.HasPrefix(file, "/") && path.Clean(file) == file || filepath.IsAbs(file) && filepath.Clean(file) == file
+}
+
 // ExposeAs says how a server that is started gets a secret.
 type ExposeAs struct {
 	// Env is the variable that holds it. Empty means Key, unless File is set.
 	Env string `json:"env,omitempty"`
-	// File is the variable that holds the path of a file with it.
+	// File is the variable that holds the path of a file with it; or, if it is an
+	// absolute path, where that file is.
 	File string `json:"file,omitempty"`
 }
 
@@ -172,7 +184,13 @@ func (d *decoder) exposeAs(decl *Declaration, n *tree.Node, at string) {
 			d.unknown(m, at, []string{"env", "file"}, &decl.Extra)
 			continue
 		}
-		if d.text(m.Value, here, into) && !variableName(*into) {
+		switch {
+		case !d.text(m.Value, here, into) || variableName(*into):
+		case m.Key == "file" && isSecretPath(*into):
+		case m.Key == "file":
+			d.add(check.Error, "secret-declaration", here, fmt.Sprintf("%q is neither a variable nor the absolute path of a file", *into),
+				"write a variable, which gets the path of a file, or a path such as /run/secrets/token")
+		default:
 			d.add(check.Error, "secret-declaration", here, fmt.Sprintf("no variable can be called %q", *into), "")
 		}
 	}

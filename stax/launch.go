@@ -29,8 +29,10 @@ type Launch struct {
 	Dir     string            // empty: that of this process
 	Env     map[string]string // static variables
 	Secrets map[string]Secret // by variable
-	Files   map[string]Secret // by variable: it gets the path of a file with the secret
+	Files   map[string]Secret // by variable, which gets the path of a file with the secret, or by that path
 	Without []string          // optional secrets that were not found
+
+	secretFiles *SecretFiles // that Files at absolute paths are among; nil: of their own
 }
 
 // Endpoint is how a remote server is reached.
@@ -42,6 +44,7 @@ type Endpoint struct {
 	Secrets   map[string]Secret // by header, with everything around the secret
 	Without   []string          // secrets that were not found, and those that no header takes
 	Networks  []netip.Prefix    // what may be connected to besides the public internet
+	Loopback  bool              // also this machine, where a URL names it
 }
 
 // Resolver finds secrets and programs. The zero value looks into this process.
@@ -57,6 +60,9 @@ type Resolver struct {
 	// servers whose URL names it: localhost, 127.0.0.1, [::1]. [ParseNetwork] reads
 	// what people write.
 	AllowNetwork []netip.Prefix
+	// Files are shared by servers whose secrets are files at the same absolute paths, such
+	// as one that replaces another. Nil: each launch has its own.
+	Files *SecretFiles
 	// Guard holds servers to a lock when they are opened. Nil means that there is
 	// none.
 	Guard *compose.Guard
@@ -212,7 +218,7 @@ func (r *Resolver) Launch(ctx context.Context, m *Merged, name string) (*Launch,
 	if err != nil {
 		return nil, err
 	}
-	l := &Launch{Server: name, Args: s.Args, Dir: s.Cwd, Env: s.Env, Secrets: map[string]Secret{}, Files: map[string]Secret{}}
+	l := &Launch{secretFiles: r.Files, Server: name, Args: s.Args, Dir: s.Cwd, Env: s.Env, Secrets: map[string]Secret{}, Files: map[string]Secret{}}
 	if l.Path, err = r.LookPath(s.Command); err != nil {
 		return nil, fmt.Errorf("server %q: %w", name, err)
 	}
@@ -250,13 +256,32 @@ func (l *Launch) Environ() (env []string, remove func() error, err error) {
 		env = append(env, key+"="+secret.Reveal())
 	}
 	remove = func() error { return nil }
+	placed := l.secretFiles
+	if placed == nil {
+		placed = &SecretFiles{}
+	}
 	if len(l.Files) > 0 {
 		dir, err := os.MkdirTemp("", "slipway-secrets-*") // mode 0700
 		if err != nil {
 			return nil, nil, err
 		}
-		remove = func() error { return os.RemoveAll(dir) }
+		removes := []func() error{func() error { return os.RemoveAll(dir) }}
+		remove = func() error {
+			var all error
+			for _, one := range removes {
+				all = errors.Join(all, one())
+			}
+			return all
+		}
 		for key, secret := range l.Files {
+			if isSecretPath(key) {
+				one, err := placed.place(key, secret)
+				if err != nil {
+					return nil, nil, errors.Join(err, remove())
+				}
+				removes = append(removes, one)
+				continue
+			}
 			name := filepath.Join(dir, key)
 			err := fsutil.Create(name, 0o600, func(w io.Writer) error {
 				_, err := io.WriteString(w, secret.Reveal())
@@ -283,7 +308,7 @@ func (r *Resolver) Endpoint(ctx context.Context, m *Merged, name string) (*Endpo
 	if err != nil {
 		return nil, err
 	}
-	e := &Endpoint{Server: name, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Secrets: map[string]Secret{}, Without: without, Networks: r.networks(s.URL)}
+	e := &Endpoint{Server: name, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Secrets: map[string]Secret{}, Without: without, Networks: slices.Clone(r.AllowNetwork), Loopback: netguard.NamesLoopback(s.URL)}
 	for _, b := range m.BindingsOf(s) {
 		value := b.Template
 		complete := true
@@ -302,15 +327,6 @@ func (r *Resolver) Endpoint(ctx context.Context, m *Merged, name string) (*Endpo
 		}
 	}
 	return e, nil
-}
-
-// networks returns what the server at a URL may be connected to.
-func (r *Resolver) networks(address string) []netip.Prefix {
-	allow := slices.Clone(r.AllowNetwork)
-	if netguard.NamesLoopback(address) {
-		allow = append(allow, netguard.Loopback()...)
-	}
-	return allow
 }
 
 // ParseNetwork returns the networks that a word stands for, for

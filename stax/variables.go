@@ -42,7 +42,7 @@ func (m *Merged) variables(key string) []string {
 	if d == nil {
 		return []string{key}
 	}
-	if d.ExposeAs.File != "" {
+	if d.ExposeAs.File != "" && !isSecretPath(d.ExposeAs.File) {
 		list = append(list, d.ExposeAs.File)
 	}
 	switch {

@@ -31,10 +31,10 @@ type askingServer struct {
 }
 
 // askingTools of an askingServer: who asks the user's name, dirs tells the folders, meet
-// is answered once three calls of it are in flight, pid tells the process. refresh is for
-// pages, and listed for clients that have them.
+// is answered once three calls of it are in flight, pid tells the process, and secret what is
+// in the file that the first argument names. refresh is for pages, and listed for clients that have them.
 const askingTools = `{"tools":[%s{"name":"who","inputSchema":{"type":"object"}},{"name":"dirs","inputSchema":{"type":"object"}},` +
-	`{"name":"meet","inputSchema":{"type":"object"}},{"name":"pid","inputSchema":{"type":"object"}}]}`
+	`{"name":"meet","inputSchema":{"type":"object"}},{"name":"pid","inputSchema":{"type":"object"}},{"name":"secret","inputSchema":{"type":"object"}}]}`
 
 const refreshTool = `{"name":"refresh","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}},`
 
@@ -85,6 +85,9 @@ func (s *askingServer) call(m *askingMessage) {
 		s.ask("elicitation/create", `{"message":"who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`, m.ID)
 	case "dirs":
 		s.text(m.ID, s.roots)
+	case "secret":
+		text, _ := os.ReadFile(os.Args[1])
+		s.text(m.ID, string(text))
 	case "refresh":
 		s.text(m.ID, fmt.Sprint("refreshed ", s.apps))
 	case "pid":

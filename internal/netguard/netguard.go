@@ -6,6 +6,7 @@
 package netguard
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -20,6 +21,9 @@ import (
 // and those that are allowed. The zero value allows no others.
 type Guard struct {
 	Allow []netip.Prefix
+	// Loopback allows 127.0.0.1 and [::1] as well, where a URL says itself that it is on
+	// this machine, see [NamesLoopback]. Redirects are judged by their own URL.
+	Loopback bool
 	// Proxy returns the proxy for a request, or nil for none, as for
 	// http.Transport. Nil stands for that of the environment.
 	Proxy func(*http.Request) (*url.URL, error)
@@ -81,9 +85,16 @@ func (g *Guard) Transport(from *http.Transport) http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Resolver: g.resolver}
 	direct, proxied := from, from.Clone()
 	proxied.DialContext, proxied.Proxy = dialer.DialContext, proxy
-	guarded := *dialer
+	guarded, local := *dialer, *dialer
 	guarded.Control = g.Control
-	direct.DialContext, direct.Proxy = guarded.DialContext, nil
+	local.Control = (&Guard{Allow: append(g.Allow[:len(g.Allow):len(g.Allow)], itself()...)}).Control
+	direct.Proxy = nil
+	direct.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if host, _, err := net.SplitHostPort(address); err == nil && g.Loopback && isItself(host) {
+			return local.DialContext(ctx, network, address)
+		}
+		return guarded.DialContext(ctx, network, address)
+	}
 	return &transport{guard: g, proxy: proxy, direct: direct, proxied: proxied}
 }
 
@@ -126,6 +137,9 @@ func (t *transport) CloseIdleConnections() {
 
 // judgeHost judges a host as far as that is possible without resolving it.
 func (g *Guard) judgeHost(host string) error {
+	if g.Loopback && isItself(host) {
+		return nil
+	}
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return g.Judge(addr)
 	}
@@ -140,17 +154,22 @@ func Loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
 
-// NamesLoopback reports whether a URL says itself that it is on this machine:
-// localhost, 127.0.0.1 and its like, or [::1]. A name that merely resolves to it
-// does not.
+// NamesLoopback reports whether a URL says itself that it is on this machine: its host
+// is localhost, 127.0.0.1 or [::1]. Other addresses of the machine, other spellings of
+// these, and names that resolve to them do not.
 func NamesLoopback(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	addr, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+	return err == nil && isItself(u.Hostname())
+}
+
+// isItself reports whether a host is one of the names of this machine.
+func isItself(host string) bool {
+	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
+}
+
+// itself are the addresses that those names stand for.
+func itself() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("::1/128")}
 }
 
 // ParseNetwork returns the networks that a word stands for: "private" for those of

@@ -75,8 +75,8 @@ func TestParseNetwork(t *testing.T) {
 
 func TestNamesLoopback(t *testing.T) {
 	for address, want := range map[string]bool{
-		"http://localhost:1/mcp": true, "https://LOCALHOST": true, "http://127.0.0.1": true, "http://127.9.9.9:80": true,
-		"http://[::1]:9": true, "http://[::ffff:127.0.0.1]/": true,
+		"http://localhost:1/mcp": true, "https://LOCALHOST": true, "http://127.0.0.1": true,
+		"http://[::1]:9": true, "http://[::ffff:127.0.0.1]/": false, "http://127.9.9.9:80": false, "http://127.0.0.2": false,
 		"http://localhost.example.com": false, "http://localhost@example.com/": false, "http://127.0.0.1.example.com": false,
 		"http://0.0.0.0/": false, "http://10.0.0.1": false, "http://127.1/": false, "http://2130706433/": false, "%": false,
 	} {

@@ -1,0 +1,92 @@
+package stax
+
+import (
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/slipway-mcp/slipway/internal/fsutil"
+)
+
+// SecretFiles are the files at fixed paths (exposeAs.file) that hold secrets while
+// servers use them. The zero value is ready, and it is safe for concurrent use.
+type SecretFiles struct {
+	mu  sync.Mutex
+	all map[string]*secretFile
+}
+
+type secretFile struct {
+	secret Secret
+	users  int
+}
+
+// maxSecretFile is how much of a file is compared with a secret.
+const maxSecretFile = 1 << 20
+
+// place has the file at path hold a secret until remove is called by all who placed it.
+// A file that someone else has put there is used if it holds just that, and stays.
+func (s *SecretFiles) place(path string, secret Secret) (remove func() error, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	write := func(w io.Writer) error {
+		_, err := io.WriteString(w, secret.Reveal())
+		return err
+	}
+	f := s.all[path]
+	switch {
+	case f == nil:
+		err := fsutil.Create(path, 0o600, write)
+		if errors.Is(err, fs.ErrExist) {
+			return func() error { return nil }, holdsSecret(path, secret)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("write the file of a secret: %w", err)
+		}
+		f = &secretFile{}
+		if s.all == nil {
+			s.all = make(map[string]*secretFile)
+		}
+		s.all[path] = f
+	case f.secret.Reveal() != secret.Reveal():
+		if err := fsutil.Replace(path, 0o600, write); err != nil {
+			return nil, fmt.Errorf("write the file of a secret: %w", err)
+		}
+	}
+	f.secret = secret
+	f.users++
+	return func() error { return s.leave(path, f) }, nil
+}
+
+func (s *SecretFiles) leave(path string, f *secretFile) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.users--; f.users > 0 {
+		return nil
+	}
+	delete(s.all, path)
+	if holdsSecret(path, f.secret) != nil {
+		return nil // it is another file by now, or gone
+	}
+	return os.Remove(path)
+}
+
+// holdsSecret returns an error unless a file holds a secret and nothing else.
+func holdsSecret(path string, secret Secret) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSecretFile))
+	if err != nil {
+		return err
+	}
+	if subtle.ConstantTimeCompare(text, []byte(secret.Reveal())) == 0 {
+		return fmt.Errorf("%s exists and does not hold the secret that belongs there: remove the file, or give exposeAs another path", path)
+	}
+	return nil
+}
