@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -117,7 +118,7 @@ func quoted(text string) json.RawMessage {
 // Approve makes a copy of the lock that holds what is of the sources of drifts. A
 // source that the lock does not know comes in whole, from snapshots.
 func (l *Lock) Approve(drifts []Drift, snapshots map[string]*LockedSource) *Lock {
-	next := &Lock{Sources: maps.Clone(l.Sources)}
+	next := &Lock{Sources: maps.Clone(l.Sources), Definitions: slices.Clone(l.Definitions)}
 	if next.Sources == nil {
 		next.Sources = make(map[string]*LockedSource)
 	}

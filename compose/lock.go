@@ -27,6 +27,9 @@ const lockVersion = 1
 // and [Guard] hand out is read-only.
 type Lock struct {
 	Sources map[string]*LockedSource // by name
+	// Definitions are the names of the files of definitions that it was made for, in the
+	// folder of the lock. None stands for all of them.
+	Definitions []string
 }
 
 // Names returns the names of the sources, sorted.
@@ -82,6 +85,7 @@ type Pin struct {
 // lockForm is how a lock is written.
 type lockForm struct {
 	LockVersion int                    `json:"lockVersion"`
+	Definitions []string               `json:"definitions,omitempty"`
 	Sources     map[string]*sourceForm `json:"sources"`
 }
 
@@ -108,7 +112,7 @@ func (f *sourceForm) lists() map[Kind]*map[string]Pin {
 
 // form returns a lock as it is written, in canonical form.
 func (l *Lock) form() ([]byte, error) {
-	f := lockForm{LockVersion: lockVersion, Sources: make(map[string]*sourceForm, len(l.Sources))}
+	f := lockForm{LockVersion: lockVersion, Definitions: l.Definitions, Sources: make(map[string]*sourceForm, len(l.Sources))}
 	for name, s := range l.Sources {
 		sf := &sourceForm{Version: s.Version}
 		single, lists := sf.single(), sf.lists()
@@ -168,7 +172,7 @@ func ParseLock(text []byte) (*Lock, error) {
 	if f.LockVersion != lockVersion {
 		return nil, fmt.Errorf("lockVersion is %d, and this program reads %d", f.LockVersion, lockVersion)
 	}
-	l := &Lock{Sources: make(map[string]*LockedSource, len(f.Sources))}
+	l := &Lock{Sources: make(map[string]*LockedSource, len(f.Sources)), Definitions: f.Definitions}
 	for _, name := range slices.Sorted(maps.Keys(f.Sources)) {
 		if f.Sources[name] == nil {
 			return nil, fmt.Errorf("source %q is null", name)

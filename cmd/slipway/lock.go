@@ -63,7 +63,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	if err := report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr())); err != nil {
 		return err
 	}
-	lock := &compose.Lock{Sources: now}
+	lock := &compose.Lock{Sources: now, Definitions: definitionsOf(args)}
 	if path == "-" {
 		return lock.Write(cmd.OutOrStdout())
 	}

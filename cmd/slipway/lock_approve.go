@@ -91,7 +91,13 @@ func (c *compared) approve(cmd *cobra.Command, accepted []compose.Drift, tell fu
 		return err
 	}
 	if len(accepted) > 0 {
-		if err := fsutil.Replace(c.path, 0o644, c.lock.Approve(accepted, c.now).Write); err != nil {
+		lock := c.lock.Approve(accepted, c.now)
+		if len(lock.Definitions) > 0 { // else it is about all
+			lock.Definitions = append(lock.Definitions, c.definitions...)
+			slices.Sort(lock.Definitions)
+			lock.Definitions = slices.Compact(lock.Definitions)
+		}
+		if err := fsutil.Replace(c.path, 0o644, lock.Write); err != nil {
 			return &failure{code: exitInput, text: c.path + ": " + fsutil.Reason(err)}
 		}
 	}

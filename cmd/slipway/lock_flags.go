@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,12 +25,15 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// lockOff is the value of --lock for no lock.
-const lockOff = "off"
+// The values of --lock for no lock, and for one that must exist.
+const (
+	lockOff      = "off"
+	lockRequired = "required"
+)
 
 // lockFlags adds --lock and --lock-policy to a command that opens sources.
 func lockFlags(cmd *cobra.Command) {
-	cmd.Flags().String("lock", "", "hold sources to this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none")
+	cmd.Flags().String("lock", "", "hold sources to this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none; required to refuse sources without one")
 	cmd.Flags().Var(new(lockPolicy), "lock-policy", "`action` when a source no longer matches its lock: block or warn")
 }
 
@@ -64,7 +68,7 @@ func lockPath(cmd *cobra.Command, args []string) (string, error) {
 	switch {
 	case flag == nil || flag.Value.String() == lockOff:
 		return "", nil
-	case flag.Value.String() != "":
+	case flag.Value.String() != "" && flag.Value.String() != lockRequired:
 		return flag.Value.String(), nil
 	}
 	found := ""
@@ -96,6 +100,17 @@ func lockBeside(arg string) string {
 		return filepath.Join(filepath.Dir(arg), compose.LockFile)
 	}
 	return compose.LockFile
+}
+
+// definitionsOf returns the names of the files of definitions among args, sorted.
+func definitionsOf(args []string) (names []string) {
+	for _, arg := range args {
+		if name := filepath.Base(arg); isDefinitionsFile(arg) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // isDefinitionsFile reports whether arg names a file of definitions.
@@ -157,15 +172,29 @@ func (g *guarding) record(audit *serve.Audit) {
 // that the command goes on for so long that the lock may change.
 func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, error) {
 	path, err := lockPath(cmd, args)
-	if err != nil || path == "" {
+	if err != nil {
 		return nil, err
+	}
+	named := ""
+	if flag := cmd.Flags().Lookup("lock"); flag != nil {
+		named = flag.Value.String()
+	}
+	if path == "" && named == lockRequired {
+		return nil, notLocked(cmd, args)
+	}
+	if path == "" {
+		return nil, nil
 	}
 	g := &guarding{path: path, seen: sites.Snapshot([]string{path}), say: sayer(cmd.ErrOrStderr())}
 	lock, _, err := readLock(path)
 	if err != nil {
 		return nil, withoutLock(err)
 	}
-	if cmd.Flags().Lookup("lock").Value.String() == "" && !isAbout(lock, path, args) {
+	found := named == "" || named == lockRequired
+	if found && !isAbout(lock, path, args) {
+		if named == lockRequired {
+			return nil, notLocked(cmd, args)
+		}
 		if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // nobody sees the stderr of what a client starts
 			g.say("the %s here is not about %s, which is held to no lock", compose.LockFile, strings.Join(sourceNames(args), ", "))
 		}
@@ -177,13 +206,20 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 	return g, nil
 }
 
-// isAbout reports whether a lock that nobody named is about these sources: it lies
-// beside their definitions, or knows one of them. The lock of a project is not about
+// notLocked is the error of --lock required for sources without a lock.
+func notLocked(cmd *cobra.Command, args []string) error {
+	what := strings.Join(sourceNames(args), ", ")
+	return &failure{code: exitPolicy, text: fmt.Sprintf("%s: --lock required: no lock is about %s", cmd.Name(), what),
+		hint: "slipway lock " + strings.Join(args, " ")}
+}
+
+// isAbout reports whether a lock that nobody named is about these sources: it was made
+// for their definitions, or knows one of them. The lock of a project is not about
 // every command that runs in its folder, such as the servers that it is about.
 func isAbout(lock *compose.Lock, path string, args []string) bool {
 	for i, name := range sourceNames(args) {
 		if isDefinitionsFile(args[i]) {
-			if lockBeside(args[i]) == path {
+			if lockBeside(args[i]) == path && (len(lock.Definitions) == 0 || slices.Contains(lock.Definitions, filepath.Base(args[i]))) {
 				return true
 			}
 			continue

@@ -197,6 +197,8 @@ type compared struct {
 	now    map[string]*compose.LockedSource
 	drifts []compose.Drift
 	report *check.Report // of what is offered, without the drifts
+
+	definitions []string // names of the files of definitions
 }
 
 // compare reads the lock, and asks the sources.
@@ -205,7 +207,7 @@ func (l *locking) compare(cmd *cobra.Command, args []string) (*compared, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &compared{path: path}
+	c := &compared{path: path, definitions: definitionsOf(args)}
 	if c.lock, c.text, err = readLock(path); err != nil {
 		return nil, err
 	}
