@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -168,10 +169,18 @@ func number(v value) float64 {
 	return f
 }
 
+// numeric returns a number, written as JavaScript does.
 func numeric(at int, f float64) value {
 	n := &tree.Node{Kind: tree.Number, Start: at}
-	if n.Text = strconv.FormatFloat(f, 'f', -1, 64); math.Abs(f) >= 1e21 {
+	switch size := math.Abs(f); {
+	case size == 0:
+		n.Text = "0" // of -0, too
+	case size >= 1e21:
 		n.Text = strconv.FormatFloat(f, 'g', -1, 64)
+	case size < 1e-6:
+		n.Text = strings.Replace(strconv.FormatFloat(f, 'e', -1, 64), "e-0", "e-", 1)
+	default:
+		n.Text = strconv.FormatFloat(f, 'f', -1, 64)
 	}
 	return value{node: n}
 }
@@ -444,6 +453,11 @@ func (r *reader) template() (value, error) {
 				return value{}, r.fail(at, "only a string or a number can stand in a template", "")
 			}
 			b.WriteString(text)
+		case c == '\r': // one line end, however the file writes it
+			b.WriteByte('\n')
+			if r.at++; r.at < len(r.text) && r.text[r.at] == '\n' {
+				r.at++
+			}
 		default:
 			b.WriteByte(c)
 			r.at++
@@ -528,6 +542,9 @@ func (r *reader) property(n *tree.Node, written map[string]bool) error {
 	if err != nil {
 		return err
 	}
+	if name == prototype {
+		return r.refuse(at, "the name "+prototype)
+	}
 	m := tree.Member{Key: name, KeyStart: at, KeyEnd: r.at}
 	var v value
 	switch {
@@ -566,13 +583,33 @@ func (r *reader) twice(at int, name string) {
 		Hint: "JavaScript uses the last one only; give each its own name", Duplicate: true})
 }
 
-// put sets a member, in place of one that has its name.
+// prototype names what an object inherits from, which is no member.
+const prototype = "__proto__"
+
+// put sets a member, in place of one that has its name. Names that are indexes come
+// first, in the order of their numbers.
 func put(n *tree.Node, m tree.Member) {
 	if old := n.Member(m.Key); old != nil {
 		*old = m
 		return
 	}
-	n.Members = append(n.Members, m)
+	at := len(n.Members)
+	if index, ok := arrayIndex(m.Key); ok {
+		at = slices.IndexFunc(n.Members, func(other tree.Member) bool {
+			i, ok := arrayIndex(other.Key)
+			return !ok || i > index
+		})
+		if at < 0 {
+			at = len(n.Members)
+		}
+	}
+	n.Members = slices.Insert(n.Members, at, m)
+}
+
+// arrayIndex returns the number that a name is, if JavaScript orders by it.
+func arrayIndex(name string) (uint64, bool) {
+	i, err := strconv.ParseUint(name, 10, 32)
+	return i, err == nil && i < 1<<32-1 && strconv.FormatUint(i, 10) == name
 }
 
 func (r *reader) propertyName() (name string, short bool, err error) {

@@ -56,6 +56,8 @@ func (r *reader) member(v value, name string, at int) (value, error) {
 		}
 	case v.node == nil:
 		return value{}, r.fail(at, fmt.Sprintf("nothing to take %q of", name), "")
+	case name == prototype:
+		return value{}, r.refuse(at, "."+name)
 	case v.node.Kind == tree.Object:
 		if n := v.node.Get(name); n != nil {
 			return value{node: n}, nil
@@ -220,6 +222,9 @@ func fromEntries(r *reader, at int, args []value) (value, error) {
 		name, ok := textOf(value{node: pair.Items[0]})
 		if !ok {
 			return value{}, r.fail(at, "a name is a string", "")
+		}
+		if name == prototype {
+			return value{}, r.refuse(at, "the name "+prototype)
 		}
 		put(out, tree.Member{Key: name, Value: pair.Items[1], KeyStart: pair.Items[0].Start})
 		if r.joined += len(out.Members); r.joined > maxText {

@@ -136,8 +136,10 @@ func (r *reader) escape(b *strings.Builder) error {
 	switch {
 	case plain >= 0:
 		b.WriteByte("\n\r\t\b\f\v\x00"[plain])
-	case c == '\r' && r.at < len(r.text) && r.text[r.at] == '\n':
-		r.at++
+	case c == '\r': // the line goes on
+		if r.at < len(r.text) && r.text[r.at] == '\n' {
+			r.at++
+		}
 	case c == '\n': // the line goes on
 	case c == 'x' || c == 'u':
 		code, ok := r.codePoint(c)

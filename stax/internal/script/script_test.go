@@ -44,8 +44,19 @@ export default { ...base, f: f(1)!, g: [f(2, { a: "x" })] } satisfies A as unkno
 		"calculations": {
 			`const second = 1_000; export default { a: 30 * second, b: 10 - 2 - 1, c: 7 % 4 + 6 / 3 * 2, d: 2 > 1, e: 1 + 1 <= 2 && 3 < 2, f: 1 + 2 * 3 === 7, g: -2*-3 }`,
 			`{"a":30000,"b":7,"c":7,"d":true,"e":false,"f":true,"g":6}`},
-		"texts of numbers":   {`export default { a: [1, 2].map(String) }`, `{"a":["1","2"]}`},
-		"only what is there": {`export default { a: ["x", false, "", "y", null].filter(Boolean) }`, `{"a":["x","y"]}`},
+		"numbers as JavaScript writes them": {
+			"export default { a: `${-0}`, b: -0, c: `${0.0000001}`, d: `${1e21} ${1.5e-7}`, [-0]: 1 }",
+			`{"0":1,"a":"0","b":0,"c":"1e-7","d":"1e+21 1.5e-7"}`},
+		"names that are indexes come first": {
+			`const o = { b: 1, 2: 1, a: 1, "10": 1, 1: 1, "01": 1, ...{ 0: 1 } }; export default { k: Object.keys(o).join(), o: Object.fromEntries([["z", 1], ["3", 1]]) }`,
+			`{"k":"0,1,2,10,b,a,01","o":{"3":1,"z":1}}`},
+		"line ends of templates": {
+			"export default { a: `x\r\ny\rz\nw`, b: `x\\\r\ny`, c: 'x\\\ry' }", `{"a":"x\ny\nz\nw","b":"xy","c":"xy"}`},
+		"no prototype":              {`export default { __proto__: { a: 1 } }`, ``},
+		"no quoted prototype":       {`export default { "__proto__": { a: 1 } }`, ``},
+		"no prototype of an object": {`export default { a: {}.__proto__ }`, ``},
+		"texts of numbers":          {`export default { a: [1, 2].map(String) }`, `{"a":["1","2"]}`},
+		"only what is there":        {`export default { a: ["x", false, "", "y", null].filter(Boolean) }`, `{"a":["x","y"]}`},
 		"conditions": {
 			`const dev = false; export default { a: dev ? 1 : 2, b: dev || "x", c: dev && "y", d: null ?? 3, e: dev === false ? (1) : (2), ...(dev && {z: 1}), ...(!dev ? {w: 1} : {}) }`,
 			`{"a":2,"b":"x","c":false,"d":3,"e":1,"w":1}`},
