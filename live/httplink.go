@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -73,6 +74,9 @@ func (l *httpLink) older() *stream {
 type StatusError struct {
 	Status int
 	Body   string // its beginning
+	// Challenge is what the server asks for with 401 or 403 (WWW-Authenticate): a scheme,
+	// and its realm, scope and resource_metadata. It is shortened and printable.
+	Challenge string
 }
 
 // Error implements the error interface.
@@ -80,6 +84,9 @@ func (e *StatusError) Error() string {
 	text := fmt.Sprintf("the server answered with HTTP status %d %s", e.Status, http.StatusText(e.Status))
 	if e.Body != "" {
 		text += ": " + e.Body
+	}
+	if e.Challenge != "" {
+		text += "; it asks for " + e.Challenge
 	}
 	return text
 }
@@ -240,7 +247,7 @@ func plainCause(err error) error {
 // failure makes an error of a status, or passes on the one in the body.
 func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, inSession bool) ([]byte, error) {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	status := &StatusError{Status: resp.StatusCode, Body: l.excerpt(text, resp.Header)}
+	status := &StatusError{Status: resp.StatusCode, Body: l.excerpt(text, resp.Header), Challenge: l.challenge(resp)}
 	var m message
 	coded := m.scan(bytes.TrimSpace(text)) == nil && m.failure != nil
 	if coded && !(inSession && status.forgotten(true) && aboutSession(&m)) {
@@ -287,6 +294,21 @@ func aboutSession(m *message) bool {
 	default:
 		return strings.Contains(strings.ToLower(memberString(m.failure, "message")), "session")
 	}
+}
+
+// maxChallenge is how much of a WWW-Authenticate header is shown.
+const maxChallenge = 400
+
+// challenge returns what a server asks for that refuses a request.
+func (l *httpLink) challenge(resp *http.Response) string {
+	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+		return ""
+	}
+	text := l.endpoint.redact(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
+	if len(text) > maxChallenge {
+		text = text[:maxChallenge] + "…"
+	}
+	return visible.Line(strings.ToValidUTF8(text, "?"))
 }
 
 // excerpt returns the beginning of a text for people.

@@ -250,9 +250,21 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 		defer closeSource(src)
 		if cat, err := src.Catalog(ctx); err == nil {
 			entry.Server().Description = cat.Server.Title
+			if own := ownName(cat.Server.Name); own != "" && e.opts.Document.Name == "" {
+				entry.Server().Name = own
+			}
 		}
 	}
 	return &Addition{Entry: entry}, nil
+}
+
+// ownName is what a server calls itself, as a name of a definition, or "".
+func ownName(name string) string {
+	own := strings.Trim(strings.Map(nameRune, name), "-_")
+	if len(own) > 64 {
+		return ""
+	}
+	return own
 }
 
 // patience is how long a stream may take for its first event.

@@ -143,7 +143,7 @@ func openLive(ctx context.Context, arg, name string, transport live.Transport, o
 	case errors.As(err, &exit):
 		e.Hint = exit.Hint()
 	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
-		e.Hint = "put the server's bearer token into the environment variable MCP_CLIENT_TOKEN"
+		e.Hint = "put the server's bearer token into the environment variable MCP_CLIENT_TOKEN, or name it below secrets in definitions"
 	}
 	return nil, e
 }
