@@ -64,7 +64,7 @@ func TestToolArguments(t *testing.T) {
 		{"a schema that is true", "any=false", "", `{"any":false}`},
 		{"an argument the schema does not have", "zip=1", "", `{"zip":1}`},
 		{"single arguments win", "s=b", `{"s":"a","i":1.0e2}`, `{"i":1.0e2,"s":"b"}`},
-		{"no pair", "s", "", `argument "s" is not key=value`},
+		{"no pair", "s t", "", `argument "s" is not key=value`},
 		{"no key", "=x", "", `argument "=x" is not key=value`},
 	}
 	for _, tt := range tests {
