@@ -96,6 +96,11 @@ func (a *Archive) findDirectory(block *block) (*directory, error) {
 	end, at := tail[i:], begin+int64(i)
 	behind := a.zipSize - at - endLen
 	comment := int64(binary.LittleEndian.Uint16(end[20:]))
+	if !block.found && comment != behind {
+		if cut := findCut(tail[i+endLen:], comment, at+endLen); cut != nil {
+			return nil, cut
+		}
+	}
 	if comment != behind && (!block.found || comment != a.size-at-endLen) {
 		return nil, unsafef(ruleAmbiguous, "", "%d bytes follow its directory, which says %d", behind, comment)
 	}

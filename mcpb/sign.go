@@ -130,6 +130,12 @@ func (f *packedFile) open(limits *Limits) error {
 		if first == nil {
 			first = err
 		}
+		var cut *cutError
+		if errors.As(err, &cut) {
+			f.signed = true
+			f.archive, err = newCutArchive(f.File, cut, limits)
+			return err
+		}
 		block, err := findBlock(f.File, size)
 		if err != nil || !block.found {
 			break
@@ -137,6 +143,30 @@ func (f *packedFile) open(limits *Limits) error {
 		size, f.signed = block.begin, true
 	}
 	return first
+}
+
+// newCutArchive opens what is left of an archive whose signature was cut off, as if it
+// had never been signed.
+func newCutArchive(r io.ReaderAt, cut *cutError, limits *Limits) (*Archive, error) {
+	return NewArchive(&cutReader{r, cut}, cut.zipSize, limits)
+}
+
+// cutReader is a file that names a comment of the length that it has.
+type cutReader struct {
+	io.ReaderAt
+	cut *cutError
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *cutReader) ReadAt(p []byte, off int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, off)
+	field := binary.LittleEndian.AppendUint16(nil, uint16(r.cut.comment))
+	for i, b := range field {
+		if at := r.cut.end - int64(len(field)) + int64(i) - off; 0 <= at && at < int64(n) {
+			p[at] = b
+		}
+	}
+	return n, err
 }
 
 // comment is how long the comment of the zip is without a signature.

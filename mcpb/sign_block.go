@@ -3,6 +3,7 @@ package mcpb
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 )
 
@@ -77,6 +78,41 @@ func refuseTwice(r io.ReaderAt, b *block) error {
 		return err
 	}
 	return unsafef(ruleSignature, "", "it is signed more than once; slipway bundle unsign takes all signatures off, then sign it again")
+}
+
+// cutError is the refusal of an archive whose signature was cut off, also in part.
+type cutError struct {
+	*ArchiveError
+	end     int64 // where the directory ends, with the length of the comment last
+	comment int64 // how long the comment is without the signature
+	zipSize int64 // what is left of the zip, without the rest of a signature
+}
+
+// Unwrap makes it an [*ArchiveError] for callers.
+func (e *cutError) Unwrap() error { return e.ArchiveError }
+
+// findCut reports a signature that was cut off: behind are the bytes that follow the
+// directory, from the offset at on, comment is how many there should be. It returns nil
+// if something else is wrong. A program that does not know that the comment of the zip
+// is the signature leaves nothing behind, an interrupted download a part.
+func findCut(behind []byte, comment, at int64) error {
+	missing := comment - int64(len(behind))
+	begin := bytes.Index(behind, []byte(blockHeader))
+	if begin < 0 && missing > 0 && len(behind) > 0 && bytes.HasPrefix([]byte(blockHeader), behind) {
+		begin = 0 // not even the whole header is left
+	}
+	what := "part of its signature is missing"
+	switch {
+	case begin < 0 && missing < int64(blockFrame):
+		return nil
+	case begin < 0:
+		begin, what = len(behind), fmt.Sprintf("%d bytes are missing at its end, as after a signature was cut off", missing)
+	case missing < 0 && comment != int64(begin):
+		return nil
+	}
+	refused := &ArchiveError{Rule: ruleSignature, Unsafe: true,
+		Reason: what + "; slipway bundle unsign removes what is left of it, if the file itself is whole"}
+	return &cutError{refused, at, int64(begin), at + int64(begin)}
 }
 
 // blockAt returns the signature in the block that tail begins with, or nil if
