@@ -56,6 +56,7 @@ func (c *checker) checkTranslation(locale, name string) {
 		t.document.offset(ruleTranslation, check.Error, t.root().at, "", "a translation is an object", "")
 		return
 	}
+	t.document.checkVisible(t.root(), "")
 	for _, m := range t.root().each() {
 		t.member(m)
 	}

@@ -30,9 +30,12 @@ func (c *checker) checkVariables() {
 	used := map[string]bool{}
 	if config := c.m.Server.Config; config != nil {
 		c.checkTexts("/server/mcp_config", config.Command, config.Args, config.Env, used)
+		c.checkFlags("/server/mcp_config", config.Command, config.Args)
 		for _, platform := range slices.Sorted(maps.Keys(config.Overrides)) {
 			o := config.Overrides[platform]
-			c.checkTexts("/server/mcp_config/platform_overrides/"+escapeToken(platform), o.Command, o.Args, o.Env, used)
+			at := "/server/mcp_config/platform_overrides/" + escapeToken(platform)
+			c.checkTexts(at, o.Command, o.Args, o.Env, used)
+			c.checkOverriddenFlags(at, config, o)
 		}
 	}
 	if c.m.Server.Config == nil {

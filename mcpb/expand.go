@@ -63,6 +63,8 @@ type ExpandError struct {
 	// Findings have the pointer of the option in question, as in
 	// "/user_config/api_key". No value of a sensitive option is in them.
 	Findings []check.Finding
+
+	sensitive []string // keys
 }
 
 // Error joins the reasons.
@@ -85,6 +87,10 @@ func (e *ExpandError) Missing() []string {
 	}
 	return keys
 }
+
+// Sensitive reports whether the option with that key is a secret, which must not be
+// asked for on a command line.
+func (e *ExpandError) Sensitive(key string) bool { return slices.Contains(e.sensitive, key) }
 
 // Expand turns a manifest and what the user filled in into the command that
 // starts the server.
@@ -110,9 +116,20 @@ func Expand(m *Manifest, opts *ExpandOptions) (*Launch, error) {
 	e.resolve()
 	launch := e.launch()
 	if e.faults != nil {
-		return nil, &ExpandError{Findings: e.faults}
+		return nil, e.refusal()
 	}
 	return launch, nil
+}
+
+// refusal returns the faults as an error.
+func (e *expansion) refusal() *ExpandError {
+	err := &ExpandError{Findings: e.faults}
+	for _, o := range e.m.UserConfig {
+		if o.Sensitive {
+			err.sensitive = append(err.sensitive, o.Key)
+		}
+	}
+	return err
 }
 
 // expansion is one call of [Expand].
@@ -234,7 +251,9 @@ func (e *expansion) launch() *Launch {
 		if i > 0 {
 			before = config.Args[i-1]
 		}
-		for _, t := range e.argument(fmt.Sprintf("%s/args/%d", pointer, i), arg, before) {
+		all := e.argument(fmt.Sprintf("%s/args/%d", pointer, i), arg, before)
+		e.refuseFlag(&config, i, all)
+		for _, t := range all {
 			l.Args = append(l.Args, t.text)
 			l.shownArgs = append(l.shownArgs, t.shown)
 		}

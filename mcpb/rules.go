@@ -81,6 +81,8 @@ func Rules() []Rule {
 		{ruleVariable, check.Warning, "a ${...} of an unknown name, or without an end"},
 		{ruleArray, check.Note, "an option with several values inside a text, where hosts differ"},
 		{ruleSecretArg, check.Warning, "a sensitive option among arguments, which other programs can see"},
+		{ruleInterpreter, check.Error, "a value that an interpreter would take for one of its own options"},
+		{ruleInvisible, check.Warning, "characters that people cannot see, or that a terminal acts on"},
 		{ruleSecretOption, check.Warning, "a sensitive option with a default that everybody can read"},
 		{ruleOption, check.Warning, "fields of an option that contradict each other"},
 		{ruleArguments, check.Warning, "a prompt names an argument that it does not have, or has one it does not use"},

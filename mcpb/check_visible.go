@@ -1,0 +1,88 @@
+package mcpb
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/slipway-mcp/slipway/check"
+	"github.com/slipway-mcp/slipway/internal/visible"
+)
+
+// ruleInvisible is the rule about characters that hide what a text says.
+const ruleInvisible = "mcpb/invisible"
+
+// checkVisible reports the texts and names of a document with characters that people
+// cannot see: hosts show them, and models read them.
+func (d *document) checkVisible(n *jsonNode, pointer string) {
+	switch {
+	case n.is(kindString):
+		d.visible(n.at, pointer, n.text)
+	case n.is(kindArray):
+		for i, item := range n.items {
+			d.checkVisible(item, pointer+"/"+strconv.Itoa(i))
+		}
+	case n.is(kindObject):
+		for _, m := range n.members {
+			below := pointer + "/" + escapeToken(m.name)
+			d.visible(m.at, below, m.name)
+			d.checkVisible(m.value, below)
+		}
+	}
+}
+
+func (d *document) visible(at int, pointer, text string) {
+	var what []string
+	for _, r := range hidden(text) {
+		if len(what) == 3 {
+			what = append(what, "and others")
+			break
+		}
+		what = append(what, visible.Describe(r))
+	}
+	if what != nil {
+		d.offset(ruleInvisible, check.Warning, at, visible.Line(pointer), "the text holds "+strings.Join(what, ", "),
+			fmt.Sprintf("remove it: shown, the text is %s", shorten(visible.Lines(text))))
+	}
+}
+
+// hidden is visible.Find without the joiners that scripts such as Persian and Hindi
+// need between letters.
+func hidden(text string) []rune {
+	found := visible.Find(text)
+	if !slices.ContainsFunc(found, isJoiner) {
+		return found
+	}
+	var rest strings.Builder
+	last := rune(0)
+	for i, r := range text {
+		next, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
+		if !isJoiner(r) || !joins(last) || !joins(next) {
+			rest.WriteRune(r)
+		}
+		last = r
+	}
+	return visible.Find(rest.String())
+}
+
+func isJoiner(r rune) bool { return r == 0x200c || r == 0x200d }
+
+// joins reports whether a character belongs to a script in which joiners change how
+// letters are written.
+func joins(r rune) bool {
+	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
+		unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer,
+		unicode.Myanmar, unicode.Mongolian)
+}
+
+// shorten quotes the beginning of a text.
+func shorten(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "..."
+	}
+	return `"` + text + `"`
+}

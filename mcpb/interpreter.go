@@ -1,0 +1,166 @@
+package mcpb
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// ruleInterpreter is the rule about a value that an interpreter would take for one of
+// its own options, such as -c of Python, which runs code.
+const ruleInterpreter = "mcpb/option-as-flag"
+
+// runner is a program that runs another one, or code that it is given.
+type runner struct {
+	verbs  []string // the words in front of its own arguments, as in "uv run"
+	valued []string // options whose value is the next argument
+}
+
+// runners returns the programs that execute what their options say, by name.
+func runners() map[string]runner {
+	node := runner{
+		valued: []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"},
+	}
+	python := runner{valued: []string{"-W", "-X"}}
+	uv := runner{
+		verbs:  []string{"run", "tool"},
+		valued: []string{"--directory", "--project", "--with", "--python", "-p", "--from", "--extra", "--group"},
+	}
+	container := runner{
+		verbs: []string{"run", "exec"},
+		valued: []string{"-e", "--env", "-v", "--volume", "--name", "--network", "-w", "--workdir", "-u", "--user",
+			"--mount"},
+	}
+	packages := runner{verbs: []string{"exec", "x", "run", "dlx"}, valued: []string{"-p", "--package"}}
+	return map[string]runner{
+		"node": node, "nodejs": node, "tsx": node, "ts-node": node,
+		"deno": {verbs: []string{"run"}}, "bun": {verbs: []string{"run", "x"}},
+		"npx": packages, "npm": packages, "pnpm": packages, "pnpx": packages, "yarn": packages, "bunx": packages,
+		"python": python, "pypy": python, "py": python, "uv": uv, "uvx": uv, "pipx": {verbs: []string{"run"}},
+		"ruby": {valued: []string{"-r", "-I"}}, "perl": {valued: []string{"-I"}}, "php": {valued: []string{"-d", "-c"}},
+		"java":   {valued: []string{"-cp", "-classpath", "--class-path", "-p", "--module-path"}},
+		"dotnet": {verbs: []string{"run", "exec"}},
+		"sh":     {}, "bash": {}, "dash": {}, "zsh": {}, "ksh": {}, "fish": {}, "env": {},
+		"cmd": {}, "powershell": {}, "pwsh": {},
+		"lua": {}, "Rscript": {}, "go": {verbs: []string{"run"}}, "docker": container, "podman": container,
+	}
+}
+
+// runnerOf returns the runner that a command starts: "python3.12" and
+// "/usr/bin/python.exe" are python.
+func runnerOf(command string) (name string, r runner, ok bool) {
+	name = path.Base(strings.ReplaceAll(command, `\`, "/"))
+	for _, ext := range []string{".exe", ".cmd", ".bat"} {
+		if len(name) > len(ext) && strings.EqualFold(name[len(name)-len(ext):], ext) {
+			name = name[:len(name)-len(ext)]
+		}
+	}
+	known := runners()
+	if r, ok = known[name]; ok {
+		return name, r, true
+	}
+	name = strings.TrimRight(strings.ToLower(name), "0123456789.")
+	r, ok = known[name]
+	return name, r, ok
+}
+
+// ownArguments returns the name of the interpreter that command is, and how many of
+// args at most it takes for itself: those in front of "--" or of the file that it runs.
+// Any other command has none. An argument that begins with an option of the user
+// counts, since a value can be either.
+func ownArguments(command string, args []string) (name string, own int) {
+	name, r, ok := runnerOf(command)
+	if !ok {
+		return "", 0
+	}
+	for own < len(args) && slices.Contains(r.verbs, args[own]) {
+		own++
+	}
+	for ; own < len(args); own++ {
+		arg := args[own]
+		switch {
+		case arg == "--":
+			return name, own
+		case slices.Contains(r.valued, arg):
+			own++ // an option here is a value, whatever it begins with
+			continue
+		case strings.HasPrefix(arg, "-"), leadingOption(arg) != "":
+			continue
+		}
+		return name, own
+	}
+	return name, len(args)
+}
+
+// leadingOption returns the key of the option of the user that s begins with, or "".
+func leadingOption(s string) string {
+	parts := splitVariables(s)
+	if len(parts) == 0 || !parts[0].variable {
+		return ""
+	}
+	key, _ := strings.CutPrefix(parts[0].name, userConfigPrefix)
+	if key == parts[0].name {
+		return ""
+	}
+	return key
+}
+
+// canBeFlag reports whether a value of the option can begin with a dash and do harm
+// there: paths are made absolute, and a number names no option that runs code.
+func (o *Option) canBeFlag() bool { return o.Type == OptionString }
+
+// checkFlags reports options of the user where the interpreter looks for its own.
+func (c *checker) checkFlags(pointer, command string, args []string) {
+	name, own := ownArguments(command, args)
+	for i, arg := range args[:min(own, len(args))] {
+		key := leadingOption(arg)
+		if o, ok := c.options[key]; !ok || !o.canBeFlag() || i > 0 && isValue(command, args[i-1]) {
+			continue
+		}
+		c.at(ruleInterpreter, check.Warning, fmt.Sprintf("%s/args/%d", pointer, i),
+			fmt.Sprintf("a value of option %q that begins with - is an option of %s, and some of them run code", key, name),
+			`put it behind the file that is started or behind "--", or pass it in env`)
+	}
+}
+
+// checkOverriddenFlags is [checker.checkFlags] for the command line of a platform:
+// what an override leaves out is that of the base.
+func (c *checker) checkOverriddenFlags(pointer string, base *Config, o Override) {
+	switch {
+	case o.Args != nil:
+		c.checkFlags(pointer, cmp.Or(o.Command, base.Command), o.Args)
+	case o.Command != "":
+		c.checkFlags("/server/mcp_config", o.Command, base.Args)
+	}
+}
+
+// isValue reports whether an argument is one whose value is the next argument.
+func isValue(command, before string) bool {
+	_, r, _ := runnerOf(command)
+	return slices.Contains(r.valued, before)
+}
+
+// refuseFlag refuses values that an interpreter would take for its own options, unless
+// the manifest shows that they are meant to be some: by a default that is one.
+func (e *expansion) refuseFlag(config *Config, i int, expanded []expanded) {
+	key := leadingOption(config.Args[i])
+	name, own := ownArguments(config.Command, config.Args)
+	if key == "" || i >= own || i > 0 && isValue(config.Command, config.Args[i-1]) {
+		return
+	}
+	o, declared := e.m.Option(key)
+	if preset, ok := o.Default.(string); !declared || !o.canBeFlag() || ok && strings.HasPrefix(preset, "-") {
+		return
+	}
+	for _, t := range expanded {
+		if strings.HasPrefix(t.text, "-") {
+			e.fault(ruleInterpreter, "/user_config/"+escapeToken(key),
+				"option %q (%s) begins with -, and %s would take it for one of its own options", key, o.Title, name)
+			return
+		}
+	}
+}
