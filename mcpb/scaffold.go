@@ -176,16 +176,22 @@ func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
 			License                    any
 			Keywords                   []string
 			Authors                    []struct{ Name, Email string }
+			Dependencies               []string
 			RequiresPython             string            `toml:"requires-python"`
 			URLs                       map[string]string `toml:"urls"`
 		}
+		Tool struct{ UV map[string]any }
 	}
 	if toml.Unmarshal(text, &p) != nil {
 		return false
 	}
+	has := func(name string) bool {
+		_, err := fs.Stat(fsys, name)
+		return err == nil
+	}
 	d.Type = TypePython
-	if _, err := fs.Stat(fsys, "uv.lock"); err == nil {
-		d.Type = TypeUV
+	if has("uv.lock") || p.Tool.UV != nil || len(p.Project.Dependencies) > 0 && !has("server/lib") {
+		d.Type = TypeUV // the host installs what a server of type python would have to bring
 	}
 	d.Name, d.Version, d.Description = p.Project.Name, p.Project.Version, p.Project.Description
 	d.Keywords, d.Runtime = p.Project.Keywords, p.Project.RequiresPython

@@ -1,7 +1,9 @@
 package mcpb
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -62,3 +64,40 @@ func needsMore(capabilities map[string]json.RawMessage) bool {
 	}
 	return false
 }
+
+// OpenStatic returns what the manifest of the bundle at name says that its server
+// offers, as a Source that answers every call with the error that the server was not
+// started. It needs no options, and judges the bundle as [Open] does. The Source is nil
+// if [Manifest.StaticCatalog] is.
+func OpenStatic(ctx context.Context, name string, opts *OpenOptions) (mcp.Source, error) {
+	if opts == nil {
+		opts = &OpenOptions{}
+	}
+	c, err := openContent(ctx, name, opts)
+	if err != nil {
+		return nil, err
+	}
+	known := c.shown.StaticCatalog()
+	if err := c.release(); err != nil || known == nil {
+		return nil, err
+	}
+	return &staticSource{catalog: known}, nil
+}
+
+// staticSource is a bundle whose server is not started.
+type staticSource struct {
+	mcp.Unimplemented
+	catalog *mcp.Catalog
+}
+
+var _ mcp.Source = (*staticSource)(nil)
+
+// Catalog implements mcp.Source.
+func (s *staticSource) Catalog(context.Context) (*mcp.Catalog, error) { return s.catalog, nil }
+
+// CallTool implements mcp.Source.
+func (s *staticSource) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	return nil, errNotStarted
+}
+
+var errNotStarted = errors.New("the server of the bundle was not started: only its manifest was read")

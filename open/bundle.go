@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -32,6 +34,23 @@ func isPackedBundle(arg string) bool {
 	return err == nil && !info.IsDir() && isBundle(arg, info) && !isBundleManifest(arg)
 }
 
+// NamesBundleURL reports whether arg is an http or https URL whose path has the name
+// of a packed bundle.
+func NamesBundleURL(arg string) bool {
+	u, err := url.Parse(arg)
+	if err != nil || !isWeb(arg) {
+		return false
+	}
+	ext := strings.ToLower(path.Ext(u.Path))
+	return ext == ".mcpb" || ext == ".dxt"
+}
+
+// BundleURLHint returns how to use the bundle at a URL. A bundle is code that runs
+// here, so nothing starts one without being told which bytes are meant.
+func BundleURLHint(arg string) string {
+	return "download it first, or add it with slipway config add " + arg + ", which pins its SHA-256"
+}
+
 // openBundle starts the server of a bundle, as opts.Bundle says.
 func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	var o mcpb.OpenOptions
@@ -52,7 +71,7 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 		supervision.Name = cmp.Or(supervision.Name, Name(arg))
 	}
 	o.Live = &supervision
-	src, err := mcpb.Open(ctx, arg, &o)
+	src, err := openOrList(ctx, arg, &o, opts.ListOnly)
 	if err == nil {
 		return src, nil
 	}
@@ -62,4 +81,34 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 		e.Kind, e.Hint = Remote, runtime.Hint
 	}
 	return nil, e
+}
+
+// openOrList opens a bundle. With listOnly, one whose manifest holds what it offers
+// needs no options, and nobody is asked for them.
+func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, listOnly bool) (mcp.Source, error) {
+	unasked := *o
+	if listOnly {
+		unasked.Ask = nil
+	}
+	src, err := mcpb.Open(ctx, arg, &unasked)
+	var refused *mcpb.ExpandError
+	if err == nil {
+		return src, nil
+	}
+	if !listOnly || !errors.As(err, &refused) || len(refused.Missing()) != len(refused.Findings) {
+		return nil, err
+	}
+	known, staticErr := mcpb.OpenStatic(ctx, arg, &unasked)
+	switch {
+	case staticErr != nil:
+		return nil, staticErr
+	case known != nil:
+		return known, nil
+	case o.Ask == nil:
+		return nil, err
+	}
+	if src, err = mcpb.Open(ctx, arg, o); err != nil {
+		return nil, err
+	}
+	return src, nil
 }

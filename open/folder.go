@@ -130,5 +130,5 @@ func firstMissing(path string) string {
 func looksLikeHost(arg string) bool {
 	host, _, _ := strings.Cut(arg, "/")
 	return strings.Contains(host, ".") && !strings.HasPrefix(host, ".") && !strings.HasSuffix(host, ".") && fs.ValidPath(host) &&
-		!strings.HasSuffix(host, ".zip") && !strings.HasSuffix(host, ".json")
+		!slices.Contains([]string{".zip", ".json", ".mcpb", ".dxt"}, strings.ToLower(filepath.Ext(host)))
 }

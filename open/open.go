@@ -27,6 +27,10 @@ type Options struct {
 	// Live says how servers are started and connected to; nil stands for the
 	// defaults.
 	Live *LiveOptions
+	// ListOnly says that the Source is only asked what it offers: a bundle whose
+	// manifest holds that is opened without its required options, and then answers
+	// calls with an error. The default is to demand the options.
+	ListOnly bool
 	// Rebuilt, if not nil, is called after each rebuild of a site built in memory,
 	// with the argument that names it. err is why the previous site is still
 	// served, or nil. It is called from one goroutine for each site.
@@ -81,6 +85,8 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 		return openServer(ctx, arg, strings.TrimPrefix(arg, "live:"), opts.live())
 	case forced:
 		return openURL(ctx, arg, rest, opts)
+	case NamesBundleURL(arg):
+		return nil, &Error{Arg: arg, Why: "a bundle is opened from a file, not from a URL", Hint: BundleURLHint(arg)}
 	case isWeb(arg) && isLLMS(arg):
 		return openBuilt(ctx, arg, nil, opts)
 	case isWeb(arg):

@@ -5,10 +5,12 @@ import (
 	"io/fs"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slipway-mcp/slipway/open"
 )
 
 func newBundle() *cobra.Command {
-	return group(&cobra.Command{
+	return withoutURLs(group(&cobra.Command{
 		Use:   "bundle",
 		Short: "Make, check, run and look into MCP bundles",
 		Long: `Make, check, run and look into MCP bundles (.mcpb): zip archives with an MCP
@@ -27,7 +29,25 @@ server, what it needs, and a manifest.json that says how to start it.`,
 		newBundleRun(),
 		newBundleTest(),
 		newBundleCache(),
-	)
+	))
+}
+
+// withoutURLs lets the commands of a group refuse the URL of a bundle with the way to
+// use it: they read files.
+func withoutURLs(bundle *cobra.Command) *cobra.Command {
+	for _, cmd := range bundle.Commands() {
+		check := cmd.Args
+		if check == nil {
+			continue
+		}
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil || len(args) == 0 || !open.NamesBundleURL(args[0]) {
+				return err
+			}
+			return &failure{code: exitInput, text: args[0] + ": a bundle is read from a file, not from a URL", hint: open.BundleURLHint(args[0])}
+		}
+	}
+	return bundle
 }
 
 // unreadableBundle is a bundle, or the manifest of one, that cannot be read.

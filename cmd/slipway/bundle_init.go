@@ -2,19 +2,23 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 	"github.com/slipway-mcp/slipway/internal/nearest"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -26,7 +30,9 @@ func newBundleInit() *cobra.Command {
 		Short: "Write a manifest for a project",
 		Long: `Write manifest.json into DIR, the current folder by default. What is not said
 by a flag comes from the project: package.json, pyproject.toml, go.mod or
-Cargo.toml. On a terminal the rest is asked for, unless there is --yes.
+Cargo.toml, and the author else from git. A Python project with uv.lock, a
+[tool.uv] table or dependencies that server/lib does not hold is a server of
+type uv, whose packages the host installs. On a terminal the rest is asked for, unless there is --yes.
 
 The format is version ` + mcpb.DefaultSpecVersion + `, and 0.4 for servers of type uv. A manifest that is
 there is not overwritten without --force.`,
@@ -52,6 +58,11 @@ there is not overwritten without --force.`,
 			if err != nil {
 				return err
 			}
+			if draft.Author.Name == "" {
+				if draft.Author.Name = gitAuthor(cmd.Context(), dir); draft.Author.Name != "" {
+					draft.Found = append(draft.Found, "the configuration of git")
+				}
+			}
 			if in := cmd.InOrStdin(); !yes && isTerminal(in) {
 				draft.Fill()
 				if err := askDraft(in, cmd.ErrOrStderr(), draft); err != nil {
@@ -60,7 +71,7 @@ there is not overwritten without --force.`,
 			}
 			draft.Fill()
 			if said.SpecVersion != "" && draft.SpecVersion != said.SpecVersion {
-				return usage("leave out --manifest-version", "bundle init: servers of type %s need version %s of the manifest", draft.Type, draft.SpecVersion)
+				return usage("leave out --manifest-version, or give another --type", "bundle init: servers of type %s need version %s of the manifest", draft.Type, draft.SpecVersion)
 			}
 			return writeDraft(cmd, name, draft, force)
 		},
@@ -97,6 +108,9 @@ func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 	if err == nil && !info.IsDir() {
 		err = &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a folder")}
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &failure{code: exitInput, text: dir + ": no such folder", hint: "create it first, or name the folder of your project"}
+	}
 	if err != nil {
 		return nil, unreadableBundle(dir, err)
 	}
@@ -117,6 +131,22 @@ func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 		}
 	}
 	return d, nil
+}
+
+// gitAuthor returns the name that git writes into commits in dir, or "" without git or
+// without a name. The e-mail address is left alone: a manifest is published.
+func gitAuthor(ctx context.Context, dir string) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	git := exec.CommandContext(ctx, "git", "config", "--get", "user.name")
+	git.Dir = dir
+	name, err := git.Output()
+	text := strings.TrimSpace(string(name))
+	const most = 200
+	if err != nil || len(text) > most || len(visible.Find(text)) > 0 {
+		return ""
+	}
+	return text
 }
 
 // askDraft asks for what a person knows better. An empty answer keeps what is

@@ -24,8 +24,9 @@ import (
 const valuesHelp = `A bundle may have options (user_config): slipway bundle info lists them. Each
 is taken from --set KEY=VALUE, else from the environment as MCP_BUNDLE_ and its
 name in capitals (MCP_BUNDLE_API_KEY for api_key), else from the --values file,
-else it has its default. Several values: name the key several times. Secrets do
-not belong into a command line, where others can read them.`
+else it has its default. For several values, repeat --set, or write a JSON array
+or paths joined as in PATH into the variable. Keep secrets out of the command
+line, where other users can read them: --set warns about them.`
 
 // bundleFlags adds what bundles and definitions need to a command that opens
 // sources.
@@ -72,6 +73,10 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 	stderr := cmd.ErrOrStderr()
 	warn := func(f check.Finding) { say(stderr, "%s", f.Message) }
 	opts := &mcpb.OpenOptions{Values: typed, Signer: signer, CacheBytes: most, Warn: warn, Lookup: func(o mcpb.Option) (any, bool) {
+		if _, given := typed[o.Key]; given && o.Sensitive {
+			say(stderr, "option %q is a secret, and other users of this machine can read a command line: set %s instead",
+				o.Key, variableOf(o.Key))
+		}
 		if v, ok := os.LookupEnv(variableOf(o.Key)); ok {
 			return fromVariable(o, v), true
 		}
@@ -125,10 +130,15 @@ func typedValues(set []string) (map[string]any, error) {
 // variableOf is the variable in which an option is looked for.
 func variableOf(key string) string { return open.BundleVariable(key) }
 
-// fromVariable takes apart a variable with several paths in it.
+// fromVariable splits a variable with several values: a JSON array of strings, or
+// paths joined as in PATH. Anything else in brackets is a path.
 func fromVariable(o mcpb.Option, text string) any {
 	if !o.Multiple {
 		return text
+	}
+	var list []string
+	if strings.HasPrefix(strings.TrimSpace(text), "[") && json.Unmarshal([]byte(text), &list) == nil {
+		return list
 	}
 	return strings.Split(text, string(os.PathListSeparator))
 }
@@ -213,6 +223,15 @@ func answerOf(in *os.File, lines *bufio.Reader, out io.Writer, secret bool) (str
 	return strings.TrimSpace(text), err
 }
 
+// valueHint says how to give an option that is missing. Other users can read the
+// command line, so it does not offer --set for a secret.
+func valueHint(key string, sensitive bool) string {
+	if sensitive {
+		return fmt.Sprintf("set %s in the environment, or %q in the file that --values names", variableOf(key), key)
+	}
+	return fmt.Sprintf("--set %s=..., or %s in the environment", key, variableOf(key))
+}
+
 // bundleFailure words why a bundle cannot be opened. It returns nil for an error
 // that is none of a bundle's.
 func bundleFailure(name string, err error) *failure {
@@ -235,7 +254,7 @@ func bundleFailure(name string, err error) *failure {
 	case errors.As(err, &values):
 		code, hint := exitUsage, "slipway bundle info "+name+" lists the options"
 		if missing := values.Missing(); len(missing) > 0 {
-			hint = fmt.Sprintf("--set %s=..., or %s in the environment", missing[0], variableOf(missing[0]))
+			hint = valueHint(missing[0], values.Sensitive(missing[0]))
 		}
 		for _, f := range values.Findings {
 			if f.Hint != "" {

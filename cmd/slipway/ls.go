@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
 )
 
 // kinds are the lists that ls prints; none chosen means all.
@@ -42,7 +43,8 @@ them, or those of the kinds that are named.
 		Args: takesSource(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = sourceFirst(cmd, args)
-			return withSource(cmd, args[0], func(c *client) error {
+			listOnly := func(o *open.Options) { o.ListOnly = true }
+			return withSourceOptions(cmd, args[0], listOnly, func(c *client) error {
 				if k == (kinds{}) {
 					k = kinds{true, true, true, true}
 				}
