@@ -324,6 +324,10 @@ func (r *requestMeta) scan(raw []byte) *Error {
 // of the shortest ones would make an answer many times its size.
 const maxBatch = 1000
 
+// maxBatchAnswers bounds the answers of a batch, in bytes, beyond which the rest
+// of its requests is refused: short requests may have long answers.
+const maxBatchAnswers = 4 << 20
+
 // eachMessage calls each for every element of a batch.
 func eachMessage(text []byte, each func(element []byte)) *Error {
 	if err := jsonscan.Valid(text); err != nil {
@@ -342,9 +346,12 @@ func eachMessage(text []byte, each func(element []byte)) *Error {
 	return nil
 }
 
-// fitsBatch returns what keeps an admitted message from being part of a batch.
-func (rc *requestContext) fitsBatch() *Error {
+// fitsBatch returns what keeps an admitted message from being part of a batch
+// whose answers have held bytes so far.
+func (rc *requestContext) fitsBatch(held int) *Error {
 	switch {
+	case held > maxBatchAnswers && rc.msg.isRequest():
+		return Errorf(CodeToolBusy, "the answers of this batch have more than %d bytes: send the request again", maxBatchAnswers)
 	case rc.msg.is("initialize"):
 		return invalidRequest("initialize cannot be part of a batch")
 	case rc.version.Modern():

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -23,8 +24,9 @@ type exchange struct {
 	version Version
 
 	// Of a batch: answers that wait for the last one, and whether one is due.
-	held   [][]byte
-	awaits bool
+	held      [][]byte
+	heldBytes int
+	awaits    bool
 }
 
 func (x *exchange) client() string { return accountName(PrincipalFrom(x.ctx), x.r.RemoteAddr) }
@@ -232,6 +234,7 @@ func (x *exchange) batch(body []byte) {
 				_ = x.send(msg)
 			default:
 				x.held = append(x.held, bytes.Clone(msg))
+				x.heldBytes += len(msg)
 			}
 		})
 	}
@@ -257,7 +260,11 @@ func (x *exchange) finishBatch(a *answer) {
 		x.w.WriteHeader(http.StatusAccepted)
 	default:
 		a.body = nil
-		a.buf = append(append(append(a.buf[:0], '['), bytes.Join(x.held, []byte{','})...), ']')
+		a.buf = append(slices.Grow(a.buf[:0], x.heldBytes+len(x.held)+1), '[')
+		for _, held := range x.held {
+			a.buf = append(append(a.buf, held...), ',')
+		}
+		a.buf[len(a.buf)-1] = ']'
 		write(x.w, a, http.StatusOK)
 	}
 }
@@ -270,7 +277,7 @@ func (x *exchange) element(text []byte, a *answer) {
 		e = x.admit(rc)
 	}
 	if e == nil {
-		e = rc.fitsBatch()
+		e = rc.fitsBatch(x.heldBytes)
 	}
 	if e != nil {
 		a.failure(rc, e)

@@ -338,7 +338,7 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 	t.timer.Reset(patience)
 	e := eachMessage(text, func(element []byte) {
 		a.buf, a.body = a.buf[:0], nil
-		c.element(element, a)
+		c.element(element, len(out), a)
 		if msg := a.line(); len(msg) > 0 {
 			out = append(append(out, msg...), ',')
 		}
@@ -359,11 +359,12 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 	return leads
 }
 
-func (c *pipe) element(text []byte, a *answer) {
+// element serves one message of a batch, whose answers have held bytes so far.
+func (c *pipe) element(text []byte, held int, a *answer) {
 	rc := &requestContext{parent: c.ctx, detached: true, server: c.server, remote: c.opts.Remote}
 	e := c.admit(rc, text)
 	if e == nil {
-		e = rc.fitsBatch()
+		e = rc.fitsBatch(held)
 	}
 	if e != nil {
 		a.failure(rc, e)
