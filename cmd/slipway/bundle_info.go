@@ -70,10 +70,10 @@ func unusableBundle(name string, err error) error {
 
 func printInfo(w io.Writer, i *mcpb.Info) error {
 	out := &strings.Builder{}
-	fmt.Fprintf(out, "%s %s\n%s\n\n", i.Title, i.Version, i.Description)
+	fmt.Fprintf(out, "%s %s\n%s\n\n", visible.Line(i.Title), visible.Line(i.Version), visible.Line(i.Description))
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(out, "%-12s %s\n", name, value)
+			fmt.Fprintf(out, "%-12s %s\n", name, visible.Line(value))
 		}
 	}
 	line("name", i.Name)

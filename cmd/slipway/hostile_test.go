@@ -55,7 +55,10 @@ func hostileResult(method string) any {
 	case "prompts/list":
 		return map[string]any{"prompts": []any{map[string]any{"name": "prompt", "description": attack}}}
 	case "tools/call":
-		return map[string]any{"content": []any{text}}
+		link := map[string]any{"type": "resource_link", "uri": "x:" + attack, "name": "link"}
+		image := map[string]any{"type": "image", "mimeType": "image/png" + attack, "data": "QQ=="}
+		blob := map[string]any{"type": "resource", "resource": map[string]any{"uri": "x:" + attack, "mimeType": attack, "blob": "QQ=="}}
+		return map[string]any{"content": []any{text, link, image, blob, map[string]any{"type": "new" + attack}}}
 	case "resources/read":
 		return map[string]any{"contents": []any{map[string]any{"uri": "x:1", "text": "text " + attack}}}
 	case "prompts/get":

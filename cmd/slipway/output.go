@@ -80,15 +80,15 @@ func (b *block) String() string {
 	case b.Type == "text":
 		return b.Text
 	case b.Type == "resource_link":
-		return b.URI
+		return visible.Line(b.URI)
 	case b.Type == "resource" && b.Resource != nil && b.Resource.Text != nil:
 		return *b.Resource.Text
 	case b.Type == "resource" && b.Resource != nil:
-		return fmt.Sprintf("[resource %s, %s, %d bytes]", b.Resource.URI, b.Resource.MIMEType, len(b.Resource.Blob))
+		return fmt.Sprintf("[resource %s, %s, %d bytes]", visible.Line(b.Resource.URI), visible.Line(b.Resource.MIMEType), len(b.Resource.Blob))
 	case b.Data != nil:
-		return fmt.Sprintf("[%s, %s, %d bytes]", b.Type, b.MIMEType, len(b.Data))
+		return fmt.Sprintf("[%s, %s, %d bytes]", visible.Line(b.Type), visible.Line(b.MIMEType), len(b.Data))
 	}
-	return fmt.Sprintf("[%s]", b.Type)
+	return fmt.Sprintf("[%s]", visible.Line(b.Type))
 }
 
 // shown joins blocks, each on lines of its own.
