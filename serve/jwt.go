@@ -251,11 +251,11 @@ func (c *claims) principal() (*mcp.Principal, error) {
 }
 
 // scopesIn reads scopes in the forms that issuers give them: a string of words
-// (RFC 8693), or an array.
+// between spaces, and nothing else that parts words (RFC 8693), or an array.
 func scopesIn(raw json.RawMessage) []string {
 	var words string
 	if json.Unmarshal(raw, &words) == nil {
-		return strings.Fields(words)
+		return strings.FieldsFunc(words, func(r rune) bool { return r == ' ' })
 	}
 	var list []string
 	if json.Unmarshal(raw, &list) == nil {

@@ -262,6 +262,7 @@ func TestJWTScopesAndNames(t *testing.T) {
 	}{
 		"string":       {nil, "ann", "read,write"},
 		"array":        {claimSet{"scope": []string{"read", "write"}}, "ann", "read,write"},
+		"scope tab":    {claimSet{"scope": "x\tread"}, "ann", "x\tread"},
 		"scp string":   {claimSet{"scope": nil, "scp": "read"}, "ann", "read"},
 		"scp array":    {claimSet{"scope": nil, "scp": []string{"read"}}, "ann", "read"},
 		"none":         {claimSet{"scope": nil}, "ann", ""},

@@ -287,6 +287,11 @@ func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
 	if rules == nil {
 		return nil
 	}
+	for pattern, scopes := range o.Auth.ToolScopes {
+		if i := slices.IndexFunc(scopes, func(s string) bool { return !isScope(s) }); i >= 0 {
+			return fmt.Errorf("%w: %q of pattern %q cannot be a scope", ErrToolScope, scopes[i], pattern)
+		}
+	}
 	cat, err := src.Catalog(ctx)
 	if err != nil {
 		return fmt.Errorf("tool scope: %w", err)
