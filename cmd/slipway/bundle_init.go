@@ -32,7 +32,8 @@ func newBundleInit() *cobra.Command {
 by a flag comes from the project: package.json, pyproject.toml, go.mod or
 Cargo.toml, and the author else from git. A Python project with uv.lock, a
 [tool.uv] table or dependencies that server/lib does not hold is a server of
-type uv, whose packages the host installs. On a terminal the rest is asked for, unless there is --yes.
+type uv, whose packages the host installs. On a terminal the rest is asked for,
+unless there is --yes.
 
 The format is version ` + mcpb.DefaultSpecVersion + `, and 0.4 for servers of type uv. A manifest that is
 there is not overwritten without --force.`,
