@@ -213,7 +213,7 @@ func Placeholder(s string) bool {
 // Random reports whether s reads like chance: one long word of letters in both
 // cases with digits, or of hexadecimal digits, with much information in each.
 func Random(s string) bool {
-	if strings.Trim(s, tokenLetters+"+/=") != "" {
+	if strings.Trim(s, tokenLetters+"+/=") != "" || contentAddress(s) {
 		return false
 	}
 	hex := strings.Trim(s, "0123456789abcdef") == "" || strings.Trim(s, "0123456789ABCDEF") == ""
@@ -223,6 +223,12 @@ func Random(s string) bool {
 	return len(s) >= 24 && entropy(s) >= 4 && !spelled(s) && strings.ContainsAny(s, "0123456789") &&
 		strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' }) &&
 		strings.ContainsFunc(s, func(r rune) bool { return 'A' <= r && r <= 'Z' })
+}
+
+// contentAddress reports whether s is the address of published content: a version 0
+// CID of IPFS, which is the base58 form of a SHA-256.
+func contentAddress(s string) bool {
+	return len(s) == 46 && strings.HasPrefix(s, "Qm") && !strings.ContainsAny(s, "0OIl-_+/=")
 }
 
 // spelled reports whether s is put together from words, as
