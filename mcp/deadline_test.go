@@ -57,7 +57,7 @@ func TestWhoseDeadline(t *testing.T) {
 							p.call(fmt.Sprintf(`{"jsonrpc":"2.0","id":"c1","method":%q,"params":{%s}}`, request.method, request.params))
 							time.Sleep(2 * time.Minute)
 							m := messages(t, p.received(), 1)[0]
-							got := fmt.Sprint(m.Result)
+							var got string
 							if m.Error != nil {
 								got = fmt.Sprint(m.Error.Code, " ", m.Error.Message)
 							} else {

@@ -119,18 +119,6 @@ func (t *toolRules) scopesOf(matched ruleSet) []string {
 	return scopes
 }
 
-// all returns the scopes of all rules.
-func (t *toolRules) all() []string {
-	if t == nil {
-		return nil
-	}
-	var every ruleSet
-	for i := range t.rules {
-		every.add(i)
-	}
-	return t.scopesOf(every)
-}
-
 // bind remembers which rules apply to the tools of a catalog by names that a later
 // catalog may not have.
 func (t *toolRules) bind(cat *mcp.Catalog) {

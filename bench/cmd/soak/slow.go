@@ -25,7 +25,7 @@ const (
 	// longURIs is how many resources a slow listener has subscribed to. Telling of
 	// all of them takes most of a megabyte.
 	longURIs     = 100
-	longURIBytes = 8 << 10
+	longURIBytes = 8<<10 - 17
 	// rounds of changes fill every buffer that a system gives to a socket.
 	rounds = 12
 	// cutAfter is how long a client may take nothing at all. The healthy clients
