@@ -13,7 +13,7 @@ import (
 
 // The bounds of what costs least, in bytes of resident memory.
 const (
-	sessionBound = 720
+	sessionBound = 600
 	streamBound  = 4 << 10
 	socketBound  = 18 << 10
 )
