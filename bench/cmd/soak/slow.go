@@ -9,12 +9,14 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
+	"github.com/slipway-mcp/slipway/bench/fix"
 	"github.com/slipway-mcp/slipway/bench/frame"
 	"github.com/slipway-mcp/slipway/bench/load"
 )
@@ -24,8 +26,7 @@ const (
 	healthy = 50
 	// longURIs is how many resources a slow listener has subscribed to. Telling of
 	// all of them takes most of a megabyte.
-	longURIs     = 100
-	longURIBytes = 8<<10 - 17
+	longURIs = 100
 	// rounds of changes fill every buffer that a system gives to a socket.
 	rounds = 12
 	// cutAfter is how long a client may take nothing at all. The healthy clients
@@ -77,7 +78,7 @@ func (k *soak) slow() int { return max(1, k.bad/10) }
 func (k *soak) openSlow(srv *server) (slow []net.Conn, err error) {
 	uris := make([]string, longURIs)
 	for i := range uris {
-		uris[i] = fmt.Sprintf("%q", fmt.Sprintf("test://long/%04d/%s", i, strings.Repeat("u", longURIBytes)))
+		uris[i] = strconv.Quote(fix.LongURI(i))
 	}
 	for i := range k.slow() {
 		c, err := listen(srv.mcp, i, strings.Join(uris, ","))

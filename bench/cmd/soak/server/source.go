@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -148,15 +147,7 @@ func (s *source) change(uris int) {
 	for changed := range s.watchers {
 		(*changed)(mcp.Change{Tools: true})
 		for i := range uris {
-			(*changed)(mcp.Change{URI: longURI(i)})
+			(*changed)(mcp.Change{URI: fix.LongURI(i)})
 		}
 	}
 }
-
-// longURI returns one of the URIs that slow readers have subscribed to: long, so
-// that telling of them fills a socket soon. The driver knows the same ones.
-func longURI(i int) string {
-	return fmt.Sprintf("test://long/%04d/%s", i, strings.Repeat("u", longURIBytes))
-}
-
-const longURIBytes = 8 << 10
