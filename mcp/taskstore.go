@@ -82,39 +82,47 @@ type storedTask struct {
 	store  *memoryTasks
 	record TaskRecord
 	kept   kept
+	gone   bool // given up; guarded by memoryTasks.mu
 }
 
 // PutTask implements TaskStore. It fails if a final record is larger than all that may
-// be kept for its client, which ctx names.
+// be kept for its client, which ctx names; the record before it then stays.
 func (m *memoryTasks) PutTask(ctx context.Context, r TaskRecord) error {
 	t := &storedTask{store: m, record: r}
 	t.kept.seen.Store(int64(m.ledger.now() + time.Until(r.Created.Add(r.TTL)))) // expiry
+	if final(r.Status) {
+		client, _ := ctx.Value(clientKey{}).(string)
+		size := costFinished + len(r.Result) + len(r.Error) + len(r.InputRequests) + len(r.StatusMessage)
+		if !m.ledger.book(&t.kept, client, keptFinished, 1, int64(size), t) {
+			return Errorf(CodeToolBusy, "the result of %d bytes is more than the server keeps for one client", len(r.Result))
+		}
+	}
+	if old := m.replace(t); old != nil {
+		m.ledger.release(&old.kept)
+	}
+	return nil
+}
+
+// replace makes t the record of its task and returns the one before.
+func (m *memoryTasks) replace(t *storedTask) (old *storedTask) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.records == nil {
 		m.records = make(map[string]*storedTask)
 	}
-	old := m.records[r.ID]
-	m.records[r.ID] = t
-	m.mu.Unlock()
-	if old != nil {
-		m.ledger.release(&old.kept)
+	old = m.records[t.record.ID]
+	m.records[t.record.ID] = t
+	if t.gone {
+		delete(m.records, t.record.ID)
 	}
-	if !final(r.Status) {
-		return nil
-	}
-	client, _ := ctx.Value(clientKey{}).(string)
-	size := costFinished + len(r.Result) + len(r.Error) + len(r.InputRequests) + len(r.StatusMessage)
-	if !m.ledger.book(&t.kept, client, keptFinished, 1, int64(size), t) {
-		t.giveUp()
-		return Errorf(CodeToolBusy, "the result of %d bytes is more than the server keeps for one client", len(r.Result))
-	}
-	return nil
+	return old
 }
 
 // giveUp implements keeper.
 func (t *storedTask) giveUp() {
 	t.store.mu.Lock()
 	defer t.store.mu.Unlock()
+	t.gone = true
 	if t.store.records[t.record.ID] == t {
 		delete(t.store.records, t.record.ID)
 	}
