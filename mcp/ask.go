@@ -331,19 +331,20 @@ type reply struct{ result, err json.RawMessage }
 func (s *Session) expect() (id uint64, answer <-chan reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastAsked++
-	if s.asked == nil {
-		s.asked = make(map[uint64]chan reply)
+	o := s.ensureOutgoing()
+	o.lastAsked++
+	if o.asked == nil {
+		o.asked = make(map[uint64]chan reply)
 	}
 	c := make(chan reply, 1)
-	s.asked[s.lastAsked] = c
-	return s.lastAsked, c
+	o.asked[o.lastAsked] = c
+	return o.lastAsked, c
 }
 
 func (s *Session) forget(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.asked, id)
+	delete(s.ensureOutgoing().asked, id)
 }
 
 // answered delivers a client's response. One that nobody waits for is dropped.
@@ -353,8 +354,11 @@ func (s *Session) answered(m *message) {
 		return
 	}
 	s.mu.Lock()
-	c := s.asked[id]
-	delete(s.asked, id)
+	var c chan reply
+	if o := s.outgoing; o != nil {
+		c = o.asked[id]
+		delete(o.asked, id)
+	}
 	s.mu.Unlock()
 	if c != nil {
 		c <- reply{m.result, m.failure}

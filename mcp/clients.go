@@ -124,7 +124,7 @@ var ErrNoConnection = errors.New("the client can be asked only while it makes a 
 // capability makes it fail, as with [Request.Elicit].
 func (s *Session) Ask(ctx context.Context, q Question) (json.RawMessage, error) {
 	s.mu.Lock()
-	out, initialized := s.direct, s.initialized
+	out, initialized := s.ensureOutgoing().direct, s.initialized
 	s.mu.Unlock()
 	v := s.Version()
 	if out == nil || v == 0 || !initialized {

@@ -253,13 +253,14 @@ func (l *eventLog) isDone() bool {
 func (s *Session) newLog(ledger *ledger, client string) *eventLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastStream++
-	l := &eventLog{stream: int(s.lastStream), ledger: ledger, client: client, over: s.over}
-	s.logs = append(s.logs, l)
-	for i := 0; len(s.logs) > maxReplayLogs && i < len(s.logs); {
-		if old := s.logs[i]; old.stream != 0 && old.isDone() {
+	o := s.ensureOutgoing()
+	o.lastStream++
+	l := &eventLog{stream: o.lastStream, ledger: ledger, client: client, over: s.over}
+	o.logs = append(o.logs, l)
+	for i := 0; len(o.logs) > maxReplayLogs && i < len(o.logs); {
+		if old := o.logs[i]; old.stream != 0 && old.isDone() {
 			old.forget()
-			s.logs = append(s.logs[:i], s.logs[i+1:]...)
+			o.logs = append(o.logs[:i], o.logs[i+1:]...)
 			continue
 		}
 		i++
@@ -271,13 +272,14 @@ func (s *Session) newLog(ledger *ledger, client string) *eventLog {
 func (s *Session) standingLog(ledger *ledger, client string) *eventLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.logs {
+	o := s.ensureOutgoing()
+	for _, l := range o.logs {
 		if l.stream == 0 {
 			return l
 		}
 	}
 	l := &eventLog{ledger: ledger, client: client, over: s.over}
-	s.logs = append(s.logs, l)
+	o.logs = append(o.logs, l)
 	return l
 }
 
@@ -291,7 +293,10 @@ func (s *Session) logOf(eventID string) (l *eventLog, n int, ok bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, l := range s.logs {
+	if s.outgoing == nil {
+		return nil, 0, false
+	}
+	for _, l := range s.outgoing.logs {
 		if l.stream == k {
 			return l, n, true
 		}

@@ -77,7 +77,7 @@ func (k keptKind) isWork() bool { return k == keptRunning || k == keptQuestion |
 
 // What an entry costs on top of the client's own bytes, measured.
 const (
-	costSession      = 640
+	costSession      = 512
 	costStream       = 2 << 10
 	costConnection   = 4 << 10
 	costSubscription = 192

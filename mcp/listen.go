@@ -304,30 +304,31 @@ func (u *subscribedURI) giveUp() {
 	s := u.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.subscribed[u.uri] == u {
-		delete(s.subscribed, u.uri)
+	if all := s.ensureOutgoing().subscribed; all[u.uri] == u {
+		delete(all, u.uri)
 	}
 }
 
 // subscribe reports whether the session is subscribed to uri now.
 func (s *Session) subscribe(l *ledger, client, uri string) bool {
 	s.mu.Lock()
-	if _, ok := s.subscribed[uri]; ok || s.over {
+	o := s.ensureOutgoing()
+	if _, ok := o.subscribed[uri]; ok || s.over {
 		s.mu.Unlock()
 		return ok
 	}
-	if s.subscribed == nil {
-		s.subscribed = make(map[string]*subscribedURI)
+	if o.subscribed == nil {
+		o.subscribed = make(map[string]*subscribedURI)
 	}
 	u := &subscribedURI{session: s, uri: uri}
-	s.subscribed[uri] = u
+	o.subscribed[uri] = u
 	s.mu.Unlock()
 	if !l.book(&u.kept, client, keptSubscription, 1, int64(costSubscription+len(uri)), u) {
 		u.giveUp()
 		return false
 	}
 	s.mu.Lock()
-	over := s.subscribed[uri] != u // the session has ended, or unsubscribed, meanwhile
+	over := o.subscribed[uri] != u // the session has ended, or unsubscribed, meanwhile
 	s.mu.Unlock()
 	if over {
 		l.release(&u.kept)
@@ -337,8 +338,9 @@ func (s *Session) subscribe(l *ledger, client, uri string) bool {
 
 func (s *Session) unsubscribe(l *ledger, uri string) {
 	s.mu.Lock()
-	u := s.subscribed[uri]
-	delete(s.subscribed, uri)
+	subscribed := s.ensureOutgoing().subscribed
+	u := subscribed[uri]
+	delete(subscribed, uri)
 	s.mu.Unlock()
 	if u != nil {
 		l.release(&u.kept)
@@ -348,7 +350,7 @@ func (s *Session) unsubscribe(l *ledger, uri string) {
 func (s *Session) isSubscribed(uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, ok := s.subscribed[uri]
+	_, ok := s.ensureOutgoing().subscribed[uri]
 	return ok
 }
 
@@ -371,11 +373,14 @@ func (s *Session) ElicitationComplete(id string) {
 // note remembers what changed, and says to whoever writes to the client that
 // there is news.
 func (s *Session) note(c Change) {
-	if !s.isInitialized() || !s.news.merge(c, s.isSubscribed) {
+	s.mu.Lock()
+	o, initialized := s.ensureOutgoing(), s.initialized
+	s.mu.Unlock()
+	if !initialized || !o.news.merge(c, s.isSubscribed) {
 		return
 	}
 	s.mu.Lock()
-	notify := s.onNews
+	notify := o.onNews
 	s.mu.Unlock()
 	if notify != nil {
 		notify()
@@ -384,8 +389,11 @@ func (s *Session) note(c Change) {
 
 // messages returns the notifications that are due.
 func (s *Session) messages() [][]byte {
-	all := s.news.messages("")
-	for _, id := range s.news.takeIDs() {
+	s.mu.Lock()
+	news := &s.ensureOutgoing().news
+	s.mu.Unlock()
+	all := news.messages("")
+	for _, id := range news.takeIDs() {
 		msg := []byte(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":`)
 		all = append(all, append(jsonscan.AppendQuote(msg, id), '}', '}'))
 	}
@@ -395,5 +403,5 @@ func (s *Session) messages() [][]byte {
 func (s *Session) setOnNews(notify func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.onNews = notify
+	s.ensureOutgoing().onNews = notify
 }

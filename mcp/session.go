@@ -32,18 +32,30 @@ type Session struct {
 	capabilities json.RawMessage
 	initialized  bool
 	over         bool                       // nothing more is kept for it
-	lastStream   int32                      // number of the newest log
 	inflight     map[string]*requestContext // by raw id
-	asked        map[uint64]chan reply      // requests of ours, by id
-	lastAsked    uint64
+	outgoing     *outgoing                  // nil until needed
+}
 
-	// What changed, and how the client hears of it.
-	news       pending
-	subscribed map[string]*subscribedURI // guarded by mu
-	onNews     func()                    // guarded by mu
-	direct     stream                    // of a connection, else nil; guarded by mu
-	standing   *standing                 // guarded by mu
-	logs       []*eventLog               // guarded by mu
+// outgoing is what a session needs for messages that answer no request. Most sessions
+// over HTTP never do. Its fields are guarded by Session.mu, but news guards itself.
+type outgoing struct {
+	asked      map[uint64]chan reply // requests of ours, by id
+	lastAsked  uint64
+	news       pending // what changed
+	subscribed map[string]*subscribedURI
+	onNews     func()
+	direct     stream // of a connection, else nil
+	standing   *standing
+	logs       []*eventLog
+	lastStream int // number of the newest log
+}
+
+// ensureOutgoing returns what the session needs for messages of its own accord. The caller holds mu.
+func (s *Session) ensureOutgoing() *outgoing {
+	if s.outgoing == nil {
+		s.outgoing = new(outgoing)
+	}
+	return s.outgoing
 }
 
 func newSession(id string) *Session {
@@ -125,7 +137,7 @@ func (s *Session) setInitialized() {
 func (s *Session) setDirect(out stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.direct = out
+	s.ensureOutgoing().direct = out
 }
 
 func (s *Session) isInitialized() bool {
@@ -297,9 +309,12 @@ var errSessionOver = statusError(invalidRequest("the session has ended, initiali
 // close gives back what is kept for the session, and keeps nothing more for it.
 func (s *Session) close(l *ledger) (standing *standing, logs []*eventLog) {
 	s.mu.Lock()
-	standing, logs = s.standing, s.logs
-	subscribed := s.subscribed
-	s.logs, s.subscribed, s.over = nil, nil, true
+	s.over = true
+	var subscribed map[string]*subscribedURI
+	if o := s.outgoing; o != nil {
+		standing, logs, subscribed = o.standing, o.logs, o.subscribed
+		o.logs, o.subscribed = nil, nil
+	}
 	s.mu.Unlock()
 	for _, u := range subscribed {
 		l.release(&u.kept)

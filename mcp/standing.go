@@ -123,15 +123,16 @@ func endStanding(ctx context.Context, streams []*standing) {
 func (s *Session) stand(st *standing, onNews func()) (old *standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, s.standing, s.onNews = s.standing, st, onNews
+	o := s.ensureOutgoing()
+	old, o.standing, o.onNews = o.standing, st, onNews
 	return old
 }
 
 func (s *Session) unstand(st *standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.standing == st {
-		s.standing, s.onNews = nil, nil
+	if o := s.ensureOutgoing(); o.standing == st {
+		o.standing, o.onNews = nil, nil
 	}
 }
 
