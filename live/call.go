@@ -24,6 +24,8 @@ type call struct {
 	// request is that of the client, or nil. It changes when the client comes
 	// again.
 	request atomic.Pointer[mcp.Request]
+	client  string       // see clientName
+	named   bool         // client is set
 	parking *parked      // what it is parked by, if it may be
 	headers []namedValue // of HTTP, for arguments that it is to repeat there
 	answer  chan reply   // of capacity 2: the answer, and that something has been said

@@ -216,8 +216,8 @@ func (ses *session) trackLocked(c *call) error {
 	if ses.end != nil {
 		return &lostError{cause: ses.end, unseen: true}
 	}
-	if limit := ses.src.opts.MaxInFlight; len(ses.calls) >= limit && c.method != "ping" && c.method != "server/discover" {
-		return mcp.Errorf(mcp.CodeToolBusy, "%d requests are in flight to the server already", limit)
+	if err := ses.checkShare(c); err != nil {
+		return err
 	}
 	ses.lastID++
 	c.id, c.born = ses.lastID, ses.watches

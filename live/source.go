@@ -82,7 +82,7 @@ type Options struct {
 
 	// MaxInFlight is how many requests may be under way, and how many may wait for
 	// the server to be started; 0 stands for 1,000. More are refused with
-	// [mcp.CodeToolBusy].
+	// [mcp.CodeToolBusy], as are those of a client beyond its [mcp.Request.Share].
 	MaxInFlight int
 	// MaxEntries is how many tools, resources, templates and prompts a server may
 	// list, each; 0 stands for 100,000.
@@ -134,7 +134,6 @@ type Source struct {
 	nothing *mcp.Catalog                 // what a server offers that has never run
 	junk    atomic.Int64
 	lastUse atomic.Int64 // UnixNano
-	waiting atomic.Int64 // requests that wait for it to be started
 	lot     *parkingLot
 	manners manners
 	owner   *mcp.Session // the one client that it is for, see [Isolated]; or nil
@@ -154,9 +153,9 @@ type Source struct {
 	turn     chan struct{} // closed and made anew when phase changes
 	running  bool          // the supervisor runs
 	closed   bool
-	wanted   bool              // somebody waits for a session
-	listened map[string]uint64 // URIs of resources that somebody subscribed to, and when
-	listens  uint64            // how often somebody did
+	wanted   bool  // somebody waits for a session
+	waiting  queue // requests that wait for it to be started
+	watched  watchList
 
 	watchers mcp.Watchers
 

@@ -38,12 +38,18 @@ func (s *Source) acquire(ctx context.Context) (*session, error) {
 // end of a long pause: it has the next attempt made early, once for all that wait,
 // and fails only with the result of an attempt that was made while it waited.
 func (s *Source) await(ctx context.Context) (*session, error) {
-	defer s.waiting.Add(-1)
-	if n := s.waiting.Add(1); n > int64(s.opts.MaxInFlight) {
-		return nil, mcp.Errorf(mcp.CodeToolBusy, "%d requests wait for the server already", s.opts.MaxInFlight)
-	}
-	patience := time.Now().Add(s.opts.MaxWait)
 	s.mu.Lock()
+	client, err := s.waiting.enter(mcp.RequestFrom(ctx), s.opts.MaxInFlight)
+	if err != nil {
+		s.mu.Unlock()
+		return nil, err
+	}
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting.leave(client)
+	}()
+	patience := time.Now().Add(s.opts.MaxWait)
 	seen := s.attempts
 	for {
 		switch {

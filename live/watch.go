@@ -3,8 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -107,7 +105,8 @@ func (s *Source) Subscribe(ctx context.Context, uri string) error {
 	if err != nil {
 		return s.unavailable(mcp.CodeResourceUnavailable, err)
 	}
-	if s.noteListened(uri, false) {
+	if s.isWatched(uri) {
+		ses.unwatch(ctx, s.noteWatched(ctx, uri))
 		return nil
 	}
 	if !ses.version.Modern() {
@@ -115,12 +114,7 @@ func (s *Source) Subscribe(ctx context.Context, uri string) error {
 			return s.unavailable(mcp.CodeResourceUnavailable, err)
 		}
 	}
-	s.noteListened(uri, true)
-	for _, oldest := range s.tooMany() {
-		if !ses.version.Modern() {
-			_, _ = ses.request(ctx, "resources/unsubscribe", uriParams(oldest)) // else it tells what nobody hears
-		}
-	}
+	ses.unwatch(ctx, s.noteWatched(ctx, uri))
 	ses.resubscribe()
 	return nil
 }
@@ -129,48 +123,42 @@ func uriParams(uri string) []byte {
 	return append(jsonscan.AppendQuote([]byte(`{"uri":`), uri), '}')
 }
 
-// maxListened bounds the resources that a server is asked to watch. Who wants to hear
-// of one more is heard; nobody says who has ceased to want the oldest.
-const maxListened = 10_000
-
-// noteListened notes that somebody wants to hear of a resource now, and reports whether
-// somebody did before; of one that is not known only if add says so.
-func (s *Source) noteListened(uri string, add bool) (known bool) {
+// isWatched reports whether a client watches the resource.
+func (s *Source) isWatched(uri string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known = s.listened[uri]; known || add {
-		if s.listened == nil {
-			s.listened = make(map[string]uint64)
-		}
-		s.listens++
-		s.listened[uri] = s.listens
-	}
-	return known
+	return s.watched.has(uri)
 }
 
-// tooMany forgets the resources beyond maxListened that nobody has subscribed to for
-// longest, and returns them.
-func (s *Source) tooMany() (gone []string) {
+// noteWatched notes that the client of the request watches a resource, and returns those
+// that are no longer watched to make room.
+func (s *Source) noteWatched(ctx context.Context, uri string) (gone []string) {
+	req := mcp.RequestFrom(ctx)
+	client, share := req.Client(), req.Share(maxWatched)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.listened) > maxListened {
-		oldest, when := "", s.listens+1
-		for uri, at := range s.listened {
-			if at < when {
-				oldest, when = uri, at
-			}
-		}
-		delete(s.listened, oldest)
-		gone = append(gone, oldest)
-	}
-	return gone
+	return s.watched.add(uri, client, share)
 }
 
-// Subscribed returns the URIs of the resources that somebody subscribed to, sorted.
+// unwatch cancels subscriptions of a server whose resources have no watcher left.
+func (ses *session) unwatch(ctx context.Context, uris []string) {
+	if ses.version.Modern() && len(uris) > 0 {
+		ses.resubscribe()
+		return
+	}
+	for _, uri := range uris {
+		_, _ = ses.request(ctx, "resources/unsubscribe", uriParams(uri)) // a resource may be gone
+		if ses.src.isWatched(uri) {                                      // by a client that came in between
+			_, _ = ses.request(ctx, "resources/subscribe", uriParams(uri))
+		}
+	}
+}
+
+// Subscribed returns the URIs of the resources that clients watch, sorted.
 func (s *Source) Subscribed() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.listened))
+	return s.watched.uris()
 }
 
 // resubscribe has a subscription of 2026-07-28 made anew, as it holds all there is.

@@ -165,7 +165,9 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 		h.reject(w, http.StatusNotAcceptable, invalidRequest("Accept must allow application/json or text/event-stream"))
 		return
 	}
-	body, err := h.readBody(r)
+	var held heldBody
+	defer h.server.bodies.release(&held)
+	body, err := h.readBody(ctx, r, &held)
 	if err != nil {
 		h.bodyFailed(w, err)
 		return
@@ -246,24 +248,52 @@ var errTooLarge = errors.New("body too large")
 const announcedBody = 64 << 10
 
 // readBody reads the whole body into memory of its own. It is not pooled: what
-// a Source keeps of its arguments stays what it was.
-func (h *HTTPHandler) readBody(r *http.Request) ([]byte, error) {
-	if r.ContentLength > h.opts.MaxBody {
+// a Source keeps of its arguments stays what it was. Its size is reserved in held,
+// which the caller releases.
+func (h *HTTPHandler) readBody(ctx context.Context, r *http.Request, held *heldBody) ([]byte, error) {
+	n := r.ContentLength
+	switch {
+	case n > h.opts.MaxBody:
 		return nil, errTooLarge
+	case n > announcedBody:
+		return h.readLong(ctx, r, held, announcedBody, n)
+	case n < 0:
+		return h.readLong(ctx, r, held, min(4<<10, h.opts.MaxBody+1), h.opts.MaxBody+1)
+	case !h.server.bodies.reserve(ctx, r.RemoteAddr, held, n):
+		return nil, errBodies
 	}
-	if n := r.ContentLength; 0 <= n && n <= announcedBody {
-		body := make([]byte, n)
-		_, err := io.ReadFull(r.Body, body)
-		return body, err
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, h.opts.MaxBody+1))
-	if err == nil && int64(len(body)) < r.ContentLength {
-		err = io.ErrUnexpectedEOF
-	}
-	if err == nil && int64(len(body)) > h.opts.MaxBody {
-		return nil, errTooLarge
-	}
+	body := make([]byte, n)
+	_, err := io.ReadFull(r.Body, body)
 	return body, err
+}
+
+// readLong reads a body of which at most limit bytes are expected into a buffer of
+// first bytes, which doubles when it is full.
+func (h *HTTPHandler) readLong(
+	ctx context.Context, r *http.Request, held *heldBody, first, limit int64,
+) (body []byte, err error) {
+	for size := first; ; size = min(2*size, limit) {
+		if !h.server.bodies.reserve(ctx, r.RemoteAddr, held, size-held.size) {
+			return nil, errBodies
+		}
+		body = append(make([]byte, 0, size), body...)
+		n, err := io.ReadFull(r.Body, body[len(body):size])
+		body = body[:len(body)+n]
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			if r.ContentLength >= 0 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return body, nil
+		case err != nil:
+			return nil, err
+		case size < limit:
+		case r.ContentLength < 0:
+			return nil, errTooLarge
+		default:
+			return body, nil
+		}
+	}
 }
 
 func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
@@ -271,6 +301,11 @@ func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 	if errors.Is(err, errTooLarge) || errors.As(err, &tooLarge) {
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 		h.reject(w, http.StatusRequestEntityTooLarge, invalidRequest("the body is larger than %d bytes", h.opts.MaxBody))
+		return
+	}
+	if errors.Is(err, errBodies) {
+		w.Header().Set("Connection", "close")
+		h.reject(w, errBodies.status, errBodies)
 		return
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {

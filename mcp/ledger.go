@@ -48,6 +48,16 @@ type Budget struct {
 	// Parked is how many calls may be kept by a Source between two requests of the
 	// same client, see [Request.Keep]; 0 stands for 1,000.
 	Parked int
+
+	// RequestBytes is how many bytes the requests that are being received and served
+	// may have together; 0 stands for 256 MiB. It must not be smaller than the largest
+	// request. More are refused with [CodeToolBusy], over HTTP with status 503 and
+	// Retry-After. It is not part of Bytes.
+	RequestBytes int64
+	// ClientRequestBytes is the share of one client in RequestBytes; 0 stands for a
+	// quarter. It applies to requests of more than 64 KiB, and to all once half of
+	// RequestBytes is in use. A single request of a client always has its share.
+	ClientRequestBytes int64
 }
 
 // keptKind is what an entry of the ledger is.
@@ -199,11 +209,14 @@ func accountName(p *Principal, remote string) string {
 }
 
 // shareOf returns how many entries of a kind a client may have.
-func (l *ledger) shareOf(a *account, kind keptKind) int64 {
-	if a.name == "" {
-		return l.limits[kind]
+func (l *ledger) shareOf(a *account, kind keptKind) int64 { return l.shareIn(l.limits[kind], a.name) }
+
+// shareIn returns the share of a client in limit entries of any kind.
+func (l *ledger) shareIn(limit int64, client string) int64 {
+	if client == "" {
+		return limit
 	}
-	return min(l.limits[kind], max(100, l.limits[kind]*l.percent/100))
+	return min(limit, max(100, limit*l.percent/100))
 }
 
 // bytesOf returns how many bytes may be kept for a client.

@@ -193,6 +193,9 @@ type Stats struct {
 	Kept []KeptStats
 	// KeptBytes is the total of Kept, MaxKeptBytes its limit.
 	KeptBytes, MaxKeptBytes int64
+	// RequestBytes is the memory of the requests that are being received and served,
+	// MaxRequestBytes its limit, and RequestsTooMany how many it has refused.
+	RequestBytes, MaxRequestBytes, RequestsTooMany int64
 }
 
 // KeptStats is one kind of what a [Server] keeps beyond a request, see [Budget].
@@ -213,6 +216,8 @@ func (s *Server) Stats() Stats {
 	s.ledger.stats(&st)
 	st.Sessions = int(st.Kept[keptSession].Count)
 	st.Tasks = int(st.Kept[keptRunning].Count)
+	st.RequestBytes, st.MaxRequestBytes = s.bodies.used.Load(), s.bodies.total
+	st.RequestsTooMany = s.bodies.refused.Load()
 	s.hub.mu.Lock()
 	st.Streams = len(s.hub.standing)
 	s.hub.mu.Unlock()

@@ -249,8 +249,10 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	if i == len(text) {
 		return true // an empty line is no message
 	}
+	var held heldBody
+	defer c.server.bodies.release(&held)
 	if text[i] == '[' && c.session.Version() == Version20250326 {
-		if e := c.busy(); e != nil {
+		if e := c.busy(&held, len(text)); e != nil {
 			return c.refuse(rc, a, e)
 		}
 		return c.batch(t, text, a)
@@ -262,7 +264,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 		c.notified(rc, a)
 		return true
 	}
-	if e := c.busy(); e != nil {
+	if e := c.busy(&held, len(text)); e != nil {
 		return c.refuse(rc, a, e)
 	}
 	if rc.msg.is("initialize") {
@@ -273,6 +275,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	t.rc = rc
 	t.timer.Reset(patience)
 	c.server.handle(rc, a)
+	c.server.bodies.release(&held) // before the client can see the answer
 	if t.timer.Stop() {
 		t.rc = nil // a connection at rest need not remember it
 		return c.write(a)
@@ -284,11 +287,15 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	return false
 }
 
-// busy returns the refusal of a request if too many are in flight already. Where
-// the end of the input says nothing, reading waits instead.
-func (c *pipe) busy() *Error {
+// busy returns the refusal of a request of size bytes, which it reserves in held, if
+// too many are in flight already. Where the end of the input says nothing, reading
+// waits for their number instead.
+func (c *pipe) busy(held *heldBody, size int) *Error {
 	if c.opts.cancelAtEnd && len(c.slots) == cap(c.slots) {
 		return Errorf(CodeToolBusy, "%d requests are in flight already", cap(c.slots))
+	}
+	if !c.server.bodies.reserve(c.ctx, c.opts.Remote, held, int64(size)) {
+		return errBodies
 	}
 	return nil
 }

@@ -105,6 +105,25 @@ func (r *Request) ClientCapabilities() json.RawMessage {
 	return nil
 }
 
+// Client names who the request counts for in shared limits, as in [Budget]: its
+// principal, or its network address. It is empty for a nil Request, and for the one
+// client of a pair of streams.
+func (r *Request) Client() string {
+	if r == nil {
+		return ""
+	}
+	return r.rc.client()
+}
+
+// Share returns how many of limit entries the client of the request may use, see
+// [Budget.ClientPercent]: limit if [Request.Client] is empty.
+func (r *Request) Share(limit int) int {
+	if r == nil || PrincipalFrom(r.rc.parent) == nil && r.rc.remote == "" {
+		return limit
+	}
+	return int(r.rc.server.ledger.shareIn(int64(limit), "client"))
+}
+
 // ServedBy notes which of several servers serves the request, for
 // [Event.Server]. Of several names the last counts. The string must not change
 // while the request lasts; nothing else is done with it.

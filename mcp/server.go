@@ -64,6 +64,7 @@ type Server struct {
 	hub      *hub
 	tasks    taskRunner
 	ledger   *ledger
+	bodies   bodies
 	sessions *sessionStore
 	keys     atomic.Pointer[sealKeys]
 	waiting  requestSet
@@ -96,6 +97,7 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 		s.opts.MaxTasks = 1000
 	}
 	s.ledger = newLedger(&s.opts)
+	s.bodies.init(&s.opts.Budget)
 	if s.opts.Tasks == nil {
 		s.opts.Tasks = &memoryTasks{ledger: s.ledger}
 	}

@@ -70,7 +70,9 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type sseLink struct {
 	owner  *Principal
 	in     chan []byte
-	queued atomic.Int64 // bytes in it
+	queued atomic.Int64 // bytes in it, which the entry of the connection includes
+	ledger *ledger
+	kept   *kept
 	out    *response
 	gone   <-chan struct{} // the client has closed the stream
 	broken chan struct{}
@@ -83,7 +85,7 @@ const queuedMessages = 64
 func (l *sseLink) read(ctx context.Context) ([]byte, error) {
 	select {
 	case msg := <-l.in:
-		l.queued.Add(-int64(len(msg)))
+		l.unqueue(len(msg))
 		return msg, nil
 	case <-l.gone:
 		return nil, io.EOF
@@ -137,7 +139,8 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 		h.http.reject(w, errBudget.status, errBudget)
 		return
 	}
-	defer h.http.server.ledger.release(&c.session.kept)
+	l.ledger, l.kept = h.http.server.ledger, &c.session.kept
+	defer l.ledger.release(l.kept)
 	h.add(id, l)
 	defer h.remove(id)
 	defer l.out.leave()
@@ -178,7 +181,9 @@ func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
 	if h.http.refusesEncoding(w, r) {
 		return
 	}
-	body, err := h.http.readBody(r)
+	var held heldBody
+	defer h.http.server.bodies.release(&held)
+	body, err := h.http.readBody(r.Context(), r, &held)
 	if err != nil {
 		h.http.bodyFailed(w, err)
 		return
@@ -194,10 +199,14 @@ var errQueueFull = Errorf(CodeToolBusy, "too many messages are waiting on this s
 	OverHTTP(http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}})
 
 // queue hands a message to the stream, unless too many wait there, or together they
-// are larger than the largest message.
+// are larger than the largest message, or the budget does not allow them.
 func (h *SSEHandler) queue(l *sseLink, body []byte) bool {
 	size := int64(len(body))
 	if waiting := l.queued.Add(size); waiting > h.http.opts.MaxBody && waiting > size {
+		l.queued.Add(-size)
+		return false
+	}
+	if !l.ledger.grow(l.kept, size) {
 		l.queued.Add(-size)
 		return false
 	}
@@ -205,7 +214,13 @@ func (h *SSEHandler) queue(l *sseLink, body []byte) bool {
 	case l.in <- body:
 		return true
 	default:
-		l.queued.Add(-size)
+		l.unqueue(len(body))
 		return false
 	}
+}
+
+// unqueue notes that a message of size bytes waits no longer.
+func (l *sseLink) unqueue(size int) {
+	l.queued.Add(-int64(size))
+	l.ledger.grow(l.kept, -int64(size))
 }

@@ -353,7 +353,8 @@ func TestRetainedBytes(t *testing.T) {
 		{"running tasks", 12 << 20, func(t *testing.T, c *tenant, _ string, _ int) {
 			c.do(t, c.modern("tools/call", "wait", `"name":"wait","arguments":{"x":"`+uri[:large-1000]+`"}`))
 		}},
-		{"replay", 12 << 20, func(t *testing.T, c *tenant, session string, _ int) {
+		{"replay", 12 << 20, func(t *testing.T, c *tenant, _ string, _ int) {
+			session := c.initialize(t, plainInfo)
 			for range 8 {
 				c.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stream","arguments":{"size":900000},"_meta":{"progressToken":1}}}`, session)
 			}

@@ -288,6 +288,10 @@ func keptMetrics(t *exposition, st *mcp.Stats) {
 			t.sample(f.name, float64(f.value(k)), "kind", k.Kind)
 		}
 	}
+	t.gauge("mcp_server_request_bytes", "Bytes of the requests being received and served.", float64(st.RequestBytes))
+	t.gauge("mcp_server_request_limit_bytes", "Limit of mcp_server_request_bytes.", float64(st.MaxRequestBytes))
+	t.family("mcp_server_request_bytes_refused_total", "counter", "Requests refused by that limit.")
+	t.sample("mcp_server_request_bytes_refused_total", float64(st.RequestsTooMany))
 	t.gauge("mcp_server_kept_limit_bytes", "Limit of mcp_server_kept_bytes, all kinds together.", float64(st.MaxKeptBytes))
 }
 

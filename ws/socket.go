@@ -57,6 +57,9 @@ const (
 	libraryWrite = 256
 	// firstRead bounds what is allocated for a message that only says it is long.
 	firstRead = 64 << 10
+	// uncounted is up to which size memory of a message being received is not counted:
+	// a connection costs more.
+	uncounted = 4 << 10
 )
 
 func newSocket(h *Handler, remote string) *socket {
@@ -187,8 +190,17 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 		s.close(websocket.StatusUnsupportedData, "messages are text frames")
 		return nil, io.EOF
 	}
-	msg := make([]byte, 0, min(s.wire.payload(), firstRead))
+	var memory mcp.BodyMemory // until the server counts the whole message itself
+	defer s.handler.server.ReleaseBody(&memory)
+	msg, size := []byte(nil), int64(min(s.wire.payload(), firstRead))
 	for {
+		if int64(cap(msg)) < size {
+			if size > uncounted && !s.handler.server.ReserveBody(s.ctx, s.remote, &memory, size) {
+				s.close(websocket.StatusTryAgainLater, "the requests in flight use as much memory as they may")
+				return nil, io.EOF
+			}
+			msg = append(make([]byte, 0, size), msg...)
+		}
 		n, err := r.Read(msg[len(msg):cap(msg)])
 		msg = msg[:len(msg)+n]
 		switch {
@@ -200,7 +212,7 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 		case err != nil:
 			return nil, s.readFailed(err)
 		case n == 0:
-			msg = append(msg, 0)[:len(msg)] // there is more than was thought
+			size = min(2*int64(cap(msg)), s.handler.opts.MaxMessage) + 512 // there is more than was thought
 		}
 	}
 }

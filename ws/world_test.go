@@ -114,6 +114,7 @@ func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 type world struct {
 	*source
 	tb      testing.TB
+	server  *mcp.Server
 	handler *ws.Handler
 	dial    func() (net.Conn, error)
 }
@@ -139,9 +140,10 @@ func (w *world) legacy() *rawConn {
 	return c
 }
 
-func newWorld(tb testing.TB, ln net.Listener, opts *ws.Options) *world {
+func newWorld(tb testing.TB, ln net.Listener, budget mcp.Budget, opts *ws.Options) *world {
 	w := &world{source: newSource(), tb: tb}
-	w.handler = ws.NewHandler(mcp.NewServer(w.source, nil), opts)
+	w.server = mcp.NewServer(w.source, &mcp.ServerOptions{Budget: budget})
+	w.handler = ws.NewHandler(w.server, opts)
 	hs := &http.Server{Handler: w.handler}
 	go func() { _ = hs.Serve(ln) }()
 	tb.Cleanup(func() { _ = hs.Close() })
@@ -155,16 +157,19 @@ func overTCP(tb testing.TB, opts *ws.Options) *world {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w := newWorld(tb, ln, opts)
+	w := newWorld(tb, ln, mcp.Budget{}, opts)
 	w.dial = func() (net.Conn, error) { return net.Dial("tcp", ln.Addr().String()) }
 	return w
 }
 
 // overMemory serves without a network, for tests on fake time. There a
 // connection holds nothing: what is written waits until it is read.
-func overMemory(tb testing.TB, opts *ws.Options) *world {
+func overMemory(tb testing.TB, opts *ws.Options) *world { return withBudget(tb, mcp.Budget{}, opts) }
+
+// withBudget is overMemory for a server with a budget.
+func withBudget(tb testing.TB, budget mcp.Budget, opts *ws.Options) *world {
 	ln := &memory{conns: make(chan net.Conn), ended: make(chan struct{})}
-	w := newWorld(tb, ln, opts)
+	w := newWorld(tb, ln, budget, opts)
 	w.dial = ln.dial
 	return w
 }

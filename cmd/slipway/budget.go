@@ -6,17 +6,25 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// budgetFlags bound what a server keeps beyond a request.
+// budgetFlags bound what a server keeps beyond a request, and the requests in flight.
 type budgetFlags struct {
-	total, client size
+	total, client    size
+	bodies, ofClient size
 }
 
 func (f *budgetFlags) add(flags *pflag.FlagSet) {
 	f.total, f.client = 256<<20, 0
 	flags.Var(&f.total, "max-kept", "memory for sessions, streams, subscriptions, tasks and their results, such as 512MiB")
 	flags.Var(&f.client, "max-kept-per-client", "memory for those of one client, by default a quarter of --max-kept")
+	f.bodies, f.ofClient = 256<<20, 0
+	flags.Var(&f.bodies, "max-in-flight-bytes", "memory for the requests being received and served, such as 512MiB")
+	flags.Var(&f.ofClient, "max-in-flight-bytes-per-client",
+		"memory for those of one client, by default a quarter of --max-in-flight-bytes")
 }
 
 func (f *budgetFlags) options() mcp.Budget {
-	return mcp.Budget{Bytes: int64(f.total), ClientBytes: int64(f.client)}
+	return mcp.Budget{
+		Bytes: int64(f.total), ClientBytes: int64(f.client),
+		RequestBytes: int64(f.bodies), ClientRequestBytes: int64(f.ofClient),
+	}
 }

@@ -1,0 +1,109 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+// bodies bounds the bytes of the requests that are being received and served. The
+// first half of the total costs small requests two atomic additions; beyond it, and
+// for large requests, each client is also restricted to its share.
+type bodies struct {
+	total, share int64
+	used         atomic.Int64
+	refused      atomic.Int64
+
+	mu      sync.Mutex
+	clients map[string]int64 // bytes by accountName
+}
+
+// smallBody is up to which size a request is small.
+const smallBody = announcedBody
+
+// heldBody is what one request has reserved. It is used by one goroutine.
+type heldBody struct {
+	size   int64
+	own    int64 // the part of size that is booked for client
+	client string
+}
+
+var errBodies = Errorf(CodeToolBusy, "the requests in flight use as much memory as they may: try again later").
+	OverHTTP(http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}})
+
+func (b *bodies) init(o *Budget) {
+	b.total, b.share = o.RequestBytes, o.ClientRequestBytes
+	if b.total <= 0 {
+		b.total = 256 << 20
+	}
+	if b.share <= 0 {
+		b.share = b.total / 4
+	}
+	b.clients = make(map[string]int64)
+}
+
+// reserve adds n bytes to what h holds, and reports whether they fit. A client with a
+// single request in flight is not restricted to its share.
+func (b *bodies) reserve(ctx context.Context, remote string, h *heldBody, n int64) bool {
+	used := b.used.Add(n)
+	h.size += n
+	if used <= b.total && (h.size <= smallBody && used <= b.total/2 || b.charge(ctx, remote, h)) {
+		return true
+	}
+	b.used.Add(-n)
+	h.size -= n
+	b.refused.Add(1)
+	return false
+}
+
+// charge books all that h holds for its client, and reports whether it fits.
+func (b *bodies) charge(ctx context.Context, remote string, h *heldBody) bool {
+	if h.client == "" {
+		if h.client = accountName(PrincipalFrom(ctx), remote); h.client == "" {
+			return true // the share of a single client is the total
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	others := b.clients[h.client] - h.own
+	if others > 0 && others+h.size > b.share {
+		return false
+	}
+	b.clients[h.client] = others + h.size
+	h.own = h.size
+	return true
+}
+
+// release gives back what h holds.
+func (b *bodies) release(h *heldBody) {
+	if h.size == 0 {
+		return
+	}
+	b.used.Add(-h.size)
+	if h.own > 0 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.clients[h.client] -= h.own; b.clients[h.client] == 0 {
+			delete(b.clients, h.client)
+		}
+	}
+	*h = heldBody{}
+}
+
+// BodyMemory is the memory of one message while a connection receives it, see
+// [Server.ReserveBody]. The zero value is none. It is not safe for concurrent use.
+type BodyMemory struct {
+	held heldBody
+}
+
+// ReserveBody makes m use size bytes of [Budget.RequestBytes] in total, for a client with
+// the principal of ctx, if any, and the network address remote. It reports whether they
+// fit; if not, m stays as it was. A [Conn] calls it while it receives a long message, and
+// [Server.ReleaseBody] before it returns the message, which the server then counts.
+func (s *Server) ReserveBody(ctx context.Context, remote string, m *BodyMemory, size int64) bool {
+	return s.bodies.reserve(ctx, remote, &m.held, size-m.held.size)
+}
+
+// ReleaseBody frees what m uses.
+func (s *Server) ReleaseBody(m *BodyMemory) { s.bodies.release(&m.held) }
