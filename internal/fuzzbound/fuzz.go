@@ -37,11 +37,15 @@ func grow(t *testing.T, call reflect.Value, args []reflect.Value, i int, text st
 	t.Helper()
 	args = append([]reflect.Value(nil), args...)
 	kind := args[i].Type()
-	report := superlinear(repeat(text, small), repeat(text, small*growth), func(long string) {
+	parse := func(long string) {
 		args[i] = reflect.ValueOf(long).Convert(kind)
 		call.Call(args)
-	})
-	if report != "" {
+	}
+	if raceEnabled {
+		parse(repeat(text, raceSize))
+		return
+	}
+	if report := superlinear(func(n int) string { return repeat(text, n) }, measured(parse)); report != "" {
 		t.Errorf("%q repeated: %s", text, report)
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
-// TestSuperlinear tells a linear cost from a square one, of time and of memory.
+// TestSuperlinear tells a linear cost from a square one, of time and of memory. The
+// search of the standard library costs the same with and without the race detector.
 func TestSuperlinear(t *testing.T) {
 	var sink int
 	var kept [][]byte
@@ -19,16 +21,12 @@ func TestSuperlinear(t *testing.T) {
 	}{
 		{"linear", func(text string) {
 			for range 2000 {
-				for _, c := range []byte(text) {
-					sink += int(c)
-				}
+				sink += strings.LastIndexByte(text, 'b')
 			}
 		}, ""},
 		{"quadratic time", func(text string) {
 			for i := range len(text) {
-				for _, c := range []byte(text[i:]) {
-					sink += int(c)
-				}
+				sink += strings.LastIndexByte(text[i:], 'b')
 			}
 		}, "of CPU time"},
 		{"quadratic memory", func(text string) {
@@ -40,9 +38,36 @@ func TestSuperlinear(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := superlinear(strings.Repeat("a", small), strings.Repeat("a", small*growth), test.parse)
+			got := superlinear(func(n int) string { return strings.Repeat("a", n) }, measured(test.parse))
 			if !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestGrowth tells costs apart by their formula alone: a part that grows with the
+// square is found even if it hides behind a linear part at 24 KiB.
+func TestGrowth(t *testing.T) {
+	const perByte = 500 // nanoseconds
+	for _, test := range []struct {
+		name   string
+		square float64 // nanoseconds
+		want   bool
+	}{
+		{"linear", 0, false},
+		{"far above the sizes", perByte / 1e6, false},
+		{"equal at 16 KiB", perByte / 16e3, true},
+		{"equal at 4 KiB", perByte / 4e3, true},
+		{"square alone", 100 * perByte, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := superlinear(func(n int) string { return repeat("a", n) }, func(text string) cost {
+				n := float64(len(text))
+				return cost{time: time.Duration(perByte*n + test.square*n*n)}
+			})
+			if (got != "") != test.want {
+				t.Errorf("got %q, want a failure: %v", got, test.want)
 			}
 		})
 	}

@@ -118,6 +118,7 @@ func squeezed(text string) string {
 func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 	body := p.Body
 	var open []bool // for each bracket that is open, whether it is an image's
+	line := bracketLine{body: body, text: start, at: start}
 	done := start
 	replace := func(from, to int, image bool) {
 		target, ok := r.target(p, body[from:to], from, image)
@@ -143,7 +144,7 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 			case ']':
 				image := len(open) > 0 && open[len(open)-1]
 				open = open[:max(0, len(open)-1)]
-				if from, to := destination(body[:end], i); to > from {
+				if from, to := destination(body[:end], i, &line); to > from {
 					replace(from, to, image)
 					i = to - 1
 				}
@@ -171,17 +172,39 @@ func codeAt(code []span, i int) int {
 	return 0
 }
 
+// bracketLine follows the line that a bracket is on. It reads each byte once,
+// however many brackets a line has.
+type bracketLine struct {
+	body   string
+	at     int // how far it has read
+	text   int // its first byte that is not a space
+	opened int // brackets that open on it before at
+}
+
+// definition reports whether the line up to i, a closing bracket, is the label of a
+// definition: [label], after spaces alone, and not that of a footnote.
+func (l *bracketLine) definition(i int) bool {
+	for ; l.at < i; l.at++ {
+		switch c := l.body[l.at]; {
+		case c == '\n':
+			l.text, l.opened = l.at+1, 0
+		case c == '[':
+			l.opened++
+		case c == ' ' && l.text == l.at:
+			l.text++
+		}
+	}
+	return l.opened == 1 && l.body[l.text] == '[' && !strings.HasPrefix(l.body[l.text:i], "[^")
+}
+
 // destination returns where the target of a link is whose text ends with the
 // bracket at i: in parentheses, or in a definition.
-func destination(body string, i int) (from, to int) {
+func destination(body string, i int, line *bracketLine) (from, to int) {
 	if i+1 >= len(body) || body[i+1] != '(' && body[i+1] != ':' {
 		return 0, 0
 	}
-	if body[i+1] == ':' {
-		line := body[strings.LastIndexByte(body[:i], '\n')+1 : i]
-		if bare := strings.TrimLeft(line, " "); !strings.HasPrefix(bare, "[") || strings.HasPrefix(bare, "[^") || strings.Contains(bare[1:], "[") {
-			return 0, 0
-		}
+	if body[i+1] == ':' && !line.definition(i) {
+		return 0, 0
 	}
 	from = i + 2
 	for from < len(body) && (body[from] == ' ' || body[from] == '\t') {
@@ -189,8 +212,10 @@ func destination(body string, i int) (from, to int) {
 	}
 	if from < len(body) && body[from] == '<' {
 		from++
-		n := strings.IndexAny(body[from:], ">\n")
-		return from, from + max(0, n)
+		if n := strings.IndexAny(body[from:], ">\n"); n >= 0 {
+			return from, from + n
+		}
+		return from, len(body)
 	}
 	depth := 0
 	for to = from; to < len(body); to++ {

@@ -370,7 +370,7 @@ func catalog(t *testing.T, b *built) *mcp.Catalog {
 
 // TestMemory reads a long table and keeps little of it.
 func TestMemory(t *testing.T) {
-	const rows = 100_000
+	const rows = 50_000
 	var b strings.Builder
 	b.WriteString("id,name,kind,note\n")
 	for i := range rows {
