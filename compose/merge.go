@@ -17,10 +17,14 @@ type merged struct {
 	catalog *mcp.Catalog
 
 	tools, prompts       map[string]own // by the name that is shown
-	resources, templates map[string]int // by URI and URI template: the part
+	resources, templates map[string]own // by the URI, and the URI template, that is shown
+
+	claims         *claims
+	labels         *labels // none if names are left as they are
+	joinsResources bool    // several parts offer resources
 }
 
-// own is a tool or a prompt as its owner knows it.
+// own is a tool, a prompt or a URI as its owner knows it.
 type own struct {
 	part int
 	name string
@@ -34,11 +38,16 @@ func (m *merged) madeOf(parts []*mcp.Catalog) bool {
 // completer returns the part that completes for params, and params in its names.
 func (m *merged) completer(params *mcp.CompleteParams) (int, *mcp.CompleteParams, error) {
 	if params.Prompt == "" {
-		part, ok := m.templates[params.URITemplate]
+		o, ok := m.templates[params.URITemplate]
 		if !ok {
 			return 0, nil, mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", params.URITemplate)
 		}
-		return part, params, nil
+		if o.name != params.URITemplate {
+			renamed := *params
+			renamed.URITemplate = o.name
+			params = &renamed
+		}
+		return o.part, params, nil
 	}
 	o, ok := m.prompts[params.Prompt]
 	if !ok {
@@ -56,8 +65,9 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	m := &merged{
 		parts:     parts,
 		catalog:   &mcp.Catalog{Server: u.opts.Server},
-		resources: make(map[string]int),
-		templates: make(map[string]int),
+		resources: make(map[string]own),
+		templates: make(map[string]own),
+		labels:    u.labels,
 	}
 	if m.catalog.Server.Name == "" {
 		m.catalog.Server = identity(parts)
@@ -79,23 +89,8 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	if m.catalog.Prompts, m.prompts, err = join(u, "prompt", prompts, promptLabel); err != nil {
 		return nil, err
 	}
-	owned := &claims{parts: u.parts}
-	for i, cat := range parts {
-		for _, r := range cat.Resources {
-			if owned.claim(m.resources, r.URI, i) {
-				m.catalog.Resources = append(m.catalog.Resources, r)
-			}
-		}
-		for _, t := range cat.Templates {
-			if owned.claim(m.templates, t.URITemplate, i) {
-				m.catalog.Templates = append(m.catalog.Templates, t)
-			}
-		}
-	}
-	if u.opts.Hidden != nil {
-		for _, h := range owned.hidden {
-			u.opts.Hidden(h)
-		}
+	if err := u.mergeResources(m); err != nil {
+		return nil, err
 	}
 	u.mergeSettings(m)
 	for i, cat := range parts {
@@ -164,36 +159,6 @@ func join[T any](u *union, kind string, parts [][]T, label func(*T) (*string, *j
 		}
 	}
 	return joined, owners, nil
-}
-
-// claims notes which part answers for which URI, and what is hidden by that.
-type claims struct {
-	parts  []Named
-	hidden []Hidden
-}
-
-// claim notes that a part answers for uri, and reports whether it is the first.
-func (c *claims) claim(owners map[string]int, uri string, part int) bool {
-	owner, taken := owners[uri]
-	if !taken {
-		owners[uri] = part
-		return true
-	}
-	if owner != part {
-		c.hide(Hidden{URI: uri, Owner: c.parts[owner].Name, Hidden: c.parts[part].Name})
-	}
-	return false
-}
-
-// hide notes h. The latest pair of sources is mostly that of the next entry, too.
-func (c *claims) hide(h Hidden) {
-	for i := len(c.hidden) - 1; i >= 0; i-- {
-		if known := &c.hidden[i]; known.Owner == h.Owner && known.Hidden == h.Hidden {
-			known.Others++
-			return
-		}
-	}
-	c.hidden = append(c.hidden, h)
 }
 
 // mergeSettings joins what is not a list. A client may keep the lists only as

@@ -41,8 +41,13 @@ func nameRune(r rune) rune {
 // renamed returns the definition raw, or nil if it is nil, with the name to. Not
 // a byte besides the name is changed.
 func renamed(raw json.RawMessage, from, to string) json.RawMessage {
+	return withText(raw, "name", from, to)
+}
+
+// withText does for any member with a text what renamed does for the name.
+func withText(raw json.RawMessage, member, from, to string) json.RawMessage {
 	if from == to {
 		return raw
 	}
-	return withMembers(raw, []memberEdit{{"name", to}})
+	return withMembers(raw, []memberEdit{{member, to}})
 }

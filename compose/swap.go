@@ -78,6 +78,19 @@ func sameOffer(ctx context.Context, a, b mcp.Source) bool {
 // as that a resource may be another since Set.
 func (s *Swap) Tell(c mcp.Change) { s.watchers.Tell(c) }
 
+// TellOf is Tell for a change of one source of the [Union] that is shown, in the
+// URIs of that source. Without a union it is Tell.
+func (s *Swap) TellOf(source string, c mcp.Change) {
+	switch joined := s.current.Load().source.(type) {
+	case *union:
+		joined.tellOf(source, c, s.Tell)
+	case watchedUnion:
+		joined.tellOf(source, c, s.Tell)
+	default:
+		s.Tell(c)
+	}
+}
+
 // Watch implements [mcp.Watcher].
 func (s *Swap) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
 

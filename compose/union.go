@@ -30,10 +30,10 @@ type UnionOptions struct {
 	// Absent are the names of sources that belong to the union but offer nothing
 	// yet, for [mcp.Catalog.Sources].
 	Absent []string
-	// Hidden is told of entries that cannot be reached, once per catalog and pair of
-	// sources of which that is so. Nil ignores it. It is called while the catalog is
-	// made and must not call the union.
-	Hidden func(Hidden)
+	// Shared is called for URIs that several sources offer, once per catalog and group
+	// of sources. Nil ignores them. It is called while the catalog is made and must
+	// not call the union.
+	Shared func(Shared)
 	// Collision, if not nil, is told when parts change so that two of them collide,
 	// once per catalog in which that is so; the union then offers what it did before.
 	// If it is nil, the collision is the error of Catalog. It must not call the union.
@@ -53,14 +53,6 @@ const (
 	PrefixNever Prefix = "never"
 )
 
-// Hidden are the resources and templates of one source that are left out of a
-// union because an earlier source offers the same URIs.
-type Hidden struct {
-	URI           string // of the first resource, or the URI template
-	Others        int    // how many more there are
-	Owner, Hidden string // who answers for them, and who does not
-}
-
 // Union joins sources into one. A single source is returned as it is, unless its
 // names get a prefix.
 //
@@ -70,9 +62,13 @@ type Hidden struct {
 // name made that way is taken as well, that is an error which names both owners:
 // here, or when a part changes later, from Catalog or to opts.Collision.
 //
-// URIs are not renamed, because contents refer to them: of two equal ones the
-// earlier part's counts, and Hidden is told of the other. A URI that is not
-// listed is looked for in each part in order until one has it.
+// A URI that one part alone lists, or describes with a template, is shown as it is
+// and read from that part. Otherwise each part's has the part's name and "+" in
+// front ("notes+file:///a.md"), behind "ui://" if it begins so; the URI itself is
+// refused with an error that names these. So no part can answer for a URI that
+// another one claims. Links to resources in definitions and results of a part always
+// lead to that part. A URI that no part claims is looked for in each part in order
+// until one has it. Under [PrefixNever] a shared URI is an error as a shared name is.
 //
 // The names must be distinct. ctx is used for asking the parts what they offer,
 // and ends with the call. The Source returned implements io.Closer, which closes
@@ -98,9 +94,15 @@ func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, 
 	if len(parts) == 1 && (opts == nil || opts.Prefix != PrefixAlways) {
 		return parts[0].Source, nil
 	}
-	u := &union{parts: append([]Named(nil), parts...)}
+	u := &union{parts: append([]Named(nil), parts...), labels: new(labels)}
 	if opts != nil {
 		u.opts = *opts
+	}
+	if u.opts.Prefix != PrefixNever {
+		var err error
+		if u.labels, err = labelsOf(u.parts, u.opts.Absent); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := u.merged(ctx); err != nil {
 		return nil, err
@@ -112,8 +114,9 @@ func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, 
 }
 
 type union struct {
-	parts []Named
-	opts  UnionOptions
+	parts  []Named
+	opts   UnionOptions
+	labels *labels
 
 	last    atomic.Pointer[merged]
 	merging sync.Mutex // held while last is replaced
@@ -199,7 +202,11 @@ func (u *union) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.
 	if own.name != params.Name {
 		params = &mcp.CallToolParams{Name: own.name, Arguments: params.Arguments, Origins: params.Origins}
 	}
-	return u.serving(ctx, own.part).CallTool(ctx, params)
+	result, err := u.serving(ctx, own.part).CallTool(ctx, params)
+	if err != nil {
+		return result, err
+	}
+	return m.linkCall(own.part, result)
 }
 
 // ReadResource implements [mcp.Source].
@@ -208,15 +215,20 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 	if err != nil {
 		return nil, err
 	}
-	if part, ok := m.resources[params.URI]; ok {
-		return u.serving(ctx, part).ReadResource(ctx, params)
+	switch where, o, owners := m.find(params.URI); where {
+	case toOne:
+		return u.readFrom(ctx, m, o, params)
+	case toSeveral:
+		return nil, u.ambiguous(m, params.URI, owners)
+	case toAbsent:
+		return nil, mcp.ResourceNotFound(params.URI, "its server is not available")
 	}
 	var miss error
-	for i, cat := range m.parts {
-		if len(cat.Resources)+len(cat.Templates) == 0 {
+	for i := range m.parts {
+		if !m.offersResources(i) {
 			continue // on its own it would not be asked either
 		}
-		result, err := u.serving(ctx, i).ReadResource(ctx, params)
+		result, err := u.readFrom(ctx, m, own{i, params.URI}, params)
 		if !hasCode(err, mcp.CodeResourceNotFound) {
 			return result, err
 		}
@@ -228,6 +240,24 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 		return nil, mcp.ResourceNotFound(params.URI, "")
 	}
 	return nil, miss
+}
+
+// readFrom reads what a part calls o.name.
+func (u *union) readFrom(
+	ctx context.Context, m *merged, o own, params *mcp.ReadResourceParams,
+) (*mcp.ReadResourceResult, error) {
+	if !m.offersResources(o.part) {
+		return nil, mcp.ResourceNotFound(params.URI, "")
+	}
+	asked := params.URI
+	if o.name != asked {
+		params = &mcp.ReadResourceParams{URI: o.name}
+	}
+	result, err := u.serving(ctx, o.part).ReadResource(ctx, params)
+	if err != nil {
+		return result, err
+	}
+	return m.linkRead(o, asked, result)
 }
 
 func hasCode(err error, code mcp.Code) bool {
@@ -248,7 +278,11 @@ func (u *union) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mc
 	if own.name != params.Name {
 		params = &mcp.GetPromptParams{Name: own.name, Arguments: params.Arguments}
 	}
-	return u.serving(ctx, own.part).GetPrompt(ctx, params)
+	result, err := u.serving(ctx, own.part).GetPrompt(ctx, params)
+	if err != nil {
+		return result, err
+	}
+	return m.linkPrompt(own.part, result)
 }
 
 // Complete implements [mcp.Source].
@@ -288,9 +322,25 @@ func unknownPrompt(cat *mcp.Catalog, name string) error {
 	return mcp.UnknownPrompt(name)
 }
 
-// Subscribe implements [mcp.Subscriber]: the parts that have to be told are, until
-// one knows the resource. If none does, it may be one of a part that needs not be.
+// Subscribe implements [mcp.Subscriber]. For a URI that no part claims, the parts
+// that have to be told are, until one knows the resource; if none does, it may be one
+// of a part that needs not be.
 func (u *union) Subscribe(ctx context.Context, uri string) error {
+	m, err := u.merged(ctx)
+	if err != nil {
+		return err
+	}
+	switch where, o, owners := m.find(uri); where {
+	case toOne:
+		if x, ok := u.parts[o.part].Source.(mcp.Subscriber); ok {
+			return x.Subscribe(ctx, o.name)
+		}
+		return nil
+	case toSeveral:
+		return u.ambiguous(m, uri, owners)
+	case toAbsent:
+		return mcp.ResourceNotFound(uri, "its server is not available")
+	}
 	var refused error
 	told := 0
 	for _, p := range u.parts {
@@ -347,14 +397,42 @@ type watchedUnion struct{ *union }
 // Watch implements [mcp.Watcher].
 func (u watchedUnion) Watch(changed func(mcp.Change)) (stop func()) {
 	var stops []func()
-	for _, p := range u.parts {
+	for i, p := range u.parts {
 		if w, ok := mcp.AsWatcher(p.Source); ok {
-			stops = append(stops, w.Watch(changed))
+			stops = append(stops, w.Watch(func(c mcp.Change) { u.last.Load().tell(i, c, changed) }))
 		}
 	}
 	return func() {
 		for _, stop := range stops {
 			stop()
+		}
+	}
+}
+
+// tell passes on a change of a part, under the URIs by which clients read the
+// resource there. A URI that belongs to another part is not among them.
+func (m *merged) tell(part int, c mcp.Change, changed func(mcp.Change)) {
+	own := c.URI
+	if own == "" {
+		changed(c)
+		return
+	}
+	where, o, _ := m.find(own)
+	if where == toNone || where == toOne && o.part == part && o.name == own {
+		changed(c)
+		c = mcp.Change{}
+	}
+	if m.labels.of != nil {
+		c.URI = m.labels.qualify(part, own)
+		changed(c)
+	}
+}
+
+// tellOf is tell for a change that a part does not know of itself.
+func (u *union) tellOf(source string, c mcp.Change, changed func(mcp.Change)) {
+	for i, p := range u.parts {
+		if p.Name == source {
+			u.last.Load().tell(i, c, changed)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (f *fleet) begin(ctx context.Context) error {
 		f.opts.trouble(f.arg, skipped)
 	}
 	if err := f.follow(ctx, d, true); err != nil {
-		return &Error{Arg: f.arg, Why: err.Error(), Err: err, Hint: "give one of them another name below tools, or leave --prefix at collision"}
+		return &Error{Arg: f.arg, Why: err.Error(), Err: err, Hint: "use --prefix collision, or rename a tool below tools"}
 	}
 	if len(f.members)+len(f.pending) == 0 {
 		return f.nothing()
@@ -296,7 +296,7 @@ func (f *fleet) show(ctx context.Context, members map[string]*member) error {
 		return nil
 	}
 	joined, err := compose.Union(ctx, parts, &compose.UnionOptions{
-		Prefix: f.opts.Prefix, Server: f.server(), Absent: absent, Hidden: f.hidden,
+		Prefix: f.opts.Prefix, Server: f.server(), Absent: absent, Shared: f.shared,
 	})
 	if err != nil {
 		return err
@@ -305,8 +305,9 @@ func (f *fleet) show(ctx context.Context, members map[string]*member) error {
 	return nil
 }
 
-func (f *fleet) hidden(h compose.Hidden) {
-	f.opts.Logger.Warn("two servers offer the same resources", "uri", h.URI, "others", h.Others, "served from", h.Owner, "hidden in", h.Hidden)
+func (f *fleet) shared(s compose.Shared) {
+	f.opts.Logger.Warn("servers offer the same resources: their URIs begin with the names of the servers",
+		"uri", s.URI, "others", s.Others, "servers", s.Sources)
 }
 
 func (f *fleet) server() mcp.Implementation {

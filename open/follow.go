@@ -275,7 +275,7 @@ func (f *fleet) handOver(ctx context.Context, from, to *member) {
 			continue
 		}
 		if err := to.part.Subscribe(ctx, uri); err == nil {
-			f.Tell(mcp.Change{URI: uri}) // who knows what has changed meanwhile
+			f.TellOf(to.name, mcp.Change{URI: uri}) // it may have changed meanwhile
 		}
 	}
 }

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 		"asking":   askingMain,
 		"hostile":  hostileMain,
 		"leaky":    leakyMain,
+		"sharing":  sharingMain,
 		"slipway":  main,
 		"upstream": upstreamMain,
 	})

@@ -225,8 +225,9 @@ func (p *prefixes) Set(typed string) error {
 func unionOf(log *slog.Logger) *compose.UnionOptions {
 	return &compose.UnionOptions{
 		Server: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
-		Hidden: func(h compose.Hidden) {
-			log.Warn("two sources offer the same resources", "uri", h.URI, "others", h.Others, "served from", h.Owner, "hidden in", h.Hidden)
+		Shared: func(s compose.Shared) {
+			log.Warn("sources offer the same resources: their URIs begin with the names of the sources",
+				"uri", s.URI, "others", s.Others, "sources", s.Sources)
 		},
 		Collision: func(err error) {
 			log.Error("sources have come to collide; what they offered before is served on", "error", err)

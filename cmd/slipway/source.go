@@ -201,7 +201,11 @@ func openAll(ctx context.Context, args []string, opts *open.Options, lock *guard
 	joined, err := compose.Union(ctx, parts, join)
 	if err != nil {
 		closeParts(parts)
-		return nil, &failure{code: exitNo, text: err.Error(), hint: "serve them one by one, on addresses of their own"}
+		hint := "serve them on separate addresses"
+		if join.Prefix == compose.PrefixNever {
+			hint = "use --prefix collision, or serve them on separate addresses"
+		}
+		return nil, &failure{code: exitNo, text: err.Error(), hint: hint}
 	}
 	return joined, nil
 }

@@ -1,0 +1,203 @@
+package compose
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Where URIs of resources are in definitions and results: paths of member names, in
+// which "*" is each element of an array.
+var (
+	linksOfMeta = [][]string{{"ui", "resourceUri"}, {"ui/resourceUri"}, {"openai/outputTemplate"}}
+	linksOfTool = [][]string{
+		{"_meta", "ui", "resourceUri"}, {"_meta", "ui/resourceUri"}, {"_meta", "openai/outputTemplate"},
+	}
+	linksOfCall   = [][]string{{"content", "*", "uri"}, {"content", "*", "resource", "uri"}}
+	linksOfPrompt = [][]string{{"messages", "*", "content", "uri"}, {"messages", "*", "content", "resource", "uri"}}
+	linksOfRead   = [][]string{{"contents", "*", "uri"}}
+)
+
+// linkTool has the user interface of a tool be the one of its own part.
+func (m *merged) linkTool(t *mcp.Tool) {
+	part := m.tools[t.Name].part
+	link := func(uri string) string { return m.link(part, uri) }
+	t.Meta = withLinks(t.Meta, linksOfMeta, link)
+	t.Raw = withLinks(t.Raw, linksOfTool, link)
+}
+
+// linkCall returns a result whose links lead to the part that made it.
+func (m *merged) linkCall(part int, r *mcp.CallToolResult) (*mcp.CallToolResult, error) {
+	if r == nil || !m.joinsResources {
+		return r, nil
+	}
+	link := func(uri string) string { return m.link(part, uri) }
+	if r.Raw != nil {
+		raw, err := rawWithLinks(r.Raw, linksOfCall, link)
+		if err != nil || raw == r.Raw {
+			return r, err
+		}
+		return &mcp.CallToolResult{Raw: raw}, nil
+	}
+	content := r.Content
+	for i := range r.Content {
+		if c, changed := linkContent(&r.Content[i], link); changed {
+			if &content[0] == &r.Content[0] {
+				content = slices.Clone(content)
+			}
+			content[i] = c
+		}
+	}
+	if len(content) == 0 || &content[0] == &r.Content[0] {
+		return r, nil
+	}
+	linked := *r
+	linked.Content = content
+	return &linked, nil
+}
+
+// linkPrompt does for prompts what linkCall does for results of tools.
+func (m *merged) linkPrompt(part int, r *mcp.GetPromptResult) (*mcp.GetPromptResult, error) {
+	if r == nil || !m.joinsResources {
+		return r, nil
+	}
+	link := func(uri string) string { return m.link(part, uri) }
+	if r.Raw != nil {
+		raw, err := rawWithLinks(r.Raw, linksOfPrompt, link)
+		if err != nil || raw == r.Raw {
+			return r, err
+		}
+		return &mcp.GetPromptResult{Raw: raw}, nil
+	}
+	linked := *r
+	linked.Messages = slices.Clone(r.Messages)
+	for i := range linked.Messages {
+		linked.Messages[i].Content, _ = linkContent(&linked.Messages[i].Content, link)
+	}
+	return &linked, nil
+}
+
+// linkRead does it for what was read: what the part calls by the URI for which it
+// was asked is called by the one that the client sent.
+func (m *merged) linkRead(o own, asked string, r *mcp.ReadResourceResult) (*mcp.ReadResourceResult, error) {
+	if r == nil || !m.joinsResources {
+		return r, nil
+	}
+	link := func(uri string) string {
+		if uri == o.name {
+			return asked
+		}
+		return m.link(o.part, uri)
+	}
+	if r.Raw != nil {
+		raw, err := rawWithLinks(r.Raw, linksOfRead, link)
+		if err != nil || raw == r.Raw {
+			return r, err
+		}
+		return &mcp.ReadResourceResult{Raw: raw}, nil
+	}
+	changed := func(c mcp.ResourceContents) bool { return link(c.URI) != c.URI }
+	if !slices.ContainsFunc(r.Contents, changed) {
+		return r, nil
+	}
+	linked := *r
+	linked.Contents = slices.Clone(r.Contents)
+	for i := range linked.Contents {
+		linked.Contents[i].URI = link(linked.Contents[i].URI)
+	}
+	return &linked, nil
+}
+
+// linkContent returns a block with its link exchanged, and whether it was.
+func linkContent(c *mcp.Content, link func(string) string) (mcp.Content, bool) {
+	linked := *c
+	switch {
+	case c.Link != nil:
+		to := *c.Link
+		to.URI = link(to.URI)
+		if to.URI == c.Link.URI {
+			return *c, false
+		}
+		to.Raw = withText(to.Raw, "uri", c.Link.URI, to.URI)
+		linked.Link = &to
+	case c.Resource != nil:
+		resource := *c.Resource
+		if resource.URI = link(resource.URI); resource.URI == c.Resource.URI {
+			return *c, false
+		}
+		linked.Resource = &resource
+	default:
+		return *c, false
+	}
+	return linked, true
+}
+
+// rawWithLinks returns raw itself if no link in it changes.
+func rawWithLinks(raw *mcp.Raw, places [][]string, link func(string) string) (*mcp.Raw, error) {
+	doc := raw.Bytes()
+	edited := withLinks(doc, places, link)
+	if &edited[0] == &doc[0] {
+		return raw, nil
+	}
+	return mcp.ParseRaw(edited)
+}
+
+// withLinks returns a document with the URIs at some places exchanged. Not a byte
+// besides is changed; a document in which none is exchanged is returned itself.
+func withLinks(doc json.RawMessage, places [][]string, link func(string) string) json.RawMessage {
+	if !bytes.Contains(doc, []byte(`ri"`)) && !bytes.Contains(doc, []byte(`outputTemplate"`)) {
+		return doc // the ends of all names of members that are links
+	}
+	e := &linkEditor{doc: doc, link: link}
+	if _, err := e.value(0, 0, places); err != nil || e.done == 0 {
+		return doc
+	}
+	return append(e.out, doc[e.done:]...)
+}
+
+type linkEditor struct {
+	doc, out []byte
+	done     int // how much of doc is in out
+	link     func(string) string
+}
+
+// value edits the value at i, from which the places are counted, and returns its end.
+func (e *linkEditor) value(i, depth int, places [][]string) (int, error) {
+	if len(places) == 0 || i >= len(e.doc) {
+		return jsonscan.ValueAt(e.doc, i, depth)
+	}
+	switch e.doc[i] {
+	case '{':
+		return jsonscan.Object(e.doc, i, depth, func(key []byte, i int) (int, error) {
+			return e.value(i, depth+1, within(places, string(key)))
+		})
+	case '[':
+		return jsonscan.Array(e.doc, i, depth, func(i int) (int, error) {
+			return e.value(i, depth+1, within(places, "*"))
+		})
+	}
+	end, err := jsonscan.ValueAt(e.doc, i, depth)
+	if err != nil || len(places[0]) > 0 {
+		return end, err
+	}
+	if uri, ok := jsonscan.Unquote(e.doc[i:end]); ok {
+		if to := e.link(uri); to != uri {
+			e.out = jsonscan.AppendQuote(append(e.out, e.doc[e.done:i]...), to)
+			e.done = end
+		}
+	}
+	return end, nil
+}
+
+// within returns the places inside a member.
+func within(places [][]string, member string) (inside [][]string) {
+	for _, p := range places {
+		if len(p) > 0 && p[0] == member {
+			inside = append(inside, p[1:])
+		}
+	}
+	return inside
+}

@@ -1,0 +1,193 @@
+package compose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// Shared are the resources and templates that the same sources offer, and that are
+// therefore shown with the name of their source in front: see [Union].
+type Shared struct {
+	URI     string   // of the first resource, or the URI template
+	Others  int      // how many more there are
+	Sources []string // in the order of the union
+}
+
+// route is where a URI leads.
+type route int
+
+const (
+	toNone    route = iota // no part claims it
+	toOne                  // to one part
+	toSeveral              // to several: it is ambiguous
+	toAbsent               // to a source that offers nothing yet
+)
+
+// find returns where a URI that a client sent leads, and to which part and under
+// which URI of its own if that is one.
+func (m *merged) find(uri string) (route, own, claimants) {
+	if o, ok := m.resources[uri]; ok {
+		return toOne, o, nil
+	}
+	if part, name, ok := m.labels.split(uri); ok {
+		if part == absentPart {
+			return toAbsent, own{}, nil
+		}
+		return toOne, own{part, name}, nil
+	}
+	left := maxMatching
+	switch c := m.claims.of(uri, &left); {
+	case len(c.by) > 1 || !c.complete:
+		return toSeveral, own{}, c.by
+	case len(c.by) == 1:
+		return toOne, own{c.by[0], uri}, nil
+	}
+	return toNone, own{}, nil
+}
+
+// link returns the URI under which clients read what a part calls uri. It is the
+// same, unless that would lead to another part. What no part claims is left as it
+// is if the client may know the scheme: it can open such a link itself.
+func (m *merged) link(part int, uri string) string {
+	if m.labels.of == nil {
+		return uri
+	}
+	if _, _, reserved := m.labels.split(uri); reserved {
+		return m.labels.qualify(part, uri)
+	}
+	switch where, o, _ := m.find(uri); {
+	case where == toOne && o.part == part:
+		return uri
+	case where == toNone && (openedByClients(uri) || !m.offersResources(part)):
+		return uri
+	}
+	return m.labels.qualify(part, uri)
+}
+
+// openedByClients reports whether programs other than MCP servers know the scheme.
+func openedByClients(uri string) bool {
+	switch scheme, _ := schemeOf(uri); strings.ToLower(scheme) {
+	case "file", "http", "https", "data", "mailto", "":
+		return true
+	}
+	return false
+}
+
+func (m *merged) offersResources(part int) bool {
+	return len(m.parts[part].Resources)+len(m.parts[part].Templates) > 0
+}
+
+// ambiguous is the error for a URI that several parts claim.
+func (u *union) ambiguous(m *merged, uri string, parts claimants) error {
+	if m.labels.of == nil || len(parts) < 2 {
+		return mcp.Errorf(mcp.CodeInvalidParams, "resource %q may be of several sources", uri)
+	}
+	const maxNamed = 4
+	var names, forms []string
+	for _, part := range parts[:min(len(parts), maxNamed)] {
+		names = append(names, fmt.Sprintf("%q", u.parts[part].Name))
+		forms = append(forms, fmt.Sprintf("%q", m.labels.qualify(part, uri)))
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "resource %q is offered by %s: read %s",
+		uri, strings.Join(names, " and "), strings.Join(forms, " or "))
+}
+
+// mergeResources joins the resources and the templates. One whose URI leads to its
+// part alone is shown as it is, any other with the label of its part.
+func (u *union) mergeResources(m *merged) error {
+	m.claims = claimsOf(m.parts)
+	offering := 0
+	for i := range m.parts {
+		if m.offersResources(i) {
+			offering++
+		}
+	}
+	m.joinsResources = offering > 1 && m.labels.of != nil
+	shared := &sharing{u: u}
+	left := maxMatching
+	for i, cat := range m.parts {
+		for _, r := range cat.Resources {
+			shown, err := u.shownURI(m, "resource", r.URI, i, m.claims.of(r.URI, &left), shared)
+			if err != nil {
+				return err
+			}
+			if _, again := m.resources[shown]; again {
+				continue // its own part lists it twice
+			}
+			m.resources[shown] = own{i, r.URI}
+			r.URI, r.Raw = shown, withText(r.Raw, "uri", r.URI, shown)
+			m.catalog.Resources = append(m.catalog.Resources, r)
+		}
+		for _, t := range cat.Templates {
+			same := claimed{by: m.claims.templates[t.URITemplate], complete: true}
+			shown, err := u.shownURI(m, "resource template", t.URITemplate, i, same, shared)
+			if err != nil {
+				return err
+			}
+			if _, again := m.templates[shown]; again {
+				continue
+			}
+			m.templates[shown] = own{i, t.URITemplate}
+			t.URITemplate, t.Raw = shown, withText(t.Raw, "uriTemplate", t.URITemplate, shown)
+			m.catalog.Templates = append(m.catalog.Templates, t)
+		}
+	}
+	if m.joinsResources {
+		for i := range m.catalog.Tools {
+			m.linkTool(&m.catalog.Tools[i])
+		}
+	}
+	if u.opts.Shared != nil {
+		for _, s := range shared.all {
+			u.opts.Shared(s)
+		}
+	}
+	return nil
+}
+
+// shownURI returns the URI, or the URI template, under which a part's own is shown.
+func (u *union) shownURI(m *merged, kind, uri string, part int, c claimed, shared *sharing) (string, error) {
+	owners := c.by
+	if c.complete && len(owners) == 1 {
+		if _, _, reserved := m.labels.split(uri); reserved {
+			return m.labels.qualify(part, uri), nil
+		}
+		return uri, nil
+	}
+	if m.labels.of != nil {
+		shared.note(uri, owners)
+		return m.labels.qualify(part, uri), nil
+	}
+	if len(owners) == 1 {
+		return "", fmt.Errorf("%s %q of %q cannot be compared with the templates of all others, which are too many",
+			kind, uri, u.parts[part].Name)
+	}
+	return "", fmt.Errorf("%s %q of %q is also offered by %q",
+		kind, uri, u.parts[owners[0]].Name, u.parts[owners[1]].Name)
+}
+
+// sharing collects what is shared, by who shares it.
+type sharing struct {
+	u   *union
+	of  []claimants
+	all []Shared
+}
+
+// note notes that parts share a URI. The parts are mostly those of the previous one.
+func (s *sharing) note(uri string, parts claimants) {
+	for i := len(s.of) - 1; i >= 0; i-- {
+		if slices.Equal(s.of[i], parts) {
+			s.all[i].Others++
+			return
+		}
+	}
+	names := make([]string, len(parts))
+	for i, part := range parts {
+		names[i] = s.u.parts[part].Name
+	}
+	s.of = append(s.of, parts)
+	s.all = append(s.all, Shared{URI: uri, Sources: names})
+}
