@@ -77,11 +77,21 @@ type StatusError struct {
 	// Challenge is what the server asks for with 401 or 403 (WWW-Authenticate): a scheme,
 	// and its realm, scope and resource_metadata. It is shortened and printable.
 	Challenge string
+	// Token says that the request had an Authorization header.
+	Token bool
+}
+
+// Refused reports whether the server wants a token, or another one (401), or whether
+// the token does not allow the request (403).
+func (e *StatusError) Refused() bool {
+	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
 }
 
 // Error implements the error interface.
-func (e *StatusError) Error() string {
-	text := fmt.Sprintf("the server answered with HTTP status %d %s", e.Status, http.StatusText(e.Status))
+func (e *StatusError) Error() string { return "the server answered with " + e.text() }
+
+func (e *StatusError) text() string {
+	text := fmt.Sprintf("HTTP status %d %s", e.Status, http.StatusText(e.Status))
 	if e.Body != "" {
 		text += ": " + e.Body
 	}
@@ -247,13 +257,21 @@ func plainCause(err error) error {
 // failure makes an error of a status, or passes on the one in the body.
 func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, inSession bool) ([]byte, error) {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	status := &StatusError{Status: resp.StatusCode, Body: l.excerpt(text, resp.Header), Challenge: l.challenge(resp)}
+	status := &StatusError{
+		Status: resp.StatusCode, Body: l.excerpt(text, resp.Header),
+		Challenge: l.challenge(resp), Token: hasToken(resp),
+	}
 	var m message
 	coded := m.scan(bytes.TrimSpace(text)) == nil && m.failure != nil
+	handshake := c.method == "initialize" || c.method == "server/discover"
+	if coded && handshake && status.Refused() { // the status says more than the code
+		status.Body = l.line(memberString(m.failure, "message"))
+		return nil, status
+	}
 	if coded && !(inSession && status.forgotten(true) && aboutSession(&m)) {
 		return nil, status.doubts(wireError(m.failure))
 	}
-	if status.forgotten(inSession) && c.method != "initialize" && c.method != "server/discover" {
+	if status.forgotten(inSession) && !handshake {
 		l.lose(status)
 		// A proxy may say 503 of a request that has been passed on.
 		return nil, &lostError{cause: status, unseen: status.Status != http.StatusServiceUnavailable}
@@ -301,7 +319,7 @@ const maxChallenge = 400
 
 // challenge returns what a server asks for that refuses a request.
 func (l *httpLink) challenge(resp *http.Response) string {
-	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+	if !(&StatusError{Status: resp.StatusCode}).Refused() {
 		return ""
 	}
 	text := l.endpoint.redact(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "))
@@ -311,12 +329,22 @@ func (l *httpLink) challenge(resp *http.Response) string {
 	return visible.Line(strings.ToValidUTF8(text, "?"))
 }
 
+// hasToken reports whether the request that is answered had an Authorization header.
+func hasToken(resp *http.Response) bool {
+	return resp.Request != nil && resp.Request.Header.Get("Authorization") != ""
+}
+
 // excerpt returns the beginning of a text for people.
 func (l *httpLink) excerpt(text []byte, h http.Header) string {
 	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); strings.Contains(kind, "html") {
 		return ""
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(string(text), "?")), "\n")
+	return l.line(string(text))
+}
+
+// line returns the beginning of the first line of a text, without secrets.
+func (l *httpLink) line(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(text, "?")), "\n")
 	line = l.endpoint.redact(line)
 	if len(line) > 200 {
 		line = line[:200] + "…"

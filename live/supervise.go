@@ -111,6 +111,10 @@ func (s *Source) downLocked() *downError {
 }
 
 func (e *downError) Error() string {
+	var status *StatusError
+	if errors.As(e.cause, &status) && status.Refused() {
+		return "the server refuses access: " + status.text()
+	}
 	return fmt.Sprintf("the server cannot be %s: %v", e.verb, e.cause)
 }
 func (e *downError) Unwrap() error { return e.cause }

@@ -127,6 +127,9 @@ func checkURL(ctx context.Context, arg string, opts *CheckOptions) (*check.Repor
 			return CheckSource(ctx, arg, src)
 		}
 	}
+	if refusesAccess(openErr) {
+		return nil, openErr
+	}
 	report, err := checkSiteURL(ctx, arg, arg, opts)
 	if err != nil || openErr == nil || !hasRule(report, "staticmcp/manifest-missing") {
 		return report, err

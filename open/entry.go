@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcpb"
 	"github.com/slipway-mcp/slipway/stax"
 	"github.com/slipway-mcp/slipway/stax/registry"
@@ -237,13 +236,12 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 		o = &LiveOptions{}
 	}
 	src, err := openServer(ctx, e.arg, e.arg, o)
-	var status *live.StatusError
 	switch {
-	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
+	case refusesAccess(err):
 		key := registry.SecretKey(s.Name, "token")
 		entry.Server().Secrets = []string{key}
 		entry.Config.Secrets = []stax.Declaration{{Key: key, Kind: "token"}}
-		entry.Todo = []string{"give the secret " + key + ": the server asks for a token"}
+		entry.Todo = []string{"set " + key + " to a token: the server asks for one; slipway config secrets shows what is set"}
 	case err != nil:
 		return nil, &Error{Arg: e.arg, Why: "there is no server.json, no bundle, and no server: " + strings.TrimPrefix(plain(err), "open "+e.arg+": "), Kind: Remote, Err: err, Hint: entryHint}
 	default:

@@ -134,16 +134,10 @@ func openLive(ctx context.Context, arg, name string, transport live.Transport, o
 		return src, nil
 	}
 	e := &Error{Arg: arg, Why: liveReason(err, transport), Kind: Remote, Err: err}
-	var status *live.StatusError
+	e.Hint = Hint(err, "")
 	var missing *live.CommandError
-	var exit *live.ExitError
-	switch {
-	case errors.As(err, &missing):
+	if errors.As(err, &missing) {
 		e.Kind = Unreadable
-	case errors.As(err, &exit):
-		e.Hint = exit.Hint()
-	case errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
-		e.Hint = "put the server's bearer token into the environment variable MCP_CLIENT_TOKEN, or name it below secrets in definitions"
 	}
 	return nil, e
 }
@@ -165,13 +159,17 @@ func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, e
 	if err == nil {
 		return src, nil
 	}
-	var status *live.StatusError
 	var said *mcp.Error
-	wantsToken := errors.As(err, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden)
-	if wantsToken || errors.As(err, &said) {
+	if refusesAccess(err) || errors.As(err, &said) {
 		return nil, err
 	}
 	return nil, siteErr // nothing there speaks MCP: what is wrong with the site tells more
+}
+
+// refusesAccess reports whether a live server asks for a token, or for another one.
+func refusesAccess(err error) bool {
+	var status *live.StatusError
+	return errors.As(err, &status) && status.Refused()
 }
 
 // openSiteUnlessStream opens a site. Some servers answer whatever is asked of them

@@ -92,7 +92,7 @@ writes into the files of clients.
 				Stderr: serverStderr(cmd.ErrOrStderr(), log, false),
 			})
 			if err != nil {
-				return notRun(ctx, err)
+				return notRun(ctx, err, args[0])
 			}
 			defer closeSource(src)
 			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
@@ -132,7 +132,7 @@ func (d *definitions) validFor(cmd *cobra.Command, files []string, server string
 }
 
 // notRun words why a server cannot be run.
-func notRun(ctx context.Context, err error) error {
+func notRun(ctx context.Context, err error, file string) error {
 	if ctx.Err() != nil {
 		return nil // told to end before there was anything to serve
 	}
@@ -142,12 +142,9 @@ func notRun(ctx context.Context, err error) error {
 	if f := stranger("config run: "+err.Error(), err); f != nil {
 		return f
 	}
-	f := &failure{code: exitRemote, text: "config run: " + err.Error()}
+	f := &failure{code: exitRemote, text: "config run: " + err.Error(), hint: open.Hint(err, file)}
 	var missing *stax.MissingError
-	var exit *live.ExitError
 	switch {
-	case errors.As(err, &exit):
-		f.hint = exit.Hint()
 	case errors.As(err, &missing):
 		f.code, f.hint = exitNo, "--secrets-from says where secrets are"
 	case errors.Is(err, stax.ErrDisabled):

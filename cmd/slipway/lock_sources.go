@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -177,7 +178,8 @@ func unasked(name string, err error) error {
 	if f := blocked(text, err); f != nil {
 		return f
 	}
-	f := &failure{code: exitRemote, text: text, hint: "--server NAME leaves the others alone"}
+	next := cmp.Or(open.Hint(err, "FILE"), "--server NAME leaves the others alone")
+	f := &failure{code: exitRemote, text: text, hint: next}
 	var missing *stax.MissingError
 	var command *live.CommandError
 	switch {

@@ -82,7 +82,7 @@ func noteTrouble(opts *open.Options) (none func() *failure) {
 			f = stranger(err.Error(), err)
 		}
 		if f == nil {
-			f = &failure{code: exitRemote, text: "no server can be reached: " + server + " cannot be started"}
+			f = &failure{code: exitRemote, text: "no server is available: " + server + " failed"}
 		}
 		if first == nil || first.code == exitRemote {
 			first = f

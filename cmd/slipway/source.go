@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -124,11 +123,10 @@ func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors func(serve
 		one.Lock()
 		defer one.Unlock()
 		say(stderr, "server %s: %v", server, err)
-		var exit *live.ExitError
 		if f := blocked("", err); f != nil {
 			hint(stderr, f.hint)
-		} else if errors.As(err, &exit) && exit.Hint() != "" {
-			hint(stderr, exit.Hint())
+		} else if next := open.Hint(err, "FILE"); next != "" {
+			hint(stderr, next)
 		}
 	}
 	return &open.Options{
