@@ -325,7 +325,8 @@ func (b *builder) fill(template string, variables map[string]Input, strict bool)
 			secrets = append(secrets, key)
 			out.WriteString("{" + key + "}")
 		case strict && len(b.out.Todo) > todo:
-			return "", nil, &UnfitError{Why: fmt.Sprintf("it needs a value for %s: %s", name, in.Description), Hint: "--set " + name + "=...", Answers: true}
+			why := "it needs a value for " + about(name, in.Description)
+			return "", nil, &UnfitError{Why: why, Hint: "--set " + name + "=...", Answers: true}
 		default:
 			out.WriteString(v.value)
 		}
