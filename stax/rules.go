@@ -37,6 +37,7 @@ func hints() map[string]string {
 		"stax/would-expand":        "--via auto sends the server through the launcher, which expands nothing",
 		"stax/secret-no-reference": "--via auto sends the server through the launcher, which gives it the secret",
 		"stax/not-written":         "nothing is to be done: it describes, and changes nothing",
+		"stax/not-portable":        "keep the file in the project, or do not commit the entry",
 		"stax/via-launcher":        "--via direct writes what the client can say itself",
 		"stax/not-exported":        "write it where people find out how to set the server up",
 		"stax/command-not-found":   "install it, or write its whole path",

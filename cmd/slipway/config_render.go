@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -27,7 +29,7 @@ type translating struct {
 func (t *translating) flags(cmd *cobra.Command, scope string) {
 	cmd.Flags().StringVar(&t.scope, "scope", scope, "for whom: `user` or project")
 	cmd.Flags().StringVar(&t.via, "via", "direct", "how the client reaches servers: `direct`, launcher, or auto for the launcher\nwhere something would be lost otherwise")
-	cmd.Flags().StringVar(&t.launcher, "launcher", "slipway", "the `program` that the launcher is")
+	cmd.Flags().StringVar(&t.launcher, "launcher", "", "the `program` that the launcher is\n(default: slipway in a project's file, the whole path of this program in a user's)")
 	cmd.Flags().StringArrayVar(&t.from, "secrets-from", nil, "the `source` in which the launcher finds secrets (repeatable); see config secrets")
 	cmd.Flags().StringSliceVar(&t.networks, "allow-network", nil, "a `network` in which the launcher may reach servers (repeatable); see config run")
 	cmd.Flags().BoolVar(&t.exact, "exact", false, "refuse whatever the client cannot represent: exit code 5")
@@ -43,6 +45,9 @@ func (t *translating) options(goos string, files, declarations []string) (*clien
 		return nil, usage("direct, launcher or auto", "--via: %q is no way", t.via)
 	}
 	opts := &clients.Options{OS: goos, Via: clients.Via(t.via), Program: t.launcher}
+	if t.scope == string(clients.User) && t.launcher == "" && (goos == "" || goos == runtime.GOOS) {
+		opts.Program = wholePath()
+	}
 	for _, name := range files {
 		abs, err := filepath.Abs(name)
 		if err != nil {
@@ -58,6 +63,26 @@ func (t *translating) options(goos string, files, declarations []string) (*clien
 		opts.Flags = append(opts.Flags, "--secrets", abs)
 	}
 	return opts, t.launcherSources(opts)
+}
+
+// wholePath returns the path of this program for files of a user: clients that are not
+// started from a shell have another PATH. The one on the PATH is preferred, as it may
+// be a link that stays when the program is updated.
+func wholePath() string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	if found, err := exec.LookPath("slipway"); err == nil {
+		here, selfErr := os.Stat(self)
+		there, err := os.Stat(found)
+		if selfErr == nil && err == nil && os.SameFile(here, there) {
+			if found, err = filepath.Abs(found); err == nil {
+				return found
+			}
+		}
+	}
+	return self
 }
 
 // launcherSources tells the launcher where secrets and servers may be. It runs in another folder.
@@ -138,9 +163,16 @@ Where the file belongs is the first line on stderr.
 			if !slices.Contains([]string{"", "linux", "darwin", "windows"}, goos) {
 				return usage("linux, darwin or windows", "--os: %q is no system", goos)
 			}
+			if t.scope == "" {
+				scopes := c.Scopes(cmp.Or(goos, runtime.GOOS))
+				t.scope = string(scopes[len(scopes)-1])
+			}
 			opts, err := t.options(goos, args[1:], d.secrets)
 			if err != nil {
 				return err
+			}
+			if t.scope == string(clients.Project) {
+				opts.Project = "."
 			}
 			merged, err := d.valid(cmd, args[1:])
 			if err != nil {
@@ -177,11 +209,7 @@ func wherePut(c *clients.Client, scope, goos string) (string, error) {
 	if goos == "" {
 		goos = runtime.GOOS
 	}
-	scopes := c.Scopes(goos)
-	if scope == "" {
-		scope = string(scopes[len(scopes)-1])
-	}
-	if !slices.Contains(scopes, clients.Scope(scope)) {
+	if !slices.Contains(c.Scopes(goos), clients.Scope(scope)) {
 		return "", usage("slipway config clients lists what there is", "%s has no file for a %s on %s", c.Name, scope, goos)
 	}
 	paths := c.Files.Project

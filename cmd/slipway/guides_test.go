@@ -141,8 +141,11 @@ func (g *guide) page(t *testing.T) string {
 	g.members()
 	g.secrets()
 	g.print("\n## When it is written\n\n")
-	for _, todo := range c.Todo {
+	for _, todo := range slices.Concat(c.Todo, c.ProjectTodo) {
 		g.print("- %s\n", sentence(todo))
+	}
+	for _, todo := range c.UserTodo {
+		g.print("- After a change of your own file: %s.\n", todo)
 	}
 	g.print("- `slipway ls mcp.yaml --tools` shows what the servers themselves answer, without %s.\n\n", c.Name)
 	g.byHand("seeing")
@@ -218,7 +221,11 @@ func (g *guide) rendered(t *testing.T) {
 	if !slices.ContainsFunc(entries, func(e clients.Entry) bool { return e.Launched }) {
 		return
 	}
-	text, _, err := clients.Render(c, merged, &clients.Options{OS: "linux", Via: clients.Auto, Sources: []string{"/home/me/mcp.yaml"}})
+	opts := &clients.Options{OS: "linux", Via: clients.Auto, Sources: []string{"/home/me/mcp.yaml"}, Project: "/home/me"}
+	if len(c.Files.Project) == 0 {
+		opts.Project, opts.Program = "", "/usr/local/bin/slipway"
+	}
+	text, _, err := clients.Render(c, merged, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

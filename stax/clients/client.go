@@ -62,8 +62,15 @@ type Client struct {
 
 	// Preamble is what a new file begins with, besides the servers.
 	Preamble []stax.Field `json:"preamble,omitempty"`
-	// Todo is what is left to the user when a file was written.
-	Todo []string `json:"todo,omitempty"`
+	// ProjectDir is how an entry of a project's file names the folder of the project:
+	// "." if the client starts servers there, or its own variable for that folder. Empty
+	// if neither is known.
+	ProjectDir string `json:"projectDir,omitempty"`
+	// Todo is what is left to the user when a file was written; ProjectTodo and UserTodo
+	// belong to files of that scope only.
+	Todo        []string `json:"todo,omitempty"`
+	ProjectTodo []string `json:"projectTodo,omitempty"`
+	UserTodo    []string `json:"userTodo,omitempty"`
 	// Checked says how and when this row was made sure of.
 	Checked string `json:"checked"`
 }
@@ -130,6 +137,14 @@ func ByID(id string) (c *Client, near string) {
 	return nil, nearest.DidYouMean(id, ids)
 }
 
+// Todos returns what is left to the user when a file of a scope was written.
+func (c *Client) Todos(scope Scope) []string {
+	if scope == Project {
+		return slices.Concat(c.Todo, c.ProjectTodo)
+	}
+	return slices.Concat(c.Todo, c.UserTodo)
+}
+
 // Rules returns the rules about what a client can represent.
 func Rules() []stax.Rule {
 	return []stax.Rule{
@@ -140,6 +155,7 @@ func Rules() []stax.Rule {
 		{ID: "stax/secret-no-reference", Severity: check.Warning, About: "the client can name a secret instead of holding it"},
 		{ID: "stax/not-written", Severity: check.Note, About: "members that only describe, and limits that only Slipway applies, have a place in the client"},
 		{ID: "stax/via-launcher", Severity: check.Note, About: "the client starts the server itself, without the launcher"},
+		{ID: "stax/not-portable", Severity: check.Note, About: "the file of a project names no folder of this machine"},
 		{ID: "stax/not-imported", Severity: check.Warning, About: "a definition has a place for what stands in the file of a client"},
 		{ID: "stax/command-not-found", Severity: check.Warning, About: "the command is on the `PATH` of the machine that is configured"},
 	}

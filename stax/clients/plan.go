@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -101,6 +102,11 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 	all := opts.Clients
 	if all == nil {
 		all = Present(&opts.Place, scope)
+	}
+	if scope == Project {
+		inProject := *opts
+		inProject.Project = cmp.Or(opts.Project, opts.Place.Dir, ".")
+		opts = &inProject
 	}
 	plan := &Plan{ledger: ledger, sources: opts.Sources}
 	report := &check.Report{}
@@ -309,7 +315,7 @@ func (f *FilePlan) finish(variables []string) {
 	if variables = slices.Compact(variables); len(variables) > 0 {
 		f.Todo = append(f.Todo, "set "+strings.Join(variables, ", ")+" where "+f.Name+" is started")
 	}
-	f.Todo = append(f.Todo, f.client.Todo...)
+	f.Todo = append(f.Todo, f.client.Todos(f.Scope)...)
 }
 
 // Short is the path as people read it: from the working folder if it is below.

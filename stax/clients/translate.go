@@ -39,6 +39,10 @@ type Options struct {
 	// it is given behind the name of the server.
 	Sources []string
 	Flags   []string
+	// Project is the folder of the project that entries are for. Sources, and files of
+	// secrets in Flags, that are in it are written as the client finds them from any
+	// copy of the project. Empty: entries are for a user, and hold the paths as given.
+	Project string
 }
 
 // Entry is a server as a client has it.
@@ -124,10 +128,15 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 // their own names.
 func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
 	plain := &stax.Server{Name: s.Name, Command: opts.program(), Secrets: passedOn(c, m, s, opts)}
-	plain.Args = launch(s.Name, opts)
+	paths := &portable{client: c, project: opts.Project}
+	plain.Args = launch(s.Name, paths.options(opts))
 	t := &translator{client: c, server: plain, merged: stax.Merge(), os: opts.system(), launched: true}
 	entry, findings := t.run()
 	entry.Launched = true
+	if why := paths.why(); why != "" && entry.LeftOut == "" {
+		findings = append(findings, check.Finding{Rule: "stax/not-portable", Severity: check.Note,
+			Pointer: pointer(s, ""), Message: why})
+	}
 	return entry, findings
 }
 
@@ -262,6 +271,9 @@ func (t *translator) wouldExpand() {
 		check("cwd", t.server.Cwd)
 		check("url", t.server.URL)
 		for i, arg := range t.server.Args {
+			if t.launched {
+				arg = strings.TrimPrefix(strings.TrimPrefix(arg, "file:"), t.client.ProjectDir+"/") // meant as a reference
+			}
 			check(fmt.Sprintf("args/%d", i), arg)
 		}
 		for _, p := range t.headers {

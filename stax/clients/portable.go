@@ -1,0 +1,95 @@
+package clients
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// portable writes paths so that an entry works in every copy of a project.
+type portable struct {
+	client  *Client
+	project string   // the folder, or empty if the entry is for a user
+	kept    []string // absolute paths that had to stay
+}
+
+// options returns opts with the paths as the client is given them.
+func (p *portable) options(opts *Options) *Options {
+	if p.project == "" {
+		return opts
+	}
+	changed := *opts
+	changed.Sources = nil
+	for _, source := range opts.Sources {
+		changed.Sources = append(changed.Sources, p.path(source))
+	}
+	changed.Flags = slices.Clone(opts.Flags)
+	for i, value := range opts.Flags {
+		if i == 0 {
+			continue
+		}
+		switch opts.Flags[i-1] {
+		case "--secrets":
+			changed.Flags[i] = p.path(value)
+		case "--secrets-from":
+			if file, ok := strings.CutPrefix(value, "file:"); ok {
+				changed.Flags[i] = "file:" + p.path(file)
+			}
+		}
+	}
+	return &changed
+}
+
+// path returns how the client finds a file. One that is not in the project, or of which
+// the client cannot know where it is, keeps its path.
+func (p *portable) path(file string) string {
+	within, ok := inFolder(p.project, file)
+	if !ok || p.client.ProjectDir == "" {
+		p.kept = append(p.kept, file)
+		return file
+	}
+	if within = filepath.ToSlash(within); p.client.ProjectDir != "." {
+		return path.Join(p.client.ProjectDir, within)
+	}
+	if strings.HasPrefix(within, "-") {
+		return "./" + within // not a flag
+	}
+	return within
+}
+
+// inFolder returns a file's path in a folder, also where one of them is written with
+// links.
+func inFolder(dir, file string) (string, bool) {
+	for _, resolve := range []func(string) (string, error){filepath.Abs, filepath.EvalSymlinks} {
+		root, err := filepath.Abs(dir)
+		if err == nil {
+			root, err = resolve(root)
+		}
+		if err != nil {
+			continue
+		}
+		at, err := resolve(file)
+		if err != nil {
+			continue
+		}
+		if within, err := filepath.Rel(root, at); err == nil && filepath.IsLocal(within) {
+			return within, true
+		}
+	}
+	return "", false
+}
+
+// why says why the entry works on this machine only, or is empty.
+func (p *portable) why() string {
+	switch {
+	case len(p.kept) == 0:
+		return ""
+	case p.client.ProjectDir == "":
+		return fmt.Sprintf("%s may start servers outside of the project's folder, so its entry has the whole path of %s",
+			p.client.Name, p.kept[0])
+	}
+	return fmt.Sprintf("%s is not in the project's folder, so the entry for %s works on this machine only",
+		p.kept[0], p.client.Name)
+}
