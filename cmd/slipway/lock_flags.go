@@ -158,6 +158,8 @@ type guarding struct {
 	seen sites.Snap
 	say  func(format string, args ...any)
 
+	exempt []string // files of definitions that a lock which was found is not about
+
 	audit *serve.Audit // nil without
 }
 
@@ -190,15 +192,19 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 	if err != nil {
 		return nil, withoutLock(err)
 	}
-	found := named == "" || named == lockRequired
-	if found && !isAbout(lock, path, args) {
-		if named == lockRequired {
-			return nil, notLocked(cmd, args)
+	if named == "" || named == lockRequired {
+		if g.exempt = notCovered(lock, path, args); len(g.exempt) > 0 {
+			if named == lockRequired {
+				return nil, notLocked(cmd, g.exempt)
+			}
+			if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // a client that starts it shows no stderr
+				g.say("the %s here is not about %s, which is held to no lock", compose.LockFile,
+					strings.Join(sourceNames(g.exempt), ", "))
+			}
 		}
-		if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // nobody sees the stderr of what a client starts
-			g.say("the %s here is not about %s, which is held to no lock", compose.LockFile, strings.Join(sourceNames(args), ", "))
+		if len(g.exempt) == len(args) {
+			return nil, nil
 		}
-		return nil, nil
 	}
 	o := &compose.GuardOptions{Policy: compose.Policy(*cmd.Flags().Lookup("lock-policy").Value.(*lockPolicy)), Replaced: follows}
 	o.Tell = func(d compose.Drift) { g.tell(d, o.Policy) }
@@ -213,25 +219,50 @@ func notLocked(cmd *cobra.Command, args []string) error {
 		hint: "slipway lock " + strings.Join(args, " ")}
 }
 
-// isAbout reports whether a lock that nobody named is about these sources: it was made
-// for their definitions, or knows one of them. The lock of a project is not about
-// every command that runs in its folder, such as the servers that it is about.
-func isAbout(lock *compose.Lock, path string, args []string) bool {
+// notCovered returns the sources that a lock which was found, and not named, is not
+// about: files of definitions that it was not made for, and all if it knows none. The
+// lock of a project is not about every command that runs in its folder, such as the
+// servers that it is about; next to sources that it knows, others are held to it, too.
+func notCovered(lock *compose.Lock, path string, args []string) (exempt []string) {
+	covers := false
 	for i, name := range sourceNames(args) {
-		if isDefinitionsFile(args[i]) {
-			if lockBeside(args[i]) == path && (len(lock.Definitions) == 0 || slices.Contains(lock.Definitions, filepath.Base(args[i]))) {
-				return true
-			}
+		if !isDefinitionsFile(args[i]) {
+			covers = covers || knows(lock, name, args[i])
 			continue
 		}
-		if locked := lock.Sources[name]; locked != nil {
-			_, started := locked.Items[compose.Item{Kind: compose.Origin}]
-			if started == (originOf(args[i]) != "") {
-				return true
-			}
+		made := len(lock.Definitions) == 0 || slices.Contains(lock.Definitions, filepath.Base(args[i]))
+		if lockBeside(args[i]) == path && made {
+			covers = true
+		} else {
+			exempt = append(exempt, args[i])
 		}
 	}
-	return false
+	if !covers {
+		return args
+	}
+	return exempt
+}
+
+// knows reports whether a lock has a source of that name that is started, or reached, as
+// arg is.
+func knows(lock *compose.Lock, name, arg string) bool {
+	locked := lock.Sources[name]
+	if locked == nil {
+		return false
+	}
+	_, started := locked.Items[compose.Item{Kind: compose.Origin}]
+	return started == (originOf(arg) != "")
+}
+
+// options returns the options with which one of several sources is opened.
+func (g *guarding) options(arg string, opts *open.Options) *open.Options {
+	if g == nil || !slices.Contains(g.exempt, arg) {
+		return opts
+	}
+	own, definitions, resolver := *opts, *opts.Definitions, *opts.Definitions.Resolver
+	resolver.Guard = nil
+	definitions.Resolver, own.Definitions = &resolver, &definitions
+	return &own
 }
 
 // sayer writes lines that several may write at once.

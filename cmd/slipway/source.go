@@ -187,7 +187,7 @@ func openAll(ctx context.Context, args []string, opts *open.Options, lock *guard
 	if err := oneTokenOneServer(args); err != nil {
 		return nil, err
 	}
-	sources, err := openServed(ctx, args, opts)
+	sources, err := openServed(ctx, args, opts, lock)
 	if err != nil {
 		return nil, err
 	}
@@ -210,22 +210,19 @@ func openAll(ctx context.Context, args []string, opts *open.Options, lock *guard
 
 // openServed is openEach for sources that are served: one of several that hangs does
 // not keep the others from being served.
-func openServed(ctx context.Context, args []string, opts *open.Options) ([]mcp.Source, error) {
+func openServed(ctx context.Context, args []string, opts *open.Options, lock *guarding) ([]mcp.Source, error) {
 	d := opts.Definitions
-	if len(args) == 1 || !d.Background {
-		return openEach(ctx, args, opts)
-	}
 	return openAtOnce(args, func(arg string) (mcp.Source, error) {
-		return open.Later(ctx, arg, opts, d.Settle, func(err error) { d.Trouble(open.Name(arg), err) })
+		own := lock.options(arg, opts)
+		if len(args) == 1 || !d.Background {
+			return open.Open(ctx, arg, own)
+		}
+		return open.Later(ctx, arg, own, d.Settle, func(err error) { d.Trouble(open.Name(arg), err) })
 	})
 }
 
-// openEach opens several sources at once: servers take their time to start.
-func openEach(ctx context.Context, args []string, opts *open.Options) ([]mcp.Source, error) {
-	return openAtOnce(args, func(arg string) (mcp.Source, error) { return open.Open(ctx, arg, opts) })
-}
-
-// openAtOnce opens all sources, or none.
+// openAtOnce opens all sources, or none, at the same time: servers take their time to
+// start.
 func openAtOnce(args []string, one func(arg string) (mcp.Source, error)) ([]mcp.Source, error) {
 	sources := make([]mcp.Source, len(args))
 	errs := make([]error, len(args))
