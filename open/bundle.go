@@ -71,7 +71,7 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 		supervision.Name = cmp.Or(supervision.Name, Name(arg))
 	}
 	o.Live = &supervision
-	src, err := openOrList(ctx, arg, &o, opts.ListOnly)
+	src, err := openOrList(ctx, arg, &o, opts)
 	if err == nil {
 		return src, nil
 	}
@@ -83,19 +83,20 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 	return nil, e
 }
 
-// openOrList opens a bundle. With listOnly, one whose manifest holds what it offers
-// needs no options, and nobody is asked for them.
-func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, listOnly bool) (mcp.Source, error) {
+// openOrList opens a bundle. With opts.ListOnly, one whose manifest holds what it
+// offers needs no options, and nobody is asked for them; if it has them, its server is
+// started, as the manifest may be out of date.
+func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, opts *Options) (mcp.Source, error) {
 	unasked := *o
-	if listOnly {
-		unasked.Ask = nil
+	if opts.ListOnly {
+		unasked.Ask, unasked.Start = nil, true
 	}
 	src, err := mcpb.Open(ctx, arg, &unasked)
 	var refused *mcpb.ExpandError
 	if err == nil {
 		return src, nil
 	}
-	if !listOnly || !errors.As(err, &refused) || len(refused.Missing()) != len(refused.Findings) {
+	if !opts.ListOnly || !errors.As(err, &refused) || len(refused.Missing()) != len(refused.Findings) {
 		return nil, err
 	}
 	known, staticErr := mcpb.OpenStatic(ctx, arg, &unasked)
@@ -103,6 +104,9 @@ func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, listOnly b
 	case staticErr != nil:
 		return nil, staticErr
 	case known != nil:
+		if opts.Unstarted != nil {
+			opts.Unstarted(arg)
+		}
 		return known, nil
 	case o.Ask == nil:
 		return nil, err

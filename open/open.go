@@ -27,10 +27,14 @@ type Options struct {
 	// Live says how servers are started and connected to; nil stands for the
 	// defaults.
 	Live *LiveOptions
-	// ListOnly says that the Source is only asked what it offers: a bundle whose
+	// ListOnly says that the Source is only asked what it offers, and that this is to be
+	// what its server answers now, not what a manifest says of it. A bundle whose
 	// manifest holds that is opened without its required options, and then answers
 	// calls with an error. The default is to demand the options.
 	ListOnly bool
+	// Unstarted, if not nil, is called with the argument of a bundle that ListOnly
+	// opened without starting its server.
+	Unstarted func(arg string)
 	// Rebuilt, if not nil, is called after each rebuild of a site built in memory,
 	// with the argument that names it. err is why the previous site is still
 	// served, or nil. It is called from one goroutine for each site.

@@ -43,7 +43,13 @@ them, or those of the kinds that are named.
 		Args: takesSource(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = sourceFirst(cmd, args)
-			listOnly := func(o *open.Options) { o.ListOnly = true }
+			listOnly := func(o *open.Options) {
+				o.ListOnly = true
+				o.Unstarted = func(arg string) {
+					say(cmd.ErrOrStderr(), "%s: listed from its manifest, as required options have no values", arg)
+					hint(cmd.ErrOrStderr(), "give them with --set or in the environment to list what its server answers")
+				}
+			}
 			return withSourceOptions(cmd, args[0], listOnly, func(c *client) error {
 				if k == (kinds{}) {
 					k = kinds{true, true, true, true}
