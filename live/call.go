@@ -59,10 +59,10 @@ func (c *call) wait(ctx context.Context, leave func()) ([]byte, error) {
 		var r reply
 		select {
 		case r = <-c.answer:
-		default:
+		case <-ctx.Done():
 			select {
-			case r = <-c.answer:
-			case <-ctx.Done():
+			case r = <-c.answer: // says more than that ctx has ended
+			default:
 				leave()
 				return nil, ctx.Err()
 			}

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,7 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 	for try := 1; ; try++ {
 		ses, err := s.acquire(ctx)
 		if err != nil {
-			return nil, s.unavailable(e.unavailable, err)
+			return nil, s.unavailable(ctx, e.unavailable, err)
 		}
 		result, err := ses.do(ctx, e)
 		if err == nil {
@@ -91,12 +92,16 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 			err = &lostError{cause: doubt.error, unseen: true}
 		}
 		err = ses.urlsFirst(ctx, e, err)
+		var coded *mcp.Error
+		if errors.Is(err, context.Canceled) && ctx.Err() == nil && !errors.As(err, &coded) { // by the end of the session
+			err = &lostError{cause: cmp.Or(ses.lostError(), errClosed)}
+		}
 		var lost *lostError
 		if errors.Is(err, mcp.ErrInputRequired) {
 			return nil, err
 		}
 		if !errors.As(err, &lost) {
-			return nil, s.unavailable(e.unavailable, err)
+			return nil, s.unavailable(ctx, e.unavailable, err)
 		}
 		// A request that hangs one server is likely to hang the next.
 		if try == maxTries || !lost.unseen && (!e.again || isHang(lost)) || ctx.Err() != nil {
@@ -107,7 +112,7 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 
 // lostText says what it means for the client that the connection was lost.
 func (s *Source) lostText(e *errand, lost *lostError) error {
-	text := fmt.Sprintf("the server was lost while it served this request: %v", lost.cause)
+	text := fmt.Sprintf("%s was lost while it served this request: %v", s.subject(), lost.cause)
 	if !e.again && !lost.unseen {
 		text += " (the request may have been carried out; the next one will find the server started anew)"
 	}

@@ -392,9 +392,21 @@ func (l *httpLink) answer(ctx context.Context, resp *http.Response, c *call) ([]
 func (l *httpLink) sort(text []byte, c *call, found **reply) {
 	var m message
 	err := m.scan(text)
-	if err == nil && m.method == nil && (m.number() == c.id || m.id == nil) {
+	if err == nil && m.method == nil && (m.number() == c.id || m.id == nil && m.failure != nil) {
 		result, err := m.answer()
 		*found = &reply{result: result, err: err}
+		return
+	}
+	var why *UnreadableError
+	switch {
+	case err != nil:
+	case m.isBoth():
+		why = &UnreadableError{errBoth}
+	case m.method == nil:
+		why = misaddressed(&m, l.in.sent)
+	}
+	if why != nil {
+		*found = &reply{err: why}
 		return
 	}
 	if err != nil {

@@ -182,7 +182,7 @@ func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err er
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed {
-		return nil, nil, mcp.Errorf(mcp.CodeToolUnavailable, "the source is closed")
+		return nil, nil, mcp.Errorf(mcp.CodeToolUnavailable, "%s was stopped or replaced", i.subject())
 	}
 	t := i.tenants[key]
 	if t == nil {

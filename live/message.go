@@ -37,7 +37,7 @@ func (m *message) scan(text []byte) error {
 	if err == nil {
 		err = jsonscan.End(text, end)
 	}
-	if err == nil && m.id == nil && m.method == nil && m.failure == nil {
+	if err == nil && m.id == nil && m.method == nil && m.result == nil && m.failure == nil {
 		err = errNoMessage
 	}
 	return err
@@ -61,6 +61,9 @@ func (m *message) keep(key, raw []byte) {
 		}
 	}
 }
+
+// isBoth reports whether m is a request and a response, and so neither.
+func (m *message) isBoth() bool { return m.method != nil && (m.result != nil || m.failure != nil) }
 
 // number returns the id if it is one of ours, and 0 otherwise.
 func (m *message) number() uint64 { return number(m.id) }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -158,6 +159,9 @@ func (ses *session) depart(ctx context.Context, e *errand, req *mcp.Request) (*p
 		defer cancel()
 		defer ses.untrack(c)
 		result, err := ses.link.exchange(working, c)
+		if err != nil && errors.Is(err, working.Err()) && quit.Err() != nil { // not cancelled by the client
+			err = &lostError{cause: cmp.Or(ses.lostError(), errClosed)}
+		}
 		p.done <- reply{result: result, err: err}
 	}) {
 		ses.untrack(c)

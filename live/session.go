@@ -110,7 +110,7 @@ func (ses *session) close() {
 	ses.handlers.Wait()
 }
 
-var errClosed = errors.New("the source is closed")
+var errClosed = errors.New("the server was stopped or replaced")
 
 // lost implements inbox: it fails what is in flight.
 func (ses *session) lost(err error) {
@@ -246,6 +246,13 @@ func (ses *session) take(id uint64) *call {
 	return c
 }
 
+// sent implements inbox.
+func (ses *session) sent(id uint64) bool {
+	ses.mu.Lock()
+	defer ses.mu.Unlock()
+	return 0 < id && id <= ses.lastID
+}
+
 func (ses *session) get(id uint64) *call {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -281,6 +288,8 @@ func (ses *session) receive(text []byte, origin *call) {
 	switch {
 	case m.method == nil:
 		ses.answered(&m)
+	case m.isBoth():
+		ses.failAll(&UnreadableError{errBoth})
 	case m.id == nil:
 		ses.notified(&m, origin)
 	default:
@@ -288,10 +297,14 @@ func (ses *session) receive(text []byte, origin *call) {
 	}
 }
 
-// answered delivers a response. One that nobody waits for any more is dropped.
+// answered delivers a response.
 func (ses *session) answered(m *message) {
 	c := ses.take(m.number())
 	if c == nil {
+		ses.src.junk.Add(1)
+		if why := misaddressed(m, ses.sent); why != nil {
+			ses.failAll(why)
+		}
 		return
 	}
 	result, err := m.answer()

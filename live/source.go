@@ -279,7 +279,7 @@ func (s *Source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 		return s.nothing, nil
 	}
 	if _, err := s.acquire(ctx); err != nil {
-		return nil, s.unavailable(mcp.CodeToolUnavailable, err)
+		return nil, s.unavailable(ctx, mcp.CodeToolUnavailable, err)
 	}
 	return s.catalog.Load(), nil
 }
@@ -406,15 +406,37 @@ func (s *Source) label() string {
 	return s.transport.String()
 }
 
-// unavailable words an error for clients.
-func (s *Source) unavailable(code mcp.Code, err error) error {
+// subject begins a sentence about the server in an error for clients, which are not
+// shown how a server without a name is reached.
+func (s *Source) subject() string {
+	if s.opts.Name != "" {
+		return fmt.Sprintf("server %q", s.opts.Name)
+	}
+	return "the server"
+}
+
+// unavailable words an error for clients. An error of a context is theirs only if ctx,
+// that of their request, has ended.
+func (s *Source) unavailable(ctx context.Context, code mcp.Code, err error) error {
 	var e *mcp.Error
 	var down *downError // a start that took too long is not a request that did
+	var unread *UnreadableError
 	if errors.As(err, &e) {
 		return err
 	}
-	if !errors.As(err, &down) && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	text := err.Error()
+	switch {
+	case errors.As(err, &down):
+		text = fmt.Sprintf("%s cannot be %s: %v", s.subject(), down.verb, down.cause)
+	case errors.As(err, &unread):
+		text = fmt.Sprintf("%s: %v", s.subject(), unread)
+	case !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() != nil:
 		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		text = s.subject() + " has not answered in time"
+	default:
+		text = s.subject() + " was stopped or replaced while this request waited for it"
 	}
-	return &mcp.Error{Code: code, Message: err.Error(), Cause: err}
+	return &mcp.Error{Code: code, Message: text, Cause: err}
 }

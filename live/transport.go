@@ -41,6 +41,8 @@ type inbox interface {
 	// receive takes one message. origin is the call on whose stream it came, or
 	// nil if that cannot be told.
 	receive(text []byte, origin *call)
+	// sent reports whether a request had that id.
+	sent(id uint64) bool
 	// lost says that the connection has ended, once. Nothing comes after it.
 	lost(err error)
 }

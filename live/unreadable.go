@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/visible"
+	"github.com/slipway-mcp/slipway/mcp"
 )
 
 // UnreadableError is why a request fails whose answer arrived but cannot be read:
@@ -20,15 +22,48 @@ func (e *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-var errNoID = errors.New("it has no id")
+var (
+	errNoID  = errors.New("it has no id")
+	errBoth  = errors.New("it has a method and a result")
+	errMark  = errors.New("it begins with a byte order mark")
+	errUTF16 = errors.New("it is UTF-16, not UTF-8")
+)
+
+// misaddressed returns why a response with an id of no request in flight cannot be
+// read, or nil if it is to be dropped: it answers a request that has ended, or, as some
+// servers do, a notification.
+func misaddressed(m *message, sent func(id uint64) bool) *UnreadableError {
+	switch {
+	case m.id != nil:
+		if sent(m.number()) {
+			return nil
+		}
+		return &UnreadableError{fmt.Errorf("no request has its id %s", visible.Line(string(m.id[:min(len(m.id), 40)])))}
+	case m.failure != nil:
+		err := wireError(m.failure)
+		if e, ok := errors.AsType[*mcp.Error](err); ok && e.Code == mcp.CodeMethodNotFound {
+			return nil
+		}
+		return &UnreadableError{fmt.Errorf("%w, and is the error: %v", errNoID, err)}
+	case !isObject(m.result) || len(bytes.TrimSpace(m.result[1:len(m.result)-1])) == 0:
+		return nil
+	}
+	return &UnreadableError{errNoID}
+}
 
 // unreadable returns why a text that [message.scan] has refused with err is an
 // answer that cannot be read, and the id of the request that it answers, or 0. It
 // returns nil for everything that is no answer, such as a log line.
 func unreadable(text []byte, err error) (id uint64, why *UnreadableError) {
 	text = bytes.TrimSpace(text)
-	if len(text) == 0 {
+	if rest, marked := bytes.CutPrefix(text, []byte("\ufeff")); marked {
+		text, err = rest, errMark
+	}
+	switch {
+	case len(text) == 0:
 		return 0, nil
+	case bytes.Contains(text, []byte("j\x00s\x00o\x00n\x00r\x00p\x00c")):
+		return 0, &UnreadableError{errUTF16}
 	}
 	switch text[0] {
 	case '{':
@@ -134,6 +169,11 @@ func (ses *session) refuse(text []byte, err error) {
 		}
 		return
 	}
+	ses.failAll(why)
+}
+
+// failAll fails everything in flight for an answer that one of those waits for.
+func (ses *session) failAll(why error) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
 	for _, c := range ses.calls {

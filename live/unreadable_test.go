@@ -30,18 +30,34 @@ var garbled = map[string]string{
 	"cut, no id":      `{"jsonrpc":"2.0","result":{"content":[`,
 	"not UTF-8":       `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"` + "\xff" + `"}]}}`,
 	"error cut":       `{"jsonrpc":"2.0","id":ID,"error":{"code":1,"message":`,
+	"null id":         `{"jsonrpc":"2.0","id":null,"result":{"content":[]}}`,
+	"fraction as id":  `{"jsonrpc":"2.0","id":ID.0,"result":{"content":[]}}`,
+	"list as id":      `{"jsonrpc":"2.0","id":[ID],"result":{"content":[]}}`,
+	"object as id":    `{"jsonrpc":"2.0","id":{"a":ID},"result":{"content":[]}}`,
+	"boolean as id":   `{"jsonrpc":"2.0","id":true,"result":{"content":[]}}`,
+	"text as id":      `{"jsonrpc":"2.0","id":"one","result":{"content":[]}}`,
+	"id of nothing":   `{"jsonrpc":"2.0","id":ID99,"result":{"content":[]}}`,
+	"method":          `{"jsonrpc":"2.0","id":ID,"method":"tools/call","result":{"content":[]}}`,
+	"marked":          "\ufeff" + `{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`,
+	"UTF-16":          wide(`{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`),
 }
 
+func wide(text string) string { return strings.Join(strings.Split(text, ""), "\x00") + "\x00" }
+
 // garbler is a server over a line each way whose tools are called as the answers in
-// garbled; the tool fine works, and silent has no answer. It returns the answer, or "".
+// garbled; the tool fine works, and silent has no answer. Like some servers, it answers
+// notifications. It returns the answer, or "".
 func garbler(line []byte) string {
 	var m struct {
 		ID     json.RawMessage
 		Method string
 		Params struct{ Name string }
 	}
-	if json.Unmarshal(line, &m) != nil || m.ID == nil {
+	if json.Unmarshal(line, &m) != nil {
 		return ""
+	}
+	if m.ID == nil {
+		return `{"jsonrpc":"2.0","id":null,"result":{}}`
 	}
 	result := `{}`
 	switch m.Method {

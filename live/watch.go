@@ -103,7 +103,7 @@ func (ses *session) listenCall(ctx context.Context, c *call) ([]byte, error) {
 func (s *Source) Subscribe(ctx context.Context, uri string) error {
 	ses, err := s.acquire(ctx)
 	if err != nil {
-		return s.unavailable(mcp.CodeResourceUnavailable, err)
+		return s.unavailable(ctx, mcp.CodeResourceUnavailable, err)
 	}
 	if s.isWatched(uri) {
 		ses.unwatch(ctx, s.noteWatched(ctx, uri))
@@ -111,7 +111,7 @@ func (s *Source) Subscribe(ctx context.Context, uri string) error {
 	}
 	if !ses.version.Modern() {
 		if _, err := ses.request(ctx, "resources/subscribe", uriParams(uri)); err != nil {
-			return s.unavailable(mcp.CodeResourceUnavailable, err)
+			return s.unavailable(ctx, mcp.CodeResourceUnavailable, err)
 		}
 	}
 	ses.unwatch(ctx, s.noteWatched(ctx, uri))

@@ -217,10 +217,14 @@ func (e *hangError) Error() string {
 	return "the server hangs: " + e.reason + ", so it is replaced (hangTimeoutMs)"
 }
 
-func isHang(err error) bool {
-	var hang *hangError
-	return errors.As(err, &hang)
-}
+// ErrHang is in the errors of requests whose server was replaced because it hangs, see
+// [Options.HangTimeout].
+var ErrHang = errors.New("the server hangs")
+
+// Is implements the interface that [errors.Is] looks for.
+func (e *hangError) Is(target error) bool { return target == ErrHang }
+
+func isHang(err error) bool { return errors.Is(err, ErrHang) }
 
 // replace ends a session whose server hangs. Calls in flight fail with the reason,
 // unless it turns out, when the process is gone, that it never read them.

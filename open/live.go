@@ -136,6 +136,9 @@ func openLive(ctx context.Context, arg, name string, transport live.Transport, o
 	e := &Error{Arg: arg, Why: liveReason(err, transport), Kind: Remote, Err: err}
 	e.Hint = Hint(err, "")
 	var missing *live.CommandError
+	if command, local := transport.(*live.Command); local && e.Hint == "" && errors.Is(err, context.DeadlineExceeded) {
+		e.Hint = "run it yourself to see what it waits for: " + command.String()
+	}
 	if errors.As(err, &missing) {
 		e.Kind = Unreadable
 	}

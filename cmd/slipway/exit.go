@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
@@ -121,5 +122,9 @@ func codeOf(err error) int {
 
 // answered words the error with which a source answered a request.
 func answered(what string, err error) error {
-	return &failure{code: codeOf(err), text: what + ": " + strings.TrimSpace(err.Error())}
+	f := &failure{code: codeOf(err), text: what + ": " + strings.TrimSpace(err.Error())}
+	if errors.Is(err, live.ErrHang) {
+		f.hint = "find out what the server waits for; hangTimeoutMs in a definition gives it more time"
+	}
+	return f
 }
