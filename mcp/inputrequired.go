@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/base64url"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -172,7 +173,7 @@ type sealedState struct {
 var errState = Errorf(CodeInvalidParams, "params.requestState is not valid here: it was changed, has expired, or belongs to another request")
 
 func (rc *requestContext) openState(state string) error {
-	sealed, err := base64.RawURLEncoding.DecodeString(state)
+	sealed, err := base64url.Decode(state)
 	if err != nil {
 		return errState
 	}

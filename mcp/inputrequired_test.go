@@ -299,6 +299,9 @@ func TestRoundStateIsHeldAgainstTheRequest(t *testing.T) {
 		{"longer", "tools/call", request, func(s string) string { return s + "AA" }, refused},
 		{"not base64", "tools/call", request, func(s string) string { return "!" + s }, refused},
 		{"made up", "tools/call", request, func(string) string { return base64.RawURLEncoding.EncodeToString(make([]byte, 100)) }, refused},
+		{"padded", "tools/call", request, func(s string) string { return s + "=" }, refused},
+		{"line break", "tools/call", request, func(s string) string { return s[:9] + `\r\n` + s[9:] }, refused},
+		{"line break at the end", "tools/call", request, func(s string) string { return s + `\n` }, refused},
 		{"null", "tools/call", request + `,"requestState":null`, func(string) string { return "" }, refused},
 		{"empty", "tools/call", request + `,"requestState":""`, func(string) string { return "" }, refused},
 		{"a number", "tools/call", request + `,"requestState":7`, func(string) string { return "" }, refused},
@@ -324,11 +327,10 @@ func TestRoundStateIsHeldAgainstTheRequest(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			p := connectModern(t, httpTransport, askName, nil)
 			state := p.round("tools/call", askTool, "", "").State
-			for i := range len(state) - 1 { // of the last one not all bits count
-				other := "A"
-				if state[i] == 'A' {
-					other = "B"
-				}
+			const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+			for i := range state {
+				n := strings.IndexByte(alphabet, state[i]) ^ 1 // its last bit alone
+				other := alphabet[n : n+1]
 				if got := p.round("tools/call", askTool, answers, state[:i]+other+state[i+1:]).keys(); got != refused {
 					t.Fatalf("character %d changed: %s", i, got)
 				}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slipway-mcp/slipway/internal/base64url"
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
@@ -355,7 +356,7 @@ func (s *Server) newSessionID() string {
 // a session id, so that a request can be passed on to it. ok is false for an id
 // that was not sealed with one of the server's keys.
 func (s *Server) SessionReplica(id string) (replica string, ok bool) {
-	sealed, err := base64.RawURLEncoding.DecodeString(id)
+	sealed, err := base64url.Decode(id)
 	if err != nil {
 		return "", false
 	}

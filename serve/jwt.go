@@ -16,6 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
+	"github.com/slipway-mcp/slipway/internal/base64url"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -126,6 +127,9 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 			return p, nil
 		}
 	}
+	if !isCanonical(token) {
+		return nil, invalid("not in canonical base64url")
+	}
 	parsed, err := jwt.ParseSigned(token, v.algorithms)
 	if err != nil || len(parsed.Headers) != 1 {
 		return nil, invalid("not a JWT that is accepted here")
@@ -153,6 +157,18 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	}
 	v.seen.add(token, keys, p, c.Expiry.Time())
 	return p, nil
+}
+
+// isCanonical reports whether each part of a token is the one encoding of its bytes
+// (RFC 7515, section 2): without padding, line breaks, or bits that count for nothing. A
+// token then has one form, by which logs and lists of revoked tokens can find it.
+func isCanonical(token string) bool {
+	for part := range strings.SplitSeq(token, ".") {
+		if _, err := base64url.Decode(part); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // checkType refuses what the issuer has signed for another purpose (RFC 9068,
