@@ -18,6 +18,17 @@ type Gate interface {
 	Leave(ctx context.Context, op Operation)
 }
 
+// TaskGate is a Gate that also decides who may follow a task, beyond its principal.
+type TaskGate interface {
+	Gate
+	// CheckTask is called for tasks/get, tasks/update and tasks/cancel, and for each task
+	// of a subscription: when that begins, and before each notification about the task.
+	// tool is the tool that began the task, of which only Name and Origins are set, as
+	// they were then; Name is empty if that was not stored. An error refuses the request,
+	// as that of Enter does. In a subscription the task is skipped.
+	CheckTask(ctx context.Context, tool *Tool) error
+}
+
 // Operation is what a request asks for.
 type Operation struct {
 	Method string

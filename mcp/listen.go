@@ -21,6 +21,8 @@ type subscription struct {
 
 	store TaskStore
 	tasks map[string]struct{} // by id; those the client may see
+	// mayFollow reports whether the client still may; nil without tasks.
+	mayFollow func(*TaskRecord) bool
 
 	acknowledged atomic.Bool // used by a pipe, where others write, too
 
@@ -96,7 +98,7 @@ func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
 		return err
 	}
 	sub := &subscription{id: bytes.Clone(rc.msg.id), filter: s.honoured(asked, cat), store: s.tasks.store}
-	sub.watchTasks(rc, asked.TaskIDs)
+	sub.watchTasks(s, rc, asked.TaskIDs)
 	sub.uris = make(map[string]struct{}, len(sub.filter.URIs))
 	w, remote := s.source.(Subscriber)
 	for _, uri := range sub.filter.URIs {
@@ -172,11 +174,16 @@ func (s *Server) honoured(f listenFilter, cat *Catalog) listenFilter {
 }
 
 // watchTasks subscribes to the tasks among ids that the client may see.
-func (sub *subscription) watchTasks(rc *requestContext, ids []string) {
+func (sub *subscription) watchTasks(s *Server, rc *requestContext, ids []string) {
+	if len(ids) == 0 {
+		return
+	}
 	sub.tasks = make(map[string]struct{})
+	ctx := rc.parent // which does not keep the request
+	sub.mayFollow = func(record *TaskRecord) bool { return s.checkTask(ctx, record) == nil }
 	for _, id := range ids {
 		record, ok, err := sub.store.GetTask(rc, id)
-		if err == nil && ok && record.Principal == PrincipalFrom(rc).id() {
+		if err == nil && ok && record.Principal == PrincipalFrom(rc).id() && sub.mayFollow(&record) {
 			sub.tasks[id] = struct{}{}
 			sub.filter.TaskIDs = append(sub.filter.TaskIDs, id)
 		}
@@ -217,7 +224,7 @@ func (sub *subscription) messages() (all [][]byte) {
 	meta := fmt.Sprintf(`"_meta":{%q:%s}`, metaSubscriptionID, sub.id)
 	for _, id := range sub.news.takeIDs() {
 		record, ok, err := sub.store.GetTask(context.Background(), id)
-		if err != nil || !ok {
+		if err != nil || !ok || !sub.mayFollow(&record) {
 			continue
 		}
 		msg := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/tasks","params":{%s,`, meta)

@@ -131,6 +131,7 @@ func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.
 		record: TaskRecord{
 			ID: rand.Text(), Status: TaskWorking, Created: now, Updated: now,
 			TTL: o.TTL, PollInterval: o.PollInterval, Principal: PrincipalFrom(rc).id(),
+			Tool: rc.callTool.Name, Origins: rc.callTool.Origins,
 		},
 		posed:  make(map[string]Question),
 		given:  make(map[string]json.RawMessage),
@@ -527,7 +528,16 @@ func (s *Server) taskOf(rc *requestContext) (TaskRecord, error) {
 	if !ok || record.Principal != PrincipalFrom(rc).id() {
 		return TaskRecord{}, Errorf(CodeInvalidParams, "no such task: it may have expired")
 	}
-	return record, nil
+	return record, s.checkTask(rc, &record)
+}
+
+// checkTask returns why a client may not follow a task, although it is its principal's.
+func (s *Server) checkTask(ctx context.Context, record *TaskRecord) error {
+	g, ok := s.opts.Gate.(TaskGate)
+	if !ok {
+		return nil
+	}
+	return g.CheckTask(ctx, &Tool{Name: record.Tool, Origins: record.Origins})
 }
 
 // taskCreated writes the answer to a call that has become a task.

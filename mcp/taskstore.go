@@ -24,6 +24,10 @@ type TaskRecord struct {
 	// Principal is who may see the task: the name of the [Principal] that
 	// began it, or empty.
 	Principal string
+	// Tool is the name of the tool that began the task, as the client called it, and
+	// Origins are its [Tool.Origins]. A [TaskGate] needs them.
+	Tool    string
+	Origins []Origin
 	// Result, Error and InputRequests are JSON objects that belong to the
 	// states completed, failed and input_required.
 	Result, Error, InputRequests json.RawMessage

@@ -287,6 +287,11 @@ func (d *door) lacking(p *mcp.Principal, op mcp.Operation) *refusal {
 		return nil
 	}
 	scopes, known := d.tools.scopes(op.Catalog, op.Name)
+	return d.lackingScopes(p, scopes, known)
+}
+
+// lackingScopes refuses a principal without scopes, or if those are not known.
+func (d *door) lackingScopes(p *mcp.Principal, scopes []string, known bool) *refusal {
 	if known && len(scopes) == 0 {
 		return nil
 	}
@@ -295,6 +300,28 @@ func (d *door) lacking(p *mcp.Principal, op mcp.Operation) *refusal {
 	}
 	return &refusal{status: http.StatusForbidden, kind: kindScope,
 		message: "the token lacks a scope that the tool needs", scopes: d.auth.withScopes(scopes)}
+}
+
+// CheckTask implements [mcp.TaskGate]: a task needs the scopes of the tool that began it.
+func (d *door) CheckTask(ctx context.Context, tool *mcp.Tool) error {
+	if d.tools == nil {
+		return nil
+	}
+	p, c := mcp.PrincipalFrom(ctx), callerOf(ctx)
+	if c != nil {
+		p = c.principal.Load()
+	}
+	scopes, known := d.tools.scopesOfTool(tool)
+	refused := d.lackingScopes(p, scopes, known && tool.Name != "")
+	switch {
+	case refused == nil:
+		return nil
+	case c == nil: // not over a network
+		return mcp.Errorf(mcp.CodeToolDenied, "%s", refused.message)
+	}
+	e := d.wire(c, refused)
+	e.Code = mcp.CodeToolDenied
+	return e
 }
 
 // again looks at the token of a connection once more if that was long ago.
@@ -368,6 +395,18 @@ func gates(all ...mcp.Gate) mcp.Gate {
 		return some[0]
 	}
 	return some
+}
+
+// CheckTask implements [mcp.TaskGate].
+func (all gateList) CheckTask(ctx context.Context, tool *mcp.Tool) error {
+	for _, g := range all {
+		if tasks, ok := g.(mcp.TaskGate); ok {
+			if err := tasks.CheckTask(ctx, tool); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Enter implements [mcp.Gate].

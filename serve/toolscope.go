@@ -81,6 +81,11 @@ func (t *toolRules) scopes(cat *mcp.Catalog, name string) (scopes []string, know
 	if tool == nil {
 		return nil, true // there is nothing to call, or the request is for the list
 	}
+	return t.scopesOfTool(tool)
+}
+
+// scopesOfTool is scopes for a tool of some catalog.
+func (t *toolRules) scopesOfTool(tool *mcp.Tool) (scopes []string, known bool) {
 	matched := t.fixed(tool)
 	was, known := t.remembered(tool)
 	matched.merge(was)
