@@ -3,8 +3,11 @@ package serve_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -138,4 +141,54 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Streams that are checked at the same moment all see that a token has left its file.
+func TestStreamsEndWithTheirTokenFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var others strings.Builder // so many that reading them takes its time
+	for i := range 999 {
+		fmt.Fprintf(&others, "bob 0123456789abcdef0123456789ab%04d read\n", i)
+	}
+	write("ann " + readerToken + " read\n" + others.String())
+	synctest.Test(t, func(t *testing.T) {
+		tokens, err := serve.OpenTokens(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := start(t, serve.Options{LegacySSE: true, Auth: &serve.Auth{Verifiers: []serve.Verifier{tokens}}})
+		defer func() {
+			r.cancel()
+			<-r.done
+		}()
+		const life = 10 * time.Minute
+		began := time.Now()
+		ended := make(chan time.Duration)
+		const each = 10
+		for range each {
+			for _, stream := range streams {
+				own := *r
+				go func() {
+					stream(t, &own)
+					ended <- time.Since(began)
+				}()
+			}
+		}
+		time.Sleep(life)
+		write(others.String())
+		for range each * len(streams) {
+			if took := <-ended; took < life || took > life+30*time.Second {
+				t.Errorf("a stream ended after %v, want %v to 30s later", took, life)
+			}
+		}
+	})
 }

@@ -1,12 +1,12 @@
 package serve
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"fmt"
 )
 
 // lookEvery is how often a file that may change is looked at, while it is in use.
@@ -18,34 +18,41 @@ const lookEvery = time.Second
 // counts.
 type fileWatch struct {
 	paths []string
+	began time.Time
+	next  atomic.Int64 // when to look again, in nanoseconds since began
 
-	mu     sync.Mutex
-	looked time.Time
-	seen   []os.FileInfo // nil for one that was not there
+	mu   sync.Mutex
+	seen []os.FileInfo // nil for one that was not there
 }
 
 // newFileWatch begins with the files as they are now.
 func newFileWatch(paths ...string) *fileWatch {
-	w := &fileWatch{paths: paths, seen: make([]os.FileInfo, len(paths))}
+	w := &fileWatch{paths: paths, began: time.Now(), seen: make([]os.FileInfo, len(paths))}
 	w.look()
+	w.next.Store(int64(lookEvery))
 	return w
 }
 
-// changed reports whether a file has changed since the last time that it
-// reported so. One that has gone has not: it is probably being replaced.
-func (w *fileWatch) changed() bool {
-	if !w.mu.TryLock() {
-		return false // somebody else is looking
+// refresh calls load if a file has changed since the last time. One that has gone
+// has not: it is probably being replaced. Callers wait while another one looks and
+// loads, so that none of them goes on with what the file said before.
+func (w *fileWatch) refresh(load func()) {
+	if int64(time.Since(w.began)) < w.next.Load() {
+		return
 	}
+	w.mu.Lock()
 	defer w.mu.Unlock()
-	if time.Since(w.looked) < lookEvery {
-		return false
+	now := int64(time.Since(w.began))
+	if now < w.next.Load() {
+		return // another caller has looked meanwhile
 	}
-	return w.look()
+	if w.look() {
+		load()
+	}
+	w.next.Store(now + int64(lookEvery))
 }
 
 func (w *fileWatch) look() (changed bool) {
-	w.looked = time.Now()
 	for i, path := range w.paths {
 		now, err := os.Stat(path)
 		if err != nil {

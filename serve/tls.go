@@ -44,12 +44,14 @@ func (c *certificate) load() error {
 }
 
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if c.watch.changed() {
-		if err := c.load(); err != nil {
-			c.log.Error("the certificate stays as it was", "error", err)
-		} else {
-			c.log.Info("certificate read again")
-		}
-	}
+	c.watch.refresh(c.reload)
 	return c.current.Load(), nil
+}
+
+func (c *certificate) reload() {
+	if err := c.load(); err != nil {
+		c.log.Error("the certificate stays as it was", "error", err)
+	} else {
+		c.log.Info("certificate read again")
+	}
 }

@@ -219,14 +219,18 @@ func (t *Tokens) set(list []Token) error {
 	return nil
 }
 
+func (t *Tokens) reload() {
+	if n, err := t.load(); err != nil {
+		t.log.Error("the tokens stay as they were", "error", err)
+	} else {
+		t.log.Info("tokens read again", "tokens", n)
+	}
+}
+
 // Verify implements [Verifier].
 func (t *Tokens) Verify(_ context.Context, token string) (*mcp.Principal, error) {
-	if t.watch != nil && t.watch.changed() {
-		if n, err := t.load(); err != nil {
-			t.log.Error("the tokens stay as they were", "error", err)
-		} else {
-			t.log.Info("tokens read again", "tokens", n)
-		}
+	if t.watch != nil {
+		t.watch.refresh(t.reload)
 	}
 	hash := sumOf(token)
 	var found *mcp.Principal
