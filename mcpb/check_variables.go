@@ -18,6 +18,7 @@ const (
 	ruleArguments    = "mcpb/prompt-argument"
 	ruleSecretArg    = "mcpb/secret-in-args"
 	ruleArray        = "mcpb/list-in-text"
+	ruleCommandList  = "mcpb/list-as-command"
 	ruleOption       = "mcpb/option"
 	ruleSecretOption = "mcpb/secret-default"
 )
@@ -51,6 +52,13 @@ func (c *checker) checkVariables() {
 
 func (c *checker) checkTexts(pointer, command string, args []string, env map[string]string, used map[string]bool) {
 	c.checkText(pointer+"/command", command, used)
+	for _, key := range optionsIn(command) {
+		if c.options[key].Multiple {
+			c.at(ruleCommandList, check.Error, pointer+"/command",
+				fmt.Sprintf("option %q may have several values, and a command is one program", key),
+				`take "multiple" out of the option, or pass its values in args`)
+		}
+	}
 	for i, arg := range args {
 		at := pointer + "/args/" + strconv.Itoa(i)
 		c.checkText(at, arg, used)

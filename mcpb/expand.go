@@ -241,6 +241,11 @@ func (e *expansion) launch() *Launch {
 	config := e.config()
 	l := &Launch{Dir: e.opts.Dir, Env: map[string]string{}, shownEnv: map[string]string{}}
 	const pointer = "/server/mcp_config"
+	for _, key := range optionsIn(config.Command) {
+		if len(e.values[key].texts) > 1 {
+			e.fault(ruleCommandList, pointer+"/command", "option %q has several values, and the command is one program", key)
+		}
+	}
 	command := e.text(pointer+"/command", config.Command)
 	l.Command, l.shownCommand = e.command(config.Command, command.text), command.shown
 	if command.shown == command.text {

@@ -117,6 +117,7 @@ func TestExpand(t *testing.T) {
 		"several for one":               {config: node(""), options: str, values: map[string]any{"k": []string{"a", "b"}}, fails: "is a list, and the option takes one value"},
 		"no number at all":              {config: node(""), options: option("n", `"type": "number", "min": 1, "max": 9`), values: map[string]any{"n": "NaN"}, fails: "is a string, and must be a number"},
 		"an endless one":                {config: node(""), options: option("n", `"type": "number"`), values: map[string]any{"n": "Infinity"}, fails: "is a string, and must be a number"},
+		"a list as the command":         {config: `{"command": "${user_config.d}"}`, options: dirs, values: two, fails: `option "d" has several values, and the command is one program`},
 		"an object":                     {config: node(""), options: str, values: map[string]any{"k": map[string]any{"a": 1.0}}, fails: "is a list or an object of others, and must be a string"},
 		"a list of objects":             {config: node(""), options: dirs, values: map[string]any{"d": []any{map[string]any{}}}, fails: "is a list or an object of others, and must be the path of a directory"},
 		"a command that leads out":      {config: `{"command": "${__dirname}/../x"}`, fails: "leads out of the bundle"},

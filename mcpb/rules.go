@@ -80,6 +80,7 @@ func Rules() []Rule {
 		{ruleUnused, check.Note, "an option that nothing uses"},
 		{ruleVariable, check.Warning, "a ${...} of an unknown name, or without an end"},
 		{ruleArray, check.Note, "an option with several values inside a text, where hosts differ"},
+		{ruleCommandList, check.Error, "an option with several values as the command"},
 		{ruleSecretArg, check.Warning, "a sensitive option among arguments, which other programs can see"},
 		{ruleInterpreter, check.Error, "a value that an interpreter would take for one of its own options"},
 		{ruleInvisible, check.Warning, "characters that people cannot see, or that a terminal acts on"},
