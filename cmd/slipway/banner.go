@@ -38,7 +38,11 @@ func counts(cat *mcp.Catalog) string {
 	if n := len(cat.Templates); n > 0 {
 		words = append(words, count(n, "resource template"))
 	}
-	return strings.Join(append(words, count(len(cat.Prompts), "prompt")), ", ")
+	text := strings.Join(append(words, count(len(cat.Prompts), "prompt")), ", ")
+	if cat.Growing {
+		text += " so far; servers are still starting"
+	}
+	return text
 }
 
 func count(n int, what string) string {
