@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -176,8 +177,13 @@ func (l *auditLine) text(name, value string) {
 	if len(value) > maxAuditText {
 		value = strings.ToValidUTF8(value[:maxAuditText], "") + "…"
 	}
+	start := len(l.b)
 	l.b = jsonscan.AppendQuote(l.b, value)
+	l.escape(start)
 }
+
+// escape makes the member that begins at start safe to print on a terminal.
+func (l *auditLine) escape(start int) { l.b = append(l.b[:start], visible.JSON(l.b[start:])...) }
 
 func (l *auditLine) number(name string, value int64) {
 	l.key(name)
@@ -188,7 +194,9 @@ func (l *auditLine) number(name string, value int64) {
 func (l *auditLine) raw(name string, value []byte) {
 	if len(value) > 2 && value[0] == '"' && len(value) <= maxAuditName {
 		l.key(name)
+		start := len(l.b)
 		l.b = append(l.b, value...)
+		l.escape(start)
 	}
 }
 

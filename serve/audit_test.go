@@ -177,6 +177,48 @@ func TestAudit(t *testing.T) {
 	}
 }
 
+// Whoever reads the log on a terminal is safe from what clients and servers write.
+func TestAuditIsPrintable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	audit, err := serve.OpenAudit(path, &serve.AuditOptions{Key: auditKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serve.NewHandler(shelf{name: "l"}, &serve.Options{Audit: audit})
+	const hostile = "a\u009b31m\u202eb\u2028\x7f\u2066\ufeffc"
+	post := func(body string) { exchange(h, "POST", "/mcp", body) }
+	post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"` + hostile + `","version":"` + hostile + `"}}}`)
+	post(`{"jsonrpc":"2.0","id":2,"method":"` + hostile + `"}`)
+	post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"` + hostile + `"}}`)
+	post(`{"jsonrpc":"2.0","id":4,"method":"prompts/get","params":{"name":"` + hostile + `"}}`)
+	post(`{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"l://` + hostile + `"}}`)
+	audit.Server(&serve.AuditServer{Name: hostile, Address: hostile, Origin: hostile, What: "lost", Reason: hostile})
+	if err := audit.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
+			t.Errorf("line %d: %q", i+1, line)
+		}
+	}
+	named := 0
+	for _, line := range auditLines(t, text) {
+		for _, member := range []string{"client", "method", "name", "reason"} {
+			if line[member] == hostile {
+				named++
+			}
+		}
+	}
+	if named < 5 {
+		t.Errorf("what was written is found %d times, want it as it was at least 5 times:\n%s", named, text)
+	}
+}
+
 func TestAuditOfStdio(t *testing.T) {
 	var out bytes.Buffer
 	audit, err := serve.NewAudit(&out, &serve.AuditOptions{Required: true})

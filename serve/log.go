@@ -18,7 +18,7 @@ func logged(h http.Handler, log *slog.Logger) http.Handler {
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 		h.ServeHTTP(rec, r)
 		log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
-			"bytes", rec.bytes, "duration", time.Since(begin))
+			"bytes", rec.bytes, "duration_ms", float64(time.Since(begin).Microseconds())/1000)
 	})
 }
 
