@@ -24,7 +24,7 @@ func answerAll(method string, _ json.RawMessage) (any, error) {
 	case "sampling/createMessage":
 		return map[string]any{"role": "assistant", "model": "m", "content": map[string]any{"type": "text", "text": "yo"}}, nil
 	case "roots/list":
-		return map[string]any{"roots": []any{}}, nil
+		return map[string]any{"roots": []any{map[string]any{"uri": "file:///home/ann"}, map[string]any{"uri": "file:///srv"}}}, nil
 	}
 	return nil, errors.New("what?")
 }
@@ -87,7 +87,7 @@ func tryEverything(t *testing.T, c *mcptest.Client, server mcp.Version) {
 	if got := textOf("sample", nil); got != "yo" {
 		t.Errorf("sample = %q", got)
 	}
-	if got := textOf("roots", nil); got != "0" {
+	if got := textOf("roots", nil); got != "2" {
 		t.Errorf("roots = %q", got)
 	}
 	if server >= mcp.Version20251125 && c.Version() >= mcp.Version20251125 {
