@@ -213,6 +213,8 @@ func (v *JWT) checkClaims(c *claims, now time.Time) error {
 		return invalid("bound to a key by cnf, so it is no bearer token")
 	case given(c.AccessTokenHash), given(c.CodeHash), given(c.Events):
 		return invalid("an ID token or a logout token")
+	case given(c.Nonce) && !given(c.Scope) && !given(c.Scp):
+		return invalid("an ID token: it has a nonce and no scopes")
 	}
 	for _, use := range []json.RawMessage{c.Typ, c.TokenUse} {
 		if given(use) && !isAccessUse(use) {
@@ -246,6 +248,7 @@ type claims struct {
 	Confirmation    json.RawMessage `json:"cnf"`     // RFC 7800
 	AccessTokenHash json.RawMessage `json:"at_hash"` // of ID tokens
 	CodeHash        json.RawMessage `json:"c_hash"`  // of ID tokens
+	Nonce           json.RawMessage `json:"nonce"`   // of ID tokens; some issuers have it in access tokens, too
 	Events          json.RawMessage `json:"events"`  // of logout tokens, RFC 8417
 	Typ             json.RawMessage `json:"typ"`     // Keycloak: Bearer, ID, Refresh
 	TokenUse        json.RawMessage `json:"token_use"`
