@@ -60,16 +60,20 @@ var paint = [...]string{Error: "\x1b[31m", Warning: "\x1b[33m", Note: "\x1b[36m"
 func (r *Report) Summary() string {
 	var parts []string
 	for _, s := range []Severity{Error, Warning, Note} {
-		switch n := r.counts[s]; n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+s.String())
-		default:
-			parts = append(parts, fmt.Sprintf("%d %ss", n, s))
+		if n := r.counts[s]; n > 0 {
+			parts = append(parts, Count(n, s.String()))
 		}
 	}
 	if parts == nil {
 		return "no findings"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Count returns a number with what it counts, such as "1 error" and "2 errors".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -28,14 +28,15 @@
 //
 // Tags are keywords of JSON Schema, in the words of that specification:
 //
-//	doc (or jsonschema)  title  example  default  required:"true|false"
+//	doc (or description, jsonschema)  title  example  default  required:"true|false"
 //	enum:"a,b,c"  minimum  maximum  exclusiveMinimum  exclusiveMaximum  multipleOf
 //	minLength  maxLength  pattern  format  minItems  maxItems  uniqueItems
 //	header:"Name" (x-mcp-header of 2026-07-28)
 //
 // On a slice, the keywords that are not about its length are about its elements.
-// A [time.Time] is an RFC 3339 text. A [time.Duration] is a text such as "1h30m"
-// in inputs and a number of nanoseconds in outputs. A []byte is base64. A type
+// A [time.Time] is an RFC 3339 text, a [time.Duration] one such as "1h30m", a
+// [url.URL] a URI or a relative reference. A []byte is base64. Outputs may have map
+// keys and the option "string" of json tags as encoding/json has them. A type
 // may describe itself with a method JSONSchema() mcp.Schema, or Enum() []string.
 //
 // # Calls

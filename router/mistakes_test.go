@@ -100,7 +100,7 @@ func TestMistakes(t *testing.T) {
 		{"input no object", []router.Feature{takes[int]()}, `tool "t": the input must be a struct, or a map with string keys, not int`},
 		{"json option", []router.Feature{takes[struct {
 			A int `json:"a,string"`
-		}]()}, `tool "t": A: the option "string" of its json tag is not supported`},
+		}]()}, `tool "t": A: the option "string" of its json tag is for outputs alone`},
 		{"output type", []router.Feature{gives[func()]()}, `tool "t": the output: a func (func()) cannot be a JSON value`},
 		{"panic in a type's method", []router.Feature{takes[struct{ P panics }]()}, `tool "t": panic: no schema today`},
 		{"a type's schema", []router.Feature{takes[struct{ P badSchema }]()}, `tool "t": P: router_test.badSchema.JSONSchema(): `},

@@ -77,7 +77,7 @@ func TestOutput(t *testing.T) {
 			n := 5
 			return answer(t, inside(report{Name: "é\n", Score: 1e-7, Tags: []string{"x"}, By: map[string]int{"b": 2, "a": 1}, Next: &report{Score: math.Copysign(0, -1)}, Null: &n,
 				At: time.Date(2026, 7, 28, 12, 0, 0, 5e8, time.UTC), Wait: time.Second, Addr: netip.MustParseAddr("::1"), Raw: json.RawMessage(`{ "a" : 1 }`), Data: []byte{1}, Any: []any{1, "<"}}))
-		}, `{"name":"é\n","score":1e-7,"tags":["x"],"by":{"a":1,"b":2},"next":{"name":"","score":-0,"tags":[],"by":{},"null":null},"null":5,"at":"2026-07-28T12:00:00.5Z","wait":1000000000,"addr":"::1","raw":{"a":1},"data":"AQ==","any":[1,"<"]}`},
+		}, `{"name":"é\n","score":1e-7,"tags":["x"],"by":{"a":1,"b":2},"next":{"name":"","score":-0,"tags":[],"by":{},"null":null},"null":5,"at":"2026-07-28T12:00:00.5Z","wait":"1s","addr":"::1","raw":{"a":1},"data":"AQ==","any":[1,"<"]}`},
 		{"map", func(t testing.TB) (string, error) { return answer(t, map[string]int{"b": 1, "a": 2}) }, `{"content":[{"type":"text","text":"{\"a\":2,\"b\":1}"}],"structuredContent":{"a":2,"b":1},"isError":false}`},
 		{"slice", func(t testing.TB) (string, error) { return answer(t, []int{1, 2}) }, `{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":[1,2],"isError":false}`},
 		{"nil slice", func(t testing.TB) (string, error) { return answer(t, []int(nil)) }, `{"content":[{"type":"text","text":"[]"}],"structuredContent":[],"isError":false}`},
@@ -225,14 +225,14 @@ func TestSameType(t *testing.T) {
 	}
 	r := mustNew(t, router.Tool("t", "", func(_ context.Context, in both) (both, error) { return in, nil }))
 	got, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: "t"})
-	if want := `{"wait":90000000000,"unit":"c"}`; err != nil || string(got.StructuredContent) != want {
+	if want := `{"wait":"1m30s","unit":"c"}`; err != nil || string(got.StructuredContent) != want {
 		t.Errorf("result = %+v, %v, want %s", got, err, want)
 	}
 	c, _ := r.Catalog(context.Background())
 	if got, want := string(c.Tools[0].InputSchema), `"unit":{"type":"string","description":"which","enum":["c","f"],"default":"c","x-mcp-header":"Unit"}`; !strings.Contains(got, want) {
 		t.Errorf("schema %s, want %s in it", got, want)
 	}
-	if got, want := string(c.Tools[0].OutputSchema), `"wait":{"type":"integer"},`; !strings.Contains(got, want) {
+	if got, want := string(c.Tools[0].OutputSchema), `"wait":{"type":"string","examples":["1h"]},`; !strings.Contains(got, want) {
 		t.Errorf("schema %s, want %s in it", got, want)
 	}
 }

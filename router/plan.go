@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -31,6 +32,8 @@ const (
 	kindNumber   // json.Number
 	kindTime     // time.Time, RFC 3339
 	kindDuration // time.Duration
+	kindURL      // url.URL
+	kindQuoted   // elem in a text, as the option "string" of a json tag has it; in outputs
 	kindText     // an encoding.TextUnmarshaler
 	kindBytes    // []byte, base64
 	kindRaw      // json.RawMessage
@@ -43,11 +46,10 @@ const (
 	kindPointer
 )
 
-// stringly reports whether values are strings in JSON. Durations are so in
-// inputs alone.
+// stringly reports whether values are strings in JSON.
 func (k kind) stringly() bool {
 	switch k {
-	case kindString, kindTime, kindDuration, kindText, kindBytes:
+	case kindString, kindTime, kindDuration, kindURL, kindQuoted, kindText, kindBytes:
 		return true
 	}
 	return false
@@ -118,6 +120,7 @@ func (o *object) find(key []byte, guess int) int {
 var (
 	typeTime     = reflect.TypeFor[time.Time]()
 	typeDuration = reflect.TypeFor[time.Duration]()
+	typeURL      = reflect.TypeFor[url.URL]()
 	typeRaw      = reflect.TypeFor[json.RawMessage]()
 	typeNumber   = reflect.TypeFor[json.Number]()
 	typeBytes    = reflect.TypeFor[[]byte]()
@@ -213,6 +216,9 @@ func (c *compiler) ownWay(n *node, t reflect.Type) bool {
 	case typeDuration:
 		n.kind, n.bits = kindDuration, 64
 		return true
+	case typeURL:
+		n.kind = kindURL
+		return true
 	case typeRaw:
 		n.kind = kindRaw
 		return true
@@ -262,11 +268,41 @@ func (c *compiler) enumOf(n *node, t reflect.Type) {
 	n.rules.setTexts(values)
 }
 
+// mapValue compiles the values of a map. Outputs may have whatever keys encoding/json
+// writes.
 func (c *compiler) mapValue(t reflect.Type) *node {
+	if c.output && hasTextKeys(t) {
+		return c.node(t.Elem())
+	}
 	if t.Key().Kind() != reflect.String || implements(t.Key(), typeTextUnmarshaler) {
 		c.fault("the keys of a map must be strings, not %v", t.Key())
 	}
 	return c.node(t.Elem())
+}
+
+// hasTextKeys reports whether encoding/json makes texts of the keys of a map.
+func hasTextKeys(t reflect.Type) bool {
+	switch t.Key().Kind() {
+	case reflect.String,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return true
+	}
+	return t.Key().Implements(typeTextMarshaler)
+}
+
+// quoted returns the plan of a field with the option "string". It has an effect on
+// scalars alone, as in encoding/json.
+func quoted(n *node) *node {
+	switch n.kind {
+	case kindString, kindBool, kindInt, kindUint, kindFloat:
+		return &node{kind: kindQuoted, typ: n.typ, elem: n}
+	case kindPointer:
+		inner := *n
+		inner.elem = quoted(n.elem)
+		return &inner
+	}
+	return n
 }
 
 // object compiles the plan of a struct, once for each type, so that types may
@@ -320,6 +356,9 @@ func (c *compiler) field(found structField) field {
 		key: append(quoteJSON(found.name), ':'),
 	}
 	f.node = c.node(found.Type)
+	if found.quoted {
+		f.node = quoted(f.node)
+	}
 	c.tags(&f, found.Tag)
 	pointer := found.Type.Kind() == reflect.Pointer
 	if c.output {

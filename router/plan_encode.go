@@ -1,15 +1,16 @@
 package router
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
@@ -25,8 +26,10 @@ func (n *node) append(dst []byte, v reflect.Value) ([]byte, error) {
 		return jsonscan.AppendQuote(dst, v.String()), nil
 	case kindBool:
 		return strconv.AppendBool(dst, v.Bool()), nil
-	case kindInt, kindDuration:
+	case kindInt:
 		return strconv.AppendInt(dst, v.Int(), 10), nil
+	case kindDuration:
+		return jsonscan.AppendQuote(dst, time.Duration(v.Int()).String()), nil
 	case kindUint:
 		return strconv.AppendUint(dst, v.Uint(), 10), nil
 	case kindFloat:
@@ -88,6 +91,12 @@ func (n *node) appendSpecial(dst []byte, v reflect.Value) ([]byte, error) {
 			return dst, err
 		}
 		return jsonscan.AppendCompact(dst, raw), nil
+	case kindURL:
+		u := v.Interface().(url.URL)
+		return jsonscan.AppendQuote(dst, u.String()), nil
+	case kindQuoted:
+		text, err := n.elem.append(nil, v)
+		return jsonscan.AppendQuote(dst, text), err
 	case kindText:
 		m, ok := methods(v).(encoding.TextMarshaler)
 		if !ok {
@@ -169,20 +178,51 @@ func (n *node) appendList(dst []byte, v reflect.Value) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
+// member is an entry of a map, under its name in JSON.
+type member struct {
+	name  string
+	value reflect.Value
+}
+
 // appendMap writes the members in the order of their names.
 func (n *node) appendMap(dst []byte, v reflect.Value) ([]byte, error) {
-	names := v.MapKeys()
-	slices.SortFunc(names, func(a, b reflect.Value) int { return bytes.Compare([]byte(a.String()), []byte(b.String())) })
+	members := make([]member, 0, v.Len())
+	for entries := v.MapRange(); entries.Next(); {
+		name, err := keyName(entries.Key())
+		if err != nil {
+			return dst, err
+		}
+		members = append(members, member{name, entries.Value()})
+	}
+	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	dst = append(dst, '{')
 	var err error
-	for i, name := range names {
+	for i, m := range members {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(jsonscan.AppendQuote(dst, name.String()), ':')
-		if dst, err = n.elem.append(dst, v.MapIndex(name)); err != nil {
-			return dst, fmt.Errorf("%s: %w", name, err)
+		dst = append(jsonscan.AppendQuote(dst, m.name), ':')
+		if dst, err = n.elem.append(dst, m.value); err != nil {
+			return dst, fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
 	return append(dst, '}'), nil
+}
+
+// keyName returns the text that encoding/json makes of the key of a map.
+func keyName(key reflect.Value) (string, error) {
+	if key.Kind() == reflect.String {
+		return key.String(), nil
+	}
+	if m, ok := key.Interface().(encoding.TextMarshaler); ok {
+		if key.Kind() == reflect.Pointer && key.IsNil() {
+			return "", nil
+		}
+		text, err := m.MarshalText()
+		return string(text), err
+	}
+	if key.CanInt() {
+		return strconv.FormatInt(key.Int(), 10), nil
+	}
+	return strconv.FormatUint(key.Uint(), 10), nil
 }

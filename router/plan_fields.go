@@ -13,6 +13,7 @@ type structField struct {
 	tagged              bool
 	path                []int
 	omitEmpty, omitZero bool
+	quoted              bool // the option "string"
 }
 
 // promoted returns the fields of t in their order, those of embedded structs in
@@ -111,6 +112,10 @@ func (c *compiler) named(sf reflect.StructField, name, options string, path []in
 			f.omitEmpty = true
 		case "omitzero":
 			f.omitZero = true
+		case "string":
+			if f.quoted = c.output; !c.output {
+				c.fault("%s: the option %q of its json tag is for outputs alone", sf.Name, option)
+			}
 		default:
 			c.fault("%s: the option %q of its json tag is not supported", sf.Name, option)
 		}

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -73,7 +74,7 @@ type keyword struct {
 }
 
 var (
-	textKinds   = []kind{kindString, kindText}
+	textKinds   = []kind{kindString, kindText, kindURL}
 	numberKinds = []kind{kindInt, kindUint, kindFloat, kindNumber}
 	listKinds   = []kind{kindSlice, kindArray}
 )
@@ -101,14 +102,12 @@ func keywords() []keyword {
 // tags applies the tags of a field.
 func (c *compiler) tags(f *field, tag reflect.StructTag) {
 	f.docs = docs{title: tag.Get("title"), text: tag.Get("doc"), example: tag.Get("example")}
-	if f.docs.text == "" {
-		f.docs.text = tag.Get("jsonschema")
-	}
+	f.docs.text = cmp.Or(f.docs.text, tag.Get("description"), tag.Get("jsonschema"))
 	c.misspelt(tag)
 	if text := tag.Get("jsonschema"); isInstructions(text) {
 		c.fault("jsonschema:%q is not a description: write its keywords as tags, such as enum:\"a,b\"", text)
 	}
-	if c.output && (f.node.kind == kindForeign || f.node.kind == kindDuration) {
+	if c.output && ownForm(f.node) {
 		f.docs.example = "" // what the tags say is about the form of inputs
 		return
 	}
@@ -127,6 +126,12 @@ func (c *compiler) tags(f *field, tag reflect.StructTag) {
 	if text, ok := tag.Lookup("default"); ok && !c.output {
 		c.setDefault(f, text)
 	}
+}
+
+// ownForm reports whether outputs of n are not written as inputs are.
+func ownForm(n *node) bool {
+	n = pointee(n)
+	return n.kind == kindForeign || n.kind == kindQuoted
 }
 
 // apply adds a keyword to the rules of what it is about.
@@ -152,7 +157,7 @@ func (c *compiler) setHeader(f *field, name string) {
 	}
 	plain := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~") == ""
 	switch pointee(f.node).kind {
-	case kindString, kindText, kindTime, kindDuration, kindBool, kindInt, kindUint:
+	case kindString, kindText, kindTime, kindDuration, kindURL, kindBool, kindInt, kindUint:
 	default:
 		c.fault("header:%q does not apply to %v", name, f.node.typ)
 		return

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -173,7 +174,7 @@ func (d *decoder) special(n *node, v reflect.Value, i, depth int) (int, error) {
 	}
 	raw := d.doc[i:end]
 	switch n.kind {
-	case kindTime, kindDuration, kindText, kindBytes:
+	case kindTime, kindDuration, kindURL, kindText, kindBytes:
 		if raw[0] != '"' {
 			d.fail()
 			return end, nil
@@ -210,6 +211,14 @@ func (d *decoder) parsed(n *node, v reflect.Value, s string) {
 			return
 		}
 		v.SetInt(int64(length))
+	case kindURL:
+		uri := schema.Formats()["uri-reference"]
+		at, err := url.Parse(s)
+		if err != nil || !uri.Accepts(s) {
+			d.problem(fmt.Sprintf("must be %s (got %s)", uri.Text, shown(quoteJSON(s))))
+			return
+		}
+		v.Set(reflect.ValueOf(*at))
 	case kindBytes:
 		data, err := base64.StdEncoding.DecodeString(s)
 		if err != nil {

@@ -37,7 +37,7 @@ func (c *compiler) literal(n *node, text string) (json.RawMessage, error) {
 		at = at.elem
 	}
 	raw := json.RawMessage(text)
-	if at.kind.stringly() && !(c.output && at.kind == kindDuration) {
+	if at.kind.stringly() {
 		raw = quoteJSON(text)
 	}
 	if c.output {
@@ -107,6 +107,7 @@ func (c *compiler) schema(n *node, strict bool) json.RawMessage {
 var typeNames = [...]string{
 	kindString: "string", kindBool: "boolean", kindInt: "integer", kindUint: "integer",
 	kindFloat: "number", kindNumber: "number", kindTime: "string", kindDuration: "string",
+	kindURL: "string", kindQuoted: "string",
 	kindText: "string", kindBytes: "string", kindSlice: "array", kindArray: "array",
 	kindMap: "object", kindStruct: "object", kindPointer: "",
 }
@@ -145,9 +146,6 @@ func (w *schemaWriter) plain(dst []byte, n *node, f *field, or string) []byte {
 		return w.object(dst, n.object, f)
 	}
 	name := typeNames[n.kind]
-	if n.kind == kindDuration && w.c.output {
-		name = "integer"
-	}
 	dst = jsonscan.AppendQuote(append(dst, `{"type":`...), name)
 	if or != "" {
 		dst = append(dst[:len(dst)-len(name)-2], '[')
@@ -240,7 +238,7 @@ func (w *schemaWriter) tail(dst []byte, n *node, f *field) []byte {
 	case f.docs.example != "":
 		example, _ := w.c.literal(f.node, f.docs.example) // checked at compilation
 		dst = append(append(append(dst, `,"examples":[`...), example...), ']')
-	case n != nil && n.kind == kindDuration && !w.c.output:
+	case n != nil && n.kind == kindDuration:
 		dst = append(dst, `,"examples":["90s","1h30m"]`...)
 	}
 	if f.header != "" {
@@ -274,6 +272,8 @@ func (w *schemaWriter) rules(dst []byte, n *node) []byte {
 	switch {
 	case n.kind == kindTime:
 		dst = append(dst, `,"format":"date-time"`...)
+	case n.kind == kindURL && r.format == "":
+		dst = append(dst, `,"format":"uri-reference"`...)
 	case n.kind == kindBytes:
 		dst = append(dst, `,"contentEncoding":"base64"`...)
 	case r.format != "":

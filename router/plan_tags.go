@@ -11,7 +11,7 @@ import (
 )
 
 // ownTags are the tags that the plan reads, beside the keywords.
-var ownTags = []string{"doc", "jsonschema", "title", "example", "default", "required", "header"}
+var ownTags = []string{"doc", "description", "jsonschema", "title", "example", "default", "required", "header"}
 
 // foreignTags belong to other packages, although they look like ours.
 var foreignTags = []string{"json", "db", "env", "form", "toml", "bson", "yaml", "xml", "uri", "path", "query", "param", "name", "desc"}

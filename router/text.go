@@ -18,7 +18,7 @@ func checkTexts(o *object) (faults []string) {
 	for i := range o.fields {
 		f := &o.fields[i]
 		switch pointee(f.node).kind {
-		case kindString, kindTime, kindDuration, kindText, kindBool, kindInt, kindUint, kindFloat, kindNumber:
+		case kindString, kindTime, kindDuration, kindURL, kindText, kindBool, kindInt, kindUint, kindFloat, kindNumber:
 		default:
 			faults = append(faults, fmt.Sprintf("%s: a %v cannot be given as a text", f.name, f.node.typ))
 		}

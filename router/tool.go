@@ -49,6 +49,10 @@ func Tool[In, Out any](name, description string, fn func(ctx context.Context, in
 // ToolOption is an option of [Tool].
 type ToolOption interface{ toTool(*toolFeature) }
 
+// AnnotationsTitle is a name for people that only the annotations of a tool have, where
+// clients from before 2025-06-18 look for it: an option of [Tool]. [Title] is in both.
+type AnnotationsTitle string
+
 // Hint is something about a tool that helps clients to decide how to use it: an
 // option of [Tool]. Without hints a tool is taken to write, to destroy, not to
 // be idempotent, and to reach into an open world.
@@ -144,7 +148,9 @@ func (f *toolFeature) compile(b *builder) {
 	in, inSchema := f.input()
 	out, outSchema := f.output()
 	annotations := f.hints
-	annotations.Title = f.title
+	if annotations.Title == "" {
+		annotations.Title = f.title
+	}
 	e := &entry{Item: Item{Kind: KindTool, Name: f.label}}
 	f.linkUI(e, b)
 	e.tool = &tool{definition: mcp.Tool{
@@ -191,7 +197,8 @@ func (f *toolFeature) output() (*output, json.RawMessage) {
 	return out, text
 }
 
-func (t Title) toTool(f *toolFeature) { f.title = string(t) }
+func (t Title) toTool(f *toolFeature)            { f.title = string(t) }
+func (t AnnotationsTitle) toTool(f *toolFeature) { f.hints.Title = string(t) }
 func (i Icon) toTool(f *toolFeature) {
 	f.icons = append(f.icons[:len(f.icons):len(f.icons)], mcp.Icon(i))
 }

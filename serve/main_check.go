@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/apps"
@@ -30,9 +32,10 @@ func (p *program) check(ctx context.Context, src mcp.Source) int {
 	for _, f := range c.found {
 		fmt.Fprintln(p.stdout, visible.Line(f))
 	}
-	fmt.Fprintf(p.stdout, "%s %s: %d tools, %d resources, %d templates, %d prompts; %d errors, %d warnings\n",
-		cat.Server.Name, cat.Server.Version, len(cat.Tools), len(cat.Resources), len(cat.Templates), len(cat.Prompts),
-		c.errors, len(c.found)-c.errors)
+	fmt.Fprintf(p.stdout, "%s %s: %s, %s, %s, %s; %s, %s\n", cat.Server.Name, cat.Server.Version,
+		check.Count(len(cat.Tools), "tool"), check.Count(len(cat.Resources), "resource"),
+		check.Count(len(cat.Templates), "template"), check.Count(len(cat.Prompts), "prompt"),
+		check.Count(c.errors, "error"), check.Count(len(c.found)-c.errors, "warning"))
 	if c.errors > 0 {
 		return exitNo
 	}
@@ -146,6 +149,27 @@ func (c *checker) schema(tool, which string, text []byte) {
 	}
 	for _, note := range s.Notes() {
 		c.warnf("tool %q: %s: %s", tool, which, note)
+	}
+	c.untyped(tool, which, text)
+}
+
+// untyped reports members of which a schema says nothing, as for a type that writes its
+// own JSON: models have to guess what they are.
+func (c *checker) untyped(tool, which string, text []byte) {
+	var root struct {
+		Properties map[string]map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(text, &root) != nil {
+		return // a property that is true or false
+	}
+	for _, name := range slices.Sorted(maps.Keys(root.Properties)) {
+		says := root.Properties[name]
+		for _, about := range []string{"title", "description", "default", "examples"} {
+			delete(says, about)
+		}
+		if len(says) == 0 {
+			c.warnf("tool %q: %s: %q may be any value: describe its type with a method JSONSchema", tool, which, name)
+		}
 	}
 }
 

@@ -295,7 +295,7 @@ func TestCheck(t *testing.T) {
 		change func(*mcp.Catalog)
 		want   string // the finding, or the summary alone
 	}{
-		{"all well", func(*mcp.Catalog) {}, "quay 1.2.3: 1 tools, 1 resources, 1 templates, 1 prompts; 0 errors, 0 warnings\n"},
+		{"all well", func(*mcp.Catalog) {}, "quay 1.2.3: 1 tool, 1 resource, 1 template, 1 prompt; 0 errors, 0 warnings\n"},
 		{"pages", func(c *mcp.Catalog) { c.PageSize = 1; tool("sail", plain)(c) }, "quay 1.2.3: 2 tools"},
 		{"no name", func(c *mcp.Catalog) { c.Server.Name = "" }, "error: the server has no name"},
 		{"a tool twice", tool("moor", plain), `error: tool "moor": there are two`},
@@ -306,6 +306,8 @@ func TestCheck(t *testing.T) {
 		{"a schema that is none", tool("sail", `{"type":"objekt"}`), `error: tool "sail": inputSchema: `},
 		{"arguments that are no object", tool("sail", `{"type":"string"}`), `error: tool "sail": inputSchema: its type is not "object"`},
 		{"a pattern", tool("sail", `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`), `warning: tool "sail": inputSchema: `},
+		{"an argument of any type", tool("sail", `{"type":"object","properties":{"a":{"description":"d"},"b":{"type":"string"}}}`),
+			`warning: tool "sail": inputSchema: "a" may be any value`},
 		{"text that is not JSON", tool("sail", `{"type"`), `error: tool "sail": `},
 		{"a result's schema", func(c *mcp.Catalog) { c.Tools[0].OutputSchema = json.RawMessage(`{"type":1}`) }, `error: tool "moor": outputSchema: `},
 		{"no description", func(c *mcp.Catalog) { c.Tools[0].Description = "" }, `warning: tool "moor": no description`},

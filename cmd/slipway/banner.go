@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/serve"
@@ -45,12 +46,7 @@ func counts(cat *mcp.Catalog) string {
 	return text
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func count(n int, what string) string { return check.Count(n, what) }
 
 // snippet is the entry for a client that reads a file of servers.
 func snippet(name, endpoint string, needsToken bool) string {
