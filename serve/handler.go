@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/ws"
 )
@@ -64,7 +66,7 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	endpoint := h.server.HTTPHandler(&o.HTTP)
 	h.sockets, h.postOnly = o.sockets(h.server, d), o.HTTP.PostOnly
 	h.legacy = o.legacySSE(h.server, d)
-	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src})
+	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src, public: d.public})
 	h.view = h.landing
 	if v, ok := src.(viewer); ok && !o.NoFiles {
 		view := &fileView{files: v.FileHandler(), source: src, door: d, gate: o.Server.Gate, observer: o.Server.Observer}
@@ -136,7 +138,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.health.ready(w, r)
 	case "/healthz", "/health":
 		h.health.summary(w, r)
-	case "/":
+	case "/", "": // the latter below a prefix that was stripped
 		h.landing.ServeHTTP(w, r)
 	default:
 		h.others(w, r)
@@ -163,24 +165,46 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// landing tells somebody who opens the address in a browser what it is for.
-type landing struct{ source mcp.Source }
+// landing tells a person who opens the address in a browser what it is for.
+type landing struct {
+	source mcp.Source
+	public string // the address under which clients reach the server, or ""
+}
 
 func (l landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	base := l.public
+	if base == "" {
+		base = visible.Line(mountedAt(r))
+	}
 	switch {
-	case r.URL.Path != "/":
+	case r.URL.Path != "/" && r.URL.Path != "":
 		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprintf(w, "Nothing is here. MCP clients connect to %s.\n", EndpointPath)
+		fmt.Fprintf(w, "Nothing is here. MCP clients connect to %s%s.\n", base, EndpointPath)
 	case !isGet(w, r):
 	default:
 		name := "This"
 		if cat, err := l.source.Catalog(r.Context()); err == nil {
-			name = cat.Server.Name
+			name = visible.Line(cat.Server.Name)
 		}
-		fmt.Fprintf(w, "%s is an MCP server. MCP clients connect to %s; its health is at /healthz.\n", name, EndpointPath)
+		fmt.Fprintf(w, "%s is an MCP server. MCP clients connect to %s%s; its health is at %s/healthz.\n",
+			name, base, EndpointPath, base)
 	}
+}
+
+// mountedAt returns the part of the path that was stripped before the request came here,
+// as [http.StripPrefix] does, or "".
+func mountedAt(r *http.Request) string {
+	asked, err := url.ParseRequestURI(r.RequestURI)
+	if err != nil {
+		return ""
+	}
+	prefix, ok := strings.CutSuffix(asked.Path, r.URL.Path)
+	if !ok {
+		return ""
+	}
+	return strings.TrimSuffix(prefix, "/")
 }
 
 // isGet reports whether r is a GET or HEAD request, and answers it if not.

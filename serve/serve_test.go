@@ -137,6 +137,43 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// TestLandingPageNamesThePrefix mounts the handler below a path, over HTTP.
+func TestLandingPageNamesThePrefix(t *testing.T) {
+	get := func(t *testing.T, address string) string {
+		t.Helper()
+		res, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/tools/", http.StripPrefix("/tools", serve.NewHandler(newSource(), nil)))
+	mux.Handle("/bare", http.StripPrefix("/bare", serve.NewHandler(newSource(), nil)))
+	mux.Handle("/", serve.NewHandler(newSource(), nil))
+	mux.Handle("/public/", http.StripPrefix("/public",
+		serve.NewHandler(newSource(), &serve.Options{PublicURL: "https://mcp.example.com"})))
+	host := httptest.NewServer(mux)
+	defer host.Close()
+	for path, want := range map[string]string{
+		"/":             "connect to /mcp; its health is at /healthz.",
+		"/tools/":       "connect to /tools/mcp; its health is at /tools/healthz.",
+		"/tools/?a=/b/": "connect to /tools/mcp; its health is at /tools/healthz.",
+		"/tools/none":   "Nothing is here. MCP clients connect to /tools/mcp.",
+		"/bare":         "connect to /bare/mcp;",
+		"/public/":      "connect to https://mcp.example.com/mcp;",
+	} {
+		if got := get(t, host.URL+path); !strings.Contains(got, want) {
+			t.Errorf("GET %s = %s, want %s", path, got, want)
+		}
+	}
+}
+
 func TestPaths(t *testing.T) {
 	plain, withFiles := newSource(), site{newSource()}
 	tests := []struct {
