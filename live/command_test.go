@@ -156,7 +156,7 @@ func TestDiesInACall(t *testing.T) {
 	first := mustCall(t, src, "pid", "")
 	_, err := call(t, src, "exit", "")
 	if err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "panic: out of cheese") {
-		t.Errorf("the call in flight fails with %v, want the exit status and the last words", err)
+		t.Errorf("the call in flight fails with %v, want the exit status and the last lines on stderr", err)
 	}
 	second := mustCall(t, src, "pid", "")
 	if first == second {

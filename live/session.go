@@ -97,7 +97,7 @@ func (ses *session) withWords(err error) error {
 		return err
 	}
 	if c, ok := s.conn.(*child); ok && c.words() != "" {
-		return fmt.Errorf("%w; its last words: %s", err, c.words())
+		return fmt.Errorf("%w; last lines on stderr: %s", err, c.words())
 	}
 	return err
 }

@@ -24,7 +24,7 @@ func (e *ExitError) Error() string {
 		text += ": " + e.Cause
 	}
 	if e.Stderr != "" {
-		text += "; its last words: " + e.Stderr
+		text += "; last lines on stderr: " + e.Stderr
 	}
 	return text
 }
