@@ -94,7 +94,7 @@ func Entry(ctx context.Context, arg string, opts *EntryOptions) (*Addition, erro
 	case isBundle(arg, info) && !info.IsDir():
 		return e.local(ctx)
 	case info.IsDir():
-		return nil, &Error{Arg: arg, Why: "a folder is none of what can be added", Hint: entryHint}
+		return nil, &Error{Arg: arg, Why: "a folder cannot be added", Hint: entryHint}
 	}
 	f, err := os.Open(arg)
 	if err != nil {

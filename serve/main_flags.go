@@ -178,7 +178,7 @@ func (p *program) setAddress(s *settings, from, text string) (err error) {
 
 // usage is a mistake in the command line or the environment.
 func (p *program) usage(format string, args ...any) error {
-	return &failure{exitUsage, fmt.Sprintf(format, args...), p.name + " -h shows what there is"}
+	return &failure{exitUsage, fmt.Sprintf(format, args...), p.name + " -h lists the flags"}
 }
 
 const usageText = `%[1]s is an MCP server.

@@ -42,7 +42,7 @@ If the tool reports an error, its text goes to stderr and the exit code is 1.
 				if err != nil {
 					return err
 				}
-				return printCall(cmd.OutOrStdout(), args[1], result, asJSON)
+				return printCall(cmd.OutOrStdout(), c.cat.Tool(args[1]), result, asJSON)
 			})
 		},
 	}
@@ -63,15 +63,24 @@ func (c *client) call(cmd *cobra.Command, name string, pairs []string, object js
 		return nil, err
 	}
 	result, err := c.source.CallTool(cmd.Context(), &mcp.CallToolParams{Name: tool.Name, Arguments: arguments})
+	if err != nil && namesArguments(err.Error(), name) {
+		return nil, &failure{code: codeOf(err), text: err.Error(), hint: argumentsHint(tool)}
+	}
 	if err != nil {
 		return nil, answered(name, err)
 	}
 	return result, nil
 }
 
+// namesArguments reports whether a server says which tool's arguments are invalid.
+func namesArguments(text, tool string) bool {
+	return strings.HasPrefix(text, "invalid arguments for "+tool+":")
+}
+
 // printCall prints the text of a result, or what stands for it. An error that
 // the tool reports is an error of the command, too.
-func printCall(w io.Writer, name string, result *mcp.CallToolResult, asJSON bool) error {
+func printCall(w io.Writer, tool *mcp.Tool, result *mcp.CallToolResult, asJSON bool) error {
+	name := tool.Name
 	var answer struct {
 		Content           []block         `json:"content"`
 		StructuredContent json.RawMessage `json:"structuredContent"`
@@ -91,8 +100,11 @@ func printCall(w io.Writer, name string, result *mcp.CallToolResult, asJSON bool
 		return nil
 	case answer.IsError:
 		text := strings.TrimSpace(shown(answer.Content))
-		if strings.HasPrefix(text, name+" ") {
-			return no("", "%s", text) // it names the tool itself
+		switch { // a text that names the tool itself is printed as it is
+		case namesArguments(text, name):
+			return no(argumentsHint(tool), "%s", text)
+		case strings.HasPrefix(text, name+" "):
+			return no("", "%s", text)
 		}
 		return no("", "%s: %s", name, text)
 	case len(answer.Content) == 0 && answer.StructuredContent != nil:

@@ -105,7 +105,7 @@ func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *che
 	}
 	plan, report, err := clients.NewPlan(merged, ledger, planning)
 	if err != nil {
-		return nil, nil, usage("slipway config clients lists what there is", "%v", err)
+		return nil, nil, usage("slipway config clients lists files and scopes", "%v", err)
 	}
 	if len(plan.Files) == 0 {
 		return nil, nil, no("name one with --client; slipway config clients lists them", "%s: no client has a file for a %s here", cmd.Name(), a.scope)

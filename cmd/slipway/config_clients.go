@@ -58,10 +58,11 @@ func printClients(w io.Writer, all []clients.Client) {
 		note(heeds(c.EnabledTools), "enabledTools")
 		note(heeds(c.DisabledTools), "disabledTools")
 		note(c.References.Value != "" || c.References.EnvList != "", "secrets")
-		text := fmt.Sprintf("%-15s %-23s %s", c.ID, c.Name, strings.Join(can, ", "))
+		words := strings.Join(can, ", ")
 		if len(cannot) > 0 {
-			text += " (not " + strings.Join(cannot, ", ") + ")"
+			words = strings.TrimLeft(words+" (not "+strings.Join(cannot, ", ")+")", " ")
 		}
+		text := fmt.Sprintf("%-15s %-23s %s", c.ID, c.Name, words)
 		fmt.Fprintln(w, shorten(text, columns(w)))
 	}
 }

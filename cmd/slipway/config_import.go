@@ -80,7 +80,7 @@ func importAll(list []clients.Client, scope clients.Scope, file string) (*client
 		if path == "" {
 			var err error
 			if path, _, err = place.Path(&list[i], scope); err != nil {
-				return nil, nil, usage("slipway config clients lists what there is", "%v", err)
+				return nil, nil, usage("slipway config clients lists files and scopes", "%v", err)
 			}
 		}
 		if seen[path] {

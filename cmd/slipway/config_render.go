@@ -210,7 +210,7 @@ func wherePut(c *clients.Client, scope, goos string) (string, error) {
 		goos = runtime.GOOS
 	}
 	if !slices.Contains(c.Scopes(goos), clients.Scope(scope)) {
-		return "", usage("slipway config clients lists what there is", "%s has no file for a %s on %s", c.Name, scope, goos)
+		return "", usage("slipway config clients lists files and scopes", "%s has no file for a %s on %s", c.Name, scope, goos)
 	}
 	paths := c.Files.Project
 	if scope == "user" {

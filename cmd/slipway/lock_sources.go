@@ -67,7 +67,12 @@ func (l *locking) lockFlag(cmd *cobra.Command) {
 
 // path is where the lock is.
 func (l *locking) path(cmd *cobra.Command, args []string) (string, error) {
-	if l.file != "" {
+	switch l.file {
+	case "":
+	case lockOff, lockRequired:
+		return "", usage("name a file, or leave --lock out for slipway.lock",
+			"%s: --lock %s is for commands that open sources", cmd.Name(), l.file)
+	default:
 		return l.file, nil
 	}
 	candidates := lockCandidates(args)

@@ -276,5 +276,5 @@ func (c *client) meant(name string, names []string, listing string) string {
 	if near := nearest.DidYouMean(name, names); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "slipway ls " + c.arg + " " + listing + " shows what there is"
+	return "slipway ls " + c.arg + " " + listing + " lists them"
 }
