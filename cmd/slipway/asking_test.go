@@ -145,29 +145,8 @@ type lineClient struct {
 // newLineClient runs slipway with args, and begins.
 func newLineClient(t *testing.T, modern bool, args ...string) *lineClient {
 	t.Helper()
-	cmd := exec.Command("slipway", args...)
-	cmd.Env = append(os.Environ(), "GORACE="+raceOptions, "SLIPWAY_STATE_DIR="+t.TempDir())
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stuck := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-	t.Cleanup(func() {
-		_ = in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("slipway %s ends with %v", strings.Join(args, " "), err)
-		}
-		stuck.Stop()
-	})
-	c := &lineClient{t: t, in: in, out: bufio.NewScanner(out), modern: modern}
-	c.out.Buffer(nil, 1<<20)
+	in, out := startPiped(t, args...)
+	c := &lineClient{t: t, in: in, out: out, modern: modern}
 	if !modern {
 		c.request("initialize", `"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"lines","version":"1"}`)
 		c.notify("notifications/initialized")

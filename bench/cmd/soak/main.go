@@ -17,27 +17,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/slipway-mcp/slipway/bench/figures"
+	"github.com/slipway-mcp/slipway/bench/program"
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "soak:", err)
-		}
-		os.Exit(1)
-	}
-}
+func main() { program.Main("soak", run) }
 
 // sizes are the command line.
 type sizes struct {
