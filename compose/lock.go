@@ -28,7 +28,7 @@ const lockVersion = 1
 type Lock struct {
 	Sources map[string]*LockedSource // by name
 	// Definitions are the names of the files of definitions that it was made for, in the
-	// folder of the lock. None stands for all of them.
+	// folder of the lock. None means all of them.
 	Definitions []string
 }
 

@@ -50,7 +50,7 @@ func (r *Roster) LeftOut(by string, servers map[string]error) {
 	r.out[by] = states
 }
 
-// Rebuilt notes the outcome of rebuilding the site that name stands for. With an
+// Rebuilt notes the outcome of rebuilding the site called name. With an
 // error the site is listed as [Stale], with the number of failures in a row;
 // without one it is not listed. It fits Options.Rebuilt of package open.
 func (r *Roster) Rebuilt(name string, err error) {

@@ -44,7 +44,7 @@ type session struct {
 	oneStream bool // questions do not say which call they belong to
 	roots     openRoots
 
-	served   atomic.Bool               // it has answered somebody else's request
+	served   atomic.Bool               // it has answered the request of another client
 	suspect  atomic.Bool               // a call ran out of time, and nothing has come since
 	looked   atomic.Int64              // when abandoned calls were last looked for, in ns
 	silent   atomic.Bool               // no message has arrived since the last watch

@@ -57,7 +57,7 @@ type Options struct {
 	// last list; 0 stands for 60 seconds.
 	StartTimeout time.Duration
 	// MaxWait is how long a request waits for a server that is down to be started
-	// again; 0 stands for 2 seconds. It does not bound an attempt that is under way,
+	// again; 0 means 2 seconds. It does not bound an attempt that is under way,
 	// and each request waits for one attempt: a request never fails with the result
 	// of an earlier one. Requests cause at most four attempts a second.
 	MaxWait time.Duration
@@ -88,9 +88,9 @@ type Options struct {
 	// list, each; 0 stands for 100,000.
 	MaxEntries int
 	// MaxListBytes is how many bytes the answers with all lists of a server may have
-	// together; 0 stands for 32 MiB.
+	// together; 0 means 32 MiB.
 	MaxListBytes int64
-	// MaxPages is how many pages one list may have; 0 stands for 10,000.
+	// MaxPages is how many pages one list may have; 0 means 10,000.
 	MaxPages int
 
 	// Succeeds is a Source that this one takes the place of, or nil: calls that wait
@@ -153,7 +153,7 @@ type Source struct {
 	turn     chan struct{} // closed and made anew when phase changes
 	running  bool          // the supervisor runs
 	closed   bool
-	wanted   bool  // somebody waits for a session
+	wanted   bool  // a caller waits for a session
 	waiting  queue // requests that wait for it to be started
 	watched  watchList
 

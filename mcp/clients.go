@@ -31,7 +31,7 @@ type ClientEvent struct {
 	Session *Session
 	// RootsChanged: the client has sent notifications/roots/list_changed.
 	RootsChanged bool
-	// Ended: the session is over.
+	// Ended: the session has ended.
 	Ended bool
 }
 

@@ -22,39 +22,39 @@ import (
 // oldest entries. What cannot be made to fit is refused with [CodeToolBusy], over HTTP
 // with status 503 and Retry-After.
 type Budget struct {
-	// Bytes is the total in bytes; 0 stands for 256 MiB.
+	// Bytes is the total in bytes; 0 means 256 MiB.
 	Bytes int64
-	// ClientBytes is the share of one client in bytes; 0 stands for a quarter of Bytes.
+	// ClientBytes is the share of one client in bytes; 0 means a quarter of Bytes.
 	ClientBytes int64
 	// ClientPercent is the share of one client in each of the following numbers, and
-	// in MaxSessions and MaxTasks; 0 stands for 25, and 100 sets no share. A share is
+	// in MaxSessions and MaxTasks; 0 means 25, and 100 sets no share. A share is
 	// at least 100 entries. Behind a proxy, clients without a principal share one
 	// address, and so one share.
 	ClientPercent int
-	// Streams is how many event streams may be open; 0 stands for 40,000.
+	// Streams is how many event streams may be open; 0 means 40,000.
 	Streams int
 	// Connections is how many connections of [Server.ServeConn] and of an
-	// [SSEHandler] may be open; 0 stands for 10,000.
+	// [SSEHandler] may be open; 0 means 10,000.
 	Connections int
 	// Subscriptions is how many URIs and tasks clients may be subscribed to; 0 stands
 	// for 40,000.
 	Subscriptions int
-	// FinishedTasks is how many finished tasks are kept; 0 stands for ten times
+	// FinishedTasks is how many finished tasks are kept; 0 means ten times
 	// MaxTasks. It does not apply to a custom TaskStore.
 	FinishedTasks int
-	// Questions is how many calls may wait for their client to answer; 0 stands for
+	// Questions is how many calls may wait for their client to answer; 0 means
 	// 10,000.
 	Questions int
 	// Parked is how many calls may be kept by a Source between two requests of the
-	// same client, see [Request.Keep]; 0 stands for 1,000.
+	// same client, see [Request.Keep]; 0 means 1,000.
 	Parked int
 
 	// RequestBytes is how many bytes the requests that are being received and served
-	// may have together; 0 stands for 256 MiB. It must not be smaller than the largest
+	// may have together; 0 means 256 MiB. It must not be smaller than the largest
 	// request. More are refused with [CodeToolBusy], over HTTP with status 503 and
 	// Retry-After. It is not part of Bytes.
 	RequestBytes int64
-	// ClientRequestBytes is the share of one client in RequestBytes; 0 stands for a
+	// ClientRequestBytes is the share of one client in RequestBytes; 0 means a
 	// quarter. It applies to requests of more than 64 KiB, and to all once half of
 	// RequestBytes is in use. A single request of a client always has its share.
 	ClientRequestBytes int64
@@ -316,7 +316,7 @@ func (l *ledger) resize(k *kept, delta int64) (gone victims, ok bool) {
 	return gone, true
 }
 
-// release takes an entry out that is over. It may have been given up before.
+// release removes an entry that has ended. It may have been given up before.
 func (l *ledger) release(k *kept) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,7 +22,7 @@ type ServerOptions struct {
 	KeepSystemRole bool
 	// SessionTTL is how long an HTTP session may be idle; 0 stands for 30 minutes.
 	SessionTTL time.Duration
-	// MaxSessions is how many HTTP sessions are kept; 0 stands for 100,000. What
+	// MaxSessions is how many HTTP sessions are kept; 0 means 100,000. What
 	// happens beyond it, and how many are one client's, is in Budget.
 	MaxSessions int
 	// Budget bounds everything that is kept beyond a request.
@@ -40,7 +40,7 @@ type ServerOptions struct {
 	// Tasks keeps the records of tasks; nil stands for memory, where they end
 	// with the process.
 	Tasks TaskStore
-	// MaxTasks is how many tasks may run at once; 0 stands for 1,000. A client that
+	// MaxTasks is how many tasks may run at once; 0 means 1,000. A client that
 	// exceeds its share of them, see Budget, has its own oldest ones cancelled.
 	MaxTasks int
 	// RequestTimeout is how long a request may take, whatever progress it reports:

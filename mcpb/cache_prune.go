@@ -35,9 +35,9 @@ type CachedBundle struct {
 // PruneOptions say what [PruneCache] removes. Nil and the zero value are the
 // defaults.
 type PruneOptions struct {
-	// Dir is the cache; empty stands for the default of [OpenOptions.CacheDir].
+	// Dir is the cache; empty means the default of [OpenOptions.CacheDir].
 	Dir string
-	// MaxBytes is how much may stay. 0 stands for [DefaultCacheBytes], less than 0
+	// MaxBytes is how much may stay. 0 means [DefaultCacheBytes], less than 0
 	// for no limit.
 	MaxBytes int64
 	// All removes every bundle that is not in use.
@@ -55,7 +55,7 @@ type PruneReport struct {
 }
 
 // ListCache returns the bundles in the cache at dir, the one used last first. An empty
-// dir stands for the default of [OpenOptions.CacheDir]. A cache that does not exist is
+// dir means the default of [OpenOptions.CacheDir]. A cache that does not exist is
 // empty.
 func ListCache(ctx context.Context, dir string) ([]CachedBundle, error) {
 	cache, err := cacheDir(dir)

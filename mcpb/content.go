@@ -59,7 +59,7 @@ func (c *content) read(fsys fs.FS, opts *OpenOptions) (err error) {
 }
 
 // openPackedContent verifies a packed bundle and returns its folder in the cache. The
-// file is opened once, and its bytes are held to those that were hashed first.
+// file is opened once, and its bytes are compared with those that were hashed first.
 func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *content, err error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -47,13 +47,13 @@ type OpenOptions struct {
 	CacheDir string
 	// CacheBytes is how much the unpacked bundles may take together before those that
 	// were not used for the longest time are removed, when one is added. A bundle that
-	// runs is never removed. 0 stands for [DefaultCacheBytes], less than 0 for no limit.
+	// runs is never removed. 0 means [DefaultCacheBytes], less than 0 for no limit.
 	CacheBytes int64
 	// Limits bound what a packed bundle may unpack to; nil stands for the defaults.
 	Limits *Limits
 
 	// Warn is called with each of [Launch.Warnings] before the server is started; nil
-	// stands for no one.
+	// discards them.
 	Warn func(check.Finding)
 	// Stderr receives what the server writes to stderr, with secrets replaced; nil
 	// stands for nobody.

@@ -38,7 +38,7 @@ type PackOptions struct {
 	// Prune leaves out the packages in node_modules that only development needs.
 	Prune bool
 	// Limits are those of the readers of the bundle: what [OpenArchive] refuses with
-	// them is not packed. Nil stands for [DefaultLimits].
+	// them is not packed. Nil means [DefaultLimits].
 	Limits *Limits
 	// Progress is called after every file with the bytes packed so far and the
 	// bytes of all files. It may be nil.

@@ -84,7 +84,7 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 }
 
 // openOrList opens a bundle. With opts.ListOnly, one whose manifest holds what it
-// offers needs no options, and nobody is asked for them; if it has them, its server is
+// offers needs no options, and none are asked for; if it has them, its server is
 // started, as the manifest may be out of date.
 func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, opts *Options) (mcp.Source, error) {
 	unasked := *o

@@ -28,7 +28,7 @@ type DefinitionsOptions struct {
 	Settle time.Duration
 	// Background says that Open does not wait for the servers: what is there is served
 	// at once, the others join when they have started, and only requests for lists wait
-	// for them, until Settle after Open; 0 stands for 2 seconds then. Without it
+	// for them, until Settle after Open; 0 means 2 seconds then. Without it
 	// everything waits, as is right for a program that makes one request.
 	Background bool
 	joined     bool // the file is one of several sources, see [Later]

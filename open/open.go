@@ -69,7 +69,7 @@ func (o *Options) live() *LiveOptions {
 //   - a command that is such a server over stdin and stdout, as [Command] writes it.
 //
 // With a signer in Bundle nothing but a packed bundle is opened. An error is an
-// [*Error]. The Source may implement io.Closer; whoever opened it
+// [*Error]. The Source may implement io.Closer; the caller that opened it
 // closes it. ctx bounds the opening only.
 func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	if opts == nil {

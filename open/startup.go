@@ -19,7 +19,7 @@ const startGrace = 150 * time.Millisecond
 // startup is the time in which a Source is served although some of its servers are
 // still starting. Everything is answered with what is there. Only requests for lists
 // wait, as many clients ask for them once and ignore list_changed, and requests for
-// what is not there yet. The zero value is a startup that is over.
+// what is not there yet. The zero value is a startup that has ended.
 type startup struct {
 	limit  time.Time     // when requests stop waiting
 	joined bool          // it is one of several sources: what it lacks, another may have

@@ -25,7 +25,7 @@ type Auth struct {
 	// Scopes are what a token needs for anything at all.
 	Scopes []string
 	// ToolScopes are the additional scopes for calling tools, by pattern: TOOL or
-	// SOURCE/TOOL, in which "*" stands for any text and "?" for any character. A
+	// SOURCE/TOOL, in which "*" matches any text and "?" any character. A
 	// tool that several patterns match needs the scopes of all. At most 256.
 	//
 	// A pattern is for the tool of that name of a source, whatever prefixes, edits

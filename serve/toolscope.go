@@ -251,7 +251,7 @@ func splits(pattern string) func(yield func(source, tool string) bool) {
 	}
 }
 
-// globMatches reports whether name matches a pattern in which "*" stands for any
+// globMatches reports whether name matches a pattern in which "*" matches any
 // text and "?" for any one byte.
 func globMatches(pattern, name string) bool {
 	star, mark := -1, 0 // the last "*", and up to where it has taken name

@@ -33,7 +33,7 @@ type Options struct {
 	// MaxMessage is the largest message in bytes; 0 stands for 4 MiB. A larger one
 	// ends the connection with 1009.
 	MaxMessage int64
-	// MaxConns is how many connections may be open at once; 0 stands for 10,000. An
+	// MaxConns is how many connections may be open at once; 0 means 10,000. An
 	// upgrade beyond it is answered with 503 and Retry-After, and ends the oldest
 	// connection of the client that has the most. How many one client may have is in
 	// [mcp.Budget].

@@ -16,7 +16,7 @@ import (
 // cacheVariable is the variable with the most that unpacked bundles may take.
 const cacheVariable = "SLIPWAY_BUNDLE_CACHE_SIZE"
 
-// cacheBytes reads cacheVariable. 0 stands for the default.
+// cacheBytes reads cacheVariable. 0 means the default.
 func cacheBytes() (int64, error) {
 	text := os.Getenv(cacheVariable)
 	if text == "" {

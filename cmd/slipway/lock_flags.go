@@ -33,7 +33,7 @@ const (
 
 // lockFlags adds --lock and --lock-policy to a command that opens sources.
 func lockFlags(cmd *cobra.Command) {
-	cmd.Flags().String("lock", "", "hold sources to this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none; required to refuse sources without one")
+	cmd.Flags().String("lock", "", "verify sources against this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none; required to refuse sources without one")
 	cmd.Flags().Var(new(lockPolicy), "lock-policy", "`action` when a source no longer matches its lock: block or warn")
 }
 
@@ -198,7 +198,7 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 				return nil, notLocked(cmd, g.exempt)
 			}
 			if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // a client that starts it shows no stderr
-				g.say("the %s here is not about %s, which is held to no lock", compose.LockFile,
+				g.say("the %s here does not cover %s, to which no lock applies", compose.LockFile,
 					strings.Join(sourceNames(g.exempt), ", "))
 			}
 		}
@@ -215,7 +215,7 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 // notLocked is the error of --lock required for sources without a lock.
 func notLocked(cmd *cobra.Command, args []string) error {
 	what := strings.Join(sourceNames(args), ", ")
-	return &failure{code: exitPolicy, text: fmt.Sprintf("%s: --lock required: no lock is about %s", cmd.Name(), what),
+	return &failure{code: exitPolicy, text: fmt.Sprintf("%s: --lock required: no lock covers %s", cmd.Name(), what),
 		hint: "slipway lock " + strings.Join(args, " ")}
 }
 

@@ -23,7 +23,7 @@ func main() {
 	root.SetErr(stderr)
 	code := report(stderr, root.ExecuteContext(context.Background()))
 	if s, ok := out.(*screen); ok {
-		_ = s.Flush() // the command is over
+		_ = s.Flush() // the command has ended
 	}
 	_ = stderr.Flush()
 	os.Exit(code)

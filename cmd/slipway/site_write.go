@@ -36,7 +36,7 @@ func (o *writing) flags(cmd *cobra.Command) {
 	f.StringVarP(&o.output, "output", "o", "", "the folder, .zip or .tar `FILE` to write, or - for stdout")
 	f.StringVar(&o.format, "format", "", "dir, zip or tar (default: by the name; tar on stdout)")
 	f.StringVar(&o.collisions, "collisions", "disambiguate", "action for answers that share a file name: disambiguate or error")
-	f.StringVar(&o.host, "host", "", "add what a web host needs and look at its limits: "+strings.Join(hostNames(), ", "))
+	f.StringVar(&o.host, "host", "", "add what a web host needs and check its limits: "+strings.Join(hostNames(), ", "))
 	f.StringVar(&o.siteRoot, "site-root", "", "the published `DIR` above the output, for the files that hosts read at its root (default: the output)")
 	f.StringSliceVar(&o.precompress, "precompress", nil, "also write compressed files: gzip")
 	f.BoolVar(&o.compact, "compact", false, "write documents on one line each")

@@ -167,7 +167,7 @@ func isItself(host string) bool {
 	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
 }
 
-// itself are the addresses that those names stand for.
+// itself are the addresses of those names.
 func itself() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("::1/128")}
 }

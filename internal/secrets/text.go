@@ -303,11 +303,11 @@ func identifierPath(value string) bool {
 	return strings.Contains(value, ".") && strings.Trim(value, tokenLetters) == "" && !Random(value)
 }
 
-// spelledOut reports whether a value is made of words: in one case, or with capitals
+// spelledOut reports whether a value consists of words: in one case, or with capitals
 // at the beginnings of words.
 func spelledOut(value string) bool { return strings.ContainsAny(value, "_-.") || spelled(value) }
 
-// illustrative reports whether a value is an example, or stands for one.
+// illustrative reports whether a value is an example, or a placeholder.
 func illustrative(value string) bool {
 	v := strings.ToLower(strings.TrimSpace(value))
 	if Placeholder(strings.TrimSpace(value)) || common(v) {

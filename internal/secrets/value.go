@@ -204,7 +204,7 @@ func Plain(value string) bool {
 	return slices.Contains([]string{"true", "false", "none", "null", "auto", "required", "optional"}, strings.ToLower(v))
 }
 
-// Placeholder reports whether s stands for a value instead of being one.
+// Placeholder reports whether s is a placeholder for a value.
 func Placeholder(s string) bool {
 	return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{") || strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">") ||
 		strings.HasPrefix(s, "%") && strings.HasSuffix(s, "%") || strings.Trim(s, "*xX.") == ""

@@ -34,7 +34,7 @@ func (k *soak) drain(ctx context.Context) error {
 	t := &k.table
 	t.Note(what, "calls answered", float64(all.answered), "")
 	t.Note(what, "of these after the signal", float64(all.late), "")
-	t.Note(what, "refused: nobody listens any more", float64(all.refused), "")
+	t.Note(what, "refused: the server no longer listens", float64(all.refused), "")
 	t.Note(what, "refused: told so in an answer", float64(all.told), "")
 	t.Note(what, "refused: closed without a byte, and never run", float64(all.unrun), "")
 	t.Exactly(what, "lost: run, but not answered whole", all.lost, 0)

@@ -151,7 +151,7 @@ func (k *soak) neverDeleted(ctx context.Context, srv *server) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("%s sessions that nobody deletes, %s at most", figures.Quantity(float64(k.sessions), ""), figures.Quantity(maxSessions, ""))
+	what := fmt.Sprintf("%s sessions that clients do not delete, %s at most", figures.Quantity(float64(k.sessions), ""), figures.Quantity(maxSessions, ""))
 	k.table.AtMost(what, "heap more", float64(after.heap-before.heap)/1024, maxSessions*sessionBound/1024, "KiB")
 	k.table.AtMost(what, "goroutines more", float64(max(0, after.goroutines-before.goroutines)), 0, "")
 	time.Sleep(sessionTTL + time.Second)

@@ -14,7 +14,7 @@ type published struct {
 	ending string
 }
 
-// publishedAt returns an absolute web address that ends in a slash, made of base
+// publishedAt returns an absolute web address that ends in a slash, built from base
 // and the parts below it, or "" if base is none.
 func publishedAt(base string, below ...string) string {
 	u, err := url.Parse(base)
