@@ -40,7 +40,8 @@ func (d Drift) String() string {
 	case Server:
 		return "what the server calls itself " + what
 	case Version:
-		return fmt.Sprintf("its version was %s, and is %s", visible.Line(string(d.Was.Definition)), visible.Line(string(d.Is.Definition)))
+		return fmt.Sprintf("its version was %s, and is %s", visible.Line(string(d.Was.Definition)),
+			visible.Line(string(d.Is.Definition)))
 	case Instructions:
 		return "instructions " + strings.NewReplacer("has", "have", "is", "are").Replace(what)
 	case UI:

@@ -112,7 +112,8 @@ func (f *sourceForm) lists() map[Kind]*map[string]Pin {
 
 // form returns a lock as it is written, in canonical form.
 func (l *Lock) form() ([]byte, error) {
-	f := lockForm{LockVersion: lockVersion, Definitions: l.Definitions, Sources: make(map[string]*sourceForm, len(l.Sources))}
+	f := lockForm{LockVersion: lockVersion, Definitions: l.Definitions,
+		Sources: make(map[string]*sourceForm, len(l.Sources))}
 	for name, s := range l.Sources {
 		sf := &sourceForm{Version: s.Version}
 		single, lists := sf.single(), sf.lists()

@@ -47,21 +47,25 @@ func originsOf(t *testing.T, src mcp.Source) map[string][]mcp.Origin {
 
 func TestOriginsThroughLayers(t *testing.T) {
 	ctx := context.Background()
-	edited, err := compose.Edit(newCounter("a", "get", "put"), &compose.Edits{Tools: map[string]compose.ToolEdit{"get": {Name: "fetch"}}})
+	edited, err := compose.Edit(newCounter("a", "get", "put"),
+		&compose.Edits{Tools: map[string]compose.ToolEdit{"get": {Name: "fetch"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner, err := compose.Union(ctx, []compose.Named{{Name: "a", Source: edited}, {Name: "b", Source: newCounter("b", "fetch")}},
+	inner, err := compose.Union(ctx,
+		[]compose.Named{{Name: "a", Source: edited}, {Name: "b", Source: newCounter("b", "fetch")}},
 		&compose.UnionOptions{Absent: []string{"c"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	outer, err := compose.Union(ctx, []compose.Named{{Name: "x", Source: compose.NewSwap(inner)}, {Name: "y", Source: newCounter("y", "put")}}, nil)
+	outer, err := compose.Union(ctx,
+		[]compose.Named{{Name: "x", Source: compose.NewSwap(inner)}, {Name: "y", Source: newCounter("y", "put")}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string][]mcp.Origin{
-		"a_fetch": {{Name: "get"}, {Source: "a", Name: "fetch", Prefixed: "a_fetch"}, {Source: "x", Name: "a_fetch", Prefixed: "x_a_fetch"}},
+		"a_fetch": {{Name: "get"}, {Source: "a", Name: "fetch", Prefixed: "a_fetch"},
+			{Source: "x", Name: "a_fetch", Prefixed: "x_a_fetch"}},
 		"x_put":   {{Source: "a", Name: "put", Prefixed: "a_put"}, {Source: "x", Name: "put", Prefixed: "x_put"}},
 		"b_fetch": {{Source: "b", Name: "fetch", Prefixed: "b_fetch"}, {Source: "x", Name: "b_fetch", Prefixed: "x_b_fetch"}},
 		"y_put":   {{Source: "y", Name: "put", Prefixed: "y_put"}},
@@ -78,7 +82,8 @@ func TestOriginsThroughLayers(t *testing.T) {
 		t.Errorf("sources (-want +got):\n%s", diff)
 	}
 	labelled := originsOf(t, compose.Label("z", newCounter("z", "get")))
-	if diff := cmp.Diff(map[string][]mcp.Origin{"get": {{Source: "z", Name: "get", Prefixed: "z_get"}}}, labelled); diff != "" {
+	if diff := cmp.Diff(map[string][]mcp.Origin{"get": {{Source: "z", Name: "get", Prefixed: "z_get"}}},
+		labelled); diff != "" {
 		t.Errorf("origins of a labelled source (-want +got):\n%s", diff)
 	}
 }

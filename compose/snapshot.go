@@ -64,7 +64,8 @@ func finding(severity check.Severity, rule, source string, item Item, message, h
 	if item.Name != "" {
 		pointer += "/" + check.EscapeToken(item.Name)
 	}
-	return check.Finding{Rule: "lock/" + rule, Severity: severity, File: LockFile, Pointer: pointer, Message: visible.Line(source + ": " + message), Hint: hint}
+	return check.Finding{Rule: "lock/" + rule, Severity: severity, File: LockFile, Pointer: pointer,
+		Message: visible.Line(source + ": " + message), Hint: hint}
 }
 
 // server pins what the server says of itself.
@@ -116,7 +117,8 @@ func (s *snapshot) look(item Item, definition json.RawMessage) {
 			if at.where != "" {
 				where += ", " + strings.TrimPrefix(at.where, ".")
 			}
-			s.add(check.Warning, "invisible", item, fmt.Sprintf("%s holds %s", where, visible.Describe(r)), "models read it, and people do not see it; slipway lock diff shows it as an escape")
+			s.add(check.Warning, "invisible", item, fmt.Sprintf("%s holds %s", where, visible.Describe(r)),
+				"models read it, and people do not see it; slipway lock diff shows it as an escape")
 		}
 	}
 }

@@ -256,7 +256,8 @@ func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.R
 		}
 		return answers[0], nil
 	case q.call.parking == nil:
-		return nil, &mcp.Error{Code: mcp.CodeInvalidRequest, Message: "the client cannot be asked: it declares no capability for it"}
+		return nil, &mcp.Error{Code: mcp.CodeInvalidRequest,
+			Message: "the client cannot be asked: it declares no capability for it"}
 	}
 	return q.call.parking.pose(ctx, q.method, q.params)
 }
@@ -296,7 +297,9 @@ func (ses *session) home(ctx context.Context) (*mcp.Session, error) {
 
 // askDirectly asks a client outside of its requests, or fails with
 // [mcp.ErrNoConnection].
-func askDirectly(ctx context.Context, client *mcp.Session, method string, params json.RawMessage) (json.RawMessage, error) {
+func askDirectly(
+	ctx context.Context, client *mcp.Session, method string, params json.RawMessage,
+) (json.RawMessage, error) {
 	q, err := mcp.Forward("", method, params)
 	if err != nil {
 		return nil, err
@@ -323,7 +326,10 @@ func (s *Source) rootsChanged(e mcp.ClientEvent) {
 	if ses.version.Modern() {
 		return // asks for what it needs with each request
 	}
-	ses.goWork(func(ctx context.Context) { _ = ses.link.tell(ctx, rootsListChanged()) }) // a lost connection ends by other ways
+	ses.goWork(func(ctx context.Context) {
+		_ = ses.link.tell(ctx,
+			rootsListChanged())
+	}) // a lost connection ends by other ways
 }
 
 func rootsListChanged() []byte { return notification("notifications/roots/list_changed", nil) }

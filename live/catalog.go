@@ -166,7 +166,8 @@ func (l *listing) take(raw []byte) {
 		if name == "" {
 			name = memberString(raw, "uri")
 		}
-		l.src.tell(Event{What: "log", Detail: fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name, why)})
+		l.src.tell(Event{What: "log",
+			Detail: fmt.Sprintf("%s: entry %d (%.64q) %s and is dropped", l.method, l.entries, name, why)})
 	}
 }
 

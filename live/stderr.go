@@ -182,12 +182,14 @@ func (e *explainer) judge(line string) {
 		if e.kept == "" || e.npmCode {
 			e.kept, e.npmCode, e.weak = line, npm[2] == "code", true
 		}
-	case exception.MatchString(line), hasAnyPrefix(line, "panic: ", "fatal error: ", "Unhandled exception", "Exception in thread", "Caused by: "):
+	case exception.MatchString(line),
+		hasAnyPrefix(line, "panic: ", "fatal error: ", "Unhandled exception", "Exception in thread", "Caused by: "):
 		e.kept, e.weak = line, false
 	case strings.HasPrefix(line, "thread '") && strings.Contains(line, " panicked at "):
 		e.kept, e.weak, e.goesOn = line, false, strings.HasSuffix(line, ":")
 	case e.kept != "" && !e.weak:
-	case hasAnyPrefix(line, "error: ", "fatal: "), strings.HasSuffix(line, ": not found"), strings.HasSuffix(line, ": command not found"):
+	case hasAnyPrefix(line, "error: ", "fatal: "), strings.HasSuffix(line, ": not found"),
+		strings.HasSuffix(line, ": command not found"):
 		e.kept, e.weak, e.npmCode = line, true, false
 	}
 }

@@ -351,7 +351,8 @@ func eachMessage(text []byte, each func(element []byte)) *Error {
 func (rc *requestContext) fitsBatch(held int) *Error {
 	switch {
 	case held > maxBatchAnswers && rc.msg.isRequest():
-		return Errorf(CodeToolBusy, "the answers of this batch have more than %d bytes: send the request again", maxBatchAnswers)
+		return Errorf(CodeToolBusy, "the answers of this batch have more than %d bytes: send the request again",
+			maxBatchAnswers)
 	case rc.msg.is("initialize"):
 		return invalidRequest("initialize cannot be part of a batch")
 	case rc.version.Modern():

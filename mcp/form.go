@@ -118,7 +118,8 @@ func refusedAnswer(q Question, why error) error {
 			fields = append(fields, p.Path)
 		}
 	}
-	text := fmt.Sprintf("the client's answer to %s does not match requestedSchema, after %d attempts", q.method(), maxAttempts)
+	text := fmt.Sprintf("the client's answer to %s does not match requestedSchema, after %d attempts",
+		q.method(), maxAttempts)
 	if len(fields) > 0 {
 		text += "; wrong fields: " + strings.Join(fields, ", ")
 	}

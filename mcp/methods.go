@@ -330,9 +330,11 @@ func readFailure(err error, uri string, ended error) error {
 	case errors.As(err, &e), !errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(ended, context.DeadlineExceeded):
-		return &Error{Code: CodeResourceTimeout, Message: "reading the resource ran out of time", Data: uriData(uri), Cause: err}
+		return &Error{Code: CodeResourceTimeout, Message: "reading the resource ran out of time",
+			Data: uriData(uri), Cause: err}
 	}
-	return &Error{Code: CodeResourceUnavailable, Message: "the resource cannot be reached in time", Data: uriData(uri), Cause: err}
+	return &Error{Code: CodeResourceUnavailable, Message: "the resource cannot be reached in time",
+		Data: uriData(uri), Cause: err}
 }
 
 func (s *Server) getPrompt(rc *requestContext, cat *Catalog, a *answer) error {

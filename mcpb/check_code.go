@@ -278,7 +278,8 @@ func (k *code) dependencies() {
 	top := k.readPackage(".")
 	var absent []string
 	for _, name := range slices.Sorted(maps.Keys(top.Dependencies)) {
-		if k.findPackage(".", name) == "" && k.findPackage("server", name) == "" && !k.told[name] && top.OptionalDependencies[name] == "" {
+		if k.findPackage(".", name) == "" && k.findPackage("server", name) == "" && !k.told[name] &&
+			top.OptionalDependencies[name] == "" {
 			absent = append(absent, name)
 		}
 	}
@@ -360,7 +361,8 @@ func (k *code) pythonModule(name string, text []byte, at int, module string) {
 		return
 	}
 	k.told[top] = true
-	k.report(ruleImport, check.Error, name, text, at, fmt.Sprintf("the module %s is not in the bundle, and this file loads it", top),
+	k.report(ruleImport, check.Error, name, text, at,
+		fmt.Sprintf("the module %s is not in the bundle, and this file loads it", top),
 		"pip install --target server/lib "+top+", or use a server of type uv")
 }
 
@@ -393,7 +395,8 @@ func (c *checker) hasPython() map[string]bool {
 			}
 		case d.IsDir():
 			c.modules[d.Name()] = true
-		case strings.HasSuffix(name, ".py"), strings.HasSuffix(name, ".pyc"), strings.HasSuffix(name, ".so"), strings.HasSuffix(name, ".pyd"):
+		case strings.HasSuffix(name, ".py"), strings.HasSuffix(name, ".pyc"), strings.HasSuffix(name, ".so"),
+			strings.HasSuffix(name, ".pyd"):
 			module, _, _ := strings.Cut(d.Name(), ".")
 			c.modules[module] = true
 		}

@@ -39,7 +39,8 @@ func (c *checker) checkEnv(pointer string, env map[string]string) {
 // checkRelative reports the path of a file of the bundle that does not begin with
 // ${__dirname}: hosts do not start servers in the folder of the bundle.
 func (c *checker) checkRelative(pointer, arg string) {
-	if c.fsys == nil || !literal(arg) || strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "/") || !strings.ContainsAny(arg, "/.") {
+	if c.fsys == nil || !literal(arg) || strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "/") ||
+		!strings.ContainsAny(arg, "/.") {
 		return
 	}
 	clean := path.Clean(strings.ReplaceAll(arg, `\`, "/"))
@@ -49,19 +50,22 @@ func (c *checker) checkRelative(pointer, arg string) {
 	if info, missing := c.stat(clean); missing || info == nil || !info.Mode().IsRegular() {
 		return
 	}
-	c.at(ruleRelative, check.Warning, pointer, fmt.Sprintf("%s is a file of the bundle, and hosts do not start servers in its folder", arg),
+	c.at(ruleRelative, check.Warning, pointer,
+		fmt.Sprintf("%s is a file of the bundle, and hosts do not start servers in its folder", arg),
 		"write ${__dirname}/"+clean)
 }
 
 // checkFetches reports a command that downloads a program when it is started: it may
 // be another one tomorrow, and needs the network.
 func (c *checker) checkFetches(pointer, command string, args []string) {
-	runner := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/"))), ".exe"), ".cmd")
+	runner := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/"))),
+		".exe"), ".cmd")
 	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "-") })
 	switch runner {
 	case "npx", "bunx", "pnpx", "uvx":
 	case "pnpm", "yarn", "npm", "bun", "pipx", "uv":
-		verbs := map[string][]string{"pnpm": {"dlx"}, "yarn": {"dlx"}, "npm": {"exec", "x"}, "bun": {"x"}, "pipx": {"run"}, "uv": {"tool"}}
+		verbs := map[string][]string{"pnpm": {"dlx"}, "yarn": {"dlx"}, "npm": {"exec", "x"}, "bun": {"x"}, "pipx": {"run"},
+			"uv": {"tool"}}
 		if len(words) < 2 || !slices.Contains(verbs[runner], words[0]) {
 			return
 		}

@@ -74,7 +74,8 @@ func isJoiner(r rune) bool { return r == 0x200c || r == 0x200d }
 // letters are written.
 func joins(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
-		unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer,
+		unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala,
+		unicode.Khmer,
 		unicode.Myanmar, unicode.Mongolian)
 }
 

@@ -284,7 +284,8 @@ func (s *jsScanner) brace(c byte) {
 // has ended before it.
 func (s *jsScanner) expressionFollows() bool {
 	switch s.before {
-	case "return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "instanceof", "yield", "await":
+	case "return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "instanceof", "yield",
+		"await":
 		return true
 	case ")", "]", "}", "":
 		return false
@@ -293,7 +294,8 @@ func (s *jsScanner) expressionFollows() bool {
 }
 
 func isWordByte(c byte) bool {
-	return c == '_' || c == '$' || c == '#' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	return c == '_' || c == '$' || c == '#' || c >= 0x80 ||
+		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
 // nodeBuiltin reports whether Node has a module of that name itself.

@@ -184,7 +184,8 @@ func (s *Selection) checkNames() error {
 }
 
 // pack writes the archive and completes the report.
-func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, limits *Limits, opts *PackOptions) error {
+func (s *Selection) pack(ctx context.Context, m *Manifest, report *PackReport, limits *Limits,
+	opts *PackOptions) error {
 	put := fsutil.Create
 	if opts.Force {
 		put = fsutil.Replace

@@ -78,7 +78,8 @@ func (s *Selection) isolated(root *os.Root, name string) error {
 	}
 	for _, store := range stores() {
 		if info, err := root.Stat(path.Join(name, store)); err == nil && info.IsDir() {
-			s.exclude(Exclusion{Name: path.Join(name, store), Folder: true, Reason: "its packages are packed where Node finds them without links"})
+			s.exclude(Exclusion{Name: path.Join(name, store), Folder: true,
+				Reason: "its packages are packed where Node finds them without links"})
 		}
 	}
 	return nil
@@ -221,7 +222,8 @@ func (l *placement) copy(at, real string) error {
 				return err
 			}
 		case info.Mode().IsRegular():
-			s.Files = append(s.Files, SelectedFile{Name: name, Size: info.Size(), executable: info.Mode()&0o100 != 0, source: source})
+			s.Files = append(s.Files, SelectedFile{Name: name, Size: info.Size(), executable: info.Mode()&0o100 != 0,
+				source: source})
 		}
 	}
 	return nil

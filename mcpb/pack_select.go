@@ -250,7 +250,8 @@ func (s *Selection) warnings() []check.Finding {
 	counts := map[*IgnoreRule]int{}
 	for i := range s.Excluded {
 		e := &s.Excluded[i]
-		if e.Rule == nil || e.Rule.File == defaultsName || !inPackages(e.Name) || strings.Contains(strings.TrimSuffix(e.Rule.Pattern, "/"), "/") {
+		if e.Rule == nil || e.Rule.File == defaultsName || !inPackages(e.Name) ||
+			strings.Contains(strings.TrimSuffix(e.Rule.Pattern, "/"), "/") {
 			continue
 		}
 		if counts[e.Rule]++; counts[e.Rule] > 1 {

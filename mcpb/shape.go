@@ -176,7 +176,8 @@ func (j *judge) typed(want string, n *jsonNode, pointer string) {
 func (j *judge) meant(word string, allowed []string) string {
 	others := map[string]string{
 		"macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "win32", "win": "win32", "win64": "win32",
-		"integer": "number", "int": "number", "float": "number", "bool": "boolean", "text": "string", "folder": "directory", "path": "file",
+		"integer": "number", "int": "number", "float": "number", "bool": "boolean", "text": "string", "folder": "directory",
+		"path":   "file",
 		"nodejs": TypeNode, "javascript": TypeNode, "typescript": TypeNode, "exe": TypeBinary, "executable": TypeBinary,
 	}
 	if same := others[strings.ToLower(word)]; slices.Contains(allowed, same) {
@@ -201,7 +202,8 @@ func (j *judge) scalar(n *jsonNode, pointer string) {
 
 func (j *judge) text(n *jsonNode, s *shape, pointer string) {
 	if s.enum != nil && !slices.Contains(s.enum, n.text) {
-		j.offset(ruleEnum, check.Error, n.at, pointer, fmt.Sprintf("%s is %q and must be %s", last(pointer), n.text, oneOf(s.enum)), j.meant(n.text, s.enum))
+		j.offset(ruleEnum, check.Error, n.at, pointer,
+			fmt.Sprintf("%s is %q and must be %s", last(pointer), n.text, oneOf(s.enum)), j.meant(n.text, s.enum))
 	}
 	if s.format == nil {
 		return

@@ -77,7 +77,8 @@ func refuseTwice(r io.ReaderAt, b *block) error {
 	if err != nil || !before.found {
 		return err
 	}
-	return unsafef(ruleSignature, "", "it is signed more than once; slipway bundle unsign takes all signatures off, then sign it again")
+	return unsafef(ruleSignature, "",
+		"it is signed more than once; slipway bundle unsign takes all signatures off, then sign it again")
 }
 
 // cutError is the refusal of an archive whose signature was cut off, also in part.

@@ -82,7 +82,8 @@ func (a *Archive) folderName() (string, error) {
 // extract writes every file below the empty folder dir. mode returns the exact mode
 // of what is written, but for that of dir itself; nil means the modes of the
 // archive less the umask.
-func (a *Archive) extract(ctx context.Context, dir string, mode func(n *treeNode) fs.FileMode, progress func(done, all int64), report *UnpackReport) error {
+func (a *Archive) extract(ctx context.Context, dir string, mode func(n *treeNode) fs.FileMode,
+	progress func(done, all int64), report *UnpackReport) error {
 	x := &extraction{archive: a, mode: mode, buffer: make([]byte, 64<<10), made: map[string]bool{".": true}}
 	var err error
 	if x.root, err = os.OpenRoot(dir); err != nil {

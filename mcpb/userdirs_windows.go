@@ -12,5 +12,6 @@ func thisUser(string) userFolders {
 		}
 		return path
 	}
-	return userFolders{known(windows.FOLDERID_Desktop), known(windows.FOLDERID_Documents), known(windows.FOLDERID_Downloads)}
+	return userFolders{known(windows.FOLDERID_Desktop), known(windows.FOLDERID_Documents),
+		known(windows.FOLDERID_Downloads)}
 }

@@ -96,7 +96,8 @@ func TestRebuildPanic(t *testing.T) {
 		}
 		stop()
 		<-ended
-		if text := log.String(); !strings.Contains(text, `level=ERROR msg="site rebuild failed, keeping the previous site" source=docs`) ||
+		if text := log.String(); !strings.Contains(text,
+			`level=ERROR msg="site rebuild failed, keeping the previous site" source=docs`) ||
 			!strings.Contains(text, "index out of range") || !strings.Contains(text, "built_test.go") {
 			t.Errorf("late=%v: log: %s", late, text)
 		}

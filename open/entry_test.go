@@ -133,7 +133,8 @@ func TestEntryOfAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := a.Server(); s.Name != "empty" || s.URL != web.URL+"/mcp" || s.Transport != stax.HTTP || s.RegistryRef != nil || len(s.Secrets) > 0 {
+	if s := a.Server(); s.Name != "empty" || s.URL != web.URL+"/mcp" || s.Transport != stax.HTTP ||
+		s.RegistryRef != nil || len(s.Secrets) > 0 {
 		t.Errorf("got %+v", s)
 	}
 	a, err = open.Entry(t.Context(), web.URL+"/locked", nil)

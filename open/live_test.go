@@ -105,7 +105,8 @@ func TestOpenLive(t *testing.T) {
 		kind      open.Kind
 		why, hint string
 	}{
-		{"without its token", web.URL + "/mcp", nil, open.Remote, `it asks for Bearer realm="desk", scope="read`, "MCP_CLIENT_TOKEN"},
+		{"without its token", web.URL + "/mcp", nil, open.Remote, `it asks for Bearer realm="desk", scope="read`,
+			"MCP_CLIENT_TOKEN"},
 		{"no server and no site", web.URL + "/none", nil, open.Remote, "there is no mcp.json", "this build reads"},
 		{"no such command", open.Command([]string{"no-such-program"}), nil, open.Unreadable, `no program "no-such-program"`, ""},
 		{"no command", "exec:[]", nil, open.Unreadable, "not a JSON array of strings", "after --"},

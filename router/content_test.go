@@ -368,7 +368,9 @@ func TestLogToQuestions(t *testing.T) {
 		return router.Tool("t", "", func(ctx context.Context, in in) (string, error) {
 			switch in.How {
 			case "asks":
-				if _, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{Message: "sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}); err != nil {
+				if _, err := mcp.RequestFrom(ctx).Elicit(ctx,
+					&mcp.ElicitParams{Message: "sure?",
+						RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}); err != nil {
 					return "", fmt.Errorf("ask first: %w", err)
 				}
 			case "is cancelled":
@@ -404,11 +406,13 @@ func TestLogToQuestions(t *testing.T) {
 					`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},` +
 					`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
 				req := httptest.NewRequestWithContext(ctx, "POST", "http://127.0.0.1/mcp", strings.NewReader(body))
-				for name, value := range map[string]string{"Content-Type": "application/json", "Mcp-Method": "tools/call", "Mcp-Name": "t", "Mcp-Protocol-Version": "2026-07-28"} {
+				for name, value := range map[string]string{"Content-Type": "application/json", "Mcp-Method": "tools/call",
+					"Mcp-Name": "t", "Mcp-Protocol-Version": "2026-07-28"} {
 					req.Header.Set(name, value)
 				}
 				mcp.NewServer(mustNew(t, features...), opts).HTTPHandler(nil).ServeHTTP(httptest.NewRecorder(), req)
-				if got := out.String(); !strings.Contains(got, c.want) || strings.Contains(got, c.no) || strings.Contains(got, "WARN") != (c.how == "runs late") {
+				if got := out.String(); !strings.Contains(got, c.want) || strings.Contains(got, c.no) ||
+					strings.Contains(got, "WARN") != (c.how == "runs late") {
 					t.Errorf("logged %s, want %q and not %q", got, c.want, c.no)
 				}
 			})

@@ -179,7 +179,8 @@ func folded(text []byte) bool {
 func FuzzOutput(f *testing.F) {
 	f.Add("a<b", int64(1), 1.5, true, []byte{1}, "k", uint8(3))
 	f.Add("\xff\u2028", int64(-1), 1e-9, false, []byte(nil), "", uint8(0))
-	fuzzbound.Fuzz(f, func(t *testing.T, text string, n int64, x float64, flag bool, data []byte, key string, small uint8) {
+	fuzzbound.Fuzz(f, func(t *testing.T, text string, n int64, x float64, flag bool, data []byte, key string,
+		small uint8) {
 		type row struct {
 			Text string         `json:"text"`
 			N    int64          `json:"n,omitempty"`

@@ -149,8 +149,10 @@ func TestInputErrors(t *testing.T) {
 	const rest = `"id":1,"text":"abc"`
 	for _, tt := range []struct{ name, arguments, want string }{
 		{"missing", `{}`, `id: required; text: required`},
-		{"misspelt", `{"id":1,"txet":"abc"}`, `txet: unknown argument, did you mean "text"? (accepted: id, note, text, unit, count, small, even, odd, size, ratio, step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); text: required`},
-		{"letter case", `{"ID":1,"text":"abc"}`, `ID: unknown argument, did you mean "id"? (accepted: id, note, text, unit, count, small, even, odd, size, ratio, step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); id: required`},
+		{"misspelt", `{"id":1,"txet":"abc"}`,
+			`txet: unknown argument, did you mean "text"? (accepted: id, note, text, unit, count, small, even, odd, size, ratio, step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); text: required`},
+		{"letter case", `{"ID":1,"text":"abc"}`,
+			`ID: unknown argument, did you mean "id"? (accepted: id, note, text, unit, count, small, even, odd, size, ratio, step, flag, mail, at, wait, data, raw, any, number, tags and 11 more); id: required`},
 		{"type", `{"id":"1","text":"abc"}`, `id: must be an integer (got "1")`},
 		{"fraction", `{"id":1.5,"text":"abc"}`, `id: must be an integer (got 1.5)`},
 		{"null", `{"id":null,"text":"abc"}`, `id: must be an integer (got null)`},
@@ -180,7 +182,8 @@ func TestInputErrors(t *testing.T) {
 		{"null item", `{` + rest + `,"rows":[null]}`, `rows[0]: must be an object (got null)`},
 		{"array", `{` + rest + `,"pair":[1]}`, `pair: must have at least 2 items (got 1)`},
 		{"nested", `{` + rest + `,"rows":[{"id":1},{"id":"x"}]}`, `rows[1].id: must be an integer (got "x")`},
-		{"recursive", `{` + rest + `,"tree":{"name":"a","children":[{"nmae":"b"}]}}`, `tree.children[0].nmae: unknown member, did you mean "name"? (accepted: name, children); tree.children[0].name: required`},
+		{"recursive", `{` + rest + `,"tree":{"name":"a","children":[{"nmae":"b"}]}}`,
+			`tree.children[0].nmae: unknown member, did you mean "name"? (accepted: name, children); tree.children[0].name: required`},
 		{"map", `{` + rest + `,"limits":{"a b":"x"}}`, `limits["a b"]: must be an integer (got "x")`},
 		{"twice", `{` + rest + `,"id":2}`, `id: given twice`},
 		{"twice, escaped", `{` + rest + `,"\u0069d":2}`, `id: given twice`},
@@ -306,7 +309,8 @@ func TestJSONSchemaTag(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := r.Catalog(context.Background())
-	if got, want := string(c.Tools[0].InputSchema), `{"type":"object","properties":{"name":{"type":"string","description":"the name of the person"}},"required":["name"],"additionalProperties":false}`; got != want {
+	if got, want := string(c.Tools[0].InputSchema),
+		`{"type":"object","properties":{"name":{"type":"string","description":"the name of the person"}},"required":["name"],"additionalProperties":false}`; got != want {
 		t.Errorf("schema %s, want %s", got, want)
 	}
 }

@@ -100,7 +100,8 @@ func attributes(e *mcp.Event) []slog.Attr {
 	for _, flag := range []struct {
 		key string
 		set bool
-	}{{"toolError", e.ToolError}, {"panicked", e.Panicked}, {"cancelled", e.Cancelled}, {"inputRequired", e.InputRequired}} {
+	}{{"toolError", e.ToolError}, {"panicked", e.Panicked}, {"cancelled", e.Cancelled},
+		{"inputRequired", e.InputRequired}} {
 		if flag.set {
 			all = append(all, slog.Bool(flag.key, true))
 		}

@@ -185,7 +185,8 @@ func TestToolErrors(t *testing.T) {
 	canceled, stop := context.WithCancel(t.Context())
 	stop()
 	for _, own := range []context.Context{late, canceled} {
-		if got := connect(fmt.Errorf("ask the depot: %w", own.Err())).CallTool("t", nil); !got.IsError || got.Content[0].Text != "ask the depot: "+own.Err().Error() {
+		if got := connect(fmt.Errorf("ask the depot: %w", own.Err())).CallTool("t", nil); !got.IsError ||
+			got.Content[0].Text != "ask the depot: "+own.Err().Error() {
 			t.Errorf("own context = %+v, want isError and its words", got)
 		}
 	}
@@ -232,7 +233,8 @@ func TestSameType(t *testing.T) {
 	if got, want := string(c.Tools[0].InputSchema), `"unit":{"type":"string","description":"which","enum":["c","f"],"default":"c","x-mcp-header":"Unit"}`; !strings.Contains(got, want) {
 		t.Errorf("schema %s, want %s in it", got, want)
 	}
-	if got, want := string(c.Tools[0].OutputSchema), `"wait":{"type":"string","examples":["1h"]},`; !strings.Contains(got, want) {
+	if got, want := string(c.Tools[0].OutputSchema),
+		`"wait":{"type":"string","examples":["1h"]},`; !strings.Contains(got, want) {
 		t.Errorf("schema %s, want %s in it", got, want)
 	}
 }

@@ -14,7 +14,8 @@ import (
 var ownTags = []string{"doc", "description", "jsonschema", "title", "example", "default", "required", "header"}
 
 // foreignTags belong to other packages, although they look like ours.
-var foreignTags = []string{"json", "db", "env", "form", "toml", "bson", "yaml", "xml", "uri", "path", "query", "param", "name", "desc"}
+var foreignTags = []string{"json", "db", "env", "form", "toml", "bson", "yaml", "xml", "uri", "path", "query",
+	"param", "name", "desc"}
 
 // misspelt finds the tags that the author probably meant for us: all others belong to
 // somebody else.
@@ -27,7 +28,8 @@ func (c *compiler) misspelt(tag reflect.StructTag) {
 		if slices.Contains(known, key) || slices.Contains(foreignTags, key) {
 			continue
 		}
-		if near := nearest.DidYouMean(key, known); near != "" && !strings.HasPrefix(key, near) && !strings.HasPrefix(near, key) ||
+		if near := nearest.DidYouMean(key, known); near != "" && !strings.HasPrefix(key, near) &&
+			!strings.HasPrefix(near, key) ||
 			strings.EqualFold(key, near) && near != "" {
 			c.fault("unknown tag %s, did you mean %q?", strconv.Quote(key), near)
 		}

@@ -27,7 +27,8 @@ func TestMisspeltTags(t *testing.T) {
 	}
 	for _, want := range []string{
 		`a: unknown tag "maxlength", did you mean "maxLength"?`, `b: unknown tag "Enum", did you mean "enum"?`,
-		`c: unknown tag "defualt", did you mean "default"?`, `d: jsonschema:"required,enum=a,enum=b,description=foo" is not a description`,
+		`c: unknown tag "defualt", did you mean "default"?`,
+		`d: jsonschema:"required,enum=a,enum=b,description=foo" is not a description`,
 		`e: jsonschema:"the name,enum=a" is not a description`, `f: jsonschema:"title=F" is not a description`,
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -49,7 +49,8 @@ func New(name, version string, features ...Feature) (*Router, error) {
 	b.take(fmt.Sprintf("%s: server %q", at, name), features)
 	o := b.settingsOf()
 	if len(b.entries)+len(b.faults) == 0 && !o.AllowEmpty {
-		b.faults = append(b.faults, &mistake{at, fmt.Sprintf("server %q: it has no tool, resource, template or prompt", name)})
+		b.faults = append(b.faults, &mistake{at,
+			fmt.Sprintf("server %q: it has no tool, resource, template or prompt", name)})
 	}
 	r := &Router{options: o, server: mcp.Implementation{
 		Name: name, Version: version, Title: o.Title, Description: o.Description, WebsiteURL: o.WebsiteURL, Icons: o.Icons,

@@ -193,7 +193,8 @@ func TestUIViews(t *testing.T) {
 				}
 			}
 		}
-		if got, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: "refresh"}); err != nil || got.Content[0].Text != "fresh" {
+		if got, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: "refresh"}); err != nil ||
+			got.Content[0].Text != "fresh" {
 			t.Errorf("direct call = %v, %v", got, err)
 		}
 		if cat, _ := r.Catalog(context.Background()); cat.Cache.Public == hide {

@@ -202,7 +202,8 @@ func (p *program) banner(cat *mcp.Catalog, info *Info, auth bool) {
   Claude Code   claude mcp add --transport http %s %s%s
 
 Ctrl-C stops it.
-`, p.name, cat.Server.Name, cat.Server.Version, info.Endpoint, info.WebSocket, info.Health, p.name, cmp.Or(info.Public, info.Endpoint), header)
+`, p.name, cat.Server.Name, cat.Server.Version, info.Endpoint, info.WebSocket, info.Health, p.name,
+		cmp.Or(info.Public, info.Endpoint), header)
 }
 
 // isCharDevice reports whether f is a terminal or something like the null device.

@@ -278,10 +278,14 @@ func keptMetrics(t *exposition, st *mcp.Stats) {
 		name, kind, help string
 		value            func(mcp.KeptStats) int64
 	}{
-		{"mcp_server_kept_bytes", "gauge", "Bytes kept beyond the request that caused them.", func(k mcp.KeptStats) int64 { return k.Bytes }},
-		{"mcp_server_kept", "gauge", "Entries kept beyond the request that caused them.", func(k mcp.KeptStats) int64 { return k.Count }},
-		{"mcp_server_shed_total", "counter", "Entries given up to make room for others.", func(k mcp.KeptStats) int64 { return k.Shed }},
-		{"mcp_server_kept_refused_total", "counter", "Entries refused, as they did not fit.", func(k mcp.KeptStats) int64 { return k.Refused }},
+		{"mcp_server_kept_bytes", "gauge", "Bytes kept beyond the request that caused them.",
+			func(k mcp.KeptStats) int64 { return k.Bytes }},
+		{"mcp_server_kept", "gauge", "Entries kept beyond the request that caused them.",
+			func(k mcp.KeptStats) int64 { return k.Count }},
+		{"mcp_server_shed_total", "counter", "Entries given up to make room for others.",
+			func(k mcp.KeptStats) int64 { return k.Shed }},
+		{"mcp_server_kept_refused_total", "counter", "Entries refused, as they did not fit.",
+			func(k mcp.KeptStats) int64 { return k.Refused }},
 	} {
 		t.family(f.name, f.kind, f.help)
 		for _, k := range st.Kept {

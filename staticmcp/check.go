@@ -146,7 +146,8 @@ func newChecker(opts *CheckOptions, name string) (*checker, error) {
 	}
 	defaults := (&Options{MaxFileBytes: o.MaxFileBytes, MaxManifestBytes: o.MaxManifestBytes, MaxEntries: o.MaxEntries}).withDefaults(0, 0)
 	o.MaxFileBytes, o.MaxManifestBytes, o.MaxEntries = defaults.MaxFileBytes, defaults.MaxManifestBytes, defaults.MaxEntries
-	c := &checker{opts: &o, report: &check.Report{Limit: o.MaxFindings}, scanner: secrets.New(o.Environ), verified: make(map[string]bool)}
+	c := &checker{opts: &o, report: &check.Report{Limit: o.MaxFindings}, scanner: secrets.New(o.Environ),
+		verified: make(map[string]bool)}
 	c.listed = sync.OnceValue(c.listedURIs)
 	for _, reader := range o.Readers {
 		if !slices.Contains(Readers(), reader) {

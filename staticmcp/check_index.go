@@ -83,7 +83,8 @@ func (c *checker) verifySearch(ctx context.Context, st store, dir string) error 
 		limit = c.opts.MaxProbes // each file is a request to the host
 	}
 	return index.Verify(ctx, limit, func(name string, err error) {
-		c.about(ruleSearchBroken, path.Join(dir, name), "the search index is broken: "+err.Error(), "build the site again, and publish all of it")
+		c.about(ruleSearchBroken, path.Join(dir, name), "the search index is broken: "+err.Error(),
+			"build the site again, and publish all of it")
 	})
 }
 

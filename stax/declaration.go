@@ -188,7 +188,8 @@ func (d *decoder) exposeAs(decl *Declaration, n *tree.Node, at string) {
 		case !d.text(m.Value, here, into) || variableName(*into):
 		case m.Key == "file" && isSecretPath(*into):
 		case m.Key == "file":
-			d.add(check.Error, "secret-declaration", here, fmt.Sprintf("%q is neither a variable nor the absolute path of a file", *into),
+			d.add(check.Error, "secret-declaration", here,
+				fmt.Sprintf("%q is neither a variable nor the absolute path of a file", *into),
 				"write a variable, which gets the path of a file, or a path such as /run/secrets/token")
 		default:
 			d.add(check.Error, "secret-declaration", here, fmt.Sprintf("no variable can be called %q", *into), "")

@@ -76,7 +76,8 @@ func (d *decoder) isolateBy(i *Isolation, n *tree.Node, at string) {
 	}
 	i.By = live.IsolateBy(n.Text)
 	if !slices.Contains(known, n.Text) {
-		d.add(check.Error, "isolate", at, "a server cannot be isolated by "+quote(n.Text), "write "+strings.Join(known, " or "))
+		d.add(check.Error, "isolate", at, "a server cannot be isolated by "+quote(n.Text),
+			"write "+strings.Join(known, " or "))
 	}
 }
 
@@ -86,7 +87,8 @@ func (d *decoder) processes(n *tree.Node, at string, into *int64) {
 	}
 	count, err := strconv.ParseInt(n.Text, 10, 64)
 	if err != nil || count < 1 || count > maxProcesses {
-		d.add(check.Error, "isolate", at, fmt.Sprintf("%s is not a number of processes between 1 and %d", n.Text, maxProcesses), "")
+		d.add(check.Error, "isolate", at,
+			fmt.Sprintf("%s is not a number of processes between 1 and %d", n.Text, maxProcesses), "")
 		return
 	}
 	*into = count

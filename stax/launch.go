@@ -218,7 +218,8 @@ func (r *Resolver) Launch(ctx context.Context, m *Merged, name string) (*Launch,
 	if err != nil {
 		return nil, err
 	}
-	l := &Launch{secretFiles: r.Files, Server: name, Args: s.Args, Dir: s.Cwd, Env: s.Env, Secrets: map[string]Secret{}, Files: map[string]Secret{}}
+	l := &Launch{secretFiles: r.Files, Server: name, Args: s.Args, Dir: s.Cwd, Env: s.Env, Secrets: map[string]Secret{},
+		Files: map[string]Secret{}}
 	if l.Path, err = r.LookPath(s.Command); err != nil {
 		return nil, fmt.Errorf("server %q: %w", name, err)
 	}
@@ -308,7 +309,8 @@ func (r *Resolver) Endpoint(ctx context.Context, m *Merged, name string) (*Endpo
 	if err != nil {
 		return nil, err
 	}
-	e := &Endpoint{Server: name, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Secrets: map[string]Secret{}, Without: without, Networks: slices.Clone(r.AllowNetwork), Loopback: netguard.NamesLoopback(s.URL)}
+	e := &Endpoint{Server: name, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Secrets: map[string]Secret{},
+		Without: without, Networks: slices.Clone(r.AllowNetwork), Loopback: netguard.NamesLoopback(s.URL)}
 	for _, b := range m.BindingsOf(s) {
 		value := b.Template
 		complete := true

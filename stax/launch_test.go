@@ -251,7 +251,8 @@ func TestNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]bool{
-		"https://mcp.example.com/": false, "http://10.0.0.1/": false, "http://localhost.example.com/": false, "http://127.0.0.2/": false,
+		"https://mcp.example.com/": false, "http://10.0.0.1/": false, "http://localhost.example.com/": false,
+		"http://127.0.0.2/":          false,
 		"http://[::ffff:127.0.0.1]/": false, "http://localhost:1/": true, "http://127.0.0.1/": true, "http://[::1]:1/": true,
 	} {
 		doc, _ := stax.Parse("x.json", []byte(`{"servers": {"s": {"url": "`+address+`", "transport": "http"}}}`), nil)

@@ -111,7 +111,8 @@ func quote(value string) string {
 // onlyNames reports whether the value of a header names a secret instead of
 // holding it: {KEY}, or Bearer {KEY}.
 func onlyNames(value string) bool {
-	if scheme, rest, spaced := strings.Cut(value, " "); spaced && variableName(scheme) && secrets.Known(scheme) == "" && len(scheme) <= len("Negotiate") {
+	if scheme, rest, spaced := strings.Cut(value, " "); spaced && variableName(scheme) && secrets.Known(scheme) == "" &&
+		len(scheme) <= len("Negotiate") {
 		value = rest
 	}
 	return strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") && variableName(value[1:len(value)-1])

@@ -90,7 +90,8 @@ func (r *Resolver) transport(ctx context.Context, m *Merged, s *Server, opts *Op
 			}
 			return now.Header(), nil
 		}
-		return &live.Endpoint{URL: e.URL, Header: e.Header(), Renew: renew, PublicOnly: true, Allow: e.Networks, AllowLoopback: e.Loopback}, func() error { return nil }, nil
+		return &live.Endpoint{URL: e.URL, Header: e.Header(), Renew: renew, PublicOnly: true, Allow: e.Networks,
+			AllowLoopback: e.Loopback}, func() error { return nil }, nil
 	}
 	l, err := r.Launch(ctx, m, s.Name)
 	if err != nil {

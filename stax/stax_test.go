@@ -195,7 +195,8 @@ func TestRules(t *testing.T) {
 	for _, r := range stax.Rules() {
 		known[r.ID] = true
 	}
-	for _, name := range []string{"values.go", "decode.go", "declaration.go", "merge.go", "document.go", "literal.go", "override.go", "isolate.go"} {
+	for _, name := range []string{"values.go", "decode.go", "declaration.go", "merge.go", "document.go", "literal.go",
+		"override.go", "isolate.go"} {
 		source, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

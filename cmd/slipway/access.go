@@ -44,7 +44,8 @@ func (f *accessFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.atJWT, "auth-require-at-jwt", false, "accept only JSON Web Tokens whose typ is at+jwt (RFC 9068)")
 	flags.StringSliceVar(&f.servers, "auth-server", nil, "`URL` of an authorization server to send clients to (default: the issuer)")
 	flags.StringSliceVar(&f.scopes, "require-scope", nil, "`scope` that a token needs for anything at all")
-	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil, "`PATTERN=SCOPE`: an additional scope for calling tools: TOOL or SOURCE/TOOL, with * for any text; it holds whatever prefixes and renames do")
+	flags.StringSliceVar(&f.toolScopes, "tool-scope", nil,
+		"`PATTERN=SCOPE`: an additional scope for calling tools: TOOL or SOURCE/TOOL, with * for any text; it holds whatever prefixes and renames do")
 	flags.StringSliceVar(&f.implies, "scope-implies", nil, "`SCOPE=OTHER`: who has the one has the other, too")
 	flags.StringVar(&f.publicURL, "public-url", "", "`URL` under which clients reach the server, such as https://mcp.example.com; allows its host and publishes a server card")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "`file` of the certificate to serve https with, in PEM; read again when it changes")
@@ -55,7 +56,8 @@ func (f *accessFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.clientInFlight, "max-in-flight-per-client", 0, "`requests` of one client that may be served at the same time; 0 is no limit")
 	flags.DurationVar(&f.requestTimeout, "request-timeout", 10*time.Minute, "how long a request may take, whatever progress it reports; 0 is no limit")
 	flags.BoolVar(&f.withoutMetrics, "no-metrics", false, "serve no /metrics")
-	flags.BoolVar(&f.withoutFiles, "no-files", false, "disable the files of a site, which are otherwise served beside the endpoint")
+	flags.BoolVar(&f.withoutFiles, "no-files", false,
+		"disable the files of a site, which are otherwise served beside the endpoint")
 	flags.BoolVar(&f.withoutWebSocket, "no-websocket", false, "serve no WebSockets, which are otherwise at /ws and at the endpoint")
 }
 

@@ -66,12 +66,14 @@ func (s *askingServer) receive(m *askingMessage) {
 	case "":
 		s.answered(m)
 	case "initialize":
-		s.apps = strings.Contains(string(m.Params.Capabilities), `"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}`)
+		s.apps = strings.Contains(string(m.Params.Capabilities),
+			`"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}`)
 		s.say(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"asking","version":"1"}}}`, m.ID)
 	case "notifications/initialized", "notifications/roots/list_changed":
 		s.ask("roots/list", "{}", nil)
 	case "tools/list":
-		s.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, fmt.Sprintf(askingTools, map[bool]string{true: refreshTool}[s.apps]))
+		s.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID,
+			fmt.Sprintf(askingTools, map[bool]string{true: refreshTool}[s.apps]))
 	case "ping":
 		s.say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 	case "tools/call":
@@ -210,7 +212,8 @@ func (c *lineClient) call(tool string) string {
 		if q.Method != "roots/list" {
 			c.t.Fatalf("asked for %s", result)
 		}
-		result = c.request("tools/call", fmt.Sprintf(`"name":%q,"inputResponses":{%q:%s},"requestState":%q`, tool, key, c.roots(), asks.RequestState))
+		result = c.request("tools/call",
+			fmt.Sprintf(`"name":%q,"inputResponses":{%q:%s},"requestState":%q`, tool, key, c.roots(), asks.RequestState))
 	}
 	var r struct{ Content []struct{ Text string } }
 	if err := json.Unmarshal(result, &r); err != nil || len(r.Content) != 1 {
@@ -249,7 +252,8 @@ func TestRootsOfTheClientOnStdio(t *testing.T) {
 				}
 				c.dirs = []string{"/second", "/third"}
 				c.notify("notifications/roots/list_changed")
-				if got, want := c.eventually("dirs", "/second"), `{"roots":[{"uri":"file:///second"},{"uri":"file:///third"}]}`; got != want {
+				if got, want := c.eventually("dirs", "/second"),
+					`{"roots":[{"uri":"file:///second"},{"uri":"file:///third"}]}`; got != want {
 					t.Errorf("the server knows %q, want %q", got, want)
 				}
 				if c.asked != 2 {
@@ -282,9 +286,10 @@ func TestSharedChildAsksTheRightClient(t *testing.T) {
 	versions := []mcp.Version{mcp.Version20251125, mcp.Version20250618, mcp.Version20260728}
 	clients := make([]*mcptest.Client, len(versions))
 	for i, v := range versions {
-		clients[i] = mcptest.ConnectHTTP(t, proxy, v, &mcptest.ConnectOptions{Answer: func(string, json.RawMessage) (any, error) {
-			return map[string]any{"action": "accept", "content": map[string]any{"name": fmt.Sprint("user ", i)}}, nil
-		}})
+		clients[i] = mcptest.ConnectHTTP(t, proxy, v,
+			&mcptest.ConnectOptions{Answer: func(string, json.RawMessage) (any, error) {
+				return map[string]any{"action": "accept", "content": map[string]any{"name": fmt.Sprint("user ", i)}}, nil
+			}})
 	}
 	together := func(tool string, want func(i int) string) {
 		t.Helper()
@@ -303,7 +308,8 @@ func TestSharedChildAsksTheRightClient(t *testing.T) {
 	}
 	together("who", func(i int) string { return fmt.Sprint("user ", i) })
 	together("meet", func(int) string { return "met" }) // a tool that does not ask runs at the same time
-	if got := string(clients[0].Call("tools/call", map[string]any{"name": "dirs"})); !strings.Contains(got, "no client to ask") {
+	if got := string(clients[0].Call("tools/call", map[string]any{"name": "dirs"})); !strings.Contains(got,
+		"no client to ask") {
 		t.Errorf("the server that asked for folders was told %s", got)
 	}
 }
@@ -311,13 +317,16 @@ func TestSharedChildAsksTheRightClient(t *testing.T) {
 // TestIsolatedSessions: with isolate, each session has a process of its own, which knows
 // its folders, and ends with it.
 func TestIsolatedSessions(t *testing.T) {
-	at, _ := serveProcess(t, []upstreamOf{{name: "asker", entry: `{"command":"asking","isolate":{"by":"session","total":2}}`}})
+	at, _ := serveProcess(t, []upstreamOf{{name: "asker",
+		entry: `{"command":"asking","isolate":{"by":"session","total":2}}`}})
 	proxy := httputil.NewSingleHostReverseProxy(at)
 	proxy.FlushInterval = -1
 	connect := func(dir string, v mcp.Version) *mcptest.Client {
-		return mcptest.ConnectHTTP(t, proxy, v, &mcptest.ConnectOptions{Answer: func(method string, _ json.RawMessage) (any, error) {
-			return map[string]any{"roots": []any{map[string]any{"uri": "file://" + dir}}, "action": "accept", "content": map[string]any{"name": dir}}, nil
-		}})
+		return mcptest.ConnectHTTP(t, proxy, v,
+			&mcptest.ConnectOptions{Answer: func(method string, _ json.RawMessage) (any, error) {
+				return map[string]any{"roots": []any{map[string]any{"uri": "file://" + dir}}, "action": "accept",
+					"content": map[string]any{"name": dir}}, nil
+			}})
 	}
 	pid := func(c *mcptest.Client) string { return c.CallTool("pid", nil).Content[0].Text }
 	one, two := connect("/one", mcp.Version20251125), connect("/two", mcp.Version20250618)

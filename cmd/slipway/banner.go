@@ -31,7 +31,8 @@ func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
   mcp.json      %s
 
 Ctrl-C stops it.
-`, visible.Line(cat.Server.Name), counts(cat), info.Endpoint, public, info.Health, name, endpoint, header, snippet(name, endpoint, needsToken))
+`, visible.Line(cat.Server.Name), counts(cat), info.Endpoint, public, info.Health, name, endpoint, header,
+		snippet(name, endpoint, needsToken))
 }
 
 func counts(cat *mcp.Catalog) string {

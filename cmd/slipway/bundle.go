@@ -44,7 +44,8 @@ func withoutURLs(bundle *cobra.Command) *cobra.Command {
 			if err := check(cmd, args); err != nil || len(args) == 0 || !open.NamesBundleURL(args[0]) {
 				return err
 			}
-			return &failure{code: exitInput, text: args[0] + ": a bundle is read from a file, not from a URL", hint: open.BundleURLHint(args[0])}
+			return &failure{code: exitInput, text: args[0] + ": a bundle is read from a file, not from a URL",
+				hint: open.BundleURLHint(args[0])}
 		}
 	}
 	return bundle

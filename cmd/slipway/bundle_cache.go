@@ -127,7 +127,8 @@ A bundle that was removed is unpacked again when it is started.`,
 			for _, b := range report.Removed {
 				out.WriteString("removed " + cachedLine(b))
 			}
-			fmt.Fprintf(out, "%s freed; %s left, %s\n", bytesText(report.Freed), count(report.Kept, "bundle"), bytesText(report.KeptBytes))
+			fmt.Fprintf(out, "%s freed; %s left, %s\n", bytesText(report.Freed), count(report.Kept, "bundle"),
+				bytesText(report.KeptBytes))
 			_, err = io.WriteString(cmd.OutOrStdout(), out.String())
 			return err
 		},

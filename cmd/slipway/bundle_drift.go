@@ -52,7 +52,8 @@ stay.
 			defer stop()
 			cmd.SetContext(ctx)
 			stray := &strayLines{}
-			opts.Start, opts.Stray, opts.Stderr = true, stray.add, serverStderr(cmd.ErrOrStderr(), nil, false)(open.Name(args[0]))
+			opts.Start, opts.Stray, opts.Stderr = true, stray.add,
+				serverStderr(cmd.ErrOrStderr(), nil, false)(open.Name(args[0]))
 			src, err := openBundle(cmd, args[0], opts)
 			if err != nil {
 				return silent(ctx, args[0], timeout, err)
@@ -72,7 +73,8 @@ stay.
 	}
 	r.flags(cmd)
 	valueFlags(cmd)
-	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long the server may take to start and to list what it has")
+	cmd.Flags().DurationVar(&timeout, "timeout", 30*time.Second,
+		"how long the server may take to start and to list what it has")
 	cmd.Flags().BoolVar(&update, "update", false, "write the tools and prompts of the server into the manifest")
 	return cmd
 }

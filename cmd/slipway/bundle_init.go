@@ -72,7 +72,8 @@ there is not overwritten without --force.`,
 			}
 			draft.Fill()
 			if said.SpecVersion != "" && draft.SpecVersion != said.SpecVersion {
-				return usage("leave out --manifest-version, or give another --type", "bundle init: servers of type %s need version %s of the manifest", draft.Type, draft.SpecVersion)
+				return usage("leave out --manifest-version, or give another --type",
+					"bundle init: servers of type %s need version %s of the manifest", draft.Type, draft.SpecVersion)
 			}
 			return writeDraft(cmd, name, draft, force)
 		},
@@ -110,7 +111,8 @@ func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 		err = &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a folder")}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &failure{code: exitInput, text: dir + ": no such folder", hint: "create it first, or name the folder of your project"}
+		return nil, &failure{code: exitInput, text: dir + ": no such folder",
+			hint: "create it first, or name the folder of your project"}
 	}
 	if err != nil {
 		return nil, unreadableBundle(dir, err)

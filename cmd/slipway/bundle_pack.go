@@ -231,7 +231,8 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 		return &failure{code: exitPolicy, text: fmt.Sprintf("%s: %v", dir, link),
 			hint: fmt.Sprintf("add /%s to %s, or use --links skip", link.Name, mcpb.IgnoreName)}
 	case errors.As(err, &refused) && (refused.Rule == "mcpb/archive-limit" || refused.Rule == "mcpb/archive-bomb"):
-		return &failure{code: exitPolicy, text: fmt.Sprintf("%s: no reader would open the bundle: %s", dir, refused.Finding("").Message),
+		return &failure{code: exitPolicy,
+			text: fmt.Sprintf("%s: no reader would open the bundle: %s", dir, refused.Finding("").Message),
 			hint: "leave files out with " + mcpb.IgnoreName + "; slipway bundle pack " + dir + " --list shows what is packed"}
 	case errors.Is(err, fs.ErrExist):
 		return &failure{code: exitInput, text: out + ": it is there already", hint: "--force replaces it"}

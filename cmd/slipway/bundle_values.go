@@ -38,7 +38,8 @@ func bundleFlags(cmd *cobra.Command) {
 
 // valueFlags adds the flags with the options of a bundle.
 func valueFlags(cmd *cobra.Command) {
-	cmd.Flags().String("require-signer", "", "refuse all but bundles that this certificate signed: its SHA-256, or a PEM file with it or its issuers (`FINGERPRINT|FILE`)")
+	cmd.Flags().String("require-signer", "",
+		"refuse all but bundles that this certificate signed: its SHA-256, or a PEM file with it or its issuers (`FINGERPRINT|FILE`)")
 	cmd.Flags().StringArray("set", nil, "option of a bundle as `KEY=VALUE`")
 	cmd.Flags().String("values", "", "JSON `file` with options of a bundle: {\"key\": value}")
 }
@@ -72,17 +73,18 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 	}
 	stderr := cmd.ErrOrStderr()
 	warn := func(f check.Finding) { say(stderr, "%s", f.Message) }
-	opts := &mcpb.OpenOptions{Values: typed, Signer: signer, CacheBytes: most, Warn: warn, Lookup: func(o mcpb.Option) (any, bool) {
-		if _, given := typed[o.Key]; given && o.Sensitive {
-			say(stderr, "option %q is a secret, and other users of this machine can read a command line: set %s instead",
-				o.Key, variableOf(o.Key))
-		}
-		if v, ok := os.LookupEnv(variableOf(o.Key)); ok {
-			return fromVariable(o, v), true
-		}
-		v, ok := kept[o.Key]
-		return v, ok
-	}}
+	opts := &mcpb.OpenOptions{Values: typed, Signer: signer, CacheBytes: most, Warn: warn,
+		Lookup: func(o mcpb.Option) (any, bool) {
+			if _, given := typed[o.Key]; given && o.Sensitive {
+				say(stderr, "option %q is a secret, and other users of this machine can read a command line: set %s instead",
+					o.Key, variableOf(o.Key))
+			}
+			if v, ok := os.LookupEnv(variableOf(o.Key)); ok {
+				return fromVariable(o, v), true
+			}
+			v, ok := kept[o.Key]
+			return v, ok
+		}}
 	if in, ok := cmd.InOrStdin().(*os.File); ok && isTerminal(in) && isTerminal(cmd.ErrOrStderr()) {
 		opts.Ask = func(_ context.Context, missing []mcpb.Option) (map[string]any, error) {
 			return ask(in, cmd.ErrOrStderr(), missing)

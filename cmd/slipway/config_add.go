@@ -83,7 +83,8 @@ says.`,
 	flags.StringVar(&a.name, "name", "", "`name` of the server in the definitions")
 	flags.StringVar(&a.pack, "package", "", "what to take of a server.json: remote, npm, pypi, oci, nuget, cargo or mcpb (`kind`)")
 	flags.StringArrayVar(&a.set, "set", nil, "answer to what the server asks for, as `KEY=VALUE`; no secrets (repeatable)")
-	flags.StringVar(&a.signer, "require-signer", "", "refuse a bundle that this certificate did not sign, now and at every start: `FINGERPRINT|FILE`")
+	flags.StringVar(&a.signer, "require-signer", "",
+		"refuse a bundle that this certificate did not sign, now and at every start: `FINGERPRINT|FILE`")
 	flags.BoolVar(&a.replace, "replace", false, "replace a server of that name")
 	flags.BoolVar(&a.dryRun, "dry-run", false, "print the difference and write nothing")
 	flags.BoolVar(&a.allowExec, "allow-exec", false, "add a definition that starts a command without being asked")

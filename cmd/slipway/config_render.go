@@ -29,7 +29,8 @@ type translating struct {
 func (t *translating) flags(cmd *cobra.Command, scope string) {
 	cmd.Flags().StringVar(&t.scope, "scope", scope, "for whom: `user` or project")
 	cmd.Flags().StringVar(&t.via, "via", "direct", "how the client reaches servers: `direct`, launcher, or auto for the launcher\nwhere something would be lost otherwise")
-	cmd.Flags().StringVar(&t.launcher, "launcher", "", "the `program` that the launcher is\n(default: slipway in a project's file, the whole path of this program in a user's)")
+	cmd.Flags().StringVar(&t.launcher, "launcher", "",
+		"the `program` that the launcher is\n(default: slipway in a project's file, the whole path of this program in a user's)")
 	cmd.Flags().StringArrayVar(&t.from, "secrets-from", nil, "the `source` in which the launcher finds secrets (repeatable); see config secrets")
 	cmd.Flags().StringSliceVar(&t.networks, "allow-network", nil, "a `network` in which the launcher may reach servers (repeatable); see config run")
 	cmd.Flags().BoolVar(&t.exact, "exact", false, "refuse whatever the client cannot represent: exit code 5")
@@ -210,7 +211,8 @@ func wherePut(c *clients.Client, scope, goos string) (string, error) {
 		goos = runtime.GOOS
 	}
 	if !slices.Contains(c.Scopes(goos), clients.Scope(scope)) {
-		return "", usage("slipway config clients lists files and scopes", "%s has no file for a %s on %s", c.Name, scope, goos)
+		return "", usage("slipway config clients lists files and scopes",
+			"%s has no file for a %s on %s", c.Name, scope, goos)
 	}
 	paths := c.Files.Project
 	if scope == "user" {

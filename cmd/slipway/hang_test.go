@@ -65,7 +65,8 @@ func TestHungServerDelaysNobody(t *testing.T) {
 			c := startTalk(t, args...)
 			c.send(initializeLine)
 			answer := c.until(`"id":1`)
-			if !strings.Contains(answer, `"tools":{"listChanged":true}`) || !strings.Contains(answer, `"prompts":{"listChanged":true}`) {
+			if !strings.Contains(answer, `"tools":{"listChanged":true}`) ||
+				!strings.Contains(answer, `"prompts":{"listChanged":true}`) {
 				t.Errorf("initialize = %s, want all kinds declared", answer)
 			}
 			c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)

@@ -43,11 +43,14 @@ func hostileResult(method string) any {
 	case "initialize":
 		return map[string]any{
 			"protocolVersion": "2025-06-18", "serverInfo": map[string]any{"name": "host" + attack, "version": attack},
-			"capabilities": map[string]any{"tools": map[string]any{}, "resources": map[string]any{}, "prompts": map[string]any{}},
+			"capabilities": map[string]any{"tools": map[string]any{}, "resources": map[string]any{},
+				"prompts": map[string]any{}},
 		}
 	case "tools/list":
-		schema := map[string]any{"type": "object", "properties": map[string]any{"key" + attack: map[string]any{"type": "string"}}}
-		return map[string]any{"tools": []any{map[string]any{"name": "tool", "description": "about " + attack, "inputSchema": schema}}}
+		schema := map[string]any{"type": "object",
+			"properties": map[string]any{"key" + attack: map[string]any{"type": "string"}}}
+		return map[string]any{"tools": []any{map[string]any{"name": "tool", "description": "about " + attack,
+			"inputSchema": schema}}}
 	case "resources/list":
 		return map[string]any{"resources": []any{map[string]any{"uri": "x:1", "name": "name" + attack}}}
 	case "resources/templates/list":
@@ -57,7 +60,8 @@ func hostileResult(method string) any {
 	case "tools/call":
 		link := map[string]any{"type": "resource_link", "uri": "x:" + attack, "name": "link"}
 		image := map[string]any{"type": "image", "mimeType": "image/png" + attack, "data": "QQ=="}
-		blob := map[string]any{"type": "resource", "resource": map[string]any{"uri": "x:" + attack, "mimeType": attack, "blob": "QQ=="}}
+		blob := map[string]any{"type": "resource",
+			"resource": map[string]any{"uri": "x:" + attack, "mimeType": attack, "blob": "QQ=="}}
 		return map[string]any{"content": []any{text, link, image, blob, map[string]any{"type": "new" + attack}}}
 	case "resources/read":
 		return map[string]any{"contents": []any{map[string]any{"uri": "x:1", "text": "text " + attack}}}

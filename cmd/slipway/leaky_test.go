@@ -42,7 +42,8 @@ func (*leaky) Catalog(context.Context) (*mcp.Catalog, error) {
 		},
 		Prompts: []mcp.Prompt{
 			{Name: "weather", Description: "d", Arguments: []mcp.PromptArgument{
-				{Name: "city", Description: "d", Required: true}, {Name: "state", Description: "d"}, {Name: "unit", Description: "d"}}},
+				{Name: "city", Description: "d", Required: true}, {Name: "state", Description: "d"},
+				{Name: "unit", Description: "d"}}},
 			{Name: "plan", Description: "d", Arguments: []mcp.PromptArgument{{Name: "days", Description: "d", Required: true}}},
 			{Name: "sell", Description: "d", Arguments: []mcp.PromptArgument{{Name: "what", Description: "d", Required: true}}},
 		},
@@ -87,7 +88,8 @@ func (l *leaky) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 	case "key":
 		text = "-----BEGIN " + "EC PRIVATE KEY-----\nMHcCAQEEIBkg4LVWM9nuwNSk3yByxZpYRTBnVJk5GkMkCvTq8bYXoAoGCCqGSM49\n-----END EC PRIVATE KEY-----"
 	case "fail":
-		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("cannot connect with " + os.Getenv("DB_PASSWORD"))}, IsError: true}, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("cannot connect with " + os.Getenv("DB_PASSWORD"))},
+			IsError: true}, nil
 	case "large":
 		text = strings.Repeat("a page of text\n", 17<<20/15)
 	case "public":
@@ -141,7 +143,8 @@ func (*leaky) reveal(p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 		doc, _ := json.Marshal(map[string]string{secret: "x"})
 		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("see the structure")}, StructuredContent: doc}, nil
 	case "binary":
-		return &mcp.CallToolResult{Content: []mcp.Content{{Type: "image", MIMEType: "image/png", Data: []byte("\x89PNG\x00" + secret + "\x00\xff")}}}, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{{Type: "image", MIMEType: "image/png",
+			Data: []byte("\x89PNG\x00" + secret + "\x00\xff")}}}, nil
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
 }

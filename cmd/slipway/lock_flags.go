@@ -33,7 +33,8 @@ const (
 
 // lockFlags adds --lock and --lock-policy to a command that opens sources.
 func lockFlags(cmd *cobra.Command) {
-	cmd.Flags().String("lock", "", "verify sources against this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none; required to refuse sources without one")
+	cmd.Flags().String("lock", "",
+		"verify sources against this lock `FILE` (default: slipway.lock beside the definitions, or here, if there is one); off for none; required to refuse sources without one")
 	cmd.Flags().Var(new(lockPolicy), "lock-policy", "`action` when a source no longer matches its lock: block or warn")
 }
 
@@ -126,7 +127,8 @@ func isDefinitionsFile(arg string) bool {
 func readLock(path string) (*compose.Lock, []byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err), hint: "slipway lock SOURCE creates one"}
+		return nil, nil, &failure{code: exitInput, text: path + ": " + fsutil.Reason(err),
+			hint: "slipway lock SOURCE creates one"}
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, compose.MaxLockBytes+1))
@@ -135,7 +137,8 @@ func readLock(path string) (*compose.Lock, []byte, error) {
 	}
 	lock, err := compose.ParseLock(text)
 	if err != nil {
-		return nil, nil, &failure{code: exitPolicy, text: path + ": the lock cannot be believed: " + visible.Line(err.Error()),
+		return nil, nil, &failure{code: exitPolicy,
+			text: path + ": the lock cannot be believed: " + visible.Line(err.Error()),
 			hint: "take the last one that was good out of version control, then slipway lock approve"}
 	}
 	return lock, text, nil

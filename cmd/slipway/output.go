@@ -84,7 +84,8 @@ func (b *block) String() string {
 	case b.Type == "resource" && b.Resource != nil && b.Resource.Text != nil:
 		return *b.Resource.Text
 	case b.Type == "resource" && b.Resource != nil:
-		return fmt.Sprintf("[resource %s, %s, %d bytes]", visible.Line(b.Resource.URI), visible.Line(b.Resource.MIMEType), len(b.Resource.Blob))
+		return fmt.Sprintf("[resource %s, %s, %d bytes]", visible.Line(b.Resource.URI), visible.Line(b.Resource.MIMEType),
+			len(b.Resource.Blob))
 	case b.Data != nil:
 		return fmt.Sprintf("[%s, %s, %d bytes]", visible.Line(b.Type), visible.Line(b.MIMEType), len(b.Data))
 	}

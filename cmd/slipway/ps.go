@@ -86,7 +86,8 @@ func printProcess(w io.Writer, p *serve.Process, now time.Time) error {
 	if p.Memory > 0 {
 		words = append(words, fmt.Sprintf("%.1f MB", float64(p.Memory)/1e6))
 	}
-	if _, err := fmt.Fprintf(w, "%d  slipway %s  %s\n  %s\n", p.PID, visible.Line(p.Command), visible.Line(p.Endpoint), strings.Join(words, ", ")); err != nil || len(p.Servers) == 0 {
+	if _, err := fmt.Fprintf(w, "%d  slipway %s  %s\n  %s\n", p.PID, visible.Line(p.Command), visible.Line(p.Endpoint),
+		strings.Join(words, ", ")); err != nil || len(p.Servers) == 0 {
 		return err
 	}
 	return printServers(w, p.Servers, now)
@@ -101,7 +102,8 @@ func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
 		if s.Phase == "waiting" && s.Next.After(now) {
 			phase += ", " + age(s.Next.Sub(now)) + " more"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", visible.Line(s.Name), dashed(s.Transport), phase, age(now.Sub(s.Since)),
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", visible.Line(s.Name), dashed(s.Transport), phase,
+			age(now.Sub(s.Since)),
 			orDash(s.PID), max(s.Starts-1, 0), s.Failures, s.InFlight, dashed(s.Version))
 	}
 	if err := t.Flush(); err != nil {
@@ -109,7 +111,8 @@ func printServers(w io.Writer, servers []serve.Upstream, now time.Time) error {
 	}
 	for i := range servers {
 		if s := &servers[i]; s.Error != "" && (s.Failures > 0 || s.Phase == "left out" || s.Phase == "unresponsive") {
-			if _, err := fmt.Fprintf(w, "  %s: %s\n", visible.Line(s.Name), visible.Line(strings.Join(strings.Fields(s.Error), " "))); err != nil {
+			if _, err := fmt.Fprintf(w, "  %s: %s\n", visible.Line(s.Name),
+				visible.Line(strings.Join(strings.Fields(s.Error), " "))); err != nil {
 				return err
 			}
 		}

@@ -159,7 +159,8 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	o.Site = &staticmcp.Options{Logger: log}
 	switch {
 	case f.fallback.source != "":
-		f.access.sources = sourceNames([]string{args[len(args)-1], cmp.Or(strings.TrimPrefix(f.fallback.source, "-"), args[0])})
+		f.access.sources = sourceNames([]string{args[len(args)-1],
+			cmp.Or(strings.TrimPrefix(f.fallback.source, "-"), args[0])})
 	case len(args) == 1:
 		f.access.sources = sourceNames(args)
 	}
@@ -235,7 +236,8 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 	}
 }
 
-func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger, audit *serve.Audit, keys *serve.StateKeys) error {
+func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger,
+	audit *serve.Audit, keys *serve.StateKeys) error {
 	opts := &serve.Options{
 		Audit:             audit,
 		StateKeys:         keys,
@@ -302,7 +304,8 @@ func explained(err error) error {
 		return &failure{code: exitInput, text: err.Error(), hint: "--addr 127.0.0.1:0 takes any free port"}
 	}
 	if errors.Is(err, serve.ErrToolScope) {
-		return usage("a pattern is TOOL or SOURCE/TOOL, such as get_* or weather/*; slipway ls SOURCE lists tools", "serve: --tool-scope: %s",
+		return usage("a pattern is TOOL or SOURCE/TOOL, such as get_* or weather/*; slipway ls SOURCE lists tools",
+			"serve: --tool-scope: %s",
 			strings.TrimPrefix(err.Error(), serve.ErrToolScope.Error()+": "))
 	}
 	var known *failure

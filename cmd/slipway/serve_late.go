@@ -34,7 +34,8 @@ type lateSource struct {
 
 // openLate starts opening arg. An input that no later attempt can open is an error.
 // wrap adapts the opened source.
-func openLate(ctx context.Context, arg string, opts *open.Options, log *slog.Logger, wrap func(mcp.Source) mcp.Source) (*lateSource, error) {
+func openLate(ctx context.Context, arg string, opts *open.Options, log *slog.Logger,
+	wrap func(mcp.Source) mcp.Source) (*lateSource, error) {
 	ctx, stop := context.WithCancel(ctx)
 	l := &lateSource{Swap: compose.NewSwap(absent{}), stop: stop, done: make(chan struct{})}
 	first := make(chan error, 1)
@@ -66,7 +67,8 @@ func openLate(ctx context.Context, arg string, opts *open.Options, log *slog.Log
 
 // open opens arg, again and again until it succeeds or ctx ends. The outcome of the
 // first attempt goes to first.
-func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, log *slog.Logger, wrap func(mcp.Source) mcp.Source, first chan<- error) {
+func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, log *slog.Logger,
+	wrap func(mcp.Source) mcp.Source, first chan<- error) {
 	var muted atomic.Bool
 	opts = withMutedLog(opts, &muted)
 	pause := lateRetry

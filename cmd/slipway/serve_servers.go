@@ -26,7 +26,8 @@ type serverFlags struct {
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.idle.add(flags)
 	flags.BoolVar(&f.noWatch, "no-watch", false, "leave what is served as it is when its files change; SIGHUP has definitions read again in any case")
-	flags.DurationVar(&f.settle, "settle", 2*time.Second, "how long requests for lists wait for servers that are still starting; everything else is served at once")
+	flags.DurationVar(&f.settle, "settle", 2*time.Second,
+		"how long requests for lists wait for servers that are still starting; everything else is served at once")
 	flags.BoolVar(&f.strict, "strict", false, "refuse definitions one of which is wrong, instead of leaving that one out")
 }
 

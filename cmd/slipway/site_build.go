@@ -66,7 +66,8 @@ each time INPUT changes.`,
 	f.DurationVar(&every, "watch-interval", time.Second, "how often --watch looks for changes")
 	f.StringVar(&in.As, "as", "", "what INPUT is: "+strings.Join(open.Inputs(), ", ")+" (default: found out)")
 	f.StringVar(&in.Language, "language", "", "the language of documents, such as en or pt-BR (default: found out)")
-	f.StringVar(&in.BaseURL, "base-url", "", "the `URL` where documents are published for people, for the links to pages (default: what the project says)")
+	f.StringVar(&in.BaseURL, "base-url", "",
+		"the `URL` where documents are published for people, for the links to pages (default: what the project says)")
 	f.BoolVar(&in.Drafts, "drafts", false, "keep documents that are marked as drafts, hidden or unlisted")
 	f.StringSliceVar(&in.Key, "key", nil, "the `COLUMN`s that tell the rows of a table apart (default: found out)")
 	f.StringVar(&in.Name, "name", "", "the name of the site")

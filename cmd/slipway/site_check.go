@@ -118,7 +118,8 @@ func (o *siteCheck) suggestFix(err error, r *check.Report) error {
 
 // check checks one site, after repairing it if that was asked for.
 func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error) {
-	opts := &staticmcp.CheckOptions{Readers: o.readers, Hosts: o.hosts, AllowSecrets: o.allowSecrets, Environ: os.Environ()}
+	opts := &staticmcp.CheckOptions{Readers: o.readers, Hosts: o.hosts, AllowSecrets: o.allowSecrets,
+		Environ: os.Environ()}
 	web := strings.Contains(arg, "://")
 	switch {
 	case web && len(o.readers)+len(o.hosts) > 0:

@@ -140,7 +140,8 @@ written: every answer of the site is asked for again and compared.
 	flags.BoolVar(&f.keepErrors, "keep-errors", false, "store errors of tools, too")
 	flags.StringSliceVar(&f.allow, "allow", nil, "store answers with findings of this `kind`: personal")
 	allowSecretFlag(flags, &f.allowSecrets)
-	flags.StringArrayVar(&f.env, "env", nil, "pass the variable `NAME` of the environment, or NAME=VALUE, to the command after -- (repeatable)")
+	flags.StringArrayVar(&f.env, "env", nil,
+		"pass the variable `NAME` of the environment, or NAME=VALUE, to the command after -- (repeatable)")
 	flags.BoolVar(&f.verify, "verify", false, "compare what the site has with what the source says, and write nothing")
 	return cmd
 }
@@ -148,7 +149,8 @@ written: every answer of the site is asked for again and compared.
 func (f *freezing) validate(cmd *cobra.Command) error {
 	for _, kind := range f.allow {
 		if kind == "secret" {
-			return usage("accept each finding with --allow-secret and the fingerprint in its hint", "freeze: --allow secret is not supported")
+			return usage("accept each finding with --allow-secret and the fingerprint in its hint",
+				"freeze: --allow secret is not supported")
 		}
 		if kind != "personal" {
 			return usage("the only kind is personal", "freeze: --allow %q", kind)
@@ -364,7 +366,8 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 		if err := result.Report.WriteText(stderr, colored(stderr)); err != nil {
 			return err
 		}
-		return &failure{code: exitPolicy, text: "freeze: " + err.Error(), hint: "the findings above name each place and how to accept it"}
+		return &failure{code: exitPolicy, text: "freeze: " + err.Error(),
+			hint: "the findings above name each place and how to accept it"}
 	case err != nil && r.Stored == 0 && r.Failed > 0:
 		if err := result.Report.WriteText(stderr, colored(stderr)); err != nil {
 			return err
@@ -379,7 +382,8 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 		return err
 	}
 	if n := result.Report.Count(check.Error); n > 0 {
-		return no("fix what the errors above name, or skip these tools with --skip", "freeze: the site lacks answers: %s", count(n, "error"))
+		return no("fix what the errors above name, or skip these tools with --skip", "freeze: the site lacks answers: %s",
+			count(n, "error"))
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ import (
 
 // allowSecretFlag adds the flag that accepts findings about secrets.
 func allowSecretFlag(flags *pflag.FlagSet, list *[]string) {
-	flags.StringSliceVar(list, "allow-secret", nil, "accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(staticmcp.SecretKinds(), ", "))
+	flags.StringSliceVar(list, "allow-secret", nil,
+		"accept the finding with this `FINGERPRINT`, or all of one kind: "+strings.Join(staticmcp.SecretKinds(), ", "))
 }
 
 // checkAllowed checks the values of that flag.
@@ -30,7 +31,8 @@ func checkAllowed(command string, list []string) error {
 // programs need to run, and those that --env names.
 func (f *freezing) environ(cmd *cobra.Command, arg string) ([]string, error) {
 	if len(f.env) > 0 && cmd.ArgsLenAtDash() < 0 {
-		return nil, usage("bundles and definitions have their variables in their files", "freeze: --env needs a command after --, and the source is %s", arg)
+		return nil, usage("bundles and definitions have their variables in their files",
+			"freeze: --env needs a command after --, and the source is %s", arg)
 	}
 	environ := live.Environ(nil)
 	for _, entry := range f.env {

@@ -35,9 +35,11 @@ func (o *writing) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "", "the folder, .zip or .tar `FILE` to write, or - for stdout")
 	f.StringVar(&o.format, "format", "", "dir, zip or tar (default: by the name; tar on stdout)")
-	f.StringVar(&o.collisions, "collisions", "disambiguate", "action for answers that share a file name: disambiguate or error")
+	f.StringVar(&o.collisions, "collisions", "disambiguate",
+		"action for answers that share a file name: disambiguate or error")
 	f.StringVar(&o.host, "host", "", "add what a web host needs and check its limits: "+strings.Join(hostNames(), ", "))
-	f.StringVar(&o.siteRoot, "site-root", "", "the published `DIR` above the output, for the files that hosts read at its root (default: the output)")
+	f.StringVar(&o.siteRoot, "site-root", "",
+		"the published `DIR` above the output, for the files that hosts read at its root (default: the output)")
 	f.StringSliceVar(&o.precompress, "precompress", nil, "also write compressed files: gzip")
 	f.BoolVar(&o.compact, "compact", false, "write documents on one line each")
 	f.BoolVar(&o.noAliases, "no-aliases", false, "leave out the second file of long names, for bridges with a 32-bit hash")
@@ -79,7 +81,8 @@ func (o *writing) validate(cmd *cobra.Command) error {
 	case o.host != "" && !slices.Contains(hostNames(), o.host):
 		return usage("hosts are "+strings.Join(hostNames(), ", "), "%s: unknown host %q", name, o.host)
 	case o.siteRoot != "" && !o.belowRoot():
-		return usage("name the published folder, of which -o is a part", "%s: --site-root %s: %s is not a folder below it", name, o.siteRoot, o.output)
+		return usage("name the published folder, of which -o is a part", "%s: --site-root %s: %s is not a folder below it",
+			name, o.siteRoot, o.output)
 	case slices.ContainsFunc(o.precompress, func(form string) bool { return form != "gzip" }):
 		return usage("gzip is known", "%s: unknown compression %q", name, strings.Join(o.precompress, ","))
 	case o.output == "-" && (o.check || o.json):

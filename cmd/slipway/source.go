@@ -104,7 +104,9 @@ func oneTokenOneServer(args []string) error {
 // sourceOptions returns how a command opens sources: bundles and definitions with
 // what its flags and the environment give. What is wrong with one of several
 // servers is said on stderr. log may be nil.
-func sourceOptions(cmd *cobra.Command, log *slog.Logger, serverErrors func(server string) io.Writer) (*open.Options, error) {
+func sourceOptions(
+	cmd *cobra.Command, log *slog.Logger, serverErrors func(server string) io.Writer,
+) (*open.Options, error) {
 	bundle, err := bundleOptions(cmd)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,8 @@ func askCall(more string) string {
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}` + more + `}}`
 }
 
-var askHeader = []string{"MCP-Protocol-Version:2026-07-28", "Mcp-Method:tools/call", "Mcp-Name:up_ask", "Accept:application/json, text/event-stream"}
+var askHeader = []string{"MCP-Protocol-Version:2026-07-28", "Mcp-Method:tools/call", "Mcp-Name:up_ask",
+	"Accept:application/json, text/event-stream"}
 
 // beginAsk calls the tool and keeps the requestState of the question.
 func beginAsk(ts *testscript.TestScript, neg bool, args []string) {
@@ -47,7 +48,8 @@ func beginAsk(ts *testscript.TestScript, neg bool, args []string) {
 	for key := range answer.Result.InputRequests {
 		responses = append(responses, fmt.Sprintf(`%q:{"action":"accept","content":{"name":"Ann"}}`, key))
 	}
-	more := fmt.Sprintf(`,"requestState":%q,"inputResponses":{%s}`, answer.Result.RequestState, strings.Join(responses, ","))
+	more := fmt.Sprintf(`,"requestState":%q,"inputResponses":{%s}`, answer.Result.RequestState,
+		strings.Join(responses, ","))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(more), 0o600))
 }
 

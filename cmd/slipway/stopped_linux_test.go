@@ -52,7 +52,8 @@ func serveStoppable(t *testing.T) *stoppable {
 			t.Fatal(err)
 		}
 	}
-	p := newServer(exec.Command("slipway", "serve", "--addr", "127.0.0.1:0", "--prefix", "always", filepath.Join(dir, "servers.yaml")))
+	p := newServer(exec.Command("slipway", "serve", "--addr", "127.0.0.1:0", "--prefix", "always",
+		filepath.Join(dir, "servers.yaml")))
 	p.cmd.Env = append(os.Environ(), "GORACE="+raceOptions, "SLIPWAY_STATE_DIR="+dir)
 	if err := p.start(); err != nil {
 		t.Fatal(err)

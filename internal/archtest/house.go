@@ -8,7 +8,10 @@ package archtest
 func House() *Plan {
 	return &Plan{
 		Floors: [][]string{
-			0: {"internal/archtest", "internal/barrier", "internal/base64url", "internal/canonical", "internal/clientaddr", "internal/doctest", "internal/fsutil", "internal/fuzzbound", "internal/jsonscan", "internal/lines", "internal/naivesite", "internal/nearest", "internal/netguard", "internal/schema", "internal/secrets", "internal/uritemplate", "internal/visible"},
+			0: {"internal/archtest", "internal/barrier", "internal/base64url", "internal/canonical", "internal/clientaddr",
+				"internal/doctest", "internal/fsutil", "internal/fuzzbound", "internal/jsonscan", "internal/lines",
+				"internal/naivesite", "internal/nearest", "internal/netguard", "internal/schema", "internal/secrets",
+				"internal/uritemplate", "internal/visible"},
 			1: {"check"},
 			2: {"mcp"},
 			3: {"apps", "live", "compose", "ws", "staticmcp", "mcp/mcptest"},

@@ -50,7 +50,8 @@ func secretsIn(name, value string) []string {
 	case isPath(value) || strings.Contains(value, "://") && Known(value) == "":
 	case variableName(name) || Known(value) != "" || Random(value) && !Identity(name):
 		for line := range strings.Lines(value) {
-			if line = strings.TrimSpace(line); line == strings.TrimSpace(value) || len(line) >= 2*minSecret && !strings.HasPrefix(line, "-----") {
+			if line = strings.TrimSpace(line); line == strings.TrimSpace(value) || len(line) >= 2*minSecret &&
+				!strings.HasPrefix(line, "-----") {
 				add(line)
 			}
 		}
@@ -64,14 +65,16 @@ func variableName(name string) bool {
 		return true
 	}
 	upper := strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "TOKEN", "APIKEY", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL", "COOKIE"},
+	return slices.ContainsFunc([]string{"PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "TOKEN", "APIKEY", "API_KEY",
+		"PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL", "COOKIE"},
 		func(part string) bool { return strings.Contains(upper, part) })
 }
 
 // isPath reports whether a value is the path of a file, and not a secret that begins
 // with a slash.
 func isPath(value string) bool {
-	if !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "./") && !strings.HasPrefix(value, "~") && !(len(value) > 2 && value[1] == ':' && value[2] == '\\') {
+	if !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "./") && !strings.HasPrefix(value, "~") &&
+		!(len(value) > 2 && value[1] == ':' && value[2] == '\\') {
 		return false
 	}
 	return !Random(strings.ReplaceAll(value, "/", ""))
@@ -79,8 +82,10 @@ func isPath(value string) bool {
 
 // common reports whether a secret is a word that texts use for other reasons.
 func common(secret string) bool {
-	return slices.Contains([]string{"password", "passwd", "secret", "changeme", "change-me", "postgres", "default", "example", "testing", "username", "required",
-		"optional", "localhost", "disabled", "enabled", "production", "development", "administrator"}, strings.ToLower(secret))
+	return slices.Contains([]string{"password", "passwd", "secret", "changeme", "change-me", "postgres", "default",
+		"example", "testing", "username", "required",
+		"optional", "localhost", "disabled", "enabled", "production", "development", "administrator"},
+		strings.ToLower(secret))
 }
 
 // passwordIn returns the password in front of the host of a URL, or "".
@@ -206,7 +211,8 @@ type variableSet struct {
 }
 
 // Variables that every environment has. PATH is the one that a dump cannot lack.
-var usualVariables = []string{"PATH", "HOME", "USER", "SHELL", "PWD", "LANG", "LOGNAME", "HOSTNAME", "TMPDIR", "OLDPWD", "TERM", "SHLVL",
+var usualVariables = []string{"PATH", "HOME", "USER", "SHELL", "PWD", "LANG", "LOGNAME", "HOSTNAME", "TMPDIR",
+	"OLDPWD", "TERM", "SHLVL",
 	"USERNAME", "USERPROFILE", "SYSTEMROOT", "APPDATA", "COMPUTERNAME", "WINDIR", "TEMP"}
 
 // minVariables is how many variables make a dump.
@@ -217,7 +223,8 @@ func (v *variableSet) note(name, value string, environ map[string]string) {
 	upper := strings.ToUpper(name)
 	usual := name == upper || name == "Path" || name == "SystemRoot"
 	if usual && slices.Contains(usualVariables, upper) && value != "" && !strings.ContainsAny(value, "$<{") {
-		if list := strings.Count(value, "/") + strings.Count(value, `\`); upper != "PATH" || list > 1 && strings.ContainsAny(value, ":;") {
+		if list := strings.Count(value, "/") + strings.Count(value, `\`); upper != "PATH" || list > 1 &&
+			strings.ContainsAny(value, ":;") {
 			if v.usual == nil {
 				v.usual = make(map[string]bool)
 			}

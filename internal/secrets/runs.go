@@ -91,7 +91,8 @@ func isText(data string) bool {
 		return false
 	}
 	for _, r := range data {
-		if !unicode.IsPrint(r) && r != '\n' && r != '\r' && r != '\t' || r > unicode.MaxLatin1 && r < 0x2000 && !unicode.IsLetter(r) {
+		if !unicode.IsPrint(r) && r != '\n' && r != '\r' && r != '\t' || r > unicode.MaxLatin1 && r < 0x2000 &&
+			!unicode.IsLetter(r) {
 			return false
 		}
 	}
@@ -110,7 +111,8 @@ func digest(text string, start, end int) bool {
 	if rest := strings.TrimLeft(text[end:], "="); strings.HasSuffix(before, ":") && strings.HasPrefix(rest, ":") {
 		return true // a byte sequence of an HTTP structured field (RFC 8941, section 3.3.5)
 	}
-	for _, name := range []string{"sha1-", "sha256-", "sha384-", "sha512-", "sha1:", "sha256:", "sha384:", "sha512:", "h1:", "md5-", "md5:", "sha-256=", "sha-512=", "sha256=\"", "base64,", "=:", "integrity=", "etag: \"", "accept: "} {
+	for _, name := range []string{"sha1-", "sha256-", "sha384-", "sha512-", "sha1:", "sha256:", "sha384:", "sha512:",
+		"h1:", "md5-", "md5:", "sha-256=", "sha-512=", "sha256=\"", "base64,", "=:", "integrity=", "etag: \"", "accept: "} {
 		if strings.HasSuffix(before, name) || strings.HasPrefix(strings.ToLower(word), name) {
 			return true
 		}
@@ -181,7 +183,8 @@ func chance(word string) bool {
 		}
 	}
 	oneCase := strings.ToLower(word) == word || strings.ToUpper(word) == word
-	return oneCase && len(word) >= 32 && separators(word) == 0 && digits >= 6 && digits <= len(word)/2 && entropy(word) >= 4 && !spelled(word)
+	return oneCase && len(word) >= 32 && separators(word) == 0 && digits >= 6 && digits <= len(word)/2 &&
+		entropy(word) >= 4 && !spelled(word)
 }
 
 // wordLetters counts the letters in runs of three small letters or more, with the

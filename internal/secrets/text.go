@@ -92,7 +92,8 @@ func tokenForm(word string) string {
 		if !ok || len(rest) < t.least || words(rest) || illustrative(rest) {
 			continue
 		}
-		if strings.ContainsAny(rest, "0123456789") || entropy(rest) >= 3.5 && (!spelled(rest) || strings.ToUpper(rest) == rest) {
+		if strings.ContainsAny(rest, "0123456789") || entropy(rest) >= 3.5 &&
+			(!spelled(rest) || strings.ToUpper(rest) == rest) {
 			return t.what
 		}
 	}
@@ -195,7 +196,8 @@ func nameBefore(text string, at int) (name string, quoted bool) {
 		quoted = true
 	}
 	start := end
-	for start > 0 && end-start <= maxName && (isAlphanumeric(text[start-1]) || strings.IndexByte("_-.", text[start-1]) >= 0) {
+	for start > 0 && end-start <= maxName &&
+		(isAlphanumeric(text[start-1]) || strings.IndexByte("_-.", text[start-1]) >= 0) {
 		start--
 	}
 	if end-start > maxName {
@@ -236,7 +238,8 @@ func valueAfter(text string, at int) (start, end int, quoted bool) {
 		return start, start + len(strings.TrimRight(text[start:end], `\`)), true
 	}
 	start = at
-	for end = start; end < len(text) && end-start < maxValue && strings.IndexByte(" \t\r\n\"'`,;&<>\\|", text[end]) < 0; end++ {
+	for end = start; end < len(text) && end-start < maxValue &&
+		strings.IndexByte(" \t\r\n\"'`,;&<>\\|", text[end]) < 0; end++ {
 	}
 	return start, end, false
 }
@@ -259,7 +262,8 @@ func secretPair(name, value string, quotedName, quotedValue, assigned bool) bool
 	}
 	if !quotedValue {
 		value = strings.TrimRight(value, ".)]}")
-		if strings.ContainsAny(value, "()[]{}*") || strings.Contains(value, "://") || strings.HasPrefix(value, "=") || strings.HasPrefix(value, "/") {
+		if strings.ContainsAny(value, "()[]{}*") || strings.Contains(value, "://") || strings.HasPrefix(value, "=") ||
+			strings.HasPrefix(value, "/") {
 			return false // code, or a path
 		}
 	}
@@ -289,7 +293,8 @@ func cursor(name string) bool {
 	if len(parts) == 1 {
 		parts = strings.FieldsFunc(camel(name), func(r rune) bool { return r == '-' || r == '.' })
 	}
-	return len(parts) > 1 && slices.Contains([]string{"next", "page", "continuation", "progress", "cursor", "sync", "cancellation", "cancel", "start", "sort", "stop", "end", "max", "min", "number", "resume"},
+	return len(parts) > 1 && slices.Contains([]string{"next", "page", "continuation", "progress", "cursor", "sync",
+		"cancellation", "cancel", "start", "sort", "stop", "end", "max", "min", "number", "resume"},
 		parts[len(parts)-2])
 }
 
@@ -313,13 +318,19 @@ func illustrative(value string) bool {
 	if Placeholder(strings.TrimSpace(value)) || common(v) {
 		return true
 	}
-	for _, part := range []string{"example", "your-", "your_", "yourpass", "yourtoken", "yoursecret", "placeholder", "redacted", "changeme", "change-me", "change_me", "dummy",
-		"xxxx", "****", "...", "…", "${", "{{", "$(", "<", "insert", "replace", "goes-here", "goes_here", "not-a-real", "removed"} {
+	for _, part := range []string{"example", "your-", "your_", "yourpass", "yourtoken", "yoursecret", "placeholder",
+		"redacted", "changeme", "change-me", "change_me", "dummy",
+		"xxxx", "****", "...", "…", "${", "{{", "$(", "<", "insert", "replace", "goes-here", "goes_here", "not-a-real",
+		"removed"} {
 		if strings.Contains(v, part) {
 			return true
 		}
 	}
-	return slices.Contains([]string{"pass", "pwd", "pw", "test", "token", "key", "value", "string", "none", "null", "true", "false", "foo", "bar", "baz", "admin", "root",
-		"user", "guest", "postgres", "mysql", "hidden", "secret1", "password1", "pass123", "passw0rd", "p4ssw0rd", "p@ssword", "p@ssw0rd", "test123", "test1234", "bytes", "object", "boolean", "number", "open-sesame", "open sesame"}, v) ||
-		strings.HasPrefix(v, "my-") || strings.HasPrefix(v, "my_") || strings.HasPrefix(v, "some-") || strings.HasPrefix(v, "some_") || strings.HasPrefix(v, "test-") || strings.HasPrefix(v, "test_")
+	return slices.Contains([]string{"pass", "pwd", "pw", "test", "token", "key", "value", "string", "none", "null",
+		"true", "false", "foo", "bar", "baz", "admin", "root",
+		"user", "guest", "postgres", "mysql", "hidden", "secret1", "password1", "pass123", "passw0rd", "p4ssw0rd",
+		"p@ssword", "p@ssw0rd", "test123", "test1234", "bytes", "object", "boolean", "number", "open-sesame",
+		"open sesame"}, v) ||
+		strings.HasPrefix(v, "my-") || strings.HasPrefix(v, "my_") || strings.HasPrefix(v, "some-") ||
+		strings.HasPrefix(v, "some_") || strings.HasPrefix(v, "test-") || strings.HasPrefix(v, "test_")
 }

@@ -19,19 +19,30 @@ var tokens = sync.OnceValue(func() []token {
 	return []token{
 		{"ghp_", 20, "a GitHub token"}, {"gho_", 20, "a GitHub token"}, {"ghu_", 20, "a GitHub token"},
 		{"ghs_", 20, "a GitHub token"}, {"ghr_", 20, "a GitHub token"}, {"github_pat_", 20, "a GitHub token"},
-		{"glpat-", 16, "a GitLab token"}, {"gldt-", 16, "a GitLab token"}, {"glcbt-", 16, "a GitLab token"}, {"glrt-", 16, "a GitLab token"},
+		{"glpat-", 16, "a GitLab token"}, {"gldt-", 16, "a GitLab token"}, {"glcbt-", 16, "a GitLab token"},
+		{"glrt-", 16, "a GitLab token"},
 		{"gloas-", 16, "a GitLab token"}, {"glptt-", 16, "a GitLab token"}, {"glsoat-", 16, "a GitLab token"},
 		{"sk-ant-", 16, "an Anthropic key"}, {"sk-proj-", 16, "an OpenAI key"}, {"sk-", 20, "an API key"},
-		{"sk_live_", 16, "a Stripe key"}, {"sk_test_", 16, "a Stripe key"}, {"rk_live_", 16, "a Stripe key"}, {"rk_test_", 16, "a Stripe key"}, {"whsec_", 16, "a webhook secret"},
-		{"xoxb-", 16, "a Slack token"}, {"xoxp-", 16, "a Slack token"}, {"xoxa-", 16, "a Slack token"}, {"xoxs-", 16, "a Slack token"}, {"xapp-", 16, "a Slack token"}, {"xoxe", 16, "a Slack token"},
-		{"AKIA", 16, "an AWS key"}, {"ASIA", 16, "an AWS key"}, {"AIza", 30, "a Google key"}, {"ya29.", 16, "a Google token"}, {"GOCSPX-", 16, "a Google secret"},
-		{"npm_", 30, "an npm token"}, {"pypi-", 30, "a PyPI token"}, {"dop_v1_", 30, "a DigitalOcean token"}, {"hf_", 30, "a Hugging Face token"},
-		{"SG.", 30, "a SendGrid key"}, {"shpat_", 20, "a Shopify token"}, {"lin_api_", 20, "a Linear key"}, {"ntn_", 30, "a Notion token"},
-		{"figd_", 20, "a Figma token"}, {"sbp_", 30, "a Supabase token"}, {"tvly-", 16, "a Tavily key"}, {"gsk_", 30, "a Groq key"},
-		{"dckr_pat_", 16, "a Docker token"}, {"ATATT3", 30, "an Atlassian token"}, {"sq0atp-", 16, "a Square token"}, {"AGE-SECRET-KEY-", 30, "an age key"},
-		{"hvs.", 20, "a Vault token"}, {"xai-", 30, "an xAI key"}, {"pplx-", 30, "a Perplexity key"}, {"r8_", 30, "a Replicate token"}, {"fc-", 30, "a Firecrawl key"},
-		{"NRAK-", 20, "a New Relic key"}, {"HRKU-", 20, "a Heroku key"}, {"PMAK-", 30, "a Postman key"}, {"sntrys_", 30, "a Sentry token"}, {"secret_", 40, "a Notion token"},
-		{"dapi", 32, "a Databricks token"}, {"dp.st.", 30, "a Doppler token"}, {"dp.pt.", 30, "a Doppler token"}, {"shpss_", 20, "a Shopify secret"}, {"tfp_", 30, "a Typeform token"},
+		{"sk_live_", 16, "a Stripe key"}, {"sk_test_", 16, "a Stripe key"}, {"rk_live_", 16, "a Stripe key"},
+		{"rk_test_", 16, "a Stripe key"}, {"whsec_", 16, "a webhook secret"},
+		{"xoxb-", 16, "a Slack token"}, {"xoxp-", 16, "a Slack token"}, {"xoxa-", 16, "a Slack token"},
+		{"xoxs-", 16, "a Slack token"}, {"xapp-", 16, "a Slack token"}, {"xoxe", 16, "a Slack token"},
+		{"AKIA", 16, "an AWS key"}, {"ASIA", 16, "an AWS key"}, {"AIza", 30, "a Google key"},
+		{"ya29.", 16, "a Google token"}, {"GOCSPX-", 16, "a Google secret"},
+		{"npm_", 30, "an npm token"}, {"pypi-", 30, "a PyPI token"}, {"dop_v1_", 30, "a DigitalOcean token"},
+		{"hf_", 30, "a Hugging Face token"},
+		{"SG.", 30, "a SendGrid key"}, {"shpat_", 20, "a Shopify token"}, {"lin_api_", 20, "a Linear key"},
+		{"ntn_", 30, "a Notion token"},
+		{"figd_", 20, "a Figma token"}, {"sbp_", 30, "a Supabase token"}, {"tvly-", 16, "a Tavily key"},
+		{"gsk_", 30, "a Groq key"},
+		{"dckr_pat_", 16, "a Docker token"}, {"ATATT3", 30, "an Atlassian token"}, {"sq0atp-", 16, "a Square token"},
+		{"AGE-SECRET-KEY-", 30, "an age key"},
+		{"hvs.", 20, "a Vault token"}, {"xai-", 30, "an xAI key"}, {"pplx-", 30, "a Perplexity key"},
+		{"r8_", 30, "a Replicate token"}, {"fc-", 30, "a Firecrawl key"},
+		{"NRAK-", 20, "a New Relic key"}, {"HRKU-", 20, "a Heroku key"}, {"PMAK-", 30, "a Postman key"},
+		{"sntrys_", 30, "a Sentry token"}, {"secret_", 40, "a Notion token"},
+		{"dapi", 32, "a Databricks token"}, {"dp.st.", 30, "a Doppler token"}, {"dp.pt.", 30, "a Doppler token"},
+		{"shpss_", 20, "a Shopify secret"}, {"tfp_", 30, "a Typeform token"},
 	}
 })
 
@@ -43,8 +54,10 @@ func Known(s string) string {
 			return "a private key"
 		}
 	}
-	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'=:,;@/?&", r) }) {
-		if parts := strings.Split(word, "."); len(parts) >= 3 && strings.HasPrefix(word, "eyJ") && len(parts[1])+len(parts[2]) > 8 {
+	for _, word := range strings.FieldsFunc(s,
+		func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'=:,;@/?&", r) }) {
+		if parts := strings.Split(word, "."); len(parts) >= 3 && strings.HasPrefix(word, "eyJ") &&
+			len(parts[1])+len(parts[2]) > 8 {
 			return "a JSON Web Token"
 		}
 		for _, t := range tokens() {
@@ -86,7 +99,8 @@ func userinfo(s string) string {
 	if !ok {
 		user, host, ok = strings.Cut(s, "@unix(")
 	}
-	if _, password, colon := strings.Cut(user, ":"); ok && colon && host != "" && password != "" && !strings.Contains(user, " ") && !Placeholder(password) {
+	if _, password, colon := strings.Cut(user, ":"); ok && colon && host != "" && password != "" &&
+		!strings.Contains(user, " ") && !Placeholder(password) {
 		return "a password in front of a host"
 	}
 	return ""
@@ -94,8 +108,10 @@ func userinfo(s string) string {
 
 // webhook finds addresses that are credentials by themselves.
 func webhook(s string) string {
-	for _, prefix := range []string{"hooks.slack.com/services/T", "discord.com/api/webhooks/", "discordapp.com/api/webhooks/"} {
-		if _, rest, ok := strings.Cut(s, prefix); ok && len(rest) >= 20 && strings.Contains(rest, "/") && !strings.Contains(rest, "$") {
+	for _, prefix := range []string{"hooks.slack.com/services/T", "discord.com/api/webhooks/",
+		"discordapp.com/api/webhooks/"} {
+		if _, rest, ok := strings.Cut(s, prefix); ok && len(rest) >= 20 && strings.Contains(rest, "/") &&
+			!strings.Contains(rest, "$") {
 			return "the address of a webhook"
 		}
 	}
@@ -107,7 +123,8 @@ func bearer(s string) string {
 	for _, scheme := range []string{"Bearer ", "Basic ", "bearer ", "basic "} {
 		if _, rest, ok := strings.Cut(s, scheme); ok {
 			word, _, _ := strings.Cut(rest, " ")
-			if len(word) >= 8 && strings.Trim(word, tokenLetters+"+/=~") == "" && strings.ContainsAny(word, "0123456789=") && !Placeholder(word) {
+			if len(word) >= 8 && strings.Trim(word, tokenLetters+"+/=~") == "" && strings.ContainsAny(word, "0123456789=") &&
+				!Placeholder(word) {
 				return "what follows the name of a scheme"
 			}
 		}
@@ -118,7 +135,8 @@ func bearer(s string) string {
 // botToken finds the form 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw.
 func botToken(s string) string {
 	id, token, ok := strings.Cut(s, ":")
-	if ok && len(id) >= 8 && len(id) <= 11 && strings.Trim(id, "0123456789") == "" && len(token) >= 33 && len(token) <= 37 && strings.Trim(token, tokenLetters) == "" {
+	if ok && len(id) >= 8 && len(id) <= 11 && strings.Trim(id, "0123456789") == "" && len(token) >= 33 &&
+		len(token) <= 37 && strings.Trim(token, tokenLetters) == "" {
 		return "the token of a bot"
 	}
 	return ""
@@ -152,12 +170,14 @@ func Name(name string) bool {
 		return false
 	}
 	last := parts[len(parts)-1]
-	if slices.Contains([]string{"token", "secret", "password", "passwd", "passphrase", "apikey", "credential", "credentials", "pat", "pwd", "pass", "passcode",
+	if slices.Contains([]string{"token", "secret", "password", "passwd", "passphrase", "apikey", "credential",
+		"credentials", "pat", "pwd", "pass", "passcode",
 		"authtoken", "accesstoken", "secretkey", "privatekey", "accesskey"}, last) {
 		return true
 	}
 	if last == "key" && len(parts) > 1 {
-		return slices.Contains([]string{"api", "access", "secret", "private", "auth", "service", "encryption", "signing", "account", "master", "license"}, parts[len(parts)-2])
+		return slices.Contains([]string{"api", "access", "secret", "private", "auth", "service", "encryption", "signing",
+			"account", "master", "license"}, parts[len(parts)-2])
 	}
 	return false
 }
@@ -185,7 +205,8 @@ func Identity(name string) bool {
 		return false
 	}
 	last := parts[len(parts)-1]
-	return slices.Contains([]string{"id", "ids", "uuid", "guid", "commit", "sha", "sha1", "sha256", "rev", "revision", "hash", "digest", "checksum", "integrity",
+	return slices.Contains([]string{"id", "ids", "uuid", "guid", "commit", "sha", "sha1", "sha256", "rev", "revision",
+		"hash", "digest", "checksum", "integrity",
 		"fingerprint", "etag", "ref", "version"}, last) || last == "key" && len(parts) > 1 && parts[len(parts)-2] == "public"
 }
 
@@ -196,7 +217,8 @@ func Plain(value string) bool {
 	switch {
 	case len(v) < 4, Placeholder(v), strings.Trim(v, "0123456789.,-+") == "":
 		return true
-	case strings.Contains(v, "://"), strings.HasPrefix(v, "/"), strings.HasPrefix(v, "./"), strings.HasPrefix(v, "~"), strings.HasPrefix(v, "../"):
+	case strings.Contains(v, "://"), strings.HasPrefix(v, "/"), strings.HasPrefix(v, "./"), strings.HasPrefix(v, "~"),
+		strings.HasPrefix(v, "../"):
 		return true
 	case len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/'):
 		return true
@@ -206,7 +228,8 @@ func Plain(value string) bool {
 
 // Placeholder reports whether s is a placeholder for a value.
 func Placeholder(s string) bool {
-	return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{") || strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">") ||
+	return strings.HasPrefix(s, "$") || strings.HasPrefix(s, "{") || strings.HasPrefix(s, "<") &&
+		strings.HasSuffix(s, ">") ||
 		strings.HasPrefix(s, "%") && strings.HasSuffix(s, "%") || strings.Trim(s, "*xX.") == ""
 }
 

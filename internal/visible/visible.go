@@ -76,7 +76,8 @@ func unsafe(r rune) bool {
 }
 
 // fillers are letters and marks that are shown as nothing.
-var fillers = []rune{0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180c, 0x180d, 0x180f, 0x2065, 0x2800, 0x3164, 0xffa0}
+var fillers = []rune{0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180c, 0x180d, 0x180f, 0x2065, 0x2800, 0x3164,
+	0xffa0}
 
 // invisible reports whether people do not see a character that a model reads, or
 // see something else. last is the character before it: emoji are joined and

@@ -131,7 +131,8 @@ func mergeMarked(text, prefix, part string) (string, error) {
 	case from < 0 && to < 0:
 		return text + part, nil
 	case from < 0 || to < from:
-		return "", fmt.Errorf("the marks %q and %q do not enclose a part; remove them", strings.TrimSpace(begin), strings.TrimSpace(end))
+		return "", fmt.Errorf("the marks %q and %q do not enclose a part; remove them", strings.TrimSpace(begin),
+			strings.TrimSpace(end))
 	}
 	return text[:from] + part + text[to+len(end):], nil
 }

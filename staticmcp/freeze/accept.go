@@ -25,7 +25,8 @@ func (r *run) acceptable(o *outcome) bool {
 		file = ""
 	}
 	for _, s := range suspicions(r.plan.secrets, o.doc) {
-		f := check.Finding{Rule: "freeze/" + s.kind, Severity: check.Warning, File: file, Message: name + ": the answer seems to contain " + s.about}
+		f := check.Finding{Rule: "freeze/" + s.kind, Severity: check.Warning, File: file,
+			Message: name + ": the answer seems to contain " + s.about}
 		switch {
 		case s.kind == "secret":
 			pointer := s.pointer

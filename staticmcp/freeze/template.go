@@ -103,7 +103,9 @@ func (r *run) templateOf(ctx context.Context, o *outcome, prompt string, names [
 	return first, nil
 }
 
-func (r *run) filled(ctx context.Context, o *outcome, prompt string, arguments map[string]string) (json.RawMessage, error) {
+func (r *run) filled(
+	ctx context.Context, o *outcome, prompt string, arguments map[string]string,
+) (json.RawMessage, error) {
 	raw, err := mcp.Marshal(arguments)
 	if err != nil {
 		return nil, err

@@ -67,7 +67,8 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Opt
 // is asked with values for each combination of its arguments.
 func askable(c *mcp.Catalog, q staticmcp.Question) []staticmcp.Question {
 	prompt := c.Prompt(q.Prompt)
-	if q.Prompt == "" || q.Arguments != nil || prompt == nil || !slices.ContainsFunc(prompt.Arguments, func(a mcp.PromptArgument) bool { return a.Required }) {
+	if q.Prompt == "" || q.Arguments != nil || prompt == nil ||
+		!slices.ContainsFunc(prompt.Arguments, func(a mcp.PromptArgument) bool { return a.Required }) {
 		return []staticmcp.Question{q} // without required arguments it may be the answer to none
 	}
 	return withArguments(prompt)
@@ -144,5 +145,6 @@ func (v *Verification) add(c *comparison) {
 }
 
 func (v *Verification) found(severity check.Severity, rule string, q staticmcp.Question, message string) {
-	v.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity, Message: v.secrets.Redact(nameOf(q) + ": " + message)})
+	v.Report.Add(check.Finding{Rule: "freeze/" + rule, Severity: severity,
+		Message: v.secrets.Redact(nameOf(q) + ": " + message)})
 }

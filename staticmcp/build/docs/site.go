@@ -173,7 +173,8 @@ func (m *maker) pathMeta() json.RawMessage {
 	if base := m.base(); base != "" && !m.crossed() {
 		bases = append(bases, base)
 	}
-	meta, _ := json.Marshal(map[string]any{staticmcp.MetaPage: map[string]any{"argument": "path", "home": homeID, "bases": bases}})
+	meta, _ := json.Marshal(map[string]any{staticmcp.MetaPage: map[string]any{"argument": "path", "home": homeID,
+		"bases": bases}})
 	return meta
 }
 
@@ -288,7 +289,8 @@ func (m *maker) parts(yield func(*build.Answer, error) bool, tool string, p *Pag
 }
 
 // part yields one answer; its arguments may be changed afterwards.
-func (m *maker) part(yield func(*build.Answer, error) bool, tool string, arguments map[string]any, title, file, text string) bool {
+func (m *maker) part(yield func(*build.Answer, error) bool, tool string, arguments map[string]any, title, file,
+	text string) bool {
 	a := build.Text(tool, arguments, text)
 	a.Title, a.From = title, file
 	return yield(a, nil)

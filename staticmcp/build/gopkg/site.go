@@ -75,13 +75,16 @@ func (b *book) tools() []mcp.Tool {
 	})
 	// More answers than names are pages of a name that many packages have.
 	finds, names := b.finds()
-	symbol := mcp.Property{Name: "name", Schema: mcp.Schema{Type: "string", Description: "The name, of a method without its type"}}
+	symbol := mcp.Property{Name: "name",
+		Schema: mcp.Schema{Type: "string", Description: "The name, of a method without its type"}}
 	return []mcp.Tool{
-		tool("list_packages", "List packages", fmt.Sprintf("The %d packages with what each is for.", len(b.packages)), packagesOutput,
+		tool("list_packages", "List packages", fmt.Sprintf("The %d packages with what each is for.", len(b.packages)),
+			packagesOutput,
 			pages(len(b.listing()) > 1, page)...),
 		tool("get_package", "Get package", "One package: its comment, and all that it exports on a line each.", packageOutput,
 			pages(longPackage, part, importPath)...),
-		tool("get_symbol", "Get symbol", "One exported name: declaration, comment, place and examples; of a type also its methods.", symbolOutput,
+		tool("get_symbol", "Get symbol",
+			"One exported name: declaration, comment, place and examples; of a type also its methods.", symbolOutput,
 			pages(longSymbol, part, importPath, name("The name, of a method with its type: Client.Do"))...),
 		tool("find_symbols", "Find symbols", "In which packages a name is exported.", findOutput,
 			pages(len(finds) > names, page, symbol)...),

@@ -149,7 +149,8 @@ func (a *api) answers() ([]*build.Answer, numbered) {
 	if len(a.operations) > 0 {
 		list = append(list, more.need(a.listing("", a.operations), page)...)
 		for _, tag := range a.tags() {
-			tagged := slices.DeleteFunc(slices.Clone(a.operations), func(o *operation) bool { return !slices.Contains(o.tags(), tag) })
+			tagged := slices.DeleteFunc(slices.Clone(a.operations),
+				func(o *operation) bool { return !slices.Contains(o.tags(), tag) })
 			list = append(list, more.need(a.listing(tag, tagged), page)...)
 		}
 	}

@@ -116,7 +116,8 @@ func List(tool string, arguments map[string]any, member string, items []Item) []
 
 // appendPiece appends the answer of piece i of count. The first is the answer without
 // a number, and with it if there are others.
-func appendPiece(dst []*build.Answer, tool string, arguments map[string]any, name string, i, count int, text string, structured json.RawMessage) []*build.Answer {
+func appendPiece(dst []*build.Answer, tool string, arguments map[string]any, name string, i, count int, text string,
+	structured json.RawMessage) []*build.Answer {
 	if i == 0 {
 		var plain any
 		if arguments != nil {

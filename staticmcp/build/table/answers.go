@@ -134,7 +134,8 @@ func (t *tab) label(r row, otherwise string) string {
 		}
 	}
 	for i := range t.cols {
-		if name := t.cols[i].name; t.src.nested[i] && i < len(r.cells) && (strings.HasPrefix(name, "name.") || strings.HasSuffix(name, ".name")) &&
+		if name := t.cols[i].name; t.src.nested[i] && i < len(r.cells) &&
+			(strings.HasPrefix(name, "name.") || strings.HasSuffix(name, ".name")) &&
 			t.cols[i].kind == kindText && !t.cols[i].isNull(r.cells[i]) && len(r.cells[i].text) <= longValue {
 			return r.cells[i].text
 		}

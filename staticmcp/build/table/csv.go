@@ -144,7 +144,8 @@ func looksLikeHeader(cells []string) bool {
 	for i, cell := range cells {
 		cell = strings.TrimSpace(cell)
 		_, isNumber := numberLiteral(cell)
-		if len(cell) > maxColumnName || cell == "" && i > 0 && i < len(cells)-1 || isNumber || isBoolean(cell) || isDate(cell) || isDateTime(cell) {
+		if len(cell) > maxColumnName || cell == "" && i > 0 && i < len(cells)-1 || isNumber || isBoolean(cell) ||
+			isDate(cell) || isDateTime(cell) {
 			return false
 		}
 	}

@@ -306,7 +306,8 @@ func (j *jsonRows) object(text []byte) error {
 	}
 	for _, m := range list {
 		if len(m.name) > maxColumnName {
-			return fmt.Errorf("line %d: a member name has %d bytes, more than the limit of %d", j.line, len(m.name), maxColumnName)
+			return fmt.Errorf("line %d: a member name has %d bytes, more than the limit of %d", j.line, len(m.name),
+				maxColumnName)
 		}
 		j.set(m.name, jsonCell(m.value))
 	}
@@ -340,7 +341,8 @@ func (j *jsonRows) nested(name string, object []byte, depth int) {
 			continue
 		}
 		known := j.src.column(path, false)
-		if known < 0 && (j.report == nil || j.count > 1 || len(j.src.nested) >= maxNestedColumns || len(path) > maxColumnName || m.value[0] == '[') {
+		if known < 0 && (j.report == nil || j.count > 1 || len(j.src.nested) >= maxNestedColumns ||
+			len(path) > maxColumnName || m.value[0] == '[') {
 			continue
 		}
 		if known >= 0 && (!j.src.nested[known] || known < len(j.filled) && j.filled[known] == j.count) {

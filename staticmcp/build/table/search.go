@@ -42,7 +42,8 @@ func (t *tab) search(ctx context.Context) (*searching.Search, error) {
 	s, err := searching.New("search_"+t.many, entries, &searching.Options{
 		Title:       "Search " + spaced(t.many),
 		Description: fmt.Sprintf("The %s that fit words of their texts best, such as a part of a name.", spaced(t.many)),
-		Hint:        fmt.Sprintf("Read one with get_%s: the path named here is its %s.", t.one, spaced(strings.Join(t.keyArgs(), ", "))),
+		Hint: fmt.Sprintf("Read one with get_%s: the path named here is its %s.", t.one,
+			spaced(strings.Join(t.keyArgs(), ", "))),
 	})
 	if err == nil {
 		err = failed
@@ -63,5 +64,6 @@ func (t *tab) entry(r row, n int, texts []int) (e searching.Entry, ok bool) {
 			words = append(words, strings.ToValidUTF8(text[:min(len(text), searchText)], ""))
 		}
 	}
-	return searching.Entry{ID: strings.Clone(key), Title: strings.Clone(t.label(r, key)), Text: strings.Join(words, "\n")}, len(words) > 0
+	return searching.Entry{ID: strings.Clone(key), Title: strings.Clone(t.label(r, key)),
+		Text: strings.Join(words, "\n")}, len(words) > 0
 }

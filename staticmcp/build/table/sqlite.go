@@ -185,7 +185,8 @@ func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 		// they are instead of making times of some.
 		t.terms = append(t.terms, fmt.Sprintf("CASE WHEN %s THEN NULL ELSE %s END", large, name))
 		t.sizes = append(t.sizes, fmt.Sprintf("CASE WHEN %s THEN 0 ELSE ifnull(octet_length(%s), 0) END", large, name))
-		t.blobs = append(t.blobs, fmt.Sprintf("CASE WHEN %s THEN '%d:' || octet_length(%s) || ',' ELSE '' END", large, len(t.columns), name))
+		t.blobs = append(t.blobs, fmt.Sprintf("CASE WHEN %s THEN '%d:' || octet_length(%s) || ',' ELSE '' END", large,
+			len(t.columns), name))
 		t.columns = append(t.columns, c[0])
 		t.booleans = append(t.booleans, strings.HasPrefix(strings.ToLower(c[2]), "bool"))
 		if at, _ := strconv.Atoi(c[1]); at > 0 {
