@@ -15,11 +15,12 @@ import (
 )
 
 // modernCall calls a tool as a client of 2026-07-28 that can be asked, over HTTP, and
-// returns the answer.
-func modernCall(t *testing.T, url, tool, arguments string) string {
+// returns the answer. members are further ones of params, each behind a comma.
+func modernCall(t *testing.T, url, tool, arguments string, members ...string) string {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments +
-		`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},` +
+		strings.Join(members, "") + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},` +
 		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
 	req, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
@@ -44,9 +45,15 @@ func modernCall(t *testing.T, url, tool, arguments string) string {
 }
 
 func gateway(t *testing.T, src mcp.Source) (url string) {
-	front := httptest.NewServer(mcp.NewServer(src, nil).HTTPHandler(nil))
+	url, _ = gatewayWith(t, src, mcp.Budget{})
+	return url
+}
+
+func gatewayWith(t *testing.T, src mcp.Source, budget mcp.Budget) (url string, server *mcp.Server) {
+	server = mcp.NewServer(src, &mcp.ServerOptions{Budget: budget})
+	front := httptest.NewServer(server.HTTPHandler(nil))
 	t.Cleanup(front.Close)
-	return front.URL
+	return front.URL, server
 }
 
 // forgetful serves a session of 2025-06-18 over HTTP that ends with the call of the tool
@@ -63,7 +70,8 @@ func forgetful(t *testing.T) (url string, waiting chan bool) {
 		switch {
 		case m.Method == "initialize":
 			w.Header().Set("Mcp-Session-Id", "one")
-			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"forgetful","version":"1"}}`
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},` +
+				`"serverInfo":{"name":"forgetful","version":"1"}}`
 		case m.Method == "server/discover":
 			w.WriteHeader(http.StatusBadRequest)
 			return
@@ -71,7 +79,8 @@ func forgetful(t *testing.T) (url string, waiting chan bool) {
 			w.WriteHeader(http.StatusAccepted)
 			return
 		case m.Method == "tools/list":
-			result = `{"tools":[{"name":"wait","inputSchema":{"type":"object"}},{"name":"forget","inputSchema":{"type":"object"}}]}`
+			result = `{"tools":[{"name":"wait","inputSchema":{"type":"object"}},` +
+				`{"name":"forget","inputSchema":{"type":"object"}}]}`
 		case strings.Contains(string(m.Params), "forget"):
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -124,4 +133,55 @@ func TestReasonOfCutCalls(t *testing.T) {
 			check(t, <-ended, "the server ended: signal: killed")
 		}
 	})
+}
+
+// TestParkedCallsAreKept: a call that waits for its client to come again is in the ledger
+// of the server, in number and bytes, until it is resumed or makes room for another.
+func TestParkedCallsAreKept(t *testing.T) {
+	src := open(t, command(t, "server"), &live.Options{Name: "far", Version: mcp.Version20250618})
+	url, server := gatewayWith(t, src, mcp.Budget{Parked: 1})
+	parked := func() mcp.KeptStats {
+		for _, k := range server.Stats().Kept {
+			if k.Kind == "parked_call" {
+				return k
+			}
+		}
+		t.Fatal("there is no such kind")
+		return mcp.KeptStats{}
+	}
+	ask := func(padding string) (state string) {
+		answer := modernCall(t, url, "ask", `{"padding":"`+padding+`"}`)
+		var m struct{ Result struct{ RequestState string } }
+		if err := json.Unmarshal([]byte(answer), &m); err != nil || m.Result.RequestState == "" {
+			t.Fatalf("the call is not parked: %s", answer)
+		}
+		return m.Result.RequestState
+	}
+	resume := func(padding, state string) string {
+		return modernCall(t, url, "ask", `{"padding":"`+padding+`"}`, `,"requestState":"`+state+
+			`","inputResponses":{"question-1":{"action":"accept","content":{"name":"ann"}}}`)
+	}
+	long := strings.Repeat("x", 100_000)
+	first := ask(long)
+	if got := parked(); got.Count != 1 || got.Bytes < 100_000 {
+		t.Errorf("one parked call of 100,000 bytes is kept as %+v", got)
+	}
+	second := ask("short")
+	if got := parked(); got.Count != 1 || got.Bytes > 50_000 || got.Shed != 1 {
+		t.Errorf("a short one that has replaced it is kept as %+v", got)
+	}
+	if got := resume(long, first); !strings.Contains(got, "has been lost, or has waited too long") {
+		t.Errorf("the call that was given up: %s", got)
+	}
+	if got := resume("short", second); !strings.Contains(got, "ann") {
+		t.Errorf("the other: %s", got)
+	}
+	if got := parked(); got.Count != 0 || got.Bytes != 0 {
+		t.Errorf("nothing is parked, and kept is %+v", got)
+	}
+	// What can never be kept is refused, and not asked in vain.
+	url, server = gatewayWith(t, src, mcp.Budget{ClientBytes: 60_000})
+	if got := modernCall(t, url, "ask", `{"padding":"`+long+`"}`); !strings.Contains(got, `"code":-31003`) {
+		t.Errorf("a call beyond the share of its client: %s", got)
+	}
 }

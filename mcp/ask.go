@@ -308,8 +308,13 @@ func (r *Request) Keep(size int, giveUp func()) (release func(), err error) {
 		return func() {}, nil
 	}
 	p := &parkedCall{end: giveUp}
-	l := r.rc.server.ledger
-	if !l.book(&p.kept, r.rc.client(), keptParked, 1, int64(costQuestion+size+r.rc.msg.size), p) {
+	l, client, bytes := r.rc.server.ledger, r.rc.client(), int64(costQuestion+size+r.rc.msg.size)
+	gone, ok := l.enter(&p.kept, client, keptParked, 1, bytes, p)
+	gone.giveUp()
+	if !ok && len(gone) > 0 { // they make room once they have been given up
+		ok = l.book(&p.kept, client, keptParked, 1, bytes, p)
+	}
+	if !ok {
 		return nil, errBudget
 	}
 	return func() { l.release(&p.kept) }, nil

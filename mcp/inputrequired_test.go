@@ -230,6 +230,29 @@ func TestManyRounds(t *testing.T) {
 	})
 }
 
+// What a source has set is its state at once, in every version.
+func TestRoundStateWithinARequest(t *testing.T) {
+	ask := func(_ context.Context, r *mcp.Request) (string, error) {
+		before, err := r.State()
+		if err != nil {
+			return "", err
+		}
+		r.SetState(json.RawMessage(`{"step":1}`))
+		after, err := r.State()
+		return fmt.Sprintf("%s then %s", before, after), err
+	}
+	for _, version := range []mcp.Version{mcp.Version20241105, mcp.Version20251125, mcp.Version20260728} {
+		onTransports(t, func(t *testing.T, transport string) {
+			p := connect(t, transport, version, mcp.NewServer(newAsker(ask), nil), allCaps)
+			for range 2 { // the next request begins without
+				if got := p.round("tools/call", askTool, "", "").text; got != ` then {"step":1}` {
+					t.Errorf("%v: the source finds %s", version, got)
+				}
+			}
+		})
+	}
+}
+
 // State that a source keeps from round to round: only for itself, and only there.
 func TestRoundState(t *testing.T) {
 	const secret = `{"pin":"0815-4711"}`

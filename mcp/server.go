@@ -237,11 +237,17 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 		return err
 	}
 	err = m.serve(s, rc, cat, a)
-	if len(rc.rounds.open) > 0 {
+	if len(rc.rounds.open) > 0 && !isBusy(err) { // a source that cannot wait for the answers has not asked
 		rc.asked, rc.toolError = true, false
 		return a.inputRequired(rc, cat)
 	}
 	return err
+}
+
+// isBusy reports whether a request was refused for lack of room.
+func isBusy(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == CodeToolBusy
 }
 
 // panicked logs what a source did, with the stack, and words the client's error.

@@ -28,7 +28,8 @@ func TestJWTInAnotherForm(t *testing.T) {
 	for len(header)%3 != 1 {
 		header += " "
 	}
-	payload := fmt.Sprintf(`{"iss":%q,"aud":%q,"sub":"ann","exp":%d}`, issuerURL, audience, time.Now().Add(time.Hour).Unix())
+	expiry := time.Now().Add(time.Hour).Unix()
+	payload := fmt.Sprintf(`{"iss":%q,"aud":%q,"sub":"ann","exp":%d}`, issuerURL, audience, expiry)
 	for len(payload)%3 != 1 {
 		payload += " "
 	}
