@@ -69,6 +69,17 @@ func TestAppListing(t *testing.T) {
 	}
 }
 
+// TestOfficialApp opens an app server of the specification's authors behind slipway serve,
+// in the steps of their basic-host, which declares no capabilities.
+func TestOfficialApp(t *testing.T) {
+	tools := nodeTools(t)
+	program := tools.module("@modelcontextprotocol/server-budget-allocator/dist/index.js")
+	to := serve(t, "--", tools.node(), program, "--stdio")
+	tools.run(t, "apps.mjs", object{
+		"show": "official", "endpoint": to.endpoint, "page": "ui://budget-allocator/mcp-app.html", "proxied": true,
+	})
+}
+
 // findChromium leaves the test out where there is no Chromium.
 func findChromium(t *testing.T) string {
 	t.Helper()

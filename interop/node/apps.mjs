@@ -305,6 +305,44 @@ async function button(mode) {
   });
 }
 
+// official opens an app of the specification's authors as basic-host does: a client
+// without capabilities, the link of the tool, the page with its type, and a bridge over
+// which the page reads resources and calls tools. It needs no browser.
+async function official() {
+  for (const mode of ['legacy', 'auto']) {
+    const client = await connect(mode, false);
+    const tool = (await client.listTools()).tools.find(bridge.getToolUiResourceUri);
+    await check(`${mode} the tool names its page`, () => {
+      assert.equal(bridge.getToolUiResourceUri(tool), plan.page);
+      assert(!bridge.isToolVisibilityAppOnly(tool));
+    });
+    await check(`${mode} the page is a document of an app`, async () => {
+      const { contents } = await client.readResource({ uri: plan.page });
+      assert.deepEqual(contents.map((c) => [c.uri, c.mimeType]), [[plan.page, mimeType]]);
+      assert.match(contents[0].text ?? Buffer.from(contents[0].blob, 'base64').toString(), /<html/);
+    });
+    await check(`${mode} the page is given the result, and calls the tool`, async () => {
+      const { tools, resources } = client.getServerCapabilities();
+      const host = new bridge.AppBridge(client, { name: 'basic-host', version: '1.0.0' }, { serverTools: tools, serverResources: resources });
+      const app = new App({ name: 'page', version: '1.0.0' }, {}, { autoResize: false });
+      const told = [];
+      app.ontoolinput = (params) => told.push(params.arguments);
+      app.ontoolresult = (result) => told.push(result.structuredContent);
+      const [ours, theirs] = pair();
+      await host.connect(ours);
+      await app.connect(theirs);
+      const result = await client.callTool({ name: tool.name, arguments: {} });
+      assert(result.structuredContent && !result.isError);
+      await host.sendToolInput({ arguments: {} });
+      await host.sendToolResult(result);
+      assert.deepEqual((await app.callServerTool({ name: tool.name, arguments: {} })).structuredContent, result.structuredContent);
+      assert.equal((await app.readServerResource({ uri: plan.page })).contents.length, 1);
+      assert.deepEqual(told, [{}, result.structuredContent]);
+    });
+    await client.close();
+  }
+}
+
 // listing needs no browser.
 async function listing() {
   for (const mode of ['legacy', 'auto']) {
@@ -377,4 +415,4 @@ async function weather() {
   }
 }
 
-await { listing, fixture, weather }[plan.show]();
+await { listing, official, fixture, weather }[plan.show]();
