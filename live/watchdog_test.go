@@ -1,12 +1,12 @@
 package live_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,21 +86,22 @@ func TestWatchdogOverHTTP(t *testing.T) {
 			src := open(t, &live.Endpoint{URL: u.URL + "/mcp", NoListen: true},
 				&live.Options{Version: v, HangTimeout: 50 * time.Millisecond, PingTimeout: 100 * time.Millisecond})
 			inner := *u.handler.Load()
-			var hangs atomic.Bool
-			hangs.Store(true)
+			recovered := make(chan struct{})
 			u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if hangs.Load() {
-					_, _ = io.Copy(io.Discard, r.Body) // or the end of the client goes unnoticed
-					<-r.Context().Done()
+				body, _ := io.ReadAll(r.Body) // or the end of the client goes unnoticed
+				select {
+				case <-recovered: // also for an attempt to connect again that was made before
+				case <-r.Context().Done():
 					return
 				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
 				inner.ServeHTTP(w, r)
 			}))
 			_, err := call(t, src, "echo", `{"text":"hi"}`)
 			if err == nil || !strings.Contains(err.Error(), "the server hangs: it has not answered a ping within") {
 				t.Errorf("the call ends with %v", err)
 			}
-			hangs.Store(false)
+			close(recovered)
 			if got := mustCall(t, src, "echo", `{"text":"hi"}`); got != "hi" {
 				t.Errorf("echo = %q", got)
 			}
