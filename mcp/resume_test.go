@@ -210,8 +210,14 @@ func TestResumeKeepsStreamsApart(t *testing.T) {
 			mine.openStream(t, "POST", strings.Replace(walk, `"id":3`, `"id":4`, 1)),
 			other.openStream(t, "POST", walk),
 		}
+		logged := make(chan bool)
 		for range 3 { // whichever takes it
-			source.step <- func(r *mcp.Request) { r.Log(mcp.LogError, "", string(r.Params())); synctest.Wait() }
+			source.step <- func(r *mcp.Request) {
+				r.Log(mcp.LogError, "", string(r.Params()))
+				logged <- true
+			}
+			<-logged
+			synctest.Wait() // here: it must not be called by two at a time
 		}
 		close(source.step)
 		for i, s := range streams {
