@@ -85,11 +85,11 @@ func Clean(ctx context.Context, name string, opts *CleanOptions) (*CleanReport, 
 	if r.DroppedSignature && !o.DropSignature {
 		return nil, ErrSigned
 	}
-	tmp, err := os.MkdirTemp("", "slipway-clean-")
+	tmp, release, err := fsutil.TempDir(os.TempDir(), "slipway-clean-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(tmp)
+	defer release()
 	c := &cleaning{report: r, opts: &o, archive: a, dir: filepath.Join(tmp, "content"), packed: filepath.Join(tmp, "clean.mcpb")}
 	if err := c.prepare(ctx, name); err != nil {
 		return r, err

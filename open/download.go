@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,8 +22,9 @@ const maxBundle = 512 << 20
 // download is a bundle under a temporary name.
 type download struct {
 	temporary string
-	sum       string // SHA-256 in hexadecimal digits
-	dir       string // where it is to be kept
+	release   func() error // removes it
+	sum       string       // SHA-256 in hexadecimal digits
+	dir       string       // where it is to be kept
 }
 
 // path is where it is to be kept.
@@ -32,11 +32,15 @@ func (d *download) path() string { return filepath.Join(d.dir, d.sum+".mcpb") }
 
 // fetchBundle writes a bundle under a temporary name.
 func fetchBundle(from io.Reader, dir string) (d *download, err error) {
-	f, err := os.CreateTemp("", "slipway-*.mcpb")
+	tmp, release, err := fsutil.TempDir(os.TempDir(), "slipway-download-")
 	if err != nil {
 		return nil, err
 	}
-	d = &download{temporary: f.Name(), dir: dir}
+	d = &download{temporary: filepath.Join(tmp, "bundle.mcpb"), release: release, dir: dir}
+	f, err := os.OpenFile(d.temporary, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
 	defer func() {
 		if err = errors.Join(err, f.Close()); err != nil {
 			err = errors.Join(err, d.Close())
@@ -74,12 +78,14 @@ func (d *download) keep() error {
 	})
 }
 
-// Close removes the temporary file.
+// Close removes the temporary file. It may be called again.
 func (d *download) Close() error {
-	if err := os.Remove(d.temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	release := d.release
+	d.release = nil
+	if release == nil {
+		return nil
 	}
-	return nil
+	return release()
 }
 
 func sumOfFile(name string) (string, error) {

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -221,8 +223,36 @@ func TestEntryRefuses(t *testing.T) {
 			t.Errorf("Entry(%q) = %v, %v, want a %T", tt.arg, a, err, tt.want)
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(os.TempDir(), "slipway-*.mcpb"))
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), "slipway-download-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestDownloadLeftovers finds a download that a killed process left, which is
+// removed, and one that is not a folder of that kind.
+func TestDownloadLeftovers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("folders in use are only known by their age here")
+	}
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	left, other := filepath.Join(tmp, "slipway-download-123"), filepath.Join(tmp, "slipway-download-mine")
+	long := time.Now().Add(-time.Hour)
+	for _, dir := range []string{left, other} {
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "bundle.mcpb"), nil, 0o600), os.Chtimes(dir, long, long)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := open.Entry(t.Context(), hosted(t, packed(t)).URL+"/x.mcpb", &open.EntryOptions{BundleDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is there still: %v", left, err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
 	}
 }

@@ -245,10 +245,14 @@ func (r *Resolver) Launch(ctx context.Context, m *Merged, name string) (*Launch,
 	return l, nil
 }
 
+// secretsPrefix begins the names of folders for secrets.
+const secretsPrefix = "slipway-secrets-"
+
 // Environ returns the variables of the server, secrets included, as "KEY=VALUE",
 // sorted, on top of which the starter puts what else it lets through. Secrets
 // that the server wants as files are written into a folder of their own that
-// only this user can read; remove takes it away when the server has ended.
+// only this user can read; remove takes it away when the server has ended. Folders
+// that killed processes left are removed first.
 func (l *Launch) Environ() (env []string, remove func() error, err error) {
 	for key, value := range l.Env {
 		env = append(env, key+"="+value)
@@ -261,12 +265,13 @@ func (l *Launch) Environ() (env []string, remove func() error, err error) {
 	if placed == nil {
 		placed = &SecretFiles{}
 	}
+	fsutil.SweepTemp(os.TempDir(), secretsPrefix)
 	if len(l.Files) > 0 {
-		dir, err := os.MkdirTemp("", "slipway-secrets-*") // mode 0700
+		dir, release, err := fsutil.TempDir(os.TempDir(), secretsPrefix) // mode 0700
 		if err != nil {
 			return nil, nil, err
 		}
-		removes := []func() error{func() error { return os.RemoveAll(dir) }}
+		removes := []func() error{release}
 		remove = func() error {
 			var all error
 			for _, one := range removes {

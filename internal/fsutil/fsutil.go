@@ -44,7 +44,7 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 		}
 	}
 	prefix := "." + filepath.Base(name) + ".tmp-"
-	sweep(filepath.Dir(name), prefix)
+	SweepTemp(filepath.Dir(name), prefix)
 	f, err := os.CreateTemp(filepath.Dir(name), prefix+"*")
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ func (l *Lock) Remove() error { return errors.Join(os.Remove(l.f.Name()), l.f.Cl
 // process runs: release removes it. Folders of that prefix that a killed process
 // left are removed first.
 func TempDir(dir, prefix string) (name string, release func() error, err error) {
-	sweep(dir, prefix)
+	SweepTemp(dir, prefix)
 	name, err = os.MkdirTemp(dir, prefix+"*")
 	if err != nil {
 		return "", nil, err
@@ -101,9 +101,10 @@ func TempDir(dir, prefix string) (name string, release func() error, err error) 
 // maxSwept bounds how many leftovers one call removes.
 const maxSwept = 64
 
-// sweep removes what killed processes left in dir under names that begin with
-// prefix and end in digits. What cannot be removed stays.
-func sweep(dir, prefix string) {
+// SweepTemp removes what killed processes of this user left in dir under names that
+// begin with prefix and end in digits. It follows no link, and what cannot be
+// removed stays.
+func SweepTemp(dir, prefix string) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return

@@ -31,9 +31,14 @@ func lockFile(f *os.File, exclusive bool) error {
 // owner locks it just after making it.
 const settling = 10 * time.Second
 
-// abandoned reports whether the owner of a temporary file or folder is gone.
+// abandoned reports whether the owner of a temporary file or folder is gone. In a
+// folder that users share, what another user made is never ours to remove.
 func abandoned(name string, info fs.FileInfo) bool {
-	if time.Since(info.ModTime()) < settling || info.Mode()&fs.ModeSymlink != 0 {
+	made, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(made.Uid) != os.Geteuid() {
+		return false
+	}
+	if time.Since(info.ModTime()) < settling || !info.Mode().IsRegular() && !info.IsDir() {
 		return false
 	}
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
