@@ -1,6 +1,7 @@
 package fuzzbound
 
 import (
+	"flag"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,24 +13,37 @@ const maxFragment = 32
 // Fuzz calls f.Fuzz with fn, whose arguments are a *testing.T and what f.Fuzz takes,
 // at least one string or byte slice among them. It seeds the corpus with
 // [Fragments], bounds the time and memory of every call, and calls fn again with a
-// short text repeated, to see that the cost grows with its length only.
+// short text repeated, to see that the cost grows with its length only. While
+// fuzzing it repeats no fragment, as the test without fuzzing does.
 func Fuzz(f *testing.F, fn any) {
 	f.Helper()
 	call := reflect.ValueOf(fn)
 	typ := call.Type()
 	seed(f, typ)
+	known := map[string]bool{}
+	if fuzzing() {
+		for _, text := range Fragments() {
+			known[text] = true
+		}
+	}
 	bounded := reflect.MakeFunc(typ, func(args []reflect.Value) []reflect.Value {
 		t := args[0].Interface().(*testing.T)
 		t.Helper()
 		within(t, size(args), measure(func() { call.Call(args) }))
 		for i, arg := range args {
-			if text, ok := textOf(arg); ok && text != "" && len(text) <= maxFragment && !t.Failed() {
+			if text, ok := textOf(arg); ok && text != "" && len(text) <= maxFragment && !known[text] && !t.Failed() {
 				grow(t, call, args, i, text)
 			}
 		}
 		return nil
 	})
 	f.Fuzz(bounded.Interface())
+}
+
+// fuzzing reports whether the toolchain makes inputs.
+func fuzzing() bool {
+	set := flag.Lookup("test.fuzz")
+	return set != nil && set.Value.String() != ""
 }
 
 // grow compares the cost of calls whose argument i repeats text.
