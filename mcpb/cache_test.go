@@ -16,6 +16,8 @@ import (
 
 	"github.com/slipway-mcp/slipway/check"
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/live"
+	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -140,13 +142,13 @@ func TestOpenReplacesChangedCopy(t *testing.T) {
 			if err := errors.Join(err, change()); err != nil {
 				t.Fatal(err)
 			}
-			if _, warned := openedDir(t, name, mcpb.OpenOptions{CacheDir: cache}); len(warned) != 1 || warned[0] != "mcpb/cache-changed" {
+			if warned := unpackedAgain(t, name, cache); len(warned) != 1 || warned[0] != "mcpb/cache-changed" {
 				t.Errorf("warned of %v", warned)
 			}
 			if got := described(t, dir); got != whole {
 				t.Errorf("the copy is\n%s\nwant\n%s", got, whole)
 			}
-			if _, warned := openedDir(t, name, mcpb.OpenOptions{CacheDir: cache}); warned != nil {
+			if warned := unpackedAgain(t, name, cache); warned != nil {
 				t.Errorf("the next start warns of %v", warned)
 			}
 			_ = fsutil.RemoveTree(filepath.Join(cache, "moved"))
@@ -162,6 +164,23 @@ func TestOpenReplacesChangedCopy(t *testing.T) {
 			t.Errorf("left behind: %s", e.Name())
 		}
 	}
+}
+
+// unpackedAgain opens a bundle without starting its server, and returns the rules of
+// its warnings.
+func unpackedAgain(t *testing.T, name, cache string) (warned []string) {
+	t.Helper()
+	src, err := mcpb.Open(t.Context(), name, &mcpb.OpenOptions{
+		CacheDir: cache, Values: map[string]any{"key": "k"}, Live: &live.Options{Lazy: true, Catalog: &mcp.Catalog{}},
+		Warn: func(f check.Finding) { warned = append(warned, f.Rule) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := src.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return warned
 }
 
 // TestOpenChangedAtOnce starts a bundle with a changed copy several times at once:

@@ -59,7 +59,7 @@ func bundle(t *testing.T, more string) string {
 	manifest := fmt.Sprintf(`{
   "manifest_version": "0.3", "name": "played", "version": "1.0.0", "description": "A test", "author": {"name": "A"},
   "server": {"type": "binary", "entry_point": "run", "mcp_config": {"command": %s, "args": ["${user_config.words}"],
-    "env": {"API_KEY": "${user_config.key}", %q: "1"}}},
+    "env": {"API_KEY": "${user_config.key}", %q: "1", "GORACE": "atexit_sleep_ms=0"}}},
   "user_config": {
     "key": {"type": "string", "title": "Key", "description": "The key", "required": true, "sensitive": true},
     "words": {"type": "string", "title": "Words", "description": "Words", "default": "none"}

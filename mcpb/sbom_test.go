@@ -34,12 +34,12 @@ func TestSBOM(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "server", "native"), program, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	out := filepath.Join(t.TempDir(), "x.mcpb")
+	if _, err := mcpb.Pack(t.Context(), dir, out, nil); err != nil {
+		t.Fatal(err)
+	}
 	var texts [2][]byte
 	for i := range texts {
-		out := filepath.Join(t.TempDir(), "x.mcpb")
-		if _, err := mcpb.Pack(t.Context(), dir, out, nil); err != nil {
-			t.Fatal(err)
-		}
 		a, err := mcpb.OpenArchive(out, nil)
 		if err != nil {
 			t.Fatal(err)
