@@ -40,6 +40,7 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 		return nil, unreadable(arg, err)
 	}
 	b := &builder{arg: arg, input: input, memory: build.NewMemory(), log: o.Logger, rebuilt: opts.Rebuilt}
+	b.memory.MaxBytes = opts.MaxSiteBytes
 	b.seen = build.Snapshot(input.Paths())
 	if err := b.build(ctx); err != nil {
 		return nil, &Error{Arg: arg, Why: plain(err), Err: err, Hint: onDisk(arg, err)}
@@ -62,7 +63,8 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 
 // onDisk is the hint for what is too long for memory.
 func onDisk(arg string, err error) string {
-	if strings.Contains(err.Error(), "has more than") {
+	var large *build.MemoryError
+	if errors.As(err, &large) || strings.Contains(err.Error(), "has more than") {
 		return "slipway site build " + arg + " -o site.zip, and serve that"
 	}
 	return ""

@@ -35,6 +35,9 @@ type Options struct {
 	// Unstarted, if not nil, is called with the argument of a bundle that ListOnly
 	// opened without starting its server.
 	Unstarted func(arg string)
+	// MaxSiteBytes is how large all files of a site built in memory may be together.
+	// A larger one is an error, at a rebuild the previous site stays. Default: 1 GiB.
+	MaxSiteBytes int64
 	// Rebuilt, if not nil, is called after each rebuild of a site built in memory,
 	// with the argument that names it. err is why the previous site is still
 	// served, or nil. It is called from one goroutine for each site.

@@ -31,6 +31,7 @@ type serveFlags struct {
 	hosts        []string
 	origins      []string
 	maxBody      size
+	maxSite      size
 	budget       budgetFlags
 	postOnly     bool
 	legacySSE    bool
@@ -48,7 +49,7 @@ type serveFlags struct {
 }
 
 func newServe() *cobra.Command {
-	f := &serveFlags{maxBody: 4 << 20, logLevel: level(slog.LevelWarn)}
+	f := &serveFlags{maxBody: 4 << 20, maxSite: 1 << 30, logLevel: level(slog.LevelWarn)}
 	cmd := &cobra.Command{
 		Use:   "serve SOURCE...",
 		Short: "Serve sources to MCP clients",
@@ -111,6 +112,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "further `name` under which clients may reach the server; * is any")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "further `origin`, such as https://app.example.com, whose pages may use the server; * is any")
 	flags.Var(&f.maxBody, "max-body", "largest request, and longest line of stdio, such as 4MiB")
+	flags.Var(&f.maxSite, "max-site-bytes", "largest site built in memory, such as 2GiB")
 	flags.BoolVar(&f.postOnly, "post-only", false, "refuse GET at the endpoint: no event stream stands open for a session")
 	flags.BoolVar(&f.legacySSE, "legacy-sse", false, "serve the HTTP+SSE transport of 2024-11-05, too, at /sse and /message, for clients that know no other")
 	f.budget.add(flags)
@@ -156,7 +158,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	o.Live.Source.Opened = f.roster.Add
 	f.clients.Single = f.stdio
 	o.Live.Source.Clients = &f.clients
-	o.Site = &staticmcp.Options{Logger: log}
+	o.Site, o.MaxSiteBytes = &staticmcp.Options{Logger: log}, int64(f.maxSite)
 	switch {
 	case f.fallback.source != "":
 		f.access.sources = sourceNames([]string{args[len(args)-1],

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-mcp/slipway/internal/barrier"
 	"github.com/slipway-mcp/slipway/open"
 	"github.com/slipway-mcp/slipway/serve"
 	sites "github.com/slipway-mcp/slipway/staticmcp/build"
@@ -94,16 +95,29 @@ func buildOnce(cmd *cobra.Command, source sites.Input, o *writing) error {
 	return o.finish(cmd, r, err)
 }
 
-// buildAndWatch builds until it is interrupted. What fails is said, and tried
-// again with the next change.
+// buildAndWatch builds until it is interrupted. A failure, a panic among them, is
+// reported and retried with the next change.
 func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every time.Duration) error {
 	stderr := cmd.ErrOrStderr()
-	seen := sites.Snapshot(source.Paths())
-	if err := buildOnce(cmd, source, o); err != nil {
+	build := func() error {
+		return barrier.Run("build "+o.output, func() error { return buildOnce(cmd, source, o) })
+	}
+	seen := sites.Snapshot(pathsOf(source))
+	if err := build(); err != nil {
 		report(stderr, err)
 	}
-	fmt.Fprintf(stderr, "watching %s; Ctrl-C stops it\n", strings.Join(existing(source.Paths()), ", "))
-	return watchInput(cmd.Context(), stderr, source, seen, every, func() error { return buildOnce(cmd, source, o) })
+	fmt.Fprintf(stderr, "watching %s; Ctrl-C stops it\n", strings.Join(existing(pathsOf(source)), ", "))
+	return watchInput(cmd.Context(), stderr, source, seen, every, build)
+}
+
+// pathsOf returns what source is made of. An input that panics has none until it
+// changes: building it reports why.
+func pathsOf(source sites.Input) (paths []string) {
+	_ = barrier.Run("list inputs", func() error {
+		paths = source.Paths()
+		return nil
+	})
+	return paths
 }
 
 // existing returns the paths at which there is something. An input also watches
@@ -126,7 +140,7 @@ func watchInput(ctx context.Context, stderr io.Writer, source sites.Input, seen 
 			return nil
 		case <-ticker.C:
 		}
-		now := sites.Snapshot(source.Paths())
+		now := sites.Snapshot(pathsOf(source))
 		if now == seen {
 			continue
 		}

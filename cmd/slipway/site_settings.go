@@ -19,6 +19,7 @@ func (o *writing) settle(cmd *cobra.Command, arg string) error {
 		}
 	}
 	fill("output", &o.output, s.Output)
+	fill("site-root", &o.siteRoot, s.SiteRoot)
 	fill("host", &o.host, string(s.Host))
 	fill("collisions", &o.collisions, s.Collisions)
 	if !given("compact") {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -18,7 +19,25 @@ import (
 // a site can be opened on it with staticmcp.Open while it is written again. Each
 // write takes the place of the one before at once. A Memory is safe for
 // concurrent use, but for one Write at a time.
-type Memory struct{ tree atomic.Pointer[memoryTree] }
+type Memory struct {
+	// MaxBytes is how large all files may be together. Set it before the first
+	// write. Default: 1 GiB.
+	MaxBytes int64
+
+	tree atomic.Pointer[memoryTree]
+}
+
+// defaultMemory is the default of [Memory.MaxBytes].
+const defaultMemory = 1 << 30
+
+// MemoryError is the error of a site that is too large for a [Memory]. What was
+// written before stays.
+type MemoryError struct{ Size, Max int64 }
+
+// Error implements error.
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("the site has %d bytes, and at most %d are kept in memory", e.Size, e.Max)
+}
 
 var (
 	_ Output        = (*Memory)(nil)
@@ -61,6 +80,9 @@ func (m *Memory) commit(ctx context.Context, w *writer) error {
 	before := m.tree.Load()
 	after := newTree()
 	all := w.all()
+	if err := m.fits(all); err != nil {
+		return err
+	}
 	now := time.Now()
 	for i := range all {
 		if err := ctx.Err(); err != nil {
@@ -95,6 +117,19 @@ func (m *Memory) commit(ctx context.Context, w *writer) error {
 	}
 	if !w.opts.DryRun {
 		m.tree.Store(after)
+	}
+	return nil
+}
+
+// fits returns an error if the files are too large together.
+func (m *Memory) fits(all []file) error {
+	most := cmp.Or(m.MaxBytes, defaultMemory)
+	var size int64
+	for i := range all {
+		size += all[i].size
+	}
+	if size > most {
+		return &MemoryError{Size: size, Max: most}
 	}
 	return nil
 }

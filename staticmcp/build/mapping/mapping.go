@@ -64,7 +64,9 @@ func Find(path string) (file string, ok bool) {
 // leaves open.
 type Settings struct {
 	// Output is the folder or the archive to write, as a path that can be opened.
-	Output      string
+	Output string
+	// SiteRoot is the published folder above Output, as a path that can be opened.
+	SiteRoot    string
 	Host        build.Host
 	Collisions  string // "disambiguate" or "error"
 	Compact     bool
@@ -115,8 +117,10 @@ func (in *Input) Settings() (*Settings, error) {
 		return nil, err
 	}
 	set := &s.Settings
-	if set.Output != "" && !filepath.IsAbs(set.Output) {
-		set.Output = filepath.Join(filepath.Dir(in.path), filepath.FromSlash(set.Output))
+	for _, path := range []*string{&set.Output, &set.SiteRoot} {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(filepath.Dir(in.path), filepath.FromSlash(*path))
+		}
 	}
 	return set, nil
 }
