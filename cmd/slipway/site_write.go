@@ -47,7 +47,7 @@ func (o *writing) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.force, "force", false, "write over a site, and over files, that slipway did not write")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and do nothing")
 	f.BoolVar(&o.lenient, "lenient", false, "leave out what cannot be written, and go on")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no summary")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no progress, no list of changes and no summary")
 	jsonFlag(cmd, &o.json, "what was done")
 }
 
@@ -176,7 +176,7 @@ func (o *writing) finish(cmd *cobra.Command, r *sites.Result, err error) error {
 	for _, name := range r.Kept {
 		fmt.Fprintf(stderr, "kept %s: it is no part of the site any more, but was changed by hand\n", name)
 	}
-	if (o.check || o.dryRun) && !o.json {
+	if (o.check || o.dryRun) && !o.json && !o.quiet {
 		out := cmd.OutOrStdout()
 		if o.output == "-" {
 			out = stderr

@@ -136,8 +136,13 @@ func (p Path) Find(doc json.RawMessage) []json.RawMessage {
 	return found
 }
 
-// calls returns the calls that an answer of r.From leads to.
-func (r *Rule) calls(doc json.RawMessage) []staticmcp.Question {
+// calls returns the calls that an answer of r.From leads to. inputSchema is that of
+// the tool they are for.
+func (r *Rule) calls(doc, inputSchema json.RawMessage) []staticmcp.Question {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(inputSchema, &schema) // without it values stay as they are
 	columns := make([][]json.RawMessage, len(r.Paths))
 	rows := -1
 	for i, p := range r.Paths {
@@ -150,9 +155,66 @@ func (r *Rule) calls(doc json.RawMessage) []staticmcp.Question {
 	for row := range max(0, rows) {
 		values := make([]json.RawMessage, len(columns))
 		for i := range columns {
-			values[i] = columns[i][row]
+			values[i] = typed(columns[i][row], schema.Properties[r.Arguments[i]], inputSchema, 0)
 		}
 		list = append(list, staticmcp.Question{Tool: r.Tool, Arguments: object(r.Arguments, values)})
 	}
 	return list
+}
+
+// typed returns value in a type that schema takes, if there is one that says the
+// same: an element as a list of one, a number as text and the other way around.
+func typed(value, schema, root json.RawMessage, depth int) json.RawMessage {
+	var p struct {
+		property
+		Items json.RawMessage `json:"items"`
+	}
+	if len(schema) == 0 || json.Unmarshal(schema, &p) != nil || depth > maxRefs {
+		return value
+	}
+	if p.Ref != "" {
+		return typed(value, pointed(root, p.Ref), root, depth+1)
+	}
+	var types []string
+	if json.Unmarshal(p.Type, &types) != nil {
+		types = []string{strings.Trim(string(p.Type), `"`)}
+	}
+	kind, text := kindOf(value)
+	takes := func(name string) bool { return slices.Contains(types, name) }
+	switch {
+	case takes(kind), takes("integer") && kind == "number":
+		return value
+	case takes("array"):
+		element := typed(value, p.Items, root, depth+1)
+		return append(append([]byte{'['}, element...), ']')
+	case takes("string") && (kind == "number" || kind == "boolean"):
+		return quote(string(value))
+	case kind != "string":
+		return value
+	}
+	other, _ := kindOf(json.RawMessage(text))
+	if json.Valid([]byte(text)) && (other == "number" && (takes("number") || takes("integer")) || other == "boolean" && takes("boolean")) {
+		return json.RawMessage(text)
+	}
+	return value
+}
+
+// kindOf returns the type of a JSON value, and the text of a string.
+func kindOf(value json.RawMessage) (kind, text string) {
+	switch value = bytes.TrimSpace(value); {
+	case len(value) == 0:
+		return "", ""
+	case value[0] == '"':
+		_ = json.Unmarshal(value, &text) // the value was parsed before
+		return "string", text
+	case value[0] == '[':
+		return "array", ""
+	case value[0] == '{':
+		return "object", ""
+	case value[0] == 't' || value[0] == 'f':
+		return "boolean", ""
+	case value[0] == 'n':
+		return "null", ""
+	}
+	return "number", ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -37,6 +38,15 @@ type Plan struct {
 	secrets     *secrets.Scanner
 	completions []*completed
 	templates   map[string]bool // of prompts: stored with places to fill in
+	expanded    []atomic.Int64  // how many calls each rule led to
+}
+
+// schemaOf returns the input schema of a tool, or nil.
+func (p *Plan) schemaOf(tool string) json.RawMessage {
+	if t := p.catalog.Tool(tool); t != nil {
+		return t.InputSchema
+	}
+	return nil
 }
 
 // completed are the values that the source suggests for an argument.
@@ -87,6 +97,7 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 		layouts: make(map[string]*staticmcp.ToolLayout), seen: make(map[string]bool), templates: make(map[string]bool),
 	}
 	p.secrets = secrets.New(p.opts.Environ)
+	p.expanded = make([]atomic.Int64, len(p.opts.Expand))
 	if _, stored := src.(*staticmcp.Site); stored {
 		p.opts.Once = true // files do not change between two looks
 		if opts == nil || opts.MaxCalls <= 0 {

@@ -266,6 +266,13 @@ func (r *run) drive(ctx context.Context, questions chan<- *errand, results <-cha
 // written.
 func (r *run) end(ctx context.Context, yield func(*build.Answer, error) bool) {
 	report, p := r.report, r.plan
+	for i := range p.opts.Expand {
+		if rule := &p.opts.Expand[i]; p.expanded[i].Load() == 0 {
+			message := fmt.Sprintf("the rule for %s finds nothing in the answers of %s", rule.Tool, rule.From)
+			r.report.Report.Add(check.Finding{Rule: "freeze/expand", Severity: check.Warning, Message: message,
+				Hint: "slipway call SOURCE " + rule.From + " --json shows an answer that the path is for"})
+		}
+	}
 	for _, c := range p.completions {
 		if p.suggested(c) && !r.scanCompletion(c) {
 			r.refused++
@@ -424,9 +431,13 @@ func (r *run) ask(ctx context.Context, q staticmcp.Question) *outcome {
 func (p *Plan) leads(q staticmcp.Question, doc json.RawMessage) []staticmcp.Question {
 	var list []staticmcp.Question
 	for i := range p.opts.Expand {
-		if rule := &p.opts.Expand[i]; rule.From == q.Tool && q.Tool != "" {
-			list = append(list, rule.calls(doc)...)
+		rule := &p.opts.Expand[i]
+		if rule.From != q.Tool || q.Tool == "" {
+			continue
 		}
+		calls := rule.calls(doc, p.schemaOf(rule.Tool))
+		p.expanded[i].Add(int64(len(calls)))
+		list = append(list, calls...)
 	}
 	return list
 }
