@@ -61,12 +61,37 @@ func splitFrontMatter(text string) (values map[string]any, body string, lines in
 			return nil, text, 0, &frontError{1, "the front matter has no end"}
 		}
 		values, err := kind.decode(front)
+		if err != nil {
+			values = plainLines(front)
+		}
 		return values, body, n + 1, err
 	}
 	if strings.HasPrefix(text, "{\n") || strings.HasPrefix(text, "{\r\n") {
 		return splitJSON(text)
 	}
 	return nil, text, 0, nil
+}
+
+// plainLine is a line of front matter with a name and a text.
+var plainLine = lazily(`(?m)^([A-Za-z_]+)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$`)
+
+// plainLines returns what front matter that cannot be parsed says in lines of its
+// own, so that a draft stays one, and a page keeps its title.
+func plainLines(front string) map[string]any {
+	values := map[string]any{}
+	for _, m := range plainLine().FindAllStringSubmatch(front[:min(len(front), maxFront)], -1) {
+		value := m[2]
+		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		}
+		switch {
+		case value == "true", value == "false":
+			values[m[1]] = value == "true"
+		case value != "" && !strings.ContainsAny(value[:1], "[{\"'|>&*!@`"):
+			values[m[1]] = value
+		}
+	}
+	return values
 }
 
 // upTo splits text before and after the line that is mark.

@@ -114,7 +114,7 @@ func squeezed(text string) string {
 	return b.String()
 }
 
-// linkText writes Body[start:end] with its links replaced.
+// linkText writes Body[start:end] with its links replaced, and without attributes.
 func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 	body := p.Body
 	var open []bool // for each bracket that is open, whether it is an image's
@@ -133,7 +133,7 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 		switch body[i] {
 		case '\\':
 			i++
-		case '[', ']', '<', '`':
+		case '[', ']', '<', '`', '{':
 			if skip := codeAt(p.raw.code, i); skip > i {
 				i = skip - 1
 				continue
@@ -147,6 +147,11 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 				if from, to := destination(body[:end], i, &line); to > from {
 					replace(from, to, image)
 					i = to - 1
+				}
+			case '{':
+				if to := attributesAt(body, line.beginning(i), i, end); to > i {
+					out.WriteString(strings.TrimRight(body[done:i], " \t"))
+					done, i = to, to-1
 				}
 			case '<':
 				if m := htmlTarget().FindStringSubmatchIndex(body[i:min(end, i+2000)]); m != nil {
@@ -181,9 +186,14 @@ type bracketLine struct {
 	opened int // brackets that open on it before at
 }
 
-// definition reports whether the line up to i, a closing bracket, is the label of a
-// definition: [label], after spaces alone, and not that of a footnote.
-func (l *bracketLine) definition(i int) bool {
+// beginning returns where the text of the line begins that i is on.
+func (l *bracketLine) beginning(i int) int {
+	l.read(i)
+	return l.text
+}
+
+// read goes on to i.
+func (l *bracketLine) read(i int) {
 	for ; l.at < i; l.at++ {
 		switch c := l.body[l.at]; {
 		case c == '\n':
@@ -194,6 +204,12 @@ func (l *bracketLine) definition(i int) bool {
 			l.text++
 		}
 	}
+}
+
+// definition reports whether the line up to i, a closing bracket, is the label of a
+// definition: [label], after spaces alone, and not that of a footnote.
+func (l *bracketLine) definition(i int) bool {
+	l.read(i)
 	return l.opened == 1 && l.body[l.text] == '[' && !strings.HasPrefix(l.body[l.text:i], "[^")
 }
 

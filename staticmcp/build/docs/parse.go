@@ -208,8 +208,8 @@ func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
 			untabled(&w.buf)
 		}
 		if p, ok := n.(*ast.Paragraph); ok && w.out.first == "" && p.Parent().Kind() == ast.KindDocument {
-			if text := strings.Join(strings.Fields(w.buf.String()), " "); !strings.HasPrefix(text, ":::") && !strings.HasPrefix(text, "!!!") {
-				w.out.first = text
+			if text := strings.Join(strings.Fields(w.buf.String()), " "); !isDecoration(text) {
+				w.out.first = undecorated(text)
 			}
 		}
 		w.flush()

@@ -182,7 +182,7 @@ func TestFaults(t *testing.T) {
 		want []string
 	}{
 		"syntax":   {"inputs: [\n", []string{"1:1: error: did not find expected node content [mapping/syntax]"}},
-		"unknown":  {"nmae: x\ninputs:\n  - table: data/countries.csv\n    kye: x\n", []string{`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, website, instructions, output, host, collisions, compact, precompress, inputs) [mapping/schema]`, "4:5: error: inputs[0].kye: unknown member, did you mean \"key\"?"}},
+		"unknown":  {"nmae: x\ninputs:\n  - table: data/countries.csv\n    kye: x\n", []string{`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, website, instructions, output, siteRoot, host, collisions, compact, precompress, inputs) [mapping/schema]`, "4:5: error: inputs[0].kye: unknown member, did you mean \"key\"?"}},
 		"type":     {"name: [x]\ninputs:\n- table: data/countries.csv\n  tables: {a b: {pageRows: x}}\n", []string{"1:1: error: name: must be a string (got an array) [mapping/schema]", `4:18: error: inputs[0].tables["a b"].pageRows: must be an integer (got "x") [mapping/schema]`}},
 		"no input": {"name: x\n", []string{"1:1: error: inputs: required [mapping/schema]"}},
 		"no kind":  {"inputs:\n  - key: x\n", []string{"2:5: error: it does not say what is read: an input has one of docs, go, openapi, table [mapping/kind]"}},
