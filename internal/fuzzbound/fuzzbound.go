@@ -163,20 +163,38 @@ func repeat(fragment string, n int) string {
 }
 
 // superlinear returns how the cost of parsing a longer text grows too fast, or "".
-// text makes a text of about n bytes. Where the time of a slow search hides behind
-// that of the rest of the parser, a growth that is suspicious, but not yet too much,
-// is measured with texts that are longer by the same factor. parse measures itself.
+// text makes a text of about n bytes. parse measures itself.
+//
+// A time that grows suspiciously is measured with texts that are longer by the same
+// factor as well, and that decides: there a slow search no longer hides behind the
+// rest of the parser, and the cost of collecting garbage, or of another path that a
+// parser takes from some size on, no longer looks like a square. If the longer text
+// costs less, as a parser refuses it, the first growth stands.
 func superlinear(text func(n int) string, parse func(text string) cost) string {
 	const medium = small * growth
 	report, suspicious := compare(text(small), text(medium), parse)
-	if report == "" && suspicious {
-		report, _ = compare(text(medium), text(medium*growth), parse)
+	if !suspicious {
+		return report
+	}
+	before := least(text(medium), parse)
+	for range attempts {
+		after := parse(text(medium * growth))
+		grown := after.time / max(before.time, 1)
+		if grown < mostTime && (report == "" || grown >= growth/2) {
+			return ""
+		}
+		if grown >= growth*growth/2 || grown < growth/2 {
+			break // no noise does this
+		}
+	}
+	if report == "" {
+		report = fmt.Sprintf("%d bytes take %v of CPU time, and %d bytes out of proportion", medium, before.time, medium*growth)
 	}
 	return report
 }
 
 // compare returns how the cost of after is out of proportion to that of before, or
-// "", and then whether it comes close to that.
+// "", and whether longer texts should decide.
 func compare(before, after string, parse func(text string) cost) (report string, suspicious bool) {
 	ratio := float64(len(after)) / float64(len(before)) / growth // wrappers count little
 	for range attempts {
@@ -189,17 +207,20 @@ func compare(before, after string, parse func(text string) cost) (report string,
 		}
 		a = least(before, parse)
 		b := least(after, parse)
+		longer := b.time < tooLong/10 // it takes a while if it is a square
 		grown := float64(b.time) / float64(max(a.time, 500*time.Microsecond)) / ratio
 		switch {
 		case b.bytes > leastBytes && float64(b.bytes) > mostBytes*ratio*float64(a.bytes):
 			report = fmt.Sprintf("%d bytes allocate %d, and %d allocate %d", len(before), a.bytes, len(after), b.bytes)
+			suspicious = false
 		case b.time > leastTime && grown > mostTime:
 			report = fmt.Sprintf("%d bytes take %v of CPU time, and %d take %v", len(before), a.time, len(after), b.time)
+			suspicious = longer
 		default:
-			return "", b.time > leastTime/2 && grown > suspectTime && b.time < tooLong/4
+			return "", longer && b.time > leastTime/2 && grown > suspectTime
 		}
 	}
-	return report, false
+	return report, suspicious
 }
 
 // Fragments are texts that parsers meet in the formats of this module, and that are

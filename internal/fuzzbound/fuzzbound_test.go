@@ -50,21 +50,36 @@ func TestSuperlinear(t *testing.T) {
 // square is found even if it hides behind a linear part at 24 KiB.
 func TestGrowth(t *testing.T) {
 	const perByte = 500 // nanoseconds
+	square := func(factor float64) func(n float64) float64 {
+		return func(n float64) float64 { return perByte*n + factor*n*n }
+	}
 	for _, test := range []struct {
-		name   string
-		square float64 // nanoseconds
-		want   bool
+		name string
+		time func(n float64) float64 // nanoseconds
+		want bool
 	}{
-		{"linear", 0, false},
-		{"far above the sizes", perByte / 1e6, false},
-		{"equal at 16 KiB", perByte / 16e3, true},
-		{"equal at 4 KiB", perByte / 4e3, true},
-		{"square alone", 100 * perByte, true},
+		{"linear", square(0), false},
+		{"far above the sizes", square(perByte / 1e6), false},
+		{"equal at 16 KiB", square(perByte / 16e3), true},
+		{"equal at 4 KiB", square(perByte / 4e3), true},
+		{"equal at 400 B", square(perByte / 400), true},
+		{"square alone", square(100 * perByte), true},
+		{"linear, and three times as slow from 16 KiB on", func(n float64) float64 {
+			if n > 16<<10 {
+				n *= 3
+			}
+			return perByte * n
+		}, false},
+		{"square up to 64 KiB, and then refused", func(n float64) float64 {
+			if n > 64<<10 {
+				return perByte
+			}
+			return square(perByte / 1e3)(n)
+		}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := superlinear(func(n int) string { return repeat("a", n) }, func(text string) cost {
-				n := float64(len(text))
-				return cost{time: time.Duration(perByte*n + test.square*n*n)}
+				return cost{time: time.Duration(test.time(float64(len(text))))}
 			})
 			if (got != "") != test.want {
 				t.Errorf("got %q, want a failure: %v", got, test.want)
