@@ -308,8 +308,18 @@ func (d *document) near(name string, names []string) string {
 // errTooLarge is why a file was not read whole.
 var errTooLarge = errors.New("the file is too large")
 
+// errNotAFile is why something was not read: a pipe would never end.
+var errNotAFile = errors.New("not a regular file")
+
 // readLimited reads a file of at most limit bytes.
 func readLimited(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: name, Err: errNotAFile}
+	}
+	if err != nil {
+		return nil, err
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err

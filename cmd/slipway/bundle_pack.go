@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-mcp/slipway/internal/fsutil"
+	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
@@ -268,7 +269,7 @@ func printPacked(w io.Writer, r *mcpb.PackReport) error {
 	fmt.Fprintf(out, "%s\n  %s, %s; packed: %s\n  sha256 %s\n", r.Archive, count(r.Files, "file"), bytesText(r.Bytes), bytesText(r.ArchiveBytes), r.SHA256)
 	fmt.Fprintln(out, "\nlargest (packed)")
 	for _, f := range r.Largest[:min(5, len(r.Largest))] {
-		fmt.Fprintf(out, "  %10s  %s\n", bytesText(f.Packed), f.Name)
+		fmt.Fprintf(out, "  %10s  %s\n", bytesText(f.Packed), visible.Line(f.Name))
 	}
 	if len(r.Excluded) == 0 {
 		return out.Flush()
@@ -306,7 +307,7 @@ func (p *packing) show(cmd *cobra.Command, dir, out string) error {
 		case e == nil:
 			fmt.Fprintf(w, "%s: no rule leaves it out\n", name)
 		case e.Name != filepath.ToSlash(name):
-			fmt.Fprintf(w, "%s: left out with %s: %s\n", name, e.Name, e.Reason)
+			fmt.Fprintf(w, "%s: left out with %s: %s\n", visible.Line(name), visible.Line(e.Name), e.Reason)
 		default:
 			fmt.Fprintf(w, "%s: left out: %s\n", name, e.Reason)
 		}
@@ -316,14 +317,14 @@ func (p *packing) show(cmd *cobra.Command, dir, out string) error {
 		return printJSON(cmd.OutOrStdout(), map[string]any{"files": s.Files, "excluded": append([]mcpb.Exclusion{}, s.Excluded...)})
 	}
 	for _, f := range s.Files {
-		fmt.Fprintf(w, "+ %s\n", f.Name)
+		fmt.Fprintf(w, "+ %s\n", visible.Line(f.Name))
 	}
 	for _, e := range s.Excluded {
 		name := e.Name
 		if e.Folder {
 			name += "/"
 		}
-		fmt.Fprintf(w, "- %s  %s\n", name, e.Reason)
+		fmt.Fprintf(w, "- %s  %s\n", visible.Line(name), e.Reason)
 	}
 	return w.Flush()
 }

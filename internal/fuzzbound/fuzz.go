@@ -40,7 +40,8 @@ func Fuzz(f *testing.F, fn any) {
 	f.Fuzz(bounded.Interface())
 }
 
-// fuzzing reports whether the toolchain makes inputs.
+// fuzzing reports whether the toolchain makes inputs. It gives each of them ten
+// seconds.
 func fuzzing() bool {
 	set := flag.Lookup("test.fuzz")
 	return set != nil && set.Value.String() != ""
