@@ -28,6 +28,12 @@ type BuildOptions struct {
 	BaseURL string
 	// Drafts keeps documents that are marked as drafts, hidden or unlisted.
 	Drafts bool
+	// WordFiles is the most words of documents whose search is stored as a file of
+	// its own, for readers that cannot use the index; a negative number stores none.
+	// Default: 2,000.
+	WordFiles int
+	// NoPictures leaves out the pictures of documents.
+	NoPictures bool
 }
 
 // input is a kind of thing that a site can be built from.

@@ -43,10 +43,14 @@ func isFolder(name string) bool {
 }
 
 func openDocuments(arg string, o *BuildOptions) (build.Input, error) {
-	return documents(arg, &docs.Options{
+	opts := &docs.Options{
 		Name: o.Name, Title: o.Title, Version: o.Version, Instructions: o.Instructions,
-		Language: o.Language, BaseURL: o.BaseURL, Drafts: o.Drafts,
-	})
+		Language: o.Language, BaseURL: o.BaseURL, Drafts: o.Drafts, TermFiles: o.WordFiles,
+	}
+	if o.NoPictures {
+		opts.MaxImageBytes = -1
+	}
+	return documents(arg, opts)
 }
 
 func documents(arg string, opts *docs.Options) (build.Input, error) {

@@ -21,6 +21,7 @@ func newSiteBuild() *cobra.Command {
 	var o writing
 	var in open.BuildOptions
 	var watch bool
+	var words int
 	var every time.Duration
 	cmd := &cobra.Command{
 		Use:   "build INPUT -o DIR|FILE|-",
@@ -49,6 +50,9 @@ each time INPUT changes.`,
 			if watch && (o.output == "-" || o.check || o.dryRun || o.json) {
 				return usage("name a folder with -o", "build: --watch goes with a folder or a file that is written")
 			}
+			if in.WordFiles = words; words == 0 {
+				in.WordFiles = -1
+			}
 			source, err := open.Builder(args[0], &in)
 			if err != nil {
 				return err
@@ -70,6 +74,8 @@ each time INPUT changes.`,
 	f.StringVar(&in.BaseURL, "base-url", "",
 		"the `URL` where documents are published for people, for the links to pages (default: what the project says)")
 	f.BoolVar(&in.Drafts, "drafts", false, "keep documents that are marked as drafts, hidden or unlisted")
+	f.IntVar(&words, "word-files", 2000, "the most `words` of documents whose search is a file of its own, for readers without the index; 0 is none")
+	f.BoolVar(&in.NoPictures, "no-pictures", false, "leave out the pictures of documents")
 	f.StringSliceVar(&in.Key, "key", nil, "the `COLUMN`s that tell the rows of a table apart (default: found out)")
 	f.StringVar(&in.Name, "name", "", "the name of the site")
 	f.StringVar(&in.Title, "title", "", "the title of the site, for people")

@@ -44,7 +44,7 @@ type part struct {
 // kinds are the kinds of input, with the members that only they have.
 func kinds() map[string][]string {
 	return map[string][]string{
-		"docs":    {"language", "baseURL", "drafts", "partBytes"},
+		"docs":    {"language", "baseURL", "drafts", "partBytes", "wordFiles", "pictures"},
 		"table":   {"name", "title", "description", "key", "columns", "list", "find", "pageRows", "resourceRows", "delimiter", "header", "only", "tables"},
 		"openapi": {"tags"},
 		"go":      {"internal", "goos", "goarch"},
@@ -251,6 +251,14 @@ func (p *part) open() (build.Input, error) {
 	switch p.kind {
 	case "docs":
 		o := &docs.Options{Language: n.Get("language").String(), BaseURL: n.Get("baseURL").String(), Drafts: n.Get("drafts").True(), PartBytes: number(n, "partBytes")}
+		if words := n.Get("wordFiles"); words != nil {
+			if o.TermFiles = number(n, "wordFiles"); o.TermFiles == 0 {
+				o.TermFiles = -1
+			}
+		}
+		if pictures := n.Get("pictures"); pictures != nil && !pictures.True() {
+			o.MaxImageBytes = -1
+		}
 		if base := strings.ToLower(filepath.Base(p.path)); base == "llms.txt" || base == "llms-full.txt" {
 			return docs.LLMS(p.path, o)
 		}
