@@ -51,7 +51,8 @@ func TestRebuildPanic(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "input")
 		change := func(text string) {
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			// At once: the watcher would see an empty file first.
+			if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
 				t.Fatal(err)
 			}
 		}
