@@ -240,7 +240,7 @@ func TestDownloadLeftovers(t *testing.T) {
 	left, other := filepath.Join(tmp, "slipway-download-123"), filepath.Join(tmp, "slipway-download-mine")
 	long := time.Now().Add(-time.Hour)
 	for _, dir := range []string{left, other} {
-		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "bundle.mcpb"), nil, 0o600), os.Chtimes(dir, long, long)); err != nil {
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.Chtimes(dir, long, long)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -74,7 +74,8 @@ each time INPUT changes.`,
 	f.StringVar(&in.BaseURL, "base-url", "",
 		"the `URL` where documents are published for people, for the links to pages (default: what the project says)")
 	f.BoolVar(&in.Drafts, "drafts", false, "keep documents that are marked as drafts, hidden or unlisted")
-	f.IntVar(&words, "word-files", 2000, "the most `words` of documents whose search is a file of its own, for readers without the index; 0 is none")
+	f.IntVar(&words, "word-files", 2000,
+		"the most `words` of documents whose search is a file of its own, for readers without the index; 0 is none")
 	f.BoolVar(&in.NoPictures, "no-pictures", false, "leave out the pictures of documents")
 	f.StringSliceVar(&in.Key, "key", nil, "the `COLUMN`s that tell the rows of a table apart (default: found out)")
 	f.StringVar(&in.Name, "name", "", "the name of the site")

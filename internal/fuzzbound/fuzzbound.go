@@ -188,7 +188,8 @@ func superlinear(text func(n int) string, parse func(text string) cost) string {
 		}
 	}
 	if report == "" {
-		report = fmt.Sprintf("%d bytes take %v of CPU time, and %d bytes out of proportion", medium, before.time, medium*growth)
+		report = fmt.Sprintf("%d bytes take %v of CPU time, and %d bytes out of proportion",
+			medium, before.time, medium*growth)
 	}
 	return report
 }

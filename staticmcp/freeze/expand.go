@@ -193,7 +193,10 @@ func typed(value, schema, root json.RawMessage, depth int) json.RawMessage {
 		return value
 	}
 	other, _ := kindOf(json.RawMessage(text))
-	if json.Valid([]byte(text)) && (other == "number" && (takes("number") || takes("integer")) || other == "boolean" && takes("boolean")) {
+	switch {
+	case !json.Valid([]byte(text)):
+		return value
+	case other == "number" && (takes("number") || takes("integer")), other == "boolean" && takes("boolean"):
 		return json.RawMessage(text)
 	}
 	return value

@@ -25,7 +25,8 @@ func (g *graph) Catalog(context.Context) (*mcp.Catalog, error) {
 			{Name: "read_graph", Description: "All", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 			{Name: "open_nodes", Description: "Some", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true},
 				InputSchema: []byte(`{"type": "object", "properties": {"names": {"$ref": "#/$defs/list"}, "id": {"type": "string"},
-					"depth": {"type": ["integer", "null"]}, "any": {}}, "$defs": {"list": {"type": "array", "items": {"type": "string"}}}}`)},
+					"depth": {"type": ["integer", "null"]}, "any": {}},
+					"$defs": {"list": {"type": "array", "items": {"type": "string"}}}}`)},
 		},
 	}, nil
 }
@@ -37,7 +38,8 @@ func (g *graph) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 		g.asked = append(g.asked, string(p.Arguments))
 		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("a node")}}, nil
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(`{"nodes": [{"id": 7, "name": "a", "depth": "2"}, {"id": 8, "name": 9, "depth": "x"}]}`)}}, nil
+	const nodes = `{"nodes": [{"id": 7, "name": "a", "depth": "2"}, {"id": 8, "name": 9, "depth": "x"}]}`
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(nodes)}}, nil
 }
 
 // TestExpandTypes finds values in other types than the tool takes, and a rule that
@@ -45,14 +47,17 @@ func (g *graph) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 func TestExpandTypes(t *testing.T) {
 	const nodes = "=read_graph:$.content[0].text.nodes[*]."
 	src := &graph{}
-	_, _, report, err := frozen(t, src, &freeze.Options{Once: true, Tools: []string{"open_nodes"}, Expand: rules(t, "open_nodes.names"+nodes+"name",
-		"open_nodes.id"+nodes+"id", "open_nodes.depth"+nodes+"depth", "open_nodes.any"+nodes+"id", "open_nodes.id"+nodes+"nothing")})
+	_, _, report, err := frozen(t, src, &freeze.Options{Once: true, Tools: []string{"open_nodes"}, Expand: rules(t,
+		"open_nodes.names"+nodes+"name", "open_nodes.id"+nodes+"id",
+		"open_nodes.depth"+nodes+"depth", "open_nodes.any"+nodes+"id",
+		"open_nodes.id"+nodes+"nothing")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := src.asked
 	slices.Sort(got)
-	want := []string{`{"any":7}`, `{"any":8}`, `{"depth":"x"}`, `{"depth":2}`, `{"id":"7"}`, `{"id":"8"}`, `{"names":["9"]}`, `{"names":["a"]}`}
+	want := []string{`{"any":7}`, `{"any":8}`, `{"depth":"x"}`, `{"depth":2}`, `{"id":"7"}`,
+		`{"id":"8"}`, `{"names":["9"]}`, `{"names":["a"]}`}
 	if got = slices.DeleteFunc(got, func(s string) bool { return s == "{}" || s == "" }); !slices.Equal(got, want) {
 		t.Errorf("asked\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -27,7 +27,8 @@ func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 		if errors.As(err, &fe) {
 			line = max(1, fe.line)
 		}
-		found = append(found, finding("front-matter", check.Warning, r.place(file), line, err.Error(), "only its plain lines such as title: Text are used"))
+		found = append(found, finding("front-matter", check.Warning, r.place(file), line, err.Error(),
+			"only its plain lines such as title: Text are used"))
 	}
 	p := &Page{File: file, front: readFront(values), lines: lines}
 	if p.front.hidden && !r.opts.Drafts {
