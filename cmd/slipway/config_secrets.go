@@ -75,6 +75,9 @@ that is required.
 				err = printJSON(cmd.OutOrStdout(), map[string]any{"secrets": found})
 			} else {
 				printFound(cmd.OutOrStdout(), found)
+				if len(found) == 0 {
+					say(cmd.ErrOrStderr(), "no server declares a secret; name it below secrets of the server")
+				}
 			}
 			if err != nil {
 				return err
