@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httputil"
 	"os"
 	"os/exec"
@@ -357,5 +358,26 @@ func TestIsolatedSessions(t *testing.T) {
 	_, e := connect("/four", mcp.Version20260728).Try("tools/call", map[string]any{"name": "pid"})
 	if e == nil || !strings.Contains(e.Message, "belongs to none") {
 		t.Errorf("a request without a session is answered with %v", e)
+	}
+}
+
+// TestIsolatedPrincipals: by principal, sessions of one token share a process, and
+// those of another token do not.
+func TestIsolatedPrincipals(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("ann ann-4f9c1d2e7b8a55\nbob bob-0c55f1a9d3e277\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at, _ := serveProcess(t, []upstreamOf{{name: "asker",
+		entry: `{"command":"asking","isolate":"principal"}`}}, "--auth-token-file", tokens)
+	connect := func(token string, v mcp.Version) *mcptest.Client {
+		return mcptest.ConnectHTTP(t, httputil.NewSingleHostReverseProxy(at), v,
+			&mcptest.ConnectOptions{Header: http.Header{"Authorization": {"Bearer " + token}}})
+	}
+	pid := func(c *mcptest.Client) string { return c.CallTool("pid", nil).Content[0].Text }
+	ann, bob := connect("ann-4f9c1d2e7b8a55", mcp.Version20251125), connect("bob-0c55f1a9d3e277", mcp.Version20250618)
+	again := connect("ann-4f9c1d2e7b8a55", mcp.Version20260728)
+	if first, second, third := pid(ann), pid(bob), pid(again); first == second || first != third {
+		t.Errorf("processes of ann %s, bob %s, ann %s", first, second, third)
 	}
 }
