@@ -17,17 +17,18 @@ import (
 
 // foreignOut is as types of other packages are, which cannot be changed.
 type foreignOut struct {
-	ByID    map[int]string            `json:"byID"`
-	Small   map[uint8]bool            `json:"small"`
-	ByAddr  map[netip.Addr]int        `json:"byAddr"`
-	ID      int64                     `json:"id,string"`
-	Price   float64                   `json:"price,string"`
-	On      bool                      `json:"on,string"`
-	Name    string                    `json:"name,string"`
-	Left    *uint8                    `json:"left,string"`
-	Nothing *int                      `json:"nothing,string"`
-	List    []int                     `json:"list,string"`
-	Nested  map[int64]map[string]bool `json:"nested"`
+	ByID    map[int]string     `json:"byID"`
+	Small   map[uint8]bool     `json:"small"`
+	ByAddr  map[netip.Addr]int `json:"byAddr"`
+	ID      int64              `json:"id,string"`
+	Price   float64            `json:"price,string"`
+	On      bool               `json:"on,string"`
+	Name    string             `json:"name,string"`
+	Left    *uint8             `json:"left,string"`
+	Nothing *int               `json:"nothing,string"`
+	//lint:ignore SA5008 encoding/json ignores the option here, and so does the router
+	List   []int                     `json:"list,string"`
+	Nested map[int64]map[string]bool `json:"nested"`
 }
 
 // TestOutputsOfOtherPackages compares outputs with what encoding/json writes.
