@@ -20,6 +20,14 @@ const (
 // for. It bounds what a busy client costs a server that is down.
 const probePause = 250 * time.Millisecond
 
+// Reach starts or connects to the server if it does not run, as a request does that
+// needs it, and waits for that until ctx ends. Attempts that requests and Reach cause
+// are at least 250 milliseconds apart.
+func (s *Source) Reach(ctx context.Context) error {
+	_, err := s.acquire(ctx)
+	return err
+}
+
 // acquire returns the session to send a request in. It starts the server if need
 // be, and waits for that.
 func (s *Source) acquire(ctx context.Context) (*session, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-mcp/slipway/compose"
 	"github.com/slipway-mcp/slipway/internal/barrier"
+	"github.com/slipway-mcp/slipway/live"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
@@ -24,13 +25,14 @@ type fleet struct {
 	opts *DefinitionsOptions
 	live *LiveOptions
 
-	order   []string           // of the names in the file
-	named   []string           // all servers in the file, also those that cannot be started
-	members map[string]*member // that are shown
-	pending map[string]*member // not started yet; joins, or takes a member's place, when it is
-	failed  []error            // why servers could not even be tried, at first
-	away    []string           // programs that servers need and that are not there
-	seen    build.Snap         // the file as it was read last
+	order   []string                  // of the names in the file
+	named   []string                  // all servers in the file, also those that cannot be started
+	members map[string]*member        // that are shown
+	pending map[string]*member        // not started yet; joins, or takes a member's place, when it is
+	down    atomic.Pointer[[]*member] // what pending holds, for requests
+	failed  []error                   // why servers could not even be tried, at first
+	away    []string                  // programs that servers need and that are not there
+	seen    build.Snap                // the file as it was read last
 
 	starting startup                            // of servers that are served in the background
 	together atomic.Pointer[mcp.Implementation] // what they are, if the file has several
@@ -84,7 +86,56 @@ func (f *fleet) begin(ctx context.Context) error {
 
 // Catalog implements [mcp.Source].
 func (f *fleet) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	cat, err := f.starting.catalog(ctx, f.together.Load(), f.Swap.Catalog)
+	down := f.down.Load()
+	if err != nil || down == nil || f.starting.joined || !lacks(mcp.RequestFrom(ctx), cat) {
+		return cat, err
+	}
+	if !reach(ctx, *down) {
+		return cat, nil
+	}
 	return f.starting.catalog(ctx, f.together.Load(), f.Swap.Catalog)
+}
+
+// reachTime is how long a request for something that no server offers waits for
+// servers that could not be started so far.
+const reachTime = 2 * time.Second
+
+// reach has servers that failed be tried now: what a request is for may be theirs. It
+// waits until they have joined or failed again, and reports whether one has joined.
+func reach(ctx context.Context, down []*member) bool {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	var group sync.WaitGroup
+	var joined atomic.Bool
+	for _, m := range down {
+		server := m.server.Load()
+		if server == nil || !m.up.Load() && server.State().Phase != live.Waiting {
+			continue
+		}
+		group.Go(func() {
+			if server.Reach(ctx) != nil {
+				return
+			}
+			select {
+			case <-m.placed:
+				joined.Store(true)
+			case <-ctx.Done():
+			}
+		})
+	}
+	group.Wait()
+	return joined.Load()
+}
+
+// noteDown has requests know which servers have not joined yet.
+func (f *fleet) noteDown() {
+	if len(f.pending) == 0 {
+		f.down.Store(nil)
+		return
+	}
+	down := slices.Collect(maps.Values(f.pending))
+	f.down.Store(&down)
 }
 
 // endStartup ends the waiting for servers if each has joined or failed once.
@@ -202,6 +253,7 @@ func (f *fleet) attend() {
 		}
 	}
 	f.endStartup()
+	f.noteDown()
 	if !f.opts.Lazy {
 		return
 	}
@@ -224,6 +276,7 @@ func (f *fleet) attend() {
 // name, if there is one.
 func (f *fleet) join(m *member) {
 	delete(f.pending, m.name)
+	defer m.place()
 	next := maps.Clone(f.members)
 	next[m.name] = m
 	if err := f.show(f.quit, next); err != nil {

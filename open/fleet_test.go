@@ -518,6 +518,47 @@ func TestProgramThatComesLater(t *testing.T) {
 	}
 }
 
+// A call that waits for a server is its probe, also if the server could not be started
+// when its definitions were opened: the first call after it can be succeeds, however
+// long the pause until the next attempt is.
+func TestCallsReachServersThatWereDownAtTheStart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "go")
+	for _, version := range []mcp.Version{mcp.Version20251125, mcp.Version20260728} {
+		for _, alone := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, alone %t", version, alone), func(t *testing.T) {
+				waiting := strings.Replace(entry("b", "1"), "env: {", "env: {SLIPWAY_OPEN_TEST_WAITS: "+strconv.Quote(file)+", ", 1)
+				entries := []string{entry("a", "1"), waiting}
+				if alone {
+					entries = entries[1:]
+				}
+				p := openPark(t, &open.DefinitionsOptions{Background: true, Settle: 50 * time.Millisecond}, entries...)
+				c := mcptest.Connect(t, p.src, version, nil)
+				down := func() (down live.State) {
+					for _, st := range p.roster.States() {
+						if st.Name == "b" {
+							down = st
+						}
+					}
+					return down
+				}
+				until(t, "the pause is long", func() bool { return time.Until(down().Next) > 700*time.Millisecond })
+				if _, err := c.Try("tools/call", map[string]any{"name": "b_tool"}); err == nil {
+					t.Fatal("a call to a server that is down succeeds")
+				}
+				until(t, "the pause is long again", func() bool { return time.Until(down().Next) > 700*time.Millisecond })
+				if err := os.WriteFile(file, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				defer os.Remove(file)
+				next := down().Next
+				if _, err := c.Try("tools/call", map[string]any{"name": "b_tool"}); err != nil || time.Now().After(next) {
+					t.Errorf("the first call: %v, %v before the next attempt", err, time.Until(next))
+				}
+			})
+		}
+	}
+}
+
 // TestReloadKeepsSubscriptions has the new server tell of what clients wanted the
 // old one to tell of.
 func TestReloadKeepsSubscriptions(t *testing.T) {

@@ -101,6 +101,7 @@ func (f *fleet) settled(before, next, late map[string]*member, p *plan) {
 		}
 		f.opts.LeftOut(f.arg, p.out)
 	}
+	f.noteDown()
 	f.poke()
 }
 

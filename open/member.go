@@ -29,6 +29,8 @@ type member struct {
 	tried     func()        // closes first
 	patience  *time.Timer   // ends the waiting, or nil
 	up        atomic.Bool   // it has been started once, or what it offers is known
+	placed    chan struct{} // closed when it has joined after its start, or was set aside
+	place     func()        // closes placed
 	changed   atomic.Bool   // what it offers, since it was shown
 	collision string        // why it is set aside, as it was told
 	cache     string        // the file where what it offers is remembered, or ""
@@ -83,8 +85,9 @@ func fingerprintOf(ctx context.Context, r *stax.Resolver, m *stax.Merged, s *sta
 // start opens a server, and does not wait for it. old is the one whose place it
 // is to take, or nil.
 func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged, s *stax.Server, print fingerprint, old *member) (*member, error) {
-	m := &member{name: s.Name, print: print, first: make(chan struct{})}
+	m := &member{name: s.Name, print: print, first: make(chan struct{}), placed: make(chan struct{})}
 	m.tried = sync.OnceFunc(func() { close(m.first) })
+	m.place = sync.OnceFunc(func() { close(m.placed) })
 	hint := time.Duration(s.ConnectTimeoutMS) * time.Millisecond
 	settle := f.opts.Settle
 	if f.opts.Background {

@@ -85,15 +85,20 @@ func (s *startup) await(ctx context.Context) {
 // waits reports whether a request is for a list, or for something that cat does not
 // have.
 func (s *startup) waits(req *mcp.Request, cat *mcp.Catalog) bool {
-	method := req.Method()
-	if strings.HasSuffix(method, "/list") || s.joined {
-		return strings.HasSuffix(method, "/list")
+	if strings.HasSuffix(req.Method(), "/list") {
+		return true
 	}
+	return !s.joined && lacks(req, cat)
+}
+
+// lacks reports whether a request is for a tool, prompt or resource that cat does not
+// have.
+func lacks(req *mcp.Request, cat *mcp.Catalog) bool {
 	member := func(name string) string {
 		text, _ := jsonscan.Unquote(jsonscan.Member(req.Params(), name))
 		return text
 	}
-	switch method {
+	switch req.Method() {
 	case "tools/call":
 		return cat.Tool(member("name")) == nil
 	case "prompts/get":
