@@ -393,7 +393,7 @@ func (rc *requestContext) cancel() { rc.end(context.Canceled) }
 func (rc *requestContext) cancelBecause(e *Error) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
-	if rc.err == nil {
+	if rc.err == nil && !rc.finished {
 		rc.because = e
 	}
 	rc.endLockedWith(context.Canceled)

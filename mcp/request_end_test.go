@@ -1,0 +1,25 @@
+package mcp
+
+import (
+	"context"
+	"testing"
+)
+
+// A request that has finished is not changed by a session that ends: its answer is being
+// written, without the lock.
+func TestFinishedRequestStaysAsItWas(t *testing.T) {
+	for _, finished := range []bool{false, true} {
+		rc := &requestContext{parent: context.Background(), server: NewServer(catalogOnly{}, nil)}
+		if finished && rc.finish() {
+			t.Error("the client of the request has cancelled it")
+		}
+		rc.cancelBecause(errSessionOver)
+		if got := rc.because == errSessionOver; got == finished {
+			t.Errorf("finished %v: the session's end becomes the answer: %v", finished, got)
+		}
+	}
+}
+
+type catalogOnly struct{ Unimplemented }
+
+func (catalogOnly) Catalog(context.Context) (*Catalog, error) { return &Catalog{}, nil }
