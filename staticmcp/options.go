@@ -60,7 +60,7 @@ type Options struct {
 	MaxFetches int
 	// MaxMisses is how many file names are tried for one call before it is a
 	// miss; each costs the web host a request. A negative value tries all of
-	// them. Default: 4.
+	// them. Default: 5, which is enough for every form of a resource's name.
 	MaxMisses int
 	// MissTTL is how long a file that is not there is not asked for again. A
 	// negative value asks each time. Default: 30 s.
@@ -97,7 +97,7 @@ const (
 	defaultMaxAge           = time.Minute
 	defaultTimeout          = 20 * time.Second
 	defaultMaxFetches       = 8
-	defaultMaxMisses        = 4
+	defaultMaxMisses        = 5
 	defaultMissTTL          = 30 * time.Second
 	defaultStaleIfError     = 24 * time.Hour
 

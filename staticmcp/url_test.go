@@ -362,12 +362,12 @@ func TestFormIsLearnt(t *testing.T) {
 		t.Errorf("the second answer costs %q, want one request in the form that was found", got)
 	}
 	wantText(t, site, "docs://No/Such.Thing?", "miss")
-	if got := h.asked(); len(got) != 5 || got[4] != "GET /base/.staticmcp/index.json" {
-		t.Errorf("the first miss costs %q, want 4 requests and the index", got)
+	if got := h.asked(); len(got) != 6 || got[5] != "GET /base/.staticmcp/index.json" {
+		t.Errorf("the first miss costs %q, want 5 requests and the index", got)
 	}
 	wantText(t, site, "docs://Nor/This?", "miss")
-	if got := h.asked(); len(got) != 4 {
-		t.Errorf("another miss costs %q, want 4 requests", got)
+	if got := h.asked(); len(got) != 5 {
+		t.Errorf("another miss costs %q, want 5 requests", got)
 	}
 	wantText(t, site, "docs://No/Such.Thing?", "miss")
 	if got := h.asked(); len(got) != 0 {
@@ -693,5 +693,24 @@ func TestURLMissKeepsToWhatItKnows(t *testing.T) {
 	want := mcp.Text(`get has no stored answer for x="c". Answers were computed beforehand, so only some values have one. It also takes part.`)
 	if diff := cmp.Diff(r.Content, []mcp.Content{want}); diff != "" {
 		t.Errorf("CallTool (- got, + want):\n%s", diff)
+	}
+}
+
+// Files of resources are found under each name that readers accept, on a web host as in a
+// folder.
+func TestURLReadsEveryFormOfAName(t *testing.T) {
+	const uri = "a://p/caf%C3%A9"
+	for _, file := range []string{
+		"resources/p/caf_c3_a9.json", "resources/p/caf%C3%A9.json", "resources/p_caf_c3_a9.json",
+		"resources/p/cafe.json", "resources/p/café.json",
+	} {
+		files := webFiles()
+		files[file] = &fstest.MapFile{Data: []byte(`{"contents":[{"uri":"` + uri + `","text":"here"}]}`)}
+		r, err := openHost(t, newFakeHost(t, files), nil).ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		} else if text := string(r.Raw.Bytes()); !strings.Contains(text, `"text":"here"`) {
+			t.Errorf("%s: %s", file, text)
+		}
 	}
 }
