@@ -51,8 +51,9 @@ func knownReaders() []reader {
 	stdio := rust
 	stdio.name = "stdio-bridge"
 	// Of the last only the paths are known: it is what the tests of a generator
-	// take for a reader.
+	// take for a reader. Resources it looks for where the generator writes them.
 	docs := rust
+	docs.resource = func(uri string) string { return rawResource(replaced(uri)) }
 	docs.name, docs.joins, docs.needs, docs.loses = "docusaurus-smg", bare.Replace, 0, nil
 	return []reader{
 		{name: "claude-web-bridge", resource: fileResource, where: "it cuts off no other scheme than file://, and encodes nothing", byName: true, sanitizes: true, hash31: true, untyped: true, needs: traitContents,
