@@ -20,9 +20,9 @@ const (
 // for. It bounds what a busy client costs a server that is down.
 const probePause = 250 * time.Millisecond
 
-// Reach starts or connects to the server if it does not run, as a request does that
-// needs it, and waits for that until ctx ends. Attempts that requests and Reach cause
-// are at least 250 milliseconds apart.
+// Reach starts the server, or connects to it, if it does not run, and waits until it
+// answers or ctx ends. Attempts caused by requests and by Reach are at least 250
+// milliseconds apart; concurrent callers share one. The error is that of the attempt.
 func (s *Source) Reach(ctx context.Context) error {
 	_, err := s.acquire(ctx)
 	return err

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A request that has finished is not changed by a session that ends: its answer is being
-// written, without the lock.
+// The end of a session does not change a finished request: its answer is being written
+// without the lock.
 func TestFinishedRequestStaysAsItWas(t *testing.T) {
 	for _, finished := range []bool{false, true} {
 		rc := &requestContext{parent: context.Background(), server: NewServer(catalogOnly{}, nil)}

@@ -98,11 +98,11 @@ func (f *fleet) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 }
 
 // reachTime is how long a request for something that no server offers waits for
-// servers that could not be started so far.
+// servers that have failed to start.
 const reachTime = 2 * time.Second
 
-// reach has servers that failed be tried now: what a request is for may be theirs. It
-// waits until they have joined or failed again, and reports whether one has joined.
+// reach retries servers that failed to start, as a request may be for a tool of theirs.
+// It waits until each has joined or failed again, and reports whether one has joined.
 func reach(ctx context.Context, down []*member) bool {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
@@ -128,7 +128,7 @@ func reach(ctx context.Context, down []*member) bool {
 	return joined.Load()
 }
 
-// noteDown has requests know which servers have not joined yet.
+// noteDown publishes the servers that have not joined yet, for requests.
 func (f *fleet) noteDown() {
 	if len(f.pending) == 0 {
 		f.down.Store(nil)

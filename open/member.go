@@ -29,7 +29,7 @@ type member struct {
 	tried     func()        // closes first
 	patience  *time.Timer   // ends the waiting, or nil
 	up        atomic.Bool   // it has been started once, or what it offers is known
-	placed    chan struct{} // closed when it has joined after its start, or was set aside
+	placed    chan struct{} // closed when it has joined after its start or was set aside
 	place     func()        // closes placed
 	changed   atomic.Bool   // what it offers, since it was shown
 	collision string        // why it is set aside, as it was told
