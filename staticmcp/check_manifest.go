@@ -95,8 +95,17 @@ func (s *sheet) members(at int, list []located, specs []memberSpec, what, pointe
 		case ok && kindOf(m.value) != spec.kind:
 			s.add(ruleMemberType, m.at, pointer+"/"+spec.name,
 				fmt.Sprintf("%q is %s, not %s", spec.name, kindOf(m.value), spec.kind), "")
+		case ok && spec.required && spec.name == "description" && isBlank(m.value):
+			s.add(ruleMemberMissing, m.at, pointer+"/"+spec.name, fmt.Sprintf("%s has an empty description", what),
+				"say what it is for: models choose by it")
 		}
 	}
+}
+
+// isBlank reports whether a JSON string has nothing but white space.
+func isBlank(text []byte) bool {
+	value, _ := jsonscan.Unquote(text)
+	return strings.TrimSpace(value) == ""
 }
 
 // head checks everything but the lists.
