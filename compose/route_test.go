@@ -267,7 +267,7 @@ func TestUnionSubscribesAtTheSource(t *testing.T) {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 
-	// A change that is told of a source, as when another takes its place.
+	// A change reported for a source, as when another one replaces it.
 	swap := compose.NewSwap(src)
 	got = nil
 	swap.Watch(func(c mcp.Change) { got = append(got, c.URI) })

@@ -23,11 +23,11 @@ const (
 	appsDeclared  = `"` + appsExtension + `":{"mimeTypes":["text/html;profile=mcp-app"]}`
 )
 
-// unsetLevel is the log level of a server that was told of none yet.
+// unsetLevel is the log level of a server that has received none yet.
 const unsetLevel = mcp.LogLevel(255)
 
-// appendCapabilities appends what a 2026-07-28 server is told of the client: what the
-// client declares, without what cannot be passed on, and with MCP Apps.
+// appendCapabilities appends the capabilities that a 2026-07-28 server receives: those
+// that the client declares, without those that cannot be relayed, and with MCP Apps.
 func (s *Source) appendCapabilities(dst []byte, req *mcp.Request) []byte {
 	const appsAlone = `{"extensions":{` + appsDeclared + `}}`
 	caps := req.ClientCapabilities()

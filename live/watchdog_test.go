@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// TestWatchdogEndsHangs: a call to a server that hangs fails with the reason although
-// nobody calls again, and the process is another one then.
+// TestWatchdogEndsHangs: a call to a server that hangs fails with the reason, without
+// another call, and the process is replaced.
 func TestWatchdogEndsHangs(t *testing.T) {
 	leaks(t)
 	c := command(t, "stuck")

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A subscription hears of the tasks it has named, as far as they are the client's.
+// A subscription receives changes of the tasks it has named, if they are the client's.
 func TestTaskNotifications(t *testing.T) {
 	onTransports(t, func(t *testing.T, transport string) {
 		release := make(chan struct{})
@@ -49,8 +49,8 @@ func (p *peer) wantTold(id, status string) {
 	}
 }
 
-// wantToldOfEnd answers the question of another task, of which nothing is told,
-// and then that of the one that is listened to.
+// wantToldOfEnd answers the question of a task without a subscription, which causes no
+// notification, and then that of the subscribed one.
 func (p *peer) wantToldOfEnd(mine, other string) {
 	p.t.Helper()
 	for _, id := range []string{other, mine} {

@@ -17,8 +17,8 @@ var ownTags = []string{"doc", "description", "jsonschema", "title", "example", "
 var foreignTags = []string{"json", "db", "env", "form", "toml", "bson", "yaml", "xml", "uri", "path", "query",
 	"param", "name", "desc"}
 
-// misspelt finds the tags that the author probably meant for us: all others belong to
-// somebody else.
+// misspelt finds the tags that the author probably meant for this package: all others
+// belong to other packages.
 func (c *compiler) misspelt(tag reflect.StructTag) {
 	known := slices.Clone(ownTags)
 	for _, k := range keywords() {

@@ -177,7 +177,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// Whoever reads the log on a terminal is safe from what clients and servers write.
+// Text of clients and servers in the log cannot act on the terminal of its reader.
 func TestAuditIsPrintable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	audit, err := serve.OpenAudit(path, &serve.AuditOptions{Key: auditKey})
