@@ -48,13 +48,14 @@ func TestWatchSurvivesPanics(t *testing.T) {
 		input := &brittle{path: path, panics: 2}
 		done := make(chan error, 1)
 		go func() { done <- buildAndWatch(cmd, input, &writing{output: "out", quiet: true}, time.Second) }()
-		for i := range 2 {
-			time.Sleep(1500 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond)
+		for i := range 2 { // in the middle of two looks, as a look during a write finds another size
 			if err := os.WriteFile(path, []byte(strings.Repeat("x", i+1)), 0o644); err != nil {
 				t.Fatal(err)
 			}
+			time.Sleep(time.Second)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(time.Second)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
