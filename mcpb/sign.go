@@ -6,7 +6,6 @@ import (
 	"crypto"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -182,36 +181,49 @@ func zipContent(r io.ReaderAt, a *Archive, comment int) io.Reader {
 }
 
 // sign returns the length of the comment and the block. The digest covers the
-// length of the block, so that is found out first; signatures of elliptic curves
-// have no fixed length, and are made again until one fits.
+// length of the block, so that is found out first, from a sample; signatures of
+// elliptic curves have no fixed length, and are made again until one fits. A sample
+// may have a length that next to no other signature has, so there are several.
 func (f *packedFile) sign(ctx context.Context, id *Identity, at time.Time) (comment int, block []byte, err error) {
 	hash, _, _, err := signingOf(id.key.Public())
 	if err != nil {
 		return 0, nil, err
 	}
-	sample, err := makeSignature(id.key, id.chain, make([]byte, hash.Size()), at)
-	if err != nil {
-		return 0, nil, err
-	}
-	comment = f.comment() + len(sample) + blockFrame
-	if comment > maxComment {
-		return 0, nil, errLongSignature
-	}
-	digest, err := hashContent(ctx, hash, f.content(comment))
-	if err != nil {
-		return 0, nil, err
-	}
-	const tries = 1000
-	for range tries {
-		der, err := makeSignature(id.key, id.chain, digest, at)
+	const samples = 16
+	for range samples {
+		sample, err := makeSignature(id.key, id.chain, make([]byte, hash.Size()), at)
 		if err != nil {
 			return 0, nil, err
 		}
-		if len(der) == len(sample) && !bytes.Contains(der, []byte(endSignature)) && !bytes.Contains(der, []byte(blockHeader)) {
-			return comment, encodeBlock(der), nil
+		if block, err := f.signWithin(ctx, id, hash, at, len(sample)); err != nil || block != nil {
+			return f.comment() + len(sample) + blockFrame, block, err
 		}
 	}
-	return 0, nil, fmt.Errorf("the key makes signatures of other lengths than %d bytes", len(sample))
+	return 0, nil, errors.New("no two signatures of the key have the same length")
+}
+
+// signWithin returns the block with a signature of the given length, or nil if the
+// key makes none of that length in many tries.
+func (f *packedFile) signWithin(ctx context.Context, id *Identity, hash crypto.Hash, at time.Time, length int) ([]byte, error) {
+	comment := f.comment() + length + blockFrame
+	if comment > maxComment {
+		return nil, errLongSignature
+	}
+	digest, err := hashContent(ctx, hash, f.content(comment))
+	if err != nil {
+		return nil, err
+	}
+	const tries = 64
+	for range tries {
+		der, err := makeSignature(id.key, id.chain, digest, at)
+		if err != nil {
+			return nil, err
+		}
+		if len(der) == length && !bytes.Contains(der, []byte(endSignature)) && !bytes.Contains(der, []byte(blockHeader)) {
+			return encodeBlock(der), nil
+		}
+	}
+	return nil, nil
 }
 
 func hashContent(ctx context.Context, hash crypto.Hash, content io.Reader) ([]byte, error) {
