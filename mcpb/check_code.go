@@ -1,13 +1,15 @@
 package mcpb
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/check"
@@ -28,11 +30,24 @@ const (
 // code follows the imports of a server from the files that are started.
 type code struct {
 	*checker
-	queue []string
-	seen  map[string]bool
-	bytes int64
-	told  map[string]bool   // modules that are reported
-	used  map[string]string // packages that are imported, and a file that does
+	queue   []string
+	seen    map[string]bool
+	bytes   int64
+	told    map[string]bool   // modules that are reported
+	used    map[string]string // packages that are imported, and a file that does
+	strict  bool              // the server is started by Node itself, without a loader
+	unclear []unclear         // what keeps the imports from being known
+	merged  map[string]bool   // packages that a bundler merged into a file
+	sources []string          // what codeFiles returns
+
+	packages map[string]*codePackage // by folder
+}
+
+// unclear is a place at which the server may load anything.
+type unclear struct {
+	why string
+	// bundled says that a bundler wrote the file, which merges packages that do so.
+	bundled bool
 }
 
 // checkCode reports what the server loads and the bundle does not have. It reads
@@ -41,54 +56,61 @@ func (c *checker) checkCode() {
 	if c.fsys == nil || c.opts.Alone || c.opts.Reference {
 		return
 	}
-	k := &code{checker: c, seen: map[string]bool{}, told: map[string]bool{}, used: map[string]string{}}
-	for _, name := range c.startFiles() {
-		k.add(name)
+	k := &code{
+		checker: c, strict: true,
+		seen: map[string]bool{}, told: map[string]bool{}, used: map[string]string{}, merged: map[string]bool{},
+		packages: map[string]*codePackage{},
 	}
+	k.start()
 	switch c.m.Server.Type {
 	case TypeNode:
-		k.run(k.javaScript)
+		k.run(k.script)
 		k.dependencies()
 	case TypePython:
 		k.run(k.python)
-	}
-}
-
-// startFiles are the files of the bundle that the manifest starts.
-func (c *checker) startFiles() (names []string) {
-	take := func(name string, ok bool) {
-		if clean, why := inside(strings.TrimPrefix(name, "/")); ok && why == "" {
-			names = append(names, clean)
+	case TypeBinary:
+		k.run(k.script)
+		if len(k.used) > 0 || len(k.unclear) > 0 {
+			k.dependencies()
 		}
 	}
-	s := &c.m.Server
-	take(s.EntryPoint, true)
-	if s.Config != nil {
-		for _, arg := range s.Config.Args {
-			take(bundlePath(arg))
-		}
-	}
-	return names
 }
 
 func (k *code) add(name string) {
-	if !k.seen[name] && len(k.seen) < maxCodeFiles {
+	switch {
+	case k.seen[name]:
+	case len(k.seen) >= maxCodeFiles:
+		k.doubt(false, "the server has more than %d files of code", maxCodeFiles)
+	default:
 		k.seen[name] = true
 		k.queue = append(k.queue, name)
 	}
 }
 
+// doubt records that the server may load what no file names. The first such place of
+// a kind is enough.
+func (k *code) doubt(bundled bool, format string, args ...any) {
+	if !slices.ContainsFunc(k.unclear, func(u unclear) bool { return u.bundled == bundled }) {
+		k.unclear = append(k.unclear, unclear{fmt.Sprintf(format, args...), bundled})
+	}
+}
+
 // run reads files until none is left or a limit is reached.
 func (k *code) run(read func(name string, text []byte)) {
-	for len(k.queue) > 0 && k.bytes < maxCodeBytes {
+	for len(k.queue) > 0 {
 		name := k.queue[0]
 		k.queue = k.queue[1:]
 		info, missing := k.stat(name)
-		if missing || !info.Mode().IsRegular() || info.Size() > maxCodeFile {
+		if missing || !info.Mode().IsRegular() {
+			continue
+		}
+		if info.Size() > maxCodeFile || k.bytes > maxCodeBytes {
+			k.doubt(true, "%s is not searched for imports, as there is too much code", name)
 			continue
 		}
 		text, err := readLimited(k.fsys, name, maxCodeFile)
 		if err != nil {
+			k.doubt(false, "%s cannot be read", name)
 			continue
 		}
 		k.bytes += int64(len(text))
@@ -102,24 +124,56 @@ func (k *code) report(rule string, s check.Severity, name string, text []byte, a
 	k.checker.report.Add(f)
 }
 
+// script reads a file of code, which its name or its first line says the language of.
+func (k *code) script(name string, text []byte) {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	shebang := bytes.HasPrefix(first, []byte("#!"))
+	switch path.Ext(name) {
+	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx":
+		k.javaScript(name, text)
+	case ".json", ".node", ".wasm", ".py":
+	case ".sh", ".bat", ".cmd", ".ps1":
+		k.launcher(name, string(text))
+	default:
+		switch {
+		case shebang && bytes.Contains(first, []byte("sh")):
+			k.launcher(name, string(text))
+		case shebang && bytes.Contains(first, []byte("node")), k.m.Server.Type == TypeNode && !isBinary(text):
+			k.javaScript(name, text)
+		}
+	}
+}
+
 // javaScript reports the imports of a file that lead nowhere, and follows those that
 // stay within the server's own code.
 func (k *code) javaScript(name string, text []byte) {
-	switch path.Ext(name) {
-	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts":
-	default:
-		return
+	s := scanJavaScript(text)
+	bundled := isBundled(text)
+	if bundled {
+		k.merge(text)
 	}
-	for _, i := range scanImports(text) {
+	spawns := false
+	for _, i := range s.found {
 		module, _, _ := strings.Cut(i.name, "?")
+		spawns = spawns || startsPrograms(module)
 		switch {
-		case module == "", strings.HasPrefix(module, "#"), strings.HasPrefix(module, "/"), strings.Contains(module, "://"),
+		case i.computed && strings.HasPrefix(module, "."):
+			k.folder(path.Join(path.Dir(name), path.Dir(module+"x")))
+		case i.computed:
+			line, _ := check.LineColumn(text, i.at)
+			k.doubt(bundled, "%s:%d loads modules whose names are computed", name, line)
+		case module == "", strings.HasPrefix(module, "/"), strings.Contains(module, "://"),
 			strings.HasPrefix(module, "data:"), strings.HasPrefix(module, "file:"), nodeBuiltin(module):
+		case strings.HasPrefix(module, "#"):
+			k.mapped(name, text, &i, module)
 		case strings.HasPrefix(module, "."):
 			k.relative(name, text, &i, module)
 		default:
 			k.installed(name, text, &i, module)
 		}
+	}
+	if spawns && !bundled {
+		k.mentioned(name, s.literals)
 	}
 }
 
@@ -140,18 +194,20 @@ func (k *code) relative(name string, text []byte, i *jsImport, module string) {
 		}
 		return
 	}
-	if found := k.resolveFile(target); found != "" {
-		if packageOf(found) == "" {
-			k.add(found)
-		}
-		return
+	found := k.resolveFile(target)
+	exact := found == target || !k.strict || !i.esm || !isPlainScript(name)
+	if found != "" && packageOf(found) == "" {
+		k.add(found)
 	}
-	if i.optional || k.told[target] {
+	if found != "" && exact || i.optional || k.told[target] {
 		return
 	}
 	k.told[target] = true
 	message, hint := fmt.Sprintf("%s is not in the bundle, and this file loads it", target), k.similar(target)
-	if k.leftOut(target) {
+	if found != "" {
+		message = fmt.Sprintf("%q names no file, and import adds neither an extension nor an index to it", module)
+		hint = "write the whole name, as in " + strconv.Quote(module+strings.TrimPrefix(found, target))
+	} else if k.leftOut(target) {
 		message = fmt.Sprintf("%s is left out by packing, and this file loads it", target)
 		hint = "slipway bundle pack --explain " + target + " names the rule"
 	}
@@ -172,9 +228,20 @@ func (k *code) resolveFile(target string) string {
 		}
 	}
 	if k.isFile(target + "/package.json") { // its main says which
+		if main := k.readPackage(target).Main; main != "" && path.Join(target, main) != target {
+			if clean, why := inside(path.Join(target, main)); why == "" && k.isFile(clean) {
+				return clean
+			}
+		}
 		return target + "/package.json"
 	}
 	return ""
+}
+
+// isPlainScript reports whether Node loads a file as it is.
+func isPlainScript(name string) bool {
+	ext := path.Ext(name)
+	return ext == ".js" || ext == ".mjs" || ext == ".cjs"
 }
 
 func (c *checker) isFile(name string) bool {
@@ -191,14 +258,17 @@ func (k *code) installed(name string, text []byte, i *jsImport, module string) {
 		k.used[dir] = name
 		return
 	}
-	if i.optional || k.told[pkg] || k.isSelf(name, pkg) {
+	top := k.readPackage(".")
+	_, wanted := top.Dependencies[pkg]
+	if top.OptionalDependencies[pkg] != "" {
+		wanted = false
+	}
+	if i.optional && !wanted || k.told[pkg] || k.isSelf(name, pkg) {
 		return
 	}
 	k.told[pkg] = true
 	message := fmt.Sprintf("the package %s is not in the bundle, and this file loads it", pkg)
 	hint := "npm install " + pkg
-	top := k.readPackage(".")
-	_, wanted := top.Dependencies[pkg]
 	_, development := top.DevDependencies[pkg]
 	switch {
 	case k.ignoredPackage(pkg) != "":
@@ -209,7 +279,15 @@ func (k *code) installed(name string, text []byte, i *jsImport, module string) {
 	case development:
 		hint = "move it from devDependencies to dependencies"
 	}
-	k.report(ruleImport, i.severity(), name, text, i.at, message, hint)
+	severity := i.severity()
+	switch {
+	case i.optional:
+		severity = check.Warning
+		hint += "; if the server works without it, move it to optionalDependencies"
+	case wanted: // package.json says that the server needs it
+		severity = check.Error
+	}
+	k.report(ruleImport, severity, name, text, i.at, message, hint)
 }
 
 // packageName returns the package that a bare name is of.
@@ -262,62 +340,34 @@ func (k *code) isSelf(name, pkg string) bool {
 	}
 }
 
+// codePackage is what a package.json says about code.
+type codePackage struct {
+	Name                 string                     `json:"name"`
+	Main                 string                     `json:"main"`
+	Scripts              map[string]string          `json:"scripts"`
+	Imports              map[string]json.RawMessage `json:"imports"`
+	Dependencies         map[string]string          `json:"dependencies"`
+	DevDependencies      map[string]string          `json:"devDependencies"`
+	OptionalDependencies map[string]string          `json:"optionalDependencies"`
+}
+
 // readPackage reads a package.json; what cannot be read is empty.
-func (k *code) readPackage(dir string) *packageJSON {
-	p := &packageJSON{}
-	if text, err := readLimited(k.fsys, path.Join(dir, "package.json"), MaxManifest); err == nil {
-		_ = json.Unmarshal(text, p) // what is malformed names nothing
+func (k *code) readPackage(dir string) *codePackage {
+	if p := k.packages[dir]; p != nil {
+		return p
 	}
+	p := &codePackage{}
+	text, err := readLimited(k.fsys, path.Join(dir, "package.json"), MaxManifest)
+	if err == nil {
+		err = json.Unmarshal(text, p) // of a field of another type nothing is known
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) && !k.opts.Skip(path.Join(dir, "package.json"), false) {
+		k.report(ruleDependency, check.Error, path.Join(dir, "package.json"), text, int(syntax.Offset),
+			"it is not JSON, so Node does not start what is beside it", "")
+	}
+	k.packages[dir] = p
 	return p
-}
-
-// dependencies reports packages that others in the bundle need and that are not
-// there. What package.json names and no code loads is worth a note only: programs
-// that were bundled into one file keep their package.json.
-func (k *code) dependencies() {
-	top := k.readPackage(".")
-	var absent []string
-	for _, name := range slices.Sorted(maps.Keys(top.Dependencies)) {
-		if k.findPackage(".", name) == "" && k.findPackage("server", name) == "" && !k.told[name] &&
-			top.OptionalDependencies[name] == "" {
-			absent = append(absent, name)
-		}
-	}
-	if len(absent) > 0 {
-		k.file(ruleDependency, check.Note, "package.json",
-			fmt.Sprintf("it names %s, which the bundle does not have; no file was found that loads it", someOf(absent)),
-			"take it out of dependencies if the server was bundled into one file, else npm install --omit=dev")
-	}
-	queue := slices.Sorted(maps.Keys(k.used))
-	seen := map[string]bool{}
-	for len(queue) > 0 && len(seen) < maxWalk {
-		dir := queue[0]
-		queue = queue[1:]
-		if seen[dir] {
-			continue
-		}
-		seen[dir] = true
-		p := k.readPackage(dir)
-		for _, name := range slices.Sorted(maps.Keys(p.Dependencies)) {
-			found := k.findPackage(dir, name)
-			switch {
-			case found != "":
-				queue = append(queue, found)
-			case p.OptionalDependencies[name] == "" && !strings.HasPrefix(name, "@types/") && !k.told[name]:
-				k.told[name] = true
-				k.file(ruleDependency, check.Error, path.Join(dir, "package.json"),
-					fmt.Sprintf("%s needs the package %s, which is not in the bundle", p.Name, name), "npm install --omit=dev")
-			}
-		}
-	}
-}
-
-// someOf lists up to three names.
-func someOf(names []string) string {
-	if len(names) <= 3 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 }
 
 // pythonImport is an import at the beginning of a line: one that is indented may be

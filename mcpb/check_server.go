@@ -2,6 +2,7 @@ package mcpb
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -194,7 +195,11 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 		case why != "":
 			c.at(rulePath, check.Warning, at, fmt.Sprintf("%q: %s", arg, why), "")
 		case missing:
-			c.at(ruleCommand, check.Warning, at, fmt.Sprintf("%s is not in the bundle", clean), c.similar(clean))
+			severity := check.Warning
+			if startsFile(cmp.Or(command, c.m.Server.Config.Command), args, i) {
+				severity = c.absent()
+			}
+			c.at(ruleCommand, severity, at, fmt.Sprintf("%s is not in the bundle", clean), c.similar(clean))
 		}
 	}
 }

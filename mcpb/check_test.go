@@ -127,7 +127,6 @@ func TestCheck(t *testing.T) {
 		"an entry point outside":      {nil, []string{`"entry_point": "index.js"`, `"entry_point": "../index.js"`}, []string{"error path /server/entry_point"}},
 		"an entry point of another":   {map[string]string{"main.py": ""}, []string{`"entry_point": "index.js"`, `"entry_point": "main.py"`}, []string{"warning entry-point /server/entry_point"}},
 		"a folder as entry point":     {map[string]string{"d/x.js": ""}, []string{`"entry_point": "index.js"`, `"entry_point": "d"`}, []string{"error entry-point /server/entry_point", "warning entry-point /server/entry_point"}},
-		"no argument":                 {nil, []string{"}/index.js", "}/nidex.js"}, []string{"warning command /server/mcp_config/args/0"}},
 		"no command":                  {nil, []string{`"command": "node"`, `"command": "bin/node"`}, []string{"error command /server/mcp_config/command"}},
 		"a command outside":           {nil, []string{`"command": "node"`, `"command": "/usr/bin/node"`}, []string{"warning path /server/mcp_config/command"}},
 		"overrides": {nil, []string{`"args":`, `"platform_overrides": {"macos": {"command": "x"}, "darwin": {}, "linux": {"command": "bin/y"}}, "args":`},
@@ -180,7 +179,12 @@ func TestCheck(t *testing.T) {
 		"a private key":                 {map[string]string{"k.pem": "-----BEGIN EC PRIVATE KEY-----\n" + strings.Repeat("MHcCAQEE", 9)}, nil, []string{"warning secret k.pem"}},
 		"the form of a private key":     {map[string]string{"a.js": "'-----BEGIN PRIVATE KEY-----' + key"}, nil, nil},
 		"an example of a token":         {map[string]string{"a.js": "AKIAIOSFODNN7EXAMPLE"}, nil, nil},
-		"a token in a package":          {map[string]string{"node_modules/a/a.js": "ghp_" + strings.Repeat("aB3", 12)}, nil, nil},
+
+		"another file to run": {
+			nil, []string{"}/index.js", "}/nidex.js"}, []string{"error command /server/mcp_config/args/0"},
+		},
+
+		"a token in a package": {map[string]string{"node_modules/a/a.js": "ghp_" + strings.Repeat("aB3", 12)}, nil, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -5,53 +5,77 @@ import (
 	"strings"
 )
 
-// jsImport is a module that JavaScript loads by a literal name.
+// jsImport is a module that JavaScript loads.
 type jsImport struct {
-	name string
-	at   int // the offset of the name in the text
+	name string // if it is computed, what it is known to begin with
+	at   int    // the offset of the name in the text
+	// esm says that it is loaded by import, which looks for exactly the file that is
+	// named, and computed that its name is no literal.
+	esm, computed bool
 	// lazy says that it is loaded when a function is called, by require or import(),
 	// so that the program starts without it.
 	lazy bool
-	// optional says that it stands within try { }.
+	// optional says that the program goes on without it: it stands within try { }, or
+	// .catch() follows.
 	optional bool
 }
 
 // scanImports returns what a file of JavaScript imports: static imports, exports
-// from elsewhere, and calls of require and import() with a literal. It reads tokens
-// only, so text that is not JavaScript yields few or none.
-func scanImports(text []byte) []jsImport {
-	s := &jsScanner{text: text}
+// from elsewhere, and calls of import(), require and what createRequire returns. It
+// reads tokens only, so text that is not JavaScript yields few or none.
+func scanImports(text []byte) []jsImport { return scanJavaScript(text).found }
+
+// scanJavaScript is [scanImports] with the literals of the file.
+func scanJavaScript(text []byte) *jsScanner {
+	s := &jsScanner{
+		text:    text,
+		loaders: map[string]bool{"require": true, "__require": true, "__non_webpack_require__": true},
+		makers:  map[string]bool{"createRequire": true},
+	}
 	for s.next() {
-		if s.kind != jsWord || s.before == "." {
-			continue
-		}
-		switch s.word {
-		case "import":
-			s.importing()
-		case "export":
-			s.exporting()
-		case "require":
-			if s.before != "function" {
-				s.calling(s.depth > 0)
-			}
-		case "try":
-			s.trying = true
+		switch {
+		case s.kind == jsText:
+			s.literal()
+		case s.kind == jsWord:
+			s.statement()
 		}
 	}
-	return s.found
+	return s
 }
+
+// statement reads on from a word that may begin an import.
+func (s *jsScanner) statement() {
+	switch {
+	case s.makers[s.word]:
+		s.making()
+	case s.before == "." && (s.word != "require" || s.earlier != "module"):
+	case s.word == "import":
+		s.importing()
+	case s.word == "export":
+		s.exporting()
+	case s.word == "try":
+		s.trying = true
+	case s.loaders[s.word] && s.before != "function":
+		s.calling(s.inside() || s.before == ">") // an arrow function needs no braces
+	}
+}
+
+// inside reports whether a block is open that may not be run when the file is loaded.
+func (s *jsScanner) inside() bool { return s.depth > s.tries }
 
 // importing reads what follows the word import.
 func (s *jsScanner) importing() {
+	// What a module waits for at its top is loaded when the module is.
+	lazy := s.inside() || s.before != "await"
 	if !s.next() {
 		return
 	}
 	switch {
 	case s.kind == jsText:
-		s.add(false)
+		s.add(s.start, s.at, false, true)
 		return
 	case s.word == "(":
-		s.argument(true)
+		s.argument(lazy, true)
 		return
 	case s.word == ".": // import.meta
 		return
@@ -72,34 +96,173 @@ const maxClause = 20_000
 // upToFrom reads up to from "name", or to the end of the statement.
 func (s *jsScanner) upToFrom() {
 	for range maxClause {
-		if !s.next() || s.word == ";" || s.word == "=" || s.word == "(" {
-			return
-		}
-		if s.kind == jsWord && s.word == "from" {
+		switch {
+		case s.kind == jsWord && s.makers[s.word]:
+			s.making()
+		case s.kind == jsWord && s.word == "from" && s.before != ",":
 			if s.next() && s.kind == jsText {
-				s.add(false)
+				s.add(s.start, s.at, false, true)
 				return
 			}
 		}
+		if !s.next() || s.word == ";" || s.word == "=" || s.word == "(" {
+			return
+		}
 	}
 }
 
-// calling reads the argument of a call of require.
+// calling reads what follows a function that loads modules.
 func (s *jsScanner) calling(lazy bool) {
-	if s.next() && s.word == "(" {
-		s.argument(lazy)
+	target := s.assigned
+	assigns := s.before == "="
+	if !s.next() {
+		return
+	}
+	switch s.word {
+	case "(":
+		s.argument(lazy, false)
+	case ".":
+		if s.next() && s.word == "resolve" && s.next() && s.word == "(" {
+			s.argument(true, false)
+			if n := len(s.found); n > 0 && s.found[n-1].computed {
+				s.found = s.found[:n-1] // it loads nothing
+			}
+		}
+	case ";", ",":
+		if assigns {
+			s.name(s.loaders, target)
+		}
 	}
 }
 
-func (s *jsScanner) argument(lazy bool) {
-	if s.next() && s.kind == jsText {
-		s.add(lazy)
+// making reads what follows createRequire: another name for it, or a call, whose
+// value loads modules.
+func (s *jsScanner) making() {
+	target := s.assigned
+	if !s.next() {
+		return
+	}
+	if s.word == ")" && !s.next() { // (0, module_1.createRequire)(…)
+		return
+	}
+	switch s.word {
+	case "as", ":":
+		if s.next() && s.kind == jsWord {
+			s.name(s.makers, s.word)
+		}
+	case "(":
+		if s.skipCall(); s.word == "(" {
+			s.argument(s.inside(), false)
+			return
+		}
+		s.name(s.loaders, target)
 	}
 }
 
-func (s *jsScanner) add(lazy bool) {
-	if name := string(s.text[s.start+1 : s.at-1]); !strings.ContainsAny(name, "\\\n") {
-		s.found = append(s.found, jsImport{name: name, at: s.start, lazy: lazy, optional: s.tries > 0})
+// skipCall moves behind the token that follows the end of a call.
+func (s *jsScanner) skipCall() {
+	for open := 1; open > 0; {
+		if !s.next() {
+			return
+		}
+		switch s.word {
+		case "(":
+			open++
+		case ")":
+			open--
+		}
+	}
+	if rest := bytes.TrimLeft(s.text[s.at:], " \t"); len(rest) > 0 && rest[0] == '(' {
+		s.next()
+	}
+}
+
+// name records that a name is one of set. The short names of a program that was
+// minified are those of other things as well.
+func (s *jsScanner) name(set map[string]bool, name string) {
+	if len(name) < 3 {
+		s.found = append(s.found, jsImport{at: s.start, computed: true, lazy: true, optional: s.tries > 0})
+		return
+	}
+	set[name] = true
+}
+
+// argument reads the name of the module in a call.
+func (s *jsScanner) argument(lazy, esm bool) {
+	if !s.next() || s.word == ")" {
+		return
+	}
+	start, end, literal := s.start, s.at, s.kind == jsText
+	if literal {
+		if !s.next() {
+			return
+		}
+		if s.word == ")" || s.word == "," {
+			s.add(start, end, lazy, esm)
+			return
+		}
+	}
+	i := jsImport{at: start, esm: esm, computed: true, lazy: lazy, optional: s.tries > 0}
+	if literal && s.word == "+" {
+		i.name = string(s.text[start+1 : end-1])
+	} else if !literal && s.text[start] == '`' {
+		i.name = string(s.text[start+1 : max(start+1, end-2)])
+	}
+	s.found = append(s.found, i)
+}
+
+func (s *jsScanner) add(start, end int, lazy, esm bool) {
+	name := string(s.text[start+1 : end-1])
+	if strings.ContainsAny(name, "\\\n") {
+		return
+	}
+	i := jsImport{name: name, at: start, lazy: lazy, esm: esm, optional: s.tries > 0}
+	if lazy && esm && !i.optional {
+		rest := s.text[s.at:min(s.at+maxHandler, len(s.text))]
+		rest, _, _ = bytes.Cut(rest, []byte(";"))
+		i.optional = bytes.Contains(rest, []byte(".catch("))
+	}
+	s.found = append(s.found, i)
+}
+
+// maxHandler bounds the text that is searched for what happens if a module is missing.
+const maxHandler = 400
+
+const (
+	maxLiterals = 10_000 // texts of a file that are kept
+	maxLiteral  = 200    // bytes of one
+)
+
+// literal keeps a text that may be the name of a program.
+func (s *jsScanner) literal() {
+	if text := s.text[s.start+1 : s.at-1]; len(text) <= maxLiteral && len(s.literals) < maxLiterals {
+		s.literals = append(s.literals, string(text))
+	}
+}
+
+// endTry looks at the handler of a try block that has ended: what gives up if a module
+// is missing needs it.
+func (s *jsScanner) endTry(first int) {
+	rest := bytes.TrimSpace(s.text[s.at:min(s.at+maxHandler, len(s.text))])
+	if !bytes.HasPrefix(rest, []byte("catch")) {
+		return
+	}
+	open := 0
+	for i, c := range rest {
+		if c == '{' {
+			open++
+		} else if c == '}' {
+			if open--; open <= 0 {
+				rest = rest[:i]
+				break
+			}
+		}
+	}
+	if !bytes.Contains(rest, []byte("process.exit")) && !bytes.Contains(rest, []byte("throw ")) {
+		return
+	}
+	for i := first; i < len(s.found); i++ {
+		s.found[i].optional = false
 	}
 }
 
@@ -121,17 +284,23 @@ type jsScanner struct {
 	word  string // the token, unless it is a jsText
 
 	before    string // the token before, "" for a string
+	earlier   string // the token before that
+	assigned  string // what stood before the last =
 	depth     int    // of open braces
 	trying    bool   // the next brace opens a try block
 	tries     int    // open try blocks
-	blocks    []bool // open braces: whether each is that of a try block
+	blocks    []int  // open braces: for a try block what was found before it, or -1
 	templates []int  // depths at which ${ } of a template ends
 
-	found []jsImport
+	loaders  map[string]bool // functions that load a module
+	makers   map[string]bool // functions that return one
+	found    []jsImport
+	literals []string
 }
 
 // next reads a token. It returns false at the end.
 func (s *jsScanner) next() bool {
+	s.earlier = s.before
 	if s.kind == jsText {
 		s.before = ""
 	} else {
@@ -163,6 +332,9 @@ func (s *jsScanner) next() bool {
 	}
 	s.at++
 	s.word = string(c)
+	if c == '=' {
+		s.assigned = s.before
+	}
 	s.brace(c)
 	return true
 }
@@ -221,6 +393,9 @@ func (s *jsScanner) template() {
 			s.at++
 		case c == '`':
 			s.word = ")" // a value has ended
+			if s.text[s.start] == '`' {
+				s.kind, s.word = jsText, ""
+			}
 			return
 		case c == '$' && s.at < len(s.text) && s.text[s.at] == '{':
 			s.at++
@@ -259,10 +434,12 @@ func (s *jsScanner) brace(c byte) {
 	switch c {
 	case '{':
 		s.depth++
-		s.blocks = append(s.blocks, s.trying)
+		before := -1
 		if s.trying {
+			before = len(s.found)
 			s.tries++
 		}
+		s.blocks = append(s.blocks, before)
 	case '}':
 		if n := len(s.templates); n > 0 && s.templates[n-1] == s.depth {
 			s.templates = s.templates[:n-1]
@@ -270,8 +447,9 @@ func (s *jsScanner) brace(c byte) {
 			return
 		}
 		if n := len(s.blocks); n > 0 {
-			if s.blocks[n-1] {
+			if first := s.blocks[n-1]; first >= 0 {
 				s.tries--
+				s.endTry(first)
 			}
 			s.blocks = s.blocks[:n-1]
 			s.depth--

@@ -138,6 +138,15 @@ func (c *checker) checkOverriddenFlags(pointer string, base *Config, o Override)
 	}
 }
 
+// startsFile reports whether an argument is the file that an interpreter runs.
+func startsFile(command string, args []string, i int) bool {
+	switch name, own := ownArguments(command, args); name {
+	case "node", "nodejs", "tsx", "ts-node", "deno", "bun", "python", "pypy", "py", "ruby", "perl", "php", "sh", "bash":
+		return i == own
+	}
+	return false
+}
+
 // isValue reports whether an argument is one whose value is the next argument.
 func isValue(command, before string) bool {
 	_, r, _ := runnerOf(command)

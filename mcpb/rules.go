@@ -108,7 +108,7 @@ func Rules() []Rule {
 		{ruleBinaryCPU, check.Note, "a program for one CPU, which a manifest cannot say"},
 		{ruleBinaryPython, check.Warning, "machine code for other versions of Python than the manifest allows"},
 		{ruleImport, check.Error, "code loads a file or a package that is not in the bundle"},
-		{ruleDependency, check.Error, "a package needs another that is not in the bundle"},
+		{ruleDependency, check.Error, "package.json or a package needs another package that is not in the bundle"},
 		{ruleSecretFile, check.Warning, "a file in which passwords or keys usually are"},
 		{ruleSecret, check.Warning, "a text that looks like a password, token or key"},
 

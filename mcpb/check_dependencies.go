@@ -1,0 +1,130 @@
+package mcpb
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// dependencies reports packages that package.json, or a package in the bundle, needs
+// and that are not there.
+func (k *code) dependencies() {
+	k.declaredPackages()
+	queue := slices.Sorted(maps.Keys(k.used))
+	seen := map[string]bool{}
+	for len(queue) > 0 && len(seen) < maxWalk {
+		dir := queue[0]
+		queue = queue[1:]
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		p := k.readPackage(dir)
+		for _, name := range slices.Sorted(maps.Keys(p.Dependencies)) {
+			found := k.findPackage(dir, name)
+			switch {
+			case found != "":
+				queue = append(queue, found)
+			case p.OptionalDependencies[name] == "" && !strings.HasPrefix(name, "@types/") && !k.told[name]:
+				k.told[name] = true
+				k.file(ruleDependency, check.Error, path.Join(dir, "package.json"),
+					fmt.Sprintf("%s needs the package %s, which is not in the bundle", p.Name, name), "npm install --omit=dev")
+			}
+		}
+	}
+}
+
+// declaredPackages reports dependencies in package.json that are neither in the bundle
+// nor in what is reported already. A server that was bundled into one file looks the
+// same as one whose packages were never installed, so it depends on what its code can
+// load: nothing that no file names is worth a note; where that cannot be known, code
+// that a person wrote needs its packages, and a bundler may have merged them.
+func (k *code) declaredPackages() {
+	top := k.readPackage(".")
+	var absent []string
+	for _, name := range slices.Sorted(maps.Keys(top.Dependencies)) {
+		switch {
+		case k.findPackage(".", name) != "", k.findPackage("server", name) != "":
+			if slices.ContainsFunc(k.unclear, func(u unclear) bool { return !u.bundled }) {
+				k.used[cmp.Or(k.findPackage(".", name), k.findPackage("server", name))] = "package.json"
+			}
+		case k.told[name], top.OptionalDependencies[name] != "", strings.HasPrefix(name, "@types/"), k.merged[name]:
+		default:
+			absent = append(absent, name)
+		}
+	}
+	if len(absent) == 0 {
+		return
+	}
+	message := fmt.Sprintf("it names %s, which the bundle does not have", someOf(absent))
+	hint := "npm install --omit=dev; if the server was bundled into one file, move them to devDependencies"
+	severity := check.Note
+	switch at := slices.IndexFunc(k.unclear, func(u unclear) bool { return !u.bundled }); {
+	case at >= 0:
+		severity = check.Error
+		message += "; whether the server needs them cannot be seen, as " + k.unclear[at].why
+	case len(k.unclear) > 0:
+		severity = check.Warning
+		message += "; whether the server needs them cannot be seen, as " + k.unclear[0].why
+	default:
+		message += "; no file was found that loads " + pronoun(absent)
+	}
+	k.file(ruleDependency, severity, "package.json", message, hint)
+}
+
+func pronoun(names []string) string {
+	if len(names) == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// someOf lists up to three names.
+func someOf(names []string) string {
+	if len(names) <= 3 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+}
+
+// bundlerNames returns names that bundlers write into their output.
+func bundlerNames() []string {
+	return []string{
+		"__commonJS", "__toESM(", "__webpack_require__", "__nccwpck_require__", "getDefaultExportFromCjs", "parcelRequire",
+	}
+}
+
+// bundlerComment is what bundlers write in front of the files of packages.
+var bundlerComment = regexp.MustCompile(`(?m)^//(?:#region)? (?:\.\./)*node_modules/`)
+
+const (
+	minMinified     = 32 << 10 // bytes of a file that looks minified
+	minMinifiedLine = 300      // bytes of its lines on average
+)
+
+// isBundled reports whether a file looks like the output of a bundler, which merges
+// packages into the code of the server.
+func isBundled(text []byte) bool {
+	if len(text) >= minMinified && len(text)/(1+bytes.Count(text, []byte("\n"))) >= minMinifiedLine {
+		return true
+	}
+	return bundlerComment.Match(text) ||
+		slices.ContainsFunc(bundlerNames(), func(name string) bool { return bytes.Contains(text, []byte(name)) })
+}
+
+// mergedPackage finds the packages of which bundlers say that they merged them.
+var mergedPackage = regexp.MustCompile(`node_modules/((?:@[\w.~-]+/)?[\w.~-]+)/`)
+
+// merge records the packages that are part of the output of a bundler.
+func (k *code) merge(text []byte) {
+	for _, m := range mergedPackage.FindAllSubmatch(text, -1) {
+		k.merged[string(m[1])] = true
+	}
+}

@@ -1,0 +1,306 @@
+package mcpb
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// start adds the files of the bundle that the manifest starts, on any system.
+func (k *code) start() {
+	s := &k.m.Server
+	k.addPath(s.EntryPoint)
+	if s.Config == nil {
+		return
+	}
+	k.commandLine("/server/mcp_config", s.Config.Command, s.Config.Args)
+	for _, platform := range slices.Sorted(maps.Keys(s.Config.Overrides)) {
+		o := s.Config.Overrides[platform]
+		command, args := o.Command, o.Args
+		if command == "" {
+			command = s.Config.Command
+		}
+		if args == nil {
+			args = s.Config.Args
+		}
+		if o.Command != "" || o.Args != nil {
+			k.commandLine("/server/mcp_config/platform_overrides/"+escapeToken(platform), command, args)
+		}
+	}
+}
+
+func (k *code) addPath(name string) {
+	if clean, why := inside(strings.TrimPrefix(name, "/")); why == "" {
+		k.add(clean)
+	}
+}
+
+// commandLine adds the files of a command line, and reports what it needs beside them.
+func (k *code) commandLine(pointer, command string, args []string) {
+	if name, ok := bundlePath(command); ok {
+		k.addPath(name)
+	}
+	for _, arg := range args {
+		if name, ok := bundlePath(arg); ok {
+			k.addPath(name)
+		}
+	}
+	switch name, _, _ := runnerOf(command); name {
+	case "node", "nodejs":
+		k.preloaded(pointer, command, args)
+	case "npm", "pnpm", "yarn":
+		k.strict = false
+		k.packageScript(pointer, name, args)
+	default:
+		k.strict = false
+	}
+}
+
+// preloaded reports packages that Node loads before the server and that are not there.
+func (k *code) preloaded(pointer, command string, args []string) {
+	_, own := ownArguments(command, args)
+	for i := 0; i < min(own, len(args)); i++ {
+		flag, module, joined := strings.Cut(args[i], "=")
+		if !slices.Contains([]string{"-r", "--require", "--import", "--loader", "--experimental-loader"}, flag) {
+			continue
+		}
+		k.strict = false
+		if !joined && i+1 < len(args) {
+			i++
+			module = args[i]
+		}
+		pkg := packageName(module)
+		if pkg == "" || !literal(module) || strings.HasPrefix(module, ".") || strings.HasPrefix(module, "/") ||
+			nodeBuiltin(module) || k.findPackage(".", pkg) != "" || k.told[pkg] {
+			continue
+		}
+		k.told[pkg] = true
+		k.at(ruleImport, check.Error, fmt.Sprintf("%s/args/%d", pointer, i),
+			fmt.Sprintf("the package %s is not in the bundle, and %s loads it", pkg, flag), "npm install "+pkg)
+	}
+}
+
+// packageScript reads the script of package.json that a package manager runs.
+func (k *code) packageScript(pointer, manager string, args []string) {
+	var words []string
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--prefix" || args[i] == "-C" || args[i] == "--dir" || args[i] == "--cwd" {
+			i++
+		} else if !strings.HasPrefix(args[i], "-") {
+			words = append(words, args[i])
+		}
+	}
+	if len(words) > 1 && (words[0] == "run" || words[0] == "run-script") {
+		words = words[1:]
+	} else if len(words) == 0 || words[0] != "start" && words[0] != "test" && manager == "npm" {
+		k.doubt(false, "it is started by %s", manager)
+		return
+	}
+	script, ok := k.readPackage(".").Scripts[words[0]]
+	if !ok {
+		k.at(ruleCommand, check.Error, pointer+"/args",
+			fmt.Sprintf("package.json has no script %q, which %s runs", words[0], manager), "")
+		return
+	}
+	for _, command := range shellCommands(script) {
+		k.scriptCommand(pointer, words[0], command)
+	}
+	k.launcher("package.json", script)
+}
+
+// scriptCommand reports a command of a script that only node_modules/.bin has, which
+// is not packed.
+func (k *code) scriptCommand(pointer, script, command string) {
+	top := k.readPackage(".")
+	_, needed := top.Dependencies[command]
+	_, development := top.DevDependencies[command]
+	switch {
+	case !needed && !development && k.findPackage(".", command) == "" && !k.isTool(command):
+		return
+	case k.told[command]:
+		return
+	}
+	k.told[command] = true
+	k.at(ruleCommand, check.Error, pointer+"/args",
+		fmt.Sprintf("the script %q of package.json runs %s from node_modules/.bin, which packing leaves out",
+			script, command),
+		`start the server with "node" and "${__dirname}/" in front of its file; compile TypeScript before you pack`)
+}
+
+// isTool reports whether a command is one that npm installs, under another name than
+// that of its package in some cases.
+func (k *code) isTool(command string) bool {
+	return slices.Contains([]string{
+		"tsx", "ts-node", "tsc", "nodemon", "vite", "vite-node", "esbuild", "babel-node", "swc-node", "cross-env", "dotenv",
+		"concurrently", "npm-run-all", "run-s", "run-p", "pm2",
+	}, command)
+}
+
+var shellSeparator = regexp.MustCompile(`&&|\|\||[;|\n]`)
+
+// shellCommands returns the first words of the commands in a line for a shell.
+func shellCommands(line string) (commands []string) {
+	for _, part := range shellSeparator.Split(line, -1) {
+		for _, word := range strings.Fields(part) {
+			if name, _, ok := strings.Cut(word, "="); ok && !strings.ContainsAny(name, "/.-") {
+				continue // a variable
+			}
+			commands = append(commands, word)
+			break
+		}
+	}
+	return commands
+}
+
+var (
+	installedPath = regexp.MustCompile(`node_modules[/\\][\w@.~/\\-]+`)
+	codePath      = regexp.MustCompile(`[\w@.~/\\-]+\.(?:js|mjs|cjs|ts|mts|cts)\b`)
+	fetcher       = regexp.MustCompile(`(?:^|[\s;&|(])(npx|pnpx|bunx|npm|pnpm|yarn)\s`)
+)
+
+// launcher follows a script for a shell to the code that it starts, and reports what it
+// starts of packages that are not there.
+func (k *code) launcher(name, text string) {
+	for number, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "::") || strings.HasPrefix(strings.ToLower(line), "rem ") {
+			continue
+		}
+		for _, found := range installedPath.FindAllString(line, -1) {
+			k.launches(name, path.Clean(strings.ReplaceAll(found, `\`, "/")))
+		}
+		for _, found := range codePath.FindAllString(line, -1) {
+			k.suffix(strings.ReplaceAll(found, `\`, "/"))
+		}
+		if m := fetcher.FindStringSubmatch(line); m != nil {
+			k.doubt(false, "%s:%d runs %s", name, number+1, m[1])
+		}
+	}
+}
+
+// launches reports a program among the packages that a launcher starts.
+func (k *code) launches(launcher, name string) {
+	if k.told[name] || !fs.ValidPath(name) {
+		return
+	}
+	k.told[name] = true
+	why := "is not in the bundle"
+	switch {
+	case strings.HasPrefix(name, "node_modules/.bin/"):
+		why = "is left out by packing, as are all links in node_modules/.bin"
+	case k.resolveFile(name) != "" || k.findPackage(path.Dir(launcher), strings.TrimPrefix(name, "node_modules/")) != "":
+		return
+	}
+	k.file(ruleCommand, check.Error, launcher, fmt.Sprintf("it starts %s, which %s", name, why),
+		"start the file of the package itself with node, and install the package into the bundle")
+}
+
+// startsPrograms reports whether a module of Node runs other programs or files.
+func startsPrograms(module string) bool {
+	switch strings.TrimPrefix(module, "node:") {
+	case "child_process", "worker_threads", "cluster":
+		return true
+	}
+	return false
+}
+
+// mentioned follows texts of a file that starts programs, where they name code of the
+// bundle.
+func (k *code) mentioned(name string, literals []string) {
+	for _, text := range literals {
+		switch {
+		case text == ".bin" || strings.Contains(text, "node_modules/.bin"):
+			k.doubt(false, "%s starts programs of node_modules/.bin, which packing leaves out", name)
+		case text == "npx" || text == "tsx" || text == "ts-node":
+			k.doubt(false, "%s starts %s", name, text)
+		case codePath.FindString(text) == text:
+			k.suffix(text)
+		}
+	}
+}
+
+// suffix follows the files of the server whose paths end with name.
+func (k *code) suffix(name string) {
+	for strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/") {
+		_, name, _ = strings.Cut(name, "/")
+	}
+	for _, file := range k.codeFiles() {
+		if file == name || strings.HasSuffix(file, "/"+name) {
+			k.add(file)
+		}
+	}
+}
+
+// folder follows all code of a folder.
+func (k *code) folder(dir string) {
+	for _, file := range k.codeFiles() {
+		if strings.HasPrefix(file, dir+"/") || dir == "." {
+			k.add(file)
+		}
+	}
+}
+
+// codeFiles returns the files of JavaScript and TypeScript that are not of packages.
+func (k *code) codeFiles() []string {
+	if k.sources != nil {
+		return k.sources
+	}
+	k.sources = []string{}
+	_ = fs.WalkDir(k.fsys, ".", func(name string, d fs.DirEntry, err error) error { // what cannot be read has none
+		switch {
+		case err != nil || name == ".":
+			return nil
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || k.opts.Skip(name, true)):
+			return fs.SkipDir
+		case len(k.sources) >= maxCodeFiles:
+			return fs.SkipAll
+		case d.Type().IsRegular() && !k.opts.Skip(name, false) && codePath.FindString(name) == name:
+			k.sources = append(k.sources, name)
+		}
+		return nil
+	})
+	return k.sources
+}
+
+// mapped follows a name that package.json gives a meaning in "imports".
+func (k *code) mapped(name string, text []byte, i *jsImport, module string) {
+	for key, target := range k.readPackage(".").Imports {
+		before, after, pattern := strings.Cut(key, "*")
+		rest := ""
+		switch {
+		case key == module:
+		case pattern && strings.HasPrefix(module, before) && strings.HasSuffix(module, after) &&
+			len(module) >= len(before)+len(after):
+			rest = module[len(before) : len(module)-len(after)]
+		default:
+			continue
+		}
+		k.mappedTo(name, text, i, strings.ReplaceAll(string(target), "*", rest))
+		return
+	}
+	line, _ := check.LineColumn(text, i.at)
+	k.doubt(false, "%s:%d loads %s, which package.json does not map", name, line, module)
+}
+
+var quotedTarget = regexp.MustCompile(`"((?:\./|@?[a-z])[^"]*)"(?:\s*[,}\]]|\s*$)`)
+
+// mappedTo follows the targets of a mapping: one is for the conditions that hold.
+func (k *code) mappedTo(name string, text []byte, i *jsImport, targets string) {
+	for _, m := range quotedTarget.FindAllStringSubmatch(targets, -1) {
+		if clean, why := inside(m[1]); strings.HasPrefix(m[1], "./") && why == "" {
+			if found := k.resolveFile(clean); found != "" {
+				k.add(found)
+			}
+			continue
+		}
+		if !strings.HasPrefix(m[1], "./") && !nodeBuiltin(m[1]) {
+			k.installed(name, text, i, m[1])
+		}
+	}
+}
