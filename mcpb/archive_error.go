@@ -31,6 +31,18 @@ type ArchiveError struct {
 	// Unsafe reports whether the archive is refused for safety. Otherwise it is
 	// only broken.
 	Unsafe bool
+	// Repair is the effect of "slipway bundle unsign" if that repairs the archive, such
+	// as "removes what is left of the signature", or empty.
+	Repair string
+}
+
+// Hint returns the command that repairs the archive called file, and what it does, or
+// an empty string.
+func (e *ArchiveError) Hint(file string) string {
+	if e.Repair == "" {
+		return ""
+	}
+	return "slipway bundle unsign " + file + " " + e.Repair
 }
 
 // Error implements the error interface.
@@ -47,7 +59,7 @@ func (e *ArchiveError) Error() string {
 
 // Finding returns the error as a finding about the archive called file.
 func (e *ArchiveError) Finding(file string) check.Finding {
-	f := check.Finding{Rule: e.Rule, Severity: check.Error, File: file, Message: e.Reason}
+	f := check.Finding{Rule: e.Rule, Severity: check.Error, File: file, Message: e.Reason, Hint: e.Hint(file)}
 	if e.Name != "" {
 		f.Message = fmt.Sprintf("%q: %s", e.Name, e.Reason)
 	}

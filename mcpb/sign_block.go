@@ -77,8 +77,10 @@ func refuseTwice(r io.ReaderAt, b *block) error {
 	if err != nil || !before.found {
 		return err
 	}
-	return unsafef(ruleSignature, "",
-		"it is signed more than once; slipway bundle unsign takes all signatures off, then sign it again")
+	return &ArchiveError{
+		Rule: ruleSignature, Reason: "it is signed more than once", Unsafe: true,
+		Repair: "removes all signatures; then sign it again",
+	}
 }
 
 // cutError is the refusal of an archive whose signature was cut off, also in part.
@@ -102,17 +104,19 @@ func findCut(behind []byte, comment, at int64) error {
 	if begin < 0 && missing > 0 && len(behind) > 0 && bytes.HasPrefix([]byte(blockHeader), behind) {
 		begin = 0 // not even the whole header is left
 	}
-	what := "part of its signature is missing"
+	what := "part of its signature was cut off"
 	switch {
 	case begin < 0 && missing < int64(blockFrame):
 		return nil
 	case begin < 0:
-		begin, what = len(behind), fmt.Sprintf("%d bytes are missing at its end, as after a signature was cut off", missing)
+		begin, what = len(behind), fmt.Sprintf("its signature was cut off: %d bytes are missing at its end", missing)
 	case missing < 0 && comment != int64(begin):
 		return nil
 	}
-	refused := &ArchiveError{Rule: ruleSignature, Unsafe: true,
-		Reason: what + "; slipway bundle unsign removes what is left of it, if the file itself is whole"}
+	refused := &ArchiveError{
+		Rule: ruleSignature, Reason: what, Unsafe: true,
+		Repair: "removes what is left of the signature, if you trust the file without one",
+	}
 	return &cutError{refused, at, int64(begin), at + int64(begin)}
 }
 

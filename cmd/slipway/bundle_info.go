@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -59,6 +60,7 @@ func unusableBundle(name string, err error) error {
 	hint := "slipway bundle validate " + name
 	switch {
 	case errors.As(err, &archive) && archive.Unsafe:
+		hint = cmp.Or(archive.Hint(name), hint)
 		return &failure{code: exitPolicy, text: name + ": " + err.Error(), hint: hint}
 	case errors.As(err, &archive):
 		return &failure{code: exitInput, text: name + ": " + err.Error(), hint: hint}

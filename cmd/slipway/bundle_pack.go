@@ -255,7 +255,7 @@ func archiveFailure(name string, err error) error {
 		if refused.Unsafe {
 			code = exitPolicy
 		}
-		return &failure{code: code, text: name + ": " + refused.Error()}
+		return &failure{code: code, text: name + ": " + refused.Error(), hint: refused.Hint(name)}
 	}
 	var path *fs.PathError
 	if errors.As(err, &path) {

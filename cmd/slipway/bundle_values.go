@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -268,7 +269,8 @@ func bundleFailure(name string, err error) *failure {
 		}
 		return &failure{code: code, text: name + ": " + values.Error(), hint: hint}
 	case errors.As(err, &unsafe) && unsafe.Unsafe:
-		return &failure{code: exitPolicy, text: name + ": " + unsafe.Error(), hint: "do not use it; slipway bundle validate " + name + " says more"}
+		hint := cmp.Or(unsafe.Hint(name), "do not use it; slipway bundle validate "+name+" says more")
+		return &failure{code: exitPolicy, text: name + ": " + unsafe.Error(), hint: hint}
 	case errors.As(err, &unsafe):
 		return &failure{code: exitInput, text: name + ": " + unsafe.Error()}
 	case errors.As(err, &manifest):
