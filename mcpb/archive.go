@@ -137,6 +137,6 @@ func (a *Archive) Size() int64 { return a.bytes }
 // block behind it.
 func (a *Archive) PackedSize() int64 { return a.zipSize }
 
-// Notes returns what is allowed and worth a warning, such as names that Windows
-// reserves. The File of a finding is the name of the entry.
+// Notes returns what is allowed and worth a warning, such as two folders that some
+// systems take for one; [Check] reports the names of files. The File of a finding is the name of the entry.
 func (a *Archive) Notes() []check.Finding { return a.notes }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"runtime"
 	"slices"
 )
 
@@ -271,7 +272,7 @@ func (h *central) check() error {
 	case h.Mode.IsDir() && (h.Size != 0 || h.PackedSize > 2):
 		return unsafef(ruleAmbiguous, h.Name, "it is a folder with content")
 	}
-	return checkName(h.Name)
+	return checkNameOn(runtime.GOOS, h.Name)
 }
 
 // readTail reads the last n bytes of the first size ones, or all if there are fewer.

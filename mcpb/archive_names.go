@@ -41,6 +41,8 @@ func checkName(name string) error {
 			return refuse("its name leads out of the archive")
 		case segment == "" || segment == ".":
 			return refuse("its name has an empty part")
+		case strings.Trim(segment, ". ") == "":
+			return refuse("a part of its name is only dots and blanks, which Windows drops")
 		case len(segment) > maxSegment:
 			return refuse("a part of its name has %d bytes, more than %d", len(segment), maxSegment)
 		}
@@ -51,30 +53,57 @@ func checkName(name string) error {
 	return nil
 }
 
+// checkNameOn is [checkName] with the rules of the system goos: Windows would open a
+// device, or another file than was checked.
+func checkNameOn(goos, name string) error {
+	if err := checkName(name); err != nil || goos != "windows" {
+		return err
+	}
+	if why := oddName(name); why != "" {
+		return unsafef(ruleName, name, "%s", why)
+	}
+	return nil
+}
+
 // oddName says why a name cannot be made on Windows, or returns an empty string.
 func oddName(name string) string {
 	for segment := range strings.SplitSeq(name, "/") {
 		base, _, _ := strings.Cut(strings.ToUpper(segment), ".")
+		base = strings.TrimRight(base, " ")
 		switch {
-		case strings.HasSuffix(segment, ".") || strings.HasSuffix(segment, " "):
+		case trimmedOnWindows(segment) != segment:
 			return "Windows drops the dot or the blank at the end of a part of its name"
 		case strings.ContainsAny(segment, `<>"|?*`):
 			return `Windows does not allow < > " | ? * in names`
-		case slices.Contains([]string{"CON", "PRN", "AUX", "NUL"}, strings.TrimRight(base, " ")), isPort(base):
+		case slices.Contains([]string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}, base), isPort(base):
 			return "Windows reserves the name " + base
 		}
 	}
 	return ""
 }
 
-// isPort reports whether base is COM1 to COM9 or LPT1 to LPT9.
+// trimmedOnWindows returns what Windows makes of a part of a path.
+func trimmedOnWindows(segment string) string { return strings.TrimRight(segment, ". ") }
+
+// isPort reports whether base is COM1 to COM9 or LPT1 to LPT9, also with a superscript.
 func isPort(base string) bool {
-	return len(base) == 4 && (base[:3] == "COM" || base[:3] == "LPT") && '1' <= base[3] && base[3] <= '9'
+	digit, ok := strings.CutPrefix(base, "COM")
+	if !ok {
+		digit, ok = strings.CutPrefix(base, "LPT")
+	}
+	return ok && utf8.RuneCountInString(digit) == 1 && strings.Contains("123456789¹²³", digit)
 }
 
 // foldName returns what two names have in common that a file system may take for
-// one: case and Unicode normalization do not count.
+// one: case, Unicode normalization, and dots and blanks at the end do not count.
 func foldName(name string) string {
+	if strings.Contains(name, " ") || strings.Contains(name, "./") || strings.HasSuffix(name, ".") {
+		segments := strings.Split(name, "/")
+		for i, segment := range segments {
+			segments[i] = trimmedOnWindows(segment)
+		}
+		name = strings.Join(segments, "/")
+	}
 	if isASCII(name) {
 		return strings.ToLower(name)
 	}

@@ -287,20 +287,6 @@ func TestModes(t *testing.T) {
 }
 
 func TestNotes(t *testing.T) {
-	for name, want := range map[string]string{
-		"lib/aux.js": "reserves the name AUX",
-		"com1":       "reserves the name COM1",
-		"a. ":        "drops the dot",
-		"what?":      "does not allow",
-	} {
-		a, err := open((&rawArchive{entries: files(name, "x")}).bytes(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := a.Notes(); len(n) != 1 || n[0].File != name || !strings.Contains(n[0].Message, want) {
-			t.Errorf("%q: got %v, want %q", name, n, want)
-		}
-	}
 	a, err := open((&rawArchive{entries: files("Lib/a", "x", "lib/b", "y")}).bytes(), nil)
 	if err != nil {
 		t.Fatal(err)

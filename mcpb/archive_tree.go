@@ -52,9 +52,6 @@ func newTree(entries []Entry, open func(index int) fs.File) (*tree, error) {
 		if err := t.add(n, folded); err != nil {
 			return nil, err
 		}
-		if why := oddName(e.Name); why != "" {
-			t.note("mcpb/archive-portable", e.Name, why)
-		}
 	}
 	for _, n := range t.nodes {
 		slices.SortFunc(n.children, func(a, b *treeNode) int { return cmp.Compare(a.name, b.name) })

@@ -30,9 +30,12 @@ const (
 func (c *checker) walk() error {
 	files := 0
 	buffer := make([]byte, maxScan)
+	names := c.newNameRules()
 	for _, name := range c.opts.moved {
+		names.look(name)
 		c.look(name, buffer)
 	}
+	defer names.report()
 	return fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -41,7 +44,11 @@ func (c *checker) walk() error {
 			return nil
 		case d.IsDir() && (name == ".git" || c.opts.Skip(name, true)):
 			return fs.SkipDir
-		case !d.Type().IsRegular() || c.opts.Skip(name, false):
+		case !d.IsDir() && c.opts.Skip(name, false):
+			return nil
+		}
+		names.look(name)
+		if !d.Type().IsRegular() {
 			return nil
 		}
 		if files++; files > maxWalk {

@@ -165,7 +165,7 @@ func TestPackRefuses(t *testing.T) {
 		"link to nowhere":    {server(t, "x", "->nowhere"), nil, "x: it is a link that leads nowhere"},
 		"link in a circle":   {server(t, "lib/x", "->../lib"), nil, "it is a link to a folder that it is in"},
 		"any link":           {server(t, "x", "->server/index.js"), &mcpb.PackOptions{Links: mcpb.LinksRefuse}, "x: it is a link"},
-		"backslash":          {server(t, `a\b`, "x"), nil, "backslash"},
+		"backslash":          {server(t, `a\b`, "x"), nil, "the bundle is not valid"},
 		"names alike":        {server(t, "README", "x", "readme", "y"), nil, "is the same as"},
 		"nothing to prune":   {server(t), &mcpb.PackOptions{Prune: true}, "no package.json"},
 		"warning":            {server(t, "aux.js", "x", ".mcpbignore", "index.js\n!/server/index.js\n", "node_modules/a/index.js", "x"), &mcpb.PackOptions{Strict: true}, "not valid: "},

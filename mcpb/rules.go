@@ -109,6 +109,7 @@ func Rules() []Rule {
 		{ruleBinaryPython, check.Warning, "machine code for other versions of Python than the manifest allows"},
 		{ruleImport, check.Error, "code loads a file or a package that is not in the bundle"},
 		{ruleDependency, check.Error, "package.json or a package needs another package that is not in the bundle"},
+		{ruleWindowsName, check.Error, "a name that Windows cannot hold, or a path that is too long there"},
 		{ruleSecretFile, check.Warning, "a file in which passwords or keys usually are"},
 		{ruleSecret, check.Warning, "a text that looks like a password, token or key"},
 
@@ -126,7 +127,7 @@ func Rules() []Rule {
 		{"mcpb/archive-limit", check.Error, "more entries or bytes than allowed"},
 		{"mcpb/archive-bomb", check.Error, "small, and far too large when unpacked"},
 		{ruleSignature, check.Error, "a signed bundle is not what was signed"},
-		{"mcpb/archive-portable", check.Warning, "names that Windows reserves, or folders that some systems take for one"},
+		{"mcpb/archive-portable", check.Warning, "folders that some systems take for one"},
 
 		{ruleMissing, check.Error, "a required option has no value"},
 		{ruleValue, check.Error, "a value that the option does not allow"},

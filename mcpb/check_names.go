@@ -1,0 +1,78 @@
+package mcpb
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"unicode/utf16"
+
+	"github.com/slipway-mcp/slipway/check"
+)
+
+// ruleWindowsName is the rule about names that files cannot have on Windows.
+const ruleWindowsName = "mcpb/windows-name"
+
+// maxWindowsPath bounds a path in the bundle, in UTF-16 units: Windows allows 260 for the
+// whole, and hosts unpack into a folder of the user whose path takes up to 100.
+const maxWindowsPath = 160
+
+// nameRules verifies the names of files and folders against those of file systems.
+type nameRules struct {
+	*checker
+	windows  bool // the bundle is meant to run there
+	long     int  // paths that are too long there
+	longest  string
+	severity check.Severity
+}
+
+func (c *checker) newNameRules() *nameRules {
+	declared, _ := c.declared()
+	n := &nameRules{checker: c, windows: slices.Contains(declared, "win32"), severity: check.Warning}
+	if n.windows {
+		n.severity = check.Error
+	}
+	return n
+}
+
+// look reports a name that no archive may have, and one that Windows cannot hold: an
+// error if the bundle is for Windows. Folders have been looked at before what is in them.
+func (n *nameRules) look(name string) {
+	var refused *ArchiveError
+	if errors.As(checkName(name), &refused) {
+		n.file(refused.Rule, check.Error, name, refused.Reason, "rename it")
+		return
+	}
+	if why := oddName(path.Base(name)); why != "" {
+		hint := "rename it"
+		if n.windows {
+			hint = "rename it, leave it out with .mcpbignore, or leave win32 out of compatibility.platforms"
+		}
+		n.file(ruleWindowsName, n.severity, name, why, hint)
+	}
+	if length := len(utf16.Encode([]rune(name))); n.windows && length > maxWindowsPath {
+		n.long++
+		if length > len(utf16.Encode([]rune(n.longest))) {
+			n.longest = name
+		}
+	}
+}
+
+// report warns about long paths.
+func (n *nameRules) report() {
+	if n.long == 0 {
+		return
+	}
+	others := ""
+	switch n.long {
+	case 1:
+	case 2:
+		others = ", as is 1 other"
+	default:
+		others = fmt.Sprintf(", as are %d others", n.long-1)
+	}
+	n.file(ruleWindowsName, check.Warning, n.longest,
+		fmt.Sprintf("its path has %d characters, which is too long for Windows in the folder of a host%s",
+			len(utf16.Encode([]rune(n.longest))), others),
+		fmt.Sprintf("at most %d; bundle the server into one file, or leave files out with .mcpbignore", maxWindowsPath))
+}
