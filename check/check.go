@@ -1,12 +1,12 @@
-// Package check is how every rule of every format speaks: a [Finding] says what
-// is wrong, where, and what to do about it, and a [Report] collects findings and
-// writes them for people or for programs.
+// Package check defines how the checks of every format report their results: a [Finding]
+// states what is wrong, where, and how to fix it; a [Report] collects findings and writes
+// them as text or JSON.
 //
 //	var r check.Report
 //	r.Add(check.Finding{Rule: "mcpb/version", Severity: check.Error, File: "manifest.json", ...})
 //	if !r.OK(strict) { ... }
 //
-// A rule belongs to the room of its format. This package knows none.
+// The rules themselves belong to the package of their format; this package has none.
 package check
 
 import (
@@ -16,16 +16,16 @@ import (
 	"strings"
 )
 
-// Severity says how bad a finding is. The zero value is [Error].
+// Severity is how serious a finding is. The zero value is [Error].
 type Severity uint8
 
 const (
-	// Error is a fault: the thing is invalid, or cannot work.
+	// Error means that the input is invalid or cannot work.
 	Error Severity = iota
-	// Warning is something that works here and will not everywhere. A strict
-	// check refuses it, too.
+	// Warning means that the input works here but not everywhere. A strict check fails on
+	// it, too.
 	Warning
-	// Note is worth knowing. No check fails for it.
+	// Note is for information. No check fails on it.
 	Note
 )
 
@@ -61,32 +61,30 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return fmt.Errorf("no severity is called %q", text)
 }
 
-// Finding is one thing that a check has to say.
+// Finding is one result of a check.
 type Finding struct {
-	// Rule is the format, a slash and a slug, such as "mcpb/entry-point". It is
-	// stable: people write it into the lists of what they accept.
+	// Rule is the format, a slash and a slug, such as "mcpb/entry-point". It never changes:
+	// users list rules in the findings they accept.
 	Rule string `json:"rule"`
-	// Severity is how bad it is.
+	// Severity is how serious the finding is.
 	Severity Severity `json:"severity"`
-	// File is where it is, as a path that the reader can open; for something
-	// inside an archive, the path of the archive, "!" and the name in it. Empty
-	// when it has no file.
+	// File is a path that the reader can open; for an entry of an archive, the path of the
+	// archive, "!" and the name of the entry. Empty if the finding has no file.
 	File string `json:"file"`
-	// Line counts from 1; 0 when there is none.
+	// Line counts from 1; 0 if there is none.
 	Line int `json:"line"`
-	// Column counts characters from 1; 0 when there is none.
+	// Column counts characters from 1; 0 if there is none.
 	Column int `json:"column"`
-	// Pointer is the JSON pointer (RFC 6901) of the value, or of the member that
-	// is missing. Empty for the whole document, and for what is no document.
+	// Pointer is the JSON pointer (RFC 6901) of the value, or of the missing member. Empty
+	// for the whole document, or if the input is not a document.
 	Pointer string `json:"pointer"`
-	// Message says what is wrong and why, in one line without a full stop.
+	// Message states what is wrong and why, on one line without a full stop.
 	Message string `json:"message"`
-	// Hint is the next thing to type or to do, or empty.
+	// Hint is the next command to type or step to take, or empty.
 	Hint string `json:"hint"`
 }
 
-// String returns the finding on one line: place, severity, message and rule.
-// The hint is not part of it.
+// String returns the place, severity, message and rule on one line, without the hint.
 func (f Finding) String() string {
 	var b strings.Builder
 	if f.File != "" {
@@ -112,14 +110,14 @@ func (f Finding) String() string {
 	return b.String()
 }
 
-// DefaultLimit is how many findings of one severity a [Report] keeps.
+// DefaultLimit is the number of findings of each severity that a [Report] keeps.
 const DefaultLimit = 10_000
 
 // Report collects findings. The zero value is ready to use. It is not safe for
 // concurrent use.
 type Report struct {
-	// Limit is how many findings of each severity are kept; those beyond are only
-	// counted. Zero means [DefaultLimit], less than zero no limit.
+	// Limit is the number of findings of each severity to keep; any more are only counted.
+	// Zero means [DefaultLimit], a negative value no limit.
 	Limit int
 
 	findings []Finding
@@ -141,8 +139,7 @@ func (r *Report) Add(findings ...Finding) {
 	}
 }
 
-// Merge adds what another report has: its findings, and the number of those that
-// it did not keep.
+// Merge adds the findings of another report, and its count of omitted ones.
 func (r *Report) Merge(other *Report) {
 	r.Add(other.findings...)
 	for s, n := range other.counts {
@@ -155,8 +152,8 @@ func (r *Report) Merge(other *Report) {
 	}
 }
 
-// Count returns how many findings of a severity were added, those beyond the
-// limit included.
+// Count returns how many findings of a severity were added, including those over the
+// limit.
 func (r *Report) Count(s Severity) int {
 	if s > Note {
 		return 0
@@ -164,7 +161,7 @@ func (r *Report) Count(s Severity) int {
 	return r.counts[s]
 }
 
-// Omitted returns how many findings were counted and not kept.
+// Omitted returns how many findings were counted but not kept.
 func (r *Report) Omitted() int {
 	all := 0
 	for _, n := range r.counts {
@@ -173,14 +170,13 @@ func (r *Report) Omitted() int {
 	return all - len(r.findings)
 }
 
-// OK reports whether there is no error, and no warning either if strict.
+// OK reports whether there are no errors and, if strict, no warnings.
 func (r *Report) OK(strict bool) bool {
 	return r.counts[Error] == 0 && !(strict && r.counts[Warning] > 0)
 }
 
-// Findings returns what was added and kept, in the order of files, then of
-// places in them; findings of one place stay in the order they were added. The
-// slice is the report's own.
+// Findings returns the findings that were kept, sorted by file and place; those of one
+// place stay in the order in which they were added. The slice belongs to the report.
 func (r *Report) Findings() []Finding {
 	slices.SortStableFunc(r.findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

@@ -13,7 +13,8 @@ import (
 func report() *check.Report {
 	r := &check.Report{}
 	r.Add(
-		check.Finding{Rule: "a/late", Severity: check.Warning, File: "b.json", Line: 2, Column: 3, Pointer: "/x", Message: "late", Hint: "go"},
+		check.Finding{Rule: "a/late", Severity: check.Warning, File: "b.json", Line: 2, Column: 3, Pointer: "/x",
+			Message: "late", Hint: "go"},
 		check.Finding{Rule: "a/note", Severity: check.Note, Message: "of nothing"},
 		check.Finding{Rule: "a/early", File: "a.json", Pointer: "/y", Message: "a \u001b[2J in it"},
 	)
@@ -113,7 +114,8 @@ func TestMerge(t *testing.T) {
 	all := report()
 	all.Merge(&many)
 	if all.Count(check.Warning) != 6 || all.Count(check.Error) != 1 || len(all.Findings()) != 5 || all.Omitted() != 3 {
-		t.Errorf("got %s, %d kept, %d omitted, want 1 error, 6 warnings, 1 note, 5 and 3", all.Summary(), len(all.Findings()), all.Omitted())
+		t.Errorf("got %s, %d kept, %d omitted, want 1 error, 6 warnings, 1 note, 5 and 3",
+			all.Summary(), len(all.Findings()), all.Omitted())
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// LineColumn returns where the byte at offset of text is: the line and the
-// character in it, both counted from 1. A line ends with LF; a byte order mark
-// at the beginning is no character. An offset behind the end means the end.
+// LineColumn returns the line and column of the byte at offset, both counted from 1.
+// Columns count characters. Lines end with LF; a leading byte order mark is not counted.
+// An offset past the end is treated as the end.
 func LineColumn(text []byte, offset int) (line, column int) {
 	offset = max(0, min(offset, len(text)))
 	before := text[:offset]
@@ -23,10 +23,10 @@ func LineColumn(text []byte, offset int) (line, column int) {
 	return line, 1 + utf8.RuneCount(begin)
 }
 
-// Offset returns the index of the first byte of the value that pointer (RFC
-// 6901) names in a JSON text. For a member or an element that is not there it
-// returns the index of the deepest value on the way that is, and false. Of two
-// members with one name the last counts. Text behind a fault is not looked at.
+// Offset returns the index of the first byte of the value that pointer (RFC 6901)
+// identifies in a JSON text. If that value does not exist, it returns the index of its
+// deepest existing ancestor, and false. If a member is repeated, the last one wins. Text
+// after a syntax error is ignored.
 func Offset(text []byte, pointer string) (offset int, ok bool) {
 	at := jsonscan.Space(text, 0)
 	for pointer != "" {
@@ -43,8 +43,8 @@ func Offset(text []byte, pointer string) (offset int, ok bool) {
 	return at, at < len(text)
 }
 
-// Key returns the index of the quote that begins the name of the member that
-// pointer names, and whether there is such a member.
+// Key returns the index of the opening quote of the member name that pointer identifies,
+// and whether that member exists.
 func Key(text []byte, pointer string) (offset int, ok bool) {
 	value, ok := Offset(text, pointer)
 	if !ok || pointer == "" {
@@ -75,12 +75,12 @@ func unescape(token string) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 }
 
-// EscapeToken returns name as it stands in a JSON pointer.
+// EscapeToken escapes a member name for use in a JSON pointer.
 func EscapeToken(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// step goes from the value at text[at] to its member or element.
+// step returns the index of a member or element of the value at text[at].
 func step(text []byte, at int, token string) (next int, ok bool) {
 	if at >= len(text) {
 		return at, false

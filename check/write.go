@@ -13,9 +13,9 @@ import (
 //
 //	{"findings":[{"rule","severity","file","line","column","pointer","message","hint"}]}
 //
-// Every finding has all members. C1 controls and marks for the direction of
-// writing are escaped, so that the output can be shown on a terminal. A member "omitted" follows only when findings
-// were left out: their number.
+// Every finding has all members. A member "omitted" with the number of omitted findings
+// follows only if there are any. C1 controls and bidirectional formatting characters are
+// escaped, so the output is safe to show on a terminal.
 func (r *Report) WriteJSON(w io.Writer) error {
 	found := r.Findings()
 	if found == nil {
@@ -29,9 +29,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	}{found, r.Omitted()})
 }
 
-// WriteText writes a line for each finding, and its hint on a line of its own.
-// With color, severities are coloured for a terminal. Control characters and
-// invisible ones quoted from the input are written as escapes.
+// WriteText writes one line per finding, followed by its hint on a line of its own. With
+// color, severities are coloured for a terminal. Control and invisible characters quoted
+// from the input are escaped.
 func (r *Report) WriteText(w io.Writer, color bool) error {
 	var b strings.Builder
 	for _, f := range r.Findings() {
@@ -55,8 +55,7 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 
 var paint = [...]string{Error: "\x1b[31m", Warning: "\x1b[33m", Note: "\x1b[36m"}
 
-// Summary counts in words, as in "2 errors, 1 warning". Without findings it is
-// "no findings".
+// Summary returns the counts in words, such as "2 errors, 1 warning", or "no findings".
 func (r *Report) Summary() string {
 	var parts []string
 	for _, s := range []Severity{Error, Warning, Note} {
@@ -70,7 +69,7 @@ func (r *Report) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// Count returns a number with what it counts, such as "1 error" and "2 errors".
+// Count returns a number with its noun, such as "1 error" or "2 errors".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
