@@ -183,8 +183,8 @@ func superlinear(text func(n int) string, parse func(text string) cost) string {
 		if grown < mostTime && (report == "" || grown >= growth/2) {
 			return ""
 		}
-		if grown >= growth*growth/2 || grown < growth/2 {
-			break // no noise does this
+		if after.time > tooLong || grown < growth/2 {
+			break // no collection of garbage takes this long
 		}
 	}
 	if report == "" {
