@@ -177,7 +177,7 @@ func superlinear(text func(n int) string, parse func(text string) cost) string {
 		return report
 	}
 	before := least(text(medium), parse)
-	for range attempts {
+	for range 2 * attempts {
 		after := parse(text(medium * growth))
 		grown := after.time / max(before.time, 1)
 		if grown < mostTime && (report == "" || grown >= growth/2) {
