@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/router"
 )
 
-// order is an input of middling size.
+// order is an input of medium size.
 type order struct {
 	City string   `json:"city" minLength:"1" doc:"city name"`
 	Unit string   `json:"unit" enum:"celsius,fahrenheit" default:"celsius"`
@@ -35,8 +35,12 @@ func newBusy(tb testing.TB) *router.Router {
 	r, err := router.New("x", "1",
 		router.Tool("echo", "", func(_ context.Context, in echo) (string, error) { return in.Message, nil }),
 		router.Tool("order", "", func(_ context.Context, in order) (router.Void, error) { return router.Void{}, nil }),
-		router.Tool("weather", "", func(_ context.Context, in where) (weather, error) { return weather{in.City, 21, in.Unit}, nil }),
-		router.Prompt("trip", "", func(_ context.Context, in trip) (router.Messages, error) { return router.User(in.City), nil }),
+		router.Tool("weather", "", func(_ context.Context, in where) (weather, error) {
+			return weather{in.City, 21, in.Unit}, nil
+		}),
+		router.Prompt("trip", "", func(_ context.Context, in trip) (router.Messages, error) {
+			return router.User(in.City), nil
+		}),
 		router.Resource("notes", "notes://all", func(context.Context) (string, error) { return "text", nil }),
 		router.Template("spot", "weather://{city}", func(_ context.Context, v spot) (string, error) { return v.City, nil }),
 	)
@@ -46,7 +50,7 @@ func newBusy(tb testing.TB) *router.Router {
 	return r
 }
 
-// TestAllocations holds the budgets of what every call passes.
+// TestAllocations enforces the allocation budgets of the code that every call runs.
 func TestAllocations(t *testing.T) {
 	if raceDetector() {
 		t.Skip("the race detector empties pools")
@@ -78,8 +82,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkInput compares the whole of a call, decoding and checks included,
-// with a bare decode of the same text.
+// BenchmarkInput compares a complete call, including decoding and checks, with a bare
+// decode of the same text.
 func BenchmarkInput(b *testing.B) {
 	r := newBusy(b)
 	ctx := context.Background()
@@ -104,8 +108,8 @@ func BenchmarkInput(b *testing.B) {
 	})
 }
 
-// TestInputRatio: a call with its checks takes at most 1.5 times a bare decode.
-// Both run in turns, so that a busy machine slows both.
+// TestInputRatio: a call with its checks takes at most 1.5 times as long as a bare
+// decode. The two alternate, so that a busy machine slows down both.
 func TestInputRatio(t *testing.T) {
 	if testing.Short() || raceDetector() {
 		t.Skip("measures time")
@@ -149,7 +153,7 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// ratioOf returns the median of how much longer a takes than b.
+// ratioOf returns the median ratio of the time of a to that of b.
 func ratioOf(a, b func()) float64 {
 	var ratios []float64
 	for range 9 {
@@ -169,5 +173,7 @@ func timeOf(f func()) time.Duration {
 
 func raceDetector() bool {
 	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
+	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-race" && s.Value == "true"
+	})
 }

@@ -9,18 +9,17 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// App returns a user interface (the MCP Apps extension): an HTML document that
-// clients with the extension show in a sandbox, beside the results of the tools
-// that [UI] links to it. uri begins with "ui://". What it asks for is sent both
-// in the list of resources and with the document.
+// App returns a user interface (the MCP Apps extension): an HTML document that clients
+// with the extension show in a sandbox, next to the results of the tools linked to it by
+// [UI]. uri begins with "ui://". The requested CSP and permissions are sent both in the
+// resource list and with the document.
 func App[HTML string | []byte](uri string, html HTML, opts ...AppOption) *AppFeature {
 	f := &AppFeature{uri: uri, html: string(html), opts: opts}
 	f.place, f.kind, f.label = caller(), "app", uri
 	return f
 }
 
-// AppFeature is what [App] returns: a [Feature] to register, and a target for
-// [UI].
+// AppFeature is the result of [App]: a [Feature] to register, and a target for [UI].
 type AppFeature struct {
 	settings
 	uri, html string
@@ -32,19 +31,19 @@ type AppFeature struct {
 // AppOption is an option of [App].
 type AppOption interface{ toApp(*AppFeature) }
 
-// CSP names the origins that the document needs; without it there are none.
+// CSP lists the origins that the document needs. By default it may use none.
 type CSP apps.CSP
 
-// Permissions are those of the browser that the document asks for.
+// Permissions are the browser permissions that the document requests.
 type Permissions apps.Permissions
 
-// Domain asks for an origin of the document's own.
+// Domain requests a dedicated origin for the document.
 type Domain string
 
-// Border asks for a border around the document, or for none.
+// Border requests a border around the document, or none.
 type Border bool
 
-// Name is what the resource of an [App] is called; without it that is its URI.
+// Name is the name of an [App]'s resource; the default is its URI.
 type Name string
 
 func (f *AppFeature) settled() *settings { return &f.settings }
@@ -66,7 +65,15 @@ func (f *AppFeature) compile(b *builder) {
 	if f.name == "" {
 		f.name = f.uri
 	}
-	a := &apps.App{URI: f.uri, Name: b.prefix + f.name, Title: f.title, Description: f.description, HTML: f.html, UI: f.ui, Icons: f.icons}
+	a := &apps.App{
+		URI:         f.uri,
+		Name:        b.prefix + f.name,
+		Title:       f.title,
+		Description: f.description,
+		HTML:        f.html,
+		UI:          f.ui,
+		Icons:       f.icons,
+	}
 	for _, finding := range a.Check() {
 		if finding.Severity == check.Error {
 			f.fault("%s", finding.Message)
@@ -82,22 +89,23 @@ func (f *AppFeature) compile(b *builder) {
 	}
 	e := &entry{Item: Item{Kind: KindResource, Name: definition.Name, URI: f.uri}}
 	result := &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}
-	e.resource = &resource{definition: definition, app: true, read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
-		return result, nil
-	}}
+	e.resource = &resource{definition: definition, app: true,
+		read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+			return result, nil
+		}}
 	b.add(&f.settings, e)
 }
 
-// UI returns the option of [Tool] that links it to an app, which must be
-// registered, too. visibility says who may see and call the tool; nobody named
-// means both models and apps. Hosts keep a tool for apps alone from their models;
-// [Options.HideAppTools] also keeps it from clients that declare no apps.
+// UI returns the [Tool] option that links the tool to an app, which must be registered,
+// too. visibility lists who may see and call the tool; the default is both models and
+// apps. Hosts hide an app-only tool from their models; [Options.HideAppTools] also hides
+// it from clients that do not declare apps.
 func UI(app *AppFeature, visibility ...apps.Visibility) ToolOption {
 	return &uiLink{app: app, linked: true, visibility: visibility}
 }
 
-// VisibleTo returns the option of [Tool] that says who may see and call it,
-// without an app of its own: a tool for the buttons of one, say.
+// VisibleTo returns the [Tool] option that lists who may see and call the tool, without
+// linking it to an app: for example, a tool for the buttons of an app.
 func VisibleTo(visibility ...apps.Visibility) ToolOption {
 	return &uiLink{visibility: visibility, explicit: true}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestOptionsOfOneKind type-checks programs: an option of another kind of
-// feature must not compile.
+// TestOptionsOfOneKind type-checks programs: an option of another kind of feature must
+// not compile.
 func TestOptionsOfOneKind(t *testing.T) {
 	if testing.Short() || raceDetector() {
 		t.Skip("type-checks the standard library, which the race detector makes slow")
@@ -35,18 +35,22 @@ var _ = `
 		{"read-only tool", `router.Tool("t", "", use, router.ReadOnly)`, ""},
 		{"read-only prompt", `router.Prompt("t", "", use, router.ReadOnly)`, "does not implement router.PromptOption"},
 		{"read-only resource", `router.Resource("t", "", get, router.ReadOnly)`, "does not implement router.ResourceOption"},
-		{"read-only template", `router.Template("t", "", use, router.Idempotent)`, "does not implement router.TemplateOption"},
+		{"read-only template", `router.Template("t", "", use, router.Idempotent)`,
+			"does not implement router.TemplateOption"},
 		{"strict resource", `router.Resource("t", "", get, router.Strict)`, "does not implement router.ResourceOption"},
 		{"schema of a prompt", `router.Prompt("t", "", use, router.Schema("{}"))`, "does not implement router.PromptOption"},
 		{"UI of a prompt", `router.Prompt("t", "", use, router.UI(app))`, "does not implement router.PromptOption"},
-		{"completion of a tool", `router.Tool("t", "", use, router.Complete("a", list))`, "does not implement router.ToolOption"},
-		{"completion of a resource", `router.Resource("t", "", get, router.Complete("a", list))`, "does not implement router.ResourceOption"},
+		{"completion of a tool", `router.Tool("t", "", use, router.Complete("a", list))`,
+			"does not implement router.ToolOption"},
+		{"completion of a resource", `router.Resource("t", "", get, router.Complete("a", list))`,
+			"does not implement router.ResourceOption"},
 		{"MIME type of a tool", `router.Tool("t", "", use, router.MIMEType("a/b"))`, "does not implement router.ToolOption"},
 		{"CSP of a tool", `router.Tool("t", "", use, router.CSP{})`, "does not implement router.ToolOption"},
 		{"description twice", `router.Tool("t", "", use, router.Description("x"))`, "does not implement router.ToolOption"},
 		{"UI of what is no app", `router.Tool("t", "", use, router.UI(router.Resource("t", "", get)))`, "cannot use"},
 		{"a function without context", `router.Tool("t", "", func(struct{}) (string, error) { return "", nil })`, "cannot"},
-		{"a function without error", `router.Tool("t", "", func(context.Context, struct{}) string { return "" })`, "does not match"},
+		{"a function without error", `router.Tool("t", "", func(context.Context, struct{}) string { return "" })`,
+			"does not match"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := typeCheck(t, head+tt.expression)
@@ -60,7 +64,7 @@ var _ = `
 	}
 }
 
-// sources is shared by the programs, so that the packages are read once.
+// fset and sources are shared by all programs, so that each package is read once.
 var fset = token.NewFileSet()
 var sources = importer.ForCompiler(fset, "source", nil)
 

@@ -9,22 +9,22 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// maxValues is how many values one completion may have.
+// maxValues is the largest number of values in one completion.
 const maxValues = 100
 
-// CompleteFunc suggests values that begin with what has been typed.
+// CompleteFunc suggests values that begin with the text typed so far.
 type CompleteFunc func(ctx context.Context, typed string) ([]string, error)
 
-// Completer is an option of [Prompt] and [Template], made by [Complete] or
+// Completer is an option of [Prompt] and [Template], returned by [Complete] and
 // [CompleteFrom].
 type Completer struct {
 	argument string
 	suggest  func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error)
 }
 
-// Complete returns the option that fn suggests values for the argument of a
-// prompt, or the variable of a template. At most 100 values are sent; total and
-// hasMore tell of the others. An argument with an enum needs no function.
+// Complete returns the option that lets fn suggest values for an argument of a prompt or
+// a variable of a template. At most 100 values are sent; total and hasMore count the
+// rest. An argument with an enum needs no function.
 func Complete(argument string, fn CompleteFunc) Completer {
 	c := Completer{argument: argument}
 	if fn != nil {
@@ -36,13 +36,17 @@ func Complete(argument string, fn CompleteFunc) Completer {
 	return c
 }
 
-// CompleteFrom is [Complete] for a function that wants to know the values chosen
-// for other arguments, or knows more values than it returns.
-func CompleteFrom(argument string, fn func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error)) Completer {
+// CompleteFrom is [Complete] for a function that needs the values chosen for other
+// arguments, or has more values than it returns.
+func CompleteFrom(
+	argument string,
+	fn func(ctx context.Context, p *mcp.CompleteParams) (*mcp.Completion, error),
+) Completer {
 	return Completer{argument, fn}
 }
 
-// checkCompleters compares the completers of a feature with what it can complete.
+// checkCompleters verifies that each completer has a function and completes one of names,
+// and that none is repeated.
 func (s *settings) checkCompleters(noun string, names []string) {
 	for i, c := range s.completers {
 		switch {
@@ -63,7 +67,7 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// addEnums makes completers for fields whose values are known.
+// addEnums adds completers for fields with an enum.
 func (s *settings) addEnums(n *node) {
 	n = pointee(n)
 	if n.kind != kindStruct {
@@ -94,7 +98,7 @@ func findCompleter(all []Completer, argument string) *Completer {
 	return nil
 }
 
-// complete asks a completer and keeps its answer within the limit.
+// complete calls a completer and cuts its result to maxValues.
 func complete(ctx context.Context, all []Completer, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	c := findCompleter(all, p.Argument)
 	if c == nil {

@@ -42,15 +42,16 @@ func sent(t testing.TB, v any, err error) string {
 	return string(encoded)
 }
 
-// read reads a resource x://1 that yields out.
+// read reads a resource x://1 that returns out.
 func read[Out any](t testing.TB, out Out, opts ...router.ResourceOption) string {
 	t.Helper()
-	r := mustNew(t, router.Options{MaxReadBytes: 10}, router.Resource("r", "x://1", func(context.Context) (Out, error) { return out, nil }, opts...))
+	r := mustNew(t, router.Options{MaxReadBytes: 10},
+		router.Resource("r", "x://1", func(context.Context) (Out, error) { return out, nil }, opts...))
 	result, err := r.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "x://1"})
 	return sent(t, result, err)
 }
 
-// closing notes that it was closed.
+// closing records whether it was closed.
 type closing struct {
 	io.Reader
 	closed bool
@@ -63,19 +64,31 @@ func TestResource(t *testing.T) {
 	for _, tt := range []struct{ name, got, want string }{
 		{"text", read(t, "a"), `{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","text":"a"}]}`},
 		{"empty text", read(t, ""), `{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","text":""}]}`},
-		{"titled", read(t, "a", router.Title("T"), router.MIMEType("text/x")), `{"contents":[{"name":"r","uri":"x://1","mimeType":"text/x","text":"a","title":"T"}]}`},
-		{"bytes", read(t, []byte{1}), `{"contents":[{"name":"r","uri":"x://1","mimeType":"application/octet-stream","blob":"AQ=="}]}`},
-		{"no bytes", read(t, []byte(nil)), `{"contents":[{"name":"r","uri":"x://1","mimeType":"application/octet-stream","blob":""}]}`},
-		{"bytes of text", read(t, []byte("a"), router.MIMEType("application/vnd.x+json; charset=utf-8")), `{"contents":[{"name":"r","uri":"x://1","mimeType":"application/vnd.x+json; charset=utf-8","text":"a"}]}`},
-		{"bytes that are no text", read(t, []byte{0xff}, router.MIMEType("text/plain")), `{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","blob":"/w=="}]}`},
-		{"reader", read[io.Reader](t, body, router.MIMEType("text/plain")), `{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","text":"abc"}]}`},
-		{"reader of a type", read(t, strings.NewReader("abc"), router.MIMEType("text/plain")), `{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","text":"abc"}]}`},
-		{"reader beyond the limit", read[io.Reader](t, strings.NewReader("0123456789a")), `error: the resource is larger than 10 bytes`},
+		{"titled", read(t, "a", router.Title("T"), router.MIMEType("text/x")),
+			`{"contents":[{"name":"r","uri":"x://1","mimeType":"text/x","text":"a","title":"T"}]}`},
+		{"bytes", read(t, []byte{1}),
+			`{"contents":[{"name":"r","uri":"x://1","mimeType":"application/octet-stream","blob":"AQ=="}]}`},
+		{"no bytes", read(t, []byte(nil)),
+			`{"contents":[{"name":"r","uri":"x://1","mimeType":"application/octet-stream","blob":""}]}`},
+		{"bytes of text", read(t, []byte("a"), router.MIMEType("application/vnd.x+json; charset=utf-8")),
+			`{"contents":[{"name":"r","uri":"x://1","mimeType":"application/vnd.x+json; charset=utf-8","text":"a"}]}`},
+		{"bytes that are no text", read(t, []byte{0xff}, router.MIMEType("text/plain")),
+			`{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","blob":"/w=="}]}`},
+		{"reader", read[io.Reader](t, body, router.MIMEType("text/plain")),
+			`{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","text":"abc"}]}`},
+		{"reader of a type", read(t, strings.NewReader("abc"), router.MIMEType("text/plain")),
+			`{"contents":[{"name":"r","uri":"x://1","mimeType":"text/plain","text":"abc"}]}`},
+		{"reader beyond the limit", read[io.Reader](t, strings.NewReader("0123456789a")),
+			`error: the resource is larger than 10 bytes`},
 		{"no reader", read[io.Reader](t, nil), `error: resource not found`},
-		{"struct", read(t, spot{"Lyon"}), `{"contents":[{"name":"r","uri":"x://1","mimeType":"application/json","text":"{\"city\":\"Lyon\"}"}]}`},
-		{"contents", read(t, mcp.ResourceContents{Text: "a"}, router.MIMEType("a/b")), `{"contents":[{"uri":"x://1","mimeType":"a/b","text":"a"}]}`},
-		{"several", read(t, []mcp.ResourceContents{{Text: "a"}, {URI: "x://2", MIMEType: "c/d", Text: "b"}}), `{"contents":[{"uri":"x://1","text":"a"},{"uri":"x://2","mimeType":"c/d","text":"b"}]}`},
-		{"result", read(t, &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "y://", Text: "a"}}}), `{"contents":[{"uri":"y://","text":"a"}]}`},
+		{"struct", read(t, spot{"Lyon"}),
+			`{"contents":[{"name":"r","uri":"x://1","mimeType":"application/json","text":"{\"city\":\"Lyon\"}"}]}`},
+		{"contents", read(t, mcp.ResourceContents{Text: "a"}, router.MIMEType("a/b")),
+			`{"contents":[{"uri":"x://1","mimeType":"a/b","text":"a"}]}`},
+		{"several", read(t, []mcp.ResourceContents{{Text: "a"}, {URI: "x://2", MIMEType: "c/d", Text: "b"}}),
+			`{"contents":[{"uri":"x://1","text":"a"},{"uri":"x://2","mimeType":"c/d","text":"b"}]}`},
+		{"result", read(t, &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "y://", Text: "a"}}}),
+			`{"contents":[{"uri":"y://","text":"a"}]}`},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.name, tt.got, tt.want)
@@ -110,14 +123,16 @@ func TestTemplate(t *testing.T) {
 		Deep  bool       `json:"deep,omitempty"`
 		Kind  string     `json:"kind,omitempty" enum:"open,closed" default:"open"`
 	}
-	r := mustNew(t, router.Template("issue", "git://:owner/issues/{id}{/path}{?since,deep,kind}", func(_ context.Context, v vars) (string, error) {
-		return sent(t, v, nil), nil
-	}), router.Template("any", "map://{a}/{b}", func(_ context.Context, v map[string]string) (string, error) {
+	r := mustNew(t, router.Template("issue", "git://:owner/issues/{id}{/path}{?since,deep,kind}",
+		func(_ context.Context, v vars) (string, error) {
+			return sent(t, v, nil), nil
+		}), router.Template("any", "map://{a}/{b}", func(_ context.Context, v map[string]string) (string, error) {
 		return fmt.Sprint(v), nil
 	}), router.Resource("fixed", "map://x/y", func(context.Context) (string, error) { return "fixed", nil }))
 	for _, tt := range []struct{ uri, want string }{
 		{"git://me/issues/7", `{"owner":"me","id":7,"path":null,"since":null,"kind":"open"}`},
-		{"git://me%2Fyou/issues/7/a%20b?deep=true&kind=closed&since=2026-07-28T12:00:00Z", `{"owner":"me/you","id":7,"path":"a b","since":"2026-07-28T12:00:00Z","deep":true,"kind":"closed"}`},
+		{"git://me%2Fyou/issues/7/a%20b?deep=true&kind=closed&since=2026-07-28T12:00:00Z",
+			`{"owner":"me/you","id":7,"path":"a b","since":"2026-07-28T12:00:00Z","deep":true,"kind":"closed"}`},
 		{"git://me/issues/x", `error: resource not found: id: must be an integer (got "x")`},
 		{"git://me/issues/0", `error: resource not found: id: must be at least 1 (got 0)`},
 		{"git://me/issues/7?kind=old", `error: resource not found: kind: must be one of "open", "closed" (got "old")`},
@@ -141,14 +156,19 @@ func TestTemplate(t *testing.T) {
 	if got, want := c.Templates[0].URITemplate, "git://{owner}/issues/{id}{/path}{?since,deep,kind}"; got != want {
 		t.Errorf("listed as %q, want %q", got, want)
 	}
-	got, err := r.Complete(context.Background(), &mcp.CompleteParams{URITemplate: c.Templates[0].URITemplate, Argument: "kind", Value: "c"})
+	got, err := r.Complete(context.Background(),
+		&mcp.CompleteParams{URITemplate: c.Templates[0].URITemplate, Argument: "kind", Value: "c"})
 	if err != nil || len(got.Completion.Values) != 1 || got.Completion.Values[0] != "closed" {
 		t.Errorf("the enum completes to %+v, %v, want closed", got, err)
 	}
 }
 
 func TestFolder(t *testing.T) {
-	files := fstest.MapFS{"big.bin": {Data: make([]byte, 100)}, "a/deep/x.unknown": {Data: []byte{0, 1}}, "a/notes": {Data: []byte("plain")}}
+	files := fstest.MapFS{
+		"big.bin":          {Data: make([]byte, 100)},
+		"a/deep/x.unknown": {Data: []byte{0, 1}},
+		"a/notes":          {Data: []byte("plain")},
+	}
 	for i := range 150 {
 		files[fmt.Sprintf("many/%03d.txt", i)] = &fstest.MapFile{Data: []byte("x")}
 	}
@@ -167,11 +187,13 @@ func TestFolder(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", tt.uri, got, tt.want)
 		}
 	}
-	got, err := r.Complete(context.Background(), &mcp.CompleteParams{URITemplate: "file:///{+path}", Argument: "path", Value: "many/"})
+	got, err := r.Complete(context.Background(),
+		&mcp.CompleteParams{URITemplate: "file:///{+path}", Argument: "path", Value: "many/"})
 	if err != nil || len(got.Completion.Values) != 100 || !*got.Completion.HasMore {
 		t.Errorf("completion of many = %d values, %v", len(got.Completion.Values), err)
 	}
-	got, err = r.Complete(context.Background(), &mcp.CompleteParams{URITemplate: "file:///{+path}", Argument: "path", Value: "a/d"})
+	got, err = r.Complete(context.Background(),
+		&mcp.CompleteParams{URITemplate: "file:///{+path}", Argument: "path", Value: "a/d"})
 	if err != nil || fmt.Sprint(got.Completion.Values) != "[a/deep/x.unknown]" {
 		t.Errorf("completion = %v, %v", got, err)
 	}
@@ -233,7 +255,8 @@ func TestPrompt(t *testing.T) {
 		args args
 		want string
 	}{
-		{"p", args{"city": "Lyon", "days": "3", "quiet": "true", "every": "2h", "code": "007"}, `"{\"city\":\"Lyon\",\"days\":3,\"quiet\":true,\"every\":7200000000000,\"code\":\"007\"}"`},
+		{"p", args{"city": "Lyon", "days": "3", "quiet": "true", "every": "2h", "code": "007"},
+			`"{\"city\":\"Lyon\",\"days\":3,\"quiet\":true,\"every\":7200000000000,\"code\":\"007\"}"`},
 		{"p", args{"city": "5", "days": "03"}, `error: invalid arguments for p: days: must be an integer (got "03")`},
 		{"p", args{"days": "0", "quiet": "yes"}, `error: invalid arguments for p: days: must be at least 1 (got 0); quiet: must be a boolean (got "yes"); city: required`},
 		{"role", nil, `error: prompt "role": messages[0] has the role "robot", want user, assistant or system`},
@@ -247,8 +270,13 @@ func TestPrompt(t *testing.T) {
 		}
 	}
 	client := mcptest.Connect(t, r, mcp.LatestVersion, nil)
-	for name, code := range map[string]mcp.Code{"fails": mcp.CodeInternalError, "role": mcp.CodeInternalError, "p": mcp.CodeInvalidParams} {
-		if _, err := client.Try("prompts/get", map[string]string{"name": name}); err == nil || err.Code != code || strings.Contains(err.Message, "secret") {
+	for name, code := range map[string]mcp.Code{
+		"fails": mcp.CodeInternalError,
+		"role":  mcp.CodeInternalError,
+		"p":     mcp.CodeInvalidParams,
+	} {
+		if _, err := client.Try("prompts/get", map[string]string{"name": name}); err == nil || err.Code != code ||
+			strings.Contains(err.Message, "secret") {
 			t.Errorf("%s = %v, want %d", name, err, code)
 		}
 	}
@@ -281,7 +309,8 @@ func TestCompletion(t *testing.T) {
 		result, err := r.Complete(context.Background(), &p)
 		return sent(t, result, err)
 	}
-	if got := complete(mcp.CompleteParams{Prompt: "p", Argument: "a"}); !strings.HasSuffix(got, `"98","99"],"total":250,"hasMore":true}}`) {
+	if got := complete(mcp.CompleteParams{Prompt: "p", Argument: "a"}); !strings.HasSuffix(got,
+		`"98","99"],"total":250,"hasMore":true}}`) {
 		t.Errorf("many = %s, want the first 100 of 250", got)
 	}
 	for _, tt := range []struct {
@@ -289,12 +318,17 @@ func TestCompletion(t *testing.T) {
 		p    mcp.CompleteParams
 		want string
 	}{
-		{"by others", mcp.CompleteParams{Prompt: "q", Argument: "city", Value: "L", Arguments: map[string]string{"land": "fr"}}, `{"completion":{"values":["fr:L"],"total":1000,"hasMore":true}}`},
-		{"by the enum", mcp.CompleteParams{Prompt: "q", Argument: "mood", Value: "g"}, `{"completion":{"values":["good","great"],"total":2,"hasMore":false}}`},
+		{"by others", mcp.CompleteParams{Prompt: "q", Argument: "city", Value: "L", Arguments: map[string]string{
+			"land": "fr",
+		}}, `{"completion":{"values":["fr:L"],"total":1000,"hasMore":true}}`},
+		{"by the enum", mcp.CompleteParams{Prompt: "q", Argument: "mood", Value: "g"},
+			`{"completion":{"values":["good","great"],"total":2,"hasMore":false}}`},
 		{"without completer", mcp.CompleteParams{Prompt: "q", Argument: "free"}, `{"completion":{"values":[]}}`},
-		{"unknown argument", mcp.CompleteParams{Prompt: "q", Argument: "x"}, `error: prompt "q" has no argument "x" (has land, city, mood, free)`},
+		{"unknown argument", mcp.CompleteParams{Prompt: "q", Argument: "x"},
+			`error: prompt "q" has no argument "x" (has land, city, mood, free)`},
 		{"unknown prompt", mcp.CompleteParams{Prompt: "x", Argument: "x"}, `error: unknown prompt "x"`},
-		{"unknown template", mcp.CompleteParams{URITemplate: "x://{a}", Argument: "a"}, `error: unknown resource template "x://{a}"`},
+		{"unknown template", mcp.CompleteParams{URITemplate: "x://{a}", Argument: "a"},
+			`error: unknown resource template "x://{a}"`},
 		{"failing", mcp.CompleteParams{Prompt: "q", Argument: "land"}, `error: complete "land": secret`},
 	} {
 		if got := complete(tt.p); got != tt.want {
@@ -303,16 +337,19 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// The seed's example of a tool comes out exactly.
+// TestToolDefinition: the tool from the specification's example is encoded exactly as
+// shown there.
 func TestToolDefinition(t *testing.T) {
 	type calculation struct {
 		Operation string  `json:"operation" doc:"Operation to perform" enum:"add,subtract,multiply,divide"`
 		A         float64 `json:"a" doc:"First operand"`
 		B         float64 `json:"b" doc:"Second operand"`
 	}
-	r := mustNew(t, router.Tool("calculator", "Performs arithmetic operations", func(context.Context, calculation) (string, error) { return "", nil },
+	r := mustNew(t, router.Tool("calculator", "Performs arithmetic operations",
+		func(context.Context, calculation) (string, error) { return "", nil },
 		router.ReadOnly, router.Idempotent, router.ClosedWorld, router.Lenient),
-		router.Tool("plain", "", nothing, router.Title("Plain"), router.NonDestructive, router.TaskSupport("optional"), router.Icon{Src: "https://i"}, router.Meta{Key: "k", Value: true}))
+		router.Tool("plain", "", nothing, router.Title("Plain"), router.NonDestructive, router.TaskSupport("optional"),
+			router.Icon{Src: "https://i"}, router.Meta{Key: "k", Value: true}))
 	c, _ := r.Catalog(context.Background())
 	want := `{"name":"calculator","description":"Performs arithmetic operations","inputSchema":{"type":"object","properties":{` +
 		`"operation":{"type":"string","description":"Operation to perform","enum":["add","subtract","multiply","divide"]},` +
@@ -324,7 +361,8 @@ func TestToolDefinition(t *testing.T) {
 	client := mcptest.Connect(t, r, mcp.Version20251125, nil)
 	if diff := cmp.Diff(`{"name":"plain","title":"Plain","description":"","inputSchema":{"type":"object","properties":{},"additionalProperties":false},`+
 		`"annotations":{"title":"Plain","readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":true},`+
-		`"icons":[{"src":"https://i"}],"execution":{"taskSupport":"optional"},"_meta":{"k":true}}`, secondTool(t, client)); diff != "" {
+		`"icons":[{"src":"https://i"}],"execution":{"taskSupport":"optional"},"_meta":{"k":true}}`,
+		secondTool(t, client)); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)
 	}
 }
@@ -340,12 +378,13 @@ func secondTool(t testing.TB, c *mcptest.Client) string {
 
 func TestLogTo(t *testing.T) {
 	var out bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey || a.Key == "duration" {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelInfo,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "duration" {
+				return slog.Attr{}
+			}
+			return a
+		}}))
 	r := mustNew(t, router.Options{Observer: router.LogTo(log)}, takes[one]())
 	for _, arguments := range []string{`{"a":"x"}`, `{}`} {
 		_, _ = r.CallTool(context.Background(), &mcp.CallToolParams{Name: "t", Arguments: json.RawMessage(arguments)})
@@ -358,8 +397,8 @@ level=WARN msg=answer method=tools/call name=t code=-32602 error="invalid argume
 	}
 }
 
-// TestLogToQuestions: a question to the client and a call that the client gave up
-// are no errors, whether the router or the server is observed; a failure is one.
+// TestLogToQuestions: a question to the client and a call cancelled by the client are not
+// errors, whether the router or the server is observed; a failure is.
 func TestLogToQuestions(t *testing.T) {
 	type in struct {
 		How string `json:"how"`
@@ -402,7 +441,8 @@ func TestLogToQuestions(t *testing.T) {
 				} else {
 					opts.Observer = observer
 				}
-				body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"how":"` + c.how + `"},"_meta":{` +
+				body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"how":"` + c.how +
+					`"},"_meta":{` +
 					`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},` +
 					`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
 				req := httptest.NewRequestWithContext(ctx, "POST", "http://127.0.0.1/mcp", strings.NewReader(body))

@@ -1,5 +1,5 @@
-// Package router makes an MCP server out of typed Go functions. [New] returns a
-// [Router], an [mcp.Source] for every surface:
+// Package router builds an MCP server from typed Go functions. [New] returns a [Router],
+// an [mcp.Source] for every surface:
 //
 //	type Where struct {
 //		City string `json:"city" doc:"city name"`
@@ -12,35 +12,35 @@
 //				return "sunny in " + in.City, nil
 //			}, router.ReadOnly))
 //
-// What is registered is a [Feature]: [Tool], [Resource], [Folder], [Template],
-// [Prompt] and [App] make one, [Group] prefixes several, [Filter] decides who
-// sees them, [Options] are settings of the whole. Options of one kind of feature
-// do not compile with another.
+// A server is a list of [Feature] values: [Tool], [Resource], [Folder], [Template],
+// [Prompt] and [App] each return one, [Group] prefixes the names of several, [Filter]
+// decides who sees them, and [Options] configures the whole router. An option of the
+// wrong kind of feature does not compile.
 //
 // # Types
 //
-// The schema of a tool is made from its input type once, and so is the code that
-// decodes and checks arguments in one pass. Fields are named as encoding/json
-// names them, except that letter case counts. A field is required unless it is a
-// pointer, has omitempty or omitzero, or a default. For a field that is not
-// required, null counts as absent. All integers of JSON Schema are integers,
-// 1.0 and 1e3 among them, and none is rounded.
+// Each tool gets its input schema, and the code that decodes and checks arguments in one
+// pass, from its input type, once. Fields are named as in encoding/json, but case
+// matters. A field is required unless it is a pointer, has omitempty or omitzero, or has
+// a default. For an optional field, null means absent. Every JSON Schema integer is
+// accepted, including 1.0 and 1e3, and none is rounded.
 //
-// Tags are keywords of JSON Schema, in the words of that specification:
+// Struct tags are JSON Schema keywords, under the names of that specification:
 //
 //	doc (or description, jsonschema)  title  example  default  required:"true|false"
 //	enum:"a,b,c"  minimum  maximum  exclusiveMinimum  exclusiveMaximum  multipleOf
 //	minLength  maxLength  pattern  format  minItems  maxItems  uniqueItems
 //	header:"Name" (x-mcp-header of 2026-07-28)
 //
-// On a slice, the keywords that are not about its length are about its elements.
-// A [time.Time] is an RFC 3339 text, a [time.Duration] one such as "1h30m", a
-// [url.URL] a URI or a relative reference. A []byte is base64. Outputs may have map
-// keys and the option "string" of json tags as encoding/json has them. A type
-// may describe itself with a method JSONSchema() mcp.Schema, or Enum() []string.
+// On a slice, minItems, maxItems and uniqueItems apply to the slice, all other keywords
+// to its elements. A [time.Time] is an RFC 3339 string, a [time.Duration] a string such
+// as "1h30m", a [url.URL] a URI or a relative reference, a []byte base64. Outputs also
+// support the map keys and the "string" option that encoding/json supports. A type may
+// provide its own schema with a method JSONSchema() mcp.Schema, or its values with Enum()
+// []string.
 //
 // # Calls
 //
-// Functions run on the goroutine of their request. Under ctx, [mcp.RequestFrom]
-// leads to the client: progress, log lines, questions, tasks.
+// Functions run on the goroutine of their request. [mcp.RequestFrom] returns that request
+// from ctx, for progress, log lines, questions to the client, and tasks.
 package router

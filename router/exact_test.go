@@ -13,18 +13,18 @@ import (
 	"github.com/slipway-mcp/slipway/router"
 )
 
-// picky has a method of its own, whose words are for the caller.
+// picky has its own UnmarshalJSON, whose error is meant for the caller.
 type picky struct{}
 
 func (*picky) UnmarshalJSON([]byte) error { return errors.New("only on Sundays") }
 
-// stubborn cannot be written.
+// stubborn always fails to encode.
 type stubborn struct{}
 
 func (*stubborn) MarshalJSON() ([]byte, error) { return nil, errors.New("out of ink") }
 
-// TestExactNumbers: an integer in a value of any type keeps its digits, and other
-// numbers are what encoding/json makes of them.
+// TestExactNumbers: in a field of type any, integers keep their digits, and other numbers
+// are what encoding/json makes of them.
 func TestExactNumbers(t *testing.T) {
 	type input struct {
 		Any any            `json:"any"`
@@ -61,7 +61,7 @@ func TestExactNumbers(t *testing.T) {
 	}
 }
 
-// tried returns what comes of a call: its result, or the error.
+// tried returns the result of a call, or its error.
 func tried(t *testing.T, c *mcptest.Client, tool, args string) string {
 	t.Helper()
 	result, failed := c.Try("tools/call", map[string]any{"name": tool, "arguments": json.RawMessage(args)})
@@ -71,7 +71,8 @@ func tried(t *testing.T, c *mcptest.Client, tool, args string) string {
 	return string(result)
 }
 
-// TestNoGoTypes: messages have no names of Go types, and keep an author's words.
+// TestNoGoTypes: messages contain no names of Go types, and keep the author's own
+// wording.
 func TestNoGoTypes(t *testing.T) {
 	type point struct {
 		At  [2]float64 `json:"at"`
@@ -102,7 +103,7 @@ func TestNoGoTypes(t *testing.T) {
 	}
 }
 
-// TestMoreProblems: a message that is cut says so.
+// TestMoreProblems: a truncated message reports how many problems were omitted.
 func TestMoreProblems(t *testing.T) {
 	r, err := router.New("x", "1", router.Tool("sum", "Sums", func(_ context.Context, in struct {
 		N []int `json:"n"`

@@ -50,13 +50,16 @@ func Example() {
 	}
 	ctx := context.Background()
 	show(r.CallTool(ctx, &mcp.CallToolParams{Name: "get_weather", Arguments: json.RawMessage(`{"city":"Lyon"}`)}))
-	show(r.CallTool(ctx, &mcp.CallToolParams{Name: "get_weather", Arguments: json.RawMessage(`{"ctiy":"Lyon","unit":"kelvin"}`)}))
+	show(r.CallTool(ctx, &mcp.CallToolParams{
+		Name:      "get_weather",
+		Arguments: json.RawMessage(`{"ctiy":"Lyon","unit":"kelvin"}`),
+	}))
 	// Output:
 	// {"content":[{"type":"text","text":"21 degrees celsius in Lyon"}],"isError":false}
 	// error: invalid arguments for get_weather: ctiy: unknown argument, did you mean "city"? (accepted: city, unit); unit: must be one of "celsius", "fahrenheit" (got "kelvin"); city: required
 }
 
-// All mistakes come back at once, each with its place.
+// All mistakes are reported at once, each with its place.
 func ExampleNew() {
 	type In struct {
 		A string `json:"a" enum:"x,y" default:"z"`
@@ -67,7 +70,7 @@ func ExampleNew() {
 	)
 	fmt.Println(strings.Count(err.Error(), "\n")+1, "mistakes")
 	for line := range strings.Lines(err.Error()) {
-		_, rest, _ := strings.Cut(line, ": ") // the file and the line
+		_, rest, _ := strings.Cut(line, ": ") // file and line
 		fmt.Print(rest)
 	}
 	// Output:
@@ -76,19 +79,22 @@ func ExampleNew() {
 	// resource "r": the URI "no-scheme" has no scheme
 }
 
-// A struct becomes structured content with an output schema; Text, if it has
-// that method, is what models read.
+// A struct becomes structured content with an output schema; models read the result of
+// its Text method, if it has one.
 func ExampleTool() {
 	r := must(router.New("weather", "1.0.0",
 		router.Tool("get_weather", "Current weather", func(_ context.Context, in where) (weather, error) {
 			return weather{in.City, 21, in.Unit}, nil
 		}, router.Title("Weather"), router.ReadOnly, router.ClosedWorld)))
-	show(r.CallTool(context.Background(), &mcp.CallToolParams{Name: "get_weather", Arguments: json.RawMessage(`{"city":"Lyon"}`)}))
+	show(r.CallTool(context.Background(), &mcp.CallToolParams{
+		Name:      "get_weather",
+		Arguments: json.RawMessage(`{"city":"Lyon"}`),
+	}))
 	// Output:
 	// {"content":[{"type":"text","text":"Lyon: 21 celsius"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"celsius"},"isError":false}
 }
 
-// A schema written by hand goes with an input of any shape.
+// A hand-written schema works with an input of any shape.
 func ExampleSchema() {
 	r := must(router.New("x", "1.0.0",
 		router.Tool("send", "Send a letter", func(_ context.Context, in map[string]any) (string, error) {
@@ -127,7 +133,11 @@ func ExampleTemplate() {
 			return fmt.Sprintf("%d days of sun in %s", v.Days, v.City), nil
 		}, router.Complete("city", cities))))
 	show(r.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "weather://S%C3%A3o%20Paulo/forecast?days=3"}))
-	show(r.Complete(context.Background(), &mcp.CompleteParams{URITemplate: "weather://{city}/forecast{?days}", Argument: "city", Value: "li"}))
+	show(r.Complete(context.Background(), &mcp.CompleteParams{
+		URITemplate: "weather://{city}/forecast{?days}",
+		Argument:    "city",
+		Value:       "li",
+	}))
 	// Output:
 	// {"contents":[{"name":"forecast","uri":"weather://S%C3%A3o%20Paulo/forecast?days=3","mimeType":"text/plain","text":"3 days of sun in São Paulo"}]}
 	// {"completion":{"values":["Lisbon"],"total":1,"hasMore":false}}
@@ -150,8 +160,14 @@ func ExamplePrompt() {
 		router.Prompt("plan_trip", "Plan a trip", func(_ context.Context, in Trip) (router.Messages, error) {
 			return router.System("You know all trains.").User("Plan %d days in %s.", in.Days, in.City), nil
 		}, router.Complete("city", cities))))
-	show(r.GetPrompt(context.Background(), &mcp.GetPromptParams{Name: "plan_trip", Arguments: map[string]string{"city": "Oslo", "days": "3"}}))
-	show(r.GetPrompt(context.Background(), &mcp.GetPromptParams{Name: "plan_trip", Arguments: map[string]string{"days": "0"}}))
+	show(r.GetPrompt(context.Background(), &mcp.GetPromptParams{
+		Name:      "plan_trip",
+		Arguments: map[string]string{"city": "Oslo", "days": "3"},
+	}))
+	show(r.GetPrompt(context.Background(), &mcp.GetPromptParams{
+		Name:      "plan_trip",
+		Arguments: map[string]string{"days": "0"},
+	}))
 	// Output:
 	// {"description":"Plan a trip","messages":[{"role":"system","content":{"type":"text","text":"You know all trains."}},{"role":"user","content":{"type":"text","text":"Plan 3 days in Oslo."}}]}
 	// error: invalid arguments for plan_trip: days: must be at least 1 (got 0); city: required
@@ -213,7 +229,7 @@ func ExampleFilter() {
 	// unknown tool "admin_drop"
 }
 
-// loud is a middleware: a source around another.
+// loud is middleware: a source that wraps another.
 type loud struct{ mcp.Source }
 
 func (l loud) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
@@ -255,12 +271,13 @@ func ExampleRouter_Add() {
 }
 
 func ExampleLogTo() {
-	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey || a.Key == "duration" {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	log := slog.New(slog.NewTextHandler(os.Stdout,
+		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "duration" {
+				return slog.Attr{}
+			}
+			return a
+		}}))
 	r := must(router.New("x", "1.0.0", router.Options{Observer: router.LogTo(log)},
 		router.Tool("t", "", func(context.Context, router.Void) (string, error) { return "hi", nil })))
 	_, _ = r.CallTool(context.Background(), &mcp.CallToolParams{Name: "t"})

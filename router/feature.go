@@ -12,45 +12,46 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Feature is something that a [Router] offers, or a setting of it. Features are
-// made by [Tool], [Resource], [Folder], [Template], [Prompt], [App], [Group] and
-// [Filter]; [Options] is one. They do nothing until [New] or [Router.Add] takes
-// them, which also reports what is wrong with them.
+// Feature is something that a [Router] offers, or a setting of it. [Tool], [Resource],
+// [Folder], [Template], [Prompt], [App], [Group] and [Filter] return features; [Options]
+// is one. A feature does nothing, and reports no mistakes, until it is passed to [New] or
+// [Router.Add].
 type Feature interface {
 	register(b *builder)
 }
 
-// Void stands for no input of a tool or prompt, or for no output of a tool.
+// Void is the input of a tool or prompt without arguments, or the output of a tool
+// without a result.
 type Void struct{}
 
-// Title is a name for people. It is an option of every kind of feature.
+// Title is a name for display. It is an option of every kind of feature.
 type Title string
 
-// Description says what a feature is for, where the constructor does not ask
-// for it: an option of resources, templates and apps.
+// Description states the purpose of a feature whose constructor has no parameter for it:
+// an option of resources, templates and apps.
 type Description string
 
-// MIMEType is the type of what is read: an option of resources and templates.
+// MIMEType is the type of the contents: an option of resources and templates.
 type MIMEType string
 
-// Icon is an image to show beside a feature; Src is an https or data URI. It is
-// an option of every kind, and may be given several times.
+// Icon is an image to show next to a feature; Src is an https or data URI. It is an
+// option of every kind of feature, and may be repeated.
 type Icon mcp.Icon
 
-// Meta is a member of a feature's _meta object: an option of every kind. Value
+// Meta is a member of a feature's _meta object: an option of every kind of feature. Value
 // is encoded as JSON.
 type Meta struct {
 	Key   string
 	Value any
 }
 
-// place is where in the author's program something was written.
+// place is the position in the author's program where a feature was created.
 type place struct {
 	file string
 	line int
 }
 
-// caller returns the place of the call of the exported function that calls it.
+// caller returns the place from which the exported function that calls it was called.
 func caller() place {
 	_, file, line, _ := runtime.Caller(2)
 	return place{filepath.Base(file), line}
@@ -58,11 +59,11 @@ func caller() place {
 
 func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
 
-// settings are what options of several kinds can say.
+// settings are the values set by options that several kinds of features share.
 type settings struct {
 	place
 	kind  Kind
-	label string // what stands in quotes in messages
+	label string // the quoted name in messages
 
 	title, description, mimeType string
 	icons                        []mcp.Icon
@@ -71,12 +72,12 @@ type settings struct {
 	faults                       []error
 }
 
-// fault records what is wrong with the feature.
+// fault records a mistake in the feature.
 func (s *settings) fault(format string, args ...any) {
 	s.faults = append(s.faults, &mistake{s.place, fmt.Sprintf("%s %q: %s", s.kind, s.label, fmt.Sprintf(format, args...))})
 }
 
-// mistake is what is wrong with a feature, and where the author wrote it.
+// mistake is an error in a feature, with the place where the author wrote it.
 type mistake struct {
 	place
 	text string
@@ -107,7 +108,7 @@ func (s *settings) encodedMeta() []byte {
 	return encoded
 }
 
-// Kind is a kind of item.
+// Kind is the kind of an item.
 type Kind string
 
 // The kinds of items.
@@ -118,15 +119,15 @@ const (
 	KindPrompt   Kind = "prompt"
 )
 
-// Item names something that a [Router] offers.
+// Item identifies something that a [Router] offers.
 type Item struct {
 	Kind Kind
 	Name string
-	// URI belongs to resources and templates.
+	// URI is set for resources and templates.
 	URI string
 }
 
-// entry is one item in a state of the router. It is read-only there.
+// entry is one item in a state of the router, where it is read-only.
 type entry struct {
 	Item
 	place
@@ -139,13 +140,13 @@ type entry struct {
 	template *template
 }
 
-// dependency is an item that an entry refers to.
+// dependency is a resource that an entry needs.
 type dependency struct {
 	uri    string
-	reason string // what is wrong if it is not there
+	reason string // the error if it does not exist
 }
 
-// visible reports whether all filters let ctx see the entry.
+// visible reports whether all filters allow ctx to see the entry.
 func (e *entry) visible(ctx context.Context) bool {
 	for _, f := range e.filters {
 		if !f(ctx, e.Item) {
@@ -155,7 +156,7 @@ func (e *entry) visible(ctx context.Context) bool {
 	return true
 }
 
-// builder collects the features of one New or Add.
+// builder collects the features of one call of New or Add.
 type builder struct {
 	options    *Options
 	mayOptions bool
@@ -163,11 +164,11 @@ type builder struct {
 	filters    []func(context.Context, Item) bool
 	entries    []*entry
 	faults     []error
-	wrong      []*settings // features that are left out for their mistakes
+	wrong      []*settings // features omitted because of mistakes
 }
 
-// take registers features. A panic of an author's method that describes a type
-// becomes a fault like others.
+// take registers features. A panic in an author's method that describes a type becomes a
+// fault like any other.
 func (b *builder) take(where string, features []Feature) {
 	for i, f := range features {
 		if f == nil {
@@ -191,7 +192,7 @@ func (b *builder) takeOne(f Feature) {
 	f.register(b)
 }
 
-// add takes over a compiled entry, or the faults that came up.
+// add stores a compiled entry, or its faults.
 func (b *builder) add(s *settings, e *entry) {
 	b.faults = append(b.faults, s.faults...)
 	if len(s.faults) > 0 {
@@ -212,8 +213,8 @@ func (b *builder) settingsOf() Options {
 	return *b.options
 }
 
-// err returns all faults as one error, a line each: first those without a place,
-// then the others in the order of the source.
+// err returns all faults as one error, a line each: first those without a place, then the
+// others in source order.
 func (b *builder) err() error {
 	b.compareWrong()
 	at := func(err error) place {
@@ -229,8 +230,8 @@ func (b *builder) err() error {
 	return errors.Join(b.faults...)
 }
 
-// compareWrong finds names that are used twice among the features that are wrong in
-// another way: fixing that should not bring up the next mistake.
+// compareWrong finds duplicate names among the features that already have another
+// mistake, so that fixing one mistake does not uncover the next.
 func (b *builder) compareWrong() {
 	for i, s := range b.wrong {
 		for _, e := range b.entries {
@@ -252,7 +253,7 @@ func (b *builder) compareWrong() {
 	b.wrong = nil
 }
 
-// checkName applies the rule for names of tools and prompts.
+// checkName checks the name of a tool or prompt.
 func (s *settings) checkName(name string) {
 	switch {
 	case name == "":

@@ -8,14 +8,13 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Filter decides for each request which items exist for it: those for which
-// allowed returns true. ctx leads to who asks ([mcp.PrincipalFrom],
-// [mcp.RequestFrom]). An item that is filtered out is neither listed nor can it
-// be used. allowed is called for every item at every request, so it must be
-// quick, and always answer alike for the same caller.
+// Filter hides items per request: an item exists for a request only if allowed returns
+// true. ctx identifies the caller ([mcp.PrincipalFrom], [mcp.RequestFrom]). A hidden item
+// is neither listed nor usable. allowed is called for every item on every request, so it
+// must be fast, and always return the same result for the same caller.
 //
-// Beside the features of [New] it is about all of them, in a [Group] about that
-// group. All filters must agree.
+// Passed to [New], a filter applies to all features; in a [Group], to that group. An item
+// must pass all of its filters.
 func Filter(allowed func(ctx context.Context, item Item) bool) Feature {
 	return &filterFeature{caller(), allowed}
 }
@@ -25,7 +24,7 @@ type filterFeature struct {
 	allowed func(context.Context, Item) bool
 }
 
-// register has nothing to do: filters are collected before the features beside
+// register only checks the function: filters are collected before the features next to
 // them are registered.
 func (f *filterFeature) register(b *builder) {
 	if f.allowed == nil {
@@ -42,8 +41,8 @@ func filtersAmong(features []Feature) (filters []func(context.Context, Item) boo
 	return filters
 }
 
-// views keeps the catalogs of callers who see different items. Two callers who
-// see the same share one, so that its lists are encoded once.
+// views caches the catalogs of callers who see different items. Callers who see the same
+// items share a catalog, so its lists are encoded once.
 type views struct {
 	mu   sync.Mutex
 	max  int
@@ -51,7 +50,7 @@ type views struct {
 	keys []string // oldest first
 }
 
-// get returns the catalog for a set of visible items, a bit for each.
+// get returns the catalog for a set of visible items, given as a bit mask.
 func (v *views) get(mask []byte, build func() *mcp.Catalog) *mcp.Catalog {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/router"
 )
 
-// foreignOut is as types of other packages are, which cannot be changed.
+// foreignOut resembles types of other packages, which cannot be changed.
 type foreignOut struct {
 	ByID    map[int]string     `json:"byID"`
 	Small   map[uint8]bool     `json:"small"`
@@ -31,7 +31,7 @@ type foreignOut struct {
 	Nested map[int64]map[string]bool `json:"nested"`
 }
 
-// TestOutputsOfOtherPackages compares outputs with what encoding/json writes.
+// TestOutputsOfOtherPackages compares outputs with those of encoding/json.
 func TestOutputsOfOtherPackages(t *testing.T) {
 	left := uint8(7)
 	out := foreignOut{
@@ -63,7 +63,8 @@ func TestOutputsOfOtherPackages(t *testing.T) {
 	}
 }
 
-// TestOutputsAreInputs passes what a tool has returned to a tool of the same type.
+// TestOutputsAreInputs passes the output of a tool to a tool whose input has the same
+// type.
 func TestOutputsAreInputs(t *testing.T) {
 	type both struct {
 		Wait time.Duration `json:"wait"`
@@ -103,7 +104,7 @@ func TestOutputsAreInputs(t *testing.T) {
 	}
 }
 
-// TestTitles puts titles where their options say.
+// TestTitles: each title option sets the field that it documents.
 func TestTitles(t *testing.T) {
 	run := func(context.Context, router.Void) (string, error) { return "", nil }
 	r := mustNew(t,
@@ -119,7 +120,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// TestDescriptionTag reads the tag that other libraries have for doc.
+// TestDescriptionTag: the tag description, which other libraries use, works like doc.
 func TestDescriptionTag(t *testing.T) {
 	type in struct {
 		A string `json:"a" description:"about a"`

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/router"
 )
 
-// common is a type that encoding/json, jsonschema-go and the plan all know.
+// common is a type that encoding/json, jsonschema-go and the plan all support.
 type common struct {
 	Text  string           `json:"text" minLength:"1" maxLength:"4" pattern:"^[^ ]*$"`
 	Unit  string           `json:"unit,omitempty" enum:"c,f,"`
@@ -36,9 +36,9 @@ type commonRow struct {
 	Note string `json:"note,omitempty"`
 }
 
-// FuzzInput holds the plan against the decoder of the standard library and a
-// validator that knows nothing of it: what the plan accepts, both must accept,
-// and read alike; what it refuses, one of them must refuse, or a rule of ours.
+// FuzzInput compares the plan with the decoder of the standard library and an independent
+// validator: input that the plan accepts must be accepted and decoded alike by both;
+// input that it rejects must be rejected by one of them, or by a rule of ours.
 func FuzzInput(f *testing.F) {
 	for _, seed := range []string{
 		`{"text":"a","count":1}`,
@@ -91,9 +91,9 @@ func FuzzInput(f *testing.F) {
 		case decodeErr != nil:
 			t.Fatalf("%q: accepted, but it is not JSON: %v", text, decodeErr)
 		case strings.Contains(string(text), "null") || inexact(text):
-			return // null counts as absent here, and 1.0 as an integer
+			return // null means absent here, and 1.0 is an integer
 		case folded(text):
-			return // encoding/json does not mind the case of names
+			return // encoding/json ignores the case of names
 		case typedErr != nil:
 			t.Fatalf("%q: accepted, but encoding/json says %v", text, typedErr)
 		case !reflect.DeepEqual(got, want):
@@ -112,11 +112,11 @@ func ours(text []byte, err error) bool {
 			return true
 		}
 	}
-	// The validator sees numbers as float64, and integers beyond 2^53 rounded.
+	// The validator reads numbers as float64, which rounds integers over 2^53.
 	return inexact(text)
 }
 
-// inexact reports whether a number in text is written unlike a plain one.
+// inexact reports whether text contains a number in an unusual notation.
 func inexact(text []byte) bool {
 	dec := json.NewDecoder(strings.NewReader(string(text)))
 	dec.UseNumber()
@@ -139,8 +139,8 @@ func inexact(text []byte) bool {
 	}
 }
 
-// folded reports whether a name in text is that of a field in another case, or
-// is not among those of the types at all.
+// folded reports whether text contains a name that matches a field only if case is
+// ignored, or matches none.
 func folded(text []byte) bool {
 	known := map[string]bool{}
 	for _, t := range []reflect.Type{reflect.TypeFor[common](), reflect.TypeFor[commonRow]()} {
@@ -175,7 +175,7 @@ func folded(text []byte) bool {
 	return found
 }
 
-// FuzzOutput holds the encoder against that of the standard library.
+// FuzzOutput compares the encoder with that of the standard library.
 func FuzzOutput(f *testing.F) {
 	f.Add("a<b", int64(1), 1.5, true, []byte{1}, "k", uint8(3))
 	f.Add("\xff\u2028", int64(-1), 1e-9, false, []byte(nil), "", uint8(0))

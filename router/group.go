@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Group returns features whose tools and prompts are called prefix + name, as
-// are the names of its resources and templates (their URIs stay). Groups nest.
-// A [Filter] in a group is about that group alone.
+// Group prefixes the names of features: tools, prompts, resources and templates; URIs
+// stay as they are. Groups nest. A [Filter] in a group applies to that group only.
 func Group(prefix string, features ...Feature) Feature {
 	return &groupFeature{caller(), prefix, features}
 }

@@ -19,14 +19,14 @@ type input struct {
 	node    *node
 	names   []string // of the arguments
 	strict  bool
-	// check words what the plan finds wrong.
+	// check words the errors that the plan detects.
 	check *schema.Schema
-	// hand, if not nil, is the schema that the author wrote.
+	// hand is the schema that the author wrote, or nil.
 	hand     *schema.Schema
 	defaults []defaultMember
 }
 
-// defaultMember is a default of a hand-written schema.
+// defaultMember is a default from a hand-written schema.
 type defaultMember struct{ name, member string }
 
 // newInput compiles the input type of a feature and returns its schema.
@@ -65,8 +65,8 @@ func newInput(feature string, t reflect.Type, strict bool, hand *InputSchema) (*
 	return in, text, nil
 }
 
-// byHand compiles a schema that the author wrote, and finds what a validator
-// would not mind but nobody means.
+// byHand compiles a hand-written schema, and rejects some that are valid but never
+// intended.
 func (in *input) byHand(text string) (json.RawMessage, error) {
 	raw, s, err := compileByHand(text)
 	if err != nil {
@@ -113,7 +113,7 @@ func compileByHand(text string) (json.RawMessage, *schema.Schema, error) {
 	return raw, s, err
 }
 
-// decode fills v, or returns an [*mcp.Error] that tells a model what to change.
+// decode fills v, or returns an [*mcp.Error] that states what a model must change.
 func (in *input) decode(ctx context.Context, arguments json.RawMessage, v reflect.Value) error {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage(`{}`)
@@ -165,7 +165,7 @@ func (in *input) withDefaults(arguments json.RawMessage) json.RawMessage {
 	return json.RawMessage("{" + members + "}")
 }
 
-// warn tells the client of arguments that were ignored.
+// warn logs ignored arguments to the client.
 func (in *input) warn(ctx context.Context, unknown []string) {
 	r := mcp.RequestFrom(ctx)
 	if r == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/router"
 )
 
-// color describes itself; level declares its values.
+// color provides its own schema; level declares its values.
 type color struct{ R, G, B uint8 }
 
 func (color) JSONSchema() mcp.Schema {
@@ -76,7 +76,7 @@ type everything struct {
 	Defaults []int             `json:"defaults,omitempty" default:"[1,2]"`
 }
 
-// call runs a tool that takes In, and returns what it was given.
+// call runs a tool that takes In, and returns the input that it received.
 func call[In any](t testing.TB, arguments string, opts ...router.ToolOption) (in In, err error) {
 	t.Helper()
 	r, err := router.New("x", "1", router.Tool("t", "", func(_ context.Context, got In) (router.Void, error) {
@@ -104,33 +104,49 @@ func TestInput(t *testing.T) {
 		{"least int64", `{"id":-9223372036854775808,"text":"abc"}`, func(e *everything) { e.ID = -9223372036854775808 }},
 		{"integer as fraction", `{"id":1.0,"text":"abc"}`, func(*everything) {}},
 		{"integer as power", `{"id":12e2,"text":"abc"}`, func(e *everything) { e.ID = 1200 }},
-		{"greatest uint64", `{` + rest + `,"size":18446744073709551615}`, func(e *everything) { e.Size = 18446744073709551615 }},
-		{"null is absent", `{` + rest + `,"unit":null,"count":null,"flag":null,"tags":null,"wait":null}`, func(*everything) {}},
+		{"greatest uint64", `{` + rest + `,"size":18446744073709551615}`, func(e *everything) {
+			e.Size = 18446744073709551615
+		}},
+		{"null is absent", `{` + rest + `,"unit":null,"count":null,"flag":null,"tags":null,"wait":null}`,
+			func(*everything) {}},
 		{"escapes", `{"id":1,"text":"abc","note":"a\"\\\n\u00e9\ud83d\ude00"}`, func(e *everything) { e.Note = "a\"\\\né😀" }},
-		{"numbers", `{` + rest + `,"small":-128,"even":4,"odd":3,"ratio":5e-1,"step":0.3,"number":12345678901234567890.5}`, func(e *everything) {
-			e.Small, e.Even, e.Odd, e.Ratio, e.Step, e.Number = -128, 4, 3, 0.5, 0.3, "12345678901234567890.5"
+		{"numbers", `{` + rest + `,"small":-128,"even":4,"odd":3,"ratio":5e-1,"step":0.3,"number":12345678901234567890.5}`,
+			func(e *everything) {
+				e.Small, e.Even, e.Odd, e.Ratio, e.Step, e.Number = -128, 4, 3, 0.5, 0.3, "12345678901234567890.5"
+			}},
+		{"texts", `{` + rest +
+			`,"flag":true,"mail":"a@b.c","at":"2026-07-28T12:00:00Z","wait":"1h30m","data":"AQI=","level":"high","addr":"::1"}`,
+			func(e *everything) {
+				e.Flag, e.Mail, e.At, e.Wait, e.Data = &yes, "a@b.c", time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC), 90*time.Minute,
+					[]byte{1, 2}
+				e.Level, e.Addr = "high", netip.MustParseAddr("::1")
+			}},
+		{"as it is", `{` + rest + `,"raw":{"b": [1]},"any":{"x":[1,null]},"big":123456789012345678901234567890}`,
+			func(e *everything) {
+				e.Raw, e.Any = json.RawMessage(`{"b": [1]}`), map[string]any{"x": []any{1.0, nil}}
+				e.Big, _ = new(big.Int).SetString("123456789012345678901234567890", 10)
+			}},
+		{"lists", `{` + rest + `,"tags":["a","b"],"pair":[1,2],"rows":[{"id":1},{"id":2,"note":"n"}],"defaults":[]}`,
+			func(e *everything) {
+				e.Tags, e.Pair, e.Rows, e.Defaults = []string{"a", "b"}, [2]int{1, 2}, []base{{ID: 1}, {ID: 2, Note: "n"}}, []int{}
+			}},
+		{"long list", `{` + rest + `,"defaults":[1,2,3,4,5,6,7,8,9,10]}`, func(e *everything) {
+			e.Defaults = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 		}},
-		{"texts", `{` + rest + `,"flag":true,"mail":"a@b.c","at":"2026-07-28T12:00:00Z","wait":"1h30m","data":"AQI=","level":"high","addr":"::1"}`, func(e *everything) {
-			e.Flag, e.Mail, e.At, e.Wait, e.Data = &yes, "a@b.c", time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC), 90*time.Minute, []byte{1, 2}
-			e.Level, e.Addr = "high", netip.MustParseAddr("::1")
-		}},
-		{"as it is", `{` + rest + `,"raw":{"b": [1]},"any":{"x":[1,null]},"big":123456789012345678901234567890}`, func(e *everything) {
-			e.Raw, e.Any = json.RawMessage(`{"b": [1]}`), map[string]any{"x": []any{1.0, nil}}
-			e.Big, _ = new(big.Int).SetString("123456789012345678901234567890", 10)
-		}},
-		{"lists", `{` + rest + `,"tags":["a","b"],"pair":[1,2],"rows":[{"id":1},{"id":2,"note":"n"}],"defaults":[]}`, func(e *everything) {
-			e.Tags, e.Pair, e.Rows, e.Defaults = []string{"a", "b"}, [2]int{1, 2}, []base{{ID: 1}, {ID: 2, Note: "n"}}, []int{}
-		}},
-		{"long list", `{` + rest + `,"defaults":[1,2,3,4,5,6,7,8,9,10]}`, func(e *everything) { e.Defaults = []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10} }},
-		{"objects", `{` + rest + `,"limits":{"a":1,"b":2},"names":{"":"x"},"next":{"id":5},"color":"#0102ff"}`, func(e *everything) {
-			e.Limits, e.Names, e.Next, e.Color = map[string]int{"a": 1, "b": 2}, map[string]string{"": "x"}, &base{ID: 5}, color{1, 2, 255}
-		}},
-		{"recursive", `{` + rest + `,"tree":{"name":"a","children":[{"name":"b","children":[{"name":"c"}]}]}}`, func(e *everything) {
-			e.Tree = tree{"a", []tree{{"b", []tree{{Name: "c"}}}}}
-		}},
+		{"objects", `{` + rest + `,"limits":{"a":1,"b":2},"names":{"":"x"},"next":{"id":5},"color":"#0102ff"}`,
+			func(e *everything) {
+				e.Limits, e.Names, e.Next, e.Color = map[string]int{"a": 1, "b": 2}, map[string]string{"": "x"}, &base{ID: 5},
+					color{1, 2, 255}
+			}},
+		{"recursive", `{` + rest + `,"tree":{"name":"a","children":[{"name":"b","children":[{"name":"c"}]}]}}`,
+			func(e *everything) {
+				e.Tree = tree{"a", []tree{{"b", []tree{{Name: "c"}}}}}
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			want := everything{base: base{ID: 1}, Text: "abc", Unit: "c", Count: 3, Wait: 90 * time.Second, Defaults: []int{1, 2}}
+			want := everything{
+				base: base{ID: 1}, Text: "abc", Unit: "c", Count: 3, Wait: 90 * time.Second, Defaults: []int{1, 2},
+			}
 			tt.want(&want)
 			got, err := call[everything](t, tt.arguments)
 			if err != nil {
@@ -156,11 +172,13 @@ func TestInputErrors(t *testing.T) {
 		{"type", `{"id":"1","text":"abc"}`, `id: must be an integer (got "1")`},
 		{"fraction", `{"id":1.5,"text":"abc"}`, `id: must be an integer (got 1.5)`},
 		{"null", `{"id":null,"text":"abc"}`, `id: must be an integer (got null)`},
-		{"too great", `{"id":9223372036854775808,"text":"abc"}`, `id: must fit a signed integer of 64 bits (got 9223372036854775808)`},
+		{"too great", `{"id":9223372036854775808,"text":"abc"}`,
+			`id: must fit a signed integer of 64 bits (got 9223372036854775808)`},
 		{"huge", `{"id":1e999999999,"text":"abc"}`, `id: must fit a signed integer of 64 bits (got 1e999999999)`},
 		{"tiny", `{"id":1e-999999999,"text":"abc"}`, `id: must be an integer (got 1e-999999999)`},
 		{"int8", `{` + rest + `,"small":128}`, `small: must fit a signed integer of 8 bits (got 128)`},
-		{"uint64", `{` + rest + `,"size":18446744073709551616}`, `size: must fit an unsigned integer of 64 bits (got 18446744073709551616)`},
+		{"uint64", `{` + rest + `,"size":18446744073709551616}`,
+			`size: must fit an unsigned integer of 64 bits (got 18446744073709551616)`},
 		{"negative", `{` + rest + `,"size":-1}`, `size: must be at least 0 (got -1)`},
 		{"float64", `{` + rest + `,"ratio":1e400}`, `ratio: must be a number of 64 bits (got 1e400)`},
 		{"several", `{"id":1,"text":"A","unit":"k","count":11}`, `text: must have at least 2 characters (got 1); text: must match the pattern ^[a-z]+$ (got "A"); unit: must be one of "c", "f" (got "k"); count: must be at most 10 (got 11)`},
@@ -171,14 +189,16 @@ func TestInputErrors(t *testing.T) {
 		{"multiple of a fraction", `{` + rest + `,"step":0.35}`, `step: must be a multiple of 0.1 (got 0.35)`},
 		{"enum of numbers", `{` + rest + `,"odd":2}`, `odd: must be one of 1, 3, 5 (got 2)`},
 		{"Enum()", `{` + rest + `,"level":"hihg"}`, `level: must be one of "low", "high" (got "hihg", did you mean "high"?)`},
-		{"time", `{` + rest + `,"at":"yesterday"}`, `at: must be a date and time such as "2026-07-28T12:00:00Z" (got "yesterday")`},
+		{"time", `{` + rest + `,"at":"yesterday"}`,
+			`at: must be a date and time such as "2026-07-28T12:00:00Z" (got "yesterday")`},
 		{"base64", `{` + rest + `,"data":"%"}`, `data: must be base64 (RFC 4648, section 4)`},
 		{"address", `{` + rest + `,"addr":"x"}`, `addr: ParseAddr("x"): unable to parse IP (got "x")`},
 		{"own schema", `{` + rest + `,"color":"red"}`, `color: must match the pattern ^#[0-9a-f]{6}$ (got "red")`},
 		{"number", `{` + rest + `,"number":-1}`, `number: must be at least 0 (got -1)`},
 		{"items", `{` + rest + `,"tags":["a","a"]}`, `tags: items must differ, but those at 0 and 1 are the same`},
 		{"few items", `{` + rest + `,"tags":[]}`, `tags: must have at least 1 item (got 0)`},
-		{"item", `{` + rest + `,"tags":["a",1,"B"]}`, `tags[1]: must be a string (got 1); tags[2]: must match the pattern ^[a-z] (got "B")`},
+		{"item", `{` + rest + `,"tags":["a",1,"B"]}`,
+			`tags[1]: must be a string (got 1); tags[2]: must match the pattern ^[a-z] (got "B")`},
 		{"null item", `{` + rest + `,"rows":[null]}`, `rows[0]: must be an object (got null)`},
 		{"array", `{` + rest + `,"pair":[1]}`, `pair: must have at least 2 items (got 1)`},
 		{"nested", `{` + rest + `,"rows":[{"id":1},{"id":"x"}]}`, `rows[1].id: must be an integer (got "x")`},
@@ -195,7 +215,8 @@ func TestInputErrors(t *testing.T) {
 		{"text after", `{` + rest + `} x`, `not valid JSON: text after the end of the value at byte 22`},
 		{"no member", `{"id" 1}`, `not valid JSON: unexpected character '1' at byte 6`},
 		{"not UTF-8", "{\"id\":1,\"text\":\"\xff\"}", `not valid JSON: invalid UTF-8 at byte 16`},
-		{"too deep", `{` + rest + `,"any":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`, `not valid JSON: nested too deeply at byte 538`},
+		{"too deep", `{` + rest + `,"any":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`,
+			`not valid JSON: nested too deeply at byte 538`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := call[everything](t, tt.arguments)
@@ -207,8 +228,8 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
-// TestStrict: a misspelt optional argument is refused with a suggestion, by the
-// schema and through a client, unless the author is lenient.
+// TestStrict: a misspelt optional argument is rejected with a suggestion, both by the
+// schema and through a client, unless the tool or router is lenient.
 func TestStrict(t *testing.T) {
 	const misspelt = `{"city":"Lyon","unitt":"c"}`
 	want := `invalid arguments for t: unitt: unknown argument, did you mean "unit"? (accepted: city, unit)`
@@ -242,7 +263,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestIgnored: the client learns of an argument that was ignored.
+// TestIgnored: the client is notified of an ignored argument.
 func TestIgnored(t *testing.T) {
 	r, err := router.New("x", "1", takes[where](router.Lenient))
 	if err != nil {
@@ -251,7 +272,8 @@ func TestIgnored(t *testing.T) {
 	c := mcptest.Connect(t, r, mcp.LatestLegacyVersion, nil)
 	c.CallTool("t", map[string]string{"city": "Lyon", "unitt": "c"})
 	got := c.Notifications()
-	if len(got) != 1 || !strings.Contains(string(got[0].Params), `unitt: unknown argument, ignored; did you mean \"unit\"?`) {
+	if len(got) != 1 ||
+		!strings.Contains(string(got[0].Params), `unitt: unknown argument, ignored; did you mean \"unit\"?`) {
 		t.Errorf("notifications = %+v, want one about unitt", got)
 	}
 }
@@ -299,7 +321,7 @@ func TestInputSchema(t *testing.T) {
 	}
 }
 
-// The types of go-sdk tools work as they are.
+// TestJSONSchemaTag: input types written for go-sdk work unchanged.
 func TestJSONSchemaTag(t *testing.T) {
 	type in struct {
 		Name string `json:"name" jsonschema:"the name of the person"`
@@ -326,7 +348,8 @@ func TestHandWrittenSchema(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, arguments, want string }{
 		{"fine", `{"to":"me"}`, ""},
-		{"wrong", `{"to":"","extra":1}`, `invalid arguments for t: to: must not be empty; extra: unknown argument (accepted: to, cc, how)`},
+		{"wrong", `{"to":"","extra":1}`,
+			`invalid arguments for t: to: must not be empty; extra: unknown argument (accepted: to, cc, how)`},
 		{"none", ``, `invalid arguments for t: to: required`},
 		{"value", `{"to":"me","how":"fax"}`, `invalid arguments for t: how: must be one of "post", "mail" (got "fax")`},
 	} {
@@ -354,7 +377,7 @@ func message(err error) string {
 	return err.Error()
 }
 
-// TestOwnCopies: no call sees what another has done to its arguments.
+// TestOwnCopies: changes that one call makes to its arguments are invisible to others.
 func TestOwnCopies(t *testing.T) {
 	type in struct {
 		List []int           `json:"list,omitempty" default:"[1,2]"`

@@ -63,7 +63,7 @@ type noValues string
 
 func (noValues) Enum() []string { return nil }
 
-// TestMistakes has one mistake per row. Each is one line of the error.
+// TestMistakes has one mistake per row, and each is one line of the error.
 func TestMistakes(t *testing.T) {
 	app := router.App("ui://x/y", "<p>")
 	for _, tt := range []struct {
@@ -71,21 +71,32 @@ func TestMistakes(t *testing.T) {
 		features []router.Feature
 		want     string // without the place
 	}{
-		{"tool names", []router.Feature{router.Tool("t", "", nothing), router.Tool("t", "", nothing)}, `tool "t": is already the name of a tool at mistakes_test.go:N`},
-		{"prompt names", []router.Feature{prompt[one](), prompt[one]()}, `prompt "p": is already the name of a prompt at mistakes_test.go:N`},
-		{"resource names", []router.Feature{resource("r", "x://1"), resource("r", "x://2")}, `resource "r": is already the name of a resource at mistakes_test.go:N`},
-		{"resource and template name", []router.Feature{resource("x", "x://1"), template[one]("y://{a}")}, `template "x": is already the name of a resource at mistakes_test.go:N`},
-		{"resource URIs", []router.Feature{resource("r", "x://1"), resource("s", "x://1")}, `resource "s": the URI "x://1" is already that of "r" at mistakes_test.go:N`},
+		{"tool names", []router.Feature{router.Tool("t", "", nothing), router.Tool("t", "", nothing)},
+			`tool "t": is already the name of a tool at mistakes_test.go:N`},
+		{"prompt names", []router.Feature{prompt[one](), prompt[one]()},
+			`prompt "p": is already the name of a prompt at mistakes_test.go:N`},
+		{"resource names", []router.Feature{resource("r", "x://1"), resource("r", "x://2")},
+			`resource "r": is already the name of a resource at mistakes_test.go:N`},
+		{"resource and template name", []router.Feature{resource("x", "x://1"), template[one]("y://{a}")},
+			`template "x": is already the name of a resource at mistakes_test.go:N`},
+		{"resource URIs", []router.Feature{resource("r", "x://1"), resource("s", "x://1")},
+			`resource "s": the URI "x://1" is already that of "r" at mistakes_test.go:N`},
 		{"ambiguous templates", []router.Feature{template[one]("x://{a}/f"), router.Group("g", template[one]("x://l/{a}"))}, `template "gx": the template "x://l/{a}" is ambiguous: it and "x://{a}/f" at mistakes_test.go:N both describe "x://l/f"`},
-		{"names in a group", []router.Feature{router.Tool("a_b", "", nothing), router.Group("a_", router.Tool("b", "", nothing))}, `tool "a_b": is already the name of a tool at mistakes_test.go:N`},
+		{"names in a group", []router.Feature{router.Tool("a_b", "", nothing),
+			router.Group("a_", router.Tool("b", "", nothing))}, `tool "a_b": is already the name of a tool at mistakes_test.go:N`},
 		{"empty tool name", []router.Feature{router.Tool("", "", nothing)}, `tool "": the name is empty`},
-		{"tool name", []router.Feature{router.Tool("a b", "", nothing)}, `tool "a b": the name may hold only letters, digits and _ - . /`},
-		{"long tool name", []router.Feature{router.Tool(strings.Repeat("a", 129), "", nothing)}, `tool "` + strings.Repeat("a", 129) + `": the name is longer than 128 characters`},
+		{"tool name", []router.Feature{router.Tool("a b", "", nothing)},
+			`tool "a b": the name may hold only letters, digits and _ - . /`},
+		{"long tool name", []router.Feature{router.Tool(strings.Repeat("a", 129), "", nothing)},
+			`tool "` + strings.Repeat("a", 129) + `": the name is longer than 128 characters`},
 		{"empty resource name", []router.Feature{resource("", "x://1")}, `resource "": the name is empty`},
 		{"nil function", []router.Feature{router.Tool[one, string]("t", "", nil)}, `tool "t": the function is nil`},
-		{"nil resource function", []router.Feature{router.Resource[string]("r", "x://1", nil)}, `resource "r": the function is nil`},
-		{"nil template function", []router.Feature{router.Template[one, string]("x", "x://{a}", nil)}, `template "x": the function is nil`},
-		{"nil prompt function", []router.Feature{router.Prompt[one, string]("p", "", nil)}, `prompt "p": the function is nil`},
+		{"nil resource function", []router.Feature{router.Resource[string]("r", "x://1", nil)},
+			`resource "r": the function is nil`},
+		{"nil template function", []router.Feature{router.Template[one, string]("x", "x://{a}", nil)},
+			`template "x": the function is nil`},
+		{"nil prompt function", []router.Feature{router.Prompt[one, string]("p", "", nil)},
+			`prompt "p": the function is nil`},
 		{"nil feature", []router.Feature{router.Tool("t", "", nothing), nil}, `server "x": feature 2 is nil`},
 		{"nil option", []router.Feature{router.Tool("t", "", nothing, nil)}, `tool "t": an option is nil`},
 		{"empty", nil, `server "x": it has no tool, resource, template or prompt`},
@@ -93,18 +104,25 @@ func TestMistakes(t *testing.T) {
 		{"unsupported type", []router.Feature{takes[struct {
 			C chan int `json:"c"`
 		}]()}, `tool "t": c: a chan (chan int) cannot be a JSON value`},
-		{"unsupported type, deep", []router.Feature{takes[deep]()}, `tool "t": rows.cells.f: a func (func()) cannot be a JSON value`},
-		{"unsupported complex", []router.Feature{takes[struct{ Z complex128 }]()}, `tool "t": Z: a complex128 (complex128) cannot be a JSON value`},
-		{"interface", []router.Feature{takes[struct{ R error }]()}, `tool "t": R: an interface with methods (error) cannot be a JSON value`},
-		{"map keys", []router.Feature{takes[struct{ M map[int]string }]()}, `tool "t": M: the keys of a map must be strings, not int`},
-		{"input no object", []router.Feature{takes[int]()}, `tool "t": the input must be a struct, or a map with string keys, not int`},
+		{"unsupported type, deep", []router.Feature{takes[deep]()},
+			`tool "t": rows.cells.f: a func (func()) cannot be a JSON value`},
+		{"unsupported complex", []router.Feature{takes[struct{ Z complex128 }]()},
+			`tool "t": Z: a complex128 (complex128) cannot be a JSON value`},
+		{"interface", []router.Feature{takes[struct{ R error }]()},
+			`tool "t": R: an interface with methods (error) cannot be a JSON value`},
+		{"map keys", []router.Feature{takes[struct{ M map[int]string }]()},
+			`tool "t": M: the keys of a map must be strings, not int`},
+		{"input no object", []router.Feature{takes[int]()},
+			`tool "t": the input must be a struct, or a map with string keys, not int`},
 		{"json option", []router.Feature{takes[struct {
 			A int `json:"a,string"`
 		}]()}, `tool "t": A: the option "string" of its json tag is for outputs alone`},
 		{"output type", []router.Feature{gives[func()]()}, `tool "t": the output: a func (func()) cannot be a JSON value`},
 		{"panic in a type's method", []router.Feature{takes[struct{ P panics }]()}, `tool "t": panic: no schema today`},
-		{"a type's schema", []router.Feature{takes[struct{ P badSchema }]()}, `tool "t": P: router_test.badSchema.JSONSchema(): `},
-		{"a type without values", []router.Feature{takes[struct{ P noValues }]()}, `tool "t": P: router_test.noValues.Enum() returns no values`},
+		{"a type's schema", []router.Feature{takes[struct{ P badSchema }]()},
+			`tool "t": P: router_test.badSchema.JSONSchema(): `},
+		{"a type without values", []router.Feature{takes[struct{ P noValues }]()},
+			`tool "t": P: router_test.noValues.Enum() returns no values`},
 
 		{"default out of enum", []router.Feature{takes[struct {
 			U string `json:"u" enum:"a,b" default:"c"`
@@ -171,55 +189,92 @@ func TestMistakes(t *testing.T) {
 			S string `json:"s" header:"a b"`
 		}]()}, `tool "t": s: header:"a b" is not the name of a header`},
 
-		{"schema, not JSON", []router.Feature{takes[map[string]any](router.Schema(`{`))}, `tool "t": Schema: unexpected end of input at byte 1`},
-		{"schema, no object", []router.Feature{takes[map[string]any](router.Schema(`{"type":"string"}`))}, `tool "t": Schema: "type" must be "object"`},
-		{"schema, type", []router.Feature{takes[map[string]any](router.Schema(`{"type":"object","properties":{"a":{"type":"strnig"}}}`))}, `tool "t": Schema: `},
-		{"schema, required", []router.Feature{takes[map[string]any](router.Schema(`{"type":"object","required":["a"]}`))}, `tool "t": Schema: the required "a" is not among the properties`},
-		{"schema, twice", []router.Feature{takes[map[string]any](router.Schema(`{"type":"object","properties":{"a":{},"a":{}}}`))}, `tool "t": Schema: "a" is given twice`},
-		{"output schema", []router.Feature{gives[map[string]any](router.OutputSchema(`{"type":1}`))}, `tool "t": the output schema: `},
-		{"task support", []router.Feature{gives[string](router.TaskSupport("maybe"))}, `tool "t": TaskSupport must be "forbidden", "optional" or "required", not "maybe"`},
-		{"meta", []router.Feature{gives[string](router.Meta{Key: "f", Value: func() {}})}, `tool "t": Meta: json: unsupported type: func()`},
+		{"schema, not JSON", []router.Feature{takes[map[string]any](router.Schema(`{`))},
+			`tool "t": Schema: unexpected end of input at byte 1`},
+		{"schema, no object", []router.Feature{takes[map[string]any](router.Schema(`{"type":"string"}`))},
+			`tool "t": Schema: "type" must be "object"`},
+		{
+			"schema, type",
+			[]router.Feature{takes[map[string]any](router.Schema(`{"type":"object","properties":{"a":{"type":"strnig"}}}`))},
+			`tool "t": Schema: `,
+		},
+		{"schema, required", []router.Feature{takes[map[string]any](router.Schema(`{"type":"object","required":["a"]}`))},
+			`tool "t": Schema: the required "a" is not among the properties`},
+		{
+			"schema, twice",
+			[]router.Feature{takes[map[string]any](router.Schema(`{"type":"object","properties":{"a":{},"a":{}}}`))},
+			`tool "t": Schema: "a" is given twice`,
+		},
+		{"output schema", []router.Feature{gives[map[string]any](router.OutputSchema(`{"type":1}`))},
+			`tool "t": the output schema: `},
+		{"task support", []router.Feature{gives[string](router.TaskSupport("maybe"))},
+			`tool "t": TaskSupport must be "forbidden", "optional" or "required", not "maybe"`},
+		{"meta", []router.Feature{gives[string](router.Meta{Key: "f", Value: func() {}})},
+			`tool "t": Meta: json: unsupported type: func()`},
 
 		{"relative URI", []router.Feature{resource("r", "notes/all")}, `resource "r": the URI "notes/all" has no scheme`},
-		{"URI with a space", []router.Feature{resource("r", "x://a b")}, `resource "r": the URI "x://a b": invalid character " " in host name`},
+		{"URI with a space", []router.Feature{resource("r", "x://a b")},
+			`resource "r": the URI "x://a b": invalid character " " in host name`},
 		{"relative template", []router.Feature{template[one]("a/{a}")}, `template "x": the URI "a/x" has no scheme`},
-		{"template syntax", []router.Feature{template[one]("x://{a")}, `template "x": the template "x://{a": a brace without its pair`},
-		{"template without variables", []router.Feature{template[router.Void]("x://a")}, `template "x": the template "x://a" has no variables: use Resource`},
+		{"template syntax", []router.Feature{template[one]("x://{a")},
+			`template "x": the template "x://{a": a brace without its pair`},
+		{"template without variables", []router.Feature{template[router.Void]("x://a")},
+			`template "x": the template "x://a" has no variables: use Resource`},
 		{"field without variable", []router.Feature{template[struct {
 			A   string `json:"a"`
 			Cty string `json:"cty"`
-		}]("x://{a}/{city}")}, `template "x": the field "cty" is no variable of the template (has a, city), did you mean "city"?
+		}]("x://{a}/{city}")},
+			`template "x": the field "cty" is no variable of the template (has a, city), did you mean "city"?
 template "x": the variable "city" has no field`},
-		{"variable without field", []router.Feature{template[one]("x://{a}/{b}")}, `template "x": the variable "b" has no field`},
+		{"variable without field", []router.Feature{template[one]("x://{a}/{b}")},
+			`template "x": the variable "b" has no field`},
 		{"variable type", []router.Feature{template[struct {
 			A []string `json:"a"`
 		}]("x://{a}")}, `template "x": a: a []string cannot be given as a text`},
-		{"variables type", []router.Feature{template[int]("x://{a}")}, `template "x": the variables must be a struct or map[string]string, not int`},
-		{"complete a variable", []router.Feature{template[one]("x://{a}", router.Complete("b", cities))}, `template "x": Complete("b"): no such variable (has a)`},
-		{"folder", []router.Feature{router.Folder("f", "x://a", fstest.MapFS{})}, `template "f": the URI "x://a" of a folder must end with "/"`},
-		{"folder of nothing", []router.Feature{router.Folder("f", "x://a/", fs.FS(nil))}, `template "f": the file system is nil`},
+		{"variables type", []router.Feature{template[int]("x://{a}")},
+			`template "x": the variables must be a struct or map[string]string, not int`},
+		{"complete a variable", []router.Feature{template[one]("x://{a}", router.Complete("b", cities))},
+			`template "x": Complete("b"): no such variable (has a)`},
+		{"folder", []router.Feature{router.Folder("f", "x://a", fstest.MapFS{})},
+			`template "f": the URI "x://a" of a folder must end with "/"`},
+		{"folder of nothing", []router.Feature{router.Folder("f", "x://a/", fs.FS(nil))},
+			`template "f": the file system is nil`},
 
-		{"complete an argument", []router.Feature{prompt[one](router.Complete("b", cities))}, `prompt "p": Complete("b"): no such argument (has a)`},
-		{"complete twice", []router.Feature{prompt[one](router.Complete("a", cities), router.Complete("a", cities))}, `prompt "p": Complete("a") is given twice`},
-		{"complete with nil", []router.Feature{prompt[one](router.Complete("a", nil))}, `prompt "p": Complete("a"): the function is nil`},
-		{"complete nothing", []router.Feature{router.Options{RequireCompletion: true}, prompt[one]()}, `prompt "p": the argument "a" has no Complete, which RequireCompletion asks for`},
-		{"prompt input", []router.Feature{prompt[map[string]string]()}, `prompt "p": the input must be a struct, not map[string]string`},
+		{"complete an argument", []router.Feature{prompt[one](router.Complete("b", cities))},
+			`prompt "p": Complete("b"): no such argument (has a)`},
+		{"complete twice", []router.Feature{prompt[one](router.Complete("a", cities), router.Complete("a", cities))},
+			`prompt "p": Complete("a") is given twice`},
+		{"complete with nil", []router.Feature{prompt[one](router.Complete("a", nil))},
+			`prompt "p": Complete("a"): the function is nil`},
+		{"complete nothing", []router.Feature{router.Options{RequireCompletion: true}, prompt[one]()},
+			`prompt "p": the argument "a" has no Complete, which RequireCompletion asks for`},
+		{"prompt input", []router.Feature{prompt[map[string]string]()},
+			`prompt "p": the input must be a struct, not map[string]string`},
 		{"prompt argument type", []router.Feature{prompt[struct {
 			A inner `json:"a"`
 		}]()}, `prompt "p": a: a router_test.inner cannot be given as a text`},
-		{"prompt output", []router.Feature{router.Prompt("p", "", func(context.Context, one) (int, error) { return 0, nil })}, `prompt "p": the output must be Messages, []mcp.PromptMessage, *mcp.GetPromptResult or string, not int`},
+		{"prompt output", []router.Feature{router.Prompt("p", "", func(context.Context, one) (int, error) {
+			return 0, nil
+		})}, `prompt "p": the output must be Messages, []mcp.PromptMessage, *mcp.GetPromptResult or string, not int`},
 
-		{"app not registered", []router.Feature{gives[string](router.UI(app))}, `tool "t": UI: the app "ui://x/y" is not registered`},
+		{"app not registered", []router.Feature{gives[string](router.UI(app))},
+			`tool "t": UI: the app "ui://x/y" is not registered`},
 		{"app nil", []router.Feature{gives[string](router.UI(nil))}, `tool "t": UI: the app is nil`},
 		{"app URI", []router.Feature{router.App("http://x/y", "<p>")}, `app "http://x/y": `},
 		{"visible to nobody", []router.Feature{gives[string](router.VisibleTo())}, `tool "t": UI: nobody can see the tool`},
-		{"visible to somebody", []router.Feature{app, gives[string](router.UI(app, "user"))}, `tool "t": UI: unknown visibility "user"`},
-		{"UI twice", []router.Feature{app, gives[string](router.UI(app), router.VisibleTo(apps.VisibleToModel))}, `tool "t": UI and VisibleTo exclude each other, and may be given once`},
-		{"CSP", []router.Feature{router.App("ui://x/y", "<p>", router.CSP{ConnectDomains: []string{"a; b"}})}, `app "ui://x/y": "a; b" is no source of a content security policy`},
+		{"visible to somebody", []router.Feature{app, gives[string](router.UI(app, "user"))},
+			`tool "t": UI: unknown visibility "user"`},
+		{"UI twice", []router.Feature{app, gives[string](router.UI(app), router.VisibleTo(apps.VisibleToModel))},
+			`tool "t": UI and VisibleTo exclude each other, and may be given once`},
+		{"CSP", []router.Feature{router.App("ui://x/y", "<p>", router.CSP{ConnectDomains: []string{"a; b"}})},
+			`app "ui://x/y": "a; b" is no source of a content security policy`},
 
-		{"options twice", []router.Feature{router.Options{}, router.Options{}, router.Tool("t", "", nothing)}, `options: they are given twice`},
-		{"options in a group", []router.Feature{router.Group("g", router.Options{}), router.Tool("t", "", nothing)}, `group "g": Options belong to New`},
-		{"extensions", []router.Feature{router.Options{Extensions: []byte(`[]`)}, router.Tool("t", "", nothing)}, `options: Extensions is not a JSON object`},
+		{"options twice", []router.Feature{router.Options{}, router.Options{}, router.Tool("t", "", nothing)},
+			`options: they are given twice`},
+		{"options in a group", []router.Feature{router.Group("g", router.Options{}), router.Tool("t", "", nothing)},
+			`group "g": Options belong to New`},
+		{"extensions", []router.Feature{router.Options{Extensions: []byte(`[]`)}, router.Tool("t", "", nothing)},
+			`options: Extensions is not a JSON object`},
 		{"nil filter", []router.Feature{router.Filter(nil), router.Tool("t", "", nothing)}, `filter: the function is nil`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -228,7 +283,8 @@ template "x": the variable "city" has no field`},
 				t.Fatalf("New = nil, want %s", tt.want)
 			}
 			got := unplaced(err.Error())
-			if got != tt.want && !(strings.HasSuffix(tt.want, ": ") && strings.HasPrefix(got, tt.want) && !strings.Contains(got, "\n")) {
+			if got != tt.want &&
+				!(strings.HasSuffix(tt.want, ": ") && strings.HasPrefix(got, tt.want) && !strings.Contains(got, "\n")) {
 				t.Errorf("New\n got %s\nwant %s", got, tt.want)
 			}
 		})
@@ -237,8 +293,8 @@ template "x": the variable "city" has no field`},
 
 var places = regexp.MustCompile(`mistakes_test\.go:[0-9]+(: )?`)
 
-// unplaced takes the places out of an error: those that begin a line altogether,
-// of the others the number.
+// unplaced removes the places at the start of lines, and replaces the line number of any
+// other place with N.
 func unplaced(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -250,7 +306,7 @@ func unplaced(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestAllAtOnce: every mistake is in one error, each with its own place.
+// TestAllAtOnce: one error lists every mistake with its own place.
 func TestAllAtOnce(t *testing.T) {
 	_, err := router.New("", "",
 		router.Tool("a b", "", nothing), // line 1
@@ -265,7 +321,7 @@ func TestAllAtOnce(t *testing.T) {
 		t.Fatal("New = nil, want an error")
 	}
 	lines := strings.Split(err.Error(), "\n")
-	want := []string{ // in the order of the source: resource is the helper above
+	want := []string{ // in source order: resource is the helper above
 		`^mistakes_test.go:(\d+): resource "g_r": the URI "nowhere" has no scheme$`,
 		`^mistakes_test.go:(\d+): server "": the name is empty$`,
 		`^mistakes_test.go:(\d+): server "": the version is empty$`,
@@ -282,15 +338,15 @@ func TestAllAtOnce(t *testing.T) {
 			t.Errorf("line %d: %s, want %s", i, line, want[i])
 		}
 	}
-	// The places are those of the calls, whatever is generic in between.
+	// A place is that of the call, even through generic helpers.
 	tool, prompt, template := placed(t, lines[3]), placed(t, lines[4]), placed(t, lines[5])
 	if prompt != tool+1 || template != tool+5 {
 		t.Errorf("places %s, %s, %s: want them 1 and 5 lines apart", lines[3], lines[4], lines[5])
 	}
 }
 
-// TestDuplicatesOfWrongFeatures: a feature that is wrong in one way is compared with
-// the others all the same.
+// TestDuplicatesOfWrongFeatures: a feature with another mistake is still checked for a
+// duplicate name.
 func TestDuplicatesOfWrongFeatures(t *testing.T) {
 	_, err := router.New("x", "1",
 		router.Tool("t", "", nothing),

@@ -9,10 +9,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// observed runs a call and tells the observer before and after.
+// observed runs a call and notifies the observer before and after.
 func observed[R any](r *Router, ctx context.Context, method, name string, run func() (R, error)) (result R, err error) {
 	request := mcp.RequestFrom(ctx)
-	e := mcp.Event{Kind: mcp.EventRequest, Method: method, Name: name, Version: request.Version(), Session: request.Session()}
+	e := mcp.Event{
+		Kind: mcp.EventRequest, Method: method, Name: name, Version: request.Version(), Session: request.Session(),
+	}
 	r.options.Observer.Observe(ctx, e)
 	began := time.Now()
 	e.Kind, e.Panicked = mcp.EventAnswer, true
@@ -38,11 +40,11 @@ func observed[R any](r *Router, ctx context.Context, method, name string, run fu
 	return result, err
 }
 
-// LogTo returns an observer that writes a line for each event that is worth
-// one: answers at level info, those with an error at warn, panics at error; the
-// beginning of requests, notifications and sessions at debug. A question to the
-// client and a call that the client cancelled are no errors. It suits
-// [Options.Observer] and [mcp.ServerOptions.Observer] alike.
+// LogTo returns an observer that logs events: answers at level info, answers with an
+// error at warn, refused requests at warn, panics at error, and the start of requests,
+// notifications and sessions at debug. A question to the client and a call that the
+// client cancelled are not errors. Use it for [Options.Observer] or
+// [mcp.ServerOptions.Observer].
 func LogTo(log *slog.Logger) mcp.Observer { return logObserver{log} }
 
 type logObserver struct{ log *slog.Logger }

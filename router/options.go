@@ -7,58 +7,56 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Options are settings of a whole [Router]: a [Feature] that [New] takes at most
-// once. The zero value is the default.
+// Options are settings of a whole [Router]: a [Feature] that may be passed to [New] once.
+// The zero value is the default.
 type Options struct {
-	// Title, Description, WebsiteURL and Icons are shown to people.
+	// Title, Description, WebsiteURL and Icons are for display.
 	Title, Description, WebsiteURL string
 	Icons                          []mcp.Icon
-	// Instructions tell a model how to use the server.
+	// Instructions explain to a model how to use the server.
 	Instructions string
 
-	// Lenient ignores unknown arguments of every tool and prompt, as the option
-	// [Lenient] does of one.
+	// Lenient ignores unknown arguments of every tool and prompt, as the option [Lenient]
+	// does for one.
 	Lenient bool
-	// RequireCompletion makes an argument of a prompt that cannot be completed a
-	// mistake.
+	// RequireCompletion makes a prompt argument without completion a mistake.
 	RequireCompletion bool
-	// AllowEmpty allows a router without any item, to which [Router.Add] adds.
+	// AllowEmpty allows a router without any items, to be filled by [Router.Add].
 	AllowEmpty bool
-	// HideAppTools hides tools that only apps may call ([VisibleTo]) from clients
-	// that do not declare the MCP Apps extension: they can neither list nor call
-	// them. By default every client can, and its host keeps them from the model.
+	// HideAppTools hides app-only tools ([VisibleTo]) from clients that do not declare the
+	// MCP Apps extension: they can neither list nor call them. By default every client can,
+	// and its host hides them from the model.
 	HideAppTools bool
-	// LegacyUIKey writes the link of a tool to its app a second time, for hosts
-	// from before 2026.
+	// LegacyUIKey also writes the link from a tool to its app under the key that hosts from
+	// before 2026 read.
 	LegacyUIKey bool
 
-	// Tasks says that tools may answer with a task ([mcp.Request.Task]).
+	// Tasks declares that tools may answer with a task ([mcp.Request.Task]).
 	Tasks bool
-	// NoLogging takes back the declaration that tools may send log lines
-	// ([mcp.Request.Log]).
+	// NoLogging removes the declaration that tools may send log lines ([mcp.Request.Log]).
 	NoLogging bool
-	// Extensions are further capabilities.extensions, a JSON object or nil.
+	// Extensions are additional capabilities.extensions, a JSON object or nil.
 	Extensions json.RawMessage
 
-	// PageSize is how many entries one answer to a list request holds; 0 stands
-	// for [mcp.DefaultPageSize].
+	// PageSize is the number of entries in one answer to a list request; 0 means
+	// [mcp.DefaultPageSize].
 	PageSize int
-	// Cache tells 2026-07-28 clients how long they may keep the lists. With a
-	// [Filter] they are never shared between callers.
+	// Cache sets how long 2026-07-28 clients may cache the lists. With a [Filter], lists are
+	// never shared between callers.
 	Cache mcp.CacheHint
-	// MaxReadBytes is how much is read from an [io.Reader] or a file at most; 0
-	// stands for [DefaultMaxReadBytes].
+	// MaxReadBytes is the most that is read from an [io.Reader] or a file; 0 means
+	// [DefaultMaxReadBytes].
 	MaxReadBytes int64
-	// MaxViews is how many different catalogs are kept ready when there is a
-	// [Filter]; 0 stands for 64. A view beyond it is built again when needed.
+	// MaxViews is how many different catalogs are cached if there is a [Filter]; 0 means 64.
+	// Any other view is rebuilt when needed.
 	MaxViews int
 
-	// Middleware wraps whatever the router runs: a source that does something
-	// before, after or instead of next. Embed next and write the methods that
-	// differ. Nil is none. The catalog stays the router's own.
+	// Middleware wraps the calls of the router in a source that acts before, after or
+	// instead of next. Embed next and override the methods that differ. Nil means none. The
+	// catalog always comes from the router.
 	Middleware func(next mcp.Source) mcp.Source
-	// Observer is told of each call that the router runs, before and after.
-	// Nil is none. An [mcp.Server] can be observed as a whole instead.
+	// Observer is called before and after each call that the router runs. Nil means none. To
+	// observe a whole [mcp.Server], set its own observer instead.
 	Observer mcp.Observer
 }
 
@@ -73,7 +71,7 @@ func (o Options) register(b *builder) {
 	}
 }
 
-// optionsAmong returns the options among features.
+// optionsAmong stores the options among features, and reports a second one.
 func (b *builder) optionsAmong(where place, features []Feature) {
 	for _, f := range features {
 		if o, ok := f.(Options); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// output makes the results of one tool.
+// output turns the return values of one tool into results.
 type output struct {
 	tool  string
 	make  func(o *output, v reflect.Value) (*mcp.CallToolResult, error)
@@ -18,8 +18,8 @@ type output struct {
 	check *schema.Schema // nil if there is no output schema
 }
 
-// Texter is an output that says itself what models read; the structured content
-// stays what programs read.
+// Texter is an output with its own text for models; programs still read the structured
+// content.
 type Texter interface{ Text() string }
 
 var (
@@ -87,7 +87,7 @@ func pointee(n *node) *node {
 	return n
 }
 
-// result turns what a tool's function has returned into the result.
+// result turns the return value of a tool's function into the result.
 func (o *output) result(v reflect.Value) (*mcp.CallToolResult, error) { return o.make(o, v) }
 
 func textResult(text string) *mcp.CallToolResult {
@@ -152,7 +152,7 @@ func fromValue(o *output, v reflect.Value) (*mcp.CallToolResult, error) {
 	return o.structured(o.texted(v, encoded), encoded)
 }
 
-// texted returns the result that models read.
+// texted returns a result with the text that models read.
 func (o *output) texted(v reflect.Value, encoded []byte) *mcp.CallToolResult {
 	if t, ok := methods(v).(Texter); ok {
 		return textResult(t.Text())
@@ -160,7 +160,7 @@ func (o *output) texted(v reflect.Value, encoded []byte) *mcp.CallToolResult {
 	return textResult(string(encoded))
 }
 
-// structured adds the structured content, if it is what the schema promises.
+// structured adds the structured content, after checking it against the output schema.
 func (o *output) structured(r *mcp.CallToolResult, value json.RawMessage) (*mcp.CallToolResult, error) {
 	if o.check != nil {
 		if value == nil {

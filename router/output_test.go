@@ -33,10 +33,11 @@ type report struct {
 	Any   any             `json:"any,omitempty"`
 }
 
-// answer runs a tool that returns out and gives the result as it is sent.
+// answer runs a tool that returns out, and returns the result as it is sent.
 func answer[Out any](t testing.TB, out Out, opts ...router.ToolOption) (string, error) {
 	t.Helper()
-	r, err := router.New("x", "1", router.Tool("t", "", func(context.Context, router.Void) (Out, error) { return out, nil }, opts...))
+	r, err := router.New("x", "1",
+		router.Tool("t", "", func(context.Context, router.Void) (Out, error) { return out, nil }, opts...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,36 +59,71 @@ func TestOutput(t *testing.T) {
 		run  func(testing.TB) (string, error)
 		want string
 	}{
-		{"string", func(t testing.TB) (string, error) { return answer(t, "a<b") }, `{"content":[{"type":"text","text":"a<b"}],"isError":false}`},
-		{"string type", func(t testing.TB) (string, error) { return answer(t, said("hi")) }, `{"content":[{"type":"text","text":"hi"}],"isError":false}`},
+		{"string", func(t testing.TB) (string, error) {
+			return answer(t, "a<b")
+		}, `{"content":[{"type":"text","text":"a<b"}],"isError":false}`},
+		{"string type", func(t testing.TB) (string, error) {
+			return answer(t, said("hi"))
+		}, `{"content":[{"type":"text","text":"hi"}],"isError":false}`},
 		{"void", func(t testing.TB) (string, error) { return answer(t, router.Void{}) }, `{"content":[],"isError":false}`},
-		{"content", func(t testing.TB) (string, error) { return answer(t, mcp.Image([]byte{1}, "image/png")) }, `{"content":[{"type":"image","data":"AQ==","mimeType":"image/png"}],"isError":false}`},
+		{"content", func(t testing.TB) (string, error) { return answer(t, mcp.Image([]byte{1}, "image/png")) },
+			`{"content":[{"type":"image","data":"AQ==","mimeType":"image/png"}],"isError":false}`},
 		{"contents", func(t testing.TB) (string, error) {
-			return answer(t, []mcp.Content{mcp.Audio([]byte{1}, "audio/wav"), mcp.EmbeddedResource(mcp.ResourceContents{URI: "x://1", Text: "t"}), link})
+			return answer(t, []mcp.Content{
+				mcp.Audio([]byte{1}, "audio/wav"), mcp.EmbeddedResource(mcp.ResourceContents{URI: "x://1", Text: "t"}), link,
+			})
 		}, `{"content":[{"type":"audio","data":"AQ==","mimeType":"audio/wav"},{"type":"resource","resource":{"uri":"x://1","text":"t"}},{"type":"resource_link","name":"n","uri":"x://1"}],"isError":false}`},
-		{"no contents", func(t testing.TB) (string, error) { return answer(t, []mcp.Content(nil)) }, `{"content":[],"isError":false}`},
+		{"no contents", func(t testing.TB) (string, error) {
+			return answer(t, []mcp.Content(nil))
+		}, `{"content":[],"isError":false}`},
 		{"result", func(t testing.TB) (string, error) {
-			return answer(t, &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("x")}, IsError: true, Meta: json.RawMessage(`{"a":1}`)})
+			return answer(t, &mcp.CallToolResult{
+				Content: []mcp.Content{mcp.Text("x")},
+				IsError: true,
+				Meta:    json.RawMessage(`{"a":1}`),
+			})
 		}, `{"content":[{"type":"text","text":"x"}],"isError":true,"_meta":{"a":1}}`},
-		{"result as a value", func(t testing.TB) (string, error) { return answer(t, mcp.CallToolResult{}) }, `{"content":[],"isError":false}`},
-		{"struct with Text", func(t testing.TB) (string, error) { return answer(t, weather{"Lyon", 21.5, "c"}) }, `{"content":[{"type":"text","text":"Lyon: 22 c"}],"structuredContent":{"city":"Lyon","temp":21.5,"unit":"c"},"isError":false}`},
-		{"pointer with Text", func(t testing.TB) (string, error) { return answer(t, &weather{"Lyon", 21, "c"}) }, `{"content":[{"type":"text","text":"Lyon: 21 c"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"c"},"isError":false}`},
-		{"nil in a struct", func(t testing.TB) (string, error) { return answer(t, inside(report{Name: "a"})) }, `{"name":"a","score":0,"tags":[],"by":{},"null":null}`},
+		{"result as a value", func(t testing.TB) (string, error) { return answer(t, mcp.CallToolResult{}) },
+			`{"content":[],"isError":false}`},
+		{"struct with Text", func(t testing.TB) (string, error) {
+			return answer(t, weather{"Lyon", 21.5, "c"})
+		}, `{"content":[{"type":"text","text":"Lyon: 22 c"}],"structuredContent":{"city":"Lyon","temp":21.5,"unit":"c"},"isError":false}`},
+		{"pointer with Text", func(t testing.TB) (string, error) {
+			return answer(t, &weather{"Lyon", 21, "c"})
+		}, `{"content":[{"type":"text","text":"Lyon: 21 c"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"c"},"isError":false}`},
+		{"nil in a struct", func(t testing.TB) (string, error) { return answer(t, inside(report{Name: "a"})) },
+			`{"name":"a","score":0,"tags":[],"by":{},"null":null}`},
 		{"everything", func(t testing.TB) (string, error) {
 			n := 5
-			return answer(t, inside(report{Name: "é\n", Score: 1e-7, Tags: []string{"x"}, By: map[string]int{"b": 2, "a": 1}, Next: &report{Score: math.Copysign(0, -1)}, Null: &n,
-				At: time.Date(2026, 7, 28, 12, 0, 0, 5e8, time.UTC), Wait: time.Second, Addr: netip.MustParseAddr("::1"), Raw: json.RawMessage(`{ "a" : 1 }`), Data: []byte{1}, Any: []any{1, "<"}}))
+			return answer(t, inside(report{Name: "é\n", Score: 1e-7, Tags: []string{"x"}, By: map[string]int{"b": 2, "a": 1},
+				Next: &report{Score: math.Copysign(0, -1)}, Null: &n,
+				At: time.Date(2026, 7, 28, 12, 0, 0, 5e8, time.UTC), Wait: time.Second, Addr: netip.MustParseAddr("::1"),
+				Raw: json.RawMessage(`{ "a" : 1 }`), Data: []byte{1}, Any: []any{1, "<"}}))
 		}, `{"name":"é\n","score":1e-7,"tags":["x"],"by":{"a":1,"b":2},"next":{"name":"","score":-0,"tags":[],"by":{},"null":null},"null":5,"at":"2026-07-28T12:00:00.5Z","wait":"1s","addr":"::1","raw":{"a":1},"data":"AQ==","any":[1,"<"]}`},
-		{"map", func(t testing.TB) (string, error) { return answer(t, map[string]int{"b": 1, "a": 2}) }, `{"content":[{"type":"text","text":"{\"a\":2,\"b\":1}"}],"structuredContent":{"a":2,"b":1},"isError":false}`},
-		{"slice", func(t testing.TB) (string, error) { return answer(t, []int{1, 2}) }, `{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":[1,2],"isError":false}`},
-		{"nil slice", func(t testing.TB) (string, error) { return answer(t, []int(nil)) }, `{"content":[{"type":"text","text":"[]"}],"structuredContent":[],"isError":false}`},
-		{"number", func(t testing.TB) (string, error) { return answer(t, 5) }, `{"content":[{"type":"text","text":"5"}],"structuredContent":5,"isError":false}`},
-		{"any: string", func(t testing.TB) (string, error) { return answer[any](t, "x") }, `{"content":[{"type":"text","text":"x"}],"isError":false}`},
+		{"map", func(t testing.TB) (string, error) { return answer(t, map[string]int{"b": 1, "a": 2}) },
+			`{"content":[{"type":"text","text":"{\"a\":2,\"b\":1}"}],"structuredContent":{"a":2,"b":1},"isError":false}`},
+		{"slice", func(t testing.TB) (string, error) {
+			return answer(t, []int{1, 2})
+		}, `{"content":[{"type":"text","text":"[1,2]"}],"structuredContent":[1,2],"isError":false}`},
+		{"nil slice", func(t testing.TB) (string, error) {
+			return answer(t, []int(nil))
+		}, `{"content":[{"type":"text","text":"[]"}],"structuredContent":[],"isError":false}`},
+		{"number", func(t testing.TB) (string, error) {
+			return answer(t, 5)
+		}, `{"content":[{"type":"text","text":"5"}],"structuredContent":5,"isError":false}`},
+		{"any: string", func(t testing.TB) (string, error) {
+			return answer[any](t, "x")
+		}, `{"content":[{"type":"text","text":"x"}],"isError":false}`},
 		{"any: nil", func(t testing.TB) (string, error) { return answer[any](t, nil) }, `{"content":[],"isError":false}`},
-		{"any: struct", func(t testing.TB) (string, error) { return answer[any](t, weather{"Lyon", 21, "c"}) }, `{"content":[{"type":"text","text":"Lyon: 21 c"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"c"},"isError":false}`},
-		{"any: content", func(t testing.TB) (string, error) { return answer[any](t, link) }, `{"content":[{"type":"resource_link","name":"n","uri":"x://1"}],"isError":false}`},
+		{"any: struct", func(t testing.TB) (string, error) {
+			return answer[any](t, weather{"Lyon", 21, "c"})
+		}, `{"content":[{"type":"text","text":"Lyon: 21 c"}],"structuredContent":{"city":"Lyon","temp":21,"unit":"c"},"isError":false}`},
+		{"any: content", func(t testing.TB) (string, error) {
+			return answer[any](t, link)
+		}, `{"content":[{"type":"resource_link","name":"n","uri":"x://1"}],"isError":false}`},
 		{"own schema", func(t testing.TB) (string, error) {
-			return answer(t, &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"a":1}`)}, router.OutputSchema(`{"type":"object","required":["a"]}`))
+			return answer(t, &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"a":1}`)},
+				router.OutputSchema(`{"type":"object","required":["a"]}`))
 		}, `{"content":[],"structuredContent":{"a":1},"isError":false}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,7 +138,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// inside keeps the row above short: only its structured content is compared.
+// inside returns the report by pointer.
 func inside(r report) *report { return &r }
 
 func TestOutputErrors(t *testing.T) {
@@ -111,9 +147,13 @@ func TestOutputErrors(t *testing.T) {
 		run  func(testing.TB) (string, error)
 		want string
 	}{
-		{"beyond a bound", func(t testing.TB) (string, error) { return answer(t, report{Score: 11}) }, `the answer of tool "t" violates its output schema: score: must be at most 10 (got 11)`},
-		{"no number", func(t testing.TB) (string, error) { return answer(t, report{Score: math.NaN()}) }, `the answer of tool "t" violates its output schema: score: NaN is not a number that JSON has`},
-		{"broken raw", func(t testing.TB) (string, error) { return answer(t, report{Raw: json.RawMessage(`{`)}) }, `the answer of tool "t" violates its output schema: raw: unexpected end of input at byte 1`},
+		{"beyond a bound", func(t testing.TB) (string, error) {
+			return answer(t, report{Score: 11})
+		}, `the answer of tool "t" violates its output schema: score: must be at most 10 (got 11)`},
+		{"no number", func(t testing.TB) (string, error) { return answer(t, report{Score: math.NaN()}) },
+			`the answer of tool "t" violates its output schema: score: NaN is not a number that JSON has`},
+		{"broken raw", func(t testing.TB) (string, error) { return answer(t, report{Raw: json.RawMessage(`{`)}) },
+			`the answer of tool "t" violates its output schema: raw: unexpected end of input at byte 1`},
 		{"nothing structured", func(t testing.TB) (string, error) {
 			return answer(t, &mcp.CallToolResult{}, router.OutputSchema(`{"type":"object"}`))
 		}, `the answer of tool "t" violates its output schema: there is no structured content`},
@@ -145,7 +185,8 @@ func TestOutputSchema(t *testing.T) {
 		{"string", schemaOf(gives[string]()), ``},
 		{"any", schemaOf(gives[any]()), ``},
 		{"struct", schemaOf(gives[weather]()), `{"type":"object","properties":{"city":{"type":"string"},"temp":{"type":"number"},"unit":{"type":"string"}},"required":["city","temp","unit"]}`},
-		{"pointer", schemaOf(gives[*spot]()), `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`},
+		{"pointer", schemaOf(gives[*spot]()),
+			`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`},
 		{"slice", schemaOf(gives[[]*int]()), `{"type":"array","items":{"type":["integer","null"]}}`},
 		{"map", schemaOf(gives[map[string]spot]()), `{"type":"object","additionalProperties":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}`},
 		{"nil pointers", schemaOf(gives[struct {
@@ -161,7 +202,7 @@ func TestOutputSchema(t *testing.T) {
 	}
 }
 
-// TestToolErrors: what a client sees of the errors of a tool.
+// TestToolErrors: how a client sees the errors of a tool.
 func TestToolErrors(t *testing.T) {
 	fails := func(err error) router.Feature {
 		return router.Tool("t", "", func(context.Context, router.Void) (string, error) { return "", err })
@@ -173,13 +214,15 @@ func TestToolErrors(t *testing.T) {
 		}
 		return mcptest.Connect(t, r, mcp.LatestVersion, nil)
 	}
-	if got := connect(errors.New("no such city")).CallTool("t", nil); !got.IsError || got.Content[0].Text != "no such city" {
+	if got := connect(errors.New("no such city")).CallTool("t", nil); !got.IsError ||
+		got.Content[0].Text != "no such city" {
 		t.Errorf("plain error = %+v, want isError and the bare message", got)
 	}
-	if _, err := connect(&mcp.Error{Code: -32099, Message: "busy", Data: json.RawMessage(`{"retry":5}`)}).Try("tools/call", map[string]string{"name": "t"}); err == nil || err.Code != -32099 || string(err.Data) != `{"retry":5}` {
+	if _, err := connect(&mcp.Error{Code: -32099, Message: "busy", Data: json.RawMessage(`{"retry":5}`)}).Try("tools/call",
+		map[string]string{"name": "t"}); err == nil || err.Code != -32099 || string(err.Data) != `{"retry":5}` {
 		t.Errorf("mcp.Error = %+v, want it as it is", err)
 	}
-	// The error of a context of its own is an error of the tool: the request goes on.
+	// An error from the tool's own context is an error of the tool: the request continues.
 	late, stop := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	stop()
 	canceled, stop := context.WithCancel(t.Context())
@@ -192,11 +235,14 @@ func TestToolErrors(t *testing.T) {
 	}
 }
 
-// TestTalk: progress, log lines and questions travel while a tool runs.
+// TestTalk: progress, log lines and questions are sent while a tool runs.
 func TestTalk(t *testing.T) {
 	r, err := router.New("x", "1", router.Tool("t", "", func(ctx context.Context, _ router.Void) (string, error) {
 		request := mcp.RequestFrom(ctx)
-		answer, err := request.Elicit(ctx, &mcp.ElicitParams{Message: "sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		answer, err := request.Elicit(ctx, &mcp.ElicitParams{
+			Message:         "sure?",
+			RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
+		})
 		if err != nil {
 			return "", err
 		}
@@ -217,7 +263,7 @@ func TestTalk(t *testing.T) {
 	}
 }
 
-// TestSameType: the tags of an input do not stand in the way of an output.
+// TestSameType: a type whose tags describe an input also works as an output.
 func TestSameType(t *testing.T) {
 	type both struct {
 		Wait  time.Duration `json:"wait,omitempty" default:"90s" example:"1h"`
@@ -230,7 +276,8 @@ func TestSameType(t *testing.T) {
 		t.Errorf("result = %+v, %v, want %s", got, err, want)
 	}
 	c, _ := r.Catalog(context.Background())
-	if got, want := string(c.Tools[0].InputSchema), `"unit":{"type":"string","description":"which","enum":["c","f"],"default":"c","x-mcp-header":"Unit"}`; !strings.Contains(got, want) {
+	if got, want := string(c.Tools[0].InputSchema),
+		`"unit":{"type":"string","description":"which","enum":["c","f"],"default":"c","x-mcp-header":"Unit"}`; !strings.Contains(got, want) {
 		t.Errorf("schema %s, want %s in it", got, want)
 	}
 	if got, want := string(c.Tools[0].OutputSchema),

@@ -14,13 +14,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A plan is what a Go type looks like in JSON. It is compiled once, when a
-// feature is registered, and then decodes and checks texts (plan_decode.go),
-// encodes values (plan_encode.go) and writes the schema of both
-// (plan_schema.go), so that these cannot disagree. Reflection on types happens
-// here only.
+// A plan describes a Go type in JSON. It is compiled once, when a feature is registered,
+// and then decodes and checks input (plan_decode.go), encodes values (plan_encode.go) and
+// writes the schema of both (plan_schema.go), so that these cannot disagree. Types are
+// reflected on only here.
 
-// kind says how a value of a type is decoded and encoded.
+// kind selects how a value of a type is decoded and encoded.
 type kind uint8
 
 const (
@@ -33,12 +32,12 @@ const (
 	kindTime     // time.Time, RFC 3339
 	kindDuration // time.Duration
 	kindURL      // url.URL
-	kindQuoted   // elem in a text, as the option "string" of a json tag has it; in outputs
-	kindText     // an encoding.TextUnmarshaler
+	kindQuoted   // elem in a string, for the option "string" of a json tag; outputs only
+	kindText     // an encoding.TextUnmarshaler, in outputs an encoding.TextMarshaler
 	kindBytes    // []byte, base64
 	kindRaw      // json.RawMessage
 	kindAny      // an empty interface
-	kindForeign  // whatever its own methods make of it
+	kindForeign  // encoded and decoded by its own methods
 	kindStruct
 	kindSlice
 	kindArray
@@ -55,8 +54,8 @@ func (k kind) stringly() bool {
 	return false
 }
 
-// node is the plan of one type, with what the tags of a field add to it. After
-// compilation it is read-only.
+// node is the plan of one type, including the tags of its field. It is read-only after
+// compilation.
 type node struct {
 	kind   kind
 	typ    reflect.Type
@@ -70,9 +69,9 @@ type node struct {
 // object is the plan of a struct.
 type object struct {
 	typ    reflect.Type
-	name   string // its place in $defs, if recursive
+	name   string // its key in $defs, if recursive
 	fields []field
-	index  map[string]int // from name to place in fields, if they are many
+	index  map[string]int // from name to index in fields, if there are many
 
 	compiling, recursive bool
 }
@@ -81,7 +80,7 @@ type object struct {
 type field struct {
 	name   string
 	key    []byte // `"name":`
-	place  int    // in the struct, if len(path) is 1
+	place  int    // index in the struct, if len(path) is 1
 	path   []int
 	node   *node
 	docs   docs
@@ -93,10 +92,10 @@ type field struct {
 	omitZero  bool
 }
 
-// docs are the keywords that check nothing.
+// docs are the keywords that are not checked.
 type docs struct{ title, text, example string }
 
-// few is up to how many fields are looked for one after the other.
+// few is the largest number of fields that are searched one by one.
 const few = 8
 
 func (o *object) find(key []byte, guess int) int {
@@ -133,16 +132,16 @@ var (
 	typeEnumer          = reflect.TypeFor[enumer]()
 )
 
-// schemer is a type that writes its own schema.
+// schemer is a type that provides its own schema.
 type schemer interface{ JSONSchema() mcp.Schema }
 
-// enumer is a type whose values are among a few strings.
+// enumer is a type with a fixed list of values.
 type enumer interface{ Enum() []string }
 
-// compiler makes the plans of one feature.
+// compiler compiles the plans of one feature.
 type compiler struct {
-	output  bool // for encoding, not for decoding
-	lenient bool // nothing is required: a hand-written schema decides
+	output  bool // compile for encoding, not decoding
+	lenient bool // require nothing: a hand-written schema decides
 	objects map[reflect.Type]*object
 	defs    []*object // the recursive ones
 	faults  []string
@@ -153,7 +152,7 @@ func newCompiler(output bool) *compiler {
 	return &compiler{output: output, objects: make(map[reflect.Type]*object)}
 }
 
-// fault records what is wrong with the type at the current path.
+// fault records an error in the type at the current path.
 func (c *compiler) fault(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if len(c.path) > 0 {
@@ -167,8 +166,8 @@ func implements(t, i reflect.Type) bool {
 	return t.Implements(i) || t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(i)
 }
 
-// node compiles the plan of t. It returns a node in any case; faults tell
-// whether it can be used.
+// node compiles the plan of t. It always returns a node, which is usable only if faults
+// is empty.
 func (c *compiler) node(t reflect.Type) *node {
 	n := &node{typ: t}
 	if c.ownWay(n, t) {
@@ -207,7 +206,7 @@ func (c *compiler) node(t reflect.Type) *node {
 	return n
 }
 
-// ownWay handles the types that are more than their kind.
+// ownWay handles the types that need more than their reflect.Kind.
 func (c *compiler) ownWay(n *node, t reflect.Type) bool {
 	switch t {
 	case typeTime:
@@ -251,10 +250,11 @@ func (c *compiler) ownWay(n *node, t reflect.Type) bool {
 	return true
 }
 
-// zeroOf returns a value of t, or a pointer to one, on which methods can be called.
+// zeroOf returns a pointer to a zero value of t, on which any of its methods can be
+// called.
 func zeroOf(t reflect.Type) any { return reflect.New(t).Interface() }
 
-// enumOf takes over the values that the type itself declares.
+// enumOf adds the values that the type declares itself.
 func (c *compiler) enumOf(n *node, t reflect.Type) {
 	if !implements(t, typeEnumer) {
 		return
@@ -268,8 +268,8 @@ func (c *compiler) enumOf(n *node, t reflect.Type) {
 	n.rules.setTexts(values)
 }
 
-// mapValue compiles the values of a map. Outputs may have whatever keys encoding/json
-// writes.
+// mapValue compiles the values of a map, and checks its keys. Outputs may have any keys
+// that encoding/json can write.
 func (c *compiler) mapValue(t reflect.Type) *node {
 	if c.output && hasTextKeys(t) {
 		return c.node(t.Elem())
@@ -280,7 +280,7 @@ func (c *compiler) mapValue(t reflect.Type) *node {
 	return c.node(t.Elem())
 }
 
-// hasTextKeys reports whether encoding/json makes texts of the keys of a map.
+// hasTextKeys reports whether encoding/json can write the keys of a map as strings.
 func hasTextKeys(t reflect.Type) bool {
 	switch t.Key().Kind() {
 	case reflect.String,
@@ -291,8 +291,8 @@ func hasTextKeys(t reflect.Type) bool {
 	return t.Key().Implements(typeTextMarshaler)
 }
 
-// quoted returns the plan of a field with the option "string". It has an effect on
-// scalars alone, as in encoding/json.
+// quoted returns the plan of a field with the option "string". As in encoding/json, it
+// affects only scalars.
 func quoted(n *node) *node {
 	switch n.kind {
 	case kindString, kindBool, kindInt, kindUint, kindFloat:
@@ -305,8 +305,8 @@ func quoted(n *node) *node {
 	return n
 }
 
-// object compiles the plan of a struct, once for each type, so that types may
-// contain themselves.
+// object compiles the plan of a struct, once per type, so that types may contain
+// themselves.
 func (c *compiler) object(t reflect.Type) *object {
 	if o := c.objects[t]; o != nil {
 		if o.compiling && !o.recursive {

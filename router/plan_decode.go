@@ -8,27 +8,27 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// decoder decodes one text into one value and checks it in the same pass. The
-// text may come from anybody. A rule that the schema states is only noticed
-// here (failed); it is worded by the compiled schema, so that there is one
-// wording. What no schema states, such as a format, is worded here (problems).
+// decoder decodes untrusted JSON into one value and checks it in the same pass. A
+// violation of the schema is only noted here (failed); the compiled schema then words the
+// error, so that there is one wording. What the schema does not check, such as a format,
+// is worded here (problems).
 type decoder struct {
 	doc  []byte
 	path []segment
-	// strict refuses members that the type does not have.
+	// strict rejects members that the type does not have.
 	strict bool
 
 	failed   bool
-	where    string    // the first place where a rule was broken
-	problems []problem // beyond the schema
-	unknown  []string  // paths of the members that were ignored
-	nulls    []string  // paths of the nulls that counted as absent
+	where    string    // the path of the first violation
+	problems []problem // not checked by the schema
+	unknown  []string  // paths of ignored members
+	nulls    []string  // paths of the nulls that mean absent
 }
 
 // segment is one step of a path.
 type segment struct {
 	name  string
-	index int // one more than the place in an array, or 0 for a name
+	index int // array index plus one, or 0 for a name
 }
 
 type problem struct{ path, text string }
@@ -46,7 +46,7 @@ func (d *decoder) free() {
 	decoders.Put(d)
 }
 
-// decode reads all of doc into v. The error says that doc is not JSON.
+// decode decodes all of doc into v. An error means that doc is not valid JSON.
 func (d *decoder) decode(n *node, v reflect.Value) error {
 	end, err := d.value(n, v, jsonscan.Space(d.doc, 0), 0)
 	if err != nil {
@@ -55,14 +55,14 @@ func (d *decoder) decode(n *node, v reflect.Value) error {
 	return jsonscan.End(d.doc, end)
 }
 
-// fail notes that the schema does not admit the value at the current path.
+// fail notes that the value at the current path violates the schema.
 func (d *decoder) fail() {
 	if !d.failed {
 		d.failed, d.where = true, pathText(d.path)
 	}
 }
 
-// problem notes what the schema knows nothing of.
+// problem records an error that the schema does not check.
 func (d *decoder) problem(text string) {
 	d.problems = append(d.problems, problem{pathText(d.path), text})
 }
@@ -70,16 +70,16 @@ func (d *decoder) problem(text string) {
 func (d *decoder) push(s segment) { d.path = append(d.path, s) }
 func (d *decoder) pop()           { d.path = d.path[:len(d.path)-1] }
 
-// skip walks over a value that is not wanted.
+// skip skips a value.
 func (d *decoder) skip(i, depth int) (int, error) { return jsonscan.ValueAt(d.doc, i, depth) }
 
-// wrong walks over a value of the wrong type.
+// wrong skips a value of the wrong type.
 func (d *decoder) wrong(i, depth int) (int, error) {
 	d.fail()
 	return d.skip(i, depth)
 }
 
-// value decodes the value that begins at i, which depth others enclose.
+// value decodes the value at i, which is nested depth levels deep.
 func (d *decoder) value(n *node, v reflect.Value, i, depth int) (int, error) {
 	if i >= len(d.doc) {
 		return d.skip(i, depth)
@@ -132,7 +132,7 @@ func (d *decoder) value(n *node, v reflect.Value, i, depth int) (int, error) {
 	}
 }
 
-// next moves behind the separator after a member or an element.
+// next moves past the separator after a member or an element.
 func (d *decoder) next(i int, closing byte) (at int, done bool, err error) {
 	i = jsonscan.Space(d.doc, i)
 	if i < len(d.doc) {
@@ -146,7 +146,7 @@ func (d *decoder) next(i int, closing byte) (at int, done bool, err error) {
 	return i, false, d.syntax(i)
 }
 
-// syntax returns the error of a text that ends or goes on in the wrong way at i.
+// syntax returns the syntax error at i.
 func (d *decoder) syntax(i int) error {
 	if err := jsonscan.Valid(d.doc); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (d *decoder) syntax(i int) error {
 	return &jsonscan.Error{Offset: i, Reason: "unexpected character"}
 }
 
-// key scans the name of a member and returns where its value begins.
+// key scans a member name and returns it with the start of its value.
 func (d *decoder) key(i, depth int) (key []byte, at int, err error) {
 	if i >= len(d.doc) || d.doc[i] != '"' {
 		return nil, i, d.syntax(i)
@@ -173,7 +173,7 @@ func (d *decoder) key(i, depth int) (key []byte, at int, err error) {
 	return key, jsonscan.Space(d.doc, at+1), nil
 }
 
-// tooDeep reports nesting beyond what the scanner allows.
+// tooDeep returns an error if the nesting exceeds the scanner's limit.
 func (d *decoder) tooDeep(i, depth int) error {
 	if depth < jsonscan.MaxDepth {
 		return nil
@@ -206,7 +206,7 @@ func (d *decoder) members(o *object, v reflect.Value, i, depth int) (int, error)
 		case place < 0:
 			i, err = d.unknownMember(key, at, depth+1)
 		case seen[place/64]>>(place%64)&1 == 1:
-			d.fail() // given twice
+			d.fail() // repeated
 			i, err = d.skip(at, depth+1)
 		default:
 			last = place
@@ -226,7 +226,7 @@ func (d *decoder) members(o *object, v reflect.Value, i, depth int) (int, error)
 func (d *decoder) member(f *field, v reflect.Value, i, depth int) (end int, err error) {
 	d.push(segment{name: f.name})
 	if !f.required && i < len(d.doc) && d.doc[i] == 'n' && f.node.kind != kindAny && f.node.kind != kindRaw {
-		// Models write null for what they leave out.
+		// Models write null for arguments that they omit.
 		d.nulls = append(d.nulls, pathText(d.path))
 		if end, err = d.skip(i, depth); err == nil && f.fallback != nil {
 			err = d.setDefault(f, v)
@@ -238,7 +238,8 @@ func (d *decoder) member(f *field, v reflect.Value, i, depth int) (end int, err 
 	return end, err
 }
 
-// absent gives the fields that the text does not have their defaults.
+// absent sets the defaults of fields missing from the input, and notes missing required
+// ones.
 func (d *decoder) absent(o *object, v reflect.Value, seen []uint64) error {
 	for i := range o.fields {
 		if seen[i/64]>>(i%64)&1 == 1 {
@@ -259,8 +260,8 @@ func (d *decoder) absent(o *object, v reflect.Value, seen []uint64) error {
 	return nil
 }
 
-// setDefault decodes the default anew for each text, so that no two calls share
-// a slice or a map.
+// setDefault decodes the default for each call, so that no two calls share a slice or a
+// map.
 func (d *decoder) setDefault(f *field, v reflect.Value) error {
 	doc := d.doc
 	d.doc = f.fallback
@@ -281,7 +282,7 @@ func (d *decoder) unknownMember(key []byte, i, depth int) (int, error) {
 	return d.skip(i, depth)
 }
 
-// maxUnknown is how many ignored members are remembered.
+// maxUnknown is the number of ignored members to record.
 const maxUnknown = 16
 
 // slice decodes the array at i.
@@ -316,7 +317,7 @@ func (d *decoder) slice(n *node, v reflect.Value, i, depth int) (int, error) {
 	return end, err
 }
 
-// strings is slice for the most frequent type.
+// strings is slice for the most common type.
 func (d *decoder) strings(n *node, v reflect.Value, i, depth int) (int, error) {
 	start := i
 	list := make([]string, 0, 4)
@@ -394,9 +395,10 @@ func (d *decoder) array(n *node, v reflect.Value, i, depth int) (int, error) {
 	return end, nil
 }
 
-// items checks what can be told only when the whole array is known.
+// items checks the rules that need the whole array.
 func (d *decoder) items(r *rules, count int, raw []byte) {
-	if count < r.minItems || r.maxItems >= 0 && count > r.maxItems || r.unique != nil && count > 1 && r.unique.Validate(raw) != nil {
+	if count < r.minItems || r.maxItems >= 0 && count > r.maxItems ||
+		r.unique != nil && count > 1 && r.unique.Validate(raw) != nil {
 		d.fail()
 	}
 }
@@ -419,7 +421,7 @@ func (d *decoder) entries(n *node, v reflect.Value, i, depth int) (int, error) {
 		name := reflect.ValueOf(string(key)).Convert(n.typ.Key())
 		d.push(segment{name: name.String()})
 		if v.MapIndex(name).IsValid() {
-			d.fail() // given twice
+			d.fail() // repeated
 		}
 		element.SetZero()
 		end, err := d.value(n.elem, element, at, depth+1)

@@ -17,9 +17,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// append appends v as JSON. It differs from encoding/json in two points, for
-// the sake of readers: a nil slice is [] and a nil map {}, as the schema says,
-// and nothing is escaped for HTML.
+// append appends v as JSON. It differs from encoding/json in two points, for the benefit
+// of readers: nil slices are [] and nil maps {}, as the schema says, and HTML is not
+// escaped.
 func (n *node) append(dst []byte, v reflect.Value) ([]byte, error) {
 	switch n.kind {
 	case kindString:
@@ -55,7 +55,7 @@ func (n *node) append(dst []byte, v reflect.Value) ([]byte, error) {
 	return n.appendSpecial(dst, v)
 }
 
-// appendFloat writes the shortest text that reads as f, as ECMAScript does.
+// appendFloat writes the shortest text that parses as f, formatted as in ECMAScript.
 func appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return dst, fmt.Errorf("%v is not a number that JSON has", f)
@@ -66,7 +66,7 @@ func appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	}
 	dst = strconv.AppendFloat(dst, f, format, -1, bits)
 	if n := len(dst); format == 'e' && n > 4 && dst[n-4] == 'e' && dst[n-2] == '0' {
-		dst = append(dst[:n-2], dst[n-1]) // e-09 is e-9
+		dst = append(dst[:n-2], dst[n-1]) // e-09 becomes e-9
 	}
 	return dst, nil
 }
@@ -79,7 +79,8 @@ func appendTime(dst []byte, t time.Time) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// appendSpecial leaves a value to its own methods.
+// appendSpecial encodes the kinds with their own rules, most of them by methods of the
+// value.
 func (n *node) appendSpecial(dst []byte, v reflect.Value) ([]byte, error) {
 	switch n.kind {
 	case kindRaw:
@@ -112,7 +113,8 @@ func (n *node) appendSpecial(dst []byte, v reflect.Value) ([]byte, error) {
 	return append(dst, encoded...), nil
 }
 
-// methods returns v, by its address if it has one, so that all its methods count.
+// methods returns v, or its address if it has one, to include methods with pointer
+// receivers.
 func methods(v reflect.Value) any {
 	if v.CanAddr() && v.Kind() != reflect.Interface && v.Kind() != reflect.Pointer {
 		return v.Addr().Interface()
@@ -178,13 +180,13 @@ func (n *node) appendList(dst []byte, v reflect.Value) ([]byte, error) {
 	return append(dst, ']'), nil
 }
 
-// member is an entry of a map, under its name in JSON.
+// member is a map entry with its name in JSON.
 type member struct {
 	name  string
 	value reflect.Value
 }
 
-// appendMap writes the members in the order of their names.
+// appendMap writes the members sorted by name.
 func (n *node) appendMap(dst []byte, v reflect.Value) ([]byte, error) {
 	members := make([]member, 0, v.Len())
 	for entries := v.MapRange(); entries.Next(); {
@@ -209,7 +211,7 @@ func (n *node) appendMap(dst []byte, v reflect.Value) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// keyName returns the text that encoding/json makes of the key of a map.
+// keyName returns a map key as encoding/json writes it.
 func keyName(key reflect.Value) (string, error) {
 	if key.Kind() == reflect.String {
 		return key.String(), nil

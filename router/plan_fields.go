@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// structField is a field that takes part in JSON, under the name it has there.
+// structField is a struct field that is encoded as JSON, with its JSON name.
 type structField struct {
 	reflect.StructField
 	name                string
@@ -16,10 +16,10 @@ type structField struct {
 	quoted              bool // the option "string"
 }
 
-// promoted returns the fields of t in their order, those of embedded structs in
-// the place of the embedding. It follows encoding/json (a less nested field
-// hides others of its name), except that a name that two fields of one depth
-// claim is a fault: encoding/json drops both without a word.
+// promoted returns the fields of t in order, with those of embedded structs in place of
+// the embedding. It follows encoding/json (a less nested field hides others with its
+// name), except that two fields of the same depth with the same name are a fault:
+// encoding/json silently drops both.
 func (c *compiler) promoted(t reflect.Type) []structField {
 	all := c.embedded(t, nil, nil)
 	var chosen []structField
@@ -38,8 +38,8 @@ func (c *compiler) promoted(t reflect.Type) []structField {
 	return chosen
 }
 
-// dominant returns the place of the first field that has name and that no other
-// hides.
+// dominant returns the index of the first field with that name that is not hidden by
+// another.
 func dominant(all []structField, name string) int {
 	best := -1
 	for i, f := range all {
@@ -54,7 +54,7 @@ func dominant(all []structField, name string) int {
 	return best
 }
 
-// embedded collects the fields of t at path; within are the structs around it.
+// embedded collects the fields of t at path; within lists the enclosing structs.
 func (c *compiler) embedded(t reflect.Type, path []int, within []reflect.Type) []structField {
 	if slices.Contains(within, t) {
 		return nil
@@ -92,7 +92,7 @@ func (c *compiler) embedded(t reflect.Type, path []int, within []reflect.Type) [
 	return all
 }
 
-// special reports whether an embedded struct is a value of its own.
+// special reports whether an embedded struct is encoded as one value.
 func (c *compiler) special(t reflect.Type) bool {
 	return (&compiler{output: c.output}).ownWay(&node{}, t)
 }
@@ -123,7 +123,8 @@ func (c *compiler) named(sf reflect.StructField, name, options string, path []in
 	return f
 }
 
-// at returns the field of v for reading; ok is false behind a nil pointer.
+// at returns the field of v for reading; ok is false if an embedded pointer on the path
+// is nil.
 func (f *field) at(v reflect.Value) (value reflect.Value, ok bool) {
 	if len(f.path) == 1 {
 		return v.Field(f.place), true
@@ -140,7 +141,7 @@ func (f *field) at(v reflect.Value) (value reflect.Value, ok bool) {
 	return v, true
 }
 
-// in returns the field of v for writing, and makes the structs that lead to it.
+// in returns the field of v for writing, allocating embedded structs on the path.
 func (f *field) in(v reflect.Value) reflect.Value {
 	if len(f.path) == 1 {
 		return v.Field(f.place)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFieldMistakes compiles types that go vet would not let a test write down.
+// TestFieldMistakes compiles types that go vet would reject in source code.
 func TestFieldMistakes(t *testing.T) {
 	text, number := reflect.TypeFor[string](), reflect.TypeFor[int]()
 	for _, tt := range []struct {
@@ -39,7 +39,7 @@ func TestFieldMistakes(t *testing.T) {
 	}
 }
 
-// TestManyFields: more fields than the small set of those seen has bits.
+// TestManyFields: a struct with more fields than fit in the small bit set of seen fields.
 func TestManyFields(t *testing.T) {
 	var fields []reflect.StructField
 	var members []string

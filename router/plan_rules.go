@@ -19,10 +19,10 @@ import (
 	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
-// rules are what a value must fulfil beyond being of its type.
+// rules are the constraints on a value beyond its type.
 type rules struct {
-	enum  []json.RawMessage // in the order of the author
-	texts map[string]bool   // those of enum that are strings
+	enum  []json.RawMessage // in the author's order
+	texts map[string]bool   // the strings of enum
 
 	bounds   []bound
 	multiple *big.Rat
@@ -31,12 +31,12 @@ type rules struct {
 	low, high   int64
 	ulow, uhigh uint64
 
-	minLength, maxLength int // in code points; maxLength < 0 stands for none
+	minLength, maxLength int // in code points; maxLength < 0 means none
 	pattern              *regexp.Regexp
 	format, formatText   string
 	ofFormat             func(string) bool
 
-	minItems, maxItems int            // maxItems < 0 stands for none
+	minItems, maxItems int            // maxItems < 0 means none
 	unique             *schema.Schema // uniqueItems, or nil
 }
 
@@ -63,12 +63,11 @@ func (r *rules) setTexts(values []string) {
 
 func quoteJSON(s string) []byte { return jsonscan.AppendQuote(nil, s) }
 
-// keyword is a struct tag that is a keyword of JSON Schema.
+// keyword is a struct tag that is a JSON Schema keyword.
 type keyword struct {
 	name  string
 	kinds []kind
-	// list says that on a slice the keyword is about the slice; the others are
-	// then about its elements.
+	// list marks a keyword that applies to a slice itself; the others apply to its elements.
 	list bool
 	set  func(c *compiler, n *node, r *rules, text string) error
 }
@@ -79,8 +78,8 @@ var (
 	listKinds   = []kind{kindSlice, kindArray}
 )
 
-// keywords is the whole list of tags that check something. "default", "example",
-// "title", "doc" and "required" stand beside it.
+// keywords returns all tags that check values. The tags "default", "example", "title",
+// "doc" and "required" are handled separately.
 func keywords() []keyword {
 	return []keyword{
 		{name: "enum", kinds: slices.Concat(textKinds, numberKinds), set: setEnum},
@@ -108,7 +107,7 @@ func (c *compiler) tags(f *field, tag reflect.StructTag) {
 		c.fault("jsonschema:%q is not a description: write its keywords as tags, such as enum:\"a,b\"", text)
 	}
 	if c.output && ownForm(f.node) {
-		f.docs.example = "" // what the tags say is about the form of inputs
+		f.docs.example = "" // the tags describe the form of inputs
 		return
 	}
 	c.setHeader(f, tag.Get("header"))
@@ -128,13 +127,13 @@ func (c *compiler) tags(f *field, tag reflect.StructTag) {
 	}
 }
 
-// ownForm reports whether outputs of n are not written as inputs are.
+// ownForm reports whether outputs of n have another form than inputs.
 func ownForm(n *node) bool {
 	n = pointee(n)
 	return n.kind == kindForeign || n.kind == kindQuoted
 }
 
-// apply adds a keyword to the rules of what it is about.
+// apply adds a keyword to the rules of its target.
 func (c *compiler) apply(f *field, k keyword, text string) {
 	target := c.target(f, k)
 	if !slices.Contains(k.kinds, target.kind) {
@@ -149,8 +148,8 @@ func (c *compiler) apply(f *field, k keyword, text string) {
 	}
 }
 
-// setHeader notes the header in which clients repeat an argument. That is
-// possible for plain values only (2026-07-28, "Streamable HTTP").
+// setHeader records the header in which clients repeat an argument, which must be a
+// scalar (2026-07-28, "Streamable HTTP").
 func (c *compiler) setHeader(f *field, name string) {
 	if name == "" {
 		return
@@ -168,8 +167,8 @@ func (c *compiler) setHeader(f *field, name string) {
 	f.header = name
 }
 
-// target returns the node that a keyword is about, as a copy that belongs to
-// the field alone.
+// target returns the node that a keyword applies to, copied so that only this field
+// changes.
 func (c *compiler) target(f *field, k keyword) *node {
 	at := &f.node
 	for {
@@ -188,7 +187,7 @@ func (c *compiler) target(f *field, k keyword) *node {
 	}
 }
 
-// consistent finds rules that no value can fulfil.
+// consistent reports rules that no value can satisfy.
 func (c *compiler) consistent(n *node) {
 	for ; n != nil; n = n.elem {
 		r := n.rules
@@ -253,8 +252,8 @@ func parseNumber(text string) (*big.Rat, error) {
 	return value, nil
 }
 
-// exact returns the number of a JSON text. ok is false if its exponent is beyond
-// what any Go number has: such text must not make us allocate a huge one.
+// exact returns the value of a JSON number. ok is false if its exponent is out of range
+// for every Go number: such a text must not make us allocate a huge one.
 func exact(raw []byte) (value *big.Rat, ok bool) {
 	if len(raw) > 4096 {
 		return nil, false
@@ -286,7 +285,7 @@ func setBound(name string, upper, strict bool) func(*compiler, *node, *rules, st
 	}
 }
 
-// nearestInside returns the last integer that a bound admits.
+// nearestInside returns the integer closest to a bound that satisfies it.
 func nearestInside(upper, strict bool, value *big.Rat) *big.Int {
 	floor := new(big.Int).Div(value.Num(), value.Denom()) // rounds towards minus infinity
 	switch {
@@ -376,8 +375,8 @@ func setFormat(_ *compiler, n *node, r *rules, text string) error {
 	return nil
 }
 
-// acceptsText reports whether the rules that a schema states accept s, which is
-// raw with its escapes resolved.
+// acceptsText reports whether s satisfies all rules except the format, which is not part
+// of the schema check.
 func (r *rules) acceptsText(s string) bool {
 	if r.texts != nil && !r.texts[s] {
 		return false
@@ -430,7 +429,7 @@ func (r *rules) acceptsExact(raw []byte) bool {
 	return r.acceptsRare(raw)
 }
 
-// acceptsRare checks the keywords that numbers seldom have.
+// acceptsRare checks the keywords that few numbers have.
 func (r *rules) acceptsRare(raw []byte) bool {
 	if r.enum == nil && r.multiple == nil {
 		return true

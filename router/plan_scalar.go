@@ -42,7 +42,7 @@ func (d *decoder) checkText(r *rules, s string) {
 	}
 }
 
-// number decodes a number, which begins at i.
+// number decodes the number at i.
 func (d *decoder) number(n *node, v reflect.Value, i, depth int) (int, error) {
 	end, err := d.skip(i, depth)
 	if err != nil {
@@ -125,7 +125,7 @@ func (d *decoder) uint(n *node, v reflect.Value, raw []byte) {
 	}
 }
 
-// smallInt parses what most integers look like; of others it makes nothing.
+// smallInt parses integers of up to 18 plain digits, the most common form.
 func smallInt(raw []byte) (value int64, ok bool) {
 	digits := raw
 	if raw[0] == '-' {
@@ -146,14 +146,14 @@ func smallInt(raw []byte) (value int64, ok bool) {
 	return value, true
 }
 
-// integer returns the value of a number, in whatever notation: 1.0 and 1e3 are
-// integers in JSON Schema. It is nil if it is beyond any range.
+// integer returns the value of a number in any notation, and whether it is an integer:
+// 1.0 and 1e3 are integers in JSON Schema. The value is nil if it exceeds every range.
 func integer(raw []byte) (value *big.Int, ok bool) {
 	whole, inRange := exact(raw)
 	if inRange {
 		return whole.Num(), whole.IsInt()
 	}
-	// A huge exponent: the number is an integer unless the exponent is negative.
+	// With a huge exponent, the number is an integer unless the exponent is negative.
 	i := bytes.IndexAny(raw, "eE")
 	return nil, i < 0 && bytes.IndexByte(raw, '.') < 0 || i >= 0 && raw[i+1] != '-'
 }
@@ -166,7 +166,7 @@ func (d *decoder) outOfRange(n *node, raw []byte) {
 	d.problem(fmt.Sprintf("must fit %s integer of %d bits (got %s)", kind, n.bits, shown(raw)))
 }
 
-// special decodes the values that are more than their kind.
+// special decodes the kinds that need more than their JSON type.
 func (d *decoder) special(n *node, v reflect.Value, i, depth int) (int, error) {
 	end, err := d.skip(i, depth)
 	if err != nil {
@@ -194,7 +194,7 @@ func (d *decoder) special(n *node, v reflect.Value, i, depth int) (int, error) {
 	return end, nil
 }
 
-// parsed fills v, which is a string in JSON only.
+// parsed fills v from a string that encodes another type.
 func (d *decoder) parsed(n *node, v reflect.Value, s string) {
 	switch n.kind {
 	case kindTime:
@@ -233,7 +233,7 @@ func (d *decoder) parsed(n *node, v reflect.Value, s string) {
 	}
 }
 
-// foreign leaves a value to the standard decoder or to the type's own.
+// foreign decodes a value with encoding/json or the type's own method.
 func (d *decoder) foreign(n *node, v reflect.Value, raw []byte) {
 	if n.custom != nil {
 		if err := n.custom.check.Validate(raw); err != nil {
@@ -252,20 +252,19 @@ func (d *decoder) foreign(n *node, v reflect.Value, raw []byte) {
 	}
 }
 
-// exactValue decodes a value as encoding/json does into any, except that a number
-// that a float64 cannot hold exactly, such as 12345678901234567890, becomes a
-// [json.Number].
+// exactValue decodes a value as encoding/json does into any, except that a number that a
+// float64 cannot hold exactly, such as 12345678901234567890, becomes a [json.Number].
 func exactValue(raw []byte) (any, bool) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return nil, false // the scanner has accepted it: it nests too deeply for this one
+		return nil, false // valid JSON, but nested too deeply for encoding/json
 	}
 	return withFloats(value), true
 }
 
-// withFloats replaces numbers that a float64 holds exactly.
+// withFloats replaces numbers with float64 values where those are exact.
 func withFloats(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -289,9 +288,8 @@ func withFloats(value any) any {
 	return value
 }
 
-// plainJSON returns the text of an error of encoding/json without names of Go
-// types, which mean nothing to a caller. Errors of an author's own methods keep
-// their words.
+// plainJSON returns the text of an encoding/json error without Go type names, which mean
+// nothing to a caller. Errors of an author's own methods keep their text.
 func plainJSON(err error) string {
 	var wrongType *json.UnmarshalTypeError
 	var marshaler *json.MarshalerError
@@ -304,8 +302,8 @@ func plainJSON(err error) string {
 	return strings.TrimPrefix(err.Error(), "json: ")
 }
 
-// distinct refuses a value in which a name is given twice: two readers could
-// read two values.
+// distinct rejects a value with a repeated member name: two parsers might read different
+// values.
 func (d *decoder) distinct(raw []byte) {
 	if raw[0] == '{' || raw[0] == '[' {
 		if _, err := distinctNames(raw, 0, 0); err != nil {

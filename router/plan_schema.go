@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// custom is the schema that a type brings along.
+// custom is the schema that a type provides.
 type custom struct {
 	raw   json.RawMessage
 	check *schema.Schema
@@ -30,7 +30,7 @@ func (c *compiler) customOf(t reflect.Type) *custom {
 	return &custom{raw, check}
 }
 
-// literal returns the JSON value that a tag's text stands for.
+// literal returns the JSON value of a tag's text.
 func (c *compiler) literal(n *node, text string) (json.RawMessage, error) {
 	at := n
 	for at.kind == kindPointer {
@@ -41,7 +41,7 @@ func (c *compiler) literal(n *node, text string) (json.RawMessage, error) {
 		raw = quoteJSON(text)
 	}
 	if c.output {
-		return raw, jsonscan.Valid(raw) // it only describes
+		return raw, jsonscan.Valid(raw) // used only as documentation
 	}
 	d := newDecoder(raw, true)
 	defer d.free()
@@ -56,7 +56,7 @@ func (c *compiler) literal(n *node, text string) (json.RawMessage, error) {
 	return raw, d.explain(check)
 }
 
-// setDefault notes what a field holds when the text does not have it.
+// setDefault stores the value of a field that is absent from the input.
 func (c *compiler) setDefault(f *field, text string) {
 	if len(c.defs) > 0 && f.node.object != nil {
 		c.fault("default:%q: a recursive type cannot have one", text)
@@ -70,14 +70,14 @@ func (c *compiler) setDefault(f *field, text string) {
 	f.fallback = raw
 }
 
-// schemaWriter writes the schema of a plan. Members stand in the order of the
-// fields, keywords in the order of [mcp.Schema].
+// schemaWriter writes the schema of a plan. Members are in field order, keywords in the
+// order of [mcp.Schema].
 type schemaWriter struct {
 	c      *compiler
-	strict bool // refuse members that the type does not have
+	strict bool // reject members that the type does not have
 }
 
-// schema returns the whole schema of n.
+// schema returns the complete schema of n.
 func (c *compiler) schema(n *node, strict bool) json.RawMessage {
 	w := schemaWriter{c: c, strict: strict}
 	for n.kind == kindPointer && !c.output {
@@ -112,8 +112,8 @@ var typeNames = [...]string{
 	kindMap: "object", kindStruct: "object", kindPointer: "",
 }
 
-// value appends the schema of n with what f says of it. nullable says that nil
-// pointers are encoded as null there.
+// value appends the schema of n with the documentation of f. nullable means that a nil
+// pointer is encoded as null in this position.
 func (w *schemaWriter) value(dst []byte, n *node, f *field, nullable bool) []byte {
 	null := false
 	for n.kind == kindPointer {
@@ -131,8 +131,8 @@ func (w *schemaWriter) value(dst []byte, n *node, f *field, nullable bool) []byt
 	return append(dst, `,{"type":"null"}]}`...)
 }
 
-// plain appends the schema of a node that is no pointer; or, if not empty, is
-// another type that is accepted.
+// plain appends the schema of a node that is not a pointer; or, if not empty, is another
+// accepted type.
 func (w *schemaWriter) plain(dst []byte, n *node, f *field, or string) []byte {
 	switch {
 	case n.custom != nil:
@@ -158,7 +158,7 @@ func (w *schemaWriter) plain(dst []byte, n *node, f *field, or string) []byte {
 	return append(w.tail(dst, n, f), '}')
 }
 
-// described appends a schema that is written already, with the docs of f.
+// described appends a finished schema with the documentation of f.
 func (w *schemaWriter) described(dst, raw []byte, f *field) []byte {
 	extra := w.tail(w.docs(nil, f), nil, f)
 	if len(extra) == 0 {
@@ -181,7 +181,7 @@ func (w *schemaWriter) docs(dst []byte, f *field) []byte {
 	return dst
 }
 
-// inner appends what a list or a map holds.
+// inner appends the schemas of elements.
 func (w *schemaWriter) inner(dst []byte, n *node) []byte {
 	switch n.kind {
 	case kindSlice:
@@ -229,7 +229,7 @@ func (w *schemaWriter) object(dst []byte, o *object, f *field) []byte {
 	return append(w.tail(dst, nil, f), '}')
 }
 
-// tail appends what comes last.
+// tail appends the keywords that come last.
 func (w *schemaWriter) tail(dst []byte, n *node, f *field) []byte {
 	if f.fallback != nil {
 		dst = append(append(dst, `,"default":`...), f.fallback...)
@@ -247,7 +247,7 @@ func (w *schemaWriter) tail(dst []byte, n *node, f *field) []byte {
 	return dst
 }
 
-// rules appends the keywords that check something.
+// rules appends the keywords that check values.
 func (w *schemaWriter) rules(dst []byte, n *node) []byte {
 	r := n.rules
 	if r == nil {
@@ -294,8 +294,8 @@ func (w *schemaWriter) numbers(dst []byte, n *node, r *rules) []byte {
 		dst = append(dst, b.text...)
 		low, high = low || !b.upper, high || b.upper
 	}
-	// The range of a small type is part of the schema, so that a model knows it. That
-	// of 64 bits has more digits than many readers of JSON keep.
+	// The range of a small type is part of the schema, so that models know it. The range of
+	// 64-bit types has more digits than many JSON parsers keep.
 	small := (n.kind == kindInt || n.kind == kindUint) && n.bits < 64
 	switch {
 	case low:
@@ -317,7 +317,7 @@ func (w *schemaWriter) numbers(dst []byte, n *node, r *rules) []byte {
 	return dst
 }
 
-// count appends a keyword whose value is a number, unless it says nothing.
+// count appends a numeric keyword, unless value is below least and so has no effect.
 func count(dst []byte, name string, value, least int) []byte {
 	if value < least {
 		return dst

@@ -10,15 +10,15 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// ownTags are the tags that the plan reads, beside the keywords.
+// ownTags are the tags that the plan reads in addition to the keywords.
 var ownTags = []string{"doc", "description", "jsonschema", "title", "example", "default", "required", "header"}
 
-// foreignTags belong to other packages, although they look like ours.
+// foreignTags belong to other packages, although they resemble ours.
 var foreignTags = []string{"json", "db", "env", "form", "toml", "bson", "yaml", "xml", "uri", "path", "query",
 	"param", "name", "desc"}
 
-// misspelt finds the tags that the author probably meant for this package: all others
-// belong to other packages.
+// misspelt reports tags that the author probably meant for this package; all other
+// unknown tags belong to other packages.
 func (c *compiler) misspelt(tag reflect.StructTag) {
 	known := slices.Clone(ownTags)
 	for _, k := range keywords() {
@@ -36,7 +36,7 @@ func (c *compiler) misspelt(tag reflect.StructTag) {
 	}
 }
 
-// tagKeys returns the keys of a tag, as reflect.StructTag.Lookup reads it.
+// tagKeys returns the keys of a tag, parsed as by reflect.StructTag.Lookup.
 func tagKeys(tag reflect.StructTag) (keys []string) {
 	for rest := string(tag); ; {
 		rest = strings.TrimLeft(rest, " ")
@@ -52,7 +52,7 @@ func tagKeys(tag reflect.StructTag) (keys []string) {
 	}
 }
 
-// instruction is an item of the jsonschema tag of other libraries.
+// instruction matches an item of the jsonschema tag of other libraries.
 var instruction = regexp.MustCompile(`^[A-Za-z_]+=`)
 
 // isInstructions reports whether a jsonschema tag lists keywords, as in

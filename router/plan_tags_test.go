@@ -10,8 +10,9 @@ import (
 	"github.com/slipway-mcp/slipway/router"
 )
 
-// TestMisspeltTags: a tag that was probably meant for the router is a mistake, and so
-// is the tag of another library that would become a description; other tags are not.
+// TestMisspeltTags: a tag that was probably meant for the router is a mistake, as is a
+// jsonschema tag of another library that would become a description; other tags are
+// ignored.
 func TestMisspeltTags(t *testing.T) {
 	type wrong struct {
 		A string `json:"a" maxlength:"3"`

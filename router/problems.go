@@ -12,10 +12,10 @@ import (
 	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
-// maxShown is how many bytes of a value stand in a message.
+// maxShown is the number of bytes of a value to quote in a message.
 const maxShown = 64
 
-// shown returns a JSON string or number, cut if it is long.
+// shown returns a JSON string or number, truncated if it is long.
 func shown(raw []byte) string {
 	if len(raw) <= maxShown {
 		return string(raw)
@@ -42,7 +42,7 @@ func found(raw []byte) string {
 	return shown(raw)
 }
 
-// pathText writes a path as the messages of package schema do.
+// pathText formats a path as package schema does in its messages.
 func pathText(path []segment) string {
 	var b []byte
 	for _, s := range path {
@@ -73,8 +73,8 @@ func isPlain(name string) bool {
 	return name != "" && len(name) <= maxShown
 }
 
-// explain words everything that is wrong with the text that d has decoded. It
-// returns nil if nothing is.
+// explain words all errors in the input that d has decoded. It returns nil if there are
+// none.
 func (d *decoder) explain(check *schema.Schema) error {
 	if !d.failed && len(d.problems) == 0 {
 		return nil
@@ -99,8 +99,8 @@ func (d *decoder) explain(check *schema.Schema) error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// stated returns the problems that the schema finds, without those of nulls
-// that counted as absent, and how many more there are.
+// stated returns the violations of the schema, except those of nulls that mean absent,
+// and how many were omitted.
 func (d *decoder) stated(check *schema.Schema) (problems []problem, more int) {
 	var invalid *schema.Error
 	if !errors.As(check.Validate(d.doc), &invalid) {
@@ -114,7 +114,7 @@ func (d *decoder) stated(check *schema.Schema) (problems []problem, more int) {
 	return problems, invalid.More
 }
 
-// distinctNames walks over a value and refuses objects that have a name twice.
+// distinctNames scans a value and rejects objects with a repeated name.
 func distinctNames(doc []byte, i, depth int) (int, error) {
 	if i = jsonscan.Space(doc, i); i >= len(doc) {
 		return jsonscan.ValueAt(doc, i, depth)

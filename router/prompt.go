@@ -9,12 +9,15 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Prompt returns a prompt that fn fills in. In is a struct whose fields are the
-// arguments, or [Void]. On the wire arguments are texts; here they may be
-// numbers, booleans, times and durations too. Out is [Messages], a slice of
-// [mcp.PromptMessage], [*mcp.GetPromptResult], or string for one message of the
-// user.
-func Prompt[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error), opts ...PromptOption) Feature {
+// Prompt returns a prompt whose messages fn returns. In is a struct whose fields are the
+// arguments, or [Void]. Arguments are strings on the wire; fields may also be numbers,
+// booleans, times and durations. Out is [Messages], a slice of [mcp.PromptMessage],
+// [*mcp.GetPromptResult], or string for one user message.
+func Prompt[In, Out any](
+	name, description string,
+	fn func(ctx context.Context, in In) (Out, error),
+	opts ...PromptOption,
+) Feature {
 	f := &promptFeature{name: name, opts: opts, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out]()}
 	f.place, f.kind, f.label, f.description = caller(), KindPrompt, name, description
 	if fn == nil {
@@ -73,7 +76,8 @@ func (f *promptFeature) compile(b *builder) {
 		o.toPrompt(f)
 	}
 	switch f.out {
-	case reflect.TypeFor[Messages](), reflect.TypeFor[[]mcp.PromptMessage](), reflect.TypeFor[*mcp.GetPromptResult](), reflect.TypeFor[string]():
+	case reflect.TypeFor[Messages](), reflect.TypeFor[[]mcp.PromptMessage](), reflect.TypeFor[*mcp.GetPromptResult](),
+		reflect.TypeFor[string]():
 	default:
 		f.fault("the output must be Messages, []mcp.PromptMessage, *mcp.GetPromptResult or string, not %v", f.out)
 	}
@@ -148,7 +152,7 @@ func (p *promptInput) decode(ctx context.Context, arguments map[string]string, v
 	return err
 }
 
-// getPrompt runs a prompt and checks what it returns.
+// getPrompt runs a prompt and checks its result.
 func (p *prompt) getPrompt(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 	out, err := p.get(ctx, arguments)
 	if err != nil {
@@ -172,7 +176,8 @@ func (p *prompt) getPrompt(ctx context.Context, arguments map[string]string) (*m
 		switch m.Role {
 		case mcp.RoleUser, mcp.RoleAssistant, mcp.RoleSystem:
 		default:
-			return nil, fmt.Errorf("prompt %q: messages[%d] has the role %q, want user, assistant or system", p.definition.Name, i, m.Role)
+			return nil, fmt.Errorf("prompt %q: messages[%d] has the role %q, want user, assistant or system",
+				p.definition.Name, i, m.Role)
 		}
 	}
 	return result, nil

@@ -13,11 +13,10 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// DefaultMaxReadBytes is how much is read from an [io.Reader] or a file at most
-// unless [Options.MaxReadBytes] says otherwise.
+// DefaultMaxReadBytes is the default of [Options.MaxReadBytes]: 16 MiB.
 const DefaultMaxReadBytes = 16 << 20
 
-// reader turns what a function has returned into the contents of a resource.
+// reader turns the return values of a function into the contents of a resource.
 type reader struct {
 	name, title, mimeType string
 	limit                 int64
@@ -33,7 +32,7 @@ var (
 	typeContentsList = reflect.TypeFor[[]mcp.ResourceContents]()
 )
 
-// newReader compiles the output type of a resource, and settles its MIME type.
+// newReader compiles the output type of a resource and determines its MIME type.
 func newReader(name string, t reflect.Type, s *settings, limit int64, cache mcp.CacheHint) (*reader, []string) {
 	r := &reader{name: name, title: s.title, limit: limit, cache: cache}
 	if r.limit <= 0 {
@@ -86,7 +85,7 @@ func readBytes(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult,
 	return r.one(r.data(uri, v.Bytes())), nil
 }
 
-// data returns contents that are text if their MIME type says so.
+// data returns text contents if the MIME type is textual, otherwise a blob.
 func (r *reader) data(uri string, data []byte) mcp.ResourceContents {
 	c := r.empty(uri)
 	if isText(c.MIMEType) && utf8.Valid(data) {
@@ -105,7 +104,8 @@ func isText(mimeType string) bool {
 	media, _, _ := strings.Cut(mimeType, ";")
 	media = strings.ToLower(strings.TrimSpace(media))
 	switch media {
-	case "application/json", "application/xml", "application/yaml", "application/toml", "application/javascript", "image/svg+xml":
+	case "application/json", "application/xml", "application/yaml", "application/toml", "application/javascript",
+		"image/svg+xml":
 		return true
 	}
 	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml")
@@ -158,7 +158,7 @@ func readAsIs(r *reader, uri string, v reflect.Value) (*mcp.ReadResourceResult, 
 	}
 }
 
-// completed fills in what the contents leave open.
+// completed fills in missing URIs and MIME types.
 func (r *reader) completed(uri string, given []mcp.ResourceContents) *mcp.ReadResourceResult {
 	contents := make([]mcp.ResourceContents, len(given))
 	for i, c := range given {
@@ -212,8 +212,8 @@ func fileError(uri string, err error) error {
 	return fmt.Errorf("open %s: %w", uri, err)
 }
 
-// typeOf tells the MIME type of a file by its name: the same on every machine,
-// unlike what the system's tables say.
+// typeOf returns the MIME type for a file name. Unlike the system's tables, it returns
+// the same on every machine.
 func typeOf(name string, data []byte) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".markdown":

@@ -9,15 +9,13 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Resource returns a resource that is read under a fixed URI. Out is what
-// reading it yields:
+// Resource returns a resource with a fixed URI. Out is the type of its contents:
 //
-//   - string: text
-//   - []byte: binary data, or text if the MIME type is one of text
-//   - [io.Reader]: the same, closed after reading if it is an [io.Closer], and
-//     refused beyond [Options.MaxReadBytes]
-//   - [mcp.ResourceContents], a slice of it, or [*mcp.ReadResourceResult]
-//   - any other value: its JSON, with the MIME type application/json
+// - string: text - []byte: binary data, or text if the MIME type is textual -
+// [io.Reader]: the same; it is closed after reading if it is an [io.Closer], and contents
+// over [Options.MaxReadBytes] are refused - [mcp.ResourceContents], a slice of it, or
+// [*mcp.ReadResourceResult] - any other type: its JSON, with the MIME type
+// application/json
 func Resource[Out any](name, uri string, fn func(ctx context.Context) (Out, error), opts ...ResourceOption) Feature {
 	f := &resourceFeature{name: name, uri: uri, opts: opts, out: reflect.TypeFor[Out]()}
 	f.place, f.kind, f.label = caller(), KindResource, name
@@ -39,12 +37,12 @@ func Resource[Out any](name, uri string, fn func(ctx context.Context) (Out, erro
 // ResourceOption is an option of [Resource].
 type ResourceOption interface{ toResource(*resourceFeature) }
 
-// Annotations say for whom a resource is and how much it matters: an option of
-// [Resource], [Template] and [Folder].
+// Annotations state the audience and importance of a resource: an option of [Resource],
+// [Template] and [Folder].
 type Annotations mcp.Annotations
 
-// Cache tells 2026-07-28 clients how long they may keep what they read: an
-// option of [Resource], [Template] and [Folder].
+// Cache sets how long 2026-07-28 clients may cache what they read: an option of
+// [Resource], [Template] and [Folder].
 type Cache mcp.CacheHint
 
 type readFunc func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
@@ -102,7 +100,7 @@ func (f *resourceFeature) compile(b *builder) {
 	b.add(&f.settings, e)
 }
 
-// checkURI refuses what is no absolute URI.
+// checkURI rejects anything but an absolute URI.
 func (s *settings) checkURI(uri string) {
 	u, err := url.Parse(uri)
 	switch {

@@ -10,16 +10,16 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Router is a [mcp.Source] made of typed Go functions. It is safe for concurrent
-// use, changes included.
+// Router is a [mcp.Source] built from typed Go functions. All methods, including those
+// that change it, are safe for concurrent use.
 type Router struct {
 	server  mcp.Implementation
 	options Options
-	// top is what runs calls: the router itself or what Middleware made of it.
+	// top runs the calls: the router itself, or what Middleware returned for it.
 	top     mcp.Source
 	current atomic.Pointer[state]
 
-	// changing is held by whoever replaces current.
+	// changing is held while replacing current.
 	changing sync.Mutex
 	watchers mcp.Watchers
 }
@@ -29,12 +29,12 @@ var (
 	_ mcp.Watcher = (*Router)(nil)
 )
 
-// New returns a router that offers features. Everything that is wrong with them
-// comes back at once, as one error with a line for each mistake:
+// New returns a router that offers features. All mistakes are reported at once, in an
+// error with one line each:
 //
 //	main.go:24: tool "add": the field "a" has ...
 //
-// Nothing is logged, and nothing panics.
+// New neither logs nor panics.
 func New(name, version string, features ...Feature) (*Router, error) {
 	at := caller()
 	b := &builder{mayOptions: true}
@@ -70,9 +70,9 @@ func New(name, version string, features ...Feature) (*Router, error) {
 	return r, nil
 }
 
-// Add offers more features. If anything is wrong with them, the error says so
-// as that of [New] does, and nothing is added. Clients are told that their lists
-// have changed. A [Filter] among the features is about them alone.
+// Add adds features. If any of them has a mistake, Add adds nothing and returns an error
+// like that of [New]. Clients are notified that their lists have changed. A [Filter]
+// among the features applies only to them.
 func (r *Router) Add(features ...Feature) error {
 	r.changing.Lock()
 	defer r.changing.Unlock()
@@ -90,9 +90,9 @@ func (r *Router) Add(features ...Feature) error {
 	return nil
 }
 
-// Remove takes back items by their names. If one does not exist, or another
-// needs it, the error says so and nothing is removed. Calls that run already
-// are not stopped. Clients are told that their lists have changed.
+// Remove removes items by name. If one does not exist, or another item needs it, Remove
+// returns an error and removes nothing. Running calls continue. Clients are notified that
+// their lists have changed.
 func (r *Router) Remove(kind Kind, names ...string) error {
 	r.changing.Lock()
 	defer r.changing.Unlock()
@@ -115,7 +115,7 @@ func (r *Router) Remove(kind Kind, names ...string) error {
 	return nil
 }
 
-// Items returns what the router offers, filters aside, in the order of the lists.
+// Items returns all items, ignoring filters, in the order of the lists.
 func (r *Router) Items() []Item {
 	entries := r.current.Load().entries
 	items := make([]Item, len(entries))
@@ -141,7 +141,9 @@ func (r *Router) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 // ReadResource implements [mcp.Source].
 func (r *Router) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	if r.options.Observer != nil {
-		return observed(r, ctx, "resources/read", p.URI, func() (*mcp.ReadResourceResult, error) { return r.top.ReadResource(ctx, p) })
+		return observed(r, ctx, "resources/read", p.URI, func() (*mcp.ReadResourceResult, error) {
+			return r.top.ReadResource(ctx, p)
+		})
 	}
 	return r.top.ReadResource(ctx, p)
 }
@@ -149,7 +151,9 @@ func (r *Router) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*
 // GetPrompt implements [mcp.Source].
 func (r *Router) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	if r.options.Observer != nil {
-		return observed(r, ctx, "prompts/get", p.Name, func() (*mcp.GetPromptResult, error) { return r.top.GetPrompt(ctx, p) })
+		return observed(r, ctx, "prompts/get", p.Name, func() (*mcp.GetPromptResult, error) {
+			return r.top.GetPrompt(ctx, p)
+		})
 	}
 	return r.top.GetPrompt(ctx, p)
 }
@@ -157,12 +161,14 @@ func (r *Router) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.Ge
 // Complete implements [mcp.Source].
 func (r *Router) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	if r.options.Observer != nil {
-		return observed(r, ctx, "completion/complete", p.Prompt+p.URITemplate, func() (*mcp.CompleteResult, error) { return r.top.Complete(ctx, p) })
+		return observed(r, ctx, "completion/complete", p.Prompt+p.URITemplate, func() (*mcp.CompleteResult, error) {
+			return r.top.Complete(ctx, p)
+		})
 	}
 	return r.top.Complete(ctx, p)
 }
 
-// runner is the router as what Middleware wraps.
+// runner is the part of the router that Middleware wraps.
 type runner struct{ r *Router }
 
 func (x *runner) Catalog(ctx context.Context) (*mcp.Catalog, error) { return x.r.Catalog(ctx) }
@@ -208,7 +214,8 @@ func (x *runner) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 			names[i] = a.Name
 		}
 		if !slices.Contains(names, p.Argument) {
-			return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q has no argument %q (has %s)", p.Prompt, p.Argument, listNames(names))
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "prompt %q has no argument %q (has %s)",
+				p.Prompt, p.Argument, listNames(names))
 		}
 		return complete(ctx, e.prompt.completers, p)
 	}
@@ -218,7 +225,8 @@ func (x *runner) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Comp
 	}
 	t := s.templates[i].template
 	if !slices.Contains(t.parsed.Names(), p.Argument) {
-		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resource template %q has no variable %q (has %s)", p.URITemplate, p.Argument, listNames(t.parsed.Names()))
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "resource template %q has no variable %q (has %s)",
+			p.URITemplate, p.Argument, listNames(t.parsed.Names()))
 	}
 	return complete(ctx, t.completers, p)
 }

@@ -59,7 +59,7 @@ func cities(_ context.Context, prefix string) (out []string, _ error) {
 	return out, nil
 }
 
-// newWeather is a router with one feature of each kind.
+// newWeather returns a router with one feature of each kind.
 func newWeather(t testing.TB, more ...router.Feature) *router.Router {
 	t.Helper()
 	var mu sync.Mutex
@@ -106,7 +106,11 @@ func TestSource(t *testing.T) {
 	changes := 0
 	mcptest.TestSource(t, func(t *testing.T) mcp.Source { return newWeather(t) }, &mcptest.Options{
 		Calls: []mcptest.Call{
-			{Tool: "get_weather", Args: `{"city":"Lyon"}`, Want: `"structuredContent":{"city":"Lyon","temp":21,"unit":"celsius"}`},
+			{
+				Tool: "get_weather",
+				Args: `{"city":"Lyon"}`,
+				Want: `"structuredContent":{"city":"Lyon","temp":21,"unit":"celsius"}`,
+			},
 			{Tool: "get_weather", Args: `{"city":"Lyon"}`, Want: `{"type":"text","text":"Lyon: 21 celsius"}`},
 			{Tool: "get_weather", Args: `{"city":"Rome"}`, Want: "unknown city Rome", WantError: true},
 			{Tool: "get_weather", Args: `{"city":"Lyon","unit":"celcius"}`, Want: `did you mean`, WantError: true},
@@ -121,7 +125,10 @@ func TestSource(t *testing.T) {
 			{URI: "docs://guide/../secret", WantError: true},
 			{URI: "docs://guide/%2e%2e/secret", WantError: true},
 			{URI: "weather://Lyon", WantError: true},
-			{URI: "ui://weather/dashboard", Want: `"_meta":{"ui":{"csp":{"connectDomains":["https://api.example.com"]},"prefersBorder":true}}`},
+			{
+				URI:  "ui://weather/dashboard",
+				Want: `"_meta":{"ui":{"csp":{"connectDomains":["https://api.example.com"]},"prefersBorder":true}}`,
+			},
 		},
 		Prompts: []mcptest.Prompt{
 			{Name: "plan_trip", Args: map[string]string{"city": "Oslo", "days": "3"}, Want: "Plan 3 days in Oslo"},
@@ -129,13 +136,23 @@ func TestSource(t *testing.T) {
 			{Name: "plan_trip", WantError: true},
 		},
 		Completions: []mcptest.Completion{
-			{Params: mcp.CompleteParams{Prompt: "plan_trip", Argument: "city", Value: "l"}, Want: []string{"Lisbon", "London", "Lyon"}},
-			{Params: mcp.CompleteParams{URITemplate: "weather://{city}/forecast", Argument: "city", Value: "o"}, Want: []string{"Oslo"}},
-			{Params: mcp.CompleteParams{URITemplate: "docs://guide/{+path}", Argument: "path", Value: "img/"}, Want: []string{"img/logo.png", "img/alt.txt"}},
+			{
+				Params: mcp.CompleteParams{Prompt: "plan_trip", Argument: "city", Value: "l"},
+				Want:   []string{"Lisbon", "London", "Lyon"},
+			},
+			{
+				Params: mcp.CompleteParams{URITemplate: "weather://{city}/forecast", Argument: "city", Value: "o"},
+				Want:   []string{"Oslo"},
+			},
+			{
+				Params: mcp.CompleteParams{URITemplate: "docs://guide/{+path}", Argument: "path", Value: "img/"},
+				Want:   []string{"img/logo.png", "img/alt.txt"},
+			},
 		},
 		Change: func(t testing.TB, source mcp.Source) {
 			changes++
-			err := source.(*router.Router).Add(router.Tool(fmt.Sprint("later_", changes), "Added later", func(context.Context, router.Void) (string, error) { return "x", nil }))
+			err := source.(*router.Router).Add(router.Tool(fmt.Sprint("later_", changes), "Added later",
+				func(context.Context, router.Void) (string, error) { return "x", nil }))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +160,7 @@ func TestSource(t *testing.T) {
 	})
 }
 
-// TestVersions has a client of every version use one feature of each kind.
+// TestVersions uses one feature of each kind with a client of every version.
 func TestVersions(t *testing.T) {
 	for _, v := range mcp.Versions() {
 		t.Run(v.String(), func(t *testing.T) {
@@ -155,7 +172,10 @@ func TestVersions(t *testing.T) {
 			if got := c.ReadResource("weather://Lyon/forecast").Contents[0]; got.MIMEType != "application/json" {
 				t.Errorf("MIME type %q, want application/json", got.MIMEType)
 			}
-			if got := c.GetPrompt("plan_trip", map[string]string{"city": "Oslo", "days": "2"}); got.Messages[0].Content.Text != "Plan 2 days in Oslo" || got.Description != "Plan a trip" {
+			if got := c.GetPrompt("plan_trip", map[string]string{
+				"city": "Oslo",
+				"days": "2",
+			}); got.Messages[0].Content.Text != "Plan 2 days in Oslo" || got.Description != "Plan a trip" {
 				t.Errorf("prompt = %+v", got)
 			}
 			if v >= mcp.Version20250326 {
@@ -168,8 +188,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestUIViews: a tool for apps alone exists for every client, as some hosts show
-// apps without declaring it; an option hides it from those that declare nothing.
+// TestUIViews: every client sees an app-only tool, as some hosts show apps without
+// declaring them; an option hides it from clients that declare nothing.
 func TestUIViews(t *testing.T) {
 	ui := []byte(`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`)
 	for _, hide := range []bool{false, true} {
@@ -221,10 +241,13 @@ func TestChanges(t *testing.T) {
 	if _, err := r.CallTool(context.Background(), &mcp.CallToolParams{Name: "later"}); err != nil {
 		t.Error(err)
 	}
-	if err := r.Add(later); err == nil || !strings.Contains(err.Error(), `tool "later": is already the name of a tool at router_test.go:`) {
+	if err := r.Add(later); err == nil ||
+		!strings.Contains(err.Error(), `tool "later": is already the name of a tool at router_test.go:`) {
 		t.Errorf("Add twice = %v", err)
 	}
-	if err := r.Add(router.Prompt("p", "", func(context.Context, router.Void) (string, error) { return "x", nil })); err != nil {
+	if err := r.Add(router.Prompt("p", "", func(context.Context, router.Void) (string, error) {
+		return "x", nil
+	})); err != nil {
 		t.Error(err)
 	}
 	r.Notify("notes://all")
@@ -234,7 +257,8 @@ func TestChanges(t *testing.T) {
 	if err := r.Remove(router.KindTool, "later"); err == nil {
 		t.Error("Remove twice = nil, want an error")
 	}
-	if err := r.Remove(router.KindResource, "ui://weather/dashboard"); err == nil || !strings.Contains(err.Error(), "is not registered") {
+	if err := r.Remove(router.KindResource, "ui://weather/dashboard"); err == nil ||
+		!strings.Contains(err.Error(), "is not registered") {
 		t.Errorf("Remove of an app that a tool needs = %v", err)
 	}
 	if err := r.Remove(router.KindTemplate, "docs"); err != nil {
@@ -251,19 +275,21 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestListChanged: a change reaches a client that is connected.
+// TestListChanged: a connected client is notified of a change.
 func TestListChanged(t *testing.T) {
 	r := newWeather(t)
 	c := mcptest.ConnectStdio(t, r, mcp.LatestLegacyVersion, nil)
-	c.Call("ping", nil) // notifications/initialized has been read then
-	if err := r.Add(router.Tool("later", "", func(context.Context, router.Void) (string, error) { return "x", nil })); err != nil {
+	c.Call("ping", nil) // by then notifications/initialized has been read
+	if err := r.Add(router.Tool("later", "", func(context.Context, router.Void) (string, error) {
+		return "x", nil
+	})); err != nil {
 		t.Fatal(err)
 	}
 	if got := names(c.Tools()); !slices.Contains(got, "later") {
 		t.Errorf("tools = %v, want later among them", got)
 	}
 	told := func(n mcptest.Notification) bool { return n.Method == "notifications/tools/list_changed" }
-	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); { // it may come after the answer
+	for late := time.Now().Add(30 * time.Second); time.Now().Before(late); { // it may arrive after the answer
 		if slices.ContainsFunc(c.Notifications(), told) {
 			return
 		}
@@ -281,7 +307,9 @@ func TestFilter(t *testing.T) {
 		}),
 		router.Tool("stop", "", func(context.Context, router.Void) (string, error) { return "stopped", nil }),
 		router.Resource("log", "log://all", func(context.Context) (string, error) { return "secret", nil }),
-		router.Template("part", "log:///{n}", func(_ context.Context, v map[string]string) (string, error) { return v["n"], nil }),
+		router.Template("part", "log:///{n}", func(_ context.Context, v map[string]string) (string, error) {
+			return v["n"], nil
+		}),
 		router.Prompt("p", "", func(context.Context, router.Void) (string, error) { return "hi", nil }),
 	), router.Tool("all", "", func(context.Context, router.Void) (string, error) { return "all", nil }))
 	if err != nil {
@@ -294,7 +322,8 @@ func TestFilter(t *testing.T) {
 		t.Errorf("root sees %v", got)
 	}
 	few, _ := r.Catalog(nobody)
-	if got := names(few.Tools); !slices.Equal(got, []string{"all"}) || len(few.Resources)+len(few.Templates)+len(few.Prompts) > 0 {
+	if got := names(few.Tools); !slices.Equal(got, []string{"all"}) ||
+		len(few.Resources)+len(few.Templates)+len(few.Prompts) > 0 {
 		t.Errorf("nobody sees %v and more", got)
 	}
 	if again, _ := r.Catalog(nobody); again != few {
@@ -321,16 +350,18 @@ func TestFilter(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestManyViews: more different callers than views are kept.
+// TestManyViews: more distinct callers than cached views.
 func TestManyViews(t *testing.T) {
 	var features []router.Feature
 	for i := range 8 {
-		features = append(features, router.Tool(fmt.Sprintf("t%d", i), "", func(context.Context, router.Void) (string, error) { return "", nil }))
+		features = append(features,
+			router.Tool(fmt.Sprintf("t%d", i), "", func(context.Context, router.Void) (string, error) { return "", nil }))
 	}
 	type bits struct{}
-	r, err := router.New("x", "1", append(features, router.Options{MaxViews: 4}, router.Filter(func(ctx context.Context, i router.Item) bool {
-		return ctx.Value(bits{}).(int)>>(i.Name[1]-'0')&1 == 1
-	}))...)
+	r, err := router.New("x", "1",
+		append(features, router.Options{MaxViews: 4}, router.Filter(func(ctx context.Context, i router.Item) bool {
+			return ctx.Value(bits{}).(int)>>(i.Name[1]-'0')&1 == 1
+		}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +433,8 @@ func TestMiddlewareAndObserver(t *testing.T) {
 			lines = append(lines, line)
 		}
 	}
-	want := []string{"tools/call add_note", "tools/call add_note -32602", "resources/read notes://all", "tools/call crash panicked"}
+	want := []string{"tools/call add_note", "tools/call add_note -32602", "resources/read notes://all",
+		"tools/call crash panicked"}
 	if !slices.Equal(lines, want) {
 		t.Errorf("observed %q, want %q", lines, want)
 	}
@@ -411,7 +443,7 @@ func TestMiddlewareAndObserver(t *testing.T) {
 	}
 }
 
-// TestConcurrentChanges changes a router while it is used.
+// TestConcurrentChanges changes a router while it is in use.
 func TestConcurrentChanges(t *testing.T) {
 	r := newWeather(t, router.Filter(func(context.Context, router.Item) bool { return true }))
 	stop := r.Watch(func(mcp.Change) {})

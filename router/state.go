@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// state is everything that a router offers between two changes. It is
-// immutable; the views in it are a cache.
+// state is everything that a router offers between two changes. It is immutable, except
+// for the cache in views.
 type state struct {
 	r         *Router
 	entries   []*entry
@@ -24,10 +24,16 @@ type state struct {
 	views     views
 }
 
-// newState indexes entries, and finds what is wrong between them. The first
-// known of them have been compared with each other before.
+// newState indexes entries and reports conflicts between them. The first known entries
+// are already known not to conflict with each other.
 func (r *Router) newState(entries []*entry, known int) (*state, []error) {
-	s := &state{r: r, entries: entries, tools: make(map[string]*entry), prompts: make(map[string]*entry), resources: make(map[string]*entry)}
+	s := &state{
+		r:         r,
+		entries:   entries,
+		tools:     make(map[string]*entry),
+		prompts:   make(map[string]*entry),
+		resources: make(map[string]*entry),
+	}
 	s.views.max = r.options.MaxViews
 	if s.views.max <= 0 {
 		s.views.max = 64
@@ -38,7 +44,7 @@ func (r *Router) newState(entries []*entry, known int) (*state, []error) {
 		s.filtered = s.filtered || len(e.filters) > 0
 		key := Item{Kind: e.Kind, Name: e.Name}
 		if e.Kind == KindTemplate {
-			key.Kind = KindResource // the two share their names
+			key.Kind = KindResource // the two share a namespace
 		}
 		if other := named[key]; other != nil {
 			faults = append(faults, e.fault("is already the name of a %s at %s", other.Kind, other.place))
@@ -89,7 +95,7 @@ func (s *state) index(e *entry, known bool) error {
 	return nil
 }
 
-// catalogFor returns what ctx may see.
+// catalogFor returns the items visible to ctx.
 func (s *state) catalogFor(ctx context.Context) *mcp.Catalog {
 	if !s.filtered {
 		return s.all
@@ -115,8 +121,8 @@ func (s *state) catalogFor(ctx context.Context) *mcp.Catalog {
 	})
 }
 
-// catalog builds the catalog of the entries that shown admits; it is asked once
-// for each, in order.
+// catalog builds the catalog of the entries for which shown returns true. shown is called
+// once per entry, in order.
 func (s *state) catalog(shown func(*entry) bool) *mcp.Catalog {
 	o := &s.r.options
 	c := &mcp.Catalog{
@@ -154,7 +160,7 @@ func (s *state) catalog(shown func(*entry) bool) *mcp.Catalog {
 	return c
 }
 
-// changeOf says what clients are told when entries come or go.
+// changeOf returns the notification for added or removed entries.
 func changeOf(entries []*entry) mcp.Change {
 	has := func(kinds ...Kind) bool {
 		return slices.ContainsFunc(entries, func(e *entry) bool { return slices.Contains(kinds, e.Kind) })

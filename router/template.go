@@ -12,14 +12,18 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Template returns a family of resources whose URIs follow an RFC 6570 template
-// (levels 1 to 3; ":name" as a whole path segment counts as "{name}"). Vars is a
-// struct with a field for each variable, which may be numbers and the like, or
-// a map[string]string. Values arrive decoded. A URI whose values do not fit the
-// fields is not found. Out is as in [Resource].
+// Template returns a family of resources whose URIs match an RFC 6570 template (levels 1
+// to 3; ":name" as a whole path segment means "{name}"). Vars is a struct with a field
+// for each variable, or a map[string]string; fields may be of other types than string,
+// such as numbers. Values are percent-decoded. A URI whose values do not fit the fields
+// is reported as not found. Out is as in [Resource].
 //
-// Two templates must not describe the same URI; a [Resource] goes before them.
-func Template[Vars, Out any](name, uriTemplate string, fn func(ctx context.Context, vars Vars) (Out, error), opts ...TemplateOption) Feature {
+// No two templates may match the same URI. A [Resource] takes precedence over templates.
+func Template[Vars, Out any](
+	name, uriTemplate string,
+	fn func(ctx context.Context, vars Vars) (Out, error),
+	opts ...TemplateOption,
+) Feature {
 	f := newTemplate(caller(), name, uriTemplate, opts)
 	f.vars, f.out = reflect.TypeFor[Vars](), reflect.TypeFor[Out]()
 	if fn == nil {
@@ -41,13 +45,12 @@ func Template[Vars, Out any](name, uriTemplate string, fn func(ctx context.Conte
 	return f
 }
 
-// Folder returns the files of fsys as a template: baseURI, which ends with "/",
-// and a variable for the path below it. MIME types follow from the names of the
-// files unless an option says otherwise, and paths are completed. A folder
-// inside fsys, and whatever is not there, is not found.
+// Folder returns the files of fsys as a template: baseURI, which must end with "/",
+// followed by the path. MIME types are derived from file names unless an option sets one,
+// and paths can be completed. Directories and missing files are reported as not found.
 //
-// Of a folder on disk, take [os.Root.FS] rather than [os.DirFS]: it does not
-// follow links out of the folder.
+// For a directory on disk, use [os.Root.FS] rather than [os.DirFS]: it does not follow
+// links out of the directory.
 func Folder(name, baseURI string, fsys fs.FS, opts ...TemplateOption) Feature {
 	f := newTemplate(caller(), name, baseURI+"{+path}", opts)
 	f.vars, f.out = reflect.TypeFor[map[string]string](), typeRead
@@ -68,8 +71,8 @@ func Folder(name, baseURI string, fsys fs.FS, opts ...TemplateOption) Feature {
 	return f
 }
 
-// paths returns the files whose paths begin with typed: enough to know that
-// there are more than can be sent.
+// paths returns the files whose paths begin with typed, stopping once there are more than
+// can be sent.
 func paths(ctx context.Context, fsys fs.FS, typed string) (found []string, err error) {
 	root := "."
 	if i := strings.LastIndexByte(typed, '/'); i > 0 && fs.ValidPath(typed[:i]) {
@@ -80,7 +83,7 @@ func paths(ctx context.Context, fsys fs.FS, typed string) (found []string, err e
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && name == root:
-			return fs.SkipAll // nothing is there
+			return fs.SkipAll // no such directory
 		case err != nil:
 			return nil
 		case d.IsDir() && name != root && !strings.HasPrefix(name, typed) && !strings.HasPrefix(typed, name):
@@ -222,7 +225,7 @@ func newVariables(t reflect.Type, names []string) (*variables, []string) {
 	return v, faults
 }
 
-// decode fills v. Values that do not fit mean that there is no such resource.
+// decode fills v. Values that do not fit mean that the resource does not exist.
 func (x *variables) decode(uri string, values map[string]string, v reflect.Value) error {
 	at := pointee(x.node)
 	if at.kind == kindMap {

@@ -9,11 +9,11 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// The arguments of prompts and the variables of templates are texts on the wire,
-// whatever their type in Go. They take the same plans as the arguments of tools,
-// by way of an object made of them.
+// Prompt arguments and template variables are strings on the wire, whatever their Go
+// type. They are first turned into a JSON object, so that the same plans decode them as
+// tool arguments.
 
-// checkTexts finds fields that no text can fill.
+// checkTexts reports the fields that no string can fill.
 func checkTexts(o *object) (faults []string) {
 	for i := range o.fields {
 		f := &o.fields[i]
@@ -26,8 +26,8 @@ func checkTexts(o *object) (faults []string) {
 	return faults
 }
 
-// fromTexts returns the object that a struct with these texts is decoded from:
-// the members in the order of the fields, then those that have none.
+// fromTexts returns the JSON object to decode: first the members of fields, in field
+// order, then the unknown ones, sorted by name.
 func fromTexts(o *object, values map[string]string) []byte {
 	dst := []byte{'{'}
 	known := 0
@@ -59,7 +59,7 @@ func fromTexts(o *object, values map[string]string) []byte {
 	return append(dst, '}')
 }
 
-// isScalar reports whether text is a number or a boolean in JSON.
+// isScalar reports whether text is a JSON number or boolean.
 func isScalar(text string) bool {
 	if text == "true" || text == "false" {
 		return true
@@ -67,7 +67,7 @@ func isScalar(text string) bool {
 	return text != "" && (text[0] == '-' || '0' <= text[0] && text[0] <= '9') && jsonscan.Valid([]byte(text)) == nil
 }
 
-// plainText is the reverse for a value of an enum.
+// plainText is the inverse of fromTexts for one value of an enum.
 func plainText(raw []byte) string {
 	if s, ok := jsonscan.Unquote(raw); ok {
 		return s
@@ -75,7 +75,8 @@ func plainText(raw []byte) string {
 	return string(raw)
 }
 
-// matchNames compares the fields of a struct with the variables of a template.
+// matchNames reports differences between the fields of a struct and the variables of a
+// template.
 func matchNames(o *object, names []string) (faults []string) {
 	for i := range o.fields {
 		name := o.fields[i].name

@@ -9,22 +9,23 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Tool returns a tool that runs fn. In is a struct, or a map with string keys,
-// whose fields are the arguments; the documentation of this package has the
-// tags. [Void] is none. Out is what the client receives:
+// Tool returns a tool that runs fn. In is a struct whose fields are the arguments (for
+// its tags see the package documentation), a map with string keys, or [Void] for none.
+// Out is the result:
 //
-//   - string: a block of text
-//   - [Void]: nothing
-//   - a struct, map, slice or any other value of JSON: structured content with
-//     an output schema, and for models the text of its method Text() string, or
-//     else the JSON
-//   - [mcp.Content] or a slice of it: these blocks
-//   - [*mcp.CallToolResult]: the whole result
-//   - any: one of these, known only when the tool has run
+// - string: a block of text - [Void]: nothing - a struct, map, slice or any other JSON
+// value: structured content with an output schema. Models read the result of its method
+// Text() string, if it has one, or the JSON - [mcp.Content] or a slice of it: these
+// blocks - [*mcp.CallToolResult]: the complete result - any: one of these, determined
+// when the tool has run
 //
-// An error of fn becomes a result with isError, in its own words, that a model
-// can react to; an [*mcp.Error] becomes a JSON-RPC error.
-func Tool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error), opts ...ToolOption) Feature {
+// An error of fn becomes a result with isError and the error's text, so that a model can
+// react; an [*mcp.Error] becomes a JSON-RPC error.
+func Tool[In, Out any](
+	name, description string,
+	fn func(ctx context.Context, in In) (Out, error),
+	opts ...ToolOption,
+) Feature {
 	f := newTool(caller(), name, description, opts)
 	f.in, f.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	if fn == nil {
@@ -49,51 +50,50 @@ func Tool[In, Out any](name, description string, fn func(ctx context.Context, in
 // ToolOption is an option of [Tool].
 type ToolOption interface{ toTool(*toolFeature) }
 
-// AnnotationsTitle is a name for people that only the annotations of a tool have, where
-// clients from before 2025-06-18 look for it: an option of [Tool]. [Title] is in both.
+// AnnotationsTitle is a display name that only the annotations of a tool carry, where
+// clients from before 2025-06-18 look for it: an option of [Tool]. [Title] sets both.
 type AnnotationsTitle string
 
-// Hint is something about a tool that helps clients to decide how to use it: an
-// option of [Tool]. Without hints a tool is taken to write, to destroy, not to
-// be idempotent, and to reach into an open world.
+// Hint helps clients decide how to use a tool: an option of [Tool]. Without hints, a tool
+// is assumed to write, to be destructive and not idempotent, and to interact with an open
+// world.
 type Hint uint8
 
 // The hints.
 const (
-	ReadOnly       Hint = iota + 1 // changes nothing; also NonDestructive
+	ReadOnly       Hint = iota + 1 // changes nothing; implies NonDestructive
 	NonDestructive                 // only adds
-	Idempotent                     // a second call with the same arguments changes nothing more
-	ClosedWorld                    // deals with a known set of things only
+	Idempotent                     // repeating a call with the same arguments has no further effect
+	ClosedWorld                    // interacts only with a known set of entities
 )
 
-// Unknown says what happens to arguments that a tool or a prompt does not have: an
-// option of [Tool] and [Prompt], [Strict] or [Lenient]. A schema written by hand
-// decides for itself.
+// Unknown selects how unknown arguments are handled, [Strict] or [Lenient]: an option of
+// [Tool] and [Prompt]. A hand-written schema overrides it.
 type Unknown uint8
 
 const (
-	// Strict refuses unknown arguments and suggests the nearest name, so that a
-	// misspelt optional argument is not lost. The schema says so, too
-	// (additionalProperties is false). This is the default.
+	// Strict rejects unknown arguments and suggests the nearest name, so that a misspelt
+	// optional argument is not lost. The schema states this as well (additionalProperties is
+	// false). This is the default.
 	Strict Unknown = iota + 1
-	// Lenient ignores unknown arguments, and tells the client in a log line.
+	// Lenient ignores unknown arguments and logs them to the client.
 	Lenient
 )
 
-// InputSchema is a JSON Schema (2020-12) written by hand, which replaces the
-// one made from In and is all that arguments are checked against: an option of
-// [Tool], usually with a map or [json.RawMessage] as In. Defaults of top-level
-// properties are filled in.
+// InputSchema is a hand-written JSON Schema (2020-12): an option of [Tool], usually with
+// a map or [json.RawMessage] as In. It replaces the schema generated from In, and
+// arguments are checked against nothing else. Defaults of top-level properties are filled
+// in.
 type InputSchema string
 
 // Schema returns the option [InputSchema].
 func Schema(text string) InputSchema { return InputSchema(text) }
 
 // OutputSchema is a JSON Schema for the structured content, which replaces the
-// one made from Out: an option of [Tool].
+// one generated from Out: an option of [Tool].
 type OutputSchema string
 
-// TaskSupport says how a tool goes with tasks in 2025-11-25: "forbidden",
+// TaskSupport declares whether a tool runs as a task in 2025-11-25: "forbidden",
 // "optional" or "required". It is an option of [Tool].
 type TaskSupport string
 
@@ -129,7 +129,7 @@ func newTool(at place, name, description string, opts []ToolOption) *toolFeature
 func (f *toolFeature) settled() *settings { return &f.settings }
 
 func (f *toolFeature) register(b *builder) {
-	own := *f // options must not pile up when a feature is added twice
+	own := *f // options must not accumulate when a feature is added twice
 	own.faults = append([]error(nil), f.faults...)
 	own.label = b.prefix + f.name
 	own.compile(b)

@@ -4,11 +4,11 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Notify tells the clients that have subscribed to a resource that its contents
-// are different now.
+// Notify notifies the clients subscribed to a resource that its contents have changed.
 func (r *Router) Notify(uri string) { r.watchers.Tell(mcp.Change{URI: uri}) }
 
-// Refresh tells all clients that what a [Filter] lets them see may have changed.
+// Refresh notifies all clients that their lists may have changed, for example because a
+// [Filter] now decides differently.
 func (r *Router) Refresh() {
 	r.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
 }
