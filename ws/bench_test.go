@@ -23,8 +23,8 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// childVariable makes the test binary a server in a process of its own, so that
-// what it uses can be told from what its clients use.
+// childVariable makes the test binary run a server in a separate process, so that its
+// resources can be measured apart from those of the clients.
 const childVariable = "WS_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -64,7 +64,7 @@ func serveChild(kind string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// bareEcho is the least that a WebSocket server can do with the same library.
+// bareEcho is a minimal WebSocket server with the same library.
 func bareEcho(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"mcp.v1"}})
 	if err != nil {
@@ -81,7 +81,7 @@ func bareEcho(w http.ResponseWriter, r *http.Request) {
 	}()
 }
 
-// echo has one tool, which says what it is told.
+// echo has one tool, which returns its argument.
 type echo struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog
@@ -121,7 +121,7 @@ func child(tb testing.TB, kind string) string {
 	return strings.TrimSpace(addr)
 }
 
-// ask returns the number that the server says.
+// ask returns a number reported by the server.
 func ask(tb testing.TB, addr, path string) int {
 	tb.Helper()
 	r, err := http.Get("http://" + addr + path)
@@ -137,8 +137,8 @@ func ask(tb testing.TB, addr, path string) int {
 	return n
 }
 
-// BenchmarkEcho measures a tool call beside a loop that sends every message
-// back, 16 connections at once, with 1 and 16 calls in flight on each.
+// BenchmarkEcho compares a tool call with a loop that sends every message back, on 16
+// concurrent connections, with 1 and 16 calls in flight on each.
 func BenchmarkEcho(b *testing.B) {
 	for _, window := range []int{1, 16} {
 		for _, kind := range []string{"bare", "slipway"} {
@@ -150,7 +150,8 @@ func BenchmarkEcho(b *testing.B) {
 func benchmarkEcho(b *testing.B, kind string, window int) {
 	const conns = 16
 	addr := child(b, kind)
-	call := frame(opText, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`)
+	call := frame(opText,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`)
 	var all []*rawConn
 	for range conns {
 		c := dialRaw(b, addr)
@@ -181,7 +182,7 @@ func benchmarkEcho(b *testing.B, kind string, window int) {
 	b.ReportMetric(float64(ask(b, addr, "/cpu")-before)/float64(n*conns), "server-ns/op")
 }
 
-// BenchmarkIdle measures the memory of connections at rest.
+// BenchmarkIdle measures the memory of idle connections.
 func BenchmarkIdle(b *testing.B) {
 	for _, kind := range []string{"bare", "slipway"} {
 		b.Run(kind, func(b *testing.B) { b.ReportMetric(idle(b, kind), "RSS-B/conn"); b.ReportMetric(0, "ns/op") })
@@ -197,8 +198,8 @@ func TestIdleConnectionMemory(t *testing.T) {
 	}
 }
 
-// idle returns the resident memory of a connection that has initialized, called a
-// tool and pinged: behind a ping, too, the server must come to rest.
+// idle returns the resident memory per connection that has initialized, called a tool and
+// answered a ping: the server must become idle again after a ping, too.
 func idle(tb testing.TB, kind string) float64 {
 	const conns = 2000
 	addr := child(tb, kind)
@@ -207,7 +208,8 @@ func idle(tb testing.TB, kind string) float64 {
 		c := dialRaw(tb, addr)
 		c.send(frame(opText, initialize))
 		c.receive()
-		c.send(frame(opText, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`))
+		c.send(frame(opText,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"}}}`))
 		c.receive()
 		c.send(frame(opPing, ""))
 		c.receive()

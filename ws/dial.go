@@ -22,49 +22,48 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// DialOptions configure [Dial]. The zero value and nil are the defaults.
+// DialOptions configure [Dial]. Nil and the zero value are the defaults.
 type DialOptions struct {
-	// Subprotocols are offered to the server, which chooses; nil stands for
-	// mcp.v1 and mcp, and an empty list for none.
+	// Subprotocols are offered to the server, which selects one; nil means mcp.v1 and mcp,
+	// an empty list none.
 	Subprotocols []string
 	// Token is the bearer token to send in the Authorization header.
 	Token string
-	// Header holds further headers for the upgrade.
+	// Header holds additional headers for the upgrade.
 	Header http.Header
-	// Client makes the upgrade request; nil stands for http.DefaultClient. It
-	// never follows a redirect.
+	// Client sends the upgrade request; nil means http.DefaultClient. Redirects are never
+	// followed.
 	Client *http.Client
 
-	// MaxMessage is the largest message in bytes; 0 stands for 16 MiB. A larger
-	// one ends the connection.
+	// MaxMessage is the size limit of a message in bytes; 0 means 16 MiB. A larger one
+	// closes the connection.
 	MaxMessage int64
-	// WriteTimeout is how long the server may take to accept a message; then the
-	// connection ends. 0 stands for 30 seconds.
+	// WriteTimeout is how long the server may take to accept a message before the connection
+	// is closed; 0 means 30 seconds.
 	WriteTimeout time.Duration
-	// PingInterval is how often the server is pinged. If it has not answered by
-	// the next time, the connection ends. 0 stands for 30 seconds; a negative one
-	// for no pings.
+	// PingInterval is how often the server is pinged; 0 means 30 seconds. If it has not
+	// answered by the next ping, the connection is closed. A negative value disables pings.
 	PingInterval time.Duration
-	// Compress offers permessage-deflate.
+	// Compress offers permessage-deflate to the server.
 	Compress bool
 }
 
-// Conn is a client's connection. ReadMessage must be called in a loop, by one
-// goroutine: nothing else answers pings or notices the end. The other methods
-// are safe for concurrent use.
+// Conn is the client side of a connection. One goroutine must call ReadMessage in a loop:
+// nothing else answers pings or notices the end. The other methods are safe for
+// concurrent use.
 type Conn struct {
 	conn         *websocket.Conn
 	maxMessage   int64
 	writeTimeout time.Duration
-	reads        atomic.Int64  // begun and ended calls of ReadMessage: odd during one
-	stop         chan struct{} // ends the pings
+	reads        atomic.Int64  // starts and ends of ReadMessage calls: odd during one
+	stop         chan struct{} // stops the pings
 	once         sync.Once
 	pings        sync.WaitGroup
 }
 
 var _ mcp.Conn = (*Conn)(nil)
 
-// HandshakeError is why a server did not upgrade a connection.
+// HandshakeError is returned if the server answers without upgrading the connection.
 type HandshakeError struct {
 	Status int         // of the response, such as 401
 	Header http.Header // of the response
@@ -79,8 +78,8 @@ func (e *HandshakeError) Error() string {
 	return text
 }
 
-// CloseError is why a server closed a connection, other than because one of both
-// sides had no more use for it.
+// CloseError is returned if the server closed the connection for any other reason than a
+// normal end.
 type CloseError struct {
 	Code   int // such as 1008
 	Reason string
@@ -93,10 +92,9 @@ func (e *CloseError) Error() string {
 	return fmt.Sprintf("the server closed the connection with code %d: %s", e.Code, e.Reason)
 }
 
-// Dial connects to a server at a ws, wss, http or https URL. ctx bounds the
-// handshake alone. A server that answers but does not upgrade is a
-// [HandshakeError]. Close the connection when it is no longer needed. opts may
-// be nil.
+// Dial connects to a server at a ws, wss, http or https URL. ctx limits only the
+// handshake. If the server answers without upgrading the connection, the error is a
+// [HandshakeError]. Close the connection when it is no longer needed. opts may be nil.
 func Dial(ctx context.Context, target string, opts *DialOptions) (*Conn, error) {
 	var o DialOptions
 	if opts != nil {
@@ -141,18 +139,18 @@ func (o *DialOptions) handshake() *websocket.DialOptions {
 
 func dialError(err error, response *http.Response) error {
 	if response != nil && response.StatusCode != http.StatusSwitchingProtocols {
-		body, _ := io.ReadAll(response.Body) // its first KiB
+		body, _ := io.ReadAll(response.Body) // the library keeps only the first KiB
 		reason := strings.ToValidUTF8(string(bytes.TrimSpace(body)), "?")
 		return &HandshakeError{Status: response.StatusCode, Header: response.Header, Reason: reason}
 	}
 	var request *url.Error
 	if errors.As(err, &request) {
-		return request.Err // the rest of it repeats the URL, with all that is in it
+		return request.Err // the rest of the error repeats the full URL
 	}
 	return err
 }
 
-// withoutSecrets returns where a URL leads to, for messages.
+// withoutSecrets returns the scheme, host and path of a URL, for messages.
 func withoutSecrets(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -161,12 +159,12 @@ func withoutSecrets(target string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// Subprotocol returns what the server has chosen, or "".
+// Subprotocol returns the subprotocol that the server selected, or "".
 func (c *Conn) Subprotocol() string { return c.conn.Subprotocol() }
 
-// ReadMessage returns the next message. When the connection has ended in order
-// the error is io.EOF; when the server had a complaint, a [CloseError]. The end
-// of ctx ends the connection, too.
+// ReadMessage returns the next message. After a normal end of the connection the error is
+// io.EOF; if the server reported a problem, a [CloseError]. The end of ctx also closes
+// the connection.
 func (c *Conn) ReadMessage(ctx context.Context) ([]byte, error) {
 	c.reads.Add(1)
 	defer c.reads.Add(1)
@@ -207,8 +205,8 @@ func closeError(closed websocket.CloseError) error {
 	return &CloseError{Code: int(closed.Code), Reason: closed.Reason}
 }
 
-// cause returns what the network has to say, without what the framing library
-// was about to do.
+// cause returns the network error inside err, if there is one, without the context added
+// by the framing library.
 func cause(err error) error {
 	var network *net.OpError
 	if errors.As(err, &network) {
@@ -217,9 +215,9 @@ func cause(err error) error {
 	return err
 }
 
-// WriteMessage sends a message. It waits while the server does not read, up to
-// [DialOptions.WriteTimeout]. An error ends the connection; after its end the
-// error is net.ErrClosed.
+// WriteMessage sends a message. It blocks while the server does not read, up to
+// [DialOptions.WriteTimeout]. An error closes the connection, after which the error is
+// net.ErrClosed.
 func (c *Conn) WriteMessage(msg []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), c.writeTimeout)
 	defer cancel()
@@ -235,8 +233,8 @@ func (c *Conn) WriteMessage(msg []byte) error {
 	return fmt.Errorf("write to the server: %w", cause(err))
 }
 
-// Close tells the server that the connection is no longer needed, waits a few
-// seconds for its answer, and ends it.
+// Close closes the connection with a close frame, and waits a few seconds for the server
+// to answer it.
 func (c *Conn) Close() error {
 	c.once.Do(func() { close(c.stop) })
 	err := c.conn.Close(websocket.StatusNormalClosure, "")
@@ -247,7 +245,7 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// ping ends the connection when the server has vanished.
+// ping closes the connection when the server has vanished.
 func (c *Conn) ping(interval time.Duration) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -264,8 +262,8 @@ func (c *Conn) ping(interval time.Duration) {
 	}
 }
 
-// alive pings the server. Without an answer it may be alive all the same, unless
-// somebody was waiting for a message all the time.
+// alive pings the server. A missing answer counts only if a ReadMessage call was waiting
+// the whole time; otherwise the pong could not have been read.
 func (c *Conn) alive(interval time.Duration) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), interval)
 	defer cancel()

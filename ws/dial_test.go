@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// client returns an HTTP client that reaches the world, whatever the address.
+// client returns an HTTP client that connects to the world, whatever the address.
 func (w *world) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) { return w.dial() },
@@ -58,8 +58,10 @@ func TestDial(t *testing.T) {
 		{"another subprotocol", ws.Options{}, ws.DialOptions{Subprotocols: []string{"mcp"}}, "mcp"},
 		{"no subprotocol", ws.Options{}, ws.DialOptions{Subprotocols: []string{}}, ""},
 		{"a token", ws.Options{Authenticate: bearer}, ws.DialOptions{Token: "s3cret"}, "mcp.v1"},
-		{"a token as subprotocol", ws.Options{Authenticate: bearer}, ws.DialOptions{Subprotocols: []string{"mcp", "mcp.auth.s3cret"}}, "mcp"},
-		{"headers", ws.Options{Authenticate: bearer}, ws.DialOptions{Header: http.Header{"Authorization": {"Bearer s3cret"}}}, "mcp.v1"},
+		{"a token as subprotocol", ws.Options{Authenticate: bearer},
+			ws.DialOptions{Subprotocols: []string{"mcp", "mcp.auth.s3cret"}}, "mcp"},
+		{"headers", ws.Options{Authenticate: bearer}, ws.DialOptions{Header: http.Header{"Authorization": {"Bearer s3cret"}}},
+			"mcp.v1"},
 		{"compression", ws.Options{Compress: true}, ws.DialOptions{Compress: true}, "mcp.v1"},
 		{"compression that the server does not have", ws.Options{}, ws.DialOptions{Compress: true}, "mcp.v1"},
 	}
@@ -88,12 +90,13 @@ func TestDial(t *testing.T) {
 	}
 }
 
-// The socket below TLS cannot be written to directly.
+// The socket beneath TLS cannot be written to directly.
 func TestDialTLS(t *testing.T) {
 	src := newSource()
 	server := httptest.NewTLSServer(ws.NewHandler(mcp.NewServer(src, nil), nil))
 	defer server.Close()
-	c, err := ws.Dial(t.Context(), strings.Replace(server.URL, "https", "wss", 1), &ws.DialOptions{Client: server.Client()})
+	c, err := ws.Dial(t.Context(), strings.Replace(server.URL, "https", "wss", 1),
+		&ws.DialOptions{Client: server.Client()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +128,8 @@ func TestDialRefused(t *testing.T) {
 		{"what the server says", broken.URL, ws.DialOptions{}, 418, "the reason?"},
 		{"another scheme", "ftp://127.0.0.1/ws", ws.DialOptions{}, 0, "scheme"},
 		{"no URL", "http://[", ws.DialOptions{}, 0, "a URL that is none"},
-		{"nobody there", "ws://user:pass@127.0.0.1:1/ws?token=s3cret", ws.DialOptions{Token: "s3cret"}, 0, "connect to ws://127.0.0.1:1/ws: "},
+		{"nobody there", "ws://user:pass@127.0.0.1:1/ws?token=s3cret", ws.DialOptions{Token: "s3cret"}, 0,
+			"connect to ws://127.0.0.1:1/ws: "},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -147,7 +151,7 @@ func TestDialRefused(t *testing.T) {
 	}
 }
 
-// unkind is a server that does what it is told, and what it should not.
+// unkind returns a connection to a server that sends the given frames, valid or not.
 func unkind(t *testing.T, frames ...[]byte) *ws.Conn {
 	t.Helper()
 	ln := &memory{conns: make(chan net.Conn), ended: make(chan struct{})}
@@ -174,7 +178,7 @@ func unkind(t *testing.T, frames ...[]byte) *ws.Conn {
 	return w.dialer(t, ws.DialOptions{MaxMessage: 100})
 }
 
-// plain returns a whole message of a server.
+// plain returns a complete server message.
 func plain(op byte, payload string) []byte {
 	return append([]byte{final | op, byte(len(payload))}, payload...)
 }
@@ -213,10 +217,10 @@ func TestReadMessageErrors(t *testing.T) {
 	}
 }
 
-// The client pings, too: a server that has vanished ends the connection.
+// The client pings, too: the connection ends if the server has vanished.
 func TestDialPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := unkind(t) // which answers nothing
+		c := unkind(t) // never answers
 		begin := time.Now()
 		if _, err := c.ReadMessage(t.Context()); err != io.EOF {
 			t.Errorf("ReadMessage = %v, want io.EOF", err)
@@ -235,7 +239,7 @@ func TestDialPings(t *testing.T) {
 	})
 }
 
-// A reader that is busy elsewhere cannot see the pong.
+// While no reader is waiting, a pong cannot be seen.
 func TestDialPingsWhileNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := overMemory(t, &ws.Options{PingInterval: -1, WriteTimeout: time.Hour})

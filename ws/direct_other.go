@@ -4,8 +4,8 @@ package ws
 
 import "syscall"
 
-// direct would read and write on a socket with system calls of its own, which
-// is not done here.
+// direct would read and write a socket with direct system calls, but does nothing on this
+// platform.
 type direct struct{}
 
 func (*direct) attach(syscall.Conn) {}

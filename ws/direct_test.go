@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A socket takes what it has room for, and nothing when it is full.
+// A socket accepts as much as it has room for, and nothing when it is full.
 func TestDirectWrite(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -45,7 +45,7 @@ func TestDirectWrite(t *testing.T) {
 	}
 }
 
-// Without a socket, as under TLS, nothing is done.
+// Without a socket, as under TLS, the methods do nothing.
 func TestDirectWithoutSocket(t *testing.T) {
 	var d direct
 	if n, err := d.write([]byte("x")); n != 0 || err != nil {

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// direct reads and writes on a socket with system calls of its own. Writing, it
-// never waits; reading, it needs a buffer only when there is something to read.
-// Without a socket it does nothing.
+// direct reads and writes a socket with direct system calls. Writes never block; reads
+// need a buffer only once there is something to read. Without a socket, its methods do
+// nothing.
 type direct struct {
 	raw syscall.RawConn
 
@@ -36,8 +36,8 @@ func (d *direct) attach(c syscall.Conn) {
 	}
 }
 
-// readOnce reports whether the reading is done: it is not while there is
-// nothing to read.
+// readOnce reports whether the read is done, which it is not as long as there is nothing
+// to read.
 func (d *direct) readOnce(fd uintptr) bool {
 	d.in = inputs.Get().(*[inputSize]byte)
 	d.got, d.readErr = retried(syscall.Read, fd, d.in[:])
@@ -57,8 +57,8 @@ func retried(call func(int, []byte) (int, error), fd uintptr, p []byte) (n int, 
 	}
 }
 
-// read waits until there is something to read and returns it. Without a socket
-// it returns no buffer and no error.
+// read blocks until there is something to read and returns it. Without a socket it
+// returns no buffer and no error.
 func (d *direct) read() (buf *[inputSize]byte, n int, err error) {
 	if d.raw == nil {
 		return nil, 0, nil
@@ -76,7 +76,7 @@ func (d *direct) read() (buf *[inputSize]byte, n int, err error) {
 	return buf, d.got, nil
 }
 
-// write returns how much of p was taken.
+// write returns how many bytes of p were accepted.
 func (d *direct) write(p []byte) (int, error) {
 	if d.raw == nil {
 		return 0, nil

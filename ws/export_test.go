@@ -1,7 +1,7 @@
 package ws
 
-// PingAll pings every client, whether or not it has answered the last ping. h
-// must have no pings of its own.
+// PingAll pings every client, even if it has not answered the last ping. h must not ping
+// by itself.
 func PingAll(h *Handler) {
 	for _, s := range h.all() {
 		s.pinged = false

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// W5: what a client must not send, and what it is told.
+// W5: frames that a client must not send, and the close codes for them.
 func TestClosesOnWhatIsNoMessage(t *testing.T) {
 	unmasked := []byte{final | opText, 2, '{', '}'}
 	tests := []struct {
@@ -24,8 +24,12 @@ func TestClosesOnWhatIsNoMessage(t *testing.T) {
 		{"invalid UTF-8", [][]byte{frame(opText, "\"\xff\"")}, 1007},
 		{"a character cut in two", [][]byte{frame(opText, "\"\xc3")}, 1007},
 		{"too big in one frame", [][]byte{frame(opText, strings.Repeat(" ", 1001))}, 1009},
-		{"too big in fragments", [][]byte{part(opText, strings.Repeat(" ", 600)), part(final|opContinuation, strings.Repeat(" ", 600))}, 1009},
-		{"a length that no message has", [][]byte{{final | opText, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4}, frame(opText, strings.Repeat(" ", 2000))}, 1009},
+		{"too big in fragments",
+			[][]byte{part(opText, strings.Repeat(" ", 600)), part(final|opContinuation, strings.Repeat(" ", 600))}, 1009},
+		{"a length that no message has", [][]byte{
+			{final | opText, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4},
+			frame(opText, strings.Repeat(" ", 2000)),
+		}, 1009},
 		{"a frame without mask", [][]byte{unmasked}, 1002},
 		{"a reserved bit", [][]byte{part(final|0x40|opText, "{}")}, 1002},
 		{"an unknown opcode", [][]byte{frame(3, "{}")}, 1002},
@@ -67,7 +71,7 @@ func TestLargestMessage(t *testing.T) {
 	})
 }
 
-// Messages arrive as TCP pleases, and in as many frames as the client likes.
+// Messages may arrive in any pieces, and in as many frames as the client likes.
 func TestFragments(t *testing.T) {
 	msg := call(1, "echo", `{"word":"größe"}`)
 	ping := frame(opPing, "still there?")
@@ -78,9 +82,11 @@ func TestFragments(t *testing.T) {
 	}{
 		{"one frame", [][]byte{frame(opText, msg)}, 0},
 		{"two frames", [][]byte{part(opText, msg[:10]), part(final|opContinuation, msg[10:])}, 0},
-		{"a character in two frames", [][]byte{part(opText, msg[:len(msg)-6]), part(final|opContinuation, msg[len(msg)-6:])}, 0},
+		{"a character in two frames", [][]byte{part(opText, msg[:len(msg)-6]), part(final|opContinuation, msg[len(msg)-6:])},
+			0},
 		{"empty frames", [][]byte{part(opText, ""), part(opContinuation, msg), part(final|opContinuation, "")}, 0},
-		{"a ping in between", [][]byte{part(opText, msg[:10]), ping, part(opContinuation, msg[10:20]), ping, part(final|opContinuation, msg[20:])}, 2},
+		{"a ping in between", [][]byte{part(opText, msg[:10]), ping, part(opContinuation, msg[10:20]), ping,
+			part(final|opContinuation, msg[20:])}, 2},
 		{"pings before", [][]byte{ping, ping, frame(opText, msg)}, 2},
 		{"an unasked pong before", [][]byte{frame(opPong, ""), frame(opText, msg)}, 0},
 	}
@@ -117,7 +123,7 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// What is sent before the server has answered the upgrade must not be lost.
+// Messages sent before the server has answered the upgrade must not be lost.
 func TestMessageRightBehindTheUpgrade(t *testing.T) {
 	onBoth(t, nil, func(t *testing.T, w *world) {
 		conn, err := w.dial()
@@ -156,7 +162,7 @@ func TestClientCloses(t *testing.T) {
 	}
 }
 
-// A client that does not answer the close frame does not hold anything up.
+// A client that does not answer the close frame does not delay anything.
 func TestCloseWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := overMemory(t, nil).legacy()
@@ -170,8 +176,8 @@ func TestCloseWithoutAnswer(t *testing.T) {
 	})
 }
 
-// Nothing that is still running keeps the answers before, or the reason of the
-// end, from the client.
+// A running call does not keep earlier answers, or the reason for closing, from the
+// client.
 func TestCloseDoesNotWaitForCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := overMemory(t, nil)
@@ -189,8 +195,7 @@ func TestCloseDoesNotWaitForCalls(t *testing.T) {
 	})
 }
 
-// Many goroutines write frames of different kinds; none may end up within
-// another.
+// Frames of different kinds written by many goroutines must not mix.
 func TestFramesDoNotMix(t *testing.T) {
 	w := overTCP(t, &ws.Options{PingInterval: -1})
 	c := w.legacy()
@@ -211,7 +216,8 @@ func TestFramesDoNotMix(t *testing.T) {
 		switch {
 		case t.Failed():
 			return
-		case op == opText && strings.HasPrefix(string(payload), `{"jsonrpc":"2.0"`) && strings.HasSuffix(string(payload), "}"):
+		case op == opText && strings.HasPrefix(string(payload), `{"jsonrpc":"2.0"`) &&
+			strings.HasSuffix(string(payload), "}"):
 			answers++
 		case op == opPong && string(payload) == strings.Repeat("p", 125):
 			pongs++
@@ -223,14 +229,15 @@ func TestFramesDoNotMix(t *testing.T) {
 	}
 }
 
-// Whatever is sent, the server survives it, and nothing of the connection stays.
+// The server survives any input, and cleans up the connection.
 func TestSurvivesAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := overMemory(t, nil)
 		random := rand.New(rand.NewPCG(1, 2))
 		frames := [][]byte{
 			frame(opText, initialize), frame(opText, call(1, "count", `{"a":1}`)), frame(opText, call(2, "slow", "{}")),
-			part(opText, "{"), part(final|opContinuation, "}"), frame(opPing, "p"), frame(opPong, ""), frame(opClose, "\x03\xe8"),
+			part(opText, "{"), part(final|opContinuation, "}"), frame(opPing, "p"), frame(opPong, ""),
+			frame(opClose, "\x03\xe8"),
 		}
 		for range 500 {
 			var data []byte

@@ -8,26 +8,26 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Handler is the WebSocket surface of a server. Mount it at the path that
-// clients are told, usually /ws. It is safe for concurrent use.
+// Handler serves MCP over WebSocket. Mount it at the path that clients use, usually /ws.
+// It is safe for concurrent use.
 type Handler struct {
 	server  *mcp.Server
 	opts    Options
-	guarded http.Handler // upgrade, behind the Host and Origin checks
+	guarded http.Handler // upgrade, after the Host and Origin checks
 
 	mu       sync.Mutex
-	reserved int // connections, and upgrades that may become one
+	reserved int // open connections and pending upgrades
 	open     map[*socket]struct{}
 	ending   bool
 	quiet    chan struct{} // closed when ending and nothing is reserved
-	stopPing func()        // nil while nothing is open
-	// stopRevalidating ends revalidate; nil while it does not run.
+	stopPing func()        // nil while no connection is open
+	// stopRevalidating stops revalidate; nil while it is not running.
 	stopRevalidating func()
 }
 
 var _ http.Handler = (*Handler)(nil)
 
-// NewHandler returns the WebSocket surface of server. opts may be nil.
+// NewHandler returns a handler that serves MCP over WebSocket. opts may be nil.
 func NewHandler(server *mcp.Server, opts *Options) *Handler {
 	h := &Handler{
 		server: server,
@@ -40,11 +40,12 @@ func NewHandler(server *mcp.Server, opts *Options) *Handler {
 	return h
 }
 
-// ServeHTTP implements [http.Handler]. It returns once the connection is
-// upgraded; from then on the connection is served by goroutines of its own.
+// ServeHTTP implements [http.Handler]. It returns once the connection is upgraded;
+// separate goroutines then serve the connection.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.guarded.ServeHTTP(w, r) }
 
-// upgrade refuses who must not come in, and lets in who may.
+// upgrade authenticates the client, selects a subprotocol and opens the connection, or
+// answers with an error.
 func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request) {
 	if !IsUpgrade(r) {
 		upgradeRequired(w, "this is a WebSocket endpoint: open a WebSocket")
@@ -78,7 +79,7 @@ func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request) {
 		h.release(s)
 		return
 	}
-	s.start(context.WithoutCancel(ctx)) // net/http cancels it when this handler returns
+	s.start(context.WithoutCancel(ctx)) // net/http cancels ctx when this handler returns
 }
 
 func upgradeRequired(w http.ResponseWriter, reason string) {
@@ -87,7 +88,7 @@ func upgradeRequired(w http.ResponseWriter, reason string) {
 	http.Error(w, reason, http.StatusUpgradeRequired)
 }
 
-// reserve makes room for a connection, if there may be another.
+// reserve reserves a connection, unless there are too many.
 func (h *Handler) reserve() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,7 +99,7 @@ func (h *Handler) reserve() bool {
 	return true
 }
 
-// add makes s known to Shutdown and to the pings.
+// add registers s for Shutdown, pings and revalidation.
 func (h *Handler) add(s *socket) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,11 +115,11 @@ func (h *Handler) add(s *socket) {
 		go h.revalidate(stop)
 	}
 	if h.ending {
-		s.cancel() // Shutdown has not seen it
+		s.cancel() // Shutdown has missed it
 	}
 }
 
-// release undoes reserve and, if it came that far, add.
+// release undoes reserve and, if it was called, add.
 func (h *Handler) release(s *socket) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -148,10 +149,9 @@ func (h *Handler) all() []*socket {
 	return all
 }
 
-// Shutdown accepts no more upgrades, lets requests in flight finish, and closes
-// each connection with 1001 once its answers are sent. When ctx ends first, it
-// cuts the connections, which cancels what is still in flight, and returns
-// ctx's error.
+// Shutdown rejects new upgrades, lets requests in flight finish, and closes each
+// connection with 1001 once its answers are sent. If ctx ends first, Shutdown cuts the
+// connections, which cancels the remaining requests, and returns ctx's error.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if !h.ending {

@@ -8,20 +8,20 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// The subprotocols that stand for MCP, in order of preference.
+// The subprotocols for MCP, in order of preference.
 const (
 	ProtocolV1 = "mcp.v1"
 	Protocol   = "mcp"
 )
 
-// What other subprotocols begin with.
+// Prefixes of other subprotocols.
 const (
 	versionPrefix = "mcp.version."
 	tokenPrefix   = "mcp.auth."
 )
 
-// IsUpgrade reports whether r asks for a WebSocket, so that a path can have
-// another meaning for other requests.
+// IsUpgrade reports whether r requests a WebSocket, so that a path can also serve other
+// requests.
 func IsUpgrade(r *http.Request) bool {
 	return r.Method == http.MethodGet &&
 		hasToken(r.Header["Upgrade"], "websocket") && hasToken(r.Header["Connection"], "upgrade")
@@ -51,7 +51,7 @@ func offered(r *http.Request) (names []string) {
 	return names
 }
 
-// choose returns the one of the offered subprotocols to speak, or "".
+// choose returns the subprotocol to use, or "".
 func choose(offer []string) string {
 	version := ""
 	v1, plain := false, false
@@ -73,10 +73,10 @@ func choose(offer []string) string {
 	return version
 }
 
-// Tokens returns what the bearer token of an upgrade may be, likeliest first:
-// the one in the Authorization header, or else the one that is offered as the
-// subprotocol mcp.auth.TOKEN, as it stands and, where that makes sense, decoded
-// from base64url. None means that there is no token.
+// Tokens returns the candidates for the bearer token of an upgrade, likeliest first. The
+// token is taken from the Authorization header or, if that is missing, from the
+// subprotocol mcp.auth.TOKEN: first as it is and then, where possible, decoded from
+// base64url. The result is empty if there is no token.
 func Tokens(r *http.Request) []string {
 	if values := r.Header["Authorization"]; len(values) > 0 {
 		scheme, token, _ := strings.Cut(values[0], " ")
@@ -100,7 +100,7 @@ func Tokens(r *http.Request) []string {
 	return nil
 }
 
-// isVisible reports whether b could be a token: visible ASCII and nothing else.
+// isVisible reports whether b could be a token: only visible ASCII, and not empty.
 func isVisible(b []byte) bool {
 	for _, c := range b {
 		if c <= ' ' || c > '~' {

@@ -17,11 +17,11 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// headers are those of an upgrade: values take the place of the usual ones, and
-// an empty one leaves the header out.
+// headers are those of an upgrade: values replace the usual ones, and an empty value
+// removes the header.
 type headers map[string]string
 
-// request writes an upgrade as a client would.
+// request formats an upgrade request.
 func (h headers) request(method, path string) string {
 	all := headers{
 		"Host": "127.0.0.1", "Connection": "Upgrade", "Upgrade": "websocket",
@@ -55,11 +55,11 @@ func (w *world) handshake(method string, h headers) (*rawConn, *http.Response) {
 	return c, response
 }
 
-// W1 and W2: the subprotocol is chosen from the offer, and nothing else is said.
+// W1 and W2: the server selects only a subprotocol that was offered.
 func TestSubprotocol(t *testing.T) {
 	tests := []struct {
 		name   string
-		offer  string // lines are header fields of their own
+		offer  string // each line is a separate header field
 		strict bool
 		status int
 		chosen string
@@ -69,7 +69,8 @@ func TestSubprotocol(t *testing.T) {
 		{"both", "mcp, mcp.v1", false, 101, "mcp.v1"},
 		{"both in two headers", "mcp\nmcp.v1", false, 101, "mcp.v1"},
 		{"a version", "mcp.version.2025-11-25", false, 101, "mcp.version.2025-11-25"},
-		{"the first known version", "mcp.version.1999-01-01, mcp.version.2025-06-18,mcp.version.2026-07-28", false, 101, "mcp.version.2025-06-18"},
+		{"the first known version", "mcp.version.1999-01-01, mcp.version.2025-06-18,mcp.version.2026-07-28", false, 101,
+			"mcp.version.2025-06-18"},
 		{"a version and a name", "mcp.version.2026-07-28, mcp", false, 101, "mcp"},
 		{"a token is no subprotocol", "mcp.auth.c2VjcmV0, mcp", false, 101, "mcp"},
 		{"a name among others", "graphql-ws,  mcp.v1 ,soap", false, 101, "mcp.v1"},
@@ -100,7 +101,7 @@ func TestSubprotocol(t *testing.T) {
 	}
 }
 
-// W4, and requests that are no upgrade or a wrong one.
+// W4, and requests that are not valid upgrades.
 func TestUpgradeRefused(t *testing.T) {
 	tests := []struct {
 		name, method string
@@ -124,7 +125,10 @@ func TestUpgradeRefused(t *testing.T) {
 		{"a rebound Host", "GET", headers{"Host": "evil.example.com"}, 403},
 		{"an allowed Host", "GET", headers{"Host": "mcp.example.com"}, 101},
 	}
-	w := overTCP(t, &ws.Options{AllowedHosts: []string{"mcp.example.com"}, AllowedOrigins: []string{"https://app.example.com"}})
+	w := overTCP(t, &ws.Options{
+		AllowedHosts:   []string{"mcp.example.com"},
+		AllowedOrigins: []string{"https://app.example.com"},
+	})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, response := w.handshake(tt.method, tt.headers)
@@ -142,7 +146,7 @@ func TestUpgradeWhereConnectionsCannotBeTakenOver(t *testing.T) {
 	h := ws.NewHandler(mcp.NewServer(newSource(), nil), nil)
 	r := httptest.NewRequest("GET", "http://127.0.0.1/ws", nil)
 	r.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}
-	rec := httptest.NewRecorder() // is no Hijacker
+	rec := httptest.NewRecorder() // not a Hijacker
 	h.ServeHTTP(rec, r)
 	if rec.Code != http.StatusNotImplemented {
 		t.Errorf("status = %d, want 501", rec.Code)
@@ -208,7 +212,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// bearer lets in who has the token.
+// bearer admits clients with the token.
 func bearer(w http.ResponseWriter, r *http.Request) context.Context {
 	tokens := ws.Tokens(r)
 	if slices.Contains(tokens, "s3cret") {
@@ -253,7 +257,7 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-// A surface in front of this one may have authenticated already.
+// An outer handler may have authenticated the client already.
 func TestPrincipalOfTheUpgrade(t *testing.T) {
 	w := overTCP(t, nil)
 	front := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -265,7 +269,7 @@ func TestPrincipalOfTheUpgrade(t *testing.T) {
 	c.wantMessage(`"bob"`)
 }
 
-// W8: compression is off, whatever the client offers, unless it was asked for.
+// W8: compression is off, whatever the client offers, unless enabled.
 func TestCompression(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

@@ -8,43 +8,43 @@ import (
 	"sync/atomic"
 )
 
-// input is the reading side of a wire. It hands over one frame at a time, so
-// that between two frames nobody but us holds a part of the next one, and says
-// errRest instead of waiting for a frame: that is done by await, with no buffer
-// and on a shallow stack. A goroutine that waits at the depth of the framing
-// library keeps a stack of twice the size, for as long as the client is silent.
+// input is the reading side of a wire. It returns at most one frame at a time, so that
+// between frames no other buffer holds part of the next one. Instead of blocking for a
+// frame to begin, it returns errRest; await does the blocking, with no buffer and on a
+// shallow stack. A goroutine that blocks inside the framing library keeps a stack of
+// twice the size for as long as the client is silent.
 type input struct {
-	heard  atomic.Bool // something has been read since it was last reset
-	ponged atomic.Bool // a pong has
-	hungry atomic.Bool // wait for frames, the connection is being closed
+	heard  atomic.Bool // set by every read
+	ponged atomic.Bool // a pong has been received
+	hungry atomic.Bool // block for frames: the connection is being closed
 
-	lock    chan struct{}    // held while waiting, which a Mutex is not made for
-	buf     *[inputSize]byte // nil while there is nothing to be read
-	unread  []byte           // what is left in buf
-	left    uint64           // bytes of the frame being handed over
-	length  uint64           // its payload
-	between bool             // a message goes on in the next frame
+	lock    chan struct{}    // held while blocking, which a Mutex is not meant for
+	buf     *[inputSize]byte // nil while nothing is unread
+	unread  []byte           // the unread part of buf
+	left    uint64           // bytes left of the current frame
+	length  uint64           // length of its payload
+	between bool             // the message continues in the next frame
 }
 
-// inputSize is enough for many small messages at once.
+// inputSize holds many small messages at once.
 const inputSize = 8 << 10
 
-// inputs are the buffers. Only connections with something unread have one.
+// inputs are the buffers. Only connections with unread bytes have one.
 var inputs = sync.Pool{New: func() any { return new([inputSize]byte) }}
 
-// errRest is the answer to who wants to read a frame while none has begun.
+// errRest is returned by Read when no frame has begun.
 var errRest = errors.New("no frame has begun")
 
 func (in *input) acquire() { in.lock <- struct{}{} }
 func (in *input) release() { <-in.lock }
 
-// begin takes what was read before there was a wire.
+// begin stores bytes that were read before the wire existed.
 func (in *input) begin(early []byte) {
 	in.buf = inputs.Get().(*[inputSize]byte)
 	in.unread = in.buf[:copy(in.buf[:], early)]
 }
 
-// await waits between two messages until a frame has begun other than a pong.
+// await blocks, between two messages, until a frame other than a pong has begun.
 func (w *wire) await() error {
 	w.in.acquire()
 	defer w.in.release()
@@ -60,12 +60,12 @@ func (w *wire) await() error {
 	}
 }
 
-// takePong takes a pong that is here as a whole. The framing library would take
-// it as well, but leave a kilobyte of garbage for every connection with every
-// round of pings.
+// takePong consumes a pong that has arrived completely. The framing library would, too,
+// but at the cost of a kilobyte of garbage per connection and round of pings.
 func (in *input) takePong() bool {
 	h, ok := frameHeader(in.unread)
-	if !ok || in.unread[0] != 0x8a || in.unread[1]&0x80 == 0 || h.payload > 125 || h.size+h.payload > uint64(len(in.unread)) {
+	if !ok || in.unread[0] != 0x8a || in.unread[1]&0x80 == 0 || h.payload > 125 ||
+		h.size+h.payload > uint64(len(in.unread)) {
 		return false
 	}
 	in.ponged.Store(true)
@@ -73,7 +73,7 @@ func (in *input) takePong() bool {
 	return true
 }
 
-// fetch reads what comes next into a buffer, when there is nothing unread.
+// fetch reads into a new buffer. Nothing must be unread.
 func (w *wire) fetch() error {
 	buf, n, err := w.socket.read()
 	if buf == nil && err == nil {
@@ -91,7 +91,7 @@ func (w *wire) fetch() error {
 	return err
 }
 
-// fetchMore reads more behind what is unread.
+// fetchMore appends to the unread bytes.
 func (w *wire) fetchMore() error {
 	kept := copy(w.in.buf[:], w.in.unread)
 	n, err := w.Conn.Read(w.in.buf[kept:])
@@ -102,7 +102,7 @@ func (w *wire) fetchMore() error {
 	return err
 }
 
-// Read hands over a frame, or a part of one.
+// Read returns a frame, or part of one.
 func (w *wire) Read(p []byte) (n int, err error) {
 	in := &w.in
 	in.acquire()
@@ -139,7 +139,7 @@ func (in *input) take(n int) {
 	}
 }
 
-// nextFrame finds out how long the next frame is.
+// nextFrame determines the length of the next frame.
 func (w *wire) nextFrame() error {
 	in := &w.in
 	if len(in.unread) == 0 {
@@ -165,7 +165,7 @@ func (w *wire) nextFrame() error {
 	}
 }
 
-// pending reports whether a whole message is at hand.
+// pending reports whether a whole message has arrived.
 func (w *wire) pending() bool {
 	w.in.acquire()
 	defer w.in.release()
@@ -173,7 +173,7 @@ func (w *wire) pending() bool {
 	return ok && w.in.left == 0 && !w.in.between && h.final && !h.control && h.size+h.payload <= uint64(len(w.in.unread))
 }
 
-// payload returns the length of the frame being read.
+// payload returns the payload length of the current frame.
 func (w *wire) payload() uint64 {
 	w.in.acquire()
 	defer w.in.release()
@@ -185,9 +185,8 @@ type header struct {
 	size, payload  uint64
 }
 
-// frameHeader reads as much of a frame's header as tells where the frame ends
-// (RFC 6455, section 5.2). It reports false if b does not hold so much. Whether
-// the frame is as it should be is decided elsewhere.
+// frameHeader parses the part of a frame's header that determines its length (RFC 6455,
+// section 5.2). ok is false if b is too short for that. The frame is validated elsewhere.
 func frameHeader(b []byte) (h header, ok bool) {
 	if len(b) < 2 {
 		return h, false

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
-// stutter is a connection from which data arrives in pieces of changing size.
+// stutter is a connection that delivers data in pieces of varying size.
 type stutter struct {
 	net.Conn
 	data []byte
@@ -28,9 +28,9 @@ func (s *stutter) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzInput hands arbitrary bytes over frame by frame. All of them must arrive,
-// and no read may cross the end of a frame, or a part of the next one would wait
-// where nobody looks for it.
+// FuzzInput reads arbitrary bytes frame by frame. All of them must arrive, and no read
+// may cross the end of a frame: part of the next frame would be stranded in a buffer that
+// await does not check.
 func FuzzInput(f *testing.F) {
 	f.Add([]byte("\x81\x82\x01\x02\x03\x04hi\x89\x80\x01\x02\x03\x04"), uint8(16))
 	f.Add([]byte("\x01\x02hi\x8a\x00\x80\x02ho"), uint8(1))
@@ -42,7 +42,7 @@ func FuzzInput(f *testing.F) {
 		w := newWire(0, time.Second)
 		w.attach(from)
 		p := make([]byte, int(size)*64+1) // sometimes larger than the buffer
-		at, end := 0, 0                   // what has been read, and where its frame ends
+		at, end := 0, 0                   // bytes read, and where their frame ends
 		for {
 			n, err := w.Read(p)
 			if n > 0 && at == end {

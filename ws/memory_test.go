@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Long messages count while they arrive, and until they are answered. One that does not
-// fit closes its own connection only.
+// Long messages count against the budget while they arrive, and until they are answered.
+// One that does not fit closes only its own connection.
 func TestMessagesBeingReceivedCount(t *testing.T) {
 	long := modern(1, "ping", `"x":"`+strings.Repeat("x", 300_000)+`"`)
 	half := frame(opText, long)[:150_000]
@@ -27,7 +27,7 @@ func TestMessagesBeingReceivedCount(t *testing.T) {
 		other := w.connect()
 		other.say(modern(2, "ping", ""))
 		other.wantMessage(`"id":2`)
-		go func() { _, _ = other.Write(frame(opText, long)) }() // of which the end is not read
+		go func() { _, _ = other.Write(frame(opText, long)) }() // its end is never read
 		other.wantClose(1013)
 		_ = slow.Close()
 		if got := inUse(); got != 0 {

@@ -8,60 +8,56 @@ import (
 	"time"
 )
 
-// Options configure a [Handler]. The zero value and nil are the defaults.
+// Options configure a [Handler]. Nil and the zero value are the defaults.
 type Options struct {
-	// AllowedHosts and AllowedOrigins are those of [mcp.HTTPOptions]. Browsers
-	// let every page open a WebSocket to anywhere, so the Origin is all that
-	// keeps a page that somebody happens to visit away from the tools.
+	// AllowedHosts and AllowedOrigins are those of [mcp.HTTPOptions]. Browsers let any page
+	// open a WebSocket to any server, so only the Origin check keeps a malicious page away
+	// from the tools.
 	AllowedHosts, AllowedOrigins []string
-	// RequireSubprotocol refuses clients that offer no subprotocol, with 426.
+	// RequireSubprotocol rejects clients that offer no subprotocol, with 426.
 	RequireSubprotocol bool
 
-	// Authenticate, if not nil, is asked who an upgrade is from, once its Host and
-	// Origin have passed. It returns the context to serve the connection under,
-	// see [mcp.WithPrincipal], of which the values count; or it answers the request
-	// itself, usually with 401, and returns nil. It finds the bearer token with
-	// [Tokens].
+	// Authenticate, if not nil, identifies the client of an upgrade request that has passed
+	// the Host and Origin checks. It either returns the context in which to serve the
+	// connection (see [mcp.WithPrincipal]; only its values are used), or answers the request
+	// itself, usually with 401, and returns nil. [Tokens] returns the bearer token.
 	Authenticate func(http.ResponseWriter, *http.Request) context.Context
 
-	// Revalidate, if not nil, reports whether a client may keep its connection. It is
-	// called every 25 seconds with the context that Authenticate returned. False
-	// closes the connection with 1008. It must be safe for concurrent use, and bounds
-	// its own time.
+	// Revalidate, if not nil, reports whether a client may keep its connection. It is called
+	// every 25 seconds with the context that Authenticate returned; false closes the
+	// connection with 1008. It must be safe for concurrent use and limit its own run time.
 	Revalidate func(context.Context) bool
 
-	// MaxMessage is the largest message in bytes; 0 stands for 4 MiB. A larger one
-	// ends the connection with 1009.
+	// MaxMessage is the size limit of a message in bytes; 0 means 4 MiB. A larger one closes
+	// the connection with 1009.
 	MaxMessage int64
-	// MaxConns is how many connections may be open at once; 0 means 10,000. An
-	// upgrade beyond it is answered with 503 and Retry-After, and ends the oldest
-	// connection of the client that has the most. How many one client may have is in
-	// [mcp.Budget].
+	// MaxConns is the number of connections that may be open at once; 0 means 10,000. Any
+	// other upgrade is answered with 503 and Retry-After, and closes the oldest connection
+	// of the client with the most. The limit per client is in [mcp.Budget].
 	MaxConns int
-	// MaxInFlight is how many requests of one connection may run at once; others
-	// are refused with [mcp.CodeToolBusy]. 0 stands for 1,000.
+	// MaxInFlight is the number of requests that one connection may run at once; 0 means
+	// 1,000. Others are rejected with [mcp.CodeToolBusy].
 	MaxInFlight int
-	// MaxQueue is how many bytes may wait for a client that reads slowly. One that
-	// lets more wait is disconnected with 1008. 0 stands for 1 MiB.
+	// MaxQueue is the number of bytes that may be queued for a client that reads slowly; 0
+	// means 1 MiB. A client with more is disconnected with 1008.
 	MaxQueue int
-	// WriteTimeout is how long a client may take nothing of what waits for it;
-	// then it is disconnected. 0 stands for 30 seconds.
+	// WriteTimeout is how long a client may go without reading any queued bytes before it is
+	// disconnected; 0 means 30 seconds.
 	WriteTimeout time.Duration
-	// PingInterval is how often clients are pinged. One that has not answered by
-	// the next ping is disconnected. 0 stands for 30 seconds; a negative one for
-	// no pings, so that clients that vanish are never noticed.
+	// PingInterval is how often clients are pinged; 0 means 30 seconds. A client that has
+	// not answered by the next ping is disconnected. A negative value disables pings, so
+	// that clients that vanish are never noticed.
 	PingInterval time.Duration
-	// DrainTimeout is how long requests in flight may take after
-	// [Handler.Shutdown] has begun, before they are cancelled; 0 stands for 10
-	// seconds.
+	// DrainTimeout is how long requests in flight may take after [Handler.Shutdown] is
+	// called before they are cancelled; 0 means 10 seconds.
 	DrainTimeout time.Duration
-	// Compress offers permessage-deflate. It costs time with every message and
-	// memory with every connection; and where a client can make the server put
-	// its own words beside a secret, the sizes of messages tell of the secret.
+	// Compress enables permessage-deflate. It costs CPU time per message and memory per
+	// connection. It also leaks secrets: if a client can make the server send chosen text
+	// next to a secret, the compressed size reveals the secret.
 	Compress bool
 
-	// Logger receives what an operator should know. It never receives messages,
-	// tokens or headers. Nil discards it.
+	// Logger receives events for operators, never messages, tokens or headers. Nil discards
+	// them.
 	Logger *slog.Logger
 }
 

@@ -5,8 +5,8 @@ import "time"
 // pingFrame is a ping without a payload.
 var pingFrame = []byte{0x89, 0}
 
-// ping looks after all connections, until stop is closed. They have no timers of
-// their own.
+// ping pings all connections until stop is closed, so that they need no timers of their
+// own.
 func (h *Handler) ping(stop <-chan struct{}) {
 	ticker := time.NewTicker(h.opts.PingInterval)
 	defer ticker.Stop()
@@ -22,10 +22,10 @@ func (h *Handler) ping(stop <-chan struct{}) {
 	}
 }
 
-// check drops a client that has not answered the last ping, and else sends the
-// next one. A client whose pong cannot have been seen is given more time: when
-// nobody is reading or has only just begun to, which is so while initialize runs,
-// and when a long message is arriving, which a pong cannot overtake.
+// check drops a client that has not answered the last ping; otherwise it sends the next
+// one. A client whose pong cannot have been read yet gets more time: if the reader is
+// away or has only just returned, for example while initialize runs, or if a long message
+// is arriving, which a pong cannot overtake.
 func (s *socket) check() {
 	heard := s.wire.in.heard.Swap(false)
 	if s.pinged && !s.wire.in.ponged.Load() {
@@ -42,5 +42,5 @@ func (s *socket) check() {
 	s.wire.in.ponged.Store(false)
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	_, _ = s.wire.Write(pingFrame) // the reader sees what went wrong
+	_, _ = s.wire.Write(pingFrame) // the reader reports any error
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// W6: pings go out, and who answers stays.
+// W6: pings are sent, and a client that answers stays connected.
 func TestPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := overMemory(t, nil)
@@ -28,7 +28,7 @@ func TestPing(t *testing.T) {
 	})
 }
 
-// W6: who does not answer is dropped, and what it had in flight is cancelled.
+// W6: a client that does not answer is dropped, and its requests in flight are cancelled.
 func TestDropWithoutPong(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -49,7 +49,7 @@ func TestDropWithoutPong(t *testing.T) {
 				if op, _ := c.receive(); op != opPing {
 					t.Fatalf("received opcode %d, want a ping", op)
 				}
-				c.say(call(2, "echo", "{}")) // which is no pong
+				c.say(call(2, "echo", "{}")) // not a pong
 				c.wantMessage(`"id":2`)
 				c.wantEnd()
 				if took := time.Since(begin); took != tt.after {
@@ -72,8 +72,8 @@ func TestNoPings(t *testing.T) {
 	})
 }
 
-// The pong of a client that nobody reads from cannot be seen. That is so while
-// initialize runs, which everything else depends on.
+// A pong cannot be seen while the reader is busy, as while initialize runs, which
+// everything else depends on.
 func TestNoDropWhileReadingWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := overMemory(t, nil)
@@ -116,7 +116,7 @@ func TestNoDropWhileAMessageArrives(t *testing.T) {
 	})
 }
 
-// A client that stops in the midst of a message is as gone as any other.
+// A client that stops in the middle of a message is dropped like any other.
 func TestDropInTheMidstOfAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := overMemory(t, nil).legacy()

@@ -24,11 +24,11 @@ const (
 	final          = 0x80
 )
 
-// frame returns a whole message of a client, as one frame.
+// frame returns a whole client message as one frame.
 func frame(op byte, payload string) []byte { return part(final|op, payload) }
 
-// part returns a frame whose first byte is given. Its mask is fixed, which
-// concerns nobody here.
+// part returns a frame with the given first byte and a fixed mask, which no test depends
+// on.
 func part(first byte, payload string) []byte {
 	b := []byte{first}
 	switch n := len(payload); {
@@ -47,7 +47,7 @@ func part(first byte, payload string) []byte {
 	return b
 }
 
-// rawConn is a client that can do wrong.
+// rawConn is a client that may violate the protocol.
 type rawConn struct {
 	net.Conn
 	tb testing.TB

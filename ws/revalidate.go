@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// revalidateEvery is how often clients are asked about, see [Options.Revalidate].
+	// revalidateEvery is the interval of [Options.Revalidate].
 	revalidateEvery = 25 * time.Second
-	// revalidations is how many clients are asked about at the same time.
+	// revalidations is the number of clients that are revalidated concurrently.
 	revalidations = 16
 )
 
-// revalidate closes the connections of clients that may not keep them, until stop is
-// closed.
+// revalidate closes the connections of clients that [Options.Revalidate] rejects, until
+// stop is closed.
 func (h *Handler) revalidate(stop <-chan struct{}) {
 	ticker := time.NewTicker(revalidateEvery)
 	defer ticker.Stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// Both eras on one connection: the session is the connection's, and a modern
+// Both eras on one connection: the session belongs to the connection, and a modern
 // request needs none.
 func TestBothEras(t *testing.T) {
 	onBoth(t, nil, func(t *testing.T, w *world) {
@@ -34,7 +34,8 @@ func TestBothEras(t *testing.T) {
 
 // B4, W5: an array is a message in 2025-03-26 only.
 func TestBatch(t *testing.T) {
-	batch := "[" + call(1, "echo", `{}`) + `,{"jsonrpc":"2.0","method":"notifications/initialized"},` + call(2, "echo", `{}`) + "]"
+	batch := "[" + call(1, "echo", `{}`) + `,{"jsonrpc":"2.0","method":"notifications/initialized"},` +
+		call(2, "echo", `{}`) + "]"
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		t.Run(version, func(t *testing.T) {
 			onBoth(t, nil, func(t *testing.T, w *world) {
@@ -55,7 +56,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// What is no JSON is answered, and the connection stays.
+// Invalid messages are answered, and the connection stays open.
 func TestMalformedMessage(t *testing.T) {
 	onBoth(t, nil, func(t *testing.T, w *world) {
 		c := w.legacy()
@@ -101,7 +102,7 @@ func between(s, before, after string) (string, bool) {
 	return s, found
 }
 
-// A slow call keeps nobody waiting.
+// A slow call delays no other call.
 func TestCallsRunAtOnce(t *testing.T) {
 	onBoth(t, nil, func(t *testing.T, w *world) {
 		c := w.legacy()
@@ -138,7 +139,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// W7: with the connection everything in flight ends.
+// W7: requests in flight end with their connection.
 func TestDisconnectCancels(t *testing.T) {
 	onBoth(t, nil, func(t *testing.T, w *world) {
 		c := w.legacy()
@@ -191,7 +192,7 @@ func TestListen(t *testing.T) {
 	})
 }
 
-// A question of the server travels on the same connection.
+// A question from the server is sent on the same connection.
 func TestElicitation(t *testing.T) {
 	onBoth(t, nil, func(t *testing.T, w *world) {
 		c := w.connect()
@@ -204,8 +205,7 @@ func TestElicitation(t *testing.T) {
 	})
 }
 
-// Shutdown lets what is in flight finish, refuses what comes later, and says why
-// it closes.
+// Shutdown lets requests in flight finish, rejects later ones, and reports why it closes.
 func TestShutdown(t *testing.T) {
 	onBoth(t, nil, func(t *testing.T, w *world) {
 		var clients []*rawConn
@@ -250,7 +250,7 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// A call in flight may wait for the client. The client is still heard.
+// A call in flight may wait for the client, so its messages are still read.
 func TestShutdownHearsAnswers(t *testing.T) {
 	onBoth(t, nil, func(t *testing.T, w *world) {
 		c := w.connect()
@@ -329,8 +329,8 @@ func TestShutdownEndsInTime(t *testing.T) {
 	}
 }
 
-// Nobody can read the answers of a client that leaves while the server ends, so
-// nothing waits for them.
+// If a client leaves during shutdown, its answers have no reader, so nothing waits for
+// them.
 func TestShutdownDoesNotWaitForWhoHasGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := overMemory(t, nil)
@@ -351,7 +351,7 @@ func TestShutdownDoesNotWaitForWhoHasGone(t *testing.T) {
 	})
 }
 
-// A client that is slow to read has its answers before it is told of the end.
+// A slow reader receives its answers before the close frame.
 func TestShutdownWaitsForSlowReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := overMemory(t, nil)

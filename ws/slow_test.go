@@ -10,15 +10,15 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// A client that does not read its answers is still served, until too much waits
-// for it. It is told so when it reads again soon.
+// A client that does not read its answers is still served, until too much is queued. If
+// it resumes reading soon, it receives the reason.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := overMemory(t, &ws.Options{MaxQueue: 11_000})
 		c := w.legacy()
 		c.say(call(1, "slow", "{}"))
 		<-w.entered
-		for id := 2; id <= 11; id++ { // 10 answers of 1,193 bytes can wait
+		for id := 2; id <= 11; id++ { // 10 answers of 1,193 bytes fit
 			c.say(call(id, "big", `{"size":1100}`))
 		}
 		synctest.Wait()
@@ -41,7 +41,7 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// One answer may be larger than the queue: it is there already.
+// One answer may be larger than the queue, as it is in memory already.
 func TestAnswerLargerThanTheQueue(t *testing.T) {
 	onBoth(t, &ws.Options{MaxQueue: 1000}, func(t *testing.T, w *world) {
 		c := w.legacy()
@@ -52,7 +52,7 @@ func TestAnswerLargerThanTheQueue(t *testing.T) {
 	})
 }
 
-// A client that takes nothing at all is not waited for.
+// A client that reads nothing at all is disconnected.
 func TestWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := overMemory(t, &ws.Options{WriteTimeout: 7 * time.Second})
@@ -71,7 +71,7 @@ func TestWriteTimeout(t *testing.T) {
 	})
 }
 
-// Pongs are answers, too, and wait in the same queue.
+// Pongs are answers, too, and use the same queue.
 func TestSlowReaderThatPings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := overMemory(t, &ws.Options{MaxQueue: 1000}).legacy()
@@ -87,7 +87,7 @@ func TestSlowReaderThatPings(t *testing.T) {
 	})
 }
 
-// On a real socket the same, with whatever the system buffers in between.
+// The same on a real socket, with whatever the system buffers in between.
 func TestSlowReaderOverTheNetwork(t *testing.T) {
 	w := overTCP(t, &ws.Options{MaxQueue: 100_000})
 	c := w.legacy()
@@ -109,7 +109,7 @@ func TestSlowReaderOverTheNetwork(t *testing.T) {
 	<-sent
 }
 
-// A socket that is full for a moment is no reason to give up.
+// A socket that is full for a moment is no reason to disconnect.
 func TestManyAnswersOverTheNetwork(t *testing.T) {
 	w := overTCP(t, &ws.Options{MaxQueue: 100 << 20})
 	c := w.legacy()
@@ -126,8 +126,8 @@ func TestManyAnswersOverTheNetwork(t *testing.T) {
 	}
 }
 
-// Requests over the limit are refused, so that the client can still cancel, and
-// is still seen to leave.
+// Requests over the limit are rejected, not left unread, so that the client can still
+// cancel, and its leaving is noticed.
 func TestMaxInFlight(t *testing.T) {
 	onBoth(t, &ws.Options{MaxInFlight: 2}, func(t *testing.T, w *world) {
 		c := w.legacy()
@@ -153,8 +153,8 @@ func TestMaxInFlight(t *testing.T) {
 	})
 }
 
-// untilRefused sends calls until one is refused for that reason, when it is a
-// matter of microseconds whether the reason is there already.
+// untilRefused repeats a call until it is refused with that reason, for reasons that take
+// some microseconds to arise.
 func (c *rawConn) untilRefused(reason string) {
 	c.tb.Helper()
 	for !c.tb.Failed() {

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// socket is one connection of a client. One goroutine belongs to it, which reads.
+// socket is the connection of one client. It has one goroutine of its own, which reads.
 type socket struct {
 	handler *Handler
 	remote  string // address of the client
@@ -27,13 +27,13 @@ type socket struct {
 	ctx     context.Context // ends when the server does
 	cancel  context.CancelFunc
 
-	writing sync.Mutex // a message or a ping at a time
+	writing sync.Mutex // serializes messages and pings
 
-	reader atomic.Int32 // what the reader is doing
+	reader atomic.Int32 // away, listening or receiving
 
-	// Used by the pings alone.
+	// Used only by check.
 	pinged bool
-	away   bool // the reader was, when it was last looked at
+	away   bool // the reader was away at the last check
 
 	closing sync.Once
 	closed  chan struct{}
@@ -41,24 +41,24 @@ type socket struct {
 
 var _ mcp.BufferedConn = (*socket)(nil)
 
-// What a reader can be doing.
+// States of the reader.
 const (
 	away      = iota // serving a message, or waiting until it may read another
 	listening        // waiting for a message
-	receiving        // in the midst of one
+	receiving        // receiving the rest of a message
 )
 
 const (
 	// closePatience is how long a client may take to answer a close frame.
 	closePatience = 2 * time.Second
-	// libraryRead and libraryWrite are the buffers of the framing library. The wire
-	// buffers what is read; a control frame must be written in one piece.
+	// libraryRead and libraryWrite are the buffer sizes of the framing library. The wire
+	// buffers input; a control frame must be written in one piece.
 	libraryRead  = 16
 	libraryWrite = 256
-	// firstRead bounds what is allocated for a message that only says it is long.
+	// firstRead limits the first allocation for a message, whatever length it declares.
 	firstRead = 64 << 10
-	// uncounted is up to which size memory of a message being received is not counted:
-	// a connection costs more.
+	// uncounted is the size up to which the memory of an incoming message is not counted: a
+	// connection costs more.
 	uncounted = 4 << 10
 )
 
@@ -71,7 +71,7 @@ func newSocket(h *Handler, remote string) *socket {
 	}
 }
 
-// accept upgrades the connection of a request, or answers why not.
+// accept upgrades the connection of a request, or answers with an error.
 func (s *socket) accept(w http.ResponseWriter, r *http.Request, protocol string) (err error) {
 	if !canHijack(w) {
 		http.Error(w, "WebSockets cannot be opened here", http.StatusNotImplemented)
@@ -95,8 +95,8 @@ func (s *socket) accept(w http.ResponseWriter, r *http.Request, protocol string)
 	return nil
 }
 
-// hijack takes the connection of a response over, with the wire in between and
-// with buffers that a connection at rest can afford.
+// hijack takes over the connection of a response and inserts the wire, with buffers small
+// enough for idle connections.
 type hijack struct {
 	http.ResponseWriter
 	wire *wire
@@ -112,7 +112,8 @@ func (h *hijack) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if early, _ := rw.Reader.Peek(rw.Reader.Buffered()); len(early) > 0 {
 		h.wire.in.begin(early)
 	}
-	return h.wire, bufio.NewReadWriter(bufio.NewReaderSize(h.wire, libraryRead), bufio.NewWriterSize(h.wire, libraryWrite)), nil
+	return h.wire, bufio.NewReadWriter(bufio.NewReaderSize(h.wire, libraryRead),
+		bufio.NewWriterSize(h.wire, libraryWrite)), nil
 }
 
 // canHijack reports whether the connection of a response can be taken over.
@@ -129,8 +130,7 @@ func canHijack(w http.ResponseWriter) bool {
 	}
 }
 
-// start serves the connection on a goroutine of its own. ctx ends when the server
-// does.
+// start serves the connection in a separate goroutine. ctx ends when the server does.
 func (s *socket) start(ctx context.Context) {
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.handler.add(s)
@@ -143,7 +143,7 @@ func (s *socket) start(ctx context.Context) {
 	}, s.ended)
 }
 
-// ended is called when nothing is served any more.
+// ended is called when the server has finished serving the connection.
 func (s *socket) ended(err error) {
 	if err != nil {
 		s.handler.opts.Logger.Debug("connection ended", "error", err)
@@ -156,15 +156,15 @@ func (s *socket) ended(err error) {
 	case errors.As(err, &refused):
 		s.close(websocket.StatusTryAgainLater, refused.Message)
 	}
-	s.drop() // if nobody has closed it
+	s.drop() // unless it is already being closed
 	<-s.closed
 	<-s.wire.flushed()
 	s.cancel()
 	s.handler.release(s)
 }
 
-// ReadMessage implements [mcp.Conn]. The context counts for nothing: while the
-// server ends, the reader still hears what requests in flight are waiting for.
+// ReadMessage implements [mcp.Conn]. It ignores the context: during shutdown, the reader
+// still receives the answers that requests in flight wait for.
 func (s *socket) ReadMessage(context.Context) ([]byte, error) {
 	defer s.reader.Store(away)
 	for {
@@ -212,7 +212,7 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 		case err != nil:
 			return nil, s.readFailed(err)
 		case n == 0:
-			size = min(2*int64(cap(msg)), s.handler.opts.MaxMessage) + 512 // there is more than was thought
+			size = min(2*int64(cap(msg)), s.handler.opts.MaxMessage) + 512 // the message is longer than expected
 		}
 	}
 }
@@ -220,8 +220,8 @@ func (s *socket) receive(kind websocket.MessageType, r io.Reader) ([]byte, error
 // Pending implements [mcp.BufferedConn].
 func (s *socket) Pending() bool { return s.wire.pending() }
 
-// readFailed ends the connection as the error demands, and returns io.EOF for an
-// end that is in order.
+// readFailed closes the connection as the error requires, and returns io.EOF for a clean
+// close.
 func (s *socket) readFailed(err error) error {
 	var network net.Error
 	switch {
@@ -234,7 +234,7 @@ func (s *socket) readFailed(err error) error {
 	case errors.As(err, &network):
 		s.drop()
 	case errors.Is(err, websocket.ErrMessageTooBig):
-		s.close(websocket.StatusMessageTooBig, "") // it has been told so already
+		s.close(websocket.StatusMessageTooBig, "") // the library has sent the close frame already
 	case errors.Is(err, errSlow):
 		s.close(websocket.StatusPolicyViolation, errSlow.Error())
 	default:
@@ -249,7 +249,7 @@ func (s *socket) WriteMessage(msg []byte) error {
 	defer s.writing.Unlock()
 	err := s.wire.gather()
 	if err == nil {
-		err = s.conn.Write(context.Background(), websocket.MessageText, msg) // which does not wait
+		err = s.conn.Write(context.Background(), websocket.MessageText, msg) // does not block
 	}
 	if err == nil && s.wire.full() {
 		err = s.wire.release()
@@ -264,19 +264,19 @@ func (s *socket) Flush() error {
 	return s.written(s.wire.release())
 }
 
-// written ends the connection if err is an error.
+// written closes the connection if err is not nil.
 func (s *socket) written(err error) error {
 	switch {
 	case errors.Is(err, errSlow):
 		s.close(websocket.StatusPolicyViolation, errSlow.Error())
 	case err != nil:
-		go s.drop() // which waits for the reader
+		go s.drop() // drop waits for the reader
 	}
 	return err
 }
 
-// close sends a close frame, unless one was sent, and ends the connection once
-// the client has answered it. It does not wait for that.
+// close sends a close frame, unless one was sent, and closes the connection once the
+// client has answered it. It does not block.
 func (s *socket) close(code websocket.StatusCode, reason string) {
 	s.closing.Do(func() {
 		go func() {
@@ -289,7 +289,7 @@ func (s *socket) close(code websocket.StatusCode, reason string) {
 	})
 }
 
-// drop ends the connection without a word, unless it is being closed already.
+// drop closes the connection without a close frame, unless it is already being closed.
 func (s *socket) drop() {
 	s.closing.Do(func() {
 		defer close(s.closed)

@@ -8,45 +8,45 @@ import (
 	"time"
 )
 
-// wire is a net.Conn between the socket and what frames messages. To that it is
-// a connection on which writing never waits; to us it is where messages are
-// gathered to leave as one, and where a connection at rest needs no buffer and
-// little stack.
+// wire is the net.Conn between the framing library and the network connection. To the
+// library it is a connection whose writes never block. To this package it is where
+// messages are gathered to be sent together, and what lets an idle connection do with no
+// buffer and a small stack.
 //
-// What the socket does not take at once is queued, and a goroutine that exists
-// only while something is queued writes it. So whoever has an answer is free
-// again, and reading goes on however slowly the client reads.
+// Bytes that the network connection does not accept at once are queued, and written by a
+// goroutine that exists only while the queue is not empty. So a sender never waits, and
+// reading continues however slowly the client reads.
 type wire struct {
 	net.Conn
 	socket direct
 	in     input
 
-	limit   int           // bytes that may wait before no more is taken
-	timeout time.Duration // for which the other side may take nothing
+	limit   int           // bytes that may be queued
+	timeout time.Duration // time without progress before giving up
 
 	mu       sync.Mutex
-	gathered *[]byte // messages that wait for company
-	closing  bool    // nothing is gathered any more
-	queue    []byte  // for the flusher
+	gathered *[]byte // messages to be sent together
+	closing  bool    // stop gathering
+	queue    []byte  // written by flush
 	flushing bool
-	done     chan struct{} // closed when the flusher ends
-	deadline time.Time     // of the flusher, once the connection is closed
-	err      error         // of whoever wants to write more
+	done     chan struct{} // closed when flush returns
+	deadline time.Time     // for flush, once the connection is closed
+	err      error         // returned by all later writes
 }
 
 var errSlow = errors.New("the client reads too slowly")
 
 const (
-	// controlRoom is how far control frames, which answer the client's, may
-	// exceed the limit.
+	// controlRoom is how far control frames, which answer the client's, may exceed the
+	// limit.
 	controlRoom = 4 << 10
-	// flushSize is how much must be taken within the timeout.
+	// flushSize is the number of bytes that must be accepted within the timeout.
 	flushSize = 64 << 10
-	// gatherSize is how much may wait for company.
+	// gatherSize is the number of bytes that may be gathered.
 	gatherSize = 64 << 10
 )
 
-// buffers are for what is gathered.
+// buffers are the buffers for gathered messages.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func newWire(limit int, timeout time.Duration) *wire {
@@ -60,8 +60,8 @@ func (w *wire) attach(conn net.Conn) {
 	}
 }
 
-// Write takes p: it gathers it, sends it or queues it. While nothing is gathered
-// a frame must come in one piece, so that those of several goroutines do not mix.
+// Write gathers, sends or queues p. While nothing is gathered, each frame must be passed
+// in one piece, so that the frames of several goroutines do not mix.
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,8 +77,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), w.send(p)
 }
 
-// gather makes what is written from now on wait for release. It fails if too
-// much is waiting already.
+// gather makes later writes wait for release. It fails if too much is queued already.
 func (w *wire) gather() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,14 +92,14 @@ func (w *wire) gather() error {
 	return nil
 }
 
-// full reports whether what is gathered should leave.
+// full reports whether the gathered messages should be sent.
 func (w *wire) full() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.gathered != nil && len(*w.gathered) >= gatherSize
 }
 
-// release sends what has been gathered.
+// release sends the gathered messages.
 func (w *wire) release() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,8 +123,8 @@ func (w *wire) releaseLocked() error {
 	return err
 }
 
-// gatherNoMore sends what has been gathered, and lets the close frame that comes
-// next leave at once.
+// gatherNoMore sends the gathered messages and stops gathering, so that the close frame
+// that follows is sent at once.
 func (w *wire) gatherNoMore() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,7 +132,7 @@ func (w *wire) gatherNoMore() {
 	_ = w.releaseLocked()
 }
 
-// send writes what the socket takes of p and queues the rest.
+// send writes as much of p as the network connection accepts and queues the rest.
 func (w *wire) send(p []byte) error {
 	if !w.flushing {
 		n, err := w.socket.write(p)
@@ -151,7 +150,7 @@ func (w *wire) send(p []byte) error {
 	return nil
 }
 
-// flush writes the queue until nothing is left of it.
+// flush writes the queue until it is empty.
 func (w *wire) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -172,7 +171,7 @@ func (w *wire) flush() {
 	_ = w.Conn.SetWriteDeadline(time.Time{})
 }
 
-// flushPart writes without the lock.
+// flushPart writes without holding the lock.
 func (w *wire) flushPart(part []byte) error {
 	deadline := w.deadline
 	if deadline.IsZero() {
@@ -187,8 +186,8 @@ func (w *wire) flushPart(part []byte) error {
 	return err
 }
 
-// flushed returns a channel that is closed when nothing waits any more, be it
-// because the connection has ended.
+// flushed returns a channel that is closed when the queue is empty or the connection has
+// failed.
 func (w *wire) flushed() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -200,8 +199,8 @@ func (w *wire) flushed() <-chan struct{} {
 	return none
 }
 
-// Close ends the connection once what waits is sent, for which there is little
-// time.
+// Close closes the connection once the queue is written, for which it allows
+// closePatience.
 func (w *wire) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -215,10 +214,10 @@ func (w *wire) Close() error {
 	if w.deadline.IsZero() {
 		w.deadline = time.Now().Add(closePatience)
 	}
-	return w.Conn.SetWriteDeadline(w.deadline) // the flusher closes it
+	return w.Conn.SetWriteDeadline(w.deadline) // flush closes it
 }
 
-// cut ends the connection now, and with it the flusher.
+// cut closes the connection now, which also ends flush.
 func (w *wire) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// source is what the tests serve.
+// source is the source that the tests serve.
 type source struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog
-	entered chan struct{} // receives when slow has begun
-	release chan struct{} // lets one slow finish
-	ended   chan error    // receives how slow has ended
+	entered chan struct{} // receives when a call of slow has begun
+	release chan struct{} // lets one call of slow finish
+	ended   chan error    // receives the outcome of a call of slow
 
-	catalogs chan struct{} // if not nil, one for each time the catalog is asked for
+	catalogs chan struct{} // if not nil, each catalog request receives from it
 
 	mu     sync.Mutex
 	change func(mcp.Change)
@@ -37,8 +37,9 @@ var (
 func newSource() *source {
 	return &source{
 		catalog: &mcp.Catalog{
-			Server:    mcp.Implementation{Name: "harbour", Version: "1"},
-			Tools:     []mcp.Tool{{Name: "echo"}, {Name: "slow"}, {Name: "stubborn"}, {Name: "count"}, {Name: "big"}, {Name: "ask"}, {Name: "who"}},
+			Server: mcp.Implementation{Name: "harbour", Version: "1"},
+			Tools: []mcp.Tool{{Name: "echo"}, {Name: "slow"}, {Name: "stubborn"}, {Name: "count"}, {Name: "big"},
+				{Name: "ask"}, {Name: "who"}},
 			Resources: []mcp.Resource{{URI: "x://1", Name: "one"}},
 			Subscribe: true,
 		},
@@ -96,7 +97,10 @@ func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 		text = strings.Repeat("x", args.Size)
 	case "ask":
 		s.entered <- struct{}{}
-		answer, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{Message: "name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+		answer, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{
+			Message:         "name?",
+			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +114,7 @@ func (s *source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
 }
 
-// world is a server with a WebSocket surface.
+// world is a server with a WebSocket handler.
 type world struct {
 	*source
 	tb      testing.TB
@@ -162,8 +166,8 @@ func overTCP(tb testing.TB, opts *ws.Options) *world {
 	return w
 }
 
-// overMemory serves without a network, for tests on fake time. There a
-// connection holds nothing: what is written waits until it is read.
+// overMemory serves without a network, for tests on fake time. Its connections buffer
+// nothing: a write blocks until it is read.
 func overMemory(tb testing.TB, opts *ws.Options) *world { return withBudget(tb, mcp.Budget{}, opts) }
 
 // withBudget is overMemory for a server with a budget.
@@ -202,8 +206,8 @@ func (m *memory) dial() (net.Conn, error) {
 	}
 }
 
-// onBoth runs a test over a network and, on fake time, over memory. A bubble of
-// fake time must be empty at the end, so it also shows that no goroutine stays.
+// onBoth runs a test over a network and, on fake time, over memory. A fake-time bubble
+// must be empty at the end, so this also shows that no goroutine leaks.
 func onBoth(t *testing.T, opts *ws.Options, body func(*testing.T, *world)) {
 	t.Run("network", func(t *testing.T) { body(t, overTCP(t, opts)) })
 	t.Run("memory", func(t *testing.T) {
@@ -214,7 +218,8 @@ func onBoth(t *testing.T, opts *ws.Options, body func(*testing.T, *world)) {
 // The messages of the tests.
 
 func call(id int, tool, arguments string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, tool, arguments)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
+		id, tool, arguments)
 }
 
 const envelope = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -242,7 +247,7 @@ func (c *rawConn) hear() string {
 	return string(payload)
 }
 
-// wantMessage checks that the next message holds every part.
+// wantMessage verifies that the next message contains every part.
 func (c *rawConn) wantMessage(parts ...string) {
 	c.tb.Helper()
 	got := c.hear()
@@ -253,8 +258,8 @@ func (c *rawConn) wantMessage(parts ...string) {
 	}
 }
 
-// wantClose checks that the server closes next, answers, and checks that it
-// ends the connection.
+// wantClose verifies that the server sends a close frame next, answers it, and verifies
+// that the server then ends the connection.
 func (c *rawConn) wantClose(code int) {
 	c.tb.Helper()
 	op, payload := c.receive()
@@ -268,7 +273,7 @@ func (c *rawConn) wantClose(code int) {
 	c.wantEnd()
 }
 
-// wantEnd checks that the connection ends without another frame.
+// wantEnd verifies that the connection ends without another frame.
 func (c *rawConn) wantEnd() {
 	c.tb.Helper()
 	if op, payload, err := c.next(); err == nil {
