@@ -19,38 +19,36 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// AddOptions configure [Add]. Nil and the zero value are the defaults.
+// AddOptions configures [Add]. Nil and the zero value are the defaults.
 type AddOptions struct {
-	// Replace takes the place of a server that has the name already.
+	// Replace replaces a server that already has the name.
 	Replace bool
 }
 
-// ErrExists is why a server is not added: there is one of its name.
+// ErrExists is returned when a server of that name already exists.
 var ErrExists = errors.New("there is a server of that name")
 
-// ErrScript is why a server is not added: the file is a script, which is read and
-// not written.
+// ErrScript is returned when the file is a script: scripts are read, never written.
 var ErrScript = errors.New("a script is read and not written")
 
-// Added is a file of definitions with servers put in.
+// Added is a definitions file with servers added to it.
 type Added struct {
 	Text []byte
-	// Undeclared are the declarations that were left out, as the secrets of this
-	// file are declared elsewhere. Optional secrets among them were left out of
-	// their servers, too: without a declaration they would be required.
+	// Undeclared lists the declarations omitted because the secrets of this file are
+	// declared elsewhere. Optional secrets among them were also removed from their servers:
+	// without a declaration they would be required.
 	Undeclared []Declaration
-	// Shared are secrets that another server of the file names as well.
+	// Shared lists the secrets that another server in the file also uses.
 	Shared []string
 }
 
-// Add puts the servers of c, with the declarations of their secrets and their
-// bindings, into a file of definitions that reads text. No byte outside the entries
-// changes. name says what the format is; text is empty for a new file. The
-// declaration of a secret that the file has already stays.
+// Add adds the servers of c, with the declarations and bindings of their secrets, to the
+// definitions file with the given text. No byte outside the added entries changes. The
+// extension of name selects the format; text is empty for a new file. If the file already
+// declares a secret, that declaration stays.
 //
-// The error matches [ErrExists], [ErrScript], or says that the file cannot be read
-// or cannot be edited in place. What is returned was read again, and found to hold
-// what it should.
+// The error matches [ErrExists] or [ErrScript], or reports why the file cannot be read or
+// edited in place. Add parses its result again and verifies it before returning it.
 func Add(name string, text []byte, c *Config, opts *AddOptions) (*Added, error) {
 	if opts == nil {
 		opts = &AddOptions{}
@@ -101,7 +99,7 @@ type adder struct {
 	out    *Added
 }
 
-// readable reads the file as it is.
+// readable parses the existing file. Missing servers are no error here.
 func (a *adder) readable(name string, text []byte) error {
 	a.old = &Config{}
 	if len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))) == 0 {
@@ -117,10 +115,12 @@ func (a *adder) readable(name string, text []byte) error {
 	return nil
 }
 
-// declares reports whether declarations belong into this file: it has some, or no
-// other server of it names a secret.
+// declares reports whether declarations belong in this file: it already has some, or no
+// other server in it uses a secret.
 func (a *adder) declares(c *Config) bool {
-	others := slices.ContainsFunc(a.old.Servers, func(s Server) bool { return len(s.Secrets) > 0 && c.Server(s.Name) == nil })
+	others := slices.ContainsFunc(a.old.Servers, func(s Server) bool {
+		return len(s.Secrets) > 0 && c.Server(s.Name) == nil
+	})
 	for _, s := range c.Servers {
 		for _, key := range s.Secrets {
 			shares := func(o Server) bool { return c.Server(o.Name) == nil && slices.Contains(o.Secrets, key) }
@@ -145,7 +145,8 @@ func (a *adder) server(s *Server, bindings []Binding) error {
 	headers := &tree.Node{Kind: tree.Object}
 	for _, b := range bindings {
 		if b.Server == s.Name {
-			headers.Members = append(headers.Members, tree.Member{Key: b.Header, Value: &tree.Node{Kind: tree.String, Text: b.Template}})
+			headers.Members = append(headers.Members,
+				tree.Member{Key: b.Header, Value: &tree.Node{Kind: tree.String, Text: b.Template}})
 		}
 	}
 	if len(headers.Members) > 0 {
@@ -158,7 +159,7 @@ func (a *adder) server(s *Server, bindings []Binding) error {
 	return err
 }
 
-// entry is a server as it is written by hand: what goes without saying is left out.
+// entry returns the server as a person would write it, without defaults.
 func (s *Server) entry() (*tree.Node, error) {
 	body, err := s.MarshalJSON()
 	if err != nil {
@@ -171,7 +172,7 @@ func (s *Server) entry() (*tree.Node, error) {
 	return n, err
 }
 
-// declare adds declarations that the file does not have.
+// declare adds the declarations that the file does not have yet.
 func (a *adder) declare(c *Config, here bool) error {
 	target := a.target
 	target.Root = "secrets"
@@ -198,7 +199,7 @@ func (a *adder) declare(c *Config, here bool) error {
 	return nil
 }
 
-// verify reads what was made.
+// verify parses the result and checks it.
 func (a *adder) verify(name string) error {
 	doc, report := Parse(name, a.out.Text, nil)
 	report.Add(Merge(doc).Check().Findings()...)
@@ -210,8 +211,8 @@ func (a *adder) verify(name string) error {
 	return nil
 }
 
-// Diff returns the difference between two texts of a file as diff -u writes it,
-// without what looks like a secret. It is empty if there is none.
+// Diff returns the difference between two versions of a file in the format of diff -u,
+// with likely secrets redacted. It is empty if they are equal.
 func Diff(name string, before, after []byte) string {
 	text := string(diff.Diff(name, before, name, after))
 	_, text, _ = strings.Cut(text, "\n") // "diff a b"
@@ -224,12 +225,12 @@ func Diff(name string, before, after []byte) string {
 	return strings.Join(lines, "")
 }
 
-// ErrChanged is why a file is not written: it does not read any more what it read.
+// ErrChanged is returned when a file no longer has its expected content.
 var ErrChanged = errors.New("somebody changed it meanwhile")
 
-// WriteFile puts a file in place of one that reads before, whole or not at all.
-// Mode and symbolic links stay; a new file has mode 0644. The error matches
-// [ErrChanged] if the file reads something else.
+// WriteFile atomically replaces the content before of a file with after. Mode and
+// symbolic links are kept; a new file gets mode 0644. The error matches [ErrChanged] if
+// the file does not contain before.
 func WriteFile(name string, before, after []byte) error {
 	now, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// weather is what is added.
+// weather is the definition to add.
 func weather(optional bool) *stax.Config {
 	required := !optional
 	return &stax.Config{
@@ -25,7 +25,11 @@ func weather(optional bool) *stax.Config {
 
 func TestAdd(t *testing.T) {
 	tests := map[string]struct{ name, old, want string }{
-		"a new file": {"mcp.yaml", "", "servers:\n  weather:\n    command: npx\n    args:\n      - \"-y\"\n      - \"w@1\"\n    secrets:\n      - W_KEY\n    registryRef:\n      package: io.github.me/w\n      version: \"1\"\nsecrets:\n  - key: W_KEY\n    required: true\n"},
+		"a new file": {
+			"mcp.yaml",
+			"",
+			"servers:\n  weather:\n    command: npx\n    args:\n      - \"-y\"\n      - \"w@1\"\n    secrets:\n      - W_KEY\n    registryRef:\n      package: io.github.me/w\n      version: \"1\"\nsecrets:\n  - key: W_KEY\n    required: true\n",
+		},
 		"yaml": {"mcp.yml", "# mine\nservers:\n    a: {command: x} # a\n\n# behind\nsecrets: [OTHER] # all\n",
 			"# mine\nservers:\n    a: {command: x} # a\n    weather:\n      command: npx\n      args:\n        - \"-y\"\n        - \"w@1\"\n      secrets:\n        - W_KEY\n      registryRef:\n        package: io.github.me/w\n        version: \"1\"\n\n# behind\nsecrets: [OTHER, {\"key\":\"W_KEY\",\"required\":true}] # all\n"},
 		"jsonc": {"mcp.jsonc", "{\r\n\t// mine\r\n\t\"servers\": {\r\n\t\t\"a\": {\"command\": \"x\"}, // a\r\n\t},\r\n}\r\n",
@@ -55,8 +59,9 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestAddDeclaredElsewhere holds that a declaration does not turn up in a file whose
-// secrets are declared in another: all its other secrets would be undeclared then.
+// TestAddDeclaredElsewhere verifies that no declaration is added to a file whose secrets
+// are declared elsewhere: the first declaration would turn all its other secrets into
+// undeclared ones.
 func TestAddDeclaredElsewhere(t *testing.T) {
 	old := `{"servers": {"a": {"command": "x", "secrets": ["OTHER", "W_KEY"]}}}`
 	got, err := stax.Add("x.json", []byte(old), weather(true), nil)
@@ -79,7 +84,11 @@ func TestAddBindings(t *testing.T) {
 	c := weather(false)
 	c.Servers[0] = stax.Server{Name: "weather", URL: "https://x.example", Transport: stax.HTTP, Secrets: []string{"W_KEY"}}
 	c.Bindings = []stax.Binding{{Server: "weather", Header: "X-Key", Template: "{W_KEY}"}}
-	for name, old := range map[string]string{"x.yaml": "servers: {}\n", "x.json": `{"servers": {}}`, "x.toml": "specVersion = '1.0.0'\n"} {
+	for name, old := range map[string]string{
+		"x.yaml": "servers: {}\n",
+		"x.json": `{"servers": {}}`,
+		"x.toml": "specVersion = '1.0.0'\n",
+	} {
 		got, err := stax.Add(name, []byte(old), c, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +97,7 @@ func TestAddBindings(t *testing.T) {
 		if diff := cmp.Diff(c.Bindings, doc.Config.Bindings); diff != "" {
 			t.Errorf("%s: %s", got.Text, diff)
 		}
-		// What takes its place has none: one that stayed would be for nobody.
+		// The replacement has no binding, so the old one must be removed too.
 		again, err := stax.Add(name, got.Text, weather(false), &stax.AddOptions{Replace: true})
 		if err != nil {
 			t.Fatal(err)
@@ -102,8 +111,10 @@ func TestAddBindings(t *testing.T) {
 func TestAddRefuses(t *testing.T) {
 	for name, old := range map[string]string{
 		"x.ts": "", "x.txt": "", "x": "",
-		"broken.json": "{", "shape.yaml": "servers: &a {b: {command: x}}\nx: *a\n", "faults.json": `{"servers": {"a": {"command": 1}}}`,
-		"names.toml": "[servers.a]\ncommand = 'x'\n[servers.a]\n", "closed.toml": "servers = [{command = 'x'}]\n",
+		"broken.json": "{",
+		"shape.yaml":  "servers: &a {b: {command: x}}\nx: *a\n",
+		"faults.json": `{"servers": {"a": {"command": 1}}}`,
+		"names.toml":  "[servers.a]\ncommand = 'x'\n[servers.a]\n", "closed.toml": "servers = [{command = 'x'}]\n",
 	} {
 		if got, err := stax.Add(name, []byte(old), weather(false), nil); err == nil {
 			t.Errorf("%s became\n%s", name, got.Text)
@@ -125,7 +136,9 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(name)
-	if text, _ := os.ReadFile(name); err != nil || string(text) != "b" || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+	if text, _ := os.ReadFile(name); err != nil ||
+		string(text) != "b" ||
+		runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("it reads %q, with mode %v: %v", text, info.Mode(), err)
 	}
 	for _, before := range []string{"a", ""} {
@@ -140,15 +153,20 @@ func TestWriteFile(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	got := stax.Diff("x.yaml", []byte("a: 1\nb: 2\n"), []byte("a: 1\nb: 3\nTOKEN: abcdef-123\n"))
-	if !strings.HasPrefix(got, "--- x.yaml\n+++ x.yaml\n@@") || !strings.Contains(got, "\n-b: 2\n+b: 3\n") || strings.Contains(got, "abcdef") {
+	if !strings.HasPrefix(got, "--- x.yaml\n+++ x.yaml\n@@") ||
+		!strings.Contains(got, "\n-b: 2\n+b: 3\n") ||
+		strings.Contains(got, "abcdef") {
 		t.Errorf("got\n%s", got)
 	}
 	bound := "bindings:\n  a:\n    Authorization: \"{A_TOKEN}\"\n    X-Api-Key: 'Bearer {A_TOKEN}'\nb: 1\n"
-	if got := stax.Diff("x.yaml", nil, []byte(bound)); !strings.HasSuffix(got, "\n+"+strings.ReplaceAll(strings.TrimSuffix(bound, "\n"), "\n", "\n+")+"\n") {
+	if got := stax.Diff("x.yaml", nil, []byte(bound)); !strings.HasSuffix(got,
+		"\n+"+strings.ReplaceAll(strings.TrimSuffix(bound, "\n"), "\n", "\n+")+"\n") {
 		t.Errorf("names of secrets are hidden:\n%s", got)
 	}
 	secret := "a:\n  Authorization: Bearer abcdef\n  TOKEN: \"sesame-12\"\n  B_TOKEN: {sesame-13}\nb: 1\n"
-	if got := stax.Diff("x.yaml", nil, []byte(secret)); strings.Contains(got, "sesame") || strings.Contains(got, "abcdef") || strings.Count(got, "\n+") != 6 {
+	if got := stax.Diff("x.yaml", nil, []byte(secret)); strings.Contains(got, "sesame") ||
+		strings.Contains(got, "abcdef") ||
+		strings.Count(got, "\n+") != 6 {
 		t.Errorf("secrets are shown, or lines joined:\n%s", got)
 	}
 	if got := stax.Diff("x", []byte("a"), []byte("a")); got != "" {

@@ -12,18 +12,18 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Declaration says of a secret what it is, and never its value.
+// Declaration describes a secret. It never contains the value.
 type Declaration struct {
 	Key         string   `json:"key"`
 	Required    *bool    `json:"required,omitempty"` // nil is true
 	Description string   `json:"description,omitempty"`
-	Kind        string   `json:"kind,omitempty"` // one of [SecretKinds]; says nothing about how it is used
+	Kind        string   `json:"kind,omitempty"` // one of [SecretKinds]; informational
 	ExposeAs    ExposeAs `json:"exposeAs,omitzero"`
 	Extra       []Field  `json:"-"`
 }
 
-// isSecretPath reports whether exposeAs.file is where a file is to be, and not the
-// variable that names one: a path that is absolute, on this system or on Unix, and clean.
+// isSecretPath reports whether exposeAs.file is the path of the file rather than the name
+// of a variable: a clean path that is absolute on this system or on Unix.
 func isSecretPath(file string) bool {
 	if strings.ContainsFunc(file, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.HasSuffix(file, "/") {
 		return false
@@ -31,12 +31,12 @@ func isSecretPath(file string) bool {
 	return strings.HasPrefix(file, "/") && path.Clean(file) == file || filepath.IsAbs(file) && filepath.Clean(file) == file
 }
 
-// ExposeAs says how a server that is started gets a secret.
+// ExposeAs selects how a local server receives a secret.
 type ExposeAs struct {
-	// Env is the variable that holds it. Empty means Key, unless File is set.
+	// Env is the variable that contains the secret. Empty means Key, unless File is set.
 	Env string `json:"env,omitempty"`
-	// File is the variable that holds the path of a file with it; or, if it is an
-	// absolute path, where that file is.
+	// File is the variable that contains the path of a file with the secret or, if File is
+	// an absolute path, that path itself.
 	File string `json:"file,omitempty"`
 }
 
@@ -50,25 +50,24 @@ func (d Declaration) MarshalJSON() ([]byte, error) {
 	return appendFields(body, d.Extra)
 }
 
-// Optional reports whether a server can start without the secret.
+// Optional reports whether the server can start without the secret.
 func (d *Declaration) Optional() bool { return d.Required != nil && !*d.Required }
 
-// SecretKinds returns what the kind of a secret can be.
+// SecretKinds returns the valid values of Kind.
 func SecretKinds() []string {
 	return []string{"api-key", "token", "password", "certificate", "connection-string", "url", "opaque"}
 }
 
-// Binding says in which header a secret of a remote server goes. The format has
-// no place for that, as its headers are static, so bindings stand beside the
-// declarations:
+// Binding assigns the secrets of a remote server to a header. The headers of the format
+// are static, so bindings are written next to the declarations:
 //
 //	"bindings": {"analytics": {"X-Api-Key": "{ANALYTICS_TOKEN}"}}
 //
-// A remote server with one secret and no binding gets it as a bearer token.
+// A remote server with one secret and no binding receives it as a bearer token.
 type Binding struct {
 	Server string
 	Header string
-	// Template is the value of the header with {KEY} for the secret.
+	// Template is the header value, with {KEY} as the placeholder of a secret.
 	Template string
 }
 
@@ -89,7 +88,7 @@ func (b *Binding) Keys() []string {
 	}
 }
 
-// secretsOnly reads a file of declarations.
+// secretsOnly decodes a file that contains only declarations.
 func (d *decoder) secretsOnly() {
 	root := d.doc.root
 	if root.Kind == tree.Array {
@@ -97,7 +96,8 @@ func (d *decoder) secretsOnly() {
 		return
 	}
 	if root.Kind != tree.Object || root.Get("secrets") == nil {
-		d.add(check.Error, "secret-declaration", "/secrets", "the file declares no secrets", `write {"secrets": [{"key": "GITHUB_TOKEN"}]}`)
+		d.add(check.Error, "secret-declaration", "/secrets", "the file declares no secrets",
+			`write {"secrets": [{"key": "GITHUB_TOKEN"}]}`)
 		return
 	}
 	for _, m := range members(root) {
@@ -136,7 +136,8 @@ func (d *decoder) declarations(n *tree.Node, at string) {
 			d.literal(check.Error, here, "a key belongs here")
 			continue
 		case !variableName(decl.Key):
-			d.add(check.Error, "secret-declaration", here, "the declaration has no key that a variable can have", "letters, digits and _, as in GITHUB_TOKEN")
+			d.add(check.Error, "secret-declaration", here, "the declaration has no key that a variable can have",
+				"letters, digits and _, as in GITHUB_TOKEN")
 			continue
 		case seen[decl.Key]:
 			d.add(check.Error, "duplicate-name", here, fmt.Sprintf("the secret %s is declared twice", decl.Key), "")
@@ -161,7 +162,8 @@ func (d *decoder) declaration(decl *Declaration, n *tree.Node, at string) {
 			}
 		case "kind":
 			if d.text(m.Value, here, &decl.Kind) && !slices.Contains(SecretKinds(), decl.Kind) {
-				d.add(check.Warning, "secret-kind", here, "there is no kind of secret "+quote(decl.Kind), "one of "+strings.Join(SecretKinds(), ", "))
+				d.add(check.Warning, "secret-kind", here, "there is no kind of secret "+quote(decl.Kind),
+					"one of "+strings.Join(SecretKinds(), ", "))
 			}
 		case "exposeAs":
 			d.exposeAs(decl, m.Value, here)
@@ -214,7 +216,8 @@ func (d *decoder) bindings(n *tree.Node) {
 			case len(b.Keys()) == 0 && secretHeader(header, b.Template) != "":
 				d.literal(check.Error, here, "write {KEY} for the secret")
 			case len(b.Keys()) == 0:
-				d.add(check.Error, "binding", here, "the binding holds no secret", `write {KEY} for it, as in "Bearer {GITHUB_TOKEN}"`)
+				d.add(check.Error, "binding", here, "the binding holds no secret",
+					`write {KEY} for it, as in "Bearer {GITHUB_TOKEN}"`)
 			default:
 				d.doc.Config.Bindings = append(d.doc.Config.Bindings, b)
 			}
@@ -222,7 +225,7 @@ func (d *decoder) bindings(n *tree.Node) {
 	}
 }
 
-// bindingTable is how bindings are written.
+// bindingTable returns bindings in the layout of the format.
 func bindingTable(bindings []Binding) *object {
 	var servers object
 	for i, b := range bindings {

@@ -13,20 +13,27 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// decoder turns the tree of a document into its Config.
+// decoder converts the tree of a document to its Config.
 type decoder struct {
 	doc    *Document
 	report *check.Report
 }
 
 func (d *decoder) add(severity check.Severity, rule, pointer, message, hint string) {
-	d.report.Add(d.doc.Place(check.Finding{Rule: "stax/" + rule, Severity: severity, Pointer: pointer, Message: message, Hint: hint}))
+	d.report.Add(d.doc.Place(check.Finding{
+		Rule:     "stax/" + rule,
+		Severity: severity,
+		Pointer:  pointer,
+		Message:  message,
+		Hint:     hint,
+	}))
 }
 
 func (d *decoder) config() {
 	root := d.doc.root
 	if root.Kind != tree.Object {
-		d.add(check.Error, "servers", "", "the file holds "+root.Kind.String()+", not an object with servers", `write {"servers": {...}}`)
+		d.add(check.Error, "servers", "", "the file holds "+root.Kind.String()+", not an object with servers",
+			`write {"servers": {...}}`)
 		return
 	}
 	for _, m := range members(root) {
@@ -106,11 +113,13 @@ func (d *decoder) specVersion(n *tree.Node) {
 	case wrong:
 		d.add(check.Error, "spec-version", at, quote(version)+" is not a version", `write "1.0.0"`)
 	case major > 1:
-		d.add(check.Error, "spec-version", at, fmt.Sprintf("version %s is newer than this program, which reads 1.x", version), "get a newer slipway")
+		d.add(check.Error, "spec-version", at, fmt.Sprintf("version %s is newer than this program, which reads 1.x", version),
+			"get a newer slipway")
 	case major < 1:
 		d.add(check.Error, "spec-version", at, fmt.Sprintf("there is no version %s of the format", version), `write "1.0.0"`)
 	case version != SpecVersion:
-		d.add(check.Warning, "spec-version", at, fmt.Sprintf("version %s may have members that this program does not know", version), "")
+		d.add(check.Warning, "spec-version", at,
+			fmt.Sprintf("version %s may have members that this program does not know", version), "")
 	}
 }
 
@@ -140,8 +149,8 @@ func (d *decoder) servers(n *tree.Node) {
 	}
 }
 
-// overridden looks into servers whose name is given again further on: they count
-// nothing, and yet what is wrong with them is to be said in the same run.
+// overridden checks servers that a later server of the same name replaces, so that one
+// run reports their problems too.
 func (d *decoder) overridden(n *tree.Node) {
 	last := make(map[string]int, len(n.Members))
 	for i, m := range n.Members {
@@ -158,10 +167,11 @@ func (d *decoder) overridden(n *tree.Node) {
 	}
 }
 
-// reader reads one member of a server.
+// memberReader reads one member of a server.
 type memberReader func(d *decoder, s *Server, n *tree.Node, at string)
 
-// serverMembers are the members of a server. only is the kind that it goes with.
+// serverMembers returns the members of a server. only is the kind of server that the
+// member requires: "command", "url", or "" for both.
 func serverMembers() map[string]struct {
 	only string
 	read memberReader
@@ -221,7 +231,8 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 		known.read(d, &s, m.Value, below)
 		if m.Key != known.only && (known.only == "command" && remote && !local || known.only == "url" && local && !remote) {
 			d.add(check.Error, "wrong-kind-field", below,
-				fmt.Sprintf("%s goes with %s, and this server has none", m.Key, known.only), "take it out, or move it to the right server")
+				fmt.Sprintf("%s goes with %s, and this server has none", m.Key, known.only),
+				"take it out, or move it to the right server")
 		}
 	}
 	d.kindOf(&s, n, at, local, remote)
@@ -229,7 +240,7 @@ func (d *decoder) server(name string, n *tree.Node, at string) Server {
 	return s
 }
 
-// kindOf holds a server to having exactly one kind.
+// kindOf verifies that a server has exactly one kind.
 func (d *decoder) kindOf(s *Server, n *tree.Node, at string, local, remote bool) {
 	switch {
 	case local && remote:
@@ -268,13 +279,19 @@ func (d *decoder) transport(s *Server, n *tree.Node, at string) {
 	d.add(check.Error, "transport", at+"/transport", "there is no transport "+quote(string(s.Transport)), hint)
 }
 
-// kind reports whether a value is of the kind that the format asks for.
+// kind reports whether a value has the kind that the format requires, and adds a finding
+// if it does not.
 func (d *decoder) kind(n *tree.Node, at string, want tree.Kind) bool {
 	if n.Kind == want {
 		return true
 	}
-	hint := map[tree.Kind]string{tree.Object: "write {...} with names and values", tree.Array: "write [...]", tree.Bool: "write true or false",
-		tree.Number: "write a number, without quotes", tree.String: "write a string, in quotes"}[want]
+	hint := map[tree.Kind]string{
+		tree.Object: "write {...} with names and values",
+		tree.Array:  "write [...]",
+		tree.Bool:   "write true or false",
+		tree.Number: "write a number, without quotes",
+		tree.String: "write a string, in quotes",
+	}[want]
 	switch {
 	case want == tree.String && (n.Kind == tree.Number || n.Kind == tree.Bool):
 		hint = fmt.Sprintf("put it into quotes: %q", n.Text)
@@ -328,7 +345,7 @@ func (d *decoder) enabled(s *Server, n *tree.Node, at string) {
 	}
 }
 
-// maxTimeout is a day.
+// maxTimeout is one day in milliseconds.
 const maxTimeout = 24 * 60 * 60 * 1000
 
 func (d *decoder) milliseconds(n *tree.Node, at string, into *int64) {
@@ -337,7 +354,8 @@ func (d *decoder) milliseconds(n *tree.Node, at string, into *int64) {
 	}
 	ms, err := strconv.ParseFloat(n.Text, 64)
 	if err != nil || ms <= 0 || ms > maxTimeout || ms != float64(int64(ms)) {
-		d.add(check.Error, "type", at, n.Text+" is not a whole number of milliseconds between 1 and a day", "10000 is ten seconds")
+		d.add(check.Error, "type", at, n.Text+" is not a whole number of milliseconds between 1 and a day",
+			"10000 is ten seconds")
 		return
 	}
 	*into = int64(ms)
@@ -349,7 +367,12 @@ func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
 	}
 	ref := &RegistryRef{}
 	s.RegistryRef = ref
-	into := map[string]*string{"registry": &ref.Registry, "package": &ref.Package, "version": &ref.Version, "digest": &ref.Digest}
+	into := map[string]*string{
+		"registry": &ref.Registry,
+		"package":  &ref.Package,
+		"version":  &ref.Version,
+		"digest":   &ref.Digest,
+	}
 	for _, m := range members(n) {
 		if to, ok := into[m.Key]; ok {
 			d.text(m.Value, at+pointer(m.Key), to)
@@ -358,7 +381,8 @@ func (d *decoder) registryRef(s *Server, n *tree.Node, at string) {
 		d.unknown(m, at, slices.Sorted(maps.Keys(into)), &ref.Extra)
 	}
 	if n.Get("package") == nil || n.Get("package").Kind == tree.String && ref.Package == "" {
-		d.add(check.Error, "type", at+"/package", "registryRef names no package", "write the name of the server or the package in its registry")
+		d.add(check.Error, "type", at+"/package", "registryRef names no package",
+			"write the name of the server or the package in its registry")
 	}
 	if ref.Digest != "" && !wellFormedDigest(ref.Digest) {
 		d.add(check.Warning, "digest", at+"/digest", "this is no digest", "sha256: and 64 hexadecimal digits")

@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Define is defineMcp for Go: it holds a Config to all rules and returns it as a
-// document. The error names every fault, one on a line, by JSON pointer.
+// Define is defineMcp for Go: it checks a Config against all rules and returns it as a
+// document. The error lists every fault on a line of its own, by JSON pointer.
 func Define(c Config) (*Document, error) {
 	seen := map[string]bool{}
 	for _, s := range c.Servers {

@@ -11,10 +11,10 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Format is how a definition is written.
+// Format is the file format of a definition.
 type Format uint8
 
-// The formats of definitions. Zero means: by the name of the file.
+// The formats of definitions. Zero means: detect by file name.
 const (
 	JSON   = Format(tree.JSON)
 	JSONC  = Format(tree.JSONC)
@@ -23,8 +23,7 @@ const (
 	Script = Format(tree.TOML + 1) // TypeScript or JavaScript
 )
 
-// FormatOf returns the format that the extension of a file's name stands for, or
-// zero.
+// FormatOf returns the format for the extension of a file name, or zero.
 func FormatOf(name string) Format {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json":
@@ -41,30 +40,29 @@ func FormatOf(name string) Format {
 	return 0
 }
 
-// MaxBytes is how large a file of definitions may be.
+// MaxBytes is the maximum size of a definitions file.
 const MaxBytes = 1 << 20
 
-// Document is a file that was read, with its places.
+// Document is a parsed file with its source positions.
 type Document struct {
 	Name   string
 	Format Format
-	Config *Config // what could be read of it, also if there were errors
+	Config *Config // as much as could be read, even after errors
 
 	text     []byte
 	root     *tree.Node
-	declares bool // it has a list of declarations, be it empty
+	declares bool // it has a list of declarations, possibly empty
 }
 
-// ParseOptions configure [Parse]. The zero value and nil are the defaults.
+// ParseOptions configures [Parse]. The zero value and nil are the defaults.
 type ParseOptions struct {
-	// Format is how the text is written. Zero means by the name, and JSONC if that
-	// does not say.
+	// Format is the format of the text. Zero means: detect by name, or else JSONC.
 	Format Format
 }
 
-// Parse reads definitions and returns them with everything that is wrong with
-// this file by itself. name is for messages, and its extension says the format.
-// The document is never nil; if the text cannot be read at all, it is empty.
+// Parse reads definitions and reports all problems of this file taken by itself. name is
+// used in messages, and its extension selects the format. The document is never nil; if
+// the text cannot be read at all, it is empty.
 func Parse(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {
 	d, report := read(name, text, opts)
 	if d.root != nil {
@@ -73,8 +71,8 @@ func Parse(name string, text []byte, opts *ParseOptions) (*Document, *check.Repo
 	return d, report
 }
 
-// ParseSecrets is [Parse] for a file of declarations: {"secrets": [...]}, or the
-// list alone, with "bindings" beside it.
+// ParseSecrets is [Parse] for a file of declarations: {"secrets": [...]}, optionally with
+// "bindings", or the bare list.
 func ParseSecrets(name string, text []byte, opts *ParseOptions) (*Document, *check.Report) {
 	d, report := read(name, text, opts)
 	if d.root != nil {
@@ -103,7 +101,7 @@ func ReadSecrets(name string) (*Document, *check.Report, error) {
 	return d, report, nil
 }
 
-// readLimited reads one byte more than allowed, so that Parse can say so.
+// readLimited reads at most one byte over the limit, so that Parse can report the excess.
 func readLimited(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -161,7 +159,7 @@ func read(name string, text []byte, opts *ParseOptions) (*Document, *check.Repor
 	return d, report
 }
 
-// pointerAt returns the pointer of the member whose name stands at offset.
+// pointerAt returns the JSON pointer of the member whose name starts at offset.
 func pointerAt(n *tree.Node, offset int) string {
 	for i := range n.Members {
 		m := &n.Members[i]
@@ -176,8 +174,8 @@ func pointerAt(n *tree.Node, offset int) string {
 	return ""
 }
 
-// at fills in where a finding is, and what to do if it does not say. A message may
-// quote what stands in the file, but no token that is in it.
+// at sets the position of a finding, and its hint if it has none. A message may quote the
+// file, but tokens in it are redacted.
 func (d *Document) at(offset int, f check.Finding) check.Finding {
 	f.File = d.Name
 	if f.Hint == "" {
@@ -188,7 +186,7 @@ func (d *Document) at(offset int, f check.Finding) check.Finding {
 	return f
 }
 
-// Place fills in file, line and column of a finding from its Pointer.
+// Place sets file, line and column of a finding from its Pointer.
 func (d *Document) Place(f check.Finding) check.Finding {
 	if d.root == nil {
 		return d.at(0, f)
@@ -197,7 +195,7 @@ func (d *Document) Place(f check.Finding) check.Finding {
 	return d.at(at, f)
 }
 
-// pointer builds a JSON pointer out of names and indices.
+// pointer builds a JSON pointer from names and indices.
 func pointer(tokens ...any) string {
 	var b strings.Builder
 	for _, t := range tokens {

@@ -7,10 +7,14 @@ import (
 	"strings"
 )
 
-// dotenv reads lines of KEY=VALUE, as files called .env have them: with "export" in
-// front, comments, and values in quotes, which may go over several lines. In double
-// quotes \n, \r, \t, \", \$ and \\ are escapes; in single quotes and backquotes nothing
-// is. Nothing is expanded. Of a key that is given twice the last value counts.
+// dotenv reads the KEY=VALUE lines of a .env file:
+//
+//   - A line may start with "export". Comments start with #.
+//   - A quoted value may span several lines.
+//   - In double quotes, \n, \r, \t, \", \$ and \\ are escapes; single quotes and
+//     backquotes have none.
+//   - Nothing is expanded.
+//   - If a key is repeated, the last value wins.
 type dotenv struct {
 	text string
 	line int
@@ -27,7 +31,7 @@ func parseEnv(text []byte) (map[string]string, error) {
 		if rest, ok := strings.CutPrefix(trimmed, "export"); ok && strings.TrimLeft(rest, " \t") != rest {
 			trimmed = strings.TrimSpace(rest)
 			if variableName(trimmed) {
-				trimmed = "" // it passes on what there is
+				trimmed = "" // "export KEY" exports an existing variable
 			}
 		}
 		if trimmed == "" || trimmed[0] == '#' {
@@ -50,10 +54,11 @@ func parseEnv(text []byte) (map[string]string, error) {
 	return values, nil
 }
 
-// nameLetters are those of names in such files; not all of them can be keys.
+// nameLetters are the characters allowed in names in such files; not all of them are
+// valid in keys.
 const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
-// value reads what stands behind "=", with the end of its line.
+// value reads the value after "=" through the end of its line.
 func (d *dotenv) value() (string, error) {
 	start := strings.TrimLeft(d.text, " \t")
 	if start == "" || !strings.ContainsRune("'\"`", rune(start[0])) {
@@ -91,7 +96,7 @@ func (d *dotenv) value() (string, error) {
 	return "", errors.New("a quote is not closed")
 }
 
-// behind goes over the rest of a line behind a quote.
+// behind consumes the rest of the line after a closing quote.
 func (d *dotenv) behind(text string) error {
 	line, rest, _ := strings.Cut(text, "\n")
 	d.text = rest

@@ -60,13 +60,22 @@ func TestDotenv(t *testing.T) {
 	}
 }
 
-// A client that has no such variable hands its own reference on as it stands.
+// Some clients pass their own reference through unexpanded if the variable is unset.
 func TestReferenceIsNoSecret(t *testing.T) {
 	source, err := stax.ParseSource("env")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for value, want := range map[string]bool{"$T": false, "${T}": false, "${env:T}": false, "{env:T}": false, "${{ secrets.T }}": false, "": false, "${U}": true, "x": true} {
+	for value, want := range map[string]bool{
+		"$T":               false,
+		"${T}":             false,
+		"${env:T}":         false,
+		"{env:T}":          false,
+		"${{ secrets.T }}": false,
+		"":                 false,
+		"${U}":             true,
+		"x":                true,
+	} {
 		t.Setenv("T", value)
 		if _, ok, err := source.Lookup(context.Background(), "T"); ok != want || err != nil {
 			t.Errorf("%q: %v, %v; want %v", value, ok, err, want)
@@ -74,7 +83,7 @@ func TestReferenceIsNoSecret(t *testing.T) {
 	}
 }
 
-// A source that cannot be read is told, also where a server can do without, and once.
+// An unreadable source is reported exactly once, even if the secret is optional.
 func TestSourceThatCannotBeRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".env")
 	if err := os.WriteFile(path, []byte("no assignment\n"), 0o600); err != nil {
@@ -84,14 +93,22 @@ func TestSourceThatCannotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, _ := stax.Parse("x.yaml", []byte("servers:\n  a: {url: 'https://x.example', transport: http, secrets: [T]}\n  b: {url: 'https://x.example', transport: http, secrets: [U, V]}\nsecrets: [{key: T, required: false}, U, V]\n"), nil)
+	d, _ := stax.Parse("x.yaml",
+		[]byte("servers:\n  a: {url: 'https://x.example', transport: http, secrets: [T]}\n  b: {url: 'https://x.example', transport: http, secrets: [U, V]}\nsecrets: [{key: T, required: false}, U, V]\n"),
+		nil)
 	m := stax.Merge(d)
 	said := ""
-	r := &stax.Resolver{Sources: []stax.Source{source}, Warn: func(server string, err error) { said += server + ": " + err.Error() }}
-	if _, err := r.Endpoint(t.Context(), m, "a"); err != nil || !strings.HasPrefix(said, "a: it goes without the secret T") || !strings.Contains(said, "line 1 is not KEY=VALUE") {
+	r := &stax.Resolver{
+		Sources: []stax.Source{source},
+		Warn:    func(server string, err error) { said += server + ": " + err.Error() },
+	}
+	if _, err := r.Endpoint(t.Context(), m, "a"); err != nil ||
+		!strings.HasPrefix(said, "a: it goes without the secret T") ||
+		!strings.Contains(said, "line 1 is not KEY=VALUE") {
 		t.Errorf("%v; it says %q", err, said)
 	}
-	if _, err := r.Endpoint(t.Context(), m, "b"); err == nil || strings.Count(err.Error(), "line 1 is not KEY=VALUE") != 1 {
+	if _, err := r.Endpoint(t.Context(), m, "b"); err == nil ||
+		strings.Count(err.Error(), "line 1 is not KEY=VALUE") != 1 {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Isolation says that clients do not share a process of a server. It is written as
-// "session" or "principal", or as an object.
+// Isolation gives clients separate processes of a server. It is written as "session" or
+// "principal", or as an object.
 type Isolation struct {
 	By           live.IsolateBy `json:"by"`
-	PerPrincipal int64          `json:"perPrincipal,omitempty"` // processes at a time; 0: 8
-	Total        int64          `json:"total,omitempty"`        // processes at a time; 0: 64
+	PerPrincipal int64          `json:"perPrincipal,omitempty"` // concurrent processes; 0: 8
+	Total        int64          `json:"total,omitempty"`        // concurrent processes; 0: 64
 	IdleMS       int64          `json:"idleMs,omitempty"`       // 0: 10 minutes
 }
 
@@ -38,7 +38,7 @@ func (i *Isolation) options() *live.IsolateOptions {
 	}
 }
 
-// maxProcesses bounds what a definition may ask for.
+// maxProcesses limits the number of processes that a definition may request.
 const maxProcesses = 10_000
 
 func (d *decoder) isolate(s *Server, n *tree.Node, at string) {

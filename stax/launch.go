@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/netguard"
 )
 
-// Launch is how a server of this machine is started: not through a shell, and
-// with nothing expanded.
+// Launch contains everything needed to start a local server. No shell is involved, and
+// nothing is expanded.
 type Launch struct {
 	Server  string
 	Path    string // the program, found on the PATH
@@ -32,72 +32,71 @@ type Launch struct {
 	Files   map[string]Secret // by variable, which gets the path of a file with the secret, or by that path
 	Without []string          // optional secrets that were not found
 
-	secretFiles *SecretFiles // that Files at absolute paths are among; nil: of their own
+	secretFiles *SecretFiles // tracks the Files at absolute paths; nil: tracked per launch
 }
 
-// Endpoint is how a remote server is reached.
+// Endpoint contains everything needed to connect to a remote server.
 type Endpoint struct {
 	Server    string
 	URL       string
 	Transport Transport
 	Headers   map[string]string // static headers
-	Secrets   map[string]Secret // by header, with everything around the secret
-	Without   []string          // secrets that were not found, and those that no header takes
-	Networks  []netip.Prefix    // what may be connected to besides the public internet
-	Loopback  bool              // also this machine, where a URL names it
+	Secrets   map[string]Secret // by header, including the text around the secret
+	Without   []string          // secrets that were not found, and those without a header
+	Networks  []netip.Prefix    // allowed in addition to the public internet
+	Loopback  bool              // also allow this machine, where the URL names it
 }
 
-// Resolver finds secrets and programs. The zero value looks into this process.
+// Resolver finds secrets and programs. The zero value searches the environment of this
+// process.
 type Resolver struct {
-	// Sources are asked in this order. Nil means the environment alone.
+	// Sources are queried in this order. Nil means the environment alone.
 	Sources []Source
-	// Disabled allows disabled servers, too.
+	// Disabled also allows disabled servers.
 	Disabled bool
-	// AllowNetwork are networks that remote servers may be in besides the public
-	// internet: whoever writes a definition could have this machine ask for what
-	// only it can reach. Addresses are judged when a connection is made, after
-	// names were resolved and redirects followed. This machine itself is allowed to
-	// servers whose URL names it: localhost, 127.0.0.1, [::1]. [ParseNetwork] reads
-	// what people write.
+	// AllowNetwork lists the networks that remote servers may be in, in addition to the
+	// public internet: otherwise, the author of a definition could make this machine send
+	// requests to addresses that only it can reach. Addresses are checked on connect, after
+	// name resolution and redirects. A server whose URL names this machine (localhost,
+	// 127.0.0.1, [::1]) may connect to it. [ParseNetwork] parses user input.
 	AllowNetwork []netip.Prefix
-	// Files are shared by servers whose secrets are files at the same absolute paths, such
-	// as one that replaces another. Nil: each launch has its own.
+	// Files is shared by servers whose secrets are files at the same absolute paths, such as
+	// a server and its replacement. Nil: each launch has its own.
 	Files *SecretFiles
-	// Guard holds servers to a lock when they are opened. Nil means that there is
-	// none.
+	// Guard verifies servers against a lock when they are opened. Nil means no lock.
 	Guard *compose.Guard
-	// Warn is told of what is no error, and yet not as it was meant: a tool that a
-	// definition names and the server does not have. Several servers may call it at
-	// once. Nil is nobody.
+	// Warn is called for non-fatal problems, such as a definition that lists a tool the
+	// server does not have. Several servers may call it concurrently. Nil discards warnings.
 	Warn func(server string, err error)
-	// Self is the whole path of a program that is found by its name also if the
-	// PATH has none of that name, such as the program that is running: definitions
-	// of bundles start it. Empty means none.
+	// Self is the absolute path of a program that is found by its name even if the PATH does
+	// not contain it, such as the running program: definitions of bundles start it. Empty
+	// means none.
 	Self string
-	// GOOS and LookupEnv are for whom programs are looked for. Zero means this
-	// process.
+	// GOOS and LookupEnv are the system and the environment in which programs are searched.
+	// Zero means those of this process.
 	GOOS      string
 	LookupEnv func(string) (string, bool)
 }
 
-// Found says where a secret is.
+// Found describes where a secret is available.
 type Found struct {
-	Key      string   `json:"key"`
-	Kind     string   `json:"kind,omitempty"`
-	Required bool     `json:"required"`
-	Servers  []string `json:"servers"`          // that name it and are not disabled
+	Key      string `json:"key"`
+	Kind     string `json:"kind,omitempty"`
+	Required bool   `json:"required"`
+	// the servers that use it; disabled ones only if Resolver.Disabled is set
+	Servers  []string `json:"servers"`
 	Source   string   `json:"source,omitempty"` // empty: no source has it
 	Problems []string `json:"problems,omitempty"`
 }
 
-// ErrDisabled is why a disabled server is not resolved.
+// ErrDisabled is returned when a disabled server is resolved.
 var ErrDisabled = errors.New("the server is disabled")
 
-// MissingError names required secrets that no source has.
+// MissingError lists required secrets that no source has.
 type MissingError struct {
 	Server string
 	Keys   []string
-	Causes []error // of sources that could not be asked
+	Causes []error // from sources that failed
 }
 
 // Error implements the error interface.
@@ -109,8 +108,8 @@ func (e *MissingError) Error() string {
 	return text
 }
 
-// add takes causes that are not there yet: a source that cannot be asked says the
-// same for every key.
+// add adds causes that are not listed yet: a source that fails returns the same error for
+// every key.
 func (e *MissingError) add(causes []error) {
 	for _, c := range causes {
 		if !slices.ContainsFunc(e.Causes, func(old error) bool { return old.Error() == c.Error() }) {
@@ -122,7 +121,7 @@ func (e *MissingError) add(causes []error) {
 // Unwrap returns the causes.
 func (e *MissingError) Unwrap() []error { return e.Causes }
 
-// lookup asks the sources in turn.
+// lookup queries the sources in turn.
 func (r *Resolver) lookup(ctx context.Context, key string) (s Secret, source string, problems []error) {
 	sources := r.Sources
 	if sources == nil {
@@ -139,8 +138,8 @@ func (r *Resolver) lookup(ctx context.Context, key string) (s Secret, source str
 	return Secret{}, "", problems
 }
 
-// Find looks for every secret of the enabled servers, and returns where each is,
-// not what it is.
+// Find looks up every secret of the enabled servers and returns where each is available,
+// without its value.
 func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
 	var all []Found
 	for i := range m.Config.Servers {
@@ -170,7 +169,11 @@ func (r *Resolver) Find(ctx context.Context, m *Merged) []Found {
 }
 
 // secrets resolves all secrets of a server.
-func (r *Resolver) secrets(ctx context.Context, m *Merged, s *Server) (found map[string]Secret, without []string, err error) {
+func (r *Resolver) secrets(
+	ctx context.Context,
+	m *Merged,
+	s *Server,
+) (found map[string]Secret, without []string, err error) {
 	found = map[string]Secret{}
 	missing := &MissingError{Server: s.Name}
 	for _, key := range s.Secrets {
@@ -209,10 +212,10 @@ func (r *Resolver) server(m *Merged, name string, remote bool) (*Server, error) 
 	return s, nil
 }
 
-// Launch resolves a server of this machine: its program on the PATH, its secrets
-// from the sources. The error is a [*MissingError] if a required secret is
-// nowhere, matches [ErrDisabled] if the server is disabled, and fs.ErrNotExist if
-// there is no such program.
+// Launch resolves a local server: its program on the PATH and its secrets in the sources.
+// The error is a [*MissingError] if no source has a required secret, matches
+// [ErrDisabled] if the server is disabled, and matches fs.ErrNotExist if the program is
+// missing.
 func (r *Resolver) Launch(ctx context.Context, m *Merged, name string) (*Launch, error) {
 	s, err := r.server(m, name, false)
 	if err != nil {
@@ -245,14 +248,14 @@ func (r *Resolver) Launch(ctx context.Context, m *Merged, name string) (*Launch,
 	return l, nil
 }
 
-// secretsPrefix begins the names of folders for secrets.
+// secretsPrefix is the prefix of temporary directories for secrets.
 const secretsPrefix = "slipway-secrets-"
 
-// Environ returns the variables of the server, secrets included, as "KEY=VALUE",
-// sorted, on top of which the starter puts what else it lets through. Secrets
-// that the server wants as files are written into a folder of their own that
-// only this user can read; remove takes it away when the server has ended. Folders
-// that killed processes left are removed first.
+// Environ returns the environment variables of the server as sorted "KEY=VALUE" pairs,
+// secrets included; the caller adds the inherited variables it permits. Secrets exposed
+// as files are written to a new directory that only this user can read; call remove to
+// delete it after the server has exited. Directories left by killed processes are deleted
+// first.
 func (l *Launch) Environ() (env []string, remove func() error, err error) {
 	for key, value := range l.Env {
 		env = append(env, key+"="+value)
@@ -303,8 +306,8 @@ func (l *Launch) Environ() (env []string, remove func() error, err error) {
 	return env, remove, nil
 }
 
-// Endpoint resolves a remote server. Its only secret is a bearer token; bindings
-// say where each of several goes, and what they do not name goes nowhere.
+// Endpoint resolves a remote server. Bindings assign its secrets to headers. Without any
+// binding, a single secret becomes the bearer token. Other unbound secrets are not sent.
 func (r *Resolver) Endpoint(ctx context.Context, m *Merged, name string) (*Endpoint, error) {
 	s, err := r.server(m, name, true)
 	if err != nil {
@@ -336,12 +339,12 @@ func (r *Resolver) Endpoint(ctx context.Context, m *Merged, name string) (*Endpo
 	return e, nil
 }
 
-// ParseNetwork returns the networks that a word stands for, for
-// [Resolver.AllowNetwork]: a network such as 10.1.0.0/16, one address, "private"
-// (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 and fc00::/7), "loopback", or "any".
+// ParseNetwork returns the networks for a word, for use in [Resolver.AllowNetwork]: a
+// network such as 10.1.0.0/16, one address, "private" (10.0.0.0/8, 172.16.0.0/12,
+// 192.168.0.0/16 and fc00::/7), "loopback", or "any".
 func ParseNetwork(word string) ([]netip.Prefix, error) { return netguard.ParseNetwork(word) }
 
-// Header returns the header of every request, secrets included.
+// Header returns the headers of every request, secrets included.
 func (e *Endpoint) Header() http.Header {
 	h := http.Header{}
 	for name, value := range e.Headers {
@@ -353,8 +356,8 @@ func (e *Endpoint) Header() http.Header {
 	return h
 }
 
-// BindingsOf returns in which headers the secrets of a remote server go, the
-// bearer token of a server with one secret included.
+// BindingsOf returns the bindings of a remote server, including the implicit bearer token
+// of a server with one secret.
 func (m *Merged) BindingsOf(s *Server) []Binding {
 	var bindings []Binding
 	for _, b := range m.Config.Bindings {
@@ -368,10 +371,10 @@ func (m *Merged) BindingsOf(s *Server) []Binding {
 	return bindings
 }
 
-// LookPath finds the program that a command names, as the system does that
-// starts it: a path is taken as it is, a name is looked for on the PATH, on
-// Windows with the endings of PATHEXT. Folders of the PATH that are not absolute
-// are passed over; what is nowhere may be Self. The error matches fs.ErrNotExist.
+// LookPath finds the program of a command the way the operating system does: a path is
+// used as is; a name is searched on the PATH, on Windows with the extensions in PATHEXT.
+// Relative directories on the PATH are skipped. A name that is not found may still be
+// Self. The error matches fs.ErrNotExist.
 func (r *Resolver) LookPath(command string) (string, error) {
 	goos, lookup := r.GOOS, r.LookupEnv
 	if goos == "" {
@@ -408,7 +411,7 @@ func (r *Resolver) LookPath(command string) (string, error) {
 	return "", &programError{"there is no program " + strconv.Quote(command) + " on the PATH"}
 }
 
-// programError is that there is no such program.
+// programError is the error for a missing program. It matches fs.ErrNotExist.
 type programError struct{ text string }
 
 func (e *programError) Error() string { return e.text }

@@ -117,7 +117,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// table is a source of one process.
+// table is a source with fixed secrets.
 type table map[string]string
 
 func (s table) String() string { return "table" }
@@ -136,8 +136,8 @@ const launched = `{"servers": {
 }, "secrets": ["PLAIN", "GONE", {"key": "RENAMED", "exposeAs": {"env": "OTHER"}}, {"key": "FILED", "exposeAs": {"file": "CERT_FILE"}}, {"key": "OPTIONAL", "required": false}],
 "bindings": {"bound": {"X-Api-Key": "{PLAIN}", "X-Two": "a {RENAMED} b {PLAIN}"}}}`
 
-// C8: a command is found on the PATH when it is launched. C9: one that is not
-// there is said to be. C10: nothing of it is expanded. C11: endings on Windows.
+// C8: a command is searched on the PATH at launch. C9: a missing command is reported.
+// C10: nothing in it is expanded. C11: extensions on Windows.
 func TestC8ToC11Launch(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "prog"), nil, 0o755), os.WriteFile(filepath.Join(dir, "npx.cmd"), nil, 0o755),
@@ -157,7 +157,10 @@ func TestC8ToC11Launch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Path != filepath.Join(dir, "prog") || !slices.Equal(l.Args, []string{"$HOME", "a b"}) || l.Dir != "/srv" || !slices.Equal(l.Without, []string{"OPTIONAL"}) {
+	if l.Path != filepath.Join(dir, "prog") ||
+		!slices.Equal(l.Args, []string{"$HOME", "a b"}) ||
+		l.Dir != "/srv" ||
+		!slices.Equal(l.Without, []string{"OPTIONAL"}) {
 		t.Errorf("got %+v", l)
 	}
 	env, remove, err := l.Environ()
@@ -194,8 +197,8 @@ func TestC8ToC11Launch(t *testing.T) {
 	}
 }
 
-// C14, C15: a disabled server is not started unless that is asked for. C18: what
-// is required is there before the launch.
+// C14, C15: a disabled server is only started on request. C18: all requirements are met
+// before the launch.
 func TestC14C15C18Refusals(t *testing.T) {
 	d, _ := stax.Parse("x.json", []byte(strings.ReplaceAll(launched, `"prog"`, `"sh"`)), nil)
 	m := stax.Merge(d)
@@ -205,13 +208,18 @@ func TestC14C15C18Refusals(t *testing.T) {
 	}
 	r.Disabled = true
 	var missing *stax.MissingError
-	if _, err := r.Launch(t.Context(), m, "off"); !errors.As(err, &missing) || !slices.Equal(missing.Keys, []string{"GONE"}) {
+	if _, err := r.Launch(t.Context(), m, "off"); !errors.As(err, &missing) ||
+		!slices.Equal(missing.Keys, []string{"GONE"}) {
 		t.Errorf("missing: %v", err)
 	}
 	if _, err := r.Endpoint(t.Context(), m, "bound"); !errors.As(err, &missing) || len(missing.Keys) != 3 {
 		t.Errorf("missing: %v", err)
 	}
-	for _, err := range []error{second(r.Launch(t.Context(), m, "bearer")), second(r.Endpoint(t.Context(), m, "local")), second(r.Launch(t.Context(), m, "none"))} {
+	for _, err := range []error{
+		second(r.Launch(t.Context(), m, "bearer")),
+		second(r.Endpoint(t.Context(), m, "local")),
+		second(r.Launch(t.Context(), m, "none")),
+	} {
 		if err == nil {
 			t.Error("a server of the wrong kind is resolved")
 		}
@@ -229,7 +237,9 @@ func TestEndpoint(t *testing.T) {
 		t.Errorf("got %v, %v", e, err)
 	}
 	e, err = r.Endpoint(t.Context(), m, "bound")
-	if err != nil || fmt.Sprint(e.Header()) != "map[X-Api-Key:[1] X-Two:[a 3 b 1]]" || !slices.Equal(e.Without, []string{"FILED"}) {
+	if err != nil ||
+		fmt.Sprint(e.Header()) != "map[X-Api-Key:[1] X-Two:[a 3 b 1]]" ||
+		!slices.Equal(e.Without, []string{"FILED"}) {
 		t.Errorf("got %v, %v", e, err)
 	}
 }
@@ -238,13 +248,18 @@ func TestFind(t *testing.T) {
 	d, _ := stax.Parse("x.json", []byte(launched), nil)
 	r := &stax.Resolver{Sources: []stax.Source{table{"PLAIN": "1"}}}
 	found := r.Find(t.Context(), stax.Merge(d))
-	if len(found) != 4 || found[0].Key != "PLAIN" || found[0].Source != "table" || len(found[0].Servers) != 3 || found[3].Required || found[3].Source != "" {
+	if len(found) != 4 ||
+		found[0].Key != "PLAIN" ||
+		found[0].Source != "table" ||
+		len(found[0].Servers) != 3 ||
+		found[3].Required ||
+		found[3].Source != "" {
 		t.Errorf("got %+v", found)
 	}
 }
 
-// TestNetworks holds that this machine is for those who name it, and other networks
-// for those that the user allows.
+// TestNetworks verifies that loopback is only allowed if the URL names it, and other
+// networks only if the user permits them.
 func TestNetworks(t *testing.T) {
 	private, err := stax.ParseNetwork("private")
 	if err != nil {
@@ -268,8 +283,8 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// The program that is running is found where nobody put it on the PATH, by its own name
-// alone, and not before one that is there.
+// The running program is found without being on the PATH, only by its own name, and only
+// if the PATH has no program of that name.
 func TestLookPathSelf(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "slipway"), nil, 0o755); err != nil {
@@ -282,7 +297,11 @@ func TestLookPathSelf(t *testing.T) {
 		"a path":       {"./slipway", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &stax.Resolver{Self: "/opt/slipway", GOOS: "linux", LookupEnv: func(string) (string, bool) { return test.path, true }}
+			r := &stax.Resolver{
+				Self:      "/opt/slipway",
+				GOOS:      "linux",
+				LookupEnv: func(string) (string, bool) { return test.path, true },
+			}
 			if got, err := r.LookPath(test.command); got != test.want || (err != nil) != (test.want == "") {
 				t.Errorf("LookPath(%q) = %q, %v, want %q", test.command, got, err, test.want)
 			}

@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
-// secretValue says why value, called name, looks like a secret, or "". The value
-// is no part of the answer.
+// secretValue returns why value, called name, looks like a secret, or "". The reason does
+// not contain the value.
 func secretValue(name, value string) string {
 	if what := secrets.Known(value); what != "" {
 		return what
@@ -25,8 +25,8 @@ func secretValue(name, value string) string {
 	return ""
 }
 
-// secretHeader is [secretValue] for a header: what names a scheme carries
-// credentials behind it.
+// secretHeader is [secretValue] for a header. Headers that carry credentials are always
+// secret.
 func secretHeader(name, value string) string {
 	switch strings.ToLower(name) {
 	case "authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token":
@@ -39,13 +39,16 @@ func secretHeader(name, value string) string {
 	return secretValue(name, value)
 }
 
-// secretArgument is [secretValue] for the argument i of a command: its name is
-// the flag in it, or in front of it.
+// secretArgument is [secretValue] for the argument i of a command. Its name is the flag
+// in the same or the preceding argument.
 func secretArgument(args []string, i int) string {
 	name, value := "", args[i]
 	if flag, rest, ok := strings.Cut(value, "="); ok && strings.HasPrefix(flag, "-") {
 		name, value = strings.TrimLeft(flag, "-"), rest
-	} else if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && !strings.HasPrefix(value, "-") {
+	} else if i > 0 &&
+		strings.HasPrefix(args[i-1], "-") &&
+		!strings.Contains(args[i-1], "=") &&
+		!strings.HasPrefix(value, "-") {
 		name = strings.TrimLeft(args[i-1], "-")
 	}
 	if what := secrets.Known(value); what != "" {
@@ -54,7 +57,7 @@ func secretArgument(args []string, i int) string {
 	if name != "" && secrets.Name(name) && !secrets.Plain(value) {
 		return "the flag in front of it says so"
 	}
-	// A header, as programs take it that hand it on.
+	// A header, in the syntax of programs that forward one.
 	if header, rest, ok := strings.Cut(value, ":"); ok && headerName(header) && !strings.HasPrefix(rest, "/") {
 		rest = strings.TrimSpace(rest)
 		if why := secretHeader(header, rest); why == headerWhy && rest != "" || secrets.Name(header) && !secrets.Plain(rest) {
@@ -64,11 +67,11 @@ func secretArgument(args []string, i int) string {
 	return ""
 }
 
-// headerWhy is why the value of a header is a secret whatever it is.
+// headerWhy is the reason for headers that always carry credentials.
 const headerWhy = "this header carries credentials"
 
-// Redact returns a line of a configuration file in which what looks like the
-// value of a secret is replaced, for showing it to somebody.
+// Redact replaces the likely secret in a line of a configuration file, so that the line
+// can be shown to the user.
 func Redact(line string) string {
 	line = redactTokens(line)
 	i := strings.IndexAny(line, ":=")
@@ -90,7 +93,7 @@ func Redact(line string) string {
 	return line[:i+1] + strings.Replace(line[i+1:], value, Redacted, 1)
 }
 
-// redactTokens replaces what has the form of credentials.
+// redactTokens replaces words in the form of known credentials.
 func redactTokens(line string) string {
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'=,;", r) }) {
 		if secrets.Known(word) != "" {
@@ -100,7 +103,7 @@ func redactTokens(line string) string {
 	return line
 }
 
-// quote is what stands where a word of the format belongs, as it may be printed.
+// quote quotes a value for a message, unless it looks like a secret.
 func quote(value string) string {
 	if secretValue("", value) != "" {
 		return Redacted
@@ -108,8 +111,8 @@ func quote(value string) string {
 	return strconv.Quote(value)
 }
 
-// onlyNames reports whether the value of a header names a secret instead of
-// holding it: {KEY}, or Bearer {KEY}.
+// onlyNames reports whether a header value refers to a secret instead of containing it:
+// {KEY}, or Bearer {KEY}.
 func onlyNames(value string) bool {
 	if scheme, rest, spaced := strings.Cut(value, " "); spaced && variableName(scheme) && secrets.Known(scheme) == "" &&
 		len(scheme) <= len("Negotiate") {
@@ -118,8 +121,8 @@ func onlyNames(value string) bool {
 	return strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") && variableName(value[1:len(value)-1])
 }
 
-// LooksSecret says why a value called name looks like a secret, or "". header
-// says that it is one of HTTP. The value is no part of the answer.
+// LooksSecret returns why a value called name looks like a secret, or "". header marks an
+// HTTP header. The reason does not contain the value.
 func LooksSecret(name, value string, header bool) string {
 	if header {
 		return secretHeader(name, value)

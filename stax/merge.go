@@ -10,20 +10,20 @@ import (
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
-// Merged is what several documents say together.
+// Merged is the combination of several documents.
 type Merged struct {
 	Config *Config
-	// From has, for each server, the documents that define it, the lowest first.
-	// The last is the one that counts.
+	// From lists, for each server, the documents that define it, lowest precedence first.
+	// The last one is in effect.
 	From map[string][]*Document
 
 	documents []*Document
 }
 
-// Merge joins documents, the one that counts least first. Of the servers with
-// one name the last is taken whole, "enabled" included; so is the declaration of
-// a secret, and so are the bindings of a server and the overrides of its tools. A
-// server keeps the place where its name came up first.
+// Merge combines documents, lowest precedence first. For each server name, the last
+// definition wins as a whole, "enabled" included. The same applies to the declaration of
+// a secret, the bindings of a server and the overrides of its tools. A server keeps the
+// position of its first occurrence.
 func Merge(documents ...*Document) *Merged {
 	m := &Merged{Config: &Config{}, From: map[string][]*Document{}, documents: documents}
 	for _, d := range documents {
@@ -80,7 +80,7 @@ func (m *Merged) Declaration(key string) *Declaration {
 	return nil
 }
 
-// Origin returns the document whose definition of a server counts, or nil.
+// Origin returns the document with the effective definition of a server, or nil.
 func (m *Merged) Origin(server string) *Document {
 	from := m.From[server]
 	if len(from) == 0 {
@@ -89,7 +89,7 @@ func (m *Merged) Origin(server string) *Document {
 	return from[len(from)-1]
 }
 
-// Add takes the declarations and bindings of a document on top, not its servers.
+// Add merges the declarations and bindings of a document on top. Its servers are ignored.
 func (m *Merged) Add(secrets *Document) {
 	for _, decl := range secrets.Config.Secrets {
 		m.declare(decl)
@@ -98,9 +98,8 @@ func (m *Merged) Add(secrets *Document) {
 	m.documents = append(m.documents, secrets)
 }
 
-// Check returns what is wrong with the documents together: what no single one of
-// them could say. If none of them declares secrets, that they are declared
-// somewhere is left to whoever does.
+// Check reports the problems that only appear in the combination of the documents. If
+// none of them declares secrets, undeclared ones are not reported.
 func (m *Merged) Check() *check.Report {
 	report := &check.Report{}
 	known := make([]string, 0, len(m.Config.Secrets))
@@ -117,19 +116,33 @@ func (m *Merged) Check() *check.Report {
 				unknown = s.Name
 			}
 			if declares && m.Declaration(key) == nil {
-				report.Add(from.Place(check.Finding{Rule: "stax/secret-undeclared", Pointer: pointer("servers", s.Name, "secrets", k),
-					Message: fmt.Sprintf("server %q needs the secret %s, which is not declared", s.Name, shown(key)), Hint: undeclared(key, known)}))
+				report.Add(from.Place(check.Finding{
+					Rule:    "stax/secret-undeclared",
+					Pointer: pointer("servers", s.Name, "secrets", k),
+					Message: fmt.Sprintf("server %q needs the secret %s, which is not declared", s.Name, shown(key)),
+					Hint:    undeclared(key, known),
+				}))
 			}
 		}
 		if len(m.Unbound(s)) > 0 {
-			report.Add(from.Place(check.Finding{Rule: "stax/secret-unbound", Severity: check.Warning, Pointer: pointer("servers", s.Name, "secrets"),
-				Message: fmt.Sprintf("server %q has several secrets, and it is not said which header each goes in", s.Name),
-				Hint:    fmt.Sprintf(`beside the declarations: "bindings": {%q: {"X-Api-Key": "{%s}"}}`, s.Name, shown(s.Secrets[0]))}))
+			report.Add(from.Place(check.Finding{
+				Rule:     "stax/secret-unbound",
+				Severity: check.Warning,
+				Pointer:  pointer("servers", s.Name, "secrets"),
+				Message:  fmt.Sprintf("server %q has several secrets, and it is not said which header each goes in", s.Name),
+				Hint: fmt.Sprintf(`beside the declarations: "bindings": {%q: {"X-Api-Key": "{%s}"}}`,
+					s.Name, shown(s.Secrets[0])),
+			}))
 		}
 	}
 	if unknown != "" {
-		report.Add(m.Origin(unknown).Place(check.Finding{Rule: "stax/secrets-unknown", Severity: check.Note, Pointer: pointer("servers", unknown, "secrets"),
-			Message: "no file declares secrets, so their keys are not checked", Hint: "give the declarations with --secrets FILE"}))
+		report.Add(m.Origin(unknown).Place(check.Finding{
+			Rule:     "stax/secrets-unknown",
+			Severity: check.Note,
+			Pointer:  pointer("servers", unknown, "secrets"),
+			Message:  "no file declares secrets, so their keys are not checked",
+			Hint:     "give the declarations with --secrets FILE",
+		}))
 	}
 	m.checkBindings(report)
 	m.checkOverrides(report)
@@ -137,7 +150,7 @@ func (m *Merged) Check() *check.Report {
 	return report
 }
 
-// shown is a key as it may be printed: what is no key may be a value.
+// shown returns a key for a message. An invalid key may be a value, so it is redacted.
 func shown(key string) string {
 	if !variableName(key) || secrets.Known(key) != "" {
 		return Redacted
@@ -186,15 +199,17 @@ func (m *Merged) checkBindings(report *check.Report) {
 	}
 }
 
-// Unbound returns the secrets of a remote server of which nobody says in which
-// header they go: none if it has only one, as that is a bearer token.
+// Unbound returns the secrets of a remote server that have no header. It returns none if
+// the server has a single secret, which is the bearer token.
 func (m *Merged) Unbound(s *Server) []string {
 	if !s.Remote() {
 		return nil
 	}
 	var unbound []string
 	for _, key := range s.Secrets {
-		if !slices.ContainsFunc(m.Config.Bindings, func(b Binding) bool { return b.Server == s.Name && slices.Contains(b.Keys(), key) }) {
+		if !slices.ContainsFunc(m.Config.Bindings, func(b Binding) bool {
+			return b.Server == s.Name && slices.Contains(b.Keys(), key)
+		}) {
 			unbound = append(unbound, key)
 		}
 	}
@@ -204,7 +219,7 @@ func (m *Merged) Unbound(s *Server) []string {
 	return unbound
 }
 
-// sameHeader reports whether two names are of one header.
+// sameHeader reports whether two names denote the same header.
 func sameHeader(a, b string) bool {
 	return textproto.CanonicalMIMEHeaderKey(a) == textproto.CanonicalMIMEHeaderKey(b)
 }

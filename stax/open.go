@@ -17,30 +17,29 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// OpenOptions configure [Resolver.Open]. The zero value and nil are the defaults.
+// OpenOptions configures [Resolver.Open]. The zero value and nil are the defaults.
 type OpenOptions struct {
-	// Live says how the server is kept alive. Its StartTimeout is that of the
-	// definition, if there is one.
+	// Live controls how the server is kept alive. Timeouts in the definition take
+	// precedence.
 	Live *live.Options
-	// Stderr receives what a server of this machine writes to stderr. Nil is nobody.
+	// Stderr receives the stderr of a local server. Nil discards it.
 	Stderr io.Writer
-	// Whole says to return everything that the server offers, under its own names,
-	// whatever its definition, overrides and the lock say. That is for making a lock.
+	// Whole returns everything the server offers, under its own names, regardless of its
+	// definition, overrides and lock. It is used to create locks.
 	Whole bool
 }
 
-// Open starts or reaches one server of definitions and returns it as a Source. It
-// offers what the lock allows, if r has one; of that, what the definition allows:
-// its tool lists hold for lists and for calls; and that as the overrides say.
+// Open starts or connects to one server of the definitions and returns it as a Source.
+// The Source offers what the lock, if any, allows, reduced to the tool lists of the
+// definition (which apply to lists and calls), with the overrides applied.
 //
-// A server that the lock does not admit is not started. It is a
-// [compose.StrangerError], or with opts.Live.Optional a Source that offers nothing
-// until the lock admits it.
+// A server that the lock does not admit is not started. Open then returns a
+// [compose.StrangerError] or, with opts.Live.Optional, a Source that offers nothing until
+// the lock admits the server.
 //
-// Whoever opened it closes it. ctx bounds the opening only. The other errors are
-// those of [Resolver.Launch], [Resolver.Endpoint] and [live.Open], a
-// [*live.BlockedError] of a server whose address is none that may be connected to
-// among them.
+// The caller closes the Source. ctx bounds the opening only. Other errors are those of
+// [Resolver.Launch], [Resolver.Endpoint] and [live.Open], including a
+// [*live.BlockedError] if connecting to the server's address is not allowed.
 func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenOptions) (mcp.Source, error) {
 	if opts == nil {
 		opts = &OpenOptions{}
@@ -75,9 +74,14 @@ func (r *Resolver) Open(ctx context.Context, m *Merged, name string, opts *OpenO
 	return o, nil
 }
 
-// transport makes a transport of a definition. remove takes away what was made
-// for it.
-func (r *Resolver) transport(ctx context.Context, m *Merged, s *Server, opts *OpenOptions) (t live.Transport, remove func() error, err error) {
+// transport returns the transport for a definition. remove deletes the files created for
+// it.
+func (r *Resolver) transport(
+	ctx context.Context,
+	m *Merged,
+	s *Server,
+	opts *OpenOptions,
+) (t live.Transport, remove func() error, err error) {
 	if s.Remote() {
 		e, err := r.Endpoint(ctx, m, s.Name)
 		if err != nil {
@@ -110,8 +114,8 @@ func (r *Resolver) transport(ctx context.Context, m *Merged, s *Server, opts *Op
 	return command, remove, nil
 }
 
-// Origin returns the digest of what says which program or which address a server
-// is: all of the definition that decides that, and no secret. It stands in locks.
+// Origin returns a digest of the parts of the definition that identify the program or the
+// address of the server. It covers no secrets. Locks store it.
 func (s *Server) Origin() (string, error) {
 	text, err := marshal(struct {
 		Command   string            `json:"command,omitempty"`
@@ -128,26 +132,26 @@ func (s *Server) Origin() (string, error) {
 	return compose.Digest(compose.Origin, text)
 }
 
-// server is what the layers are put over.
+// server is the innermost source, below the layers.
 type server interface {
 	mcp.Source
 	Close() error
 }
 
-// opened is a server as its definition, its overrides and the lock let it be seen.
+// opened is a server as filtered by its definition, its overrides and the lock.
 type opened struct {
-	mcp.Source // the outermost of the layers
+	mcp.Source // the outermost layer
 	resolver   *Resolver
 	server     string
 	live       *live.Source
-	served     server // live, or a process of it for each client
+	served     server // live, or one process of it per client
 	edits      *compose.Edits
 	whole      bool
 	remove     func() error
 	unwatch    func() // nil if the lock has admitted the server
 
-	current atomic.Pointer[live.Source] // live, once it may be asked what it offers
-	once    sync.Once                   // for what is said of its tools
+	current atomic.Pointer[live.Source] // live, once its catalog may be read
+	once    sync.Once                   // for the warning about missing tools
 }
 
 var (
@@ -158,7 +162,12 @@ var (
 )
 
 // start starts the server, unless the lock does not admit it.
-func (o *opened) start(ctx context.Context, transport live.Transport, s *Server, opts *OpenOptions) (*live.Source, error) {
+func (o *opened) start(
+	ctx context.Context,
+	transport live.Transport,
+	s *Server,
+	opts *OpenOptions,
+) (*live.Source, error) {
 	l := live.Options{}
 	if opts.Live != nil {
 		l = *opts.Live
@@ -172,7 +181,7 @@ func (o *opened) start(ctx context.Context, transport live.Transport, s *Server,
 	if s.HangTimeoutMS > 0 {
 		l.HangTimeout = time.Duration(s.HangTimeoutMS) * time.Millisecond
 	}
-	if s.Isolate != nil && l.IdleStop == 0 { // it only tells what the server offers
+	if s.Isolate != nil && l.IdleStop == 0 { // this process only lists what the server offers
 		l.IdleStop = s.Isolate.options().IdleStop
 	}
 	if s.RegistryRef != nil {
@@ -197,14 +206,14 @@ func (o *opened) start(ctx context.Context, transport live.Transport, s *Server,
 	if stranger == nil {
 		return live.Open(ctx, transport, &l)
 	}
-	l.Lazy = true // nothing asks it until the lock admits it
+	l.Lazy = true // not started until the lock admits it
 	src, err := live.Open(ctx, transport, &l)
 	if err != nil {
 		return nil, err
 	}
 	o.unwatch = o.resolver.Guard.Watch(func() {
 		if o.admit(s) == nil {
-			_, _ = src.Catalog(context.Background()) // has it started; it does not wait
+			_, _ = src.Catalog(context.Background()) // starts it; returns without waiting
 		}
 	})
 	if log != nil {
@@ -224,8 +233,8 @@ func (o *opened) admit(s *Server) error {
 	return o.resolver.Guard.Admit(s.Name, origin)
 }
 
-// layers puts what the lock and the definition say over the server: first the lock,
-// which knows the server's own names.
+// layers wraps the server in the lock and the definition. The lock comes first because it
+// uses the server's own names.
 func (o *opened) layers(s *Server) (mcp.Source, error) {
 	var src mcp.Source = o.served
 	if o.resolver.Guard != nil {
@@ -238,7 +247,7 @@ func (o *opened) layers(s *Server) (mcp.Source, error) {
 	return compose.Edit(src, o.edits)
 }
 
-// missing says once which tools are named and not there.
+// missing warns once about tools that the definition lists and the server does not have.
 func (o *opened) missing(src *live.Source) {
 	if o.resolver.Warn == nil {
 		return
@@ -254,11 +263,10 @@ func (o *opened) missing(src *live.Source) {
 	})
 }
 
-// State returns how the server is now.
+// State returns the current state of the server.
 func (o *opened) State() live.State { return o.live.State() }
 
-// Live returns the server itself, without what its definition and the lock make of
-// it.
+// Live returns the server itself, without the layers of its definition and the lock.
 func (o *opened) Live() *live.Source { return o.live }
 
 // Watch implements [mcp.Watcher].
@@ -276,7 +284,7 @@ func (o *opened) Subscribe(ctx context.Context, uri string) error {
 	return o.Source.(mcp.Subscriber).Subscribe(ctx, uri)
 }
 
-// Close ends the server and takes files with secrets away.
+// Close stops the server and deletes its files of secrets.
 func (o *opened) Close() error {
 	if o.unwatch != nil {
 		o.unwatch()

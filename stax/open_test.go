@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// toolbox is a server with two tools that say their names.
+// toolbox is a server with two tools that return their names.
 type toolbox struct{ mcp.Unimplemented }
 
 func (toolbox) Catalog(context.Context) (*mcp.Catalog, error) {
@@ -38,14 +38,16 @@ func (toolbox) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.
 	if p.URI != "box://lid" {
 		return nil, mcp.ResourceNotFound(p.URI, "")
 	}
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: "a lid"}}}, nil
+	return &mcp.ReadResourceResult{
+		Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: "a lid"}},
+	}, nil
 }
 
 func (toolbox) GetPrompt(context.Context, *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("?")}}}, nil
 }
 
-// upstream serves toolbox to whoever has the token.
+// upstream serves toolbox to clients with the token.
 func upstream(t *testing.T) string {
 	server := mcp.NewServer(toolbox{}, nil)
 	handler := server.HTTPHandler(nil)
@@ -68,7 +70,9 @@ func upstream(t *testing.T) string {
 }
 
 func remoteServer(t *testing.T, lists string) *stax.Merged {
-	text := fmt.Sprintf(`{"servers": {"s": {"url": %q, "transport": "http", "headers": {"x-team": "p"}, "secrets": ["TOKEN"], "connectTimeoutMs": 5000 %s}}}`, upstream(t), lists)
+	text := fmt.Sprintf(
+		`{"servers": {"s": {"url": %q, "transport": "http", "headers": {"x-team": "p"}, "secrets": ["TOKEN"], "connectTimeoutMs": 5000 %s}}}`,
+		upstream(t), lists)
 	d, report := stax.Parse("x.json", []byte(text), nil)
 	if !report.OK(false) {
 		t.Fatal(report.Findings())
@@ -130,7 +134,7 @@ func TestOpenHoldsToolLists(t *testing.T) {
 	}
 }
 
-// changing is a source of one secret, which is replaced.
+// changing is a source of one secret that changes.
 type changing struct{ value *atomic.Value }
 
 func (c changing) Lookup(ctx context.Context, key string) (stax.Secret, bool, error) {
@@ -139,8 +143,8 @@ func (c changing) Lookup(ctx context.Context, key string) (stax.Secret, bool, er
 
 func (changing) String() string { return "changing" }
 
-// TestOpenLooksForAnotherSecret: a token that a remote server does not take any more
-// is looked up again.
+// TestOpenLooksForAnotherSecret: after a remote server rejects a token, the token is
+// looked up again.
 func TestOpenLooksForAnotherSecret(t *testing.T) {
 	var token atomic.Value
 	token.Store("an-older-token")
@@ -150,11 +154,12 @@ func TestOpenLooksForAnotherSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.(io.Closer).Close()
-	if _, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "open"}); err == nil || !strings.Contains(err.Error(), "401") {
+	if _, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "open"}); err == nil ||
+		!strings.Contains(err.Error(), "401") {
 		t.Errorf("with the older token: %v, want 401", err)
 	}
 	token.Store("the-token")
-	for { // it is asked for at most once a second, and the server after a pause
+	for { // the token is looked up at most once a second, and the server is retried after a pause
 		if _, err = src.CallTool(t.Context(), &mcp.CallToolParams{Name: "open"}); err == nil || t.Context().Err() != nil {
 			break
 		}
@@ -164,10 +169,13 @@ func TestOpenLooksForAnotherSecret(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	m := remoteServer(t, "")
 	var missing *stax.MissingError
-	if _, err := (&stax.Resolver{Sources: []stax.Source{table{}}}).Open(t.Context(), m, "s", nil); !errors.As(err, &missing) {
+	if _, err := (&stax.Resolver{
+		Sources: []stax.Source{table{}},
+	}).Open(t.Context(), m, "s", nil); !errors.As(err, &missing) {
 		t.Errorf("without a token: %v", err)
 	}
-	if _, err := (&stax.Resolver{Sources: []stax.Source{table{"TOKEN": "another"}}}).Open(t.Context(), m, "s", nil); err == nil {
+	if _, err := (&stax.Resolver{Sources: []stax.Source{table{"TOKEN": "another"}}}).Open(t.Context(), m, "s",
+		nil); err == nil {
 		t.Error("with another token it is open")
 	}
 	if _, err := (&stax.Resolver{}).Open(t.Context(), m, "none", nil); err == nil {

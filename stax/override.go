@@ -9,13 +9,13 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Override says how one tool of a server is shown to clients. The format has no
-// place for that, so overrides stand beside the servers, as bindings do:
+// Override changes how one tool of a server is shown to clients. The format has no member
+// for this, so overrides are written next to the servers, as bindings are:
 //
 //	"tools": {"github": {"get_issue": {"name": "issue", "description": "Reads an issue"}}}
 //
-// They take effect where Slipway stands between a client and the server. What is
-// not set stays as the server has it.
+// They take effect where Slipway proxies the server. Fields that are not set keep the
+// server's values.
 type Override struct {
 	Server, Tool string // Tool is the server's own name, as in enabledTools
 
@@ -48,7 +48,8 @@ func (d *decoder) overrideOf(server, tool string, n *tree.Node, at string) {
 		switch m.Key {
 		case "name":
 			if d.text(m.Value, here, &o.Name) && !compose.ValidToolName(o.Name) {
-				d.add(check.Error, "override", here, fmt.Sprintf("no tool can be called %q", o.Name), `1 to 128 letters, digits, and "_", "-", ".", "/"`)
+				d.add(check.Error, "override", here, fmt.Sprintf("no tool can be called %q", o.Name),
+					`1 to 128 letters, digits, and "_", "-", ".", "/"`)
 			}
 		case "title", "description":
 			var text string
@@ -60,7 +61,8 @@ func (d *decoder) overrideOf(server, tool string, n *tree.Node, at string) {
 		}
 	}
 	if o.Name == "" && o.Title == nil && o.Description == nil {
-		d.add(check.Warning, "override", at, fmt.Sprintf("the override of tool %q changes nothing", tool), "it can have name, title and description")
+		d.add(check.Warning, "override", at, fmt.Sprintf("the override of tool %q changes nothing", tool),
+			"it can have name, title and description")
 	}
 	d.doc.Config.Overrides = append(d.doc.Config.Overrides, o)
 }
@@ -72,7 +74,7 @@ func (m *Merged) override(overrides []Override) {
 	m.Config.Overrides = append(m.Config.Overrides, overrides...)
 }
 
-// OverridesOf returns the overrides of the tools of a server.
+// OverridesOf returns the overrides for the tools of a server.
 func (c *Config) OverridesOf(server string) (all []Override) {
 	for _, o := range c.Overrides {
 		if o.Server == server {
@@ -82,7 +84,7 @@ func (c *Config) OverridesOf(server string) (all []Override) {
 	return all
 }
 
-// Edits returns how the tools of a server are shown: its lists and its overrides.
+// Edits returns the tool lists and overrides of a server.
 func (c *Config) Edits(s *Server) *compose.Edits {
 	e := &compose.Edits{Enabled: s.EnabledTools, Disabled: s.DisabledTools}
 	for _, o := range c.OverridesOf(s.Name) {
@@ -94,13 +96,19 @@ func (c *Config) Edits(s *Server) *compose.Edits {
 	return e
 }
 
-// checkOverrides finds what is wrong with overrides as far as that is known
-// without the tools.
+// checkOverrides reports the problems of overrides that can be found without knowing the
+// tools.
 func (m *Merged) checkOverrides(report *check.Report) {
 	for _, o := range m.Config.Overrides {
 		doc := m.overrideFrom(o)
 		add := func(severity check.Severity, rule, message, hint string) {
-			report.Add(doc.Place(check.Finding{Rule: "stax/" + rule, Severity: severity, Pointer: pointer("tools", o.Server, o.Tool), Message: message, Hint: hint}))
+			report.Add(doc.Place(check.Finding{
+				Rule:     "stax/" + rule,
+				Severity: severity,
+				Pointer:  pointer("tools", o.Server, o.Tool),
+				Message:  message,
+				Hint:     hint,
+			}))
 		}
 		s := m.Config.Server(o.Server)
 		switch {
@@ -108,12 +116,14 @@ func (m *Merged) checkOverrides(report *check.Report) {
 			add(check.Error, "override", fmt.Sprintf("there is no server %q whose tools could be shown otherwise", o.Server), "")
 			continue
 		case slices.Contains(s.DisabledTools, o.Tool) || s.EnabledTools != nil && !slices.Contains(s.EnabledTools, o.Tool):
-			add(check.Warning, "override", fmt.Sprintf("tool %q of server %q is not offered, so that its override has no effect", o.Tool, o.Server),
+			add(check.Warning, "override",
+				fmt.Sprintf("tool %q of server %q is not offered, so that its override has no effect", o.Tool, o.Server),
 				"enabledTools and disabledTools hold the server's own names")
 			continue
 		}
 		if other := m.sameName(s, o); other != "" {
-			add(check.Error, "tool-collision", fmt.Sprintf("tool %q and tool %q of server %q would both be shown as %q", other, o.Tool, o.Server, o.shown()), "")
+			add(check.Error, "tool-collision", fmt.Sprintf(
+				"tool %q and tool %q of server %q would both be shown as %q", other, o.Tool, o.Server, o.shown()), "")
 		}
 	}
 }
@@ -125,8 +135,8 @@ func (o Override) shown() string {
 	return o.Tool
 }
 
-// sameName returns a tool that comes before o's, or is enabled without an override,
-// and is shown by the same name.
+// sameName returns another tool shown under the same name as o: one with an earlier
+// override, or an enabled one without an override.
 func (m *Merged) sameName(s *Server, o Override) string {
 	overridden := make(map[string]bool)
 	for _, other := range m.Config.OverridesOf(s.Name) {
@@ -148,18 +158,20 @@ func (m *Merged) sameName(s *Server, o Override) string {
 	return ""
 }
 
-// overrideFrom returns the document that an override comes from.
+// overrideFrom returns the document that contains an override.
 func (m *Merged) overrideFrom(o Override) *Document {
 	doc := m.documents[len(m.documents)-1]
 	for _, d := range m.documents {
-		if slices.ContainsFunc(d.Config.Overrides, func(other Override) bool { return other.Server == o.Server && other.Tool == o.Tool }) {
+		if slices.ContainsFunc(d.Config.Overrides, func(other Override) bool {
+			return other.Server == o.Server && other.Tool == o.Tool
+		}) {
 			doc = d
 		}
 	}
 	return doc
 }
 
-// overrideTable is how overrides are written.
+// overrideTable returns overrides in the layout of the format.
 func overrideTable(overrides []Override) *object {
 	var servers object
 	for i, o := range overrides {

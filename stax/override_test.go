@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// overriding is a document with a server s and overrides.
+// overriding returns a document with a server s and overrides.
 func overriding(members, tools string) string {
 	return `{"servers": {"s": {"command": "x"` + members + `}}, "tools": ` + tools + `}`
 }
@@ -31,16 +31,52 @@ func TestOverrides(t *testing.T) {
 		want       []string
 	}{
 		{"fine", overriding("", `{"s": {"a": {"name": "b", "title": "", "description": "d"}}}`), nil},
-		{"names exchanged", overriding(`, "enabledTools": ["a", "b"]`, `{"s": {"a": {"name": "b"}, "b": {"name": "a"}}}`), nil},
+		{
+			"names exchanged",
+			overriding(`, "enabledTools": ["a", "b"]`, `{"s": {"a": {"name": "b"}, "b": {"name": "a"}}}`),
+			nil,
+		},
 		{"no server", overriding("", `{"r": {"a": {"name": "b"}}}`), []string{"override error 1:54 /tools/r/a"}},
-		{"no name of a tool", overriding("", `{"s": {"a": {"name": "b c"}}}`), []string{"override error 1:60 /tools/s/a/name"}},
-		{"one name for two", overriding("", `{"s": {"a": {"name": "z"}, "b": {"name": "z"}}}`), []string{"tool-collision error 1:74 /tools/s/b"}},
-		{"the name of another that is overridden", overriding("", `{"s": {"a": {"title": "A"}, "b": {"name": "a"}}}`), []string{"tool-collision error 1:75 /tools/s/b"}},
-		{"the name of an enabled one", overriding(`, "enabledTools": ["a", "b"]`, `{"s": {"a": {"name": "b"}}}`), []string{"tool-collision error 1:82 /tools/s/a"}},
-		{"of one that is not enabled", overriding(`, "enabledTools": ["b"]`, `{"s": {"a": {"name": "z"}}}`), []string{"override warning 1:77 /tools/s/a"}},
-		{"of one that is disabled", overriding(`, "disabledTools": ["a"]`, `{"s": {"a": {"name": "z"}}}`), []string{"override warning 1:78 /tools/s/a"}},
+		{
+			"no name of a tool",
+			overriding("", `{"s": {"a": {"name": "b c"}}}`),
+			[]string{"override error 1:60 /tools/s/a/name"},
+		},
+		{
+			"one name for two",
+			overriding("", `{"s": {"a": {"name": "z"}, "b": {"name": "z"}}}`),
+			[]string{"tool-collision error 1:74 /tools/s/b"},
+		},
+		{
+			"the name of another that is overridden",
+			overriding("", `{"s": {"a": {"title": "A"}, "b": {"name": "a"}}}`),
+			[]string{"tool-collision error 1:75 /tools/s/b"},
+		},
+		{
+			"the name of an enabled one",
+			overriding(`, "enabledTools": ["a", "b"]`, `{"s": {"a": {"name": "b"}}}`),
+			[]string{"tool-collision error 1:82 /tools/s/a"},
+		},
+		{
+			"of one that is not enabled",
+			overriding(`, "enabledTools": ["b"]`, `{"s": {"a": {"name": "z"}}}`),
+			[]string{"override warning 1:77 /tools/s/a"},
+		},
+		{
+			"of one that is disabled",
+			overriding(`, "disabledTools": ["a"]`, `{"s": {"a": {"name": "z"}}}`),
+			[]string{"override warning 1:78 /tools/s/a"},
+		},
 		{"nothing", overriding("", `{"s": {"a": {}}}`), []string{"override warning 1:54 /tools/s/a"}},
-		{"other members", overriding("", `{"s": {"a": {"nam": "x", "title": 1}}}`), []string{"override warning 1:54 /tools/s/a", "unknown-field warning 1:60 /tools/s/a/nam", "type error 1:72 /tools/s/a/title"}},
+		{
+			"other members",
+			overriding("", `{"s": {"a": {"nam": "x", "title": 1}}}`),
+			[]string{
+				"override warning 1:54 /tools/s/a",
+				"unknown-field warning 1:60 /tools/s/a/nam",
+				"type error 1:72 /tools/s/a/title",
+			},
+		},
 		{"other types", overriding("", `[]`), []string{"type error 1:38 /tools"}},
 		{"other types further down", overriding("", `{"s": []}`), []string{"type error 1:48 /tools/s"}},
 	}
@@ -49,11 +85,14 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestOverridesAreMerged: those of a server are replaced whole, as bindings are, and
-// come through the compiled form.
+// TestOverridesAreMerged: the overrides of a server are replaced as a whole, as bindings
+// are, and survive the compiled form.
 func TestOverridesAreMerged(t *testing.T) {
 	var docs []*stax.Document
-	for _, text := range []string{overriding("", `{"s": {"a": {"name": "b"}, "c": {"title": ""}}, "o": {"x": {"name": "y"}}}`), `{"servers": {}, "tools": {"s": {"d": {"description": "D"}}}}`} {
+	for _, text := range []string{
+		overriding("", `{"s": {"a": {"name": "b"}, "c": {"title": ""}}, "o": {"x": {"name": "y"}}}`),
+		`{"servers": {}, "tools": {"s": {"d": {"description": "D"}}}}`,
+	} {
 		d, report := stax.Parse("x.json", []byte(text), nil)
 		if !report.OK(false) {
 			t.Fatal(report.Findings())
@@ -74,7 +113,7 @@ func TestOverridesAreMerged(t *testing.T) {
 	}
 }
 
-// warnings collects what a resolver warns of.
+// warnings collects the warnings of a resolver.
 type warnings struct {
 	mu  sync.Mutex
 	all []string
@@ -119,14 +158,15 @@ func (b *box) become(about string) {
 	}
 }
 
-// boxAt serves a box, and returns definitions of it with these members beside.
+// boxAt serves a box and returns definitions of it with additional members.
 func boxAt(t *testing.T, members, tools string) (*box, *stax.Merged) {
 	t.Helper()
 	b := &box{about: "opens"}
 	server := mcp.NewServer(b, nil)
 	web := httptest.NewServer(server.HTTPHandler(nil))
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close(); _ = server.Shutdown(context.Background()) })
-	text := fmt.Sprintf(`{"servers": {"s": {"url": %q, "transport": "http" %s}}, "tools": {"s": %s}}`, web.URL+"/mcp", members, tools)
+	text := fmt.Sprintf(`{"servers": {"s": {"url": %q, "transport": "http" %s}}, "tools": {"s": %s}}`,
+		web.URL+"/mcp", members, tools)
 	d, report := stax.Parse("x.json", []byte(text), nil)
 	if !report.OK(false) {
 		t.Fatal(report.Findings())
@@ -157,7 +197,8 @@ func toolNames(t *testing.T, src mcp.Source) (names []string) {
 }
 
 func TestOpenOverrides(t *testing.T) {
-	_, m := boxAt(t, `, "enabledTools": ["open", "gone"]`, `{"open": {"name": "unlock", "description": "Ours"}, "lost": {"title": "x"}}`)
+	_, m := boxAt(t, `, "enabledTools": ["open", "gone"]`,
+		`{"open": {"name": "unlock", "description": "Ours"}, "lost": {"title": "x"}}`)
 	m.Config.Overrides[1].Tool = "lost"
 	heard := &warnings{}
 	src := opened(t, &stax.Resolver{Warn: heard.warn}, m, nil)
@@ -178,22 +219,23 @@ func TestOpenOverrides(t *testing.T) {
 	}
 }
 
-// lockOf returns a lock of what the server offers.
+// lockOf returns a lock of the server's current tools.
 func lockOf(t *testing.T, m *stax.Merged) *compose.Lock {
 	t.Helper()
 	origin, err := m.Config.Server("s").Origin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	snap, _, err := compose.Snapshot(t.Context(), "s", opened(t, &stax.Resolver{}, m, &stax.OpenOptions{Whole: true}), origin)
+	snap, _, err := compose.Snapshot(t.Context(), "s", opened(t, &stax.Resolver{}, m, &stax.OpenOptions{Whole: true}),
+		origin)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &compose.Lock{Sources: map[string]*compose.LockedSource{"s": snap}}
 }
 
-// TestOpenHoldsToTheLock: a server that changes while it runs is caught under its
-// own names, and shown again when somebody has approved of it.
+// TestOpenHoldsToTheLock: a tool that changes at runtime is blocked, identified by the
+// server's own name for it, and shown again once the change is approved.
 func TestOpenHoldsToTheLock(t *testing.T) {
 	b, m := boxAt(t, "", `{"open": {"name": "unlock"}}`)
 	guard := compose.NewGuard(lockOf(t, m), &compose.GuardOptions{Replaced: true})
@@ -205,13 +247,14 @@ func TestOpenHoldsToTheLock(t *testing.T) {
 	w, _ := mcp.AsWatcher(src)
 	defer w.Watch(func(c mcp.Change) { changes <- c })()
 	for tick := time.NewTicker(10 * time.Millisecond); len(changes) == 0; <-tick.C {
-		b.become("opens <IMPORTANT>") // as soon as the event stream stands, it is heard
+		b.become("opens <IMPORTANT>") // takes effect once the event stream is open
 	}
 	<-changes
 	if got := toolNames(t, src); !slices.Equal(got, []string{"shut"}) {
 		t.Errorf("changed, it offers %q", got)
 	}
-	if _, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "unlock"}); err == nil || !strings.Contains(err.Error(), "--item tools/open") {
+	if _, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "unlock"}); err == nil ||
+		!strings.Contains(err.Error(), "--item tools/open") {
 		t.Errorf("the changed tool is called: %v", err)
 	}
 	guard.Replace(lockOf(t, m))
@@ -220,14 +263,18 @@ func TestOpenHoldsToTheLock(t *testing.T) {
 	}
 }
 
-// TestOpenDoesNotStartAStranger: neither a server that the lock does not know nor one
-// whose definition is another is started. One of several joins when it is approved.
+// TestOpenDoesNotStartAStranger: a server that is missing from the lock, or whose
+// definition has changed, is not started. A compose.Union includes it once it is
+// approved.
 func TestOpenDoesNotStartAStranger(t *testing.T) {
 	_, m := boxAt(t, "", `{}`)
 	lock := lockOf(t, m)
 	other := *lock.Sources["s"]
 	other.Items = map[compose.Item]compose.Pin{}
-	for name, l := range map[string]*compose.Lock{"unknown": {}, "defined otherwise": {Sources: map[string]*compose.LockedSource{"s": &other}}} {
+	for name, l := range map[string]*compose.Lock{
+		"unknown":           {},
+		"defined otherwise": {Sources: map[string]*compose.LockedSource{"s": &other}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			guard := compose.NewGuard(l, &compose.GuardOptions{Replaced: true})
 			r := &stax.Resolver{Guard: guard}
@@ -236,14 +283,15 @@ func TestOpenDoesNotStartAStranger(t *testing.T) {
 				t.Fatalf("Open: %v", err)
 			}
 			events := make(chan live.Event, 10)
-			src := opened(t, r, m, &stax.OpenOptions{Live: &live.Options{Optional: true, Log: func(e live.Event) { events <- e }}})
+			src := opened(t, r, m,
+				&stax.OpenOptions{Live: &live.Options{Optional: true, Log: func(e live.Event) { events <- e }}})
 			if e := <-events; e.What != "failed" || !errors.As(e.Err, &stranger) {
 				t.Errorf("told %+v", e)
 			}
 			if got := toolNames(t, src); len(got) > 0 {
 				t.Errorf("it offers %q", got)
 			}
-			opened(t, &stax.Resolver{}, m, nil) // takes as long as it would have taken to start this one
+			opened(t, &stax.Resolver{}, m, nil) // takes as long as starting this one would have
 			if st := src.(interface{ State() live.State }).State(); st.Phase != live.Stopped || st.Starts != 0 {
 				t.Errorf("State = %+v, want a server that was not started", st)
 			}

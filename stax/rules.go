@@ -2,15 +2,15 @@ package stax
 
 import "github.com/slipway-mcp/slipway/check"
 
-// Rule is one thing that a definition is held to.
+// Rule is one rule for definitions.
 type Rule struct {
 	ID       string         // "stax/slug"
-	Severity check.Severity // the worst it is reported with
-	About    string         // what it asks for, in one line of Markdown
+	Severity check.Severity // the highest severity it is reported with
+	About    string         // what it requires, in one line of Markdown
 }
 
-// hints are what to do where a rule is broken, for findings that do not say it
-// more exactly. They have those of package stax/clients, too.
+// hints maps rules to the hint for findings without a more specific one. It includes the
+// rules of package stax/clients.
 func hints() map[string]string {
 	return map[string]string{
 		"stax/syntax":             "mend this place: nothing behind it is read",
@@ -44,8 +44,8 @@ func hints() map[string]string {
 	}
 }
 
-// Rules returns all rules of definitions, by name. Those of what other programs
-// can represent are in package stax/clients.
+// Rules returns all rules for definitions, by name. Package stax/clients has those for
+// what other programs can represent.
 func Rules() []Rule {
 	return []Rule{
 		{"stax/syntax", check.Error, "the file can be read in its format"},
@@ -71,7 +71,11 @@ func Rules() []Rule {
 		{"stax/shell", check.Warning, "`command` needs no shell: no pipes, redirects, variables"},
 		{"stax/command-line", check.Warning, "`command` is a program, its arguments are in `args`"},
 		{"stax/reference", check.Warning, "`env`, `headers` and the rest are static: `${NAME}` is not expanded"},
-		{"stax/secret-literal", check.Error, "no value of a secret stands in `env` or `headers`, or (a warning) elsewhere in a server"},
+		{
+			"stax/secret-literal",
+			check.Error,
+			"no value of a secret stands in `env` or `headers`, or (a warning) elsewhere in a server",
+		},
 		{"stax/secret-key", check.Error, "the key of a secret is a name that a variable can have"},
 		{"stax/secret-shadowed", check.Error, "a secret is not set by `env` or `headers` as well"},
 		{"stax/secret-undeclared", check.Error, "every secret that a server names is declared, in all files together"},
@@ -83,7 +87,11 @@ func Rules() []Rule {
 		{"stax/duplicate-item", check.Warning, "nothing stands twice in a list"},
 		{"stax/tools-overlap", check.Error, "no tool is enabled and disabled"},
 		{"stax/no-tools", check.Warning, "an empty list of enabled tools allows none, which is seldom meant"},
-		{"stax/override", check.Error, "an override is for a tool of a server that is defined, which its lists allow; the new name is one that a tool can have"},
+		{
+			"stax/override",
+			check.Error,
+			"an override is for a tool of a server that is defined, which its lists allow; the new name is one that a tool can have",
+		},
 		{"stax/tool-collision", check.Error, "no two tools of a server are shown by one name"},
 		{"stax/digest", check.Warning, "a digest names its algorithm and has its length"},
 		{"stax/provenance", check.Note, "where a server came from: digest, package, version, registry"},

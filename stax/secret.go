@@ -6,22 +6,21 @@ import (
 	"log/slog"
 )
 
-// Redacted is how a secret looks wherever something is printed.
+// Redacted is printed in place of a secret.
 const Redacted = "[redacted]"
 
-// Secret is a value that does not print itself: fmt, encoding/json and log/slog
-// write "[redacted]". The zero value is an empty secret.
+// Secret is a value that does not print itself: fmt, encoding/json and log/slog write
+// "[redacted]". The zero value is an empty secret.
 type Secret struct {
-	// A pointer, as fmt looks into unexported fields of what it prints without
-	// asking their methods.
+	// A pointer, because fmt prints unexported fields of a struct without calling their
+	// methods.
 	value *string
 }
 
-// NewSecret returns the secret with that value.
+// NewSecret returns a secret with that value.
 func NewSecret(value string) Secret { return Secret{&value} }
 
-// Reveal returns the value: only for handing it to the program or the server
-// that it is for.
+// Reveal returns the value. Pass it only to the program or server it is meant for.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -35,7 +34,7 @@ func (s Secret) String() string { return Redacted }
 // Format implements fmt.Formatter, for all verbs.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 
-// MarshalText implements encoding.TextMarshaler, and so serves encoding/json.
+// MarshalText implements encoding.TextMarshaler, and thereby covers encoding/json.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
 // LogValue implements slog.LogValuer.

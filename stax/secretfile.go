@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// SecretFiles are the files at fixed paths (exposeAs.file) that hold secrets while
-// servers use them. The zero value is ready, and it is safe for concurrent use.
+// SecretFiles tracks the files at fixed paths (exposeAs.file) that contain secrets while
+// servers use them. The zero value is ready to use and safe for concurrent use.
 type SecretFiles struct {
 	mu  sync.Mutex
 	all map[string]*secretFile
@@ -24,11 +24,12 @@ type secretFile struct {
 	users  int
 }
 
-// maxSecretFile is how much of a file is compared with a secret.
+// maxSecretFile limits how much of a file is compared with a secret.
 const maxSecretFile = 1 << 20
 
-// place has the file at path hold a secret until remove is called by all who placed it.
-// A file that someone else has put there is used if it holds just that, and stays.
+// place writes a secret to the file at path, where it stays until every caller of place
+// has called remove. An existing file of other origin is used if it contains exactly the
+// secret, and is never deleted.
 func (s *SecretFiles) place(path string, secret Secret) (remove func() error, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,12 +70,12 @@ func (s *SecretFiles) leave(path string, f *secretFile) error {
 	}
 	delete(s.all, path)
 	if holdsSecret(path, f.secret) != nil {
-		return nil // it is another file by now, or gone
+		return nil // replaced or deleted since
 	}
 	return os.Remove(path)
 }
 
-// holdsSecret returns an error unless a file holds a secret and nothing else.
+// holdsSecret returns an error unless a file contains exactly the secret.
 func holdsSecret(path string, secret Secret) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -86,7 +87,8 @@ func holdsSecret(path string, secret Secret) error {
 		return err
 	}
 	if subtle.ConstantTimeCompare(text, []byte(secret.Reveal())) == 0 {
-		return fmt.Errorf("%s exists and does not hold the secret that belongs there: remove the file, or give exposeAs another path", path)
+		return fmt.Errorf(
+			"%s exists and does not hold the secret that belongs there: remove the file, or give exposeAs another path", path)
 	}
 	return nil
 }

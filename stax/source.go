@@ -16,32 +16,32 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// Source is somewhere that secrets are found. It is asked for one key at a time,
-// and is safe for concurrent use.
+// Source is a store of secrets. It is queried for one key at a time and is safe for
+// concurrent use.
 type Source interface {
-	// Lookup returns the secret with that key. ok is false if the source does not
-	// have it. An error never holds a value.
+	// Lookup returns the secret with that key. ok is false if the source does not have it.
+	// An error never contains a value.
 	Lookup(ctx context.Context, key string) (secret Secret, ok bool, err error)
-	// String returns the source as [ParseSource] reads it.
+	// String returns the source in the syntax of [ParseSource].
 	String() string
 }
 
-// maxSecret is how many bytes a secret may have.
+// maxSecret is the maximum size of a secret in bytes.
 const maxSecret = 64 << 10
 
-// commandTimeout is how long a command may take for one secret: somebody may
-// have to touch a key.
+// commandTimeout limits how long a command may take for one secret. The user may have to
+// touch a hardware key.
 const commandTimeout = time.Minute
 
-// ParseSource returns the source that a word stands for:
+// ParseSource parses a source:
 //
 //	env                     variables of this process
 //	file:PATH               a file of KEY=VALUE lines, or a folder with a file for each key
 //	keychain, keychain:NAME the keychain of the operating system, under the service
 //	                        "slipway" or NAME
-//	command:PROGRAM ARG...  what a program prints; {KEY} in an argument is the key
+//	command:PROGRAM ARG...  the output of a program; {KEY} in an argument is the key
 //
-// A command is cut at spaces and started without a shell.
+// A command is split at spaces and started without a shell.
 func ParseSource(word string) (Source, error) {
 	kind, rest, _ := strings.Cut(word, ":")
 	switch {
@@ -66,13 +66,15 @@ func (environment) String() string { return "env" }
 
 func (environment) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	value, ok := os.LookupEnv(key)
-	// A client that has no such variable hands its own reference on as it stands.
-	ok = ok && value != "" && !slices.Contains([]string{"$" + key, "${" + key + "}", "${env:" + key + "}", "{env:" + key + "}",
-		"${{ secrets." + key + " }}"}, value)
+	// Some clients pass their own reference through unexpanded if the variable is unset.
+	ok = ok &&
+		value != "" &&
+		!slices.Contains([]string{"$" + key, "${" + key + "}", "${env:" + key + "}", "{env:" + key + "}",
+			"${{ secrets." + key + " }}"}, value)
 	return NewSecret(value), ok, nil
 }
 
-// file is a file of lines, or a folder of files.
+// file is a file of KEY=VALUE lines, or a folder with one file per key.
 type file string
 
 func (f file) String() string { return "file:" + string(f) }
@@ -106,7 +108,7 @@ func (f file) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	return NewSecret(value), ok && value != "", nil
 }
 
-// cause is an error without the path, which is said already.
+// cause returns an error without its path, which the message already contains.
 func cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -148,8 +150,8 @@ func (k keychain) Lookup(_ context.Context, key string) (Secret, bool, error) {
 	return NewSecret(value), value != "", nil
 }
 
-// noKeychain says what it means that the program is missing that would start the
-// bus on which a keychain is asked.
+// noKeychain explains the error for a missing program, which would start the bus of the
+// keychain.
 func noKeychain(err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("there is no keychain here (%w)", err)
@@ -157,8 +159,8 @@ func noKeychain(err error) error {
 	return err
 }
 
-// Store puts a secret into the keychain of the operating system, under the service
-// "slipway", in place of one with its key.
+// Store stores a secret in the keychain of the operating system, under the service
+// "slipway", replacing any secret with the same key.
 func Store(key string, secret Secret) error {
 	return noKeychain(keyring.Set("slipway", key, secret.Reveal()))
 }
@@ -175,7 +177,7 @@ func (c command) Lookup(ctx context.Context, key string) (Secret, bool, error) {
 	for _, arg := range c[1:] {
 		args = append(args, strings.ReplaceAll(arg, "{KEY}", key))
 	}
-	// Neither output nor errors of the program are told: both may hold the value.
+	// The program's stdout and stderr are never reported: either may contain the value.
 	cmd := exec.CommandContext(ctx, c[0], args...)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()

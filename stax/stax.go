@@ -1,18 +1,16 @@
-// Package stax reads definitions of MCP servers: one file that says which servers
-// there are and what they need, without saying for whom.
+// Package stax reads definitions of MCP servers: files that list servers and what they
+// need, independently of the client that will use them.
 //
 //	doc, report := stax.Parse("mcp.yaml", text, nil)
 //	merged := stax.Merge(company, team, doc) // the last one wins, server by server
-//	report.Add(merged.Check(secrets).Findings()...)
+//	report.Add(merged.Check().Findings()...)
 //
-// A definition is JSON, JSONC, YAML, TOML, or a script with defineMcp, which is
-// read and not run. Every finding says file, line, column and JSON pointer, and
-// all of a file come in one run. What the format does not know is kept and
-// reported. Secrets are named and never written: their values are found when a
-// server is started, by a [Resolver].
+// A definition is JSON, JSONC, YAML, TOML, or a script with defineMcp, which is read but
+// not run. Every finding has a file, line, column and JSON pointer, and one run reports
+// all findings of a file. Unknown members are kept and reported. Definitions name secrets
+// but never contain them: a [Resolver] finds the values when a server starts.
 //
-// Package stax/clients writes definitions into the configuration of other
-// programs.
+// Package stax/clients writes definitions to the configuration files of other programs.
 package stax
 
 import (
@@ -22,42 +20,42 @@ import (
 	"slices"
 )
 
-// SpecVersion is the version of the format that is written. Of what is read, the
-// first number must not be higher.
+// SpecVersion is the version of the format that is written. Files with a higher major
+// version are rejected.
 const SpecVersion = "1.0.0"
 
-// Config is a set of definitions. What Parse and Merge hand out is read-only.
+// Config is a set of definitions. Those returned by Parse and Merge are read-only.
 type Config struct {
-	// Servers have different names. They keep the order of their file.
+	// Servers have unique names and keep the order of their file.
 	Servers []Server
-	// Secrets are the declarations that came with the definitions.
+	// Secrets are the declarations in the definitions.
 	Secrets []Declaration
-	// Bindings say in which headers secrets of remote servers go.
+	// Bindings assign secrets of remote servers to headers.
 	Bindings []Binding
-	// Overrides say how tools are shown.
+	// Overrides change how tools are shown.
 	Overrides []Override
-	// Extra are members that the format does not know, in the order of the file.
+	// Extra lists unknown members, in the order of the file.
 	Extra []Field
 }
 
-// Field is a member that the format does not know, with its value as JSON.
+// Field is a member unknown to the format, with its value as JSON.
 type Field struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// Server is one definition. It has a Command, and runs here, or a URL.
+// Server is one definition: a local server with a Command, or a remote one with a URL.
 type Server struct {
 	Name string `json:"-"`
 
-	// A server that is started here and spoken with over stdin and stdout.
+	// A local server: started here, connected over stdin and stdout.
 
-	Command string            `json:"command,omitempty"` // a name or a path, never a line for a shell
+	Command string            `json:"command,omitempty"` // a name or a path, never a shell command line
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"` // static; secrets do not belong here
 	Cwd     string            `json:"cwd,omitempty"`
 
-	// A server that runs elsewhere.
+	// A remote server.
 
 	URL       string            `json:"url,omitempty"`
 	Transport Transport         `json:"transport,omitempty"`
@@ -66,13 +64,13 @@ type Server struct {
 	// Both kinds.
 
 	Description      string   `json:"description,omitempty"`
-	Secrets          []string `json:"secrets,omitempty"`      // the keys of what it needs
+	Secrets          []string `json:"secrets,omitempty"`      // the keys of the secrets it needs
 	EnabledTools     []string `json:"enabledTools,omitempty"` // nil: all
 	DisabledTools    []string `json:"disabledTools,omitempty"`
 	Enabled          *bool    `json:"enabled,omitempty"` // nil is true
 	ConnectTimeoutMS int64    `json:"connectTimeoutMs,omitempty"`
-	// CallTimeoutMS bounds one call, and HangTimeoutMS how long a call may be silent
-	// before the server must answer a ping; 0 is no limit and the default.
+	// CallTimeoutMS limits the duration of a call. HangTimeoutMS limits how long a call may
+	// be silent before the server must answer a ping. 0, the default, means no limit.
 	CallTimeoutMS int64             `json:"callTimeoutMs,omitempty"`
 	HangTimeoutMS int64             `json:"hangTimeoutMs,omitempty"`
 	Isolate       *Isolation        `json:"isolate,omitempty"` // nil: all clients share a process
@@ -81,7 +79,7 @@ type Server struct {
 	Extra         []Field           `json:"-"`
 }
 
-// Transport is how a remote server is spoken with.
+// Transport is the protocol used to connect to a remote server.
 type Transport string
 
 // The transports of the format.
@@ -90,12 +88,12 @@ const (
 	SSE  Transport = "sse"  // the HTTP+SSE transport of 2024-11-05
 )
 
-// RegistryRef says where a definition came from.
+// RegistryRef records where a definition came from.
 type RegistryRef struct {
 	Registry string  `json:"registry,omitempty"`
 	Package  string  `json:"package"`
 	Version  string  `json:"version,omitempty"`
-	Digest   string  `json:"digest,omitempty"` // the strongest of them
+	Digest   string  `json:"digest,omitempty"` // the strongest one available
 	Extra    []Field `json:"-"`
 }
 
@@ -114,7 +112,7 @@ func (r *RegistryRef) String() string {
 	return r.Digest + ", " + text
 }
 
-// hint is what to do about where a server comes from.
+// hint returns the advice on provenance.
 func (r *RegistryRef) hint() string {
 	if r.Digest == "" {
 		return "add the digest if the registry gives one: a name and a version can be given to something else"
@@ -125,7 +123,7 @@ func (r *RegistryRef) hint() string {
 // Remote reports whether the server runs elsewhere.
 func (s *Server) Remote() bool { return s.URL != "" }
 
-// Disabled reports whether the server is not to be started or configured.
+// Disabled reports whether the server is excluded from starting and configuring.
 func (s *Server) Disabled() bool { return s.Enabled != nil && !*s.Enabled }
 
 // Server returns the definition with that name, or nil.
@@ -136,9 +134,9 @@ func (c *Config) Server(name string) *Server {
 	return nil
 }
 
-// MarshalJSON returns the compiled form: specVersion, then the servers in order,
-// each with its members in the order of the format and an explicit "enabled",
-// then what the format does not know.
+// MarshalJSON returns the compiled form: specVersion, then the servers in order, each
+// with its members in the order of the format and an explicit "enabled", then the
+// secrets, bindings and overrides, then unknown members.
 func (c *Config) MarshalJSON() ([]byte, error) {
 	var o object
 	o.add("specVersion", SpecVersion)
@@ -172,7 +170,7 @@ func (s *Server) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// An empty list of tools allows none, where a missing one allows all.
+	// An empty list of tools allows none; a missing one allows all.
 	if s.EnabledTools != nil && len(s.EnabledTools) == 0 {
 		return appendFields(body, append([]Field{{"enabledTools", json.RawMessage("[]")}}, s.Extra...))
 	}

@@ -37,7 +37,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Places are those of the text that was written, in every format.
+// Positions refer to the original text, in every format.
 func TestPlaces(t *testing.T) {
 	texts := map[string]struct {
 		text         string
@@ -45,13 +45,22 @@ func TestPlaces(t *testing.T) {
 	}{
 		"x.yaml": {"servers:\n  s:\n    command: x\n    comand: y\n", 4, 5},
 		"x.toml": {"[servers.s]\ncommand = 'x'\ncomand = 'y'\n", 3, 1},
-		"x.ts":   {"import { defineMcp } from 'stax';\nconst base = { comand: 'y' };\nexport default defineMcp({ servers: { s: { command: 'x', ...base } } });", 2, 16},
+		"x.ts": {
+			"import { defineMcp } from 'stax';\nconst base = { comand: 'y' };\nexport default defineMcp({ servers: { s: { command: 'x', ...base } } });",
+			2,
+			16,
+		},
 	}
 	for name, test := range texts {
 		t.Run(name, func(t *testing.T) {
 			_, report := stax.Parse(name, []byte(test.text), nil)
 			f := report.Findings()
-			if len(f) != 1 || f[0].Rule != "stax/unknown-field" || f[0].Line != test.line || f[0].Column != test.column || f[0].Pointer != "/servers/s/comand" || f[0].Hint != "did you mean command?" {
+			if len(f) != 1 ||
+				f[0].Rule != "stax/unknown-field" ||
+				f[0].Line != test.line ||
+				f[0].Column != test.column ||
+				f[0].Pointer != "/servers/s/comand" ||
+				f[0].Hint != "did you mean command?" {
 				t.Errorf("got %+v, want %d:%d", f, test.line, test.column)
 			}
 		})
@@ -122,7 +131,8 @@ func TestSecretLiterals(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			value, _ := json.Marshal(test.value)
-			_, report := stax.Parse("x.json", []byte(fmt.Sprintf(`{"servers": {"s": {"command": "x", "env": {%q: %s}}}}`, test.name, value)), nil)
+			_, report := stax.Parse("x.json",
+				[]byte(fmt.Sprintf(`{"servers": {"s": {"command": "x", "env": {%q: %s}}}}`, test.name, value)), nil)
 			found := false
 			for _, f := range report.Findings() {
 				found = found || f.Rule == "stax/secret-literal"
@@ -142,18 +152,32 @@ func TestDefine(t *testing.T) {
 	if err != nil || d.Config.Server("a").Command != "x" {
 		t.Fatalf("got %v, %v", d, err)
 	}
-	_, err = stax.Define(stax.Config{Servers: []stax.Server{{Name: "a"}, {Name: "b", Command: "x", EnabledTools: []string{"t"}, DisabledTools: []string{"t"}}}})
-	if err == nil || !strings.Contains(err.Error(), "/servers/a: ") || !strings.Contains(err.Error(), "[stax/tools-overlap]") {
+	_, err = stax.Define(stax.Config{
+		Servers: []stax.Server{
+			{Name: "a"},
+			{Name: "b", Command: "x", EnabledTools: []string{"t"}, DisabledTools: []string{"t"}},
+		},
+	})
+	if err == nil ||
+		!strings.Contains(err.Error(), "/servers/a: ") ||
+		!strings.Contains(err.Error(), "[stax/tools-overlap]") {
 		t.Errorf("got %v, want both faults", err)
 	}
-	if _, err = stax.Define(stax.Config{Servers: []stax.Server{{Name: "a", Command: "x"}, {Name: "a", Command: "y"}}}); err == nil {
+	if _, err = stax.Define(stax.Config{
+		Servers: []stax.Server{{Name: "a", Command: "x"}, {Name: "a", Command: "y"}},
+	}); err == nil {
 		t.Error("a name that is defined twice is accepted")
 	}
 }
 
 func ExampleDefine() {
 	d, err := stax.Define(stax.Config{Servers: []stax.Server{
-		{Name: "github", Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-github"}, Secrets: []string{"GITHUB_TOKEN"}},
+		{
+			Name:    "github",
+			Command: "npx",
+			Args:    []string{"-y", "@modelcontextprotocol/server-github"},
+			Secrets: []string{"GITHUB_TOKEN"},
+		},
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -164,8 +188,8 @@ func ExampleDefine() {
 	// Output: {"specVersion":"1.0.0","servers":{"github":{"command":"npx","args":["-y","@modelcontextprotocol/server-github"],"secrets":["GITHUB_TOKEN"],"enabled":true}}}
 }
 
-// TestRules holds the page to the table of rules, and the rules to being
-// reported by a test or another.
+// TestRules verifies the page against the table of rules, and that some test triggers
+// each rule.
 func TestRules(t *testing.T) {
 	page := filepath.Join("..", "docs", "definitions.md")
 	text, err := os.ReadFile(page)

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// rules holds the values of one server to what the format says of them.
+// rules checks the values of one server against the format.
 func (d *decoder) rules(s *Server, at string) {
 	d.command(s, at)
 	d.address(s, at)
@@ -27,15 +27,17 @@ func (d *decoder) rules(s *Server, at string) {
 		d.reference(arg, at+pointer("args", i))
 	}
 	if s.RegistryRef != nil && s.RegistryRef.Package != "" {
-		d.add(check.Note, "provenance", at+"/registryRef", fmt.Sprintf("server %q comes from a registry: %s", s.Name, s.RegistryRef), s.RegistryRef.hint())
+		d.add(check.Note, "provenance", at+"/registryRef",
+			fmt.Sprintf("server %q comes from a registry: %s", s.Name, s.RegistryRef), s.RegistryRef.hint())
 	}
 	if s.Disabled() {
-		d.add(check.Note, "disabled", at+"/enabled", fmt.Sprintf("server %q is disabled: it is kept, and neither started nor configured", s.Name), "")
+		d.add(check.Note, "disabled", at+"/enabled",
+			fmt.Sprintf("server %q is disabled: it is kept, and neither started nor configured", s.Name), "")
 	}
 }
 
-// shellMarks mean something to a shell and nothing to whoever starts a program.
-// Parentheses are left out: they stand in names of folders on Windows.
+// shellMarks are characters that only a shell interprets. Parentheses are omitted: names
+// of folders on Windows contain them.
 const shellMarks = "|&;<>$`*?\"'\n\r"
 
 func (d *decoder) command(s *Server, at string) {
@@ -45,25 +47,29 @@ func (d *decoder) command(s *Server, at string) {
 		}
 		return
 	}
-	if strings.ContainsRune(s.Command, 0) || slices.ContainsFunc(s.Args, func(a string) bool { return strings.ContainsRune(a, 0) }) {
+	if strings.ContainsRune(s.Command, 0) ||
+		slices.ContainsFunc(s.Args, func(a string) bool { return strings.ContainsRune(a, 0) }) {
 		d.add(check.Error, "command", at+"/command", "a program cannot be given a zero byte", "")
 	}
 	first, rest, spaced := strings.Cut(s.Command, " ")
 	switch i := strings.IndexAny(s.Command, shellMarks); {
 	case i >= 0:
-		d.add(check.Warning, "shell", at+"/command", fmt.Sprintf("%q in a command means something to a shell only, and there is none", rune(s.Command[i])),
+		d.add(check.Warning, "shell", at+"/command",
+			fmt.Sprintf("%q in a command means something to a shell only, and there is none", rune(s.Command[i])),
 			"put it into a script and name the script")
 	case strings.HasPrefix(s.Command, "~"):
-		d.add(check.Warning, "shell", at+"/command", "~ is expanded by shells only, and there is none", "write the whole path")
+		d.add(check.Warning, "shell", at+"/command", "~ is expanded by shells only, and there is none",
+			"write the whole path")
 	case strings.Contains(first, "=") && spaced:
-		d.add(check.Warning, "shell", at+"/command", "a variable in front of a command is set by shells only, and there is none", "put it into env")
+		d.add(check.Warning, "shell", at+"/command",
+			"a variable in front of a command is set by shells only, and there is none", "put it into env")
 	case spaced && !strings.ContainsAny(first, `/\`):
 		d.add(check.Warning, "command-line", at+"/command", "the command looks like a whole line",
 			fmt.Sprintf("write command %q and args %s", first, quoted(redactArguments(strings.Fields(rest)))))
 	}
 }
 
-// redactArguments returns arguments without those that look like secrets.
+// redactArguments replaces the arguments that look like secrets.
 func redactArguments(args []string) []string {
 	out := slices.Clone(args)
 	for i := range args {
@@ -74,7 +80,7 @@ func redactArguments(args []string) []string {
 	return out
 }
 
-// elsewhere reports what has the form of credentials where none is looked for.
+// elsewhere reports credentials in members that do not usually contain any.
 func (d *decoder) elsewhere(s *Server, at string) {
 	texts := map[string]string{"command": s.Command, "cwd": s.Cwd, "description": s.Description}
 	if args := strings.Fields(s.Command); len(texts["command"]) > 0 && !slices.Equal(redactArguments(args), args) {
@@ -133,7 +139,11 @@ func loopback(host string) bool {
 }
 
 func (d *decoder) lists(s *Server, at string) {
-	for name, list := range map[string][]string{"secrets": s.Secrets, "enabledTools": s.EnabledTools, "disabledTools": s.DisabledTools} {
+	for name, list := range map[string][]string{
+		"secrets":       s.Secrets,
+		"enabledTools":  s.EnabledTools,
+		"disabledTools": s.DisabledTools,
+	} {
 		seen := map[string]bool{}
 		for i, item := range list {
 			if item == "" && name != "secrets" {
@@ -147,11 +157,13 @@ func (d *decoder) lists(s *Server, at string) {
 	}
 	for i, tool := range s.DisabledTools {
 		if slices.Contains(s.EnabledTools, tool) {
-			d.add(check.Error, "tools-overlap", at+pointer("disabledTools", i), fmt.Sprintf("the tool %q is enabled and disabled", tool), "take it out of one of the lists")
+			d.add(check.Error, "tools-overlap", at+pointer("disabledTools", i),
+				fmt.Sprintf("the tool %q is enabled and disabled", tool), "take it out of one of the lists")
 		}
 	}
 	if s.EnabledTools != nil && len(s.EnabledTools) == 0 {
-		d.add(check.Warning, "no-tools", at+"/enabledTools", "an empty list allows no tool at all", "leave enabledTools out to allow all")
+		d.add(check.Warning, "no-tools", at+"/enabledTools", "an empty list allows no tool at all",
+			"leave enabledTools out to allow all")
 	}
 	for i, key := range s.Secrets {
 		here := at + pointer("secrets", i)
@@ -164,12 +176,13 @@ func (d *decoder) lists(s *Server, at string) {
 			continue
 		}
 		if _, both := s.Env[key]; both {
-			d.add(check.Error, "secret-shadowed", at+pointer("env", key), fmt.Sprintf("%s is a secret and a static variable", key), "take it out of env")
+			d.add(check.Error, "secret-shadowed", at+pointer("env", key),
+				fmt.Sprintf("%s is a secret and a static variable", key), "take it out of env")
 		}
 	}
 }
 
-// variableName reports whether a variable can be called that everywhere.
+// variableName reports whether s is a valid variable name on all systems.
 func variableName(s string) bool {
 	for i, r := range s {
 		if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
@@ -222,11 +235,12 @@ func (d *decoder) literal(severity check.Severity, at, why string) {
 
 func (d *decoder) reference(value, at string) {
 	if _, rest, ok := strings.Cut(value, "${"); ok && strings.Contains(rest, "}") {
-		d.add(check.Warning, "reference", at, "nothing is expanded here: the server gets ${...} as it stands", `name secrets in "secrets"`)
+		d.add(check.Warning, "reference", at, "nothing is expanded here: the server gets ${...} as it stands",
+			`name secrets in "secrets"`)
 	}
 }
 
-// quoted is a list as JSON has it.
+// quoted returns a list as JSON.
 func quoted(list []string) string {
 	text, _ := marshal(list)
 	return string(text)

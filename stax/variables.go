@@ -6,14 +6,17 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// checkVariables finds variables and headers that a server would get twice, by what
-// several documents say together: a declaration names the variable.
+// checkVariables reports variables and headers that a server would receive twice across
+// documents, since a declaration sets the name of the variable.
 func (m *Merged) checkVariables(report *check.Report) {
 	for i := range m.Config.Servers {
 		s := &m.Config.Servers[i]
 		add := func(message, hint string, at ...any) {
-			report.Add(m.Origin(s.Name).Place(check.Finding{Rule: "stax/secret-shadowed", Pointer: pointer(append([]any{"servers", s.Name}, at...)...),
-				Message: message, Hint: hint}))
+			report.Add(m.Origin(s.Name).Place(check.Finding{
+				Rule:    "stax/secret-shadowed",
+				Pointer: pointer(append([]any{"servers", s.Name}, at...)...),
+				Message: message, Hint: hint,
+			}))
 		}
 		if s.Remote() {
 			m.checkBearer(s, add)
@@ -24,10 +27,12 @@ func (m *Merged) checkVariables(report *check.Report) {
 			for _, variable := range m.variables(key) {
 				_, static := s.Env[variable]
 				switch first, taken := owner[variable]; {
-				case static && variable != key: // otherwise it was found without the declaration
-					add(fmt.Sprintf("%s is a static variable, and the secret %s is given as it", variable, shown(key)), "take it out of env", "env", variable)
+				case static && variable != key: // the other case is found without the declaration
+					add(fmt.Sprintf("%s is a static variable, and the secret %s is given as it", variable, shown(key)),
+						"take it out of env", "env", variable)
 				case taken && first != key:
-					add(fmt.Sprintf("the secrets %s and %s are given in one variable: %s", shown(first), shown(key), variable), "give each its own with exposeAs", "secrets", k)
+					add(fmt.Sprintf("the secrets %s and %s are given in one variable: %s", shown(first), shown(key), variable),
+						"give each its own with exposeAs", "secrets", k)
 				}
 				owner[variable] = key
 			}
@@ -35,7 +40,7 @@ func (m *Merged) checkVariables(report *check.Report) {
 	}
 }
 
-// variables are those that a secret is given in.
+// variables returns the variables that a secret is exposed in.
 func (m *Merged) variables(key string) []string {
 	var list []string
 	d := m.Declaration(key)
@@ -54,19 +59,20 @@ func (m *Merged) variables(key string) []string {
 	return list
 }
 
-// checkBearer finds a static header in the place of the bearer token that needs no
-// binding. Bindings are checked where they are.
+// checkBearer reports a static header that conflicts with the implicit bearer token.
+// checkBindings covers explicit bindings.
 func (m *Merged) checkBearer(s *Server, add func(message, hint string, at ...any)) {
 	for _, b := range m.BindingsOf(s) {
 		for name := range s.Headers {
 			if sameHeader(name, b.Header) && len(s.Secrets) == 1 && !m.bound(s.Name) {
-				add(fmt.Sprintf("the only secret of server %q is its bearer token, and it sets the header %s as well", s.Name, name), "take it out of headers", "headers", name)
+				add(fmt.Sprintf("the only secret of server %q is its bearer token, and it sets the header %s as well",
+					s.Name, name), "take it out of headers", "headers", name)
 			}
 		}
 	}
 }
 
-// bound reports whether there is a binding for a server.
+// bound reports whether a server has any binding.
 func (m *Merged) bound(server string) bool {
 	for _, b := range m.Config.Bindings {
 		if b.Server == server {

@@ -9,10 +9,13 @@ import (
 func TestVariablesGivenTwice(t *testing.T) {
 	const secrets = "secrets: [{key: R, exposeAs: {env: OTHER}}, {key: S, exposeAs: {env: OTHER}}, {key: F, exposeAs: {env: F, file: OTHER}}, T]\n"
 	tests := map[string]struct{ server, pointer string }{
-		"a static one":   {"{command: x, env: {OTHER: y}, secrets: [R]}", "/servers/s/env/OTHER"},
-		"two secrets":    {"{command: x, secrets: [R, S]}", "/servers/s/secrets/1"},
-		"a file":         {"{command: x, secrets: [R, F]}", "/servers/s/secrets/1"},
-		"a bearer token": {"{url: 'https://x.example', transport: http, headers: {authorization: 'Bearer ${X}'}, secrets: [T]}", "/servers/s/headers/authorization"},
+		"a static one": {"{command: x, env: {OTHER: y}, secrets: [R]}", "/servers/s/env/OTHER"},
+		"two secrets":  {"{command: x, secrets: [R, S]}", "/servers/s/secrets/1"},
+		"a file":       {"{command: x, secrets: [R, F]}", "/servers/s/secrets/1"},
+		"a bearer token": {
+			"{url: 'https://x.example', transport: http, headers: {authorization: 'Bearer ${X}'}, secrets: [T]}",
+			"/servers/s/headers/authorization",
+		},
 		"once":           {"{command: x, env: {R: y2}, secrets: [T]}", ""},
 		"another header": {"{url: 'https://x.example', transport: http, headers: {x-team: a}, secrets: [T]}", ""},
 	}
