@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// Apply does what the plan says: file by file, each whole or not at all. What a
-// file was before its first change is kept in the ledger. A file that somebody
-// changed since the plan was made is planned anew; one that cannot be written
-// stays as it is, and is part of the error. A process that is killed meanwhile
-// leaves the old file or the new one, and a ledger that knows which.
+// Apply executes the plan file by file, each atomically. The ledger keeps the content of
+// a file before its first change. A file that was modified since the plan was made is
+// planned again; one that cannot be written is left unchanged and reported in the error.
+// If the process is killed, every file is either old or new, and the ledger can determine
+// which.
 func (p *Plan) Apply() (err error) {
 	unlock, err := p.ledger.lock()
 	if err != nil {
@@ -32,9 +32,9 @@ func (p *Plan) Apply() (err error) {
 	return errors.Join(faults...)
 }
 
-// write writes a file, and what is known of it. If somebody wrote it meanwhile, as
-// programs do that keep other things in it, the plan is made again for what is
-// there now.
+// write writes a file and its record. If another program modified the file in the
+// meantime, as those that store other data in it do, the file is planned again from its
+// current content.
 func (p *Plan) write(f *FilePlan) error {
 	for attempt := 0; ; attempt++ {
 		next := p.next(f)
@@ -58,7 +58,7 @@ func (p *Plan) write(f *FilePlan) error {
 	}
 }
 
-// next is what the ledger says of a file once it is written.
+// next returns the ledger's record of a file after it is written.
 func (p *Plan) next(f *FilePlan) *record {
 	kept := p.ledger.files[f.Path]
 	if kept == nil {
@@ -81,7 +81,8 @@ func (p *Plan) next(f *FilePlan) *record {
 		}
 	}
 	for name, w := range next.Servers { // gone from both
-		if slices.Equal(w.Sources, p.sources) && !slices.ContainsFunc(f.Steps, func(s Step) bool { return s.Server == name }) {
+		if slices.Equal(w.Sources, p.sources) &&
+			!slices.ContainsFunc(f.Steps, func(s Step) bool { return s.Server == name }) {
 			delete(next.Servers, name)
 		}
 	}
@@ -92,12 +93,12 @@ func (p *Plan) next(f *FilePlan) *record {
 	return &next
 }
 
-// errChanged is why a file is not written.
+// errChanged is returned when a file was modified concurrently.
 var errChanged = errors.New("somebody changed it meanwhile; it stays as it is")
 
-// put writes a file in place of one that reads as the plan has it, and reads it
-// again. Mode, owner and symbolic links stay. The ledger says first what it is about to
-// do, and then that it is done.
+// put replaces a file, provided it still has the content the plan was made from, and
+// reads it back. Mode, owner and symbolic links are kept. The ledger records the intent
+// before the write and the outcome after it.
 func (l *Ledger) put(f *FilePlan, next *record) error {
 	now, err := readFile(f.Path)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -117,7 +118,7 @@ func (l *Ledger) put(f *FilePlan, next *record) error {
 	}
 	kept := l.files[f.Path]
 	switch {
-	case missing: // also if there was one once
+	case missing: // even if it existed once
 		next.Created, next.Mixed = true, false
 		made, err := makeDirs(f.Path, dirMode(f.Scope))
 		if err != nil {

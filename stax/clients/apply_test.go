@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// desk is a home, a project and a ledger of their own.
+// desk is a temporary home, project and ledger.
 type desk struct {
 	t     *testing.T
 	dir   string
@@ -57,10 +57,14 @@ func (d *desk) ledger() *clients.Ledger {
 	return l
 }
 
-// apply brings definitions to clients and returns "action server" of each step.
+// apply writes definitions to clients and returns "action server" for each step.
 func (d *desk) apply(definitionsText string, replace bool, ids ...string) []string {
 	d.t.Helper()
-	opts := &clients.PlanOptions{Place: d.place, Replace: replace, Options: clients.Options{Sources: []string{"/defs.yaml"}}}
+	opts := &clients.PlanOptions{
+		Place:   d.place,
+		Replace: replace,
+		Options: clients.Options{Sources: []string{"/defs.yaml"}},
+	}
 	for _, id := range ids {
 		c, _ := clients.ByID(id)
 		opts.Clients = append(opts.Clients, *c)
@@ -100,12 +104,32 @@ const (
 
 func TestApplyAndRemove(t *testing.T) {
 	originals := map[string]struct{ id, path, text string }{
-		"claude-code": {"claude-code", "project/.mcp.json", "{\r\n\t\"mcpServers\": {\r\n\t\t\"mine\": {\"command\": \"m\", \"n\": 9007199254740993}\r\n\t}\r\n}"},
-		"vscode":      {"vscode", "project/.vscode/mcp.json", "\ufeff// mine\n{\n  \"servers\": {}, // none\n  \"inputs\": [],\n}\n"},
-		"zed":         {"zed", "project/.zed/settings.json", "// Zed\n{ \"theme\": \"x\" }\n"},
-		"codex":       {"codex", "project/.codex/config.toml", "# mine\nmodel = \"o\" # last\n\n[mcp_servers.mine]\ncommand = 'm'\n"},
-		"continue":    {"continue", "project/.continue/mcpServers/slipway.yaml", "name: mine\nversion: 1.0.0\nschema: v1\nmcpServers:\n  # one\n  - name: mine\n    command: m\n"},
-		"librechat":   {"librechat", "project/librechat.yaml", "version: 1.2.1 # x\n\nmcpServers:\n    mine:\n        command: m\n        args: []\n\nlast: true\n"},
+		"claude-code": {
+			"claude-code",
+			"project/.mcp.json",
+			"{\r\n\t\"mcpServers\": {\r\n\t\t\"mine\": {\"command\": \"m\", \"n\": 9007199254740993}\r\n\t}\r\n}",
+		},
+		"vscode": {
+			"vscode",
+			"project/.vscode/mcp.json",
+			"\ufeff// mine\n{\n  \"servers\": {}, // none\n  \"inputs\": [],\n}\n",
+		},
+		"zed": {"zed", "project/.zed/settings.json", "// Zed\n{ \"theme\": \"x\" }\n"},
+		"codex": {
+			"codex",
+			"project/.codex/config.toml",
+			"# mine\nmodel = \"o\" # last\n\n[mcp_servers.mine]\ncommand = 'm'\n",
+		},
+		"continue": {
+			"continue",
+			"project/.continue/mcpServers/slipway.yaml",
+			"name: mine\nversion: 1.0.0\nschema: v1\nmcpServers:\n  # one\n  - name: mine\n    command: m\n",
+		},
+		"librechat": {
+			"librechat",
+			"project/librechat.yaml",
+			"version: 1.2.1 # x\n\nmcpServers:\n    mine:\n        command: m\n        args: []\n\nlast: true\n",
+		},
 	}
 	for name, o := range originals {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +139,8 @@ func TestApplyAndRemove(t *testing.T) {
 				t.Error(diff)
 			}
 			after := d.read(o.path)
-			if diff := cmp.Diff([]string{"unchanged a", "unchanged b"}, d.apply(two, false, o.id)); diff != "" || d.read(o.path) != after {
+			if diff := cmp.Diff([]string{"unchanged a", "unchanged b"}, d.apply(two, false, o.id)); diff != "" ||
+				d.read(o.path) != after {
 				t.Errorf("the second run: %s\n%s", diff, d.read(o.path))
 			}
 			if drift := d.ledger().Drift(&clients.Selection{}); drift != nil {
@@ -124,7 +149,8 @@ func TestApplyAndRemove(t *testing.T) {
 			if diff := cmp.Diff([]string{"update a", "remove b"}, d.apply(one, false, o.id)); diff != "" {
 				t.Error(diff)
 			}
-			if text := d.read(o.path); !strings.Contains(text, "mine") && name != "zed" && name != "vscode" || strings.Contains(text, "x.example") {
+			if text := d.read(o.path); !strings.Contains(text, "mine") && name != "zed" && name != "vscode" ||
+				strings.Contains(text, "x.example") {
 				t.Errorf("after the change:\n%s", text)
 			}
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
@@ -149,7 +175,12 @@ func TestCreatedFileGoes(t *testing.T) {
 	d.write("project/.zed/other", "")
 	d.apply(two, false, "zed")
 	d.remove()
-	for name, there := range map[string]bool{"project/.cursor": false, "project": true, "project/.zed": true, "project/.zed/settings.json": false} {
+	for name, there := range map[string]bool{
+		"project/.cursor":            false,
+		"project":                    true,
+		"project/.zed":               true,
+		"project/.zed/settings.json": false,
+	} {
 		if _, err := os.Stat(filepath.Join(d.dir, name)); (err == nil) != there {
 			t.Errorf("%s: %v, want it there: %v", name, err, there)
 		}
@@ -172,7 +203,10 @@ func TestConflicts(t *testing.T) {
 	changed := strings.Replace(d.read("project/.mcp.json"), `"command": "x"`, `"command": "z", "more": 1`, 1)
 	d.write("project/.mcp.json", changed)
 	drift := d.ledger().Drift(&clients.Selection{})
-	if len(drift) != 1 || drift[0].Server != "a" || drift[0].Change != "changed" || strings.Join(drift[0].Fields, " ") != "command more" {
+	if len(drift) != 1 ||
+		drift[0].Server != "a" ||
+		drift[0].Change != "changed" ||
+		strings.Join(drift[0].Fields, " ") != "command more" {
 		t.Errorf("drift: %+v", drift)
 	}
 	if diff := cmp.Diff([]string{"conflict a", "unchanged b"}, d.apply(two, false, "claude-code")); diff != "" {
@@ -222,12 +256,14 @@ func TestSymbolicLinkStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.apply(two, false, "claude-code")
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || !strings.Contains(d.read("project/real.json"), `"a"`) {
+	if info, err := os.Lstat(link); err != nil ||
+		info.Mode()&os.ModeSymlink == 0 ||
+		!strings.Contains(d.read("project/real.json"), `"a"`) {
 		t.Errorf("the link is %v, %v", info, err)
 	}
 }
 
-// A project cannot have a file of the user written by a link in it.
+// A link in a project must not cause a write to a file of the user.
 func TestLinkOutOfTheProject(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights")
@@ -235,7 +271,11 @@ func TestLinkOutOfTheProject(t *testing.T) {
 	d := newDesk(t)
 	real := d.write("home/secret.json", "{}\n")
 	d.write("project/x", "")
-	for name, target := range map[string]string{".mcp.json": real, ".cursor": filepath.Dir(real), ".vscode": filepath.Join(d.dir, "none")} {
+	for name, target := range map[string]string{
+		".mcp.json": real,
+		".cursor":   filepath.Dir(real),
+		".vscode":   filepath.Join(d.dir, "none"),
+	} {
 		if err := os.Symlink(target, filepath.Join(d.dir, "project", name)); err != nil {
 			t.Fatal(err)
 		}
@@ -273,12 +313,15 @@ func TestPlanTellsTheRest(t *testing.T) {
 	d.write("project/.mcp.json", "{\"mcpServers\": {\n  \"z\": {\"env\": {\n    \"API_KEY\": \"hunter2222\"\n  }}}}\n")
 	c, _ := clients.ByID("claude-code")
 	d.place.OS = runtime.GOOS
-	plan, report, err := clients.NewPlan(definitions(t, two), d.ledger(), &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
+	plan, report, err := clients.NewPlan(definitions(t, two), d.ledger(),
+		&clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := plan.Files[0]
-	if !strings.Contains(f.Diff, "+++ ") || strings.Contains(f.Diff, "hunter2222") || !strings.Contains(f.Diff, "[redacted]") {
+	if !strings.Contains(f.Diff, "+++ ") ||
+		strings.Contains(f.Diff, "hunter2222") ||
+		!strings.Contains(f.Diff, "[redacted]") {
 		t.Errorf("the difference:\n%s", f.Diff)
 	}
 	if len(f.Todo) != 2 || !strings.Contains(f.Todo[0], "TOKEN") {

@@ -7,9 +7,14 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// BenchmarkPlan plans fifteen clients from the text of the definitions on.
+// BenchmarkPlan plans fifteen clients, starting from the text of the definitions.
 func BenchmarkPlan(b *testing.B) {
-	place := clients.Place{OS: "linux", Home: b.TempDir(), Dir: b.TempDir(), LookupEnv: func(string) (string, bool) { return "", false }}
+	place := clients.Place{
+		OS:        "linux",
+		Home:      b.TempDir(),
+		Dir:       b.TempDir(),
+		LookupEnv: func(string) (string, bool) { return "", false },
+	}
 	ledger, err := clients.OpenLedger(filepath.Join(b.TempDir(), "none"))
 	if err != nil {
 		b.Fatal(err)

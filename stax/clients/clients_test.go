@@ -76,7 +76,7 @@ func definitions(t testing.TB, text string) *stax.Merged {
 	return stax.Merge(d)
 }
 
-// TestRender holds the file of each client, and what is said to be lost in it, to
+// TestRender verifies the file of each client, and the reported losses, against
 // testdata/golden.
 func TestRender(t *testing.T) {
 	m := definitions(t, everything)
@@ -118,8 +118,8 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// C14 and C19: a disabled server is in no file. C20: names stay. C21: what is
-// lost is reported. No secret can be in a file: only names are known here.
+// C14 and C19: a disabled server is in no file. C20: names are kept. C21: losses are
+// reported. Files cannot contain secrets: only their names are known here.
 func TestC14C19C20C21(t *testing.T) {
 	m := definitions(t, everything)
 	for _, c := range clients.All() {
@@ -143,7 +143,11 @@ func TestC14C19C20C21(t *testing.T) {
 			})
 		}
 		heeds := func(name string) bool { return name != "" && !slices.Contains(c.Ignores, name) }
-		for member, place := range map[string]string{"cwd": c.Stdio.Cwd, "enabledTools": c.EnabledTools, "disabledTools": c.DisabledTools} {
+		for member, place := range map[string]string{
+			"cwd":           c.Stdio.Cwd,
+			"enabledTools":  c.EnabledTools,
+			"disabledTools": c.DisabledTools,
+		} {
 			if lost(member) == heeds(place) {
 				t.Errorf("%s: %s has the place %q, and is reported as lost: %v", c.ID, member, place, lost(member))
 			}
@@ -154,7 +158,12 @@ func TestC14C19C20C21(t *testing.T) {
 func TestLauncher(t *testing.T) {
 	m := definitions(t, everything)
 	zed, _ := clients.ByID("zed")
-	opts := &clients.Options{Via: clients.Launcher, Program: "/bin/slipway", Sources: []string{"/etc/mcp.yaml"}, Flags: []string{"--secrets-from", "env"}}
+	opts := &clients.Options{
+		Via:     clients.Launcher,
+		Program: "/bin/slipway",
+		Sources: []string{"/etc/mcp.yaml"},
+		Flags:   []string{"--secrets-from", "env"},
+	}
 	entries, _ := clients.Translate(zed, m, opts)
 	want := `{"command":"/bin/slipway","args":["config","run","/etc/mcp.yaml","sse","--secrets-from","env"]}`
 	if got := string(entries[2].Value.AppendJSON(nil)); got != want || !entries[2].Launched {
@@ -172,7 +181,8 @@ func TestLauncher(t *testing.T) {
 	}
 	codex, _ := clients.ByID("codex")
 	entries, _ = clients.Translate(codex, m, opts)
-	if got := string(entries[0].Value.AppendJSON(nil)); !strings.Contains(got, `"env_vars":["GITHUB_TOKEN","RENAMED","FILED"]`) {
+	if got := string(entries[0].Value.AppendJSON(nil)); !strings.Contains(got,
+		`"env_vars":["GITHUB_TOKEN","RENAMED","FILED"]`) {
 		t.Errorf("the launcher does not get the secrets: %s", got)
 	}
 }
@@ -188,12 +198,17 @@ func TestByID(t *testing.T) {
 
 func TestPath(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
-	env := map[string]string{"CODEX_HOME": filepath.Join(home, "c"), "APPDATA": filepath.Join(home, "Roaming"), "CLAUDE_CONFIG_DIR": "relative"}
+	env := map[string]string{
+		"CODEX_HOME":        filepath.Join(home, "c"),
+		"APPDATA":           filepath.Join(home, "Roaming"),
+		"CLAUDE_CONFIG_DIR": "relative",
+	}
 	lookup := func(key string) (string, bool) { v, ok := env[key]; return v, ok }
 	if err := os.WriteFile(filepath.Join(dir, "opencode.jsonc"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	old := filepath.Join(home, "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json")
+	old := filepath.Join(home,
+		"Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json")
 	if err := os.MkdirAll(filepath.Dir(old), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +242,10 @@ func TestPath(t *testing.T) {
 	}
 	env["CLINE_MCP_SETTINGS_PATH"] = filepath.Join(home, "mine.json")
 	cline, _ := clients.ByID("cline")
-	if got, exists, err := (&clients.Place{OS: "darwin", Home: home, LookupEnv: lookup}).Path(cline, clients.User); err != nil || exists || got != env["CLINE_MCP_SETTINGS_PATH"] {
+	if got, exists, err := (&clients.Place{OS: "darwin", Home: home, LookupEnv: lookup}).Path(cline,
+		clients.User); err != nil ||
+		exists ||
+		got != env["CLINE_MCP_SETTINGS_PATH"] {
 		t.Errorf("a path that is given: %s, %v, %v", got, exists, err)
 	}
 	c, _ := clients.ByID("claude-desktop")
@@ -236,7 +254,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestTables holds the page to the table of clients and the rules.
+// TestTables verifies the page against the table of clients and the rules.
 func TestTables(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "definitions.md")
 	text, err := os.ReadFile(page)
@@ -244,9 +262,11 @@ func TestTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows, rules strings.Builder
-	rows.WriteString("| client | id | file for a user, on Linux | file for a project | made sure of |\n| --- | --- | --- | --- | --- |\n")
+	rows.WriteString(
+		"| client | id | file for a user, on Linux | file for a project | made sure of |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range clients.All() {
-		fmt.Fprintf(&rows, "| [%s](clients/%s.md) | `%s` | %s | %s | %s |\n", c.Name, c.ID, c.ID, code(c.Files.Linux), code(c.Files.Project), c.Checked)
+		fmt.Fprintf(&rows, "| [%s](clients/%s.md) | `%s` | %s | %s | %s |\n",
+			c.Name, c.ID, c.ID, code(c.Files.Linux), code(c.Files.Project), c.Checked)
 	}
 	rules.WriteString("| rule | severity | asks that |\n| --- | --- | --- |\n")
 	for _, r := range clients.Rules() {
@@ -278,8 +298,8 @@ func between(page, name, text string) string {
 	return head + "<!-- " + name + " -->\n" + text + "<!-- end of " + name + " -->" + tail
 }
 
-// TestOverridesAreLost: no client shows tools otherwise than their server does; the
-// launcher does it for all.
+// TestOverridesAreLost: no client can override how tools are shown; the launcher does so
+// for all of them.
 func TestOverridesAreLost(t *testing.T) {
 	m := definitions(t, "servers:\n  s: {command: x}\n  o: {command: y}\ntools:\n  s: {a: {name: b}}\n")
 	for _, c := range clients.All() {

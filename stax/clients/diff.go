@@ -12,15 +12,14 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// unified is a diff that shows no secrets of those who wrote the file before:
-// neither what looks like one on a line by itself, nor what does by the name that
-// it has in the file.
+// unified returns a diff without the secrets already in the file: neither lines that look
+// like secrets on their own, nor values whose member name marks them as secret.
 func unified(f *FilePlan, before, after []byte) string {
 	path := f.Short()
 	text := string(diff.Diff(path, before, path, after))
 	_, text, _ = strings.Cut(text, "\n") // "diff a b"
 	hidden := slices.Concat(values(before, f.client, text), values(after, f.client, text))
-	// The longest first, as one may be a part of another.
+	// Longest first, since one value may contain another.
 	slices.SortFunc(hidden, func(a, b string) int { return len(b) - len(a) })
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
@@ -35,8 +34,8 @@ func unified(f *FilePlan, before, after []byte) string {
 	return strings.Join(lines, "")
 }
 
-// visibleOnly replaces what a terminal would take for a command: the file may be that
-// of a project that somebody else made.
+// visibleOnly replaces control characters, which a terminal could interpret: a project
+// file may come from an untrusted author.
 func visibleOnly(line string) string {
 	body := strings.TrimRight(line, "\r\n")
 	return strings.Map(func(r rune) rune {
@@ -47,9 +46,8 @@ func visibleOnly(line string) string {
 	}, body) + line[len(body):]
 }
 
-// values returns what looks like the value of a secret in a file, line by line as it
-// stands there, as far as it is part of what is shown. Files may be large, and little
-// of them is shown.
+// values returns the likely secrets in a file, line by line as written, if they occur in
+// the shown text. Files may be large, and only a small part is shown.
 func values(text []byte, c *Client, shown string) []string {
 	root, problems := tree.Parse(text, c.Format)
 	if root == nil || len(problems) > 0 {
@@ -84,7 +82,9 @@ func values(text []byte, c *Client, shown string) []string {
 			walk(item)
 		}
 		for _, m := range n.Members {
-			if m.Value.Kind == tree.String && visible(m.Value.Text) && stax.LooksSecret(m.Key, m.Value.Text, header(m.Key)) != "" {
+			if m.Value.Kind == tree.String &&
+				visible(m.Value.Text) &&
+				stax.LooksSecret(m.Key, m.Value.Text, header(m.Key)) != "" {
 				add(m.Value.Text)
 			}
 			walk(m.Value)
@@ -94,7 +94,9 @@ func values(text []byte, c *Client, shown string) []string {
 	return found
 }
 
-// header reports whether a member is one of those headers that carry credentials.
+// header reports whether a member is a header that carries credentials.
 func header(name string) bool {
-	return strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "Proxy-Authorization") || strings.EqualFold(name, "Cookie")
+	return strings.EqualFold(name, "Authorization") ||
+		strings.EqualFold(name, "Proxy-Authorization") ||
+		strings.EqualFold(name, "Cookie")
 }

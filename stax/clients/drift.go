@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/edit"
 )
 
-// Selection chooses among the files of a ledger. The zero value is all.
+// Selection selects files of a ledger. The zero value selects all.
 type Selection struct {
 	Clients []string // ids
 	Scope   Scope
@@ -25,17 +25,17 @@ func (s *Selection) server(name string) bool {
 	return len(s.Servers) == 0 || slices.Contains(s.Servers, name)
 }
 
-// Drift is how an entry differs from what was written.
+// Drift is the difference between an entry and its recorded value.
 type Drift struct {
 	Client string   `json:"client"`
 	Path   string   `json:"path"`
 	Server string   `json:"server"`
 	Change string   `json:"change"` // "missing", "changed", or "unreadable" for a whole file
 	Fields []string `json:"fields,omitempty"`
-	Why    string   `json:"why,omitempty"` // of a whole file
+	Why    string   `json:"why,omitempty"` // for a whole file
 }
 
-// Drift compares the files of clients with what was written into them.
+// Drift compares the client configuration files with what was written to them.
 func (l *Ledger) Drift(s *Selection) []Drift {
 	var all []Drift
 	for _, path := range l.Paths() {

@@ -11,12 +11,12 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// maxFile is how many bytes the file of a client may have. Some keep all of their
-// state in it.
+// maxFile is the maximum size of a client's file in bytes. Some clients store all of
+// their state in it.
 const maxFile = 256 << 20
 
-// readFile reads the file of a client. A pipe or a device is an error: a project may
-// hold one, and reading it might never end.
+// readFile reads a client's file. Pipes and devices are rejected: a project may contain
+// one, and reading it might block forever.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -40,7 +40,7 @@ func readFile(path string) ([]byte, error) {
 	return text, err
 }
 
-// replace puts a file in place of one that may be there.
+// replace creates a file or replaces an existing one.
 func replace(name string, text []byte, mode fs.FileMode) error {
 	return fsutil.Replace(name, mode, func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -48,8 +48,8 @@ func replace(name string, text []byte, mode fs.FileMode) error {
 	})
 }
 
-// readOnly says so if the owner of a file may not write it. A rename would take
-// its place all the same, and whoever made it so did not mean that.
+// readOnly returns a reason if the owner may not write the file. A rename would still
+// replace it, against the owner's intent.
 func readOnly(path string) string {
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o200 == 0 {
 		return "it is read-only"
@@ -57,8 +57,9 @@ func readOnly(path string) string {
 	return ""
 }
 
-// oneName is a path without links in the folders above the file, so that a file has
-// one name however one came to its folder. A link that is the file itself stays.
+// oneName resolves symbolic links in the parent folders of a file, so that a file has a
+// single name regardless of the route to it. If the file itself is a link, it is not
+// resolved.
 func oneName(path string) string {
 	rest := filepath.Base(path)
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
@@ -72,8 +73,8 @@ func oneName(path string) string {
 	}
 }
 
-// makeDirs makes the folders above a file, and returns the topmost that was not
-// there, or "".
+// makeDirs creates the parent folders of a file and returns the topmost one it created,
+// or "".
 func makeDirs(path string, mode fs.FileMode) (made string, err error) {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
@@ -84,8 +85,7 @@ func makeDirs(path string, mode fs.FileMode) (made string, err error) {
 	return made, os.MkdirAll(filepath.Dir(path), mode)
 }
 
-// dropDirs takes away the folders above a file up to made, as far as nothing is in
-// them.
+// dropDirs removes the empty parent folders of a file up to made.
 func dropDirs(path, made string) {
 	for dir := filepath.Dir(path); made != "" && len(dir) >= len(made); dir = filepath.Dir(dir) {
 		if os.Remove(dir) != nil {
@@ -94,7 +94,7 @@ func dropDirs(path, made string) {
 	}
 }
 
-// dirMode is for folders that are made: others may look into those of a project.
+// dirMode is the mode of created folders. Those of a project are readable by others.
 func dirMode(scope Scope) fs.FileMode {
 	if scope == User {
 		return 0o700

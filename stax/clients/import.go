@@ -18,15 +18,15 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Imported are definitions that were made out of the file of a client.
+// Imported is a set of definitions imported from a client's file.
 type Imported struct {
 	Config stax.Config
-	// Values are the secrets that stood in the file, by key. They are in no
-	// definition; whoever imports may put them where secrets belong.
+	// Values are the secrets found in the file, by key. No definition contains them; the
+	// caller may store them in a secret source.
 	Values map[string]stax.Secret
 }
 
-// importer turns the entries of one file into definitions.
+// importer converts the entries of one file to definitions.
 type importer struct {
 	client *Client
 	path   string
@@ -35,13 +35,13 @@ type importer struct {
 	out    *Imported
 	report *check.Report
 
-	named    map[string]bool   // keys of variables that the file refers to
-	variable map[string]string // key to the variable that servers get it in
+	named    map[string]bool   // keys of variables that the file references
+	variable map[string]string // key to the variable in which servers receive it
 }
 
-// Import reads the servers in the file of a client. What a definition has no
-// place for is reported. A value that looks like a secret becomes a declared
-// secret. The error is one of reading the file.
+// Import reads the servers in a client's file. Members that a definition cannot represent
+// are reported. A value that looks like a secret becomes a declared secret. The error is
+// one of reading the file.
 func Import(c *Client, path string) (*Imported, *check.Report, error) {
 	text, err := readFile(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func (i *importer) add(n *tree.Node, rule string, format string, args ...any) {
 	i.report.Add(f)
 }
 
-// entry makes a definition of an entry.
+// entry converts an entry to a definition.
 func (i *importer) entry(e edit.Entry) {
 	s := stax.Server{Name: e.Name}
 	shape, why := i.shapeOf(e.Value, &s)
@@ -97,7 +97,7 @@ func (i *importer) entry(e edit.Entry) {
 	i.out.Config.Servers = append(i.out.Config.Servers, s)
 }
 
-// program reads what is started.
+// program reads the members of a local server.
 func (i *importer) program(s *stax.Server, shape *Shape, take func(string, func(*tree.Node))) {
 	if shape.Command == "" {
 		return
@@ -138,14 +138,14 @@ func (i *importer) program(s *stax.Server, shape *Shape, take func(string, func(
 	})
 }
 
-// address reads what is called.
+// address reads the members of a remote server.
 func (i *importer) address(s *stax.Server, shape *Shape, take func(string, func(*tree.Node))) {
 	if shape.URL == "" {
 		return
 	}
 	refs := i.client.References
 	if refs.Header != "" {
-		take(refs.EnvList, func(*tree.Node) {}) // headers say where they go
+		take(refs.EnvList, func(*tree.Node) {}) // the headers themselves contain the references
 	}
 	if len(shape.Headers) > 0 {
 		take(shape.Headers[0], func(n *tree.Node) {
@@ -169,7 +169,7 @@ func (i *importer) address(s *stax.Server, shape *Shape, take func(string, func(
 	take(shape.URL, func(n *tree.Node) { i.url(s, n) })
 }
 
-// common reads what both kinds have.
+// common reads the members of both kinds.
 func (i *importer) common(s *stax.Server, take func(string, func(*tree.Node))) {
 	take(i.client.EnabledTools, func(n *tree.Node) {
 		if s.EnabledTools = texts(n); slices.Equal(s.EnabledTools, []string{"*"}) {
@@ -203,7 +203,7 @@ func (i *importer) common(s *stax.Server, take func(string, func(*tree.Node))) {
 	}
 }
 
-// shapeOf finds out of which kind an entry is, or why it is of none.
+// shapeOf returns the shape of an entry, or the reason why it has none.
 func (i *importer) shapeOf(n *tree.Node, s *stax.Server) (shape *Shape, why string) {
 	c := i.client
 	if c.Stdio != nil && n.Get(c.Stdio.Command) != nil {
@@ -214,7 +214,10 @@ func (i *importer) shapeOf(n *tree.Node, s *stax.Server) (shape *Shape, why stri
 			continue
 		}
 		u := n.Get(shape.URL)
-		if address := strings.ToLower(u.Text); u.Kind != tree.String || !strings.HasPrefix(address, "http://") && !strings.HasPrefix(address, "https://") && len(i.references(address)) == 0 {
+		if address := strings.ToLower(u.Text); u.Kind != tree.String ||
+			!strings.HasPrefix(address, "http://") &&
+				!strings.HasPrefix(address, "https://") &&
+				len(i.references(address)) == 0 {
 			return nil, "its address is not http or https"
 		}
 		kind := ""
@@ -236,8 +239,8 @@ func (i *importer) shapeOf(n *tree.Node, s *stax.Server) (shape *Shape, why stri
 	return nil, "it has neither a command nor an address"
 }
 
-// flat is an entry in which the command is no object of its own, as it was in the
-// first versions of Zed.
+// flat returns an entry in the current format: the first versions of Zed had the command
+// as a nested object.
 func flat(n *tree.Node) *tree.Node {
 	command := n.Get("command")
 	if command == nil || command.Kind != tree.Object {
@@ -282,7 +285,7 @@ func (i *importer) starts(n *tree.Node) (shape *Shape, why string) {
 	return shape, ""
 }
 
-// untyped is what an address without a type means.
+// untyped returns the transport of a URL without a type.
 func (c *Client) untyped(member string) stax.Transport {
 	switch {
 	case c.Untyped != "":
@@ -301,22 +304,29 @@ func texts(n *tree.Node) []string {
 	return list
 }
 
-// word reads a text in which a definition cannot refer to anything.
+// word reads a text in which a definition does not support references.
 func (i *importer) word(s *stax.Server, what string, n *tree.Node) string {
 	switch {
 	case n.Kind == tree.Array || n.Kind == tree.Object:
 		i.add(n, "not-imported", "%s of server %q is %s", what, s.Name, n.Kind)
 	case i.refers(n.Text):
-		i.add(n, "not-imported", "%s of server %q holds a reference that no definition can: it stays as text, and is not expanded", what, s.Name)
+		i.add(n, "not-imported",
+			"%s of server %q holds a reference that no definition can: it stays as text, and is not expanded", what, s.Name)
 	}
 	return n.Text
 }
 
-// Add takes another import on top: of servers with one name the first stays, and
-// its differences are reported. Secrets with one name and two values get two names.
+// Add merges another import. If both have a server of the same name, the first stays and
+// any difference is reported. If secrets with the same name have different values, the
+// second is renamed.
 func (im *Imported) Add(other *Imported, report *check.Report, path string) {
 	warn := func(format string, args ...any) {
-		report.Add(check.Finding{Rule: "stax/not-imported", Severity: check.Warning, File: path, Message: fmt.Sprintf(format, args...)})
+		report.Add(check.Finding{
+			Rule:     "stax/not-imported",
+			Severity: check.Warning,
+			File:     path,
+			Message:  fmt.Sprintf(format, args...),
+		})
 	}
 	var dropped []string
 	for _, s := range other.Config.Servers {
@@ -368,7 +378,7 @@ func (im *Imported) declaration(key string) *stax.Declaration {
 	return nil
 }
 
-// drop takes servers out, and the secrets that only they name.
+// drop removes servers and the secrets that only they use.
 func (im *Imported) drop(servers []string) {
 	c := &im.Config
 	c.Servers = slices.DeleteFunc(c.Servers, func(s stax.Server) bool { return slices.Contains(servers, s.Name) })
@@ -380,8 +390,8 @@ func (im *Imported) drop(servers []string) {
 	maps.DeleteFunc(im.Values, func(key string, _ stax.Secret) bool { return unused(key) })
 }
 
-// rename gives a secret another key, which is free. Servers get it in the variable
-// that they had it in.
+// rename gives a secret a new key that is still free. Servers keep receiving it in the
+// same variable.
 func (im *Imported) rename(old string, free func(string) bool) {
 	key := ""
 	for n := 2; key == "" || !free(key); n++ {
@@ -409,7 +419,9 @@ func (im *Imported) rename(old string, free func(string) bool) {
 	delete(im.Values, old)
 }
 
-// remoteOnly reports whether no server that is started names the secret.
+// remoteOnly reports whether no local server uses the secret.
 func (im *Imported) remoteOnly(key string) bool {
-	return !slices.ContainsFunc(im.Config.Servers, func(s stax.Server) bool { return !s.Remote() && slices.Contains(s.Secrets, key) })
+	return !slices.ContainsFunc(im.Config.Servers, func(s stax.Server) bool {
+		return !s.Remote() && slices.Contains(s.Secrets, key)
+	})
 }

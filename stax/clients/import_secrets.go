@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// forms are how the client refers to variables; the first group is the name, the
-// second what holds if there is none.
+// forms returns the client's syntaxes for variables. The first group is the name, the
+// second the default.
 func (c *Client) forms() []*regexp.Regexp {
 	var forms []*regexp.Regexp
 	if c.References.Value != "" {
@@ -35,14 +35,14 @@ func formOf(reference string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(open+variableForm+`(:-[^}]*)?`+closing, " ", `\s*`))
 }
 
-// reference is a variable that a text refers to.
+// reference is a reference to a variable in a text.
 type reference struct {
 	start, end int
 	key        string
-	otherwise  bool // it says what holds without the variable
+	otherwise  bool // it has a default
 }
 
-// references returns those in a text, the first one first.
+// references returns the references in a text, in order.
 func (i *importer) references(text string) []reference { return find(text, i.forms) }
 
 func find(text string, forms []*regexp.Regexp) []reference {
@@ -56,8 +56,8 @@ func find(text string, forms []*regexp.Regexp) []reference {
 	return all
 }
 
-// refers reports whether a text holds what the client replaces, be it a variable
-// or something else.
+// refers reports whether the client would expand a part of the text, whether a variable
+// or another reference.
 func (i *importer) refers(text string) bool {
 	if len(i.references(text)) > 0 {
 		return true
@@ -67,7 +67,7 @@ func (i *importer) refers(text string) bool {
 	})
 }
 
-// declare adds a declaration, once.
+// declare adds a declaration unless it exists.
 func (i *importer) declare(key string) *stax.Declaration {
 	at := slices.IndexFunc(i.out.Config.Secrets, func(o stax.Declaration) bool { return o.Key == key })
 	if at < 0 {
@@ -77,24 +77,26 @@ func (i *importer) declare(key string) *stax.Declaration {
 	return &i.out.Config.Secrets[at]
 }
 
-// needs adds a secret to a server, once.
+// needs adds a secret to a server unless it is listed.
 func needs(s *stax.Server, key string) {
 	if !slices.Contains(s.Secrets, key) {
 		s.Secrets = append(s.Secrets, key)
 	}
 }
 
-// refer gives a server a secret by the name of a variable of the client, in a
-// variable of its own.
+// refer gives a server a secret that is a variable of the client, in a variable of the
+// server.
 func (i *importer) refer(s *stax.Server, n *tree.Node, key, variable string) {
 	if i.out.Values[key].Reveal() != "" {
-		i.add(n, "not-imported", "%s of server %q is the variable of the client, and elsewhere in the file a value: both are one secret now", variable, s.Name)
+		i.add(n, "not-imported",
+			"%s of server %q is the variable of the client, and elsewhere in the file a value: both are one secret now",
+			variable, s.Name)
 	}
 	i.named[key] = true
 	i.expose(s, n, key, variable)
 }
 
-// expose gives a server a secret in a variable. A declaration has one variable for
+// expose gives a server a secret in a variable. A declaration has the same variable for
 // all servers.
 func (i *importer) expose(s *stax.Server, n *tree.Node, key, variable string) {
 	d := i.declare(key)
@@ -104,12 +106,15 @@ func (i *importer) expose(s *stax.Server, n *tree.Node, key, variable string) {
 			d.ExposeAs.Env = variable
 		}
 	case was != variable:
-		i.add(n, "not-imported", "server %q gets the secret %s as %s and not as %s: a secret has one variable for all servers", s.Name, key, was, variable)
+		i.add(n, "not-imported",
+			"server %q gets the secret %s as %s and not as %s: a secret has one variable for all servers",
+			s.Name, key, was, variable)
 	}
 	needs(s, key)
 }
 
-// keep makes a secret of a value, and returns its key. Two values have two keys.
+// keep stores a value as a secret and returns its key. Different values get different
+// keys.
 func (i *importer) keep(s *stax.Server, name, value string) string {
 	key := keyFor("", name)
 	taken := func() bool {
@@ -152,12 +157,15 @@ func (i *importer) env(s *stax.Server, n *tree.Node) {
 		case stax.LooksSecret(m.Key, value, false) != "":
 			key, variable := i.keep(s, m.Key, value), keyFor("", m.Key)
 			if i.stands(m.Value, key); variable != m.Key {
-				i.add(m.Value, "not-imported", "no secret can be in a variable called %q: server %q gets %s", m.Key, s.Name, variable)
+				i.add(m.Value, "not-imported", "no secret can be in a variable called %q: server %q gets %s",
+					m.Key, s.Name, variable)
 			}
 			i.expose(s, m.Value, key, variable)
 		default:
 			if i.refers(value) {
-				i.add(m.Value, "not-imported", "the variable %s of server %q holds a reference that no definition can: it stays as text, and is not expanded", m.Key, s.Name)
+				i.add(m.Value, "not-imported",
+					"the variable %s of server %q holds a reference that no definition can: it stays as text, and is not expanded",
+					m.Key, s.Name)
 			}
 			if s.Env == nil {
 				s.Env = map[string]string{}
@@ -167,7 +175,7 @@ func (i *importer) env(s *stax.Server, n *tree.Node) {
 	}
 }
 
-// argument takes a secret out of an argument, where no definition can refer to one.
+// argument replaces a secret in an argument, where definitions do not support references.
 func (i *importer) argument(s *stax.Server, at int, n *tree.Node) {
 	if stax.LooksSecretArgument(s.Args, at) == "" {
 		return
@@ -186,11 +194,12 @@ func (i *importer) argument(s *stax.Server, at int, n *tree.Node) {
 	key := i.keep(s, keyFor(s.Name, name), value)
 	needs(s, key)
 	s.Args[at] = strings.TrimSuffix(s.Args[at], value) + "<" + key + ">"
-	i.add(n, "secret-literal", "argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place, and the server gets the variable %s",
+	i.add(n, "secret-literal",
+		"argument %d of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place, and the server gets the variable %s",
 		at+1, s.Name, key, key)
 }
 
-// object reports what should be a table and is none.
+// object reports a value that should be a table.
 func (i *importer) object(s *stax.Server, what string, n *tree.Node) {
 	if n.Kind != tree.Object {
 		i.add(n, "not-imported", "%s of server %q are %s", what, s.Name, n.Kind)
@@ -236,7 +245,9 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 		return
 	}
 	if i.refers(value) {
-		i.add(n, "not-imported", "the header %s of server %q holds a reference that no definition can: it stays as text, and is not expanded", name, s.Name)
+		i.add(n, "not-imported",
+			"the header %s of server %q holds a reference that no definition can: it stays as text, and is not expanded",
+			name, s.Name)
 	}
 	if s.Headers == nil {
 		s.Headers = map[string]string{}
@@ -244,8 +255,8 @@ func (i *importer) header(s *stax.Server, name, value string, n *tree.Node) {
 	s.Headers[name] = value
 }
 
-// url takes secrets out of an address: a password in front of the host becomes a
-// header, which means the same.
+// url removes secrets from a URL. A password before the host becomes the equivalent
+// header.
 func (i *importer) url(s *stax.Server, n *tree.Node) {
 	s.URL = i.word(s, "the address", n)
 	u, err := url.Parse(s.URL)
@@ -268,7 +279,9 @@ func (i *importer) url(s *stax.Server, n *tree.Node) {
 		}
 		key := i.keep(s, keyFor(s.Name, name), plain)
 		parts[at] = name + "=<" + key + ">"
-		i.add(n, "secret-literal", "the address of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place", s.Name, key)
+		i.add(n, "secret-literal",
+			"the address of server %q holds the value of a secret, and a definition cannot refer to one there: <%s> stands in its place",
+			s.Name, key)
 	}
 	if query := strings.Join(parts, "&"); query != u.RawQuery {
 		before, _, _ := strings.Cut(s.URL, "?")
@@ -283,8 +296,8 @@ func headerKey(server, header string) string {
 	return keyFor(server, header)
 }
 
-// keyFor makes a key out of the name of a server and of something of it. A name
-// that a variable can have stays as it is.
+// keyFor returns a key built from the names of a server and of one of its parts. A valid
+// variable name is kept as is.
 func keyFor(server, name string) string {
 	text := name
 	if server != "" {
@@ -317,7 +330,7 @@ func (i *importer) bind(s *stax.Server, header, template string, keys ...string)
 	i.out.Config.Bindings = append(i.out.Config.Bindings, stax.Binding{Server: s.Name, Header: header, Template: template})
 }
 
-// bindings drops the binding that holds without being written.
+// bindings drops a binding that is equivalent to the default.
 func (i *importer) bindings(s *stax.Server) {
 	var own []stax.Binding
 	for _, b := range i.out.Config.Bindings {
@@ -325,7 +338,12 @@ func (i *importer) bindings(s *stax.Server) {
 			own = append(own, b)
 		}
 	}
-	if len(own) == 1 && len(s.Secrets) == 1 && strings.EqualFold(own[0].Header, "Authorization") && own[0].Template == "Bearer {"+s.Secrets[0]+"}" {
-		i.out.Config.Bindings = slices.DeleteFunc(i.out.Config.Bindings, func(b stax.Binding) bool { return b.Server == s.Name })
+	if len(own) == 1 &&
+		len(s.Secrets) == 1 &&
+		strings.EqualFold(own[0].Header, "Authorization") &&
+		own[0].Template == "Bearer {"+s.Secrets[0]+"}" {
+		i.out.Config.Bindings = slices.DeleteFunc(i.out.Config.Bindings, func(b stax.Binding) bool {
+			return b.Server == s.Name
+		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// program is what starts the launcher.
+// program returns the command of the launcher.
 func (o *Options) program() string {
 	if o.Program == "" {
 		return "slipway"
@@ -18,7 +18,7 @@ func (o *Options) program() string {
 	return o.Program
 }
 
-// system is that of the client.
+// system returns the operating system of the client.
 func (o *Options) system() string {
 	if o.OS == "" {
 		return runtime.GOOS
@@ -26,9 +26,9 @@ func (o *Options) system() string {
 	return o.OS
 }
 
-// passedOn are the secrets that the launcher gets from the client: none if it is
-// told to look elsewhere, and of a client that starts nothing while one is missing
-// those alone that must be there.
+// passedOn returns the secrets that the client passes to the launcher: none if the
+// launcher's flags select other sources, and only the required ones if the client starts
+// no server while a variable is unset.
 func passedOn(c *Client, m *stax.Merged, s *stax.Server, opts *Options) []string {
 	elsewhere := false
 	for i, flag := range opts.Flags {
@@ -52,8 +52,8 @@ func passedOn(c *Client, m *stax.Merged, s *stax.Server, opts *Options) []string
 	})
 }
 
-// launch are the arguments that make the launcher run a server. A name that looks
-// like a flag stands behind all flags.
+// launch returns the arguments that make the launcher run a server. A name that looks
+// like a flag is placed after all flags.
 func launch(name string, opts *Options) []string {
 	run := []string{"config", "run"}
 	if strings.HasPrefix(name, "-") {
@@ -62,8 +62,8 @@ func launch(name string, opts *Options) []string {
 	return slices.Concat(run, opts.Sources, []string{name}, opts.Flags)
 }
 
-// launcherThere reports a launcher that is not on the PATH of this process although
-// entries start it.
+// launcherThere reports a launcher that entries need but that is not on the PATH of this
+// process.
 func launcherThere(entries []Entry, m *stax.Merged, opts *Options, report *check.Report) {
 	i := slices.IndexFunc(entries, func(e Entry) bool { return e.Launched && e.LeftOut == "" })
 	if i < 0 {
@@ -71,7 +71,12 @@ func launcherThere(entries []Entry, m *stax.Merged, opts *Options, report *check
 	}
 	if _, err := (&stax.Resolver{}).LookPath(opts.program()); err != nil {
 		name := entries[i].Name
-		report.Add(m.Origin(name).Place(check.Finding{Rule: "stax/command-not-found", Severity: check.Warning, Pointer: pointer(m.Config.Server(name), ""),
-			Message: fmt.Sprintf("the launcher %q is not found here", opts.program()), Hint: "write its whole path with --launcher"}))
+		report.Add(m.Origin(name).Place(check.Finding{
+			Rule:     "stax/command-not-found",
+			Severity: check.Warning,
+			Pointer:  pointer(m.Config.Server(name), ""),
+			Message:  fmt.Sprintf("the launcher %q is not found here", opts.program()),
+			Hint:     "write its whole path with --launcher",
+		}))
 	}
 }

@@ -24,7 +24,11 @@ func TestLauncherThatIsMissing(t *testing.T) {
 	d.place.OS = ""
 	zed, _ := clients.ByID("zed")
 	plan := func(via clients.Via, program string) (said string) {
-		opts := &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*zed}, Options: clients.Options{Via: via, Program: program}}
+		opts := &clients.PlanOptions{
+			Place:   d.place,
+			Clients: []clients.Client{*zed},
+			Options: clients.Options{Via: via, Program: program},
+		}
 		_, report, err := clients.NewPlan(definitions(t, "servers:\n  a: {command: sh}\n"), d.ledger(), opts)
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +49,8 @@ func TestLauncherThatIsMissing(t *testing.T) {
 	}
 }
 
-// Each client's own forms are found where they would be replaced, and nowhere else.
+// Each client's reference syntaxes are detected where the client would expand them, and
+// nowhere else.
 func TestWouldExpand(t *testing.T) {
 	tests := map[string]struct {
 		client, os, server string
@@ -64,12 +69,17 @@ func TestWouldExpand(t *testing.T) {
 		"gemini":                {"gemini-cli", "linux", "{command: x, args: ['%HOME%']}", false},
 		"gemini on windows":     {"gemini-cli", "windows", "{command: x, args: ['%HOME%']}", true},
 		"opencode":              {"opencode", "", "{command: x, args: ['{file:/etc/passwd}']}", true},
-		"opencode, a header":    {"opencode", "", "{url: 'https://x.example', transport: http, headers: {x-a: '{env:A}'}}", true},
-		"opencode, braces":      {"opencode", "", "{command: x, args: ['${HOME}', '{a: 1}']}", false},
-		"continue":              {"continue", "", "{command: x, args: ['${{ secrets.X }}']}", true},
-		"continue, braces":      {"continue", "", "{command: x, args: ['${HOME}']}", false},
-		"windsurf":              {"windsurf", "", "{command: x, env: {A: '${file:/etc/passwd}'}}", true},
-		"librechat, a url":      {"librechat", "", "{url: 'https://x.example/${A}', transport: http}", true},
+		"opencode, a header": {
+			"opencode",
+			"",
+			"{url: 'https://x.example', transport: http, headers: {x-a: '{env:A}'}}",
+			true,
+		},
+		"opencode, braces": {"opencode", "", "{command: x, args: ['${HOME}', '{a: 1}']}", false},
+		"continue":         {"continue", "", "{command: x, args: ['${{ secrets.X }}']}", true},
+		"continue, braces": {"continue", "", "{command: x, args: ['${HOME}']}", false},
+		"windsurf":         {"windsurf", "", "{command: x, env: {A: '${file:/etc/passwd}'}}", true},
+		"librechat, a url": {"librechat", "", "{url: 'https://x.example/${A}', transport: http}", true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +91,8 @@ func TestWouldExpand(t *testing.T) {
 		})
 	}
 	c, _ := clients.ByID("opencode")
-	if _, report := clients.Translate(c, definitions(t, "servers:\n  '{env:HOME}': {command: x}\n"), nil); !expands(report) {
+	if _, report := clients.Translate(c, definitions(t, "servers:\n  '{env:HOME}': {command: x}\n"),
+		nil); !expands(report) {
 		t.Error("OpenCode replaces references in names, too")
 	}
 }
@@ -102,18 +113,23 @@ func TestLauncherIsGivenSecrets(t *testing.T) {
 		flags  []string
 		want   string
 	}{
-		"by the client":         {"codex", nil, `"env_vars":["T","OPT"]`},
-		"those that must be":    {"goose", nil, `"env_keys":["T"]`},
-		"from the keychain":     {"codex", []string{"--secrets-from", "keychain"}, ``},
-		"from somewhere":        {"goose", []string{"--secrets", "x", "--secrets-from", "file:/x"}, ``},
-		"by the client as well": {"codex", []string{"--secrets-from", "keychain", "--secrets-from", "env"}, `"env_vars":["T","OPT"]`},
+		"by the client":      {"codex", nil, `"env_vars":["T","OPT"]`},
+		"those that must be": {"goose", nil, `"env_keys":["T"]`},
+		"from the keychain":  {"codex", []string{"--secrets-from", "keychain"}, ``},
+		"from somewhere":     {"goose", []string{"--secrets", "x", "--secrets-from", "file:/x"}, ``},
+		"by the client as well": {
+			"codex",
+			[]string{"--secrets-from", "keychain", "--secrets-from", "env"},
+			`"env_vars":["T","OPT"]`,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			c, _ := clients.ByID(test.client)
 			entries, report := clients.Translate(c, m, &clients.Options{Via: clients.Launcher, Flags: test.flags})
 			got := string(entries[0].Value.AppendJSON(nil))
-			if !strings.Contains(got, test.want) || test.want == "" && (strings.Contains(got, `"T"`) || len(entries[0].Variables) > 0) {
+			if !strings.Contains(got, test.want) ||
+				test.want == "" && (strings.Contains(got, `"T"`) || len(entries[0].Variables) > 0) {
 				t.Errorf("got %s", got)
 			}
 			if n := report.Count(check.Warning); n > 0 {
@@ -123,21 +139,25 @@ func TestLauncherIsGivenSecrets(t *testing.T) {
 	}
 }
 
-// Clients that read one file agree on how servers are reached; otherwise each run
-// would change what the one before wrote.
+// Clients that share a file agree on how servers are reached; otherwise each run would
+// undo the previous one.
 func TestSharedFileThroughTheLauncher(t *testing.T) {
 	d := newDesk(t)
 	d.write("project/.mcp.json", "{}\n")
 	m := definitions(t, "servers:\n  a: {command: x, cwd: /tmp}\n  b: {command: x}\n")
 	for _, want := range []clients.Action{clients.Create, clients.Unchanged} {
-		opts := &clients.PlanOptions{Place: d.place, Options: clients.Options{Via: clients.Auto, Sources: []string{"/m.yaml"}}}
+		opts := &clients.PlanOptions{
+			Place:   d.place,
+			Options: clients.Options{Via: clients.Auto, Sources: []string{"/m.yaml"}},
+		}
 		plan, _, err := clients.NewPlan(m, d.ledger(), opts)
 		if err != nil || len(plan.Files) != 2 {
 			t.Fatal(err, len(plan.Files))
 		}
 		for i, f := range plan.Files {
 			for _, s := range f.Steps {
-				if expected := []clients.Action{want, clients.Unchanged}[i]; s.Action != expected || (s.Server == "a") != (s.Why != "") {
+				if expected := []clients.Action{want, clients.Unchanged}[i]; s.Action != expected ||
+					(s.Server == "a") != (s.Why != "") {
 					t.Errorf("%s, %s: %s %q, want %s", f.Client, s.Server, s.Action, s.Why, expected)
 				}
 			}

@@ -21,44 +21,44 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Ledger remembers what was written into the files of clients: which entries are
-// ours, what they were, and what a file was before. It is a folder of this user:
-// one file, and a copy of each file that was changed, as it was before the first
-// change. It holds no secrets but those that the files held before.
+// Ledger records what was written to client configuration files: which entries are ours,
+// their values, and the original content of each file. It is a folder of the current user
+// with one index file and a copy of each changed file from before the first change. It
+// contains no secrets except those that the files already contained.
 type Ledger struct {
 	dir   string
 	files map[string]*record
-	// killed are files during whose change a process was killed.
+	// killed lists files for which a killed process left a change unfinished.
 	killed []string
 }
 
-// record is one file of a client.
+// record describes one client file.
 type record struct {
 	Client string `json:"client"`
 	Scope  Scope  `json:"scope"`
-	// Created says that there was no file before. Otherwise there is a copy of it.
+	// Created reports whether we created the file. Otherwise, a copy of the original exists.
 	Created bool `json:"created,omitempty"`
-	// Made is the topmost folder above the file that was not there before.
+	// Made is the topmost parent folder that we created.
 	Made string `json:"made,omitempty"`
-	// Mixed says that somebody else changed the file between two changes of ours, so
+	// Mixed reports whether another program changed the file between two of our changes, so
 	// that the copy is not what the file would be without us.
 	Mixed bool `json:"mixed,omitempty"`
-	// After is the SHA-256 of the file as it was left.
+	// After is the SHA-256 of the file after our last change.
 	After   string             `json:"after"`
 	Servers map[string]written `json:"servers"`
-	// Next is what the record becomes when the file is written. It is there only
-	// meanwhile, and when a process was killed meanwhile.
+	// Next is the record after a pending write. It exists only during the write, or after a
+	// process was killed during it.
 	Next *record `json:"next,omitempty"`
 }
 
-// written is one entry that is ours.
+// written is one entry of ours.
 type written struct {
 	Entry   json.RawMessage `json:"entry"`
 	Sources []string        `json:"sources"`
 }
 
-// StateDir returns the folder of the ledger of this user: $SLIPWAY_STATE_DIR, or
-// where the system keeps such things.
+// StateDir returns the ledger folder of the current user: $SLIPWAY_STATE_DIR, or the
+// system's default location for state.
 func StateDir() (string, error) {
 	if dir := os.Getenv("SLIPWAY_STATE_DIR"); dir != "" {
 		return filepath.Abs(dir)
@@ -82,8 +82,8 @@ func StateDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "slipway"), nil
 }
 
-// OpenLedger reads the ledger in a folder. A folder that is not there is an empty
-// ledger; it is made when something is written.
+// OpenLedger reads the ledger in a folder. A missing folder is an empty ledger and is
+// created on the first write.
 func OpenLedger(dir string) (*Ledger, error) {
 	l := &Ledger{dir: dir, files: map[string]*record{}}
 	text, err := os.ReadFile(l.name())
@@ -114,7 +114,7 @@ func OpenLedger(dir string) (*Ledger, error) {
 
 func (l *Ledger) name() string { return filepath.Join(l.dir, "clients.json") }
 
-// backup is where the copy of a file is.
+// backup returns the path of the copy of a file.
 func (l *Ledger) backup(path string) string {
 	return filepath.Join(l.dir, "backups", digest([]byte(path))[:32])
 }
@@ -132,12 +132,11 @@ func (l *Ledger) save() error {
 	return replace(l.name(), append(text, '\n'), 0o600)
 }
 
-// lockWait is how long another process may write.
+// lockWait limits how long to wait for another process that is writing.
 const lockWait = 30 * time.Second
 
-// lock keeps other processes from writing meanwhile, and waits for one that does.
-// The system takes the lock away from a process that is killed; that its file
-// stays means nothing.
+// lock keeps other processes from writing and waits for one that is. The system releases
+// the lock of a killed process; a leftover lock file is harmless.
 func (l *Ledger) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Join(l.dir, "backups"), 0o700); err != nil {
 		return nil, err
@@ -185,8 +184,7 @@ func (l *Ledger) lock() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// sweep takes away what a killed process has written of a file under another name:
-// .NAME.tmp-123, beside it.
+// sweep removes temporary files that a killed process left next to a file: .NAME.tmp-123.
 func sweep(path string) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -201,7 +199,7 @@ func sweep(path string) {
 	}
 }
 
-// announce says what a file is about to become.
+// announce records the intended change of a file.
 func (l *Ledger) announce(path string, kept, next *record) error {
 	now := record{Client: next.Client, Scope: next.Scope, Created: next.Created, Servers: map[string]written{}}
 	if kept != nil {
@@ -212,7 +210,7 @@ func (l *Ledger) announce(path string, kept, next *record) error {
 	return l.save()
 }
 
-// forget drops a file in which nothing is ours any more, and its copy.
+// forget drops a file without entries of ours, and its copy.
 func (l *Ledger) forget(path string) error {
 	delete(l.files, path)
 	if err := l.save(); err != nil {
@@ -224,8 +222,7 @@ func (l *Ledger) forget(path string) error {
 	return nil
 }
 
-// settle finds out what became of a file that was announced to change, and not
-// said to have changed.
+// settle determines the outcome of a change that was announced but not confirmed.
 func (l *Ledger) settle(path string) {
 	r := l.files[path]
 	if r == nil || r.Next == nil {
@@ -249,7 +246,7 @@ func (l *Ledger) settle(path string) {
 	}
 }
 
-// adopt takes over what was written, of a file that others changed afterwards.
+// adopt records our entries in a file that another program changed afterwards.
 func (r *record) adopt(next *record, text []byte) {
 	c, _ := ByID(r.Client)
 	if c == nil {
@@ -269,7 +266,7 @@ func (r *record) adopt(next *record, text []byte) {
 	}
 }
 
-// original returns the entry that had a name before ours took it, or nil.
+// original returns the entry that our entry of that name replaced, or nil.
 func (l *Ledger) original(path string, c *Client, name string) *tree.Node {
 	text, err := os.ReadFile(l.backup(path))
 	if err != nil {
@@ -279,7 +276,7 @@ func (l *Ledger) original(path string, c *Client, name string) *tree.Node {
 	return entryOf(there, name)
 }
 
-// pristine reports whether an entry is ours and as we left it.
+// pristine reports whether an entry is ours and unchanged.
 func (r *record) pristine(name string, entry *tree.Node) bool {
 	if r == nil || entry == nil {
 		return false
@@ -288,14 +285,14 @@ func (r *record) pristine(name string, entry *tree.Node) bool {
 	return ok && same(w.Entry, entry)
 }
 
-// same compares an entry with one of the ledger.
+// same compares an entry with a recorded one.
 func same(kept json.RawMessage, entry *tree.Node) bool {
 	n, err := tree.FromJSON(kept)
 	return err == nil && equal(n, entry)
 }
 
-// equal reports whether two values say the same. The order of members says
-// nothing: programs that write their file anew have one of their own.
+// equal reports whether two values are equal. The order of members is ignored: programs
+// that rewrite their file may reorder them.
 func equal(a, b *tree.Node) bool {
 	if a.Kind != b.Kind || len(a.Items) != len(b.Items) {
 		return false

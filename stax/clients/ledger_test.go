@@ -18,17 +18,37 @@ import (
 
 const changedTwo = "servers:\n  a: {command: z, secrets: [TOKEN]}\n  b: {url: 'https://x.example', transport: http}\n"
 
-// What others write into a file between two changes of ours is theirs, and stays
-// when ours goes.
+// Changes by other programs between two of ours are kept when our entries are removed.
 func TestRemoveKeepsWhatCameBetween(t *testing.T) {
 	tests := map[string]struct{ id, path, before, from, to, want string }{
 		"json": {"claude-code", "project/.mcp.json", "{\n  \"mcpServers\": {}\n}\n",
 			"\"mcpServers\": {", "\"theme\": 1,\n  \"mcpServers\": {\n    \"mine\": {\"command\": \"m\"},",
 			"{\n  \"theme\": 1,\n  \"mcpServers\": {\n    \"mine\": {\"command\": \"m\"}\n  }\n}\n"},
-		"no holder before": {"claude-code", "project/.mcp.json", "{\n  \"state\": 1\n}\n", "\"state\": 1", "\"state\": 2", "{\n  \"state\": 2\n}\n"},
-		"no file before":   {"claude-code", "project/.mcp.json", "", "\"mcpServers\": {", "\"theme\": 1,\n  \"mcpServers\": {", "{\n  \"theme\": 1\n}\n"},
-		"toml":             {"codex", "project/.codex/config.toml", "model = 'o'\n", "'o'", "'p' # mine", "model = 'p' # mine\n"},
-		"yaml":             {"librechat", "project/librechat.yaml", "version: 1\n", "version: 1", "version: 2 # mine", "version: 2 # mine\n"},
+		"no holder before": {
+			"claude-code",
+			"project/.mcp.json",
+			"{\n  \"state\": 1\n}\n",
+			"\"state\": 1",
+			"\"state\": 2",
+			"{\n  \"state\": 2\n}\n",
+		},
+		"no file before": {
+			"claude-code",
+			"project/.mcp.json",
+			"",
+			"\"mcpServers\": {",
+			"\"theme\": 1,\n  \"mcpServers\": {",
+			"{\n  \"theme\": 1\n}\n",
+		},
+		"toml": {"codex", "project/.codex/config.toml", "model = 'o'\n", "'o'", "'p' # mine", "model = 'p' # mine\n"},
+		"yaml": {
+			"librechat",
+			"project/librechat.yaml",
+			"version: 1\n",
+			"version: 1",
+			"version: 2 # mine",
+			"version: 2 # mine\n",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +75,7 @@ func TestRemoveKeepsWhatCameBetween(t *testing.T) {
 	}
 }
 
-// An entry that was taken over comes back, also if the rest of the file changed.
+// A replaced entry is restored even if the rest of the file changed.
 func TestRemoveBringsBackWhatWasTakenOver(t *testing.T) {
 	d := newDesk(t)
 	d.write("project/.mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"other\"\n    }\n  }\n}\n")
@@ -70,12 +90,13 @@ func TestRemoveBringsBackWhatWasTakenOver(t *testing.T) {
 	}
 }
 
-// Programs that write their file anew have an order of their own.
+// Programs that rewrite their file may reorder its members.
 func TestOrderIsNoChange(t *testing.T) {
 	d := newDesk(t)
 	d.write("project/.codex/config.toml", "")
 	d.apply(two, false, "codex")
-	d.write("project/.codex/config.toml", "[mcp_servers.b]\nurl = 'https://x.example'\n\n[mcp_servers.a]\nenv_vars = [\"TOKEN\"]\ncommand = 'x'\n")
+	d.write("project/.codex/config.toml",
+		"[mcp_servers.b]\nurl = 'https://x.example'\n\n[mcp_servers.a]\nenv_vars = [\"TOKEN\"]\ncommand = 'x'\n")
 	if drift := d.ledger().Drift(&clients.Selection{}); drift != nil {
 		t.Errorf("drift: %+v", drift)
 	}
@@ -84,12 +105,13 @@ func TestOrderIsNoChange(t *testing.T) {
 	}
 }
 
-// Entries belong to the files that defined them last.
+// Entries belong to the definitions files that last defined them.
 func TestSourcesFollow(t *testing.T) {
 	d := newDesk(t)
 	c, _ := clients.ByID("cursor")
 	apply := func(text string, sources ...string) (steps []string) {
-		plan, _, err := clients.NewPlan(definitions(t, text), d.ledger(), &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}, Options: clients.Options{Sources: sources}})
+		plan, _, err := clients.NewPlan(definitions(t, text), d.ledger(),
+			&clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}, Options: clients.Options{Sources: sources}})
 		if err != nil || plan.Apply() != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +122,8 @@ func TestSourcesFollow(t *testing.T) {
 	}
 	apply(two, "/a")
 	apply(two, "/a", "/b")
-	if diff := cmp.Diff([]string{"unchanged b", "remove a"}, apply("servers:\n  b: {url: 'https://x.example', transport: http}\n", "/a", "/b")); diff != "" {
+	if diff := cmp.Diff([]string{"unchanged b", "remove a"},
+		apply("servers:\n  b: {url: 'https://x.example', transport: http}\n", "/a", "/b")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -111,12 +134,14 @@ func TestReadOnlyFilesStay(t *testing.T) {
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.apply(two, false, "claude-code"); len(got) != 1 || got[0] != "problem claude-code" || d.read("project/.mcp.json") != "{}\n" {
+	if got := d.apply(two, false, "claude-code"); len(got) != 1 ||
+		got[0] != "problem claude-code" ||
+		d.read("project/.mcp.json") != "{}\n" {
 		t.Errorf("%v, %q", got, d.read("project/.mcp.json"))
 	}
 }
 
-// A lock is waited for, and one that a killed process left behind is none.
+// A held lock is waited for; the lock file of a killed process is ignored.
 func TestLock(t *testing.T) {
 	d := newDesk(t)
 	lock := d.write("state/lock", "left behind")
@@ -127,7 +152,12 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := clients.ByID("cursor")
-	plan, _, err := clients.NewPlan(definitions(t, changedTwo), d.ledger(), &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}, Options: clients.Options{Sources: []string{"/defs.yaml"}}})
+	plan, _, err := clients.NewPlan(definitions(t, changedTwo), d.ledger(),
+		&clients.PlanOptions{
+			Place:   d.place,
+			Clients: []clients.Client{*c},
+			Options: clients.Options{Sources: []string{"/defs.yaml"}},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +177,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// A process that is killed leaves the old file or the new one, and a ledger that
-// knows which: nothing of ours is taken for somebody else's afterwards.
+// A killed process leaves either the old or the new file, and a ledger that can determine
+// which: no entry of ours is mistaken for a foreign one afterwards.
 func TestKilled(t *testing.T) {
 	if dir := os.Getenv("SLIPWAY_TEST_KILLED"); dir != "" {
 		applyForever(t, dir)
@@ -196,7 +226,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// applyForever applies and removes, and says so, until it is killed.
+// applyForever applies and removes until it is killed, and prints each step.
 func applyForever(t *testing.T, dir string) {
 	d := &desk{t, dir, clients.Place{OS: "linux", Home: filepath.Join(dir, "home"), Dir: filepath.Join(dir, "project")}}
 	for {
@@ -209,8 +239,8 @@ func applyForever(t *testing.T, dir string) {
 	}
 }
 
-// A process that was killed between the file and the ledger has written all the
-// same, also if the program changed the rest of its file afterwards.
+// A process that was killed between writing the file and the ledger has made its change,
+// even if the client has changed the rest of the file since.
 func TestSettled(t *testing.T) {
 	for _, after := range []string{"", "  \"state\": 2,\n"} {
 		d := newDesk(t)
@@ -218,10 +248,12 @@ func TestSettled(t *testing.T) {
 		d.apply(two, false, "claude-code")
 		written := d.read("project/.mcp.json")
 		ledger := d.read("state/clients.json")
-		// As if the last step was missing.
+		// Simulate a missing last step.
 		head, rest, _ := strings.Cut(ledger, `": {`+"\n      \"client\"")
 		body, tail, _ := strings.Cut(rest, "\n    }\n  },\n")
-		d.write("state/clients.json", head+`": {"client": "claude-code", "scope": "project", "after": "", "servers": {}, "next": {"client"`+body+"}}\n  },\n"+tail)
+		d.write("state/clients.json",
+			head+`": {"client": "claude-code", "scope": "project", "after": "", "servers": {}, "next": {"client"`+body+
+				"}}\n  },\n"+tail)
 		d.write("project/.mcp.json", strings.Replace(written, "{\n", "{\n"+after, 1))
 		d.write("project/..mcp.json.tmp-123", "half")
 		if drift := d.ledger().Drift(&clients.Selection{}); drift != nil {
@@ -234,27 +266,49 @@ func TestSettled(t *testing.T) {
 			t.Errorf("left behind: %v", left)
 		}
 		d.remove()
-		if text := d.read("project/.mcp.json"); strings.Contains(text, `"a"`) || strings.Contains(text, "state") != (after != "") {
+		if text := d.read("project/.mcp.json"); strings.Contains(text, `"a"`) ||
+			strings.Contains(text, "state") != (after != "") {
 			t.Errorf("after the removal: %q", text)
 		}
 	}
 }
 
-// No value that a file holds is shown, however it is written there.
+// No secret in a file is shown, regardless of its syntax.
 func TestDiffShowsNoValues(t *testing.T) {
 	files := map[string][3]string{
-		"argument":  {"claude-code", "project/.mcp.json", "{\"mcpServers\": {\n  \"z\": {\"command\": \"m\", \"args\": [\"--api-key\", \"hunter2222\", \"--header\", \"Authorization: Bearer hunter2222\"]}\n}}\n"},
-		"own line":  {"claude-code", "project/.mcp.json", "{\"mcpServers\": {\n  \"z\": {\"env\": {\"DB_PASSWORD\":\n  \"hunter2222\"}}\n}}\n"},
-		"inline":    {"codex", "project/.codex/config.toml", "[mcp_servers.z]\ncommand = 'm'\nenv = { API_KEY = \"hunter2222\" }\n"},
-		"multiline": {"codex", "project/.codex/config.toml", "[mcp_servers.z]\ncommand = 'm'\nenv.PRIVATE_KEY = \"\"\"\nhunter2222\n\"\"\"\n"},
-		"block":     {"librechat", "project/librechat.yaml", "mcpServers:\n  z:\n    env:\n      API_KEY: >-\n        hunter2222\n"},
+		"argument": {
+			"claude-code",
+			"project/.mcp.json",
+			"{\"mcpServers\": {\n  \"z\": {\"command\": \"m\", \"args\": [\"--api-key\", \"hunter2222\", \"--header\", \"Authorization: Bearer hunter2222\"]}\n}}\n",
+		},
+		"own line": {
+			"claude-code",
+			"project/.mcp.json",
+			"{\"mcpServers\": {\n  \"z\": {\"env\": {\"DB_PASSWORD\":\n  \"hunter2222\"}}\n}}\n",
+		},
+		"inline": {
+			"codex",
+			"project/.codex/config.toml",
+			"[mcp_servers.z]\ncommand = 'm'\nenv = { API_KEY = \"hunter2222\" }\n",
+		},
+		"multiline": {
+			"codex",
+			"project/.codex/config.toml",
+			"[mcp_servers.z]\ncommand = 'm'\nenv.PRIVATE_KEY = \"\"\"\nhunter2222\n\"\"\"\n",
+		},
+		"block": {
+			"librechat",
+			"project/librechat.yaml",
+			"mcpServers:\n  z:\n    env:\n      API_KEY: >-\n        hunter2222\n",
+		},
 	}
 	for name, f := range files {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.write(f[1], f[2])
 			c, _ := clients.ByID(f[0])
-			plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(), &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
+			plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(),
+				&clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
 			if err != nil || plan.Files[0].Problem != "" {
 				t.Fatal(err, plan.Files[0].Problem)
 			}
@@ -265,7 +319,7 @@ func TestDiffShowsNoValues(t *testing.T) {
 	}
 }
 
-// A project is one project, however one came to it.
+// A project has one identity, regardless of the path used to open it.
 func TestProjectByALink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights")
@@ -286,12 +340,13 @@ func TestProjectByALink(t *testing.T) {
 	}
 }
 
-// A file of a project cannot speak to the terminal.
+// A project file cannot send control characters to the terminal.
 func TestDiffHasNoControlCharacters(t *testing.T) {
 	d := newDesk(t)
 	d.write("project/.vscode/mcp.json", "{\r\n  // \x1b[2J\u009b1A\x07 here\r\n}\r\n")
 	c, _ := clients.ByID("vscode")
-	plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(), &clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
+	plan, _, err := clients.NewPlan(definitions(t, two), d.ledger(),
+		&clients.PlanOptions{Place: d.place, Clients: []clients.Client{*c}})
 	if err != nil {
 		t.Fatal(err)
 	}

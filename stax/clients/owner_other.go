@@ -4,5 +4,5 @@ package clients
 
 import "os"
 
-// keepOwner does nothing: a file belongs to whom its folder says.
+// keepOwner does nothing: the folder determines the owner.
 func keepOwner(string, os.FileInfo) error { return nil }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives a file that took the place of another the owner of that one, which
-// only root can and need do: otherwise sudo would take a user's file away from him.
+// keepOwner gives a replaced file its previous owner. Only root can and needs to do this:
+// otherwise, running under sudo would transfer the user's file to root.
 func keepOwner(path string, before os.FileInfo) error {
 	old, ok := before.Sys().(*syscall.Stat_t)
 	if !ok || os.Geteuid() != 0 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Scope is for whom a file is: a user, or a project.
+// Scope is the scope of a file: a user or a project.
 type Scope string
 
 // The scopes.
@@ -17,7 +17,7 @@ const (
 	Project Scope = "project"
 )
 
-// Place is where files are looked for. The zero value is this process.
+// Place is where files are located. The zero value is the environment of this process.
 type Place struct {
 	// OS is "linux", "darwin" or "windows". Empty is this one.
 	OS string
@@ -25,7 +25,7 @@ type Place struct {
 	Home string
 	// Dir is the folder of the project. Empty is the working folder.
 	Dir string
-	// LookupEnv finds variables. Nil looks into this process.
+	// LookupEnv looks up variables. Nil uses the environment of this process.
 	LookupEnv func(string) (string, bool)
 }
 
@@ -43,7 +43,7 @@ func (f *Files) paths(scope Scope, goos string) []string {
 	return f.Linux
 }
 
-// Scopes returns the scopes that the client has a file for.
+// Scopes returns the scopes for which the client has a file.
 func (c *Client) Scopes(goos string) []Scope {
 	var scopes []Scope
 	for _, s := range []Scope{User, Project} {
@@ -54,8 +54,8 @@ func (c *Client) Scopes(goos string) []Scope {
 	return scopes
 }
 
-// Path returns the file of a client: of several that it may have the one that is
-// there, or else the first. exists says whether there is one.
+// Path returns the file of a client: the first existing alternative, or else the first.
+// exists reports whether the file exists.
 func (p *Place) Path(c *Client, scope Scope) (path string, exists bool, err error) {
 	goos := p.OS
 	if goos == "" {
@@ -86,7 +86,8 @@ func (p *Place) Path(c *Client, scope Scope) (path string, exists bool, err erro
 	return first, false, nil
 }
 
-// given reports whether a variable says the whole path: no other is meant then.
+// given reports whether a variable contains the complete path, which excludes
+// alternatives.
 func (p *Place) given(template string) bool {
 	variable, ok := strings.CutPrefix(template, "${")
 	if !ok || !strings.HasSuffix(variable, "}") {
@@ -134,8 +135,8 @@ func (p *Place) expand(template string, scope Scope) (string, error) {
 	return filepath.Abs(filepath.FromSlash(template))
 }
 
-// leadsOut says so if a file of a project is not in it, by way of a link: whoever
-// made the project must not choose which of the user's files is written.
+// leadsOut returns a reason if a link leads from a project file to a path outside the
+// project: the author of the project must not choose which file of the user is written.
 func (p *Place) leadsOut(path string, scope Scope) string {
 	if scope != Project {
 		return ""

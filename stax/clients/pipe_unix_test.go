@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// A project may hold a pipe where a file belongs: nobody waits for what comes out.
+// A project may contain a pipe instead of a file; reading it must not block.
 func TestPipe(t *testing.T) {
 	d := newDesk(t)
 	path := filepath.Join(d.dir, "project", ".mcp.json")

@@ -24,11 +24,11 @@ type Action string
 // The actions.
 const (
 	Create    Action = "create"
-	Update    Action = "update"    // the entry is ours, and changes
-	Unchanged Action = "unchanged" // the entry is as it should be
-	Conflict  Action = "conflict"  // somebody else's entry has the name, or ours was changed; it stays
+	Update    Action = "update"    // the entry is ours and changes
+	Unchanged Action = "unchanged" // the entry is up to date
+	Conflict  Action = "conflict"  // the name is taken by another entry, or ours was changed; it stays
 	LeftOut   Action = "left out"  // the client does not get it
-	Delete    Action = "remove"    // the entry is ours, and is not wanted any more
+	Delete    Action = "remove"    // the entry is ours and no longer defined
 )
 
 // Step is what happens to one server in one file.
@@ -36,9 +36,9 @@ type Step struct {
 	Server string `json:"server"`
 	Action Action `json:"action"`
 	Why    string `json:"why,omitempty"`
-	// Fields are the members that differ from what is there.
+	// Fields lists the members that differ from the current entry.
 	Fields []string `json:"fields,omitempty"`
-	// From is where the definition came from, the digest first.
+	// From is the provenance of the definition, the digest first.
 	From string `json:"from,omitempty"`
 
 	entry *tree.Node
@@ -52,24 +52,23 @@ type FilePlan struct {
 	Path   string `json:"path"`
 	Exists bool   `json:"exists"`
 	Steps  []Step `json:"steps"`
-	// Todo is what is left to the user.
+	// Todo lists the remaining steps for the user.
 	Todo []string `json:"todo,omitempty"`
-	// Diff is what changes, as a unified diff in which values of secrets that are
-	// already there are replaced.
+	// Diff is the change as a unified diff, with existing secrets redacted.
 	Diff string `json:"diff,omitempty"`
-	// Problem is why the file cannot be edited. It stays as it is.
+	// Problem is why the file cannot be edited. It is left unchanged.
 	Problem string `json:"problem,omitempty"`
-	// Unsafe says that the problem is one of safety.
+	// Unsafe reports whether the problem is one of security.
 	Unsafe bool `json:"unsafe,omitempty"`
 
 	client        *Client
 	entries       []Entry
-	from          map[string]string // of servers that came from a registry
+	from          map[string]string // for servers from a registry
 	takeOver      bool
 	before, after []byte
 }
 
-// Plan is what [Plan.Apply] does.
+// Plan is the set of changes that [Plan.Apply] makes.
 type Plan struct {
 	Files []*FilePlan `json:"files"`
 
@@ -77,20 +76,20 @@ type Plan struct {
 	sources []string
 }
 
-// PlanOptions configure [NewPlan]. The zero value and nil are the defaults.
+// PlanOptions configures [NewPlan]. The zero value and nil are the defaults.
 type PlanOptions struct {
 	Options
 	Place Place
-	// Scope is for whom files are written. Empty is Project.
+	// Scope is the scope of the files. Empty is Project.
 	Scope Scope
-	// Clients are whose files are written. Nil means those whose file is there.
+	// Clients are the clients to configure. Nil means those whose file exists.
 	Clients []Client
-	// Replace takes entries over that are not ours, or were changed.
+	// Replace replaces entries that are not ours or were changed.
 	Replace bool
 }
 
-// NewPlan finds out what must happen so that clients have the servers of
-// definitions, and what they will lose of them. It writes nothing.
+// NewPlan determines the changes that give clients the servers of the definitions, and
+// reports what is lost in the process. It writes nothing.
 func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.Report, error) {
 	if opts == nil {
 		opts = &PlanOptions{}
@@ -123,7 +122,18 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 		report.Add(lost.Findings()...)
 		agree(c, path, entries, all, m, opts, scope, report)
 		launched = append(launched, entries...)
-		f := &FilePlan{Client: c.ID, Name: c.Name, Scope: scope, Path: path, Exists: exists, client: c, entries: entries, from: from, takeOver: opts.Replace, Steps: []Step{}}
+		f := &FilePlan{
+			Client:   c.ID,
+			Name:     c.Name,
+			Scope:    scope,
+			Path:     path,
+			Exists:   exists,
+			client:   c,
+			entries:  entries,
+			from:     from,
+			takeOver: opts.Replace,
+			Steps:    []Step{},
+		}
 		plan.Files = append(plan.Files, f)
 		if f.Problem = opts.Place.leadsOut(path, scope); f.Problem != "" {
 			f.Unsafe = true
@@ -152,7 +162,7 @@ func NewPlan(m *stax.Merged, ledger *Ledger, opts *PlanOptions) (*Plan, *check.R
 	return plan, report, nil
 }
 
-// Present returns the clients whose file is there.
+// Present returns the clients whose file exists.
 func Present(place *Place, scope Scope) []Client {
 	present := []Client{}
 	for _, c := range All() {
@@ -163,8 +173,8 @@ func Present(place *Place, scope Scope) []Client {
 	return present
 }
 
-// commands reports programs that are not on the PATH of this process. That of a
-// client may be another.
+// commands reports programs that are not on the PATH of this process. The client may have
+// a different PATH.
 func commands(m *stax.Merged, report *check.Report) {
 	resolver := &stax.Resolver{}
 	for i := range m.Config.Servers {
@@ -173,8 +183,13 @@ func commands(m *stax.Merged, report *check.Report) {
 			continue
 		}
 		if _, err := resolver.LookPath(s.Command); err != nil {
-			report.Add(m.Origin(s.Name).Place(check.Finding{Rule: "stax/command-not-found", Severity: check.Warning, Pointer: pointer(s, "command"),
-				Message: fmt.Sprintf("the command %q of server %q is not found here", s.Command, s.Name), Hint: "install it, or write its whole path"}))
+			report.Add(m.Origin(s.Name).Place(check.Finding{
+				Rule:     "stax/command-not-found",
+				Severity: check.Warning,
+				Pointer:  pointer(s, "command"),
+				Message:  fmt.Sprintf("the command %q of server %q is not found here", s.Command, s.Name),
+				Hint:     "install it, or write its whole path",
+			}))
 		}
 	}
 }
@@ -218,7 +233,7 @@ func (p *Plan) file(f *FilePlan) {
 	f.finish(variables)
 }
 
-// provenance says of servers where their definition came from.
+// provenance returns the origin of each server that came from a registry.
 func provenance(m *stax.Merged) map[string]string {
 	from := map[string]string{}
 	for i := range m.Config.Servers {
@@ -238,7 +253,7 @@ func entryOf(there []edit.Entry, name string) *tree.Node {
 	return nil
 }
 
-// decide says what happens to one server of the definitions.
+// decide returns the step for one defined server.
 func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
 	step := Step{Server: e.Name, entry: e.Value}
 	ours := kept.pristine(e.Name, there)
@@ -267,7 +282,7 @@ func decide(e Entry, there *tree.Node, kept *record, takeOver bool) Step {
 	return step
 }
 
-// differing returns the members that two entries do not have in common.
+// differing returns the members in which two entries differ.
 func differing(a, b *tree.Node) []string {
 	var fields []string
 	for _, m := range a.Members {
@@ -283,8 +298,8 @@ func differing(a, b *tree.Node) []string {
 	return fields
 }
 
-// leftovers are entries that were written from the same files and are not in
-// them any more.
+// leftovers returns steps for entries that were written from the same definitions files
+// but are no longer defined.
 func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []Step {
 	if kept == nil {
 		return nil
@@ -299,13 +314,14 @@ func (p *Plan) leftovers(entries []Entry, there []edit.Entry, kept *record) []St
 		if same(w.Entry, e.Value) {
 			steps = append(steps, Step{Server: e.Name, Action: Delete, Why: "it is not defined any more"})
 		} else {
-			steps = append(steps, Step{Server: e.Name, Action: Conflict, Why: "it is not defined any more, and was changed since it was written"})
+			steps = append(steps,
+				Step{Server: e.Name, Action: Conflict, Why: "it is not defined any more, and was changed since it was written"})
 		}
 	}
 	return steps
 }
 
-// finish adds the difference and what is left to do.
+// finish adds the diff and the remaining steps.
 func (f *FilePlan) finish(variables []string) {
 	if !f.Changes() {
 		return
@@ -318,7 +334,7 @@ func (f *FilePlan) finish(variables []string) {
 	f.Todo = append(f.Todo, f.client.Todos(f.Scope)...)
 }
 
-// Short is the path as people read it: from the working folder if it is below.
+// Short returns the path for display: relative if it is in the working folder.
 func (f *FilePlan) Short() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -332,10 +348,10 @@ func (f *FilePlan) Short() string {
 	return f.Path
 }
 
-// Changes reports whether the file becomes another.
+// Changes reports whether the content of the file changes.
 func (f *FilePlan) Changes() bool { return string(f.before) != string(f.after) }
 
-// Conflicts returns how many entries stay as they are though they should not.
+// Conflicts returns the number of entries with a conflict, which are left unchanged.
 func (p *Plan) Conflicts() int {
 	n := 0
 	for _, f := range p.Files {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// portable writes paths so that an entry works in every copy of a project.
+// portable rewrites paths so that an entry works in every copy of a project.
 type portable struct {
 	client  *Client
 	project string   // the folder, or empty if the entry is for a user
-	kept    []string // absolute paths that had to stay
+	kept    []string // absolute paths that could not be rewritten
 }
 
-// options returns opts with the paths as the client is given them.
+// options returns opts with the paths rewritten for the client.
 func (p *portable) options(opts *Options) *Options {
 	if p.project == "" {
 		return opts
@@ -42,8 +42,8 @@ func (p *portable) options(opts *Options) *Options {
 	return &changed
 }
 
-// path returns how the client finds a file. One that is not in the project, or of which
-// the client cannot know where it is, keeps its path.
+// path returns the path by which the client finds a file. If the file is outside the
+// project, or the client's project folder is unknown, the path is unchanged.
 func (p *portable) path(file string) string {
 	within, ok := inFolder(p.project, file)
 	if !ok || p.client.ProjectDir == "" {
@@ -59,8 +59,8 @@ func (p *portable) path(file string) string {
 	return within
 }
 
-// inFolder returns a file's path in a folder, also where one of them is written with
-// links.
+// inFolder returns a file's path relative to a folder, even if one of them contains
+// symbolic links.
 func inFolder(dir, file string) (string, bool) {
 	for _, resolve := range []func(string) (string, error){filepath.Abs, filepath.EvalSymlinks} {
 		root, err := filepath.Abs(dir)
@@ -81,7 +81,7 @@ func inFolder(dir, file string) (string, bool) {
 	return "", false
 }
 
-// why says why the entry works on this machine only, or is empty.
+// why returns why the entry only works on this machine, or "".
 func (p *portable) why() string {
 	switch {
 	case len(p.kept) == 0:

@@ -21,7 +21,7 @@ func (r *record) entry(name string) *tree.Node {
 	return n
 }
 
-// Removal is a plan to take entries out again that are ours.
+// Removal is a plan to remove our entries.
 type Removal struct {
 	Files []*FilePlan `json:"files"`
 
@@ -29,11 +29,12 @@ type Removal struct {
 	selection *Selection
 }
 
-// Remove plans to take out entries that were written and not changed since. One
-// that was changed is a conflict and stays. A file of which nobody changed
-// anything becomes, byte for byte, what it was before the first change; one that
-// was not there before goes. Of one that others changed as well, only our entries
-// go, and those that ours took the place of come back.
+// Remove plans the removal of entries that were written by us:
+//
+//   - An entry that was changed since is a conflict and stays.
+//   - A file that only we changed is restored byte for byte, or deleted if we created it.
+//   - In a file that other programs changed too, only our entries are removed, and the
+//     entries they had replaced are restored.
 func (l *Ledger) Remove(s *Selection) *Removal {
 	plan := &Removal{ledger: l, selection: s, Files: []*FilePlan{}}
 	for _, path := range l.Paths() {
@@ -84,8 +85,8 @@ func (l *Ledger) removeFrom(path string, r *record, s *Selection) *FilePlan {
 	return f
 }
 
-// steps takes the entries out of the text of a file, and reports whether those
-// were all that are ours. An entry that ours took the place of comes back.
+// steps removes our entries from the text of a file and reports whether none is left.
+// Entries that ours had replaced are restored.
 func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry) (all bool) {
 	all = true
 	for _, name := range slices.Sorted(maps.Keys(r.Servers)) {
@@ -99,7 +100,12 @@ func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry)
 			f.Steps = append(f.Steps, Step{Server: name, Action: Unchanged, Why: "it is gone already"})
 			continue
 		case !r.pristine(name, entry):
-			f.Steps = append(f.Steps, Step{Server: name, Action: Conflict, Why: "it was changed since it was written", Fields: differing(r.entry(name), entry)})
+			f.Steps = append(f.Steps, Step{
+				Server: name,
+				Action: Conflict,
+				Why:    "it was changed since it was written",
+				Fields: differing(r.entry(name), entry),
+			})
 			all = false
 			continue
 		}
@@ -122,15 +128,15 @@ func (l *Ledger) steps(f *FilePlan, r *record, s *Selection, there []edit.Entry)
 	return all
 }
 
-// hadRoot reports whether a file had the member that holds the servers before we
-// came, or may have had it.
+// hadRoot reports whether a file had the member for servers before our first change, or
+// may have had it.
 func (l *Ledger) hadRoot(f *FilePlan) bool {
 	text, err := os.ReadFile(l.backup(f.Path))
 	return err != nil || edit.Has(text, f.client.target())
 }
 
-// Apply does what the plan says. A file that somebody changed since the plan was
-// made is planned anew.
+// Apply executes the plan. A file that was modified since the plan was made is planned
+// again.
 func (p *Removal) Apply() (err error) {
 	unlock, err := p.ledger.lock()
 	if err != nil {
@@ -177,7 +183,7 @@ func (p *Removal) write(f *FilePlan) error {
 	}
 }
 
-// put brings a file to what the plan says of it.
+// put writes the planned content of a file.
 func (p *Removal) put(f *FilePlan, r, next *record) error {
 	switch {
 	case !f.Exists || !f.Changes():
@@ -202,5 +208,5 @@ func (p *Removal) put(f *FilePlan, r, next *record) error {
 	return p.ledger.put(f, next)
 }
 
-// Conflicts returns how many entries stay because they were changed.
+// Conflicts returns the number of entries that stay because they were changed.
 func (p *Removal) Conflicts() int { return (&Plan{Files: p.Files}).Conflicts() }

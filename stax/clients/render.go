@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// target is where the entries of a client are in its file.
+// target returns the location of the entries in the client's file.
 func (c *Client) target() edit.Target {
 	t := edit.Target{Format: c.Format, Root: c.Root, List: c.List}
 	if len(c.Preamble) > 0 {
@@ -16,8 +16,8 @@ func (c *Client) target() edit.Target {
 	return t
 }
 
-// Render returns a whole file for a client with all servers in it that the client
-// can have, and what is lost. Without servers the file is valid and has none.
+// Render returns a whole file for a client with all servers it can have, and a report of
+// what is lost. Without servers, the file is valid and empty.
 func Render(c *Client, m *stax.Merged, opts *Options) ([]byte, *check.Report, error) {
 	entries, report := Translate(c, m, opts)
 	var text []byte
@@ -36,7 +36,7 @@ func Render(c *Client, m *stax.Merged, opts *Options) ([]byte, *check.Report, er
 	return text, report, nil
 }
 
-// empty is a file without servers.
+// empty returns a file without servers.
 func (c *Client) empty() []byte {
 	switch {
 	case c.Format == tree.TOML:

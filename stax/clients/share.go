@@ -7,10 +7,19 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// agree makes clients that read one file have one entry for a server: if any of them
-// reaches it through the launcher only, all of them do. Otherwise each would change
-// what the one before it wrote.
-func agree(c *Client, path string, entries []Entry, all []Client, m *stax.Merged, opts *PlanOptions, scope Scope, report *check.Report) {
+// agree gives clients that share a file the same entry for a server: if any of them
+// requires the launcher, all of them use it. Otherwise each would overwrite the entry of
+// the one before.
+func agree(
+	c *Client,
+	path string,
+	entries []Entry,
+	all []Client,
+	m *stax.Merged,
+	opts *PlanOptions,
+	scope Scope,
+	report *check.Report,
+) {
 	if opts.Via != Auto {
 		return
 	}
@@ -30,8 +39,13 @@ func agree(c *Client, path string, entries []Entry, all []Client, m *stax.Merged
 				continue
 			}
 			entries[k] = mine
-			report.Add(m.Origin(s.Name).Place(check.Finding{Rule: "stax/via-launcher", Severity: check.Note, Pointer: pointer(s, ""),
-				Message: fmt.Sprintf("%s reaches server %q through the launcher, as %s reads the same file and has to", c.Name, s.Name, other.Name)}))
+			report.Add(m.Origin(s.Name).Place(check.Finding{
+				Rule:     "stax/via-launcher",
+				Severity: check.Note,
+				Pointer:  pointer(s, ""),
+				Message: fmt.Sprintf("%s reaches server %q through the launcher, as %s reads the same file and has to",
+					c.Name, s.Name, other.Name),
+			}))
 		}
 	}
 }

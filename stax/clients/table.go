@@ -8,13 +8,13 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// home returns one path below the home folder for all systems.
+// home returns the same path in the home folder for all systems.
 func home(path string, project ...string) Files {
 	p := []string{"~/" + path}
 	return Files{p, p, p, project}
 }
 
-// or adds a path below the home folder where the file was in versions before.
+// or adds the path in the home folder that earlier versions used.
 func (f Files) or(path string) Files {
 	for _, list := range []*[]string{&f.Linux, &f.Darwin, &f.Windows} {
 		*list = append(slices.Clone(*list), "~/"+path)
@@ -22,17 +22,17 @@ func (f Files) or(path string) Files {
 	return f
 }
 
-// kind is a member with a fixed text.
+// kind returns a member with a fixed text.
 func kind(name, value string) []stax.Field {
 	text, _ := json.Marshal(value)
 	return []stax.Field{{Name: name, Value: text}}
 }
 
-// local is the shape that most clients have for a program.
+// local returns the shape that most clients have for a program.
 func local() *Shape { return &Shape{Command: "command", Args: "args", Env: "env"} }
 
-// remote is the shape that most clients have for an address. A type that is
-// empty is inferred by the client.
+// remote returns the shape that most clients have for a URL. With an empty kindName, the
+// client infers the type.
 func remote(kindName string) *Shape {
 	s := &Shape{URL: "url", Headers: []string{"headers"}}
 	if kindName != "" {
@@ -50,14 +50,14 @@ func typed(name string) func(*Shape) { return func(s *Shape) { s.Const = kind("t
 func cwd(s *Shape)                   { s.Cwd = "cwd" }
 func argsAlways(s *Shape)            { s.ArgsAlways = true }
 
-// clineFile is where Cline keeps its servers, and clineBefore where its extension did,
-// below the storage of VS Code.
+// clineFile is the file in which Cline stores its servers; clineBefore is the earlier one
+// of its extension, in the storage of VS Code.
 const (
 	clineFile   = "${CLINE_MCP_SETTINGS_PATH:-~/.cline/data/settings/cline_mcp_settings.json}"
 	clineBefore = "saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 )
 
-// restart is what most programs want.
+// restart is the step that most programs require.
 const restart = "restart it, or reload its servers"
 
 // All returns the table of clients, by id.
@@ -188,13 +188,18 @@ func All() []Client {
 			},
 			Stdio: &Shape{Const: append(kind("type", "stdio"), stax.Field{Name: "enabled", Value: json.RawMessage("true")}),
 				Name: "name", Description: "description", Command: "cmd", Args: "args", ArgsAlways: true, Env: "envs"},
-			HTTP: &Shape{Const: append(kind("type", "streamable_http"), stax.Field{Name: "enabled", Value: json.RawMessage("true")}),
-				Name: "name", Description: "description", URL: "uri", Headers: []string{"headers"}},
+			HTTP: &Shape{
+				Const: append(kind("type", "streamable_http"), stax.Field{Name: "enabled", Value: json.RawMessage("true")}),
+				Name:  "name", Description: "description", URL: "uri", Headers: []string{"headers"},
+			},
 			EnabledTools: "available_tools", EmptyIsAll: true,
-			Refuses: []string{"PATH", "PATHEXT", "SystemRoot", "windir", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "LD_DEBUG", "LD_BIND_NOW",
-				"LD_ASSUME_KERNEL", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_FRAMEWORK_PATH", "PYTHONPATH", "PYTHONHOME", "NODE_OPTIONS",
-				"RUBYOPT", "GEM_PATH", "GEM_HOME", "CLASSPATH", "GO111MODULE", "GOROOT", "APPINIT_DLLS", "SESSIONNAME", "ComSpec", "TEMP", "TMP",
-				"LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH"},
+			Refuses: []string{
+				"PATH", "PATHEXT", "SystemRoot", "windir", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT",
+				"LD_DEBUG", "LD_BIND_NOW", "LD_ASSUME_KERNEL", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES",
+				"DYLD_FRAMEWORK_PATH", "PYTHONPATH", "PYTHONHOME", "NODE_OPTIONS", "RUBYOPT", "GEM_PATH",
+				"GEM_HOME", "CLASSPATH", "GO111MODULE", "GOROOT", "APPINIT_DLLS", "SESSIONNAME", "ComSpec",
+				"TEMP", "TMP", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
+			},
 			References: References{EnvList: "env_keys", Header: "${%s}", Needed: []string{"env_keys"}},
 			Todo:       []string{"put the secrets into its keyring: goose configure", restart},
 			Checked:    "source",
@@ -243,7 +248,10 @@ func All() []Client {
 		{
 			ID: "opencode", Name: "OpenCode", Format: tree.JSONC, Root: "mcp",
 			Files: Files{
-				Linux:   []string{"${XDG_CONFIG_HOME:-~/.config}/opencode/opencode.json", "${XDG_CONFIG_HOME:-~/.config}/opencode/opencode.jsonc"},
+				Linux: []string{
+					"${XDG_CONFIG_HOME:-~/.config}/opencode/opencode.json",
+					"${XDG_CONFIG_HOME:-~/.config}/opencode/opencode.jsonc",
+				},
 				Darwin:  []string{"~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc"},
 				Windows: []string{"~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc"},
 				Project: []string{"opencode.json", "opencode.jsonc"},
@@ -259,9 +267,15 @@ func All() []Client {
 		{
 			ID: "roo", Name: "Roo Code", Format: tree.JSON, Root: "mcpServers",
 			Files: Files{
-				Linux:   []string{"${XDG_CONFIG_HOME:-~/.config}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"},
-				Darwin:  []string{"~/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"},
-				Windows: []string{"${APPDATA:-~/AppData/Roaming}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"},
+				Linux: []string{
+					"${XDG_CONFIG_HOME:-~/.config}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+				},
+				Darwin: []string{
+					"~/Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+				},
+				Windows: []string{
+					"${APPDATA:-~/AppData/Roaming}/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+				},
 				Project: []string{".roo/mcp.json"},
 			},
 			Stdio: local().with(typed("stdio")).with(cwd), HTTP: remote("streamable-http"), SSE: remote("sse"),

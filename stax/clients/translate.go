@@ -13,53 +13,53 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Via says how a client reaches servers.
+// Via is the way a client connects to servers.
 type Via string
 
-// The ways to a server.
+// The ways to connect to a server.
 const (
-	// Direct: the client starts or calls it by itself.
+	// Direct: the client starts the server or connects to it.
 	Direct Via = "direct"
-	// Launcher: the client starts "slipway config run FILE SERVER", which does it.
+	// Launcher: the client starts "slipway config run FILE SERVER", which does so.
 	Launcher Via = "launcher"
-	// Auto is Launcher for servers of which Direct would lose something.
+	// Auto is Launcher for servers that Direct cannot represent without loss.
 	Auto Via = "auto"
 )
 
-// Options configure how definitions become entries. The zero value and nil are
-// the defaults.
+// Options configures the translation of definitions to entries. The zero value and nil
+// are the defaults.
 type Options struct {
 	// OS is the system of the client: "linux", "darwin" or "windows". Empty is this one.
 	OS string
 	// Via is how servers are reached. Empty is Direct.
 	Via Via
-	// Program is what starts the launcher. Empty is "slipway".
+	// Program is the command of the launcher. Empty is "slipway".
 	Program string
-	// Sources are the files of definitions that the launcher is given, and Flags what
-	// it is given behind the name of the server.
+	// Sources are the definitions files passed to the launcher, and Flags the flags passed
+	// after the server name.
 	Sources []string
 	Flags   []string
-	// Project is the folder of the project that entries are for. Sources, and files of
-	// secrets in Flags, that are in it are written as the client finds them from any
-	// copy of the project. Empty: entries are for a user, and hold the paths as given.
+	// Project is the folder of the project that entries are for. Sources in it, and files of
+	// secrets in Flags, are written so that the client finds them from any copy of the
+	// project. If it is empty, entries are for a user and contain the paths as given.
 	Project string
 }
 
-// Entry is a server as a client has it.
+// Entry is a server in the configuration of a client.
 type Entry struct {
 	Name string
-	// LeftOut says why the client does not get it. Empty means it does.
+	// LeftOut is why the client does not get the server. Empty means it does.
 	LeftOut string
 	// Value is the entry, in the members of the client.
 	Value *tree.Node
-	// Variables are those that must be set for the client, as it holds none of
+	// Variables must be set in the client's environment, since the entry does not contain
 	// their values.
 	Variables []string
-	// Launched says that the client starts the launcher.
+	// Launched reports whether the client starts the launcher.
 	Launched bool
 }
 
-// translator makes one entry.
+// translator builds one entry.
 type translator struct {
 	client   *Client
 	server   *stax.Server
@@ -70,15 +70,15 @@ type translator struct {
 	env      []pair // variables as the client gets them
 	headers  []pair
 	launched bool
-	special  []stax.Field // members for secrets that are named
+	special  []stax.Field // members that refer to secrets
 	findings []check.Finding
 }
 
 // pair is a name with its value.
 type pair struct{ name, value string }
 
-// Translate turns all servers into entries for one client, and says what is lost
-// on the way. Disabled servers are left out.
+// Translate converts all servers to entries for one client and reports what is lost.
+// Disabled servers are omitted.
 func Translate(c *Client, m *stax.Merged, opts *Options) ([]Entry, *check.Report) {
 	if opts == nil {
 		opts = &Options{}
@@ -106,7 +106,8 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 	}
 	t := &translator{client: c, server: s, merged: m, os: opts.system()}
 	entry, findings := t.run()
-	if opts.Via == Auto && slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Severity == check.Warning }) {
+	if opts.Via == Auto &&
+		slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Severity == check.Warning }) {
 		var lost []string
 		for _, f := range findings {
 			if f.Severity == check.Warning {
@@ -117,15 +118,16 @@ func translate(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry,
 		if other.LeftOut == "" {
 			other.Launched = true
 			note := check.Finding{Rule: "stax/via-launcher", Severity: check.Note, Pointer: pointer(s, ""),
-				Message: fmt.Sprintf("%s reaches server %q through the launcher, as otherwise: %s", c.Name, s.Name, strings.Join(lost, "; "))}
+				Message: fmt.Sprintf("%s reaches server %q through the launcher, as otherwise: %s",
+					c.Name, s.Name, strings.Join(lost, "; "))}
 			return other, append(otherFindings, note)
 		}
 	}
 	return entry, findings
 }
 
-// launched is the entry that starts the launcher, which gets the secrets by
-// their own names.
+// launched returns the entry that starts the launcher, which receives the secrets by
+// their keys.
 func launched(c *Client, m *stax.Merged, s *stax.Server, opts *Options) (Entry, []check.Finding) {
 	plain := &stax.Server{Name: s.Name, Command: opts.program(), Secrets: passedOn(c, m, s, opts)}
 	paths := &portable{client: c, project: opts.Project}
@@ -149,8 +151,9 @@ func pointer(s *stax.Server, member string) string {
 }
 
 func (t *translator) add(severity check.Severity, rule, member, format string, args ...any) {
-	t.findings = append(t.findings, check.Finding{Rule: "stax/" + rule, Severity: severity, Pointer: pointer(t.server, member),
-		Message: t.client.Name + " " + fmt.Sprintf(format, args...)})
+	t.findings = append(t.findings,
+		check.Finding{Rule: "stax/" + rule, Severity: severity, Pointer: pointer(t.server, member),
+			Message: t.client.Name + " " + fmt.Sprintf(format, args...)})
 }
 
 func (t *translator) lost(member, format string, args ...any) {
@@ -198,7 +201,7 @@ func pairs(table map[string]string) (list []pair) {
 	return list
 }
 
-// passed are the variables that the client gives to servers.
+// passed returns the variables that the client passes to servers.
 func (t *translator) passed(list []pair) []pair {
 	return slices.DeleteFunc(list, func(p pair) bool {
 		refused := slices.ContainsFunc(t.client.Refuses, func(name string) bool { return strings.EqualFold(name, p.name) })
@@ -209,7 +212,7 @@ func (t *translator) passed(list []pair) []pair {
 	})
 }
 
-// badName returns the first character of the name that the client cannot carry.
+// badName returns the first character of the name that the client does not allow.
 func (t *translator) badName() string {
 	if t.client.Names == "" {
 		return ""
@@ -222,7 +225,7 @@ func (t *translator) badName() string {
 	return ""
 }
 
-// expansion returns how to find a form of reference in a literal.
+// expansion returns the pattern that finds a form of reference in a literal.
 func expansion(form string) *regexp.Regexp {
 	return regexp.MustCompile(map[string]string{
 		"${NAME}":      `\$\{[^}]*\}`,
@@ -237,8 +240,8 @@ func expansion(form string) *regexp.Regexp {
 	}[form])
 }
 
-// wouldExpand reports literals that the client takes for references. There is no
-// way to escape them in any of the clients.
+// wouldExpand reports literals that the client takes for references. None of the clients
+// has a way to escape them.
 func (t *translator) wouldExpand() {
 	for _, form := range t.client.Expands {
 		if form == "%NAME%" && t.os != "windows" {
@@ -255,7 +258,7 @@ func (t *translator) wouldExpand() {
 			}
 			t.add(1, "would-expand", member, "takes %s in %s for a reference, and has no way to write it as it is", form, where)
 		}
-		if form[0] == '{' { // put into the text of the file, whatever it is there
+		if form[0] == '{' { // expanded anywhere in the text of the file
 			check("", t.server.Name)
 			for _, p := range t.env {
 				check("env/"+escape(p.name), p.name)
@@ -264,7 +267,7 @@ func (t *translator) wouldExpand() {
 		for _, p := range t.env {
 			check("env/"+escape(p.name), p.value)
 		}
-		if form == "NAME" { // of a variable that is set, where the value is nothing else
+		if form == "NAME" { // expands only a value that is exactly the name of a set variable
 			continue
 		}
 		check("command", t.server.Command)
@@ -272,7 +275,7 @@ func (t *translator) wouldExpand() {
 		check("url", t.server.URL)
 		for i, arg := range t.server.Args {
 			if t.launched {
-				arg = strings.TrimPrefix(strings.TrimPrefix(arg, "file:"), t.client.ProjectDir+"/") // meant as a reference
+				arg = strings.TrimPrefix(strings.TrimPrefix(arg, "file:"), t.client.ProjectDir+"/") // an intended reference
 			}
 			check(fmt.Sprintf("args/%d", i), arg)
 		}
@@ -282,15 +285,15 @@ func (t *translator) wouldExpand() {
 	}
 }
 
-// literals reports values of secrets that the definition holds, and that would stand
-// in the file of the client as well.
+// literals reports secrets in the definition that would be written to the client's file.
 func (t *translator) literals() {
 	if t.launched {
 		return
 	}
 	for i := range t.server.Args {
 		if why := stax.LooksSecretArgument(t.server.Args, i); why != "" {
-			t.add(check.Warning, "secret-literal", fmt.Sprintf("args/%d", i), "gets what looks like the value of a secret in its file: %s", why)
+			t.add(check.Warning, "secret-literal", fmt.Sprintf("args/%d", i),
+				"gets what looks like the value of a secret in its file: %s", why)
 		}
 	}
 	if why := stax.LooksSecret("url", t.server.URL, false); why != "" {
@@ -300,7 +303,7 @@ func (t *translator) literals() {
 
 func escape(name string) string { return check.EscapeToken(name) }
 
-// secrets names the secrets in the way of the client.
+// secrets adds references to the secrets in the client's syntax.
 func (t *translator) secrets() {
 	if t.server.Remote() {
 		t.remoteSecrets()
@@ -329,9 +332,10 @@ func (t *translator) secrets() {
 		case refs.EnvList != "":
 			t.lost("secrets", "passes %s on under its own name only, not as %s", key, variable)
 			continue
-		case t.launched: // the launcher looks for secrets by itself
+		case t.launched: // the launcher finds secrets itself
 		default:
-			t.add(check.Warning, "secret-no-reference", "secrets", "cannot refer to a secret: set %s for it yourself, or use --via launcher", key)
+			t.add(check.Warning, "secret-no-reference", "secrets",
+				"cannot refer to a secret: set %s for it yourself, or use --via launcher", key)
 			continue
 		}
 		if expose.File != "" {
@@ -344,7 +348,7 @@ func (t *translator) secrets() {
 	}
 }
 
-// needs reports an optional secret without which the client does not start a server.
+// needs reports an optional secret that the client requires to start a server.
 func (t *translator) needs(member, key string) {
 	if d := t.merged.Declaration(key); d != nil && d.Optional() && slices.Contains(t.client.References.Needed, member) {
 		t.lost("secrets", "does not start the server without %s, which is optional", key)
@@ -356,7 +360,7 @@ func field(name string, v any) stax.Field {
 	return stax.Field{Name: name, Value: text}
 }
 
-// remoteSecrets puts each secret into the header that its binding says.
+// remoteSecrets adds each secret to the header of its binding.
 func (t *translator) remoteSecrets() {
 	refs := t.client.References
 	byHeader := map[string]string{}
@@ -381,7 +385,8 @@ func (t *translator) remoteSecrets() {
 			t.lost("secrets", "cannot put text around the secret in the header %s", b.Header)
 			continue
 		default:
-			t.add(check.Warning, "secret-no-reference", "secrets", "cannot refer to a secret in a header: server %q gets no %s", t.server.Name, b.Header)
+			t.add(check.Warning, "secret-no-reference", "secrets", "cannot refer to a secret in a header: server %q gets no %s",
+				t.server.Name, b.Header)
 			continue
 		}
 		t.entry.Variables = append(t.entry.Variables, keys...)
@@ -398,7 +403,7 @@ func (t *translator) remoteSecrets() {
 	}
 }
 
-// filled is the value of a header with references in the place of secrets.
+// filled returns the value of a header with references instead of secrets.
 func filled(b stax.Binding, reference string) string {
 	value := b.Template
 	for _, key := range b.Keys() {
@@ -407,7 +412,7 @@ func filled(b stax.Binding, reference string) string {
 	return value
 }
 
-// build puts the entry together, the members in one order for all clients.
+// build assembles the entry. The order of members is the same for all clients.
 func (t *translator) build() {
 	s, shape := t.server, t.shape
 	var members []stax.Field
@@ -450,7 +455,11 @@ func (t *translator) build() {
 	}
 	t.tools(put)
 	t.timeouts(put)
-	for member, given := range map[string]bool{"description": s.Description != "" && shape.Description == "", "metadata": len(s.Metadata) > 0, "registryRef": s.RegistryRef != nil} {
+	for member, given := range map[string]bool{
+		"description": s.Description != "" && shape.Description == "",
+		"metadata":    len(s.Metadata) > 0,
+		"registryRef": s.RegistryRef != nil,
+	} {
 		if given {
 			t.add(check.Note, "not-written", member, "has no place for %s, which has no effect", member)
 		}
@@ -469,12 +478,16 @@ func (t *translator) ignored(member, name string) {
 
 func (t *translator) tools(put func(string, any)) {
 	if overrides := t.merged.Config.OverridesOf(t.server.Name); len(overrides) > 0 {
-		t.lost("", "has no place for overrides: %d of the tools of %q are shown as the server has them", len(overrides), t.server.Name)
+		t.lost("", "has no place for overrides: %d of the tools of %q are shown as the server has them",
+			len(overrides), t.server.Name)
 	}
 	for _, list := range []struct {
 		member, name string
 		tools        []string
-	}{{"enabledTools", t.client.EnabledTools, t.server.EnabledTools}, {"disabledTools", t.client.DisabledTools, t.server.DisabledTools}} {
+	}{
+		{"enabledTools", t.client.EnabledTools, t.server.EnabledTools},
+		{"disabledTools", t.client.DisabledTools, t.server.DisabledTools},
+	} {
 		switch {
 		case list.tools == nil:
 		case list.name != "" && len(list.tools) == 0 && t.client.EmptyIsAll && list.member == "enabledTools":
@@ -488,8 +501,8 @@ func (t *translator) tools(put func(string, any)) {
 	}
 }
 
-// timeouts writes connectTimeoutMs where the client has it. No client has a limit per
-// call or a watchdog of its own that means the same as Slipway's.
+// timeouts writes connectTimeoutMs if the client supports it. No client has a per-call
+// limit or a watchdog equivalent to Slipway's.
 func (t *translator) timeouts(put func(string, any)) {
 	for _, own := range []struct {
 		member string
@@ -506,7 +519,8 @@ func (t *translator) timeouts(put func(string, any)) {
 	case timeout == nil:
 		t.add(check.Note, "not-written", "connectTimeoutMs", "has no place for connectTimeoutMs, which is a hint")
 	case timeout.Unit == "s":
-		put(timeout.Field, json.Number(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%03d", ms/1000, ms%1000), "0"), ".")))
+		put(timeout.Field,
+			json.Number(strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%d.%03d", ms/1000, ms%1000), "0"), ".")))
 	default:
 		put(timeout.Field, ms)
 	}
@@ -520,7 +534,7 @@ func table(name string, list []pair) stax.Field {
 	return stax.Field{Name: name, Value: object(members).AppendJSON(nil)}
 }
 
-// nested is a table at the end of a path of members.
+// nested returns a table at the end of a path of members.
 func nested(path []string, list []pair) stax.Field {
 	f := table(path[len(path)-1], list)
 	for _, name := range slices.Backward(path[:len(path)-1]) {
@@ -529,13 +543,13 @@ func nested(path []string, list []pair) stax.Field {
 	return f
 }
 
-// object makes a tree of members in their order.
+// object returns a tree of members in their order.
 func object(members []stax.Field) *tree.Node {
 	n := &tree.Node{Kind: tree.Object}
 	for _, f := range members {
 		value, err := tree.FromJSON(f.Value)
 		if err != nil {
-			continue // what json.Marshal wrote is JSON
+			continue // cannot fail for output of json.Marshal
 		}
 		n.Members = append(n.Members, tree.Member{Key: f.Name, Value: value})
 	}
