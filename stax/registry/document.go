@@ -1,13 +1,13 @@
-// Package registry reads and writes server.json, the form in which the official
-// registry of MCP servers describes one server: the packages that it can be
-// started from, and the addresses at which it runs.
+// Package registry reads and writes server.json, the format in which the official
+// registry of MCP servers describes a server: the packages that start it and the URLs
+// where it runs.
 //
 //	doc, err := registry.Parse(text)
-//	entry, err := doc.Entry(nil)      // a definition out of it
+//	entry, err := doc.Entry(nil)      // convert it to a definition
 //	doc, report, err := registry.Export(merged, []string{"weather"}, nil)
 //
-// The schema is that of 2025-12-11 ([SchemaURL]). Nothing is started or fetched
-// here.
+// The schema is that of 2025-12-11 ([SchemaURL]). The package never starts servers and
+// never downloads files.
 package registry
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// SchemaURL is the schema of what is written.
+// SchemaURL is the schema of exported documents.
 const SchemaURL = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-// MaxBytes is how large a document may be.
+// MaxBytes is the maximum size of a document.
 const MaxBytes = 1 << 20
 
 // Document is one server.json.
@@ -37,12 +37,12 @@ type Document struct {
 	Packages    []Package       `json:"packages,omitempty"`
 	Remotes     []Transport     `json:"remotes,omitempty"`
 	Meta        json.RawMessage `json:"_meta,omitempty"`
-	// Status is what the registry that answered with the document says of it:
-	// "active", "deprecated" or "deleted". It is no part of the document.
+	// Status is the status in the registry's response: "active", "deprecated" or "deleted".
+	// It is not part of the document.
 	Status string `json:"-"`
 }
 
-// said is what a registry says of a document beside it.
+// said is the metadata that a registry returns with a document.
 type said map[string]struct {
 	Status   string `json:"status"`
 	IsLatest bool   `json:"isLatest"`
@@ -66,7 +66,7 @@ func (s said) latest() bool {
 	return false
 }
 
-// Package is something that the server can be started from.
+// Package is a package that starts the server.
 type Package struct {
 	RegistryType         string     `json:"registryType"` // npm, pypi, oci, nuget, cargo, mcpb
 	RegistryBaseURL      string     `json:"registryBaseUrl,omitempty"`
@@ -80,7 +80,7 @@ type Package struct {
 	EnvironmentVariables []KeyValue `json:"environmentVariables,omitempty"`
 }
 
-// Transport is how a server is spoken with.
+// Transport is the protocol of a server and its address.
 type Transport struct {
 	Type      string           `json:"type"` // stdio, streamable-http, sse
 	URL       string           `json:"url,omitempty"`
@@ -88,22 +88,22 @@ type Transport struct {
 	Variables map[string]Input `json:"variables,omitempty"` // of the URL
 }
 
-// Input is a value, or what somebody has to know who gives one.
+// Input is a value, or the description of a value that the user provides.
 type Input struct {
 	Description string   `json:"description,omitempty"`
 	IsRequired  bool     `json:"isRequired,omitempty"`
 	IsSecret    bool     `json:"isSecret,omitempty"`
 	Format      string   `json:"format,omitempty"`
-	Value       string   `json:"value,omitempty"` // fixed; {name} stands for a variable
+	Value       string   `json:"value,omitempty"` // fixed; {name} is replaced with a variable
 	Default     string   `json:"default,omitempty"`
 	Placeholder string   `json:"placeholder,omitempty"`
 	Choices     []string `json:"choices,omitempty"`
-	// Variables are what Value has in braces.
+	// Variables are the names in braces in Value.
 	Variables map[string]Input `json:"variables,omitempty"`
 }
 
-// Argument is one of a command line: "positional", as it stands, or "named", which
-// is a flag, with its value if it has one.
+// Argument is a command-line argument: "positional", passed as is, or "named", a flag
+// with an optional value.
 type Argument struct {
 	Type       string `json:"type"`
 	Name       string `json:"name,omitempty"`
@@ -112,15 +112,15 @@ type Argument struct {
 	Input
 }
 
-// KeyValue is a variable of the environment, or a header.
+// KeyValue is an environment variable or a header.
 type KeyValue struct {
 	Name string `json:"name"`
 	Input
 }
 
-// Parse reads a server.json, or the answer of a registry with one in it: {"server":
-// ...}, or the list {"servers": [...]} if it holds one server, of which the latest
-// version is taken.
+// Parse reads a server.json, or a registry response with one in it: {"server": ...}, or
+// the list {"servers": [...]} if all its entries are versions of one server, in which
+// case the latest is used.
 func Parse(text []byte) (*Document, error) {
 	if len(text) > MaxBytes {
 		return nil, errors.New("a server.json has at most 1 MiB")
@@ -194,7 +194,7 @@ func decode(text json.RawMessage) (*Document, error) {
 	return doc, nil
 }
 
-// IsDocument reports whether text looks like something that [Parse] reads.
+// IsDocument reports whether text looks like a document that [Parse] reads.
 func IsDocument(text []byte) bool {
 	root, _ := tree.Parse(text, tree.JSON)
 	if root == nil || root.Kind != tree.Object {

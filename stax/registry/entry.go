@@ -11,59 +11,59 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// EntryOptions say how a definition is made of a document. Nil and the zero value
-// are the defaults.
+// EntryOptions configures the conversion of a document to a definition. Nil and the zero
+// value are the defaults.
 type EntryOptions struct {
-	// Name is that of the definition. Empty stands for what is behind the slash in
-	// the name of the document.
+	// Name is the name of the definition. Empty means the part after the slash in the name
+	// of the document.
 	Name string
-	// Registry is where the document is from, such as "official". Empty: unknown.
+	// Registry is the source of the document, such as "official". Empty: unknown.
 	Registry string
-	// Package chooses: "remote", or a type of registry such as "npm". Empty stands
-	// for a remote server if there is one, as that starts nothing here, and
-	// otherwise for the first package.
+	// Package selects "remote", or a registry type such as "npm". Empty means a remote
+	// server if the document has one, since that starts nothing locally, or else the first
+	// package.
 	Package string
-	// Values are answers to what the document asks for, by name.
+	// Values are the answers to the document's inputs, by name.
 	Values map[string]string
 }
 
-// Entry is a definition that was made of something else.
+// Entry is a definition that was converted from another format.
 type Entry struct {
-	// Config has the one server, the declarations of its secrets, and its bindings.
+	// Config contains the one server, the declarations of its secrets, and its bindings.
 	Config stax.Config
-	// Todo is what has to be done before the server can be started, in words.
+	// Todo describes the steps required before the server can be started.
 	Todo []string
-	// Findings are what of the document has no place in a definition.
+	// Findings report the parts of the document that a definition cannot represent.
 	Findings []check.Finding
-	// Bundle is what has to be downloaded first, or nil. The definition has no
-	// command then.
+	// Bundle is the bundle to download first, or nil. If it is set, the definition has no
+	// command.
 	Bundle *Bundle
 }
 
 // Server returns the definition.
 func (e *Entry) Server() *stax.Server { return &e.Config.Servers[0] }
 
-// Bundle is an .mcpb file somewhere else.
+// Bundle is an .mcpb file to download.
 type Bundle struct {
 	URL    string
 	SHA256 string // in hexadecimal digits, or empty
 }
 
-// UnfitError is why no definition can be made of a document.
+// UnfitError reports why a document cannot be converted to a definition.
 type UnfitError struct {
 	Why  string
 	Hint string
-	// Answers says that it is a matter of [EntryOptions.Values]: one is missing, or
-	// nobody asks for one.
+	// Answers reports whether [EntryOptions.Values] is the cause: a value is missing, or the
+	// document has no such input.
 	Answers bool
-	// Withdrawn says that the registry has taken the server back.
+	// Withdrawn reports whether the registry has deleted the server.
 	Withdrawn bool
 }
 
 // Error implements the error interface.
 func (e *UnfitError) Error() string { return e.Why }
 
-// Choices returns what the document offers, as [EntryOptions.Package] has it.
+// Choices returns the valid values of [EntryOptions.Package].
 func (d *Document) Choices() []string {
 	var all []string
 	if len(d.Remotes) > 0 {
@@ -77,10 +77,10 @@ func (d *Document) Choices() []string {
 	return all
 }
 
-// Entry makes a definition of the document: of one of its remote servers or
-// packages. What the user has to give becomes a declared secret if it is one, and
-// otherwise a placeholder in the definition, named in [Entry.Todo]. The error is an
-// [*UnfitError] if the choice cannot be represented.
+// Entry converts one of the document's remote servers or packages to a definition. An
+// input from the user becomes a declared secret if it is one, or else a placeholder in
+// the definition, listed in [Entry.Todo]. The error is an [*UnfitError] if the selection
+// cannot be represented.
 func (d *Document) Entry(opts *EntryOptions) (*Entry, error) {
 	if opts == nil {
 		opts = &EntryOptions{}
@@ -89,12 +89,20 @@ func (d *Document) Entry(opts *EntryOptions) (*Entry, error) {
 	if name == "" {
 		name = d.Name[strings.LastIndexByte(d.Name, '/')+1:]
 	}
-	b := &builder{doc: d, opts: opts, out: &Entry{Config: stax.Config{Servers: []stax.Server{{Name: name, Description: d.Description,
-		RegistryRef: &stax.RegistryRef{Registry: opts.Registry, Package: d.Name, Version: d.Version}}}}}}
+	b := &builder{
+		doc:  d,
+		opts: opts,
+		out: &Entry{Config: stax.Config{Servers: []stax.Server{{Name: name, Description: d.Description,
+			RegistryRef: &stax.RegistryRef{Registry: opts.Registry, Package: d.Name, Version: d.Version}}}}},
+	}
 	b.server = b.out.Server()
 	switch d.Status {
 	case "deleted":
-		return nil, &UnfitError{Why: "the registry has deleted " + d.Name + " " + d.Version, Hint: "ask who publishes it why; it may not be safe", Withdrawn: true}
+		return nil, &UnfitError{
+			Why:       "the registry has deleted " + d.Name + " " + d.Version,
+			Hint:      "ask who publishes it why; it may not be safe",
+			Withdrawn: true,
+		}
 	case "deprecated":
 		b.lost(check.Warning, "the registry says that %s %s is deprecated", d.Name, d.Version)
 	}
@@ -109,13 +117,13 @@ func (d *Document) Entry(opts *EntryOptions) (*Entry, error) {
 	return b.out, nil
 }
 
-// builder makes a definition.
+// builder builds a definition.
 type builder struct {
 	doc    *Document
 	opts   *EntryOptions
 	out    *Entry
 	server *stax.Server
-	used   map[string]bool // names that the document asks for
+	used   map[string]bool // names of the document's inputs
 }
 
 func (b *builder) asked() string {
@@ -125,7 +133,7 @@ func (b *builder) asked() string {
 	return "it asks for " + strings.Join(slices.Sorted(maps.Keys(b.used)), ", ")
 }
 
-// choose takes one of the remote servers and packages.
+// choose selects one of the remote servers and packages.
 func (b *builder) choose() error {
 	b.used = map[string]bool{}
 	choice := b.opts.Package
@@ -133,7 +141,7 @@ func (b *builder) choose() error {
 		if len(b.doc.Remotes) == 0 {
 			return b.none(choice)
 		}
-		// Of the two transports that there are, the newer first.
+		// Prefer the newer of the two transports.
 		i := max(0, slices.IndexFunc(b.doc.Remotes, func(t Transport) bool { return t.Type == "streamable-http" }))
 		return b.remote(&b.doc.Remotes[i])
 	}
@@ -144,7 +152,10 @@ func (b *builder) choose() error {
 			continue
 		}
 		if p.Transport.Type != "stdio" {
-			why = &UnfitError{Why: fmt.Sprintf("the package %s, once started, is spoken with over %s, for which a definition has no place", p.Identifier, p.Transport.Type)}
+			why = &UnfitError{
+				Why: fmt.Sprintf("the package %s, once started, is spoken with over %s, for which a definition has no place",
+					p.Identifier, p.Transport.Type),
+			}
 			continue
 		}
 		return b.pack(p)
@@ -156,19 +167,23 @@ func (b *builder) choose() error {
 }
 
 func (b *builder) none(choice string) error {
-	return &UnfitError{Why: fmt.Sprintf("%s offers no %s", b.doc.Name, choice), Hint: "it offers " + strings.Join(b.doc.Choices(), ", ")}
+	return &UnfitError{
+		Why:  fmt.Sprintf("%s offers no %s", b.doc.Name, choice),
+		Hint: "it offers " + strings.Join(b.doc.Choices(), ", "),
+	}
 }
 
-// lost notes something that a definition has no place for.
+// lost reports a part that a definition cannot represent.
 func (b *builder) lost(severity check.Severity, format string, args ...any) {
-	b.out.Findings = append(b.out.Findings, check.Finding{Rule: "stax/not-added", Severity: severity, Message: fmt.Sprintf(format, args...)})
+	b.out.Findings = append(b.out.Findings,
+		check.Finding{Rule: "stax/not-added", Severity: severity, Message: fmt.Sprintf(format, args...)})
 }
 
 func (b *builder) todo(format string, args ...any) {
 	b.out.Todo = append(b.out.Todo, fmt.Sprintf(format, args...))
 }
 
-// remote makes a definition of a server that runs elsewhere.
+// remote converts a remote server.
 func (b *builder) remote(t *Transport) error {
 	s := b.server
 	switch s.Transport = stax.HTTP; t.Type {
@@ -183,20 +198,25 @@ func (b *builder) remote(t *Transport) error {
 		return err
 	}
 	if u, err := url.Parse(address); err != nil || u.Host == "" || len(secrets) > 0 {
-		return &UnfitError{Why: "the address of the server holds a secret, or is none", Hint: "a definition has a place for secrets in headers only"}
+		return &UnfitError{
+			Why:  "the address of the server holds a secret, or is none",
+			Hint: "a definition has a place for secrets in headers only",
+		}
 	}
 	s.URL = address
 	for i := range t.Headers {
 		b.header(&t.Headers[i])
 	}
-	if len(s.Secrets) == 1 && len(b.out.Config.Bindings) == 1 && b.out.Config.Bindings[0].Template == "Bearer {"+s.Secrets[0]+"}" &&
+	if len(s.Secrets) == 1 &&
+		len(b.out.Config.Bindings) == 1 &&
+		b.out.Config.Bindings[0].Template == "Bearer {"+s.Secrets[0]+"}" &&
 		strings.EqualFold(b.out.Config.Bindings[0].Header, "Authorization") {
-		b.out.Config.Bindings = nil // that is what happens without one
+		b.out.Config.Bindings = nil // equivalent to the default
 	}
 	return nil
 }
 
-// header puts a header into the definition, or binds a secret to it.
+// header adds a header to the definition, or binds a secret to it.
 func (b *builder) header(h *KeyValue) {
 	if h.Value == "" {
 		switch in := b.input(h.Name, &h.Input, true); {
@@ -216,7 +236,8 @@ func (b *builder) header(h *KeyValue) {
 	case len(secrets) > 0:
 		b.bind(h.Name, value)
 	case stax.LooksSecret(h.Name, value, true) != "" && !strings.Contains(value, "<"):
-		b.lost(check.Warning, "the header %s is left out: its value looks like a secret, and is there for all to read", h.Name)
+		b.lost(check.Warning, "the header %s is left out: its value looks like a secret, and is there for all to read",
+			h.Name)
 	default:
 		b.static(h.Name, value)
 	}
@@ -230,7 +251,8 @@ func (b *builder) static(header, value string) {
 }
 
 func (b *builder) bind(header, template string) {
-	b.out.Config.Bindings = append(b.out.Config.Bindings, stax.Binding{Server: b.server.Name, Header: header, Template: template})
+	b.out.Config.Bindings = append(b.out.Config.Bindings,
+		stax.Binding{Server: b.server.Name, Header: header, Template: template})
 }
 
 // declare adds a secret to the server, once, and returns its key.
@@ -260,16 +282,15 @@ func about(what, description string) string {
 	return what
 }
 
-// given is what is known of an input.
+// given is the known state of an input.
 type given struct {
 	value  string
-	ok     bool // there is one
+	ok     bool // it has a value
 	secret bool
 }
 
-// input finds the value of something that the document asks for, and makes a
-// placeholder of it if there is none and has to be one. header says that it is the
-// value of a header.
+// input returns the value of an input, or a placeholder if a required value is missing.
+// header reports whether it is the value of a header.
 func (b *builder) input(name string, in *Input, header bool) given {
 	b.used[name] = true
 	value, answered := b.opts.Values[name]
@@ -297,9 +318,13 @@ func (b *builder) input(name string, in *Input, header bool) given {
 	return given{value: "<" + name + ">", ok: true}
 }
 
-// fill puts values in place of what a template has in braces. Secrets stay in
-// braces, by their key. strict refuses placeholders.
-func (b *builder) fill(template string, variables map[string]Input, strict bool) (text string, secrets []string, err error) {
+// fill replaces the names in braces in a template with values. Secrets stay in braces, by
+// key. If strict is set, placeholders are errors.
+func (b *builder) fill(
+	template string,
+	variables map[string]Input,
+	strict bool,
+) (text string, secrets []string, err error) {
 	var out strings.Builder
 	for rest := template; ; {
 		before, after, open := strings.Cut(rest, "{")
@@ -314,7 +339,7 @@ func (b *builder) fill(template string, variables map[string]Input, strict bool)
 		rest = behind
 		in, known := variables[name]
 		if !known {
-			out.WriteString("{" + name + "}") // it stays as it is (schema, Input.value)
+			out.WriteString("{" + name + "}") // unchanged (schema, Input.value)
 			continue
 		}
 		todo := len(b.out.Todo)
@@ -333,10 +358,14 @@ func (b *builder) fill(template string, variables map[string]Input, strict bool)
 	}
 }
 
-// variableKey is the key of a secret that a template calls name: that, if it looks
-// like the name of a variable, which would be one for all servers.
+// variableKey returns the key of a secret in a template: its name, if that looks like the
+// name of an environment variable, which all servers would share.
 func variableKey(server, name string) string {
-	if name != "" && name == strings.ToUpper(name) && strings.Contains(name, "_") && strings.Trim(name, keyLetters) == "" && (name[0] < '0' || name[0] > '9') {
+	if name != "" &&
+		name == strings.ToUpper(name) &&
+		strings.Contains(name, "_") &&
+		strings.Trim(name, keyLetters) == "" &&
+		(name[0] < '0' || name[0] > '9') {
 		return name
 	}
 	return keyOf(server, name)
@@ -344,12 +373,12 @@ func variableKey(server, name string) string {
 
 const keyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
-// SecretKey returns the key of a secret that a server needs for something, such as
-// WEATHER_TOKEN for the token of weather.
+// SecretKey returns the key of a secret of a server, such as WEATHER_TOKEN for the token
+// of weather.
 func SecretKey(server, what string) string { return keyOf(server, what) }
 
-// keyOf makes the key of a secret out of the names of a server and of what the
-// secret is for.
+// keyOf builds the key of a secret from the name of a server and the purpose of the
+// secret.
 func keyOf(server, name string) string {
 	key := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(keyLetters, r) {

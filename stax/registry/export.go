@@ -11,46 +11,50 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// ExportOptions say what a definition does not. Nil and the zero value are the
+// ExportOptions contains what a definition does not. Nil and the zero value are the
 // defaults.
 type ExportOptions struct {
-	// Name is that of the document, such as io.github.user/weather. Empty stands for
-	// the package of registryRef, if it is such a name.
+	// Name is the name of the document, such as io.github.user/weather. Empty means the
+	// package of registryRef, if it has that form.
 	Name string
 	// Title is shown instead of the name, at most 100 characters.
 	Title string
-	// Description is at most 100 characters. Empty stands for that of the definition.
+	// Description is at most 100 characters. Empty means that of the definition.
 	Description string
-	// Version is that of the server. Empty stands for the one in registryRef, or that
-	// of the package.
+	// Version is the version of the server. Empty means the one in registryRef, or that of
+	// the package.
 	Version string
 	// WebsiteURL is the homepage of the server.
 	WebsiteURL string
 }
 
-// NeedError says what has to be given for a document.
+// NeedError reports a value that the document requires.
 type NeedError struct{ What, Hint string }
 
 // Error implements the error interface.
 func (e *NeedError) Error() string { return "it needs " + e.What }
 
-// limits of the schema.
+// Limits of the schema.
 const (
 	maxDescription = 100
 	maxName        = 200
 )
 
-// Export makes a document of definitions that are several ways to reach one
-// server: those with a command become packages, those with a URL remotes. The
-// report has what a document has no place for, as warnings. No value of a secret
-// is written: there is none in a definition. The error is a [*NeedError] if
-// something is missing, and an [*UnfitError] if no server can be represented.
+// Export converts definitions that are alternative ways to reach the same server to one
+// document: those with a command become packages, those with a URL remotes. The report
+// lists, as warnings, what a document cannot represent. Values of secrets are never
+// written, since definitions do not contain them. The error is a [*NeedError] if a value
+// is missing, and an [*UnfitError] if none of the servers can be represented.
 func Export(m *stax.Merged, servers []string, opts *ExportOptions) (*Document, *check.Report, error) {
 	if opts == nil {
 		opts = &ExportOptions{}
 	}
-	e := &exporter{merged: m, report: &check.Report{}, doc: &Document{Schema: SchemaURL, Name: opts.Name, Title: opts.Title,
-		Description: opts.Description, Version: opts.Version, WebsiteURL: opts.WebsiteURL}}
+	e := &exporter{
+		merged: m,
+		report: &check.Report{},
+		doc: &Document{Schema: SchemaURL, Name: opts.Name, Title: opts.Title,
+			Description: opts.Description, Version: opts.Version, WebsiteURL: opts.WebsiteURL},
+	}
 	for _, name := range servers {
 		s := m.Config.Server(name)
 		if s == nil {
@@ -60,12 +64,15 @@ func Export(m *stax.Merged, servers []string, opts *ExportOptions) (*Document, *
 		e.export()
 	}
 	if len(e.doc.Packages)+len(e.doc.Remotes) == 0 {
-		return nil, e.report, &UnfitError{Why: "nothing of " + strings.Join(servers, ", ") + " can be represented", Hint: "a command has to start a package of npm, PyPI, a registry of images, NuGet, or a bundle"}
+		return nil, e.report, &UnfitError{
+			Why:  "nothing of " + strings.Join(servers, ", ") + " can be represented",
+			Hint: "a command has to start a package of npm, PyPI, a registry of images, NuGet, or a bundle",
+		}
 	}
 	return e.doc, e.report, e.complete()
 }
 
-// exporter makes one document.
+// exporter builds one document.
 type exporter struct {
 	merged *stax.Merged
 	server *stax.Server
@@ -73,24 +80,33 @@ type exporter struct {
 	report *check.Report
 }
 
-// lost reports a member of the server that the document has no place for.
+// lost reports a member of the server that a document cannot represent.
 func (e *exporter) lost(member, format string, args ...any) {
 	pointer := "/servers/" + check.EscapeToken(e.server.Name)
 	if member != "" {
 		pointer += "/" + member
 	}
-	e.report.Add(e.merged.Origin(e.server.Name).Place(check.Finding{Rule: "stax/not-exported", Severity: check.Warning, Pointer: pointer,
-		Message: fmt.Sprintf("server %q: ", e.server.Name) + fmt.Sprintf(format, args...)}))
+	e.report.Add(e.merged.Origin(e.server.Name).Place(check.Finding{
+		Rule:     "stax/not-exported",
+		Severity: check.Warning,
+		Pointer:  pointer,
+		Message:  fmt.Sprintf("server %q: ", e.server.Name) + fmt.Sprintf(format, args...),
+	}))
 }
 
-// reverseDNS reports whether a name is a domain in reverse, a slash and a name.
+// reverseDNS reports whether a name is a reversed domain, a slash and a name.
 func reverseDNS(name string) bool {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-"
 	domain, rest, ok := strings.Cut(name, "/")
-	return ok && domain != "" && rest != "" && strings.Trim(domain, letters) == "" && strings.Trim(rest, letters+"_") == "" && len(name) <= maxName
+	return ok &&
+		domain != "" &&
+		rest != "" &&
+		strings.Trim(domain, letters) == "" &&
+		strings.Trim(rest, letters+"_") == "" &&
+		len(name) <= maxName
 }
 
-// complete fills in what the schema requires, and holds the document to it.
+// complete adds what the schema requires, and verifies the document.
 func (e *exporter) complete() error {
 	d := e.doc
 	if d.Version == "" && len(d.Packages) > 0 {
@@ -100,7 +116,10 @@ func (e *exporter) complete() error {
 	case d.Name == "":
 		return &NeedError{"a name in the form of a registry", "--name io.github.you/weather"}
 	case !reverseDNS(d.Name):
-		return &NeedError{fmt.Sprintf("another name than %q: a domain in reverse, a slash, a name", d.Name), "--name io.github.you/weather"}
+		return &NeedError{
+			fmt.Sprintf("another name than %q: a domain in reverse, a slash, a name", d.Name),
+			"--name io.github.you/weather",
+		}
 	case d.Version == "":
 		return &NeedError{"a version", "--version 1.0.0"}
 	case d.Version == "latest" || len(d.Version) > 255 || strings.ContainsAny(d.Version, "^~<>=*| "):
@@ -144,7 +163,7 @@ func (e *exporter) export() {
 	d.Packages = append(d.Packages, *p)
 }
 
-// leftOut reports the members that have no place in any document.
+// leftOut reports the members that no document can represent.
 func (e *exporter) leftOut() {
 	s := e.server
 	for _, m := range []struct {
@@ -183,8 +202,8 @@ func (e *exporter) secretInput(key string) Input {
 	return in
 }
 
-// environment writes the variables of a package, in the order of the command line
-// where that has them.
+// environment writes the variables of a package, in the order of the command line if it
+// sets them.
 func (e *exporter) environment(p *Package) {
 	named := map[string]bool{}
 	for _, v := range p.EnvironmentVariables {
@@ -226,7 +245,7 @@ func (e *exporter) environment(p *Package) {
 	}
 }
 
-// remote writes a server that runs elsewhere.
+// remote writes a remote server.
 func (e *exporter) remote() {
 	s := e.server
 	t := Transport{Type: "streamable-http", URL: s.URL}

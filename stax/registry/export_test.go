@@ -26,8 +26,8 @@ func definitions(t *testing.T, text string) *stax.Merged {
 	return merged
 }
 
-// schema validates documents by the schema of the registry. It is not ours to keep:
-// scripts/registry brings it along.
+// schema validates documents against the registry's schema. The schema is not part of
+// this repository; scripts/registry provides it.
 func schema(t *testing.T) func(text []byte) error {
 	t.Helper()
 	name := os.Getenv("SLIPWAY_REGISTRY_SCHEMA")
@@ -58,13 +58,17 @@ func schema(t *testing.T) func(text []byte) error {
 	}
 }
 
-// TestSchemaIsOne holds that the schema, where it is there, refuses something.
+// TestSchemaIsOne verifies that the schema, if available, rejects an invalid document.
 func TestSchemaIsOne(t *testing.T) {
 	valid := schema(t)
 	if os.Getenv("SLIPWAY_REGISTRY_SCHEMA") == "" {
 		t.Skip("scripts/registry brings the schema along")
 	}
-	for _, text := range []string{`{}`, `{"name": "x", "description": "d", "version": "1"}`, `{"name": "a/b", "description": "d", "version": "1", "packages": [{"registryType": "npm", "identifier": "x", "transport": {"type": "tcp"}}]}`} {
+	for _, text := range []string{
+		`{}`,
+		`{"name": "x", "description": "d", "version": "1"}`,
+		`{"name": "a/b", "description": "d", "version": "1", "packages": [{"registryType": "npm", "identifier": "x", "transport": {"type": "tcp"}}]}`,
+	} {
 		if valid([]byte(text)) == nil {
 			t.Errorf("the schema takes %s", text)
 		}
@@ -76,7 +80,7 @@ const ref = `
     description: Tells the weather
 `
 
-// TestRoundTrip holds that a definition is the same once it was written as a
+// TestRoundTrip verifies that a definition is unchanged after it is written as a
 // server.json and read again.
 func TestRoundTrip(t *testing.T) {
 	valid := schema(t)
@@ -91,15 +95,17 @@ func TestRoundTrip(t *testing.T) {
 		"image":              "    command: docker\n    args: [run, -i, --rm, 'ghcr.io/me/w:1.2.3']",
 		"image with all":     "    command: podman\n    args: [run, -i, --rm, -e, A, -e, TOKEN_W, -v, '/a:/b', '--mount=type=bind,src=/x', -e, 'C=1', 'ghcr.io:5000/me/w@sha256:" + strings.Repeat("ab", 32) + "', --deep]\n    env: {A: x}\n    secrets: [TOKEN_W]",
 		"secrets":            "    command: npx\n    args: [-y, 'w@1.2.3']\n    secrets: [W_KEY, W_OTHER, W_THIRD]\n    env: {LOG: debug}",
-		"bundle":             "    command: slipway\n    args: [bundle, run, /state/x.mcpb, --sha256, " + strings.Repeat("ab", 32) + "]\n    metadata: {source: 'https://example.com/x.mcpb'}",
-		"remote":             "    url: https://mcp.example.com/w\n    transport: http\n    headers: {X-Team: a, X-Braces: '{b}'}",
-		"events":             "    url: https://mcp.example.com/w/sse\n    transport: sse",
-		"bearer":             "    url: https://mcp.example.com/w\n    transport: http\n    secrets: [W_KEY]",
-		"bound":              "    url: https://mcp.example.com/w\n    transport: http\n    secrets: [W_KEY, W_OTHER]",
+		"bundle": "    command: slipway\n    args: [bundle, run, /state/x.mcpb, --sha256, " +
+			strings.Repeat("ab", 32) + "]\n    metadata: {source: 'https://example.com/x.mcpb'}",
+		"remote": "    url: https://mcp.example.com/w\n    transport: http\n    headers: {X-Team: a, X-Braces: '{b}'}",
+		"events": "    url: https://mcp.example.com/w/sse\n    transport: sse",
+		"bearer": "    url: https://mcp.example.com/w\n    transport: http\n    secrets: [W_KEY]",
+		"bound":  "    url: https://mcp.example.com/w\n    transport: http\n    secrets: [W_KEY, W_OTHER]",
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
-			text = "servers:\n  w:\n" + text + ref + "secrets:\n  - {key: W_KEY, description: The key}\n  - {key: W_OTHER, required: false}\n  - {key: W_THIRD, exposeAs: {env: THIRD}}\n  - key: TOKEN_W\n"
+			text = "servers:\n  w:\n" + text + ref +
+				"secrets:\n  - {key: W_KEY, description: The key}\n  - {key: W_OTHER, required: false}\n  - {key: W_THIRD, exposeAs: {env: THIRD}}\n  - key: TOKEN_W\n"
 			if name == "bound" {
 				text += "bindings: {w: {X-Key: '{W_KEY}', X-Other: 'Token {W_OTHER}'}}\n"
 			}
@@ -127,7 +133,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, want := *entry.Server(), *m.Config.Server("w")
-			if name == "bundle" { // its place here is known once it is downloaded
+			if name == "bundle" { // its local path is unknown until it is downloaded
 				if entry.Bundle.URL != want.Metadata["source"] || entry.Bundle.SHA256 != want.Args[4] {
 					t.Errorf("the bundle is %+v", entry.Bundle)
 				}
@@ -152,28 +158,41 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestExportLoses holds that whatever a server.json has no place for is said.
+// TestExportLoses verifies that everything a server.json cannot represent is reported.
 func TestExportLoses(t *testing.T) {
 	tests := map[string]struct{ server, want string }{
-		"folder":          {"command: npx\n    args: [-y, w@1]\n    cwd: /x", "no place for cwd"},
-		"tools":           {"command: npx\n    args: [-y, w@1]\n    enabledTools: [a]\n    disabledTools: [b]", "no place for enabledTools|no place for disabledTools"},
-		"timeout":         {"command: npx\n    args: [-y, w@1]\n    connectTimeoutMs: 1", "no place for connectTimeoutMs"},
-		"call timeout":    {"command: npx\n    args: [-y, w@1]\n    callTimeoutMs: 1", "no place for callTimeoutMs"},
-		"hang timeout":    {"command: npx\n    args: [-y, w@1]\n    hangTimeoutMs: 1", "no place for hangTimeoutMs"},
-		"disabled":        {"command: npx\n    args: [-y, w@1]\n    enabled: false", "a server that is disabled"},
-		"unknown members": {"command: npx\n    args: [-y, w@1]\n    x-mine: 1\n    metadata: {team: a}", `the metadata "team"|no place for "x-mine"`},
-		"latest":          {"command: npx\n    args: [-y, w@latest]", `"latest" is none`},
-		"a range":         {"command: npx\n    args: [-y, w@^1.0.0]", `"^1.0.0" is none`},
-		"an image":        {"command: docker\n    args: [run, -i, --rm, w]", "the image w is not one version"},
-		"no variable":     {"command: docker\n    args: [run, -i, --rm, 'w:1']\n    env: {A: b}", "not given the variable A"},
-		"a file":          {"command: npx\n    args: [-y, w@1]\n    secrets: [F]", "no place for the file in which the server gets F"},
-		"unbound":         {"url: https://x.example\n    transport: http\n    secrets: [F, K]", "not said in which header the secret F goes|not said in which header the secret K goes"},
-		"a path":          {"command: /opt/bin/npx\n    args: [-y, w@1]", "the path of npx is left out"},
+		"folder": {"command: npx\n    args: [-y, w@1]\n    cwd: /x", "no place for cwd"},
+		"tools": {
+			"command: npx\n    args: [-y, w@1]\n    enabledTools: [a]\n    disabledTools: [b]",
+			"no place for enabledTools|no place for disabledTools",
+		},
+		"timeout":      {"command: npx\n    args: [-y, w@1]\n    connectTimeoutMs: 1", "no place for connectTimeoutMs"},
+		"call timeout": {"command: npx\n    args: [-y, w@1]\n    callTimeoutMs: 1", "no place for callTimeoutMs"},
+		"hang timeout": {"command: npx\n    args: [-y, w@1]\n    hangTimeoutMs: 1", "no place for hangTimeoutMs"},
+		"disabled":     {"command: npx\n    args: [-y, w@1]\n    enabled: false", "a server that is disabled"},
+		"unknown members": {
+			"command: npx\n    args: [-y, w@1]\n    x-mine: 1\n    metadata: {team: a}",
+			`the metadata "team"|no place for "x-mine"`,
+		},
+		"latest":      {"command: npx\n    args: [-y, w@latest]", `"latest" is none`},
+		"a range":     {"command: npx\n    args: [-y, w@^1.0.0]", `"^1.0.0" is none`},
+		"an image":    {"command: docker\n    args: [run, -i, --rm, w]", "the image w is not one version"},
+		"no variable": {"command: docker\n    args: [run, -i, --rm, 'w:1']\n    env: {A: b}", "not given the variable A"},
+		"a file": {
+			"command: npx\n    args: [-y, w@1]\n    secrets: [F]",
+			"no place for the file in which the server gets F",
+		},
+		"unbound": {
+			"url: https://x.example\n    transport: http\n    secrets: [F, K]",
+			"not said in which header the secret F goes|not said in which header the secret K goes",
+		},
+		"a path": {"command: /opt/bin/npx\n    args: [-y, w@1]", "the path of npx is left out"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			m := definitions(t, "servers:\n  s:\n    "+test.server+"\nsecrets:\n  - {key: F, exposeAs: {file: F}}\n  - key: K\n")
-			_, report, err := registry.Export(m, []string{"s"}, &registry.ExportOptions{Name: "a/b", Description: "d", Version: "1"})
+			_, report, err := registry.Export(m, []string{"s"},
+				&registry.ExportOptions{Name: "a/b", Description: "d", Version: "1"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,8 +216,8 @@ func TestExportLoses(t *testing.T) {
 	}
 }
 
-// TestExportRefuses holds that nothing is written that starts something else than
-// the definition does.
+// TestExportRefuses verifies that a document is only written if it starts the same
+// program as the definition.
 func TestExportRefuses(t *testing.T) {
 	for name, server := range map[string]string{
 		"another program": "command: node\n    args: [server.js]",
@@ -215,7 +234,8 @@ func TestExportRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := definitions(t, "servers:\n  s:\n    "+server+"\n")
-			doc, report, err := registry.Export(m, []string{"s"}, &registry.ExportOptions{Name: "a/b", Description: "d", Version: "1"})
+			doc, report, err := registry.Export(m, []string{"s"},
+				&registry.ExportOptions{Name: "a/b", Description: "d", Version: "1"})
 			var unfit *registry.UnfitError
 			if !errors.As(err, &unfit) || report.Count(1) == 0 && len(report.Findings()) == 0 {
 				t.Errorf("got %+v, %v, %v", doc, report.Findings(), err)

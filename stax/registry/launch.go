@@ -9,15 +9,15 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// launcher is how packages of one type are started.
+// launcher describes how packages of one type are started.
 type launcher struct {
 	registryType string
-	programs     []string // the first is used if the package names none of them
-	// args makes a command line of the parts that a package has.
+	programs     []string // the first is the default if the package names none of them
+	// args builds a command line from its parts.
 	args func(l *line) []string
 }
 
-// line is what a command line is made of.
+// line contains the parts of a command line.
 type line struct {
 	program string
 	what    string   // the package, with its version
@@ -46,7 +46,8 @@ func launchers() []launcher {
 			if len(runtime) > 0 && runtime[0] == "run" {
 				runtime = runtime[1:]
 			}
-			args := slices.Concat([]string{"run"}, missing([]string{"-i"}, runtime, "--interactive"), missing([]string{"--rm"}, runtime))
+			args := slices.Concat([]string{"run"}, missing([]string{"-i"}, runtime, "--interactive"),
+				missing([]string{"--rm"}, runtime))
 			for _, name := range l.env {
 				args = append(args, "-e", name)
 			}
@@ -66,7 +67,8 @@ func launchers() []launcher {
 	}
 }
 
-// missing returns flags that are not in args, nor their other name.
+// missing returns flags unless args contains one of them, or one of their aliases in
+// others.
 func missing(flags, args []string, others ...string) []string {
 	for _, f := range append(others, flags...) {
 		if slices.Contains(args, f) {
@@ -84,9 +86,11 @@ func launcherOf(registryType string) *launcher {
 	return nil
 }
 
-// pack makes a definition of a package.
+// pack converts a package.
 func (b *builder) pack(p *Package) error {
-	if strings.HasPrefix(p.Identifier, "-") || strings.HasPrefix(p.Version, "-") || strings.ContainsFunc(p.Identifier+p.Version, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if strings.HasPrefix(p.Identifier, "-") ||
+		strings.HasPrefix(p.Version, "-") ||
+		strings.ContainsFunc(p.Identifier+p.Version, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return &UnfitError{Why: fmt.Sprintf("%q is no package", p.Identifier)}
 	}
 	s := b.server
@@ -119,7 +123,10 @@ func (b *builder) pack(p *Package) error {
 		s.Command, s.Args = p.Identifier, l.own
 		b.todo("cargo install %s", strings.ReplaceAll(l.what, "@", " --version "))
 	case kind == nil:
-		return &UnfitError{Why: fmt.Sprintf("it is not known how to start a package of %q", p.RegistryType), Hint: "it offers " + strings.Join(b.doc.Choices(), ", ")}
+		return &UnfitError{
+			Why:  fmt.Sprintf("it is not known how to start a package of %q", p.RegistryType),
+			Hint: "it offers " + strings.Join(b.doc.Choices(), ", "),
+		}
 	default:
 		l.program = kind.programs[0]
 		if slices.Contains(kind.programs, p.RuntimeHint) {
@@ -132,9 +139,9 @@ func (b *builder) pack(p *Package) error {
 	return nil
 }
 
-// imageArguments takes what is no argument any more off those of docker run: the
-// image, and variables with secrets, which are not for a command line. Of those
-// the container is given the name.
+// imageArguments returns the arguments of docker run without the image and without
+// variables that contain secrets, which must not appear on a command line. The container
+// receives those by name.
 func (b *builder) imageArguments(p *Package, l *line) []Argument {
 	var rest []Argument
 	name := imageName(p.Identifier)
@@ -154,7 +161,7 @@ func (b *builder) imageArguments(p *Package, l *line) []Argument {
 	return rest
 }
 
-// imageName is an image without its tag and digest.
+// imageName returns an image without its tag and digest.
 func imageName(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
@@ -163,7 +170,7 @@ func imageName(image string) string {
 	return image
 }
 
-// holdsSecret reports whether a template has a variable that is a secret.
+// holdsSecret reports whether a template contains a secret variable.
 func holdsSecret(template string, variables map[string]Input) bool {
 	for name, in := range variables {
 		if in.IsSecret && strings.Contains(template, "{"+name+"}") {
@@ -173,7 +180,7 @@ func holdsSecret(template string, variables map[string]Input) bool {
 	return false
 }
 
-// versioned is a package with its version, as its program wants it.
+// versioned returns a package with its version, in the syntax of its program.
 func versioned(p *Package) string {
 	if p.Version == "" || p.Version == "latest" {
 		return p.Identifier
@@ -188,8 +195,9 @@ func versioned(p *Package) string {
 	return p.Identifier + "@" + p.Version
 }
 
-// arguments makes words of a command line. A flag with two dashes has its value
-// behind "=" (schema, NamedArgument), one with a single dash as the next word.
+// arguments converts arguments to words of a command line. The value of a flag with two
+// dashes follows "=" (schema, NamedArgument); that of a flag with one dash is the next
+// word.
 func (b *builder) arguments(args []Argument) ([]string, error) {
 	var words []string
 	for i := range args {
@@ -221,9 +229,14 @@ func (b *builder) arguments(args []Argument) ([]string, error) {
 	return words, nil
 }
 
-// bare reports whether a flag takes no value: nothing is said of one.
+// bare reports whether a flag takes no value: its description mentions none.
 func bare(in *Input) bool {
-	return in.Description == "" && in.Placeholder == "" && in.Format == "" && in.Choices == nil && !in.IsRequired && !in.IsSecret
+	return in.Description == "" &&
+		in.Placeholder == "" &&
+		in.Format == "" &&
+		in.Choices == nil &&
+		!in.IsRequired &&
+		!in.IsSecret
 }
 
 func (b *builder) argument(name string, a *Argument) (value string, ok bool, err error) {
@@ -248,16 +261,19 @@ func (b *builder) argument(name string, a *Argument) (value string, ok bool, err
 	if in.secret && a.IsRequired {
 		return "", false, b.secretArgument(name)
 	}
-	return in.value, in.ok, nil // an optional one that only looks like a secret is not given
+	return in.value, in.ok, nil // an optional one that only looks like a secret is omitted
 }
 
 func (b *builder) secretArgument(name string) error {
-	return &UnfitError{Why: fmt.Sprintf("the argument %s is a secret, and a definition has no place for one in a command line", name),
-		Hint: "write the definition by hand, with the secret as a variable, or take another way with --package: " + strings.Join(b.doc.Choices(), ", ")}
+	return &UnfitError{
+		Why: fmt.Sprintf("the argument %s is a secret, and a definition has no place for one in a command line", name),
+		Hint: "write the definition by hand, with the secret as a variable, or take another way with --package: " +
+			strings.Join(b.doc.Choices(), ", "),
+	}
 }
 
-// environment puts variables into the definition, and returns the names of those
-// that the server gets.
+// environment adds variables to the definition, and returns the names of those that the
+// server receives.
 func (b *builder) environment(variables []KeyValue) (names []string) {
 	s := b.server
 	for i := range variables {
@@ -298,7 +314,7 @@ func (b *builder) set(name, value string) {
 	b.server.Env[name] = value
 }
 
-// expose says that a secret is in a variable of another name.
+// expose declares that a secret is in a variable of another name.
 func (b *builder) expose(key, name string) {
 	if key == name {
 		return

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// sourceKey is the name in metadata of where a bundle was downloaded: its file is
-// elsewhere now.
+// sourceKey is the metadata name for the URL of a downloaded bundle, since the command
+// has a local path.
 const sourceKey = "source"
 
-// SourceKey returns the name in the metadata of a definition under which the URL of
-// its bundle stands.
+// SourceKey returns the name in a definition's metadata that contains the URL of its
+// bundle.
 func SourceKey() string { return sourceKey }
 
-// program is the name of a command, without its folder and what Windows puts
-// behind it.
+// program returns the name of a command, without its folder and its Windows extension.
 func program(command string) string {
 	base := strings.ToLower(filepath.Base(strings.ReplaceAll(command, `\`, "/")))
 	for _, ending := range []string{".exe", ".cmd", ".bat", ".ps1"} {
@@ -24,8 +23,8 @@ func program(command string) string {
 	return base
 }
 
-// packageOf finds out which package a command line starts. It reports why not, and
-// returns nil.
+// packageOf returns the package that a command line starts. If there is none, it reports
+// why and returns nil.
 func (e *exporter) packageOf() *Package {
 	s := e.server
 	name := program(s.Command)
@@ -36,7 +35,8 @@ func (e *exporter) packageOf() *Package {
 	case "npx", "bunx":
 		return e.runner("npm", name, s.Args, []string{"-y", "--yes", "-q", "--quiet"})
 	case "uvx":
-		return e.runner("pypi", name, s.Args, []string{"-q", "--quiet", "--isolated", "--no-cache", "-n", "--native-tls", "--offline"})
+		return e.runner("pypi", name, s.Args,
+			[]string{"-q", "--quiet", "--isolated", "--no-cache", "-n", "--native-tls", "--offline"})
 	case "docker", "podman":
 		return e.image(name, s.Args)
 	case "dnx":
@@ -54,12 +54,12 @@ func (e *exporter) packageOf() *Package {
 	return nil
 }
 
-// runner is a package behind npx or uvx. flags are those of the program that take no
-// value.
+// runner returns the package in a command line of npx or uvx. flags are the program's
+// flags without a value.
 func (e *exporter) runner(kind, name string, args, flags []string) *Package {
 	i := 0
 	for i < len(args) && strings.HasPrefix(args[i], "-") {
-		if kind == "pypi" && args[i] == "--from" { // the package is next, then its program
+		if kind == "pypi" && args[i] == "--from" { // followed by the package, then its program
 			i++
 			break
 		}
@@ -73,7 +73,12 @@ func (e *exporter) runner(kind, name string, args, flags []string) *Package {
 		e.lost("args", "%s is given no package", name)
 		return nil
 	}
-	p := &Package{RegistryType: kind, RuntimeHint: name, RuntimeArguments: wordsOf(withoutAny(args[:i], "-y", "--yes")), PackageArguments: wordsOf(args[i+1:])}
+	p := &Package{
+		RegistryType:     kind,
+		RuntimeHint:      name,
+		RuntimeArguments: wordsOf(withoutAny(args[:i], "-y", "--yes")),
+		PackageArguments: wordsOf(args[i+1:]),
+	}
 	p.Identifier, p.Version = cutVersion(kind, args[i])
 	if !e.plainPackage(p) {
 		return nil
@@ -82,11 +87,14 @@ func (e *exporter) runner(kind, name string, args, flags []string) *Package {
 	return p
 }
 
-// plainPackage reports whether a package is one of a registry, and not of a folder
-// or a repository.
+// plainPackage reports whether a package is from a registry rather than a folder or a
+// repository.
 func (e *exporter) plainPackage(p *Package) bool {
 	id := strings.TrimPrefix(p.Identifier, "@")
-	if strings.ContainsAny(id, ":\\ ") || strings.HasPrefix(id, ".") || strings.HasPrefix(id, "/") || strings.Count(id, "/") > 1 ||
+	if strings.ContainsAny(id, ":\\ ") ||
+		strings.HasPrefix(id, ".") ||
+		strings.HasPrefix(id, "/") ||
+		strings.Count(id, "/") > 1 ||
 		strings.Contains(id, "/") && !strings.HasPrefix(p.Identifier, "@") {
 		e.lost("args", "%s is no package of a registry", p.Identifier)
 		return false
@@ -94,7 +102,7 @@ func (e *exporter) plainPackage(p *Package) bool {
 	return true
 }
 
-// pinned reports a package that is not one version.
+// pinned reports a package without an exact version.
 func (e *exporter) pinned(p *Package) {
 	if p.Version == "latest" || strings.ContainsAny(p.Version, "^~<>=*|") {
 		e.lost("args", "a registry takes one version of %s, and %q is none", p.Identifier, p.Version)
@@ -107,7 +115,7 @@ func (e *exporter) pinned(p *Package) {
 	}
 }
 
-// cutVersion takes the version off a package: name@1.0, @scope/name@1.0, name==1.0.
+// cutVersion splits a package from its version: name@1.0, @scope/name@1.0, name==1.0.
 func cutVersion(kind, word string) (identifier, version string) {
 	if id, v, ok := strings.Cut(word, "=="); ok && kind == "pypi" {
 		return id, v
@@ -122,8 +130,8 @@ func withoutAny(args []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(args), func(a string) bool { return slices.Contains(drop, a) })
 }
 
-// wordsOf writes words of a command line. All are positional, with their value as
-// it stands: not everybody writes a named argument in the same way.
+// wordsOf converts words of a command line to positional arguments with fixed values,
+// since programs differ in their syntax for named arguments.
 func wordsOf(args []string) []Argument {
 	var out []Argument
 	for _, a := range args {
@@ -132,16 +140,22 @@ func wordsOf(args []string) []Argument {
 	return out
 }
 
-// imageFlags returns the flags of docker run that take a value, and those that
-// take none.
+// imageFlags returns the flags of docker run that take a value, and those that do not.
 func imageFlags() (valued, plain []string) {
-	return []string{"-e", "--env", "-v", "--volume", "--mount", "-p", "--publish", "--name", "--network", "--net", "-u", "--user", "-w", "--workdir",
-			"--entrypoint", "--platform", "--pull", "-m", "--memory", "--cpus", "--env-file", "-l", "--label", "--add-host", "--dns", "--tmpfs",
-			"--cap-add", "--cap-drop", "--security-opt", "--shm-size", "--gpus", "--device", "-h", "--hostname", "--runtime", "--stop-timeout", "--ulimit", "--pids-limit"},
-		[]string{"-i", "--interactive", "--rm", "--init", "--read-only", "--privileged", "-q", "--quiet", "--no-healthcheck", "-P", "--publish-all"}
+	return []string{
+			"-e", "--env", "-v", "--volume", "--mount", "-p", "--publish", "--name", "--network", "--net",
+			"-u", "--user", "-w", "--workdir", "--entrypoint", "--platform", "--pull", "-m", "--memory",
+			"--cpus", "--env-file", "-l", "--label", "--add-host", "--dns", "--tmpfs", "--cap-add",
+			"--cap-drop", "--security-opt", "--shm-size", "--gpus", "--device", "-h", "--hostname",
+			"--runtime", "--stop-timeout", "--ulimit", "--pids-limit",
+		},
+		[]string{
+			"-i", "--interactive", "--rm", "--init", "--read-only", "--privileged", "-q", "--quiet",
+			"--no-healthcheck", "-P", "--publish-all",
+		}
 }
 
-// image is a container image behind docker run.
+// image returns the container image in a command line of docker run.
 func (e *exporter) image(name string, args []string) *Package {
 	if len(args) == 0 || args[0] != "run" {
 		e.lost("args", "only %s run can be represented", name)
@@ -178,17 +192,18 @@ func (e *exporter) image(name string, args []string) *Package {
 		e.lost("args", "%s run is given no image", name)
 		return nil
 	}
-	// The tag is a part of the identifier, and there is no version.
+	// The tag is part of the identifier, so Version stays empty.
 	p.Identifier, p.PackageArguments = args[i], wordsOf(args[i+1:])
 	if _, digest, ok := strings.Cut(p.Identifier, "@sha256:"); !ok || digest == "" {
-		if tag := p.Identifier[strings.LastIndexByte(p.Identifier, '/')+1:]; !strings.Contains(tag, ":") || strings.HasSuffix(tag, ":latest") {
+		if tag := p.Identifier[strings.LastIndexByte(p.Identifier, '/')+1:]; !strings.Contains(tag, ":") ||
+			strings.HasSuffix(tag, ":latest") {
 			e.lost("args", "the image %s is not one version", p.Identifier)
 		}
 	}
 	return p
 }
 
-// provides reports whether the server is given a variable by its definition.
+// provides reports whether the definition gives the server a variable.
 func (e *exporter) provides(name string) bool {
 	if _, ok := e.server.Env[name]; ok || slices.Contains(e.server.Secrets, name) {
 		return true
@@ -201,7 +216,7 @@ func (e *exporter) provides(name string) bool {
 	return false
 }
 
-// tool is a package of NuGet behind dnx or dotnet tool exec.
+// tool returns the NuGet package in a command line of dnx or dotnet tool exec.
 func (e *exporter) tool(name string, args []string) *Package {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		e.lost("args", "%s is given no package", name)
@@ -229,7 +244,7 @@ func (e *exporter) tool(name string, args []string) *Package {
 	return p
 }
 
-// bundle is a bundle that was downloaded.
+// bundle returns a bundle that was downloaded.
 func (e *exporter) bundle(args []string) *Package {
 	p := &Package{RegistryType: "mcpb", Identifier: e.server.Metadata[sourceKey]}
 	if ref := e.server.RegistryRef; ref != nil {

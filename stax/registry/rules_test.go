@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
-// TestRules holds the page to the table of rules.
+// TestRules verifies the page against the table of rules.
 func TestRules(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "definitions.md"))
 	if err != nil {
