@@ -1,8 +1,7 @@
-// Package edit changes single entries in configuration files that belong to
-// somebody else. Text is spliced, never written anew: comments, order,
-// indentation, line ends and everything else outside the entry keep their bytes.
-// Every edit is read back and compared before it is handed out, so that a file
-// that is written in a way nobody thought of is refused and not damaged.
+// Package edit changes single entries in configuration files owned by other programs.
+// Text is spliced, never regenerated: comments, order, indentation, line endings and
+// everything else outside the entry keep their bytes. Every edit is parsed and compared
+// before it is returned, so a file in an unexpected form is rejected instead of damaged.
 //
 // Start with [Set], [Remove] and [Get].
 package edit
@@ -19,12 +18,12 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Target says where in a file the entries are.
+// Target is the location of the entries in a file.
 type Target struct {
 	Format tree.Format
-	Root   string // the member of the file that holds them
+	Root   string // the member of the file that contains them
 	List   bool   // they are a list of objects, each with a "name"
-	// Preamble are the members that a new file begins with.
+	// Preamble lists the members that a new file starts with.
 	Preamble []tree.Member
 }
 
@@ -34,8 +33,8 @@ type Entry struct {
 	Value *tree.Node
 }
 
-// ErrShape is why a file cannot be edited: what holds the entries is written in
-// a form that cannot be changed without touching more than one entry.
+// ErrShape is returned when a file cannot be edited: the form of its entries does not
+// permit a change to only one of them.
 var ErrShape = errors.New("the servers are written in a form that cannot be edited in place")
 
 // splice replaces the bytes from start to end.
@@ -44,8 +43,8 @@ type splice struct {
 	text       string
 }
 
-// Get returns the entries of a file, in their order. A file that is empty has
-// none. The error names the place of a fault.
+// Get returns the entries of a file, in order. An empty file has none. The error contains
+// the position of the fault.
 func Get(text []byte, t Target) ([]Entry, error) {
 	root, err := parse(text, t)
 	if err != nil || root == nil {
@@ -73,7 +72,7 @@ func Get(text []byte, t Target) ([]Entry, error) {
 	return entries, nil
 }
 
-// parse returns nil for a file without anything in it.
+// parse returns nil for a file without content.
 func parse(text []byte, t Target) (*tree.Node, error) {
 	body := bytes.TrimPrefix(text, []byte("\ufeff"))
 	if len(bytes.TrimSpace(body)) == 0 || t.Format == tree.JSONC && onlyComments(body) {
@@ -93,7 +92,7 @@ func parse(text []byte, t Target) (*tree.Node, error) {
 	return root, nil
 }
 
-// onlyComments reports whether there is no value in a text, and every comment ends.
+// onlyComments reports whether a text consists of blanks and closed comments.
 func onlyComments(body []byte) bool {
 	if skipBlank(body, 0) < len(body) {
 		return false
@@ -102,8 +101,8 @@ func onlyComments(body []byte) bool {
 	return root != nil
 }
 
-// Set returns text with the entry called name put in, or in place of the one that
-// is there. The error matches [ErrShape] if that is not possible.
+// Set returns text with the entry called name added or replaced. The error matches
+// [ErrShape] if that is not possible.
 func Set(text []byte, t Target, name string, value *tree.Node) ([]byte, error) {
 	old, err := parse(text, t)
 	if err != nil {
@@ -150,14 +149,15 @@ func Remove(text []byte, t Target, name string) ([]byte, error) {
 	return verified(text, splices, old, t, name, nil)
 }
 
-// Has reports whether a file has the member that holds the entries, be it empty.
+// Has reports whether a file has the member that contains the entries, even if it is
+// empty.
 func Has(text []byte, t Target) bool {
 	root, err := parse(text, t)
 	return err == nil && root.Get(t.Root) != nil
 }
 
-// Prune returns text without the member that holds the entries if nothing is in
-// it, and else text as it is.
+// Prune returns text without the member that contains the entries if that member is
+// empty; otherwise, it returns text unchanged.
 func Prune(text []byte, t Target) []byte {
 	root, err := parse(text, t)
 	holder := root.Get(t.Root)
@@ -167,7 +167,7 @@ func Prune(text []byte, t Target) []byte {
 	var splices []splice
 	switch m := root.Member(t.Root); t.Format {
 	case tree.TOML:
-		return text // a table goes with its last entry
+		return text // a table disappears with its last entry
 	case tree.YAML:
 		splices = []splice{{lineStart(text, m.KeyStart), nextLine(text, m.KeyStart), ""}}
 	default:
@@ -184,7 +184,7 @@ func Prune(text []byte, t Target) []byte {
 	return out
 }
 
-// fresh is a file with one entry, to stand behind what is there: nothing, or
+// fresh returns a file with one entry, to be appended to text, which is empty or has only
 // comments.
 func fresh(text []byte, t Target, name string, value *tree.Node) string {
 	eol, lead := lineEnd(text), ""
@@ -234,7 +234,7 @@ func apply(text []byte, splices []splice) []byte {
 	return append(out, text[at:]...)
 }
 
-// verified applies splices and makes sure that nothing but the entry differs.
+// verified applies splices and verifies that nothing but the entry differs.
 func verified(text []byte, splices []splice, old *tree.Node, t Target, name string, value *tree.Node) ([]byte, error) {
 	out := apply(text, splices)
 	root, err := parse(out, t)
@@ -257,7 +257,7 @@ func verified(text []byte, splices []splice, old *tree.Node, t Target, name stri
 	return out, nil
 }
 
-// rest is everything but one entry, as JSON. Empty holders count nothing.
+// rest returns everything but one entry, as JSON. Empty holders are ignored.
 func rest(root *tree.Node, t Target, name string) string {
 	var b strings.Builder
 	if root == nil {
@@ -282,7 +282,7 @@ func rest(root *tree.Node, t Target, name string) string {
 	return b.String()
 }
 
-// lineEnd returns the line end that the text uses.
+// lineEnd returns the line ending used in the text.
 func lineEnd(text []byte) string {
 	if i := bytes.IndexByte(text, '\n'); i > 0 && text[i-1] == '\r' {
 		return "\r\n"
@@ -290,10 +290,10 @@ func lineEnd(text []byte) string {
 	return "\n"
 }
 
-// lineStart returns where the line of the byte at i begins.
+// lineStart returns the start of the line with the byte at i.
 func lineStart(text []byte, i int) int { return bytes.LastIndexByte(text[:i], '\n') + 1 }
 
-// nextLine returns where the line behind that of the byte at i begins.
+// nextLine returns the start of the line after the one with the byte at i.
 func nextLine(text []byte, i int) int {
 	if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
 		return i + n + 1
@@ -301,7 +301,7 @@ func nextLine(text []byte, i int) int {
 	return len(text)
 }
 
-// indentation returns the white space that the line of the byte at i begins with.
+// indentation returns the leading white space of the line with the byte at i.
 func indentation(text []byte, i int) string {
 	start := lineStart(text, i)
 	if start == 0 && bytes.HasPrefix(text, []byte("\ufeff")) {
@@ -314,5 +314,5 @@ func indentation(text []byte, i int) string {
 	return string(text[start:end])
 }
 
-// Quoted returns a string as it is written between double quotes.
+// Quoted returns a string as it is written in double quotes.
 func Quoted(s string) string { return string(jsonscan.AppendQuote(nil, s)) }

@@ -8,17 +8,17 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// maxTries bounds how many places are tried for the end of a value in brackets.
+// maxTries limits how many positions are tried as the end of a value in braces.
 const maxTries = 256
 
-// inline is a holder in braces: an inline table of TOML, or a flow mapping of YAML.
-// Their parsers do not say where values end, so that the places that are possible
-// are tried, and the edit is made where it reads back as it should.
+// inline is a holder in braces: an inline table of TOML, or a flow mapping of YAML. Their
+// parsers do not report where values end, so all possible positions are tried until the
+// edit parses as intended.
 type inline struct {
 	text       []byte
 	t          Target
 	old        *tree.Node
-	start, end int // the braces are in here
+	start, end int // the braces are in this range
 }
 
 // inlineHolder returns the holder if it is in braces.
@@ -67,7 +67,7 @@ func (in *inline) entry(name string, value *tree.Node) string {
 	return string(jsonscan.AppendQuote(nil, name)) + ": " + string(value.AppendJSON(nil))
 }
 
-// try returns the first of splices that does nothing but what it should.
+// try returns the first of splices that makes exactly the intended change.
 func (in *inline) try(name string, value *tree.Node, tries [][]splice) ([]splice, error) {
 	for _, s := range tries[:min(len(tries), maxTries)] {
 		if _, err := verified(in.text, s, in.old, in.t, name, value); err == nil {
@@ -77,7 +77,7 @@ func (in *inline) try(name string, value *tree.Node, tries [][]splice) ([]splice
 	return nil, ErrShape
 }
 
-// ends are the places where a value may end that begins at or behind from.
+// ends returns the positions at or after from where a value may end.
 func (in *inline) ends(from int, marks string) (all []int) {
 	for i := from; i < in.end; i++ {
 		if bytes.IndexByte([]byte(marks), in.text[i]) >= 0 {
@@ -87,7 +87,7 @@ func (in *inline) ends(from int, marks string) (all []int) {
 	return all
 }
 
-// back goes over white space in front of a place.
+// back skips white space before a position.
 func (in *inline) back(at int) int {
 	return len(bytes.TrimRight(in.text[:at], " \t\r\n"))
 }

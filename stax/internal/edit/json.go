@@ -8,13 +8,14 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// jsonText writes a value over several lines; lists of plain values stay on one.
+// jsonText formats a value over several lines; lists of plain values stay on one line.
 func jsonText(n *tree.Node, indent, unit, eol string) string {
 	switch {
 	case n.Kind == tree.Object && len(n.Members) > 0:
 		var parts []string
 		for _, m := range n.Members {
-			parts = append(parts, indent+unit+string(jsonscan.AppendQuote(nil, m.Key))+": "+jsonText(m.Value, indent+unit, unit, eol))
+			parts = append(parts,
+				indent+unit+string(jsonscan.AppendQuote(nil, m.Key))+": "+jsonText(m.Value, indent+unit, unit, eol))
 		}
 		return "{" + eol + strings.Join(parts, ","+eol) + eol + indent + "}"
 	case n.Kind == tree.Array:
@@ -27,7 +28,7 @@ func jsonText(n *tree.Node, indent, unit, eol string) string {
 	return string(n.AppendJSON(nil))
 }
 
-// unitOf returns how far the file indents.
+// unitOf returns the indentation unit of the file.
 func unitOf(text []byte, root *tree.Node) string {
 	if len(root.Members) > 0 && bytes.IndexByte(text[root.Start:root.Members[0].KeyStart], '\n') >= 0 {
 		inner, outer := indentation(text, root.Members[0].KeyStart), indentation(text, root.Start)
@@ -75,7 +76,7 @@ func insertJSON(text []byte, n *tree.Node, name string, value *tree.Node, unit, 
 		if len(bytes.TrimSpace(inside)) == 0 {
 			return []splice{{n.Start + 1, n.End - 1, entry + eol + outer}}
 		}
-		at := n.Start + 1 + len(bytes.TrimRight(inside, " \t\r\n")) // behind a comment
+		at := n.Start + 1 + len(bytes.TrimRight(inside, " \t\r\n")) // after a comment
 		if bytes.IndexByte(text[at:n.End-1], '\n') < 0 {
 			entry += eol + outer
 		}
@@ -94,9 +95,9 @@ func insertJSON(text []byte, n *tree.Node, name string, value *tree.Node, unit, 
 	return []splice{{last.Value.End, last.Value.End, ","}, {line, line, entry}}
 }
 
-// behind looks at what follows a value: where its comma is, or -1, and where its
-// line ends, with the comments on it; that is behind the comma or the value if
-// more stands on that line.
+// behind inspects the text after a value. It returns the position of the comma, or -1,
+// and the end of the line with its comments. If the line has more content, the latter is
+// the end of the comma or the value.
 func behind(text []byte, at int) (comma, line int) {
 	comma, line = -1, at
 	for i := at; i < len(text); {
@@ -105,7 +106,7 @@ func behind(text []byte, at int) (comma, line int) {
 			if comma >= 0 || line == i {
 				return comma, trimCR(text, line, i)
 			}
-			// A comma may stand on a later line.
+			// The comma may be on a later line.
 			rest, _ := behind(text, skipBlank(text, i))
 			if rest >= 0 && rest == skipBlank(text, i) {
 				return rest, rest + 1
@@ -149,7 +150,7 @@ func nextLineEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// skipBlank goes over white space and comments.
+// skipBlank skips white space and comments.
 func skipBlank(text []byte, i int) int {
 	for i < len(text) {
 		switch {
@@ -170,7 +171,7 @@ func skipBlank(text []byte, i int) int {
 	return i
 }
 
-// removeJSON takes a member out of an object, with its comma.
+// removeJSON removes a member from an object, with its comma.
 func removeJSON(text []byte, n *tree.Node, name string) []splice {
 	i := 0
 	for k := range n.Members {
@@ -183,7 +184,7 @@ func removeJSON(text []byte, n *tree.Node, name string) []splice {
 	comma, line := behind(text, end)
 	ownLine := len(bytes.TrimSpace(text[lineStart(text, start):start])) == 0
 	if ownLine {
-		start = lineStart(text, start) // with its indentation, and with the line end before
+		start = lineStart(text, start) // with its indentation and the preceding line ending
 		if start > n.Start {
 			start = trimCR(text, 0, start-1)
 		}
@@ -197,7 +198,7 @@ func removeJSON(text []byte, n *tree.Node, name string) []splice {
 			next++
 		}
 		return []splice{{m.KeyStart, end, ""}, {comma, next, ""}}
-	case comma >= 0: // the comma of the one before goes, as that is how it came
+	case comma >= 0: // also remove the comma before it, which was added with it
 		before, _ := behind(text, n.Members[i-1].Value.End)
 		if before < 0 {
 			return []splice{{m.KeyStart, end, ""}, {comma, comma + 1, ""}}

@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Append returns text with an item at the end of the list t.Root, which is made if
-// the file has none. The error matches [ErrShape] if that is not possible.
+// Append returns text with an item added to the end of the list t.Root, which is created
+// if it is missing. The error matches [ErrShape] if that is not possible.
 func Append(text []byte, t Target, item *tree.Node) ([]byte, error) {
 	t.List = true
 	old, err := parse(text, t)
@@ -43,7 +43,7 @@ func Append(text []byte, t Target, item *tree.Node) ([]byte, error) {
 	return out, nil
 }
 
-// grown is what a file holds with an item more.
+// grown returns the content of a file with an item added.
 func grown(old *tree.Node, name string, item *tree.Node) *tree.Node {
 	out := &tree.Node{Kind: tree.Object}
 	list := &tree.Node{Kind: tree.Array}
@@ -85,7 +85,7 @@ func appendJSON(text []byte, root *tree.Node, name string, item *tree.Node) ([]s
 	inner := indentation(text, first.Start)
 	entry := eol + inner + jsonText(item, inner, unit, eol)
 	if bytes.IndexByte(text[first.Start:first.End], '\n') < 0 {
-		entry = eol + inner + string(item.AppendJSON(nil)) // as the others are
+		entry = eol + inner + string(item.AppendJSON(nil)) // like the others
 	}
 	comma, line := behind(text, last.End)
 	if comma >= 0 {
@@ -155,7 +155,7 @@ func listOfTables(text []byte, name string) bool {
 	return false
 }
 
-// intoBrackets adds an item to the list in brackets that begins at a byte.
+// intoBrackets adds an item to the list in brackets that starts at the byte at.
 func intoBrackets(text []byte, at int, item string) ([]splice, error) {
 	depth, last := 0, -1
 	for i := at; i < len(text); i++ {
@@ -185,8 +185,8 @@ func intoBrackets(text []byte, at int, item string) ([]splice, error) {
 	return nil, ErrShape
 }
 
-// closing returns where the quote that opens at i is closed, in double quotes
-// behind a backslash not.
+// closing returns the position of the quote that closes the one at i. In double quotes, a
+// backslash escapes.
 func closing(text []byte, i int) int {
 	quote := text[i]
 	for i++; i < len(text) && text[i] != quote; i++ {

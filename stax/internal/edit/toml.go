@@ -12,10 +12,10 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// expression is a header or a key with its value.
+// expression is a header, or a key with its value.
 type expression struct {
 	path   []string // from the top of the file
-	under  int      // how many of them are those of the table that it stands in
+	under  int      // the number of keys in path that belong to the enclosing table
 	header bool
 	start  int // of its line
 }
@@ -53,14 +53,14 @@ func expressions(text []byte) []expression {
 	return all
 }
 
-// span is the text of expressions that follow each other.
+// span is the text of consecutive expressions.
 type span struct {
 	start, end int
 	first      expression
 }
 
-// spans returns the text of everything below a path. Comments and blank lines in
-// front of what follows belong to that.
+// spans returns the text of everything below a path. Comments and blank lines before the
+// next expression belong to that expression.
 func spans(text []byte, path []string) []span {
 	all := expressions(text)
 	var found []span
@@ -86,7 +86,7 @@ func below(path, above []string) bool {
 	return len(path) >= len(above) && slices.Equal(path[:len(above)], above)
 }
 
-// trimComments takes lines off the end that are blank or comments.
+// trimComments excludes trailing blank lines and comments.
 func trimComments(text []byte, start, end int) int {
 	for end > start {
 		at := lineStart(text, end-1)
@@ -151,7 +151,9 @@ func removeTOML(text []byte, old *tree.Node, t Target, name string) ([]splice, e
 	}
 	var splices []splice
 	for _, s := range found {
-		if at := lineStart(text, max(0, s.start-1)); s.first.header && at < s.start && len(bytes.TrimSpace(text[at:s.start])) == 0 {
+		if at := lineStart(text, max(0, s.start-1)); s.first.header &&
+			at < s.start &&
+			len(bytes.TrimSpace(text[at:s.start])) == 0 {
 			if s.end == len(text) || len(bytes.TrimSpace(text[s.end:nextLine(text, s.end)])) == 0 {
 				s.start = at // the blank line that sets it off
 			}
@@ -161,7 +163,7 @@ func removeTOML(text []byte, old *tree.Node, t Target, name string) ([]splice, e
 	return splices, nil
 }
 
-// tomlTable writes a value as a table with a header.
+// tomlTable formats a value as a table with a header.
 func tomlTable(path []string, value *tree.Node, eol string) string {
 	var keys []string
 	for _, k := range path {

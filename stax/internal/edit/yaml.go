@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// yamlMembers writes members, one below the other.
+// yamlMembers formats members, one per line.
 func yamlMembers(members []tree.Member, indent, eol string) string {
 	var b strings.Builder
 	for _, m := range members {
@@ -19,7 +19,7 @@ func yamlMembers(members []tree.Member, indent, eol string) string {
 	return b.String()
 }
 
-// yamlBelow writes what follows a colon.
+// yamlBelow formats the text after a colon.
 func yamlBelow(n *tree.Node, indent, eol string) string {
 	switch {
 	case n.Kind == tree.Object && len(n.Members) > 0:
@@ -37,7 +37,7 @@ func yamlBelow(n *tree.Node, indent, eol string) string {
 	return " " + string(n.AppendJSON(nil)) + eol
 }
 
-// yamlItem writes an item of a list behind its dash.
+// yamlItem formats a list item with its dash.
 func yamlItem(n *tree.Node, indent, eol string) string {
 	if n.Kind == tree.Object && len(n.Members) > 0 {
 		return indent + "- " + strings.TrimPrefix(yamlMembers(n.Members, indent+"  ", eol), indent+"  ")
@@ -50,8 +50,8 @@ func yamlItem(n *tree.Node, indent, eol string) string {
 
 const yamlLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// yamlText writes a string plain if every reader takes that for a string, and
-// else in double quotes.
+// yamlText formats a string, unquoted if every reader parses it as a string, or else in
+// double quotes.
 func yamlText(s string) string {
 	plain := s != "" && strings.Contains(yamlLetters+"/", s[:1]) && strings.Trim(s, yamlLetters+"0123456789_./-") == ""
 	switch strings.ToLower(s) {
@@ -64,7 +64,7 @@ func yamlText(s string) string {
 	var b strings.Builder
 	for _, r := range string(jsonscan.AppendQuote(nil, s)) {
 		if r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029' || r == '\ufeff' || r == '\ufffe' || r == '\uffff' {
-			fmt.Fprintf(&b, `\u%04x`, r) // YAML takes none of them as it is, or for the end of a line
+			fmt.Fprintf(&b, `\u%04x`, r) // YAML forbids these characters or treats them as line endings
 			continue
 		}
 		b.WriteRune(r)
@@ -72,15 +72,15 @@ func yamlText(s string) string {
 	return b.String()
 }
 
-// block is where the entries of a file stand.
+// block is the location of the entries in a file.
 type block struct {
 	indent string
 	starts []int // the lines of the entries
 	names  []string
-	end    int // behind the last
+	end    int // the end of the last entry
 }
 
-// yamlBlock finds the entries in the lines.
+// yamlBlock locates the entries among the lines.
 func yamlBlock(text []byte, holder *tree.Node, t Target) (block, error) {
 	var b block
 	add := func(at int, name string) bool {
@@ -116,8 +116,8 @@ func yamlBlock(text []byte, holder *tree.Node, t Target) (block, error) {
 	return b, nil
 }
 
-// behind returns where the entry ends whose line begins at start: behind the last
-// line that is indented more. Blank lines and comments behind it are not its own.
+// behind returns the end of the entry whose line begins at start: the end of the last
+// line that is indented further. Trailing blank lines and comments are excluded.
 func (b *block) behind(text []byte, start int) int {
 	end := nextLine(text, start)
 	for at := end; at < len(text); at = nextLine(text, at) {
@@ -146,9 +146,9 @@ func (b *block) entry(text []byte, t Target, name string) (start, end int, ok bo
 	return start, withoutComments(text, t, name, start, b.behind(text, start)), true
 }
 
-// withoutComments takes comments off the end of an entry that somebody put there. A
-// line that looks like one may be the end of a text in several lines: that is so if
-// the value is another without it.
+// withoutComments excludes trailing comments from an entry. A line that looks like a
+// comment may be the end of a multi-line string: that is the case if the value changes
+// without it.
 func withoutComments(text []byte, t Target, name string, start, end int) int {
 	at := end
 	for at > start {
@@ -171,7 +171,7 @@ func withoutComments(text []byte, t Target, name string, start, end int) int {
 	return at
 }
 
-// written is an entry at an indentation.
+// written formats an entry at an indentation.
 func written(t Target, name string, value *tree.Node, indent, eol string) string {
 	if t.List {
 		return yamlItem(value, indent, eol)
@@ -219,7 +219,7 @@ func setYAML(text []byte, root *tree.Node, t Target, name string, value *tree.No
 	return []splice{{start, end, with}}, nil
 }
 
-// setEmpty fills a member without anything in it: nothing, null, {} or [].
+// setEmpty fills a member with an empty value: nothing, null, {} or [].
 func setEmpty(text []byte, m *tree.Member, t Target, name string, value *tree.Node, eol string) ([]splice, error) {
 	line := nextLine(text, m.KeyStart)
 	rest := text[m.KeyEnd:line]
@@ -273,13 +273,12 @@ func removeYAML(text []byte, root *tree.Node, t Target, name string) ([]splice, 
 	return []splice{{colon, colon, empty}, {start, end, ""}}, nil
 }
 
-// plainKey reports whether the name of a member stands there as it is.
+// plainKey reports whether the name of a member is written without quotes or escapes.
 func plainKey(text []byte, m *tree.Member) bool {
 	return m.KeyEnd <= len(text) && string(text[m.KeyStart:m.KeyEnd]) == m.Key
 }
 
-// editable reports whether a member is written in lines: not in brackets, and not
-// with an anchor or for one.
+// editable reports whether a member is in block style, without an anchor or an alias.
 func editable(text []byte, m *tree.Member) bool {
 	return plainKey(text, m) && m.Value.Start < len(text) && !strings.Contains("{[*&!?", string(text[m.Value.Start])) &&
 		lineStart(text, m.Value.Start) > m.KeyStart
