@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// expression works out the expression that comes next.
+// expression evaluates the next expression.
 func (r *reader) expression() (value, error) {
 	leave, err := r.step()
 	defer leave()
@@ -36,7 +36,7 @@ func (r *reader) expression() (value, error) {
 	return no, err
 }
 
-// branch works out an expression, or passes over it.
+// branch evaluates or skips an expression.
 func (r *reader) branch(skip bool) (value, error) {
 	if skip {
 		return value{}, r.pass()
@@ -44,7 +44,7 @@ func (r *reader) branch(skip bool) (value, error) {
 	return r.expression()
 }
 
-// operators are those between two values, the loosest first.
+// operators returns the binary operators by precedence, lowest first.
 func operators() [][]string {
 	return [][]string{{"??", "||"}, {"&&"}, {"===", "!=="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}}
 }
@@ -81,7 +81,7 @@ func (r *reader) binary(level int) (value, error) {
 	return left, err
 }
 
-// loose refuses operators whose meaning would surprise or is never needed here.
+// loose rejects operators with surprising semantics that definitions do not need.
 func (r *reader) loose() error {
 	if (r.peek("==") && !r.peek("===")) || (r.peek("!=") && !r.peek("!==")) {
 		return r.fail(r.at, "comparing with == converts its sides first", "compare with ===")
@@ -113,7 +113,7 @@ func (r *reader) combine(at int, op string, left, right value) (value, error) {
 	return right, nil
 }
 
-// calculate works out what numbers alone are taken for.
+// calculate evaluates the operators that only apply to numbers.
 func (r *reader) calculate(at int, op string, a, b float64) (value, error) {
 	switch op {
 	case "<":
@@ -169,12 +169,12 @@ func number(v value) float64 {
 	return f
 }
 
-// numeric returns a number, written as JavaScript does.
+// numeric returns a number, formatted like JavaScript does.
 func numeric(at int, f float64) value {
 	n := &tree.Node{Kind: tree.Number, Start: at}
 	switch size := math.Abs(f); {
 	case size == 0:
-		n.Text = "0" // of -0, too
+		n.Text = "0" // -0 too
 	case size >= 1e21:
 		n.Text = strconv.FormatFloat(f, 'g', -1, 64)
 	case size < 1e-6:
@@ -189,7 +189,7 @@ func boolean(at int, is bool) value {
 	return value{node: &tree.Node{Kind: tree.Bool, Text: strconv.FormatBool(is), Start: at}}
 }
 
-// text1 makes a string out of several, within the limit.
+// text1 returns a new string, subject to the limit on text.
 func (r *reader) text1(at int, s string) (value, error) {
 	if r.joined += len(s); r.joined > maxText {
 		return value{}, r.fail(at, "the script puts too much text together", "")
@@ -197,7 +197,7 @@ func (r *reader) text1(at int, s string) (value, error) {
 	return value{node: &tree.Node{Kind: tree.String, Text: s, Start: at}}, nil
 }
 
-// textOf is what a template shows of a value.
+// textOf returns a value as text in a template.
 func textOf(v value) (string, bool) {
 	if v.node == nil {
 		return "", false
@@ -209,7 +209,7 @@ func textOf(v value) (string, bool) {
 	return "", false
 }
 
-// cast reads a value and the types that are claimed for it.
+// cast reads a value and skips its type assertions.
 func (r *reader) cast() (value, error) {
 	v, err := r.unary()
 	for err == nil && (r.peekWord() == "as" || r.peekWord() == "satisfies") {
@@ -250,7 +250,7 @@ func (r *reader) unary() (value, error) {
 	return r.suffixes(v, at)
 }
 
-// suffixes reads members, calls and what else follows a value.
+// suffixes reads members, calls and other suffixes of a value.
 func (r *reader) suffixes(v value, start int) (value, error) {
 	for {
 		r.space()
@@ -302,7 +302,7 @@ func (r *reader) suffixes(v value, start int) (value, error) {
 	}
 }
 
-// newline reports whether at is the first thing on its line.
+// newline reports whether at is the first token on its line.
 func (r *reader) newline(at int) bool {
 	line := r.text[bytes.LastIndexByte(r.text[:at], '\n')+1 : at]
 	return len(bytes.TrimSpace(line)) == 0
@@ -390,7 +390,7 @@ func (r *reader) parenthesis() (value, error) {
 	}
 	r.at = end + 1
 	arrow := r.peek("=>")
-	if !arrow && r.punct(":") { // a type of the result, or the second half of a condition
+	if !arrow && r.punct(":") { // a result type, or the second half of a conditional
 		arrow = r.skipType() == nil && r.peek("=>")
 	}
 	r.at = start
@@ -453,7 +453,7 @@ func (r *reader) template() (value, error) {
 				return value{}, r.fail(at, "only a string or a number can stand in a template", "")
 			}
 			b.WriteString(text)
-		case c == '\r': // one line end, however the file writes it
+		case c == '\r': // normalize line endings
 			b.WriteByte('\n')
 			if r.at++; r.at < len(r.text) && r.text[r.at] == '\n' {
 				r.at++
@@ -551,7 +551,7 @@ func (r *reader) property(n *tree.Node, written map[string]bool) error {
 	case r.punct(":"):
 		v, err = r.tolerant()
 	case short && (r.peek(",") || r.peek("}")):
-		r.at = at // the name is the value as well
+		r.at = at // the name is also the value
 		v, err = r.tolerant()
 	case r.peek("("):
 		return r.refuse(at, "a method")
@@ -569,7 +569,7 @@ func (r *reader) property(n *tree.Node, written map[string]bool) error {
 	case written[name]:
 		r.twice(at, name)
 		if v.node != nil {
-			n.Members = append(n.Members, m) // so that the one before is looked at, too
+			n.Members = append(n.Members, m) // so that the duplicate is checked too
 		}
 	case v.node != nil:
 		put(n, m)
@@ -583,11 +583,11 @@ func (r *reader) twice(at int, name string) {
 		Hint: "JavaScript uses the last one only; give each its own name", Duplicate: true})
 }
 
-// prototype names what an object inherits from, which is no member.
+// prototype is the name of an object's prototype, which is not a member.
 const prototype = "__proto__"
 
-// put sets a member, in place of one that has its name. Names that are indexes come
-// first, in the order of their numbers.
+// put sets a member, replacing any of that name. Names that are array indexes come first,
+// in numerical order.
 func put(n *tree.Node, m tree.Member) {
 	if old := n.Member(m.Key); old != nil {
 		*old = m
@@ -606,7 +606,7 @@ func put(n *tree.Node, m tree.Member) {
 	n.Members = slices.Insert(n.Members, at, m)
 }
 
-// arrayIndex returns the number that a name is, if JavaScript orders by it.
+// arrayIndex returns the number of a name that JavaScript orders as an array index.
 func arrayIndex(name string) (uint64, bool) {
 	i, err := strconv.ParseUint(name, 10, 32)
 	return i, err == nil && i < 1<<32-1 && strconv.FormatUint(i, 10) == name

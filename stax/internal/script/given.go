@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// define is defineMcp, and whatever else "stax" calls define...: it returns what
-// it is given.
+// define is defineMcp and every other define... function of "stax": it returns its
+// argument.
 func define() *function {
 	return &function{given: func(r *reader, at int, args []value) (value, error) {
 		if len(args) != 1 || !isKind(args[0], tree.Object) {
@@ -18,14 +18,15 @@ func define() *function {
 	}}
 }
 
-// given are the names that a script can use without declaring them.
+// given returns the predeclared names.
 func given() map[string]value {
 	return map[string]value{
 		"require": {fn: &function{given: func(r *reader, at int, args []value) (value, error) {
 			if len(args) == 1 && isKind(args[0], tree.String) && args[0].node.Text == "stax" {
 				return value{fn: define()}, nil
 			}
-			return value{}, r.fail(at, `a definitions script can require "stax" only`, "put all definitions into one file, or merge several files")
+			return value{}, r.fail(at, `a definitions script can require "stax" only`,
+				"put all definitions into one file, or merge several files")
 		}}},
 		"Boolean": {fn: &function{given: func(_ *reader, at int, args []value) (value, error) {
 			return boolean(at, len(args) > 0 && truthy(args[0])), nil
@@ -34,7 +35,7 @@ func given() map[string]value {
 			return value{}, r.refuse(at, "Object()")
 		}}},
 		"String": {fn: &function{given: func(r *reader, at int, args []value) (value, error) {
-			if len(args) > 0 { // map gives the place as well
+			if len(args) > 0 { // map also passes the index
 				if s, ok := textOf(args[0]); ok {
 					return r.text1(at, s)
 				}
@@ -44,7 +45,7 @@ func given() map[string]value {
 	}
 }
 
-// member returns what stands behind a dot.
+// member evaluates VALUE.name.
 func (r *reader) member(v value, name string, at int) (value, error) {
 	switch {
 	case v.fn != nil:
@@ -94,10 +95,16 @@ func ofString() map[string]func(string) string {
 type method = func(r *reader, at int, list *tree.Node, args []value) (value, error)
 
 func ofArray() map[string]method {
-	return map[string]method{"map": mapped, "filter": filtered, "concat": joinedLists, "join": joinedText, "includes": includes}
+	return map[string]method{
+		"map":      mapped,
+		"filter":   filtered,
+		"concat":   joinedLists,
+		"join":     joinedText,
+		"includes": includes,
+	}
 }
 
-// each calls the function that is the first argument for the elements of a list.
+// each calls the function in the first argument for every element of a list.
 func (r *reader) each(at int, list *tree.Node, args []value, keep func(element *tree.Node, result value) error) error {
 	if len(args) != 1 || args[0].fn == nil {
 		return r.fail(at, "it takes a function", "")
@@ -178,7 +185,7 @@ func includes(_ *reader, at int, list *tree.Node, args []value) (value, error) {
 	return boolean(at, false), nil
 }
 
-// ofObject are the functions behind "Object.".
+// ofObject returns the static methods of Object.
 func ofObject() map[string]func(r *reader, at int, args []value) (value, error) {
 	list := func(pick func(m tree.Member) *tree.Node) func(*reader, int, []value) (value, error) {
 		return func(r *reader, at int, args []value) (value, error) {

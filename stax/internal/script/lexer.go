@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// space skips white space and comments. A comment that is not closed goes to the
-// end, where whatever is missing is reported.
+// space skips white space and comments. An unclosed comment extends to the end of the
+// text, where the missing token is reported.
 func (r *reader) space() {
 	for r.at < len(r.text) {
 		rest := r.text[r.at:]
@@ -50,7 +50,7 @@ func (r *reader) peek(mark string) bool {
 	return bytes.HasPrefix(r.text[r.at:], []byte(mark))
 }
 
-// punct takes mark if it comes next.
+// punct consumes mark if it is next.
 func (r *reader) punct(mark string) bool {
 	if !r.peek(mark) {
 		return false
@@ -75,7 +75,7 @@ func (r *reader) unexpected() error {
 	return r.fail(r.at, fmt.Sprintf("unexpected character %q", c), "")
 }
 
-// peekWord returns the name that comes next, or "".
+// peekWord returns the next name, or "".
 func (r *reader) peekWord() string {
 	r.space()
 	end := r.at
@@ -123,7 +123,7 @@ func (r *reader) stringLiteral() (string, error) {
 	return "", r.fail(start, "the string is not closed", "")
 }
 
-// escape reads a backslash and what follows it.
+// escape reads an escape sequence.
 func (r *reader) escape(b *strings.Builder) error {
 	start := r.at
 	r.at++
@@ -136,11 +136,11 @@ func (r *reader) escape(b *strings.Builder) error {
 	switch {
 	case plain >= 0:
 		b.WriteByte("\n\r\t\b\f\v\x00"[plain])
-	case c == '\r': // the line goes on
+	case c == '\r': // line continuation
 		if r.at < len(r.text) && r.text[r.at] == '\n' {
 			r.at++
 		}
-	case c == '\n': // the line goes on
+	case c == '\n': // line continuation
 	case c == 'x' || c == 'u':
 		code, ok := r.codePoint(c)
 		if !ok {
@@ -189,7 +189,7 @@ func (r *reader) codePoint(kind byte) (rune, bool) {
 	return rune(code), err == nil
 }
 
-// closing returns where the bracket at r.text[at] is closed.
+// closing returns the position of the bracket that closes the one at r.text[at].
 func (r *reader) closing(at int) (int, error) {
 	back := r.at
 	defer func() { r.at = back }()
@@ -248,7 +248,7 @@ func (r *reader) skipTemplate() error {
 	return r.fail(start, "the template is not closed", "")
 }
 
-// generics passes over <...> if it comes next.
+// generics skips <...> if it is next.
 func (r *reader) generics() bool {
 	if !r.peek("<") {
 		return false
@@ -273,7 +273,7 @@ func (r *reader) generics() bool {
 	return false
 }
 
-// skipDeclaration passes over an interface, or a declare statement.
+// skipDeclaration skips an interface or a declare statement.
 func (r *reader) skipDeclaration() error {
 	for r.at < len(r.text) {
 		switch r.peekByte() {
@@ -289,7 +289,7 @@ func (r *reader) skipDeclaration() error {
 	return r.unexpected()
 }
 
-// skipType passes over a type.
+// skipType skips a type.
 func (r *reader) skipType() error {
 	leave, err := r.step()
 	defer leave()

@@ -1,14 +1,14 @@
-// Package script reads definitions that are written as TypeScript or JavaScript:
+// Package script reads definitions written in TypeScript or JavaScript:
 //
 //	import { defineMcp } from "stax";
 //	export default defineMcp({ servers: { ... } });
 //
-// The file is read, not run. What such a file is made of is worked out on the
-// text: literals, constants, templates, spreads, conditions, members, small
-// functions that return a value, and the few methods that tables are built with.
-// Types are passed over. Everything else is refused at its place: there is no
-// file, network, environment or clock, nothing to interrupt and no machine to
-// carry along. In return every value knows where it was written.
+// The file is read, not run. The reader evaluates what such a file consists of: literals,
+// constants, templates, spreads, conditionals, members, small functions that return a
+// value, and the few methods used to build tables. Types are skipped. Everything else is
+// rejected with its position. A script therefore has no access to files, network,
+// environment or clock, needs no interruption, and requires no embedded runtime. In
+// return, the source position of every value is known.
 //
 // Start with [Read].
 package script
@@ -22,19 +22,19 @@ import (
 	"github.com/slipway-mcp/slipway/stax/internal/tree"
 )
 
-// Limits of a script. Reading takes time in proportion to the steps.
+// Limits of a script. The time to read it is proportional to the number of steps.
 const (
 	maxSteps = 500_000
 	maxDepth = 200
-	maxText  = 4 << 20 // bytes of all strings that are put together
+	maxText  = 4 << 20 // total bytes of concatenated strings, plus elements of copied lists and objects
 )
 
-// reader works out the values of a script while it goes through the text. A
-// function is the place of its body: to call it is to read there again.
+// reader evaluates a script while it scans the text. A function is the position of its
+// body; a call reads from there again.
 type reader struct {
 	text   []byte
 	at     int
-	dry    int // more than zero: only pass over, values mean nothing
+	dry    int // while positive, expressions are skipped and values are meaningless
 	steps  int
 	depth  int
 	joined int
@@ -42,11 +42,11 @@ type reader struct {
 	scope    *scope
 	exported *tree.Node
 	problems []tree.Problem
-	reported map[int]bool // the places of problems: a function may be called again
-	holes    bool         // some values could not be worked out
+	reported map[int]bool // positions of problems, since a function may be called repeatedly
+	holes    bool         // some values could not be evaluated
 }
 
-// scope holds names. The names of a scope never change their value.
+// scope is a set of names. A name never changes its value.
 type scope struct {
 	up    *scope
 	names map[string]value
@@ -56,10 +56,10 @@ type scope struct {
 type value struct {
 	node *tree.Node
 	fn   *function
-	hole bool // it could not be worked out, and that has been said
+	hole bool // it could not be evaluated, and the problem was reported
 }
 
-// function is one that the script wrote, or one that is given.
+// function is a function of the script, or a predeclared one.
 type function struct {
 	params []pattern
 	body   int // where it begins
@@ -68,25 +68,25 @@ type function struct {
 	given  func(r *reader, at int, args []value) (value, error)
 }
 
-// pattern is what a value is bound to: a name, or members of an object.
+// pattern is the target of a binding: a name, or members of an object.
 type pattern struct {
 	name     string
 	members  []pattern // for { a, b: c }
-	key      string    // of the member that this one takes
+	key      string    // the member to take
 	fallback int       // where the default value begins, or 0
 }
 
-// fault ends the reading, or the working out of a value.
+// fault aborts reading, or the evaluation of a value.
 type fault struct {
 	tree.Problem
-	hole bool // it comes of another, which has been said
+	hole bool // caused by another fault, which was reported
 }
 
 func (f *fault) Error() string { return f.Message }
 
-// Read returns what the script exports. If that cannot be worked out, the node is
-// nil, and the problems are the reasons: as many as can be found. Otherwise the
-// problems are names that are given twice in one object.
+// Read returns the value that the script exports. If it cannot be evaluated, the node is
+// nil and the problems are the reasons, as many as can be found. Otherwise, the problems
+// are duplicate names in an object.
 func Read(text []byte) (*tree.Node, []tree.Problem) {
 	r := &reader{text: text, scope: &scope{names: given()}}
 	if strings.HasPrefix(string(text), "\ufeff") {
@@ -107,7 +107,7 @@ func Read(text []byte) (*tree.Node, []tree.Problem) {
 	return r.exported, r.problems
 }
 
-// problem notes a problem, once at each place.
+// problem records a problem, once per position.
 func (r *reader) problem(p tree.Problem) {
 	if r.reported == nil {
 		r.reported = map[int]bool{}
@@ -118,8 +118,8 @@ func (r *reader) problem(p tree.Problem) {
 	}
 }
 
-// tolerant reads a value. If it cannot be worked out and yet can be passed over, the
-// reason is noted and the reading goes on behind it, with a hole.
+// tolerant reads a value. If the value cannot be evaluated but can be skipped, the
+// problem is recorded, the result is a hole, and reading continues after it.
 func (r *reader) tolerant() (value, error) {
 	start, scope, depth, dry := r.at, r.scope, r.depth, r.dry
 	v, err := r.expression()
@@ -129,7 +129,7 @@ func (r *reader) tolerant() (value, error) {
 	}
 	r.at, r.scope, r.depth, r.dry = start, scope, depth, 0
 	if r.pass() != nil {
-		return value{}, err // not even that
+		return value{}, err // it cannot be skipped either
 	}
 	if !f.hole {
 		r.problem(f.Problem)
@@ -138,7 +138,7 @@ func (r *reader) tolerant() (value, error) {
 	return value{hole: true}, nil
 }
 
-// get returns what a name stands for.
+// get returns the value of a name.
 func (r *reader) get(at int, name string) (value, error) {
 	v, ok := r.lookup(name)
 	switch {
@@ -156,13 +156,13 @@ func (r *reader) fail(at int, message, hint string) error {
 	return &fault{Problem: tree.Problem{Offset: at, Message: message, Hint: hint}}
 }
 
-// refuse says that something is beyond what is worked out.
+// refuse returns the error for an unsupported construct.
 func (r *reader) refuse(at int, what string) error {
 	return r.fail(at, what+" cannot be used: a definitions script is read, not run",
 		"write the value out, or generate a .json file with a program of yours")
 }
 
-// step counts the work and the depth; the caller defers what it returns.
+// step counts steps and depth. The caller defers the returned function.
 func (r *reader) step() (leave func(), err error) {
 	r.steps++
 	r.depth++
@@ -181,8 +181,7 @@ func (r *reader) lookup(name string) (value, bool) {
 	return value{}, false
 }
 
-// statements reads up to the end of the text, or up to the brace that closes a
-// block of that depth.
+// statements reads to the end of the text or, in a block, to its closing brace.
 func (r *reader) statements(block int) error {
 	for {
 		r.space()
@@ -236,13 +235,14 @@ func (r *reader) statement() error {
 	return r.effect(start, word)
 }
 
-// effect refuses a statement that does something. One that can be passed over, such
-// as a call or an assignment, is noted, and the reading goes on behind it.
+// effect rejects a statement with a side effect. One that can be skipped, such as a call
+// or an assignment, is recorded, and reading continues after it.
 func (r *reader) effect(start int, word string) error {
 	refusal := r.fail(start, "a statement that does something cannot be used: a definitions script is read, not run",
 		"make the value in one expression, with spreads, map, filter and Object.fromEntries")
 	switch word {
-	case "for", "while", "do", "if", "switch", "try", "throw", "class", "abstract", "async", "await", "enum", "namespace", "return", "with":
+	case "for", "while", "do", "if", "switch", "try", "throw", "class", "abstract", "async", "await", "enum", "namespace",
+		"return", "with":
 		return r.fail(start, fmt.Sprintf("%q here cannot be used: a definitions script is read, not run", word),
 			"make the value in one expression, with ?:, map, filter and Object.fromEntries, or generate a .json file with a program of yours")
 	}
@@ -317,8 +317,8 @@ func (r *reader) exportValue() error {
 	return nil
 }
 
-// importing reads an import. Types may come from anywhere, as they are passed
-// over; values come from "stax" only.
+// importing reads an import. Types are skipped, so they may come from anywhere; values
+// may only come from "stax".
 func (r *reader) importing() error {
 	start := r.at
 	r.word()
@@ -349,8 +349,11 @@ func (r *reader) importing() error {
 		return nil
 	}
 	if from != "stax" {
-		r.problem(tree.Problem{Offset: at, Message: fmt.Sprintf("cannot import %q: a definitions script sees nothing but itself and \"stax\"", from),
-			Hint: "put all definitions into one file, or merge several files"})
+		r.problem(tree.Problem{
+			Offset:  at,
+			Message: fmt.Sprintf("cannot import %q: a definitions script sees nothing but itself and \"stax\"", from),
+			Hint:    "put all definitions into one file, or merge several files",
+		})
 		r.holes = true
 		for name := range names {
 			names[name] = value{hole: true}
@@ -408,7 +411,7 @@ func (r *reader) imports(names map[string]value) error {
 	}
 }
 
-// declarations reads what follows const.
+// declarations reads the declarators after const.
 func (r *reader) declarations() error {
 	for {
 		p, err := r.pattern()
@@ -433,7 +436,7 @@ func (r *reader) declarations() error {
 	}
 }
 
-// pattern reads a name or { members }, and its type if there is one.
+// pattern reads a name or { members }, and an optional type.
 func (r *reader) pattern() (p pattern, err error) {
 	if r.punct("{") {
 		p.members = []pattern{}
@@ -467,7 +470,7 @@ func (r *reader) pattern() (p pattern, err error) {
 	return p, err
 }
 
-// fallback passes over a default value and keeps its place.
+// fallback skips a default value and records its position.
 func (r *reader) fallback(p *pattern) error {
 	if r.peek("=>") || r.peek("==") || !r.punct("=") {
 		return nil
@@ -477,7 +480,7 @@ func (r *reader) fallback(p *pattern) error {
 	return r.pass()
 }
 
-// pass goes over an expression without working it out.
+// pass skips an expression without evaluating it.
 func (r *reader) pass() error {
 	r.dry++
 	_, err := r.expression()
@@ -524,7 +527,7 @@ func (r *reader) bind(p pattern, v value, at int) error {
 	return nil
 }
 
-// function reads a declaration behind the word function.
+// function reads a declaration after the word function.
 func (r *reader) function() error {
 	name := r.word()
 	r.generics()
@@ -539,7 +542,7 @@ func (r *reader) function() error {
 	return nil
 }
 
-// functionTail reads parameters and body, and passes over the body.
+// functionTail reads the parameters and skips the body.
 func (r *reader) functionTail(arrow bool) (*function, error) {
 	fn := &function{scope: r.scope}
 	if r.punct("(") {
@@ -579,7 +582,7 @@ func (r *reader) functionTail(arrow bool) (*function, error) {
 	return fn, err
 }
 
-// call works out a function for its arguments.
+// call evaluates a function for its arguments.
 func (r *reader) call(fn *function, at int, args []value) (value, error) {
 	leave, err := r.step()
 	defer leave()

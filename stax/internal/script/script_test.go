@@ -70,9 +70,12 @@ export default { a: npx("p"), b: npx("q", { A: one(1) }), c: one("x") };`,
 			`const names = ["a", "b"];
 export default { s: Object.fromEntries(names.map((n, i) => [n, { n: n.toUpperCase(), i }])), k: Object.keys({ x: 1 }).concat(names, "c").join("-"), f: names.filter(n => n !== "a"), l: names.length, i: names[1], h: names.includes("b") };`,
 			`{"s":{"a":{"n":"A","i":0},"b":{"n":"B","i":1}},"k":"x-a-b-c","f":["b"],"l":2,"i":"b","h":true}`},
-		"destructured":    {`const { a, b: c = 2 } = { a: 1 }; export default { a, c }`, `{"a":1,"c":2}`},
-		"common JS":       {`const { defineMcp } = require("stax"); module.exports = defineMcp({ a: 1 });`, `{"a":1}`},
-		"namespace":       {`import * as stax from "stax"; const c = stax.defineMcp({ a: 1 }); export { c as default }`, `{"a":1}`},
+		"destructured": {`const { a, b: c = 2 } = { a: 1 }; export default { a, c }`, `{"a":1,"c":2}`},
+		"common JS":    {`const { defineMcp } = require("stax"); module.exports = defineMcp({ a: 1 });`, `{"a":1}`},
+		"namespace": {
+			`import * as stax from "stax"; const c = stax.defineMcp({ a: 1 }); export { c as default }`,
+			`{"a":1}`,
+		},
 		"escapes":         {`export default { a: '\x41\u00e9\u{1F600}\ud83d\ude00\n\q' }`, `{"a":"Aé😀😀\nq"}`},
 		"comments":        {"/* a */ export default { // b\n a: 1, /* , */ }", `{"a":1}`},
 		"spread over":     {`const a = { x: 1, y: 2 }; export default { ...a, x: 3 }`, `{"x":3,"y":2}`},
@@ -126,29 +129,49 @@ func TestRefused(t *testing.T) {
 				t.Fatalf("Read = %v, %v; want one problem", n, problems)
 			}
 			line, column := check.LineColumn([]byte(test.text), problems[0].Offset)
-			if line != test.line || test.column > 0 && column != test.column || !strings.Contains(problems[0].Message, test.message) {
+			if line != test.line ||
+				test.column > 0 && column != test.column ||
+				!strings.Contains(problems[0].Message, test.message) {
 				t.Errorf("%d:%d: %s; want %d:%d: %s", line, column, problems[0].Message, test.line, test.column, test.message)
 			}
 		})
 	}
 }
 
-// TestAllRefused holds that the reading goes on behind what cannot be worked out, and
-// that nothing is said of what comes of it.
+// TestAllRefused verifies that reading continues after an unsupported expression, and
+// that its consequences are not reported.
 func TestAllRefused(t *testing.T) {
 	tests := map[string]struct {
 		text string
 		want string // lines and columns
 	}{
-		"constants":         {"const a = process.env.A;\nconst b = fetch('x');\nexport default { a: a, b, c: 1 }", "1:11 2:11"},
-		"members":           {"export default {\n a: process.env.A,\n b: [1, Date, x],\n c: { d: y } }", "2:5 3:9 3:15 4:10"},
-		"what comes of one": {"const a = process.env.A;\nconst { b } = a;\nconst c = [...b, `${a}`, a.x, a ? 1 : 2];\nexport default { ...a, c, d: c, e: z }", "1:11 4:36"},
-		"in a function":     {"const f = (x) => ({ a: x, b: process.env.B });\nexport default { a: f(1), b: f(2), c: q }", "1:30 2:39"},
-		"and duplicates":    {"export default {\n a: 1, a: 2,\n b: q,\n c: { d: 1, d: 2 } }", "2:8 3:5 4:13"},
-		"an argument":       {"import { defineMcp } from 'stax'; export default defineMcp({\n servers: { a: { command: q },\n b: { command: r } } })", "2:27 3:16"},
-		"then a wrong one":  {"const a = q;\nexport default { a: 1 2 }", "1:11 2:23"},
-		"imports":           {"import fs, { a as b } from 'fs';\nimport './x';\nexport default { a: b, c: fs.d('e'), d: q }", "1:28 2:8 3:41"},
-		"what is done":      {"const a = [];\na.push(q);\na.b = { c: d };\n['x'].forEach((x) => {});\n(1);\nconsole.log(a)\nexport default { a, b: q }", "2:1 3:1 4:1 5:1 6:1 7:24"},
+		"constants": {
+			"const a = process.env.A;\nconst b = fetch('x');\nexport default { a: a, b, c: 1 }",
+			"1:11 2:11",
+		},
+		"members": {"export default {\n a: process.env.A,\n b: [1, Date, x],\n c: { d: y } }", "2:5 3:9 3:15 4:10"},
+		"what comes of one": {
+			"const a = process.env.A;\nconst { b } = a;\nconst c = [...b, `${a}`, a.x, a ? 1 : 2];\nexport default { ...a, c, d: c, e: z }",
+			"1:11 4:36",
+		},
+		"in a function": {
+			"const f = (x) => ({ a: x, b: process.env.B });\nexport default { a: f(1), b: f(2), c: q }",
+			"1:30 2:39",
+		},
+		"and duplicates": {"export default {\n a: 1, a: 2,\n b: q,\n c: { d: 1, d: 2 } }", "2:8 3:5 4:13"},
+		"an argument": {
+			"import { defineMcp } from 'stax'; export default defineMcp({\n servers: { a: { command: q },\n b: { command: r } } })",
+			"2:27 3:16",
+		},
+		"then a wrong one": {"const a = q;\nexport default { a: 1 2 }", "1:11 2:23"},
+		"imports": {
+			"import fs, { a as b } from 'fs';\nimport './x';\nexport default { a: b, c: fs.d('e'), d: q }",
+			"1:28 2:8 3:41",
+		},
+		"what is done": {
+			"const a = [];\na.push(q);\na.b = { c: d };\n['x'].forEach((x) => {});\n(1);\nconsole.log(a)\nexport default { a, b: q }",
+			"2:1 3:1 4:1 5:1 6:1 7:24",
+		},
 		"the export itself": {"const a = q;\nexport default a", "1:11"},
 	}
 	for name, test := range tests {
@@ -166,9 +189,8 @@ func TestAllRefused(t *testing.T) {
 	}
 }
 
-// A script cannot take long, whatever it says.
-// A script that would do too much is stopped by a limit, and says which. Without one,
-// most of these would never end.
+// A script that would do too much is stopped by a limit, which the error names. Most of
+// these would never finish without one.
 func TestBounded(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"doubling text", "const a = 'xxxxxxxxxxxxxxxx';" + doubling("const %1 = %0 + %0;"), "too much text"},
