@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// jsonReader reads JSON, and with comments JSONC.
+// jsonReader reads JSON, or JSONC if comments is set.
 type jsonReader struct {
 	text     []byte
 	at       int
@@ -16,7 +16,7 @@ type jsonReader struct {
 	problems []Problem
 }
 
-// fault is a problem that ends the reading.
+// fault is a problem that aborts reading.
 type fault struct{ Problem }
 
 func (f *fault) Error() string { return f.Message }
@@ -201,7 +201,7 @@ func (r *jsonReader) array(pointer string, depth int) (*Node, error) {
 	}
 }
 
-// next goes to the next element, or behind the bracket that closes.
+// next advances to the next element, or past the closing bracket.
 func (r *jsonReader) next(closing byte, comma bool) (done bool, err error) {
 	if err := r.space(); err != nil {
 		return false, err
@@ -219,7 +219,8 @@ func (r *jsonReader) next(closing byte, comma bool) (done bool, err error) {
 	}
 	if r.text[r.at] == closing {
 		if trailing >= 0 && !r.comments {
-			return false, r.fail(trailing, "JSON has no comma behind the last element", "take the comma out, or name the file .jsonc")
+			return false, r.fail(trailing, "JSON has no comma behind the last element",
+				"take the comma out, or name the file .jsonc")
 		}
 		r.at++
 		return true, nil

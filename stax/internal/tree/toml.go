@@ -11,37 +11,36 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// tomlReader builds the tree out of the parser's expressions.
+// tomlReader builds the tree from the expressions of the parser.
 type tomlReader struct {
 	text  []byte
 	skip  int // bytes of a byte order mark
 	nodes int
 
-	// What follows finds names that are given twice (TOML 1.0, "Table").
+	// The remaining fields detect duplicate names (TOML 1.0, "Table").
 	forms    map[*Node]tomlForm
 	named    map[*Node]map[string]*Node // the members of each table
-	under    string                     // the pointer of the table that keys belong to
+	under    string                     // the pointer of the current table
 	problems []Problem
-	starts   []int // of the expressions that have been read
-	headers  []int // those of them that are headers, by index
-	spoilt   []int // those of them that give a name twice, by index
+	starts   []int // of the expressions read so far
+	headers  []int // the headers among them, by index
+	spoilt   []int // those with a duplicate name, by index
 }
 
-// tomlForm is how a table came to be, and so what may still be added to it.
+// tomlForm is how a table was created, which determines what may be added to it.
 type tomlForm uint8
 
 const (
 	implied tomlForm = iota // by a header of a table below it
-	headed                  // by a header of its own
-	dotted                  // by a key with dots
+	headed                  // by its own header
+	dotted                  // by a dotted key
 	inline                  // in braces
 	listed                  // a list of tables, by headers
 )
 
-// parseTOML reads a text. The decoder of go-toml knows all that is wrong with one,
-// and stops at the first; the parser of expressions goes on, and knows places. So
-// the former is asked first, and if all it has against the text is that names are
-// given twice, we look for every such name.
+// parseTOML reads a text. The go-toml decoder detects every fault but stops at the first
+// one; the expression parser continues and knows positions. The decoder therefore runs
+// first, and if it only reports a duplicate name, the parser finds all duplicates.
 func parseTOML(text []byte) (*Node, []Problem) {
 	r := &tomlReader{text: text, forms: map[*Node]tomlForm{}, named: map[*Node]map[string]*Node{}}
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
@@ -58,17 +57,17 @@ func parseTOML(text []byte) (*Node, []Problem) {
 		return nil, append(r.problems, *failed)
 	case fault == nil:
 		return root, nil
-	case r.problems == nil: // a rule of theirs that is none of ours
+	case r.problems == nil: // a rule of the decoder that the parser lacks
 		return nil, []Problem{*fault}
 	}
-	// What a name that is given twice brings with it was said already.
+	// Consequences of the duplicates were already reported.
 	if further := r.decode(r.without(body)); further != nil && !further.Duplicate {
 		return nil, append(r.problems, *further)
 	}
 	return root, r.problems
 }
 
-// decode returns what the decoder stops at, or nil.
+// decode returns the fault at which the decoder stops, or nil.
 func (r *tomlReader) decode(body []byte) *Problem {
 	var whole map[string]any
 	if err := toml.Unmarshal(body, &whole); err != nil {
@@ -78,7 +77,7 @@ func (r *tomlReader) decode(body []byte) *Problem {
 	return nil
 }
 
-// read makes the tree, and notes names that are given twice.
+// read builds the tree and records duplicate names.
 func (r *tomlReader) read(body []byte) (*Node, *Problem) {
 	root := &Node{Kind: Object}
 	table := root
@@ -113,7 +112,7 @@ func (r *tomlReader) read(body []byte) (*Node, *Problem) {
 	return root, nil
 }
 
-// begin notes where an expression begins: its line is its own.
+// begin records the start of an expression, which has a line to itself.
 func (r *tomlReader) begin(e *unstable.Node) {
 	keys := e.Key()
 	keys.Next()
@@ -121,8 +120,7 @@ func (r *tomlReader) begin(e *unstable.Node) {
 	r.starts = append(r.starts, max(r.skip, bytes.LastIndexByte(r.text[:start], '\n')+1))
 }
 
-// without returns the text with blanks in place of what gives names twice: of a
-// table all that is in it.
+// without returns the text with duplicates blanked: for a table, all of its content.
 func (r *tomlReader) without(body []byte) []byte {
 	out := bytes.Clone(body)
 	for _, i := range r.spoilt {
@@ -145,7 +143,7 @@ func (r *tomlReader) without(body []byte) []byte {
 	return out
 }
 
-// twice notes a name that is given twice.
+// twice records a duplicate name.
 func (r *tomlReader) twice(key *unstable.Node, pointer string) {
 	start, _ := r.span(key)
 	r.problems = append(r.problems, duplicate(start, string(key.Data), pointer))
@@ -166,7 +164,9 @@ func (r *tomlReader) syntax(err error) Problem {
 			at = min(len(r.text), at+r.skip)
 		}
 	}
-	twice := strings.Contains(text, "already") || strings.Contains(text, "duplicate") || strings.Contains(text, "should be a table")
+	twice := strings.Contains(text, "already") ||
+		strings.Contains(text, "duplicate") ||
+		strings.Contains(text, "should be a table")
 	pointer := ""
 	for _, key := range decoding.Key() {
 		pointer = pointerTo(pointer, key)
@@ -174,7 +174,7 @@ func (r *tomlReader) syntax(err error) Problem {
 	return Problem{Offset: at, Message: text, Duplicate: twice, Pointer: pointer}
 }
 
-// span returns the bytes of a node of the parser in our text.
+// span returns the range of a parser node in the text.
 func (r *tomlReader) span(n *unstable.Node) (start, end int) {
 	start = int(n.Raw.Offset) + r.skip
 	return start, start + int(n.Raw.Length)
@@ -191,10 +191,10 @@ func (r *tomlReader) add(n *Node, key *unstable.Node, value *Node) *Node {
 	return value
 }
 
-// descend returns the table called key below n, which is at a pointer, and its own
-// pointer. It is made if it is missing. Of a list of tables it is the last. Where
-// something else has the name, it is a table by itself, so that what is in it is
-// looked at as well.
+// descend returns the table called key in n, which is at the pointer at, and the pointer
+// of that table. A missing table is created. In a list of tables, it is the last one. If
+// the name is taken by another kind of value, the result is a separate table, so that its
+// content is checked too.
 func (r *tomlReader) descend(n *Node, at string, key *unstable.Node, form tomlForm) (*Node, string) {
 	at = pointerTo(at, string(key.Data))
 	child := r.named[n][string(key.Data)]
@@ -265,7 +265,7 @@ func (r *tomlReader) item(n *Node, at string, key *unstable.Node) (*Node, string
 	return made, at + "/" + strconv.Itoa(len(list.Items)-1)
 }
 
-// keyValue adds a value to the table n, which is at a pointer.
+// keyValue adds a value to the table n, which is at the pointer at.
 func (r *tomlReader) keyValue(n *Node, e *unstable.Node, at string, depth int) error {
 	keys := e.Key()
 	for keys.Next() {

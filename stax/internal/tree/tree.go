@@ -1,10 +1,9 @@
-// Package tree reads JSON, JSONC, YAML and TOML into one kind of tree whose nodes
-// know their bytes in the text, so that whatever is said about a value can say
-// where it is, and whatever edits a file can leave the rest of it alone.
+// Package tree reads JSON, JSONC, YAML and TOML into a common tree. Its nodes record
+// their byte positions, so that messages about a value can include its position, and
+// edits can leave the rest of the file unchanged.
 //
-// Start with [Parse]. A tree holds what the file says and nothing that was
-// guessed: members keep their order, numbers their digits, and a name that is
-// given twice is reported instead of being overwritten.
+// Start with [Parse]. A tree contains exactly what the file contains: members keep their
+// order, numbers their digits, and a duplicate name is reported, not overwritten.
 package tree
 
 import (
@@ -15,18 +14,18 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Format is how a file is written.
+// Format is the format of a file.
 type Format uint8
 
 // The formats that [Parse] reads.
 const (
-	JSON  Format = iota + 1 // RFC 8259, nothing more
+	JSON  Format = iota + 1 // RFC 8259, without extensions
 	JSONC                   // JSON with comments and trailing commas
 	YAML                    // YAML 1.2, one document
 	TOML                    // TOML 1.0
 )
 
-// String returns the name of the format as people write it.
+// String returns the name of the format in its usual spelling.
 func (f Format) String() string {
 	names := [...]string{JSON: "JSON", JSONC: "JSONC", YAML: "YAML", TOML: "TOML"}
 	if f == 0 || int(f) >= len(names) {
@@ -38,7 +37,7 @@ func (f Format) String() string {
 // MarshalText implements encoding.TextMarshaler: the name in lower case.
 func (f Format) MarshalText() ([]byte, error) { return []byte(strings.ToLower(f.String())), nil }
 
-// Kind is what a value is.
+// Kind is the kind of a value.
 type Kind uint8
 
 // The kinds of values, those of JSON.
@@ -59,13 +58,13 @@ func (k Kind) String() string {
 // Node is a value in a file.
 type Node struct {
 	Kind Kind
-	// Text is the decoded text of a string, or a number or boolean as JSON has it.
+	// Text is the decoded text of a string, or the JSON form of a number or boolean.
 	Text    string
 	Members []Member // of an object, in the order of the file
 	Items   []*Node  // of a list
 
-	// Start and End are the bytes of the value in the text. End is 0 where the
-	// format's parser does not tell it (YAML; tables of TOML).
+	// Start and End are the byte range of the value in the text. End is 0 if the parser of
+	// the format does not report it (YAML; tables of TOML).
 	Start, End int
 }
 
@@ -73,7 +72,7 @@ type Node struct {
 type Member struct {
 	Key   string
 	Value *Node
-	// KeyStart and KeyEnd are the bytes of the name, quotes included.
+	// KeyStart and KeyEnd are the byte range of the name, including quotes.
 	KeyStart, KeyEnd int
 }
 
@@ -85,8 +84,8 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Member returns the member called key, or nil. Of several with one name it is
-// the last, as for most readers.
+// Member returns the member called key, or nil. If the name is repeated, the last one
+// wins, as in most readers.
 func (n *Node) Member(key string) *Member {
 	if n == nil {
 		return nil
@@ -99,9 +98,9 @@ func (n *Node) Member(key string) *Member {
 	return nil
 }
 
-// Find returns the node that a JSON pointer names, and the byte where the name
-// of its member stands, or where it begins itself. If it is not there, it returns
-// nil and the place of the deepest one on the way.
+// Find returns the node at a JSON pointer, and the position of the name of its member, or
+// of the node itself if it has no name. If the node does not exist, Find returns nil and
+// the position of its deepest existing ancestor.
 func (n *Node) Find(pointer string) (found *Node, at int) {
 	at = n.Start
 	for pointer != "" {
@@ -130,8 +129,8 @@ func (n *Node) Find(pointer string) (found *Node, at int) {
 	return n, at
 }
 
-// AppendJSON appends the value to dst as compact JSON. Numbers keep their digits
-// and members their order; of members given twice the last is written.
+// AppendJSON appends the value to dst as compact JSON. Numbers keep their digits and
+// members their order; if a name is repeated, the last member is written.
 func (n *Node) AppendJSON(dst []byte) []byte {
 	switch n.Kind {
 	case Null:
@@ -171,8 +170,7 @@ func (n *Node) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// FromJSON returns the tree of a JSON text that is known to be valid, without
-// places in any file.
+// FromJSON returns the tree of a valid JSON text that is not part of a file.
 func FromJSON(text []byte) (*Node, error) {
 	n, problems := Parse(text, JSON)
 	if len(problems) > 0 {
@@ -181,25 +179,24 @@ func FromJSON(text []byte) (*Node, error) {
 	return n, nil
 }
 
-// Problem is something wrong with a text.
+// Problem is a fault in a text.
 type Problem struct {
-	Offset    int // the byte of the text
+	Offset    int // the position in the text
 	Message   string
 	Hint      string
-	Duplicate bool   // a name is given twice; the rest of the text was read
-	Pointer   string // of the member that is given twice
+	Duplicate bool   // a duplicate name; the rest of the text was read
+	Pointer   string // of the member with the duplicate name
 }
 
-// maxDepth is how deeply values may nest.
+// maxDepth limits the nesting of values.
 const maxDepth = 128
 
-// maxNodes bounds the values of one text of YAML or TOML, those that aliases repeat
-// included.
+// maxNodes limits the values in one YAML or TOML text, counting those repeated by
+// aliases.
 const maxNodes = 200_000
 
-// Parse reads text. If it cannot be read to its end, the node is nil and the last
-// problem is at the place of the fault. Otherwise the problems are names that
-// are given twice.
+// Parse reads text. If it cannot be read to its end, the node is nil and the last problem
+// has the position of the fault. Otherwise, the problems are duplicate names.
 func Parse(text []byte, format Format) (*Node, []Problem) {
 	switch format {
 	case YAML:

@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// yamlReader turns the nodes of the YAML parser into ours.
+// yamlReader converts the nodes of the YAML parser to ours.
 type yamlReader struct {
 	text     []byte
 	lines    []int // where each line begins
@@ -59,7 +59,7 @@ func lineStarts(text []byte) []int {
 	return starts
 }
 
-// syntax finds the line in the words of the parser, which gives it nowhere else.
+// syntax extracts the line from the parser's message, the only place that contains it.
 func (r *yamlReader) syntax(err error) Problem {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
@@ -70,7 +70,7 @@ func (r *yamlReader) syntax(err error) Problem {
 	return Problem{Offset: r.offset(line, 1), Message: text}
 }
 
-// offset turns a line and a column, counted in characters from 1, into a byte.
+// offset converts a line and a column, counted in characters from 1, to a byte offset.
 func (r *yamlReader) offset(line, column int) int {
 	if line < 1 || line > len(r.lines) {
 		return len(r.text)
@@ -154,7 +154,7 @@ func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) e
 		}
 	}
 	for _, from := range inherited {
-		for _, m := range from.Members { // "<<": what is there already wins
+		for _, m := range from.Members { // for "<<", existing members win
 			if n.Get(m.Key) == nil {
 				n.Members = append(n.Members, m)
 			}
@@ -163,11 +163,11 @@ func (r *yamlReader) mapping(n *Node, y *yaml.Node, pointer string, depth int) e
 	return nil
 }
 
-// scalar decides what a plain value is, as YAML 1.2's core schema does.
+// scalar determines the kind of a plain value according to the core schema of YAML 1.2.
 func scalar(n *Node, y *yaml.Node) {
 	n.Kind, n.Text = String, y.Value
 	if (y.Tag == "!!int" || y.Tag == "!!float") && json.Valid([]byte(y.Value)) {
-		n.Kind = Number // as JSON has it: all its digits stay
+		n.Kind = Number // already valid JSON: keep all digits
 		return
 	}
 	switch y.Tag {
