@@ -1,5 +1,5 @@
-// Embedded is an MCP server written by hand: a Source with one tool and one
-// resource, served on http://127.0.0.1:8080/mcp until Ctrl-C.
+// Embedded is an MCP server without a router: a Source with one tool and one resource,
+// served on http://127.0.0.1:8080/mcp until Ctrl-C.
 package main
 
 import (
@@ -55,7 +55,7 @@ func newRota() *rota {
 	}
 }
 
-// Catalog returns a value kept ready: the server asks for it with every request.
+// Catalog returns a stored value, because the server calls it for every request.
 func (r *rota) Catalog(context.Context) (*mcp.Catalog, error) { return r.catalog, nil }
 
 func (r *rota) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {

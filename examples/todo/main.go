@@ -1,5 +1,5 @@
-// Command todo is the program of the tutorial: a list of things to do, as a tool
-// to add to it, a tool to tick off, a resource to read and a prompt.
+// Command todo is the tutorial's program, a to-do list: a tool to add a task, a tool to
+// tick one off, a resource to read the list, and a prompt.
 package main
 
 import (
@@ -19,7 +19,7 @@ type Add struct {
 	Priority string `json:"priority" doc:"how much it matters" enum:"low,normal,high" default:"normal"`
 }
 
-// Done is what the tool done takes.
+// Done is the input of the tool done.
 type Done struct {
 	Number int `json:"number" doc:"number of the task on the list" minimum:"1"`
 }
@@ -34,12 +34,12 @@ type Task struct {
 // Text is what a model reads; programs read the fields.
 func (t Task) Text() string { return fmt.Sprintf("%d. %s (%s)", t.Number, t.Task, t.Priority) }
 
-// Plan is what the prompt plan_day takes.
+// Plan is the input of the prompt plan_day.
 type Plan struct {
 	Hours int `json:"hours" doc:"how long the day is" minimum:"1" default:"8"`
 }
 
-// list is the server's state. Functions run concurrently, so it has a lock.
+// list is the server's state. It has a lock because functions run concurrently.
 type list struct {
 	mu    sync.Mutex
 	last  int

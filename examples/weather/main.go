@@ -1,4 +1,4 @@
-// Weather is an MCP server made of Go functions. -h says how to run it.
+// Weather is an MCP server built from Go functions. Run it with -h for usage.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// Place is a struct of arguments: the schema, and what checks them, follow from it.
+// Place is the input of a tool; its schema and validation are derived from it.
 type Place struct {
 	City string `json:"city" doc:"which city" minLength:"1"`
 	Unit string `json:"unit" doc:"unit of temperatures" enum:"celsius,fahrenheit" default:"celsius"`
@@ -34,7 +34,7 @@ type Station struct {
 	City string `json:"city"`
 }
 
-// Text is what models read of a Report; programs and the app read its fields.
+// Text returns the text for models; programs and the app read the fields.
 func (r Report) Text() string { return fmt.Sprintf("%.0f° %s in %s", r.Temperature, r.Unit, r.City) }
 
 //go:embed dashboard.html
@@ -53,7 +53,7 @@ func server() (*router.Router, error) {
 		router.Tool("get_weather", "Current weather in a city.", func(_ context.Context, in Place) (Report, error) {
 			degrees, known := celsius[in.City]
 			if !known {
-				return Report{}, fmt.Errorf("no weather station in %q", in.City) // the model reads this, and reacts
+				return Report{}, fmt.Errorf("no weather station in %q", in.City) // the model can react to this
 			}
 			if in.Unit == "fahrenheit" {
 				degrees = degrees*9/5 + 32

@@ -31,7 +31,7 @@ func newServer(t *testing.T) *router.Router {
 	return r
 }
 
-// TestSize holds what the example is for: a whole server fits on two screens.
+// TestSize: a whole server fits on two screens, which is the point of the example.
 func TestSize(t *testing.T) {
 	text, err := os.ReadFile("main.go")
 	if err != nil {
@@ -50,7 +50,7 @@ func TestSize(t *testing.T) {
 
 func TestContract(t *testing.T) { mcptest.TestSource(t, open, examples()) }
 
-// TestGolden shows in a review what a change means for clients.
+// TestGolden shows in a review how a change affects clients.
 func TestGolden(t *testing.T) {
 	e := examples()
 	e.Reads = e.Reads[:3] // without the dashboard, which is a file already
@@ -90,11 +90,12 @@ func TestEveryVersion(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			c := mcptest.Connect(t, newServer(t), v, nil)
 			got := map[string]any{
-				"tools": len(c.Tools()), "resources": len(c.Resources()), "templates": len(c.Templates()), "prompts": len(c.Prompts()),
-				"call":   c.CallTool("get_weather", map[string]string{"city": "London"}).Content[0].Text,
-				"read":   c.ReadResource("weather://Lyon/outlook").Contents[0].Text,
-				"prompt": c.GetPrompt("plan_journey", map[string]string{"city": "Oslo", "days": "2"}).Messages[0].Content.Text,
-				"app":    c.ReadResource("ui://weather/dashboard").Contents[0].MIMEType,
+				"tools": len(c.Tools()), "resources": len(c.Resources()), "templates": len(c.Templates()),
+				"prompts": len(c.Prompts()),
+				"call":    c.CallTool("get_weather", map[string]string{"city": "London"}).Content[0].Text,
+				"read":    c.ReadResource("weather://Lyon/outlook").Contents[0].Text,
+				"prompt":  c.GetPrompt("plan_journey", map[string]string{"city": "Oslo", "days": "2"}).Messages[0].Content.Text,
+				"app":     c.ReadResource("ui://weather/dashboard").Contents[0].MIMEType,
 			}
 			want := map[string]any{
 				"tools": 2, "resources": 2, "templates": 1, "prompts": 1,
@@ -125,7 +126,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestAppIsWhole: the document is all that a host gets.
+// TestAppIsWhole: the document needs nothing else, because it is all that a host
+// receives.
 func TestAppIsWhole(t *testing.T) {
 	c := mcptest.Connect(t, newServer(t), mcp.LatestVersion, nil)
 	html := c.ReadResource("ui://weather/dashboard").Contents[0].Text
@@ -138,7 +140,7 @@ func TestAppIsWhole(t *testing.T) {
 	}
 }
 
-// build compiles the program as its users have it.
+// build compiles the program as its users do.
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "weather.exe")
@@ -170,7 +172,7 @@ func TestProgram(t *testing.T) {
 	t.Run("http", func(t *testing.T) { overHTTP(t, program) })
 }
 
-// overHTTP also tells the server to end, which it must do in order.
+// overHTTP also stops the server, which must exit with code 0.
 func overHTTP(t *testing.T, program string) {
 	cmd := exec.CommandContext(t.Context(), program, "-http", "127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
@@ -193,7 +195,7 @@ func overHTTP(t *testing.T, program string) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // until it has ended
+	for lines.Scan() { // until it has exited
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("told to end: %v, want exit code 0", err)
