@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// checkCatalogKept: as long as nothing changes, Catalog returns one value. The
+// checkCatalogKept: Catalog returns the same value until something changes, because the
 // server keeps encoded lists in it.
 func checkCatalogKept(s *suite) {
 	first := s.catalog()
@@ -32,7 +32,7 @@ func checkCatalogKept(s *suite) {
 	}
 }
 
-// checkCatalogCheap: Catalog is called for every request.
+// checkCatalogCheap: Catalog is fast, because it is called for every request.
 func checkCatalogCheap(s *suite) {
 	s.catalog()
 	n := testing.AllocsPerRun(100, func() { _, _ = s.source.Catalog(context.Background()) })
@@ -41,8 +41,8 @@ func checkCatalogCheap(s *suite) {
 	}
 }
 
-// checkCatalogDeterministic: the same source offers the same in the same order,
-// so that clients and caches see no change where there is none.
+// checkCatalogDeterministic: the same source offers the same in the same order, so that
+// clients and caches see no spurious changes.
 func checkCatalogDeterministic(s *suite) {
 	want := s.encodeCatalog(s.catalog())
 	for range 3 {
@@ -59,7 +59,7 @@ func checkCatalogDeterministic(s *suite) {
 	}
 }
 
-// checkServer: what the whole source says of itself.
+// checkServer: the source's name, version and other properties are valid.
 func checkServer(s *suite) {
 	cat := s.catalog()
 	if cat.Server.Name == "" {
@@ -82,7 +82,7 @@ func checkServer(s *suite) {
 	}
 }
 
-// checkNames: names are valid and no two entries of a list share one.
+// checkNames: names are valid and unique within a list.
 func checkNames(s *suite) {
 	cat := s.catalog()
 	tools := make(map[string]bool)
@@ -182,7 +182,7 @@ func variables(template string) (names []string, ok bool) {
 	}
 }
 
-// checkEntries: every entry can be sent, and says on the wire what its fields say.
+// checkEntries: every entry can be encoded, and its encoding agrees with its fields.
 func checkEntries(s *suite) {
 	cat := s.catalog()
 	for _, t := range cat.Tools {
@@ -258,7 +258,7 @@ func (s *suite) schemas(t mcp.Tool) toolSchemas {
 	return schemas
 }
 
-// checkSchemas: the schemas of tools are schemas, and arguments are an object.
+// checkSchemas: the schemas of tools are valid, and arguments are an object.
 func checkSchemas(s *suite) {
 	for _, t := range s.catalog().Tools {
 		schemas := s.schemas(t)
@@ -280,8 +280,8 @@ func checkSchemas(s *suite) {
 	}
 }
 
-// checkCatalogImmutable: a catalog that was returned never changes, whatever is
-// done with the source.
+// checkCatalogImmutable: a returned catalog never changes, however the source is used
+// afterwards.
 func checkCatalogImmutable(s *suite) {
 	cat := s.catalog()
 	before := s.encodeCatalog(cat)
@@ -297,7 +297,8 @@ func checkCatalogImmutable(s *suite) {
 	}
 	for i := range before {
 		if !bytes.Equal(before[i], after[i]) {
-			s.Errorf("the catalog had %s, and has %s after the source was used", short(string(before[i])), short(string(after[i])))
+			s.Errorf("the catalog had %s, and has %s after the source was used",
+				short(string(before[i])), short(string(after[i])))
 		}
 	}
 }
@@ -321,7 +322,7 @@ func (s *suite) encodeCatalog(cat *mcp.Catalog) []json.RawMessage {
 	for _, p := range cat.Prompts {
 		all = append(all, s.encode("prompt "+short(p.Name), p))
 	}
-	// Raw entries share their bytes with the catalog: keep a copy.
+	// Raw entries share their bytes with the catalog, so copy them.
 	for i := range all {
 		all[i] = bytes.Clone(all[i])
 	}

@@ -16,58 +16,59 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// ConnectOptions configure a [Client]. The zero value and nil are the defaults.
+// ConnectOptions configure a [Client]. Nil and the zero value are the defaults.
 type ConnectOptions struct {
-	// Server and HTTP configure what is between the client and the source.
-	// [ConnectHTTP] has no use for them.
+	// Server and HTTP configure the server between the client and the source. [ConnectHTTP]
+	// ignores them.
 	Server *mcp.ServerOptions
 	HTTP   *mcp.HTTPOptions
 	// Header is added to every HTTP request.
 	Header http.Header
-	// Answer answers what the server asks the client: elicitation/create,
-	// sampling/createMessage, roots/list. It returns the result, or an error
-	// that the server is told. Nil declares that the client cannot be asked.
+	// Answer answers requests from the server: elicitation/create, sampling/createMessage,
+	// roots/list. It returns the result, or an error to send to the server. If Answer is
+	// nil, the client declares that it accepts no requests.
 	Answer func(method string, params json.RawMessage) (result any, err error)
-	// Capabilities are the client's, as JSON. Nil declares all that Answer is
-	// there for, or none.
+	// Capabilities are the client's, as JSON. Nil declares elicitation, sampling and roots
+	// if Answer is set, otherwise none.
 	Capabilities json.RawMessage
-	// Timeout is how long an answer may take; 0 stands for 10 seconds.
+	// Timeout is how long an answer may take; 0 means 10 seconds.
 	Timeout time.Duration
 }
 
-// Client is a client of one version of the protocol, connected in memory. What
-// goes wrong ends the test, unless a method returns it. It is safe for concurrent
-// use, but those methods must be called from the goroutine of the test.
+// Client is an in-memory client of one version of the protocol. An error ends the test
+// unless a method returns it. Client is safe for concurrent use, but methods that may end
+// the test must be called from the test's goroutine.
 type Client struct {
 	tb      testing.TB
 	version mcp.Version
 	opts    ConnectOptions
 	link    link
-	begun   json.RawMessage // what initialize or server/discover returned
+	begun   json.RawMessage // the result of initialize or server/discover
 
 	mu            sync.Mutex
 	lastID        int
 	waiting       map[string]chan message // by id, as written
-	strays        chan message            // responses that nobody waits for
+	strays        chan message            // responses that no request waits for
 	notifications []Notification
 	params        map[string][]headerParam // by tool
 	answering     sync.WaitGroup
 }
 
-// Notification is a message that the server sent on its own.
+// Notification is a notification from the server.
 type Notification struct {
 	Method string
 	Params json.RawMessage
 }
 
-// link carries messages. Those that come back are given to client.received.
+// link carries messages. It passes those from the server to client.received.
 type link interface {
-	// send sends one message. all says that what comes of it has come.
+	// send sends one message. all reports whether everything that the server sends in
+	// response has been received.
 	send(msg []byte, header http.Header) (all bool, err error)
 	close() error
 }
 
-// message is a JSON-RPC message as it came.
+// message is a JSON-RPC message as received.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -83,9 +84,9 @@ type wireError struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// Connect serves source over HTTP, without a network, and returns a client that
-// speaks version to it and has begun. The connection ends with the test. opts
-// may be nil.
+// Connect serves source over HTTP, without a network, and returns a client that has
+// initialized the connection in version. The connection is closed when the test ends.
+// opts may be nil.
 func Connect(tb testing.TB, source mcp.Source, version mcp.Version, opts *ConnectOptions) *Client {
 	tb.Helper()
 	if opts == nil {
@@ -96,7 +97,7 @@ func Connect(tb testing.TB, source mcp.Source, version mcp.Version, opts *Connec
 	return ConnectHTTP(tb, server.HTTPHandler(opts.HTTP), version, opts)
 }
 
-// ConnectHTTP is [Connect] for whatever handles the requests to an MCP endpoint.
+// ConnectHTTP is [Connect] for any handler of an MCP endpoint.
 func ConnectHTTP(tb testing.TB, handler http.Handler, version mcp.Version, opts *ConnectOptions) *Client {
 	tb.Helper()
 	c := newClient(tb, version, opts)
@@ -105,7 +106,7 @@ func ConnectHTTP(tb testing.TB, handler http.Handler, version mcp.Version, opts 
 	return c
 }
 
-// ConnectStdio is [Connect] over a pair of streams with a message on each line.
+// ConnectStdio is [Connect] over a pair of streams with one message per line.
 func ConnectStdio(tb testing.TB, source mcp.Source, version mcp.Version, opts *ConnectOptions) *Client {
 	tb.Helper()
 	c := newClient(tb, version, opts)
@@ -139,7 +140,7 @@ func newClient(tb testing.TB, version mcp.Version, opts *ConnectOptions) *Client
 	return c
 }
 
-// begin opens the conversation the way of the client's version.
+// begin initializes the connection as the client's version requires.
 func (c *Client) begin() {
 	c.tb.Helper()
 	c.tb.Cleanup(func() {
@@ -167,23 +168,23 @@ func (c *Client) begin() {
 
 var clientInfo = json.RawMessage(`{"name":"mcptest","version":"1"}`)
 
-// Version returns the version that the client speaks.
+// Version returns the client's protocol version.
 func (c *Client) Version() mcp.Version { return c.version }
 
-// Begun returns the result of initialize, or of server/discover.
+// Begun returns the result of initialize or server/discover.
 func (c *Client) Begun() json.RawMessage { return c.begun }
 
-// Notifications returns what the server has sent on its own so far. Those of a
-// request are there when its answer is.
+// Notifications returns the notifications received so far. Those of a request arrive
+// before its answer.
 func (c *Client) Notifications() []Notification {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.notifications)
 }
 
-// Call sends a request and returns its result. params is encoded as JSON; nil
-// stands for none. The envelope of the client's version is added. An error as
-// the answer ends the test.
+// Call sends a request and returns its result. params is encoded as JSON, nil means none,
+// and the fields that the client's version requires in every request are added. An error
+// response ends the test.
 func (c *Client) Call(method string, params any) json.RawMessage {
 	c.tb.Helper()
 	result, e := c.Try(method, params)
@@ -207,11 +208,11 @@ func (c *Client) Try(method string, params any) (json.RawMessage, *mcp.Error) {
 	return result, nil
 }
 
-// maxRounds is how often a request is repeated with answers to the server.
+// maxRounds is how often a request is repeated with answers to the server's questions.
 const maxRounds = 10
 
-// request sends a request until it has its final result. A 2026-07-28 server
-// may end it with questions first.
+// request sends a request until it has its final result. A 2026-07-28 server may return
+// questions first.
 func (c *Client) request(method string, params any) (json.RawMessage, error) {
 	members, err := asMembers(params)
 	if err != nil {
@@ -280,8 +281,8 @@ func (c *Client) Notify(method string, params any) {
 	}
 }
 
-// Raw sends msg as it is and returns the answer as it came, or nil for a message
-// that none is due to. Only the HTTP headers of the client's version are added.
+// Raw sends msg unchanged and returns the answer as received, or nil for a message that
+// requires none. Only the HTTP headers of the client's version are added.
 func (c *Client) Raw(msg []byte) []byte {
 	c.tb.Helper()
 	for len(c.strays) > 0 {
@@ -301,8 +302,8 @@ func (c *Client) Raw(msg []byte) []byte {
 	return m.raw
 }
 
-// answerDue reports whether a server must answer msg: not a notification, nor a
-// response.
+// answerDue reports whether a server must answer msg, that is, unless it is a
+// notification or a response.
 func answerDue(msg []byte) bool {
 	var one struct {
 		ID     json.RawMessage `json:"id"`
@@ -314,7 +315,7 @@ func answerDue(msg []byte) bool {
 	return one.Method == nil || one.ID != nil
 }
 
-// expect prepares for the answer to a new request.
+// expect registers a new request and returns its id and the channel for its answer.
 func (c *Client) expect() (id string, answer chan message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -333,7 +334,7 @@ func (c *Client) forget(id string) {
 
 var errNoAnswer = errors.New("no answer came")
 
-// wait waits for an answer, unless all has come that will.
+// wait waits for an answer. If all is true, no more can arrive.
 func (c *Client) wait(answer <-chan message, all bool) (message, error) {
 	if all && len(answer) == 0 {
 		return message{}, errNoAnswer
@@ -348,11 +349,11 @@ func (c *Client) wait(answer <-chan message, all bool) (message, error) {
 	}
 }
 
-// received takes a message of the server to where it belongs.
+// received dispatches a message from the server.
 func (c *Client) received(raw []byte) {
 	m := message{raw: raw}
 	if err := json.Unmarshal(raw, &m); err != nil {
-		c.strays <- m // a batch, or nothing at all
+		c.strays <- m // a batch, or invalid
 		return
 	}
 	switch {
@@ -381,5 +382,5 @@ func (c *Client) decode(what string, raw json.RawMessage, to any) {
 	}
 }
 
-// isClosed reports an error that only says that the other side has gone.
+// isClosed reports whether err only means that the other side has closed the connection.
 func isClosed(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) }

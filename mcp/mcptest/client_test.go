@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
 
-// desk is a Source that uses everything a client must cope with.
+// desk is a Source that uses every feature a client must support.
 type desk struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog
@@ -32,8 +32,12 @@ func newDesk() *desk {
 			{Name: "region", Description: "has a header", InputSchema: json.RawMessage(
 				`{"type":"object","properties":{"where":{"type":"object","properties":{"name":{"type":"string","x-mcp-header":"Region"}}},"n":{"type":"integer","x-mcp-header":"N"}}}`)},
 		},
-		Templates:   []mcp.ResourceTemplate{{Name: "any", URITemplate: "desk://{+path}"}},
-		Prompts:     []mcp.Prompt{{Name: "größe", Description: "has a name that no header can hold", Arguments: []mcp.PromptArgument{{Name: "a"}}}},
+		Templates: []mcp.ResourceTemplate{{Name: "any", URITemplate: "desk://{+path}"}},
+		Prompts: []mcp.Prompt{{
+			Name:        "größe",
+			Description: "has a name that no header can hold",
+			Arguments:   []mcp.PromptArgument{{Name: "a"}},
+		}},
 		Completions: true,
 		PageSize:    2,
 	}}
@@ -53,7 +57,10 @@ func (d *desk) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 			r.Progress(float64(i+1), 3, "")
 		}
 	case "ask":
-		answer, err := r.Elicit(ctx, &mcp.ElicitParams{Message: "name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		answer, err := r.Elicit(ctx, &mcp.ElicitParams{
+			Message:         "name?",
+			RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +77,9 @@ func (d *desk) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.
 }
 
 func (d *desk) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text(p.Arguments["a"])}}}, nil
+	return &mcp.GetPromptResult{
+		Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text(p.Arguments["a"])}},
+	}, nil
 }
 
 func (d *desk) Complete(_ context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
@@ -91,7 +100,8 @@ func TestClientMethods(t *testing.T) {
 		if !strings.Contains(string(c.Begun()), `"tools":`) {
 			t.Errorf("Begun = %s, want the capabilities in it", c.Begun())
 		}
-		if got := c.CallTool("echo", json.RawMessage(`{"n":9007199254740993}`)).Content[0].Text; got != `{"n":9007199254740993}` {
+		if got := c.CallTool("echo",
+			json.RawMessage(`{"n":9007199254740993}`)).Content[0].Text; got != `{"n":9007199254740993}` {
 			t.Errorf("CallTool answers %s", got)
 		}
 		if got := c.CallTool("region", map[string]any{"where": map[string]string{"name": "Zürich "}, "n": 7}); got.IsError {
@@ -151,7 +161,8 @@ func TestClientRaw(t *testing.T) {
 		if got := string(c.Raw([]byte(`{"jsonrpc"`))); !strings.Contains(got, "-32700") {
 			t.Errorf("Raw = %s, want code -32700", got)
 		}
-		if got := c.Raw([]byte(`{"jsonrpc":"2.0","method":"notifications/unknown","params":{` + strings.TrimPrefix(meta, ",") + `}}`)); got != nil {
+		if got := c.Raw([]byte(`{"jsonrpc":"2.0","method":"notifications/unknown","params":{` +
+			strings.TrimPrefix(meta, ",") + `}}`)); got != nil {
 			t.Errorf("Raw of a notification = %s, want nothing", got)
 		}
 		if got := c.CallTool("echo", nil); got.IsError {
@@ -235,9 +246,11 @@ func TestConnectHTTP(t *testing.T) {
 		header = append(header, r.Method+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Mcp-Method"))
 		handler.ServeHTTP(w, r)
 	})
-	c := mcptest.ConnectHTTP(t, seen, mcp.LatestVersion, &mcptest.ConnectOptions{Header: http.Header{"Authorization": {"Bearer x"}}})
+	c := mcptest.ConnectHTTP(t, seen, mcp.LatestVersion,
+		&mcptest.ConnectOptions{Header: http.Header{"Authorization": {"Bearer x"}}})
 	c.CallTool("echo", nil)
-	want := []string{"POST Bearer x server/discover", "POST Bearer x tools/list", "POST Bearer x tools/list", "POST Bearer x tools/call"}
+	want := []string{"POST Bearer x server/discover", "POST Bearer x tools/list", "POST Bearer x tools/list",
+		"POST Bearer x tools/call"}
 	if diff := cmp.Diff(want, header); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}

@@ -1,7 +1,7 @@
-// Package mcptest helps to test MCP servers that are built with package mcp.
+// Package mcptest tests MCP servers that are built with package mcp.
 //
-// [TestSource] is the definition of what an [mcp.Source] must do, as a suite of
-// tests: whoever writes a Source calls it from a test of their own.
+// [TestSource] is a test suite that defines the behaviour required of an [mcp.Source]. If
+// you write a Source, call it from one of your tests:
 //
 //	func TestContract(t *testing.T) {
 //		mcptest.TestSource(t, func(t *testing.T) mcp.Source { return newWeather(t) },
@@ -10,15 +10,15 @@
 //			}})
 //	}
 //
-// [Connect], [ConnectHTTP] and [ConnectStdio] give a [Client] that speaks to a
-// Source as real clients do, in any version of the protocol, through an
-// [mcp.Server] and over HTTP or a pair of streams, but in memory.
+// [Connect], [ConnectHTTP] and [ConnectStdio] return a [Client] that talks to a Source
+// like a real client, in any version of the protocol, through an [mcp.Server] and over
+// HTTP or a pair of streams, but in memory.
 //
 //	c := mcptest.Connect(t, newWeather(t), mcp.LatestVersion, nil)
 //	got := c.CallTool("forecast", map[string]string{"city": "Lyon"})
 //
-// [Golden] keeps what clients see in a folder of files, and shows what has changed.
+// [Golden] compares what clients see with a folder of golden files.
 //
-// The rules behind all are those of https://modelcontextprotocol.io/specification,
-// "Server Features", and of the documentation of [mcp.Source].
+// The rules are those of https://modelcontextprotocol.io/specification, "Server
+// Features", and of the documentation of [mcp.Source].
 package mcptest

@@ -22,7 +22,7 @@ func (bell) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult,
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("ding")}}, nil
 }
 
-// The functions stand in a test file.
+// The functions belong in a test file.
 func ExampleGolden() {
 	_ = func(t *testing.T) { // func TestGolden(t *testing.T)
 		mcptest.Golden(t, bell{}, "testdata/bell", &mcptest.GoldenOptions{

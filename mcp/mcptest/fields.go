@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// checkFields: the fields of entries that mean something beyond the entry follow
-// the rules for those. A client leaves out a tool, or an icon, that does not.
+// checkFields: icons, _meta keys and headers follow their rules. A client omits a tool or
+// an icon that does not.
 func checkFields(s *suite) {
 	cat := s.catalog()
 	s.checkShown("the server", cat.Server)
@@ -26,7 +26,7 @@ func checkFields(s *suite) {
 	}
 }
 
-// checkShown looks at the icons of an entry, and at the keys of its _meta.
+// checkShown checks the icons of an entry and the keys of its _meta.
 func (s *suite) checkShown(what string, entry any) {
 	s.Helper()
 	var wire struct {
@@ -48,8 +48,8 @@ func (s *suite) checkShown(what string, entry any) {
 	}
 }
 
-// validMetaKey reports whether key is a name, perhaps behind a prefix of labels
-// and a slash.
+// validMetaKey reports whether key is a name, optionally prefixed with labels and a
+// slash.
 func validMetaKey(key string) bool {
 	prefix, name, found := strings.Cut(key, "/")
 	if !found {
@@ -69,8 +69,8 @@ func validMetaKey(key string) bool {
 	return true
 }
 
-// validLabel reports whether text begins as begins wants it, ends with a letter or
-// digit, and has nothing else but those and inner between.
+// validLabel reports whether the first character of text satisfies begins, the last is a
+// letter or digit, and the others are letters, digits or in inner.
 func validLabel(text, inner string, begins func(byte) bool) bool {
 	if text == "" || !begins(text[0]) || !isAlphanumeric(text[len(text)-1]) {
 		return false
@@ -86,7 +86,7 @@ func validLabel(text, inner string, begins func(byte) bool) bool {
 func isLetter(c byte) bool       { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 func isAlphanumeric(c byte) bool { return isLetter(c) || '0' <= c && c <= '9' }
 
-// checkHeaders looks at the arguments that clients repeat in a header.
+// checkHeaders checks the arguments that clients repeat in a header.
 func (s *suite) checkHeaders(what string, schema json.RawMessage) {
 	s.Helper()
 	seen := make(map[string]bool)
@@ -119,10 +119,12 @@ func (s *suite) checkHeaders(what string, schema json.RawMessage) {
 	walk(schema, true)
 }
 
-// Keywords whose values are no schemas, and those whose members are.
+// Keywords whose values are not schemas, and those whose members are.
 var (
 	holdsData    = map[string]bool{"const": true, "default": true, "enum": true, "examples": true}
-	holdsSchemas = map[string]bool{"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true}
+	holdsSchemas = map[string]bool{
+		"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true,
+	}
 )
 
 func (s *suite) checkHeader(what string, node map[string]json.RawMessage, reachable bool, seen map[string]bool) {
@@ -148,7 +150,7 @@ func (s *suite) checkHeader(what string, node map[string]json.RawMessage, reacha
 	seen[folded] = true
 }
 
-// isToken reports whether name is a token of RFC 9110, section 5.6.2.
+// isToken reports whether name is a token (RFC 9110, section 5.6.2).
 func isToken(name string) bool {
 	for i := range len(name) {
 		if !isAlphanumeric(name[i]) && strings.IndexByte("!#$%&'*+-.^_`|~", name[i]) < 0 {

@@ -6,7 +6,8 @@ func TestMetaKeys(t *testing.T) {
 	for key, want := range map[string]bool{
 		"progressToken": true, "a": true, "a-b_c.d": true, "7": true, "x.example/k": true, "x.example/": true,
 		"a1-b.c2/k.1": true, "io.modelcontextprotocol/serverInfo": true,
-		"": false, "-a": false, "a-": false, "a b": false, "ü": false, "/a": false, "1x.example/k": false, "x-.example/k": false,
+		"": false, "-a": false, "a-": false, "a b": false, "ü": false, "/a": false, "1x.example/k": false,
+		"x-.example/k": false,
 		"x..example/k": false, "x.example/-k": false, "x.example/k/l": false, "x_y.example/k": false,
 	} {
 		if got := validMetaKey(key); got != want {
@@ -16,7 +17,16 @@ func TestMetaKeys(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	for name, want := range map[string]bool{"Region": true, "a": true, "x!#$%&'*+-.^_`|~9": true, "": false, "a b": false, "a:": false, "ü": false, "a\x00": false} {
+	for name, want := range map[string]bool{
+		"Region":            true,
+		"a":                 true,
+		"x!#$%&'*+-.^_`|~9": true,
+		"":                  false,
+		"a b":               false,
+		"a:":                false,
+		"ü":                 false,
+		"a\x00":             false,
+	} {
 		if got := isToken(name); got != want {
 			t.Errorf("isToken(%q) = %v, want %v", name, got, want)
 		}

@@ -16,37 +16,36 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// UpdateVariable is the variable of the environment that makes [Golden] write
-// its folders anew: MCPTEST_UPDATE=1 go test ./...
+// UpdateVariable is the environment variable that makes [Golden] rewrite its files:
+// MCPTEST_UPDATE=1 go test ./...
 const UpdateVariable = "MCPTEST_UPDATE"
 
-// GoldenOptions say what [Golden] asks for, beside the lists. The zero value and
-// nil are the defaults.
+// GoldenOptions configure [Golden]. Nil and the zero value are the defaults.
 type GoldenOptions struct {
-	// Calls, Reads, Prompts and Completions are asked in this order. They can be
-	// those of [Options]: what an answer should be does not count here, and a Call
-	// that Blocks is left out.
+	// Calls, Reads, Prompts and Completions are requests to send in addition to the lists,
+	// in this order. They can be those of [Options]: their expected answers are ignored, and
+	// a Call with Blocks is skipped.
 	Calls       []Call
 	Reads       []Read
 	Prompts     []Prompt
 	Completions []Completion
 
-	// Version is the version of the protocol to speak; 0 stands for 2025-11-25,
-	// whose answers hold what the source says and nothing that repeats.
+	// Version is the protocol version to use; 0 means 2025-11-25, whose answers contain only
+	// what the source returns, without repeated metadata.
 	Version mcp.Version
 	// Connect configures the client.
 	Connect *ConnectOptions
-	// Mask, if not nil, takes out of the text of a file what is different each
-	// time: the time, say, or a random number. file is its path below the folder.
+	// Mask, if not nil, removes from a file's text what differs on each run, such as a time
+	// or a random number. file is its path within the folder.
 	Mask func(file string, text []byte) []byte
-	// Update writes the folder instead of comparing it, as [UpdateVariable] does.
+	// Update rewrites the files instead of comparing them, as [UpdateVariable] does.
 	Update bool
 }
 
-// Golden tests whether what clients see of a Source is what is kept in a folder,
-// usually below testdata: the lists, and answers to the questions of opts.
+// Golden compares what clients see of a Source with the files in a folder, usually below
+// testdata: the lists, and the answers to the requests in opts.
 //
-//	server.json           what the server says of itself
+//	server.json           the server's description of itself
 //	tools.json            a list; so are resources, templates and prompts
 //	calls/NAME.json       a tool's calls, with their results or errors
 //	reads/URI.json        a resource; other characters than letters, digits and
@@ -54,10 +53,9 @@ type GoldenOptions struct {
 //	prompts/NAME.json     a prompt filled in
 //	completions.json      suggestions
 //
-// Where a file differs, the test fails and shows the lines. With Update, or
-// MCPTEST_UPDATE=1 in the environment, files are written and those that nothing
-// belongs to any more are removed: review that like code. Nothing else in the
-// folder is touched. opts may be nil.
+// If a file differs, the test fails and shows the lines. With Update, or MCPTEST_UPDATE=1
+// in the environment, Golden writes the files and removes obsolete ones: review that like
+// code. It does not touch other files in the folder. opts may be nil.
 func Golden(tb testing.TB, source mcp.Source, dir string, opts *GoldenOptions) {
 	tb.Helper()
 	var o GoldenOptions
@@ -82,15 +80,15 @@ func Golden(tb testing.TB, source mcp.Source, dir string, opts *GoldenOptions) {
 	}
 }
 
-// golden plays what is asked.
+// golden sends the requests and collects the files.
 type golden struct {
 	tb     testing.TB
 	opts   GoldenOptions
 	client *Client
-	files  map[string][]byte // by path below the folder, with slashes
+	files  map[string][]byte // by path within the folder, with slashes
 }
 
-// exchange is a question and its answer, as they are kept.
+// exchange is a request and its answer, in the form of the files.
 type exchange struct {
 	URI        string          `json:"uri,omitempty"`
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
@@ -112,13 +110,13 @@ func (g *golden) play() {
 	g.completions()
 }
 
-// list keeps a list, if the source has one.
+// list stores a list, if the source has one.
 func (g *golden) list(file, method, member string) {
 	g.tb.Helper()
 	all, err := list[json.RawMessage](g.client, method, member)
 	var e *mcp.Error
 	switch {
-	case errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound: // none of these
+	case errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound: // not supported
 	case err != nil:
 		g.tb.Fatalf("%s: %v", method, err)
 	case len(all) > 0:
@@ -194,7 +192,7 @@ func (g *golden) completions() {
 	}
 }
 
-// keep takes v as the contents of a file.
+// keep stores v as the contents of a file.
 func (g *golden) keep(file string, v any) {
 	g.tb.Helper()
 	encoded, err := mcp.Marshal(v)
@@ -212,7 +210,7 @@ func (g *golden) keep(file string, v any) {
 	}
 }
 
-// folder gathers what belongs into one file.
+// folder collects the exchanges of each file.
 type folder struct {
 	dir   string
 	order []string
@@ -242,8 +240,8 @@ func (f *folder) keep(g *golden) {
 	}
 }
 
-// taken reports whether a file is there already, letter case aside: not every
-// file system tells by it.
+// taken reports whether a file name is used already. It ignores case, as some file
+// systems do.
 func (g *golden) taken(file string) bool {
 	for other := range g.files {
 		if strings.EqualFold(other, file) {
@@ -253,7 +251,7 @@ func (g *golden) taken(file string) bool {
 	return false
 }
 
-// fileName makes a name that every file system takes.
+// fileName returns name in a form that is valid on every file system.
 func fileName(name string) string {
 	const longest = 100
 	name = strings.Map(func(r rune) rune {
@@ -266,7 +264,7 @@ func fileName(name string) string {
 	return strings.TrimLeft(name[:min(len(name), longest)], ".")
 }
 
-// kept reads the golden files. Those that Golden never writes are not looked at.
+// kept reads the golden files, and ignores any that Golden never writes.
 func (g *golden) kept(dir string) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	for _, pattern := range []string{
@@ -282,7 +280,7 @@ func (g *golden) kept(dir string) (map[string][]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			// Version control may have changed the ends of lines.
+			// Version control may have changed the line endings.
 			files[name] = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 		}
 	}
@@ -323,7 +321,7 @@ func union(a, b map[string][]byte) map[string][]byte {
 	return all
 }
 
-// write makes the folder what was seen, and removes what is left over.
+// write writes the files that have changed, and removes obsolete ones.
 func (g *golden) write(dir string, kept map[string][]byte) error {
 	var errs []error
 	for name, text := range g.files {

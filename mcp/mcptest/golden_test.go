@@ -32,7 +32,7 @@ func goldenOptions() *GoldenOptions {
 	}
 }
 
-// played runs Golden and returns what it reports.
+// played runs Golden and returns its reports.
 func played(t *testing.T, source mcp.Source, dir string, opts *GoldenOptions) []string {
 	t.Helper()
 	t.Setenv(UpdateVariable, "")
@@ -61,7 +61,7 @@ func filesIn(t *testing.T, dir string) []string {
 	return files
 }
 
-// TestGoldenKept is Golden as authors use it, and shows what its files look like.
+// TestGoldenKept uses Golden as authors do, and shows what its files look like.
 func TestGoldenKept(t *testing.T) {
 	Golden(t, newLibrary(), "testdata/library", goldenOptions())
 	want := []string{
@@ -81,7 +81,8 @@ func TestGoldenNothingAsked(t *testing.T) {
 	if got := played(t, newLibrary(), dir, &GoldenOptions{Update: true}); got != nil {
 		t.Fatalf("reports %q", got)
 	}
-	if diff := cmp.Diff([]string{"prompts.json", "resources.json", "server.json", "templates.json", "tools.json"}, filesIn(t, dir)); diff != "" {
+	if diff := cmp.Diff([]string{"prompts.json", "resources.json", "server.json", "templates.json", "tools.json"},
+		filesIn(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if got := played(t, newLibrary(), dir, nil); got != nil {
@@ -93,7 +94,7 @@ func TestGoldenReports(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(t *testing.T, l *library, dir string, o *GoldenOptions)
-		want   []string // parts of what is reported, one for each report but the hint
+		want   []string // parts of the reports, one for each report except the hint
 	}{
 		{"nothing", func(*testing.T, *library, string, *GoldenOptions) {}, nil},
 		{"another answer", func(_ *testing.T, l *library, _ string, _ *GoldenOptions) {
@@ -222,7 +223,8 @@ func TestLineDiff(t *testing.T) {
 	many := strings.Repeat("x\n", 3000)
 	tests := []struct{ name, want, got, diff string }{
 		{"a line", "a\nb\nc\n", "a\nB\nc\n", "@@ line 1 @@\n  a\n- b\n+ B\n  c\n  \n"},
-		{"far from the beginning", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n5\n7\n8\n9\n", "@@ line 3 @@\n  3\n  4\n  5\n- 6\n  7\n  8\n  9\n"},
+		{"far from the beginning", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n5\n7\n8\n9\n",
+			"@@ line 3 @@\n  3\n  4\n  5\n- 6\n  7\n  8\n  9\n"},
 		{"two places", "a\nb\nc\nd", "A\nb\nc\nD", "@@ line 1 @@\n- a\n+ A\n  b\n  c\n- d\n+ D\n"},
 		{"more at the end", "a", "a\nb", "@@ line 1 @@\n  a\n+ b\n"},
 		{"nothing in common", "a", "b", "@@ line 1 @@\n- a\n+ b\n"},

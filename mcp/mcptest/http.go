@@ -23,7 +23,7 @@ type httpLink struct {
 	session string
 }
 
-// statusError is an answer with an HTTP status that says that it is none.
+// statusError is a response without a message, described by its HTTP status.
 type statusError struct {
 	status int
 	body   string
@@ -31,8 +31,8 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("HTTP status %d: %s", e.status, e.body) }
 
-// send posts a message. Messages of an event stream are received as they are
-// written, so that the client can answer before the handler returns.
+// send posts a message. Messages in an event stream are received as they are written, so
+// that the client can answer before the handler returns.
 func (l *httpLink) send(msg []byte, header http.Header) (all bool, err error) {
 	w := &responseWriter{header: make(http.Header), received: l.client.received}
 	if err := l.do(http.MethodPost, msg, header, w); err != nil {
@@ -53,7 +53,7 @@ func (l *httpLink) do(method string, body []byte, header http.Header, w http.Res
 	if err != nil {
 		return err
 	}
-	// As a server sees it.
+	// Fields as a server sees them.
 	r.RequestURI, r.RemoteAddr = "/mcp", "127.0.0.1:1"
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
@@ -68,7 +68,7 @@ func (l *httpLink) do(method string, body []byte, header http.Header, w http.Res
 	return nil
 }
 
-// close ends the session, if the server has given one.
+// close ends the session, if the server has assigned one.
 func (l *httpLink) close() error {
 	l.mu.Lock()
 	session := l.session
@@ -94,7 +94,7 @@ type responseWriter struct {
 
 	mu     sync.Mutex
 	status int
-	body   bytes.Buffer // of an event stream, what is not received yet
+	body   bytes.Buffer // in an event stream, the part not yet received
 }
 
 func (w *responseWriter) Header() http.Header { return w.header }
@@ -122,14 +122,14 @@ func (w *responseWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush implements http.Flusher: nothing is held back.
+// Flush implements http.Flusher. Nothing is buffered.
 func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
 func (w *responseWriter) isStream() bool {
 	return strings.HasPrefix(w.header.Get("Content-Type"), "text/event-stream")
 }
 
-// events takes the complete events from the body and returns their data.
+// events removes the complete events from the body and returns their data.
 func (w *responseWriter) events() [][]byte {
 	var all [][]byte
 	for {
@@ -150,7 +150,7 @@ func (w *responseWriter) events() [][]byte {
 	}
 }
 
-// finish hands over a body that is no event stream.
+// finish delivers a body other than an event stream.
 func (w *responseWriter) finish() error {
 	w.mu.Lock()
 	status, stream, body := w.status, w.isStream(), bytes.TrimSpace(bytes.Clone(w.body.Bytes()))
@@ -166,7 +166,7 @@ func (w *responseWriter) finish() error {
 	return nil
 }
 
-// shutdown ends a server with the test.
+// shutdown shuts down a server when the test ends.
 func shutdown(tb testing.TB, server *mcp.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// operations returns calls of every method, to be made in any order.
+// operations returns calls of all methods, which may be made in any order.
 func (s *suite) operations(cat *mcp.Catalog) []func() {
 	return s.operationsUnder(context.Background(), cat)
 }
@@ -51,7 +51,7 @@ func (s *suite) operationsUnder(ctx context.Context, cat *mcp.Catalog) []func() 
 	return all
 }
 
-// checkCancelledContext: under a context that has ended, every method returns.
+// checkCancelledContext: every method returns if its context has ended.
 func checkCancelledContext(s *suite) {
 	cat := s.catalog()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -66,7 +66,7 @@ func checkCancelledContext(s *suite) {
 	}
 }
 
-// checkCancel: a call that blocks ends when its context does.
+// checkCancel: a call that blocks returns when its context ends.
 func checkCancel(s *suite) {
 	for _, c := range s.opts.Calls {
 		if !c.Blocks {
@@ -82,8 +82,8 @@ func checkCancel(s *suite) {
 	}
 }
 
-// checkConcurrent: all methods may be called at the same time. What this finds,
-// it finds under the race detector.
+// checkConcurrent: all methods may be called concurrently. The race detector finds the
+// violations.
 func checkConcurrent(s *suite) {
 	const clients, rounds = 8, 4
 	cat := s.catalog()
@@ -105,7 +105,7 @@ func checkConcurrent(s *suite) {
 	}
 }
 
-// checkWatch: a Watcher tells of every change, and after stop of none.
+// checkWatch: a Watcher reports every change, and none after stop.
 func checkWatch(s *suite) {
 	w, ok := s.source.(mcp.Watcher)
 	if !ok {
@@ -122,7 +122,7 @@ func checkWatch(s *suite) {
 		s.next(second)
 	}
 	s.stop(first)
-	s.stop(first) // stopping twice does no harm
+	s.stop(first) // stop may be called twice
 	told := first.told.Load()
 	if s.opts.Change != nil {
 		for len(second.changes) > 0 {
@@ -139,7 +139,7 @@ func checkWatch(s *suite) {
 	}
 }
 
-// watcher is somebody who listens.
+// watcher is one subscription of a Watcher.
 type watcher struct {
 	stop    func()
 	told    atomic.Int64
@@ -154,7 +154,7 @@ func (s *suite) watch(source mcp.Watcher) *watcher {
 			w.told.Add(1)
 			select {
 			case w.changes <- c:
-			default: // nobody reads that many
+			default: // more changes than any test reads
 			}
 		})
 	}) {
@@ -184,8 +184,8 @@ func (s *suite) next(w *watcher) (mcp.Change, bool) {
 	}
 }
 
-// checkClose: a source that can be closed can be closed twice, and answers
-// afterwards, if only with errors.
+// checkClose: a source that can be closed can be closed twice, and its methods still
+// return, if only with errors.
 func checkClose(s *suite) {
 	c, ok := s.source.(io.Closer)
 	if !ok {
@@ -209,8 +209,8 @@ func checkClose(s *suite) {
 	}
 }
 
-// closedOperations calls the methods of a closed source, which must return
-// without a panic.
+// closedOperations returns calls of a closed source's methods, which must return without
+// a panic.
 func (s *suite) closedOperations(cat *mcp.Catalog) []func() {
 	ctx := context.Background()
 	all := []func(){func() { s.finish("Catalog after Close", func() { _, _ = s.source.Catalog(ctx) }) }}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// lineDiff shows the lines in which got differs from want, with some around them.
+// lineDiff returns the lines in which got differs from want, with some context.
 func lineDiff(want, got string) string {
 	const around, widest = 3, 2000
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
@@ -41,9 +41,9 @@ func put(out *strings.Builder, mark byte, lines []string) {
 	}
 }
 
-// putChanges keeps the longest sequence of lines that both have in common.
+// putChanges writes the changes around the longest common subsequence of lines.
 func putChanges(out *strings.Builder, a, b []string) {
-	common := make([][]int, len(a)+1) // of a[i:] and b[j:]
+	common := make([][]int, len(a)+1) // length of the longest common subsequence of a[i:] and b[j:]
 	for i := range common {
 		common[i] = make([]int, len(b)+1)
 	}

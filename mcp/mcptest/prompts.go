@@ -9,8 +9,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// checkUnknownPrompt: a prompt that is not listed is an error with
-// CodeInvalidParams.
+// checkUnknownPrompt: a prompt that is not listed is an error with CodeInvalidParams.
 func checkUnknownPrompt(s *suite) {
 	cat := s.catalog()
 	names := append(slices.Clone(strangers), strings.Repeat("x", 100_000))
@@ -27,7 +26,7 @@ func checkUnknownPrompt(s *suite) {
 	}
 }
 
-// checkPromptArguments: whatever the arguments are, GetPrompt returns.
+// checkPromptArguments: GetPrompt returns, whatever the arguments are.
 func checkPromptArguments(s *suite) {
 	for _, p := range sample(s.catalog().Prompts, s.opts.MaxEntries) {
 		filled := make(map[string]string)
@@ -40,7 +39,7 @@ func checkPromptArguments(s *suite) {
 	}
 }
 
-// checkPrompts: the examples answer as they should.
+// checkPrompts: the examples have the expected answers.
 func checkPrompts(s *suite) {
 	for _, p := range s.opts.Prompts {
 		out := s.getPrompt(context.Background(), p.Name, p.Args)
@@ -56,8 +55,8 @@ func checkPrompts(s *suite) {
 	}
 }
 
-// checkCompletions: a source that announces completions answers for each
-// argument and variable it has, and one that does not has no suggestions.
+// checkCompletions: a source that announces completions answers for each of its arguments
+// and variables; one that does not returns no suggestions.
 func checkCompletions(s *suite) {
 	cat := s.catalog()
 	for _, p := range s.completable(cat) {
@@ -93,14 +92,14 @@ func checkCompletions(s *suite) {
 	}
 }
 
-// completable returns everything that can be completed, with what might have
-// been typed so far.
+// completable returns everything that can be completed, with and without some input.
 func (s *suite) completable(cat *mcp.Catalog) []mcp.CompleteParams {
 	var all []mcp.CompleteParams
 	for _, p := range sample(cat.Prompts, s.opts.MaxEntries) {
 		for _, a := range p.Arguments {
 			all = append(all, mcp.CompleteParams{Prompt: p.Name, Argument: a.Name})
-			all = append(all, mcp.CompleteParams{Prompt: p.Name, Argument: a.Name, Value: "\x00%", Arguments: map[string]string{"mcptest": "x"}})
+			all = append(all,
+				mcp.CompleteParams{Prompt: p.Name, Argument: a.Name, Value: "\x00%", Arguments: map[string]string{"mcptest": "x"}})
 		}
 	}
 	for _, t := range sample(cat.Templates, s.opts.MaxEntries) {

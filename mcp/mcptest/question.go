@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// answer answers a request of the server, up to 2025-11-25.
+// answer answers a request from the server, up to 2025-11-25.
 func (c *Client) answer(m message) {
 	result, err := c.ask(m.Method, m.Params)
 	reply := map[string]any{"jsonrpc": "2.0", "id": m.ID}
@@ -26,7 +26,7 @@ func (c *Client) answer(m message) {
 	}
 }
 
-// ask has the test answer a question.
+// ask passes a request from the server to the test.
 func (c *Client) ask(method string, params json.RawMessage) (any, error) {
 	if method == "ping" {
 		return struct{}{}, nil
@@ -45,9 +45,8 @@ func asError(err error) *mcp.Error {
 	return mcp.Errorf(mcp.CodeInternalError, "%v", err)
 }
 
-// answerRound reads the questions in a result, and adds the answers to the
-// members with which the request is to be repeated. more is false for a result
-// that is final.
+// answerRound answers the questions in a result, and adds the answers to the members of
+// the request to be repeated. more is false if the result is final.
 func (c *Client) answerRound(result json.RawMessage, members map[string]json.RawMessage) (more bool, err error) {
 	var round struct {
 		ResultType    string `json:"resultType"`

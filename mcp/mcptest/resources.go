@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// checkUnknownResource: a URI with nothing behind it is [mcp.ResourceNotFound].
+// checkUnknownResource: reading an unknown URI is [mcp.ResourceNotFound].
 func checkUnknownResource(s *suite) {
 	cat := s.catalog()
 	for _, uri := range []string{
@@ -19,9 +19,10 @@ func checkUnknownResource(s *suite) {
 			s.wantNotFound(uri, out)
 		}
 	}
-	// A template may cover these: then they are found, under that very URI.
+	// A template may match these; if so, the contents must carry that exact URI.
 	for _, r := range sample(cat.Resources, 10) {
-		for _, uri := range []string{r.URI + "/mcptest-unknown", strings.ToUpper(r.URI), r.URI + "/../mcptest", r.URI + "?mcptest"} {
+		for _, uri := range []string{r.URI + "/mcptest-unknown", strings.ToUpper(r.URI), r.URI + "/../mcptest",
+			r.URI + "?mcptest"} {
 			if listed(cat, uri) {
 				continue
 			}
@@ -57,7 +58,7 @@ func (s *suite) wantNotFound(uri string, out outcome[mcp.ReadResourceResult]) {
 	}
 }
 
-// checkListedResources: what is listed can be read.
+// checkListedResources: every listed resource can be read.
 func checkListedResources(s *suite) {
 	for _, r := range sample(s.catalog().Resources, s.opts.MaxEntries) {
 		if out := s.read(context.Background(), r.URI); out.ok && out.err != nil {
@@ -66,7 +67,7 @@ func checkListedResources(s *suite) {
 	}
 }
 
-// checkReads: the examples answer as they should.
+// checkReads: the examples have the expected answers.
 func checkReads(s *suite) {
 	for _, r := range s.opts.Reads {
 		out := s.read(context.Background(), r.URI)

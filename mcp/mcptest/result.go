@@ -27,7 +27,7 @@ type contents struct {
 	Blob *string `json:"blob"`
 }
 
-// checkToolResult checks the form of a result, not what it says.
+// checkToolResult checks the structure of a result, not its values.
 func (s *suite) checkToolResult(what string, r *mcp.CallToolResult) {
 	s.Helper()
 	var result struct {
@@ -52,7 +52,7 @@ func (s *suite) checkMeta(what string, meta json.RawMessage) {
 	}
 }
 
-// checkBlock checks a content block. One of an unknown type only needs the type.
+// checkBlock checks a content block. If its type is unknown, nothing else is required.
 func (s *suite) checkBlock(what string, b block) {
 	s.Helper()
 	missing := func(member string, absent bool) {
@@ -104,7 +104,7 @@ func (s *suite) checkContents(what string, c contents) {
 	s.checkBase64(what, c.Blob)
 }
 
-// checkReadResult checks the form of a result, and that it answers for uri.
+// checkReadResult checks the structure of a result, and that it contains uri.
 func (s *suite) checkReadResult(what, uri string, r *mcp.ReadResourceResult) {
 	s.Helper()
 	var result struct {
@@ -125,7 +125,7 @@ func (s *suite) checkReadResult(what, uri string, r *mcp.ReadResourceResult) {
 	s.checkMeta(what, result.Meta)
 }
 
-// checkPromptResult checks the form of a result.
+// checkPromptResult checks the structure of a result.
 func (s *suite) checkPromptResult(what string, r *mcp.GetPromptResult) {
 	s.Helper()
 	var result struct {
@@ -150,7 +150,7 @@ func (s *suite) checkPromptResult(what string, r *mcp.GetPromptResult) {
 	s.checkMeta(what, result.Meta)
 }
 
-// maxCompletions is how many values the specification allows in one answer.
+// maxCompletions is the specification's limit for the values of one answer.
 const maxCompletions = 100
 
 // suggestions is a completion as a client reads it.
@@ -162,7 +162,7 @@ type suggestions struct {
 	} `json:"completion"`
 }
 
-// checkCompleteResult checks the form of a result.
+// checkCompleteResult checks the structure of a result.
 func (s *suite) checkCompleteResult(what string, r *mcp.CompleteResult) {
 	s.Helper()
 	var result suggestions
@@ -181,7 +181,7 @@ func (s *suite) checkCompleteResult(what string, r *mcp.CompleteResult) {
 	}
 }
 
-// checkObject reports raw text that is not one JSON object.
+// checkObject reports whether raw is one JSON object, and fails the test if not.
 func (s *suite) checkObject(what string, raw []byte) bool {
 	s.Helper()
 	if err := jsonscan.Valid(raw); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Options tell [TestSource] what it cannot find out by itself. The zero value
-// and nil are the defaults.
+// Options give [TestSource] what it cannot discover itself. Nil and the zero value are
+// the defaults.
 type Options struct {
 	// Calls, Reads, Prompts and Completions are examples with known answers.
 	Calls       []Call
@@ -16,21 +16,21 @@ type Options struct {
 	Prompts     []Prompt
 	Completions []Completion
 
-	// SkipTools are never called, except by Calls: tools that act on the world.
+	// SkipTools are never called, except by Calls: for tools with side effects outside the
+	// test.
 	SkipTools []string
 
-	// Change makes the source, which must be an [mcp.Watcher], notice a change
-	// of its catalog or of a resource. Without it, only the parts of the
-	// contract that need no change are tested.
+	// Change makes the source, which must be an [mcp.Watcher], report a change of its
+	// catalog or of a resource. Without it, rules that need a change are not tested.
 	Change func(t testing.TB, source mcp.Source)
 
-	// CatalogAllocs is how many allocations one call of Catalog may cost;
-	// 0 stands for 4.
+	// CatalogAllocs is the number of allocations that one call of Catalog may make; 0 means
+	// 4.
 	CatalogAllocs int
-	// MaxEntries is how many of the tools, resources, templates and prompts are
-	// tried out, spread over the list; 0 stands for 100. All are looked at.
+	// MaxEntries is the number of tools, resources, templates and prompts to use, spread
+	// over each list; 0 means 100. The definitions of all are checked.
 	MaxEntries int
-	// Timeout is how long anything may take; 0 stands for 10 seconds.
+	// Timeout is how long any method may take; 0 means 10 seconds.
 	Timeout time.Duration
 }
 
@@ -38,20 +38,20 @@ type Options struct {
 type Call struct {
 	Tool string
 	Args string // a JSON object, or empty for none
-	// Want is part of the result as it is sent, in JSON.
+	// Want is a part of the result as it is sent, in JSON.
 	Want string
-	// WantError says that the call fails, with an error or a result whose
-	// isError is true. Want is then part of that.
+	// WantError expects the call to fail, with an error or with a result whose isError is
+	// true. Want is then a part of that.
 	WantError bool
-	// Blocks says that the call ends only when its context does.
+	// Blocks marks a call that returns only when its context ends.
 	Blocks bool
 }
 
-// Read is a resource that can be read, listed or not.
+// Read is a resource to read, listed or not.
 type Read struct {
 	URI  string
 	Want string // part of the result as it is sent, in JSON
-	// WantError says that there is no such resource.
+	// WantError expects the resource not to exist.
 	WantError bool
 }
 
@@ -66,16 +66,15 @@ type Prompt struct {
 // Completion is a completion with a known answer.
 type Completion struct {
 	Params mcp.CompleteParams
-	Want   []string // values that must be among those suggested
+	Want   []string // values that must be among the suggestions
 }
 
-// TestSource tests whether a Source does what every Source must. open returns a
-// fresh one, and closes it by t.Cleanup if need be; it is called several times,
-// and the sources it returns must offer the same. opts may be nil.
+// TestSource verifies that a Source meets the requirements for every Source. open returns
+// a new one, and closes it with t.Cleanup if necessary; it is called several times, and
+// all sources it returns must offer the same. opts may be nil.
 //
-// Each rule is a subtest with a name of its own. The methods are called
-// directly, so ctx carries no request. Run the suite with -race: sources are
-// called concurrently.
+// Each rule is a separate subtest. Methods are called directly, so ctx carries no
+// request. Run the suite with -race: it calls sources concurrently.
 func TestSource(t *testing.T, open func(t *testing.T) mcp.Source, opts *Options) {
 	t.Helper()
 	for _, r := range rules {
@@ -85,13 +84,13 @@ func TestSource(t *testing.T, open func(t *testing.T) mcp.Source, opts *Options)
 	}
 }
 
-// rule is one thing that every Source must do.
+// rule is one requirement for every Source.
 type rule struct {
 	name  string
 	check func(*suite)
 }
 
-// rules is the whole contract, in the order in which it is easiest to repair.
+// rules are all requirements, in the order in which they are easiest to fix.
 var rules = []rule{
 	{"catalog/is_kept", checkCatalogKept},
 	{"catalog/is_cheap", checkCatalogCheap},

@@ -17,9 +17,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// The tests are inside the package because they watch single rules fail.
+// The tests are inside the package because they check that single rules fail.
 
-// library is a Source as it should be, whose every method can be replaced.
+// library is a correct Source in which every method can be replaced.
 type library struct {
 	kept     *mcp.Catalog
 	catalog  func(context.Context) (*mcp.Catalog, error)
@@ -97,7 +97,8 @@ func goodCall(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, 
 			return nil, mcp.InvalidArguments("title: required")
 		}
 		return &mcp.CallToolResult{
-			Content:           []mcp.Content{mcp.Text("on shelf 3"), mcp.Image([]byte("x"), "image/png"), mcp.ResourceLink(mcp.Resource{Name: "plan", URI: "library://plan"})},
+			Content: []mcp.Content{mcp.Text("on shelf 3"), mcp.Image([]byte("x"), "image/png"),
+				mcp.ResourceLink(mcp.Resource{Name: "plan", URI: "library://plan"})},
 			StructuredContent: json.RawMessage(`{"shelf":3}`),
 		}, nil
 	case "wait":
@@ -131,7 +132,9 @@ func goodPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult
 	if p.Arguments["title"] == "" {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "title: required")
 	}
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("Review " + p.Arguments["title"])}}}, nil
+	return &mcp.GetPromptResult{
+		Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("Review " + p.Arguments["title"])}},
+	}, nil
 }
 
 func goodComplete(_ context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
@@ -154,10 +157,13 @@ func (l *library) goodWatch(changed func(mcp.Change)) func() {
 	}
 }
 
-// change adds a resource and tells everyone.
+// change adds a resource and notifies all watchers.
 func (l *library) change() {
 	cat := libraryCatalog()
-	cat.Resources = append(cat.Resources, mcp.Resource{Name: "new", URI: fmt.Sprintf("library://new/%d", len(l.version.Load().Resources))})
+	cat.Resources = append(cat.Resources, mcp.Resource{
+		Name: "new",
+		URI:  fmt.Sprintf("library://new/%d", len(l.version.Load().Resources)),
+	})
 	l.version.Store(cat)
 	l.tell(mcp.Change{Resources: true})
 }
@@ -197,11 +203,11 @@ func TestEmptySource(t *testing.T) {
 	TestSource(t, func(*testing.T) mcp.Source { return mcp.Unimplemented{} }, nil)
 }
 
-// broken changes one thing about a good source.
+// broken is a correct source with one fault.
 type broken struct {
 	name  string
 	rule  string // that must fail
-	want  string // in what it reports
+	want  string // part of its report
 	spoil func(l *library)
 }
 
@@ -210,7 +216,7 @@ func editCatalog(edit func(c *mcp.Catalog)) func(l *library) {
 	return func(l *library) { edit(l.kept) }
 }
 
-// answer spoils the result of the tool find, when it gets its argument.
+// answer replaces the successful result of the tool find.
 func answer(result *mcp.CallToolResult) func(l *library) {
 	return func(l *library) {
 		l.call = func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
@@ -222,7 +228,7 @@ func answer(result *mcp.CallToolResult) func(l *library) {
 	}
 }
 
-// contentsOf spoils what reading the plan yields.
+// contentsOf replaces the contents of the plan.
 func contentsOf(c ...mcp.ResourceContents) func(l *library) {
 	return func(l *library) {
 		l.read = func(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
@@ -246,7 +252,7 @@ func rawRead(doc string) func(l *library) {
 	}
 }
 
-// headerAt gives the first tool an input schema that begins with these members.
+// headerAt sets the input schema of the first tool to one that begins with members.
 func headerAt(members string) func(l *library) {
 	return editCatalog(func(c *mcp.Catalog) { c.Tools[0].InputSchema = json.RawMessage(members + `,"type":"object"}`) })
 }
@@ -278,45 +284,76 @@ var brokenSources = []broken{
 	})},
 	{"no name", "catalog/server", "no name", editCatalog(func(c *mcp.Catalog) { c.Server.Name = "" })},
 	{"no version", "catalog/server", "no version", editCatalog(func(c *mcp.Catalog) { c.Server.Version = "" })},
-	{"extensions", "catalog/server", "Extensions is not an object", editCatalog(func(c *mcp.Catalog) { c.Extensions = json.RawMessage(`[]`) })},
+	{"extensions", "catalog/server", "Extensions is not an object", editCatalog(func(c *mcp.Catalog) {
+		c.Extensions = json.RawMessage(`[]`)
+	})},
 	{"instructions", "catalog/server", "not UTF-8", editCatalog(func(c *mcp.Catalog) { c.Instructions = "\xff" })},
 	{"page size", "catalog/server", "PageSize", editCatalog(func(c *mcp.Catalog) { c.PageSize = -1 })},
 	{"tool name", "catalog/names", "1 to 128", editCatalog(func(c *mcp.Catalog) { c.Tools[0].Name = "find a book" })},
 	{"tool twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) { c.Tools = append(c.Tools, c.Tools[0]) })},
-	{"resource twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) { c.Resources[1].URI = c.Resources[0].URI })},
+	{"resource twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) {
+		c.Resources[1].URI = c.Resources[0].URI
+	})},
 	{"no URI", "catalog/names", "is empty", editCatalog(func(c *mcp.Catalog) { c.Resources[0].URI = "" })},
-	{"URI with space", "catalog/names", "white space", editCatalog(func(c *mcp.Catalog) { c.Resources[0].URI = "library://a b" })},
+	{"URI with space", "catalog/names", "white space", editCatalog(func(c *mcp.Catalog) {
+		c.Resources[0].URI = "library://a b"
+	})},
 	{"resource without name", "catalog/names", "is empty", editCatalog(func(c *mcp.Catalog) { c.Resources[0].Name = "" })},
-	{"template braces", "catalog/names", "balanced", editCatalog(func(c *mcp.Catalog) { c.Templates[0].URITemplate = "library://{id" })},
-	{"prompt twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) { c.Prompts = append(c.Prompts, c.Prompts[0]) })},
-	{"argument twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) { c.Prompts[0].Arguments[1].Name = "title" })},
-	{"raw with another name", "catalog/entries", "the name on the wire", editCatalog(func(c *mcp.Catalog) { c.Tools[2].Name = "cooked" })},
-	{"raw broken", "catalog/entries", "not valid JSON", editCatalog(func(c *mcp.Catalog) { c.Tools[2].Raw = json.RawMessage(`{"name":"raw"`) })},
+	{"template braces", "catalog/names", "balanced", editCatalog(func(c *mcp.Catalog) {
+		c.Templates[0].URITemplate = "library://{id"
+	})},
+	{"prompt twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) {
+		c.Prompts = append(c.Prompts, c.Prompts[0])
+	})},
+	{"argument twice", "catalog/names", "twice", editCatalog(func(c *mcp.Catalog) {
+		c.Prompts[0].Arguments[1].Name = "title"
+	})},
+	{"raw with another name", "catalog/entries", "the name on the wire", editCatalog(func(c *mcp.Catalog) {
+		c.Tools[2].Name = "cooked"
+	})},
+	{"raw broken", "catalog/entries", "not valid JSON", editCatalog(func(c *mcp.Catalog) {
+		c.Tools[2].Raw = json.RawMessage(`{"name":"raw"`)
+	})},
 	{"raw not compact", "catalog/entries", "white space", editCatalog(func(c *mcp.Catalog) {
 		c.Tools[2].Raw = json.RawMessage(`{"name": "raw","inputSchema":{}}`)
 	})},
-	{"raw without schema", "catalog/entries", "inputSchema", editCatalog(func(c *mcp.Catalog) { c.Tools[2].Raw = json.RawMessage(`{"name":"raw"}`) })},
+	{"raw without schema", "catalog/entries", "inputSchema", editCatalog(func(c *mcp.Catalog) {
+		c.Tools[2].Raw = json.RawMessage(`{"name":"raw"}`)
+	})},
 	{"raw resource", "catalog/entries", "the uri on the wire", editCatalog(func(c *mcp.Catalog) {
 		c.Resources[0].Raw = json.RawMessage(`{"name":"plan","uri":"library://Plan"}`)
 	})},
 	{"schema is none", "catalog/schemas", "unknown type", editCatalog(func(c *mcp.Catalog) {
 		c.Tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"strin"}}}`)
 	})},
-	{"schema of no object", "catalog/schemas", `want "object"`, editCatalog(func(c *mcp.Catalog) { c.Tools[0].InputSchema = json.RawMessage(`{"type":"string"}`) })},
-	{"output schema", "catalog/schemas", "outputSchema", editCatalog(func(c *mcp.Catalog) { c.Tools[0].OutputSchema = json.RawMessage(`{"$ref":"x.json"}`) })},
+	{"schema of no object", "catalog/schemas", `want "object"`, editCatalog(func(c *mcp.Catalog) {
+		c.Tools[0].InputSchema = json.RawMessage(`{"type":"string"}`)
+	})},
+	{"output schema", "catalog/schemas", "outputSchema", editCatalog(func(c *mcp.Catalog) {
+		c.Tools[0].OutputSchema = json.RawMessage(`{"$ref":"x.json"}`)
+	})},
 	{"icon of a foreign scheme", "catalog/fields", "neither https nor a data URI", editCatalog(func(c *mcp.Catalog) {
 		c.Prompts[0].Icons = []mcp.Icon{{Src: "javascript:alert(1)"}}
 	})},
 	{"icon of the server over http", "catalog/fields", "neither https nor a data URI", editCatalog(func(c *mcp.Catalog) {
 		c.Server.Icons = []mcp.Icon{{Src: "http://x.example/i.png"}}
 	})},
-	{"key of _meta", "catalog/fields", "_meta has the key", editCatalog(func(c *mcp.Catalog) { c.Resources[0].Meta = json.RawMessage(`{"1x.example/k":1}`) })},
-	{"name in a key of _meta", "catalog/fields", "_meta has the key", editCatalog(func(c *mcp.Catalog) { c.Templates[0].Meta = json.RawMessage(`{"x.example/-k":1}`) })},
-	{"header of an argument", "catalog/fields", "want the name of a header", headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"a b"}}`)},
-	{"header of an argument twice", "catalog/fields", "is there twice", headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"properties":{"c":{"type":"integer","x-mcp-header":"a"}}}}`)},
-	{"header of an object", "catalog/fields", "want a string, an integer or a boolean", headerAt(`{"properties":{"a":{"type":"number","x-mcp-header":"A"}}`)},
-	{"header of an item", "catalog/fields", "cannot be reached", headerAt(`{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}`)},
-	{"header of a choice", "catalog/fields", "cannot be reached", headerAt(`{"anyOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]`)},
+	{"key of _meta", "catalog/fields", "_meta has the key", editCatalog(func(c *mcp.Catalog) {
+		c.Resources[0].Meta = json.RawMessage(`{"1x.example/k":1}`)
+	})},
+	{"name in a key of _meta", "catalog/fields", "_meta has the key", editCatalog(func(c *mcp.Catalog) {
+		c.Templates[0].Meta = json.RawMessage(`{"x.example/-k":1}`)
+	})},
+	{"header of an argument", "catalog/fields", "want the name of a header",
+		headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"a b"}}`)},
+	{"header of an argument twice", "catalog/fields", "is there twice",
+		headerAt(`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"properties":{"c":{"type":"integer","x-mcp-header":"a"}}}}`)},
+	{"header of an object", "catalog/fields", "want a string, an integer or a boolean",
+		headerAt(`{"properties":{"a":{"type":"number","x-mcp-header":"A"}}`)},
+	{"header of an item", "catalog/fields", "cannot be reached",
+		headerAt(`{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}`)},
+	{"header of a choice", "catalog/fields", "cannot be reached",
+		headerAt(`{"anyOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]`)},
 	{"catalog is edited", "catalog/is_immutable", "after the source was used", func(l *library) {
 		l.read = func(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 			l.kept.Tools[0].Description = "used"
@@ -377,16 +414,24 @@ var brokenSources = []broken{
 			return r, err
 		}
 	}},
-	{"another answer", "tools/answers", `want "shelf 3"`, answer(&mcp.CallToolResult{StructuredContent: json.RawMessage(`{"shelf":4}`)})},
-	{"a failure", "tools/answers", "fails = true, want false", answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text("shelf 3")}, IsError: true})},
-	{"no structured content", "tools/answers", "no structuredContent", answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text("shelf 3")}})},
+	{"another answer", "tools/answers", `want "shelf 3"`,
+		answer(&mcp.CallToolResult{StructuredContent: json.RawMessage(`{"shelf":4}`)})},
+	{"a failure", "tools/answers", "fails = true, want false",
+		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text("shelf 3")}, IsError: true})},
+	{"no structured content", "tools/answers", "no structuredContent",
+		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text("shelf 3")}})},
 	{"structured content", "tools/answers", "shelf: required", answer(&mcp.CallToolResult{
 		Content: []mcp.Content{mcp.Text("shelf 3")}, StructuredContent: json.RawMessage(`{}`)})},
-	{"broken content", "tools/answers", "cannot be encoded", answer(&mcp.CallToolResult{StructuredContent: json.RawMessage(`{`)})},
-	{"unknown content", "tools/answers", "unknown content type", answer(&mcp.CallToolResult{Content: []mcp.Content{{Type: "video"}}})},
-	{"image without type", "tools/answers", "no mimeType", answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Image([]byte("shelf 3"), "")}})},
-	{"link without URI", "tools/answers", "no uri", answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.ResourceLink(mcp.Resource{Name: "shelf 3"})}})},
-	{"meta", "tools/answers", "_meta", answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text("shelf 3")}, Meta: json.RawMessage(`[]`)})},
+	{"broken content", "tools/answers", "cannot be encoded",
+		answer(&mcp.CallToolResult{StructuredContent: json.RawMessage(`{`)})},
+	{"unknown content", "tools/answers", "unknown content type",
+		answer(&mcp.CallToolResult{Content: []mcp.Content{{Type: "video"}}})},
+	{"image without type", "tools/answers", "no mimeType",
+		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Image([]byte("shelf 3"), "")}})},
+	{"link without URI", "tools/answers", "no uri",
+		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.ResourceLink(mcp.Resource{Name: "shelf 3"})}})},
+	{"meta", "tools/answers", "_meta",
+		answer(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text("shelf 3")}, Meta: json.RawMessage(`[]`)})},
 	{"read only, but counts", "tools/read_only", "says that it only reads", func(l *library) {
 		var n atomic.Int64
 		l.call = func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
@@ -426,12 +471,17 @@ var brokenSources = []broken{
 			return goodRead(ctx, &mcp.ReadResourceParams{URI: strings.ToLower(p.URI)})
 		}
 	}},
-	{"listed, but not there", "resources/listed", "but it is listed", editCatalog(func(c *mcp.Catalog) { c.Resources[0].URI = "library://gone" })},
-	{"contents of another", "resources/listed", "no contents carry that uri", contentsOf(mcp.ResourceContents{URI: "library://plan/1", Text: "x"})},
+	{"listed, but not there", "resources/listed", "but it is listed", editCatalog(func(c *mcp.Catalog) {
+		c.Resources[0].URI = "library://gone"
+	})},
+	{"contents of another", "resources/listed", "no contents carry that uri",
+		contentsOf(mcp.ResourceContents{URI: "library://plan/1", Text: "x"})},
 	{"contents without uri", "resources/listed", "no uri", contentsOf(mcp.ResourceContents{Text: "x"})},
 	{"no contents", "resources/listed", "no contents", contentsOf()},
-	{"text and blob", "resources/listed", "either text or blob", rawRead(`{"contents":[{"uri":"library://plan","text":"a","blob":"AA=="}]}`)},
-	{"neither text nor blob", "resources/listed", "either text or blob", rawRead(`{"contents":[{"uri":"library://plan"}]}`)},
+	{"text and blob", "resources/listed", "either text or blob",
+		rawRead(`{"contents":[{"uri":"library://plan","text":"a","blob":"AA=="}]}`)},
+	{"neither text nor blob", "resources/listed", "either text or blob",
+		rawRead(`{"contents":[{"uri":"library://plan"}]}`)},
 	{"no base64", "resources/listed", "not base64", rawRead(`{"contents":[{"uri":"library://plan","blob":"?"}]}`)},
 	{"another content", "resources/answers", `want "Once"`, func(l *library) {
 		l.read = func(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
@@ -486,7 +536,9 @@ var brokenSources = []broken{
 			return nil, mcp.Errorf(mcp.CodeInvalidParams, "no")
 		}
 	}},
-	{"completions are not announced", "completions", "says that there are none", editCatalog(func(c *mcp.Catalog) { c.Completions = false })},
+	{"completions are not announced", "completions", "says that there are none", editCatalog(func(c *mcp.Catalog) {
+		c.Completions = false
+	})},
 	{"too many completions", "completions", "want at most 100", func(l *library) {
 		l.complete = func(context.Context, *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 			raw, err := mcp.ParseRaw([]byte(`{"completion":{"values":[` + strings.Repeat(`"a",`, 100) + `"a"]}}`))
@@ -567,7 +619,7 @@ var brokenSources = []broken{
 	}},
 }
 
-// TestBrokenSources guards that each rule notices what it is there for.
+// TestBrokenSources: each rule detects its fault.
 func TestBrokenSources(t *testing.T) {
 	for _, tt := range brokenSources {
 		t.Run(tt.name, func(t *testing.T) {
@@ -585,7 +637,7 @@ func TestBrokenSources(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsBroken guards that no rule is without a source that breaks it.
+// TestEveryRuleIsBroken: every rule has a source that breaks it.
 func TestEveryRuleIsBroken(t *testing.T) {
 	for _, r := range rules {
 		if !slices.ContainsFunc(brokenSources, func(b broken) bool { return b.rule == r.name }) {
@@ -594,8 +646,7 @@ func TestEveryRuleIsBroken(t *testing.T) {
 	}
 }
 
-// TestSlowSource guards that a method that does not return is reported, at once
-// where a context should have ended it.
+// TestSlowSource: a call that ignores the end of its context is reported.
 func TestSlowSource(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
@@ -613,13 +664,14 @@ func TestSlowSource(t *testing.T) {
 	opts.Timeout = 50 * time.Millisecond
 	for _, name := range []string{"context/cancelled", "context/cancel"} {
 		r := rules[slices.IndexFunc(rules, func(r rule) bool { return r.name == name })]
-		if reports := failures(t, r, open, opts); len(reports) == 0 || !strings.Contains(reports[0], "has not returned after 50ms") {
+		if reports := failures(t, r, open, opts); len(reports) == 0 ||
+			!strings.Contains(reports[0], "has not returned after 50ms") {
 			t.Errorf("rule %s reports %q, want that the call has not returned", name, reports)
 		}
 	}
 }
 
-// recorder is a testing.TB that only takes note of failures.
+// recorder is a testing.TB that only records failures.
 type recorder struct {
 	testing.TB
 	mu      sync.Mutex
@@ -641,7 +693,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 
 func (r *recorder) FailNow() { runtime.Goexit() }
 
-// failures returns what a rule reports of a source.
+// failures returns the reports of a rule about a source.
 func failures(t *testing.T, r rule, open func() mcp.Source, opts *Options) []string {
 	t.Helper()
 	rec := &recorder{TB: t}

@@ -11,10 +11,10 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// streamLink is a pair of pipes with a server at the other end.
+// streamLink is a pair of pipes to a server.
 type streamLink struct {
 	client *Client
-	in     *io.PipeWriter // what the server reads
+	in     *io.PipeWriter // the server's input
 	served chan error
 	read   chan struct{} // closed when everything the server wrote has been read
 }
@@ -57,7 +57,7 @@ func (l *streamLink) send(msg []byte, _ http.Header) (all bool, err error) {
 	return false, err
 }
 
-// close ends the input, which ends the server.
+// close closes the input, which ends the server.
 func (l *streamLink) close() error {
 	_ = l.in.Close()
 	<-l.read

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// suite is a Source under test by one rule.
+// suite tests one rule on a Source.
 type suite struct {
 	testing.TB
 	source mcp.Source
@@ -22,7 +22,7 @@ type suite struct {
 	opts   Options
 }
 
-// newSuite opens a source. tb is where the rule reports to.
+// newSuite opens a source. The rule reports to tb.
 func newSuite(tb testing.TB, open func() mcp.Source, opts *Options) *suite {
 	s := &suite{TB: tb, open: open}
 	if opts != nil {
@@ -51,16 +51,16 @@ func (s *suite) catalog() *mcp.Catalog {
 	return out.result
 }
 
-// outcome is what a method returned.
+// outcome is the return values of a method.
 type outcome[T any] struct {
 	result *T
 	err    error
-	// ok is false if the method did not answer as it must; that is reported.
+	// ok is false if the method broke the general rules for answers, which ask has reported.
 	ok bool
 }
 
-// ask calls a method. It reports a panic, an answer that is not exactly one of
-// a result and an error, and one that does not come in time.
+// ask calls a method. It reports a panic, a timeout, and an answer that is not exactly
+// one of a result and an error.
 func ask[T any](s *suite, ctx context.Context, what string, f func(ctx context.Context) (*T, error)) outcome[T] {
 	s.Helper()
 	var out outcome[T]
@@ -161,7 +161,7 @@ func (s *suite) complete(ctx context.Context, p mcp.CompleteParams) outcome[mcp.
 	return out
 }
 
-// failed reports whether a tool call failed in one of the two ways.
+// failed reports whether a tool call failed, with an error or with isError.
 func failed(s *suite, out outcome[mcp.CallToolResult]) bool {
 	if out.err != nil || out.result == nil {
 		return true
@@ -173,7 +173,7 @@ func failed(s *suite, out outcome[mcp.CallToolResult]) bool {
 	return result.IsError
 }
 
-// text is an answer as it is sent, or the message of the error.
+// text returns an answer as it is sent, or the error message.
 func text[T any](s *suite, out outcome[T]) string {
 	if out.err != nil || out.result == nil {
 		return fmt.Sprint(out.err)
@@ -181,7 +181,7 @@ func text[T any](s *suite, out outcome[T]) string {
 	return string(s.encode("the result", out.result))
 }
 
-// wantCode reports an err that is not an [*mcp.Error] with that code.
+// wantCode reports an error other than an [*mcp.Error] with that code.
 func (s *suite) wantCode(what string, err error, code mcp.Code) *mcp.Error {
 	s.Helper()
 	if err == nil {
@@ -199,7 +199,7 @@ func (s *suite) wantCode(what string, err error, code mcp.Code) *mcp.Error {
 	return e
 }
 
-// encode encodes what a source returned. What cannot be encoded is reported.
+// encode encodes a value returned by a source, and reports a failure to do so.
 func (s *suite) encode(what string, v any) json.RawMessage {
 	s.Helper()
 	encoded, err := mcp.Marshal(v)
@@ -210,7 +210,7 @@ func (s *suite) encode(what string, v any) json.RawMessage {
 	return encoded
 }
 
-// decode reads v back the way a client does.
+// decode decodes v as a client does.
 func (s *suite) decode(what string, v, to any) {
 	s.Helper()
 	if err := json.Unmarshal(s.encode(what, v), to); err != nil {
@@ -218,7 +218,7 @@ func (s *suite) decode(what string, v, to any) {
 	}
 }
 
-// sample returns at most n of all, spread evenly, the first and the last among them.
+// sample returns at most n elements of all, spread evenly from the first to the last.
 func sample[E any](all []E, n int) []E {
 	if len(all) <= n {
 		return all
@@ -230,18 +230,18 @@ func sample[E any](all []E, n int) []E {
 	return some
 }
 
-// tools returns the tools to try out.
+// tools returns the tools to call.
 func (s *suite) tools(cat *mcp.Catalog) []mcp.Tool {
 	return sample(slices.DeleteFunc(slices.Clone(cat.Tools), s.skips), s.opts.MaxEntries)
 }
 
-// skips reports whether a tool is not to be called with arguments of our own.
+// skips reports whether a tool must not be called with generated arguments.
 func (s *suite) skips(t mcp.Tool) bool {
 	return slices.Contains(s.opts.SkipTools, t.Name) ||
 		slices.ContainsFunc(s.opts.Calls, func(c Call) bool { return c.Blocks && c.Tool == t.Name })
 }
 
-// short shortens what is printed.
+// short quotes text for a message, and truncates it if it is long.
 func short(text string) string {
 	if len(text) > 80 {
 		return fmt.Sprintf("%q… (%d bytes)", text[:80], len(text))

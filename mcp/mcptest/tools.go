@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// strangers are names that nobody gives to a tool or a prompt.
+// strangers are names that no tool or prompt has.
 var strangers = []string{"mcptest-unknown", "", "../../etc/passwd", "a\x00b", "\xff", "ünbekannt", "%2e%2e"}
 
 // checkUnknownTool: a tool that is not listed is an error with CodeInvalidParams.
@@ -30,7 +30,7 @@ func checkUnknownTool(s *suite) {
 	}
 }
 
-// inputs is what the top level of an inputSchema says.
+// inputs is the top level of an inputSchema.
 type inputs struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	Required   []string                   `json:"required"`
@@ -38,13 +38,13 @@ type inputs struct {
 
 func (s *suite) inputs(t mcp.Tool) inputs {
 	var in inputs
-	// A schema may have other forms; then it says nothing of interest here.
+	// Schemas in any other form are ignored here.
 	_ = json.Unmarshal(s.schemas(t).InputSchema, &in)
 	return in
 }
 
-// checkMissingArguments: without a required argument a call fails, in a way that
-// the model can understand.
+// checkMissingArguments: without a required argument, a call fails in a way that the
+// model can understand.
 func checkMissingArguments(s *suite) {
 	for _, t := range s.tools(s.catalog()) {
 		required := s.inputs(t).Required
@@ -62,15 +62,17 @@ func checkMissingArguments(s *suite) {
 	}
 }
 
-// malformed are arguments that no client should send. name is a member that the
-// tool knows.
+// malformed returns arguments that no client should send. name is an argument of the
+// tool.
 func malformed(name string) []string {
 	key := string(mustQuote(name))
 	deep := 10_000
 	return []string{
-		"null", "[]", `"text"`, "1", "true", "", " ", "{", `{"`, "{" + key, "{" + key + ":", "{" + key + ":1", "{" + key + ":1}}", "}",
+		"null", "[]", `"text"`, "1", "true", "", " ", "{", `{"`, "{" + key, "{" + key + ":", "{" + key + ":1",
+		"{" + key + ":1}}", "}",
 		"{" + key + ":null}", "{" + key + ":1," + key + `:"two"}`, "{" + key + ":{}}", "{" + key + ":[[]]}",
-		"{" + key + ":1e999}", "{" + key + ":-9223372036854775809}", "{" + key + `:"` + "\xff" + `"}`, "{" + key + `:"\ud800"}`,
+		"{" + key + ":1e999}", "{" + key + ":-9223372036854775809}", "{" + key + `:"` + "\xff" + `"}`,
+		"{" + key + `:"\ud800"}`,
 		"{" + key + `:"../../../../etc/passwd"}`, "{" + key + `:"\u0000"}`,
 		`{"mcptest-unknown":true}`, `{"":""}`, "{" + strings.ToUpper(key) + ":1}",
 		"{" + key + ":" + strings.Repeat("[", deep) + strings.Repeat("]", deep) + "}",
@@ -88,8 +90,8 @@ func mustQuote(name string) json.RawMessage {
 	return quoted
 }
 
-// checkMalformedArguments: whatever the arguments are, a call returns, and what
-// is not an object with the required members does not succeed.
+// checkMalformedArguments: a call returns, whatever the arguments are, and fails if they
+// are not an object although some are required.
 func checkMalformedArguments(s *suite) {
 	tools := s.tools(s.catalog())
 	for _, t := range sample(tools, 20) {
@@ -109,7 +111,7 @@ func isObject(text string) bool {
 	return json.Unmarshal([]byte(text), &object) == nil && object != nil
 }
 
-// checkCalls: the examples answer as they should.
+// checkCalls: the examples have the expected answers.
 func checkCalls(s *suite) {
 	cat := s.catalog()
 	for _, c := range s.opts.Calls {
@@ -163,7 +165,7 @@ func (s *suite) checkOutput(t mcp.Tool, r *mcp.CallToolResult) {
 	}
 }
 
-// checkReadOnlyTools: a tool that says it only reads answers the same again.
+// checkReadOnlyTools: a read-only tool returns the same answer twice.
 func checkReadOnlyTools(s *suite) {
 	cat := s.catalog()
 	for _, c := range s.opts.Calls {
@@ -176,7 +178,8 @@ func checkReadOnlyTools(s *suite) {
 			continue
 		}
 		if a, b := text(s, first), text(s, again); a != b {
-			s.Errorf("CallTool(%s, %s) says that it only reads, but answers %s and then %s", short(c.Tool), short(c.Args), short(a), short(b))
+			s.Errorf("CallTool(%s, %s) says that it only reads, but answers %s and then %s",
+				short(c.Tool), short(c.Args), short(a), short(b))
 		}
 	}
 }

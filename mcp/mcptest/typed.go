@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// CallTool calls a tool. args is encoded as JSON; nil stands for none. A result
-// with isError is returned, an error as the answer ends the test.
+// CallTool calls a tool. args is encoded as JSON; nil means none. A result with isError
+// is returned; an error response ends the test.
 func (c *Client) CallTool(name string, args any) *mcp.CallToolResult {
 	c.tb.Helper()
 	params := map[string]any{"name": name}
@@ -23,7 +23,12 @@ func (c *Client) CallTool(name string, args any) *mcp.CallToolResult {
 		Meta              json.RawMessage `json:"_meta"`
 	}
 	c.decode("tools/call", raw, &wire)
-	return &mcp.CallToolResult{Content: wire.Content, StructuredContent: wire.StructuredContent, IsError: wire.IsError, Meta: wire.Meta}
+	return &mcp.CallToolResult{
+		Content:           wire.Content,
+		StructuredContent: wire.StructuredContent,
+		IsError:           wire.IsError,
+		Meta:              wire.Meta,
+	}
 }
 
 // ReadResource reads a resource.
@@ -38,7 +43,7 @@ func (c *Client) ReadResource(uri string) *mcp.ReadResourceResult {
 	return &mcp.ReadResourceResult{Contents: wire.Contents, Meta: wire.Meta}
 }
 
-// GetPrompt fills in a prompt. args may be nil.
+// GetPrompt requests the messages of a prompt. args may be nil.
 func (c *Client) GetPrompt(name string, args map[string]string) *mcp.GetPromptResult {
 	c.tb.Helper()
 	params := map[string]any{"name": name}
@@ -55,7 +60,7 @@ func (c *Client) GetPrompt(name string, args map[string]string) *mcp.GetPromptRe
 	return &mcp.GetPromptResult{Description: wire.Description, Messages: wire.Messages, Meta: wire.Meta}
 }
 
-// Complete asks for suggestions.
+// Complete requests suggestions.
 func (c *Client) Complete(p mcp.CompleteParams) mcp.Completion {
 	c.tb.Helper()
 	var wire mcp.CompleteResult
@@ -63,7 +68,7 @@ func (c *Client) Complete(p mcp.CompleteParams) mcp.Completion {
 	return wire.Completion
 }
 
-// completeParams are the params as they are sent.
+// completeParams returns the params as they are sent.
 func completeParams(p mcp.CompleteParams) map[string]any {
 	ref := map[string]string{"type": "ref/prompt", "name": p.Prompt}
 	if p.URITemplate != "" {

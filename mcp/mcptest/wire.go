@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// asMembers encodes params, which must be an object, as its members.
+// asMembers returns the encoded members of params, which must be an object.
 func asMembers(params any) (map[string]json.RawMessage, error) {
 	members := make(map[string]json.RawMessage)
 	if params == nil {
@@ -32,7 +32,7 @@ func asMembers(params any) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// encodeMessage encodes a request, or without an id a notification.
+// encodeMessage encodes a request, or a notification if id is empty.
 func encodeMessage(id, method string, params json.RawMessage) []byte {
 	msg := []byte(`{"jsonrpc":"2.0",`)
 	if id != "" {
@@ -45,7 +45,7 @@ func encodeMessage(id, method string, params json.RawMessage) []byte {
 	return append(msg, '}')
 }
 
-// envelope encodes params with what every request of the version carries.
+// envelope encodes params with the fields that the version requires in every request.
 func (c *Client) envelope(members map[string]json.RawMessage) (json.RawMessage, error) {
 	if !c.version.Modern() {
 		return mcp.Marshal(members)
@@ -74,7 +74,7 @@ func (c *Client) envelope(members map[string]json.RawMessage) (json.RawMessage, 
 	return mcp.Marshal(members)
 }
 
-// header returns the HTTP headers that the version wants for a message.
+// header returns the HTTP headers that the version requires for a message.
 func (c *Client) header(method string, members map[string]json.RawMessage) (http.Header, error) {
 	h := c.versionHeader(method)
 	if !c.version.Modern() {
@@ -113,7 +113,7 @@ func (c *Client) versionHeader(method string) http.Header {
 	return h
 }
 
-// rawHeader returns the headers for a message that may be none.
+// rawHeader returns the headers for a message that may be invalid.
 func (c *Client) rawHeader(msg []byte) http.Header {
 	var m struct {
 		Method string                     `json:"method"`
@@ -135,7 +135,7 @@ func text1(raw json.RawMessage) string {
 	return s
 }
 
-// headerValue encodes what a header cannot hold as it is.
+// headerValue encodes characters that a header cannot contain.
 func headerValue(s string) string {
 	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?")
 	if plain && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -150,7 +150,7 @@ type headerParam struct {
 	header string
 }
 
-// headerParams finds those of a tool, by its definition.
+// headerParams returns those of a tool, from its definition.
 func (c *Client) headerParams(tool string) ([]headerParam, error) {
 	if _, ok := c.link.(*httpLink); !ok {
 		return nil, nil
@@ -174,7 +174,7 @@ func (c *Client) headerParams(tool string) ([]headerParam, error) {
 	return found, nil
 }
 
-// annotated finds the members of a schema with x-mcp-header.
+// annotated returns the members of a schema with x-mcp-header.
 func annotated(schema json.RawMessage, path []string) []headerParam {
 	var n struct {
 		Header     string                     `json:"x-mcp-header"`
@@ -193,7 +193,7 @@ func annotated(schema json.RawMessage, path []string) []headerParam {
 	return all
 }
 
-// value returns the argument as a header has it, and whether there is one.
+// value returns the argument in the form of a header value, and whether it is present.
 func (p headerParam) value(arguments json.RawMessage) (string, bool) {
 	for _, name := range p.path {
 		var members map[string]json.RawMessage
