@@ -229,7 +229,7 @@ func ExampleFilter() {
 	// unknown tool "admin_drop"
 }
 
-// loud is middleware: a source that wraps another.
+// loud is a middleware: a source around another.
 type loud struct{ mcp.Source }
 
 func (l loud) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
