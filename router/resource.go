@@ -11,11 +11,12 @@ import (
 
 // Resource returns a resource with a fixed URI. Out is the type of its contents:
 //
-// - string: text - []byte: binary data, or text if the MIME type is textual -
-// [io.Reader]: the same; it is closed after reading if it is an [io.Closer], and contents
-// over [Options.MaxReadBytes] are refused - [mcp.ResourceContents], a slice of it, or
-// [*mcp.ReadResourceResult] - any other type: its JSON, with the MIME type
-// application/json
+//   - string: text
+//   - []byte: binary data, or text if the MIME type is textual
+//   - [io.Reader]: the same; it is closed after reading if it is an [io.Closer], and
+//     contents over [Options.MaxReadBytes] are refused
+//   - [mcp.ResourceContents], a slice of it, or [*mcp.ReadResourceResult]
+//   - any other type: its JSON, with the MIME type application/json
 func Resource[Out any](name, uri string, fn func(ctx context.Context) (Out, error), opts ...ResourceOption) Feature {
 	f := &resourceFeature{name: name, uri: uri, opts: opts, out: reflect.TypeFor[Out]()}
 	f.place, f.kind, f.label = caller(), KindResource, name

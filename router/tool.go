@@ -13,11 +13,14 @@ import (
 // its tags see the package documentation), a map with string keys, or [Void] for none.
 // Out is the result:
 //
-// - string: a block of text - [Void]: nothing - a struct, map, slice or any other JSON
-// value: structured content with an output schema. Models read the result of its method
-// Text() string, if it has one, or the JSON - [mcp.Content] or a slice of it: these
-// blocks - [*mcp.CallToolResult]: the complete result - any: one of these, determined
-// when the tool has run
+//   - string: a block of text
+//   - [Void]: nothing
+//   - a struct, map, slice or any other JSON value: structured content with an output
+//     schema. Models read the result of its method Text() string, if it has one, or the
+//     JSON
+//   - [mcp.Content] or a slice of it: these blocks
+//   - [*mcp.CallToolResult]: the complete result
+//   - any: one of these, determined when the tool has run
 //
 // An error of fn becomes a result with isError and the error's text, so that a model can
 // react; an [*mcp.Error] becomes a JSON-RPC error.
