@@ -12,7 +12,7 @@ func originOf(source, name string) mcp.Origin {
 func (u *union) sources(parts []*mcp.Catalog) []mcp.JoinedSource {
 	var all []mcp.JoinedSource
 	for i, cat := range parts {
-		all = append(all, mcp.JoinedSource{Name: u.parts[i].Name})
+		all = append(all, mcp.JoinedSource{Name: u.parts[i].Name, Unknown: cat.Unknown()})
 		all = append(all, cat.Sources...)
 	}
 	return append(all, absent(u.opts.Absent)...)

@@ -103,6 +103,17 @@ type JoinedSource struct {
 	Unknown bool
 }
 
+// Unknown reports whether c was joined from sources of which none is known yet, so that
+// it offers nothing of theirs.
+func (c *Catalog) Unknown() bool {
+	for i := range c.Sources {
+		if !c.Sources[i].Unknown {
+			return false
+		}
+	}
+	return len(c.Sources) > 0
+}
+
 var emptyCatalog = &Catalog{Server: Implementation{Name: "empty", Version: "0"}}
 
 // lazy is a value computed on first use.
