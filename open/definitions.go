@@ -28,10 +28,15 @@ type DefinitionsOptions struct {
 	Settle time.Duration
 	// Background says that Open does not wait for the servers: what is there is served
 	// at once, the others join when they have started, and only requests for lists wait
-	// for them, until Settle after Open; 0 means 2 seconds then. Without it
-	// everything waits, as is right for a program that makes one request.
+	// for them, until Settle after Open; 0 means 2 seconds then, and for a single server
+	// until its start has succeeded or failed. Without Background everything waits, as is
+	// right for a program that makes one request.
 	Background bool
-	joined     bool // the file is one of several sources, see [Later]
+	// StartWait is how long Open waits for servers in the Background all the same, so
+	// that the first clients see those that are quick; 0 means 300 milliseconds.
+	StartWait time.Duration
+	joined    bool // the file is one of several sources, see [Later]
+	settles   bool // Settle was given
 	// Prefix says which tools and prompts get the name of their server in front.
 	Prefix compose.Prefix
 	// Strict refuses a file in which one server is defined wrongly. Otherwise that
@@ -97,6 +102,8 @@ func (o *DefinitionsOptions) withDefaults() *DefinitionsOptions {
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
+	d.StartWait = cmp.Or(max(d.StartWait, 0), startGrace)
+	d.settles = d.Settle > 0
 	if d.Background {
 		d.Settle = cmp.Or(max(d.Settle, 0), 2*time.Second)
 	}

@@ -31,6 +31,9 @@ type plan struct {
 // runs. An error is that servers collide, and leaves what was there.
 func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 	before, order, named := f.members, f.order, f.named
+	if first {
+		f.starting.alone = f.alone(d)
+	}
 	p := f.plan(ctx, d)
 	f.named = d.names()
 	f.order = p.order
@@ -65,6 +68,7 @@ func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 	}
 	f.settled(before, next, late, p)
 	if !first {
+		f.starting.end() // the file may have other servers now than those that requests wait for
 		f.opts.Logger.Info("the definitions have been read", "file", f.arg, "added", p.counts.added, "changed", p.counts.changed, "removed", len(p.gone))
 	}
 	return nil
@@ -183,13 +187,13 @@ func (f *fleet) leaveOut(p *plan, name string, err error) {
 }
 
 // settle waits until each server has been started once or could not be: at first no
-// longer than startGrace if they start in the background.
+// longer than StartWait if they start in the background.
 func (f *fleet) settle(ctx context.Context, fresh map[string]*member, first bool) {
 	patience := f.opts.Settle
 	if first && f.opts.Background {
 		f.starting.joined = f.opts.joined
 		f.starting.begin(patience)
-		patience = min(patience, startGrace)
+		patience = min(patience, f.opts.StartWait)
 	}
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -202,6 +206,18 @@ func (f *fleet) settle(ctx context.Context, fresh map[string]*member, first bool
 			return
 		}
 	}
+}
+
+// alone reports whether a file has one server, so that requests wait for its start
+// without another limit.
+func (f *fleet) alone(d *defined) bool {
+	enabled := 0
+	for i := range d.merged.Config.Servers {
+		if !d.merged.Config.Servers[i].Disabled() || f.opts.Resolver.Disabled {
+			enabled++
+		}
+	}
+	return enabled == 1 && f.opts.Background && !f.opts.joined && !f.opts.settles
 }
 
 func closeAll(members map[string]*member) {

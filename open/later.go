@@ -1,11 +1,13 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slipway-mcp/slipway/compose"
@@ -29,43 +31,39 @@ const (
 func Later(
 	ctx context.Context, arg string, opts *Options, patience time.Duration, trouble func(error),
 ) (mcp.Source, error) {
-	if !mayTakeLong(arg) {
+	if !MayTakeLong(arg) {
 		joined, definitions := *opts, *opts.Definitions
 		definitions.joined, joined.Definitions = true, &definitions
 		return Open(ctx, arg, &joined)
 	}
-	l := &later{arg: arg, opts: opts, trouble: trouble, name: Name(arg)}
-	ctx, l.stop = context.WithCancel(ctx)
-	l.Swap = compose.NewSwap(&nobody{catalog: mcp.Catalog{Server: mcp.Implementation{Name: l.name, Version: "0"}}})
-	l.starting.joined = true
-	l.starting.begin(patience)
-	first := make(chan outcome, 1)
-	l.work.Go(func() { l.run(ctx, first) })
-	grace := time.NewTimer(startGrace)
-	defer grace.Stop()
-	select {
-	case o := <-first:
-		l.stop()
-		l.work.Wait()
-		return o.source, o.err
-	case <-grace.C:
+	if trouble == nil {
+		trouble = func(error) {}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.background = true
-	select {
-	case o := <-first: // just now
-		l.stop()
-		return o.source, o.err
-	default:
-	}
-	return l, nil
+	p := newPending(Name(arg), func(ctx context.Context) (mcp.Source, error) { return Open(ctx, arg, opts) })
+	p.failed = trouble
+	p.starting.joined = true
+	p.starting.begin(patience)
+	return p.await(ctx, opts.Definitions.StartWait)
 }
 
-// mayTakeLong reports whether opening a source means to wait for something else than
+// Await calls open for a source that is served alone, and returns what open does if
+// that is within wait; 0 means 300 milliseconds. Otherwise it returns a [*Pending],
+// which is served while open goes on, and is called name until it is open. ctx bounds
+// the opening alone.
+func Await(
+	ctx context.Context, name string, wait time.Duration, open func(context.Context) (mcp.Source, error),
+) (mcp.Source, error) {
+	p := newPending(name, open)
+	p.starting.alone = true
+	p.starting.begin(0)
+	return p.await(ctx, wait)
+}
+
+// MayTakeLong reports whether opening a source means to wait for something else than
 // the files of this machine: a server that starts, or one that answers. Definitions
-// wait by themselves.
-func mayTakeLong(arg string) bool {
+// wait by themselves, see [DefinitionsOptions.Background].
+func MayTakeLong(arg string) bool {
+	arg = normalize(arg)
 	if strings.HasPrefix(arg, commandPrefix) || strings.Contains(arg, "://") {
 		return true
 	}
@@ -73,20 +71,39 @@ func mayTakeLong(arg string) bool {
 	return err == nil && isBundle(arg, info)
 }
 
-// later is a source that is being opened.
-type later struct {
-	*compose.Swap
-	arg, name string
-	opts      *Options
-	trouble   func(error)
-	starting  startup
+// Hold stops the clock of the [Await] that has called open with ctx, until release is
+// called: the user is being asked something. Without an Await it does nothing.
+func Hold(ctx context.Context) (release func()) {
+	p, _ := ctx.Value(pendingKey{}).(*Pending)
+	if p == nil {
+		return func() {}
+	}
+	p.hold(true)
+	return func() { p.hold(false) }
+}
 
-	stop context.CancelFunc
-	work sync.WaitGroup
+type pendingKey struct{}
+
+// Pending is a source that is served while it is being opened. Until it is open it
+// offers nothing, and everything that depends on what it offers waits: lists, calls and
+// extension methods. Clients that connect meanwhile see the name that it has here, and
+// receive list_changed once it is open; later clients see it as it is. It is safe for
+// concurrent use.
+type Pending struct {
+	*compose.Swap
+	name     string
+	open     func(context.Context) (mcp.Source, error)
+	failed   func(error) // reports a failure that is followed by another attempt, or nil
+	starting startup
+
+	stop   context.CancelFunc
+	work   sync.WaitGroup
+	holds  chan bool               // from Hold
+	over   chan struct{}           // closed when the source is open, or will not be
+	result atomic.Pointer[outcome] // stored before over is closed
 
 	mu         sync.Mutex // guards what follows
-	background bool       // Later has returned it
-	opened     mcp.Source // or nil
+	background bool       // await has returned
 }
 
 // outcome is what opening a source came to.
@@ -96,60 +113,149 @@ type outcome struct {
 }
 
 var (
-	_ mcp.Source = (*later)(nil)
-	_ io.Closer  = (*later)(nil)
+	_ mcp.Source = (*Pending)(nil)
+	_ io.Closer  = (*Pending)(nil)
 )
 
-// run opens the source, again and again if need be. The outcome of the first attempt
-// goes to first if Later still waits for it.
-func (l *later) run(ctx context.Context, first chan<- outcome) {
+func newPending(name string, open func(context.Context) (mcp.Source, error)) *Pending {
+	return &Pending{
+		Swap: compose.NewSwap(&nobody{catalog: mcp.Catalog{
+			Server:  mcp.Implementation{Name: name, Version: "0"},
+			Sources: []mcp.JoinedSource{{Name: name, Unknown: true}},
+		}}),
+		name: name, open: open, holds: make(chan bool, 8), over: make(chan struct{}),
+	}
+}
+
+// await begins to open the source, and returns it, or its error, if that is there
+// before the grace ends; then it returns p.
+func (p *Pending) await(ctx context.Context, grace time.Duration) (mcp.Source, error) {
+	grace = cmp.Or(max(grace, 0), startGrace)
+	ctx, p.stop = context.WithCancel(context.WithValue(ctx, pendingKey{}, p))
+	first := make(chan outcome, 1)
+	p.work.Go(func() { p.run(ctx, first) })
+	clock := time.NewTimer(grace)
+	defer clock.Stop()
+	for waiting := true; waiting; {
+		select {
+		case o := <-first:
+			p.stop()
+			p.work.Wait()
+			return o.source, o.err
+		case asking := <-p.holds:
+			if clock.Stop(); !asking {
+				clock.Reset(grace)
+			}
+		case <-clock.C:
+			waiting = false
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.background = true
+	select {
+	case o := <-first: // just now
+		p.stop()
+		return o.source, o.err
+	default:
+	}
+	return p, nil
+}
+
+// hold does not wait: nobody reads holds once await has returned.
+func (p *Pending) hold(asking bool) {
+	select {
+	case p.holds <- asking:
+	default:
+	}
+}
+
+// run opens the source, and again if it is one of several. The outcome of the first
+// attempt goes to first if await still waits for it.
+func (p *Pending) run(ctx context.Context, first chan<- outcome) {
 	for pause := firstReopen; ; pause = min(2*pause, maxReopen) {
-		src, err := Open(ctx, l.arg, l.opts)
-		l.mu.Lock()
-		if !l.background {
-			first <- outcome{src, err}
-			l.mu.Unlock()
+		src, err := p.open(ctx)
+		if err != nil {
+			src = nil // not a nil pointer either
+		}
+		if p.isFirst(first, outcome{src, err}) {
 			return
 		}
-		if err == nil {
-			l.opened = src
-		}
-		l.mu.Unlock()
-		l.starting.end()
-		if err == nil {
-			l.Set(ctx, src)
+		switch {
+		case err == nil:
+			p.Set(ctx, src)
+			p.end(outcome{source: src})
+			return
+		case ctx.Err() != nil, p.failed == nil:
+			p.end(outcome{err: err})
 			return
 		}
-		if ctx.Err() != nil {
-			return
-		}
-		if l.trouble != nil {
-			l.trouble(err)
-		}
+		p.starting.end()
+		p.failed(err)
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
+			p.end(outcome{err: ctx.Err()})
 			return
 		}
 	}
 }
 
+// isFirst hands o to await, if that still waits.
+func (p *Pending) isFirst(first chan<- outcome, o outcome) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.background {
+		return false
+	}
+	first <- o
+	return true
+}
+
+func (p *Pending) end(o outcome) {
+	p.result.Store(&o)
+	close(p.over)
+	p.starting.end()
+}
+
+// Opened waits until the source is open and returns it, or why it cannot be opened. If
+// ctx ends first the error is that of ctx. The source is closed with p.
+func (p *Pending) Opened(ctx context.Context) (mcp.Source, error) {
+	select {
+	case <-p.over:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	o := p.result.Load()
+	return o.source, o.err
+}
+
 // Catalog implements [mcp.Source].
-func (l *later) Catalog(ctx context.Context) (*mcp.Catalog, error) {
-	return l.starting.catalog(ctx, nil, l.Swap.Catalog)
+func (p *Pending) Catalog(ctx context.Context) (*mcp.Catalog, error) {
+	if p.starting.alone && p.result.Load() != nil && introduces(mcp.RequestFrom(ctx)) {
+		return p.load(ctx) // as it is, without what was declared for earlier sessions
+	}
+	return p.starting.catalog(ctx, nil, p.load)
+}
+
+func (p *Pending) load(ctx context.Context) (*mcp.Catalog, error) {
+	if o := p.result.Load(); o != nil && o.err != nil {
+		return nil, mcp.Errorf(mcp.CodeToolUnavailable, "server %q cannot be started", p.name)
+	}
+	return p.Swap.Catalog(ctx)
 }
 
 // Close ends the opening, or closes what was opened.
-func (l *later) Close() error {
-	l.stop()
-	l.starting.end()
-	l.work.Wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c, ok := l.opened.(io.Closer); ok {
-		return c.Close()
+func (p *Pending) Close() error {
+	p.stop()
+	p.starting.end()
+	p.work.Wait()
+	if o := p.result.Load(); o != nil {
+		if c, ok := o.source.(io.Closer); ok {
+			return c.Close()
+		}
 	}
 	return nil
 }

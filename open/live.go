@@ -227,19 +227,23 @@ var (
 // commandName returns what runs when argv does, such as server-everything for
 // npx -y @modelcontextprotocol/server-everything.
 func commandName(argv []string) string {
-	what := argv[0]
-	base := strings.TrimSuffix(strings.ToLower(filepath.Base(what)), ".exe")
-	if slices.Contains(launchers, base) {
-		for _, word := range argv[1:] {
-			if !strings.HasPrefix(word, "-") && !slices.Contains(launcherWords, word) {
-				what = word
-				break
-			}
-		}
-	}
-	what = filepath.Base(filepath.ToSlash(what))
+	what := filepath.Base(filepath.ToSlash(commandWord(argv)))
 	if i := strings.LastIndexByte(what, '@'); i > 0 {
 		what = what[:i] // a version
 	}
 	return strings.TrimSuffix(what, filepath.Ext(what))
+}
+
+// commandWord returns the word of argv that says what runs.
+func commandWord(argv []string) string {
+	base := strings.TrimSuffix(strings.ToLower(filepath.Base(argv[0])), ".exe")
+	if !slices.Contains(launchers, base) {
+		return argv[0]
+	}
+	for _, word := range argv[1:] {
+		if !strings.HasPrefix(word, "-") && !slices.Contains(launcherWords, word) {
+			return word
+		}
+	}
+	return argv[0]
 }

@@ -141,3 +141,20 @@ func TestNameOfLive(t *testing.T) {
 		}
 	}
 }
+
+// TestTitle keeps what may be secret out of the name that clients see.
+func TestTitle(t *testing.T) {
+	for arg, want := range map[string]string{
+		"https://mcp.example.com/s/0a1b2c3d4e5f/mcp":                                      "mcp-example-com",
+		"live:https://example.com/0a1b2c3d4e5f?key=x":                                     "example-com",
+		"wss://user:word@example.com:8443/0a1b2c3d4e5f":                                   "example-com",
+		open.Command([]string{"sh", "-c", "export KEY=0a1b; exec /usr/bin/0a1b2c3d4e5f"}): "sh",
+		open.Command([]string{"env", "KEY=0a1b2c3d4e5f", "weather"}):                      "env",
+		open.Command([]string{"npx", "-y", "@scope/server-everything@1.2"}):               "server-everything",
+		"sites/docs.zip": "docs",
+	} {
+		if got := open.Title(arg); got != want {
+			t.Errorf("Title(%q) = %q, want %q", arg, got, want)
+		}
+	}
+}

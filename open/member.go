@@ -1,7 +1,6 @@
 package open
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -27,7 +26,7 @@ type member struct {
 
 	first     chan struct{} // closed when it has been started once, or is not waited for
 	tried     func()        // closes first
-	patience  *time.Timer   // ends the waiting, or nil
+	patience  *time.Timer   // reports that it takes long to start, or nil
 	up        atomic.Bool   // it has been started once, or what it offers is known
 	placed    chan struct{} // closed when it has joined after its start or was set aside
 	place     func()        // closes placed
@@ -88,12 +87,7 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 	m := &member{name: s.Name, print: print, first: make(chan struct{}), placed: make(chan struct{})}
 	m.tried = sync.OnceFunc(func() { close(m.first) })
 	m.place = sync.OnceFunc(func() { close(m.placed) })
-	hint := time.Duration(s.ConnectTimeoutMS) * time.Millisecond
-	settle := f.opts.Settle
-	if f.opts.Background {
-		settle = slowStart
-	}
-	m.patience = time.AfterFunc(patience(settle, hint), func() { f.impatient(m) })
+	m.patience = f.waitFor(m, time.Duration(s.ConnectTimeoutMS)*time.Millisecond)
 	var o live.Options
 	if f.live.Source != nil {
 		o = *f.live.Source
@@ -101,9 +95,6 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 	o.Name, o.Optional, o.Log, o.Opened = s.Name, true, f.listen(m, o.Log), opened(m, o.Opened)
 	if old != nil {
 		o.Succeeds = old.server.Load()
-	}
-	if hint > 0 {
-		o.StartTimeout = min(max(hint, cmp.Or(o.StartTimeout, defaultStart)), longestStart)
 	}
 	if !s.Remote() {
 		o.IdleStop = f.opts.IdleStop
@@ -118,7 +109,7 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 	}
 	src, err := r.Open(ctx, merged, s.Name, &stax.OpenOptions{Live: &o, Stderr: f.live.stderr(s.Name)})
 	if err != nil {
-		m.patience.Stop()
+		m.stopWaiting()
 		return nil, err
 	}
 	m.part = compose.NewRetirable(src)
@@ -133,20 +124,30 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 	return m, nil
 }
 
-// How long a server may take to start: if nothing is said, as package live has it,
-// and if its connectTimeoutMs says much.
-const (
-	defaultStart = 60 * time.Second
-	longestStart = 10 * time.Minute
-)
-
-// patience returns how long others wait for a server to start at first: no longer
-// than the hint of its definition, if there is one.
-func patience(settle, hint time.Duration) time.Duration {
-	if hint > 0 {
-		return min(settle, hint)
+// waitFor has a server reported that takes long to start at first, and others be served
+// without it. limit is when its start fails, 0 if its definition says nothing. Nobody
+// is served without the only server; requests wait for its start, whatever comes of it.
+func (f *fleet) waitFor(m *member, limit time.Duration) *time.Timer {
+	after := f.opts.Settle
+	if f.opts.Background {
+		after = slowStart
 	}
-	return settle
+	switch {
+	case !f.starting.alone:
+		if limit > 0 {
+			after = min(after, limit)
+		}
+		return time.AfterFunc(after, func() { f.impatient(m) })
+	case limit > 0 && limit <= after:
+		return nil // that it failed is reported then
+	}
+	return time.AfterFunc(after, func() {
+		select {
+		case <-m.first:
+		default:
+			f.opts.trouble(m.name, errors.New("it is not there yet; requests still wait for it"))
+		}
+	})
 }
 
 // impatient has the others be served without a server that is being started still.
@@ -197,11 +198,16 @@ func (f *fleet) listen(m *member, also func(live.Event)) func(live.Event) {
 	}
 }
 
-// close ends a server.
-func (m *member) close() {
-	if m.patience != nil { // one that is served alone keeps nobody waiting
+// stopWaiting stops the report that the server takes long to start.
+func (m *member) stopWaiting() {
+	if m.patience != nil {
 		m.patience.Stop()
 	}
+}
+
+// close ends a server.
+func (m *member) close() {
+	m.stopWaiting()
 	if c, ok := m.part.Source.(io.Closer); ok {
 		_ = c.Close() // nobody is left to tell
 	}

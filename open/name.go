@@ -38,6 +38,21 @@ func Name(arg string) string {
 	return name
 }
 
+// Title returns a name for clients of what arg names, without what may be secret: of a
+// URL the host alone, and of a command that is given a script, or an assignment such as
+// KEY=VALUE, the program. Otherwise it is [Name].
+func Title(arg string) string {
+	arg = strings.TrimPrefix(strings.TrimPrefix(normalize(arg), "site:"), "live:")
+	if argv, err := commandOf(arg); err == nil && strings.HasPrefix(arg, commandPrefix) {
+		if strings.ContainsAny(commandWord(argv), " \t\n;=") {
+			return Name(Command(argv[:1]))
+		}
+	} else if u, err := url.Parse(arg); err == nil && u.Host != "" {
+		return Name(u.Scheme + "://" + u.Host)
+	}
+	return Name(arg)
+}
+
 func nameRune(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', '0' <= r && r <= '9', r == '-', r == '_':

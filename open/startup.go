@@ -12,9 +12,10 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// startGrace is how long Open waits for servers in the background all the same, so
-// that those that are quick are there with the first answer.
-const startGrace = 150 * time.Millisecond
+// startGrace is how long servers in the background are waited for all the same, so
+// that those that are quick are there with the first answer. An endpoint must answer
+// within 500 milliseconds, including the start of the process.
+const startGrace = 300 * time.Millisecond
 
 // startup is the time in which a Source is served although some of its servers are
 // still starting. Everything is answered with what is there. Only requests for lists
@@ -23,6 +24,7 @@ const startGrace = 150 * time.Millisecond
 type startup struct {
 	limit  time.Time     // when requests stop waiting
 	joined bool          // it is one of several sources: what it lacks, another may have
+	alone  bool          // it is the only server: without a limit everything waits that depends on it
 	over   chan struct{} // closed when nothing is waited for any more
 	once   sync.Once
 	began  atomic.Bool
@@ -68,23 +70,39 @@ func (s *startup) running() bool {
 	case <-s.over:
 		return false
 	default:
-		return time.Now().Before(s.limit)
+		return s.alone || time.Now().Before(s.limit)
 	}
 }
 
 func (s *startup) await(ctx context.Context) {
-	timer := time.NewTimer(time.Until(s.limit))
-	defer timer.Stop()
+	var limit <-chan time.Time // nil: none
+	if !s.alone {
+		timer := time.NewTimer(time.Until(s.limit))
+		defer timer.Stop()
+		limit = timer.C
+	}
 	select {
 	case <-s.over:
-	case <-timer.C:
+	case <-limit:
 	case <-ctx.Done():
 	}
 }
 
+// introduces reports whether a request asks what the server is.
+func introduces(req *mcp.Request) bool {
+	method := req.Method()
+	return method == "initialize" || method == "server/discover"
+}
+
+// atOnce are the methods that do not depend on what a server offers.
+var atOnce = []string{"", "initialize", "server/discover", "ping", "logging/setLevel", "subscriptions/listen"}
+
 // waits reports whether a request is for a list, or for something that cat does not
 // have.
 func (s *startup) waits(req *mcp.Request, cat *mcp.Catalog) bool {
+	if s.alone {
+		return !slices.Contains(atOnce, req.Method())
+	}
 	if strings.HasSuffix(req.Method(), "/list") {
 		return true
 	}
