@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/slipway-mcp/slipway/internal/visible"
 	"github.com/slipway-mcp/slipway/mcp"
@@ -26,11 +27,13 @@ type Handler struct {
 	sockets   *ws.Handler  // nil without
 	legacy    http.Handler // HTTP+SSE; nil without
 	postOnly  bool
-	view      http.Handler // everything that has no path of its own
-	landing   http.Handler // tells a person what this is
-	metrics   http.Handler // nil without
+	view      atomic.Pointer[http.Handler] // everything that has no path of its own
+	landing   http.Handler                 // tells a person what this is
+	metrics   http.Handler                 // nil without
 	discovery discovery
 	health    health
+
+	showFiles func(opened mcp.Source) // has the files of a Source served, if it has some
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -67,12 +70,18 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	h.sockets, h.postOnly = o.sockets(h.server, d), o.HTTP.PostOnly
 	h.legacy = o.legacySSE(h.server, d)
 	h.endpoint, h.landing = endpoint, endpoint.Protect(landing{source: src, public: d.public})
-	h.view = h.landing
-	if v, ok := src.(viewer); ok && !o.NoFiles {
-		view := &fileView{files: v.FileHandler(), source: src, door: d, gate: o.Server.Gate, observer: o.Server.Observer}
-		view.uses, _ = src.(fileUser)
-		h.view = endpoint.Protect(d.protect(view))
+	h.view.Store(&h.landing)
+	h.showFiles = func(opened mcp.Source) {
+		v, ok := opened.(viewer)
+		if !ok || o.NoFiles {
+			return
+		}
+		files := &fileView{files: v.FileHandler(), source: src, door: d, gate: o.Server.Gate, observer: o.Server.Observer}
+		files.uses, _ = opened.(fileUser)
+		view := endpoint.Protect(d.protect(files))
+		h.view.Store(&view)
 	}
+	h.showFiles(src)
 	if m != nil {
 		m.stats, m.audit, m.upstreams = h.server.Stats, o.Audit, o.upstreams
 		h.metrics = endpoint.Protect(d.protect(m))
@@ -161,7 +170,7 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		http.Error(w, "not found", http.StatusNotFound)
 	default:
-		h.view.ServeHTTP(w, r)
+		(*h.view.Load()).ServeHTTP(w, r)
 	}
 }
 

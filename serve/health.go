@@ -25,6 +25,7 @@ const (
 	StatusOK          = "ok"
 	StatusDraining    = "draining"    // told to end, finishing what it has begun
 	StatusUnavailable = "unavailable" // the source cannot say what it offers
+	StatusStarting    = "starting"    // no server of the source has started yet
 )
 
 // Health is the JSON that /healthz answers with. Fields may be added.
@@ -53,8 +54,12 @@ func (h *health) state(ctx context.Context) Health {
 	if err != nil {
 		return Health{Status: StatusUnavailable}
 	}
+	status := StatusOK
+	if cat.Unknown() {
+		status = StatusStarting
+	}
 	return Health{
-		Status: StatusOK, Name: cat.Server.Name, Version: cat.Server.Version,
+		Status: status, Name: cat.Server.Name, Version: cat.Server.Version,
 		Tools: len(cat.Tools), Resources: len(cat.Resources), Templates: len(cat.Templates), Prompts: len(cat.Prompts),
 	}
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -76,6 +77,13 @@ type Options struct {
 
 	// StateKeys, if not nil, replace Server.StateKeys, and can be reloaded.
 	StateKeys *StateKeys
+
+	// Opening, if not nil, waits until the Source is open, which may be served before, and
+	// returns the one that was opened, whose files are served as well. An error, or a
+	// pattern of Auth.ToolScopes that matches none of its tools, ends serving, and is the
+	// error of [Run], [Serve] and [Stdio]. Until such patterns have been checked, no tool
+	// can be called.
+	Opening func(ctx context.Context) (mcp.Source, error)
 
 	// Upstreams, if not nil, returns how the servers are behind the Source: for
 	// /healthz, where names and numbers are told to everybody, for /metrics and for

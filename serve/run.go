@@ -72,6 +72,8 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 		info.WebSocket = ""
 	}
 	handler := newHandler(src, o)
+	ctx, opening := o.awaitOpening(ctx, src, handler.showFiles)
+	defer opening.close()
 	hs := &http.Server{
 		Handler:           logged(handler, o.Logger),
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
@@ -98,8 +100,9 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	case <-ctx.Done():
 	}
 	handler.Drain()
+	failure := opening.failure()
 	o.Logger.Info("draining", "delay", o.DrainDelay, "timeout", o.DrainTimeout)
-	if o.DrainDelay > 0 {
+	if o.DrainDelay > 0 && failure == nil { // nothing is sent to a server that was never ready
 		select {
 		case err := <-ended:
 			return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
@@ -108,7 +111,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	}
 	drain(context.WithoutCancel(ctx), hs, handler, o)
 	<-ended
-	return nil
+	return failure
 }
 
 // drain stops accepting, ends WebSockets and standing streams, waits for what is
@@ -148,7 +151,7 @@ func (f *freshConns) close() {
 }
 
 // Stdio serves one client on in and out until in ends or ctx is done; then it
-// drains as [Run] does. src is not closed.
+// drains as [Run] does; [Options.Opening] counts as in flight. src is not closed.
 func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opts *Options) error {
 	o := opts.withDefaults()
 	o.NoMetrics = true // nobody could ask for them
@@ -166,5 +169,11 @@ func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opt
 	server := mcp.NewServer(src, &o.Server)
 	o.StateKeys.follow(server)
 	defer o.announce("stdio", server, 0)()
-	return server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})
+	ctx, opening := o.awaitOpening(ctx, src, func(mcp.Source) {})
+	defer opening.close()
+	err := server.ServeStdio(ctx, in, out, &mcp.StdioOptions{MaxLine: int(o.HTTP.MaxBody), DrainTimeout: o.DrainTimeout})
+	if failure := opening.wait(ctx, o.DrainTimeout); failure != nil {
+		return failure
+	}
+	return err
 }

@@ -36,6 +36,8 @@ type toolRules struct {
 	bound map[string]ruleSet // by identity: by names that may change
 	bytes int                // of the keys of bound
 	full  bool               // a tool could not be remembered
+
+	unproven atomic.Bool // whether the rules match is only known once the Source is open
 }
 
 // toolRule is a pattern with the scopes that its tools need.
@@ -80,6 +82,9 @@ func (t *toolRules) scopes(cat *mcp.Catalog, name string) (scopes []string, know
 	tool := cat.Tool(name)
 	if tool == nil {
 		return nil, true // there is nothing to call, or the request is for the list
+	}
+	if t.prove(cat) != nil {
+		return nil, false // and the server ends
 	}
 	return t.scopesOfTool(tool)
 }
@@ -294,9 +299,36 @@ func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
 		return err
 	}
 	o.tools = rules
+	rules.unproven.Store(o.Opening != nil && len(pending) > 0)
 	for _, pattern := range pending {
 		o.Logger.Warn("tool scope matches no tool yet, and applies once its server is available", "pattern", pattern)
 	}
+	return nil
+}
+
+// proveToolScopes returns an error for a pattern that matches no tool of src, which is
+// open now.
+func (o *Options) proveToolScopes(ctx context.Context, src mcp.Source) error {
+	if o.tools == nil || !o.tools.unproven.Load() {
+		return nil
+	}
+	cat, err := src.Catalog(ctx)
+	if err != nil {
+		return fmt.Errorf("tool scope: %w", err)
+	}
+	return o.tools.prove(cat)
+}
+
+// prove checks the rules against the first catalog that is known, if that was not
+// possible before.
+func (t *toolRules) prove(cat *mcp.Catalog) error {
+	if !t.unproven.Load() || cat.Unknown() {
+		return nil
+	}
+	if _, err := t.check(cat); err != nil {
+		return err
+	}
+	t.unproven.Store(false)
 	return nil
 }
 

@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"context"
+	"time"
+
+	"github.com/slipway-mcp/slipway/mcp"
+)
+
+// opening is the wait for a Source that is served before it is open.
+type opening struct {
+	done chan struct{}      // closed when the wait is over
+	err  error              // why serving ends, or nil; valid once done is closed
+	stop context.CancelFunc // ends the wait
+}
+
+// awaitOpening begins to wait for [Options.Opening]. The context returned ends with ctx,
+// and when the Source cannot be opened or a pattern of the tool scopes matches none of
+// its tools. show is called with the Source that was opened. The caller calls close.
+func (o *Options) awaitOpening(ctx context.Context, src mcp.Source, show func(mcp.Source)) (context.Context, *opening) {
+	p := &opening{done: make(chan struct{})}
+	ctx, p.stop = context.WithCancel(ctx)
+	if o.Opening == nil {
+		close(p.done)
+		return ctx, p
+	}
+	go func() {
+		opened, err := o.Opening(ctx)
+		if err == nil {
+			err = o.proveToolScopes(ctx, src)
+		}
+		if err == nil {
+			show(opened)
+			close(p.done)
+			return
+		}
+		if ctx.Err() == nil { // else the server ends for another reason
+			p.err = err
+		}
+		close(p.done) // before ctx ends: then it is asked for the failure
+		p.stop()
+	}()
+	return ctx, p
+}
+
+// failure returns why serving ends, or nil.
+func (p *opening) failure() error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+		return nil
+	}
+}
+
+// wait waits for the outcome, for at most timeout, and returns why serving ends, or nil.
+func (p *opening) wait(ctx context.Context, timeout time.Duration) error {
+	limit := time.NewTimer(timeout)
+	defer limit.Stop()
+	select {
+	case <-p.done:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	return p.failure()
+}
+
+// close ends the wait, and returns when it has ended.
+func (p *opening) close() {
+	p.stop()
+	<-p.done
+}
