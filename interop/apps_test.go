@@ -40,7 +40,8 @@ func TestApps(t *testing.T) {
 			t.Run(served.show+"/"+way.name, func(t *testing.T) {
 				var endpoint string
 				if way.proxied {
-					endpoint = start(t, slipway, append([]string{"serve", "--addr", "127.0.0.1:0", "--", program}, served.stdio...)...)
+					endpoint = start(t, slipway, append([]string{"serve", "--addr", "127.0.0.1:0", "--start-wait", "30s",
+						"--", program}, served.stdio...)...)
 				} else {
 					endpoint = start(t, program, served.args...)
 				}
@@ -60,7 +61,7 @@ func TestAppListing(t *testing.T) {
 	program, slipway := build(t, "./internal/conformance/apps"), build(t, "./cmd/slipway")
 	for name, command := range map[string][]string{
 		"direct":  {program},
-		"proxied": {slipway, "serve", "--addr", "127.0.0.1:0", "--", program, "-stdio"},
+		"proxied": {slipway, "serve", "--addr", "127.0.0.1:0", "--start-wait", "30s", "--", program, "-stdio"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			endpoint := start(t, command[0], command[1:]...)

@@ -54,7 +54,7 @@ stay.
 			stray := &strayLines{}
 			opts.Start, opts.Stray, opts.Stderr = true, stray.add,
 				serverStderr(cmd.ErrOrStderr(), nil, false)(open.Name(args[0]))
-			src, err := openBundle(cmd, args[0], opts)
+			src, err := openBundle(cmd.Context(), args[0], opts)
 			if err != nil {
 				return silent(ctx, args[0], timeout, err)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"strings"
 
@@ -17,6 +18,7 @@ func newBundleRun() *cobra.Command {
 	var locale string
 	var anyPlatform, quiet bool
 	var digest string
+	var start startFlags
 	cmd := &cobra.Command{
 		Use:   "run BUNDLE",
 		Short: "Run the server of a bundle over stdin and stdout",
@@ -45,10 +47,11 @@ in the PATH. What it writes to stderr goes to stderr, without secrets.`,
 			if !quiet {
 				opts.Stderr = serverStderr(cmd.ErrOrStderr(), nil, false)(open.Name(args[0]))
 			}
-			return runBundle(cmd, args[0], opts)
+			return runBundle(cmd, args[0], opts, &start)
 		},
 	}
 	valueFlags(cmd)
+	start.add(cmd.Flags())
 	cmd.Flags().StringVar(&locale, "locale", "", "`language` in which the bundle presents itself, such as de or pt-BR")
 	cmd.Flags().StringVar(&digest, "sha256", "", "refuse a bundle whose SHA-256 has other `digits`: exit code 6")
 	cmd.Flags().BoolVar(&anyPlatform, "any-platform", false, "run it on a system that its manifest leaves out, too")
@@ -56,7 +59,10 @@ in the PATH. What it writes to stderr goes to stderr, without secrets.`,
 	return cmd
 }
 
-func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) error {
+func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions, start *startFlags) error {
+	if err := start.check(); err != nil {
+		return err
+	}
 	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
 	defer stop()
 	var roster live.Roster
@@ -67,23 +73,25 @@ func runBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) error {
 	clients := &mcp.Clients{Single: true}
 	supervision.Name, supervision.Opened, supervision.Clients = open.Name(name), roster.Add, clients
 	opts.Live = &supervision
-	src, err := openBundle(cmd, name, opts)
+	src, opening, err := start.await(ctx, open.Name(name), func(ctx context.Context) (mcp.Source, error) {
+		return openBundle(ctx, name, opts)
+	})
 	if err != nil {
 		return err
 	}
-	defer src.Close()
+	defer closeSource(src)
 	if isTerminal(cmd.InOrStdin()) {
 		say(cmd.ErrOrStderr(), "waiting for MCP messages on stdin; usually a client starts this command")
 	}
 	return serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
 		Upstreams: upstreams(&roster), Announce: announcement("bundle run"),
-		Server: mcp.ServerOptions{Clients: clients},
+		Server: mcp.ServerOptions{Clients: clients}, Opening: opening,
 	})
 }
 
 // openBundle opens a bundle.
-func openBundle(cmd *cobra.Command, name string, opts *mcpb.OpenOptions) (*mcpb.Source, error) {
-	src, err := mcpb.Open(cmd.Context(), name, opts)
+func openBundle(ctx context.Context, name string, opts *mcpb.OpenOptions) (*mcpb.Source, error) {
+	src, err := mcpb.Open(ctx, name, opts)
 	if err != nil {
 		if f := bundleFailure(name, err); f != nil {
 			return nil, f

@@ -87,7 +87,8 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 			return v, ok
 		}}
 	if in, ok := cmd.InOrStdin().(*os.File); ok && isTerminal(in) && isTerminal(cmd.ErrOrStderr()) {
-		opts.Ask = func(_ context.Context, missing []mcpb.Option) (map[string]any, error) {
+		opts.Ask = func(ctx context.Context, missing []mcpb.Option) (map[string]any, error) {
+			defer open.Hold(ctx)()
 			return ask(in, cmd.ErrOrStderr(), missing)
 		}
 	}

@@ -23,6 +23,7 @@ func newConfigRun() *cobra.Command {
 	var disabled bool
 	var auditing auditFlags
 	var idle idleFlags
+	var start startFlags
 	cmd := &cobra.Command{
 		Use:   "run FILE... SERVER",
 		Short: "Run one server of definitions over stdin and stdout",
@@ -83,21 +84,34 @@ writes into the files of clients.
 			if err := idle.apply(once); err != nil {
 				return err
 			}
-			src, err := open.OpenServer(ctx, merged, args[last], once, &open.LiveOptions{
-				Source: &live.Options{
-					Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
-					Log:    audited(audit, nil),
-					Opened: roster.Add, Clients: clients,
-				},
-				Stderr: serverStderr(cmd.ErrOrStderr(), log, false),
-			})
+			one := func(opening context.Context) (mcp.Source, error) {
+				src, err := open.OpenServer(opening, merged, args[last], once, &open.LiveOptions{
+					Source: &live.Options{
+						Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version},
+						Log:    audited(audit, nil),
+						Opened: roster.Add, Clients: clients,
+					},
+					Stderr: serverStderr(cmd.ErrOrStderr(), log, false),
+				})
+				if err != nil && ctx.Err() == nil {
+					err = notRun(err, args[0])
+				}
+				return src, err
+			}
+			if err := start.check(); err != nil {
+				return err
+			}
+			src, opening, err := start.await(ctx, args[last], one)
+			if err != nil && ctx.Err() != nil {
+				return nil // told to end before there was anything to serve
+			}
 			if err != nil {
-				return notRun(ctx, err, args[0])
+				return err
 			}
 			defer closeSource(src)
 			return explained(serve.Stdio(ctx, src, cmd.InOrStdin(), cmd.OutOrStdout(), &serve.Options{
 				Audit: audit, Upstreams: upstreams(&roster), Announce: announcement("config run " + args[last]),
-				Server: mcp.ServerOptions{Clients: clients},
+				Server: mcp.ServerOptions{Clients: clients}, Opening: opening,
 			}))
 		},
 	}
@@ -107,6 +121,7 @@ writes into the files of clients.
 	lockFlags(cmd)
 	auditing.add(cmd.Flags())
 	idle.add(cmd.Flags())
+	start.add(cmd.Flags())
 	cmd.Flags().BoolVar(&disabled, "disabled", false, "run the server also if it is disabled")
 	return cmd
 }
@@ -132,10 +147,7 @@ func (d *definitions) validFor(cmd *cobra.Command, files []string, server string
 }
 
 // notRun words why a server cannot be run.
-func notRun(ctx context.Context, err error, file string) error {
-	if ctx.Err() != nil {
-		return nil // told to end before there was anything to serve
-	}
+func notRun(err error, file string) error {
 	if f := blocked("config run: "+err.Error(), err); f != nil {
 		return f
 	}

@@ -74,7 +74,8 @@ func TestScript(t *testing.T) {
 			env.Setenv("EXAMPLE", example)
 			env.Setenv("KEYS", filepath.Join(example, "..", "..", "mcpb", "testdata", "sign"))
 			env.Setenv("GORACE", raceOptions)
-			env.Setenv("MCP_SERVER_SETTLE", patience.String()) // a list is whole, however slow the machine
+			env.Setenv("MCP_SERVER_SETTLE", patience.String())     // a list is whole, however slow the machine
+			env.Setenv("MCP_SERVER_START_WAIT", patience.String()) // and a server has its own name
 			env.Setenv("ACTS", actsOnTerminal)
 			env.Setenv("SLIPWAY_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
 			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{}, posts: map[string]chan string{}}
@@ -316,7 +317,7 @@ func launch(ts *testscript.TestScript, neg bool, args []string) {
 	s.cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"PATH", "HOME", "XDG_CACHE_HOME", "GORACE", "SLIPWAY_STATE_DIR", "MCP_SERVER_ADDR",
 		"MCP_SERVER_ADR", "MCP_SERVER_LOG_LEVEL", "MCP_SERVER_LEGACY_SSE", "MCP_SERVER_TOKEN", "MCP_SERVER_TOKEN_FILE",
-		"MCP_SERVER_STATE_KEY"} {
+		"MCP_SERVER_STATE_KEY", "MCP_SERVER_START_WAIT"} {
 		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	s.cmd.Stdout = &s.log

@@ -43,6 +43,7 @@ type serveFlags struct {
 	fallback     fallbackFlags
 	audit        auditFlags
 	servers      serverFlags
+	start        startFlags
 	stateKeys    stateKeyFlags
 	roster       live.Roster
 	clients      mcp.Clients
@@ -121,6 +122,7 @@ does. With --public-url the server publishes a card at /mcp/server-card.
 	f.audit.add(flags)
 	f.stateKeys.add(flags)
 	f.servers.add(flags)
+	f.start.add(flags)
 	flags.DurationVar(&f.drainDelay, "drain-delay", 0, "how long to accept requests after being told to end, while /readyz says 503")
 	flags.DurationVar(&f.drainTimeout, "drain-timeout", 10*time.Second, "how long requests in flight may take to finish")
 	flags.Var(&f.logLevel, "log-level", "what to log on stderr: debug, info, warn or error")
@@ -175,15 +177,14 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer lock.following(ctx)()
+	f.servers.settles = cmd.Flags().Changed("settle")
 	if err := f.servers.apply(o, &f.roster, log, f.access.requestTimeout); err != nil {
 		return err
 	}
-	var src mcp.Source
-	if f.fallback.source != "" {
-		src, err = f.fallback.open(ctx, args, o, lock, log)
-	} else {
-		src, err = openAll(ctx, args, o, lock, f.union(args, o, log))
+	if err := f.start.check(); err != nil {
+		return err
 	}
+	src, opening, err := f.open(ctx, args, o, lock, log)
 	if err != nil && ctx.Err() != nil {
 		return nil // told to end before there was anything to serve
 	}
@@ -191,7 +192,27 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer closeSource(src)
-	return explained(f.serve(ctx, cmd, src, log, audit, stateKeys))
+	return explained(f.serve(ctx, cmd, src, opening, log, audit, stateKeys))
+}
+
+// open opens what is served. opening is for [serve.Options], and nil unless a source that
+// is served alone takes long.
+func (f *serveFlags) open(ctx context.Context, args []string, o *open.Options, lock *guarding, log *slog.Logger) (
+	src mcp.Source, opening func(context.Context) (mcp.Source, error), err error,
+) {
+	o.Definitions.StartWait = f.start.wait
+	one := func(ctx context.Context) (mcp.Source, error) {
+		if f.fallback.source != "" {
+			return f.fallback.open(ctx, args, o, lock, log)
+		}
+		return openAll(ctx, args, o, lock, f.union(args, o, log))
+	}
+	site := args[len(args)-1] // the only source, or the one that falls back to another
+	if len(args) > 1 && f.fallback.source == "" || !open.MayTakeLong(site) {
+		src, err = one(ctx)
+		return src, nil, err
+	}
+	return f.start.await(ctx, open.Title(site), one)
 }
 
 // union returns how several sources are joined: those that are named, and those in
@@ -238,8 +259,8 @@ func unionOf(log *slog.Logger) *compose.UnionOptions {
 	}
 }
 
-func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source, log *slog.Logger,
-	audit *serve.Audit, keys *serve.StateKeys) error {
+func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Source,
+	opening func(context.Context) (mcp.Source, error), log *slog.Logger, audit *serve.Audit, keys *serve.StateKeys) error {
 	opts := &serve.Options{
 		Audit:             audit,
 		StateKeys:         keys,
@@ -257,6 +278,7 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 		Logger:       log,
 		Upstreams:    upstreams(&f.roster),
 		Announce:     announcement("serve"),
+		Opening:      opening,
 	}
 	opts.Server.Clients = &f.clients
 	if err := f.access.apply(opts, log); err != nil {
@@ -276,6 +298,9 @@ func (f *serveFlags) serve(ctx context.Context, cmd *cobra.Command, src mcp.Sour
 	cat, err := src.Catalog(ctx)
 	if err != nil {
 		return err
+	}
+	if opening != nil {
+		opts.Opening = func(ctx context.Context) (mcp.Source, error) { return offers(ctx, stderr, opening) }
 	}
 	opts.Started = func(info *serve.Info) {
 		banner(stderr, cat, info, opts.Auth != nil && len(opts.Auth.AuthorizationServers) == 0)
@@ -311,7 +336,8 @@ func explained(err error) error {
 			strings.TrimPrefix(err.Error(), serve.ErrToolScope.Error()+": "))
 	}
 	var known *failure
-	if errors.As(err, &known) {
+	var opening *open.Error // of a source that was served before it was open
+	if errors.As(err, &known) || errors.As(err, &opening) {
 		return err
 	}
 	return &failure{code: exitInput, text: err.Error()}

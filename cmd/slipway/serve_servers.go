@@ -21,13 +21,18 @@ type serverFlags struct {
 	noWatch bool
 	strict  bool
 	settle  time.Duration
+	settles bool // settle was given
 }
+
+// defaultSettle is the value of --settle.
+const defaultSettle = 2 * time.Second
 
 func (f *serverFlags) add(flags *pflag.FlagSet) {
 	f.idle.add(flags)
 	flags.BoolVar(&f.noWatch, "no-watch", false, "leave what is served as it is when its files change; SIGHUP has definitions read again in any case")
-	flags.DurationVar(&f.settle, "settle", 2*time.Second,
-		"how long requests for lists wait for servers that are still starting; everything else is served at once")
+	flags.DurationVar(&f.settle, "settle", defaultSettle,
+		"how long requests for lists wait for servers that are still starting; unless set, they wait for a single server "+
+			"until its start succeeds or fails")
 	flags.BoolVar(&f.strict, "strict", false, "refuse definitions one of which is wrong, instead of leaving that one out")
 }
 
@@ -39,7 +44,9 @@ func (f *serverFlags) apply(o *open.Options, roster *live.Roster, log *slog.Logg
 	if f.settle < 0 {
 		return usage("for example --settle 10s", "--settle: a time is not negative")
 	}
-	d.Background, d.Settle = true, max(f.settle, 1) // 0 would be the default
+	if d.Background = true; f.settles {
+		d.Settle = max(f.settle, 1) // 0 would be the default
+	}
 	d.Strict, d.Drain, d.Logger, d.LeftOut = f.strict, drain, log, roster.LeftOut
 	if f.noWatch {
 		if o.Site != nil {

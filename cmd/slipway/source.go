@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -219,7 +220,7 @@ func openServed(ctx context.Context, args []string, opts *open.Options, lock *gu
 		if len(args) == 1 || !d.Background {
 			return open.Open(ctx, arg, own)
 		}
-		return open.Later(ctx, arg, own, d.Settle, func(err error) { d.Trouble(open.Name(arg), err) })
+		return open.Later(ctx, arg, own, cmp.Or(d.Settle, defaultSettle), func(err error) { d.Trouble(open.Name(arg), err) })
 	})
 }
 

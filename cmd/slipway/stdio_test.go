@@ -87,3 +87,13 @@ func (c *talk) until(words ...string) string {
 	c.t.Fatalf("no message with %q", words)
 	return ""
 }
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not after %v: %s", patience, what)
+		}
+	}
+}

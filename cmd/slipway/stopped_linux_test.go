@@ -192,13 +192,3 @@ func TestStoppedServer(t *testing.T) {
 		})
 	}
 }
-
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not after %v: %s", patience, what)
-		}
-	}
-}

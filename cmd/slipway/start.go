@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/slipway-mcp/slipway/mcp"
+	"github.com/slipway-mcp/slipway/open"
+)
+
+// startFlags say how long the first clients wait for servers that start.
+type startFlags struct{ wait time.Duration }
+
+func (f *startFlags) add(flags *pflag.FlagSet) {
+	flags.DurationVar(&f.wait, "start-wait", 300*time.Millisecond,
+		"how long to wait for servers before answering clients, so that clients see a server's own name and instructions")
+}
+
+// check refuses a time that makes no sense.
+func (f *startFlags) check() error {
+	if f.wait < 0 {
+		return usage("for example --start-wait 5s", "--start-wait: a time is not negative")
+	}
+	f.wait = max(f.wait, 1) // 0 would be the default
+	return nil
+}
+
+// await opens a source that is served alone, in the background if it takes long. opening
+// is for [serve.Options]; nil if src is open.
+func (f *startFlags) await(ctx context.Context, name string, one func(context.Context) (mcp.Source, error)) (
+	src mcp.Source, opening func(context.Context) (mcp.Source, error), err error,
+) {
+	src, err = open.Await(ctx, name, f.wait, one)
+	if pending, ok := src.(*open.Pending); ok {
+		opening = pending.Opened
+	}
+	return src, opening, err
+}
