@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestApps opens the user interfaces of two servers in Chromium, in a host page
-// around the official app-bridge: a fixture that does everything, and the example
-// that people start from, each by itself and behind slipway serve. The host declares
-// the extension or, like basic-host of the extension, nothing.
+// TestApps opens the user interfaces of two servers in Chromium, in a host page around
+// the official app-bridge: a fixture that uses every feature, and the example that users
+// start from, each directly and through slipway serve. The host declares either the
+// extension or, like the extension's basic-host, nothing.
 func TestApps(t *testing.T) {
 	tools := nodeTools(t)
 	chromium := findChromium(t)
@@ -65,13 +65,14 @@ func TestAppListing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			endpoint := start(t, command[0], command[1:]...)
-			tools.run(t, "apps.mjs", object{"show": "listing", "endpoint": endpoint, "declare": false, "proxied": name == "proxied"})
+			tools.run(t, "apps.mjs",
+				object{"show": "listing", "endpoint": endpoint, "declare": false, "proxied": name == "proxied"})
 		})
 	}
 }
 
-// TestOfficialApp opens an app server of the specification's authors behind slipway serve,
-// in the steps of their basic-host, which declares no capabilities.
+// TestOfficialApp opens an app server by the specification's authors through slipway
+// serve, following the steps of their basic-host, which declares no capabilities.
 func TestOfficialApp(t *testing.T) {
 	tools := nodeTools(t)
 	program := tools.module("@modelcontextprotocol/server-budget-allocator/dist/index.js")
@@ -81,7 +82,7 @@ func TestOfficialApp(t *testing.T) {
 	})
 }
 
-// findChromium leaves the test out where there is no Chromium.
+// findChromium skips the test if Chromium is not installed.
 func findChromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{os.Getenv("SLIPWAY_INTEROP_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
@@ -105,7 +106,7 @@ func build(t *testing.T, program string) string {
 	return binary
 }
 
-// TestAppInfo asks the MCP Inspector what it finds out of a server with user
+// TestAppInfo compares what the MCP Inspector reports about a server with user
 // interfaces, as a client that can show them and as one that cannot.
 func TestAppInfo(t *testing.T) {
 	tools := nodeTools(t)
@@ -117,7 +118,12 @@ func TestAppInfo(t *testing.T) {
 			"connectDomains": []any{"https://api.example.com"}, "resourceDomains": []any{"https://*.example.com"},
 			"frameDomains": []any{"https://video.example.com"}, "baseUriDomains": []any{"https://example.com"},
 		},
-		"permissions": object{"camera": object{}, "microphone": object{}, "geolocation": object{}, "clipboardWrite": object{}},
+		"permissions": object{
+			"camera":         object{},
+			"microphone":     object{},
+			"geolocation":    object{},
+			"clipboardWrite": object{},
+		},
 	}
 	named := func(name string, info object) object {
 		info = maps.Clone(info)
@@ -137,7 +143,7 @@ func TestAppInfo(t *testing.T) {
 	}
 }
 
-// appInfo returns what the Inspector says of each tool of a server.
+// appInfo returns the Inspector's report on each tool of a server.
 func (n npmTools) appInfo(t *testing.T, endpoint, era string, more ...string) []object {
 	t.Helper()
 	line := append([]string{n.module("@modelcontextprotocol/inspector/clients/launcher/build/index.js"),

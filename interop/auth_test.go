@@ -35,7 +35,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// serveWithTokens serves the example to those who have a token.
+// serveWithTokens serves the example to clients with a token.
 func serveWithTokens(t *testing.T, flags ...string) target {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tokens")
@@ -46,7 +46,7 @@ func serveWithTokens(t *testing.T, flags ...string) target {
 	return serve(t, append([]string{example, "--auth-token-file", file, "--require-scope", "read"}, flags...)...)
 }
 
-// TestBearer connects clients of others with a token, and without.
+// TestBearer connects third-party clients with and without a token.
 func TestBearer(t *testing.T) {
 	to := serveWithTokens(t)
 	call := func(t *testing.T, c client) {
@@ -62,7 +62,8 @@ func TestBearer(t *testing.T) {
 				Endpoint: to.endpoint, HTTPClient: &http.Client{Transport: bearer(goodToken)}}, version, nil))
 		})
 		t.Run("mcp-go/"+version, func(t *testing.T) {
-			over, err := transport.NewStreamableHTTP(to.endpoint, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + goodToken}))
+			over, err := transport.NewStreamableHTTP(to.endpoint,
+				transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + goodToken}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +76,8 @@ func TestBearer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := mcp.NewClient(&mcp.Implementation{Name: "interop", Version: "1"}, nil)
-			session, err := c.Connect(limited(t), &mcp.StreamableClientTransport{Endpoint: to.endpoint, HTTPClient: httpClient, MaxRetries: -1}, nil)
+			session, err := c.Connect(limited(t),
+				&mcp.StreamableClientTransport{Endpoint: to.endpoint, HTTPClient: httpClient, MaxRetries: -1}, nil)
 			if err == nil {
 				session.Close()
 				t.Fatal("connected, want to be refused")
@@ -87,8 +89,8 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// TestTypeScriptBearer does the same with both generations of the TypeScript
-// SDK, and has them read the challenge and the metadata.
+// TestTypeScriptBearer does the same with both generations of the TypeScript SDK, which
+// also read the challenge and the metadata.
 func TestTypeScriptBearer(t *testing.T) {
 	tools := nodeTools(t)
 	to := serveWithTokens(t, "--auth-server", "https://id.example.com")
@@ -113,8 +115,8 @@ func TestTypeScriptBearer(t *testing.T) {
 	}
 }
 
-// TestProtectedResource has the official Go SDK read the challenge and the
-// metadata that it leads to.
+// TestProtectedResource reads the challenge, and the metadata that it refers to, with the
+// official Go SDK.
 func TestProtectedResource(t *testing.T) {
 	to := serveWithTokens(t, "--auth-server", "https://id.example.com")
 	got, err := http.Post(to.endpoint, "application/json", strings.NewReader("{}"))
@@ -126,7 +128,8 @@ func TestProtectedResource(t *testing.T) {
 	if err != nil || len(challenges) != 1 || challenges[0].Scheme != "bearer" || challenges[0].Params["scope"] != "read" {
 		t.Fatalf("challenges = %+v, %v, from %v", challenges, err, got.Header)
 	}
-	meta, err := oauthex.GetProtectedResourceMetadata(limited(t), challenges[0].Params["resource_metadata"], to.endpoint, http.DefaultClient)
+	meta, err := oauthex.GetProtectedResourceMetadata(limited(t), challenges[0].Params["resource_metadata"], to.endpoint,
+		http.DefaultClient)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +138,8 @@ func TestProtectedResource(t *testing.T) {
 	}
 }
 
-// TestIssuer serves with the tokens of an authorization server that signs by
-// hand, and finds its keys by its metadata.
+// TestIssuer serves with tokens from an authorization server, whose keys slipway finds
+// through its metadata. The test signs the tokens itself.
 func TestIssuer(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -154,7 +157,9 @@ func TestIssuer(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer("/.well-known/oauth-authorization-server", object{"issuer": issuer.URL, "jwks_uri": issuer.URL + "/keys"})
-	answer("/keys", object{"keys": []object{{"kty": "EC", "crv": "P-256", "kid": "one", "x": encode(point[1:33]), "y": encode(point[33:])}}})
+	answer("/keys", object{
+		"keys": []object{{"kty": "EC", "crv": "P-256", "kid": "one", "x": encode(point[1:33]), "y": encode(point[33:])}},
+	})
 	sign := func(claims object) string {
 		header, _ := json.Marshal(object{"alg": "ES256", "kid": "one", "typ": "at+jwt"})
 		payload, _ := json.Marshal(claims)
@@ -169,7 +174,8 @@ func TestIssuer(t *testing.T) {
 		s.FillBytes(signature[32:])
 		return text + "." + encode(signature)
 	}
-	to := serve(t, filepath.Join("..", "examples", "http-reference"), "--auth-issuer", issuer.URL, "--auth-audience", "https://mcp.example.com/mcp")
+	to := serve(t, filepath.Join("..", "examples", "http-reference"),
+		"--auth-issuer", issuer.URL, "--auth-audience", "https://mcp.example.com/mcp")
 	for _, tt := range []struct {
 		name   string
 		change object
@@ -181,11 +187,17 @@ func TestIssuer(t *testing.T) {
 		{"of another", object{"iss": "https://other.example.com"}, 401},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			claims := object{"iss": issuer.URL, "aud": "https://mcp.example.com/mcp", "sub": "ann", "exp": time.Now().Add(time.Hour).Unix()}
+			claims := object{
+				"iss": issuer.URL,
+				"aud": "https://mcp.example.com/mcp",
+				"sub": "ann",
+				"exp": time.Now().Add(time.Hour).Unix(),
+			}
 			for name, value := range tt.change {
 				claims[name] = value
 			}
-			r, err := http.NewRequest(http.MethodPost, to.endpoint, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+			r, err := http.NewRequest(http.MethodPost, to.endpoint,
+				strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,12 +214,12 @@ func TestIssuer(t *testing.T) {
 	}
 }
 
-// TestPrometheusReadsOurMetrics has the parser of Prometheus read a scrape.
+// TestPrometheusReadsOurMetrics parses a scrape with the parser of Prometheus.
 func TestPrometheusReadsOurMetrics(t *testing.T) {
 	to := serve(t, filepath.Join("..", "examples", "http-reference"))
 	c := dialGoSDKHTTP(t, to.endpoint, v1125)
 	for _, code := range []int{404, 404, 999} {
-		_, _ = c.call(limited(t), "get_status", object{"code": code}) // 999 fails, as it should
+		_, _ = c.call(limited(t), "get_status", object{"code": code}) // 999 is expected to fail
 	}
 	c.close()
 	got, err := http.Get(strings.TrimSuffix(to.endpoint, "/mcp") + "/metrics")

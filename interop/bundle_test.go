@@ -17,8 +17,8 @@ const bundleManifest = `{
 }
 `
 
-// bundleFolder writes a small server, with what is easily lost: a script, an empty
-// file, a name that is not ASCII, a file larger than what is packed in one piece.
+// bundleFolder writes a small server that includes what is easily lost: a script, an
+// empty file, a non-ASCII name, and a file too large to be packed in one piece.
 func bundleFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,14 +31,15 @@ func bundleFolder(t *testing.T) string {
 		"server/large.js": strings.Repeat("// a line that says nothing new\n", 50_000),
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(content), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return dir
 }
 
-// succeed runs a program and returns what it said.
+// succeed runs a program that must succeed, and returns its output.
 func succeed(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -48,14 +49,14 @@ func succeed(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// referenceCLI runs the reference CLI of bundles.
+// referenceCLI runs the reference CLI for bundles.
 func referenceCLI(t *testing.T, args ...string) string {
 	t.Helper()
 	tools := nodeTools(t)
 	return succeed(t, tools.node(), append([]string{tools.module("@anthropic-ai/mcpb/dist/cli/cli.js")}, args...)...)
 }
 
-// sameFiles holds the files of two folders against each other.
+// sameFiles compares the files of two folders.
 func sameFiles(t *testing.T, got, want string) {
 	t.Helper()
 	n := 0
@@ -77,7 +78,7 @@ func sameFiles(t *testing.T, got, want string) {
 	}
 }
 
-// TestBundleToReference has the reference CLI unpack what slipway packs.
+// TestBundleToReference unpacks a bundle packed by slipway with the reference CLI.
 func TestBundleToReference(t *testing.T) {
 	dir, tmp := bundleFolder(t), t.TempDir()
 	bundle, out := filepath.Join(tmp, "x.mcpb"), filepath.Join(tmp, "out")
@@ -89,8 +90,8 @@ func TestBundleToReference(t *testing.T) {
 	}
 }
 
-// TestBundleFromReference has slipway check and unpack what the reference CLI
-// packs.
+// TestBundleFromReference checks and unpacks a bundle packed by the reference CLI with
+// slipway.
 func TestBundleFromReference(t *testing.T) {
 	dir, tmp := bundleFolder(t), t.TempDir()
 	bundle, out := filepath.Join(tmp, "x.mcpb"), filepath.Join(tmp, "out")
@@ -100,8 +101,8 @@ func TestBundleFromReference(t *testing.T) {
 	sameFiles(t, out, dir)
 }
 
-// TestBundleSignedByReference has slipway verify what the reference CLI signs,
-// which its own verify calls unsigned, and take the signature off.
+// TestBundleSignedByReference verifies a bundle signed by the reference CLI, whose own
+// verify calls it unsigned, and removes the signature.
 func TestBundleSignedByReference(t *testing.T) {
 	dir, tmp := bundleFolder(t), t.TempDir()
 	bundle := filepath.Join(tmp, "x.mcpb")
@@ -123,7 +124,8 @@ func TestBundleSignedByReference(t *testing.T) {
 	if err := os.WriteFile(changed, signed, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(slipway, "bundle", "verify", changed).CombinedOutput(); err == nil || !strings.Contains(string(out), "tampered") {
+	if out, err := exec.Command(slipway, "bundle", "verify", changed).CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "tampered") {
 		t.Errorf("a changed bundle: %v, %s", err, out)
 	}
 	succeed(t, slipway, "bundle", "unsign", bundle)
@@ -132,8 +134,8 @@ func TestBundleSignedByReference(t *testing.T) {
 	}
 }
 
-// TestBundleSignedForStrictReaders has yauzl, a strict reader of zip files,
-// and the reference CLI open a bundle that slipway has signed.
+// TestBundleSignedForStrictReaders opens a bundle signed by slipway with yauzl, a strict
+// zip reader, and with the reference CLI.
 func TestBundleSignedForStrictReaders(t *testing.T) {
 	tools := nodeTools(t)
 	dir, tmp := bundleFolder(t), t.TempDir()

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// A stuckHost serves a site whose answer to wait(key=held) does not come until
-// it is released.
+// A stuckHost serves a site but holds back its answer to wait(key=held) until it is
+// released.
 type stuckHost struct {
 	*httptest.Server
-	asked   chan struct{} // receives when the held answer is asked for
-	dropped chan struct{} // receives when whoever asked went away
-	release chan struct{} // closed to let the answer go
+	asked   chan struct{} // receives when the held answer is requested
+	dropped chan struct{} // receives when the requester disconnects
+	release chan struct{} // closed to send the answer
 }
 
 func startStuckHost(t *testing.T) *stuckHost {
@@ -54,9 +54,9 @@ func startStuckHost(t *testing.T) *stuckHost {
 	return h
 }
 
-// TestCancel cancels a call whose answer hangs on a remote host. The caller
-// must come back at once, the connection must go on working while the host
-// still hangs, and the same call must succeed when the host has recovered.
+// TestCancel cancels a call whose answer is held back by a remote host. The call must
+// return at once, the connection must keep working while the host still hangs, and the
+// same call must succeed once the host has recovered.
 func TestCancel(t *testing.T) {
 	for _, kind := range sdks() {
 		for _, transport := range transports() {
@@ -69,8 +69,8 @@ func TestCancel(t *testing.T) {
 					}
 					c := kind.connect(t, transport, to, version)
 					checkCancel(t, c, host)
-					// Before 2026-07-28, closing an HTTP response is no
-					// cancellation, and mcp-go sends nothing else.
+					// Before 2026-07-28, closing an HTTP response does not cancel the request, and
+					// mcp-go sends nothing else.
 					if !(kind.name == "mcp-go" && transport == "http" && !modern(version)) {
 						await(t, host.dropped, "the host was not told that nobody waits any more")
 					}

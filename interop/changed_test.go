@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestChangedFolder edits a folder while it is served. The old answer may be
-// given for a moment, but not for good.
+// TestChangedFolder edits a folder while it is served. The old answer may be returned for
+// a moment, but not permanently.
 func TestChangedFolder(t *testing.T) {
 	for _, transport := range transports() {
 		for _, kind := range sdks() {
@@ -32,9 +32,9 @@ func TestChangedFolder(t *testing.T) {
 	}
 }
 
-// TestChangedList adds a tool to a served folder, and waits until a client is
-// told so and finds it in the list: on stdio, on the stream of a legacy
-// session, and on the subscription that 2026-07-28 has instead.
+// TestChangedList adds a tool to a served folder, and waits until a client has been
+// notified and finds it in the list: over stdio, over the stream of a legacy session, and
+// over the subscription that replaces it in 2026-07-28.
 func TestChangedList(t *testing.T) {
 	for _, transport := range transports() {
 		for _, version := range []string{v1125, v0728} {
@@ -53,8 +53,8 @@ func TestChangedList(t *testing.T) {
 	}
 }
 
-// dialWatching connects the official SDK's client to slipway serving dir, and
-// has it call changed whenever it hears that the list of tools changed.
+// dialWatching connects the official SDK's client to slipway serving dir, and calls
+// changed on each notification that the list of tools has changed.
 func dialWatching(t *testing.T, transport, dir, version string, changed func()) client {
 	t.Helper()
 	var over mcp.Transport
@@ -101,8 +101,8 @@ func tide(t *testing.T, c client) string {
 	return said
 }
 
-// eventually asks until the answer is yes. Nothing tells a client that an
-// answer, rather than a list, has changed.
+// eventually polls until yes returns true. Clients are notified of changed lists, but not
+// of changed answers.
 func eventually(t *testing.T, what string, yes func() bool) {
 	t.Helper()
 	again := time.NewTicker(20 * time.Millisecond)

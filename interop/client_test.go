@@ -17,15 +17,15 @@ const (
 
 func versions() []string { return []string{v2024, v0326, v0618, v1125, v0728} }
 
-// modern reports whether version has neither handshake nor sessions.
+// modern reports whether version has neither a handshake nor sessions.
 func modern(version string) bool { return version >= v0728 }
 
 // An object is a JSON object as encoding/json decodes it.
 type object = map[string]any
 
-// A client is one connected foreign SDK. Results are what the SDK's own types
-// hold, written as JSON again: a thing that the SDK loses cannot be compared,
-// and a thing that it cannot decode is an error.
+// A client is one connected third-party SDK. Results are the SDK's own types, encoded as
+// JSON again: data that the SDK loses cannot be compared, and data that it cannot decode
+// is an error.
 type client interface {
 	version() string
 	serverName() string
@@ -41,21 +41,20 @@ type client interface {
 	ping(ctx context.Context) error
 	setLevel(ctx context.Context, level string) error
 
-	// spoils reports whether the SDK itself sends uri in a form that a server
-	// may refuse.
+	// spoils reports whether the SDK itself sends uri in a form that a server may reject.
 	spoils(uri string) bool
-	// code returns the JSON-RPC error code behind err, or 0 if there is none.
+	// code returns the JSON-RPC error code in err, or 0 if there is none.
 	code(err error) int
-	// close ends the connection and returns how a stdio server ended.
+	// close closes the connection and returns the exit error of a stdio server.
 	close() error
 }
 
-// A reference is what a completion is about: a prompt by name, or a resource
+// A reference identifies the subject of a completion: a prompt by name, or a resource
 // template by its text.
 type reference struct{ prompt, template string }
 
-// An sdk connects clients of one foreign library. Both functions end the test
-// if the connection fails.
+// An sdk connects clients of one third-party library. Both functions end the test if the
+// connection fails.
 type sdk struct {
 	name  string
 	stdio func(t *testing.T, command []string, version string) client
@@ -72,8 +71,8 @@ func sdks() []sdk {
 // transports are the ways to reach a target.
 func transports() []string { return []string{"stdio", "http"} }
 
-// connect returns a client that is closed when the test ends. Ending it must
-// also end a stdio server, with exit code 0.
+// connect returns a client that is closed when the test ends. Closing it must also end a
+// stdio server, with exit code 0.
 func (s sdk) connect(t *testing.T, transport string, to target, version string) client {
 	t.Helper()
 	var c client
@@ -95,8 +94,7 @@ func withEveryClient(t *testing.T, to target, body func(*testing.T, client, stri
 	withClients(t, to, versions(), body)
 }
 
-// withClients runs body once for each SDK, transport and version of chosen,
-// and tells it that version.
+// withClients runs body once for each SDK, transport and version in chosen.
 func withClients(t *testing.T, to target, chosen []string, body func(*testing.T, client, string)) {
 	for _, s := range sdks() {
 		for _, transport := range transports() {
@@ -109,14 +107,14 @@ func withClients(t *testing.T, to target, chosen []string, body func(*testing.T,
 	}
 }
 
-// limited returns a context that ends with the test, and after patience.
+// limited returns a context that ends with the test, or after patience.
 func limited(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// asObject writes v as JSON and decodes it again.
+// asObject encodes v as JSON and decodes it again.
 func asObject(v any) (object, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// TestDocusaurus has the npm package docusaurus-smg make a site of the
-// Docusaurus project in testdata, and reads all of it with every client. The
-// generator keeps dots, capitals, blanks and folders in its file names, where
-// the standard would encode them.
+// TestDocusaurus generates a site from the Docusaurus project in testdata with the npm
+// package docusaurus-smg, and reads all of it with every client. The generator keeps
+// dots, capitals, spaces and folders in file names, where the standard would encode them.
 func TestDocusaurus(t *testing.T) {
 	project := filepath.Join("testdata", "docusaurus")
 	dir := generateSite(t, project)
@@ -31,7 +30,7 @@ func TestDocusaurus(t *testing.T) {
 	})
 }
 
-// generateSite runs the generator and returns the folder it wrote.
+// generateSite runs the generator and returns its output folder.
 func generateSite(t *testing.T, project string) string {
 	t.Helper()
 	tools := nodeTools(t)
@@ -46,8 +45,8 @@ func generateSite(t *testing.T, project string) string {
 
 var frontMatter = regexp.MustCompile(`(?s)\A---\n.*?\n---\s*\n`)
 
-// markdownPages returns the text of every page of the project under the URI
-// that the generator gives it.
+// markdownPages returns the text of every page of the project, by the URI that the
+// generator assigns to it.
 func markdownPages(t *testing.T, project string) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
@@ -103,9 +102,8 @@ func checkPageRead(t *testing.T, c client, uri, body string) {
 		[]object{{"uri": uri, "mimeType": "text/markdown", "text": body}})
 }
 
-// checkPageTools calls each tool with the arguments of each file that the
-// generator wrote for it: a page by its whole URI and by the short form that
-// list_resources speaks of.
+// checkPageTools calls each tool with the arguments of each file that the generator wrote
+// for it: a page by its full URI and by the short form that list_resources returns.
 func checkPageTools(t *testing.T, c client, dir string, pages map[string]string) {
 	files := len(jsonFiles(t, filepath.Join(dir, "tools")))
 	if files != len(pages)+1 {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Servers that we did not write, frozen to sites: what they say is stored, found
-// again, and compared.
+// Third-party servers frozen to sites, whose stored answers are then read and compared.
 
 // TestFreezeEverything freezes the reference server of the specification's authors.
 func TestFreezeEverything(t *testing.T) {
@@ -23,22 +22,25 @@ func TestFreezeEverything(t *testing.T) {
 	if err := os.WriteFile(calls, []byte(lines), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// Some answers hold the time of day, to the second; the environment is nobody's
-	// business.
-	options := []string{"--skip", "get-env", "--skip", "trigger-long-running-operation", "--skip", "get-resource-reference",
-		"--replace", `\d+:\d\d:\d\d( [AP]M)?=>(time)`, "--calls", calls}
-	// Its get-env returns the whole environment, which is refused.
+	// Some answers contain the time of day, to the second; the environment must not be
+	// stored.
+	options := []string{"--skip", "get-env", "--skip", "trigger-long-running-operation",
+		"--skip", "get-resource-reference", "--replace", `\d+:\d\d:\d\d( [AP]M)?=>(time)`, "--calls", calls}
+	// Its get-env returns the whole environment, so freezing it fails.
 	t.Setenv("SLIPWAY_TEST_PASSWORD", "hunter2correcthorse")
-	leaking := append([]string{"site", "freeze", "-o", dir, "--only", "get-env", "--env", "SLIPWAY_TEST_PASSWORD"}, server...)
+	leaking := append([]string{"site", "freeze", "-o", dir, "--only", "get-env", "--env", "SLIPWAY_TEST_PASSWORD"},
+		server...)
 	_, err := run(t, leaking...)
-	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "SLIPWAY_TEST_PASSWORD (environment)") {
+	if err == nil || strings.Contains(err.Error(), "hunter2") ||
+		!strings.Contains(err.Error(), "SLIPWAY_TEST_PASSWORD (environment)") {
 		t.Errorf("freezing get-env: %v", err)
 	}
 	mustRun(t, append(append([]string{"site", "freeze", "-o", dir}, options...), server...)...)
 	for _, name := range []string{
 		"tools/echo/hello.json", "tools/get-sum/2/3.json", "tools/get-annotated-message/error/true.json",
 		"tools/get-structured-content/new_york.json", "tools/get-tiny-image.json",
-		"resources/resource/static/document/features_md.json", "prompts/args-prompt.json", "prompts/resource-prompt/text/1.json",
+		"resources/resource/static/document/features_md.json", "prompts/args-prompt.json",
+		"prompts/resource-prompt/text/1.json",
 	} {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			t.Error(err)
@@ -55,10 +57,11 @@ func TestFreezeEverything(t *testing.T) {
 	mustRun(t, append(verify, server...)...)
 }
 
-// TestFreezeApp freezes a server with a user interface, which stays whole.
+// TestFreezeApp freezes a server with a user interface, which must stay complete.
 func TestFreezeApp(t *testing.T) {
 	tools := nodeTools(t)
-	server := []string{"--", tools.node(), tools.module("@modelcontextprotocol/server-budget-allocator/dist/index.js"), "--stdio"}
+	server := []string{"--", tools.node(), tools.module("@modelcontextprotocol/server-budget-allocator/dist/index.js"),
+		"--stdio"}
 	dir := filepath.Join(t.TempDir(), "site")
 	freeze := []string{"site", "freeze", "-o", dir, "--tool", "get-budget-data"}
 	mustRun(t, append(freeze, server...)...)

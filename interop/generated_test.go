@@ -8,15 +8,14 @@ import (
 	"testing"
 )
 
-// The generated site is large enough that no server answers its lists in one
-// page, and odd where a hand-written site is plain.
+// The generated site is too large for any server to list in one page, and has unusual
+// values where a hand-written site is plain.
 const (
 	manyTools     = 300
 	manyResources = 2500
 )
 
-// writeSite writes the generated site to a folder of the test and reads it
-// back as a site.
+// writeSite writes the generated site to a temporary folder and reads it back as a site.
 func writeSite(t *testing.T) (site, mistakes) {
 	t.Helper()
 	dir := t.TempDir()
@@ -83,8 +82,8 @@ func text(s string) object { return object{"type": "text", "text": s} }
 
 func answer(content ...object) object { return object{"content": content} }
 
-// spelling is a value as a client sends it, and the file name that the
-// standard's encoding gives it. The names were made by hand.
+// spelling is a value as a client sends it, and its file name in the standard's encoding,
+// written manually.
 type spelling struct{ value, file string }
 
 func spellings() []spelling {
@@ -102,8 +101,8 @@ func spellings() []spelling {
 	}
 }
 
-// spelledCalls are the calls with the values as people write them; the site's
-// own reading knows only the encoded names.
+// spelledCalls are the calls with unencoded values; readSite knows only the encoded
+// names.
 func spelledCalls(t *testing.T, dir string) []exchange {
 	var out []exchange
 	for _, s := range spellings() {
@@ -139,7 +138,13 @@ func everyContent() object {
 			{"type": "image", "data": base64.StdEncoding.EncodeToString(pixel()), "mimeType": "image/png"},
 			{"type": "audio", "data": base64.StdEncoding.EncodeToString([]byte("RIFF....WAVE")), "mimeType": "audio/wav"},
 			{"type": "resource", "resource": object{"uri": "list://item/0001", "mimeType": "text/plain", "text": "inside"}},
-			{"type": "resource_link", "uri": "list://item/0002", "name": "item 2", "description": "The second.", "mimeType": "text/plain"},
+			{
+				"type":        "resource_link",
+				"uri":         "list://item/0002",
+				"name":        "item 2",
+				"description": "The second.",
+				"mimeType":    "text/plain",
+			},
 		},
 		"structuredContent": object{"wind": 7},
 	}
@@ -155,9 +160,9 @@ func pixel() []byte {
 	return data
 }
 
-// oddResources have URIs that are easy to get wrong on the way to a file. The
-// last two have one file name between them and only one file: the other must
-// not be answered with its neighbour's text.
+// oddResources have URIs that are easily mapped to the wrong file. The last two map to
+// the same file name, but only one of them has a file: the other must not be answered
+// with its neighbour's text.
 func oddResources(t *testing.T, dir string) []object {
 	t.Helper()
 	var out []object
@@ -169,7 +174,8 @@ func oddResources(t *testing.T, dir string) []object {
 		{"memo://same?name", "same_name"},
 		{"memo://same!name", ""},
 	} {
-		out = append(out, object{"uri": r.uri, "name": "Odd " + r.uri, "description": "An odd URI.", "mimeType": "text/plain"})
+		out = append(out,
+			object{"uri": r.uri, "name": "Odd " + r.uri, "description": "An odd URI.", "mimeType": "text/plain"})
 		if r.file != "" {
 			writeObject(t, filepath.Join(dir, "resources", r.file+".json"),
 				object{"uri": r.uri, "mimeType": "text/plain", "text": "You asked for " + r.uri})
@@ -177,7 +183,8 @@ func oddResources(t *testing.T, dir string) []object {
 	}
 	writeObject(t, filepath.Join(dir, "resources", "image/pixel.json"),
 		object{"uri": "image://image/pixel", "mimeType": "image/png", "blob": base64.StdEncoding.EncodeToString(pixel())})
-	return append(out, object{"uri": "image://image/pixel", "name": "Pixel", "description": "One pixel.", "mimeType": "image/png"})
+	return append(out,
+		object{"uri": "image://image/pixel", "name": "Pixel", "description": "One pixel.", "mimeType": "image/png"})
 }
 
 func plainResources(t *testing.T, dir string) []object {
@@ -185,7 +192,8 @@ func plainResources(t *testing.T, dir string) []object {
 	out := make([]object, 0, manyResources)
 	for i := range manyResources {
 		uri := fmt.Sprintf("list://item/%04d", i)
-		out = append(out, object{"uri": uri, "name": fmt.Sprintf("Item %d", i), "description": "One of many.", "mimeType": "text/plain"})
+		out = append(out,
+			object{"uri": uri, "name": fmt.Sprintf("Item %d", i), "description": "One of many.", "mimeType": "text/plain"})
 		writeObject(t, filepath.Join(dir, "resources", "item", fmt.Sprintf("%04d.json", i)),
 			object{"uri": uri, "mimeType": "text/plain", "text": fmt.Sprintf("text of item %d", i)})
 	}

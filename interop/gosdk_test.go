@@ -52,7 +52,7 @@ func dialGoSDK(t *testing.T, over mcp.Transport, version string, opts *mcp.Clien
 func (c *goSDK) version() string { return c.session.InitializeResult().ProtocolVersion }
 
 func (c *goSDK) serverName() string {
-	// From 2026-07-28 a server should name itself but need not.
+	// From 2026-07-28 a server should send its name, but need not.
 	if info := c.session.InitializeResult().ServerInfo; info != nil {
 		return info.Name
 	}
@@ -146,9 +146,8 @@ func (c *goSDK) setLevel(ctx context.Context, level string) error {
 	return c.session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)})
 }
 
-// spoils: from 2026-07-28 the URI stands in the Mcp-Name header too. Version
-// 1.8.0 puts it there as it is, where the specification wants the Base64 form
-// for everything outside of ASCII.
+// spoils: from 2026-07-28 the URI is also in the Mcp-Name header. Version 1.8.0 sends it
+// unencoded, although the specification requires Base64 for non-ASCII text.
 func (c *goSDK) spoils(uri string) bool {
 	outside := func(r rune) bool { return r > unicode.MaxASCII }
 	return c.http && modern(c.version()) && strings.ContainsFunc(uri, outside)

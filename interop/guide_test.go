@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestBundleGuides runs the guides of docs/mcpb.md as somebody would paste them,
-// with a real server from npm, and looks at what the bundle at the end answers.
+// TestBundleGuides pastes the guides of docs/mcpb.md into a shell, with a real server
+// from npm, and checks the answer of the resulting bundle.
 func TestBundleGuides(t *testing.T) {
 	text, err := os.ReadFile("../docs/mcpb.md")
 	if err != nil {
@@ -36,8 +36,8 @@ func TestBundleGuides(t *testing.T) {
 	}
 }
 
-// pasted runs lines of a shell in an empty folder, with slipway on the PATH and a
-// cache of its own, and returns what a terminal would show.
+// pasted runs shell commands in an empty folder, with slipway on the PATH and a separate
+// cache, and returns what a terminal would show.
 func pasted(t *testing.T, lines string) string {
 	t.Helper()
 	source, err := filepath.Abs("..")
@@ -51,7 +51,8 @@ func pasted(t *testing.T, lines string) string {
 	}
 	shell := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", lines)
 	shell.Dir = t.TempDir()
-	shell.Env = append(os.Environ(), "PATH="+strings.Join([]string{tools, filepath.Join(os.Getenv("SLIPWAY_INTEROP_TOOLS"), "bin"), os.Getenv("PATH")}, string(os.PathListSeparator)),
+	shell.Env = append(os.Environ(), "PATH="+strings.Join([]string{tools,
+		filepath.Join(os.Getenv("SLIPWAY_INTEROP_TOOLS"), "bin"), os.Getenv("PATH")}, string(os.PathListSeparator)),
 		"SLIPWAY_SOURCE="+source, "XDG_CACHE_HOME="+filepath.Join(tools, "cache"))
 	out, err := shell.CombinedOutput()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestStaticHost serves the example site from plain static hosts, which know
-// nothing of MCP, and reads it completely through slipway with every client.
+// TestStaticHost serves the example site from plain static hosts without MCP support, and
+// reads all of it through slipway with every client.
 func TestStaticHost(t *testing.T) {
 	s, wrong := referenceSite(t)
 	for _, host := range []struct {
@@ -33,9 +33,13 @@ func TestStaticHost(t *testing.T) {
 	}
 }
 
-// startHost serves dir under /site/ and returns that URL. A request outside
-// of it fails the test: a bridge has no business there.
-func startHost(t *testing.T, dir string, answer func(root, name string, w http.ResponseWriter, r *http.Request)) string {
+// startHost serves dir under /site/ and returns that URL. Any request for another path
+// fails the test.
+func startHost(
+	t *testing.T,
+	dir string,
+	answer func(root, name string, w http.ResponseWriter, r *http.Request),
+) string {
 	t.Helper()
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, inside := strings.CutPrefix(r.URL.Path, "/site/")
@@ -54,7 +58,7 @@ func startHost(t *testing.T, dir string, answer func(root, name string, w http.R
 	return host.URL + "/site/"
 }
 
-// servePlain sends files, answers 404 for anything else, and lists no folder.
+// servePlain serves files, answers 404 for anything else, and lists no folder.
 func servePlain(root, name string, w http.ResponseWriter, r *http.Request) {
 	if file := hostedFile(root, name); file != "" {
 		http.ServeFile(w, r, file)
@@ -63,8 +67,8 @@ func servePlain(root, name string, w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// serveFallback sends the front page with status 200 for anything that is not
-// there, as hosts for single-page applications do.
+// serveFallback answers requests for missing files with the front page and status 200, as
+// hosts for single-page applications do.
 func serveFallback(root, name string, w http.ResponseWriter, r *http.Request) {
 	if file := hostedFile(root, name); file != "" {
 		http.ServeFile(w, r, file)
@@ -86,7 +90,7 @@ func hostedFile(root, name string) string {
 	return file
 }
 
-// TestPackedSite reads the example site out of a zip file.
+// TestPackedSite reads the example site from a zip file.
 func TestPackedSite(t *testing.T) {
 	s, wrong := referenceSite(t)
 	packed := filepath.Join(t.TempDir(), "site.zip")

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestInspector asks one thing at a time with the command line of the MCP
-// Inspector, the tool that authors of servers try them with. Each question is
-// a process and a connection of its own.
+// TestInspector sends single requests with the command line of the MCP Inspector, which
+// server authors use to try their servers. Each question is a separate process and
+// connection.
 func TestInspector(t *testing.T) {
 	tools := nodeTools(t)
 	for _, served := range []struct {
@@ -43,18 +43,18 @@ func TestInspector(t *testing.T) {
 	}
 }
 
-// A question is one command line. Its answer is looked at with the fields that
-// have a value here.
+// A question is one command line. Only the fields of its answer that have a value here
+// are compared.
 type question struct {
 	name string
 	args []string
 	exit int
 
-	list   string   // the key of the result that holds a list ...
-	want   []object // ... and what that list holds
-	fields []string // the fields of its items that are compared
+	list   string   // the key of the list in the result ...
+	want   []object // ... and the expected items
+	fields []string // the fields of its items to compare
 
-	result object // keys of the result that are compared
+	result object // keys of the result to compare
 }
 
 // Exit codes of the Inspector.
@@ -79,11 +79,20 @@ func commonQuestions(s site, era string) []question {
 		{name: "resources list", args: []string{"--method", "resources/list"},
 			list: "resources", want: s.resources, fields: []string{"uri", "name", "description", "mimeType"}},
 		{name: "templates list", args: []string{"--method", "resources/templates/list"},
-			list: "resourceTemplates", want: s.templates, fields: []string{"uriTemplate", "name", "title", "description", "mimeType"}},
+			list: "resourceTemplates", want: s.templates,
+			fields: []string{"uriTemplate", "name", "title", "description", "mimeType"}},
 		{name: "resource", args: []string{"--method", "resources/read", "--uri", first},
 			list: "contents", want: []object{s.contents[first]}, fields: contents},
-		{name: "unknown resource", args: []string{"--method", "resources/read", "--uri", "nowhere://nothing"}, exit: inspectorError},
-		{name: "unknown tool", args: []string{"--method", "tools/call", "--tool-name", "no_such_tool"}, exit: inspectorToolError},
+		{
+			name: "unknown resource",
+			args: []string{"--method", "resources/read", "--uri", "nowhere://nothing"},
+			exit: inspectorError,
+		},
+		{
+			name: "unknown tool",
+			args: []string{"--method", "tools/call", "--tool-name", "no_such_tool"},
+			exit: inspectorToolError,
+		},
 	}
 	for uri, c := range s.contents {
 		if c["blob"] != nil {
@@ -99,7 +108,8 @@ func referenceQuestions(s site) []question {
 	return []question{
 		s.asks("integer argument", "get_status", object{"code": 404.0}, "code=404"),
 		s.asks("two arguments", "compare_methods", object{"a": "GET", "b": "POST"}, "a=GET", "b=POST"),
-		{name: "no such answer", args: []string{"--method", "tools/call", "--tool-name", "get_status", "--tool-arg", "code=599"},
+		{name: "no such answer",
+			args: []string{"--method", "tools/call", "--tool-name", "get_status", "--tool-arg", "code=599"},
 			exit: inspectorToolError},
 	}
 }
@@ -113,9 +123,15 @@ func generatedQuestions(s site) []question {
 			result: object{"content": weather["content"], "structuredContent": weather["structuredContent"]}},
 		{name: "prompts list", args: []string{"--method", "prompts/list"},
 			list: "prompts", want: s.prompts, fields: []string{"name", "title", "description", "arguments"}},
-		{name: "prompt", args: []string{"--method", "prompts/get", "--prompt-name", "translate", "--prompt-args", "language=french"},
-			list: "messages", want: objects(s.messageFor("translate", "french")["messages"]), fields: []string{"role", "content"}},
-		{name: "prompt without its argument", args: []string{"--method", "prompts/get", "--prompt-name", "translate"}, exit: inspectorError},
+		{name: "prompt",
+			args: []string{"--method", "prompts/get", "--prompt-name", "translate", "--prompt-args", "language=french"},
+			list: "messages", want: objects(s.messageFor("translate", "french")["messages"]),
+			fields: []string{"role", "content"}},
+		{
+			name: "prompt without its argument",
+			args: []string{"--method", "prompts/get", "--prompt-name", "translate"},
+			exit: inspectorError,
+		},
 	}
 }
 
@@ -128,7 +144,7 @@ func (s site) asks(name, tool string, args object, pairs ...string) question {
 	return question{name: name, args: line, result: object{"content": s.answerTo(tool, args)["content"]}}
 }
 
-// answerTo returns the answer that the site holds for a call, or nil.
+// answerTo returns the site's answer to a call, or nil.
 func (s site) answerTo(tool string, args object) object {
 	return find(s.calls, tool, args)
 }
@@ -159,7 +175,7 @@ func (i inspector) ask(t *testing.T, q question) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, i.tools.node(), i.commandLine(t, q)...)
-	// The Inspector keeps its state below HOME.
+	// The Inspector stores its state below HOME.
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

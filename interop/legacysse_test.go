@@ -5,16 +5,17 @@ import (
 	"testing"
 )
 
-// legacySSE returns where a target serves the HTTP+SSE transport of 2024-11-05.
+// legacySSE returns the URL of a target's HTTP+SSE transport of 2024-11-05.
 func (s target) legacySSE() string { return strings.TrimSuffix(s.endpoint, "/mcp") + "/sse" }
 
-// TestTypeScriptLegacySSE reads the example site completely with the HTTP+SSE
-// transport of the TypeScript SDK.
+// TestTypeScriptLegacySSE reads the whole example site over the HTTP+SSE transport of the
+// TypeScript SDK.
 func TestTypeScriptLegacySSE(t *testing.T) {
 	tools := nodeTools(t)
 	s, wrong := referenceSite(t)
 	to := serve(t, "--legacy-sse", s.dir)
-	tools.carryOut(t, plan{Client: "sdk-v1", Version: v1125, Endpoint: to.legacySSE(), Site: s.plan(), Wrong: wrong.plan()})
+	tools.carryOut(t,
+		plan{Client: "sdk-v1", Version: v1125, Endpoint: to.legacySSE(), Site: s.plan(), Wrong: wrong.plan()})
 }
 
 // TestTypeScriptLegacySSECancel is TestCancel over HTTP+SSE.

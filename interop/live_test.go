@@ -20,11 +20,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Servers that we did not write, behind slipway: over stdio, Streamable HTTP and
-// HTTP+SSE, asked by slipway's own commands and by foreign clients through
-// slipway serve.
+// Third-party servers accessed through slipway: over stdio, Streamable HTTP and HTTP+SSE,
+// by slipway's own commands and by third-party clients of slipway serve.
 
-// serverVariable makes the test binary a foreign server over stdin and stdout.
+// serverVariable makes the test binary run a third-party server on stdin and stdout.
 const serverVariable = "SLIPWAY_INTEROP_SERVER"
 
 // runServer is that server.
@@ -46,7 +45,8 @@ type greetArgs struct {
 	Name string `json:"name"`
 }
 
-// goSDKServer has a tool that answers, one that asks and one that says how far it is.
+// goSDKServer has a tool that answers, one that asks the client and one that reports
+// progress.
 func goSDKServer() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "go-sdk-server", Version: "1.0.0"}, nil)
 	text := func(t string) *mcp.CallToolResult {
@@ -75,9 +75,10 @@ func goSDKServer() *mcp.Server {
 			}
 			return text("done"), nil, nil
 		})
-	s.AddResource(&mcp.Resource{URI: "note://one", Name: "one"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "note://one", Text: "a note"}}}, nil
-	})
+	s.AddResource(&mcp.Resource{URI: "note://one", Name: "one"},
+		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "note://one", Text: "a note"}}}, nil
+		})
 	return s
 }
 
@@ -98,8 +99,8 @@ func mcpGoServer() *mcpgoserver.MCPServer {
 	return s
 }
 
-// behind is a foreign server as an argument of slipway: words before what else a
-// command is told, and after it.
+// behind is a third-party server as arguments for slipway: those before a command's other
+// arguments, and those after.
 type behind struct{ before, after []string }
 
 func (b behind) args(command string, more ...string) []string {
@@ -108,7 +109,7 @@ func (b behind) args(command string, more ...string) []string {
 
 func atURL(url string) behind { return behind{before: []string{url}} }
 
-// stdioServer is the test binary as a foreign server.
+// stdioServer runs the test binary as a third-party server.
 func stdioServer(t *testing.T, kind string) behind {
 	t.Helper()
 	self, err := os.Executable()
@@ -118,7 +119,7 @@ func stdioServer(t *testing.T, kind string) behind {
 	return behind{after: []string{"--", "env", serverVariable + "=" + kind, self}}
 }
 
-// run runs slipway and returns what it prints on stdout.
+// run runs slipway and returns its stdout.
 func run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	ctx := limited(t)
@@ -156,7 +157,9 @@ func TestLiveGoServers(t *testing.T) {
 		}},
 		{"go-sdk/sse", func(t *testing.T) behind { return atURL(hosted(t, mcp.NewSSEHandler(sdk, nil))) }},
 		{"mcp-go/stdio", func(t *testing.T) behind { return stdioServer(t, "mcp-go") }},
-		{"mcp-go/http", func(t *testing.T) behind { return atURL(hosted(t, mcpgoserver.NewStreamableHTTPServer(mcpGoServer()))) }},
+		{"mcp-go/http", func(t *testing.T) behind {
+			return atURL(hosted(t, mcpgoserver.NewStreamableHTTPServer(mcpGoServer())))
+		}},
 		{"mcp-go/sse", func(t *testing.T) behind {
 			return atURL(strings.TrimSuffix(hosted(t, mcpgoserver.NewSSEServer(mcpGoServer())), "/mcp") + "/sse")
 		}},
@@ -169,7 +172,8 @@ func TestLiveGoServers(t *testing.T) {
 			if got := mustRun(t, b.args("read", "note://one")...); got != "a note" && got != "a note\n" {
 				t.Errorf("read = %q", got)
 			}
-			if got := mustRun(t, b.args("ls", "--json")...); !strings.Contains(got, `"greet"`) || !strings.Contains(got, `"note://one"`) {
+			if got := mustRun(t, b.args("ls", "--json")...); !strings.Contains(got, `"greet"`) ||
+				!strings.Contains(got, `"note://one"`) {
 				t.Errorf("ls = %s", got)
 			}
 		})
@@ -184,8 +188,8 @@ func hosted(t *testing.T, h http.Handler) string {
 	return web.URL + "/mcp"
 }
 
-// TestLiveForeignBothSides: a go-sdk client, slipway, a go-sdk server: questions
-// and progress pass through, whatever the versions are.
+// TestLiveForeignBothSides: questions and progress pass from a go-sdk server through
+// slipway to a go-sdk client, whatever versions the two use.
 func TestLiveForeignBothSides(t *testing.T) {
 	sdk := func(*http.Request) *mcp.Server { return goSDKServer() }
 	servers := map[string]behind{
@@ -227,7 +231,7 @@ func TestLiveForeignBothSides(t *testing.T) {
 	}
 }
 
-// TestLiveRestart: the server behind is replaced by one that knows no sessions.
+// TestLiveRestart: the server is replaced by one that does not know the old sessions.
 func TestLiveRestart(t *testing.T) {
 	fresh := func() http.Handler {
 		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return goSDKServer() }, nil)
@@ -279,7 +283,8 @@ func TestLiveEverything(t *testing.T) {
 			if got := mustRun(t, b.args("prompt", "args-prompt", "city=Oslo")...); !strings.Contains(got, "Oslo") {
 				t.Errorf("args-prompt = %q", got)
 			}
-			if got := mustRun(t, b.args("ls", "--json")...); !strings.Contains(got, `"outputSchema"`) || !strings.Contains(got, `"annotations"`) {
+			if got := mustRun(t, b.args("ls", "--json")...); !strings.Contains(got, `"outputSchema"`) ||
+				!strings.Contains(got, `"annotations"`) {
 				t.Errorf("ls leaves out fields: %s", got)
 			}
 			to := serve(t, append(b.before, b.after...)...)
@@ -298,7 +303,7 @@ func TestLiveEverything(t *testing.T) {
 	}
 }
 
-// startNode starts a server that names the port it listens on, on loopback.
+// startNode starts a server that prints the port on which it listens on loopback.
 func startNode(t *testing.T, tools npmTools, preload, program, mode string) string {
 	t.Helper()
 	cmd := exec.Command(tools.node(), "-r", preload, program, mode)

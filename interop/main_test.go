@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// slipway is the path of the binary under test. TestMain sets it before any
-// test starts, and nothing changes it afterwards.
+// slipway is the path of the binary under test. TestMain sets it before any test starts;
+// it does not change afterwards.
 var slipway string
 
 func TestMain(m *testing.M) {
@@ -22,9 +22,9 @@ func TestMain(m *testing.M) {
 	os.Exit(runTests(m))
 }
 
-// runTests builds the binary into a folder of its own and runs the tests.
-// SLIPWAY_INTEROP_BINARY names a finished binary to test instead, which is how
-// a release is checked.
+// runTests builds the binary in a temporary folder and runs the tests. If
+// SLIPWAY_INTEROP_BINARY is set, it tests that binary instead, which is how releases are
+// checked.
 func runTests(m *testing.M) int {
 	if ready := os.Getenv("SLIPWAY_INTEROP_BINARY"); ready != "" {
 		slipway = ready

@@ -150,8 +150,8 @@ func (c *mcpGo) setLevel(ctx context.Context, level string) error {
 
 func (c *mcpGo) spoils(string) bool { return false }
 
-// code turns the library's sentinel errors back into the codes they stand for:
-// the library does not keep the number.
+// code maps the library's sentinel errors back to their codes, which the library does not
+// keep.
 func (c *mcpGo) code(err error) int {
 	for sentinel, code := range map[error]int{
 		mcp.ErrParseError:       -32700,

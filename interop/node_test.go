@@ -11,14 +11,14 @@ import (
 	"testing"
 )
 
-// toolsVariable names the folder that scripts/interop installed Node and the
-// npm packages in.
+// toolsVariable names the folder in which scripts/interop installed Node and the npm
+// packages.
 const toolsVariable = "SLIPWAY_INTEROP_TOOLS"
 
 // npmTools is that folder: bin/node and node_modules.
 type npmTools string
 
-// nodeTools returns the folder, or leaves the test out where it is not set.
+// nodeTools returns the folder, or skips the test if the variable is not set.
 func nodeTools(t *testing.T) npmTools {
 	t.Helper()
 	dir := os.Getenv(toolsVariable)
@@ -35,7 +35,7 @@ func (n npmTools) module(path string) string {
 	return filepath.Join(string(n), "node_modules", filepath.FromSlash(path))
 }
 
-// A plan tells node/suite.mjs what to do.
+// A plan is the input of node/suite.mjs.
 type plan struct {
 	Client   string            `json:"client"`
 	Mode     string            `json:"mode"`
@@ -46,7 +46,7 @@ type plan struct {
 	Site     *planSite         `json:"site,omitempty"`
 	Wrong    object            `json:"wrong"`
 
-	// Completion has a ref, an argument and the values that complete it.
+	// Completion has a ref, an argument and the expected values.
 	Completion object `json:"completion"`
 }
 
@@ -61,7 +61,7 @@ type planSite struct {
 	Messages  []object          `json:"messages"`
 }
 
-// plan writes the site down for node/suite.mjs.
+// plan converts the site for node/suite.mjs.
 func (s site) plan() *planSite {
 	return &planSite{
 		Name: s.name, Tools: list(s.tools), Resources: list(s.resources), Templates: list(s.templates),
@@ -69,7 +69,7 @@ func (s site) plan() *planSite {
 	}
 }
 
-// list makes sure that JSON has an array where Go has none.
+// list makes a nil slice an empty JSON array.
 func list(items []object) []object { return append([]object{}, items...) }
 
 func planned(all []exchange) []object {
@@ -87,7 +87,7 @@ func (m mistakes) plan() object {
 	}
 }
 
-// A tsClient is one way that the TypeScript SDKs can connect.
+// A tsClient is one way of connecting with a TypeScript SDK.
 type tsClient struct {
 	name, client, mode, version string
 }
@@ -100,8 +100,8 @@ func tsClients() []tsClient {
 	}
 }
 
-// TestTypeScript reads the example site and the generated site completely with
-// both generations of the TypeScript SDK.
+// TestTypeScript reads the whole example site and the whole generated site with both
+// generations of the TypeScript SDK.
 func TestTypeScript(t *testing.T) {
 	tools := nodeTools(t)
 	for _, served := range []struct {
@@ -168,11 +168,11 @@ func tracedPlan(t *testing.T, argv []string) ([]string, map[string]string) {
 	return command, env
 }
 
-// carryOut runs node/suite.mjs and makes a subtest of each of its checks.
+// carryOut runs node/suite.mjs and reports each of its checks as a subtest.
 func (n npmTools) carryOut(t *testing.T, p plan) { n.run(t, "suite.mjs", p) }
 
-// run gives a script of the folder node its plan, and makes a subtest of each of
-// its checks.
+// run runs a script of the folder node with a plan, and reports each of its checks as a
+// subtest.
 func (n npmTools) run(t *testing.T, script string, plan any) {
 	t.Helper()
 	stdin, err := json.Marshal(plan)

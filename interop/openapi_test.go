@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestOpenAPIDocument builds a site of a public API's document, which an npm package
-// brings along: half a megabyte of YAML that nobody here wrote. Every operation and
-// every schema in it must have an answer, and the site no fault.
+// TestOpenAPIDocument builds a site from a public API's document, half a megabyte of YAML
+// from an npm package. The site must have an answer for every operation and schema, and
+// no findings.
 func TestOpenAPIDocument(t *testing.T) {
 	document := nodeTools(t).module("@blockfrost/openapi/openapi.yaml")
 	dir := filepath.Join(t.TempDir(), "site")
@@ -47,7 +47,7 @@ func TestOpenAPIDocument(t *testing.T) {
 	}
 }
 
-// output runs slipway to its end, which must be a good one, and returns its output.
+// output runs slipway, which must succeed, and returns its output.
 func output(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(slipway, args...)

@@ -24,16 +24,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The proxies whose configuration is in examples/deploy, between a foreign client
-// and slipway. Of each file only addresses and certificates are changed.
+// The proxies configured in examples/deploy, between a third-party client and slipway.
+// Only the addresses and certificates in each file are changed.
 
 const publicName = "mcp.example.com"
 
-// TestProxies has a tool ask the client something in the midst of a call. What a
-// proxy keeps back until the answer is whole would never be asked, as there is
-// no answer before.
+// TestProxies calls a tool that asks the client a question during the call. A proxy that
+// buffers the response until it is complete would never forward the question, because the
+// answer comes after it.
 func TestProxies(t *testing.T) {
-	for name, front := range map[string]func(t *testing.T, to, listen string, certificate certificate){"nginx": nginx, "caddy": caddy} {
+	for name, front := range map[string]func(t *testing.T, to, listen string, certificate certificate){
+		"nginx": nginx,
+		"caddy": caddy,
+	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := exec.LookPath(name); err != nil {
 				t.Skip(err)
@@ -42,7 +45,8 @@ func TestProxies(t *testing.T) {
 			if err := os.WriteFile(tokens, []byte("interop "+goodToken+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			args := append([]string{"--public-url", "https://" + publicName, "--auth-token-file", tokens}, stdioServer(t, "go-sdk").after...)
+			args := append([]string{"--public-url", "https://" + publicName, "--auth-token-file", tokens},
+				stdioServer(t, "go-sdk").after...)
 			endpoint := serve(t, args...).endpoint
 			listen, pair := freeAddress(t), certify(t)
 			front(t, strings.TrimSuffix(strings.TrimPrefix(endpoint, "http://"), "/mcp"), listen, pair)
@@ -68,7 +72,7 @@ func TestProxies(t *testing.T) {
 	}
 }
 
-// throughProxy sends the token.
+// throughProxy adds the token to requests.
 type throughProxy struct{ http.Transport }
 
 func (p *throughProxy) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -79,23 +83,25 @@ func (p *throughProxy) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func askThrough(t *testing.T, through *http.Client, version string) {
 	asked := 0
-	c := dialGoSDK(t, &mcp.StreamableClientTransport{Endpoint: "https://" + publicName + "/mcp", HTTPClient: through}, version, &mcp.ClientOptions{
-		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			asked++
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}}, nil
-		},
-	})
+	c := dialGoSDK(t, &mcp.StreamableClientTransport{Endpoint: "https://" + publicName + "/mcp", HTTPClient: through},
+		version, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked++
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}}, nil
+			},
+		})
 	defer c.close()
 	got, err := c.call(limited(t), "ask", object{})
 	if err != nil || !strings.Contains(fmt.Sprint(got), "accept Ann") || asked != 1 {
 		t.Errorf("ask: %v, %v, asked %d times", got, err, asked)
 	}
-	if got, err := c.call(limited(t), "greet", object{"name": strings.Repeat("x", 100_000)}); err != nil || !strings.Contains(fmt.Sprint(got), "Hello, xxx") {
+	if got, err := c.call(limited(t), "greet", object{"name": strings.Repeat("x", 100_000)}); err != nil ||
+		!strings.Contains(fmt.Sprint(got), "Hello, xxx") {
 		t.Errorf("a large call: %v", err)
 	}
 }
 
-// upgradeThrough opens a WebSocket as far as the answer that there is one.
+// upgradeThrough opens a WebSocket up to the response to the upgrade.
 func upgradeThrough(t *testing.T, listen string, pair certificate) {
 	conn, err := tls.Dial("tcp", listen, &tls.Config{RootCAs: pair.pool, ServerName: publicName})
 	if err != nil {
@@ -103,8 +109,10 @@ func upgradeThrough(t *testing.T, listen string, pair certificate) {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	fmt.Fprintf(conn, "GET /ws HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mcp\r\n\r\n", publicName, goodToken)
+	fmt.Fprintf(conn,
+		"GET /ws HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mcp\r\n\r\n",
+		publicName, goodToken)
 	line := make([]byte, len("HTTP/1.1 101"))
 	if _, err := io.ReadFull(conn, line); err != nil || string(line) != "HTTP/1.1 101" {
 		t.Errorf("the answer begins with %q, %v", line, err)
@@ -122,12 +130,12 @@ func awaitProxy(t *testing.T, through *http.Client) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the proxy does not answer: %v, %v", answer, err)
 		}
-		time.Sleep(20 * time.Millisecond) // a process of others: nothing else tells
+		time.Sleep(20 * time.Millisecond) // an external process: there is no event to wait for
 	}
 }
 
-// deployed returns a file of examples/deploy with words replaced, each of which
-// must be there.
+// deployed returns a file of examples/deploy with words replaced, each of which must
+// occur.
 func deployed(t *testing.T, name string, replace ...string) string {
 	t.Helper()
 	file, err := os.ReadFile(filepath.Join("..", "examples", "deploy", name))
@@ -150,7 +158,7 @@ func nginx(t *testing.T, to, listen string, pair certificate) {
 	dir := t.TempDir()
 	whole := "daemon off; pid nginx.pid; error_log error.log;\nevents {}\nhttp {\naccess_log off;\n"
 	if os.Geteuid() == 0 {
-		whole = "user root;\n" + whole // its workers cannot reach the folders of tests otherwise
+		whole = "user root;\n" + whole // otherwise its workers cannot access the test folders
 	}
 	for _, path := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		whole += path + "_temp_path " + path + ";\n"
@@ -163,7 +171,8 @@ func nginx(t *testing.T, to, listen string, pair certificate) {
 	}
 	write(conf)
 	args := []string{"-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", file}
-	if out, err := exec.Command("nginx", append(args, "-t")...).CombinedOutput(); err != nil && bytes.Contains(out, []byte(`"http2"`)) {
+	if out, err := exec.Command("nginx", append(args, "-t")...).CombinedOutput(); err != nil &&
+		bytes.Contains(out, []byte(`"http2"`)) {
 		write(strings.NewReplacer("    http2 on;\n", "", " ssl;", " ssl http2;").Replace(conf)) // before 1.25.1
 	} else if err != nil {
 		t.Fatalf("nginx -t: %v\n%s", err, out)
@@ -173,7 +182,8 @@ func nginx(t *testing.T, to, listen string, pair certificate) {
 
 func caddy(t *testing.T, to, listen string, pair certificate) {
 	conf := "{\n\tadmin off\n\tauto_https off\n}\n" + deployed(t, "Caddyfile", "127.0.0.1:8080", to,
-		"\nmcp.example.com {\n", "\nhttps://mcp.example.com:"+listen[strings.LastIndex(listen, ":")+1:]+" {\n\tbind 127.0.0.1\n\ttls "+pair.chain+" "+pair.key+"\n")
+		"\nmcp.example.com {\n", "\nhttps://mcp.example.com:"+listen[strings.LastIndex(listen, ":")+1:]+
+			" {\n\tbind 127.0.0.1\n\ttls "+pair.chain+" "+pair.key+"\n")
 	file := filepath.Join(t.TempDir(), "Caddyfile")
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
@@ -209,7 +219,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// certificate is one for publicName, that nobody else trusts.
+// certificate is a self-signed certificate for publicName.
 type certificate struct {
 	chain, key string // files
 	pool       *x509.CertPool
@@ -221,7 +231,11 @@ func certify(t *testing.T) certificate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{publicName}, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		DNSNames:     []string{publicName},
+		NotAfter:     time.Now().Add(time.Hour),
+	}
 	chain, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +248,10 @@ func certify(t *testing.T) certificate {
 	c := certificate{filepath.Join(dir, "chain.pem"), filepath.Join(dir, "key.pem"), x509.NewCertPool()}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain})
 	c.pool.AppendCertsFromPEM(text)
-	for name, text := range map[string][]byte{c.chain: text, c.key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
+	for name, text := range map[string][]byte{
+		c.chain: text,
+		c.key:   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	} {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}

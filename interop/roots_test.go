@@ -13,8 +13,8 @@ import (
 )
 
 // TestFilesystemRoots: the official server-filesystem, started by config run without any
-// folder, works in the folders that a foreign client names as its roots, and follows
-// their changes, as it does without slipway in between.
+// folder, works in the folders that a third-party client names as its roots, and follows
+// their changes, just as it does without slipway.
 func TestFilesystemRoots(t *testing.T) {
 	tools := nodeTools(t)
 	program := tools.module("@modelcontextprotocol/server-filesystem/dist/index.js")
@@ -56,7 +56,7 @@ func checkRoots(t *testing.T, command []string, version string) {
 		t.Helper()
 		got, ok := read(folder)
 		for deadline := time.Now().Add(patience); !(ok && got == want) && time.Now().Before(deadline); {
-			time.Sleep(20 * time.Millisecond) // the server asks for the roots on its own account
+			time.Sleep(20 * time.Millisecond) // the server requests the roots at a time of its choosing
 			got, ok = read(folder)
 		}
 		if !ok || got != want {

@@ -11,29 +11,29 @@ import (
 	"testing"
 )
 
-// A site is what a folder in the StaticMCP layout says a server must answer,
-// read without any code of Slipway.
+// A site is the expected answers of a server, read from a folder in the StaticMCP layout
+// without any code of Slipway.
 type site struct {
 	dir  string
 	name string
 
 	tools, resources, templates, prompts []object
 
-	contents map[string]object // by URI: the one item that reading it returns
-	calls    []exchange        // every tool answer and the call it belongs to
-	messages []exchange        // every prompt answer and the request it belongs to
+	contents map[string]object // by URI: the only item in its contents
+	calls    []exchange        // every tool answer and its call
+	messages []exchange        // every prompt answer and its request
 }
 
-// An exchange is one tool call or prompt request and its whole answer.
+// An exchange is one tool call or prompt request and its complete answer.
 type exchange struct {
 	name string
 	args object
 	want object
 }
 
-// readSite reads the site in dir. It knows the standard's own layout only:
-// one folder or file name for each argument, in the order of the schema's
-// required list and then of the other properties' names.
+// readSite reads the site in dir. It supports only the standard's own layout: one folder
+// or file name for each argument, in the order of the schema's required list and then of
+// the other properties' names.
 func readSite(t *testing.T, dir string) site {
 	t.Helper()
 	s := site{dir: dir, contents: map[string]object{}}
@@ -47,20 +47,22 @@ func readSite(t *testing.T, dir string) site {
 	s.readContents(t)
 	for _, tool := range s.tools {
 		schema := tool["inputSchema"].(object)
-		s.calls = append(s.calls, readExchanges(t, dir, "tools", tool["name"].(string), func(t *testing.T, values []string) object {
-			return arguments(t, schema, values)
-		})...)
+		s.calls = append(s.calls,
+			readExchanges(t, dir, "tools", tool["name"].(string), func(t *testing.T, values []string) object {
+				return arguments(t, schema, values)
+			})...)
 	}
 	for _, prompt := range s.prompts {
-		s.messages = append(s.messages, readExchanges(t, dir, "prompts", prompt["name"].(string), func(t *testing.T, values []string) object {
-			return promptArguments(t, prompt, values)
-		})...)
+		s.messages = append(s.messages,
+			readExchanges(t, dir, "prompts", prompt["name"].(string), func(t *testing.T, values []string) object {
+				return promptArguments(t, prompt, values)
+			})...)
 	}
 	return s
 }
 
-// readContents files every resource under the URI it names itself, so that
-// nothing here depends on how URIs become file names.
+// readContents stores every resource by the URI in its contents, independent of how URIs
+// are mapped to file names.
 func (s site) readContents(t *testing.T) {
 	t.Helper()
 	for _, path := range jsonFiles(t, filepath.Join(s.dir, "resources")) {
@@ -89,8 +91,8 @@ func readExchanges(t *testing.T, dir, folder, name string, args func(*testing.T,
 	return out
 }
 
-// arguments returns a call whose answer is in the file that values name. A
-// name in the layout is itself a value with that name.
+// arguments returns the call whose answer is in the file named by values. Each name in
+// the layout is also the value.
 func arguments(t *testing.T, schema object, values []string) object {
 	t.Helper()
 	properties, _ := schema["properties"].(object)
@@ -147,7 +149,7 @@ func promptArguments(t *testing.T, prompt object, values []string) object {
 	return args
 }
 
-// jsonFiles returns the .json files below dir, or none if there is no dir.
+// jsonFiles returns the .json files below dir, or none if dir does not exist.
 func jsonFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// referenceSite is the example that the README starts with.
+// referenceSite returns the first example of the README.
 func referenceSite(t *testing.T) (site, mistakes) {
 	t.Helper()
 	s := readSite(t, filepath.Join("..", "examples", "http-reference"))
@@ -20,7 +20,7 @@ func referenceSite(t *testing.T) (site, mistakes) {
 	}
 }
 
-// TestReferenceSite reads the example site completely with every client.
+// TestReferenceSite reads the whole example site with every client.
 func TestReferenceSite(t *testing.T) {
 	s, wrong := referenceSite(t)
 	to := serve(t, s.dir)
@@ -30,8 +30,8 @@ func TestReferenceSite(t *testing.T) {
 	})
 }
 
-// checkFacts asks as a person would and looks for what RFC 9110 says, so that
-// a site with the right shape and the wrong text does not pass.
+// checkFacts asks a few questions and compares the answers with RFC 9110, so that a site
+// with the right structure and the wrong text fails.
 func checkFacts(t *testing.T, c client) {
 	for _, ask := range []struct {
 		tool string
@@ -59,7 +59,7 @@ func checkFacts(t *testing.T, c client) {
 	}
 }
 
-// TestGeneratedSite reads a large and odd site completely with every client.
+// TestGeneratedSite reads the whole generated site with every client.
 func TestGeneratedSite(t *testing.T) {
 	s, wrong := writeSite(t)
 	to := serve(t, s.dir)
@@ -70,8 +70,8 @@ func TestGeneratedSite(t *testing.T) {
 	})
 }
 
-// checkPages makes sure that the long list did come in pages, or following
-// cursors would not have been tested.
+// checkPages verifies that the long list has several pages; otherwise, following cursors
+// would not have been tested.
 func checkPages(t *testing.T, c client) {
 	if _, pages := listAll(t, c, "resources"); pages < 2 {
 		t.Errorf("%d resources came in %d page, want several", manyResources, pages)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// patience bounds every single thing a test waits for. It is far above what
-// anything here takes, so that reaching it means stuck, not slow.
+// patience limits each wait in a test. It is far above the time that anything here takes,
+// so reaching it means stuck, not slow.
 const patience = 20 * time.Second
 
 // A target is one source served by slipway: over HTTP by a server that runs
@@ -30,15 +30,15 @@ func (s target) command() []string {
 
 var endpointLine = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 
-// serve starts slipway over HTTP on a free port. When the test ends the server
-// is told to stop, and must drain and exit 0 in time.
+// serve starts slipway over HTTP on a free port. When the test ends, the server is
+// stopped, and must drain and exit with code 0 in time.
 func serve(t *testing.T, source ...string) target {
 	t.Helper()
 	endpoint := start(t, slipway, append([]string{"serve", "--addr", "127.0.0.1:0"}, source...)...)
 	return target{source: source, endpoint: traceHTTP(t, endpoint)}
 }
 
-// start is serve for any server, and returns the endpoint that it names.
+// start is serve for any server, and returns the endpoint that the server prints.
 func start(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -68,8 +68,8 @@ func start(t *testing.T, program string, args ...string) string {
 	return ""
 }
 
-// findEndpoint sends the first endpoint that r speaks of, and reads on to the
-// end so that the server never blocks on its log.
+// findEndpoint sends the first endpoint in r, and then reads to the end so that the
+// server never blocks on its log.
 func findEndpoint(r io.Reader, found chan<- string) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
@@ -122,8 +122,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// stderrOf returns a writer that shows a stdio server's messages if the test
-// fails, and only then.
+// stderrOf returns a writer that logs a stdio server's messages, but only if the test
+// fails.
 func stderrOf(t *testing.T) io.Writer {
 	log := new(lockedBuffer)
 	t.Cleanup(func() {

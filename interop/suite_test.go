@@ -10,19 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mistakes are calls of one site that must fail, each in its own way.
+// mistakes are calls to one site that must fail, each in a different way.
 type mistakes struct {
 	tool      string
 	wrongType object // an argument of another type than the schema's
-	missing   object // a required argument left out
+	missing   object // a required argument is missing
 	unknown   object // an argument that the schema does not have
-	unheld    object // fine by the schema, but the site has no such answer
+	unheld    object // valid, but the site has no such answer
 
 	prompt string // a prompt with a required argument, or ""
 }
 
-// checkSite holds everything that c can see of a server against the site's
-// own files.
+// checkSite compares everything that c can see of a server with the site's own files.
 func checkSite(t *testing.T, c client, version string, s site, wrong mistakes) {
 	t.Run("handshake", func(t *testing.T) {
 		if got := c.version(); got != version {
@@ -65,8 +64,8 @@ func checkLists(t *testing.T, c client, s site) {
 	}
 }
 
-// checkList compares the named fields of all items, in order, and the fields
-// that came with 2025-06-18 where the version has them.
+// checkList compares the named fields of all items, in order, plus the fields introduced
+// by 2025-06-18 where the version has them.
 func checkList(t *testing.T, c client, kind string, want []object, fields ...string) {
 	t.Helper()
 	if c.version() >= v0618 {
@@ -76,8 +75,7 @@ func checkList(t *testing.T, c client, kind string, want []object, fields ...str
 	same(t, "list of "+kind, pick(plain(got), fields), pick(plain(want), fields))
 }
 
-// plain leaves empty lists of required arguments out of input schemas: mcp-go
-// adds them.
+// plain removes empty lists of required arguments, which mcp-go adds, from input schemas.
 func plain(items []object) []object {
 	out := make([]object, 0, len(items))
 	for _, item := range items {
@@ -128,9 +126,9 @@ func checkCalls(t *testing.T, c client, s site) {
 	}
 }
 
-// sayable returns the content that a client of version should get where the
-// site has meant. For a type that the version does not know there must be a
-// text instead, in the server's own words.
+// sayable returns the content that a client of version should receive in place of the
+// site's own. A content type unknown to the version must be replaced with a text of the
+// server's choice.
 func sayable(version string, said, meant []object) []object {
 	want := slices.Clone(meant)
 	for i, item := range meant {
@@ -145,7 +143,7 @@ func sayable(version string, said, meant []object) []object {
 	return want
 }
 
-// since returns the first version that knows a type of content.
+// since returns the first version with a content type.
 func since(contentType any) string {
 	switch contentType {
 	case "audio":
@@ -156,7 +154,7 @@ func since(contentType any) string {
 	return v2024
 }
 
-// stopAt ends a long list of checks once enough of them went wrong.
+// stopAt ends a long list of checks after five failures.
 func stopAt(t *testing.T, wrong int) {
 	t.Helper()
 	if wrong == 5 {
@@ -164,7 +162,7 @@ func stopAt(t *testing.T, wrong int) {
 	}
 }
 
-// checkCall compares one call's answer, and reports whether it was right.
+// checkCall compares the answer to one call, and reports whether it was right.
 func checkCall(t *testing.T, c client, call exchange) bool {
 	t.Helper()
 	what := fmt.Sprintf("%s(%v)", call.name, call.args)
@@ -196,7 +194,7 @@ func checkContents(t *testing.T, c client, s site) {
 	wantCode(t, c, "read an unknown resource", err, notFound(c.version()))
 }
 
-// checkRead compares what a URI reads as, and reports whether it was right.
+// checkRead compares the contents of a URI, and reports whether they were right.
 func checkRead(t *testing.T, c client, s site, uri string) bool {
 	t.Helper()
 	want, held := s.contents[uri]
@@ -215,10 +213,10 @@ func checkRead(t *testing.T, c client, s site, uri string) bool {
 	return same(t, "read "+uri, pick(objects(got["contents"]), fields), pick([]object{want}, fields))
 }
 
-// headerMismatch is the code for a header that does not say what the body says.
+// headerMismatch is the code for a header that contradicts the body.
 const headerMismatch = -32020
 
-// notFound returns the code for a resource that is not there.
+// notFound returns the code for a resource that does not exist.
 func notFound(version string) int {
 	if modern(version) {
 		return -32602
@@ -293,7 +291,7 @@ func wantCode(t *testing.T, c client, what string, err error, want int) bool {
 	return true
 }
 
-// wantToolError wants a result that a model can read and act on.
+// wantToolError expects a result that a model can read and act on.
 func wantToolError(t *testing.T, what string, got object, err error) {
 	t.Helper()
 	if err != nil {
@@ -309,7 +307,7 @@ func wantToolError(t *testing.T, what string, got object, err error) {
 	}
 }
 
-// same reports whether two decoded JSON values are equal, and complains if not.
+// same reports whether two decoded JSON values are equal, and fails the test if not.
 func same(t *testing.T, what string, got, want any) bool {
 	t.Helper()
 	diff := cmp.Diff(want, got)
@@ -328,8 +326,8 @@ func same(t *testing.T, what string, got, want any) bool {
 // equal reports whether two decoded JSON values are equal.
 func equal(a, b any) bool { return cmp.Equal(a, b) }
 
-// pick keeps the named fields of each item, and of those the ones with a value:
-// an empty list says no more than none.
+// pick returns the named fields of each item, without those that have no value: an empty
+// list counts as none.
 func pick(items []object, fields []string) []object {
 	out := []object{}
 	for _, item := range items {

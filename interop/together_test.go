@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTogether lets two clients of each kind, and eight callers in each, use
-// one server at once. Every answer must belong to its question.
+// TestTogether uses one server from two clients of each kind at once, with eight callers
+// each. Every answer must belong to its question.
 func TestTogether(t *testing.T) {
 	s, _ := writeSite(t)
 	to := serve(t, s.dir)
@@ -29,7 +29,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// callPlainTools calls every eighth plain tool, beginning with the first-th.
+// callPlainTools calls every eighth plain tool, starting with number first.
 func callPlainTools(t *testing.T, c client, first int) {
 	for i := first; i < manyTools; i += 8 {
 		checkCall(t, c, exchange{fmt.Sprintf("plain_%03d", i), object{}, object{

@@ -17,17 +17,16 @@ import (
 	"testing"
 )
 
-// With SLIPWAY_INTEROP_TRACE=DIR every byte between a client and slipway is
-// kept: one file per stdio process and one per HTTP server, named after the
-// test. It is off otherwise, because what is tested should be the connection a
-// user has, without a middleman.
+// With SLIPWAY_INTEROP_TRACE=DIR, every byte between a client and slipway is recorded:
+// one file per stdio process and one per HTTP server, named after the test. It is off by
+// default, so that the tests use a direct connection, as users do.
 const traceVariable = "SLIPWAY_INTEROP_TRACE"
 
-// tapVariable makes the test binary act as the middleman of a stdio server: it
-// runs its arguments as a command and copies what passes to the file named.
+// tapVariable makes the test binary act as a tap on a stdio server: it runs its arguments
+// as a command and copies the traffic to the named file.
 const tapVariable = "SLIPWAY_INTEROP_TAP"
 
-// traceFile returns the file to keep t's traffic in, or "" when tracing is off.
+// traceFile returns the file for t's traffic, or "" if tracing is off.
 func traceFile(t *testing.T) string {
 	dir := os.Getenv(traceVariable)
 	if dir == "" {
@@ -42,8 +41,8 @@ func traceFile(t *testing.T) string {
 	return f.Name()
 }
 
-// traced returns the command and the environment entries that run argv, by
-// way of the tap when tracing is on.
+// traced returns the command and the environment entries that run argv, through the tap
+// if tracing is on.
 func traced(t *testing.T, argv []string) (command, env []string) {
 	file := traceFile(t)
 	if file == "" {
@@ -56,7 +55,7 @@ func traced(t *testing.T, argv []string) (command, env []string) {
 	return append([]string{self}, argv...), []string{tapVariable + "=" + file}
 }
 
-// traceHTTP puts a recording proxy before endpoint when tracing is on.
+// traceHTTP inserts a recording proxy before endpoint if tracing is on.
 func traceHTTP(t *testing.T, endpoint string) string {
 	file := traceFile(t)
 	if file == "" {
@@ -80,7 +79,7 @@ func traceHTTP(t *testing.T, endpoint string) string {
 	return front.URL + to.Path
 }
 
-// A recorder is a round tripper that writes down what passes.
+// A recorder is a round tripper that records the traffic.
 type recorder struct{ log *trace }
 
 func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -93,7 +92,7 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	head, _ := httputil.DumpResponse(res, false)
 	r.log.write("exchange", append(append(sent, "\n-- answered by --\n"...), head...))
 	if res.StatusCode == http.StatusSwitchingProtocols {
-		return res, nil // its body is the connection, and frames are no text to read
+		return res, nil // its body is the connection, and frames are not readable text
 	}
 	res.Body = struct {
 		io.Reader
@@ -102,7 +101,7 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// A trace is a file that several goroutines append labelled blocks to.
+// A trace is a file to which several goroutines append labelled blocks.
 type trace struct {
 	mu sync.Mutex
 	f  *os.File

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// sockets returns where a target accepts WebSockets.
+// sockets returns the WebSocket URLs of a target.
 func (s target) sockets() map[string]string {
 	url := "ws" + strings.TrimPrefix(s.endpoint, "http")
 	return map[string]string{"ws": strings.TrimSuffix(url, "/mcp") + "/ws", "endpoint": url}
 }
 
-// TestTypeScriptWebSocket reads the example site completely with the WebSocket
-// transport of the TypeScript SDK, which its version 2 no longer has.
+// TestTypeScriptWebSocket reads the whole example site over the WebSocket transport of
+// the TypeScript SDK, which version 2 of the SDK no longer has.
 func TestTypeScriptWebSocket(t *testing.T) {
 	tools := nodeTools(t)
 	s, wrong := referenceSite(t)
@@ -32,7 +32,7 @@ func TestTypeScriptWebSocketCancel(t *testing.T) {
 	await(t, host.dropped, "the host was not told that nobody waits any more")
 }
 
-// TestPlainWebSocket uses programs that know WebSockets but not MCP.
+// TestPlainWebSocket uses WebSocket programs without MCP support.
 func TestPlainWebSocket(t *testing.T) {
 	tools := nodeTools(t)
 	s, _ := referenceSite(t)
