@@ -11,7 +11,7 @@ const travel = `{"type":"object","properties":{
 
 const nullable = `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":{"c":{"type":"number","multipleOf":0.5}}}}}`
 
-// TestAllocations guards that a valid text costs none.
+// TestAllocations: validating a valid text allocates nothing.
 func TestAllocations(t *testing.T) {
 	for _, tt := range []struct{ name, schema, doc string }{
 		{"usual", travel, `{"city":"Lyon","days":3,"tags":["a","b"],"mode":"bike"}`},

@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// applied checks the value doc[i:end] against the schemas that apply to it too.
+// applied checks the value doc[i:end] against the other schemas that apply to it.
 func (w *walker) applied(a *applyRules, i, end, depth int) error {
 	if err := w.over(a.ref, i, end, depth); err != nil {
 		return err
@@ -98,8 +98,8 @@ func (w *walker) conditional(a *applyRules, i, end, depth int) error {
 	return w.over(a.then, i, end, depth)
 }
 
-// noForm words the problem of a value that none of forms accepts. If one form
-// is clearly the one that was meant, its problems are the answer.
+// noForm reports a value that none of forms accepts. If one form is clearly the intended
+// one, its problems are reported.
 func (w *walker) noForm(forms []*node, i, end, depth int) error {
 	if w.quiet > 0 {
 		return errInvalid
@@ -127,8 +127,8 @@ func (w *walker) noForm(forms []*node, i, end, depth int) error {
 	})
 }
 
-// closest returns the problems of the form that has the fewest among those that
-// accept the value's type, or nil if that is not one alone.
+// closest returns the problems of the form with the fewest, among those that accept the
+// value's type. It returns nil if several forms tie.
 func (w *walker) closest(forms []*node, i, end, depth int) ([]Problem, error) {
 	kind := kindOf(w.doc[i])
 	best, tie := []Problem(nil), false
@@ -154,7 +154,7 @@ func (w *walker) closest(forms []*node, i, end, depth int) ([]Problem, error) {
 	return best, nil
 }
 
-// resolved returns the node that holds n's type when n is only a reference.
+// resolved follows n to the node that holds its type, if n is only a reference.
 func (n *node) resolved() *node {
 	for range MaxDepth {
 		if n.types != 0 || n.apply == nil || n.apply.ref == nil {
@@ -167,8 +167,8 @@ func (n *node) resolved() *node {
 
 func (n *node) isUnsure() bool { return n != nil && n.unsure }
 
-// unevaluated checks the members or items that neither n nor any schema that
-// applies to the same value has said anything about.
+// unevaluated checks the members or items that neither n nor any other schema applied to
+// the same value has evaluated.
 func (w *walker) unevaluated(n *node, kind kinds, i, end, depth int) error {
 	members := kind == kindObject && n.object != nil && n.object.hasUnevaluated
 	items := kind == kindArray && n.array != nil && n.array.hasUnevaluated
@@ -185,8 +185,8 @@ func (w *walker) unevaluated(n *node, kind kinds, i, end, depth int) error {
 	return w.unevaluatedItems(n.array, others, i, depth)
 }
 
-// others appends to found the nodes that n applies to the value doc[i:end] and
-// that accept it, and theirs.
+// others appends to found the nodes that n applies to the value doc[i:end] and that
+// accept it, recursively.
 func (w *walker) others(found []*node, n *node, i, end, depth int) ([]*node, error) {
 	candidates, err := w.inForce(n, i, end, depth)
 	if err != nil {
@@ -207,8 +207,8 @@ func (w *walker) others(found []*node, n *node, i, end, depth int) ([]*node, err
 	return found, nil
 }
 
-// inForce returns the nodes that n applies to the value doc[i:end], whether they
-// accept it or not.
+// inForce returns the nodes that n applies to the value doc[i:end], whether or not they
+// accept it.
 func (w *walker) inForce(n *node, i, end, depth int) ([]*node, error) {
 	var nodes []*node
 	if a := n.apply; a != nil {
@@ -267,8 +267,8 @@ func (w *walker) unevaluatedMembers(o *objectRules, others []*node, i, depth int
 	return err
 }
 
-// evaluates reports whether o says something about the member key; a foreign o
-// does so with its unevaluatedProperties as well.
+// evaluates reports whether o evaluates the member key. If o is foreign, that includes
+// its unevaluatedProperties.
 func (o *objectRules) evaluates(key []byte, foreign bool) bool {
 	if o.hasAdditional || foreign && o.hasUnevaluated {
 		return true

@@ -6,7 +6,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// array checks the array at i; a is nil if the schema says nothing of it.
+// array checks the array at i; a is nil if the schema does not constrain arrays.
 func (w *walker) array(a *arrayRules, i, depth int) (int, error) {
 	if a == nil && w.again > 0 {
 		return jsonscan.ValueAt(w.doc, i, depth)
@@ -30,7 +30,7 @@ func (w *walker) array(a *arrayRules, i, depth int) (int, error) {
 	return end, w.wholeArray(a, n, i, end, depth)
 }
 
-// at returns the schema of the item at place n.
+// at returns the schema of the item at index n.
 func (a *arrayRules) at(n int) *node {
 	if n < len(a.prefix) {
 		return a.prefix[n]
@@ -82,20 +82,22 @@ func (w *walker) contains(a *arrayRules, i, depth int) error {
 	}
 	if matched < a.minContains {
 		if err := w.fail(func() string {
-			return fmt.Sprintf("must have at least %s of a certain form%s (got %d)", counted(a.minContains, "item"), what, matched)
+			return fmt.Sprintf("must have at least %s of a certain form%s (got %d)",
+				counted(a.minContains, "item"), what, matched)
 		}); err != nil {
 			return err
 		}
 	}
 	if a.maxContains >= 0 && matched > a.maxContains && !a.contains.isUnsure() {
 		return w.fail(func() string {
-			return fmt.Sprintf("must have at most %s of a certain form%s (got %d)", counted(a.maxContains, "item"), what, matched)
+			return fmt.Sprintf("must have at most %s of a certain form%s (got %d)",
+				counted(a.maxContains, "item"), what, matched)
 		})
 	}
 	return nil
 }
 
-// acceptsAt is accepts for a value whose end is not known yet.
+// acceptsAt is accepts for a value whose end is not known.
 func (w *walker) acceptsAt(n *node, i, depth int) (end int, ok bool, err error) {
 	i = jsonscan.Space(w.doc, i)
 	if end, err = jsonscan.ValueAt(w.doc, i, depth); err == nil {

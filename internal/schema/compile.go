@@ -11,9 +11,9 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// CompileError tells why a schema cannot be used.
+// CompileError is the reason why a schema does not compile.
 type CompileError struct {
-	// Pointer is the JSON Pointer (RFC 6901) to the keyword or the schema.
+	// Pointer is the JSON Pointer (RFC 6901) to the keyword or schema.
 	Pointer string
 	Message string
 }
@@ -26,14 +26,21 @@ func (e *CompileError) Error() string {
 	return e.Pointer + ": " + e.Message
 }
 
-// Compile makes a Schema of a JSON text. The Schema keeps parts of raw, which
-// must not be changed afterwards. The error is a [*CompileError]; with it the
-// Schema is nil.
+// Compile compiles a JSON text into a Schema. The Schema keeps references to raw, which
+// must not be modified afterwards. The error is a [*CompileError]; if it is not nil, the
+// Schema is.
 //
-// Refused are: what is not a schema, such as an unknown type or an item count
-// that is no number; another dialect; a keyword given twice; a reference that
-// leads out of the schema, nowhere, or back to itself; $dynamicRef; and what
-// exceeds the limits. Unknown keywords are ignored.
+// Compile rejects:
+//
+//   - anything that is not a schema, such as an unknown type or an item count that is not
+//     a number
+//   - a dialect other than 2020-12 and draft-07
+//   - a repeated keyword
+//   - a reference that leaves the schema, has no target, or refers back to itself
+//   - $dynamicRef
+//   - a schema that exceeds the limits
+//
+// Unknown keywords are ignored.
 func Compile(raw []byte) (*Schema, error) {
 	c := compiler{raw: raw, nodes: make(map[int]*node)}
 	root, err := c.run()
@@ -53,16 +60,16 @@ type compiler struct {
 	draft07 bool
 	notes   []string
 
-	path     []string      // to where the compiler is, for messages
-	nodes    map[int]*node // by the place where the schema begins in raw
+	path     []string      // current position, for messages
+	nodes    map[int]*node // by the offset of the schema in raw
 	count    int
 	depth    int
-	base     int                    // where the schema begins that $ref is relative to
-	anchors  map[anchor]int         // to places
-	ids      map[string]int         // absolute $id to places
-	uris     map[int]*url.URL       // the reverse
+	base     int                    // offset of the schema to which $ref is relative
+	anchors  map[anchor]int         // to offsets
+	ids      map[string]int         // absolute $id to offset
+	uris     map[int]*url.URL       // offset to $id
 	places   map[int]map[string]int // see within
-	refs     []pendingRef           // to be resolved when everything is known
+	refs     []pendingRef           // to be resolved at the end
 	edges    map[*node][]edge       // to nodes that apply to the same value
 	applying []*node                // the keys of edges, in order
 }
@@ -100,8 +107,7 @@ func (c *compiler) run() (*node, error) {
 	return root, nil
 }
 
-// dialects tells for each known $schema, without a "#" at its end, whether it is
-// draft-07.
+// dialects reports whether a $schema is known, and whether it is draft-07.
 func dialects(uri string) (draft07, known bool) {
 	uri = strings.TrimSuffix(uri, "#")
 	uri = strings.TrimPrefix(strings.TrimPrefix(uri, "https://"), "http://")
@@ -114,8 +120,8 @@ func dialects(uri string) (draft07, known bool) {
 	return false, false
 }
 
-// dialect finds out which dialect the schema at i is written in: it decides how
-// the other keywords are read, so it comes first.
+// dialect determines the dialect of the schema at i. This comes first because other
+// keywords depend on it.
 func (c *compiler) dialect(i int) error {
 	at, ok := c.memberAt(i, "$schema")
 	if !ok {
@@ -135,7 +141,7 @@ func (c *compiler) dialect(i int) error {
 	})
 }
 
-// at runs f with step added to the path. A failure is located where it happened.
+// at runs f with step added to the path. An error gets the path at which it occurred.
 func (c *compiler) at(step string, f func() error) error {
 	c.path = append(c.path, step)
 	err := f()
@@ -191,7 +197,7 @@ func (c *compiler) schema(i int) (*node, error) {
 // keyword is a member of a schema object.
 type keyword struct {
 	name string
-	at   int // where its value begins
+	at   int // offset of its value
 }
 
 func find(keywords []keyword, name string) (at int, ok bool) {
@@ -210,7 +216,7 @@ func (c *compiler) keywords(n *node, i int) error {
 		return err
 	}
 	if _, ok := find(keywords, "$ref"); ok && c.draft07 {
-		// There everything beside it is ignored, if it is no other schemas.
+		// In draft-07, $ref disables all keywords next to it except containers of schemas.
 		keywords = slices.DeleteFunc(keywords, func(k keyword) bool {
 			return k.name != "$ref" && k.name != "definitions" && k.name != "$defs"
 		})
@@ -229,7 +235,7 @@ func (c *compiler) keywords(n *node, i int) error {
 	return nil
 }
 
-// members returns the members of the object at i, and refuses one given twice.
+// members returns the members of the object at i, and rejects repeated ones.
 func (c *compiler) members(i int) ([]keyword, error) {
 	if c.raw[i] != '{' {
 		return nil, fmt.Errorf("want an object, got %s", c.got(i))
@@ -279,7 +285,7 @@ func (c *compiler) eachItem(i int, f func(at int) error) error {
 	return err
 }
 
-// memberAt returns where the value of the member key of the value at i begins.
+// memberAt returns the offset of the value of the member key in the value at i.
 func (c *compiler) memberAt(i int, key string) (at int, ok bool) {
 	if c.raw[i] != '{' {
 		return 0, false
@@ -328,10 +334,10 @@ func (c *compiler) number(i int) (decimal, error) {
 	return parseDecimal(c.token(i)), nil
 }
 
-// maxCount stands for every larger count: no text reaches it.
+// maxCount replaces every larger count: no text reaches it.
 const maxCount = 1 << 30
 
-// size reads a whole number that is not negative.
+// size parses a non-negative integer.
 func (c *compiler) size(i int, to *int) error {
 	d, err := c.number(i)
 	if err != nil {

@@ -5,19 +5,19 @@ import (
 	"math/bits"
 )
 
-// decimal is a JSON number taken apart without changing its value, whatever its
-// size: ±0.d1d2…dn × 10^exp, where neither d1 nor dn is 0. Zero has no digits.
+// decimal is a JSON number of any size, split without changing its value: ±0.d1d2…dn ×
+// 10^exp, where neither d1 nor dn is 0. Zero has no digits.
 type decimal struct {
 	neg    bool
-	digits []byte // d1 to dn, possibly with a decimal point among them
+	digits []byte // d1 to dn, possibly with a decimal point between them
 	n      int
 	exp    int
 }
 
-// maxExponent bounds the exponents told apart; beyond it all are equal.
+// maxExponent limits exponents; larger ones are treated as equal.
 const maxExponent = 1 << 60
 
-// parseDecimal takes a valid JSON number apart.
+// parseDecimal parses a valid JSON number.
 func parseDecimal(token []byte) decimal {
 	var d decimal
 	if token[0] == '-' {
@@ -101,7 +101,7 @@ func (d *decimal) sign() int {
 	return 1
 }
 
-// digit returns the digit dk, counted from 0.
+// digit returns digit d(k+1).
 func (d *decimal) digit(k int) int {
 	if point := bytes.IndexByte(d.digits, '.'); point >= 0 && k >= point {
 		k++
@@ -145,8 +145,8 @@ type divisor struct {
 	text string
 }
 
-// divisor returns d, which must be positive, as a divisor. ok is false if it has
-// more digits than fit into 64 bits.
+// divisor returns d, which must be positive, as a divisor. ok is false if its digits do
+// not fit into 64 bits.
 func (d *decimal) divisor() (v divisor, ok bool) {
 	for _, c := range d.digits {
 		if c == '.' {
@@ -171,7 +171,7 @@ func (v *divisor) divides(d *decimal) bool {
 	}
 	shift := d.exp - d.n - v.exp
 	if shift < 0 {
-		return false // d's last digit, which is not 0, stands below v's
+		return false // d's last digit, which is not 0, is below v's
 	}
 	var rest uint64
 	for _, c := range d.digits {

@@ -14,32 +14,52 @@ import (
 	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
-// The tables cross every keyword with every kind of value.
+// The tables combine every keyword with every kind of value.
 var differentialSchemas = []string{
 	`true`, `false`, `{}`,
-	`{"type":"string"}`, `{"type":"integer"}`, `{"type":"number"}`, `{"type":"null"}`, `{"type":"object"}`, `{"type":"array"}`, `{"type":"boolean"}`,
+	`{"type":"string"}`, `{"type":"integer"}`, `{"type":"number"}`, `{"type":"null"}`, `{"type":"object"}`,
+	`{"type":"array"}`, `{"type":"boolean"}`,
 	`{"type":["string","null"]}`, `{"type":["integer","array"]}`, `{"type":["number","object"]}`,
-	`{"enum":["a","b",1,null]}`, `{"enum":[[1,{"a":2,"b":3}]]}`, `{"enum":[]}`, `{"enum":["a","b","c","d","e","f","g","h","i",7]}`,
-	`{"const":1.0}`, `{"const":null}`, `{"const":{"b":3,"a":2}}`, `{"const":"é"}`, `{"const":1,"enum":[1,2]}`, `{"enum":[2],"const":1}`,
-	`{"minimum":1}`, `{"maximum":1}`, `{"exclusiveMinimum":1}`, `{"exclusiveMaximum":1}`, `{"minimum":-0.5,"maximum":1e2}`, `{"multipleOf":2}`, `{"multipleOf":0.5}`,
-	`{"minLength":2}`, `{"maxLength":2}`, `{"minLength":1.0}`, `{"pattern":"^a"}`, `{"pattern":"b+"}`, `{"pattern":"^\\w+$"}`,
-	`{"items":{"type":"integer"}}`, `{"items":false}`, `{"items":true}`, `{"minItems":1}`, `{"maxItems":1}`, `{"uniqueItems":true}`, `{"uniqueItems":false}`,
-	`{"prefixItems":[{"type":"integer"},{"type":"string"}]}`, `{"prefixItems":[{"type":"integer"}],"items":{"type":"string"}}`,
-	`{"contains":{"type":"integer"}}`, `{"contains":{"type":"string"},"minContains":0}`, `{"contains":{"type":"integer"},"minContains":2,"maxContains":2}`,
-	`{"properties":{"a":{"type":"integer"},"b":{"type":"string"}}}`, `{"required":["a"]}`, `{"required":["a","b"]}`, `{"properties":{"a":false}}`,
-	`{"properties":{"a":true},"additionalProperties":false}`, `{"properties":{"a":{}},"additionalProperties":{"type":"integer"}}`, `{"additionalProperties":false}`,
-	`{"patternProperties":{"^a":{"type":"integer"}}}`, `{"patternProperties":{"a":{"type":"integer"}},"properties":{"a":{"minimum":2}},"additionalProperties":false}`,
+	`{"enum":["a","b",1,null]}`, `{"enum":[[1,{"a":2,"b":3}]]}`, `{"enum":[]}`,
+	`{"enum":["a","b","c","d","e","f","g","h","i",7]}`,
+	`{"const":1.0}`, `{"const":null}`, `{"const":{"b":3,"a":2}}`, `{"const":"é"}`, `{"const":1,"enum":[1,2]}`,
+	`{"enum":[2],"const":1}`,
+	`{"minimum":1}`, `{"maximum":1}`, `{"exclusiveMinimum":1}`, `{"exclusiveMaximum":1}`, `{"minimum":-0.5,"maximum":1e2}`,
+	`{"multipleOf":2}`, `{"multipleOf":0.5}`,
+	`{"minLength":2}`, `{"maxLength":2}`, `{"minLength":1.0}`, `{"pattern":"^a"}`, `{"pattern":"b+"}`,
+	`{"pattern":"^\\w+$"}`,
+	`{"items":{"type":"integer"}}`, `{"items":false}`, `{"items":true}`, `{"minItems":1}`, `{"maxItems":1}`,
+	`{"uniqueItems":true}`, `{"uniqueItems":false}`,
+	`{"prefixItems":[{"type":"integer"},{"type":"string"}]}`,
+	`{"prefixItems":[{"type":"integer"}],"items":{"type":"string"}}`,
+	`{"contains":{"type":"integer"}}`, `{"contains":{"type":"string"},"minContains":0}`,
+	`{"contains":{"type":"integer"},"minContains":2,"maxContains":2}`,
+	`{"properties":{"a":{"type":"integer"},"b":{"type":"string"}}}`, `{"required":["a"]}`, `{"required":["a","b"]}`,
+	`{"properties":{"a":false}}`,
+	`{"properties":{"a":true},"additionalProperties":false}`,
+	`{"properties":{"a":{}},"additionalProperties":{"type":"integer"}}`, `{"additionalProperties":false}`,
+	`{"patternProperties":{"^a":{"type":"integer"}}}`,
+	`{"patternProperties":{"a":{"type":"integer"}},"properties":{"a":{"minimum":2}},"additionalProperties":false}`,
 	`{"propertyNames":{"maxLength":1}}`, `{"propertyNames":{"enum":["a"]}}`, `{"minProperties":2}`, `{"maxProperties":1}`,
 	`{"dependentRequired":{"a":["b"]}}`, `{"dependentSchemas":{"a":{"required":["b"]}}}`,
-	`{"allOf":[{"minimum":1},{"maximum":3}]}`, `{"anyOf":[{"type":"string"},{"minimum":2}]}`, `{"oneOf":[{"type":"integer"},{"minimum":2}]}`, `{"not":{"type":"string"}}`, `{"not":{}}`,
-	`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`, `{"if":{"required":["a"]},"then":{"required":["b"]}}`, `{"then":false}`, `{"if":false,"else":{"type":"string"}}`,
-	`{"$ref":"#/$defs/x","$defs":{"x":{"type":"integer"}}}`, `{"$ref":"#/$defs/x","minimum":2,"$defs":{"x":{"type":"integer"}}}`, `{"$ref":"#here","$defs":{"x":{"$anchor":"here","type":"string"}}}`,
-	`{"type":["object","integer"],"properties":{"a":{"$ref":"#"}},"additionalProperties":false}`, `{"items":{"$ref":"#"},"type":["array","integer"]}`,
-	`{"properties":{"a":{"type":"integer"}},"unevaluatedProperties":false}`, `{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":{"type":"integer"}}`,
+	`{"allOf":[{"minimum":1},{"maximum":3}]}`, `{"anyOf":[{"type":"string"},{"minimum":2}]}`,
+	`{"oneOf":[{"type":"integer"},{"minimum":2}]}`, `{"not":{"type":"string"}}`, `{"not":{}}`,
+	`{"if":{"type":"string"},"then":{"minLength":2},"else":{"minimum":2}}`,
+	`{"if":{"required":["a"]},"then":{"required":["b"]}}`, `{"then":false}`, `{"if":false,"else":{"type":"string"}}`,
+	`{"$ref":"#/$defs/x","$defs":{"x":{"type":"integer"}}}`,
+	`{"$ref":"#/$defs/x","minimum":2,"$defs":{"x":{"type":"integer"}}}`,
+	`{"$ref":"#here","$defs":{"x":{"$anchor":"here","type":"string"}}}`,
+	`{"type":["object","integer"],"properties":{"a":{"$ref":"#"}},"additionalProperties":false}`,
+	`{"items":{"$ref":"#"},"type":["array","integer"]}`,
+	`{"properties":{"a":{"type":"integer"}},"unevaluatedProperties":false}`,
+	`{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":{"type":"integer"}}`,
 	`{"anyOf":[{"required":["a"],"properties":{"a":true}},{"properties":{"b":true}}],"unevaluatedProperties":false}`,
 	`{"if":{"required":["a"],"properties":{"a":true}},"then":{"properties":{"b":true}},"else":{"properties":{"c":true}},"unevaluatedProperties":false}`,
-	`{"allOf":[{"unevaluatedProperties":true}],"unevaluatedProperties":false}`, `{"allOf":[{"unevaluatedItems":true}],"unevaluatedItems":false}`,
-	`{"prefixItems":[true],"unevaluatedItems":{"type":"string"}}`, `{"contains":{"type":"integer"},"unevaluatedItems":false}`, `{"allOf":[{"prefixItems":[true,true]}],"unevaluatedItems":false}`,
+	`{"allOf":[{"unevaluatedProperties":true}],"unevaluatedProperties":false}`,
+	`{"allOf":[{"unevaluatedItems":true}],"unevaluatedItems":false}`,
+	`{"prefixItems":[true],"unevaluatedItems":{"type":"string"}}`,
+	`{"contains":{"type":"integer"},"unevaluatedItems":false}`,
+	`{"allOf":[{"prefixItems":[true,true]}],"unevaluatedItems":false}`,
 	`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"integer"}],"additionalItems":{"type":"string"}}`,
 	`{"$schema":"http://json-schema.org/draft-07/schema#","items":{"type":"integer"},"additionalItems":false}`,
 	`{"$schema":"http://json-schema.org/draft-07/schema#","additionalItems":false}`,
@@ -51,8 +71,10 @@ var differentialSchemas = []string{
 var differentialDocs = []string{
 	`null`, `true`, `false`, `0`, `-0`, `1`, `1.0`, `1.5`, `2`, `3`, `-1`, `100`, `1e2`, `-0.5`, `123456789012`,
 	`""`, `"a"`, `"b"`, `"ab"`, `"abc"`, `"é"`, `"\u00e9"`, `"😀"`, `"😀😀"`, `"i"`, `"z"`,
-	`[]`, `[1]`, `["a"]`, `[1,1.0]`, `[1,"a"]`, `["a",1]`, `[1,2,3]`, `[1,{"b":3,"a":2}]`, `[{"a":1},{"a":1}]`, `[[],[]]`, `[[1],[2]]`, `[null,null]`, `[1,[2,[3]]]`, `["1",1,true,false,null]`,
-	`{}`, `{"a":1}`, `{"a":"x"}`, `{"b":"x"}`, `{"b":2}`, `{"a":1,"b":"x"}`, `{"a":2,"b":3}`, `{"aa":1}`, `{"aa":"x"}`, `{"c":null}`, `{"a":1,"c":1}`, `{"a":{"a":{}}}`, `{"a":{"b":1}}`,
+	`[]`, `[1]`, `["a"]`, `[1,1.0]`, `[1,"a"]`, `["a",1]`, `[1,2,3]`, `[1,{"b":3,"a":2}]`, `[{"a":1},{"a":1}]`, `[[],[]]`,
+	`[[1],[2]]`, `[null,null]`, `[1,[2,[3]]]`, `["1",1,true,false,null]`,
+	`{}`, `{"a":1}`, `{"a":"x"}`, `{"b":"x"}`, `{"b":2}`, `{"a":1,"b":"x"}`, `{"a":2,"b":3}`, `{"aa":1}`, `{"aa":"x"}`,
+	`{"c":null}`, `{"a":1,"c":1}`, `{"a":{"a":{}}}`, `{"a":{"b":1}}`,
 	`{"a":1,"b":2,"c":3}`,
 }
 
@@ -123,7 +145,7 @@ func FuzzAgainstJSONSchemaGo(f *testing.F) {
 	})
 }
 
-// checkAnswer checks what must hold for every text.
+// checkAnswer checks what must be true for every text.
 func checkAnswer(t *testing.T, s *schema.Schema, doc string) {
 	t.Helper()
 	err := s.Validate([]byte(doc))
@@ -139,8 +161,8 @@ func checkAnswer(t *testing.T, s *schema.Schema, doc string) {
 	}
 }
 
-// comparable rewrites both texts so that each name is there once and each number
-// is a float64, and reports whether the two implementations should then agree.
+// comparable rewrites both texts so that names are unique and numbers are float64 values,
+// and reports whether the two implementations should then agree.
 func comparable(text, doc string) (text2, doc2 string, ok bool) {
 	var schemaValue, value any
 	if json.Unmarshal([]byte(text), &schemaValue) != nil || json.Unmarshal([]byte(doc), &value) != nil {
@@ -154,20 +176,22 @@ func comparable(text, doc string) (text2, doc2 string, ok bool) {
 	return string(a), string(b), true
 }
 
-// foldedKeywords are those that the other implementation finds under any case.
+// foldedKeywords are those that the other implementation recognizes in any case.
 var foldedKeywords = []string{
-	"$id", "$schema", "$ref", "$comment", "$defs", "definitions", "dependencies", "$anchor", "$dynamicAnchor", "$dynamicRef",
-	"$vocabulary", "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples", "type", "enum", "const",
-	"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "pattern",
-	"prefixItems", "items", "minItems", "maxItems", "additionalItems", "uniqueItems", "contains", "minContains", "maxContains",
-	"unevaluatedItems", "minProperties", "maxProperties", "required", "dependentRequired", "properties", "patternProperties",
-	"additionalProperties", "propertyNames", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
-	"dependentSchemas", "contentEncoding", "contentMediaType", "contentSchema", "format",
+	"$id", "$schema", "$ref", "$comment", "$defs", "definitions", "dependencies", "$anchor", "$dynamicAnchor",
+	"$dynamicRef", "$vocabulary", "title", "description", "default", "deprecated", "readOnly", "writeOnly",
+	"examples", "type", "enum", "const", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+	"minLength", "maxLength", "pattern", "prefixItems", "items", "minItems", "maxItems", "additionalItems",
+	"uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems", "minProperties", "maxProperties",
+	"required", "dependentRequired", "properties", "patternProperties", "additionalProperties", "propertyNames",
+	"unevaluatedProperties", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas",
+	"contentEncoding", "contentMediaType", "contentSchema", "format",
 }
 
-// plain reports whether a value has nothing that is known to be read differently:
-// numbers are compared as float64 there, patterns are read as Go's, and keywords
-// found under any case. Depth is limited because time is exponential in it.
+// plain reports whether a value contains nothing that the other implementation is known
+// to treat differently: it compares numbers as float64, reads patterns as Go's, and
+// recognizes keywords in any case. Depth is limited because it takes time exponential in
+// it.
 func plain(v any, depth int) bool {
 	switch v := v.(type) {
 	case float64:
@@ -178,16 +202,20 @@ func plain(v any, depth int) bool {
 		return depth < 6 && !slices.ContainsFunc(v, func(e any) bool { return !plain(e, depth+1) })
 	case map[string]any:
 		for k := range maps.Keys(v) {
-			if !plain(k, depth) || slices.ContainsFunc(foldedKeywords, func(w string) bool { return w != k && strings.EqualFold(w, k) }) {
+			if !plain(k, depth) || slices.ContainsFunc(foldedKeywords, func(w string) bool {
+				return w != k && strings.EqualFold(w, k)
+			}) {
 				return false
 			}
 		}
-		// It reads null as the absence of a keyword, and draft-07 with some
-		// keywords of later drafts.
+		// It treats a null keyword as absent, and supports some keywords of later drafts in
+		// draft-07.
 		if v["$schema"] != nil {
 			return false
 		}
-		return depth < 6 && !slices.ContainsFunc(slices.Collect(maps.Values(v)), func(e any) bool { return !plain(e, depth+1) })
+		return depth < 6 && !slices.ContainsFunc(slices.Collect(maps.Values(v)), func(e any) bool {
+			return !plain(e, depth+1)
+		})
 	}
 	return true
 }

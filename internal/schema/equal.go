@@ -8,9 +8,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// equal reports whether two valid JSON values without white space around them
-// are the same value: numbers by size, strings by their characters, objects
-// without regard to the order of members.
+// equal reports whether two valid JSON values without surrounding white space are equal:
+// numbers by value, strings by characters, objects regardless of member order.
 func equal(a, b []byte) bool {
 	kind := kindOf(a[0])
 	if kind != kindOf(b[0]) {
@@ -34,7 +33,7 @@ func equal(a, b []byte) bool {
 	return bytes.Equal(a, b)
 }
 
-// elements returns the values in the valid JSON array raw.
+// elements returns the elements of the valid JSON array raw.
 func elements(raw []byte) [][]byte {
 	var all [][]byte
 	_, _ = jsonscan.Array(raw, 0, 0, func(i int) (int, error) {
@@ -60,10 +59,10 @@ func members(raw []byte) []member {
 	return all
 }
 
-// fewItems is up to how many items are compared each with each.
+// fewItems is the largest number of items that are compared pairwise.
 const fewItems = 16
 
-// repeated returns the first two places in items that hold equal values.
+// repeated returns the indexes of the first two equal items.
 func repeated(items [][]byte) (i, j int, ok bool) {
 	if len(items) <= fewItems {
 		for j := range items {
@@ -92,7 +91,7 @@ func repeated(items [][]byte) (i, j int, ok bool) {
 	return 0, 0, false
 }
 
-// hashValue writes to h what equal values have in common.
+// hashValue writes raw to h such that equal values have equal hashes.
 func hashValue(h *maphash.Hash, raw []byte) {
 	_ = h.WriteByte(byte(kindOf(raw[0])))
 	switch kindOf(raw[0]) {

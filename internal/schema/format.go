@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// Format is a value of the format keyword. Validate does not assert it: a caller
-// that wants to checks texts itself.
+// Format is a value of the format keyword. Validate does not assert formats; callers that
+// want to check them do so themselves.
 type Format struct {
-	// Text describes it within a sentence, such as "an email address".
+	// Text describes the format within a sentence, such as "an email address".
 	Text string
-	// Accepts reports whether a text has the format; nil if that cannot be told.
+	// Accepts reports whether a text has the format; nil if there is no check.
 	Accepts func(string) bool
 }
 
@@ -54,7 +54,7 @@ func isTime(s string) bool {
 	return err == nil
 }
 
-// isDuration follows appendix A of RFC 3339: P1W, P3Y6M4DT12H30M5S and the like.
+// isDuration implements RFC 3339, appendix A: P1W, P3Y6M4DT12H30M5S and the like.
 func isDuration(s string) bool {
 	s, ok := strings.CutPrefix(s, "P")
 	if !ok {
@@ -70,8 +70,8 @@ func isDuration(s string) bool {
 	return units(date, "YMD") && units(clock, "HMS")
 }
 
-// units reports whether s is made of numbers, each followed by a letter of
-// letters, in their order.
+// units reports whether s is a sequence of numbers, each followed by one of letters, in
+// that order.
 func units(s, letters string) bool {
 	for s != "" {
 		i := strings.IndexAny(s, letters)

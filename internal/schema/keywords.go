@@ -166,7 +166,7 @@ func (c *compiler) enum(n *node, i int) error {
 	return nil
 }
 
-// addEnum adds e; beside const, both hold.
+// addEnum adds e. If both enum and const are present, both apply.
 func (n *node) addEnum(e *enumRule) {
 	if n.enum == nil {
 		n.enum = e
@@ -204,8 +204,8 @@ func (c *compiler) multipleOf(n *node, i int) error {
 	return nil
 }
 
-// pattern leaves out one that cannot be checked, and notes it: real schemas have
-// lookaheads, and their tools should work.
+// pattern compiles a pattern. It skips one that cannot be checked, with a note: real
+// schemas contain lookaheads, and their tools should work.
 func (c *compiler) pattern(n *node, i int) error {
 	source, err := c.string(i)
 	if err != nil {
@@ -295,10 +295,11 @@ func (c *compiler) arrayKeyword(a *arrayRules, key string, i int) (err error) {
 	return err
 }
 
-// items is a schema for all items, or in draft-07 an array of them for the first.
+// items compiles a schema for all items or, in draft-07, an array of schemas for the
+// first items.
 func (c *compiler) items(a *arrayRules, i int) (err error) {
 	if c.raw[i] != '[' {
-		// In draft-07, additionalItems says nothing beside this form.
+		// In draft-07, additionalItems has no effect with this form.
 		a.hasItems = true
 		a.items, err = c.schema(i)
 		return err
@@ -363,7 +364,7 @@ func (c *compiler) objectKeyword(o *objectRules, n *node, key string, i int) (er
 	return err
 }
 
-// name returns the place of text in names, and adds it if it is new.
+// name returns the index of text in names, and adds it if it is new.
 func (o *objectRules) name(text string) int {
 	if o.index == nil {
 		o.index = make(map[string]int)
@@ -394,8 +395,8 @@ func (c *compiler) patternProperties(o *objectRules, n *node, i int) error {
 	})
 }
 
-// dependencies compiles dependentRequired, dependentSchemas, and draft-07's
-// dependencies, which is both.
+// dependencies compiles dependentRequired, dependentSchemas, and draft-07's dependencies,
+// which combines both.
 func (c *compiler) dependencies(o *objectRules, n *node, key string, i int) error {
 	if c.draft07 != (key == "dependencies") {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// noRules are those of an object of which the schema says nothing.
+// noRules are the rules for an object without constraints.
 var noRules = &objectRules{max: -1}
 
-// object checks the object at i; o is nil if the schema says nothing of it.
+// object checks the object at i; o is nil if the schema does not constrain objects.
 func (w *walker) object(o *objectRules, i, depth int) (int, error) {
 	if o == nil {
 		if w.again > 0 {
@@ -91,7 +91,7 @@ func (w *walker) member(o *objectRules, seen *seenSet, key []byte, i, depth int)
 	return w.value(o.additional, i, depth)
 }
 
-// unknown words the problem of a member that is not allowed.
+// unknown returns the message for a member that is not allowed.
 func (o *objectRules) unknown(key string, depth int) string {
 	noun := "argument"
 	if depth > 1 {
@@ -137,7 +137,7 @@ func (w *walker) memberName(n *node, key []byte) error {
 	return err
 }
 
-// wholeObject checks what can be told only when all members are known.
+// wholeObject checks the rules that need all members.
 func (w *walker) wholeObject(o *objectRules, seen *seenSet, i, end, depth int) error {
 	for k := range o.names {
 		if o.names[k].required && !seen.has(k) {
@@ -177,8 +177,8 @@ func (w *walker) wholeObject(o *objectRules, seen *seenSet, i, end, depth int) e
 	return nil
 }
 
-// missing reports that names[k] is not in the object at i. If a member that the
-// schema does not know looks like it, that is the likely mistake.
+// missing reports that names[k] is missing from the object at i. If an undeclared member
+// has a similar name, that is the likely mistake.
 func (w *walker) missing(o *objectRules, k int, message string, i, depth int) error {
 	if w.quiet > 0 {
 		return errInvalid
@@ -188,7 +188,7 @@ func (w *walker) missing(o *objectRules, k int, message string, i, depth int) er
 	defer w.leave()
 	return w.fail(func() string {
 		if o.additional != nil && o.additional.never {
-			return message // the other name is a problem of its own
+			return message // the other name is reported as well
 		}
 		if near := nearest.DidYouMean(name, w.undeclared(o, i, depth)); near != "" {
 			return fmt.Sprintf("%s (did you write %s for it?)", message, quoted(near))
@@ -197,7 +197,7 @@ func (w *walker) missing(o *objectRules, k int, message string, i, depth int) er
 	})
 }
 
-// undeclared returns the names of the members of which the schema says nothing.
+// undeclared returns the names of members that the schema does not mention.
 func (w *walker) undeclared(o *objectRules, i, depth int) []string {
 	var names []string
 	_, _ = jsonscan.Object(w.doc, i, depth, func(key []byte, at int) (int, error) {
@@ -209,13 +209,13 @@ func (w *walker) undeclared(o *objectRules, i, depth int) []string {
 	return names
 }
 
-// seenSet remembers the members of one object: those that the schema mentions by
-// their place, the others by their name.
+// seenSet records the members of one object: those that the schema mentions by index, the
+// others by name.
 type seenSet struct {
 	count int
 
 	small [2]uint64
-	bits  []uint64 // instead of small for many names
+	bits  []uint64 // replaces small if there are many names
 
 	others jsonscan.KeySet
 }
@@ -235,8 +235,8 @@ func (s *seenSet) word(place int) *uint64 {
 
 func (s *seenSet) has(place int) bool { return *s.word(place)>>(place%64)&1 == 1 }
 
-// add reports whether the member was new. place is negative if the schema does
-// not mention it.
+// add reports whether the member is new. place is negative if the schema does not mention
+// it.
 func (s *seenSet) add(place int, key []byte) bool {
 	if place >= 0 {
 		isNew := !s.has(place)

@@ -11,19 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a regular expression of a schema.
+// pattern is a regular expression from a schema.
 type pattern struct {
 	source string
 	match  *regexp.Regexp
-	// cost is about how many nanoseconds the matcher may spend on a byte.
+	// cost is the approximate number of nanoseconds that the matcher may spend per byte.
 	cost int
 }
 
-// maxPatternCost bounds a pattern's program; repetition can make a short one huge.
+// maxPatternCost limits the size of a pattern's program; repetition can make a short
+// pattern huge.
 const maxPatternCost = 10_000
 
-// compilePattern compiles an ECMAScript regular expression for Go's matcher. The
-// error of one that uses what the matcher cannot do says so.
+// compilePattern compiles an ECMAScript regular expression for Go's matcher. An error
+// states the feature that the matcher does not support.
 func compilePattern(source string) (*pattern, error) {
 	translated, err := translate(source)
 	if err != nil {
@@ -52,7 +53,7 @@ func compilePattern(source string) (*pattern, error) {
 	return &pattern{source: source, match: match, cost: 1 + 4*cost}, nil
 }
 
-// What the two dialects write alike but mean differently, in Go's notation.
+// Syntax that means something else in Go, translated to Go's notation.
 const (
 	anyButLineEnd = `[^\n\r\x{2028}\x{2029}]`
 	space         = `\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`
@@ -127,7 +128,7 @@ func (t *translator) inClass(c byte) {
 	case c == ']':
 		t.class = false
 		t.emit(1, "]")
-	case t.ahead("[:") && strings.Contains(t.src[t.i:], ":]"): // Go's, but nobody means the characters
+	case t.ahead("[:") && strings.Contains(t.src[t.i:], ":]"): // Go syntax, kept because the literal characters are never intended
 		n := strings.Index(t.src[t.i:], ":]") + 2
 		t.emit(n, t.src[t.i:t.i+n])
 	case c == '[':
@@ -138,7 +139,7 @@ func (t *translator) inClass(c byte) {
 	}
 }
 
-// escape translates what begins with a backslash.
+// escape translates an escape sequence.
 func (t *translator) escape() error {
 	if t.i+1 >= len(t.src) {
 		return errors.New(`nothing follows the last "\"`)
@@ -161,7 +162,7 @@ func (t *translator) escape() error {
 	case (c == 'p' || c == 'P') && t.i+2 < len(t.src) && t.src[t.i+2] == '{':
 		t.property()
 	case c >= utf8.RuneSelf:
-		t.i++ // the backslash says nothing
+		t.i++ // the backslash has no effect
 	default:
 		t.emit(2, t.src[t.i:t.i+2])
 	}
@@ -175,7 +176,7 @@ func (t *translator) set(ranges string) {
 	t.emit(2, ranges)
 }
 
-// unicode translates \uXXXX, a pair of them, and \u{X}.
+// unicode translates \uXXXX, a surrogate pair of them, and \u{X}.
 func (t *translator) unicode() error {
 	if t.ahead(`\u{`) {
 		t.emit(2, `\x`)
@@ -197,7 +198,7 @@ func (t *translator) unicode() error {
 	return nil
 }
 
-// unit reads the \uXXXX at src[i].
+// unit parses the \uXXXX at src[i].
 func (t *translator) unit(i int) (rune, bool) {
 	if i+6 > len(t.src) || t.src[i:i+2] != `\u` {
 		return 0, false
@@ -216,7 +217,7 @@ func (t *translator) control() error {
 	return errors.New(`"\c" needs a letter`)
 }
 
-// property translates the names that \p{Script=Greek} and its like have.
+// property translates names such as \p{Script=Greek}.
 func (t *translator) property() {
 	t.emit(3, t.src[t.i:t.i+3])
 	for _, prefix := range []string{"Script=", "sc=", "Script_Extensions=", "scx=", "General_Category=", "gc="} {

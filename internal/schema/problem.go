@@ -10,20 +10,20 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// Error says everything that is wrong with a text, up to a limit.
+// Error lists the problems of a text, up to a limit.
 type Error struct {
-	// Problems are in the order of the text; there is at least one, and at most 16.
+	// Problems are in text order; there are between 1 and 16.
 	Problems []Problem
-	// More counts further problems, which are not in Problems.
+	// More counts the problems that are not in Problems.
 	More int
 }
 
-// Problem is one thing that is wrong.
+// Problem is one violation of the schema.
 type Problem struct {
-	// Path leads to the value, such as "unit" or "items[2].name"; it is empty
-	// for the whole text.
+	// Path identifies the value, such as "unit" or "items[2].name"; it is empty for the
+	// whole text.
 	Path string
-	// Message says what is wanted, and what was found instead.
+	// Message states what was expected, and what was found.
 	Message string
 }
 
@@ -56,7 +56,7 @@ const (
 	maxShown    = 64 // bytes of a value or a name
 )
 
-// segment is one step of a path: the name of a member, or the place in an array.
+// segment is one step of a path: the name of a member, or the index in an array.
 type segment struct {
 	key   []byte
 	place int
@@ -80,7 +80,7 @@ func pathText(path []segment) string {
 	return string(b)
 }
 
-// isPlain reports whether key can stand in a path as it is.
+// isPlain reports whether key needs no quotes in a path.
 func isPlain(key []byte) bool {
 	for i, c := range key {
 		switch {
@@ -93,7 +93,7 @@ func isPlain(key []byte) bool {
 	return len(key) > 0 && len(key) <= maxShown
 }
 
-// shown returns a JSON string or number, cut if it is long.
+// shown returns a JSON string or number, truncated if it is long.
 func shown(raw []byte) string {
 	if len(raw) <= maxShown {
 		return string(raw)
@@ -124,7 +124,7 @@ func quoted(name string) string { return shown(jsonscan.AppendQuote(nil, name)) 
 
 var kindNames = [...]struct {
 	kind kinds
-	word string // in the schema
+	word string // in schemas
 	text string // in a sentence
 }{
 	{kindObject, "object", "an object"},
@@ -156,7 +156,7 @@ func alternatives(texts []string) string {
 	return strings.Join(texts[:last], ", ") + " or " + texts[last]
 }
 
-// listed joins texts with commas, and says how many it leaves out.
+// listed joins texts with commas, and states how many it omits.
 func listed(texts []string) string {
 	if len(texts) <= maxListed {
 		return strings.Join(texts, ", ")
@@ -171,7 +171,8 @@ func counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// describe says in a few words what n accepts, or returns "" if it needs more.
+// describe describes the values that n accepts in a few words, or returns "" if that
+// takes more.
 func (n *node) describe() string { return n.describeWithin(4) }
 
 func (n *node) describeWithin(depth int) string {
@@ -207,7 +208,7 @@ func (e *enumRule) shown() []string {
 	return texts
 }
 
-// message words the problem of a value that is not among those of e.
+// message returns the message for a value that is not among those of e.
 func (e *enumRule) message(raw []byte) string {
 	values := e.shown()
 	found := got(raw)

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// pendingRef is a $ref whose target may not have been met yet.
+// pendingRef is a $ref whose target may not have been compiled yet.
 type pendingRef struct {
 	from *node
 	text string
@@ -27,7 +27,7 @@ func (c *compiler) ref(n *node, i int) error {
 	return nil
 }
 
-// identify takes note of the names that the schema object at i gives itself.
+// identify records the names that the schema object at i declares for itself.
 func (c *compiler) identify(keywords []keyword, i int) error {
 	if at, ok := find(keywords, "$id"); ok {
 		if err := c.at("$id", func() error { return c.identifier(at, i) }); err != nil {
@@ -47,8 +47,8 @@ func (c *compiler) identify(keywords []keyword, i int) error {
 	return nil
 }
 
-// identifier reads the $id at the place at, of the schema at i. References in
-// that schema are relative to it.
+// identifier records the $id at the offset at, of the schema at i. References in that
+// schema are relative to it.
 func (c *compiler) identifier(at, i int) error {
 	id, err := c.string(at)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *compiler) identifier(at, i int) error {
 	return nil
 }
 
-// resolve resolves a URI reference that stands in a schema with that base.
+// resolve resolves a URI reference in a schema with that base.
 func (c *compiler) resolve(base int, reference string) (*url.URL, error) {
 	uri, err := url.Parse(reference)
 	if err == nil && c.uris[base] != nil {
@@ -95,8 +95,8 @@ func (c *compiler) name(text string, i int) {
 	c.anchors[anchor{c.base, text}] = i
 }
 
-// resolveRefs connects all references with their targets. Compiling a target can
-// bring in more.
+// resolveRefs connects all references to their targets. Compiling a target can add more
+// references.
 func (c *compiler) resolveRefs() error {
 	for len(c.refs) > 0 {
 		r := c.refs[0]
@@ -141,8 +141,8 @@ func (c *compiler) target(r pendingRef) (*node, error) {
 	return c.schema(place)
 }
 
-// follow walks a JSON Pointer from the schema at base. It also returns the base
-// of what it finds, for a pointer can lead into a schema with its own $id.
+// follow resolves a JSON Pointer relative to the schema at i. It also returns the base of
+// the target, because a pointer can lead into a schema with its own $id.
 func (c *compiler) follow(i int, pointer string) (place, base int, ok bool) {
 	base = i
 	for _, step := range strings.Split(pointer, "/")[1:] {
@@ -157,8 +157,8 @@ func (c *compiler) follow(i int, pointer string) (place, base int, ok bool) {
 	return i, base, true
 }
 
-// within returns the places of the members or items of the value at i. It is
-// kept, because many references lead through the same few values.
+// within returns the offsets of the members or items of the value at i. The result is
+// cached, because many references lead through the same few values.
 func (c *compiler) within(i int) map[string]int {
 	if places, ok := c.places[i]; ok {
 		return places
@@ -183,7 +183,7 @@ func (c *compiler) within(i int) map[string]int {
 	return places
 }
 
-// edge says that to applies to the same value as the node it belongs to.
+// edge is a node that applies to the same value as the node it belongs to.
 type edge struct {
 	to      *node
 	pointer string
@@ -202,8 +202,8 @@ func (c *compiler) edge(from, to *node) {
 	c.edges[from] = append(c.edges[from], edge{to, c.pointer()})
 }
 
-// findLoops refuses schemas that apply themselves to the same value: checking
-// one would never end.
+// findLoops rejects schemas that apply themselves to the same value: validation would
+// never end.
 func (c *compiler) findLoops() error {
 	done := make(map[*node]bool) // false while it is being visited
 	for _, n := range c.applying {
@@ -243,7 +243,7 @@ func (c *compiler) markUnsure() {
 	}
 }
 
-// children returns all nodes that n mentions; some may be nil.
+// children returns all nodes that n refers to; some may be nil.
 func (n *node) children() []*node {
 	var all []*node
 	if a := n.apply; a != nil {

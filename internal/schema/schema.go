@@ -1,23 +1,23 @@
-// Package schema checks JSON texts against JSON Schemas and says what is wrong
-// in words that a model can act on.
+// Package schema validates JSON texts against JSON Schemas and reports errors that a
+// model can act on.
 //
-// It exists for the arguments of tools. A schema is compiled once into a plan
-// that walks the bytes of each text in a single pass, without decoding them into
-// Go values; a valid text costs no allocation. Problems are searched for, and
-// worded, only once a text has turned out to be invalid:
+// It is designed for tool arguments. A schema is compiled once into a plan that checks
+// the bytes of each text in a single pass, without decoding them into Go values;
+// validating a valid text allocates nothing. Problems are located and worded only once a
+// text is known to be invalid:
 //
 //	s, err := schema.Compile(tool.InputSchema)
 //	err = s.Validate(arguments)
 //	// unit: must be one of "celsius", "fahrenheit" (got "kelvin"); days: required
 //
-// Schemas come from strangers, as texts do. Their size and nesting are limited,
-// a $ref never leaves the schema, one that leads back to itself is refused when
-// compiling, and the work spent on one text has a bound.
+// Schemas are as untrusted as texts. Their size and nesting are limited, a $ref never
+// leaves the schema, one that refers back to itself is rejected when compiling, and the
+// work spent on one text is bounded.
 //
-// Understood are the 2020-12 dialect, which is the default, and draft-07, except
-// $dynamicRef and, as the specifications allow, without asserting format and the
-// content keywords. Beyond what they demand, numbers are compared exactly
-// whatever their size, and a member name given twice is a problem.
+// The package supports the dialects 2020-12, which is the default, and draft-07, except
+// $dynamicRef. As the specifications allow, it does not assert format and the content
+// keywords. Beyond the specifications, it compares numbers of any size exactly, and
+// reports a repeated member name as a problem.
 package schema
 
 import (
@@ -27,11 +27,11 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Limits of a schema. One that exceeds them does not compile.
+// Limits for schemas. A schema that exceeds one does not compile.
 const (
-	MaxBytes      = 1 << 20 // the length of its text
-	MaxDepth      = 64      // subschemas within subschemas
-	MaxSubschemas = 10_000  // all subschemas together
+	MaxBytes      = 1 << 20 // bytes of text
+	MaxDepth      = 64      // nesting of subschemas
+	MaxSubschemas = 10_000  // total subschemas
 )
 
 // Schema is a compiled schema. It is immutable and safe for concurrent use.
@@ -40,13 +40,13 @@ type Schema struct {
 	notes []string
 }
 
-// Notes are one-line remarks on parts of the schema that cannot be checked and
-// are taken as fulfilled: patterns that need an ECMAScript feature which a
-// matcher of linear time does not have, such as a lookahead.
+// Notes returns one-line remarks on parts of the schema that cannot be checked and are
+// therefore ignored: patterns with an ECMAScript feature that a linear-time matcher does
+// not support, such as a lookahead.
 func (s *Schema) Notes() []string { return append([]string(nil), s.notes...) }
 
-// Validate reports with a nil error that doc is one JSON value in UTF-8 that the
-// schema accepts. Otherwise the error is an [*Error].
+// Validate returns nil if doc is one JSON value in UTF-8 that satisfies the schema,
+// otherwise an [*Error].
 func (s *Schema) Validate(doc []byte) error {
 	w := walker{doc: doc, budget: budgetFor(doc), quiet: 1}
 	end, err := w.value(s.root, 0, 0)
@@ -58,7 +58,7 @@ func (s *Schema) Validate(doc []byte) error {
 	return s.explain(doc)
 }
 
-// explain walks an invalid doc a second time to find all of its problems.
+// explain walks an invalid doc a second time to collect its problems.
 func (s *Schema) explain(doc []byte) *Error {
 	if err := jsonscan.Valid(doc); err != nil {
 		return &Error{Problems: []Problem{{Message: "not valid JSON: " + err.Error()}}}
@@ -71,10 +71,10 @@ func (s *Schema) explain(doc []byte) *Error {
 	return &Error{Problems: w.problems, More: w.more}
 }
 
-// budgetFor is how much work a text may cause in units of about a nanosecond,
-// beyond the first walk over it. It grows with the text so that the cost stays
-// linear; without it, a schema whose branches refer to itself twice takes a time
-// exponential in the nesting of the text.
+// budgetFor returns the work that a text may cause beyond the first pass, in units of
+// about a nanosecond. It grows with the text, so the cost stays linear. Without it, a
+// schema whose branches refer to itself twice takes time exponential in the nesting of
+// the text.
 func budgetFor(doc []byte) int { return 4<<20 + 256*len(doc) }
 
 // kinds is a set of JSON types.
@@ -90,8 +90,8 @@ const (
 	kindObject
 )
 
-// kindOf tells the type of the value that begins with c. Every number is a
-// kindNumber here; 0 means that no value begins so.
+// kindOf returns the type of a value that begins with c: kindNumber for all numbers, or 0
+// if no value begins with c.
 func kindOf(c byte) kinds {
 	switch {
 	case c == '"':
@@ -110,11 +110,10 @@ func kindOf(c byte) kinds {
 	return 0
 }
 
-// node is a compiled schema object. A nil *node accepts everything, and so does
-// the zero node.
+// node is a compiled schema object. A nil *node and the zero node accept everything.
 type node struct {
 	never bool  // the schema false
-	types kinds // 0 stands for all
+	types kinds // 0 means all
 
 	enum   *enumRule
 	number *numberRules
@@ -123,8 +122,8 @@ type node struct {
 	array  *arrayRules
 	apply  *applyRules
 
-	// unsure marks a node whose acceptance proves little, because something
-	// in it could not be checked; its refusal is certain.
+	// unsure marks a node that cannot be checked completely: it may accept too much, but
+	// never rejects wrongly.
 	unsure bool
 }
 
@@ -135,11 +134,11 @@ type enumRule struct {
 	texts map[string]struct{}
 }
 
-// literal is a value that stands in the schema.
+// literal is a value from the schema.
 type literal struct {
 	raw  []byte
 	kind kinds
-	text []byte // a string, decoded
+	text []byte // the decoded value of a string
 }
 
 type numberRules struct {
@@ -147,16 +146,16 @@ type numberRules struct {
 	multiple *divisor
 }
 
-// bound is one of minimum, maximum, exclusiveMinimum and exclusiveMaximum.
+// bound is minimum, maximum, exclusiveMinimum or exclusiveMaximum.
 type bound struct {
 	decimal
 	text, words string
-	beyond      int  // what comparing a number beyond the bound with it yields
-	strict      bool // the bound itself is beyond it
+	beyond      int  // the result of comparing a number beyond the bound with the bound
+	strict      bool // the bound itself is not allowed
 }
 
 type textRules struct {
-	min, max int // in code points; max < 0 stands for none
+	min, max int // in code points; max < 0 means none
 	pattern  *pattern
 }
 
@@ -176,7 +175,7 @@ type arrayRules struct {
 
 type objectRules struct {
 	names  []name
-	index  map[string]int // from name to its place in names, if they are many
+	index  map[string]int // from name to index in names, if there are many
 	hidden bool           // a key of patternProperties cannot be checked
 
 	patterns      []patternProperty
@@ -203,10 +202,10 @@ type patternProperty struct {
 	schema  *node
 }
 
-// dependency is what the member at names[on] brings along.
+// dependency is a requirement that applies if the member names[on] is present.
 type dependency struct {
 	on      int
-	members []int // in names
+	members []int // indexes in names
 	schema  *node
 }
 

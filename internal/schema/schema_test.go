@@ -21,11 +21,14 @@ func TestCompileErrors(t *testing.T) {
 		{"text after", `{} {}`, `not valid JSON: text after the end of the value at byte 3`},
 		{"no schema", `[]`, `want a schema, got an array`},
 		{"no schema below", `{"properties":{"a":5}}`, `/properties/a: want a schema, got 5`},
-		{"unknown type", `{"properties":{"a/b":{"type":"strng"}}}`, `/properties/a~1b/type: unknown type "strng", did you mean "string"?`},
+		{"unknown type", `{"properties":{"a/b":{"type":"strng"}}}`,
+			`/properties/a~1b/type: unknown type "strng", did you mean "string"?`},
 		{"no type", `{"type":[]}`, `/type: want at least one type`},
 		{"type no string", `{"type":["string",5]}`, `/type/1: want a string, got 5`},
-		{"dialect", `{"$schema":"http://json-schema.org/draft-04/schema#"}`, `/$schema: unsupported dialect "http://json-schema.org/draft-04/schema#", want 2020-12 or draft-07`},
-		{"dialect within", `{"properties":{"a":{"$schema":"http://json-schema.org/draft-07/schema#"}}}`, `/properties/a/$schema: dialect "http://json-schema.org/draft-07/schema#" within another`},
+		{"dialect", `{"$schema":"http://json-schema.org/draft-04/schema#"}`,
+			`/$schema: unsupported dialect "http://json-schema.org/draft-04/schema#", want 2020-12 or draft-07`},
+		{"dialect within", `{"properties":{"a":{"$schema":"http://json-schema.org/draft-07/schema#"}}}`,
+			`/properties/a/$schema: dialect "http://json-schema.org/draft-07/schema#" within another`},
 		{"keyword twice", `{"type":"string","type":"string"}`, `/type: given twice`},
 		{"property twice", `{"properties":{"a":{},"a":{}}}`, `/properties/a: given twice`},
 		{"draft-04 form", `{"minimum":1,"exclusiveMinimum":true}`, `/exclusiveMinimum: want a number, got true`},
@@ -33,20 +36,24 @@ func TestCompileErrors(t *testing.T) {
 		{"length", `{"minLength":-1}`, `/minLength: want a whole number that is not negative, got -1`},
 		{"fraction", `{"maxItems":1.5}`, `/maxItems: want a whole number that is not negative, got 1.5`},
 		{"multipleOf", `{"multipleOf":0}`, `/multipleOf: want a number greater than 0, got 0`},
-		{"multipleOf long", `{"multipleOf":123456789012345678901234567890.5}`, `/multipleOf: 123456789012345678901234567890.5 has too many digits`},
+		{"multipleOf long", `{"multipleOf":123456789012345678901234567890.5}`,
+			`/multipleOf: 123456789012345678901234567890.5 has too many digits`},
 		{"items array", `{"items":[{}]}`, `/items: want a schema (2020-12 has prefixItems for an array of them)`},
 		{"no branch", `{"anyOf":[]}`, `/anyOf: want at least one schema`},
 		{"unique", `{"uniqueItems":1}`, `/uniqueItems: want true or false, got 1`},
 		{"properties", `{"properties":[]}`, `/properties: want an object, got an array`},
 		{"dynamic", `{"$dynamicRef":"#a"}`, `/$dynamicRef: not supported`},
-		{"ref outside", `{"items":{"$ref":"https://example.com/s.json#/a"}}`, `/items/$ref: "https://example.com/s.json#/a" leads out of the schema, and is not followed`},
+		{"ref outside", `{"items":{"$ref":"https://example.com/s.json#/a"}}`,
+			`/items/$ref: "https://example.com/s.json#/a" leads out of the schema, and is not followed`},
 		{"ref file", `{"$ref":"other.json"}`, `/$ref: "other.json" leads out of the schema, and is not followed`},
 		{"ref nowhere", `{"$ref":"#/$defs/a"}`, `/$ref: "#/$defs/a" leads nowhere`},
 		{"ref no anchor", `{"$ref":"#a"}`, `/$ref: "#a" leads nowhere`},
 		{"ref to no schema", `{"$ref":"#/x","x":5}`, `/x: want a schema, got 5`},
 		{"loop", `{"$ref":"#"}`, `/$ref: leads back to itself`},
-		{"loop of two", `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`, `/$defs/b/$ref: leads back to itself`},
-		{"loop in a branch", `{"properties":{"a":{"anyOf":[{"type":"null"},{"$ref":"#/properties/a"}]}}}`, `/properties/a/anyOf/1/$ref: leads back to itself`},
+		{"loop of two", `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
+			`/$defs/b/$ref: leads back to itself`},
+		{"loop in a branch", `{"properties":{"a":{"anyOf":[{"type":"null"},{"$ref":"#/properties/a"}]}}}`,
+			`/properties/a/anyOf/1/$ref: leads back to itself`},
 		{"loop in if", `{"if":{"not":{"$ref":"#"}}}`, `/if: leads back to itself`},
 		{"deep", deep, strings.Repeat("/items", 64) + `: schemas are nested more than 64 deep`},
 		{"wide", wide, `/allOf/9999: more than 10000 subschemas`},
@@ -85,7 +92,8 @@ func TestValidate(t *testing.T) {
 		{"decimal multiples", `{"multipleOf":0.1}`, []string{"0.3", "-0.7", "0", "1e5"}, []string{"0.35", "1e-2"}},
 		{"big multiples", `{"multipleOf":9007199254740993}`,
 			[]string{"9007199254740993", "18014398509481986", "9007199254740993e300"}, []string{"9007199254740992", "1e300"}},
-		{"multiples of 2^64-1", `{"multipleOf":18446744073709551615}`, []string{"36893488147419103230", "0"}, []string{"36893488147419103231"}},
+		{"multiples of 2^64-1", `{"multipleOf":18446744073709551615}`, []string{"36893488147419103230", "0"},
+			[]string{"36893488147419103231"}},
 		{"enum of numbers", `{"enum":[100,0.5]}`, []string{"1e2", "100.0", "5e-1"}, []string{"1e3", "0.50001", `"100"`}},
 		{"characters", `{"minLength":2,"maxLength":2}`,
 			[]string{`"éé"`, `"😀😀"`, `"\ud83d\ude00a"`, `"\n\""`}, []string{`"é"`, `"\ud83d\ude00"`, `"abc"`}},
@@ -95,12 +103,16 @@ func TestValidate(t *testing.T) {
 		{"unique by value", `{"uniqueItems":true}`,
 			[]string{`[1,"1",true,null,[],{},"true"]`, `[{"a":1},{"a":2}]`, `[[1,2],[2,1]]`},
 			[]string{`[1,1.0]`, `["a","\u0061"]`, `[{"a":1,"b":[2]},{"b":[2e0],"a":1.0}]`}},
-		{"many unique", `{"uniqueItems":true}`, []string{numbers(40)}, []string{numbers(40)[:len(numbers(40))-1] + `,3.90e1]`}},
+		{"many unique", `{"uniqueItems":true}`, []string{numbers(40)},
+			[]string{numbers(40)[:len(numbers(40))-1] + `,3.90e1]`}},
 		{"many names", `{"properties":{` + names(200) + `},"required":["n0","n199"],"additionalProperties":false}`,
-			[]string{`{"n0":1,"n199":1}`}, []string{`{"n0":1}`, `{"n0":1,"n199":1,"n200":1}`, `{"n0":1,"n199":1,"n0":1}`, `{"n0":"x","n199":1}`}},
+			[]string{`{"n0":1,"n199":1}`},
+			[]string{`{"n0":1}`, `{"n0":1,"n199":1,"n200":1}`, `{"n0":1,"n199":1,"n0":1}`, `{"n0":"x","n199":1}`}},
 		{"given twice", `{}`, []string{`{"a":1,"A":1}`, `[{"a":1},{"a":1}]`},
-			[]string{`{"a":1,"a":1}`, `[[{"x":{"a":1,"\u0061":2}}]]`, `{"1":1,"2":1,"3":1,"4":1,"5":1,"6":1,"7":1,"8":1,"9":1,"10":1,"9":2}`}},
-		{"given twice beneath a branch", `{"anyOf":[{"properties":{"a":{}}}]}`, []string{`{"a":{}}`}, []string{`{"a":{"b":1,"b":1}}`}},
+			[]string{`{"a":1,"a":1}`, `[[{"x":{"a":1,"\u0061":2}}]]`,
+				`{"1":1,"2":1,"3":1,"4":1,"5":1,"6":1,"7":1,"8":1,"9":1,"10":1,"9":2}`}},
+		{"given twice beneath a branch", `{"anyOf":[{"properties":{"a":{}}}]}`, []string{`{"a":{}}`},
+			[]string{`{"a":{"b":1,"b":1}}`}},
 		{"white space", ` { "type" : [ "object" ] , "properties" : { "a" : { "enum" : [ [ 1 , 2 ] ] } } } `,
 			[]string{" {\n\"a\"\t: [1,2]\r} ", `{"a":[ 1 , 2 ]}`}, []string{` {"a" : [ 1 ] } `}},
 		{"not UTF-8", `{}`, []string{`"é"`}, []string{"\"\xff\"", "{\"\xff\":1}"}},
@@ -108,8 +120,10 @@ func TestValidate(t *testing.T) {
 			[]string{`{"left":{"right":{}},"right":{}}`}, []string{`{"left":{"right":{"x":1}}}`, `{"left":[]}`}},
 		{"ref by $id", `{"$id":"https://example.com/root.json","items":{"$ref":"item.json#/$defs/n"},"$defs":{"i":{"$id":"item.json","$defs":{"n":{"$ref":"#m"},"m":{"$anchor":"m","type":"integer"}}}}}`,
 			[]string{`[1]`}, []string{`["x"]`}},
-		{"ref with escapes", `{"$ref":"#/%24defs/a~1b%25","$defs":{"a/b%":{"type":"integer"}}}`, []string{`1`}, []string{`"x"`}},
-		{"ref to a place without a keyword", `{"$ref":"#/x/1","x":[null,{"type":"integer"}]}`, []string{`1`}, []string{`"x"`}},
+		{"ref with escapes", `{"$ref":"#/%24defs/a~1b%25","$defs":{"a/b%":{"type":"integer"}}}`, []string{`1`},
+			[]string{`"x"`}},
+		{"ref to a place without a keyword", `{"$ref":"#/x/1","x":[null,{"type":"integer"}]}`, []string{`1`},
+			[]string{`"x"`}},
 		{"ref into a part with an $id", `{"$ref":"#/$defs/i/x/n","$defs":{"i":{"$id":"http://example.com/i","x":{"n":{"$ref":"#/x/m"},"m":{"type":"integer"}}}}}`,
 			[]string{`1`}, []string{`"x"`}},
 		{"format is no assertion", `{"format":"email"}`, []string{`"x"`}, nil},
@@ -200,8 +214,8 @@ func quote(s string) []byte {
 	return []byte(`"` + b.String() + `"`)
 }
 
-// TestUncheckedPatterns guards that what cannot be checked is noted, and never
-// makes a valid text invalid.
+// TestUncheckedPatterns: whatever cannot be checked is noted, and never makes a valid
+// text invalid.
 func TestUncheckedPatterns(t *testing.T) {
 	const ahead = `{"pattern":"^(?!x)"}`
 	for _, tt := range []struct {
@@ -210,21 +224,45 @@ func TestUncheckedPatterns(t *testing.T) {
 		valid        []string
 		invalid      []string
 	}{
-		{"lookahead", `{"properties":{"a":` + ahead + `}}`, []string{`/properties/a/pattern: pattern "^(?!x)" is not checked: lookahead cannot be checked`},
+		{"lookahead", `{"properties":{"a":` + ahead + `}}`,
+			[]string{`/properties/a/pattern: pattern "^(?!x)" is not checked: lookahead cannot be checked`},
 			[]string{`{"a":"y"}`, `{"a":"x"}`}, nil},
-		{"lookbehind", `{"pattern":"(?<=a)b"}`, []string{`/pattern: pattern "(?<=a)b" is not checked: lookbehind cannot be checked`}, []string{`"b"`}, nil},
-		{"group reference", `{"pattern":"(a)\\1"}`, []string{`/pattern: pattern "(a)\\1" is not checked: a reference to a group cannot be checked`}, []string{`"b"`}, nil},
-		{"broken", `{"pattern":"("}`, []string{`/pattern: pattern "(" is not checked: missing closing ): "("`}, []string{`"b"`}, nil},
-		{"too large", `{"pattern":"((a{100}){100}){100}"}`, []string{`/pattern: pattern "((a{100}){100}){100}" is not checked: invalid repeat count: "{100}"`}, []string{`"b"`}, nil},
-		{"half a pair", `{"pattern":"\\ud83d"}`, []string{`/pattern: pattern "\\ud83d" is not checked: half of a surrogate pair cannot be checked`}, []string{`"b"`}, nil},
+		{"lookbehind", `{"pattern":"(?<=a)b"}`,
+			[]string{`/pattern: pattern "(?<=a)b" is not checked: lookbehind cannot be checked`}, []string{`"b"`}, nil},
+		{
+			"group reference",
+			`{"pattern":"(a)\\1"}`,
+			[]string{`/pattern: pattern "(a)\\1" is not checked: a reference to a group cannot be checked`},
+			[]string{`"b"`},
+			nil,
+		},
+		{"broken", `{"pattern":"("}`, []string{`/pattern: pattern "(" is not checked: missing closing ): "("`},
+			[]string{`"b"`}, nil},
+		{
+			"too large",
+			`{"pattern":"((a{100}){100}){100}"}`,
+			[]string{`/pattern: pattern "((a{100}){100}){100}" is not checked: invalid repeat count: "{100}"`},
+			[]string{`"b"`},
+			nil,
+		},
+		{
+			"half a pair",
+			`{"pattern":"\\ud83d"}`,
+			[]string{`/pattern: pattern "\\ud83d" is not checked: half of a surrogate pair cannot be checked`},
+			[]string{`"b"`},
+			nil,
+		},
 		{"not", `{"not":` + ahead + `}`, nil, []string{`"x"`, `"y"`}, nil},
 		{"not of a certain part", `{"not":{"type":"string","items":` + ahead + `}}`, nil, []string{`"x"`, `5`}, nil},
 		{"oneOf", `{"oneOf":[` + ahead + `,{"type":"string"}]}`, nil, []string{`"x"`}, nil},
-		{"if", `{"if":{"properties":{"a":` + ahead + `}},"then":false,"else":{"type":"string"}}`, nil, []string{`{"a":"x"}`}, []string{}},
-		{"refused if", `{"if":{"type":"object","properties":{"a":` + ahead + `}},"else":{"type":"string"}}`, nil, []string{`"x"`}, []string{`5`}},
+		{"if", `{"if":{"properties":{"a":` + ahead + `}},"then":false,"else":{"type":"string"}}`, nil, []string{`{"a":"x"}`},
+			[]string{}},
+		{"refused if", `{"if":{"type":"object","properties":{"a":` + ahead + `}},"else":{"type":"string"}}`, nil,
+			[]string{`"x"`}, []string{`5`}},
 		{"behind a ref", `{"not":{"$ref":"#/$defs/a"},"$defs":{"a":` + ahead + `}}`, nil, []string{`"x"`}, nil},
 		{"maxContains", `{"contains":` + ahead + `,"maxContains":1}`, nil, []string{`["x","x"]`}, []string{`[]`}},
-		{"names", `{"patternProperties":{"^(?!x)":{"type":"integer"}},"additionalProperties":false}`, nil, []string{`{"a":"b"}`}, nil},
+		{"names", `{"patternProperties":{"^(?!x)":{"type":"integer"}},"additionalProperties":false}`, nil,
+			[]string{`{"a":"b"}`}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := mustCompile(t, tt.schema)
@@ -250,8 +288,8 @@ func TestUncheckedPatterns(t *testing.T) {
 	}
 }
 
-// TestHostileSchemas guards that a schema cannot take the process down, or more
-// than a moment of its time.
+// TestHostileSchemas: a schema can neither crash the process nor take more than a moment
+// of its time.
 func TestHostileSchemas(t *testing.T) {
 	double := `{"properties":{"x":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`
 	chain := `{"$ref":"#/$defs/a0","$defs":{` + refChain(5000) + `}}`
@@ -265,10 +303,12 @@ func TestHostileSchemas(t *testing.T) {
 		{"twice at each level", double, nested},
 		{"a long chain at each level", chain, nested},
 		{"a billion branches", laughs, `1`},
-		{"a branch for each item", `{"items":{"anyOf":[` + strings.Repeat(`{"type":"string"},`, 5000) + `{"type":"null"}]}}`, numbers(100_000)},
+		{"a branch for each item", `{"items":{"anyOf":[` + strings.Repeat(`{"type":"string"},`, 5000) + `{"type":"null"}]}}`,
+			numbers(100_000)},
 		{"many enum values", `{"items":{"enum":` + numbers(50_000) + `}}`, "[" + strings.Repeat("-1,", 100_000) + "0]"},
 		{"a slow pattern", `{"items":{"pattern":"(x{1,100}){1,9}y"}}`, `["` + strings.Repeat("x", 1<<20) + `"]`},
-		{"unique and deep", `{"items":{"uniqueItems":true}}`, "[[" + strings.Repeat("[", 500) + strings.Repeat("1,", 1<<19) + "1" + strings.Repeat("]", 500) + ",1]]"},
+		{"unique and deep", `{"items":{"uniqueItems":true}}`,
+			"[[" + strings.Repeat("[", 500) + strings.Repeat("1,", 1<<19) + "1" + strings.Repeat("]", 500) + ",1]]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := mustCompile(t, tt.schema)
@@ -322,7 +362,7 @@ func FuzzNumbers(f *testing.F) {
 			t.Helper()
 			s, err := schema.Compile([]byte(text))
 			if err != nil {
-				return // a divisor may be refused
+				return // a divisor may be rejected
 			}
 			if got := s.Validate([]byte(b)) == nil; got != want {
 				t.Errorf("%s accepts %s = %t, want %t", text, b, got, want)

@@ -19,21 +19,20 @@ var (
 type walker struct {
 	doc    []byte
 	budget int
-	// quiet, if not 0, asks for the verdict only: no path is kept and no
-	// problem worded.
+	// quiet, if not 0, requests only a verdict: no path is kept and no problem is worded.
 	quiet int
-	// again, if not 0, says that the value has been walked over before: its
-	// syntax is known to be right and repeated names are already reported.
+	// again, if not 0, means that the value has been walked before: its syntax is known to
+	// be valid, and repeated names have been reported.
 	again   int
-	deepest int // of the arrays and objects met so far
+	deepest int // nesting of the arrays and objects so far
 
 	path     []segment
 	problems []Problem
-	more     int // problems beyond those
+	more     int // problems not kept
 }
 
-// value checks the value at i against n and returns the index behind it. depth
-// is how many arrays and objects enclose it.
+// value checks the value at i against n and returns its end. depth is the number of
+// enclosing arrays and objects.
 func (w *walker) value(n *node, i, depth int) (end int, err error) {
 	i = jsonscan.Space(w.doc, i)
 	if n == nil || i >= len(w.doc) {
@@ -71,13 +70,13 @@ func (w *walker) value(n *node, i, depth int) (end int, err error) {
 	return end, err
 }
 
-// accept reports whether a value that begins as kind may be in the set; whether
-// a number is an integer remains to be seen.
+// accept reports whether a value that begins as kind may be in the set. Whether a number
+// is an integer is checked later.
 func (k kinds) accept(kind kinds) bool {
 	return k == 0 || k&kind != 0 || kind == kindNumber && k&kindInteger != 0
 }
 
-// anything walks over a value that may be anything.
+// anything walks over an unconstrained value.
 func (w *walker) anything(i, depth int) (int, error) {
 	if w.again == 0 && i < len(w.doc) {
 		switch w.doc[i] {
@@ -110,7 +109,7 @@ func (w *walker) failType(n *node, raw []byte) error {
 	})
 }
 
-// fail records a problem at the current path. A quiet walk ends instead.
+// fail records a problem at the current path, or ends a quiet walk.
 func (w *walker) fail(message func() string) error {
 	if w.quiet > 0 {
 		return errInvalid
@@ -120,7 +119,7 @@ func (w *walker) fail(message func() string) error {
 	return nil
 }
 
-// add keeps a problem, or counts it if there are enough.
+// add keeps a problem, or only counts it if there are too many.
 func (w *walker) add(p Problem) {
 	switch {
 	case slices.Contains(w.problems, p):
@@ -131,7 +130,7 @@ func (w *walker) add(p Problem) {
 	}
 }
 
-// enter and leave keep the path, if somebody will read it.
+// enter and leave maintain the path, unless the walk is quiet.
 func (w *walker) enter(s segment) {
 	if w.quiet == 0 {
 		w.path = append(w.path, s)
@@ -144,7 +143,7 @@ func (w *walker) leave() {
 	}
 }
 
-// spend takes work from the budget.
+// spend deducts work from the budget.
 func (w *walker) spend(work int) error {
 	if w.budget -= work; w.budget < 0 {
 		return errBudget
@@ -152,7 +151,7 @@ func (w *walker) spend(work int) error {
 	return nil
 }
 
-// over checks doc[i:end], which has been walked over, against n too.
+// over checks doc[i:end], which has been walked before, against n as well.
 func (w *walker) over(n *node, i, end, depth int) error {
 	if n == nil {
 		return nil
@@ -166,8 +165,8 @@ func (w *walker) over(n *node, i, end, depth int) error {
 	return err
 }
 
-// accepts reports whether n accepts doc[i:end], which has been walked over. The
-// error can only be errBudget.
+// accepts reports whether n accepts doc[i:end], which has been walked before. The error
+// can only be errBudget.
 func (w *walker) accepts(n *node, i, end, depth int) (bool, error) {
 	w.quiet++
 	err := w.over(n, i, end, depth)
@@ -191,7 +190,7 @@ func (w *walker) enum(e *enumRule, kind kinds, i, end, depth int) error {
 	return w.fail(func() string { return e.message(raw) })
 }
 
-// passes is about what it costs to compare a value that long.
+// passes returns the approximate cost of comparing a value of that length.
 func (w *walker) passes(kind kinds, length, depth int) int {
 	if kind == kindObject || kind == kindArray {
 		return length * (1 + max(0, w.deepest-depth))
@@ -199,7 +198,7 @@ func (w *walker) passes(kind kinds, length, depth int) int {
 	return 8
 }
 
-// scalar checks a value that holds no others.
+// scalar checks a value other than an array or object.
 func (w *walker) scalar(n *node, kind kinds, raw []byte) error {
 	switch kind {
 	case kindNumber:
