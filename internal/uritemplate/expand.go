@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Expand returns the URI for the given values. A variable without a value is
-// undefined, which leaves out its name and separator.
+// Expand returns the URI for the given values. A variable without a value is undefined,
+// so its name and separator are omitted.
 func (t *Template) Expand(values map[string]string) string {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -43,8 +43,8 @@ func (p *part) expand(b *strings.Builder, values map[string]string) {
 
 const upperHex = "0123456789ABCDEF"
 
-// encode percent-encodes all but the unreserved characters, and if reserved is
-// true all but those, the reserved and existing escapes (section 3.2.1).
+// encode percent-encodes all characters except unreserved ones and, if reserved is true,
+// reserved ones and existing escapes (section 3.2.1).
 func encode(dst []byte, s string, reserved bool) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -79,8 +79,8 @@ func hex(c byte) int {
 	return -1
 }
 
-// decode resolves the escapes of a value. ok is false if one is broken, or if
-// the result is not UTF-8.
+// decode resolves the escapes of a value. ok is false if one is invalid, or if the result
+// is not UTF-8.
 func decode(s string) (value string, ok bool) {
 	if strings.IndexByte(s, '%') < 0 {
 		return s, utf8.ValidString(s)

@@ -11,14 +11,14 @@ import (
 // group is a group of the regular expression: a variable, or a whole query.
 type group struct {
 	name string
-	// lead, if not empty, is what stands before the value of a parameter, which
-	// is the whole group; without "=" the value is empty.
+	// lead, if not empty, is the prefix of a parameter, in which case the group is the whole
+	// parameter; without "=" the value is empty.
 	lead  string
-	query []string // the parameters that it may have
+	query []string // the parameters it may have
 }
 
-// compile builds the regular expression that recognizes expansions. Its matcher
-// takes time linear in the URI, whatever the template.
+// compile builds the regular expression that matches expansions. Go's matcher takes time
+// linear in the URI, whatever the template.
 func (t *Template) compile() error {
 	var b strings.Builder
 	b.WriteString(`(?s)^`)
@@ -52,7 +52,7 @@ func (t *Template) compile() error {
 	return err
 }
 
-// endsHere makes sure that only a fragment follows the query at part i.
+// endsHere verifies that only a fragment follows the query at part i.
 func (t *Template) endsHere(i int) error {
 	if i+1 == len(t.parts) {
 		return nil
@@ -64,7 +64,7 @@ func (t *Template) endsHere(i int) error {
 	return errors.New("a query must come last: nothing but a fragment may follow it")
 }
 
-// apart makes sure that the values of part i can be told from those before.
+// apart verifies that the values of part i can be separated from those before.
 func (t *Template) apart(i int) error {
 	p := t.parts[i]
 	if p.operator.symbol == '#' && i+1 < len(t.parts) {
@@ -82,8 +82,9 @@ func (t *Template) apart(i int) error {
 
 func last(names []string) string { return names[len(names)-1] }
 
-// compileValues appends the pattern of an expression whose values have an order.
-// One that another follows leaves to that what may belong to it.
+// compileValues appends the pattern of an expression whose values have an order. If
+// another expression follows, values match as little as possible, to leave the rest to
+// it.
 func (t *Template) compileValues(b *strings.Builder, p part, followed bool) {
 	o := p.operator
 	lead := o.first
@@ -107,7 +108,8 @@ func (t *Template) compileValues(b *strings.Builder, p part, followed bool) {
 	}
 }
 
-// valueAt widens a simple value that stands alone: it may hold commas.
+// valueAt returns the pattern of a value. A simple value without others may contain
+// commas.
 func (t *Template) valueAt(p part) string {
 	if p.operator.symbol == 0 && len(p.names) == 1 {
 		return loneValue
@@ -115,10 +117,10 @@ func (t *Template) valueAt(p part) string {
 	return p.operator.value
 }
 
-// Match returns the values that expand to uri, or something equal to it once
-// decoded. Variables that are undefined in uri are left out; where a template
-// cannot tell undefined from empty, as {x} cannot, an empty value counts as
-// undefined. ok is false if the template does not describe uri.
+// Match returns the values that expand to uri, or to an equivalent URI. Variables that
+// are undefined in uri are omitted; where a template cannot distinguish undefined from
+// empty, such as {x}, an empty value counts as undefined. ok is false if the template
+// does not match uri.
 func (t *Template) Match(uri string) (values map[string]string, ok bool) {
 	if len(uri) > MaxBytes {
 		return nil, false
@@ -152,8 +154,8 @@ func (t *Template) Match(uri string) (values map[string]string, ok bool) {
 	return values, true
 }
 
-// parameters reads a query. One that is not among names, or given twice, is a
-// miss: the URI is then not the one that the template makes.
+// parameters parses a query. It returns false if a parameter is unknown or repeated:
+// expanding the template would not produce that URI.
 func parameters(values map[string]string, names []string, query string) bool {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, raw, _ := strings.Cut(pair, "=")

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// token is one step of a template seen as a pattern: a certain character, or
-// one or any number of characters outside a set.
+// token is one step of a template as a pattern: a specific character, or one or any
+// number of characters outside a set.
 type token struct {
 	char   byte
-	many   bool   // any number of characters
-	except string // which they are not
+	many   bool   // matches any number of characters
+	except string // characters that it does not match
 }
 
-// maxForms bounds the forms of one template that are compared.
+// maxForms limits the forms of one template that are compared.
 const maxForms = 64
 
-// forms returns t as patterns, one for each choice of the expressions that a
-// URI may lack. Beyond maxForms, all are taken as given.
+// forms returns t as patterns, one for each combination of expressions that a URI may
+// omit. Beyond maxForms, all further expressions are assumed to be present.
 func (t *Template) forms() [][]token {
 	forms := [][]token{nil}
 	for _, p := range t.parts {
@@ -60,9 +60,9 @@ func literalTokens(s string) []token {
 	return all
 }
 
-// Overlap returns a URI that both templates describe, if there is one.
+// Overlap returns a URI that both templates match, if one exists.
 func Overlap(a, b *Template) (uri string, found bool) {
-	for _, fa := range slices.Backward(a.forms()) { // the shortest first
+	for _, fa := range slices.Backward(a.forms()) { // shortest first
 		for _, fb := range slices.Backward(b.forms()) {
 			s := search{a: fa, b: fb, dead: make(map[[2]int]bool)}
 			if s.from(0, 0) {
@@ -73,14 +73,14 @@ func Overlap(a, b *Template) (uri string, found bool) {
 	return "", false
 }
 
-// search looks for a text that two patterns share.
+// search finds a text that two patterns both match.
 type search struct {
 	a, b    []token
 	dead    map[[2]int]bool
 	witness []byte
 }
 
-// from reports whether a[i:] and b[j:] share a text, and leaves it in witness.
+// from reports whether a[i:] and b[j:] both match some text, and leaves it in witness.
 func (s *search) from(i, j int) bool {
 	if i == len(s.a) && j == len(s.b) {
 		return true
@@ -108,8 +108,8 @@ func (s *search) from(i, j int) bool {
 	return false
 }
 
-// after returns the place behind a token that has taken a character. A token
-// for many stays, but not both of a pair: skipping one is tried on its own.
+// after returns the next index after a token has matched a character. A token with many
+// stays; skipping it is tried separately.
 func after(t token, i int) int {
 	if t.many {
 		return i
@@ -117,7 +117,7 @@ func after(t token, i int) int {
 	return i + 1
 }
 
-// common returns a character that both tokens accept.
+// common returns a character that both tokens match.
 func common(a, b token) (byte, bool) {
 	switch {
 	case a.char != 0 && b.char != 0:
@@ -127,7 +127,7 @@ func common(a, b token) (byte, bool) {
 	case b.char != 0:
 		return b.char, strings.IndexByte(a.except, b.char) < 0
 	case a.many && b.many:
-		return 0, false // both can stay or leave without one
+		return 0, false // needs no character: skipping either token is tried separately
 	}
 	return 'x', true
 }

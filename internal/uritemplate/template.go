@@ -1,11 +1,11 @@
-// Package uritemplate expands URI templates (RFC 6570, levels 1 to 3) and, the
-// other way, finds the values in a URI that a template describes.
+// Package uritemplate expands URI templates (RFC 6570, levels 1 to 3) and extracts the
+// values from URIs that match them.
 //
-// Start with [Parse]; then [Template.Expand] and [Template.Match]. Matching is
-// the inverse of expansion, percent-encoding included, with what servers need
-// beyond it: a value may stand there unencoded if nothing else can be meant,
-// and the parameters of a query may come in any order. It takes time linear in
-// the length of the URI. [Overlap] says whether two templates claim one URI.
+// Start with [Parse], then use [Template.Expand] and [Template.Match]. Matching is the
+// inverse of expansion, including percent-encoding, with two relaxations that servers
+// need: a value may be unencoded where that is unambiguous, and query parameters may come
+// in any order. It takes time linear in the length of the URI. [Overlap] reports whether
+// two templates match the same URI.
 package uritemplate
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// MaxBytes is how long a template or a URI to match may be.
+// MaxBytes is the maximum length of a template, or of a URI to match.
 const MaxBytes = 8192
 
 // Template is a parsed template. It is immutable and safe for concurrent use.
@@ -25,35 +25,35 @@ type Template struct {
 	parts []part
 	names []string
 	match *regexp.Regexp
-	// groups says what each group of match is.
+	// groups describes each group of match.
 	groups []group
 }
 
 // part is a literal or an expression.
 type part struct {
-	literal  string // as it stands in URIs
+	literal  string // as in URIs
 	operator *operator
 	names    []string
 }
 
-// operator is a row of the table in appendix A of RFC 6570, and how its
-// expansion is recognized.
+// operator is a row of the table in appendix A of RFC 6570, and the pattern of its
+// values.
 type operator struct {
 	symbol    byte // 0 for simple expansion
 	first     string
 	separator string
 	named     bool
 	ifEmpty   string
-	reserved  bool // reserved characters stay as they are
-	query     bool // parameters, in any order
+	reserved  bool // reserved characters are not encoded
+	query     bool // parameters in any order
 	value     string
 }
 
-// What a value may consist of in a URI. Of a simple value it is more than
-// expansion makes, since many clients do not encode.
+// Patterns for values in a URI. Simple values may contain more characters than expansion
+// produces, because many clients do not encode.
 const (
 	simpleValue   = `(?:[^/?#%,]|` + escaped + `)*`
-	loneValue     = `(?:[^/?#%]|` + escaped + `)*` // it may hold commas
+	loneValue     = `(?:[^/?#%]|` + escaped + `)*` // may contain commas
 	labelValue    = `(?:[^/?#%.]|` + escaped + `)*`
 	paramValue    = `(?:[^/?#%;]|` + escaped + `)*`
 	reservedValue = `(?:[^%]|` + escaped + `)*`
@@ -61,7 +61,7 @@ const (
 	escaped = `%[0-9A-Fa-f]{2}`
 )
 
-// operators is the whole list.
+// operators are all operators.
 var operators = []operator{
 	{symbol: 0, separator: ",", value: simpleValue},
 	{symbol: '+', separator: ",", reserved: true, value: reservedValue},
@@ -73,8 +73,8 @@ var operators = []operator{
 	{symbol: '&', first: "&", separator: "&", named: true, ifEmpty: "=", query: true},
 }
 
-// Parse reads a template. Beside RFC 6570 it understands ":name" as a whole
-// path segment, which counts as "{name}" ([Template.String]).
+// Parse parses a template. In addition to RFC 6570 it supports ":name" as a whole path
+// segment, which means "{name}" ([Template.String]).
 func Parse(text string) (*Template, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("the template is longer than %d bytes", MaxBytes)
@@ -165,7 +165,7 @@ func expression(s string) (part, error) {
 	return p, nil
 }
 
-// isName follows section 2.3, without percent-encoding.
+// isName implements section 2.3, without percent-encoding.
 func isName(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" {
@@ -195,11 +195,11 @@ func (t *Template) collect() error {
 // String returns the template in the notation of RFC 6570.
 func (t *Template) String() string { return t.text }
 
-// Names returns the variables in their order. The slice must not be changed.
+// Names returns the variables in order. The slice must not be modified.
 func (t *Template) Names() []string { return t.names }
 
-// Optional reports whether a URI can lack the variable name altogether, rather
-// than hold an empty value: those of queries and path parameters.
+// Optional reports whether a URI may omit the variable name altogether, rather than
+// contain an empty value: query and path parameters.
 func (t *Template) Optional(name string) bool {
 	for _, p := range t.parts {
 		if slices.Contains(p.names, name) {

@@ -21,7 +21,7 @@ func parse(t testing.TB, text string) *uritemplate.Template {
 
 type values = map[string]string
 
-// The examples of RFC 6570, sections 3.2.2 to 3.2.9, without modifiers.
+// TestExpand has the examples of RFC 6570, sections 3.2.2 to 3.2.9, without modifiers.
 func TestExpand(t *testing.T) {
 	v := values{
 		"var": "value", "hello": "Hello World!", "half": "50%", "base": "http://example.com/home/",
@@ -79,7 +79,7 @@ func TestExpand(t *testing.T) {
 func TestMatch(t *testing.T) {
 	for _, tt := range []struct {
 		name, template, uri string
-		want                values // nil for a miss
+		want                values // nil if uri does not match
 	}{
 		{"within a segment", "file:///app/config/{name}.json", "file:///app/config/main.json", values{"name": "main"}},
 		{"two in a path", "file:///docs/{category}/{id}.md", "file:///docs/go/1.md", values{"category": "go", "id": "1"}},
@@ -207,14 +207,15 @@ func FuzzRoundTrip(f *testing.F) {
 		uri := p.Expand(values{"a": a, "b": b, "c": c})
 		got, ok := p.Match(uri)
 		if !ok {
-			// Reserved expansion copies what may belong to the next part.
-			if strings.ContainsAny(template, "+#.") || !strings.Contains(template, "{") || !valid(a, b, c) || len(uri) > uritemplate.MaxBytes {
+			// Reserved expansion copies characters that may belong to the next part.
+			if strings.ContainsAny(template, "+#.") || !strings.Contains(template, "{") || !valid(a, b, c) ||
+				len(uri) > uritemplate.MaxBytes {
 				return
 			}
 			t.Fatalf("%q does not match its own expansion %q of %q %q %q", template, uri, a, b, c)
 		}
 		if strings.Contains(template, "+") && strings.Contains(template, "}{") {
-			return // a reserved value may hold what belongs to the next part
+			return // a reserved value may contain what belongs to the next part
 		}
 		if again := p.Expand(got); again != uri {
 			if more, ok := p.Match(again); !ok || !cmp.Equal(more, got) {
