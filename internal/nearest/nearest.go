@@ -1,13 +1,13 @@
-// Package nearest finds the names that somebody probably meant when they wrote
-// one that does not exist. Start with [Nearest]; [DidYouMean] is for one.
+// Package nearest suggests names for one that does not exist. Start with [Nearest], or
+// [DidYouMean] for a single name.
 //
-// Two names are near when few letters must be inserted, deleted, replaced or
-// swapped with their neighbour to turn one into the other, or when one begins
-// with the other. Case and the separators "_", "-", "." and space count nothing,
-// so "getStatus" and "get_status" are the same.
+// Two names are near if one can be turned into the other by inserting, deleting,
+// replacing or swapping a few letters, or if one is a prefix of the other. Case and the
+// separators "_", "-", "." and space are ignored, so "getStatus" and "get_status" are
+// equal.
 //
-// The work is bounded: among very many candidates, about 100,000 of usual length,
-// the last ones are not compared.
+// The work is bounded: with very many candidates, about 100,000 of typical length, the
+// last ones are not compared.
 package nearest
 
 import (
@@ -17,12 +17,12 @@ import (
 	"unicode"
 )
 
-// maxRunes bounds the names that are compared: nobody mistypes a longer one, and
-// the work grows with the square of the length.
+// maxRunes limits the length of names to compare. Users do not mistype longer ones,
+// and the work grows with the square of the length.
 const maxRunes = 128
 
-// maxWork bounds one search, in bytes read and letters compared: a few
-// milliseconds. Names come from clients and from other servers.
+// maxWork limits one search, in bytes read and letters compared: a few milliseconds.
+// Names come from clients and other servers.
 const maxWork = 3_000_000
 
 // DidYouMean returns the candidate nearest to name, or "" if none is near.
@@ -33,14 +33,13 @@ func DidYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// Nearest returns at most max of the candidates that are near name, the nearest
-// first, those equally near in the order given. A candidate equal to name is
-// left out.
+// Nearest returns at most max of the candidates that are near name: the nearest first,
+// equally near ones in the given order. A candidate equal to name is skipped.
 func Nearest(name string, candidates []string, max int) []string {
 	return NearestOf(name, slices.Values(candidates), max)
 }
 
-// NearestOf is [Nearest] for candidates that are no slice.
+// NearestOf is [Nearest] for a sequence of candidates.
 func NearestOf(name string, candidates iter.Seq[string], max int) []string {
 	if len(name) > maxRunes*4 {
 		return nil
@@ -81,8 +80,8 @@ func NearestOf(name string, candidates iter.Seq[string], max int) []string {
 	return near
 }
 
-// fold appends the letters of name that count. mask has a bit for each letter of
-// them, several letters to a bit.
+// fold appends the significant letters of name, in lower case. mask has a bit for each of
+// them; several letters share a bit.
 func fold(dst []rune, name string) (letters []rune, mask uint64) {
 	for _, r := range name {
 		switch {
@@ -99,16 +98,16 @@ func fold(dst []rune, name string) (letters []rune, mask uint64) {
 	return dst, mask
 }
 
-// comparer keeps the memory of one comparison for the next.
+// comparer reuses memory between comparisons.
 type comparer struct {
 	mask                 uint64 // of the wanted name
-	work                 int    // that may still be done
+	work                 int    // work left
 	folded               []rune
 	older, previous, row []int
 }
 
-// distance returns how far candidate is from want, and whether that is near. Of a
-// distance beyond cutoff it only finds out that much.
+// distance returns the distance of candidate from want, and whether that is near. It does
+// not compute distances beyond cutoff.
 func (c *comparer) distance(want []rune, candidate string, cutoff int) (int, bool) {
 	var mask uint64
 	c.folded, mask = fold(c.folded[:0], candidate)
@@ -122,7 +121,7 @@ func (c *comparer) distance(want []rune, candidate string, cutoff int) (int, boo
 	if len(short) > len(long) {
 		short, long = long, short
 	}
-	// An edit adds and removes one letter at most.
+	// An edit adds and removes at most one letter.
 	most := min(limit, cutoff)
 	if len(long)-len(short) <= most && bits.OnesCount64(mask^c.mask) <= 2*most {
 		if d := c.edits(want, got, most); d <= most && d < len(short) {
@@ -135,8 +134,8 @@ func (c *comparer) distance(want []rune, candidate string, cutoff int) (int, boo
 	return 0, false
 }
 
-// edits is the optimal string alignment distance of a and b, or more than most if
-// it is beyond.
+// edits returns the optimal string alignment distance of a and b, or some value above
+// most if the distance exceeds it.
 func (c *comparer) edits(a, b []rune, most int) int {
 	n := len(b) + 1
 	c.older, c.previous, c.row = grow(c.older, n), grow(c.previous, n), grow(c.row, n)
@@ -160,7 +159,7 @@ func (c *comparer) edits(a, b []rune, most int) int {
 			least = min(least, best)
 		}
 		if least > most {
-			return least // a swap leads from the row before, which was no better
+			return least // a swap builds on the row before, which was no better
 		}
 		c.older, c.previous, c.row = c.previous, c.row, c.older
 	}

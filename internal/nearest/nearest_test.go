@@ -90,8 +90,8 @@ func ExampleNearest() {
 	// Output: [get_status]
 }
 
-// Neither many candidates nor long ones make a search long: the first are compared,
-// whatever follows.
+// TestNearestIsBounded: neither many candidates nor long ones make a search slow, because
+// only the first are compared.
 func TestNearestIsBounded(t *testing.T) {
 	for _, size := range []int{20, 128} {
 		compared := 0
