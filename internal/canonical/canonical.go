@@ -1,7 +1,7 @@
-// Package canonical writes JSON in the one form that every equal text has: that
-// of RFC 8785, the JSON Canonicalization Scheme. Members are sorted, strings and
-// numbers have one spelling each, and there is no white space, so that a digest
-// of the bytes is a digest of the meaning.
+// Package canonical writes JSON in canonical form, as defined by RFC 8785, the JSON
+// Canonicalization Scheme. Members are sorted, strings and numbers have a single
+// spelling, and there is no white space, so texts with the same meaning have the same
+// digest.
 //
 // Start with [Append].
 package canonical
@@ -18,11 +18,11 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Append appends the canonical form of the JSON text to dst. Text that RFC 8785
-// has no form for is an error: what is no JSON, a member that is given twice, half
-// of a surrogate pair, a number that a double cannot hold. Of a number only what a
-// double holds counts, as the RFC demands: 9007199254740993 is 9007199254740992.
-// If there is an error, dst is returned with a part of the text.
+// Append appends the canonical form of a JSON text to dst. It returns an error for text
+// without a canonical form: invalid JSON, a repeated member, half of a surrogate pair, or
+// a number too large for a double. As RFC 8785 requires, numbers are rounded to doubles:
+// 9007199254740993 becomes 9007199254740992. On error, the returned slice ends with a
+// part of the text.
 func Append(dst, text []byte) ([]byte, error) {
 	w := writer{text: text, out: dst}
 	end, err := w.value(jsonscan.Space(text, 0), 0)
@@ -34,11 +34,11 @@ func Append(dst, text []byte) ([]byte, error) {
 
 type writer struct {
 	text, out []byte
-	scratch   []byte // what is sorted anew
+	scratch   []byte // members to be sorted
 }
 
-// value writes the value that begins at text[i], enclosed by depth others, and
-// returns the index behind it.
+// value writes the value that begins at text[i], nested depth levels deep, and returns
+// its end.
 func (w *writer) value(i, depth int) (end int, err error) {
 	if i >= len(w.text) {
 		return i, errors.New("unexpected end of input")
@@ -78,7 +78,7 @@ func (w *writer) array(i, depth int) (int, error) {
 	return end, err
 }
 
-// member is one that is written: its name, and where in out it stands.
+// member is a written member: its name and its position in out.
 type member struct {
 	name       string
 	start, end int
@@ -118,7 +118,7 @@ func (w *writer) object(i, depth int) (int, error) {
 	return end, nil
 }
 
-// sort puts the members, which take up out from start on, in their order.
+// sort sorts the members, which occupy out from start on.
 func (w *writer) sort(start int, members []member) {
 	w.scratch = append(w.scratch[:0], w.out[start:]...)
 	slices.SortStableFunc(members, byName)
@@ -133,8 +133,8 @@ func (w *writer) sort(start int, members []member) {
 
 func byName(a, b member) int { return compare(a.name, b.name) }
 
-// compare orders names by their UTF-16 units (RFC 8785, 3.2.3), which is the order
-// of code points but for those that take two.
+// compare orders names by UTF-16 code units (RFC 8785, section 3.2.3). That equals the
+// order of code points, except for those encoded as two units.
 func compare(a, b string) int {
 	for a != "" && b != "" {
 		x, n := utf8.DecodeRuneInString(a)
@@ -154,18 +154,18 @@ func firstUnit(r rune) rune {
 	return r
 }
 
-// name writes the name of a member, whose value begins at text[i]. An escape is
-// looked for in the text before that, as the decoded key does not tell.
+// name writes the name of the member whose value begins at text[i]. To find half of a
+// surrogate pair, it checks the escapes in the text, because decoding has replaced them.
 func (w *writer) name(key []byte, i int) error {
 	w.out = AppendString(w.out, string(key))
 	if !slices.Contains(key, 0xef) {
-		return nil // no U+FFFD, which half of a pair is decoded to
+		return nil // no U+FFFD, to which half of a pair is decoded
 	}
 	start, end := w.nameToken(i)
 	return pairs(w.text[start:end])
 }
 
-// nameToken returns where the name stands whose value begins at text[i].
+// nameToken returns the position of the name whose value begins at text[i].
 func (w *writer) nameToken(i int) (start, end int) {
 	end = i
 	for end > 0 && w.text[end-1] != '"' {
@@ -181,7 +181,7 @@ func (w *writer) nameToken(i int) (start, end int) {
 	return start, end
 }
 
-// escaped reports whether the byte at i has an odd number of backslashes before it.
+// escaped reports whether the byte at i is preceded by an odd number of backslashes.
 func escaped(text []byte, i int) bool {
 	n := 0
 	for i > n && text[i-1-n] == '\\' {
@@ -203,7 +203,7 @@ func (w *writer) literal(token []byte) error {
 	return nil
 }
 
-// pairs makes sure that every escaped surrogate of a valid string is one of a pair.
+// pairs verifies that every escaped surrogate in a valid string is part of a pair.
 func pairs(token []byte) error {
 	for i := 0; i < len(token); i++ {
 		if token[i] != '\\' {
@@ -228,14 +228,14 @@ func pairs(token []byte) error {
 	return nil
 }
 
-// unit returns the UTF-16 unit that four digits stand for.
+// unit returns the UTF-16 code unit of four hexadecimal digits.
 func unit(hex []byte) uint64 {
-	n, _ := strconv.ParseUint(string(hex[:4]), 16, 16) // the scanner has seen four digits
+	n, _ := strconv.ParseUint(string(hex[:4]), 16, 16) // the scanner has verified the digits
 	return n
 }
 
-// AppendString appends s as a JSON string in canonical form (RFC 8785, 3.2.2.2).
-// s is UTF-8.
+// AppendString appends s, which must be UTF-8, as a JSON string in canonical form (RFC
+// 8785, section 3.2.2.2).
 func AppendString(dst []byte, s string) []byte {
 	const short = "\b\t\n\f\r"
 	const letters = "btnfr"
@@ -258,14 +258,14 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// number writes a number as ECMAScript does (RFC 8785, 3.2.2.3).
+// number writes a number as ECMAScript does (RFC 8785, section 3.2.2.3).
 func (w *writer) number(token []byte) error {
 	f, err := strconv.ParseFloat(string(token), 64)
 	if err != nil || math.IsInf(f, 0) {
 		return fmt.Errorf("%.40s is too large a number", token)
 	}
 	if f == 0 {
-		w.out = append(w.out, '0') // also where it says -0
+		w.out = append(w.out, '0') // also for -0
 		return nil
 	}
 	if abs := math.Abs(f); abs >= 1e-6 && abs < 1e21 {
@@ -274,7 +274,7 @@ func (w *writer) number(token []byte) error {
 	}
 	w.out = strconv.AppendFloat(w.out, f, 'e', -1, 64)
 	if n := len(w.out); w.out[n-4] == 'e' && w.out[n-2] == '0' {
-		w.out = append(w.out[:n-2], w.out[n-1]) // e-09 is e-9
+		w.out = append(w.out[:n-2], w.out[n-1]) // e-09 becomes e-9
 	}
 	return nil
 }
