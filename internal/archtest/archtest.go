@@ -1,13 +1,14 @@
-// Package archtest holds the shape of the house: which package stands on which
-// floor, which outside module is invited into which room, and the few habits
-// that keep a package findable. [House] is the plan, [Check] compares a source
-// tree with it, and the package's own test does so for this module.
+// Package archtest verifies the architecture of the module: the layer of each package,
+// the packages that may import each third-party module, and a few conventions that keep
+// packages easy to find. Layers are called floors, packages rooms, and third-party
+// modules guests. [House] is the plan, [Check] compares a source tree with it, and the
+// package's own test does so for this module.
 //
 //	problems, err := archtest.Check(os.DirFS("."), archtest.House())
 //
-// The sources are read with go/parser. A "go list" child would see the same
-// facts, but the files it reads are unknown to the test cache, so a cached "ok"
-// would outlive the change that broke the rule.
+// The sources are read with go/parser. A "go list" subprocess would return the same
+// facts, but the test cache does not track the files it reads, so a cached "ok" would
+// outlive the change that broke a rule.
 package archtest
 
 import (
@@ -18,44 +19,44 @@ import (
 	"strings"
 )
 
-// Plan is what a tree is compared with.
+// Plan is the intended architecture.
 type Plan struct {
-	// Floors lists the rooms of each floor, the lowest floor first, as folders
-	// relative to the module root. A folder below a room belongs to that room
-	// unless it is listed itself. A room need not exist yet.
+	// Floors lists the rooms of each floor, lowest floor first, as folders relative to the
+	// module root. A subfolder belongs to the room of its parent unless it is listed itself.
+	// A room may be missing on disk.
 	Floors [][]string
-	// Guests are the outside modules that may be imported.
+	// Guests are the third-party modules that may be imported.
 	Guests []Guest
 }
 
-// Guest is an outside module and why it is invited.
+// Guest is a third-party module, with the reason for using it.
 type Guest struct {
-	// Module is its path.
+	// Module is the module path.
 	Module string
-	// Rooms may import it. Their folders below may, too.
+	// Rooms are the folders that may import it, including their subfolders.
 	Rooms []string
-	// Tests says that every test file may import it.
+	// Tests allows imports in all test files.
 	Tests bool
-	// Saves says what we would have to write or maintain without it.
+	// Saves describes what we would otherwise write or maintain ourselves.
 	Saves string
-	// Brings lists the modules that stand in go.mod on its behalf.
+	// Brings lists the modules in go.mod that it requires.
 	Brings []string
 }
 
-// Problem is one place where a tree departs from its plan.
+// Problem is one violation of the plan.
 type Problem struct {
 	Path string // a file or folder relative to the module root
 	Rule string // a slug: the same for all problems of one kind
-	Text string // what is wrong and what to do about it
+	Text string // what is wrong and how to fix it
 }
 
 // String returns the problem on one line.
 func (p Problem) String() string { return fmt.Sprintf("%s: %s: %s", p.Path, p.Rule, p.Text) }
 
-// Check compares the module in fsys, whose root holds its go.mod, with plan and
-// returns all problems sorted by path. Nested modules, testdata and folders
-// whose names begin with a dot or an underscore are left out, as the go command
-// does. The error says that the tree could not be read or parsed.
+// Check compares the module in fsys, which has its go.mod at the root, with plan and
+// returns all problems sorted by path. Like the go command, it skips nested modules,
+// testdata, and folders whose names begin with a dot or an underscore. The error reports
+// a tree that cannot be read or parsed.
 func Check(fsys fs.FS, plan *Plan) ([]Problem, error) {
 	t, err := load(fsys)
 	if err != nil {
@@ -81,8 +82,8 @@ func Check(fsys fs.FS, plan *Plan) ([]Problem, error) {
 	return problems, nil
 }
 
-// room returns the listed folder that dir belongs to and its floor. ok reports
-// whether there is one.
+// room returns the listed folder that dir belongs to, and its floor. ok reports whether
+// it exists.
 func (p *Plan) room(dir string) (room string, floor int, ok bool) {
 	for at, rooms := range p.Floors {
 		for _, r := range rooms {

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/archtest"
 )
 
-// TestHouse is why this package exists.
+// TestHouse checks this module.
 func TestHouse(t *testing.T) {
 	problems, err := archtest.Check(os.DirFS("../.."), archtest.House())
 	if err != nil {
@@ -61,8 +61,8 @@ require (
 )
 `
 
-// tree returns a module that keeps every rule, with the given files laid over
-// it. An empty file is taken away.
+// tree returns a module that satisfies every rule, with the given changes. A file with
+// empty content is removed.
 func tree(changes map[string]string) fstest.MapFS {
 	files := map[string]string{
 		"go.mod":                    module,
@@ -219,29 +219,41 @@ func TestCheckGlobals(t *testing.T) {
 		source string
 		want   []string
 	}{
-		"a table":               {"var t = map[string]int{\"a\": 1}\n\nfunc f() int { return t[\"a\"] }\n", nil},
-		"an error":              {"import \"errors\"\n\nvar ErrX = errors.New(\"x\")\n", nil},
-		"a guard":               {"import \"io\"\n\nvar _ io.Reader = (*T)(nil)\n\ntype T struct{}\n\nfunc (*T) Read([]byte) (int, error) { return 0, nil }\n", nil},
-		"a pool":                {"import \"sync\"\n\nvar p = sync.Pool{}\n\nfunc f() { p.Put(p.Get()) }\n", nil},
-		"shadowed":              {"var n = 1\n\nfunc f(n int) int { n++; m := n; n := m; n = 2; return n }\n\nfunc g() int { n := n; n++; return n }\n", nil},
-		"a field of that name":  {"var n = 1\n\ntype T struct{ n int }\n\nfunc f(t *T) { t.n = n }\n", nil},
-		"assigned":              {"var n int\n\nfunc f() { n = 1 }\n", changing},
-		"counted":               {"var n int\n\nfunc f() { n++ }\n", changing},
-		"assigned by range":     {"var n int\n\nfunc f() { for n = range 3 {\n\t}\n}\n", changing},
-		"a field assigned":      {"var t struct{ n int }\n\nfunc f() { t.n = 1 }\n", changing},
-		"an element assigned":   {"var m = map[int]int{}\n\nfunc f() { m[1] = 2 }\n", changing},
-		"pointed to, assigned":  {"var p = new(int)\n\nfunc f() { *p = 1 }\n", changing},
-		"deleted from":          {"var m = map[int]int{}\n\nfunc f() { delete(m, 1) }\n", changing},
-		"address taken":         {"import \"flag\"\n\nvar n int\n\nfunc f() { flag.IntVar(&n, \"n\", 0, \"\") }\n", changing},
-		"a field's address":     {"import \"flag\"\n\nvar o struct{ n int }\n\nfunc f() { flag.IntVar(&o.n, \"n\", 0, \"\") }\n", changing},
-		"an element's address":  {"var t = []struct{ n int }{{1}}\n\nfunc f() int { e := &t[0]; return e.n }\n", nil},
-		"a mutex":               {"import \"sync\"\n\nvar mu sync.Mutex\n", changing},
-		"a mutex in a struct":   {"import \"sync\"\n\nvar s struct{ mu sync.Mutex }\n", changing},
-		"a pointer to a map":    {"import \"sync\"\n\nvar m = &sync.Map{}\n", changing},
-		"an atomic":             {"import \"sync/atomic\"\n\nvar n atomic.Int64\n", changing},
-		"an atomic of a type":   {"import \"sync/atomic\"\n\nvar p atomic.Pointer[int]\n", changing},
-		"a channel":             {"var c = make(chan int)\n", changing},
-		"each variable by name": {"var a, b int\n\nfunc f() { a, b = 1, 2; a = 3 }\n", []string{"left: global", "left: global"}},
+		"a table":  {"var t = map[string]int{\"a\": 1}\n\nfunc f() int { return t[\"a\"] }\n", nil},
+		"an error": {"import \"errors\"\n\nvar ErrX = errors.New(\"x\")\n", nil},
+		"a guard": {
+			"import \"io\"\n\nvar _ io.Reader = (*T)(nil)\n\ntype T struct{}\n\nfunc (*T) Read([]byte) (int, error) { return 0, nil }\n",
+			nil,
+		},
+		"a pool": {"import \"sync\"\n\nvar p = sync.Pool{}\n\nfunc f() { p.Put(p.Get()) }\n", nil},
+		"shadowed": {
+			"var n = 1\n\nfunc f(n int) int { n++; m := n; n := m; n = 2; return n }\n\nfunc g() int { n := n; n++; return n }\n",
+			nil,
+		},
+		"a field of that name": {"var n = 1\n\ntype T struct{ n int }\n\nfunc f(t *T) { t.n = n }\n", nil},
+		"assigned":             {"var n int\n\nfunc f() { n = 1 }\n", changing},
+		"counted":              {"var n int\n\nfunc f() { n++ }\n", changing},
+		"assigned by range":    {"var n int\n\nfunc f() { for n = range 3 {\n\t}\n}\n", changing},
+		"a field assigned":     {"var t struct{ n int }\n\nfunc f() { t.n = 1 }\n", changing},
+		"an element assigned":  {"var m = map[int]int{}\n\nfunc f() { m[1] = 2 }\n", changing},
+		"pointed to, assigned": {"var p = new(int)\n\nfunc f() { *p = 1 }\n", changing},
+		"deleted from":         {"var m = map[int]int{}\n\nfunc f() { delete(m, 1) }\n", changing},
+		"address taken":        {"import \"flag\"\n\nvar n int\n\nfunc f() { flag.IntVar(&n, \"n\", 0, \"\") }\n", changing},
+		"a field's address": {
+			"import \"flag\"\n\nvar o struct{ n int }\n\nfunc f() { flag.IntVar(&o.n, \"n\", 0, \"\") }\n",
+			changing,
+		},
+		"an element's address": {"var t = []struct{ n int }{{1}}\n\nfunc f() int { e := &t[0]; return e.n }\n", nil},
+		"a mutex":              {"import \"sync\"\n\nvar mu sync.Mutex\n", changing},
+		"a mutex in a struct":  {"import \"sync\"\n\nvar s struct{ mu sync.Mutex }\n", changing},
+		"a pointer to a map":   {"import \"sync\"\n\nvar m = &sync.Map{}\n", changing},
+		"an atomic":            {"import \"sync/atomic\"\n\nvar n atomic.Int64\n", changing},
+		"an atomic of a type":  {"import \"sync/atomic\"\n\nvar p atomic.Pointer[int]\n", changing},
+		"a channel":            {"var c = make(chan int)\n", changing},
+		"each variable by name": {
+			"var a, b int\n\nfunc f() { a, b = 1, 2; a = 3 }\n",
+			[]string{"left: global", "left: global"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

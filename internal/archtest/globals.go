@@ -10,15 +10,18 @@ import (
 	"strings"
 )
 
-// checkGlobals finds package-level variables that change: those that a function
-// assigns to (also by way of a field, an element or a pointer), deletes from,
-// or takes the address of (a pointer to an element of a table is how one reads
-// it without a copy, and passes), and those whose type exists to be changed, such as
-// sync.Mutex and the types of sync/atomic. A sync.Pool is none of them: what is
-// in it means nothing. Test files are left out; their variables end with them.
+// checkGlobals reports package-level variables that change:
 //
-// Types of imported packages stay unknown here, so a variable that changes only
-// inside its own methods is not found.
+//   - those that a function assigns to (including through a field, an element or a
+//     pointer), deletes from, or takes the address of;
+//   - those with a mutable type, such as sync.Mutex and the types of sync/atomic.
+//
+// Taking the address of an element is permitted, since it is the way to read a table
+// without a copy. A sync.Pool is permitted, since its content has no meaning. Test files
+// are exempt, since their variables do not outlive the test.
+//
+// Types of imported packages are not resolved, so a variable that only changes in its own
+// methods goes undetected.
 func checkGlobals(t *tree, _ *Plan) []Problem {
 	var problems []Problem
 	for _, p := range t.packages {
@@ -46,7 +49,7 @@ type globals struct {
 
 func newGlobals(t *tree, p *pkg) *globals {
 	g := &globals{info: types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}}
-	// Nothing imported is resolved, so there are errors; names are bound all the same.
+	// Imports are not resolved, which causes errors; names are still bound.
 	conf := types.Config{Error: func(error) {}, Importer: noImports{}, FakeImportC: true}
 	var files []*ast.File
 	for _, f := range p.files {
@@ -92,8 +95,7 @@ func (g *globals) visit(n ast.Node) bool {
 	return true
 }
 
-// note records the package-level variable at the root of an expression, if
-// there is one.
+// note records the package-level variable at the root of an expression, if any.
 func (g *globals) note(e ast.Expr) {
 	for {
 		switch x := e.(type) {
@@ -118,7 +120,7 @@ func (g *globals) note(e ast.Expr) {
 	}
 }
 
-// indexed reports whether the expression leads through an element.
+// indexed reports whether the expression selects from an element.
 func indexed(e ast.Expr) bool {
 	switch x := e.(type) {
 	case *ast.IndexExpr:
@@ -138,7 +140,7 @@ func (g *globals) object(id *ast.Ident) types.Object {
 	return g.info.Defs[id]
 }
 
-// restless reports whether a type is written as one that exists to be changed.
+// restless reports whether a type expression denotes a mutable type.
 func restless(t ast.Expr) bool {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -158,8 +160,8 @@ func restless(t ast.Expr) bool {
 	return false
 }
 
-// restlessValue reports whether a value is a literal of such a type, or a
-// channel, which is state by nature.
+// restlessValue reports whether a value is a literal of such a type, or a channel, which
+// is always state.
 func restlessValue(v ast.Expr) bool {
 	switch v := v.(type) {
 	case *ast.UnaryExpr:

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// vague are names that say nothing about what a package is for.
+// vague reports whether a name does not describe the purpose of a package.
 func vague(name string) bool {
-	return slices.Contains([]string{"util", "utils", "common", "shared", "helper", "helpers", "model", "models", "pkg", "misc"}, name)
+	return slices.Contains(
+		[]string{"util", "utils", "common", "shared", "helper", "helpers", "model", "models", "pkg", "misc"}, name)
 }
 
-// checkRoot finds Go files beside go.mod.
+// checkRoot reports Go files next to go.mod.
 func checkRoot(t *tree, _ *Plan) []Problem {
 	var problems []Problem
 	for _, p := range t.packages {
@@ -27,7 +28,7 @@ func checkRoot(t *tree, _ *Plan) []Problem {
 	return problems
 }
 
-// checkNames finds packages and folders with names that say nothing.
+// checkNames reports packages and folders with vague names.
 func checkNames(t *tree, _ *Plan) []Problem {
 	var problems []Problem
 	for _, p := range t.packages {
@@ -40,9 +41,9 @@ func checkNames(t *tree, _ *Plan) []Problem {
 	return problems
 }
 
-// checkComments finds packages without exactly one package comment, and those
-// of libraries that do not begin as godoc expects. A package that consists of
-// tests alone carries its comment in one of them.
+// checkComments reports packages without exactly one package comment, and comments of
+// libraries that do not begin as godoc expects. A package with only tests has its comment
+// in one of them.
 func checkComments(t *tree, _ *Plan) []Problem {
 	var problems []Problem
 	for _, p := range t.packages {
@@ -72,7 +73,7 @@ func checkComments(t *tree, _ *Plan) []Problem {
 	return problems
 }
 
-// checkInit finds init functions: what happens at start is written in main.
+// checkInit reports init functions: startup code belongs in main.
 func checkInit(t *tree, _ *Plan) []Problem {
 	var problems []Problem
 	for _, p := range t.packages {

@@ -2,9 +2,9 @@ package archtest
 
 // House returns the plan of this module.
 //
-// A new package gets its floor here; a new guest gets its line here and a
-// record in docs/decisions. The module's tools (scripts), its examples and its
-// conformance fixture are programs and stand on top, beside the command.
+// Add new packages to a floor here; add new third-party modules here and in a record in
+// docs/decisions. The module's tools (scripts), its examples and its conformance fixture
+// are programs and are on the top floor, like the command.
 func House() *Plan {
 	return &Plan{
 		Floors: [][]string{
@@ -67,7 +67,11 @@ func House() *Plan {
 				Module: "modernc.org/sqlite",
 				Rooms:  []string{"staticmcp/build/table"},
 				Saves:  "SQLite itself, translated to Go: every table, view and write-ahead log that there is",
-				Brings: []string{"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/mattn/go-isatty", "github.com/ncruces/go-strftime", "github.com/remyoudompheng/bigfft", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory"},
+				Brings: []string{
+					"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/mattn/go-isatty",
+					"github.com/ncruces/go-strftime", "github.com/remyoudompheng/bigfft", "modernc.org/libc",
+					"modernc.org/mathutil", "modernc.org/memory",
+				},
 			},
 			{
 				Module: "github.com/yuin/goldmark",

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// checkFloors finds packages without a floor, and imports that do not go
-// downwards. On the lowest floor the leaves may use each other. Test files may
-// import any room: what they need does not reach whoever imports the package.
+// checkFloors reports packages without a floor, and imports that do not lead to a lower
+// floor. On the lowest floor, packages may import each other. Test files may import any
+// room, since their imports do not reach importers of the package.
 func checkFloors(t *tree, plan *Plan) []Problem {
 	var problems []Problem
 	for _, p := range t.packages {
 		if p.dir == "." {
-			continue // checkRoot has said what there is to say
+			continue // reported by checkRoot
 		}
 		room, floor, ok := plan.room(p.dir)
 		if !ok {
@@ -37,13 +37,12 @@ func checkFloors(t *tree, plan *Plan) []Problem {
 	return problems
 }
 
-// climbs says why a file of room, which is on floor, may not import dir, or
-// nothing if it may.
+// climbs returns why a file in room, which is on floor, may not import dir, or "".
 func climbs(plan *Plan, room string, floor int, dir string) string {
 	other, at, ok := plan.room(dir)
 	switch {
 	case !ok, other == room, at < floor, at == 0 && floor == 0:
-		return "" // a package without a floor is reported where it stands
+		return "" // reported for the imported package itself
 	case at == floor:
 		return fmt.Sprintf("%s imports %s: both are on floor %d; what neighbours share moves down", room, dir, floor)
 	default:
@@ -51,8 +50,8 @@ func climbs(plan *Plan, room string, floor int, dir string) string {
 	}
 }
 
-// checkCycles finds leaves of the lowest floor that import each other in a
-// circle. On the other floors there is nothing to find: imports go downwards.
+// checkCycles reports import cycles on the lowest floor. Higher floors cannot have any,
+// because imports only lead downwards.
 func checkCycles(t *tree, plan *Plan) []Problem {
 	uses := map[string][]string{}
 	for _, p := range t.packages {
@@ -69,8 +68,7 @@ func checkCycles(t *tree, plan *Plan) []Problem {
 	return problems
 }
 
-// used returns the folders of this module that the package imports, tests left
-// aside.
+// used returns the folders of this module that the package imports, excluding tests.
 func (t *tree) used(p *pkg) []string {
 	var dirs []string
 	for _, f := range p.files {
@@ -83,7 +81,7 @@ func (t *tree) used(p *pkg) []string {
 	return dirs
 }
 
-// reach returns all that start leads to in one or more steps.
+// reach returns everything reachable from start in one or more steps.
 func reach(uses map[string][]string, start string) []string {
 	var found []string
 	todo := slices.Clone(uses[start])
@@ -99,8 +97,8 @@ func reach(uses map[string][]string, start string) []string {
 	return found
 }
 
-// checkGuests finds imports of modules that are not invited, or not into this
-// room. The C of cgo counts as one: the binary is static.
+// checkGuests reports imports of modules that are not listed, or not listed for this
+// room. Cgo's C counts as a module, since the binary is static.
 func checkGuests(t *tree, plan *Plan) []Problem {
 	var problems []Problem
 	for _, p := range t.packages {
@@ -132,14 +130,14 @@ func intrudes(plan *Plan, dir, imported string, isTest bool) string {
 	return fmt.Sprintf("imports %s, which is invited elsewhere, not here", imported)
 }
 
-// standard reports whether the import path is one of the standard library.
+// standard reports whether the import path is in the standard library.
 func standard(imported string) bool {
 	first, _, _ := strings.Cut(imported, "/")
 	return imported != "C" && !strings.Contains(first, ".")
 }
 
-// checkRequirements compares go.mod with the guest list, both ways: a module
-// that nobody invited or brought along, and a guest who has left.
+// checkRequirements compares go.mod with the guest list in both directions: it reports
+// required modules that are not listed, and listed modules that are not required.
 func checkRequirements(t *tree, plan *Plan) []Problem {
 	expected := map[string]bool{}
 	for _, g := range plan.Guests {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// tree is a module as it stands on disk.
+// tree is a module on disk.
 type tree struct {
 	module   string
 	requires []string // the modules that go.mod requires
@@ -20,7 +20,7 @@ type tree struct {
 	packages []*pkg // sorted by dir
 }
 
-// pkg is the Go files of one folder.
+// pkg contains the Go files of one folder.
 type pkg struct {
 	dir   string // relative to the module root; "." for the root itself
 	files []*file
@@ -34,10 +34,10 @@ type file struct {
 	imports []string
 }
 
-// name returns what the package clauses say, test packages left aside.
+// name returns the name in the package clauses, without the suffix _test.
 func (p *pkg) name() string { return strings.TrimSuffix(p.all()[0].syntax.Name.Name, "_test") }
 
-// all returns the files of the package, those of its tests last.
+// all returns the files of the package, tests last.
 func (p *pkg) all() []*file { return slices.Concat(p.files, p.tests) }
 
 func load(fsys fs.FS) (*tree, error) {
@@ -64,8 +64,8 @@ func load(fsys fs.FS) (*tree, error) {
 	return t, nil
 }
 
-// skipped reports whether the go command would not look for packages of this
-// module in the folder.
+// skipped reports whether the go command excludes the folder from the packages of this
+// module.
 func skipped(fsys fs.FS, dir string) bool {
 	if dir == "." {
 		return false
@@ -133,8 +133,8 @@ func (t *tree) ours(imported string) (dir string, ok bool) {
 	return strings.CutPrefix(imported, t.module+"/")
 }
 
-// parseModule reads the module path and the required modules out of a go.mod.
-// It knows the form that "go mod tidy" writes and no more.
+// parseModule returns the module path and the required modules in a go.mod. It only
+// supports the format that "go mod tidy" writes.
 func parseModule(text string) (module string, requires []string) {
 	inBlock := false
 	for line := range strings.Lines(text) {
