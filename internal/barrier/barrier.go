@@ -1,11 +1,11 @@
-// Package barrier turns a panic into an error, for work that a long-running
-// process does on input from outside: reading a folder again, taking over a
-// changed manifest, parsing one of many documents. A panic in a goroutine ends
-// the process, so each goroutine that does such work needs a barrier of its own.
+// Package barrier converts panics to errors, for work that a long-running process does on
+// external input: rereading a folder, loading a changed manifest, parsing one of many
+// documents. A panic in a goroutine terminates the process, so each goroutine that does
+// such work needs its own barrier.
 //
 //	err := barrier.Run("build docs", func() error { return b.build(ctx) })
 //
-// Requests have barriers already: package mcp answers a panic with an error.
+// Requests do not need one: package mcp answers a panic with an error.
 package barrier
 
 import (
@@ -15,22 +15,22 @@ import (
 
 // PanicError is the error of work that panicked.
 type PanicError struct {
-	// Work is what was being done, as given to [Run].
+	// Work describes the work, as given to [Run].
 	Work string
-	// Value is what the work panicked with.
+	// Value is the value passed to panic.
 	Value any
-	// Stack is where: at most 16 KiB, for logs.
+	// Stack is the stack trace, at most 16 KiB, for logs.
 	Stack string
 }
 
 // Error returns the work and the value, without the stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("%s: internal error: %v", e.Work, e.Value) }
 
-// maxStack bounds the stack that an error keeps.
+// maxStack limits the stack trace in an error.
 const maxStack = 16 << 10
 
-// Run calls do and returns its error, or a [*PanicError] if it panics. A fatal
-// error of the runtime, such as a full stack, still ends the process.
+// Run calls do and returns its error, or a [*PanicError] if it panics. A fatal error of
+// the runtime, such as a stack overflow, still terminates the process.
 func Run(work string, do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -18,7 +18,11 @@ func TestRun(t *testing.T) {
 	}{
 		{"success", func() error { return nil }, ""},
 		{"error", func() error { return sentinel }, "no"},
-		{"runtime error", func() error { _ = nothing[len(nothing)]; return nil }, "read x: internal error: runtime error: index out of range [0] with length 0"},
+		{
+			"runtime error",
+			func() error { _ = nothing[len(nothing)]; return nil },
+			"read x: internal error: runtime error: index out of range [0] with length 0",
+		},
 		{"any value", func() error { panic("odd") }, "read x: internal error: odd"},
 	}
 	for _, test := range tests {
