@@ -1,6 +1,6 @@
-// Package base64url decodes base64url without padding (RFC 7515, section 2) in its one
-// canonical form, for what is sealed or signed: other forms of the same bytes would be
-// other texts for whatever remembers or compares them.
+// Package base64url decodes canonical base64url without padding (RFC 7515, section 2),
+// for sealed or signed data. Other encodings of the same bytes would be different texts
+// for code that stores or compares them.
 package base64url
 
 import (
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// errLineBreak is for what [base64.Encoding] skips.
+// errLineBreak reports line breaks, which [base64.Encoding] would skip.
 var errLineBreak = errors.New("base64url: line break")
 
-// Decode returns the bytes that text encodes. Padding, line breaks and trailing bits that
-// count for nothing are errors.
+// Decode returns the bytes that text encodes. Padding, line breaks and nonzero trailing
+// bits are errors.
 func Decode(text string) ([]byte, error) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, errLineBreak

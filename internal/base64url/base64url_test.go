@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/base64url"
 )
 
-// Every byte sequence has one text.
+// Every byte sequence has exactly one encoding.
 func TestDecode(t *testing.T) {
 	for _, c := range []struct {
 		text string
