@@ -39,7 +39,7 @@ var (
 	_ mcp.Extender = (*fixture)(nil)
 )
 
-// A PNG of one red pixel and a WAV of no samples.
+// A PNG of one red pixel and a WAV without samples.
 var (
 	redPixel = decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==")
 	silence  = decode("UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=")
@@ -67,8 +67,18 @@ func newFixture() *fixture {
 		Resources: []mcp.Resource{
 			{Name: "static-text", URI: "test://static-text", MIMEType: "text/plain", Description: "a text"},
 			{Name: "static-binary", URI: "test://static-binary", MIMEType: "image/png", Description: "a picture"},
-			{Name: "watched-resource", URI: "test://watched-resource", MIMEType: "text/plain", Description: "can be subscribed to"},
-			{Name: "hello", URI: skillScheme + "hello/SKILL.md", MIMEType: markdownType, Description: "Greets a person in their own language."},
+			{
+				Name:        "watched-resource",
+				URI:         "test://watched-resource",
+				MIMEType:    "text/plain",
+				Description: "can be subscribed to",
+			},
+			{
+				Name:        "hello",
+				URI:         skillScheme + "hello/SKILL.md",
+				MIMEType:    markdownType,
+				Description: "Greets a person in their own language.",
+			},
 		},
 		Templates: []mcp.ResourceTemplate{{
 			Name: "template", URITemplate: "test://template/{id}/data", MIMEType: "application/json", Description: "data by id",
@@ -78,9 +88,13 @@ func newFixture() *fixture {
 			{Name: "test_prompt_with_arguments", Description: "a prompt with arguments", Arguments: []mcp.PromptArgument{
 				{Name: "arg1", Description: "the first", Required: true}, {Name: "arg2", Description: "the second", Required: true},
 			}},
-			{Name: "test_prompt_with_embedded_resource", Description: "a prompt that carries a resource", Arguments: []mcp.PromptArgument{
-				{Name: "resourceUri", Description: "which resource", Required: true},
-			}},
+			{
+				Name:        "test_prompt_with_embedded_resource",
+				Description: "a prompt that carries a resource",
+				Arguments: []mcp.PromptArgument{
+					{Name: "resourceUri", Description: "which resource", Required: true},
+				},
+			},
 			{Name: "test_prompt_with_image", Description: "a prompt with a picture"},
 			{Name: "test_input_required_result_prompt", Description: "a prompt that asks first"},
 		},
@@ -91,7 +105,8 @@ func newFixture() *fixture {
 		if schema == "" {
 			schema = `{"type":"object","properties":{}}`
 		}
-		cat.Tools = append(cat.Tools, mcp.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(schema)})
+		cat.Tools = append(cat.Tools,
+			mcp.Tool{Name: t.name, Description: t.description, InputSchema: json.RawMessage(schema)})
 	}
 	f.catalog = cat
 	return f
@@ -147,18 +162,28 @@ func (f *fixture) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.G
 	case "test_simple_prompt":
 		messages = []mcp.PromptMessage{user(mcp.Text("This is a simple prompt for testing."))}
 	case "test_prompt_with_arguments":
-		messages = []mcp.PromptMessage{user(mcp.Text(fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", p.Arguments["arg1"], p.Arguments["arg2"])))}
+		messages = []mcp.PromptMessage{
+			user(mcp.Text(fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", p.Arguments["arg1"], p.Arguments["arg2"]))),
+		}
 	case "test_prompt_with_embedded_resource":
 		messages = []mcp.PromptMessage{
-			user(mcp.EmbeddedResource(mcp.ResourceContents{URI: p.Arguments["resourceUri"], MIMEType: "text/plain", Text: "Embedded resource content for testing."})),
+			user(mcp.EmbeddedResource(mcp.ResourceContents{
+				URI:      p.Arguments["resourceUri"],
+				MIMEType: "text/plain",
+				Text:     "Embedded resource content for testing.",
+			})),
 			user(mcp.Text("Please process the embedded resource above.")),
 		}
 	case "test_prompt_with_image":
-		messages = []mcp.PromptMessage{user(mcp.Image(redPixel, "image/png")), user(mcp.Text("Please analyze the image above."))}
+		messages = []mcp.PromptMessage{
+			user(mcp.Image(redPixel, "image/png")),
+			user(mcp.Text("Please analyze the image above.")),
+		}
 	case "test_input_required_result_prompt":
 		answer, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{
 			Key: "user_context", Message: "What context should the prompt use?",
-			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"context":{"type":"string"}},"required":["context"]}`),
+			RequestedSchema: json.RawMessage(
+				`{"type":"object","properties":{"context":{"type":"string"}},"required":["context"]}`),
 		})
 		if err != nil {
 			return nil, err
@@ -195,7 +220,7 @@ func (f *fixture) Watch(changed func(mcp.Change)) (stop func()) {
 	}
 }
 
-// change replaces the catalog by an edited copy and tells the watchers.
+// change replaces the catalog with an edited copy and notifies the watchers.
 func (f *fixture) change(c mcp.Change, edit func(*mcp.Catalog, int)) {
 	f.mu.Lock()
 	f.changes++

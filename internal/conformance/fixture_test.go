@@ -12,8 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A notification that overtakes the answer is lost to the client, and a race
-// shows itself only now and then.
+// A notification after the response is lost to the client, and such a race is rare.
 func TestProgressIsNeverLost(t *testing.T) {
 	server := httptest.NewServer(mcp.NewServer(newFixture(), nil).HTTPHandler(nil))
 	defer server.Close()

@@ -17,7 +17,7 @@ func always(content ...mcp.Content) toolFunc {
 	}
 }
 
-// pause waits, unless the request ends first.
+// pause waits for d or until the request ends.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -32,7 +32,11 @@ func pause(ctx context.Context, d time.Duration) error {
 const embeddedURI = "test://embedded-resource"
 
 func (f *fixture) plainTools() []tool {
-	embedded := mcp.EmbeddedResource(mcp.ResourceContents{URI: embeddedURI, MIMEType: "text/plain", Text: "This is an embedded resource content."})
+	embedded := mcp.EmbeddedResource(mcp.ResourceContents{
+		URI:      embeddedURI,
+		MIMEType: "text/plain",
+		Text:     "This is an embedded resource content.",
+	})
 	return []tool{
 		{"test_simple_text", "answers with text", "", always(mcp.Text("This is a simple text response for testing."))},
 		{"test_image_content", "answers with a picture", "", always(mcp.Image(redPixel, "image/png"))},
@@ -42,34 +46,66 @@ func (f *fixture) plainTools() []tool {
 			mcp.Text("Multiple content types test:"), mcp.Image(redPixel, "image/png"), embedded)},
 		{"test_tool_with_logging", "logs while it runs", "", logging},
 		{"test_tool_with_progress", "reports its progress", "", progress},
-		{"test_error_handling", "always fails", "", func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
-			return nil, fmt.Errorf("this tool intentionally returns an error for testing")
-		}},
+		{
+			"test_error_handling",
+			"always fails",
+			"",
+			func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
+				return nil, fmt.Errorf("this tool intentionally returns an error for testing")
+			},
+		},
 		{"test_reconnection", "drops its connection before it answers", "", reconnection},
 		{"json_schema_2020_12_tool", "has a schema with the keywords of 2020-12", schema2020, always(mcp.Text("ok"))},
-		{"test_x_mcp_header", "has a parameter that travels in a header", `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`, always(mcp.Text("ok"))},
-		{"test_missing_capability", "needs a client with sampling", "", func(_ context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallToolResult, error) {
-			if err := r.RequireCapability("sampling"); err != nil {
-				return nil, err
-			}
-			return say(mcp.Text("the client has sampling")), nil
-		}},
-		{"test_logging_tool", "logs, if the client wants that", "", func(_ context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallToolResult, error) {
-			r.Log(mcp.LogInfo, "conformance", "a line")
-			return say(mcp.Text("logged")), nil
-		}},
-		{"test_trigger_tool_change", "changes the list of tools", "", func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
-			f.change(mcp.Change{Tools: true}, func(c *mcp.Catalog, n int) {
-				c.Tools = append(c.Tools[:len(c.Tools):len(c.Tools)], mcp.Tool{Name: fmt.Sprintf("added_%d", n), Description: "was added while running"})
-			})
-			return say(mcp.Text("changed")), nil
-		}},
-		{"test_trigger_prompt_change", "changes the list of prompts", "", func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
-			f.change(mcp.Change{Prompts: true}, func(c *mcp.Catalog, n int) {
-				c.Prompts = append(c.Prompts[:len(c.Prompts):len(c.Prompts)], mcp.Prompt{Name: fmt.Sprintf("added_%d", n), Description: "was added while running"})
-			})
-			return say(mcp.Text("changed")), nil
-		}},
+		{
+			"test_x_mcp_header",
+			"has a parameter that travels in a header",
+			`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer"}}}`,
+			always(mcp.Text("ok")),
+		},
+		{
+			"test_missing_capability",
+			"needs a client with sampling",
+			"",
+			func(_ context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				if err := r.RequireCapability("sampling"); err != nil {
+					return nil, err
+				}
+				return say(mcp.Text("the client has sampling")), nil
+			},
+		},
+		{
+			"test_logging_tool",
+			"logs, if the client wants that",
+			"",
+			func(_ context.Context, r *mcp.Request, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				r.Log(mcp.LogInfo, "conformance", "a line")
+				return say(mcp.Text("logged")), nil
+			},
+		},
+		{
+			"test_trigger_tool_change",
+			"changes the list of tools",
+			"",
+			func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
+				f.change(mcp.Change{Tools: true}, func(c *mcp.Catalog, n int) {
+					c.Tools = append(c.Tools[:len(c.Tools):len(c.Tools)],
+						mcp.Tool{Name: fmt.Sprintf("added_%d", n), Description: "was added while running"})
+				})
+				return say(mcp.Text("changed")), nil
+			},
+		},
+		{
+			"test_trigger_prompt_change",
+			"changes the list of prompts",
+			"",
+			func(context.Context, *mcp.Request, json.RawMessage) (*mcp.CallToolResult, error) {
+				f.change(mcp.Change{Prompts: true}, func(c *mcp.Catalog, n int) {
+					c.Prompts = append(c.Prompts[:len(c.Prompts):len(c.Prompts)],
+						mcp.Prompt{Name: fmt.Sprintf("added_%d", n), Description: "was added while running"})
+				})
+				return say(mcp.Text("changed")), nil
+			},
+		},
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// The skills extension (SEP-2640): a folder of Markdown served as resources,
-// with three methods of its own.
+// The skills extension (SEP-2640): a folder of Markdown served as resources, with three
+// additional methods.
 
 //go:embed skills
 var skillFiles embed.FS
@@ -39,7 +39,7 @@ type skillFile struct {
 	Size   int    `json:"size"`
 }
 
-// helloSkill describes the one skill there is.
+// helloSkill returns the only skill.
 func helloSkill() (skill, error) {
 	s := skill{
 		URI:         skillScheme + "hello/SKILL.md",
@@ -67,7 +67,9 @@ func readSkill(uri string) (*mcp.ReadResourceResult, error) {
 	if err != nil {
 		return nil, mcp.ResourceNotFound(uri, "")
 	}
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, MIMEType: markdownType, Text: string(data)}}}, nil
+	return &mcp.ReadResourceResult{
+		Contents: []mcp.ResourceContents{{URI: uri, MIMEType: markdownType, Text: string(data)}},
+	}, nil
 }
 
 func skillPath(uri string) string { return path.Join("skills", strings.TrimPrefix(uri, skillScheme)) }

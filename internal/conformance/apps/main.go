@@ -1,6 +1,6 @@
-// Apps is a server with a user interface that asks for everything and does
-// everything, for the checks that open it in a browser, in a host that is not
-// ours. It serves on a free port and says on stderr which.
+// Apps is a server whose user interface uses every feature and requests every permission,
+// for tests that open it in a browser, in a third-party host. It serves on a free port,
+// which it prints to stderr.
 package main
 
 import (
@@ -100,7 +100,11 @@ func tools() []mcp.Tool {
 		{Name: "show", Description: "Shows the page.", Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: pageURI})},
 		{Name: "echo", Description: "Says what it was told, to the page only.",
 			Meta: apps.ToolMeta(apps.ToolUI{Visibility: only(apps.VisibleToApp)})},
-		{Name: "think", Description: "Is for models only.", Meta: apps.ToolMeta(apps.ToolUI{Visibility: only(apps.VisibleToModel)})},
+		{
+			Name:        "think",
+			Description: "Is for models only.",
+			Meta:        apps.ToolMeta(apps.ToolUI{Visibility: only(apps.VisibleToModel)}),
+		},
 		{Name: "old", Description: "Shows the page in old hosts, too.",
 			Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: pageURI, LegacyKey: true})},
 	}
@@ -108,7 +112,7 @@ func tools() []mcp.Tool {
 
 func (f *fixture) Catalog(context.Context) (*mcp.Catalog, error) { return f.catalog, nil }
 
-// CallTool says what it was told, and to whom.
+// CallTool returns its arguments and the audience of the result.
 func (f *fixture) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	if f.catalog.Tool(p.Name) == nil {
 		return nil, mcp.UnknownTool(p.Name)
