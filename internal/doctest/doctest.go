@@ -1,11 +1,13 @@
-// Package doctest holds the pages of the repository to the truth: links lead
-// somewhere, files and tests that are named exist, the README stays short and begins with
-// the commands that work, code that is shown is code that is compiled and tested,
-// no page is out of reach, and nothing speaks of the machine it was written on.
-// What a page shows of a terminal is taken apart by
-// [Sessions], for a test of the command to run and compare.
+// Package doctest checks the repository's pages:
 //
-// [Load] reads the pages, [Check] applies the rules.
+//   - Links, and the files and tests that are named, exist.
+//   - The README is short and begins with working commands.
+//   - Displayed code is compiled and tested.
+//   - Every page is linked from another one.
+//   - No file refers to the machine it was written on.
+//
+// [Load] reads the pages, [Check] applies the rules. [Sessions] parses the terminal
+// sessions on a page, so that a test of the command can run and compare them.
 package doctest
 
 import (
@@ -23,7 +25,7 @@ type Page struct {
 	Lines []string
 }
 
-// Problem is one place where a page is wrong.
+// Problem is one error on a page.
 type Problem struct {
 	Path string
 	Line int // counted from 1; 0 for the whole file
@@ -33,8 +35,8 @@ type Problem struct {
 // String returns the problem on one line.
 func (p Problem) String() string { return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text) }
 
-// Load reads all Markdown files in fsys except test data and what other
-// programs put there. The pages are sorted by path.
+// Load reads all Markdown files in fsys except test data and files installed by other
+// programs. The pages are sorted by path.
 func Load(fsys fs.FS) ([]Page, error) {
 	var pages []Page
 	err := walk(fsys, func(name string) error {
@@ -51,8 +53,8 @@ func Load(fsys fs.FS) ([]Page, error) {
 	return pages, err
 }
 
-// Check applies every rule to the repository in fsys, whose pages are pages,
-// and returns the problems in order of path and line.
+// Check applies every rule to the repository in fsys with the given pages, and returns
+// the problems ordered by path and line.
 func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
 	problems, err := checkWords(fsys)
 	if err != nil {
@@ -77,8 +79,8 @@ func Check(fsys fs.FS, pages []Page) ([]Problem, error) {
 	return problems, nil
 }
 
-// walk calls visit for every file that belongs to the repository. Folders are
-// left out by what git ignores under these names, and test data.
+// walk calls visit for every file that belongs to the repository. It skips test data and
+// the names of folders that git ignores.
 func walk(fsys fs.FS, visit func(name string) error) error {
 	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -94,7 +96,7 @@ func walk(fsys fs.FS, visit func(name string) error) error {
 	})
 }
 
-// fence says what a line is to the fenced code blocks of a page.
+// fence is the role of a line in the fenced code blocks of a page.
 type fence int
 
 const (
@@ -104,8 +106,8 @@ const (
 	closing
 )
 
-// fences yields each line of the page with its number, counted from 1, what it
-// is, and the language of the block it belongs to.
+// fences yields each line of the page with its number, counted from 1, its role, and the
+// language of its block.
 func (p Page) fences(yield func(line int, text string, at fence, language string) bool) {
 	mark, language := "", ""
 	for i, text := range p.Lines {

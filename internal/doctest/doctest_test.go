@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/doctest"
 )
 
-// TestRepository is why this package exists.
+// TestRepository checks this repository.
 func TestRepository(t *testing.T) {
 	fsys := os.DirFS("../..")
 	pages, err := doctest.Load(fsys)
@@ -31,16 +31,19 @@ func TestRepository(t *testing.T) {
 const readme = "# Name\n\nWhat it is.\n\n```sh\n" +
 	"go run ./cmd/slipway serve examples/http-reference\ngo test ./...\n```\n\nSee [the pages](docs/README.md).\n"
 
-// machine is a folder that no page may name; taken apart, as this file is read, too.
+// machine is a folder that no page may name. It is split because this file is checked
+// too.
 const machine = "/wo" + "rk/"
 
 func repository(changes map[string]string) fstest.MapFS {
 	fsys := fstest.MapFS{
-		"README.md":                      {Data: []byte(readme)},
-		"docs/README.md":                 {Data: []byte("# Pages\n\n[One](one.md#a-heading), [home](../README.md).\n")},
-		"docs/one.md":                    {Data: []byte("# One\n\n## A heading\n\nIn `core/core.go`.\n")},
-		"core/core.go":                   {Data: []byte("package core\n")},
-		"core/core_test.go":              {Data: []byte("package core\n\nfunc TestCore(t *testing.T) {}\n\n// func TestGone(t *testing.T)\n")},
+		"README.md":      {Data: []byte(readme)},
+		"docs/README.md": {Data: []byte("# Pages\n\n[One](one.md#a-heading), [home](../README.md).\n")},
+		"docs/one.md":    {Data: []byte("# One\n\n## A heading\n\nIn `core/core.go`.\n")},
+		"core/core.go":   {Data: []byte("package core\n")},
+		"core/core_test.go": {
+			Data: []byte("package core\n\nfunc TestCore(t *testing.T) {}\n\n// func TestGone(t *testing.T)\n"),
+		},
 		"core/testdata/script/say.txtar": {Data: []byte("exec say\n")},
 		"core/testdata/x/odd.md":         {Data: []byte("no title, [nowhere](nowhere.md)\n")},
 		"picture.png":                    {Data: []byte("\x89PNG " + machine + " \xff")},
@@ -76,23 +79,41 @@ func TestCheck(t *testing.T) {
 		"a script that is gone": {page("`core: TestCore/shout`"), []string{"docs/one.md:3"}},
 		"a test of no folder":   {page("`gone: TestCore`"), []string{"docs/one.md:3"}},
 		"a test in code":        {page("```text\n`core: TestGone`\n```"), nil},
-		"a row without a test":  {page("| a | test |\n| --- | --- |\n| x | `core: TestCore` |\n| y | soon |"), []string{"docs/one.md:6"}},
+		"a row without a test": {
+			page("| a | test |\n| --- | --- |\n| x | `core: TestCore` |\n| y | soon |"),
+			[]string{"docs/one.md:6"},
+		},
 		"a row elsewhere":       {page("| a | b |\n| --- | --- |\n| y | soon |"), nil},
 		"a page out of reach":   {map[string]string{"docs/two.md": "# Two\n\n[x](two.md)\n"}, []string{"docs/two.md:0"}},
 		"no title":              {page("x", "One\n"), []string{"docs/one.md:1"}},
 		"a folder of a machine": {page("cd " + machine + "main"), []string{"docs/one.md:3"}},
 		"such a path elsewhere": {page("see docs" + machine + " and https://example.org" + machine), nil},
-		"such a folder in code": {map[string]string{"core/core.go": "package core\n\nconst c = \"" + machine + "x\"\n"}, []string{"core/core.go:3"}},
-		"a registry":            {map[string]string{"a.json": "{\"url\": \"https://registry.npmjs" + ".org/x\"}"}, []string{"a.json:1"}},
+		"such a folder in code": {
+			map[string]string{"core/core.go": "package core\n\nconst c = \"" + machine + "x\"\n"},
+			[]string{"core/core.go:3"},
+		},
+		"a registry": {
+			map[string]string{"a.json": "{\"url\": \"https://registry.npmjs" + ".org/x\"}"},
+			[]string{"a.json:1"},
+		},
 		"a module proxy":        {map[string]string{"run": "GOPROXY=https://proxy.golang" + ".org"}, []string{"run:1"}},
 		"a shell in a console":  {page("```console\n$ slipway ls x | head\n```"), []string{"docs/one.md:4"}},
 		"another program":       {page("```console\n$ curl x\n```"), []string{"docs/one.md:4"}},
 		"output before command": {page("```console\nhello\n```"), []string{"docs/one.md:4"}},
 		"a quote left open":     {page("```console\n$ slipway 'x\n```"), []string{"docs/one.md:4"}},
-		"a long README":         {map[string]string{"README.md": readme + strings.Repeat("\n", 171)}, []string{"README.md:181"}},
-		"late code":             {map[string]string{"README.md": "# Name\n" + strings.Repeat("\n", 23) + readme[7:]}, []string{"README.md:28"}},
-		"another first command": {map[string]string{"README.md": strings.Replace(readme, "go run", "make run #", 1)}, []string{"README.md:5"}},
-		"no code":               {map[string]string{"README.md": "# Name\n\n[x](docs/README.md)\n"}, []string{"README.md:0"}},
+		"a long README": {
+			map[string]string{"README.md": readme + strings.Repeat("\n", 171)},
+			[]string{"README.md:181"},
+		},
+		"late code": {
+			map[string]string{"README.md": "# Name\n" + strings.Repeat("\n", 23) + readme[7:]},
+			[]string{"README.md:28"},
+		},
+		"another first command": {
+			map[string]string{"README.md": strings.Replace(readme, "go run", "make run #", 1)},
+			[]string{"README.md:5"},
+		},
+		"no code": {map[string]string{"README.md": "# Name\n\n[x](docs/README.md)\n"}, []string{"README.md:0"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +147,7 @@ func page(text string, title ...string) map[string]string {
 	return map[string]string{"docs/one.md": head + "\n" + text + "\n\n## A heading\n"}
 }
 
-// quote returns docs/one.md with code that it says is from core/core.go, and that file.
+// quote returns docs/one.md with code that claims to be from core/core.go, and that file.
 func quote(code string) map[string]string {
 	changes := page("<!-- from core/core.go -->\n```go\n" + code + "\n```")
 	changes["core/core.go"] = "package core\n\nfunc f() {\n\ta()\n\tif x {\n\t\tb()\n\n\t\tc()\n\t}\n}\n"

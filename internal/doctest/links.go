@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// link is where an inline link leads and where it stands.
+// link is the target of an inline link, and its line.
 type link struct {
 	target string
 	line   int
@@ -20,7 +20,7 @@ type link struct {
 func linkPattern() *regexp.Regexp { return regexp.MustCompile(`\]\(([^)\s]+)(?:\s+"[^"]*")?\)`) }
 func codePattern() *regexp.Regexp { return regexp.MustCompile("`[^`]*`") }
 
-// links returns the inline links of the page, those in code left aside.
+// links returns the inline links of the page, except those in code.
 func (p Page) links() []link {
 	inline, code := linkPattern(), codePattern()
 	var found []link
@@ -35,8 +35,8 @@ func (p Page) links() []link {
 	return found
 }
 
-// local splits the target of a link of the page at from into the file it leads
-// to and the heading in it. ok reports whether it leads to a file at all.
+// local splits the target of a link on the page from into a file and a heading. ok
+// reports whether the target is a file.
 func (l link) local(from string) (file, heading string, ok bool) {
 	u, err := url.Parse(l.target)
 	if err != nil || u.Scheme != "" || u.Host != "" {
@@ -70,7 +70,7 @@ func checkLinks(fsys fs.FS, pages []Page, p Page) []Problem {
 	return problems
 }
 
-// anchors returns the fragments that the headings of the page can be reached by.
+// anchors returns the fragments of the headings on the page.
 func (p Page) anchors() []string {
 	seen := map[string]int{}
 	var anchors []string
@@ -91,7 +91,7 @@ func (p Page) anchors() []string {
 	return anchors
 }
 
-// anchor returns the fragment of a heading as GitHub makes it.
+// anchor returns the fragment of a heading in GitHub's format.
 func anchor(title string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -105,8 +105,8 @@ func anchor(title string) string {
 	}, strings.TrimSpace(title))
 }
 
-// checkNames finds files that are named in code but do not exist: paths of Go,
-// Markdown, JavaScript and text archive files, seen from the root or the page.
+// checkNames reports files that are named in code but do not exist: paths of Go,
+// Markdown, JavaScript and text archive files, relative to the root or the page.
 func checkNames(fsys fs.FS, p Page) []Problem {
 	named := regexp.MustCompile("`([A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+\\.(?:go|md|mjs|txtar))`")
 	var problems []Problem
@@ -126,7 +126,7 @@ func checkNames(fsys fs.FS, p Page) []Problem {
 	return problems
 }
 
-// checkOrphans finds pages under docs that no other page links to.
+// checkOrphans reports pages under docs that no other page links to.
 func checkOrphans(pages []Page) []Problem {
 	reached := map[string]bool{}
 	for _, p := range pages {

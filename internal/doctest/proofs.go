@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A test is named on a page as `folder: TestName`, and a script of a command as
-// `folder: TestScript/name`.
+// proofPattern matches references to tests: `folder: TestName`, or `folder:
+// TestScript/name` for a script of a command.
 func proofPattern() *regexp.Regexp {
 	return regexp.MustCompile("`([a-z0-9_./-]+): ((?:Test|Fuzz)[A-Z]\\w*)(?:/([\\w-]+))?`")
 }
 
-// checkProofs finds tests that are named and do not exist, and in tables whose last
-// column is headed "test" rows that name none.
+// checkProofs reports references to missing tests, and rows without a test in tables
+// whose last column is headed "test".
 func checkProofs(fsys fs.FS, p Page) []Problem {
 	named := proofPattern()
 	var problems []Problem

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// checkQuotes finds Go code that is not what it says it is. A block of Go is
-// announced on the line above it by <!-- from FILE -->, and its lines stand in
-// that file just so, apart from indentation in common.
+// checkQuotes reports Go code that differs from its source. The line above a Go block
+// must be <!-- from FILE -->, and FILE must contain the lines of the block, apart from
+// common indentation.
 func checkQuotes(fsys fs.FS, p Page) []Problem {
 	announced := regexp.MustCompile(`^<!-- from ([^ ]+) -->$`)
 	var problems []Problem
@@ -39,8 +39,8 @@ func checkQuotes(fsys fs.FS, p Page) []Problem {
 	return problems
 }
 
-// quotes reports whether the lines of block stand in source one after another,
-// all indented by the same number of tabs more.
+// quotes reports whether source contains the lines of block consecutively, apart from a
+// common number of leading tabs.
 func quotes(source, block []string) bool {
 	for i := range len(source) - len(block) + 1 {
 		first := strings.TrimLeft(source[i], "\t")

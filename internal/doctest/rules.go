@@ -10,22 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// What the README must keep to: a newcomer sees the commands without scrolling
-// and reads the page to its end.
+// Limits of the README: a newcomer must see the commands without scrolling, and read the
+// page to its end.
 const (
 	readmeLines     = 180
 	readmeFirstCode = 25
 )
 
-// firstCommands returns what the first code block of the README consists of.
-// CI runs them from there.
+// firstCommands returns the commands in the first code block of the README. CI runs them.
 func firstCommands() []string {
 	return []string{"go run ./cmd/slipway serve examples/http-reference", "go test ./..."}
 }
 
 func checkReadme(p Page) []Problem {
 	var problems []Problem
-	// A final newline makes an empty last element.
+	// A final newline results in an empty last element.
 	if n := len(p.Lines) - 1; n > readmeLines {
 		problems = append(problems, Problem{p.Path, n, fmt.Sprintf("%d lines, at most %d", n, readmeLines)})
 	}
@@ -34,7 +33,8 @@ func checkReadme(p Page) []Problem {
 	case start == 0:
 		return append(problems, Problem{p.Path, 0, "no code block"})
 	case start > readmeFirstCode:
-		problems = append(problems, Problem{p.Path, start, fmt.Sprintf("the first code block begins after line %d", readmeFirstCode)})
+		problems = append(problems,
+			Problem{p.Path, start, fmt.Sprintf("the first code block begins after line %d", readmeFirstCode)})
 	}
 	if !slices.Equal(block, firstCommands()) {
 		problems = append(problems, Problem{p.Path, start,
@@ -43,8 +43,7 @@ func checkReadme(p Page) []Problem {
 	return problems
 }
 
-// firstCode returns the number of the line on which the first code block opens
-// and the lines in it.
+// firstCode returns the line on which the first code block opens, and its content.
 func (p Page) firstCode() (start int, block []string) {
 	p.fences(func(line int, text string, at fence, _ string) bool {
 		switch at {
@@ -58,7 +57,7 @@ func (p Page) firstCode() (start int, block []string) {
 	return start, block
 }
 
-// checkTitle is for what people read as pages, not for fixtures and fragments.
+// checkTitle requires a title on pages, but not on fixtures and fragments.
 func checkTitle(p Page) []Problem {
 	first, _, nested := strings.Cut(p.Path, "/")
 	isPage := !nested || first == "docs" || first == "changelog"
@@ -68,9 +67,9 @@ func checkTitle(p Page) []Problem {
 	return nil
 }
 
-// checkWords finds what belongs to a machine and not to the project: folders of
-// the machine it was written on, and the hosts that packages came from. The
-// ordinary clients know their registry; a file that names one breaks a mirror.
+// checkWords reports text that refers to a particular machine: its folders, and the hosts
+// of package registries. Package clients know their registry; a file that names one
+// breaks mirrors.
 func checkWords(fsys fs.FS) ([]Problem, error) {
 	foreign := regexp.MustCompile(`(?:^|[^\w./-])/(?:work|root)/|proxy\.golang` + `\.org|registry\.npmjs` + `\.org`)
 	var problems []Problem

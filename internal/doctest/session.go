@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Session is a code block that shows a terminal: it is marked "console" and
-// holds commands, each behind "$ ", and below each what it prints.
+// Session is a code block with a terminal session. It is marked "console" and contains
+// commands, each after "$ ", followed by their output.
 type Session struct {
 	Page  string
 	Line  int // of the first line in the block
@@ -18,14 +18,13 @@ type Session struct {
 // Step is one command of a session.
 type Step struct {
 	Line   int      // of the command
-	Args   []string // the command taken apart; "echo $?" asks for the last exit code
-	Output []string // the lines that a terminal shows below it
+	Args   []string // the parsed command; "echo $?" prints the last exit code
+	Output []string // the lines that the terminal shows after it
 }
 
-// Sessions returns the sessions of a page, and a problem for each that cannot
-// be run as it stands. A command is slipway with its arguments, quoted as for a
-// shell but without the rest of a shell, or "echo $?"; for anything else mark
-// the block "sh" or "text".
+// Sessions returns the sessions of a page, and a problem for each one that cannot be run.
+// A command is either slipway with arguments, which may be quoted but use no other shell
+// syntax, or "echo $?". Mark blocks with other content "sh" or "text".
 func Sessions(p Page) (sessions []Session, problems []Problem) {
 	var s *Session
 	p.fences(func(line int, text string, at fence, language string) bool {
@@ -69,7 +68,7 @@ func (s *Session) add(line int, text string) error {
 	return nil
 }
 
-// split takes a command apart at white space, respecting quotes.
+// split splits a command at white space, respecting quotes.
 func split(command string) ([]string, error) {
 	var args []string
 	var word strings.Builder
@@ -109,8 +108,8 @@ func split(command string) ([]string, error) {
 	return args, nil
 }
 
-// Matches reports whether a terminal that shows got looks as the page says. A
-// line of the page that is "..." stands for any number of lines.
+// Matches reports whether terminal output equals that on the page. A line "..." on the
+// page matches any number of lines.
 func (s Step) Matches(got []string) bool { return match(s.Output, got) }
 
 func match(want, got []string) bool {
@@ -131,14 +130,14 @@ func match(want, got []string) bool {
 	return len(want) == len(got)
 }
 
-// Rewrite returns the lines of the page with the output of each step replaced
-// by what output returns for it.
+// Rewrite returns the lines of the page with the output of each step replaced by the
+// result of output.
 func Rewrite(p Page, output func(Step) []string) []string {
 	lines := slices.Clone(p.Lines)
 	sessions, _ := Sessions(p)
 	for _, s := range slices.Backward(sessions) {
 		for _, step := range slices.Backward(s.Steps) {
-			from := step.Line // the line below the command, counted from 0
+			from := step.Line // the line after the command, counted from 0
 			lines = slices.Replace(lines, from, from+len(step.Output), output(step)...)
 		}
 	}
