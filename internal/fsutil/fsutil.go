@@ -1,9 +1,9 @@
-// Package fsutil puts files and folders in place whole or not at all.
+// Package fsutil creates and replaces files and folders atomically.
 //
-// Everything is first written under a temporary name in the same folder, brought
-// to the disk, and then renamed; what fails leaves what was there before. Nothing
-// is overwritten unless the caller says so. What a killed process left under a
-// temporary name is removed when the same file or folder is written again.
+// Content is first written to a temporary name in the same folder, synced to disk, and
+// then renamed; after a failure, the previous content is unchanged. Nothing is
+// overwritten unless the caller requests it. Temporary files of killed processes are
+// removed when the same file or folder is written again.
 package fsutil
 
 import (
@@ -16,15 +16,14 @@ import (
 	"path/filepath"
 )
 
-// Create writes a new file through write and puts it at name with the permission
-// bits perm. A file that is there already is an error that matches [fs.ErrExist].
+// Create calls write to create a new file at name with the permission bits perm. If the
+// file exists, the error matches [fs.ErrExist].
 func Create(name string, perm fs.FileMode, write func(io.Writer) error) error {
 	return put(name, perm, write, false)
 }
 
-// Replace is [Create], but takes the place of a file that is there already. A
-// symbolic link at name is followed, so that the link stays. Anything that is no
-// regular file is an error.
+// Replace is [Create], but replaces an existing file. If name is a symbolic link, its
+// target is replaced. If name exists and is not a regular file, Replace returns an error.
 func Replace(name string, perm fs.FileMode, write func(io.Writer) error) error {
 	return put(name, perm, write, true)
 }
@@ -76,8 +75,8 @@ func put(name string, perm fs.FileMode, write func(io.Writer) error, replace boo
 	return syncDir(filepath.Dir(name))
 }
 
-// moveNew gives the file at tmp the name, which nobody may have taken meanwhile:
-// a hard link fails where a rename would overwrite.
+// moveNew renames tmp to name unless name has been created in the meantime: a hard link
+// fails where a rename would overwrite.
 func moveNew(tmp, name string) error {
 	err := os.Link(tmp, name)
 	if err == nil {
@@ -89,14 +88,13 @@ func moveNew(tmp, name string) error {
 	return os.Rename(tmp, name) // a file system without hard links
 }
 
-// CreateDir makes a folder at dir out of what fill puts into a temporary folder
-// beside it. It appears whole or not at all. A folder that is there already must
-// be empty; otherwise the error matches [fs.ErrExist]. The folder above must be
-// there.
+// CreateDir creates the folder dir from what fill writes to a temporary folder next to
+// it. It appears atomically. If dir exists, it must be empty, or the error matches
+// [fs.ErrExist]. The parent folder must exist.
 func CreateDir(dir string, fill func(tmp string) error) (err error) {
 	dir = filepath.Clean(dir)
 	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs // "." has no name to stand beside
+		dir = abs // "." has no base name
 	}
 	if err := vacant(dir); err != nil {
 		return err
@@ -106,7 +104,7 @@ func CreateDir(dir string, fill func(tmp string) error) (err error) {
 		return err
 	}
 	defer func() {
-		// Once it has its final name nothing of the temporary one is left.
+		// After the rename, this does nothing.
 		err = errors.Join(err, release())
 	}()
 	if err := fill(tmp); err != nil {
@@ -121,8 +119,8 @@ func CreateDir(dir string, fill func(tmp string) error) (err error) {
 	return syncDir(filepath.Dir(dir))
 }
 
-// replaceEmpty renames tmp to dir, which may be an empty folder. A folder that
-// somebody filled meanwhile is not empty any more and stays.
+// replaceEmpty renames tmp to dir, which may be an empty folder. If the folder has been
+// filled in the meantime, it is kept.
 func replaceEmpty(tmp, dir string) error {
 	if err := os.Rename(tmp, dir); err == nil {
 		return nil
@@ -146,8 +144,8 @@ func vacant(dir string) error {
 	return nil
 }
 
-// syncDir brings a rename to the disk. Some systems cannot, and the rename holds
-// without it.
+// syncDir syncs a rename to disk. Failures are ignored: some systems do not support this,
+// and the rename takes effect anyway.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -158,8 +156,8 @@ func syncDir(dir string) error {
 	return nil
 }
 
-// Reason is the text of an error without the path, for a place that says it
-// already. An error that names no path is worded as it is.
+// Reason returns the text of an error without its path, for messages that already contain
+// the path. Errors without a path are returned in full.
 func Reason(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -24,7 +24,7 @@ func broken(w io.Writer) error {
 	return errors.Join(err, errors.New("no more"))
 }
 
-// holds fails t unless dir holds just these files, by name and content.
+// holds fails t unless dir contains exactly these files, by name and content.
 func holds(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -90,7 +90,9 @@ func TestTakenMeanwhile(t *testing.T) {
 func TestCreateDir(t *testing.T) {
 	fill := func(tmp string) error { return os.WriteFile(filepath.Join(tmp, "f"), []byte("x"), 0o600) }
 	dir := t.TempDir()
-	err := fsutil.CreateDir(filepath.Join(dir, "n"), func(tmp string) error { return errors.Join(fill(tmp), errors.New("no more")) })
+	err := fsutil.CreateDir(filepath.Join(dir, "n"), func(tmp string) error {
+		return errors.Join(fill(tmp), errors.New("no more"))
+	})
 	if err == nil {
 		t.Error("a failed fill made a folder")
 	}

@@ -9,30 +9,29 @@ import (
 	"time"
 )
 
-// ErrLocked says that another process holds a lock.
+// ErrLocked reports that another process holds a lock.
 var ErrLocked = errors.New("locked by another process")
 
-// Lock is a lock on a file, which other processes that lock the same file respect.
-// The system releases it when the process ends, whatever the reason. The file stays
-// when the lock is released; see [Lock.Remove].
+// Lock is an advisory lock on a file. The system releases it when the process exits for
+// any reason. The file remains after the lock is released; see [Lock.Remove].
 type Lock struct{ f *os.File }
 
 // lockInterval is the time between two attempts to take a lock.
 const lockInterval = 20 * time.Millisecond
 
-// LockShared takes a lock that others may share, and creates the file if it does not
-// exist. It waits until no one holds the file exclusively, or ctx ends.
+// LockShared takes a shared lock, and creates the file if it does not exist. It waits
+// until no process holds the file exclusively, or ctx ends.
 func LockShared(ctx context.Context, name string) (*Lock, error) {
 	return lockWaiting(ctx, name, false)
 }
 
-// LockExclusive takes a lock that excludes all others. It waits as [LockShared] does.
+// LockExclusive takes an exclusive lock. It waits like [LockShared].
 func LockExclusive(ctx context.Context, name string) (*Lock, error) {
 	return lockWaiting(ctx, name, true)
 }
 
-// TryLock is [LockExclusive] without waiting: a file that is locked is an error that
-// matches [ErrLocked].
+// TryLock is [LockExclusive] without waiting: if the file is locked, the error matches
+// [ErrLocked].
 func TryLock(name string) (*Lock, error) { return tryLock(name, true) }
 
 func lockWaiting(ctx context.Context, name string, exclusive bool) (*Lock, error) {
@@ -60,8 +59,8 @@ func tryLock(name string, exclusive bool) (*Lock, error) {
 		if err := lockFile(f, exclusive); err != nil {
 			return nil, errors.Join(&fs.PathError{Op: "lock", Path: name, Err: err}, f.Close())
 		}
-		// The file may have been removed before it was locked: then others lock
-		// another one of that name.
+		// The file may have been removed before it was locked. Other processes would then lock
+		// a new file of that name.
 		ours, err := f.Stat()
 		there, gone := os.Stat(name)
 		if err == nil && gone == nil && os.SameFile(ours, there) {
@@ -73,7 +72,7 @@ func tryLock(name string, exclusive bool) (*Lock, error) {
 	}
 }
 
-// Touch sets the time of the file to now.
+// Touch sets the modification time of the file to now.
 func (l *Lock) Touch() error {
 	now := time.Now()
 	return os.Chtimes(l.f.Name(), now, now)
@@ -85,9 +84,9 @@ func (l *Lock) Unlock() error { return l.f.Close() }
 // Remove removes the file and releases the lock, which must be exclusive.
 func (l *Lock) Remove() error { return errors.Join(os.Remove(l.f.Name()), l.f.Close()) }
 
-// TempDir makes a folder in dir whose name begins with prefix, for as long as the
-// process runs: release removes it. Folders of that prefix that a killed process
-// left are removed first.
+// TempDir creates a folder in dir whose name begins with prefix, for the lifetime of the
+// process; release removes it. Folders with that prefix left by killed processes are
+// removed first.
 func TempDir(dir, prefix string) (name string, release func() error, err error) {
 	SweepTemp(dir, prefix)
 	name, err = os.MkdirTemp(dir, prefix+"*")
@@ -98,12 +97,11 @@ func TempDir(dir, prefix string) (name string, release func() error, err error) 
 	return name, func() error { return errors.Join(RemoveTree(name), mark()) }, nil
 }
 
-// maxSwept bounds how many leftovers one call removes.
+// maxSwept limits how many leftovers one call removes.
 const maxSwept = 64
 
-// SweepTemp removes what killed processes of this user left in dir under names that
-// begin with prefix and end in digits. It follows no link, and what cannot be
-// removed stays.
+// SweepTemp removes files and folders left in dir by killed processes of this user if
+// their names consist of prefix and digits. It follows no links, and ignores errors.
 func SweepTemp(dir, prefix string) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -127,7 +125,7 @@ func SweepTemp(dir, prefix string) {
 	}
 }
 
-// RemoveAbandoned removes a folder made by [TempDir] if its owner is gone.
+// RemoveAbandoned removes a folder created by [TempDir] if its owner has exited.
 func RemoveAbandoned(name string) error {
 	info, err := os.Lstat(name)
 	if err != nil || !abandoned(name, info) {
@@ -136,7 +134,7 @@ func RemoveAbandoned(name string) error {
 	return RemoveTree(name)
 }
 
-// isTemporary reports whether name is one that [os.CreateTemp] makes of prefix.
+// isTemporary reports whether name has the form that [os.CreateTemp] derives from prefix.
 func isTemporary(name, prefix string) bool {
 	if len(name) <= len(prefix) || name[:len(prefix)] != prefix {
 		return false
@@ -149,11 +147,11 @@ func isTemporary(name, prefix string) bool {
 	return true
 }
 
-// RemoveTree is [os.RemoveAll], also for folders that cannot be written to.
+// RemoveTree is [os.RemoveAll], but also removes read-only folders.
 func RemoveTree(dir string) error {
 	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
-			_ = os.Chmod(name, 0o700) // what this does not help, RemoveAll reports
+			_ = os.Chmod(name, 0o700) // RemoveAll reports what remains
 		}
 		return nil
 	})

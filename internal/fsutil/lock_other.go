@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// lockFile shares, and never excludes: without locks no process can know who else uses
-// a file, so what needs it for itself is refused.
+// lockFile supports shared locks only. Without locks, no process can detect other users
+// of a file, so exclusive locks are refused.
 func lockFile(_ *os.File, exclusive bool) error {
 	if exclusive {
 		return errors.ErrUnsupported
@@ -18,7 +18,8 @@ func lockFile(_ *os.File, exclusive bool) error {
 	return nil
 }
 
-// abandoned reports whether the owner of a temporary file or folder is gone.
+// abandoned reports whether the owner of a temporary file or folder has exited, judging
+// by age.
 func abandoned(_ string, info fs.FileInfo) bool {
 	return time.Since(info.ModTime()) > 24*time.Hour
 }

@@ -45,8 +45,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestLeftovers writes what killed processes leave, and wants it gone once the same
-// file or folder is written again. What a process still uses stays.
+// TestLeftovers creates leftovers of killed processes and verifies that they are removed
+// when the same file or folder is written again, except those still in use.
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -54,12 +54,13 @@ func TestLeftovers(t *testing.T) {
 	stale := []string{".a.tmp-123", ".d.tmp-456"}
 	kept := []string{".b.tmp-123", ".a.tmp-x", ".a.tmp-", "a.tmp-1"}
 	for _, name := range append(stale, kept...) {
-		if err := errors.Join(os.MkdirAll(filepath.Join(at(name), "sub"), 0o755), os.Chmod(at(name), 0o555), os.Chtimes(at(name), long, long)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Join(at(name), "sub"), 0o755), os.Chmod(at(name), 0o555),
+			os.Chtimes(at(name), long, long)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	fill := func(string) error {
-		// In the middle of making it another one is made: this one has an owner.
+		// Create it again while it is being created: the first one is in use.
 		own, _ := filepath.Glob(at(".d.tmp-*"))
 		if len(own) != 1 {
 			t.Errorf("temporary folders: %v", own)

@@ -27,12 +27,12 @@ func lockFile(f *os.File, exclusive bool) error {
 	}
 }
 
-// settling is how long after its last change a temporary file is left alone: its
-// owner locks it just after making it.
+// settling is the minimum age of a temporary file before it can be swept, since its owner
+// locks it shortly after creating it.
 const settling = 10 * time.Second
 
-// abandoned reports whether the owner of a temporary file or folder is gone. In a
-// folder that users share, what another user made is never ours to remove.
+// abandoned reports whether the owner of a temporary file or folder has exited. In a
+// shared folder, it is always false for files of other users.
 func abandoned(name string, info fs.FileInfo) bool {
 	made, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || int(made.Uid) != os.Geteuid() {
@@ -49,9 +49,9 @@ func abandoned(name string, info fs.FileInfo) bool {
 	return lockFile(f, true) == nil
 }
 
-// markInUse marks a temporary file or folder as one that has an owner, until the
-// function it returns is called. It never fails: what is not marked is only
-// removed too early by another process that makes the same file.
+// markInUse marks a temporary file or folder as in use until the returned function is
+// called. Errors are ignored: in the worst case, another process that creates the same
+// file removes this one too early.
 func markInUse(name string) (release func() error) {
 	f, err := os.Open(name)
 	if err != nil {

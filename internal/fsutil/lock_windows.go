@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockedByte is the byte that is locked: far behind the end, as other processes
-// cannot read what is locked.
+// lockedByte is the upper half of the offset of the locked byte. It is far beyond the end
+// of any file, since other processes cannot read a locked range.
 const lockedByte = 1 << 30
 
 func lockFile(f *os.File, exclusive bool) error {
@@ -26,8 +26,8 @@ func lockFile(f *os.File, exclusive bool) error {
 	return err
 }
 
-// abandoned reports whether the owner of a temporary file or folder is gone. Folders
-// cannot be locked here, so that is a matter of age.
+// abandoned reports whether the owner of a temporary file or folder has exited. Folders
+// cannot be locked on Windows, so this depends on their age.
 func abandoned(_ string, info fs.FileInfo) bool {
 	return time.Since(info.ModTime()) > 24*time.Hour
 }
