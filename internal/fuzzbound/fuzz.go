@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// maxFragment is the length up to which a text is also repeated.
+// maxFragment is the maximum length of texts that are also repeated.
 const maxFragment = 32
 
-// Fuzz calls f.Fuzz with fn, whose arguments are a *testing.T and what f.Fuzz takes,
-// at least one string or byte slice among them. It seeds the corpus with
-// [Fragments], bounds the time and memory of every call, and calls fn again with a
-// short text repeated, to see that the cost grows with its length only. While
-// fuzzing it repeats no fragment, as the test without fuzzing does.
+// Fuzz calls f.Fuzz with fn, which takes a *testing.T and arguments supported by f.Fuzz,
+// including at least one string or byte slice. It seeds the corpus with [Fragments] and
+// limits the time and memory of every call. It also calls fn with short texts repeated,
+// to verify that the cost is linear. While fuzzing, it does not repeat fragments, since
+// the test without fuzzing does.
 func Fuzz(f *testing.F, fn any) {
 	f.Helper()
 	call := reflect.ValueOf(fn)
@@ -40,8 +40,8 @@ func Fuzz(f *testing.F, fn any) {
 	f.Fuzz(bounded.Interface())
 }
 
-// fuzzing reports whether the toolchain makes inputs. It gives each of them ten
-// seconds.
+// fuzzing reports whether the toolchain is generating inputs, each of which has a limit
+// of ten seconds.
 func fuzzing() bool {
 	set := flag.Lookup("test.fuzz")
 	return set != nil && set.Value.String() != ""
@@ -76,7 +76,7 @@ func textOf(v reflect.Value) (string, bool) {
 	return "", false
 }
 
-// size is the length of all texts among the arguments.
+// size returns the total length of the texts among the arguments.
 func size(args []reflect.Value) int {
 	n := 0
 	for _, arg := range args {
@@ -87,9 +87,9 @@ func size(args []reflect.Value) int {
 	return n
 }
 
-// seed adds each fragment, and some repeated ones, as each text argument in turn;
-// of many text arguments each gets its share. The other arguments are empty, and
-// numbers and booleans vary.
+// seed adds each fragment, and some repeated ones, as each text argument in turn. If
+// there are many text arguments, each gets a share of the fragments. The other texts are
+// empty; numbers and booleans vary.
 func seed(f *testing.F, typ reflect.Type) {
 	f.Helper()
 	texts := Fragments()
@@ -97,7 +97,7 @@ func seed(f *testing.F, typ reflect.Type) {
 	for _, u := range pairs() {
 		texts = append(texts, u.text(size))
 	}
-	const thorough = 2 // text arguments that get all
+	const thorough = 2 // text arguments that get all fragments
 	var places []int
 	for at := 1; at < typ.NumIn(); at++ {
 		if _, ok := textOf(reflect.Zero(typ.In(at))); ok {

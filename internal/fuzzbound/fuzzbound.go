@@ -1,19 +1,18 @@
-// Package fuzzbound bounds the time and memory of parsers under test. A fuzz test
-// calls [Fuzz] where it would call the method of [testing.F]:
+// Package fuzzbound limits the time and memory of parsers under test. A fuzz test calls
+// [Fuzz] instead of the method of [testing.F]:
 //
 //	func FuzzParse(f *testing.F) {
 //		f.Add("a: b")
 //		fuzzbound.Fuzz(f, func(t *testing.T, text string) { parse(text) })
 //	}
 //
-// Each input may cost a constant plus a factor for each byte. Small inputs cannot
-// show that a cost grows with their square, so a short text is also repeated to
-// 4 KiB and 24 KiB, and the costs are compared. [Linear] does the same for the
-// [Fragments] inside a longer document.
+// Each input may cost a constant plus a factor per byte. Small inputs cannot reveal
+// quadratic costs, so a short text is also repeated to 4 KiB and 24 KiB, and the costs
+// are compared. [Linear] does the same for [Fragments] inside a longer document.
 //
-// Time is CPU time of the process, which other programs do not disturb, and memory
-// is what the process allocates, whether or not it is freed. A test that uses this
-// package must not run in parallel with others of its package.
+// Time is the CPU time of the process, which is independent of other programs. Memory is
+// the total allocated by the process, freed or not. A test that uses this package must
+// not run in parallel with others of its package.
 package fuzzbound
 
 import (
@@ -24,9 +23,9 @@ import (
 	"time"
 )
 
-// Bounds are a constant and a factor for each byte of input. They are far above
-// what a linear parser needs, since instrumented builds are slow: what they find is
-// not a slow parser, but one whose cost is out of proportion.
+// The limits are a constant and a factor per byte of input. They are far above the needs
+// of a linear parser, since instrumented builds are slow: they detect disproportionate
+// cost, not slow parsers.
 const (
 	baseTime  = 2 * time.Second
 	byteTime  = 50 * time.Microsecond
@@ -34,13 +33,13 @@ const (
 	byteBytes = 20_000
 )
 
-// cost is what a run took.
+// cost is the cost of a run.
 type cost struct {
 	time  time.Duration
 	bytes uint64
 }
 
-// measure runs do.
+// measure runs do and returns its cost.
 func measure(do func()) cost {
 	memory, start := allocated(), cpuTime()
 	do()
@@ -52,8 +51,8 @@ func measured(parse func(text string)) func(text string) cost {
 	return func(text string) cost { return measure(func() { parse(text) }) }
 }
 
-// least parses a text three times and returns the least time with the most memory:
-// the clock also counts a collection of garbage that happens to run meanwhile.
+// least parses a text three times and returns the minimum time and the maximum memory,
+// since the clock includes concurrent garbage collection.
 func least(text string, parse func(text string) cost) cost {
 	c := parse(text)
 	for range 2 {
@@ -70,8 +69,8 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// Check runs do, which reads an input of size bytes, and fails the test if it takes
-// more CPU time or memory than the input justifies.
+// Check runs do, which reads an input of size bytes, and fails the test if it uses more
+// CPU time or memory than the input justifies.
 func Check(t testing.TB, size int, do func()) {
 	t.Helper()
 	within(t, size, measure(do))
@@ -89,7 +88,7 @@ func within(t testing.TB, size int, c cost) {
 
 const (
 	small, growth = 4 << 10, 6
-	raceSize      = small / 4 // of a repeated text in builds with the race detector
+	raceSize      = small / 4 // length of a repeated text in builds with the race detector
 	// A linear cost grows by 6, a quadratic one by 36.
 	mostTime, mostBytes = 15, 11
 	suspectTime         = 9
@@ -98,14 +97,14 @@ const (
 	leastBytes = 8 << 20
 	attempts   = 3
 	mostGrowth = growth * growth
-	// A small input that costs this much is a failure by itself.
+	// A small input that costs this much is a failure in itself.
 	tooLong = time.Second
 )
 
-// Linear fails if the cost of parse grows faster than its input, for inputs that
-// repeat one of [Fragments], and for two fragments that are each repeated. wrap puts
-// the repeated text into a document, such as a string of JSON, or is nil. Builds with
-// the race detector only bound the cost of each.
+// Linear fails if the cost of parse grows faster than its input, for inputs that repeat
+// one of [Fragments], and for pairs of fragments that are each repeated. wrap embeds the
+// repeated text in a document, such as a JSON string, or is nil. Builds with the race
+// detector only limit the cost of each input.
 func Linear(t *testing.T, wrap func(repeated string) string, parse func(text string)) {
 	t.Helper()
 	if wrap == nil {
@@ -124,13 +123,13 @@ func Linear(t *testing.T, wrap func(repeated string) string, parse func(text str
 	}
 }
 
-// unit makes texts of about n bytes.
+// unit generates texts of about n bytes.
 type unit struct {
 	name string
 	text func(n int) string
 }
 
-// units are each fragment repeated, and the pairs.
+// units returns each fragment repeated, and the pairs.
 func units() []unit {
 	var list []unit
 	for _, fragment := range Fragments() {
@@ -139,7 +138,7 @@ func units() []unit {
 	return append(list, pairs()...)
 }
 
-// pairs are fragments of which the first is repeated, then the second.
+// pairs returns texts that repeat one fragment, then another.
 func pairs() []unit {
 	var list []unit
 	for _, pair := range [][2]string{
@@ -154,22 +153,22 @@ func pairs() []unit {
 	return list
 }
 
-// repeat returns about n bytes of a fragment. Its number is a multiple of 12, so that
-// texts of all sizes are closed, or open, in the same way: of "\"" repeated an odd
-// number of times a parser may refuse all, and parse all of an even number.
+// repeat returns about n bytes of a fragment. The number of repetitions is a multiple of
+// 12, so that texts of all sizes are equally balanced: a parser might reject an odd
+// number of quotes at once but parse an even number.
 func repeat(fragment string, n int) string {
 	const whole = 12
 	return strings.Repeat(fragment, max(1, n/len(fragment)/whole)*whole)
 }
 
-// superlinear returns how the cost of parsing a longer text grows too fast, or "".
-// text makes a text of about n bytes. parse measures itself.
+// superlinear returns how the cost of parsing a longer text grows too fast, or "". text
+// returns a text of about n bytes. parse measures itself.
 //
-// A time that grows suspiciously is measured with texts that are longer by the same
-// factor as well, and that decides: there a slow search no longer hides behind the
-// rest of the parser, and the cost of collecting garbage, or of another path that a
-// parser takes from some size on, no longer looks like a square. If the longer text
-// costs less, as a parser refuses it, the first growth stands.
+// If the growth of the time is suspicious, texts that are longer by the same factor are
+// measured as well, and their result decides: at that size, a slow search is not masked
+// by the rest of the parser, and the cost of garbage collection, or of a different path
+// for large inputs, does not look quadratic. If the longer text costs less because the
+// parser rejects it, the first result stands.
 func superlinear(text func(n int) string, parse func(text string) cost) string {
 	const medium = small * growth
 	report, suspicious := compare(text(small), text(medium), parse)
@@ -184,7 +183,7 @@ func superlinear(text func(n int) string, parse func(text string) cost) string {
 			return ""
 		}
 		if after.time > tooLong || grown < growth/2 {
-			break // no collection of garbage takes this long
+			break // garbage collection never takes this long
 		}
 	}
 	if report == "" {
@@ -194,8 +193,8 @@ func superlinear(text func(n int) string, parse func(text string) cost) string {
 	return report
 }
 
-// compare returns how the cost of after is out of proportion to that of before, or
-// "", and whether longer texts should decide.
+// compare returns how the cost of after is disproportionate to that of before, or "", and
+// whether longer texts should decide.
 func compare(before, after string, parse func(text string) cost) (report string, suspicious bool) {
 	ratio := float64(len(after)) / float64(len(before)) / growth // wrappers count little
 	for range attempts {
@@ -204,11 +203,11 @@ func compare(before, after string, parse func(text string) cost) (report string,
 		case a.time > tooLong:
 			return fmt.Sprintf("%d bytes take %v of CPU time", len(before), a.time), false
 		case a.time < leastTime/mostGrowth && a.bytes < leastBytes/mostGrowth:
-			return "", false // even as a square it would not count
+			return "", false // even quadratic growth would stay below the noise
 		}
 		a = least(before, parse)
 		b := least(after, parse)
-		longer := b.time < tooLong/10 // it takes a while if it is a square
+		longer := b.time < tooLong/10 // quadratic growth would take a while
 		grown := float64(b.time) / float64(max(a.time, 500*time.Microsecond)) / ratio
 		switch {
 		case b.bytes > leastBytes && float64(b.bytes) > mostBytes*ratio*float64(a.bytes):
@@ -224,9 +223,9 @@ func compare(before, after string, parse func(text string) cost) (report string,
 	return report, suspicious
 }
 
-// Fragments are texts that parsers meet in the formats of this module, and that are
-// costly to some when repeated: openings that nothing closes, ambiguous marks,
-// and bytes that are not UTF-8.
+// Fragments returns texts that occur in the formats of this module and that are expensive
+// for some parsers when repeated: unclosed brackets, ambiguous markers, and invalid
+// UTF-8.
 func Fragments() []string {
 	return []string{
 		// Any format.

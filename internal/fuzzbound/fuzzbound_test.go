@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSuperlinear tells a linear cost from a square one, of time and of memory. The
-// search of the standard library costs the same with and without the race detector.
+// TestSuperlinear distinguishes linear from quadratic time and memory. The search of the
+// standard library costs the same with and without the race detector.
 func TestSuperlinear(t *testing.T) {
 	var sink int
 	var kept [][]byte
@@ -46,8 +46,8 @@ func TestSuperlinear(t *testing.T) {
 	}
 }
 
-// TestGrowth tells costs apart by their formula alone: a part that grows with the
-// square is found even if it hides behind a linear part at 24 KiB.
+// TestGrowth distinguishes costs by formula: a quadratic part is detected even if a
+// linear part masks it at 24 KiB.
 func TestGrowth(t *testing.T) {
 	const perByte = 500 // nanoseconds
 	square := func(factor float64) func(n float64) float64 {
@@ -88,7 +88,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestEveryFuzzTest expects that each fuzz test of the module is bounded.
+// TestEveryFuzzTest requires every fuzz test of the module to be bounded.
 func TestEveryFuzzTest(t *testing.T) {
 	names := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`)
 	count := 0
@@ -96,7 +96,8 @@ func TestEveryFuzzTest(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == "interop") {
+		if d.IsDir() &&
+			(d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == "interop") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, "_test.go") {

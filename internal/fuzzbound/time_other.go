@@ -6,5 +6,5 @@ import "time"
 
 var start = time.Now()
 
-// cpuTime returns the time that has passed: an upper bound.
+// cpuTime returns the elapsed time, an upper bound of the CPU time of one thread.
 func cpuTime() time.Duration { return time.Since(start) }
