@@ -1,15 +1,15 @@
 package jsonscan
 
-// KeySet notices a key that is given twice. Up to 16 keys it compares, beyond
-// that it keeps a map, so that the usual object allocates nothing. The zero
-// value is empty. The keys must not change while the set is in use.
+// KeySet detects duplicate keys. It compares up to 16 keys linearly and uses a map beyond
+// that, so that typical objects cause no allocation. The zero value is empty. The keys
+// must not be modified while the set is in use.
 type KeySet struct {
 	few  [16][]byte
 	n    int
 	many map[string]struct{}
 }
 
-// Add reports whether key was new.
+// Add adds key and reports whether it was new.
 func (s *KeySet) Add(key []byte) bool {
 	if s.many != nil {
 		if _, ok := s.many[string(key)]; ok {
@@ -36,8 +36,8 @@ func (s *KeySet) Add(key []byte) bool {
 	return true
 }
 
-// Duplicate returns the first key that an object in the valid JSON text raw has
-// twice, at any depth, or nil. Keys are compared decoded.
+// Duplicate returns the first duplicate key of any object in the valid JSON text raw, at
+// any depth, or nil. Keys are compared in decoded form.
 func Duplicate(raw []byte) (key []byte) {
 	_, _ = duplicate(raw, Space(raw, 0), 0, &key) // an error only ends the search
 	return key

@@ -1,14 +1,14 @@
-// Package jsonscan is Slipway's own JSON scanner: it walks JSON text in place,
-// proves it valid while it goes, and hands out slices of it instead of Go values.
+// Package jsonscan is Slipway's JSON scanner: it validates JSON text in place and returns
+// slices of it instead of Go values.
 //
-// The protocol core and the formats use it wherever a document must reach its
-// reader byte for byte, and wherever two parsers that read the same bytes
-// differently would be a security hole. It is stricter than encoding/json: text
-// must be UTF-8, nesting has a limit, nothing may follow the value, and callers
-// that walk an object see every member, so that they can refuse duplicates.
+// The protocol core and the formats use it wherever a document must reach its reader byte
+// for byte, and wherever a difference between two parsers of the same bytes would be a
+// security hole. It is stricter than encoding/json: text must be UTF-8, nesting is
+// limited, nothing may follow the value, and callers that walk an object see every
+// member, so that they can reject duplicates.
 //
-// Start with [Valid], [Value], [Object] and [AppendQuote]. Everything else in
-// the program that is not on the path of a request uses encoding/json.
+// Start with [Valid], [Value], [Object] and [AppendQuote]. Code that is not on the path
+// of a request uses encoding/json.
 package jsonscan
 
 import (
@@ -18,14 +18,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deeply arrays and objects may nest. A value nested deeper is
-// refused, so recursion over scanned text is safe.
+// MaxDepth limits the nesting of arrays and objects. More deeply nested values are
+// rejected, so recursion over scanned text is safe.
 const MaxDepth = 512
 
-// Error tells what is wrong with a JSON text and at which byte.
+// Error is a syntax error in a JSON text.
 type Error struct {
-	// Offset is the index of the offending byte, counted from 0 in the slice
-	// that was scanned.
+	// Offset is the index of the offending byte, counted from 0 in the scanned slice.
 	Offset int
 	// Reason is a short lower-case description, such as "unexpected end of input".
 	Reason string
@@ -48,9 +47,9 @@ func unexpected(b []byte, i int) error {
 	return fail(i, fmt.Sprintf("unexpected byte 0x%02x", b[i]))
 }
 
-// Valid reports with a nil error that b is exactly one JSON value with optional
-// white space around it, in UTF-8, nested at most [MaxDepth] deep. Otherwise the
-// error is an [*Error]. Duplicate object keys are not looked for.
+// Valid returns nil if b is exactly one JSON value with optional white space around it,
+// in UTF-8, nested at most [MaxDepth] deep. Otherwise it returns an [*Error]. It does not
+// detect duplicate keys.
 func Valid(b []byte) error {
 	i, err := Value(b, 0)
 	if err != nil {
@@ -59,7 +58,7 @@ func Valid(b []byte) error {
 	return End(b, i)
 }
 
-// End reports with a nil error that nothing but white space stands in b from i on.
+// End returns nil if b contains only white space from i on.
 func End(b []byte, i int) error {
 	if i = Space(b, i); i < len(b) {
 		return fail(i, "text after the end of the value")
@@ -67,8 +66,8 @@ func End(b []byte, i int) error {
 	return nil
 }
 
-// Value scans the JSON value that begins at b[i], leading white space skipped,
-// and returns the index just behind it.
+// Value scans the JSON value at b[i], skipping leading white space, and returns the index
+// after it.
 func Value(b []byte, i int) (end int, err error) { return value(b, i, 0) }
 
 // Space returns the index of the first byte from b[i] on that is not JSON white space.
@@ -180,13 +179,13 @@ func array(b []byte, i, depth int, element func(i int) (int, error)) (int, error
 	}
 }
 
-// Object scans the object that begins at b[i] and returns the index just behind
-// it. It calls member for each member in turn with the decoded key and the index
-// of the value's first byte; member returns the index just behind that value,
-// usually from [Value]. The key may be a slice of b and must not be changed. An
-// error of member ends the scan and is returned as it is.
+// Object scans the object at b[i] and returns the index after it. It calls member for
+// each member in order, with the decoded key and the index of the first byte of the
+// value; member returns the index after that value, usually from [Value]. The key may be
+// a slice of b and must not be modified. An error from member ends the scan and is
+// returned unchanged.
 //
-// depth is how many arrays and objects already enclose b[i]: 0 for a whole text.
+// depth is the number of arrays and objects that enclose b[i]: 0 for a whole text.
 func Object(b []byte, i, depth int, member func(key []byte, i int) (end int, err error)) (end int, err error) {
 	if i = Space(b, i); i >= len(b) || b[i] != '{' {
 		return i, unexpected(b, i)
@@ -231,12 +230,12 @@ func Object(b []byte, i, depth int, member func(key []byte, i int) (end int, err
 	}
 }
 
-// ValueAt is [Value] for a value that depth arrays and objects already enclose.
+// ValueAt is [Value] for a value that is enclosed in depth arrays and objects.
 func ValueAt(b []byte, i, depth int) (end int, err error) { return value(b, i, depth) }
 
-// Array scans the array that begins at b[i] and returns the index just behind
-// it. It calls element for each element with the index of its first byte;
-// element returns the index just behind it. depth is as in [Object].
+// Array scans the array at b[i] and returns the index after it. It calls element for each
+// element with the index of its first byte; element returns the index after it. depth is
+// as in [Object].
 func Array(b []byte, i, depth int, element func(i int) (end int, err error)) (end int, err error) {
 	if i = Space(b, i); i >= len(b) || b[i] != '[' {
 		return i, unexpected(b, i)
@@ -298,9 +297,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plain returns a word whose lowest set high bit marks the first of eight bytes
-// that ends a run of plain ASCII: a quote, a backslash, a control character or
-// a byte of a multi-byte sequence. Zero means all eight are plain.
+// plain returns a word whose lowest set high bit marks the first of eight bytes that ends
+// a run of plain ASCII: a quote, a backslash, a control character or a byte of a
+// multi-byte sequence. Zero means all eight are plain.
 func plain(w uint64) uint64 {
 	quote := w ^ (ones * '"')
 	slash := w ^ (ones * '\\')
@@ -308,9 +307,9 @@ func plain(w uint64) uint64 {
 }
 
 // plainEnd returns the index of the first byte from b[i] on that ends a run of plain
-// ASCII, or one of the last seven of b.
+// ASCII, or of one of the last seven bytes of b.
 func plainEnd(b []byte, i int) int {
-	for len(b)-i >= 16 { // two words at a time need half the jumps
+	for len(b)-i >= 16 { // two words at a time halve the number of jumps
 		pair := b[i : i+16]
 		first, second := plain(binary.LittleEndian.Uint64(pair)), plain(binary.LittleEndian.Uint64(pair[8:]))
 		if first != 0 {
@@ -330,8 +329,8 @@ func plainEnd(b []byte, i int) int {
 	return i
 }
 
-// scanString scans the string whose opening quote is b[i]. It returns the index
-// behind the closing quote and whether the string holds an escape.
+// scanString scans the string whose opening quote is b[i]. It returns the index after the
+// closing quote and whether the string contains an escape.
 func scanString(b []byte, i int) (end int, escaped bool, err error) {
 	i++
 	for {
@@ -392,9 +391,9 @@ func hex(c byte) int {
 	return -1
 }
 
-// Member returns the value of a member of the valid JSON text raw, a slice of it.
-// It is nil if there is no such member, or raw is no object; of members that are
-// given twice it is the last.
+// Member returns the value of a member of the valid JSON text raw, as a slice of raw. It
+// is nil if the member does not exist or raw is not an object. If the member is repeated,
+// the last one wins.
 func Member(raw []byte, name string) (value []byte) {
 	i := Space(raw, 0)
 	if i == len(raw) || raw[i] != '{' {

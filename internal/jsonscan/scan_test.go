@@ -13,13 +13,16 @@ import (
 
 var seeds = []string{
 	`null`, `true`, `false`, `0`, `-0`, `01`, `1.`, `1e400`, `-`, `1e`, `1E+2`, `.5`, `+1`, `1.0e2`,
-	`""`, `"a"`, `"\u00fc"`, `"\ud83d\ude00"`, `"\ud800"`, `"\ud800\u0041"`, `"\x"`, `"\u12g4"`, "\"\x01\"", "\"\xff\"", "\"ü日本😀\"",
+	`""`, `"a"`, `"\u00fc"`, `"\ud83d\ude00"`, `"\ud800"`, `"\ud800\u0041"`, `"\x"`, `"\u12g4"`, "\"\x01\"", "\"\xff\"",
+	"\"ü日本😀\"",
 	`"12345678"`, `"1234567\""`, `"12345678901234567890\\"`, `"unclosed`, `"esc\`,
-	`[]`, `[ ]`, `[1,2]`, `[1,]`, `[,]`, `[1 2]`, `{}`, `{ }`, `{"a":1}`, `{"a":1,}`, `{"a"}`, `{a:1}`, `{"a":1 "b":2}`, `{"a":[{"b":null}]}`,
-	` {"a" : [ 1 , "x y" ] } `, `1 2`, `{}x`, "\ufeff{}", ``, ` `, "tru", "nul", "[", "{", `{"a":`, strings.Repeat("[", 513) + strings.Repeat("]", 513), strings.Repeat("[", 512) + strings.Repeat("]", 512),
+	`[]`, `[ ]`, `[1,2]`, `[1,]`, `[,]`, `[1 2]`, `{}`, `{ }`, `{"a":1}`, `{"a":1,}`, `{"a"}`, `{a:1}`, `{"a":1 "b":2}`,
+	`{"a":[{"b":null}]}`,
+	` {"a" : [ 1 , "x y" ] } `, `1 2`, `{}x`, "\ufeff{}", ``, ` `, "tru", "nul", "[", "{", `{"a":`,
+	strings.Repeat("[", 513) + strings.Repeat("]", 513), strings.Repeat("[", 512) + strings.Repeat("]", 512),
 }
 
-// depth counts nesting the way the limit does, for texts that are valid JSON.
+// depth counts nesting as the limit does, for valid JSON.
 func depth(b []byte) int {
 	deepest, now, inString := 0, 0, false
 	for i := 0; i < len(b); i++ {
@@ -103,7 +106,7 @@ func FuzzAppendQuote(f *testing.F) {
 	})
 }
 
-// eachInvalidByteReplaced is what a decoder sees: one U+FFFD for each bad byte.
+// eachInvalidByteReplaced returns what a decoder returns: one U+FFFD per invalid byte.
 func eachInvalidByteReplaced(s string) string { return string([]rune(s)) }
 
 func TestErrorsNameThePlace(t *testing.T) {
@@ -151,7 +154,8 @@ func TestObjectAndArray(t *testing.T) {
 }
 
 func TestScanningDoesNotAllocate(t *testing.T) {
-	text := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`)
+	text := []byte(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`)
 	if n := testing.AllocsPerRun(100, func() {
 		if err := jsonscan.Valid(text); err != nil {
 			t.Fatal(err)
@@ -162,8 +166,11 @@ func TestScanningDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkValid(b *testing.B) {
-	small := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`)
-	large, _ := json.Marshal(map[string]string{"text": strings.Repeat("The quick brown fox jumps over the lazy dog. \n", 220)})
+	small := []byte(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}`)
+	large, _ := json.Marshal(map[string]string{
+		"text": strings.Repeat("The quick brown fox jumps over the lazy dog. \n", 220),
+	})
 	for _, bm := range []struct {
 		name string
 		text []byte

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unquote decodes a scanned JSON string literal, quotes included. An escaped
-// surrogate without its pair becomes U+FFFD. ok is false, and nothing is
-// decoded, when raw does not begin with a quote.
+// Unquote decodes a scanned JSON string literal, including its quotes. An unpaired
+// escaped surrogate becomes U+FFFD. If raw does not begin with a quote, ok is false.
 func Unquote(raw []byte) (s string, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -24,8 +23,8 @@ func Unquote(raw []byte) (s string, ok bool) {
 	return string(body), true
 }
 
-// UnquoteBytes is [Unquote] without the copy where no escape needs decoding: the
-// result may then be a slice of raw and must not be changed.
+// UnquoteBytes is [Unquote] without a copy if there are no escapes: the result may be a
+// slice of raw and must not be modified.
 func UnquoteBytes(raw []byte) (s []byte, ok bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil, false
@@ -39,7 +38,7 @@ func UnquoteBytes(raw []byte) (s []byte, ok bool) {
 	return body, true
 }
 
-// unescapes maps the letter of a two-character escape to the byte it stands for.
+// unescapes maps the letter of a two-character escape to its byte.
 var unescapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 func appendUnescaped(dst, body []byte) []byte {
@@ -78,8 +77,8 @@ func hex4(b []byte) rune {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendQuote appends s to dst as a JSON string literal. Only what JSON demands
-// is escaped: no HTML escapes. Bytes that are not UTF-8 become U+FFFD.
+// AppendQuote appends s to dst as a JSON string literal. It only escapes what JSON
+// requires, so HTML is not escaped. Invalid UTF-8 becomes U+FFFD.
 func AppendQuote[T string | []byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -145,8 +144,8 @@ func appendEscape(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// AppendCompact appends the valid JSON text src to dst without the white space
-// between its tokens. Strings and numbers keep their bytes.
+// AppendCompact appends the valid JSON text src to dst without the white space between
+// its tokens. Strings and numbers keep their bytes.
 func AppendCompact(dst, src []byte) []byte {
 	start := 0
 	for i := 0; i < len(src); {
@@ -164,8 +163,8 @@ func AppendCompact(dst, src []byte) []byte {
 	return append(dst, src[start:]...)
 }
 
-// IsCompact reports whether the valid JSON text src has no white space between
-// its tokens, so that [AppendCompact] would copy it unchanged.
+// IsCompact reports whether the valid JSON text src has no white space between its
+// tokens, so that [AppendCompact] would copy it unchanged.
 func IsCompact(src []byte) bool {
 	for i := 0; i < len(src); {
 		switch src[i] {
@@ -180,7 +179,7 @@ func IsCompact(src []byte) bool {
 	return true
 }
 
-// stringEnd returns the index behind the closing quote of the string that begins at
+// stringEnd returns the index after the closing quote of the string that begins at
 // src[i], or the length of src. The text is valid: only backslashes matter.
 func stringEnd(src []byte, i int) int {
 	for j := i + 1; ; j++ {
