@@ -1,8 +1,8 @@
-// Package naivesite reads StaticMCP sites by the letter of the standard, and by
-// nothing else: no other file names, no other shapes, no defaults, no guesses.
+// Package naivesite reads StaticMCP sites strictly by the standard: no other file names,
+// no other shapes, no defaults, no guesses.
 //
-// It is for tests. What a writer of sites makes must be found by the most naive
-// reader that follows the standard, not only by a tolerant one.
+// It is for tests: generated sites must work with the most naive reader that follows the
+// standard, not only with a tolerant one.
 package naivesite
 
 import (
@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Site is a site whose mcp.json is at the root of FS. Encode is the file naming
-// of section 3 of the standard, which is the caller's to bring.
+// Site is a site with its mcp.json at the root of FS. Encode is the file naming of
+// section 3 of the standard, which the caller provides.
 type Site struct {
 	FS     fs.FS
 	Encode func(string) string
@@ -51,8 +51,8 @@ func (s Site) Resource(uri string) (text, mimeType string, err error) {
 	return *file.Text, *file.MIMEType, nil
 }
 
-// Call returns the text of the first content that a tool answers with, by sections
-// 2 and 5. The arguments are texts in the order in which the tool declares them.
+// Call returns the text of the first content in the result of a tool, by sections 2 and
+// 5. The arguments are strings in the order in which the tool declares them.
 func (s Site) Call(tool string, arguments ...string) (text string, err error) {
 	var file struct{ Content []struct{ Type, Text string } }
 	if err := s.read(s.name("tools/"+tool, arguments), &file); err != nil {

@@ -10,14 +10,18 @@ import (
 
 func TestSite(t *testing.T) {
 	site := naivesite.Site{Encode: strings.ToLower, FS: fstest.MapFS{
-		"mcp.json":                  {Data: []byte(`{"capabilities":{"tools":[{"name":"t","inputSchema":{"required":["a","b"]}}]}}`)},
+		"mcp.json": {
+			Data: []byte(`{"capabilities":{"tools":[{"name":"t","inputSchema":{"required":["a","b"]}}]}}`),
+		},
 		"resources/info.json":       {Data: []byte(`{"uri":"resume://info","mimeType":"text/plain","text":"me"}`)},
 		"resources/docs/a.json":     {Data: []byte(`{"contents":[]}`)},
 		"tools/list.json":           {Data: []byte(`{"content":[{"type":"text","text":"all"}]}`)},
 		"tools/compare/eur/us.json": {Data: []byte(`{"content":[{"type":"text","text":"pair"}]}`)},
 		"tools/odd/x.json":          {Data: []byte(`{"contents":[]}`)},
 	}}
-	if m, err := site.Manifest(); err != nil || len(m.Capabilities.Tools) != 1 || len(m.Capabilities.Tools[0].InputSchema.Required) != 2 {
+	if m, err := site.Manifest(); err != nil ||
+		len(m.Capabilities.Tools) != 1 ||
+		len(m.Capabilities.Tools[0].InputSchema.Required) != 2 {
 		t.Errorf("Manifest = %+v, %v", m, err)
 	}
 	text := func(text, _ string, err error) (string, error) { return text, err }
