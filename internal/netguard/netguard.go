@@ -1,6 +1,6 @@
-// Package netguard keeps URLs that somebody else wrote from reaching into the
-// network of whoever follows them. An address is judged when the connection to it
-// is made, so that it is the one a name has resolved to, after every redirect.
+// Package netguard prevents untrusted URLs from reaching the private network of the
+// process that follows them. It checks the address of each connection when it is made,
+// that is, after name resolution and redirects.
 //
 // Start with [Guard.Transport].
 package netguard
@@ -17,23 +17,23 @@ import (
 	"time"
 )
 
-// Guard says which addresses may be connected to: those on the public internet,
-// and those that are allowed. The zero value allows no others.
+// Guard determines which addresses may be connected to: those on the public internet, and
+// those in Allow. The zero value allows only the former.
 type Guard struct {
 	Allow []netip.Prefix
-	// Loopback allows 127.0.0.1 and [::1] as well, where a URL says itself that it is on
-	// this machine, see [NamesLoopback]. Redirects are judged by their own URL.
+	// Loopback also allows 127.0.0.1 and [::1] if the URL itself names this machine; see
+	// [NamesLoopback]. Redirects are judged by their own URL.
 	Loopback bool
-	// Proxy returns the proxy for a request, or nil for none, as for
-	// http.Transport. Nil stands for that of the environment.
+	// Proxy returns the proxy for a request, or nil for none, as in http.Transport. Nil
+	// means the proxy of the environment.
 	Proxy func(*http.Request) (*url.URL, error)
 
-	resolver *net.Resolver // of tests; nil is the system's
+	resolver *net.Resolver // for tests; nil is the system's
 }
 
-// BlockedError is why an address was refused.
+// BlockedError is the error for a refused address.
 type BlockedError struct {
-	Address netip.Addr // not valid if what was to be dialled is no address
+	Address netip.Addr // invalid if the dialed value is not an address
 	Kind    string     // such as "a private network"
 }
 
@@ -45,7 +45,7 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("the address %s is refused: it belongs to %s", e.Address, e.Kind)
 }
 
-// Judge returns a [*BlockedError] for an address that must not be connected to.
+// Judge returns a [*BlockedError] if connecting to an address is not allowed.
 func (g *Guard) Judge(addr netip.Addr) error {
 	addr = addr.WithZone("").Unmap()
 	for _, p := range g.Allow {
@@ -59,8 +59,8 @@ func (g *Guard) Judge(addr netip.Addr) error {
 	return nil
 }
 
-// Control is the [net.Dialer.Control] that judges: it sees the address that is
-// about to be connected to.
+// Control is a [net.Dialer.Control] function that checks the address of a connection just
+// before it is made.
 func (g *Guard) Control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -69,14 +69,12 @@ func (g *Guard) Control(_, address string, _ syscall.RawConn) error {
 	return g.Judge(at.Addr())
 }
 
-// Transport returns a transport that is made as from says, and refuses what the
-// guard does. from is not used any more by itself; its Proxy and DialContext are
-// replaced.
+// Transport returns a transport configured like from that refuses blocked addresses. It
+// takes ownership of from and replaces its Proxy and DialContext.
 //
-// A proxy is chosen by the user, not by whoever wrote the URL, so it may be
-// anywhere. What it connects to cannot be seen from here: an address that stands
-// in the URL itself is judged before the proxy hears of it, and names are the
-// proxy's to judge.
+// The user chooses the proxy, not the author of the URL, so the proxy may have any
+// address. The guard cannot observe the connections of the proxy: an address in the URL
+// is checked before the request is sent to the proxy, and names are left to the proxy.
 func (g *Guard) Transport(from *http.Transport) http.RoundTripper {
 	proxy := g.Proxy
 	if proxy == nil {
@@ -98,8 +96,7 @@ func (g *Guard) Transport(from *http.Transport) http.RoundTripper {
 	return &transport{guard: g, proxy: proxy, direct: direct, proxied: proxied}
 }
 
-// transport sends what a proxy is for through that, and connects to the rest
-// itself.
+// transport sends requests through the proxy if one applies, or else connects directly.
 type transport struct {
 	guard           *Guard
 	proxy           func(*http.Request) (*url.URL, error)
@@ -121,7 +118,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.proxied.RoundTrip(r)
 }
 
-// refuse ends a request as RoundTrip has to: with its body closed.
+// refuse returns err after closing the body of the request, as RoundTrip requires.
 func refuse(r *http.Request, err error) error {
 	if r.Body != nil {
 		_ = r.Body.Close() // it is not read
@@ -129,13 +126,13 @@ func refuse(r *http.Request, err error) error {
 	return err
 }
 
-// CloseIdleConnections is what [http.Client.CloseIdleConnections] looks for.
+// CloseIdleConnections is called by [http.Client.CloseIdleConnections].
 func (t *transport) CloseIdleConnections() {
 	t.direct.CloseIdleConnections()
 	t.proxied.CloseIdleConnections()
 }
 
-// judgeHost judges a host as far as that is possible without resolving it.
+// judgeHost checks a host as far as possible without resolving it.
 func (g *Guard) judgeHost(host string) error {
 	if g.Loopback && isItself(host) {
 		return nil
@@ -143,39 +140,39 @@ func (g *Guard) judgeHost(host string) error {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return g.Judge(addr)
 	}
-	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" || strings.HasSuffix(name, ".localhost") {
+	if name := strings.ToLower(strings.TrimSuffix(host, ".")); name == "localhost" ||
+		strings.HasSuffix(name, ".localhost") {
 		return g.Judge(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 	}
 	return nil
 }
 
-// Loopback returns the addresses of this machine.
+// Loopback returns the loopback addresses of this machine.
 func Loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
 
-// NamesLoopback reports whether a URL says itself that it is on this machine: its host
-// is localhost, 127.0.0.1 or [::1]. Other addresses of the machine, other spellings of
-// these, and names that resolve to them do not.
+// NamesLoopback reports whether the host of a URL is localhost, 127.0.0.1 or [::1]. Other
+// addresses of this machine, other spellings of these, and names that resolve to them do
+// not count.
 func NamesLoopback(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && isItself(u.Hostname())
 }
 
-// isItself reports whether a host is one of the names of this machine.
+// isItself reports whether a host is one of these names of this machine.
 func isItself(host string) bool {
 	return strings.EqualFold(host, "localhost") || host == "127.0.0.1" || host == "::1"
 }
 
-// itself are the addresses of those names.
+// itself returns the addresses of those names.
 func itself() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("::1/128")}
 }
 
-// ParseNetwork returns the networks that a word stands for: "private" for those of
-// homes and companies (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7),
-// "loopback" for this machine, "any" for all there are, a network such as
-// 10.1.0.0/16, or one address.
+// ParseNetwork returns the networks for a word: "private" for private networks
+// (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7), "loopback" for this machine,
+// "any" for all addresses, a network such as 10.1.0.0/16, or one address.
 func ParseNetwork(word string) ([]netip.Prefix, error) {
 	switch word {
 	case "private":

@@ -17,8 +17,16 @@ import (
 
 func TestNotPublic(t *testing.T) {
 	for address, want := range map[string]string{
-		"127.0.0.1": "this machine", "127.8.9.10": "this machine", "::1": "this machine", "0.0.0.0": "this machine", "::": "this machine",
-		"10.1.2.3": "private", "192.168.0.1": "private", "172.16.0.1": "private", "fd00::1": "private", "fd00:ec2::254": "private",
+		"127.0.0.1":       "this machine",
+		"127.8.9.10":      "this machine",
+		"::1":             "this machine",
+		"0.0.0.0":         "this machine",
+		"::":              "this machine",
+		"10.1.2.3":        "private",
+		"192.168.0.1":     "private",
+		"172.16.0.1":      "private",
+		"fd00::1":         "private",
+		"fd00:ec2::254":   "private",
 		"169.254.169.254": "link-local", "fe80::1": "link-local", "168.63.129.16": "metadata", "192.0.0.192": "reserved",
 		"100.64.0.1": "provider", "100.100.100.200": "provider",
 		"::ffff:127.0.0.1": "this machine", "::ffff:10.0.0.1": "private", "::ffff:169.254.169.254": "link-local",
@@ -86,8 +94,7 @@ func TestNamesLoopback(t *testing.T) {
 	}
 }
 
-// resolver answers every question with one address, as a name of somebody
-// else's may.
+// resolver answers every query with one address, as the owner of a domain may.
 func resolver(t *testing.T, answer netip.Addr) *net.Resolver {
 	t.Helper()
 	dns, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -110,7 +117,7 @@ func resolver(t *testing.T, answer netip.Addr) *net.Resolver {
 	}}
 }
 
-// reply answers a question of RFC 1035 for an address of the kind of answer.
+// reply answers a query (RFC 1035) if it is for the address family of answer.
 func reply(question []byte, answer netip.Addr) []byte {
 	end := 12
 	for question[end] != 0 {
@@ -129,7 +136,7 @@ func reply(question []byte, answer netip.Addr) []byte {
 	return out
 }
 
-// get asks for a URL through the guard, without a proxy unless it has one.
+// get requests a URL through the guard, without a proxy unless it has one.
 func get(t *testing.T, g *netguard.Guard, address string) (*http.Response, error) {
 	t.Helper()
 	if g.Proxy == nil {
@@ -168,12 +175,37 @@ func TestTransport(t *testing.T) {
 		{"one that is allowed", &netguard.Guard{Allow: only}, here.URL, ""},
 		{"IPv4 within IPv6", &netguard.Guard{}, "http://[::ffff:127.0.0.1]" + port, "127.0.0.1"},
 		{"IPv4 within IPv6 that is allowed", &netguard.Guard{Allow: only}, "http://[::ffff:127.0.0.1]" + port, ""},
-		{"a name that resolves to this machine", (&netguard.Guard{}).Resolve(resolver(t, v4)), "http://public.example" + port, "127.0.0.1"},
-		{"such a name where this machine is allowed", (&netguard.Guard{Allow: only}).Resolve(resolver(t, v4)), "http://public.example" + port, ""},
-		{"a name that resolves to a metadata service", (&netguard.Guard{Allow: only}).Resolve(resolver(t, netip.MustParseAddr("169.254.169.254"))), "http://public.example", "169.254.169.254"},
-		{"a name that resolves to IPv6", (&netguard.Guard{Allow: only}).Resolve(resolver(t, netip.MustParseAddr("fd00::1"))), "http://public.example", "fd00::1"},
+		{
+			"a name that resolves to this machine",
+			(&netguard.Guard{}).Resolve(resolver(t, v4)),
+			"http://public.example" + port,
+			"127.0.0.1",
+		},
+		{
+			"such a name where this machine is allowed",
+			(&netguard.Guard{Allow: only}).Resolve(resolver(t, v4)),
+			"http://public.example" + port,
+			"",
+		},
+		{
+			"a name that resolves to a metadata service",
+			(&netguard.Guard{Allow: only}).Resolve(resolver(t, netip.MustParseAddr("169.254.169.254"))),
+			"http://public.example",
+			"169.254.169.254",
+		},
+		{
+			"a name that resolves to IPv6",
+			(&netguard.Guard{Allow: only}).Resolve(resolver(t, netip.MustParseAddr("fd00::1"))),
+			"http://public.example",
+			"fd00::1",
+		},
 		{"a redirect", &netguard.Guard{Allow: only}, here.URL + "?to=http://169.254.169.254/latest", "169.254.169.254"},
-		{"a redirect to another of this machine", &netguard.Guard{Allow: only}, here.URL + "?to=http://127.0.0.2/", "127.0.0.2"},
+		{
+			"a redirect to another of this machine",
+			&netguard.Guard{Allow: only},
+			here.URL + "?to=http://127.0.0.2/",
+			"127.0.0.2",
+		},
 		{"a redirect that is allowed", &netguard.Guard{Allow: only}, here.URL + "?to=" + here.URL, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -199,7 +231,14 @@ func TestProxy(t *testing.T) {
 	if _, err := get(t, &netguard.Guard{Proxy: by}, "http://public.example/"); err != nil || <-asked != "public.example" {
 		t.Errorf("a name was not sent to the proxy: %v", err)
 	}
-	for _, address := range []string{"http://10.0.0.1/", "http://[fe80::1]/", "http://localhost/", "http://a.localhost/", "http://127.0.0.1/", "http://[::ffff:10.0.0.1]/"} {
+	for _, address := range []string{
+		"http://10.0.0.1/",
+		"http://[fe80::1]/",
+		"http://localhost/",
+		"http://a.localhost/",
+		"http://127.0.0.1/",
+		"http://[::ffff:10.0.0.1]/",
+	} {
 		_, err := get(t, &netguard.Guard{Proxy: by}, address)
 		var blocked *netguard.BlockedError
 		if !errors.As(err, &blocked) {

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// network is one that is not public.
+// network is a network that is not public.
 type network struct {
 	prefix netip.Prefix
 	kind   string
 }
 
 // reserved returns the networks that are not public (IANA special-purpose address
-// registries), besides those that package netip knows.
+// registries) and that package netip does not cover.
 var reserved = sync.OnceValue(func() []network {
 	return []network{
 		{netip.MustParsePrefix("0.0.0.0/8"), "this machine"},
@@ -36,12 +36,11 @@ var reserved = sync.OnceValue(func() []network {
 	}
 })
 
-// NotPublic says what an address belongs to that is not on the public internet,
-// or returns "". Metadata services of clouds are at link-local and private ones.
+// NotPublic returns the kind of network of an address that is not on the public internet,
+// or "". Metadata services of clouds have link-local and private addresses.
 func NotPublic(a netip.Addr) string {
 	if bytes := a.As16(); a.Is6() && [12]byte(bytes[:12]) == [12]byte{0, 0x64, 0xff, 0x9b} {
-		// What a network without IPv4 makes of an IPv4 address (RFC 6052): it is the
-		// one inside that is reached.
+		// NAT64 (RFC 6052): the connection reaches the embedded IPv4 address.
 		return NotPublic(netip.AddrFrom4([4]byte(bytes[12:])))
 	}
 	switch {
