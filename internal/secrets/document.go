@@ -13,18 +13,18 @@ import (
 // Found is a match in a JSON document.
 type Found struct {
 	Match
-	// Pointer is the JSON pointer of the value that has the match.
+	// Pointer is the JSON pointer of the value with the match.
 	Pointer string
-	// Offset is where that value begins in the document.
+	// Offset is the start of that value in the document.
 	Offset int
 }
 
-// maxFound bounds the matches in one document.
+// maxFound limits the matches in one document.
 const maxFound = 1000
 
 // FindDocument returns the secrets in the values and names of the valid JSON document
-// doc, one for each place and description. Members called "blob" and "data" are
-// decoded. Offsets of the matches count within the value that Pointer names.
+// doc, one per place and description. Members called "blob" and "data" are decoded.
+// Offsets of the matches are relative to the value at Pointer.
 func (s *Scanner) FindDocument(doc []byte) []Found {
 	w := &walker{scanner: s, doc: doc, seen: make(map[string]bool)}
 	if i := jsonscan.Space(doc, 0); i < len(doc) {
@@ -33,7 +33,7 @@ func (s *Scanner) FindDocument(doc []byte) []Found {
 	return w.found
 }
 
-// walker goes through the values of a document.
+// walker walks the values of a document.
 type walker struct {
 	scanner   *Scanner
 	doc       []byte
@@ -104,8 +104,8 @@ func (w *walker) dump(pointer string, offset int) {
 	}
 }
 
-// binary searches decoded data: all of a text, and the environment's secrets in
-// everything else.
+// binary searches decoded data: fully if it is text, or else only for the environment's
+// secrets.
 func (w *walker) binary(data []byte, offset int, pointer string) {
 	var matches []Match
 	if utf8.Valid(data) {
@@ -119,7 +119,7 @@ func (w *walker) binary(data []byte, offset int, pointer string) {
 	w.dump(pointer, offset)
 }
 
-// add notes matches, one for each place and description.
+// add adds matches, one per place and description.
 func (w *walker) add(pointer string, offset int, matches []Match) {
 	for _, m := range matches {
 		key := fmt.Sprintf("%s\x00%s\x00%s", pointer, m.Kind, m.What)

@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// needle is a text whose presence gives a secret of the environment away.
+// needle is a text that reveals a secret of the environment.
 type needle struct {
 	variable string
 	text     string
 	// form is how the secret is encoded in text, or "".
 	form string
-	// word says that only a whole word counts, as the secret is short.
+	// word requires a match of a whole word, because the secret is short.
 	word bool
-	// wrapped says that the text may be broken into lines.
+	// wrapped allows the text to be broken into lines.
 	wrapped bool
 }
 
 const (
 	// minSecret is the shortest value of a variable that is searched for.
 	minSecret = 6
-	// minUnbound is the shortest that is also found inside of a longer word.
+	// minUnbound is the shortest value that is also found inside a longer word.
 	minUnbound = 12
 	// minEncoded is the shortest encoded form that is searched for.
 	minEncoded = 6
-	// maxSecret is how much of a value is searched for.
+	// maxSecret limits how much of a value is searched for.
 	maxSecret = 4 << 10
 )
 
@@ -59,7 +59,7 @@ func secretsIn(name, value string) []string {
 	return list
 }
 
-// variableName reports whether a variable with this name usually holds a secret.
+// variableName reports whether a variable with this name usually contains a secret.
 func variableName(name string) bool {
 	if Name(name) {
 		return true
@@ -70,8 +70,8 @@ func variableName(name string) bool {
 		func(part string) bool { return strings.Contains(upper, part) })
 }
 
-// isPath reports whether a value is the path of a file, and not a secret that begins
-// with a slash.
+// isPath reports whether a value is a file path rather than a secret that begins with a
+// slash.
 func isPath(value string) bool {
 	if !strings.HasPrefix(value, "/") && !strings.HasPrefix(value, "./") && !strings.HasPrefix(value, "~") &&
 		!(len(value) > 2 && value[1] == ':' && value[2] == '\\') {
@@ -80,7 +80,7 @@ func isPath(value string) bool {
 	return !Random(strings.ReplaceAll(value, "/", ""))
 }
 
-// common reports whether a secret is a word that texts use for other reasons.
+// common reports whether a secret is a word that also occurs in texts for other reasons.
 func common(secret string) bool {
 	return slices.Contains([]string{"password", "passwd", "secret", "changeme", "change-me", "postgres", "default",
 		"example", "testing", "username", "required",
@@ -88,7 +88,7 @@ func common(secret string) bool {
 		strings.ToLower(secret))
 }
 
-// passwordIn returns the password in front of the host of a URL, or "".
+// passwordIn returns the password in a URL, or "".
 func passwordIn(value string) string {
 	if !strings.Contains(value, "://") {
 		return ""
@@ -128,14 +128,14 @@ func appendNeedles(list []needle, variable, secret string) []needle {
 	return list
 }
 
-// alignedBase64 returns the characters that secret has in base64 wherever it stands
-// in a longer text, with shift bytes of the first group of three in front of it.
+// alignedBase64 returns the base64 characters of secret that are the same in any longer
+// text, if shift bytes precede it in its first group of three.
 func alignedBase64(encoding *base64.Encoding, secret string, shift int) string {
 	encoded := encoding.WithPadding(base64.NoPadding).EncodeToString([]byte(strings.Repeat("\x00", shift) + secret))
 	if (shift+len(secret))%3 != 0 {
 		encoded = encoded[:len(encoded)-1] // depends on what follows
 	}
-	first := []int{0, 2, 3}[shift] // depends on what is in front
+	first := []int{0, 2, 3}[shift] // depends on what precedes
 	return encoded[min(first, len(encoded)):]
 }
 
@@ -150,7 +150,7 @@ func lowerEscapes(text string) string {
 	return string(b)
 }
 
-// jsonEscaped returns the inside of text as a JSON string.
+// jsonEscaped returns text as a JSON string, without the quotes.
 func jsonEscaped(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Scanner) findNeedles(text string, add func(kind Kind, what string, star
 	}
 }
 
-// in returns where the needle is in text, or -1.
+// in returns the position of the needle in text, or -1.
 func (n *needle) in(text string) int {
 	for from := 0; ; {
 		i := strings.Index(text[from:], n.text)
@@ -204,13 +204,13 @@ func isAlphanumeric(c byte) bool {
 // dumpText describes a dump.
 const dumpText = "a list of environment variables"
 
-// variableSet are the environment variables that a text or a document shows.
+// variableSet contains the environment variables found in a text or a document.
 type variableSet struct {
-	usual map[string]bool // PATH and its like, with values that read like one
-	own   map[string]bool // of the scanner's environment, with their values
+	usual map[string]bool // PATH and similar names, with plausible values
+	own   map[string]bool // variables of the scanner's environment, with their values
 }
 
-// Variables that every environment has. PATH is the one that a dump cannot lack.
+// usualVariables are variables present in every environment. Every dump contains PATH.
 var usualVariables = []string{"PATH", "HOME", "USER", "SHELL", "PWD", "LANG", "LOGNAME", "HOSTNAME", "TMPDIR",
 	"OLDPWD", "TERM", "SHLVL",
 	"USERNAME", "USERPROFILE", "SYSTEMROOT", "APPDATA", "COMPUTERNAME", "WINDIR", "TEMP"}
@@ -218,7 +218,7 @@ var usualVariables = []string{"PATH", "HOME", "USER", "SHELL", "PWD", "LANG", "L
 // minVariables is how many variables make a dump.
 const minVariables = 3
 
-// note adds a variable to the set if it is one of an environment.
+// note adds a variable to the set if it belongs to an environment.
 func (v *variableSet) note(name, value string, environ map[string]string) {
 	upper := strings.ToUpper(name)
 	usual := name == upper || name == "Path" || name == "SystemRoot"
@@ -239,7 +239,7 @@ func (v *variableSet) note(name, value string, environ map[string]string) {
 	}
 }
 
-// dump reports whether the variables are more than an example shows.
+// dump reports whether the variables are more than an example would show.
 func (v *variableSet) dump() bool {
 	return v.usual["PATH"] && len(v.usual) >= minVariables || len(v.own) >= minVariables+1
 }

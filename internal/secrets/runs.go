@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// minRun is the shortest run of characters that can read like chance.
+	// minRun is the length of the shortest run of characters that can look random.
 	minRun = 24
-	// maxRandom is the longest; a longer one is data.
+	// maxRandom is the length of the longest; longer runs are data.
 	maxRandom = 128
-	// maxDecoded is how much of a run in base64 is decoded and searched.
+	// maxDecoded limits how much of a base64 run is decoded and searched.
 	maxDecoded = 8 << 20
 )
 
-// findRuns finds strings that read like chance, and searches what is in base64.
+// findRuns finds random-looking strings, and searches base64 content.
 func (s *Scanner) findRuns(text string, depth int, add adder, variables *variableSet) {
 	var pem pemBlocks
 	for start := 0; start < len(text); {
@@ -39,7 +39,7 @@ func (s *Scanner) findRuns(text string, depth int, add adder, variables *variabl
 	}
 }
 
-// run judges one run of characters of base64.
+// run checks one run of base64 characters.
 func (s *Scanner) run(text string, start, end, depth int, add adder, variables *variableSet) {
 	word := text[start:end]
 	if depth < maxNested {
@@ -62,7 +62,7 @@ func (s *Scanner) run(text string, start, end, depth int, add adder, variables *
 	}
 }
 
-// decodedText returns the text that word is in base64, or "" if it is none.
+// decodedText returns the text that word encodes in base64, or "" if it is not text.
 func decodedText(word string) string {
 	if len(word) > maxDecoded {
 		word = word[:maxDecoded]
@@ -77,7 +77,7 @@ func decodedText(word string) string {
 	return ""
 }
 
-// remainder is how many characters of an incomplete group can be decoded.
+// remainder returns how many characters of an incomplete group can be decoded.
 func remainder(n int) int {
 	if n == 1 {
 		return 0
@@ -85,7 +85,7 @@ func remainder(n int) int {
 	return n
 }
 
-// isText reports whether data can be read.
+// isText reports whether data is printable text.
 func isText(data string) bool {
 	if !utf8.ValidString(data) {
 		return false
@@ -99,9 +99,9 @@ func isText(data string) bool {
 	return true
 }
 
-// digest reports whether a run is a hash, a UUID, a version or the number of
-// something: public by their nature, and not told apart from a secret by their form
-// alone unless all digits are hexadecimal or a name stands in front.
+// digest reports whether a run is a hash, a UUID, a version or an id. These are public,
+// and their form alone only distinguishes them from secrets if all digits are hexadecimal
+// or a telling name precedes them.
 func digest(text string, start, end int) bool {
 	word := text[start:end]
 	if strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
@@ -120,11 +120,11 @@ func digest(text string, start, end int) bool {
 	return false
 }
 
-// pemBlocks is the PEM blocks of a text, as far as they were read.
+// pemBlocks tracks the PEM blocks of a text, as far as it was read.
 type pemBlocks struct{ start, end int }
 
 // contain reports whether text[at] is in a PEM block. Certificates and public keys are
-// public, and [findPrivateKeys] finds the others. at must not become smaller.
+// public, and [findPrivateKeys] finds the others. at must not decrease between calls.
 func (p *pemBlocks) contain(text string, at int) bool {
 	for at >= p.end {
 		i := strings.Index(text[p.end:], "-----BEGIN ")
@@ -143,7 +143,7 @@ func (p *pemBlocks) contain(text string, at int) bool {
 }
 
 // inURL reports whether text[at] is in the path, the query or the fragment of a URL,
-// whose parts often read like chance and are public.
+// whose parts often look random but are public.
 func inURL(text string, at int) bool {
 	start := max(0, at-512)
 	if i := strings.LastIndexAny(text[start:at], " \t\r\n\"'<>(`"); i >= 0 {
@@ -152,14 +152,14 @@ func inURL(text string, at int) bool {
 	return strings.Contains(text[start:at], "://")
 }
 
-// chance reports whether a word reads like chance: [Random], or letters of one case
-// mixed with many digits. Hexadecimal digits are those of a hash.
+// chance reports whether a word looks random: [Random], or letters of one case mixed with
+// many digits. Words of hexadecimal digits are treated as hashes.
 func chance(word string) bool {
 	if len(word) < minRun || strings.Trim(strings.ToLower(word), "0123456789abcdef-") == "" {
 		return false
 	}
 	if strings.ContainsAny(word, "_-") {
-		// Names are joined so. One of the parts must read like chance by itself.
+		// Separators join names, so one of the parts must look random by itself.
 		longest := ""
 		for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '_' || r == '-' }) {
 			if len(part) > len(longest) {
@@ -187,8 +187,8 @@ func chance(word string) bool {
 		entropy(word) >= 4 && !spelled(word)
 }
 
-// wordLetters counts the letters in runs of three small letters or more, with the
-// capital in front of them, of which names in source code consist.
+// wordLetters counts the letters in runs of three or more lower-case letters, including a
+// preceding capital. Identifiers in source code consist of such runs.
 func wordLetters(word string) int {
 	count, run := 0, 0
 	end := func(at int) {
@@ -213,7 +213,7 @@ func wordLetters(word string) int {
 
 func separators(word string) int { return strings.Count(word, "_") + strings.Count(word, "-") }
 
-// mixed reports whether capitals and digits are spread over the word, and not only at
+// mixed reports whether capitals and digits are spread over the word, rather than only at
 // the beginnings of words.
 func mixed(word string) bool {
 	changes, last := 0, byte(0)

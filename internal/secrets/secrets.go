@@ -1,7 +1,7 @@
-// Package secrets recognizes credentials in names, values, texts and JSON documents.
+// Package secrets detects credentials in names, values, texts and JSON documents.
 //
-// [Name], [Known] and [Random] judge one name or value. A [Scanner] searches whole
-// texts and documents, and also for the secret values of an environment:
+// [Name], [Known] and [Random] judge one name or value. A [Scanner] searches whole texts
+// and documents, and also for the secret values of an environment:
 //
 //	s := secrets.New(os.Environ())
 //	for _, m := range s.Find(text) {
@@ -24,52 +24,52 @@ import (
 // Kind is the kind of evidence that a text contains a secret.
 type Kind string
 
-// The kinds, the most certain first.
+// The kinds, most certain first.
 const (
-	// Environment is a secret value of the scanner's environment, also encoded.
+	// Environment is a secret value of the scanner's environment, plain or encoded.
 	Environment Kind = "environment"
 	// Dump is a list of environment variables.
 	Dump Kind = "dump"
 	// PrivateKey is a PEM block with a private key.
 	PrivateKey Kind = "private-key"
-	// Token is a value in the form of a known service's credentials.
+	// Token is a value in the format of a known service's credentials.
 	Token Kind = "token"
 	// Pair is a value next to a name such as API_KEY.
 	Pair Kind = "pair"
-	// Entropy is a long string that reads like chance.
+	// Entropy is a long random-looking string.
 	Entropy Kind = "entropy"
 )
 
-// Kinds returns all kinds, the most certain first.
+// Kinds returns all kinds, most certain first.
 func Kinds() []Kind { return []Kind{Environment, Dump, PrivateKey, Token, Pair, Entropy} }
 
-// Match is one secret-looking part of a text.
+// Match is a part of a text that looks like a secret.
 type Match struct {
 	Kind Kind
-	// What describes the evidence in words, such as "an AWS key". It contains names
-	// of variables and members, and never a value.
+	// What describes the evidence, such as "an AWS key". It contains names of variables and
+	// members, but never a value.
 	What string
 	// Start and End are the offsets of the secret in the text.
 	Start, End int
 }
 
-// Scanner searches texts for secrets. The zero value searches without an
-// environment. A Scanner is safe for concurrent use.
+// Scanner searches texts for secrets. The zero value searches without an environment. A
+// Scanner is safe for concurrent use.
 type Scanner struct {
 	needles []needle
-	// pairs are the variables of the environment, to recognize a dump.
+	// pairs contains the variables of the environment, to recognize a dump.
 	pairs map[string]string
 }
 
 const (
-	// maxMatches bounds the matches in one text.
+	// maxMatches limits the matches in one text.
 	maxMatches = 100
-	// maxNested bounds how many layers of base64 are decoded.
+	// maxNested limits how many layers of base64 are decoded.
 	maxNested = 2
 )
 
-// New returns a Scanner that also searches for the secret values of environ, a list
-// of NAME=VALUE such as that of os.Environ.
+// New returns a Scanner that also searches for the secret values in environ, a list of
+// NAME=VALUE entries such as os.Environ.
 func New(environ []string) *Scanner {
 	s := &Scanner{pairs: make(map[string]string)}
 	for _, entry := range environ {
@@ -85,8 +85,8 @@ func New(environ []string) *Scanner {
 	return s
 }
 
-// Find returns the secrets in text, in order. Of matches that overlap it returns the
-// most certain one.
+// Find returns the secrets in text, in order. If matches overlap, it returns the most
+// certain one.
 func (s *Scanner) Find(text string) []Match {
 	var variables variableSet
 	matches := s.find(text, 0, &variables)
@@ -96,7 +96,7 @@ func (s *Scanner) Find(text string) []Match {
 	return settle(matches)
 }
 
-// find returns all matches of all kinds but dumps, whose variables it collects.
+// find returns all matches except dumps, whose variables it collects.
 func (s *Scanner) find(text string, depth int, variables *variableSet) []Match {
 	var found []Match
 	add := func(kind Kind, what string, start, end int) {
@@ -116,12 +116,12 @@ func (s *Scanner) find(text string, depth int, variables *variableSet) []Match {
 
 const (
 	redacted = "[redacted]"
-	// maxRedactions is how many rounds of matches are replaced. A text with more
-	// secrets is replaced as a whole.
+	// maxRedactions limits the rounds of replacement. If a text still contains secrets after
+	// that, it is replaced as a whole.
 	maxRedactions = 8
 )
 
-// Redact replaces every secret in text by "[redacted]".
+// Redact replaces every secret in text with "[redacted]".
 func (s *Scanner) Redact(text string) string {
 	for range maxRedactions {
 		matches := s.Find(text)
@@ -139,7 +139,7 @@ func (s *Scanner) Redact(text string) string {
 	return redacted
 }
 
-// settle sorts matches by place and drops those that a more certain one overlaps.
+// settle sorts matches by position and drops those that overlap a more certain one.
 func settle(matches []Match) []Match {
 	if len(matches) < 2 {
 		return matches
@@ -159,23 +159,23 @@ func settle(matches []Match) []Match {
 	return kept
 }
 
-// Fingerprint identifies a match by its place and its description: path is the file
-// and pointer the value in it. It depends on nothing that is secret, so it may be
-// written into scripts, and it stays the same while the answer at this place does
-// not contain another kind of secret.
+// Fingerprint identifies a match by its place and its description: path is the file and
+// pointer the value in it. It does not depend on the secret, so it may be written into
+// scripts, and it remains stable until the value at this place contains another kind of
+// secret.
 func Fingerprint(path, pointer string, m Match) string {
 	sum := sha256.Sum256([]byte(path + "\x00" + pointer + "\x00" + string(m.Kind) + "\x00" + m.What))
 	return hex.EncodeToString(sum[:6])
 }
 
-// Accepted reports whether list contains the fingerprint of m or its kind. A value of
-// the environment is accepted by fingerprint only.
+// Accepted reports whether list contains the fingerprint of m or its kind. A value of the
+// environment can only be accepted by fingerprint.
 func Accepted(list []string, fingerprint string, m Match) bool {
 	return slices.Contains(list, fingerprint) || m.Kind != Environment && slices.Contains(list, string(m.Kind))
 }
 
-// CheckAccepted returns an error if word is neither a fingerprint nor a kind that can
-// be accepted as a whole.
+// CheckAccepted returns an error if word is neither a fingerprint nor a kind that can be
+// accepted as a whole.
 func CheckAccepted(word string) error {
 	if decoded, err := hex.DecodeString(word); err == nil && len(decoded) == 6 {
 		return nil

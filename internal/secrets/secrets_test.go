@@ -12,8 +12,14 @@ import (
 )
 
 func TestFind(t *testing.T) {
-	s := secrets.New([]string{"DB_PASSWORD=hunter2correct", "DATABASE_URL=postgres://app:S3cretly@db/x", "HOME=/home/ann", "SHORT_TOKEN=abc123", "GREETING=hello world",
-		"TLS_KEY_FILE=/etc/tls/key.pem", "MY_PASSWORD=password", "EDITOR=vi", "LANG=C.UTF-8"})
+	s := secrets.New([]string{
+		"DB_PASSWORD=hunter2correct",
+		"DATABASE_URL=postgres://app:S3cretly@db/x",
+		"HOME=/home/ann",
+		"SHORT_TOKEN=abc123",
+		"GREETING=hello world",
+		"TLS_KEY_FILE=/etc/tls/key.pem", "MY_PASSWORD=password", "EDITOR=vi", "LANG=C.UTF-8",
+	})
 	tests := map[string]string{
 		"the password is hunter2correct.":                            "environment",
 		"aHVudGVyMmNvcnJlY3Q=":                                       "environment",
@@ -87,11 +93,21 @@ func TestFindDocument(t *testing.T) {
 	}
 }
 
-// FuzzFind searches texts that repeat a fragment, whose time must grow no faster than
-// they do.
+// FuzzFind searches texts that repeat a fragment, and verifies that the time is linear.
 func FuzzFind(f *testing.F) {
-	for _, seed := range []string{"TOKEN=", "PASSWORD='", `"API_KEY":"`, "a:b@", "://a:b@", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "PATH=", "Bearer ", "eyJ.",
-		"k3Wq0cYw7m1n", "=", ":", "\\\\", "\n", "ghp_", "\xff", `\"`} {
+	for _, seed := range []string{
+		"TOKEN=",
+		"PASSWORD='",
+		`"API_KEY":"`,
+		"a:b@",
+		"://a:b@",
+		"-----BEGIN ",
+		"-----BEGIN PRIVATE KEY-----",
+		"PATH=",
+		"Bearer ",
+		"eyJ.",
+		"k3Wq0cYw7m1n", "=", ":", "\\\\", "\n", "ghp_", "\xff", `\"`,
+	} {
 		f.Add(seed)
 	}
 	s := secrets.New([]string{"DB_PASSWORD=hunter2correct", "PATH=/usr/bin"})

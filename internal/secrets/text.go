@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// adder takes a match.
+// adder adds a match.
 type adder = func(kind Kind, what string, start, end int)
 
-// findPrivateKeys finds PEM blocks with key material. The first line alone is how
-// documentation mentions them.
+// findPrivateKeys finds PEM blocks with key material. Documentation often mentions only
+// the first line.
 func findPrivateKeys(text string, add adder) {
 	const begin = "-----BEGIN "
 	for from := 0; ; {
@@ -30,7 +30,7 @@ func findPrivateKeys(text string, add adder) {
 		if end < 0 {
 			end = min(len(body), 16<<10)
 		}
-		// Line ends may be written as \n.
+		// Line endings may be written as \n.
 		material := strings.ReplaceAll(strings.ReplaceAll(body[:end], `\n`, ""), `\r`, "")
 		if longestRun(material, isBase64) >= 32 {
 			bodyStart := from + len(label) + len("-----")
@@ -55,7 +55,7 @@ func isBase64(c byte) bool { return isAlphanumeric(c) || c == '+' || c == '/' ||
 // isTokenByte reports whether c is in [tokenLetters].
 func isTokenByte(c byte) bool { return isAlphanumeric(c) || c == '_' || c == '-' || c == '.' }
 
-// findTokens finds words in the form of a service's credentials.
+// findTokens finds words in the format of a service's credentials.
 func findTokens(text string, add adder) {
 	for start := 0; start < len(text); {
 		if !isTokenByte(text[start]) {
@@ -74,10 +74,10 @@ func findTokens(text string, add adder) {
 	}
 }
 
-// minToken is the shortest word that can be a token.
+// minToken is the length of the shortest token.
 const minToken = 18
 
-// tokenForm says what kind of credentials a word is, or "".
+// tokenForm returns the kind of credentials in a word, or "".
 func tokenForm(word string) string {
 	if len(word) < minToken {
 		return ""
@@ -100,7 +100,7 @@ func tokenForm(word string) string {
 	return ""
 }
 
-// findPasswords finds passwords in front of the host of a URL.
+// findPasswords finds passwords in URLs.
 func findPasswords(text string, add adder) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], "://")
@@ -124,7 +124,7 @@ func findPasswords(text string, add adder) {
 	}
 }
 
-// findSchemes finds what follows the name of an authentication scheme.
+// findSchemes finds credentials after the name of an authentication scheme.
 func findSchemes(text string, add adder) {
 	for _, scheme := range []string{"Bearer ", "bearer ", "Basic ", "basic "} {
 		for from := 0; ; {
@@ -145,7 +145,7 @@ func findSchemes(text string, add adder) {
 	}
 }
 
-// isCredential reports whether word is credentials of a scheme, and no example.
+// isCredential reports whether word is the credentials of a scheme, and not an example.
 func isCredential(word, scheme string) bool {
 	if strings.HasPrefix(scheme, "asic") {
 		decoded, err := base64.StdEncoding.DecodeString(word)
@@ -155,8 +155,8 @@ func isCredential(word, scheme string) bool {
 	return len(word) >= 20 && strings.ContainsAny(word, "0123456789") && !illustrative(word) && !spelled(word)
 }
 
-// findPairs finds values next to names that say that they are secret, and collects
-// the variables of an environment.
+// findPairs finds values next to names that indicate a secret, and collects the variables
+// of an environment.
 func (s *Scanner) findPairs(text string, add adder, variables *variableSet) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '=' && text[i] != ':' {
@@ -185,7 +185,7 @@ func (s *Scanner) findPairs(text string, add adder, variables *variableSet) {
 // maxName is the longest name of a pair.
 const maxName = 64
 
-// nameBefore returns the name that ends in front of text[at], without its quotes.
+// nameBefore returns the name that ends before text[at], without its quotes.
 func nameBefore(text string, at int) (name string, quoted bool) {
 	end := at
 	for end > 0 && (text[end-1] == ' ' || text[end-1] == '\t') && at-end < 4 {
@@ -213,7 +213,7 @@ func nameBefore(text string, at int) (name string, quoted bool) {
 // maxValue is the longest value of a pair.
 const maxValue = 4 << 10
 
-// valueAfter returns where the value behind text[at-1] is, without its quotes.
+// valueAfter returns the position of the value after text[at-1], without its quotes.
 func valueAfter(text string, at int) (start, end int, quoted bool) {
 	for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
 		at++
@@ -233,7 +233,7 @@ func valueAfter(text string, at int) (start, end int, quoted bool) {
 		}
 		end = min(end, len(text))
 		if end < len(text) && text[end] != quote {
-			return start, start, false // the quote does not end: an apostrophe
+			return start, start, false // the quote is not closed: an apostrophe
 		}
 		return start, start + len(strings.TrimRight(text[start:end], `\`)), true
 	}
@@ -244,13 +244,13 @@ func valueAfter(text string, at int) (start, end int, quoted bool) {
 	return start, end, false
 }
 
-// secretName reports whether the name of a pair says that its value is a secret.
+// secretName reports whether the name of a pair indicates a secret.
 func secretName(name string) bool {
 	return (Name(name) || isUpper(name) && variableName(name)) && !cursor(name)
 }
 
-// secretPair reports whether the value whose name is a [secretName] is a secret, and no example, no
-// description and no code.
+// secretPair reports whether the value of a [secretName] is a secret rather than an
+// example, a description or code.
 func secretPair(name, value string, quotedName, quotedValue, assigned bool) bool {
 	if illustrative(value) {
 		return false
@@ -272,8 +272,8 @@ func secretPair(name, value string, quotedName, quotedValue, assigned bool) bool
 	case len(value) < minSecret, Plain(value) && !(digit && len(value) >= 8 && isUpper(name)):
 		return false
 	case isUpper(name) && assigned || quotedName && quotedValue:
-		// NAME=VALUE of an environment, "name": "value" of a document. One plain word
-		// in lower case names something.
+		// NAME=VALUE of an environment, or "name": "value" of a document. A single lower-case
+		// word is a name, not a secret.
 		return digit || !identifier(value) || len(value) >= 16 && !spelledOut(value)
 	case quotedValue && assigned:
 		return len(value) >= 8 && digit && letter
@@ -281,13 +281,13 @@ func secretPair(name, value string, quotedName, quotedValue, assigned bool) bool
 	return len(value) >= 8 && digit && letter && entropy(value) >= 2.8 && !spelled(value) && !identifierPath(value)
 }
 
-// isUpper reports whether a name is written like that of an environment variable.
+// isUpper reports whether a name looks like that of an environment variable.
 func isUpper(name string) bool {
 	return len(name) >= 3 && strings.ToUpper(name) == name && !strings.ContainsAny(name, ".-")
 }
 
-// cursor reports whether a name says that the value leads to another page or belongs
-// to a request, which are called tokens, too.
+// cursor reports whether the name is that of another kind of token: for the next page, or
+// for a request.
 func cursor(name string) bool {
 	parts := strings.Split(camel(name), "_")
 	if len(parts) == 1 {
@@ -298,7 +298,7 @@ func cursor(name string) bool {
 		parts[len(parts)-2])
 }
 
-// identifier reports whether a value is a word or a name from source code.
+// identifier reports whether a value is a word or an identifier from source code.
 func identifier(value string) bool {
 	return strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-.") == ""
 }
@@ -308,11 +308,10 @@ func identifierPath(value string) bool {
 	return strings.Contains(value, ".") && strings.Trim(value, tokenLetters) == "" && !Random(value)
 }
 
-// spelledOut reports whether a value consists of words: in one case, or with capitals
-// at the beginnings of words.
+// spelledOut reports whether a value consists of words: in one case, or capitalized.
 func spelledOut(value string) bool { return strings.ContainsAny(value, "_-.") || spelled(value) }
 
-// illustrative reports whether a value is an example, or a placeholder.
+// illustrative reports whether a value is an example or a placeholder.
 func illustrative(value string) bool {
 	v := strings.ToLower(strings.TrimSpace(value))
 	if Placeholder(strings.TrimSpace(value)) || common(v) {

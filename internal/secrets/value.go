@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// token is a form of credentials that services give out.
+// token is the format of a service's credentials.
 type token struct {
 	prefix string
-	least  int // characters behind the prefix
+	least  int // characters after the prefix
 	what   string
 }
 
-// tokens is the table of these forms.
+// tokens is the table of these formats.
 var tokens = sync.OnceValue(func() []token {
 	return []token{
 		{"ghp_", 20, "a GitHub token"}, {"gho_", 20, "a GitHub token"}, {"ghu_", 20, "a GitHub token"},
@@ -46,8 +46,8 @@ var tokens = sync.OnceValue(func() []token {
 	}
 })
 
-// Known says what kind of credentials s holds, anywhere behind a space, a quote or
-// one of "=:,", or "".
+// Known returns the kind of credentials in s, or "". Credentials are detected anywhere in
+// s, after white space, a quote or one of "=:,;@/?&".
 func Known(s string) string {
 	if _, rest, ok := strings.Cut(s, "-----BEGIN "); ok || strings.Contains(s, "PRIVATE KEY-----") {
 		if head, _, _ := strings.Cut(rest, "-----"); !ok || strings.Contains(head, "PRIVATE KEY") {
@@ -75,8 +75,8 @@ func Known(s string) string {
 	return ""
 }
 
-// userinfo finds a password in front of a host, in addresses and in the notation of
-// some drivers: user:password@tcp(host).
+// userinfo detects a password before a host, in URLs and in the notation of some drivers:
+// user:password@tcp(host).
 func userinfo(s string) string {
 	rest := s
 	for {
@@ -106,7 +106,7 @@ func userinfo(s string) string {
 	return ""
 }
 
-// webhook finds addresses that are credentials by themselves.
+// webhook detects URLs that are credentials in themselves.
 func webhook(s string) string {
 	for _, prefix := range []string{"hooks.slack.com/services/T", "discord.com/api/webhooks/",
 		"discordapp.com/api/webhooks/"} {
@@ -118,7 +118,7 @@ func webhook(s string) string {
 	return ""
 }
 
-// bearer finds what is written behind the name of a scheme.
+// bearer detects credentials after the name of a scheme.
 func bearer(s string) string {
 	for _, scheme := range []string{"Bearer ", "Basic ", "bearer ", "basic "} {
 		if _, rest, ok := strings.Cut(s, scheme); ok {
@@ -132,7 +132,7 @@ func bearer(s string) string {
 	return ""
 }
 
-// botToken finds the form 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw.
+// botToken detects tokens of the form 110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw.
 func botToken(s string) string {
 	id, token, ok := strings.Cut(s, ":")
 	if ok && len(id) >= 8 && len(id) <= 11 && strings.Trim(id, "0123456789") == "" && len(token) >= 33 &&
@@ -142,8 +142,7 @@ func botToken(s string) string {
 	return ""
 }
 
-// assignment finds password=value among others, as in connection strings and in
-// the queries of addresses.
+// assignment detects password=value in connection strings and URL queries.
 func assignment(s string) string {
 	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("; \t\n&?\"'", r) }) {
 		name, value, ok := strings.Cut(part, "=")
@@ -156,14 +155,14 @@ func assignment(s string) string {
 
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
-// words reports whether s reads like names and not like chance: lower case
-// letters with dashes between.
+// words reports whether s looks like words rather than random: lower-case letters with
+// separators.
 func words(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-_.") == "" && strings.ContainsAny(s, "-_.")
 }
 
-// Name reports whether a variable, a header, a flag or a parameter with
-// this name usually holds a secret.
+// Name reports whether a variable, header, flag or parameter with this name usually
+// contains a secret.
 func Name(name string) bool {
 	parts := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
 	if len(parts) == 0 {
@@ -182,7 +181,7 @@ func Name(name string) bool {
 	return false
 }
 
-// camel puts _ between the words of apiKey, and makes them small.
+// camel converts apiKey to api_key.
 func camel(name string) string {
 	var b strings.Builder
 	lower := false
@@ -197,8 +196,8 @@ func camel(name string) string {
 	return strings.ToLower(b.String())
 }
 
-// Identity reports whether a variable with this name holds what tells one thing
-// from another, and may read like chance and be known to everybody.
+// Identity reports whether a variable with this name contains an identifier, which may
+// look random but is public.
 func Identity(name string) bool {
 	parts := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == ' ' })
 	if len(parts) == 0 {
@@ -210,8 +209,8 @@ func Identity(name string) bool {
 		"fingerprint", "etag", "ref", "version"}, last) || last == "key" && len(parts) > 1 && parts[len(parts)-2] == "public"
 }
 
-// Plain reports whether value is something that is never a secret by itself: a
-// reference, a switch, a number, a path, an address.
+// Plain reports whether value is never a secret by itself: a reference, a switch, a
+// number, a path, a URL.
 func Plain(value string) bool {
 	v := strings.TrimSpace(value)
 	switch {
@@ -233,8 +232,8 @@ func Placeholder(s string) bool {
 		strings.HasPrefix(s, "%") && strings.HasSuffix(s, "%") || strings.Trim(s, "*xX.") == ""
 }
 
-// Random reports whether s reads like chance: one long word of letters in both
-// cases with digits, or of hexadecimal digits, with much information in each.
+// Random reports whether s looks random: one long word of letters in both cases with
+// digits, or of hexadecimal digits, with high entropy.
 func Random(s string) bool {
 	if strings.Trim(s, tokenLetters+"+/=") != "" || contentAddress(s) {
 		return false
@@ -248,14 +247,14 @@ func Random(s string) bool {
 		strings.ContainsFunc(s, func(r rune) bool { return 'A' <= r && r <= 'Z' })
 }
 
-// contentAddress reports whether s is the address of published content: a version 0
-// CID of IPFS, which is the base58 form of a SHA-256.
+// contentAddress reports whether s is the address of published content: a version 0 CID
+// of IPFS, which is the base58 form of a SHA-256.
 func contentAddress(s string) bool {
 	return len(s) == 46 && strings.HasPrefix(s, "Qm") && !strings.ContainsAny(s, "0OIl-_+/=")
 }
 
-// spelled reports whether s is put together from words, as
-// com.example.ApplicationFactory2 is: letters stand in long runs of one kind.
+// spelled reports whether s is composed of words, such as
+// com.example.ApplicationFactory2: it has long runs of letters of one kind.
 func spelled(s string) bool {
 	runs, last := 1, byte(0)
 	for i := range len(s) {
@@ -276,7 +275,7 @@ func spelled(s string) bool {
 	return len(s) >= 4*runs
 }
 
-// entropy is Shannon's, in bits for each byte.
+// entropy returns the Shannon entropy in bits per byte.
 func entropy(s string) float64 {
 	var counts [256]int
 	for i := range len(s) {
