@@ -1,11 +1,10 @@
-// Package visible makes text from outside safe to show to people.
+// Package visible makes untrusted text safe to display.
 //
-// A terminal acts on some characters instead of showing them: they clear the
-// screen, change its title, move the cursor or reverse the direction of writing,
-// so a server could forge what a command prints. [Line] escapes a name or a
-// message that belongs on one line, [Text] a text of several lines, [JSON] an
-// encoded document, and [Writer] a stream. Escapes have the form of JSON:
-// \u001b.
+// Terminals interpret some characters instead of showing them: they clear the screen,
+// change its title, move the cursor or reverse the writing direction, so a server could
+// forge the output of a command. [Line] escapes a name or a message on one line, [Text] a
+// text of several lines, [JSON] an encoded document, and [Writer] a stream. Escapes have
+// the form of JSON: \u001b.
 package visible
 
 import (
@@ -17,10 +16,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns s with every character escaped that people cannot see, line ends
-// and tabs included: controls, marks for the direction of writing, spaces
-// without width, tags and fillers. Bytes that are not UTF-8 become \x9b. Joiners
-// and selectors within emoji stay.
+// Line returns s with every invisible character escaped, including line endings and tabs:
+// controls, directional marks, zero-width spaces, tags and fillers. Invalid UTF-8 is
+// escaped as \x9b. Joiners and selectors within emoji are kept.
 func Line(s string) string {
 	if plain(s) && !strings.Contains(s, "\n") {
 		return s
@@ -28,7 +26,7 @@ func Line(s string) string {
 	return escape(s, func(r, last rune) bool { return r == '\n' || r == '\t' || invisible(r, last) })
 }
 
-// Lines is [Line] for text of several lines: line ends and tabs stay as they are.
+// Lines is [Line] for text of several lines: line endings and tabs are kept.
 func Lines(s string) string {
 	if plain(s) {
 		return s
@@ -36,10 +34,10 @@ func Lines(s string) string {
 	return escape(s, invisible)
 }
 
-// Text returns s with every character escaped that a terminal would act on:
-// controls, marks for the direction of writing, tags and separators. Line ends,
-// also those of Windows, and tabs stay, and so do joiners, which some languages
-// need. Bytes that are not UTF-8 become \x9b.
+// Text returns s with every character escaped that a terminal would interpret: controls,
+// directional marks, tags and separators. Line endings, including those of Windows, and
+// tabs are kept, as are joiners, which some languages require. Invalid UTF-8 is escaped
+// as \x9b.
 func Text(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && unsafe(r) }) {
 		return s
@@ -51,9 +49,9 @@ func Text(s string) string {
 	return strings.Join(ends, "\r\n")
 }
 
-// JSON returns an encoded JSON document, or several, in which the characters
-// that [Lines] and [Text] escape are escapes of JSON, so that it means the same.
-// It returns doc itself if there are none.
+// JSON returns one or more encoded JSON documents with the same meaning, in which the
+// characters that [Lines] and [Text] escape are JSON escapes. It returns doc itself if
+// there are none.
 func JSON(doc []byte) []byte {
 	if plain(doc) {
 		return doc
@@ -62,8 +60,8 @@ func JSON(doc []byte) []byte {
 	return []byte(escape(valid, func(r, last rune) bool { return r >= 0x7f && (invisible(r, last) || unsafe(r)) }))
 }
 
-// unsafe reports whether a terminal may act on a character. RuneError is how a
-// byte that is not UTF-8 is read: some terminals take it for a control.
+// unsafe reports whether a terminal may interpret a character. RuneError is the result of
+// decoding invalid UTF-8, which some terminals interpret as a control.
 func unsafe(r rune) bool {
 	switch {
 	case r < ' ', 0x7f <= r && r <= 0x9f, r == utf8.RuneError:
@@ -75,16 +73,16 @@ func unsafe(r rune) bool {
 		0x2066 <= r && r <= 0x2069 || 0xe0000 <= r && r <= 0xe007f
 }
 
-// fillers are letters and marks that are shown as nothing.
+// fillers are letters and marks that are displayed as nothing.
 var fillers = []rune{0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180c, 0x180d, 0x180f, 0x2065, 0x2800, 0x3164,
 	0xffa0}
 
-// invisible reports whether people do not see a character that a model reads, or
-// see something else. last is the character before it: emoji are joined and
-// selected by some of these.
+// invisible reports whether a character that a model reads is not displayed, or is
+// displayed as something else. last is the preceding character: some of these characters
+// are parts of emoji.
 func invisible(r, last rune) bool {
 	switch {
-	case r == '\n' || r == '\t': // people see what they do
+	case r == '\n' || r == '\t': // visible by their effect
 		return false
 	case r == 0x200d || r == 0xfe0f:
 		return !inEmoji(r, last)
@@ -104,8 +102,7 @@ func inEmoji(r, last rune) bool {
 	return r == 0xfe0f && strings.ContainsRune("#*0123456789\u203c\u2049", last)
 }
 
-// escape writes the characters that must be escaped as \u001b, and bytes that are
-// not UTF-8 as \x9b.
+// escape writes the characters that must be escaped as \u001b, and invalid UTF-8 as \x9b.
 func escape(s string, must func(r, last rune) bool) string {
 	var out strings.Builder
 	out.Grow(len(s))
@@ -125,7 +122,7 @@ func escape(s string, must func(r, last rune) bool) string {
 	return out.String()
 }
 
-// plain reports whether s has nothing but printable ASCII and line ends.
+// plain reports whether s contains only printable ASCII and line endings.
 func plain[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if (s[i] < ' ' || s[i] > '~') && s[i] != '\n' {
@@ -143,8 +140,8 @@ func writeEscape(out *strings.Builder, r rune) {
 	fmt.Fprintf(out, `\u%04x`, r)
 }
 
-// Find returns the characters of text that [Lines] escapes, each once. A return
-// before a line end is none of them.
+// Find returns the characters of text that [Lines] escapes, each once, except carriage
+// returns.
 func Find(text string) (found []rune) {
 	last := rune(0)
 	for _, r := range text {
@@ -156,8 +153,8 @@ func Find(text string) (found []rune) {
 	return found
 }
 
-// Describe returns the code point of an invisible character and what it does:
-// "U+202E, a mark that turns the direction of writing".
+// Describe returns the code point of an invisible character and its effect: "U+202E, a
+// mark that turns the direction of writing".
 func Describe(r rune) string {
 	kind := "an invisible character"
 	switch {

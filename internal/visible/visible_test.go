@@ -36,7 +36,7 @@ func TestEscapes(t *testing.T) {
 			if got := visible.Text(test.in); got != test.text {
 				t.Errorf("Text(%q) = %q, want %q", test.in, got, test.text)
 			}
-			// However the stream is cut, the result is the same.
+			// The result does not depend on how the stream is split.
 			for size := 1; size <= len(test.in); size++ {
 				var out bytes.Buffer
 				w := visible.NewWriter(&out)
@@ -55,7 +55,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestJSON makes sure that an escaped document means the same.
+// TestJSON verifies that an escaped document keeps its meaning.
 func TestJSON(t *testing.T) {
 	const text = "a\u0085\u009b\u202e\u2066\U000e0041\u007f\x1bé\ufffd日\n"
 	doc, err := json.Marshal(map[string]string{text: text})

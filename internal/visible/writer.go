@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes a stream on as [Text] would. It is safe for concurrent use if every
-// Write is whole lines.
+// Writer forwards a stream, escaped as by [Text]. It is safe for concurrent use if every
+// Write consists of whole lines.
 type Writer struct {
 	to io.Writer
 	mu sync.Mutex
-	// held is the end of the last Write that the next one may complete: the first
-	// bytes of a character, or a return that may belong to a line end. It has less
-	// than utf8.UTFMax bytes.
+	// held is the end of the last Write that the next one may complete: the first bytes of a
+	// character, or a carriage return that may belong to a line ending. It is shorter than
+	// utf8.UTFMax bytes.
 	held []byte
 }
 
-// NewWriter returns a Writer to w. Flush passes on the last bytes.
+// NewWriter returns a Writer to w. Flush writes the last bytes.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
 // Write implements io.Writer.
@@ -32,7 +32,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Flush passes on, escaped, what waits for the rest of a character.
+// Flush writes an incomplete character at the end, escaped.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,7 +41,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// unfinished returns how many bytes at the end of p the next bytes may complete.
+// unfinished returns how many bytes at the end of p may be completed by the next bytes.
 func unfinished(p []byte) int {
 	if bytes.HasSuffix(p, []byte{'\r'}) {
 		return 1
@@ -57,7 +57,7 @@ func unfinished(p []byte) int {
 	return 0
 }
 
-// JSONWriter passes on documents as [JSON] does. Every Write must end between two
+// JSONWriter forwards documents, escaped as by [JSON]. Every Write must end between two
 // characters, as those of encoding/json and log/slog do.
 type JSONWriter struct{ To io.Writer }
 
