@@ -1,6 +1,6 @@
-// Command conformancereport reads what a run of the conformance suite left in a
-// folder and says on one line how many checks passed. It fails if any failed or
-// gave a warning, or if there are none.
+// Command conformancereport reads the results of a conformance suite run from a folder
+// and prints the number of passed checks on one line. It fails if any check failed or
+// gave a warning, or if there are no checks.
 //
 //	go run ./scripts/conformancereport NAME FOLDER
 package main
@@ -61,7 +61,8 @@ func report(w io.Writer, name string, results fs.FS) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%-26s %2d scenarios, %3d checks passed, %d skipped, %d bad\n", name, scenarios, counts["SUCCESS"], counts["SKIPPED"], len(bad))
+	fmt.Fprintf(w, "%-26s %2d scenarios, %3d checks passed, %d skipped, %d bad\n",
+		name, scenarios, counts["SUCCESS"], counts["SKIPPED"], len(bad))
 	if counts["SUCCESS"] == 0 {
 		return errors.New("no check ran")
 	}

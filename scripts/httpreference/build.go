@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// reference is everything the site is made of.
+// reference contains all data of the site.
 type reference struct {
 	statuses  []status
 	byCode    map[int]status
@@ -63,9 +63,19 @@ func (r reference) describe(s *site) {
 			ResourceTemplates: []resourceTemplate{
 				{"http://status/{code}", "Status code", "One status code, such as http://status/404.", markdownType},
 				{"http://method/{name}", "Request method", "One request method, such as http://method/GET.", markdownType},
-				{"http://header/{name}", "Header field", "One header field in lower case, such as http://header/content-type.", markdownType},
+				{
+					"http://header/{name}",
+					"Header field",
+					"One header field in lower case, such as http://header/content-type.",
+					markdownType,
+				},
 				{"http://guide/{topic}", "Guide", "One guide, such as http://guide/caching.", markdownType},
-				{"http://glossary/{language}", "Error pages in a language", "Words for error pages, such as http://glossary/ja.", markdownType},
+				{
+					"http://glossary/{language}",
+					"Error pages in a language",
+					"Words for error pages, such as http://glossary/ja.",
+					markdownType,
+				},
 			},
 			Tools:   tools(topicNames, methodNames, tags),
 			Prompts: []prompt{explainStatus, chooseMethod, reviewExchange},

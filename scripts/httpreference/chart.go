@@ -23,7 +23,7 @@ const (
 	pixel                   = 2 // size of one dot of a glyph
 )
 
-// classChart draws how many registered status codes each class has.
+// classChart draws the number of registered status codes per class.
 func classChart(counts map[int]int) *image.Paletted {
 	palette := color.Palette{white, ink}
 	for _, c := range bars {
@@ -43,8 +43,7 @@ func classChart(counts map[int]int) *image.Paletted {
 	return img
 }
 
-// encodeChart does without compression, so that the bytes do not depend on the
-// compressor of a Go release.
+// encodeChart disables compression, so that the output does not depend on the Go release.
 func encodeChart(img image.Image) ([]byte, error) {
 	var buf bytes.Buffer
 	encoder := png.Encoder{CompressionLevel: png.NoCompression}
@@ -72,7 +71,8 @@ func drawText(img *image.Paletted, x, y int, text string) {
 		for i, dot := range glyphs[r] {
 			if dot == '#' {
 				corner := image.Pt(x+i%3*pixel, y+i/3*pixel)
-				draw.Draw(img, image.Rectangle{corner, corner.Add(image.Pt(pixel, pixel))}, image.NewUniform(ink), image.Point{}, draw.Src)
+				draw.Draw(img, image.Rectangle{corner, corner.Add(image.Pt(pixel, pixel))}, image.NewUniform(ink), image.Point{},
+					draw.Src)
 			}
 		}
 		x += 4 * pixel

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A field is one header (or trailer) field.
+// field is one header (or trailer) field.
 type field struct {
 	name       string
 	sentIn     direction
@@ -28,11 +28,11 @@ const (
 	inBoth     direction = "requests and responses"
 )
 
-// unlisted is the note of fields that browsers send by a W3C or WICG text which
-// has not put them into the registry.
+// unlisted is the note for fields from W3C or WICG specifications that are not in the
+// registry.
 const unlisted = "Not in the IANA registry when this was written."
 
-// A topic is a group of fields that belong together.
+// topic is a group of related fields.
 type topic struct {
 	name   string
 	title  string
@@ -71,7 +71,7 @@ func allFields(topics []topic) []field {
 
 func (f field) uri() string { return "http://header/" + strings.ToLower(f.name) }
 
-// markdown is the answer of find_header and the text of the resource.
+// markdown returns the answer of find_header, which is also the text of the resource.
 func (f field) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", f.name)
@@ -114,7 +114,8 @@ func listHeaders(topics []topic, name string) string {
 		case "":
 			fmt.Fprintf(&b, "\n## %s: %s\n\n", t.name, t.title)
 		case t.name:
-			fmt.Fprintf(&b, "# HTTP header fields: %s\n\nAsk find_header for one field; names are case-insensitive.\n\n", t.title)
+			fmt.Fprintf(&b, "# HTTP header fields: %s\n\nAsk find_header for one field; names are case-insensitive.\n\n",
+				t.title)
 		default:
 			continue
 		}

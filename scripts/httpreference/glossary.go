@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A language is a set of words for people who meet an error page. They are
-// written for visitors: they do not translate the names of the standard.
+// language contains the texts of error pages in one language. They are written for
+// visitors and do not translate the names of the standard.
 type language struct {
 	tag     string // RFC 5646
 	name    string // in English
@@ -18,7 +18,7 @@ type phrase struct {
 	title, text string
 }
 
-// glossaryCodes are the codes that visitors meet.
+// glossaryCodes are the codes that visitors encounter.
 var glossaryCodes = [...]int{400, 401, 403, 404, 410, 429, 500, 503}
 
 func (l language) uri() string { return "http://glossary/" + l.tag }
@@ -26,7 +26,9 @@ func (l language) uri() string { return "http://glossary/" + l.tag }
 func (l language) markdown(byCode map[int]status) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Error pages in %s (%s)\n\n", l.name, l.own)
-	fmt.Fprintf(&b, "For visitors, not for protocol use: the status code stays the same in every language, and the page says `Content-Language: %s`.\n\n", l.tag)
+	fmt.Fprintf(&b,
+		"For visitors, not for protocol use: the status code stays the same in every language, and the page says `Content-Language: %s`.\n\n",
+		l.tag)
 	b.WriteString("| code | title | text |\n| --- | --- | --- |\n")
 	for _, code := range glossaryCodes {
 		p := l.phrases[code]
@@ -35,7 +37,7 @@ func (l language) markdown(byCode map[int]status) string {
 	return b.String()
 }
 
-// localizeStatus is the answer of localize_status.
+// localizeStatus returns the answer of localize_status.
 func localizeStatus(s status, l language) string {
 	p := l.phrases[s.code]
 	return fmt.Sprintf("# %s in %s (%s)\n\n- Title: %s\n- Text: %s\n\n```http\nHTTP/1.1 %s\nContent-Type: text/html; charset=utf-8\nContent-Language: %s\n```\n",
@@ -62,7 +64,10 @@ func languages() []language {
 			410: {"Seite gelöscht", "Diese Seite wurde dauerhaft entfernt."},
 			429: {"Zu viele Anfragen", "Bitte warten Sie einen Augenblick und versuchen Sie es dann erneut."},
 			500: {"Serverfehler", "Ein unerwarteter Fehler ist aufgetreten. Bitte versuchen Sie es später erneut."},
-			503: {"Dienst nicht verfügbar", "Der Dienst ist vorübergehend nicht erreichbar. Bitte versuchen Sie es später erneut."},
+			503: {
+				"Dienst nicht verfügbar",
+				"Der Dienst ist vorübergehend nicht erreichbar. Bitte versuchen Sie es später erneut.",
+			},
 		}},
 		{"el", "Greek", "Ελληνικά", map[int]phrase{
 			400: {"Μη έγκυρο αίτημα", "Ο διακομιστής δεν μπόρεσε να κατανοήσει το αίτημα."},

@@ -9,8 +9,8 @@ import (
 //go:embed guides/*.md
 var guideFiles embed.FS
 
-// A guide is a page of prose. Its first line is the title, its first paragraph
-// the description.
+// guide is a page of prose. Its first line is the title, its first paragraph the
+// description.
 type guide struct {
 	path string // after http://guide/
 	file string
@@ -34,9 +34,11 @@ var guides = [...]guide{
 	{"versions", "versions"},
 	{"question/why-does-the-browser-send-options-before-my-request", "why-options"},
 	{"question/is-it-401-or-403", "401-or-403"},
-	// Longer than the 200 characters of an encoded name, as titles in the
-	// wild are.
-	{"question/what-should-a-client-do-when-a-request-that-is-not-idempotent-ends-in-a-timeout-or-a-broken-connection-and-it-cannot-know-whether-the-server-has-carried-it-out-or-never-received-it-or-is-still-working-on-it-at-this-very-moment", "unknown-outcome"},
+	// Longer than the 200 characters of an encoded name, as real titles may be.
+	{
+		"question/what-should-a-client-do-when-a-request-that-is-not-idempotent-ends-in-a-timeout-or-a-broken-connection-and-it-cannot-know-whether-the-server-has-carried-it-out-or-never-received-it-or-is-still-working-on-it-at-this-very-moment",
+		"unknown-outcome",
+	},
 }
 
 func (g guide) uri() string { return "http://guide/" + g.path }

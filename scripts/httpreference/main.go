@@ -1,11 +1,10 @@
-// Command httpreference writes the StaticMCP site of examples/http-reference
-// from the tables in this folder.
+// Command httpreference generates the StaticMCP site in examples/http-reference from the
+// tables in this folder.
 //
 //	go run ./scripts/httpreference -out examples/http-reference
 //
-// Files that already have the right content are left alone, and nothing is ever
-// deleted: files in the folders of the site that no longer belong to it are
-// named, so that somebody can look at them.
+// Files with the right content are left unchanged, and nothing is ever deleted: files in
+// the folders of the site that no longer belong to it are listed for review.
 package main
 
 import (
@@ -62,8 +61,8 @@ func run(args []string, stdout io.Writer) error {
 	return err
 }
 
-// write stores data under a temporary name first, so that nobody ever reads half
-// a file. It reports whether the file had to be changed.
+// write writes a temporary file first, so that readers never see an incomplete file. It
+// reports whether the file changed.
 func write(path string, data []byte) (changed bool, err error) {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
 		return false, nil
@@ -75,7 +74,7 @@ func write(path string, data []byte) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer os.Remove(temp.Name()) // fails after the rename, as it should
+	defer os.Remove(temp.Name()) // fails after the rename, as intended
 	_, err = temp.Write(data)
 	if err := errors.Join(err, temp.Chmod(0o644), temp.Close()); err != nil {
 		return false, err

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A method is one request method.
+// method is one request method.
 type method struct {
 	name       string
 	source     source
 	safe       bool
 	idempotent bool
 	cacheable  string // whether a response may be stored and reused
-	request    string // what the content of the request means
-	response   string // what the content of a success means
+	request    string // the meaning of the request content
+	response   string // the meaning of the content of a successful response
 	form       bool   // whether an HTML form can send it
 	simple     bool   // whether a browser may send it cross-origin without a preflight
 	meaning    string
@@ -65,8 +65,9 @@ ETag: "v7"`,
 		{
 			name: "POST", source: rfc(9110, "9.3.3"),
 			cacheable: "rarely: only with explicit freshness and an equal Content-Location, and then for later GET and HEAD",
-			request:   "what the target is to process, by its own rules", response: "the outcome of the action, or a description of it",
-			form: true, simple: true,
+			request:   "what the target is to process, by its own rules",
+			response:  "the outcome of the action, or a description of it",
+			form:      true, simple: true,
 			meaning:  "Lets the target resource process the content according to its own semantics: create a member, append, send, compute.",
 			choose:   "to create something whose URI the server picks, to trigger an action, or when no other method fits",
 			avoid:    "A repeated POST may act twice. Give retries an Idempotency-Key or another way to recognise them.",
@@ -117,11 +118,13 @@ HTTP/1.1 204 No Content`,
 		},
 		{
 			name: "CONNECT", source: rfc(9110, "9.3.6"),
-			cacheable: "no", request: "none: the message has no content", response: "none: after the header the connection is a tunnel",
-			meaning:  "Asks a proxy for a tunnel to the host and port in the target, and then to pass bytes blindly in both directions.",
-			choose:   "to reach a TLS server through a proxy; clients do it by themselves",
-			avoid:    "A proxy must limit the ports and hosts it connects to. An origin server need not implement it. With `:protocol` it also starts WebSocket over HTTP/2 and HTTP/3 (RFC 8441, RFC 9220).",
-			statuses: []int{200, 407, 502, 504},
+			cacheable: "no",
+			request:   "none: the message has no content",
+			response:  "none: after the header the connection is a tunnel",
+			meaning:   "Asks a proxy for a tunnel to the host and port in the target, and then to pass bytes blindly in both directions.",
+			choose:    "to reach a TLS server through a proxy; clients do it by themselves",
+			avoid:     "A proxy must limit the ports and hosts it connects to. An origin server need not implement it. With `:protocol` it also starts WebSocket over HTTP/2 and HTTP/3 (RFC 8441, RFC 9220).",
+			statuses:  []int{200, 407, 502, 504},
 			example: `
 CONNECT server.example.com:443 HTTP/1.1
 Host: server.example.com:443
@@ -132,11 +135,13 @@ HTTP/1.1 200 OK
 		},
 		{
 			name: "OPTIONS", source: rfc(9110, "9.3.7"), safe: true, idempotent: true,
-			cacheable: "no", request: "may carry a media type; no use of it is defined", response: "what is supported, mostly in the fields alone",
-			meaning:  "Asks what the target supports, or with `*` the server in general. Browsers use it for the CORS preflight.",
-			choose:   "to find out which methods and formats are allowed; a browser sends it before a cross-origin request that is not simple",
-			avoid:    "Answer the preflight before authentication: it carries no credentials.",
-			statuses: []int{200, 204},
+			cacheable: "no",
+			request:   "may carry a media type; no use of it is defined",
+			response:  "what is supported, mostly in the fields alone",
+			meaning:   "Asks what the target supports, or with `*` the server in general. Browsers use it for the CORS preflight.",
+			choose:    "to find out which methods and formats are allowed; a browser sends it before a cross-origin request that is not simple",
+			avoid:     "Answer the preflight before authentication: it carries no credentials.",
+			statuses:  []int{200, 204},
 			example: `
 OPTIONS /books/42 HTTP/1.1
 Host: api.example.com
@@ -151,11 +156,13 @@ Access-Control-Allow-Methods: PATCH`,
 		},
 		{
 			name: "TRACE", source: rfc(9110, "9.3.8"), safe: true, idempotent: true,
-			cacheable: "no", request: "must not have any", response: "the request as the final recipient received it (`message/http`)",
-			meaning:  "A loop-back of the request, to see what proxies on the way have made of it.",
-			choose:   "to debug a chain of proxies, together with Max-Forwards",
-			avoid:    "Most servers switch it off, since it could echo credentials; browsers refuse to send it from scripts.",
-			statuses: []int{200, 405},
+			cacheable: "no",
+			request:   "must not have any",
+			response:  "the request as the final recipient received it (`message/http`)",
+			meaning:   "A loop-back of the request, to see what proxies on the way have made of it.",
+			choose:    "to debug a chain of proxies, together with Max-Forwards",
+			avoid:     "Most servers switch it off, since it could echo credentials; browsers refuse to send it from scripts.",
+			statuses:  []int{200, 405},
 			example: `
 TRACE / HTTP/1.1
 Host: example.com
@@ -189,11 +196,13 @@ ETag: "v9"`,
 		},
 		{
 			name: "QUERY", source: rfc(10008, "2"), safe: true, idempotent: true,
-			cacheable: "yes, with the content and its metadata as part of the cache key", request: "the query, in a format that Content-Type names", response: "the result of the query",
-			meaning:  "Asks the target to process the enclosed content in a safe and idempotent way and to answer with the result: a GET with content. Standard since June 2026.",
-			choose:   "for a read whose parameters are too large, too structured or too private for a URI",
-			avoid:    "Young: servers, proxies, CDNs and firewalls may not know it, so be ready for 405 and 501 and fall back to POST. The content is no secret just because it is not in the URI.",
-			statuses: []int{200, 303, 400, 415, 422},
+			cacheable: "yes, with the content and its metadata as part of the cache key",
+			request:   "the query, in a format that Content-Type names",
+			response:  "the result of the query",
+			meaning:   "Asks the target to process the enclosed content in a safe and idempotent way and to answer with the result: a GET with content. Standard since June 2026.",
+			choose:    "for a read whose parameters are too large, too structured or too private for a URI",
+			avoid:     "Young: servers, proxies, CDNs and firewalls may not know it, so be ready for 405 and 501 and fall back to POST. The content is no secret just because it is not in the URI.",
+			statuses:  []int{200, 303, 400, 415, 422},
 			example: `
 QUERY /books HTTP/1.1
 Host: api.example.com
@@ -269,8 +278,8 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// compareMethods is the answer of compare_methods: a table, what the two are to
-// each other, and which to choose, seen from the first.
+// compareMethods returns the answer of compare_methods: a table, the relation of the two
+// methods, and which one to choose, from the perspective of the first.
 func compareMethods(a, b method) string {
 	var s strings.Builder
 	if a.name == b.name {
@@ -292,14 +301,14 @@ func compareMethods(a, b method) string {
 	return s.String()
 }
 
-// pairNote finds the note for two methods in either order.
+// pairNote returns the note for two methods in either order.
 func pairNote(a, b string) string {
 	names := []string{a, b}
 	slices.Sort(names)
 	return pairNotes[names[0]+" "+names[1]]
 }
 
-// pairNotes says, for two methods in alphabetical order, how they relate.
+// pairNotes describes the relation of two methods, in alphabetical order.
 var pairNotes = map[string]string{
 	"CONNECT DELETE":  "They share nothing but the request line: CONNECT addresses a proxy and names a host and port, DELETE addresses a resource.",
 	"CONNECT GET":     "A client behind a proxy sends plain `http` requests as GET with the whole URI in the target, and opens a tunnel with CONNECT for `https`; inside the tunnel it sends GET as usual, and the proxy sees none of it.",

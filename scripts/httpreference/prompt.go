@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A prompt is one prompt of the manifest with all its pre-computed answers.
+// prompt is one prompt of the manifest with all its precomputed answers.
 type prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title"`
@@ -19,7 +19,7 @@ type promptArgument struct {
 	Required    bool   `json:"required,omitempty"`
 }
 
-// promptResult is the result of prompts/get, which is what a prompt file holds.
+// promptResult is the result of prompts/get, and the content of a prompt file.
 type promptResult struct {
 	Description string          `json:"description"`
 	Messages    []promptMessage `json:"messages"`
@@ -34,7 +34,7 @@ func userText(text string) promptMessage {
 	return promptMessage{"user", content{Type: "text", Text: text}}
 }
 
-// attached makes a resource of the site part of the conversation.
+// attached returns a message with a resource of the site.
 func attached(r resourceFile) promptMessage {
 	return promptMessage{"user", content{Type: "resource", Resource: &r}}
 }
@@ -50,7 +50,9 @@ func explainStatusFor(s status, r resourceFile) promptResult {
 	return promptResult{
 		Description: "Explain " + s.name(),
 		Messages: []promptMessage{
-			userText(fmt.Sprintf("I have just met the HTTP status %s. Explain to me in plain words what it means, what most likely caused it and what I should do next, first as the client and then as the operator of the server. Ask me for the request and the response if you need them. Base the answer on the attached reference and say so where you go beyond it.", s.name())),
+			userText(fmt.Sprintf(
+				"I have just met the HTTP status %s. Explain to me in plain words what it means, what most likely caused it and what I should do next, first as the client and then as the operator of the server. Ask me for the request and the response if you need them. Base the answer on the attached reference and say so where you go beyond it.",
+				s.name())),
 			attached(r),
 		},
 	}
@@ -66,7 +68,7 @@ var chooseMethod = prompt{
 	}},
 }
 
-// A task is something an API does, and the methods that come into question.
+// task is an API operation and its candidate methods.
 type task struct {
 	name       string
 	says       string
@@ -108,7 +110,9 @@ func chooseMethodFor(t task, comparison string) promptResult {
 	return promptResult{
 		Description: "Choose a request method to " + t.name,
 		Messages: []promptMessage{
-			userText(fmt.Sprintf("An operation of my API %s. Recommend an HTTP method for it. Ask me about whatever could change the answer, such as who chooses the URI and whether repeating it does harm, and name the status codes the operation should answer with. This comparison of the two obvious candidates may help:", t.says)),
+			userText(fmt.Sprintf(
+				"An operation of my API %s. Recommend an HTTP method for it. Ask me about whatever could change the answer, such as who chooses the URI and whether repeating it does harm, and name the status codes the operation should answer with. This comparison of the two obvious candidates may help:",
+				t.says)),
 			userText(comparison),
 		},
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// The shapes of the StaticMCP standard: section 1 for the manifest, 4 for
-// resources, 5 for answers. Templates, prompts and instructions are additions
-// that a reader which does not know them ignores.
+// The shapes of the StaticMCP standard: section 1 for the manifest, 4 for resources, 5
+// for answers. Templates, prompts and instructions are additions that other readers
+// ignore.
 type manifest struct {
 	ProtocolVersion string       `json:"protocolVersion"`
 	ServerInfo      serverInfo   `json:"serverInfo"`
@@ -66,15 +66,15 @@ type content struct {
 
 const markdownType = "text/markdown"
 
-// A site is the set of files under construction; the first mistake sticks.
+// site is the set of files under construction. It keeps the first error.
 type site struct {
 	files    map[string][]byte
 	manifest manifest
 	err      error
 }
 
-// put adds a file, and refuses two of the same name: different values may have
-// the same encoding.
+// put adds a file and rejects duplicate names, since different values may have the same
+// encoding.
 func (s *site) put(path string, v any) {
 	if s.err != nil {
 		return
@@ -104,8 +104,8 @@ func (s *site) addResource(name, description string, file resourceFile) {
 	s.put(resourcePath(file.URI), file)
 }
 
-// addAnswer stores the answer of a call with these arguments, in the order of
-// the tool's required parameters and then the others.
+// addAnswer stores the answer of a call with these arguments, in the order of the tool's
+// required parameters and then the others.
 func (s *site) addAnswer(tool, text string, args ...string) {
 	s.put(callPath("tools", tool, args), answerFile{[]content{{Type: "text", Text: text}}})
 }
@@ -114,8 +114,8 @@ func (s *site) addPrompt(name string, result promptResult, args ...string) {
 	s.put(callPath("prompts", name, args), result)
 }
 
-// resourcePath follows the standard, sections 2 and 3: what comes before "://"
-// goes, "/" is a folder, and each segment is encoded.
+// resourcePath follows the standard, sections 2 and 3: the part before "://" is dropped,
+// "/" separates folders, and each segment is encoded.
 func resourcePath(uri string) string {
 	_, rest, found := strings.Cut(uri, "://")
 	if !found {

@@ -45,7 +45,7 @@ func decode(t *testing.T, files map[string][]byte, path string, v any) {
 	}
 }
 
-// listed is what the tests look for in the manifest.
+// listed is the part of the manifest that the tests check.
 type listed struct {
 	ProtocolVersion string
 	ServerInfo      serverInfo
@@ -87,7 +87,11 @@ func TestManifest(t *testing.T) {
 	}
 	for _, tool := range m.Capabilities.Tools {
 		schema := tool.InputSchema
-		if tool.Name == "" || tool.Title == "" || tool.Description == "" || schema.Type != "object" || schema.Required == nil {
+		if tool.Name == "" ||
+			tool.Title == "" ||
+			tool.Description == "" ||
+			schema.Type != "object" ||
+			schema.Required == nil {
 			t.Errorf("tool is incomplete: %+v", tool)
 		}
 		for _, name := range schema.Required {
@@ -101,7 +105,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// The site in the repository is what the tables say.
+// The site in the repository matches the tables.
 func TestSiteIsCurrent(t *testing.T) {
 	files := buildSite(t)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -137,7 +141,7 @@ func TestFilesAreTidy(t *testing.T) {
 	}
 }
 
-// Every resource of the manifest has its file, and every file its entry.
+// Every resource in the manifest has a file, and every file an entry.
 func TestResources(t *testing.T) {
 	files := buildSite(t)
 	m := readManifest(t, files)
@@ -205,7 +209,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Every call that the schemas allow by their enums has its answer.
+// Every call that the enums in the schemas permit has an answer.
 func TestAnswers(t *testing.T) {
 	files := buildSite(t)
 	r := newReference()
@@ -300,7 +304,7 @@ func TestCollisionIsAnError(t *testing.T) {
 	}
 }
 
-// Go's phrases are older for some codes and absent for others.
+// Go's phrases are outdated for some codes and missing for others.
 func TestPhrases(t *testing.T) {
 	older := map[int]string{
 		306: "", 418: "I'm a teapot", 413: "Request Entity Too Large", 414: "Request URI Too Long",
@@ -433,14 +437,14 @@ func TestGlossary(t *testing.T) {
 	}
 }
 
-// Dates in examples are in the one format that HTTP allows, on the right day.
+// Dates in examples have the only format that HTTP allows, and the right day of the week.
 func TestDates(t *testing.T) {
 	date := regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT`)
 	found := 0
 	for path, data := range buildSite(t) {
 		for _, s := range date.FindAllString(string(data), -1) {
 			found++
-			// Parsing does not compare the day of the week, formatting tells.
+			// Parsing ignores the day of the week, so compare the formatted date.
 			if at, err := http.ParseTime(s); err != nil || at.Format(http.TimeFormat) != s {
 				t.Errorf("%s: %q is no date, or on another day of the week", path, s)
 			}
@@ -494,7 +498,8 @@ func TestRun(t *testing.T) {
 	if err := run([]string{"-out", dir}, &out); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("%d files, 1 of them written\ndoes not belong to the site: tools/get_status/mine.json\n", len(buildSite(t)))
+	want := fmt.Sprintf("%d files, 1 of them written\ndoes not belong to the site: tools/get_status/mine.json\n",
+		len(buildSite(t)))
 	if got := out.String(); got != want {
 		t.Errorf("second run says %q, want %q", got, want)
 	}
@@ -531,7 +536,7 @@ func checkSource(t *testing.T, of string, s source) {
 	}
 }
 
-// checkProse finds sentences without an end.
+// checkProse reports sentences without a final punctuation mark.
 func checkProse(t *testing.T, of string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

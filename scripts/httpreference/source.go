@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// A source is where a fact is defined: a document and a place in it.
+// source is the definition of a fact: a document and a place in it.
 type source struct {
 	document string // "RFC 9110", or a name listed in documents
-	section  string // "15.5.5", "" for the whole document
+	section  string // "15.5.5", or "" for the whole document
 }
 
 func rfc(number int, section string) source {
 	return source{fmt.Sprintf("RFC %d", number), section}
 }
 
-// documents are the sources that are not RFCs.
+// documents lists the sources that are not RFCs.
 var documents = map[string]string{
 	"Clear Site Data":           "https://www.w3.org/TR/clear-site-data/",
 	"Content Security Policy 3": "https://www.w3.org/TR/CSP3/",
@@ -80,8 +80,8 @@ func writeExample(b *strings.Builder, example string) {
 	}
 }
 
-// firstSentence cuts at the first full stop that ends a sentence, so that
-// neither "e.g. x" nor "HTTP/1.1" does.
+// firstSentence returns the text up to the first full stop that ends a sentence. Those in
+// "e.g. x" and "HTTP/1.1" do not.
 func firstSentence(s string) string {
 	for i := 0; i+2 < len(s); i++ {
 		next, _ := utf8.DecodeRuneInString(s[i+2:])
@@ -92,8 +92,7 @@ func firstSentence(s string) string {
 	return s
 }
 
-// inShort is the beginning of a note, for a place where its reasons would be in
-// the way.
+// inShort returns the beginning of a note, without its reasons.
 func inShort(note string) string {
 	if end := strings.IndexAny(note, ":,;."); end >= 0 {
 		note = note[:end]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A status is one status code and what a reader should know about it.
+// status is one status code with its description.
 type status struct {
 	code    int
 	phrase  string
@@ -14,15 +14,15 @@ type status struct {
 	source  source
 	caching string // one of the constants below
 	meaning string
-	cause   string // what typically brings it about
+	cause   string // its typical cause
 	retry   string // whether to repeat the request, or what else to do
-	server  string // advice for the sender; "" if there is none worth giving
+	server  string // advice for the sender, or ""
 	related []int
 	fields  []string // names from the table of header fields
-	example string   // an exchange, "" if the others show it
+	example string   // an exchange, or "" if the others show it
 }
 
-// What a cache may do with a response without being told by the response.
+// Whether a cache may store a response without explicit freshness.
 const (
 	cachedByDefault = "Cacheable by default: without explicit freshness a cache may choose a lifetime of its own (RFC 9110, section 15.1)."
 	cachedIfTold    = "Not cacheable by default: stored only with explicit freshness such as `Cache-Control: max-age` or `Expires`."
@@ -35,7 +35,7 @@ func statuses() []status {
 	return slices.Concat(informational(), successful(), redirections(), clientErrors(), serverErrors(), unregistered())
 }
 
-// registered counts the codes that the IANA registry lists, class by class.
+// registered counts the codes in the IANA registry by class.
 func registered(all []status) map[int]int {
 	counts := make(map[int]int)
 	for _, s := range all {
@@ -59,7 +59,7 @@ var classNames = map[int]string{
 	5: "server error",
 }
 
-// markdown is the answer of get_status and the text of the resource.
+// markdown returns the answer of get_status, which is also the text of the resource.
 func (s status) markdown(byCode map[int]status) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", s.name())
@@ -89,7 +89,7 @@ func (s status) markdown(byCode map[int]status) string {
 	return b.String()
 }
 
-// line is the entry of a list.
+// line returns the entry for a list.
 func (s status) line() string {
 	mark := ""
 	if s.note != "" {

@@ -103,8 +103,7 @@ Retry-After: Wed, 21 Oct 2026 07:28:00 GMT`,
 	}
 }
 
-// unregistered are codes of single products that are met often enough to be
-// asked about.
+// unregistered returns codes of single products that are common enough to be looked up.
 func unregistered() []status {
 	const nginxNote = "Not registered: a code of nginx, seen in its logs more than on the wire."
 	const cloudflareNote = "Not registered: sent by Cloudflare, about its connection to the origin server."
@@ -154,7 +153,11 @@ func unregistered() []status {
 			related: []int{408, 504},
 		},
 		{
-			code: 520, phrase: "Web Server Returned an Unknown Error", note: cloudflareNote, source: cloudflare, caching: unknownCaching,
+			code:    520,
+			phrase:  "Web Server Returned an Unknown Error",
+			note:    cloudflareNote,
+			source:  cloudflare,
+			caching: unknownCaching,
 			meaning: "The origin's response was empty, unknown or unexpected.",
 			cause:   "A crash, a reset connection, a header beyond the limits.",
 			retry:   "Like 502.",

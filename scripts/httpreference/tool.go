@@ -13,8 +13,8 @@ type tool struct {
 	Annotations annotations `json:"annotations"`
 }
 
-// annotations are the same for every tool: an answer that was written beforehand
-// changes nothing and knows nothing of the world outside.
+// annotations are the same for every tool: a precomputed answer changes nothing and
+// depends on nothing external.
 type annotations struct {
 	ReadOnlyHint    bool `json:"readOnlyHint"`
 	DestructiveHint bool `json:"destructiveHint"`
@@ -78,11 +78,23 @@ func tools(topicNames, methodNames, languageTags []string) []tool {
 		newTool("get_status", "Status code",
 			"Explains one HTTP status code: meaning, typical cause, what client and server do, whether it may be retried and cached, related codes, an example and the RFC section. Knows all registered codes and some of nginx and Cloudflare.",
 			[]string{"code"},
-			parameter{name: "code", Type: "integer", Description: "The status code.", Minimum: 100, Maximum: 599, Examples: []int{404, 429, 503}}),
+			parameter{
+				name:        "code",
+				Type:        "integer",
+				Description: "The status code.",
+				Minimum:     100,
+				Maximum:     599,
+				Examples:    []int{404, 429, 503},
+			}),
 		newTool("find_header", "Header field",
 			"Explains one HTTP header field: what it says, in which messages, syntax by example, advice, related fields and the RFC section. Upper and lower case are the same.",
 			[]string{"name"},
-			parameter{name: "name", Type: "string", Description: "The field name, without a colon.", Examples: []string{"Cache-Control", "ETag", "Retry-After"}}),
+			parameter{
+				name:        "name",
+				Type:        "string",
+				Description: "The field name, without a colon.",
+				Examples:    []string{"Cache-Control", "ETag", "Retry-After"},
+			}),
 		newTool("compare_methods", "Compare two methods",
 			"Compares two HTTP request methods: safe, idempotent, cacheable, content, retries, browsers, and when to choose which.",
 			[]string{"a", "b"},
@@ -91,7 +103,12 @@ func tools(topicNames, methodNames, languageTags []string) []tool {
 		newTool("list_statuses", "List status codes",
 			"Lists the HTTP status codes with one sentence each, of one class or all.",
 			[]string{},
-			parameter{name: "class", Type: "string", Description: "A class; leave it out for all.", Enum: []string{"1xx", "2xx", "3xx", "4xx", "5xx"}}),
+			parameter{
+				name:        "class",
+				Type:        "string",
+				Description: "A class; leave it out for all.",
+				Enum:        []string{"1xx", "2xx", "3xx", "4xx", "5xx"},
+			}),
 		newTool("list_headers", "List header fields",
 			"Lists HTTP header fields with one sentence each, of one topic or all.",
 			[]string{},

@@ -1,13 +1,12 @@
-// Command mcpbreference asks the reference implementation of MCP bundles what it
-// thinks of a few hundred manifests, and which command lines it makes of some. It
-// keeps the answers in mcpb/testdata, where the tests of package mcpb hold our own
-// against them.
+// Command mcpbreference runs the reference implementation of MCP bundles on a few hundred
+// manifests, and records its verdicts and some of the command lines it builds in
+// mcpb/testdata. The tests of package mcpb compare our implementation with these records.
 //
 //	go run ./scripts/mcpbreference          write the files
-//	go run ./scripts/mcpbreference -check   fail if they are not what it says
+//	go run ./scripts/mcpbreference -check   fail if they differ from its output
 //
-// It runs in the root of the repository and needs Node and npm. The CLI is
-// installed once into .cache, at the pinned version.
+// Run it in the root of the repository. It requires Node and npm. The CLI is installed
+// once into .cache, at the pinned version.
 package main
 
 import (
@@ -23,7 +22,7 @@ import (
 	"strings"
 )
 
-// pinned is the release whose verdicts are kept.
+// pinned is the release that produced the records.
 const pinned = "2.1.2"
 
 const (
@@ -69,7 +68,7 @@ func run(check bool) error {
 	return errors.Join(keep(verdictRecord, cases, check), keep(launchRecord, starts, check))
 }
 
-// keep writes one JSON object a line, or with check compares them with the file.
+// keep writes one JSON object per line, or compares them with the file if check is set.
 func keep[T any](record string, all []T, check bool) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -89,7 +88,7 @@ func keep[T any](record string, all []T, check bool) error {
 	return compare(record, old, text.Bytes())
 }
 
-// compare names the first few lines that differ.
+// compare reports the first few lines that differ.
 func compare(record string, old, now []byte) error {
 	was, is := strings.Split(string(old), "\n"), strings.Split(string(now), "\n")
 	var differences []string
@@ -111,7 +110,8 @@ func compare(record string, old, now []byte) error {
 	return nil
 }
 
-// install puts the CLI into .cache, unless it is there, and returns the folder.
+// install installs the CLI into .cache unless it is there already, and returns the
+// folder.
 func install() (string, error) {
 	dir, err := filepath.Abs(filepath.Join(".cache", "mcpb-"+pinned))
 	if err != nil {
@@ -131,7 +131,8 @@ func install() (string, error) {
 	if err := os.WriteFile(filepath.Join(tmp, "package.json"), []byte(`{"private":true}`), 0o644); err != nil {
 		return "", err
 	}
-	npm := exec.Command("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error", "@anthropic-ai/mcpb@"+pinned)
+	npm := exec.Command("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error",
+		"@anthropic-ai/mcpb@"+pinned)
 	npm.Dir, npm.Stdout, npm.Stderr = tmp, os.Stderr, os.Stderr
 	if err := npm.Run(); err != nil {
 		return "", fmt.Errorf("npm install: %w", err)
@@ -139,7 +140,7 @@ func install() (string, error) {
 	return dir, os.Rename(tmp, dir)
 }
 
-// ask puts every case into a folder of its own and has the CLI validate them.
+// ask writes every case to a separate folder and runs the CLI's validation on them.
 func ask(tools string, cases []verdict) error {
 	dir, err := os.MkdirTemp("", "mcpbreference-")
 	if err != nil {
@@ -164,7 +165,7 @@ func ask(tools string, cases []verdict) error {
 	return nil
 }
 
-// expand has the reference make the command line of every case.
+// expand runs the reference implementation to build the command line of every case.
 func expand(tools string, starts []launch) error {
 	dir, err := os.MkdirTemp("", "mcpbreference-")
 	if err != nil {
@@ -192,8 +193,7 @@ func expand(tools string, starts []launch) error {
 	return nil
 }
 
-// runNode runs a script beside the packages that it imports, and decodes what it
-// prints.
+// runNode runs a script next to the packages that it imports, and decodes its output.
 func runNode(tools, name, script string, into any, args ...string) error {
 	path := filepath.Join(tools, name)
 	if err := os.WriteFile(path, []byte(script), 0o644); err != nil {
