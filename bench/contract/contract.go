@@ -1,10 +1,10 @@
-// Package contract is the one contract of all peer programs:
+// Package contract defines the command line of all peer programs:
 //
 //	NTOOLS=50 peer 127.0.0.1:9000 stateless
 //	NTOOLS=3 peer stdio session
 //
-// A peer answers MCP at every HTTP path, or on its standard streams, with the
-// server that package fix describes. Go peers call [Main].
+// A peer serves MCP at every HTTP path, or on its standard streams, as the server
+// described by package fix. Go peers call [Main].
 package contract
 
 import (
@@ -20,13 +20,13 @@ import (
 
 // Environment of a peer.
 const (
-	EnvTools    = "NTOOLS"         // how many tools to list, at least fix.Called
-	EnvWorkload = "BENCH_WORKLOAD" // name of the workload; only constant floors look at it
-	EnvStream   = "BENCH_STREAM"   // "1" if calls are to be answered with an event stream
-	EnvWith     = "BENCH_WITH"     // what the server is to do besides, see fix.Workload
+	EnvTools    = "NTOOLS"         // the number of tools to list, at least fix.Called
+	EnvWorkload = "BENCH_WORKLOAD" // the name of the workload; only used by constant floors
+	EnvStream   = "BENCH_STREAM"   // "1" if calls are answered with an event stream
+	EnvWith     = "BENCH_WITH"     // additional features of the server, see fix.Workload
 )
 
-// Config is what a peer is asked to be.
+// Config is the configuration of a peer.
 type Config struct {
 	Addr     string // "stdio", or an address to listen on
 	Session  bool
@@ -36,18 +36,18 @@ type Config struct {
 	With     string
 }
 
-// FreePath is where every Go peer gives unused memory back to the system, so that
-// what is left is what its clients cost.
+// FreePath is the path at which every Go peer returns unused memory to the system, so
+// that the rest is the cost of its clients.
 const FreePath = "/bench/free"
 
-// Program is a peer. A nil field means that the peer has no such transport.
+// Program is a peer. A nil field means that the peer does not support the transport.
 type Program struct {
 	HTTP  func(Config) (http.Handler, error)
 	Stdio func(Config) error
 }
 
-// Main runs p as os.Args and the environment say, and exits with status 1 and
-// a line on standard error when that fails.
+// Main runs p as configured by os.Args and the environment. On failure, it prints one
+// line to stderr and exits with status 1.
 func Main(p Program) {
 	if err := run(p, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "peer:", err)
@@ -87,7 +87,7 @@ func freeing(next http.Handler) http.Handler {
 			return
 		}
 		debug.FreeOSMemory()
-		debug.FreeOSMemory() // what the first run only found to be garbage
+		debug.FreeOSMemory() // frees what the first run only marked as garbage
 	})
 }
 
@@ -105,13 +105,13 @@ func parse(args []string) (Config, error) {
 	return cfg, nil
 }
 
-// For returns the config under which a peer serves the workload at addr.
+// For returns the config with which a peer serves the workload at addr.
 func For(w fix.Workload, addr string) Config {
 	return Config{Addr: addr, Session: w.Session, Tools: w.Tools, Workload: w.Name,
 		Stream: w.Events > 0, With: w.With}
 }
 
-// Args returns the command line arguments that say cfg.
+// Args returns the command-line arguments for cfg.
 func (cfg Config) Args() []string {
 	mode := "stateless"
 	if cfg.Session {
@@ -120,7 +120,7 @@ func (cfg Config) Args() []string {
 	return []string{cfg.Addr, mode}
 }
 
-// Env returns the environment variables that say cfg.
+// Env returns the environment variables for cfg.
 func (cfg Config) Env() []string {
 	stream := ""
 	if cfg.Stream {

@@ -8,23 +8,23 @@ import (
 	"os"
 )
 
-// Gateway is a program between clients that come over HTTP and one server:
+// Gateway is a program between clients that connect over HTTP and one server:
 //
 //	gateway 127.0.0.1:9000 stdio COMMAND [ARGUMENT...]
 //	gateway 127.0.0.1:9000 http URL
 //
-// A nil field means that it has no such transport.
+// A nil field means that it does not support the transport.
 type Gateway struct {
 	Stdio func(ctx context.Context, command []string) (http.Handler, error)
 	HTTP  func(ctx context.Context, url string) (http.Handler, error)
 }
 
-// IdleConns is how many idle connections to a server over HTTP a gateway keeps.
-// With the two of net/http's default most requests would need a new one.
+// IdleConns is the number of idle connections that a gateway keeps to an HTTP server.
+// With net/http's default of two, most requests would need a new one.
 const IdleConns = 64
 
-// GatewayMain runs g as os.Args say, and exits with status 1 and a line on standard
-// error when that fails.
+// GatewayMain runs g as configured by os.Args. On failure, it prints one line to stderr
+// and exits with status 1.
 func GatewayMain(g Gateway) {
 	if err := runGateway(g, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "gateway:", err)

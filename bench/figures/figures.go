@@ -1,4 +1,4 @@
-// Package figures is how the programs of this module work out and write figures.
+// Package figures computes and formats the figures of the programs in this module.
 package figures
 
 import (
@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// Median returns the middle of the values, the mean of the two middle ones when
-// their number is even, and 0 of none.
+// Median returns the median of the values, or 0 if there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -22,7 +21,7 @@ func Median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Number writes about three significant digits, and thousands with commas.
+// Number formats a value with about three significant digits, and thousands with commas.
 func Number(v float64) string {
 	switch {
 	case v > 0 && v < 0.1:

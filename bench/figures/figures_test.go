@@ -19,7 +19,14 @@ func TestMedian(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{0: "0.00", 0.0123: "0.012", 1.567: "1.57", 31.04: "31.0", 585: "585", 1234567: "1,234,567"} {
+	for v, want := range map[float64]string{
+		0:       "0.00",
+		0.0123:  "0.012",
+		1.567:   "1.57",
+		31.04:   "31.0",
+		585:     "585",
+		1234567: "1,234,567",
+	} {
 		if got := figures.Number(v); got != want {
 			t.Errorf("Number(%v) = %s, want %s", v, got, want)
 		}

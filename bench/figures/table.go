@@ -8,26 +8,25 @@ import (
 	"time"
 )
 
-// Table holds what was measured and whether it is within its bounds. The zero value
-// is an empty one.
+// Table contains measurements and whether they are within their bounds. The zero value is
+// an empty table.
 type Table struct {
 	rows     []Row
 	exceeded int
 }
 
-// Row is a figure of what was measured. Verdict is empty if it has no bound, "ok", or
-// that the bound was exceeded.
+// Row is one figure. Verdict is empty if it has no bound, or else "ok" or "EXCEEDED".
 type Row struct{ What, Figure, Value, Bound, Verdict string }
 
 // Rows returns all figures in the order in which they were added.
 func (t *Table) Rows() []Row { return t.rows }
 
-// Note adds a figure that has no bound.
+// Note adds a figure without a bound.
 func (t *Table) Note(what, figure string, value float64, unit string) {
 	t.Add(what, figure, Quantity(value, unit))
 }
 
-// Add adds a figure without a bound as it is written.
+// Add adds a formatted figure without a bound.
 func (t *Table) Add(what, figure, value string) {
 	t.rows = append(t.rows, Row{what, figure, value, "", ""})
 }
@@ -37,7 +36,7 @@ func (t *Table) AtMost(what, figure string, value, bound float64, unit string) {
 	t.judge(what, figure, Quantity(value, unit), "≤ "+Quantity(bound, unit), value <= bound)
 }
 
-// Exactly adds a number that must be just that.
+// Exactly adds a number that must equal want.
 func (t *Table) Exactly(what, figure string, value, want int) {
 	t.judge(what, figure, Quantity(float64(value), ""), Quantity(float64(want), ""), value == want)
 }
@@ -56,7 +55,7 @@ func (t *Table) judge(what, figure, value, bound string, ok bool) {
 	t.rows = append(t.rows, Row{what, figure, value, bound, verdict})
 }
 
-// Verdict returns an error if a bound was exceeded.
+// Verdict returns an error if a bound was exceeded or the table is empty.
 func (t *Table) Verdict() error {
 	if t.exceeded > 0 {
 		return fmt.Errorf("%d of the bounds exceeded", t.exceeded)
@@ -83,7 +82,8 @@ func (t *Table) Write(w io.Writer) {
 	_, _ = io.WriteString(w, b.String())
 }
 
-// Quantity writes whole numbers with commas, and small ones with their fractions.
+// Quantity formats whole numbers with commas, and numbers below 100 with one decimal if
+// they have a fraction.
 func Quantity(v float64, unit string) string {
 	text := fmt.Sprintf("%.0f", v)
 	if v != float64(int64(v)) && v < 100 {
@@ -102,7 +102,7 @@ func Quantity(v float64, unit string) string {
 	return whole
 }
 
-// Seconds writes a duration in seconds, or in milliseconds below one.
+// Seconds formats a duration in seconds, or in milliseconds below one second.
 func Seconds(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.1f ms", 1e3*d.Seconds())
@@ -110,5 +110,5 @@ func Seconds(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// KiB writes a number of bytes in KiB.
+// KiB formats a number of bytes in KiB.
 func KiB(bytes int64) string { return Quantity(float64(bytes/1024), "KiB") }

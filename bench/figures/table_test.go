@@ -40,7 +40,14 @@ func TestTable(t *testing.T) {
 }
 
 func TestQuantity(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 999: "999", 12.34: "12.3", 1234567: "1,234,567", -634: "-634", -1634: "-1,634"} {
+	for v, want := range map[float64]string{
+		0:       "0",
+		999:     "999",
+		12.34:   "12.3",
+		1234567: "1,234,567",
+		-634:    "-634",
+		-1634:   "-1,634",
+	} {
 		if got := figures.Quantity(v, ""); got != want {
 			t.Errorf("Quantity(%v) = %q, want %q", v, got, want)
 		}

@@ -29,8 +29,8 @@ type result struct {
 	Tools []Tool `json:"tools"`
 }
 
-// Check reports what is wrong with body as the answer to Body(id). The body
-// is one JSON-RPC message, or an event stream that carries it.
+// Check reports what is wrong with body as the answer to Body(id). The body is one
+// JSON-RPC message, or an event stream with it.
 func (w Workload) Check(body []byte, id int) error {
 	res, err := decode(body, id)
 	if err != nil {
@@ -57,9 +57,9 @@ func (w Workload) Check(body []byte, id int) error {
 	return nil
 }
 
-// Quick returns a check of bodies that is cheap enough for every answer of a run: the
-// id and the text must be there as JSON encodes them, and no error. It may be used
-// by several goroutines.
+// Quick returns a check of bodies that is cheap enough for every answer of a run: the id
+// and the text must be present as encoded by JSON, and no error. It is safe for
+// concurrent use.
 func (w Workload) Quick() func(body []byte, id int) error {
 	text := Message
 	if w.target == Blob {
@@ -78,8 +78,8 @@ func (w Workload) Quick() func(body []byte, id int) error {
 	}
 }
 
-// CheckInit reports what is wrong with body as the answer to [InitBody]. A peer
-// may answer with an older version of the protocol than the one asked for.
+// CheckInit reports what is wrong with body as the answer to [InitBody]. A peer may
+// answer with an older version of the protocol than requested.
 func CheckInit(body []byte) error {
 	res, err := decode(body, InitID)
 	if err != nil {
@@ -133,8 +133,8 @@ func checkText(res result, want string) error {
 	return nil
 }
 
-// checkTools wants exactly the tools of NTOOLS=n, in any order: names,
-// descriptions, and for fillers the three properties.
+// checkTools verifies that got contains exactly the tools of NTOOLS=n, in any order:
+// names, descriptions, and the number of properties.
 func checkTools(got []Tool, n int) error {
 	if len(got) != n {
 		return fmt.Errorf("%d tools listed, want %d", len(got), n)

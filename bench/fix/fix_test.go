@@ -55,7 +55,13 @@ func TestCheckRefuses(t *testing.T) {
 		{"short text", "http-text-10k", "lazy", "", "content"},
 		{"other resource", "http-read-10k", "lazy", "", "10 KB"},
 		{"a tool renamed", "http-list-50", "filler_0017", "filler_0018", "filler_0017"},
-		{"a property lost", "http-list-50", `"exact":{"type":"boolean","description":"match whole words"}`, `"limit":{}`, "2 properties"},
+		{
+			"a property lost",
+			"http-list-50",
+			`"exact":{"type":"boolean","description":"match whole words"}`,
+			`"limit":{}`,
+			"2 properties",
+		},
 		{"not JSON", "http-echo-2025", "}}", "}", "answer"},
 	}
 	for _, tt := range tests {

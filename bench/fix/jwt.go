@@ -6,27 +6,29 @@ import (
 	"fmt"
 )
 
-// What the JSON Web Token of the workload with jwt says, and what a server must
-// demand of it.
+// The claims of the JSON Web Token in the workload with jwt, which a server must verify.
 const (
 	Issuer   = "https://id.bench.example"
 	Audience = "https://mcp.bench.example/mcp"
 )
 
-// signer is made of a constant: the server and the clients are processes of
-// their own, and nobody else believes it.
+// signer derives the key from a constant, since the server and the clients are separate
+// processes. No other server trusts the key.
 func signer() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
 
-// JWT returns a token of [Issuer] that holds until the year 2100.
+// JWT returns a token of [Issuer] that is valid until the year 2100.
 func JWT() string {
 	encode := base64.RawURLEncoding.EncodeToString
 	signed := encode([]byte(`{"alg":"EdDSA","kid":"bench","typ":"at+jwt"}`)) + "." +
-		encode(fmt.Appendf(nil, `{"iss":%q,"aud":%q,"sub":"bench","client_id":"bench","iat":1700000000,"exp":4102444800,"scope":"tools:read tools:call"}`, Issuer, Audience))
+		encode(fmt.Appendf(nil,
+			`{"iss":%q,"aud":%q,"sub":"bench","client_id":"bench","iat":1700000000,"exp":4102444800,"scope":"tools:read tools:call"}`,
+			Issuer, Audience))
 	return signed + "." + encode(ed25519.Sign(signer(), []byte(signed)))
 }
 
-// JWKS returns the keys that [JWT] is signed with.
+// JWKS returns the keys that verify [JWT].
 func JWKS() []byte {
 	public := signer().Public().(ed25519.PublicKey)
-	return fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"bench","alg":"EdDSA","use":"sig","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public))
+	return fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"bench","alg":"EdDSA","use":"sig","x":%q}]}`,
+		base64.RawURLEncoding.EncodeToString(public))
 }

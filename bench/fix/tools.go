@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// The input schemas of the tools that are called, for peers that take a schema as
-// JSON.
+// The input schemas of the tools that are called, for peers that accept a schema as JSON.
 const (
 	EchoSchema = `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`
 	BlobSchema = `{"type":"object"}`
@@ -14,26 +13,26 @@ const (
 	ProgressSchema = `{"type":"object"}`
 )
 
-// A Tool is one entry of tools/list.
+// Tool is one entry of tools/list.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// fillerSchema has three properties, so that a list of fillers weighs what a
-// list of real tools does: about 350 bytes a tool.
+// fillerSchema has three properties, so that fillers have the size of real tools: about
+// 350 bytes each.
 const fillerSchema = `{"type":"object","properties":{` +
 	`"query":{"type":"string","description":"what to look for"},` +
 	`"limit":{"type":"integer","description":"how many at most"},` +
 	`"exact":{"type":"boolean","description":"match whole words"}},` +
 	`"required":["query"]}`
 
-// Called is how many tools are there to be called: the least that NTOOLS can be.
+// Called is the number of tools that are called, and the minimum of NTOOLS.
 const Called = 3
 
-// Tools returns what tools/list shows for NTOOLS=n: echo, blob, progress, and
-// fillers up to n tools in all.
+// Tools returns the tools to list for NTOOLS=n: echo, blob, progress, and fillers up to n
+// tools in total.
 func Tools(n int) []Tool {
 	tools := []Tool{
 		{Name: Echo, Description: EchoDescription, InputSchema: json.RawMessage(EchoSchema)},
@@ -43,7 +42,7 @@ func Tools(n int) []Tool {
 	return append(tools, Fillers(n)...)
 }
 
-// Fillers returns the tools of [Tools] that are listed and never called.
+// Fillers returns the tools of [Tools] that are listed but never called.
 func Fillers(n int) []Tool {
 	var tools []Tool
 	for i := Called; i < n; i++ {

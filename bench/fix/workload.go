@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Kind is what is measured, and over which transport.
+// Kind is the kind of measurement and the transport.
 type Kind string
 
 const (
@@ -17,25 +17,25 @@ const (
 	StartStdio Kind = "start-stdio" // spawn to the answer to initialize
 	WebSocket  Kind = "websocket"   // requests over WebSockets, Window in flight on each
 
-	IdleSession   Kind = "idle-session"   // memory of sessions at rest
+	IdleSession   Kind = "idle-session"   // memory of idle sessions
 	IdleStream    Kind = "idle-stream"    // and of their GET streams
 	IdleWebSocket Kind = "idle-websocket" // and of WebSockets
 )
 
-// Idle reports whether what is measured is the memory of clients at rest.
+// Idle reports whether the workload measures the memory of idle clients.
 func (k Kind) Idle() bool { return k == IdleSession || k == IdleStream || k == IdleWebSocket }
 
-// Socket reports whether clients come by WebSocket.
+// Socket reports whether clients connect over WebSockets.
 func (k Kind) Socket() bool { return k == WebSocket || k == IdleWebSocket }
 
-// The versions of the protocol that the workloads speak.
+// The protocol versions of the workloads.
 const (
 	Legacy = "2025-06-18"
 	Modern = "2026-07-28"
 )
 
-// Request ids have a fixed width, so that a generator can count them up in
-// place: the digits stand at the same offset of every request body.
+// Request ids have a fixed width, so that a generator can increment them in place: the
+// digits are at the same offset of every request body.
 const (
 	IDOffset = len(idPrefix)
 	IDDigits = 10
@@ -45,7 +45,7 @@ const (
 
 const idPrefix = `{"jsonrpc":"2.0","id":`
 
-// A Workload is one row of the comparison. It is read-only.
+// Workload is one row of the comparison. It is read-only.
 type Workload struct {
 	Name    string
 	Kind    Kind
@@ -53,9 +53,9 @@ type Workload struct {
 	Session bool   // initialize first and send the session id with each request
 	Tools   int    // NTOOLS of the peer
 	Window  int    // requests in flight on stdio or on one WebSocket
-	Events  int    // notifications before the answer, which is an event stream then
-	With    string // what the server does besides: auth, jwt, metrics, ratelimit, log, or all of it
-	Count   int    // clients at rest
+	Events  int    // notifications before the answer, which is then an event stream
+	With    string // additional features of the server: auth, jwt, metrics, ratelimit, log, or all
+	Count   int    // idle clients
 
 	method string
 	target string // tool or resource
@@ -107,8 +107,8 @@ func Workloads() []Workload {
 
 const blobParams = `"name":"blob","arguments":{}`
 
-// Proxied returns the workloads of gateways: the echo of a session, and the 10 KB
-// text in one.
+// Proxied returns the workloads of gateways: the echo of a session, and the 10 KB text in
+// one.
 func Proxied() []Workload {
 	echo, err := Find("http-echo-session")
 	if err != nil {
@@ -120,7 +120,8 @@ func Proxied() []Workload {
 	return []Workload{echo, text}
 }
 
-// Token is the bearer token of the clients of an operated server, but with jwt.
+// Token is the bearer token of the clients of a server with auth. The workload with jwt
+// uses [JWT].
 const Token = "a-bearer-token-of-ordinary-length-0123456789"
 
 // Find returns the workload of that name.
@@ -133,8 +134,8 @@ func Find(name string) (Workload, error) {
 	return all[i], nil
 }
 
-// Body returns the request as JSON without a newline. Its id is id, written
-// in [IDDigits] digits at [IDOffset].
+// Body returns the request as JSON without a newline, with id in [IDDigits] digits at
+// [IDOffset].
 func (w Workload) Body(id int) []byte {
 	params := w.params
 	if w.Version == Modern {
@@ -150,8 +151,8 @@ func join(members ...string) string {
 	return strings.Join(slices.DeleteFunc(members, func(m string) bool { return m == "" }), ",")
 }
 
-// Header returns the HTTP header fields of the request in pairs of name and
-// value, without Host, Content-Length and the session id.
+// Header returns the HTTP header fields of the request as pairs of name and value,
+// without Host, Content-Length and the session id.
 func (w Workload) Header() [][2]string {
 	header := [][2]string{
 		{"Content-Type", "application/json"},
@@ -184,7 +185,7 @@ func InitializedBody() []byte {
 	return []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// Notification returns the nth notification that comes before the answer.
+// Notification returns the nth notification before the answer.
 func (w Workload) Notification(n int) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d,"total":%d}}`,
 		n, w.Events)
@@ -193,8 +194,8 @@ func (w Workload) Notification(n int) []byte {
 // Event returns a message as an event of an event stream.
 func Event(msg []byte) []byte { return fmt.Appendf(nil, "event: message\ndata: %s\n\n", msg) }
 
-// Answer returns what a correct server sends for the request [FirstID], in the end.
-// The floors send it as it stands.
+// Answer returns a correct server's final answer to the request [FirstID]. The floors
+// send it unchanged.
 func (w Workload) Answer() []byte {
 	members := w.resultMembers()
 	if w.Version == Modern {
@@ -217,13 +218,13 @@ func (w Workload) resultMembers() string {
 	}
 }
 
-// InitAnswer returns what a correct server sends for [InitBody].
+// InitAnswer returns a correct server's answer to [InitBody].
 func InitAnswer() []byte {
 	return fmt.Appendf(nil, `%s%d,"result":{"protocolVersion":%q,"capabilities":{"resources":{},"tools":{}},`+
 		`"serverInfo":{"name":%q,"version":%q}}}`, idPrefix, InitID, Legacy, ServerName, ServerVersion)
 }
 
-// mustJSON encodes values of this package, which always encode.
+// mustJSON encodes values of this package, which cannot fail.
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -232,7 +233,7 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// PutID writes id into a body made by [Workload.Body].
+// PutID writes id to a body returned by [Workload.Body].
 func PutID(body []byte, id int) {
 	for i := IDOffset + IDDigits - 1; i >= IDOffset; i-- {
 		body[i] = byte('0' + id%10)

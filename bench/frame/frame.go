@@ -1,6 +1,5 @@
-// Package frame is the client's side of a WebSocket, as bare as a load generator
-// wants it: text messages in one frame each, pings answered on the way. Start
-// with [Dial].
+// Package frame is a minimal WebSocket client for load generators: text messages in one
+// frame each, with pings answered automatically. Start with [Dial].
 package frame
 
 import (
@@ -19,24 +18,23 @@ type Conn struct {
 	in *bufio.Reader
 }
 
-// The opcodes of frames with meaning here, with the bit that says that nothing
-// follows.
+// The opcodes of the supported frames, with the FIN bit set.
 const (
 	text      = 0x81
 	closing   = 0x88
 	ping      = 0x89
 	pong      = 0x8a
 	masked    = 0x80
-	shortest  = 126 // lengths from here on have two bytes of their own
+	shortest  = 126 // lengths from here on use two more bytes
 	longest   = 127 // and these eight
 	maskBytes = 4
 )
 
-// ErrClosed is what Read returns, wrapped with the code, after a close frame.
+// ErrClosed is the error of [Conn.Receive], wrapped with the code, after a close frame.
 var ErrClosed = errors.New("closed by the server")
 
-// Open makes a WebSocket of a connection to host. Messages are read through a
-// buffer of size bytes.
+// Open upgrades a connection to host to a WebSocket. Messages are read through a buffer
+// of size bytes.
 func Open(conn net.Conn, host, path, subprotocol string, size int) (*Conn, error) {
 	_, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: %s\r\n\r\n",
@@ -68,8 +66,8 @@ func Dial(addr, path, subprotocol string, size int) (*Conn, error) {
 	return c, err
 }
 
-// Append appends msg as a text frame. The mask is zero, which is allowed and
-// costs nothing; the server must unmask it all the same.
+// Append appends msg as a text frame. The mask is zero, which is permitted and costs the
+// client nothing; the server must still unmask it.
 func Append(dst, msg []byte) []byte { return appendFrame(dst, text, msg) }
 
 func appendFrame(dst []byte, opcode byte, payload []byte) []byte {
@@ -91,8 +89,7 @@ func (c *Conn) Send(msg []byte) error {
 	return err
 }
 
-// Receive returns the next message in buf, which grows if need be. It answers
-// pings.
+// Receive returns the next message in buf, which grows if necessary. It answers pings.
 func (c *Conn) Receive(buf []byte) ([]byte, error) {
 	for {
 		opcode, length, err := c.head()
@@ -125,7 +122,7 @@ func (c *Conn) Receive(buf []byte) ([]byte, error) {
 	}
 }
 
-// Skip reads the next message away and returns its length.
+// Skip discards the next message and returns its length.
 func (c *Conn) Skip() (int, error) {
 	opcode, length, err := c.head()
 	if err != nil {
@@ -153,10 +150,10 @@ func (c *Conn) Goodbye() error {
 	}
 }
 
-// Buffered returns how many bytes have been received and not yet read.
+// Buffered returns how many bytes have been received but not read.
 func (c *Conn) Buffered() int { return c.in.Buffered() }
 
-// head reads the head of a frame, which a server does not mask.
+// head reads the header of a frame. Frames from a server are unmasked.
 func (c *Conn) head() (opcode byte, length int, err error) {
 	var head [8]byte
 	if _, err := io.ReadFull(c.in, head[:2]); err != nil {

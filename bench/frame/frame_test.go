@@ -102,7 +102,8 @@ func TestRefusedUpgrade(t *testing.T) {
 		io.WriteString(w, "no")
 	}))
 	defer server.Close()
-	if _, err := frame.Dial(strings.TrimPrefix(server.URL, "http://"), "/", "one", 512); err == nil || !strings.Contains(err.Error(), "403") {
+	if _, err := frame.Dial(strings.TrimPrefix(server.URL, "http://"), "/", "one", 512); err == nil ||
+		!strings.Contains(err.Error(), "403") {
 		t.Errorf("Dial: %v, want an error with the status", err)
 	}
 }

@@ -1,7 +1,6 @@
-// Package inproc measures a peer's HTTP handler without a network: the
-// handler is called directly with a request that is used again and a writer
-// that counts. Each Go peer has a test file that calls [Check] and
-// [Benchmark].
+// Package inproc measures a peer's HTTP handler without a network: the handler is called
+// directly with a reused request and a counting writer. Each Go peer has a test file that
+// calls [Check] and [Benchmark].
 package inproc
 
 import (
@@ -19,17 +18,17 @@ import (
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
-// Serve makes the handler of a peer.
+// Serve creates the handler of a peer.
 type Serve func(contract.Config) (http.Handler, error)
 
-// Check fails t when the answer to any HTTP workload is not what it should
-// be. Versions are those the peer speaks.
+// Check fails t if the answer to any HTTP workload is wrong. versions are those that the
+// peer supports.
 func Check(t *testing.T, serve Serve, versions ...string) {
 	check(t, serve, workloads(versions))
 }
 
-// CheckSingle is [Check] without the workloads that answer with several events,
-// for a peer that loses some of them now and then.
+// CheckSingle is [Check] without the workloads that answer with several events, for a
+// peer that occasionally loses some of them.
 func CheckSingle(t *testing.T, serve Serve, versions ...string) {
 	check(t, serve, slices.DeleteFunc(workloads(versions), func(w fix.Workload) bool { return w.Events > 0 }))
 }
@@ -44,8 +43,7 @@ func check(t *testing.T, serve Serve, all []fix.Workload) {
 	}
 }
 
-// Benchmark runs each HTTP workload as a benchmark of its own, after checking
-// its answer.
+// Benchmark runs each HTTP workload as a sub-benchmark, after checking its answer.
 func Benchmark(b *testing.B, serve Serve, versions ...string) {
 	for _, w := range workloads(versions) {
 		b.Run(w.Name, func(b *testing.B) {
@@ -76,7 +74,7 @@ func workloads(versions []string) []fix.Workload {
 	return all
 }
 
-// A caller calls one handler with one request again and again.
+// caller repeatedly calls one handler with one request.
 type caller struct {
 	handler http.Handler
 	request *http.Request
@@ -85,8 +83,8 @@ type caller struct {
 	out     counter
 }
 
-// prepare makes the handler, opens the session if there is one, and checks
-// the content of the first answer.
+// prepare creates the handler, opens the session if required, and checks the first
+// answer.
 func prepare(serve Serve, w fix.Workload) (*caller, error) {
 	handler, err := serve(contract.For(w, "127.0.0.1:8080"))
 	if err != nil {
@@ -156,7 +154,7 @@ type reader struct{ bytes.Reader }
 
 func (*reader) Close() error { return nil }
 
-// counter is a ResponseWriter that counts what it is given.
+// counter is a ResponseWriter that counts bytes.
 type counter struct {
 	header http.Header
 	status int
@@ -181,5 +179,5 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush is there for peers that insist on a flusher.
+// Flush implements http.Flusher, which some peers require.
 func (c *counter) Flush() {}

@@ -1,4 +1,4 @@
-// Package install builds and installs the programs that are measured.
+// Package install builds and installs the measured programs.
 package install
 
 import (
@@ -16,11 +16,10 @@ import (
 	"github.com/slipway-mcp/slipway/bench/process"
 )
 
-// Cache is the folder below [Root] that holds what was built and installed.
+// Cache is the folder in [Root] for built and installed programs.
 const Cache = ".cache"
 
-// Root returns the folder of this module, which must be the current one
-// or a parent of it.
+// Root returns the folder of this module, which must contain the current folder.
 func Root(ctx context.Context) (string, error) {
 	const path = "github.com/slipway-mcp/slipway/bench"
 	out, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}")
@@ -34,9 +33,10 @@ func Root(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
-// Go builds the program pkg, with flags of go build before it, in the module of dir,
-// and returns the version of module that is part of it, or else that of Go. Programs
-// are built without cgo, as for a container: with it the C library is resident, too.
+// Go builds a program with go build in the module at dir; pkg contains flags and the
+// package. It returns the version of module in the program, or else that of Go. Programs
+// are built without cgo, as for a container: otherwise, the C library would be resident
+// too.
 func Go(ctx context.Context, dir, binary, module string, pkg ...string) (version string, err error) {
 	if _, err := output(ctx, dir, "go", append([]string{"build", "-o", binary}, pkg...)...); err != nil {
 		return "", err
@@ -54,8 +54,8 @@ func Go(ctx context.Context, dir, binary, module string, pkg ...string) (version
 	return version, nil
 }
 
-// NPM installs the packages that source/package.json lists into dir, again only
-// when the list has changed, and returns the version of module.
+// NPM installs the packages in source/package.json to dir, unless the list is unchanged,
+// and returns the version of module.
 func NPM(ctx context.Context, source, dir, module string) (version string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -81,14 +81,15 @@ func npmInstall(ctx context.Context, source, dir string) error {
 	if _, err := exec.LookPath("npm"); err != nil {
 		return errors.New("npm is not installed")
 	}
-	_, err = output(ctx, dir, "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+	_, err = output(ctx, dir, "npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--ignore-scripts",
+		"--loglevel=error")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(done, nil, 0o644)
 }
 
-// Copy copies the file path into dir and reports whether that changed anything.
+// Copy copies the file path to dir and reports whether that changed anything.
 func Copy(path, dir string) (changed bool, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -111,8 +112,8 @@ func packageVersion(dir, module string) (string, error) {
 	return "v" + manifest.Version, err
 }
 
-// output runs a program and returns its standard output; the error carries
-// the end of what it wrote to standard error.
+// output runs a program and returns its stdout. The error contains the last line of its
+// stderr.
 func output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

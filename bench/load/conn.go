@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// readSize holds a small answer whole, and a large one in few reads.
+// readSize fits a small answer, and a large one in a few reads.
 const readSize = 128 << 10
 
-// conn is one kept-alive HTTP/1.1 connection that frames answers itself.
+// conn is one kept-alive HTTP/1.1 connection with its own framing of answers.
 type conn struct {
 	net  net.Conn
 	buf  []byte
-	data []byte // read from net and not yet consumed; aliases buf
-	body []byte // of the last answer when kept
+	data []byte // read from net but not yet consumed; aliases buf
+	body []byte // of the last answer if kept
 }
 
 func dial(addr string) (*conn, error) {
@@ -27,15 +27,15 @@ func dial(addr string) (*conn, error) {
 	return &conn{net: c, buf: make([]byte, readSize)}, nil
 }
 
-// reply is what is known of an answer without decoding it.
+// reply contains the properties of an answer that are known without decoding it.
 type reply struct {
 	status  int
 	length  int // of the body
 	session string
 }
 
-// roundTrip sends one whole request and reads its answer. With keep, c.body
-// is the body.
+// roundTrip sends one whole request and reads its answer. If keep is set, c.body is the
+// body.
 func (c *conn) roundTrip(request []byte, keep bool) (reply, error) {
 	c.body = c.body[:0]
 	if _, err := c.net.Write(request); err != nil {
@@ -53,7 +53,7 @@ func (c *conn) roundTrip(request []byte, keep bool) (reply, error) {
 	return r, err
 }
 
-// fill reads more. What is unread stays at the front of the buffer.
+// fill reads more. Unread data moves to the front of the buffer.
 func (c *conn) fill() error {
 	if len(c.data) == len(c.buf) {
 		return errors.New("answer has a header field or chunk line that is too long")
@@ -67,7 +67,7 @@ func (c *conn) fill() error {
 	return err
 }
 
-// head returns the header section, consumed.
+// head consumes and returns the header section.
 func (c *conn) head() ([]byte, error) {
 	for {
 		if i := bytes.Index(c.data, []byte("\r\n\r\n")); i >= 0 {
@@ -81,10 +81,10 @@ func (c *conn) head() ([]byte, error) {
 	}
 }
 
-// chunkedBody stands for a body in chunks where a length is expected.
+// chunkedBody is the length of a chunked body.
 const chunkedBody = -1
 
-// parseHead returns status, session id, and the length of the body.
+// parseHead returns the status, the session id, and the length of the body.
 func parseHead(head []byte) (reply, int, error) {
 	if len(head) < len("HTTP/1.1 200") || !bytes.HasPrefix(head, []byte("HTTP/1.1 ")) {
 		return reply{}, 0, fmt.Errorf("no HTTP/1.1 answer: %.40q", head)
@@ -113,7 +113,7 @@ func parseHead(head []byte) (reply, int, error) {
 	return r, length, nil
 }
 
-// fieldIs compares lengths first: most fields differ there.
+// fieldIs compares lengths first, since most fields differ in length.
 func fieldIs(got []byte, want string) bool {
 	return len(got) == len(want) && bytes.EqualFold(got, []byte(want))
 }
@@ -154,7 +154,7 @@ func (c *conn) chunkSize() (int, error) {
 	}
 }
 
-// consume reads n bytes of the body away, into c.body when kept.
+// consume reads n bytes of the body, into c.body if kept.
 func (c *conn) consume(n int, keep bool) error {
 	for n > 0 {
 		if len(c.data) == 0 {

@@ -8,25 +8,25 @@ import (
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
-// maxID is the largest id that has the width of all others.
+// maxID is the largest id of the fixed width.
 const maxID = 9_999_999_999
 
-// HTTP sends the requests of one HTTP workload over connections that stay
-// open, one request in flight on each.
+// HTTP sends the requests of one HTTP workload over persistent connections, with one
+// request in flight on each.
 type HTTP struct {
 	Addr        string
 	Workload    fix.Workload
 	Connections int
-	// Lenient says that a peer need not give its sessions an id.
+	// Lenient permits a peer to omit session ids.
 	Lenient bool
-	// Each, if not nil, looks at the body of every answer, not at its length alone.
+	// Each, if not nil, checks the body of every answer, in addition to its length.
 	Each func(body []byte, id int) error
 
 	length int // of the checked answer
 }
 
-// Check sends one request and reports what is wrong with its answer. It must
-// pass before [HTTP.Run].
+// Check sends one request and reports what is wrong with its answer. It must succeed
+// before [HTTP.Run] is called.
 func (h *HTTP) Check() error {
 	c, request, err := h.open()
 	if err != nil {
@@ -44,7 +44,7 @@ func (h *HTTP) Check() error {
 	return h.Workload.Check(c.body, fix.FirstID)
 }
 
-// Run sends requests as plan says. The first failed request ends it.
+// Run sends requests according to plan. The first failed request ends it.
 func (h *HTTP) Run(plan Plan) (Result, error) {
 	spread := (maxID - fix.FirstID) / max(h.Connections, 1)
 	workers := make([]*httpWorker, h.Connections)
@@ -54,8 +54,7 @@ func (h *HTTP) Run(plan Plan) (Result, error) {
 			return Result{}, err
 		}
 		defer c.net.Close()
-		// Ids differ between connections too, as those of several clients
-		// behind one proxy do.
+		// Ids differ between connections too, like those of several clients of one proxy.
 		workers[i] = &httpWorker{conn: c, request: request, length: h.length, each: h.Each, id: fix.FirstID + 1 + i*spread}
 	}
 	return drive(workers, plan)
@@ -98,7 +97,7 @@ func (h *HTTP) handshake(c *conn) (session string, err error) {
 	return r.session, nil
 }
 
-// httpRequest is a whole request whose body can be given another id in place.
+// httpRequest is a whole request whose id can be changed in place.
 type httpRequest struct {
 	bytes []byte
 	body  []byte // the end of bytes
@@ -130,9 +129,9 @@ func (w *httpWorker) requests() (int64, *Histogram) { return w.latency.total, &w
 
 // worker is one connection of a run.
 type worker interface {
-	// run sends requests until the clock says that it is over.
+	// run sends requests until the clock is stopping.
 	run(clock *clock) error
-	// requests returns how many were answered in the measured time, and how fast.
+	// requests returns the number of answers in the measured time, and their latencies.
 	requests() (int64, *Histogram)
 }
 

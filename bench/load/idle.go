@@ -12,8 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
-// Idle opens clients that then do nothing: sessions, their GET streams, or
-// WebSockets.
+// Idle opens clients that then stay idle: sessions, their GET streams, or WebSockets.
 type Idle struct {
 	Addr     string
 	Workload fix.Workload
@@ -22,8 +21,9 @@ type Idle struct {
 	conns    []net.Conn
 }
 
-// Prepare opens what comes before what is measured: of streams the sessions. It
-// opens a few more of everything, so that the peer has what it needs once.
+// Prepare opens what the measurement requires, which is the sessions for streams. It also
+// opens a few clients of the measured kind, so that one-time allocations of the peer are
+// not measured.
 func (l *Idle) Prepare() error {
 	const few = 50
 	switch l.Workload.Kind {
@@ -37,7 +37,7 @@ func (l *Idle) Prepare() error {
 	return l.open(few)
 }
 
-// Open opens what is measured.
+// Open opens the clients to measure.
 func (l *Idle) Open() error {
 	if l.Workload.Kind == fix.IdleSession {
 		return l.openSessions(l.Workload.Count)
@@ -45,14 +45,14 @@ func (l *Idle) Open() error {
 	return l.open(l.Workload.Count)
 }
 
-// Close closes everything.
+// Close closes all connections.
 func (l *Idle) Close() {
 	for _, c := range l.conns {
 		c.Close()
 	}
 }
 
-// Free makes the peer give unused memory back to the system, if it can.
+// Free makes the peer return unused memory to the system, if it can.
 func (l *Idle) Free() error {
 	answer, err := http.Get("http://" + l.Addr + contract.FreePath)
 	if err != nil {
@@ -131,7 +131,7 @@ func (l *Idle) openStream() (net.Conn, error) {
 	return conn, nil
 }
 
-// streamBegins reads the first part of the answer: at least its status.
+// streamBegins reads the start of the answer, and checks its status.
 func streamBegins(conn net.Conn) error {
 	head := make([]byte, 512)
 	n, err := io.ReadAtLeast(conn, head, len("HTTP/1.1 200"))

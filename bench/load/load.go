@@ -1,8 +1,7 @@
-// Package load sends the requests of a workload to a peer and counts. It is
-// made to be cheap: prebuilt requests over plain sockets and pipes, ids
-// counted up in place, answers framed but not decoded. What a peer answers is
-// checked before, with [HTTP.Check] and [Stdio.Check], and guarded during a
-// run by status and length.
+// Package load sends the requests of a workload to a peer and counts the answers. It is
+// designed to be cheap: prebuilt requests over plain sockets and pipes, ids incremented
+// in place, answers framed but not decoded. The answers of a peer are checked beforehand,
+// with [HTTP.Check] and [Stdio.Check], and by status and length during a run.
 package load
 
 import (
@@ -12,13 +11,13 @@ import (
 	"time"
 )
 
-// A Plan says how long to run. The measured time begins after Warmup, lasts
-// at least Measure, and goes on up to four times as long while fewer than
-// minRequests were answered.
+// Plan is the schedule of a run. The measured time begins after Warmup, lasts at least
+// Measure, and is extended up to four times that long while fewer than minRequests were
+// answered.
 type Plan struct {
 	Warmup, Measure time.Duration
-	// Begin and End are called when the measured time begins and ends, to read
-	// the clocks of processes.
+	// Begin and End are called when the measured time begins and ends, to read the clocks of
+	// processes.
 	Begin, End func() error
 }
 
@@ -27,14 +26,14 @@ const (
 	patience    = 4
 )
 
-// Result is what one run gave.
+// Result is the result of one run.
 type Result struct {
 	Requests int64
 	Elapsed  time.Duration
 	Latency  Histogram
 }
 
-// phases of a run, shared by its connections.
+// The phases of a run, shared by its connections.
 const (
 	warming int32 = iota
 	measuring
@@ -47,8 +46,8 @@ type clock struct {
 	count atomic.Int64
 }
 
-// run moves through the phases of plan and returns the measured time. It ends
-// early when failed is closed.
+// run moves through the phases of plan and returns the measured time. It ends early if
+// failed is closed.
 func (c *clock) run(plan Plan, failed <-chan struct{}) (time.Duration, error) {
 	defer c.phase.Store(stopping)
 	if !wait(plan.Warmup, failed) {
@@ -83,8 +82,8 @@ func wait(d time.Duration, failed <-chan struct{}) bool {
 	}
 }
 
-// slack is by how many bytes an answer may differ in length from the checked
-// one: ids have one width, but some peers add a time or a counter.
+// slack is the permitted difference in length between an answer and the checked one, in
+// bytes: ids have a fixed width, but some peers add a time or a counter.
 const slack = 16
 
 func checkLength(got, want int) error {
@@ -94,8 +93,8 @@ func checkLength(got, want int) error {
 	return nil
 }
 
-// A Histogram counts durations with an error of at most 1.6 %. The zero value
-// is empty. It is not safe for concurrent use.
+// Histogram counts durations with an error of at most 1.6 %. The zero value is empty. It
+// is not safe for concurrent use.
 type Histogram struct {
 	counts [64 << subBits]int64
 	total  int64
@@ -109,7 +108,7 @@ func (h *Histogram) Add(d time.Duration) {
 	h.total++
 }
 
-// Merge adds what other counted.
+// Merge adds the counts of other.
 func (h *Histogram) Merge(other *Histogram) {
 	for i, n := range other.counts {
 		h.counts[i] += n
@@ -117,8 +116,8 @@ func (h *Histogram) Merge(other *Histogram) {
 	h.total += other.total
 }
 
-// Quantile returns the duration that a share q of the durations does not
-// exceed, and 0 when nothing was counted.
+// Quantile returns the duration that a share q of the durations does not exceed, or 0 if
+// there are none.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	rank := int64(q * float64(h.total))
 	var seen int64
@@ -130,7 +129,8 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return 0
 }
 
-// slot is linear within each power of two.
+// slot returns the index of the counter for v. Counters are linear within each power of
+// two.
 func slot(v uint64) int {
 	if v < 1<<subBits {
 		return int(v)

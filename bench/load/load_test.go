@@ -28,7 +28,7 @@ func short() load.Plan {
 	return load.Plan{Warmup: time.Millisecond, Measure: 10 * time.Millisecond, Begin: none, End: none}
 }
 
-// newHTTP returns a load on a server that answers with what write writes.
+// newHTTP returns a load on a server that answers with write.
 func newHTTP(t *testing.T, w fix.Workload, write http.HandlerFunc) *load.HTTP {
 	t.Helper()
 	server := httptest.NewServer(write)
@@ -105,7 +105,7 @@ func TestHTTPSession(t *testing.T) {
 	}
 }
 
-// A peer that goes wrong after the check must not be measured.
+// A peer that starts to fail after the check must not be measured.
 func TestHTTPRunRefuses(t *testing.T) {
 	w := find(t, "http-echo-2025")
 	tests := []struct {

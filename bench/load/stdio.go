@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
-// Stdio sends the requests of one stdio workload, keeping as many in flight
-// as its window says. In and Out are the peer's standard streams.
+// Stdio sends the requests of one stdio workload, with a window of requests in flight. In
+// and Out are the peer's standard streams.
 type Stdio struct {
 	In       io.Writer
 	Out      io.Reader
@@ -30,8 +30,8 @@ func (s *Stdio) Initialize() error {
 	return fix.CheckInit(answer)
 }
 
-// Check ends the handshake, sends one request and reports what is wrong with
-// its answer. It comes after [Stdio.Initialize] and before [Stdio.Run].
+// Check ends the handshake, sends one request and reports what is wrong with its answer.
+// Call it after [Stdio.Initialize] and before [Stdio.Run].
 func (s *Stdio) Check() error {
 	if _, err := s.In.Write(line(fix.InitializedBody())); err != nil {
 		return err
@@ -44,8 +44,8 @@ func (s *Stdio) Check() error {
 	return s.Workload.Check(answer, fix.FirstID)
 }
 
-// ask sends one line and returns the next. Only this one answer is under way,
-// so nothing is lost with the reader.
+// ask sends one line and returns the next. There is only one answer in flight, so
+// discarding the reader loses nothing.
 func (s *Stdio) ask(body []byte) ([]byte, error) {
 	if _, err := s.In.Write(line(body)); err != nil {
 		return nil, err
@@ -55,11 +55,11 @@ func (s *Stdio) ask(body []byte) ([]byte, error) {
 
 func line(body []byte) []byte { return append(body, '\n') }
 
-// ringSize is how many different requests are prepared: more than any window,
-// so that no id is in flight twice.
+// ringSize is the number of prepared requests. It exceeds any window, so that no id is in
+// flight twice.
 const ringSize = 4096
 
-// Run sends requests as plan says.
+// Run sends requests according to plan.
 func (s *Stdio) Run(plan Plan) (Result, error) {
 	var (
 		clock  clock
@@ -80,9 +80,9 @@ func (s *Stdio) Run(plan Plan) (Result, error) {
 	return result, err
 }
 
-// loop reads what there is, counts the lines, and sends as many requests
-// again. Latency is measured for a window of one only: behind it requests
-// wait for each other.
+// loop reads the available data, counts the lines, and sends as many new requests. It
+// only measures latency for a window of one: in larger windows, requests wait for each
+// other.
 func (s *Stdio) loop(clock *clock, result *Result) error {
 	ring := newRing(s.Workload)
 	buf := make([]byte, 64<<10)
@@ -121,7 +121,7 @@ func (s *Stdio) loop(clock *clock, result *Result) error {
 	}
 }
 
-// ring holds ringSize requests of one length, one after the other.
+// ring contains ringSize consecutive requests of equal length.
 type ring struct {
 	bytes []byte
 	width int
@@ -137,8 +137,7 @@ func newRing(w fix.Workload) *ring {
 	return r
 }
 
-// send writes the next n requests, each with a write of its own, as callers
-// that know nothing of each other do.
+// send writes the next n requests, each with a separate write, like independent callers.
 func (r *ring) send(w io.Writer, n int) error {
 	for range n {
 		if _, err := w.Write(r.bytes[r.next*r.width : (r.next+1)*r.width]); err != nil {

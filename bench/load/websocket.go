@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-mcp/slipway/bench/frame"
 )
 
-// WebSocket sends the requests of one workload over connections that stay open,
-// as many in flight on each as its window says.
+// WebSocket sends the requests of one workload over persistent connections, with a window
+// of requests in flight on each.
 type WebSocket struct {
 	Addr        string
 	Workload    fix.Workload
@@ -18,15 +18,15 @@ type WebSocket struct {
 	length int // of the checked answer
 }
 
-// What a WebSocket of the generator is.
+// The parameters of the generator's WebSockets.
 const (
 	SocketPath  = "/ws"
 	subprotocol = "mcp.v1"
 	socketSize  = 32 << 10 // of its read buffer
 )
 
-// Check sends one request and reports what is wrong with its answer. It must
-// pass before [WebSocket.Run].
+// Check sends one request and reports what is wrong with its answer. It must succeed
+// before [WebSocket.Run] is called.
 func (s *WebSocket) Check() error {
 	c, err := openSocket(s.Addr, socketSize)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *WebSocket) Check() error {
 	return s.Workload.Check(answer, fix.FirstID)
 }
 
-// openSocket opens a WebSocket and the session that it carries.
+// openSocket opens a WebSocket and begins its session.
 func openSocket(addr string, size int) (*frame.Conn, error) {
 	c, err := frame.Dial(addr, SocketPath, subprotocol, size)
 	if err != nil {
@@ -71,7 +71,7 @@ func socketHandshake(c *frame.Conn) error {
 	return c.Send(fix.InitializedBody())
 }
 
-// Run sends requests as plan says. The first failed request ends it.
+// Run sends requests according to plan. The first failed request ends it.
 func (s *WebSocket) Run(plan Plan) (Result, error) {
 	workers := make([]*socketWorker, s.Connections)
 	for i := range workers {
@@ -103,8 +103,8 @@ type socketWorker struct {
 
 func (w *socketWorker) requests() (int64, *Histogram) { return w.count, &w.latency }
 
-// run keeps the window full: a request for every answer, in a write of its own.
-// Latency is measured for a window of one only: behind it requests wait for each
+// run keeps the window full: it sends a request for every answer, in a separate write. It
+// only measures latency for a window of one: in larger windows, requests wait for each
 // other.
 func (w *socketWorker) run(clock *clock) error {
 	start := time.Now()

@@ -14,8 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/load"
 )
 
-// socketPeer answers messages with answer, after the handshake, and counts
-// connections.
+// socketPeer answers messages with answer, after the handshake, and counts connections.
 func socketPeer(t *testing.T, answer []byte) (addr string, opened *atomic.Int64) {
 	t.Helper()
 	opened = new(atomic.Int64)

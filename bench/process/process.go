@@ -1,5 +1,5 @@
-// Package process runs the programs that are measured, each in a process group of
-// its own, and keeps the last of what they write to standard error.
+// Package process runs the measured programs, each in a separate process group, and keeps
+// the end of their stderr.
 package process
 
 import (
@@ -16,24 +16,24 @@ import (
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
-// Process is a started program. It must be stopped.
+// Process is a started program. The caller must stop it.
 type Process struct {
 	*exec.Cmd
 	In  *os.File // its standard streams, if it was started on pipes
 	Out *os.File
 
 	errors tail
-	ended  chan struct{} // closed when the process was waited for
+	ended  chan struct{} // closed after the process has been waited for
 }
 
-// Start starts argv with env beside our own environment. The process is killed when
-// ctx ends.
+// Start starts argv with env in addition to our own environment. The process is killed
+// when ctx ends.
 func Start(ctx context.Context, argv, env []string) (*Process, error) {
 	p := newProcess(ctx, argv, env)
 	return p.begin(p.Cmd.Start)
 }
 
-// StartOnPipes is Start for a program that is spoken to over its standard streams.
+// StartOnPipes is Start for a program that serves on its standard streams.
 func StartOnPipes(ctx context.Context, argv, env []string) (*Process, error) {
 	p := newProcess(ctx, argv, env)
 	return p.begin(p.startOnPipes)
@@ -54,7 +54,7 @@ func (p *Process) begin(start func() error) (*Process, error) {
 	}
 	go func() {
 		defer close(p.ended)
-		_ = p.Wait() // how it ended is in ProcessState
+		_ = p.Wait() // the outcome is in ProcessState
 	}()
 	return p, nil
 }
@@ -87,21 +87,21 @@ func (p *Process) closePipes() {
 	}
 }
 
-// PID returns its process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.Cmd.Process.Pid }
 
-// Stop kills the whole group and waits for its end.
+// Stop kills the whole group and waits for its exit.
 func (p *Process) Stop() {
 	select {
 	case <-p.ended:
 	default:
-		_ = p.Cancel() // fails when it has just ended by itself
+		_ = p.Cancel() // fails if it has just exited by itself
 	}
 	<-p.ended
 	p.closePipes()
 }
 
-// Explain adds to err what the program wrote to standard error.
+// Explain adds the last line of the program's stderr to err.
 func (p *Process) Explain(err error) error {
 	if said := p.errors.String(); said != "" {
 		return fmt.Errorf("%w; the peer says: %s", err, LastLine(said))
@@ -115,7 +115,7 @@ func LastLine(s string) string {
 	return lines[len(lines)-1]
 }
 
-// FreeAddr returns a loopback address on which nothing listens.
+// FreeAddr returns an unused loopback address.
 func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,8 +125,8 @@ func FreeAddr() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// WaitListening returns when the process accepts connections at addr, and
-// with an error when it ends before.
+// WaitListening returns when the process accepts connections at addr. It returns an error
+// if the process exits before that.
 func (p *Process) WaitListening(addr string) error {
 	for {
 		c, err := net.Dial("tcp", addr)

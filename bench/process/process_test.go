@@ -34,7 +34,8 @@ func TestExplain(t *testing.T) {
 	if err := p.WaitListening(addr); err == nil {
 		t.Error("a program that has ended listens")
 	}
-	if got := p.Explain(errors.New("it failed")).Error(); !strings.Contains(got, "it failed") || !strings.Contains(got, "no room on board") {
+	if got := p.Explain(errors.New("it failed")).Error(); !strings.Contains(got, "it failed") ||
+		!strings.Contains(got, "no room on board") {
 		t.Errorf("Explain = %q", got)
 	}
 	if _, err := Start(t.Context(), []string{"./there-is-no-such-program"}, nil); err == nil {

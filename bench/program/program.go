@@ -1,4 +1,4 @@
-// Package program has what the programs of this module begin with.
+// Package program contains the common main function of the programs in this module.
 package program
 
 import (
@@ -12,8 +12,9 @@ import (
 	"syscall"
 )
 
-// Main runs the program called name and exits: with 1 if run fails, after printing why.
-// An interrupt ends the context. A request for help is a failure that has been printed.
+// Main runs the program called name. If run fails, it prints the error and exits with
+// status 1. Interrupts cancel the context. A request for help is an error that has been
+// printed already.
 func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

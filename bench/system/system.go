@@ -1,3 +1,3 @@
-// Package system asks the operating system about the processes that are measured,
-// and keeps them together. What only Linux tells is an error elsewhere.
+// Package system queries the operating system about the measured processes, and groups
+// them. Functions that require Linux return an error on other systems.
 package system

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// OwnGroup lets the peer and its children be killed together, and kills the
-// peer if this process dies first.
+// OwnGroup lets the peer and its children be killed together, and kills the peer if this
+// process dies first.
 func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// Pipe returns a pipe whose ends block: cheaper than the poller when there is
-// one stream only.
+// Pipe returns a pipe with blocking ends, which is cheaper than the poller for a single
+// stream.
 func Pipe() (r, w *os.File, err error) {
 	var fds [2]int
 	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
@@ -32,14 +32,14 @@ func Pipe() (r, w *os.File, err error) {
 // tick is the unit of /proc/PID/stat, the same on every Linux.
 const tick = 10 * time.Millisecond
 
-// CPUTime returns the user and system time that a process has used.
+// CPUTime returns the user and system time of a process.
 func CPUTime(pid int) (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The second field is the program's name in parentheses and may hold
-	// anything; utime and stime are the 14th and 15th.
+	// The second field is the program's name in parentheses, which may contain any
+	// character; utime and stime are the 14th and 15th.
 	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("stat of %d has %d fields", pid, len(fields))
@@ -55,11 +55,11 @@ func CPUTime(pid int) (time.Duration, error) {
 // ResidentKB returns the resident memory of a process in KiB.
 func ResidentKB(pid int) (int64, error) { return statusKB(pid, "VmRSS:") }
 
-// PeakKB returns the most that the resident memory of a process has ever been, in KiB.
+// PeakKB returns the peak resident memory of a process in KiB.
 func PeakKB(pid int) (int64, error) { return statusKB(pid, "VmHWM:") }
 
-// OwnMemoryKB returns the part of the resident memory in KiB that is in no file: what
-// the system can neither share nor drop.
+// OwnMemoryKB returns the resident memory of a process that is not file-backed, in KiB:
+// the system can neither share nor drop it.
 func OwnMemoryKB(pid int) (int64, error) { return statusKB(pid, "RssAnon:") }
 
 func statusKB(pid int, field string) (int64, error) {
@@ -98,7 +98,7 @@ func CPUModel() string {
 	return ""
 }
 
-// LoadAverage returns the load of the last minute, or "".
+// LoadAverage returns the load average of the last minute, or "".
 func LoadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -119,9 +119,8 @@ func Descriptors(pid int) (int, error) {
 	return len(names), err
 }
 
-// RaiseDescriptors lets this process have as many descriptors open as the system
-// allows, and returns how many those are. Processes that it starts may have as
-// many, if they ask.
+// RaiseDescriptors raises the descriptor limit of this process to the system's maximum
+// and returns it. Child processes may do the same.
 func RaiseDescriptors() (int, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -134,8 +133,7 @@ func RaiseDescriptors() (int, error) {
 	return int(min(limit.Cur, 1<<30)), nil
 }
 
-// Children returns the processes that a process has started and not yet waited for,
-// ended ones included.
+// Children returns the child processes of a process, including zombies.
 func Children(pid int) ([]int, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -145,9 +143,9 @@ func Children(pid int) ([]int, error) {
 	for _, name := range stats {
 		data, err := os.ReadFile(name)
 		if err != nil {
-			continue // it has just ended
+			continue // it has just exited
 		}
-		// Behind the name in parentheses come the state and the parent.
+		// The name in parentheses is followed by the state and the parent.
 		fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
 		if len(fields) < 2 || string(fields[1]) != strconv.Itoa(pid) {
 			continue
@@ -161,13 +159,13 @@ func Children(pid int) ([]int, error) {
 	return children, nil
 }
 
-// Exists reports whether a process runs or has not been waited for.
+// Exists reports whether a process runs or is a zombie.
 func Exists(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
-// Kill ends a process at once.
+// Kill kills a process.
 func Kill(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
 
-// Suspend stops a process until [Resume].
+// Suspend suspends a process until [Resume].
 func Suspend(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }
 
 // Resume continues a suspended process.

@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// errNoClock is why nothing can be measured: the time that another process
-// has used so far is read from /proc.
+// errNoClock is returned because the measurements require the CPU time of other
+// processes, which is read from /proc.
 var errNoClock = errors.New("server CPU is read from /proc, which only Linux has")
 
-// OwnGroup lets the process be killed.
+// OwnGroup only makes the process killable.
 func OwnGroup(cmd *exec.Cmd) { cmd.Cancel = func() error { return cmd.Process.Kill() } }
 
-// Pipe is for peers that are measured.
+// Pipe requires Linux.
 func Pipe() (r, w *os.File, err error) { return nil, nil, errNoClock }
 
-// CPUTime needs Linux.
+// CPUTime requires Linux.
 func CPUTime(int) (time.Duration, error) { return 0, errNoClock }
 
-// ResidentKB needs Linux.
+// ResidentKB requires Linux.
 func ResidentKB(int) (int64, error) { return 0, errNoClock }
 
-// PeakKB needs Linux.
+// PeakKB requires Linux.
 func PeakKB(int) (int64, error) { return 0, errNoClock }
 
-// OwnMemoryKB needs Linux.
+// OwnMemoryKB requires Linux.
 func OwnMemoryKB(int) (int64, error) { return 0, errNoClock }
 
-// OwnCPU is for peers that are measured.
+// OwnCPU requires Linux.
 func OwnCPU() (time.Duration, error) { return 0, errNoClock }
 
 // CPUModel returns "".
@@ -40,23 +40,23 @@ func CPUModel() string { return "" }
 // LoadAverage returns "".
 func LoadAverage() string { return "" }
 
-// Descriptors needs Linux.
+// Descriptors requires Linux.
 func Descriptors(int) (int, error) { return 0, errNoClock }
 
-// RaiseDescriptors is for processes that are measured.
+// RaiseDescriptors requires Linux.
 func RaiseDescriptors() (int, error) { return 0, errNoClock }
 
-// Children needs Linux.
+// Children requires Linux.
 func Children(int) ([]int, error) { return nil, errNoClock }
 
-// Exists needs Linux.
+// Exists requires Linux.
 func Exists(int) bool { return false }
 
-// Kill needs Linux.
+// Kill requires Linux.
 func Kill(int) error { return errNoClock }
 
-// Suspend needs Linux.
+// Suspend requires Linux.
 func Suspend(int) error { return errNoClock }
 
-// Resume needs Linux.
+// Resume requires Linux.
 func Resume(int) error { return errNoClock }

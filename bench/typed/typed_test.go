@@ -1,6 +1,6 @@
-// Package typed measures the whole path of a tool whose arguments are a struct:
-// the HTTP handler is called directly, the arguments are decoded and checked,
-// the function runs, and its struct is sent as structured content.
+// Package typed measures the whole path of a tool with struct arguments: the HTTP handler
+// is called directly, the arguments are decoded and checked, the function runs, and its
+// struct is sent as structured content.
 package typed
 
 import (
@@ -54,9 +54,11 @@ func handlers(tb testing.TB) map[string]http.Handler {
 		tb.Fatal(err)
 	}
 	sdk := gosdk.NewServer(&gosdk.Implementation{Name: "bench", Version: "1"}, nil)
-	gosdk.AddTool(sdk, &gosdk.Tool{Name: "order"}, func(_ context.Context, _ *gosdk.CallToolRequest, in order) (*gosdk.CallToolResult, forecast, error) {
-		return nil, answer(in), nil
-	})
+	gosdk.AddTool(sdk,
+		&gosdk.Tool{Name: "order"},
+		func(_ context.Context, _ *gosdk.CallToolRequest, in order) (*gosdk.CallToolResult, forecast, error) {
+			return nil, answer(in), nil
+		})
 	goServer := server.NewMCPServer("bench", "1")
 	goServer.AddTool(mcpgo.NewTool("order", mcpgo.WithInputSchema[order](), mcpgo.WithOutputSchema[forecast]()),
 		mcpgo.NewStructuredToolHandler(func(_ context.Context, _ mcpgo.CallToolRequest, in order) (forecast, error) {
@@ -64,13 +66,15 @@ func handlers(tb testing.TB) map[string]http.Handler {
 		}))
 	return map[string]http.Handler{
 		"slipway": mcp.NewServer(r, nil).HTTPHandler(&mcp.HTTPOptions{NoSessions: true}),
-		"gosdk":   gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return sdk }, &gosdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true}),
-		"mcpgo":   server.NewStreamableHTTPServer(goServer, server.WithStateLess(true)),
+		"gosdk": gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return sdk },
+			&gosdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true}),
+		"mcpgo": server.NewStreamableHTTPServer(goServer, server.WithStateLess(true)),
 	}
 }
 
 func request(arguments string) *http.Request {
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","arguments":%s}}`, arguments)
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order","arguments":%s}}`,
+		arguments)
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080/mcp", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
@@ -79,7 +83,7 @@ func request(arguments string) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(local)))
 }
 
-// TestAnswers checks that all give the same answer.
+// TestAnswers checks that all servers give the same answer.
 func TestAnswers(t *testing.T) {
 	for name, h := range handlers(t) {
 		w := httptest.NewRecorder()
@@ -89,13 +93,16 @@ func TestAnswers(t *testing.T) {
 				StructuredContent forecast `json:"structuredContent"`
 			} `json:"result"`
 		}
-		if err := json.Unmarshal(bytes.TrimSpace(w.Body.Bytes()), &got); err != nil || got.Result.StructuredContent.City != "Lyon" || len(got.Result.StructuredContent.Temp) != 3 {
+		if err := json.Unmarshal(bytes.TrimSpace(w.Body.Bytes()), &got); err != nil ||
+			got.Result.StructuredContent.City != "Lyon" ||
+			len(got.Result.StructuredContent.Temp) != 3 {
 			t.Errorf("%s: status %d, %v: %s", name, w.Code, err, w.Body)
 		}
 	}
 }
 
-// BenchmarkTyped includes httptest's recorder and the request, the same for all.
+// BenchmarkTyped includes httptest's recorder and the request, which are the same for
+// all.
 func BenchmarkTyped(b *testing.B) {
 	all := handlers(b)
 	for _, name := range []string{"slipway", "gosdk", "mcpgo"} {

@@ -1,13 +1,13 @@
-// Command bundle packs and unpacks a folder of more than 5,000 files, as npm
-// installs them, with slipway and with the reference CLI of MCP bundles, and prints
-// what each takes: processor time, time on the clock, and memory at its most.
+// Command bundle packs and unpacks a folder of more than 5,000 files, as installed by
+// npm, with slipway and with the reference CLI of MCP bundles, and prints the cost of
+// each: CPU time, elapsed time, and peak memory.
 //
 //	go -C bench run ./cmd/bundle
 //	go -C bench run ./cmd/bundle -rounds 9
 //
-// It needs Go and npm. The packages and the reference CLI are installed once, into
-// bench/.cache/bundle. Nothing but npm talks to anybody. What is packed and unpacked
-// goes to $TMPDIR; on a file system in memory the disk has no part in the figures.
+// It requires Go and npm. The packages and the reference CLI are installed once, into
+// bench/.cache/bundle. Only npm uses the network. Results are written to $TMPDIR; use a
+// file system in memory to exclude the disk from the figures.
 package main
 
 import (
@@ -57,7 +57,8 @@ func run(ctx context.Context, rounds int, stdout, stderr io.Writer) error {
 	}
 	defer os.RemoveAll(tmp)
 	slipway := filepath.Join(tmp, "slipway")
-	if err := quiet(ctx, filepath.Dir(bench), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", slipway, "./cmd/slipway"); err != nil {
+	if err := quiet(ctx, filepath.Dir(bench), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", slipway,
+		"./cmd/slipway"); err != nil {
 		return err
 	}
 	tasks := tasksOf(slipway, reference, folder, tmp)
@@ -71,7 +72,7 @@ func run(ctx context.Context, rounds int, stdout, stderr io.Writer) error {
 	return printTable(stdout, folder, tasks)
 }
 
-// tasksOf are the columns of the table, ours beside the reference's.
+// tasksOf returns the rows of the table, ours next to those of the reference.
 func tasksOf(slipway, reference, folder, tmp string) []task {
 	ours, theirs := filepath.Join(tmp, "ours.mcpb"), filepath.Join(tmp, "theirs.mcpb")
 	out := filepath.Join(tmp, "out")
@@ -87,7 +88,7 @@ func tasksOf(slipway, reference, folder, tmp string) []task {
 	}
 }
 
-// installReference installs the reference CLI, unless it is there.
+// installReference installs the reference CLI unless it is already installed.
 func installReference(ctx context.Context, cache string, stderr io.Writer) (string, error) {
 	dir := filepath.Join(cache, "reference")
 	program := filepath.Join(dir, "node_modules", ".bin", "mcpb")
@@ -100,12 +101,12 @@ const manifest = `{
 }
 `
 
-// installFolder makes the folder that is packed: a server whose dependencies are
-// such as servers have.
+// installFolder creates the folder to pack: a server with typical dependencies.
 func installFolder(ctx context.Context, cache string, stderr io.Writer) (string, error) {
 	dir := filepath.Join(cache, "large")
 	mark := filepath.Join(dir, "node_modules", "date-fns", "package.json")
-	err := npm(ctx, dir, mark, stderr, "typescript@5.6.3", "eslint@9.15.0", "lodash@4.17.21", "rxjs@7.8.1", "date-fns@4.1.0", "@modelcontextprotocol/sdk@1.20.0")
+	err := npm(ctx, dir, mark, stderr, "typescript@5.6.3", "eslint@9.15.0", "lodash@4.17.21", "rxjs@7.8.1",
+		"date-fns@4.1.0", "@modelcontextprotocol/sdk@1.20.0")
 	if err != nil {
 		return "", err
 	}
@@ -123,13 +124,15 @@ func npm(ctx context.Context, dir, mark string, stderr io.Writer, packages ...st
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"name": "large", "version": "1.0.0", "private": true}`+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "package.json"),
+		[]byte(`{"name": "large", "version": "1.0.0", "private": true}`+"\n"), 0o644); err != nil {
 		return err
 	}
-	return quiet(ctx, dir, "npm", append([]string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"}, packages...)...)
+	return quiet(ctx, dir, "npm",
+		append([]string{"install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"}, packages...)...)
 }
 
-// quiet runs a program and shows what it said only if it failed.
+// quiet runs a program and shows its output only if it failed.
 func quiet(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -139,7 +142,7 @@ func quiet(ctx context.Context, dir, name string, args ...string) error {
 	return nil
 }
 
-// benchDir is the folder of this module.
+// benchDir returns the folder of this module.
 func benchDir(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	dir := filepath.Dir(strings.TrimSpace(string(out)))

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// watchOwn follows how much memory of its own a process has resident: without the
-// pages of program files, which the system shares and can drop at any time. It
-// returns a function that ends the watch and returns the most there was, in bytes,
-// as far as the system tells.
+// watchOwn monitors the private resident memory of a process: without the pages of
+// program files, which the system shares and can drop at any time. The returned function
+// stops the monitoring and returns the peak in bytes, or 0 if the system does not report
+// it.
 func watchOwn(pid int) (most func() int64) {
 	stop, result := make(chan struct{}), make(chan int64, 1)
 	go func() {
@@ -33,7 +33,7 @@ func watchOwn(pid int) (most func() int64) {
 	}
 }
 
-// ownMemory reads what Linux says of a process, and is 0 elsewhere.
+// ownMemory returns the figure reported by Linux, and 0 on other systems.
 func ownMemory(pid int) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

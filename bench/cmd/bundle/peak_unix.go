@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// peak is the most memory that a process has had resident, in bytes.
+// peak returns the peak resident memory of a process, in bytes.
 func peak(state *os.ProcessState) int64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

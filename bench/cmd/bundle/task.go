@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// task is one command line, and the best that it did in any round.
+// task is one command line, with its best result of all rounds.
 type task struct {
 	name, who string
 	line      []string
-	result    string // a file that it makes, or empty
-	folder    string // a folder that it makes, or empty
+	result    string // a file that it creates, or empty
+	folder    string // a folder that it creates, or empty
 
 	cpu, wall time.Duration
-	memory    int64 // bytes, resident, at the most
+	memory    int64 // peak resident bytes
 	own       int64 // of these, without pages of program files
 	size      int64 // of the result
 	files     int   // in the folder
 }
 
-// measure runs the task once. What it made before is taken away first.
+// measure runs the task once, after deleting its previous output.
 func (t *task) measure(ctx context.Context) error {
 	for _, made := range []string{t.result, t.folder} {
 		if made != "" {
@@ -63,7 +63,7 @@ func least(best *time.Duration, d time.Duration) {
 	}
 }
 
-// look counts what was made.
+// look records the size of the output.
 func (t *task) look() error {
 	if t.result != "" {
 		info, err := os.Stat(t.result)
@@ -99,7 +99,9 @@ func printTable(w io.Writer, folder string, tasks []task) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "A folder of %d files and %.1f MiB. Best of all rounds; memory is the most of all rounds, \"own\" without pages of program files.\n\n", files, float64(all)/(1<<20))
+	fmt.Fprintf(w,
+		"A folder of %d files and %.1f MiB. Best of all rounds; memory is the most of all rounds, \"own\" without pages of program files.\n\n",
+		files, float64(all)/(1<<20))
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "task\twho\tCPU\tclock\tmemory\town\tresult")
 	for _, t := range tasks {

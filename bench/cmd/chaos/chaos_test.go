@@ -36,8 +36,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestTally has one call of each kind among many right ones, and looks for the bound
-// that it exceeds.
+// TestTally adds one outcome of each kind to many correct calls, and checks which bound
+// it exceeds.
 func TestTally(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -82,7 +82,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestSettled has to see each thing that can be left behind.
+// TestSettled checks that each kind of leak is detected.
 func TestSettled(t *testing.T) {
 	before := reading{sessions: 1, streams: 1, inFlight: 1, children: 2, goroutines: 30, descriptors: 20}
 	if !before.settled(before, &before) {
@@ -105,7 +105,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestChaos is a run of a few seconds with the real programs.
+// TestChaos runs the real programs for a few seconds.
 func TestChaos(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what slipway uses is read from /proc")
@@ -118,7 +118,7 @@ func TestChaos(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(out.String()) {
-		// So few calls say nothing of a share.
+		// A share is meaningless for so few calls.
 		if strings.Contains(line, "EXCEEDED") && !strings.Contains(line, "in a thousand") {
 			t.Error(line)
 		}

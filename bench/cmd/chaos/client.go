@@ -15,7 +15,7 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// client is a connection of a foreign library. It is used by several goroutines.
+// client is a connection of a third-party library. It is safe for concurrent use.
 type client interface {
 	// call returns the text of the result. A result that reports a failure is an error.
 	call(ctx context.Context, tool string, arguments map[string]any) (string, error)
@@ -135,7 +135,7 @@ func only(texts []string, isError bool) (string, error) {
 	return texts[0], nil
 }
 
-// work has all clients call all servers for d.
+// work runs all clients, each calling all servers, for d.
 func (c *chaos) work(ctx context.Context, d time.Duration, t *tally) {
 	ctx, stop := context.WithTimeout(ctx, d)
 	defer stop()
@@ -146,10 +146,11 @@ func (c *chaos) work(ctx context.Context, d time.Duration, t *tally) {
 	group.Wait()
 }
 
-// callsPerConnection is after how many calls to each server a client reconnects.
+// callsPerConnection is the number of calls to each server after which a client
+// reconnects.
 const callsPerConnection = 300
 
-// workAs is one client: it connects, calls all servers concurrently, disconnects, and
+// workAs runs one client: it connects, calls all servers concurrently, disconnects, and
 // reconnects.
 func (c *chaos) workAs(ctx context.Context, number int, t *tally) {
 	for round := 0; ctx.Err() == nil; round++ {
@@ -166,7 +167,7 @@ func (c *chaos) workAs(ctx context.Context, number int, t *tally) {
 				for i := 0; i < callsPerConnection && ctx.Err() == nil; i++ {
 					token := fmt.Sprintf("%s-%s-%d-%d-%d-%x", t.name, s.name, number, round, i, random.Uint64())
 					if !c.callOne(k, conn, s, randomJob(token, random), t) {
-						wait(ctx, 250*time.Millisecond) // as a client that is not a flood
+						wait(ctx, 250*time.Millisecond) // back off, as a well-behaved client does
 					}
 				}
 			})
@@ -214,7 +215,8 @@ func (j job) arguments() map[string]any {
 	return arguments
 }
 
-// callOne makes one call and judges its answer. It reports whether that was right.
+// callOne makes one call and checks its answer. It reports whether the answer was
+// correct.
 func (c *chaos) callOne(k kind, conn client, s *server, j job, t *tally) bool {
 	limit := 2 * callBound
 	if j.cancelled {
@@ -241,7 +243,7 @@ func (c *chaos) callOne(k kind, conn client, s *server, j job, t *tally) bool {
 
 // calm brings all servers into the same state: those at URLs are restarted, so that no
 // pooled connection is left, and every kind of client calls each server once. It returns
-// how many of these calls did not get the right answer, and what slipway uses then.
+// the number of incorrect answers, and slipway's resource usage afterwards.
 func (c *chaos) calm(ctx context.Context, before *reading) (failed int, r reading, err error) {
 	for _, s := range c.servers {
 		if s.isChild() {

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
-// The faults, with how often each comes in a hundred.
+// The faults, and their shares in percent.
 const (
 	killed       = "servers killed"
 	paused       = "servers suspended for less than 2 s"
@@ -19,7 +19,7 @@ const (
 	killShare    = 45
 	pauseShare   = 40
 	longestPause = 2 * time.Second
-	hangAtURL    = 15 * time.Second // the watchdog notices, and the server is back then
+	hangAtURL    = 15 * time.Second // the watchdog notices, and the server has recovered by then
 )
 
 func faultNames() []string { return []string{killed, paused, hung, hungAtURL} }
@@ -79,7 +79,7 @@ func (c *chaos) fault(ctx context.Context, s *server, percent int, length float6
 	return hungAtURL, suspend(ctx, pid, hangAtURL)
 }
 
-// suspend stops a process for a time, or until it is gone.
+// suspend stops a process for a time, or until it has exited.
 func suspend(ctx context.Context, pid int, d time.Duration) error {
 	if err := system.Suspend(pid); err != nil {
 		return err

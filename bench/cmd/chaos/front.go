@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
-// front is the slipway process that the clients talk to.
+// front is the slipway process that the clients connect to.
 type front struct {
 	cmd   *exec.Cmd
 	addr  string
@@ -29,10 +29,10 @@ type front struct {
 	ended chan error
 
 	mu   sync.Mutex
-	seen map[int]bool // child processes that were ever seen
+	seen map[int]bool // all child processes ever seen
 }
 
-// start starts the servers at URLs, and slipway before all.
+// start starts the servers at URLs, and slipway as the gateway to all servers.
 func (c *chaos) start(ctx context.Context) error {
 	c.servers = servers(c.upstream, c.dir)
 	definitions := map[string]any{}
@@ -56,7 +56,7 @@ func (c *chaos) start(ctx context.Context) error {
 	return c.front.waitReady(ctx, len(c.servers))
 }
 
-// stopAll ends what is still running.
+// stopAll stops all running processes.
 func (c *chaos) stopAll() {
 	if c.front != nil {
 		c.front.kill()
@@ -92,7 +92,7 @@ func startFront(ctx context.Context, binary, log, dir, definitions string) (*fro
 
 func (f *front) url() string { return "http://" + f.addr + "/mcp" }
 
-// terminate sends SIGTERM and waits for the end, which must be exit code 0.
+// terminate sends SIGTERM and waits for the exit, which must have code 0.
 func (f *front) terminate() (time.Duration, error) {
 	began := time.Now()
 	if err := f.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -111,13 +111,13 @@ func (f *front) terminate() (time.Duration, error) {
 }
 
 func (f *front) kill() {
-	_ = f.cmd.Cancel() // it may have ended
+	_ = f.cmd.Cancel() // it may have exited
 	err := <-f.ended
 	f.ended <- err
 	_ = f.log.Close()
 }
 
-// waitReady returns when all servers behind it are up.
+// waitReady returns when all upstream servers are up.
 func (f *front) waitReady(ctx context.Context, servers int) error {
 	deadline := time.Now().Add(settleWithin)
 	for {
@@ -132,7 +132,7 @@ func (f *front) waitReady(ctx context.Context, servers int) error {
 	}
 }
 
-// reading is what slipway uses at one moment.
+// reading is slipway's resource usage at one moment.
 type reading struct {
 	sessions, streams, inFlight       int
 	children, goroutines, descriptors int
@@ -158,8 +158,8 @@ func (f *front) read(ctx context.Context) (r reading, err error) {
 	return r, err
 }
 
-// settle waits until as little is used as before, or without that until nothing
-// changes, for a bounded time, and reads.
+// settle waits for a limited time until usage has returned to before or, if before is
+// nil, is stable. It returns the last reading.
 func (f *front) settle(ctx context.Context, before *reading) (reading, error) {
 	deadline := time.Now().Add(settleWithin)
 	last, err := f.read(ctx)
@@ -176,7 +176,8 @@ func (f *front) settle(ctx context.Context, before *reading) (reading, error) {
 	return last, err
 }
 
-// settled reports whether r is as last, and if before is given, no more than that.
+// settled reports whether r does not exceed before or, if before is nil, last. The number
+// of children must be equal.
 func (r reading) settled(last reading, before *reading) bool {
 	if before == nil {
 		before = &last
@@ -185,7 +186,7 @@ func (r reading) settled(last reading, before *reading) bool {
 		r.children == before.children && r.goroutines <= before.goroutines && r.descriptors <= before.descriptors
 }
 
-// children returns the child processes of slipway, and remembers them.
+// children returns the child processes of slipway, and records them.
 func (f *front) children() ([]int, error) {
 	pids, err := system.Children(f.cmd.Process.Pid)
 	f.mu.Lock()

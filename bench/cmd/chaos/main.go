@@ -1,16 +1,15 @@
-// Command chaos has the real slipway serve a file of definitions while the servers
-// behind it are killed, suspended and restarted at random, under clients of foreign
-// libraries that are all at work at once. It prints a table, and exits with 1 when a
-// bound is exceeded.
+// Command chaos runs slipway with a file of definitions while its upstream servers are
+// randomly killed, suspended and restarted, under concurrent load from clients of
+// third-party libraries. It prints a table, and exits with 1 if a bound is exceeded.
 //
 //	go -C bench run ./cmd/chaos
 //	go -C bench run ./cmd/chaos -short
 //	go -C bench run ./cmd/chaos -seed 42 -slipway ./slipway
 //
-// It stays on loopback and needs Linux. What must hold: every answer is the one to its
-// call, fewer than 0.3 % of the calls fail, no call takes longer than the watchdog
-// needs to replace a server that hangs, no call with effects is carried out twice, and
-// nothing is left behind.
+// It stays on loopback and requires Linux. The requirements: every answer belongs to its
+// call, fewer than 0.3 % of the calls fail, no call takes longer than the watchdog needs
+// to replace a hanging server, no call with effects runs twice, and no resources are
+// leaked.
 package main
 
 import (
@@ -33,7 +32,7 @@ import (
 
 func main() { program.Main("chaos", run) }
 
-// options are the command line.
+// options are the command-line options.
 type options struct {
 	short    bool
 	duration time.Duration
@@ -134,14 +133,14 @@ const (
 	maxFailed    = 0.003
 	hangTimeout  = 5 * time.Second // hangTimeoutMs of the definitions
 	pingTimeout  = 5 * time.Second
-	grace        = 10 * time.Second // to notice, to replace the server, and for a busy machine
+	grace        = 10 * time.Second // to detect and replace the server, and for a busy machine
 	callBound    = hangTimeout + pingTimeout + grace
 	warmUp       = 3 * time.Second
 	settleWithin = 30 * time.Second
 	moreMemoryKB = 24 << 10
 )
 
-// all runs the clients without faults, with faults, and checks what is left.
+// all runs the clients without faults, then with faults, and checks for leaks.
 func (c *chaos) all(ctx context.Context) error {
 	defer c.stopAll()
 	if err := c.start(ctx); err != nil {
@@ -180,7 +179,7 @@ func (c *chaos) all(ctx context.Context) error {
 	return c.end()
 }
 
-// compare reports what is left compared with the start.
+// compare reports the final usage against that at the start.
 func (c *chaos) compare(before, after reading) {
 	const what = "in the end"
 	c.table.Exactly(what, "sessions", after.sessions, before.sessions)
@@ -193,7 +192,7 @@ func (c *chaos) compare(before, after reading) {
 		float64(after.memoryKB), float64(before.memoryKB+moreMemoryKB), "KiB")
 }
 
-// end stops slipway as an operator does, and looks for what it has started.
+// end terminates slipway as an operator would, and checks for leftover processes.
 func (c *chaos) end() error {
 	took, err := c.front.terminate()
 	if err != nil {

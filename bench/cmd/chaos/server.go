@@ -12,11 +12,11 @@ import (
 	"github.com/slipway-mcp/slipway/bench/process"
 )
 
-// server is one server behind slipway: a child of it, or a process at a URL, which is
-// ours to restart.
+// server is one upstream server of slipway: a child process of slipway, or a process at a
+// URL, which the test starts and restarts.
 type server struct {
 	name    string
-	command []string // what is started
+	command []string // the command line
 	journal string
 	addr    string // empty for a child
 
@@ -38,7 +38,7 @@ func servers(program, dir string) []*server {
 
 func (s *server) isChild() bool { return s.command[2] == "stdio" }
 
-// prepare starts what slipway does not start itself.
+// prepare starts the server unless slipway starts it.
 func (s *server) prepare(ctx context.Context) error {
 	s.command = append(s.command, s.journal)
 	if s.isChild() {
@@ -66,7 +66,7 @@ func (s *server) start(ctx context.Context) error {
 	return nil
 }
 
-// stop ends a process that is ours.
+// stop stops a process that the test started.
 func (s *server) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *server) stop() {
 	}
 }
 
-// definition is the entry of the server in the file of definitions.
+// definition returns the entry of the server in the definitions file.
 func (s *server) definition() map[string]any {
 	d := map[string]any{"hangTimeoutMs": hangTimeout.Milliseconds()}
 	if s.isChild() {
@@ -87,7 +87,7 @@ func (s *server) definition() map[string]any {
 	return d
 }
 
-// pid returns the process of the server, or 0 if it is just being replaced.
+// pid returns the process of the server, or 0 while it is being replaced.
 func (s *server) pid(f *front) int {
 	if !s.isChild() {
 		s.mu.Lock()
@@ -110,7 +110,7 @@ func (s *server) pid(f *front) int {
 	return 0
 }
 
-// carriedOutTwice counts the calls that the journals hold more than once.
+// carriedOutTwice returns the number of duplicate calls in the journals.
 func (c *chaos) carriedOutTwice() (int, error) {
 	twice := 0
 	for _, s := range c.servers {

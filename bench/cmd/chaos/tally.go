@@ -13,12 +13,12 @@ import (
 
 // tally counts the outcomes of calls. It is safe for concurrent use.
 type tally struct {
-	name string // begins the token of each call
+	name string // prefix of the token of each call
 
 	mu       sync.Mutex
 	count    struct{ right, wrong, failed, cancelled, late, connections, refused int }
 	longest  time.Duration
-	failures map[string]int // by text without what differs from call to call
+	failures map[string]int // by text, without the digits that vary from call to call
 }
 
 func newTally(name string) *tally { return &tally{name: name, failures: make(map[string]int)} }
@@ -45,7 +45,7 @@ func (t *tally) wrong(text string) {
 	})
 }
 
-// connected counts an attempt to connect, which is bounded as calls are.
+// connected counts an attempt to connect, which has the same time limit as a call.
 func (t *tally) connected(took time.Duration, err error) {
 	t.add(took, func() {
 		t.count.connections++
@@ -68,7 +68,7 @@ func (t *tally) add(took time.Duration, change func()) {
 	change()
 }
 
-// maxFailures is how many different failures are kept.
+// maxFailures is the maximum number of distinct failures kept.
 const maxFailures = 200
 
 func (t *tally) keep(text string) {
@@ -96,7 +96,7 @@ func (t *tally) report(table *figures.Table) {
 	table.Exactly("connections", "failed", n.refused, 0)
 }
 
-// writeFailures lists the failures, the most frequent first.
+// writeFailures lists the failures, most frequent first.
 func (t *tally) writeFailures(w io.Writer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -63,7 +63,15 @@ func TestMedian(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	tests := map[float64]string{0: "0.00", 0.0123: "0.012", 1.256: "1.26", 12.34: "12.3", 999: "999", 1234.6: "1,235", 1234567: "1,234,567"}
+	tests := map[float64]string{
+		0:       "0.00",
+		0.0123:  "0.012",
+		1.256:   "1.26",
+		12.34:   "12.3",
+		999:     "999",
+		1234.6:  "1,235",
+		1234567: "1,234,567",
+	}
 	for v, want := range tests {
 		if got := figures.Number(v); got != want {
 			t.Errorf("figures.Number(%v) = %q, want %q", v, got, want)
@@ -136,8 +144,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestMeasure runs a real floor for a moment in every kind of workload: the
-// figures must be there, and no process may be left.
+// TestMeasure runs a real floor briefly in every kind of workload: the figures must be
+// present, and no process may be left.
 func TestMeasure(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("server CPU is read from /proc")
@@ -175,7 +183,7 @@ func TestMeasure(t *testing.T) {
 	})
 }
 
-// TestMeasureEnds gives up on a peer that never answers, and kills it.
+// TestMeasureEnds checks that a peer that never answers is given up and killed.
 func TestMeasureEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("server CPU is read from /proc")

@@ -14,16 +14,20 @@ import (
 	"github.com/slipway-mcp/slipway/bench/install"
 )
 
-// An installedPeer is ready to be started.
+// installedPeer is a peer that is ready to start.
 type installedPeer struct {
 	peer
 	command []string // without the arguments of the contract
 	version string
 }
 
-// prepare builds or installs every peer below .cache/. A peer that cannot be
-// had is left out and named in skipped; a floor that cannot is an error.
-func prepare(ctx context.Context, peers []peer, stderr io.Writer) (installed []installedPeer, skipped []string, err error) {
+// prepare builds or installs every peer in .cache/. A peer that fails to build is omitted
+// and listed in skipped; if a floor fails, that is an error.
+func prepare(
+	ctx context.Context,
+	peers []peer,
+	stderr io.Writer,
+) (installed []installedPeer, skipped []string, err error) {
 	root, err := install.Root(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -55,8 +59,8 @@ func ready(ctx context.Context, root string, p peer) (installedPeer, error) {
 	return installedPeer{peer: p, command: []string{binary}, version: version}, err
 }
 
-// readyNode makes a folder that holds the peer's program, the fixtures and
-// its packages. Packages are installed again only when their list changed.
+// readyNode creates a folder with the peer's program, the fixtures and its packages.
+// Packages are only reinstalled if their list changed.
 func readyNode(ctx context.Context, root string, p peer) (installedPeer, error) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -78,8 +82,8 @@ func readyNode(ctx context.Context, root string, p peer) (installedPeer, error) 
 	}, nil
 }
 
-// writeFixtures gives Node peers what Go peers import. Their NTOOLS takes the
-// first tools of the list.
+// writeFixtures writes for Node peers what Go peers import. Peers use the first NTOOLS
+// tools of the list.
 func writeFixtures(path string) error {
 	most := 0
 	for _, w := range fix.Workloads() {

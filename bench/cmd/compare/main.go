@@ -1,12 +1,11 @@
-// Command compare runs Slipway, its peers and the floors side by side and
-// prints how much server CPU each spends on a request, as a multiple of what
-// the floor spends in the same round.
+// Command compare runs Slipway, its peers and the floors side by side. It prints the
+// server CPU time of each per request, as a multiple of the floor's in the same round.
 //
 //	go -C bench run ./cmd/compare
 //	go -C bench run ./cmd/compare -rounds 3 -peers slipway,mcp-go -workloads http-echo,stdio
 //
-// It writes results.jsonl (one line a measurement) and results.md into the
-// folder given with -o. What is not installed is skipped, and named.
+// It writes results.jsonl (one line per measurement) and results.md to the folder given
+// with -o. Peers that are not installed are skipped and listed.
 package main
 
 import (
@@ -31,7 +30,7 @@ import (
 
 func main() { program.Main("compare", run) }
 
-// options are the command line.
+// options are the command-line options.
 type options struct {
 	rounds      int
 	warmup      time.Duration
@@ -54,7 +53,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.IntVar(&o.connections, "conns", 16, "HTTP connections, one request in flight on each")
 	flags.IntVar(&o.spawns, "spawns", 5, "starts of a process in each round of a start-up workload")
 	flags.StringVar(&o.peers, "peers", "", "comma-separated names of peers (default all; the floors always run)")
-	flags.StringVar(&o.workloads, "workloads", "", "comma-separated names of workloads, or beginnings of names (default all)")
+	flags.StringVar(&o.workloads, "workloads", "",
+		"comma-separated names of workloads, or beginnings of names (default all)")
 	flags.StringVar(&o.out, "o", "results", "folder for results.jsonl and results.md, made if missing")
 	flags.BoolVar(&o.list, "list", false, "print the names of peers and workloads and stop")
 	if err := flags.Parse(args); err != nil {
@@ -93,14 +93,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if _, err := system.RaiseDescriptors(); err != nil {
 		return err
 	}
-	// One processor keeps the generator cheap, and leaves the others to the
-	// peer.
+	// A single processor keeps the generator cheap and leaves the others to the peer.
 	runtime.GOMAXPROCS(1)
 	return compare(ctx, o, workloads, installed, skipped, stdout, stderr)
 }
 
-// compare measures, and reports what it has when it is interrupted.
-func compare(ctx context.Context, o *options, workloads []fix.Workload, peers []installedPeer, skipped []string, stdout, stderr io.Writer) error {
+// compare runs the measurements. If it is interrupted, it reports the complete ones.
+func compare(
+	ctx context.Context,
+	o *options,
+	workloads []fix.Workload,
+	peers []installedPeer,
+	skipped []string,
+	stdout, stderr io.Writer,
+) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err
 	}
@@ -135,7 +141,7 @@ func compare(ctx context.Context, o *options, workloads []fix.Workload, peers []
 	return errors.Join(runErr, failures(records), lines.Close())
 }
 
-// failures returns an error when a peer failed where it should have answered.
+// failures returns an error if any measurement failed.
 func failures(records []record) error {
 	for _, r := range records {
 		if r.Error != "" {

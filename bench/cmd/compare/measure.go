@@ -14,9 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
-// record is one measurement: a peer in one round of a workload, started
-// afresh. In start-up workloads ServerCPU is that of one start, and there are
-// no requests.
+// record is one measurement: a newly started peer in one round of a workload. In start-up
+// workloads, ServerCPU is that of one start, and there are no requests.
 type record struct {
 	Round    int    `json:"round"`
 	Workload string `json:"workload"`
@@ -33,18 +32,18 @@ type record struct {
 	P99        float64 `json:"p99_us,omitempty"`
 	ResidentKB int64   `json:"rss_kb,omitempty"`
 	Start      float64 `json:"start_ms,omitempty"` // spawn to first answer
-	Each       float64 `json:"rss_each,omitempty"` // bytes of one client at rest
+	Each       float64 `json:"rss_each,omitempty"` // bytes per idle client
 
-	// Ratio is ServerCPU, in start-up workloads Start, divided by that of the
-	// floor in the same round. Rate is PerSecond divided likewise.
+	// Ratio is ServerCPU (in start-up workloads, Start) divided by that of the floor in the
+	// same round. Rate is the same for PerSecond.
 	Ratio float64 `json:"ratio,omitempty"`
 	Rate  float64 `json:"rate,omitempty"`
 }
 
-// A run may take this much longer than it should before it is killed.
+// grace is how far a run may exceed its expected duration before it is killed.
 const grace = 30 * time.Second
 
-// measure takes one record. What goes wrong with the peer stands in it.
+// measure takes one record. Failures of the peer are stored in the record.
 func measure(ctx context.Context, o *options, p installedPeer, w fix.Workload) record {
 	r := record{Workload: w.Name, Peer: p.name}
 	var err error
@@ -94,13 +93,13 @@ func measureHTTP(ctx context.Context, o *options, p installedPeer, w fix.Workloa
 	return nil
 }
 
-// generator sends requests: first one whose answer is checked, then many.
+// generator sends requests: first one to check its answer, then many.
 type generator interface {
 	Check() error
 	Run(load.Plan) (load.Result, error)
 }
 
-// measureIdle measures what clients at rest cost a peer, in resident memory.
+// measureIdle measures the resident memory of a peer per idle client.
 func measureIdle(ctx context.Context, p installedPeer, w fix.Workload, r *record) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*grace)
 	defer cancel()
@@ -129,7 +128,7 @@ func measureIdle(ctx context.Context, p installedPeer, w fix.Workload, r *record
 	return nil
 }
 
-// residentAfter does something and returns what memory the peer holds then.
+// residentAfter calls do and returns the resident memory of the peer.
 func residentAfter(proc *process.Process, idle *load.Idle, do func() error) (int64, error) {
 	if err := do(); err != nil {
 		return 0, err
@@ -161,7 +160,7 @@ func measureStdio(ctx context.Context, o *options, p installedPeer, w fix.Worklo
 	return nil
 }
 
-// clocks are the processor times that a run is judged by.
+// clocks are the CPU times of a run.
 type clocks struct{ server, client time.Duration }
 
 func readClocks(pid int) (clocks, error) {
@@ -173,7 +172,7 @@ func readClocks(pid int) (clocks, error) {
 	return clocks{server, client}, err
 }
 
-// underLoad runs the load with clocks around it and fills r.
+// underLoad runs the load between two readings of the clocks, and fills r.
 func underLoad(o *options, proc *process.Process, run func(load.Plan) (load.Result, error), r *record) error {
 	var begin, end clocks
 	pid := proc.PID()
@@ -201,7 +200,7 @@ func underLoad(o *options, proc *process.Process, run func(load.Plan) (load.Resu
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// measureStart starts the peer several times, and takes the medians.
+// measureStart starts the peer several times and takes the medians.
 func measureStart(ctx context.Context, o *options, p installedPeer, w fix.Workload, r *record) error {
 	var took, cpu, resident []float64
 	for range o.spawns {
@@ -223,8 +222,7 @@ type startUp struct {
 	residentKB int64
 }
 
-// startOnce measures from before the spawn to the first answer, which is
-// checked.
+// startOnce measures from before the spawn to the first answer, which is checked.
 func startOnce(ctx context.Context, p installedPeer, w fix.Workload) (startUp, error) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
@@ -263,11 +261,17 @@ func firstAnswer(proc *process.Process, w fix.Workload, addr string) error {
 	return (&load.HTTP{Addr: addr, Workload: w}).Check()
 }
 
-// rounds measures every peer in every workload, round by round. Within a
-// round and a workload peers follow each other, forward and reverse in turn,
-// so that what else the machine does falls on all of them. Each group of
-// records goes to keep when it is complete.
-func rounds(ctx context.Context, o *options, workloads []fix.Workload, peers []installedPeer, progress io.Writer, keep func([]record) error) error {
+// rounds measures every peer in every workload, round by round. In each round and
+// workload, the peers run one after another, in alternating order, so that other activity
+// on the machine affects all of them. Each complete group of records is passed to keep.
+func rounds(
+	ctx context.Context,
+	o *options,
+	workloads []fix.Workload,
+	peers []installedPeer,
+	progress io.Writer,
+	keep func([]record) error,
+) error {
 	for round := range o.rounds {
 		order := slices.Clone(peers)
 		if round%2 == 1 {
@@ -299,7 +303,7 @@ func rounds(ctx context.Context, o *options, workloads []fix.Workload, peers []i
 	return nil
 }
 
-// compareToFloor fills the ratios of a group. Without a floor they stay zero.
+// compareToFloor sets the ratios of a group. Without a floor, they stay zero.
 func compareToFloor(group []record, floor string) {
 	i := slices.IndexFunc(group, func(r record) bool { return r.Peer == floor && r.Error == "" })
 	if i < 0 {

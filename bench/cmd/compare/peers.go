@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/fix"
 )
 
-// A peer is a program of peers/ and what it can do.
+// peer is a program in peers/ with its capabilities.
 type peer struct {
 	name   string
 	dir    string // below peers/
@@ -18,19 +18,19 @@ type peer struct {
 
 	noHTTP, noStdio, noModern, noSession bool
 	noGet                                bool // no GET stream of a session
-	noProgress                           bool // or not all of it arrives
-	sockets                              bool // also speaks over WebSockets
-	operated                             bool // knows the parts of fix.Workload.With
+	noProgress                           bool // none, or some of it is lost
+	sockets                              bool // also supports WebSockets
+	operated                             bool // supports fix.Workload.With
 	only                                 func(fix.Workload) bool
-	with                                 string // stands in for fix.Workload.With
+	with                                 string // overrides fix.Workload.With
 }
 
-// The floors that ratios are taken to.
+// The floors that ratios refer to.
 const (
 	httpFloor  = "barehand"
 	stdioFloor = "floorstdio"
 	wsFloor    = "barews"
-	plain      = "slipway-plain" // what operating costs is seen beside it
+	plain      = "slipway-plain" // the baseline for the cost of fix.Workload.With
 )
 
 // allPeers returns the peers in the order of the report.
@@ -45,7 +45,7 @@ func allPeers() []peer {
 		{name: "slipway-router", dir: "router"},
 		{name: "barejson", dir: "barejson", noGet: true},
 		{name: "trpc-mcp-go", dir: "trpc", module: "trpc.group/trpc-go/trpc-mcp-go", noModern: true},
-		// Notifications of v1.2.1 race with the answer, and the last ones may lose.
+		// Notifications of v1.2.1 race with the answer, and the last ones may be lost.
 		{name: "mcp-go", dir: "mcpgo", module: "github.com/mark3labs/mcp-go", noProgress: true},
 		{name: "go-sdk", dir: "gosdk", module: "github.com/modelcontextprotocol/go-sdk"},
 		{name: "ts-v2", dir: "tsv2", module: "@modelcontextprotocol/server", node: true, noSession: true},
@@ -53,7 +53,7 @@ func allPeers() []peer {
 	}
 }
 
-// does reports whether the peer can take the workload.
+// does reports whether the peer supports the workload.
 func (p peer) does(w fix.Workload) bool {
 	onPipes := w.Kind == fix.Stdio || w.Kind == fix.StartStdio
 	switch {
@@ -78,7 +78,7 @@ func (p peer) does(w fix.Workload) bool {
 	}
 }
 
-// floorOf returns the name of the peer that the workload is compared to.
+// floorOf returns the name of the peer that is the floor of the workload.
 func floorOf(w fix.Workload) string {
 	switch {
 	case w.Kind == fix.Stdio || w.Kind == fix.StartStdio:

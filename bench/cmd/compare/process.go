@@ -11,8 +11,8 @@ import (
 // stdio is the address of a peer on its standard streams.
 const stdio = "stdio"
 
-// start starts the peer for the workload. It is killed when ctx ends, and
-// must be stopped.
+// start starts the peer for the workload. The caller must stop it; it is killed when ctx
+// ends.
 func start(ctx context.Context, p installedPeer, w fix.Workload, addr string) (*process.Process, error) {
 	cfg := contract.For(w, addr)
 	if p.with != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
-// setting is the first line of results.jsonl: where and how the rest was
-// measured.
+// setting is the first line of results.jsonl: the environment and the parameters of the
+// measurements.
 type setting struct {
 	Date        string            `json:"date"`
 	Go          string            `json:"go"`
@@ -42,8 +42,8 @@ func describe(o *options, peers []installedPeer, skipped []string) setting {
 	return s
 }
 
-// report renders the records as Markdown: how it was measured, one table of
-// ratios for all workloads, and one table of details for each.
+// report renders the records as Markdown: the parameters, one table of ratios for all
+// workloads, and one table of details per workload.
 func report(s setting, workloads []fix.Workload, peers []installedPeer, records []record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured %s with %s on %s, %d processors (%s), load average %s at the start. ",
@@ -77,22 +77,29 @@ func versions(s setting, peers []installedPeer) string {
 	return text
 }
 
-// ratios writes the table of median ratios: workloads down, peers across.
+// ratios writes the table of median ratios: one row per workload, one column per peer.
 func ratios(b *strings.Builder, workloads []fix.Workload, peers []installedPeer, records []record) {
 	overview(b, "Server CPU per request as a multiple of the floor (start-up: time as a multiple of the floor's), medians of the rounds:",
 		slices.DeleteFunc(slices.Clone(workloads), func(w fix.Workload) bool { return w.Kind.Idle() }),
 		peers, records, func(r record) float64 { return r.Ratio })
 }
 
-// memory writes the table of what clients at rest cost.
+// memory writes the table of the memory per idle client.
 func memory(b *strings.Builder, workloads []fix.Workload, peers []installedPeer, records []record) {
 	overview(b, "Resident memory of each client at rest in bytes, medians of the rounds:",
 		slices.DeleteFunc(slices.Clone(workloads), func(w fix.Workload) bool { return !w.Kind.Idle() }),
 		peers, records, func(r record) float64 { return r.Each })
 }
 
-// overview writes a table of medians: workloads down, peers across.
-func overview(b *strings.Builder, title string, workloads []fix.Workload, peers []installedPeer, records []record, field func(record) float64) {
+// overview writes a table of medians: one row per workload, one column per peer.
+func overview(
+	b *strings.Builder,
+	title string,
+	workloads []fix.Workload,
+	peers []installedPeer,
+	records []record,
+	field func(record) float64,
+) {
 	var columns []installedPeer
 	for _, p := range peers {
 		if !p.floor {
@@ -130,7 +137,7 @@ func overviewCell(s sample, does bool, field func(record) float64) string {
 	}
 }
 
-// A column of a table of details.
+// column is a column in a table of details.
 type column struct {
 	head string
 	cell func(sample) string
@@ -176,7 +183,7 @@ func columnsOf(w fix.Workload) []column {
 		column{"generator cores", medianOf(func(r record) float64 { return r.Generator })})
 }
 
-// details writes all figures of one workload: peers down.
+// details writes all figures of one workload, one row per peer.
 func details(b *strings.Builder, w fix.Workload, peers []installedPeer, records []record) {
 	columns := columnsOf(w)
 	fmt.Fprintf(b, "### %s\n\n| peer |", w.Name)
@@ -202,8 +209,8 @@ func details(b *strings.Builder, w fix.Workload, peers []installedPeer, records 
 	b.WriteString("\n")
 }
 
-// sample is what the rounds gave for one peer and workload. One failure
-// spoils it: medians over fewer rounds would not be comparable.
+// sample contains the records of all rounds for one peer and workload. One failure
+// invalidates it: medians over fewer rounds would not be comparable.
 type sample struct {
 	ok     []record
 	failed string

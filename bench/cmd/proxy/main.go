@@ -1,15 +1,15 @@
-// Command proxy runs Slipway as a gateway, and others, side by side: clients come over
-// HTTP, one server answers behind, the same for all, over stdin and stdout or over
-// HTTP. It prints what a call costs each, and exits with 1 when a bound is exceeded.
+// Command proxy compares Slipway as a gateway with others: clients connect over HTTP, and
+// the same upstream server answers over stdin and stdout or over HTTP. It prints the cost
+// per call of each gateway, and exits with 1 if a bound is exceeded.
 //
 //	go -C bench run ./cmd/proxy
 //	go -C bench run ./cmd/proxy -short
 //	go -C bench run ./cmd/proxy -rounds 3 -rows "slipway,mcp-go"
 //
-// Only the gateway's own process is counted: not the server behind it, nor the load
-// generator. Every answer is looked at. It writes proxy.jsonl (one line a measurement)
-// and proxy.md into the folder given with -o. What is not installed is left out, and
-// named. It stays on loopback and needs Linux.
+// Only the gateway's own process is counted, not the upstream server or the load
+// generator. Every answer is checked. The results are written to proxy.jsonl (one line
+// per measurement) and proxy.md in the folder given with -o. Gateways that are not
+// installed are skipped and listed. It stays on loopback and requires Linux.
 package main
 
 import (
@@ -28,7 +28,7 @@ import (
 
 func main() { program.Main("proxy", run) }
 
-// options are the command line.
+// options are the command-line options.
 type options struct {
 	short       bool
 	rounds      int
@@ -44,7 +44,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("proxy", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.BoolVar(&o.short, "short", false, "the rows with bounds alone, for less time, and the bounds with room for a busy machine")
+	flags.BoolVar(&o.short, "short", false,
+		"the rows with bounds alone, for less time, and the bounds with room for a busy machine")
 	flags.IntVar(&o.rounds, "rounds", 0, "rounds; medians are taken over them (default 7, with -short 3)")
 	flags.DurationVar(&o.warmup, "warmup", 500*time.Millisecond, "time before measuring")
 	flags.DurationVar(&o.measure, "measure", 0, "time to measure (default 2s, with -short 500ms)")
@@ -98,7 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := b.prepare(ctx, rows); err != nil {
 		return err
 	}
-	// One processor keeps the generator cheap, and leaves the others to the rest.
+	// A single processor keeps the generator cheap and leaves the others to the rest.
 	runtime.GOMAXPROCS(1)
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err

@@ -25,14 +25,15 @@ type bench struct {
 	dir    string // temporary
 	stderr io.Writer
 
-	rows     []row // those that can be had
+	rows     []row // those whose program could be built
 	programs map[string]built
-	server   []string // behind the gateways, without its argument
+	server   []string // upstream of the gateways, without its argument
 	skipped  []string
 	records  []record
 }
 
-// prepare builds what the rows need. A row that cannot be had is left out.
+// prepare builds the programs of the rows. A row whose program cannot be installed is
+// skipped.
 func (b *bench) prepare(ctx context.Context, rows []row) error {
 	root, err := install.Root(ctx)
 	if err != nil {
@@ -67,7 +68,7 @@ func (b *bench) prepare(ctx context.Context, rows []row) error {
 	return nil
 }
 
-// record is one measurement: a gateway, started afresh, in one round of a workload.
+// record is one measurement: a newly started gateway in one round of a workload.
 type record struct {
 	Round    int    `json:"round"`
 	Workload string `json:"workload"`
@@ -84,11 +85,11 @@ type record struct {
 	IdleKB    int64   `json:"rss_idle_kb,omitempty"` // after one call
 	AfterKB   int64   `json:"rss_after_kb,omitempty"`
 	PeakKB    int64   `json:"rss_peak_kb,omitempty"`
-	OwnKB     int64   `json:"rss_own_kb,omitempty"` // of AfterKB, what is in no file
+	OwnKB     int64   `json:"rss_own_kb,omitempty"` // the part of AfterKB that is not file-backed
 }
 
-// measureAll goes round by round. Within a round and a workload the rows follow each
-// other, forward and reverse in turn, so that what else the machine does falls on all.
+// measureAll runs all rounds. In each round and workload, the rows run one after another,
+// in alternating order, so that other activity on the machine affects all of them.
 func (b *bench) measureAll(ctx context.Context, set setting, lines io.Writer) error {
 	if err := figures.WriteLine(lines, set); err != nil {
 		return err
@@ -120,7 +121,7 @@ func (b *bench) measureAll(ctx context.Context, set setting, lines io.Writer) er
 	return nil
 }
 
-// grace is how much longer than it should a measurement may take.
+// grace is how far a measurement may exceed its expected duration.
 const grace = 30 * time.Second
 
 func (b *bench) measureOne(ctx context.Context, r row, w fix.Workload, rec *record) error {
@@ -158,7 +159,7 @@ func (b *bench) measureOne(ctx context.Context, r row, w fix.Workload, rec *reco
 	return nil
 }
 
-// setUp makes what is behind a gateway.
+// setUp starts the upstream server of a gateway if it is a remote one.
 func (b *bench) setUp(ctx context.Context, r row) (s *setup, stop func(), err error) {
 	s = &setup{dir: b.dir, child: append(b.server[:len(b.server):len(b.server)], "stdio")}
 	if s.addr, err = process.FreeAddr(); err != nil || r.back != remote {
@@ -180,7 +181,7 @@ func (b *bench) setUp(ctx context.Context, r row) (s *setup, stop func(), err er
 	return s, server.Stop, nil
 }
 
-// serveFile has slipway serve a file of definitions with one server.
+// serveFile returns the arguments to serve a definitions file with one server.
 func (s *setup) serveFile(server map[string]any) ([]string, error) {
 	path := filepath.Join(s.dir, "servers.json")
 	text, err := json.Marshal(map[string]any{"specVersion": "1.0.0", "servers": map[string]any{"echo": server}})
@@ -190,8 +191,8 @@ func (s *setup) serveFile(server map[string]any) ([]string, error) {
 	return []string{"serve", "--addr", s.addr, path}, os.WriteFile(path, text, 0o644)
 }
 
-// underLoad fills the record from the clocks and the memory of one process: what it
-// has started has clocks of its own.
+// underLoad sets the figures of the record from the clocks and the memory of one process.
+// Its child processes are not counted.
 func (b *bench) underLoad(pid int, h *load.HTTP, rec *record) error {
 	var err error
 	if rec.IdleKB, err = system.ResidentKB(pid); err != nil {

@@ -18,7 +18,12 @@ func measured(short bool) *bench {
 			b.rows = append(b.rows, row{name: name, back: back})
 			for round, factor := range []float64{1, 1.5, 0.9} {
 				b.records = append(b.records, record{Round: round + 1, Workload: workload, Gateway: name, Back: back,
-					CPU: cpu * factor, PerSecond: 1000, IdleKB: int64(kb / 2), AfterKB: int64(kb), PeakKB: int64(kb), OwnKB: int64(kb / 4)})
+					CPU:       cpu * factor,
+					PerSecond: 1000,
+					IdleKB:    int64(kb / 2),
+					AfterKB:   int64(kb),
+					PeakKB:    int64(kb),
+					OwnKB:     int64(kb / 4)})
 			}
 		}
 	}
@@ -98,7 +103,8 @@ func TestSelectRows(t *testing.T) {
 	}
 	two, err := selectRows(&options{rows: "mcp-go server and client"})
 	if err != nil || len(two) != 3 {
-		t.Errorf("one name gives %d rows and %v, want it before a child, before HTTP, and what answers locally", len(two), err)
+		t.Errorf("one name gives %d rows and %v, want it before a child, before HTTP, and what answers locally",
+			len(two), err)
 	}
 	short, _ := selectRows(&options{short: true})
 	for _, r := range short {
@@ -116,8 +122,8 @@ func TestSelectRows(t *testing.T) {
 	}
 }
 
-// TestMeasure has every gateway that is made with Go answer for a moment: the figures
-// must be there, and every answer right.
+// TestMeasure runs every gateway built with Go briefly: the figures must be present, and
+// every answer correct.
 func TestMeasure(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what a gateway costs is read from /proc")
@@ -126,8 +132,10 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{options: &options{rounds: 1, warmup: 10 * time.Millisecond, measure: 50 * time.Millisecond, connections: 2},
-		dir: t.TempDir(), stderr: io.Discard}
+	b := &bench{
+		options: &options{rounds: 1, warmup: 10 * time.Millisecond, measure: 50 * time.Millisecond, connections: 2},
+		dir:     t.TempDir(), stderr: io.Discard,
+	}
 	var golang []row
 	for _, r := range rows {
 		if r.program != supergateway {

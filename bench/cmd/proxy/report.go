@@ -13,7 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/bench/system"
 )
 
-// setting is the first line of proxy.jsonl: where and how the rest was measured.
+// setting is the first line of proxy.jsonl: the environment and the parameters of the
+// measurements.
 type setting struct {
 	Date        string            `json:"date"`
 	Go          string            `json:"go"`
@@ -47,13 +48,14 @@ func (b *bench) describe() setting {
 	return s
 }
 
-// report renders the records as Markdown: how it was measured, a table for each
-// workload, and the bounds.
+// report renders the records as Markdown: the parameters, a table per workload, and the
+// bounds.
 func (b *bench) report(s setting) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Measured %s with %s on %s, %d processors (%s), load average %s at the start. ",
 		s.Date, s.Go, s.System, s.Processors, s.Processor, s.Load)
-	fmt.Fprintf(&out, "Rounds: %d, each %s after a warm-up of %s; %d connections.\n", s.Rounds, s.Measure, s.Warmup, s.Connections)
+	fmt.Fprintf(&out, "Rounds: %d, each %s after a warm-up of %s; %d connections.\n",
+		s.Rounds, s.Measure, s.Warmup, s.Connections)
 	if len(s.Versions) > 0 {
 		names := make([]string, 0, len(s.Versions))
 		for name, version := range s.Versions {
@@ -75,7 +77,8 @@ func (b *bench) report(s setting) string {
 // table writes the medians of one workload.
 func (b *bench) table(out *strings.Builder, workload string) {
 	fmt.Fprintf(out, "\n### %s\n\n", workload)
-	out.WriteString("| behind | gateway | CPU us | of answering locally (lowest–highest) | req/s | p50 us | p99 us | RSS idle MB | after MB | peak MB | of these its own |\n")
+	out.WriteString(
+		"| behind | gateway | CPU us | of answering locally (lowest–highest) | req/s | p50 us | p99 us | RSS idle MB | after MB | peak MB | of these its own |\n")
 	out.WriteString("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, r := range b.rows {
 		s := b.of(workload, r.back, r.name)
@@ -89,7 +92,8 @@ func (b *bench) table(out *strings.Builder, workload string) {
 		}
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.back, r.name,
 			figures.Number(s.median(cpu)), ratio, figures.Number(s.median(func(r record) float64 { return r.PerSecond })),
-			figures.Number(s.median(func(r record) float64 { return r.P50 })), figures.Number(s.median(func(r record) float64 { return r.P99 })),
+			figures.Number(s.median(func(r record) float64 { return r.P50 })),
+			figures.Number(s.median(func(r record) float64 { return r.P99 })),
 			mb(func(r record) int64 { return r.IdleKB }), mb(func(r record) int64 { return r.AfterKB }),
 			mb(func(r record) int64 { return r.PeakKB }), mb(func(r record) int64 { return r.OwnKB }))
 	}
@@ -97,7 +101,7 @@ func (b *bench) table(out *strings.Builder, workload string) {
 
 func cpu(r record) float64 { return r.CPU }
 
-// sample is the records of one row that did not fail.
+// sample contains the successful records of one row.
 type sample []record
 
 func (b *bench) of(workload, back, name string) sample {
@@ -118,7 +122,7 @@ func (s sample) median(field func(record) float64) float64 {
 	return figures.Median(values)
 }
 
-// key names a row.
+// key identifies a row.
 type key struct{ back, name string }
 
 // ratios returns, round by round, a figure of one row divided by that of another.
@@ -138,17 +142,18 @@ func spread(values []float64) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s–%s)", figures.Number(figures.Median(values)), figures.Number(slices.Min(values)), figures.Number(slices.Max(values)))
+	return fmt.Sprintf("%s (%s–%s)",
+		figures.Number(figures.Median(values)), figures.Number(slices.Min(values)), figures.Number(slices.Max(values)))
 }
 
-// bound is what must hold.
+// bound is a requirement on a figure.
 type bound struct {
 	workload, what string
 	of, to         key
 	field          func(record) float64
 	most           float64 // or, if it is 0,
 	least          float64
-	room           float64 // with -short, the bound is so many times as wide
+	room           float64 // with -short, the factor by which the bound is relaxed
 	unit           string
 }
 
@@ -174,7 +179,7 @@ func allBounds() []bound {
 	}
 }
 
-// value returns the median of what a bound is about, and false if it was not measured.
+// value returns the median for a bound, and false if it was not measured.
 func (b *bench) value(l bound) (float64, bool) {
 	if l.to == (key{}) {
 		s := b.of(l.workload, l.of.back, l.of.name)
@@ -184,7 +189,7 @@ func (b *bench) value(l bound) (float64, bool) {
 	return figures.Median(ratios), len(ratios) > 0
 }
 
-// holds returns the bound as it is this time, and whether the value keeps it.
+// holds returns the bound for this run, and whether the value satisfies it.
 func (b *bench) holds(l bound, value float64) (text string, ok bool) {
 	room := 1.0
 	if b.short {
@@ -212,7 +217,7 @@ func (b *bench) bounds(out *strings.Builder) {
 	}
 }
 
-// verdict is an error if a gateway failed, or a bound does not hold.
+// verdict returns an error if a gateway failed or a bound is exceeded.
 func (b *bench) verdict() error {
 	exceeded, measured := 0, 0
 	for _, l := range allBounds() {

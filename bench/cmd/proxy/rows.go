@@ -15,14 +15,14 @@ import (
 	"github.com/slipway-mcp/slipway/bench/install"
 )
 
-// What is behind a gateway.
+// The kinds of upstream servers.
 const (
-	nothing = "none"  // it answers by itself
-	child   = "stdio" // a child, over its standard streams
+	nothing = "none"  // the program answers by itself
+	child   = "stdio" // a child process, over its standard streams
 	remote  = "http"
 )
 
-// The rows that others are compared to.
+// The rows that others are compared with.
 const (
 	local       = "none"
 	slipway     = "slipway"
@@ -32,21 +32,21 @@ const (
 	tuned       = reverse + ", 64 idle connections"
 )
 
-// row is one gateway before one kind of server.
+// row is one gateway with one kind of upstream server.
 type row struct {
 	name, back string
 	program    string // below gateways/ or peers/, or slipway itself
 	module     string // whose version is reported
-	short      bool   // it is measured with -short, too
+	short      bool   // also measured with -short
 	env        []string
-	args       func(s *setup) ([]string, error) // nil for those of package contract
+	args       func(s *setup) ([]string, error) // nil: those of package contract
 }
 
-// setup is what the command line of a gateway is made of.
+// setup contains the inputs for the command line of a gateway.
 type setup struct {
-	addr  string   // where it is to listen
-	child []string // the command of the server behind it
-	url   string   // where that is served over HTTP
+	addr  string   // where it listens
+	child []string // the command of the upstream server
+	url   string   // the URL of the upstream server
 	dir   string   // for files
 }
 
@@ -90,7 +90,8 @@ func selectRows(o *options) ([]row, error) {
 	}), nil
 }
 
-// called reports whether a name typed by hand means the row. Commas separate names.
+// called reports whether a name in -rows means the row. Commas separate names, so they
+// are ignored in row names.
 func (r row) called(name string) bool {
 	return strings.ReplaceAll(r.name, ",", "") == strings.TrimSpace(name)
 }
@@ -111,7 +112,7 @@ func serveRemoteDefinitions(s *setup) ([]string, error) {
 	return s.serveFile(map[string]any{"url": s.url, "transport": "http"})
 }
 
-// contractArgs are those of the programs of gateways/.
+// contractArgs returns the arguments of the programs in gateways/.
 func contractArgs(back string) func(*setup) ([]string, error) {
 	return func(s *setup) ([]string, error) {
 		if back == remote {
@@ -121,7 +122,7 @@ func contractArgs(back string) func(*setup) ([]string, error) {
 	}
 }
 
-// Programs that are not of this module: slipway itself, and what npm installs.
+// Programs from outside this module: slipway itself, and a package from npm.
 const (
 	command      = "cmd/slipway"
 	supergateway = "supergateway"
@@ -141,7 +142,7 @@ func superArgs(s *setup, more ...string) []string {
 		"--port", port, "--logLevel", "none"}, more...)
 }
 
-// built is a program that is ready to be started.
+// built is a program that is ready to start.
 type built struct {
 	command []string
 	version string
@@ -161,7 +162,7 @@ func build(ctx context.Context, root string, r row) (built, error) {
 	return built{[]string{binary}, version}, err
 }
 
-// loopback makes the program listen on loopback alone, which it has no option for.
+// loopback makes the program listen on loopback only, for which it has no option.
 const loopback = `const { Server } = require("net")
 const listen = Server.prototype.listen
 Server.prototype.listen = function (port, ...rest) {

@@ -1,12 +1,11 @@
-// Command recall measures the search of a site built of documents: it builds the
-// documentation of a well-known project, asks the questions of questions.tsv, and
-// prints how many of them have the right page among the first five.
+// Command recall measures the search of a site built from documents: it builds the
+// documentation of a well-known project, asks the questions in questions.tsv, and prints
+// for how many the right page is among the first five results.
 //
 //	go -C bench run ./cmd/recall
 //
-// The documentation is that of Traefik, Markdown inside a Go module, which the go
-// command fetches into its module cache. The exit code is 1 if the recall is less
-// than -least.
+// The documentation is that of Traefik, Markdown inside a Go module, which the go command
+// downloads to its module cache. The exit code is 1 if the recall is less than -least.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
 )
 
-// corpus is where the documentation is, and folder where in it.
+// corpus is the module with the documentation, and folder its location in the module.
 const (
 	corpus = "github.com/traefik/traefik/v3@v3.7.13"
 	folder = "docs"
@@ -127,15 +126,15 @@ func open(ctx context.Context, dir string) (*staticmcp.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Printf("%s: %d files, %d bytes, built in %d ms; %s\n", corpus, result.Files, result.Bytes, time.Since(start).Milliseconds(), result.Report.Summary())
+	fmt.Printf("%s: %d files, %d bytes, built in %d ms; %s\n",
+		corpus, result.Files, result.Bytes, time.Since(start).Milliseconds(), result.Report.Summary())
 	return staticmcp.Open(ctx, memory, &staticmcp.Options{Poll: -1})
 }
 
-// pathLine is the line of an answer that names a page.
+// pathLine is the line with the path of a page in an answer.
 var pathLine = regexp.MustCompile(`(?m)^   path: (\S+)$`)
 
-// ask returns the pages that search answers with, in order, as a client would see
-// them.
+// ask returns the pages in the search results, in order, as a client would see them.
 func ask(ctx context.Context, site *staticmcp.Site, question string) ([]string, error) {
 	arguments, err := json.Marshal(map[string]string{"query": question})
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestQuestions holds that the questions are what docs/search.md says of them.
+// TestQuestions verifies the questions against their description in docs/search.md.
 func TestQuestions(t *testing.T) {
 	asked := make(map[string]bool)
 	for line := range strings.Lines(questions) {

@@ -1,11 +1,11 @@
-// Command site builds a synthetic encyclopaedia as a StaticMCP site, builds it
-// again, and says how long it took and how much memory.
+// Command site builds a synthetic encyclopedia as a StaticMCP site, twice, and prints the
+// time and memory of each build.
 //
 //	go -C bench run ./cmd/site -pages 600000 -dir /tmp/encyclopaedia
 //
-// Each page is the answer of a tool and a listed resource; titles are in several
-// scripts, so that many of them are encoded to one name. With -keep the folder is
-// left behind, to be served.
+// Each page is the answer of a tool and, with -resources, a listed resource. The titles
+// are in several scripts, so that many of them have the same encoded name. With -keep,
+// the folder is kept, to be served.
 package main
 
 import (
@@ -59,7 +59,7 @@ func run(pages, size int, dir string, keep, resources bool) error {
 	return nil
 }
 
-// peak is the largest amount of memory that the process ever had.
+// peak returns the peak memory of the process.
 func peak() string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err == nil {
@@ -74,8 +74,8 @@ func peak() string {
 	return fmt.Sprintf("%d kB (of the Go heap)", m.Sys>>10)
 }
 
-// title is different for every number. One in a hundred is in a script of which
-// nothing is left in the name of a file but its length.
+// title returns a different title for every number. One in a hundred is in a script whose
+// letters are dropped from file names, so that only the length remains.
 func title(n int) string {
 	if n%100 == 0 {
 		var b strings.Builder
@@ -116,7 +116,12 @@ func encyclopaedia(pages, size int, resources bool) *build.Site {
 func listed(pages int) iter.Seq2[*mcp.Resource, error] {
 	return func(yield func(*mcp.Resource, error) bool) {
 		for n := range pages {
-			if !yield(&mcp.Resource{URI: fmt.Sprintf("article://%d", n), Name: title(n), Description: title(n), MIMEType: "text/plain"}, nil) {
+			if !yield(&mcp.Resource{
+				URI:         fmt.Sprintf("article://%d", n),
+				Name:        title(n),
+				Description: title(n),
+				MIMEType:    "text/plain",
+			}, nil) {
 				return
 			}
 		}

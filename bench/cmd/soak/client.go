@@ -27,13 +27,13 @@ const (
 	initializedBody = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// callBody returns a tool call of the legacy era. Its progress token is its id.
+// callBody returns a tool call of a version with sessions. Its progress token is its id.
 func callBody(id int, tool, arguments string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":%d}}}`,
 		id, tool, arguments, id)
 }
 
-// modernBody returns a request of 2026-07-28 with params, which are members.
+// modernBody returns a request of 2026-07-28. params is a list of JSON members.
 func modernBody(id int, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{"progressToken":%d,`+
 		`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{}}}}`,
@@ -44,8 +44,8 @@ func modernCall(id int, tool, arguments string) string {
 	return modernBody(id, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments))
 }
 
-// head returns the header fields for a request of that era; name is that of the
-// tool, if it is a call.
+// modernHead returns the header fields of a request of 2026-07-28. name is the name of
+// the tool if it is a call.
 func modernHead(method, name string) string {
 	head := "MCP-Protocol-Version: " + fix.Modern + "\r\nMcp-Method: " + method + "\r\n"
 	if name != "" {
@@ -58,7 +58,8 @@ func sessionHead(id string) string {
 	return "MCP-Protocol-Version: " + legacy + "\r\nMcp-Session-Id: " + id + "\r\n"
 }
 
-// request returns the bytes of a whole request. fields end with line breaks each.
+// request returns the bytes of a whole request. Each line of fields ends with a line
+// break.
 func request(method, host, fields, body string) []byte {
 	accept := "application/json, text/event-stream"
 	if method == http.MethodGet {
@@ -77,7 +78,8 @@ type client struct {
 	in *bufio.Reader
 }
 
-// headSize holds the header of any answer. Clients at rest are many.
+// headSize is the size of the read buffer, which fits the header of any response. It is
+// small because there are many idle clients.
 const headSize = 512
 
 func dial(addr string) (*client, error) {
@@ -89,7 +91,7 @@ func dial(addr string) (*client, error) {
 	return c, c.SetDeadline(time.Now().Add(2 * time.Minute)) // nothing here lasts longer
 }
 
-// vanish closes a connection as a crash does: with a reset.
+// vanish closes a connection with a reset, like a crash.
 func vanish(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -97,11 +99,11 @@ func vanish(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// deaf makes a client whose socket takes next to nothing.
+// deaf gives the client a tiny receive buffer.
 func (c *client) deaf() error { return c.SetReadBuffer(4 << 10) }
 
-// post sends a message and returns status and body of the answer, with the
-// session id if there is one.
+// post sends a message and returns the response, with its status and session id, and its
+// body.
 func (c *client) post(fields, body string) (answer *http.Response, text []byte, err error) {
 	if answer, err = c.begin(http.MethodPost, fields, body); err != nil {
 		return nil, nil, err
@@ -110,7 +112,7 @@ func (c *client) post(fields, body string) (answer *http.Response, text []byte, 
 	return answer, text, err
 }
 
-// begin sends a request and reads the header of the answer.
+// begin sends a request and reads the header of the response.
 func (c *client) begin(method, fields, body string) (*http.Response, error) {
 	if _, err := c.Write(request(method, c.RemoteAddr().String(), fields, body)); err != nil {
 		return nil, err
@@ -135,7 +137,7 @@ func (c *client) initialize() (string, error) {
 	return id, err
 }
 
-// stream opens the event stream that a request is answered with.
+// stream sends a request and expects an event stream in response.
 func (c *client) stream(method, fields, body string) error {
 	answer, err := c.begin(method, fields, body)
 	switch {
@@ -148,7 +150,7 @@ func (c *client) stream(method, fields, body string) error {
 	return nil
 }
 
-// hear reads a stream on until a line holds what is listened for.
+// hear reads a stream up to a line that contains what.
 func (c *client) hear(what string) error {
 	for {
 		line, err := c.in.ReadSlice('\n')
@@ -161,8 +163,8 @@ func (c *client) hear(what string) error {
 	}
 }
 
-// listen opens a subscription to changes of the list of tools, and of uris, which
-// are members of a JSON array.
+// listen opens a subscription to changes of the tool list or, if uris is not empty, of
+// resources. uris is a list of JSON strings.
 func listen(addr string, id int, uris string) (*client, error) {
 	c, err := dial(addr)
 	if err != nil {
@@ -185,24 +187,25 @@ func listen(addr string, id int, uris string) (*client, error) {
 	return c, err
 }
 
-// change makes the server tell everyone of a change.
+// change makes the server notify all clients of a change.
 func (s *server) change(uris int) error {
 	c, err := dial(s.mcp)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	answer, text, err := c.post(modernHead("tools/call", "change"), modernCall(1, "change", fmt.Sprintf(`{"message":"done","uris":%d}`, uris)))
+	answer, text, err := c.post(modernHead("tools/call", "change"),
+		modernCall(1, "change", fmt.Sprintf(`{"message":"done","uris":%d}`, uris)))
 	if err == nil && (answer.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"done"`))) {
 		err = fmt.Errorf("change: %s: %.200s", answer.Status, text)
 	}
 	return err
 }
 
-// subprotocol is what WebSocket clients offer.
+// subprotocol is the subprotocol of WebSocket clients.
 const subprotocol = "mcp.v1"
 
-// dialWebSocket opens a WebSocket and begins the session that it carries.
+// dialWebSocket opens a WebSocket and begins its session.
 func dialWebSocket(addr string) (*frame.Conn, error) {
 	c, err := frame.Dial(addr, "/ws", subprotocol, headSize)
 	if err != nil {
@@ -229,7 +232,7 @@ func dialWebSocket(addr string) (*frame.Conn, error) {
 	return c, nil
 }
 
-// hearWebSocket reads messages until one holds what is listened for.
+// hearWebSocket reads messages up to one that contains what.
 func hearWebSocket(c *frame.Conn, what string) error {
 	for {
 		msg, err := c.Receive(nil)
@@ -242,7 +245,7 @@ func hearWebSocket(c *frame.Conn, what string) error {
 	}
 }
 
-// each calls do for 0 to n-1, by so many workers, and returns the first error.
+// each calls do for 0 to n-1 on the given number of workers, and returns the first error.
 func each(n, workers int, do func(i int) error) error {
 	var (
 		next  atomic.Int64
@@ -269,5 +272,5 @@ func each(n, workers int, do func(i int) error) error {
 	return first
 }
 
-// isRefusal reports whether nobody listens at an address.
+// isRefusal reports whether the connection was refused.
 func isRefusal(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/frame"
 )
 
-// drain ends servers under load, and counts what becomes of every call.
+// drain stops servers under load and counts the outcome of every call.
 func (k *soak) drain(ctx context.Context) error {
 	var all fates
 	for i := range k.drains {
@@ -43,7 +43,7 @@ func (k *soak) drain(ctx context.Context) error {
 	return nil
 }
 
-// fates are what became of calls.
+// fates are the numbers of calls by outcome.
 type fates struct {
 	answered, late       int
 	refused, told, unrun int
@@ -52,7 +52,7 @@ type fates struct {
 	worst                time.Duration
 }
 
-// crew are the clients at work on one server.
+// crew is the set of clients of one server.
 type crew struct {
 	srv    *server
 	next   atomic.Int64 // call numbers
@@ -60,8 +60,8 @@ type crew struct {
 
 	mu      sync.Mutex
 	fates   fates
-	unknown []int // calls that were not answered whole
-	fault   error // what must not be, whatever the server does
+	unknown []int // calls without a complete answer
+	fault   error // an error that the end of the server does not explain
 }
 
 func (k *soak) drainOne(srv *server, all *fates) error {
@@ -96,8 +96,8 @@ func (k *soak) drainOne(srv *server, all *fates) error {
 	return nil
 }
 
-// settle finds out which of the calls without an answer the server has run, and
-// adds everything up.
+// settle determines which of the calls without an answer the server has run, and adds up
+// the totals.
 func (c *crew) settle(ran []int, all *fates) {
 	slices.Sort(ran)
 	for _, call := range c.unknown {
@@ -121,7 +121,7 @@ func (c *crew) note(err error) {
 	}
 }
 
-// count changes the fates.
+// count updates the fates.
 func (c *crew) count(change func(f *fates)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,14 +167,14 @@ func (c *crew) stand() (open []*client, err error) {
 	return open, nil
 }
 
-// outlive reads a stream to its end, which must be one and not a reset.
+// outlive reads a stream to its end, which must not be a reset.
 func (c *crew) outlive(s *client) {
 	if _, err := io.Copy(io.Discard, s); err == nil {
 		c.count(func(f *fates) { f.ended++ })
 	}
 }
 
-// overHTTP makes calls until nobody listens any more.
+// overHTTP makes calls until the server stops listening.
 func (c *crew) overHTTP(i int) error {
 	var conn *client
 	session := ""
@@ -210,7 +210,7 @@ func (c *crew) overHTTP(i int) error {
 	}
 }
 
-// works are the calls that a client makes in turn.
+// works returns the calls that a client makes in turn.
 func works() []struct{ tool, arguments string } {
 	const echo = `{"message":"call %[1]d","call":%[1]d}`
 	return []struct{ tool, arguments string }{
@@ -221,8 +221,8 @@ func works() []struct{ tool, arguments string } {
 	}
 }
 
-// call makes one call and decides its fate. It reports whether the connection can
-// be used again.
+// call makes one call and determines its outcome. It reports whether the connection can
+// be reused.
 func (c *crew) call(conn *client, i int, session string) (again bool, err error) {
 	call := int(c.next.Add(1))
 	work := works()[i%len(works())]
@@ -249,11 +249,11 @@ func (c *crew) call(conn *client, i int, session string) (again bool, err error)
 	return !answer.Close, nil
 }
 
-// inFlight is how many calls a WebSocket client has under way at once.
+// inFlight is the number of concurrent calls of a WebSocket client.
 const inFlight = 4
 
-// overWebSocket makes calls on one connection until the server closes it, or says
-// that it is ending.
+// overWebSocket makes calls on one connection until the server closes it or refuses a
+// call.
 func (c *crew) overWebSocket() error {
 	s, err := dialWebSocket(c.srv.mcp)
 	if err != nil {
@@ -265,10 +265,10 @@ func (c *crew) overWebSocket() error {
 	for {
 		for len(under) < inFlight && !told {
 			call := int(c.next.Add(1))
-			work := works()[call%(len(works())-1)] // without progress, which HTTP has
+			work := works()[call%(len(works())-1)] // without progress, which HTTP covers
 			under[call] = true
 			if s.Send([]byte(callBody(call, work.tool, fmt.Sprintf(work.arguments, call)))) != nil {
-				break // what was sent before may be answered
+				break // earlier calls may still be answered
 			}
 		}
 		msg, err := s.Receive(nil)
@@ -286,7 +286,8 @@ func (c *crew) overWebSocket() error {
 	}
 }
 
-// answer strikes off the call that msg answers, and reports whether it was refused.
+// answer removes the call that msg answers from under, and reports whether it was
+// refused.
 func (c *crew) answer(msg []byte, under map[int]bool) (refused bool, err error) {
 	for call := range under {
 		if !bytes.Contains(msg, fmt.Appendf(nil, `"id":%d,`, call)) {
@@ -307,7 +308,7 @@ func (c *crew) answer(msg []byte, under map[int]bool) (refused bool, err error) 
 	return false, fmt.Errorf("no call under way has this answer: %.300s", msg)
 }
 
-// closed reports what is wrong with the end of a WebSocket.
+// closed returns an error unless a WebSocket was closed properly.
 func (c *crew) closed(err error) error {
 	if c.ending.Load() && (errors.Is(err, frame.ErrClosed) || isGone(err)) {
 		return nil

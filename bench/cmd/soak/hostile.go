@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/bench/frame"
 )
 
-// What the impatient server is told.
+// The settings of the impatient server.
 const (
 	headerTimeout = time.Second
 	readTimeout   = 2 * time.Second
@@ -22,8 +22,8 @@ const (
 	maxSessions   = 2000
 )
 
-// An opener begins something on a connection that it never ends. drip is sent
-// byte by byte from then on.
+// opener starts something on a connection and never completes it. drip is then sent byte
+// by byte.
 type opener struct {
 	name  string
 	bound time.Duration
@@ -31,8 +31,7 @@ type opener struct {
 	drip  string
 }
 
-// leeway is how much later than it should a connection may be cut on a machine
-// that has other things to do.
+// leeway is the permitted delay on a busy machine until a connection is closed.
 const leeway = 3 * time.Second
 
 func openers() []opener {
@@ -73,8 +72,8 @@ func mute(text string) func(*server) (net.Conn, error) {
 	}
 }
 
-// halfOpen opens many connections of each kind at once and waits until the server
-// has had enough of them.
+// halfOpen opens many connections of each kind at once and waits until the server closes
+// them.
 func (k *soak) halfOpen(ctx context.Context, srv *server) error {
 	before, err := srv.rest(ctx)
 	if err != nil {
@@ -97,11 +96,12 @@ func (k *soak) halfOpen(ctx context.Context, srv *server) error {
 		k.table.Within(fmt.Sprintf("%d times %s", k.bad, kind.name), "until cut", worst, kind.bound+leeway)
 	}
 	after, err := srv.settle(ctx, before, patience, nil)
-	k.table.AtMost("half-open connections", "descriptors left behind", float64(max(0, after.descriptors-before.descriptors)), 0, "")
+	k.table.AtMost("half-open connections", "descriptors left behind",
+		float64(max(0, after.descriptors-before.descriptors)), 0, "")
 	return err
 }
 
-// endure opens a connection and returns how long the server endured it.
+// endure opens a connection and returns how long the server kept it open.
 func (o opener) endure(ctx context.Context, srv *server) (time.Duration, error) {
 	conn, err := o.open(srv)
 	if err != nil {
@@ -137,7 +137,7 @@ func drip(conn net.Conn, text string) {
 	}
 }
 
-// neverDeleted begins many more sessions than may be, and ends none.
+// neverDeleted begins far more sessions than allowed, and ends none.
 func (k *soak) neverDeleted(ctx context.Context, srv *server) error {
 	before, err := srv.rest(ctx)
 	if err != nil {
@@ -151,7 +151,8 @@ func (k *soak) neverDeleted(ctx context.Context, srv *server) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("%s sessions that clients do not delete, %s at most", figures.Quantity(float64(k.sessions), ""), figures.Quantity(maxSessions, ""))
+	what := fmt.Sprintf("%s sessions that clients do not delete, %s at most",
+		figures.Quantity(float64(k.sessions), ""), figures.Quantity(maxSessions, ""))
 	k.table.AtMost(what, "heap more", float64(after.heap-before.heap)/1024, maxSessions*sessionBound/1024, "KiB")
 	k.table.AtMost(what, "goroutines more", float64(max(0, after.goroutines-before.goroutines)), 0, "")
 	time.Sleep(sessionTTL + time.Second)

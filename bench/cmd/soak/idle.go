@@ -11,18 +11,18 @@ import (
 	"github.com/slipway-mcp/slipway/bench/frame"
 )
 
-// The bounds of what costs least, in bytes of resident memory.
+// The bounds of idle connections, in bytes of resident memory.
 const (
 	sessionBound = 600
 	streamBound  = 4 << 10
 	socketBound  = 18 << 10
 )
 
-// workers is how many connections the driver opens things on at once.
+// workers is the number of connections that the driver opens concurrently.
 const workers = 8
 
-// warmUp does a little of everything, so that what the server needs once is there
-// before anything is measured.
+// warmUp runs a little of everything, so that one-time allocations of the server happen
+// before the measurements.
 func warmUp(ctx context.Context, srv *server) error {
 	before, err := srv.rest(ctx)
 	if err != nil {
@@ -77,10 +77,10 @@ func deleteSession(srv *server, id string) error {
 	return err
 }
 
-// rssEach is the figure that the bounds of connections at rest are about.
+// rssEach is the figure that the bounds of idle connections apply to.
 const rssEach = "RSS each"
 
-// cost adds what n connections at rest have cost the server since before.
+// cost adds the cost of n idle connections since before.
 func (k *soak) cost(ctx context.Context, srv *server, what, name string, n, bound int, before reading) error {
 	after, err := srv.rest(ctx)
 	if err != nil {
@@ -95,15 +95,15 @@ func (k *soak) cost(ctx context.Context, srv *server, what, name string, n, boun
 	return k.profile(ctx, srv, name)
 }
 
-// goroutines adds how many goroutines all connections together have cost.
+// goroutines adds the total number of goroutines for all connections.
 func (k *soak) goroutines(ctx context.Context, srv *server, what string, bound int, before reading) error {
 	now, err := srv.read(ctx, false)
 	k.table.AtMost(what, "goroutines of all together", float64(now.goroutines-before.goroutines), float64(bound), "")
 	return err
 }
 
-// idleSessions begins very many sessions, opens GET streams for some of them, tells
-// them of a change, and lets the clients vanish.
+// idleSessions begins many sessions, opens GET streams for some of them, notifies them of
+// a change, and lets the clients disappear.
 func (k *soak) idleSessions(ctx context.Context, srv *server) error {
 	before, err := srv.rest(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (k *soak) idleSessions(ctx context.Context, srv *server) error {
 	return each(len(ids), workers, func(i int) error { return deleteSession(srv, ids[i]) })
 }
 
-// begin fills ids with those of new sessions, many on each connection.
+// begin sets ids to those of new sessions, many per connection.
 func begin(addr string, ids []string) error {
 	share := (len(ids) + workers - 1) / workers
 	return each(workers, workers, func(w int) error {
@@ -164,17 +164,19 @@ func (k *soak) streamsOf(ctx context.Context, srv *server, ids []string) error {
 	if err := k.cost(ctx, srv, what, "streams", len(ids), streamBound, before); err != nil {
 		return err
 	}
-	// The one is the writer of all of them.
+	// One goroutine writes to all of them.
 	if err := k.goroutines(ctx, srv, what, 1, before); err != nil {
 		return err
 	}
-	if err := k.broadcast(srv, what, len(open), func(i int) error { return open[i].hear("tools/list_changed") }); err != nil {
+	if err := k.broadcast(srv, what, len(open), func(i int) error {
+		return open[i].hear("tools/list_changed")
+	}); err != nil {
 		return err
 	}
 	return k.leave(ctx, srv, what, connsOf(open), before)
 }
 
-// broadcast changes something and waits until all have heard of it.
+// broadcast makes a change and waits until all clients have been notified.
 func (k *soak) broadcast(srv *server, what string, n int, hear func(i int) error) error {
 	began := time.Now()
 	if err := srv.change(0); err != nil {
@@ -187,11 +189,11 @@ func (k *soak) broadcast(srv *server, what string, n int, hear func(i int) error
 	return nil
 }
 
-// keepAlive is how often the server writes to an idle stream, at most. A client
-// that closed its connection in order is noticed by the second of these writes.
+// keepAlive is the maximum interval between the server's writes to an idle stream. A
+// client that closed its connection properly is detected by the second of these writes.
 const keepAlive = 25 * time.Second
 
-// leave lets half of the clients vanish and the others close, and waits until the
+// leave lets half of the clients disappear and the others close, and waits until the
 // server has noticed.
 func (k *soak) leave(ctx context.Context, srv *server, what string, open []net.Conn, before reading) error {
 	for i, c := range open {
@@ -211,8 +213,8 @@ func (k *soak) leave(ctx context.Context, srv *server, what string, open []net.C
 	return nil
 }
 
-// noticed waits until the server has noticed that clients have gone: by itself, or
-// in a short run with the help of changes that it must tell them of.
+// noticed waits until the server has noticed that clients have disconnected: by itself
+// or, in a short run, with the help of change notifications.
 func (k *soak) noticed(ctx context.Context, srv *server, were reading) (reading, error) {
 	if k.short {
 		return srv.settle(ctx, were, patience, func() error { return srv.change(0) })
@@ -236,8 +238,8 @@ func connsOf(clients []*client) []net.Conn {
 	return conns
 }
 
-// webSockets opens WebSockets, each with a session and a call behind it, tells
-// them of a change, and ends them in every way.
+// webSockets opens WebSockets, each with a session and a completed call, notifies them of
+// a change, and ends them in every way.
 func (k *soak) webSockets(ctx context.Context, srv *server) error {
 	before, err := srv.rest(ctx)
 	if err != nil {
@@ -255,7 +257,7 @@ func (k *soak) webSockets(ctx context.Context, srv *server) error {
 	if err := k.cost(ctx, srv, what, "websockets", len(open), socketBound, before); err != nil {
 		return err
 	}
-	// One reads each of them; and one sends pings to all.
+	// One goroutine reads from each of them; another sends pings to all.
 	if err := k.goroutines(ctx, srv, what, len(open)+1, before); err != nil {
 		return err
 	}
@@ -299,7 +301,9 @@ func (k *soak) listening(ctx context.Context, srv *server) error {
 	if err := k.goroutines(ctx, srv, what, 1, before); err != nil {
 		return err
 	}
-	if err := k.broadcast(srv, what, len(open), func(i int) error { return open[i].hear("tools/list_changed") }); err != nil {
+	if err := k.broadcast(srv, what, len(open), func(i int) error {
+		return open[i].hear("tools/list_changed")
+	}); err != nil {
 		return err
 	}
 	return k.leave(ctx, srv, what, connsOf(open), before)

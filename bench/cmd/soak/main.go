@@ -1,12 +1,12 @@
-// Command soak puts a real server, in a process of its own, under everything that
-// clients do to servers: very many of them at rest, slow ones, broken ones, ones
-// that vanish, ones that never say goodbye, and an end in the midst of it all. It
-// prints a table, and exits with 1 when a bound is exceeded.
+// Command soak tests a real server, in a separate process, under everything that clients
+// do to servers: large numbers of idle clients, slow ones, broken ones, ones that
+// disappear, ones that never say goodbye, and a shutdown in the middle of it all. It
+// prints a table, and exits with 1 if a bound is exceeded.
 //
 //	go -C bench run ./cmd/soak
 //	go -C bench run ./cmd/soak -short
 //
-// It stays on loopback and needs Linux.
+// It stays on loopback and requires Linux.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 
 func main() { program.Main("soak", run) }
 
-// sizes are the command line.
+// sizes are the command-line options.
 type sizes struct {
 	short    bool
 	sessions int
@@ -37,7 +37,7 @@ type sizes struct {
 	sockets  int
 	listens  int
 	bad      int // clients of each bad kind
-	clients  int // at work while the server ends
+	clients  int // active while the server stops
 	drains   int
 	profiles string
 }
@@ -51,7 +51,8 @@ func parse(args []string, stderr io.Writer) (*sizes, error) {
 		usage := fmt.Sprintf("%s (default %d, with -short %d)", n.usage, n.full, n.short)
 		flags.IntVar(n.value, n.name, 0, usage)
 	}
-	flags.StringVar(&s.profiles, "profiles", "", "folder for heap profiles: of each kind of connection at rest, and in the end")
+	flags.StringVar(&s.profiles, "profiles", "",
+		"folder for heap profiles: of each kind of connection at rest, and in the end")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,8 @@ func (s *sizes) numbers() []number {
 	}
 }
 
-// spare is how many descriptors both sides need beside the connections at rest.
+// spare is the number of descriptors that both sides need in addition to the idle
+// connections.
 const spare = 500
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -138,14 +140,14 @@ type soak struct {
 	table    figures.Table
 }
 
-// stage is a part of the run, with a server that has been warmed up.
+// stage is a part of the run, on a server that has been warmed up.
 type stage struct {
 	name string
 	run  func(*soak, context.Context, *server) error
 }
 
-// all runs every stage on one of three servers: one as it comes, one that loses
-// its patience soon, and, again and again, one that is told to end.
+// all runs every stage on one of three servers: one with default settings, one with short
+// timeouts, and one that is repeatedly stopped.
 func (k *soak) all(ctx context.Context) error {
 	asItComes := []stage{
 		{"sessions and streams at rest", (*soak).idleSessions},
@@ -169,7 +171,7 @@ func (k *soak) all(ctx context.Context) error {
 	return k.drain(ctx)
 }
 
-// on runs the stages on one server, and sees that nothing of them is left.
+// on runs the stages on one server, and checks that they leave nothing behind.
 func (k *soak) on(ctx context.Context, name string, stages []stage, args ...string) error {
 	srv, err := start(ctx, k.binary, args...)
 	if err != nil {

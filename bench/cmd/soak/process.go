@@ -23,18 +23,18 @@ import (
 type server struct {
 	cmd    *exec.Cmd
 	out    *bufio.Reader
-	stderr bytes.Buffer // read after the process has ended
+	stderr bytes.Buffer // read after the process has exited
 	ended  bool
 
 	mcp, inside string // addresses
 
-	asking http.Client // one connection, so that the server always has that one
+	asking http.Client // one connection, so that the server always has exactly one
 }
 
-// patience is how long anything may take that should take a moment.
+// patience is the time limit for anything that should only take a moment.
 const patience = 20 * time.Second
 
-// start starts the server. It is killed when ctx ends, and must be ended or killed.
+// start starts the server. The caller must end or kill it; it is killed when ctx ends.
 func start(ctx context.Context, binary string, args ...string) (*server, error) {
 	s := &server{cmd: exec.CommandContext(ctx, binary, args...)}
 	s.cmd.Stderr = &s.stderr
@@ -66,16 +66,16 @@ func (s *server) line(v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// kill ends the server at once, if it has not ended.
+// kill kills the server unless it has exited.
 func (s *server) kill() {
 	if !s.ended {
 		s.ended = true
-		_ = s.cmd.Cancel() // it may have ended by itself
+		_ = s.cmd.Cancel() // it may have exited by itself
 		_ = s.cmd.Wait()
 	}
 }
 
-// end tells the server to end and waits for it.
+// end signals the server to stop and waits for it.
 func (s *server) end() error {
 	_, err := s.finish(s.signal())
 	return err
@@ -83,8 +83,8 @@ func (s *server) end() error {
 
 func (s *server) signal() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 
-// finish waits for the end of a server that has been told, and returns the calls
-// it has run.
+// finish waits for the exit of a server that has been signaled, and returns the calls it
+// has run.
 func (s *server) finish(told error) (ran []int, err error) {
 	if told != nil {
 		return nil, told
@@ -100,7 +100,7 @@ func (s *server) finish(told error) (ran []int, err error) {
 	return last.Ran, nil
 }
 
-// explain adds to err what the server has written to standard error.
+// explain adds the server's stderr to err.
 func (s *server) explain(err error) error {
 	s.kill()
 	if said := strings.TrimSpace(s.stderr.String()); said != "" {
@@ -109,13 +109,14 @@ func (s *server) explain(err error) error {
 	return err
 }
 
-// reading is what is known of a server at one moment.
+// reading contains the figures of a server at one moment.
 type reading struct {
 	rss, heap, stacks       int64 // bytes
 	goroutines, descriptors int
 }
 
-// read reads the figures. free gives unused memory back to the system before.
+// read reads the figures. If free is set, the server first returns unused memory to the
+// system.
 func (s *server) read(ctx context.Context, free bool) (r reading, err error) {
 	path := "/state"
 	if free {
@@ -155,8 +156,8 @@ func (s *server) ask(ctx context.Context, path string) ([]byte, error) {
 	return io.ReadAll(resp.Body)
 }
 
-// rest waits until the numbers of goroutines and descriptors stand still, and
-// reads the figures.
+// rest waits until the numbers of goroutines and descriptors are stable, and reads the
+// figures.
 func (s *server) rest(ctx context.Context) (reading, error) {
 	last, err := s.read(ctx, false)
 	for still := 0; err == nil && still < 3; {
@@ -175,9 +176,9 @@ func (s *server) rest(ctx context.Context) (reading, error) {
 	return s.read(ctx, true)
 }
 
-// settle waits until there are no more goroutines and descriptors than there
-// were, for as long as it may take, and reads the figures. nudge, if not nil, is
-// what makes the server notice.
+// settle waits until there are no more goroutines and descriptors than in were, for at
+// most mayTake, and reads the figures. nudge, if not nil, makes the server notice
+// changes.
 func (s *server) settle(ctx context.Context, were reading, mayTake time.Duration, nudge func() error) (reading, error) {
 	deadline := time.Now().Add(mayTake)
 	for {
@@ -197,7 +198,7 @@ func (s *server) settle(ctx context.Context, were reading, mayTake time.Duration
 	}
 }
 
-// profile writes profiles of the server's heap and goroutines, if they are wanted.
+// profile writes profiles of the server's heap and goroutines if requested.
 func (k *soak) profile(ctx context.Context, s *server, name string) error {
 	if k.profiles == "" {
 		return nil
@@ -205,7 +206,8 @@ func (k *soak) profile(ctx context.Context, s *server, name string) error {
 	for _, kind := range []string{"heap", "goroutine"} {
 		body, err := s.ask(ctx, "/profile/"+kind)
 		if err == nil {
-			err = errors.Join(os.MkdirAll(k.profiles, 0o755), os.WriteFile(filepath.Join(k.profiles, name+"."+kind+".pprof"), body, 0o644))
+			err = errors.Join(os.MkdirAll(k.profiles, 0o755),
+				os.WriteFile(filepath.Join(k.profiles, name+"."+kind+".pprof"), body, 0o644))
 		}
 		if err != nil {
 			return err

@@ -22,21 +22,20 @@ import (
 )
 
 const (
-	// healthy is how many others listen, and call, beside the slow.
+	// healthy is the number of other clients that listen and call at the same time.
 	healthy = 50
-	// longURIs is how many resources a slow listener has subscribed to. Telling of
-	// all of them takes most of a megabyte.
+	// longURIs is the number of resources that a slow listener subscribes to. Notifications
+	// for all of them take most of a megabyte.
 	longURIs = 100
-	// rounds of changes fill every buffer that a system gives to a socket.
+	// rounds of changes fill all socket buffers.
 	rounds = 12
-	// cutAfter is how long a client may take nothing at all. The healthy clients
-	// that have gone are noticed meanwhile, too.
+	// cutAfter is how long a client may read nothing. Healthy clients that have disconnected
+	// are also detected in this time.
 	cutAfter = 60 * time.Second
 )
 
-// slowReaders holds the server to its word for others while clients do not read
-// what they have asked for: subscriptions, event streams, plain answers and
-// WebSockets.
+// slowReaders verifies that the server stays responsive for others while clients do not
+// read what they requested: subscriptions, event streams, plain answers and WebSockets.
 func (k *soak) slowReaders(ctx context.Context, srv *server) error {
 	before, err := srv.rest(ctx)
 	if err != nil {
@@ -72,7 +71,8 @@ func (k *soak) slowReaders(ctx context.Context, srv *server) error {
 	return nil
 }
 
-// slow is how many there are of each kind: they cost memory on both sides.
+// slow returns the number of clients of each kind. It is small because they cost memory
+// on both sides.
 func (k *soak) slow() int { return max(1, k.bad/10) }
 
 func (k *soak) openSlow(srv *server) (slow []net.Conn, err error) {
@@ -114,10 +114,10 @@ func (k *soak) openSlow(srv *server) (slow []net.Conn, err error) {
 	return slow, nil
 }
 
-// much is how many answers of ten kilobytes are more than any socket holds.
+// much is a number of ten-kilobyte answers that exceeds any socket buffer.
 const much = 1000
 
-// flood asks for much over a WebSocket and reads none of it.
+// flood requests much over a WebSocket and reads none of it.
 func flood(s *frame.Conn) error {
 	var all []byte
 	for i := range much {
@@ -126,14 +126,14 @@ func flood(s *frame.Conn) error {
 	return push(s, all)
 }
 
-// floodHTTP does the same with plain requests, one behind the other.
+// floodHTTP does the same with pipelined plain requests.
 func floodHTTP(c *client) error {
 	one := request(http.MethodPost, c.RemoteAddr().String(), modernHead("tools/call", "blob"), modernCall(1, "blob", `{}`))
 	return push(c, bytes.Repeat(one, much))
 }
 
-// push sends as much of all as the server takes. It may read no more, or cut the
-// connection: it must not be forced to take everything.
+// push sends as much of all as the server accepts. The server may stop reading or close
+// the connection: it must not be forced to accept everything.
 func push(conn net.Conn, all []byte) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
 		return err
@@ -145,7 +145,7 @@ func push(conn net.Conn, all []byte) error {
 	return nil
 }
 
-// beside measures how others fare while the slow do not read.
+// beside measures the service for others while slow clients do not read.
 func (k *soak) beside(srv *server, what string) error {
 	open := make([]*client, healthy)
 	defer closeAll(open)
@@ -169,7 +169,7 @@ func (k *soak) beside(srv *server, what string) error {
 	return errors.Join(err, callErr)
 }
 
-// changes makes rounds of changes and returns how long the slowest took.
+// changes makes rounds of changes and returns the duration of the slowest.
 func changes(srv *server, open []*client) (worst time.Duration, err error) {
 	for range rounds {
 		began := time.Now()
@@ -184,7 +184,7 @@ func changes(srv *server, open []*client) (worst time.Duration, err error) {
 	return worst, nil
 }
 
-// callUntil calls a tool on one connection again and again.
+// callUntil calls a tool on one connection repeatedly.
 func callUntil(srv *server, over *atomic.Bool, latency *load.Histogram) error {
 	c, err := dial(srv.mcp)
 	if err != nil {
@@ -205,15 +205,15 @@ func callUntil(srv *server, over *atomic.Bool, latency *load.Histogram) error {
 	return nil
 }
 
-// isGone reports whether err says that the other side has ended the connection.
+// isGone reports whether err means that the peer has closed the connection.
 func isGone(err error) bool {
 	var network *net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.As(err, &network) && !network.Timeout()
 }
 
-// vanishing lets clients vanish in the midst of answers: of event streams in both
-// eras, of a slow call, of a call over a WebSocket.
+// vanishing disconnects clients during responses: event streams in both eras, a slow
+// call, and a call over a WebSocket.
 func (k *soak) vanishing(ctx context.Context, srv *server) error {
 	before, err := srv.rest(ctx)
 	if err != nil {
@@ -233,10 +233,12 @@ func (k *soak) vanishing(ctx context.Context, srv *server) error {
 		case 1:
 			var id string
 			if id, err = c.initialize(); err == nil {
-				err = errors.Join(c.stream(http.MethodPost, sessionHead(id), callBody(2, "progress", steps)), c.hear(`"progress":3`))
+				err = errors.Join(c.stream(http.MethodPost, sessionHead(id), callBody(2, "progress", steps)),
+					c.hear(`"progress":3`))
 			}
 		case 2:
-			_, err = c.Write(request(http.MethodPost, srv.mcp, modernHead("tools/call", "slow"), modernCall(1, "slow", `{"millis":1000}`)))
+			_, err = c.Write(request(http.MethodPost, srv.mcp, modernHead("tools/call", "slow"),
+				modernCall(1, "slow", `{"millis":1000}`)))
 		case 3:
 			var s *frame.Conn
 			if s, err = dialWebSocket(srv.mcp); err == nil {

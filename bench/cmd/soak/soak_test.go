@@ -37,8 +37,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestSoak runs every stage with a handful of clients. What so few cost in memory
-// is not to be measured; all other bounds must be kept.
+// TestSoak runs every stage with a handful of clients. Their memory is too small to
+// measure; all other bounds apply.
 func TestSoak(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what a server costs is read from /proc")
@@ -50,7 +50,17 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := &soak{
-		sizes:    &sizes{short: true, sessions: 3000, streams: 40, sockets: 20, listens: 10, bad: 4, clients: 8, drains: 1, profiles: t.TempDir()},
+		sizes: &sizes{
+			short:    true,
+			sessions: 3000,
+			streams:  40,
+			sockets:  20,
+			listens:  10,
+			bad:      4,
+			clients:  8,
+			drains:   1,
+			profiles: t.TempDir(),
+		},
 		binary:   binary,
 		progress: io.Discard,
 	}
@@ -68,11 +78,12 @@ func TestSoak(t *testing.T) {
 		t.Errorf("%d parts were measured, want 18: %v", len(stages), stages)
 	}
 	if profiles, _ := filepath.Glob(filepath.Join(k.profiles, "*.heap.pprof")); len(profiles) != 6 {
-		t.Errorf("%d heap profiles, want one for each kind of connection at rest, and for each server in the end", len(profiles))
+		t.Errorf("%d heap profiles, want one for each kind of connection at rest, and for each server in the end",
+			len(profiles))
 	}
 }
 
-// A server that gives up what it has begun loses answers, and that must show.
+// A server that abandons calls it has begun loses answers, which must be detected.
 func TestLostAnswersShow(t *testing.T) {
 	c := &crew{}
 	c.unanswered(3)

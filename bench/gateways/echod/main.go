@@ -1,5 +1,5 @@
-// Command echod is the server behind every gateway: one file, standard library,
-// nothing but what the measurement asks for.
+// Command echod is the upstream server of every gateway: one file, built with the
+// standard library, with only what the measurement requires.
 //
 //	echod stdio
 //	echod 127.0.0.1:9001
@@ -39,7 +39,7 @@ func run(args []string) error {
 	return http.ListenAndServe(args[0], s)
 }
 
-// server holds what it answers.
+// server contains the prepared answers.
 type server struct{ tools, blob []byte }
 
 func newServer() (*server, error) {
@@ -55,7 +55,7 @@ func content(text []byte) []byte {
 	return fmt.Appendf(nil, `{"content":[{"type":"text","text":%s}]}`, text)
 }
 
-// request is what is looked at of a message.
+// request contains the members of a message that are used.
 type request struct {
 	ID     json.RawMessage
 	Method string
@@ -65,7 +65,7 @@ type request struct {
 	}
 }
 
-// answer appends the answer to a message, or nothing if none is due.
+// answer appends the answer to a message, or nothing for a notification.
 func (s *server) answer(dst, msg []byte) ([]byte, error) {
 	var r request
 	if err := json.Unmarshal(msg, &r); err != nil {
@@ -91,7 +91,7 @@ func (s *server) answer(dst, msg []byte) ([]byte, error) {
 	return fmt.Appendf(dst, `{"jsonrpc":"2.0","id":%s,%q:%s}`, r.ID, member, value), nil
 }
 
-// stdio answers line by line, and writes when no whole line waits.
+// stdio answers line by line, and flushes when no complete line is buffered.
 func (s *server) stdio(in io.Reader, out io.Writer) error {
 	lines, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
 	var answer []byte
@@ -107,7 +107,7 @@ func (s *server) stdio(in io.Reader, out io.Writer) error {
 			return err
 		}
 		if len(answer) > 0 {
-			_, _ = w.Write(append(answer, '\n')) // Flush tells
+			_, _ = w.Write(append(answer, '\n')) // Flush returns the error
 		}
 		if waiting, _ := lines.Peek(lines.Buffered()); bytes.IndexByte(waiting, '\n') < 0 {
 			if err := w.Flush(); err != nil {
@@ -135,6 +135,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write(body) // a client that went away needs none
+		_, _ = w.Write(body) // the client may have disconnected
 	}
 }

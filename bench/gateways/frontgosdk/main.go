@@ -1,5 +1,5 @@
-// Command frontgosdk is Slipway's own front before the transport of go-sdk's client:
-// what such a transport costs by itself, when nothing is decoded in front of it.
+// Command frontgosdk combines Slipway's HTTP front end with the transport of go-sdk's
+// client. It measures the cost of that transport alone, without decoding.
 package main
 
 import (
@@ -19,15 +19,14 @@ import (
 
 func main() { contract.GatewayMain(contract.Gateway{Stdio: stdio}) }
 
-// source offers what the tool list of every gateway offers, and has the server
-// answer.
+// source offers the tools of every gateway, and forwards calls to the server.
 type source struct {
 	mcp.Unimplemented
 	catalog mcp.Catalog
 	server  foreign.Connection
 
-	mu      sync.Mutex // guards what follows
-	last    float64    // id, as this library makes them
+	mu      sync.Mutex // guards the fields below
+	last    float64    // id, a float64 as required by this library
 	waiting map[jsonrpc.ID]chan *jsonrpc.Response
 }
 
@@ -39,7 +38,8 @@ func stdio(ctx context.Context, command []string) (http.Handler, error) {
 	s := &source{server: server, waiting: make(map[jsonrpc.ID]chan *jsonrpc.Response)}
 	s.catalog.Server = mcp.Implementation{Name: fix.ServerName, Version: fix.ServerVersion}
 	for _, t := range fix.Tools(fix.Called) {
-		s.catalog.Tools = append(s.catalog.Tools, mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+		s.catalog.Tools = append(s.catalog.Tools,
+			mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}
 	go s.read(ctx)
 	hello := `{"protocolVersion":"` + fix.Legacy + `","capabilities":{},"clientInfo":{"name":"gateway","version":"1.0.0"}}`
@@ -49,7 +49,7 @@ func stdio(ctx context.Context, command []string) (http.Handler, error) {
 	return serve.NewHandler(s, nil), nil
 }
 
-// read hands over the answers until the server ends, and with it the measurement.
+// read delivers the answers until the server exits, which also ends the measurement.
 func (s *source) read(ctx context.Context) {
 	for {
 		msg, err := s.server.Read(ctx)

@@ -1,5 +1,5 @@
-// Command frontmcpgo is Slipway's own front before the transport of mcp-go's client:
-// what such a transport costs by itself, when nothing is decoded in front of it.
+// Command frontmcpgo combines Slipway's HTTP front end with the transport of mcp-go's
+// client. It measures the cost of that transport alone, without decoding.
 package main
 
 import (
@@ -19,8 +19,7 @@ import (
 
 func main() { contract.GatewayMain(contract.Gateway{Stdio: stdio}) }
 
-// source offers what the tool list of every gateway offers, and has the server
-// answer.
+// source offers the tools of every gateway, and forwards calls to the server.
 type source struct {
 	mcp.Unimplemented
 	catalog mcp.Catalog
@@ -32,7 +31,8 @@ func stdio(ctx context.Context, command []string) (http.Handler, error) {
 	s := &source{server: transport.NewStdio(command[0], nil, command[1:]...)}
 	s.catalog.Server = mcp.Implementation{Name: fix.ServerName, Version: fix.ServerVersion}
 	for _, t := range fix.Tools(fix.Called) {
-		s.catalog.Tools = append(s.catalog.Tools, mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+		s.catalog.Tools = append(s.catalog.Tools,
+			mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 	}
 	if err := s.server.Start(ctx); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Command gosdk is a gateway of go-sdk's server and client: what is listed is offered
-// again, and a call is decoded, made, and its result encoded anew.
+// Command gosdk is a gateway built with go-sdk's server and client: it offers the
+// upstream server's tools, and decodes and re-encodes each call and result.
 package main
 
 import (
@@ -18,7 +18,8 @@ func main() {
 			return serve(ctx, &mcp.CommandTransport{Command: exec.Command(command[0], command[1:]...)})
 		},
 		HTTP: func(ctx context.Context, url string) (http.Handler, error) {
-			return serve(ctx, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: contract.Client(), DisableStandaloneSSE: true})
+			return serve(ctx,
+				&mcp.StreamableClientTransport{Endpoint: url, HTTPClient: contract.Client(), DisableStandaloneSSE: true})
 		},
 	})
 }

@@ -1,5 +1,5 @@
-// Command mcpgo is a gateway of mcp-go's typed server and client: what is listed is
-// offered again, and a call is decoded, made, and its result encoded anew.
+// Command mcpgo is a gateway built with mcp-go's typed server and client: it offers the
+// upstream server's tools, and decodes and re-encodes each call and result.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command reverseproxy is net/http's ReverseProxy: HTTP passed on, nothing of MCP.
-// REVERSEPROXY_IDLE=1 lets it keep as many idle connections as the other gateways,
-// instead of the two that net/http does by default.
+// Command reverseproxy is net/http's ReverseProxy, which forwards HTTP without any
+// knowledge of MCP. With REVERSEPROXY_IDLE=1 it keeps as many idle connections as the
+// other gateways, instead of net/http's default of two.
 package main
 
 import (
@@ -31,15 +31,15 @@ func serve(_ context.Context, endpoint string) (http.Handler, error) {
 	return bodyFirst(proxy), nil
 }
 
-// bodyFirst reads the request before it is passed on. A ReverseProxy that reads it
-// while it writes loses answers, of 10 KB most of them: a server that answers at once
-// makes net/http close the request's body under its hands, and it then drops the
-// connection to that server.
+// bodyFirst reads the request before it is forwarded. A ReverseProxy that reads it while
+// writing loses answers, most of those with 10 KB: if a server answers immediately,
+// net/http closes the request's body during the read, and then drops the connection to
+// the server.
 func bodyFirst(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client is gone
+			return // the client has disconnected
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		next.ServeHTTP(w, r)

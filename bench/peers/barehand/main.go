@@ -1,6 +1,6 @@
-// Command barehand is the floor of the HTTP workloads: net/http, the body
-// read once, constant bytes of the right answer's size sent back. Nothing
-// that answers over net/http can be cheaper.
+// Command barehand is the floor of the HTTP workloads: net/http reads the body once and
+// sends constant bytes of the right answer's size. No server that uses net/http can be
+// cheaper.
 package main
 
 import (
@@ -37,7 +37,7 @@ func serve(cfg contract.Config) (http.Handler, error) {
 	}), nil
 }
 
-// events answers with an event stream, each event flushed when it is written.
+// events answers with an event stream and flushes each event.
 func events(w fix.Workload) http.HandlerFunc {
 	var all [][]byte
 	for n := range w.Events {
@@ -52,13 +52,13 @@ func events(w fix.Workload) http.HandlerFunc {
 		w.Header()["Content-Type"] = contentType
 		controller := http.NewResponseController(w)
 		for _, event := range all {
-			w.Write(event) // an error means the client has gone
+			w.Write(event) // an error means the client has disconnected
 			controller.Flush()
 		}
 	}
 }
 
-// read reads the body and reports whether that was possible.
+// read reads the body and reports whether it succeeded.
 func read(w http.ResponseWriter, r *http.Request) bool {
 	buf := make([]byte, r.ContentLength)
 	if _, err := io.ReadFull(r.Body, buf); err != nil {
@@ -78,6 +78,6 @@ func constant(body []byte) http.HandlerFunc {
 		h := w.Header()
 		h["Content-Type"] = contentType
 		h["Content-Length"] = length
-		w.Write(body) // an error means the client has gone
+		w.Write(body) // an error means the client has disconnected
 	}
 }

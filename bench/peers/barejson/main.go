@@ -1,5 +1,5 @@
-// Command barejson is the floor of servers that decode: net/http or a line
-// loop, and encoding/json structs both ways, without the rules of MCP.
+// Command barejson is the floor of servers that decode: net/http or a line loop, and
+// encoding/json structs in both directions, without the rules of MCP.
 package main
 
 import (
@@ -157,11 +157,11 @@ func serve(cfg contract.Config) (http.Handler, error) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(out)))
-		w.Write(out) // an error means the client has gone
+		w.Write(out) // an error means the client has disconnected
 	}), nil
 }
 
-// stream sends notifications of progress, and the answer, each when it is there.
+// stream sends progress notifications and the answer, each flushed immediately.
 func stream(w http.ResponseWriter, answer []byte) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	controller := http.NewResponseController(w)
@@ -169,15 +169,15 @@ func stream(w http.ResponseWriter, answer []byte) {
 		msg, err := json.Marshal(notification{"2.0", "notifications/progress",
 			map[string]any{"progressToken": 1, "progress": n + 1, "total": fix.Steps}})
 		if err != nil {
-			return // the generator misses it
+			return // the generator detects the missing event
 		}
-		w.Write(fix.Event(msg)) // an error means the client has gone
+		w.Write(fix.Event(msg)) // an error means the client has disconnected
 		controller.Flush()
 	}
 	w.Write(fix.Event(answer))
 }
 
-// stdio answers line by line, and flushes when no more input is waiting.
+// stdio answers line by line, and flushes when no more input is buffered.
 func stdio(cfg contract.Config) error {
 	s := newServer(cfg)
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)

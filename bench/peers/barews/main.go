@@ -1,5 +1,5 @@
-// Command barews is the floor of the WebSocket workloads: coder/websocket, each
-// message read once, constant bytes of the right answer's size sent back.
+// Command barews is the floor of the WebSocket workloads: coder/websocket reads each
+// message once and sends constant bytes of the right answer's size.
 package main
 
 import (
@@ -23,14 +23,14 @@ func serve(cfg contract.Config) (http.Handler, error) {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		conn, err := websocket.Accept(rw, r, &websocket.AcceptOptions{Subprotocols: []string{"mcp.v1"}})
 		if err != nil {
-			return // the client has been told
+			return // Accept has sent the error response
 		}
-		go loop(conn, answer) // so that the stack of net/http is free
+		go loop(conn, answer) // releases the stack of net/http
 	}), nil
 }
 
-// loop answers until the connection ends: the handshake with what belongs to it,
-// then everything with the same bytes.
+// loop answers until the connection ends: the handshake properly, everything else with
+// the same bytes.
 func loop(conn *websocket.Conn, answer []byte) {
 	defer conn.CloseNow()
 	ctx := context.Background()

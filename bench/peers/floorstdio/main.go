@@ -1,6 +1,5 @@
-// Command floorstdio is the floor of the stdio workloads: it reads line by
-// line and writes the same answer for each, without looking into any, and
-// flushes when no more input is waiting.
+// Command floorstdio is the floor of the stdio workloads: it reads line by line, writes
+// the same answer to each without parsing it, and flushes when no more input is buffered.
 package main
 
 import (
@@ -40,8 +39,8 @@ func stdio(cfg contract.Config) error {
 	}
 }
 
-// handshake answers the first line, initialize, and reads away the second,
-// the notification that ends it.
+// handshake answers the first line, initialize, and discards the second, the notification
+// that ends the handshake.
 func handshake() error {
 	if err := readLine(); err != nil {
 		return err
@@ -52,7 +51,7 @@ func handshake() error {
 	return readLine()
 }
 
-// readLine reads byte by byte: it must not take what belongs to the next line.
+// readLine reads byte by byte, since it must not consume part of the next line.
 func readLine() error {
 	for b := make([]byte, 1); b[0] != '\n'; {
 		if _, err := os.Stdin.Read(b); err != nil {

@@ -1,4 +1,4 @@
-// Command gosdk is the peer made with github.com/modelcontextprotocol/go-sdk.
+// Command gosdk is the peer built with github.com/modelcontextprotocol/go-sdk.
 package main
 
 import (
@@ -28,7 +28,11 @@ func newServer(cfg contract.Config) *mcp.Server {
 		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 			return text(blob), nil, nil
 		})
-	s.AddTool(&mcp.Tool{Name: fix.Progress, Description: fix.ProgressDescription, InputSchema: json.RawMessage(fix.ProgressSchema)}, progress)
+	s.AddTool(&mcp.Tool{
+		Name:        fix.Progress,
+		Description: fix.ProgressDescription,
+		InputSchema: json.RawMessage(fix.ProgressSchema),
+	}, progress)
 	for _, t := range fix.Fillers(cfg.Tools) {
 		s.AddTool(&mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text(""), nil })

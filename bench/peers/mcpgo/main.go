@@ -1,4 +1,4 @@
-// Command mcpgo is the peer made with github.com/mark3labs/mcp-go.
+// Command mcpgo is the peer built with github.com/mark3labs/mcp-go.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command router is our own server as an author of Go functions has it: the typed
-// path of package router.
+// Command router is our server as used by an author of Go functions: the typed path of
+// package router.
 package main
 
 import (
@@ -45,8 +45,7 @@ func newServer(cfg contract.Config) (*mcp.Server, error) {
 	return mcp.NewServer(r, nil), nil
 }
 
-// progress is for the tools that are only listed, and for one that reports its
-// progress.
+// progress handles the filler tools, and the tool that reports its progress.
 func progress(ctx context.Context, _ json.RawMessage) (string, error) {
 	const steps = 10
 	for i := range steps {

@@ -1,4 +1,4 @@
-// Command slipway is our own server, as an author of a Source has it.
+// Command slipway is our server as used by an author of a Source.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 
 func main() { contract.Main(contract.Program{HTTP: serve, Stdio: stdio}) }
 
-// source offers what every peer offers.
+// source offers the features of every peer.
 type source struct {
 	mcp.Unimplemented
 	catalog mcp.Catalog
@@ -72,7 +72,7 @@ func (s *source) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mc
 	}}, nil
 }
 
-// Watch makes it a Source that has news, so that streams for them may stand open.
+// Watch makes source a watcher, so that clients may open streams for notifications.
 func (s *source) Watch(func(mcp.Change)) (stop func()) { return func() {} }
 
 func serve(cfg contract.Config) (http.Handler, error) {
@@ -90,8 +90,8 @@ func serve(cfg contract.Config) (http.Handler, error) {
 	}), nil
 }
 
-// serveWith returns the endpoint as it is operated, with a part or all of what that
-// means. "plain" stands for nothing of it.
+// serveWith returns the endpoint with some or all of the features for production. "plain"
+// means none of them.
 func serveWith(cfg contract.Config) (http.Handler, error) {
 	with := func(what string) bool { return cfg.With == what || cfg.With == "all" }
 	opts := &slipway.Options{NoMetrics: !with("metrics"), HTTP: mcp.HTTPOptions{NoSessions: !cfg.Session}}
@@ -118,7 +118,7 @@ func serveWith(cfg contract.Config) (http.Handler, error) {
 	return slipway.NewHandler(newSource(cfg), opts), nil
 }
 
-// jwt verifies the tokens of an issuer whose keys are fetched over HTTP, once.
+// jwt verifies the tokens of an issuer, whose keys it fetches over HTTP once.
 func jwt() (slipway.Verifier, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command trpc is the peer made with trpc.group/trpc-go/trpc-mcp-go.
+// Command trpc is the peer built with trpc.group/trpc-go/trpc-mcp-go.
 package main
 
 import (
@@ -26,8 +26,8 @@ func echo(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, err
 	return mcp.NewTextResult(message), nil
 }
 
-// progress has the token of all requests here: the peer does not hand a tool the
-// one that was sent.
+// progress uses the constant progress token of the workload, because the library does not
+// pass the token of the request to a tool.
 func progress(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	sender, ok := mcp.GetNotificationSender(ctx)
 	if !ok {
@@ -44,7 +44,7 @@ func progress(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult,
 	return mcp.NewTextResult(fix.Message), nil
 }
 
-// eachTool hands every tool with its function to register.
+// eachTool registers every tool with its function.
 func eachTool(cfg contract.Config, blob string, register func(*mcp.Tool, callback)) error {
 	for _, t := range fix.Tools(cfg.Tools) {
 		var schema openapi3.Schema
@@ -94,8 +94,8 @@ func stdio(cfg contract.Config) error {
 	return s.Start()
 }
 
-// silent is a logger: the peer logs a line a request by default, which would
-// measure the terminal.
+// silent is a logger that discards everything: by default, the library logs a line per
+// request, which would measure the terminal.
 type silent struct{}
 
 func (silent) Debug(...any)          {}

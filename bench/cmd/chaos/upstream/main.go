@@ -1,12 +1,12 @@
-// Command upstream is a server that is killed and suspended while it works, written
-// with a foreign library:
+// Command upstream is a server that is killed and suspended while it works, built with a
+// third-party library:
 //
 //	upstream gosdk stdio JOURNAL
 //	upstream mcpgo 127.0.0.1:9001 JOURNAL
 //
-// Its tool echo returns its message and is idempotent. Its tool work does the same
-// after some milliseconds, is not idempotent, and appends the message to the journal,
-// so that a call which was carried out twice is found.
+// The tool echo returns its message and is idempotent. The tool work does the same after
+// some milliseconds, is not idempotent, and appends the message to the journal, so that
+// calls that run twice are detected.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// library is how one of the foreign libraries serves.
+// library contains the server functions of one third-party library.
 type library struct {
 	stdio   func(*journal) error
 	handler func(*journal) http.Handler
@@ -92,21 +92,24 @@ func gosdkServer(j *journal) *gosdk.Server {
 		return &gosdk.CallToolResult{Content: []gosdk.Content{&gosdk.TextContent{Text: text}}}
 	}
 	echo := &gosdk.Tool{Name: "echo", Annotations: &gosdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}}
-	gosdk.AddTool(s, echo, func(_ context.Context, _ *gosdk.CallToolRequest, m message) (*gosdk.CallToolResult, any, error) {
-		return text(m.Message), nil, nil
-	})
+	gosdk.AddTool(s, echo,
+		func(_ context.Context, _ *gosdk.CallToolRequest, m message) (*gosdk.CallToolResult, any, error) {
+			return text(m.Message), nil, nil
+		})
 	work := &gosdk.Tool{Name: "work"}
-	gosdk.AddTool(s, work, func(_ context.Context, _ *gosdk.CallToolRequest, m message) (*gosdk.CallToolResult, any, error) {
-		answer, err := j.work(m)
-		return text(answer), nil, err
-	})
+	gosdk.AddTool(s, work,
+		func(_ context.Context, _ *gosdk.CallToolRequest, m message) (*gosdk.CallToolResult, any, error) {
+			answer, err := j.work(m)
+			return text(answer), nil, err
+		})
 	return s
 }
 
 func mcpgoServer(j *journal) *mcpgoserver.MCPServer {
 	s := mcpgoserver.NewMCPServer("mcpgo", "1.0.0")
 	argument := mcpgo.WithString("message", mcpgo.Required())
-	echo := mcpgo.NewTool("echo", argument, mcpgo.WithReadOnlyHintAnnotation(true), mcpgo.WithIdempotentHintAnnotation(true))
+	echo := mcpgo.NewTool("echo", argument, mcpgo.WithReadOnlyHintAnnotation(true),
+		mcpgo.WithIdempotentHintAnnotation(true))
 	s.AddTool(echo, mcpgo.NewTypedToolHandler(
 		func(_ context.Context, _ mcpgo.CallToolRequest, m message) (*mcpgo.CallToolResult, error) {
 			return mcpgo.NewToolResultText(m.Message), nil

@@ -8,15 +8,15 @@ import (
 	"runtime/pprof"
 )
 
-// inside answers questions about the process.
+// inside serves the state of the process.
 func inside() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /state", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("free") {
 			debug.FreeOSMemory()
-			debug.FreeOSMemory() // what the first run only found to be garbage
+			debug.FreeOSMemory() // frees what the first run only marked as garbage
 		}
-		_ = json.NewEncoder(w).Encode(state()) // the driver sees what is missing
+		_ = json.NewEncoder(w).Encode(state()) // the driver detects missing data
 	})
 	mux.HandleFunc("GET /profile/{name}", func(w http.ResponseWriter, r *http.Request) {
 		profile := pprof.Lookup(r.PathValue("name"))
@@ -29,7 +29,7 @@ func inside() http.Handler {
 	return mux
 }
 
-// state returns what the runtime knows of itself.
+// state returns figures from the runtime.
 func state() map[string]uint64 {
 	samples := []metrics.Sample{
 		{Name: "/sched/goroutines:goroutines"},

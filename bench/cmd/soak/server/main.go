@@ -1,8 +1,8 @@
-// Command server is what command soak puts under load: a Source on every surface,
-// served as a program of an author would. It prints where it listens as one line
-// of JSON, and once it has drained the calls that have run as another.
+// Command server is the server that command soak puts under load: a Source on every
+// surface, served like a user's program would. It prints its addresses as one line of
+// JSON and, after it has drained, the calls that have run as another.
 //
-// What is measured from inside it tells on a listener of its own.
+// Internal figures are served on a separate listener.
 package main
 
 import (
@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 	if err := say.Encode(addrs); err != nil {
 		return err
 	}
-	go func() { _ = http.Serve(listeners[1], inside()) }() // for as long as the process lives
+	go func() { _ = http.Serve(listeners[1], inside()) }() // for the lifetime of the process
 	src := newSource()
 	err = serve.Serve(ctx, listeners[0], src, opts)
 	return errors.Join(err, say.Encode(map[string][]int{"ran": src.calls()}))

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// source has a tool for every way to keep a server busy, and says which calls it
-// has run, so that a lost answer can be told from a refused request.
+// source has a tool for every way to keep a server busy, and records which calls it has
+// run, to distinguish lost answers from refused requests.
 type source struct {
 	mcp.Unimplemented
 	catalog mcp.Catalog
@@ -29,17 +29,17 @@ var (
 	_ mcp.Watcher = (*source)(nil)
 )
 
-// arguments of all tools.
+// arguments are the arguments of all tools.
 type arguments struct {
-	// Call numbers a call whose fate is of interest; 0 for others.
+	// Call is the number of a tracked call, or 0.
 	Call    int    `json:"call"`
 	Message string `json:"message"`
-	// Millis is how long slow takes, and progress for each step.
+	// Millis is the duration of slow, and of each step of progress.
 	Millis int `json:"millis"`
 	Steps  int `json:"steps"`
-	// Bytes is how long the message of a step is.
+	// Bytes is the length of the message of a step.
 	Bytes int `json:"bytes"`
-	// URIs is how many resources change tells of, besides the list of tools.
+	// URIs is the number of resources that change reports, in addition to the tool list.
 	URIs int `json:"uris"`
 }
 
@@ -96,7 +96,7 @@ func progress(ctx context.Context, a arguments) error {
 	return nil
 }
 
-// pause is what work looks like from outside.
+// pause simulates work.
 func pause(ctx context.Context, millis int) error {
 	if millis == 0 {
 		return ctx.Err()
@@ -139,8 +139,8 @@ func (s *source) Watch(changed func(mcp.Change)) (stop func()) {
 	}
 }
 
-// change tells everyone that the list of tools, and so many resources, are
-// different now. The lock is held so that nobody is told after stop.
+// change notifies all watchers that the tool list and the given number of resources have
+// changed. The lock is held so that no watcher is called after stop.
 func (s *source) change(uris int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
