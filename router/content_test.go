@@ -105,7 +105,8 @@ func TestResourceDefinition(t *testing.T) {
 		router.Title("T"), router.Description("D"), router.MIMEType("a/b"), router.Icon{Src: "https://i"},
 		router.Annotations{Priority: &half}, router.Meta{Key: "k", Value: 1}, router.Cache{TTL: time.Minute, Public: true}))
 	c, _ := r.Catalog(context.Background())
-	if got, want := sent(t, c.Resources[0], nil), `{"name":"r","uri":"x://1","title":"T","description":"D","mimeType":"a/b","annotations":{"priority":0.5},"icons":[{"src":"https://i"}],"_meta":{"k":1}}`; got != want {
+	if got, want := sent(t, c.Resources[0], nil),
+		`{"name":"r","uri":"x://1","title":"T","description":"D","mimeType":"a/b","annotations":{"priority":0.5},"icons":[{"src":"https://i"}],"_meta":{"k":1}}`; got != want {
 		t.Errorf("definition\n got %s\nwant %s", got, want)
 	}
 	result, _ := r.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "x://1"})
@@ -175,7 +176,8 @@ func TestFolder(t *testing.T) {
 	r := mustNew(t, router.Options{MaxReadBytes: 50}, router.Folder("files", "file:///", files, router.Title("Files")))
 	for _, tt := range []struct{ uri, want string }{
 		{"file:///a/notes", `{"contents":[{"name":"notes","uri":"file:///a/notes","mimeType":"text/plain","text":"plain","title":"Files"}]}`},
-		{"file:///a/deep/x.unknown", `{"contents":[{"name":"x.unknown","uri":"file:///a/deep/x.unknown","mimeType":"application/octet-stream","blob":"AAE=","title":"Files"}]}`},
+		{"file:///a/deep/x.unknown",
+			`{"contents":[{"name":"x.unknown","uri":"file:///a/deep/x.unknown","mimeType":"application/octet-stream","blob":"AAE=","title":"Files"}]}`},
 		{"file:///big.bin", `error: the resource is larger than 50 bytes`},
 		{"file:///", `error: resource not found`},
 		{"file:///a", `error: resource not found`},
@@ -258,7 +260,8 @@ func TestPrompt(t *testing.T) {
 		{"p", args{"city": "Lyon", "days": "3", "quiet": "true", "every": "2h", "code": "007"},
 			`"{\"city\":\"Lyon\",\"days\":3,\"quiet\":true,\"every\":7200000000000,\"code\":\"007\"}"`},
 		{"p", args{"city": "5", "days": "03"}, `error: invalid arguments for p: days: must be an integer (got "03")`},
-		{"p", args{"days": "0", "quiet": "yes"}, `error: invalid arguments for p: days: must be at least 1 (got 0); quiet: must be a boolean (got "yes"); city: required`},
+		{"p", args{"days": "0", "quiet": "yes"},
+			`error: invalid arguments for p: days: must be at least 1 (got 0); quiet: must be a boolean (got "yes"); city: required`},
 		{"role", nil, `error: prompt "role": messages[0] has the role "robot", want user, assistant or system`},
 		{"whole", nil, `{"description":"own","messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`},
 		{"strict", args{"x": "1"}, `error: invalid arguments for strict: x: unknown argument (none is accepted)`},
@@ -359,9 +362,10 @@ func TestToolDefinition(t *testing.T) {
 		t.Errorf("definition\n got %s\nwant %s", got, want)
 	}
 	client := mcptest.Connect(t, r, mcp.Version20251125, nil)
-	if diff := cmp.Diff(`{"name":"plain","title":"Plain","description":"","inputSchema":{"type":"object","properties":{},"additionalProperties":false},`+
-		`"annotations":{"title":"Plain","readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":true},`+
-		`"icons":[{"src":"https://i"}],"execution":{"taskSupport":"optional"},"_meta":{"k":true}}`,
+	if diff := cmp.Diff(
+		`{"name":"plain","title":"Plain","description":"","inputSchema":{"type":"object","properties":{},"additionalProperties":false},`+
+			`"annotations":{"title":"Plain","readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":true},`+
+			`"icons":[{"src":"https://i"}],"execution":{"taskSupport":"optional"},"_meta":{"k":true}}`,
 		secondTool(t, client)); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)
 	}

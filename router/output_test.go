@@ -184,17 +184,20 @@ func TestOutputSchema(t *testing.T) {
 	for _, tt := range []struct{ name, got, want string }{
 		{"string", schemaOf(gives[string]()), ``},
 		{"any", schemaOf(gives[any]()), ``},
-		{"struct", schemaOf(gives[weather]()), `{"type":"object","properties":{"city":{"type":"string"},"temp":{"type":"number"},"unit":{"type":"string"}},"required":["city","temp","unit"]}`},
+		{"struct", schemaOf(gives[weather]()),
+			`{"type":"object","properties":{"city":{"type":"string"},"temp":{"type":"number"},"unit":{"type":"string"}},"required":["city","temp","unit"]}`},
 		{"pointer", schemaOf(gives[*spot]()),
 			`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`},
 		{"slice", schemaOf(gives[[]*int]()), `{"type":"array","items":{"type":["integer","null"]}}`},
-		{"map", schemaOf(gives[map[string]spot]()), `{"type":"object","additionalProperties":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}`},
+		{"map", schemaOf(gives[map[string]spot]()),
+			`{"type":"object","additionalProperties":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}`},
 		{"nil pointers", schemaOf(gives[struct {
 			A *string `json:"a"`
 			B *spot   `json:"b"`
 			C *string `json:"c,omitempty"`
 		}]()), `{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]},{"type":"null"}]},"c":{"type":"string"}},"required":["a","b"]}`},
-		{"recursive", schemaOf(gives[tree]()), `{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"],"$defs":{"tree":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"]}}}`},
+		{"recursive", schemaOf(gives[tree]()),
+			`{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"],"$defs":{"tree":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["name"]}}}`},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.name, tt.got, tt.want)

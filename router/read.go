@@ -212,8 +212,8 @@ func fileError(uri string, err error) error {
 	return fmt.Errorf("open %s: %w", uri, err)
 }
 
-// typeOf returns the MIME type for a file name. Unlike the system's tables, it returns
-// the same on every machine.
+// typeOf returns the MIME type of a file by its extension or, if that is unknown, its
+// contents. Unlike the system's tables, it returns the same on every machine.
 func typeOf(name string, data []byte) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".markdown":
