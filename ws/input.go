@@ -14,7 +14,7 @@ import (
 // shallow stack. A goroutine that blocks inside the framing library keeps a stack of
 // twice the size for as long as the client is silent.
 type input struct {
-	heard  atomic.Bool // set by every read
+	heard  atomic.Bool // something has been read since the last reset
 	ponged atomic.Bool // a pong has been received
 	hungry atomic.Bool // block for frames: the connection is being closed
 

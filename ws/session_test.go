@@ -78,7 +78,9 @@ func TestProgressBeforeTheAnswer(t *testing.T) {
 		const calls = 20
 		go func() {
 			for id := 1; id <= calls; id++ {
-				c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"count","_meta":{"progressToken":"p%d"}}}`, id, id))
+				c.say(fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"count","_meta":{"progressToken":"p%d"}}}`,
+					id, id))
 			}
 		}()
 		told := make(map[string]int)

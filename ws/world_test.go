@@ -232,7 +232,9 @@ func modern(id int, method, params string) string {
 }
 
 func begin(version, capabilities string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`, version, capabilities)
+	return fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}}`,
+		version, capabilities)
 }
 
 // say sends a message, hear returns the next one.
