@@ -154,7 +154,9 @@ func TestClientRaw(t *testing.T) {
 		if c.Version().Modern() {
 			meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 		}
-		got := string(c.Raw([]byte(`{"jsonrpc":"2.0","id":"ü-9007199254740993","method":"tools/call","params":{"name":"echo","arguments":{"a":1.50}` + meta + `}}`)))
+		got := string(c.Raw([]byte(
+			`{"jsonrpc":"2.0","id":"ü-9007199254740993","method":"tools/call","params":{"name":"echo","arguments":{"a":1.50}` +
+				meta + `}}`)))
 		if !strings.Contains(got, `"id":"ü-9007199254740993"`) || !strings.Contains(got, `{\"a\":1.50}`) {
 			t.Errorf("Raw = %s, want the same id and arguments", got)
 		}

@@ -211,7 +211,7 @@ type broken struct {
 	spoil func(l *library)
 }
 
-// editCatalog spoils the catalog.
+// editCatalog modifies the catalog.
 func editCatalog(edit func(c *mcp.Catalog)) func(l *library) {
 	return func(l *library) { edit(l.kept) }
 }
