@@ -32,7 +32,9 @@ func TestAllocations(t *testing.T) {
 
 func BenchmarkValidate(b *testing.B) {
 	for _, bb := range []struct{ name, schema, doc string }{
-		{"one field", `{"type":"object","properties":{"code":{"type":"integer"}},"required":["code"],"additionalProperties":false}`, `{"code":404}`},
+		{"one field",
+			`{"type":"object","properties":{"code":{"type":"integer"}},"required":["code"],"additionalProperties":false}`,
+			`{"code":404}`},
 		{"five fields", travel, `{"city":"Lyon","days":3,"tags":["a","b"],"mode":"bike"}`},
 		{"branches", nullable, `{"a":null,"b":{"c":2.5}}`},
 		{"invalid", travel, `{"city":"Lyon","days":0,"mode":"car"}`},

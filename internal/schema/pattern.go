@@ -128,7 +128,8 @@ func (t *translator) inClass(c byte) {
 	case c == ']':
 		t.class = false
 		t.emit(1, "]")
-	case t.ahead("[:") && strings.Contains(t.src[t.i:], ":]"): // Go syntax, kept because the literal characters are never intended
+	case t.ahead("[:") && strings.Contains(t.src[t.i:], ":]"):
+		// Authors mean a class such as [:alpha:], which Go has and ECMAScript has not.
 		n := strings.Index(t.src[t.i:], ":]") + 2
 		t.emit(n, t.src[t.i:t.i+n])
 	case c == '[':
