@@ -63,8 +63,8 @@ func (s *Severity) UnmarshalText(text []byte) error {
 
 // Finding is one result of a check.
 type Finding struct {
-	// Rule is the format, a slash and a slug, such as "mcpb/entry-point". It never changes:
-	// users list rules in the findings they accept.
+	// Rule is the format, a slash and a slug, such as "mcpb/entry-point". It never changes,
+	// because users list the rules that they accept.
 	Rule string `json:"rule"`
 	// Severity is how serious the finding is.
 	Severity Severity `json:"severity"`
