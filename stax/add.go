@@ -21,7 +21,7 @@ import (
 
 // AddOptions configures [Add]. Nil and the zero value are the defaults.
 type AddOptions struct {
-	// Replace replaces a server that already has the name.
+	// Replace allows replacing a server that already has the name.
 	Replace bool
 }
 
@@ -228,9 +228,9 @@ func Diff(name string, before, after []byte) string {
 // ErrChanged is returned when a file no longer has its expected content.
 var ErrChanged = errors.New("somebody changed it meanwhile")
 
-// WriteFile atomically replaces the content before of a file with after. Mode and
-// symbolic links are kept; a new file gets mode 0644. The error matches [ErrChanged] if
-// the file does not contain before.
+// WriteFile atomically replaces the content of a file with after, provided that it still
+// is before. Mode and symbolic links are kept; a new file gets mode 0644. If the content
+// has changed, the error matches [ErrChanged].
 func WriteFile(name string, before, after []byte) error {
 	now, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

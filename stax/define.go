@@ -8,7 +8,7 @@ import (
 )
 
 // Define is defineMcp for Go: it checks a Config against all rules and returns it as a
-// document. The error lists every fault on a line of its own, by JSON pointer.
+// document. The error lists every fault, one per line, by JSON pointer.
 func Define(c Config) (*Document, error) {
 	seen := map[string]bool{}
 	for _, s := range c.Servers {

@@ -29,7 +29,7 @@ type Launch struct {
 	Dir     string            // empty: that of this process
 	Env     map[string]string // static variables
 	Secrets map[string]Secret // by variable
-	Files   map[string]Secret // by variable, which gets the path of a file with the secret, or by that path
+	Files   map[string]Secret // by the variable for the path of a file with the secret, or by that path
 	Without []string          // optional secrets that were not found
 
 	secretFiles *SecretFiles // tracks the Files at absolute paths; nil: tracked per launch
@@ -54,11 +54,11 @@ type Resolver struct {
 	Sources []Source
 	// Disabled also allows disabled servers.
 	Disabled bool
-	// AllowNetwork lists the networks that remote servers may be in, in addition to the
-	// public internet: otherwise, the author of a definition could make this machine send
-	// requests to addresses that only it can reach. Addresses are checked on connect, after
-	// name resolution and redirects. A server whose URL names this machine (localhost,
-	// 127.0.0.1, [::1]) may connect to it. [ParseNetwork] parses user input.
+	// AllowNetwork lists networks that remote servers may be in, in addition to the public
+	// internet. Without this restriction, the author of a definition could make this machine
+	// send requests to addresses that only it can reach. Addresses are checked on connect,
+	// after name resolution and redirects. A server whose URL names this machine (localhost,
+	// 127.0.0.1, [::1]) may always connect to it. [ParseNetwork] parses user input.
 	AllowNetwork []netip.Prefix
 	// Files is shared by servers whose secrets are files at the same absolute paths, such as
 	// a server and its replacement. Nil: each launch has its own.

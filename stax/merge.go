@@ -99,7 +99,7 @@ func (m *Merged) Add(secrets *Document) {
 }
 
 // Check reports the problems that only appear in the combination of the documents. If
-// none of them declares secrets, undeclared ones are not reported.
+// none of them declares secrets, missing declarations are only noted.
 func (m *Merged) Check() *check.Report {
 	report := &check.Report{}
 	known := make([]string, 0, len(m.Config.Secrets))
@@ -199,8 +199,8 @@ func (m *Merged) checkBindings(report *check.Report) {
 	}
 }
 
-// Unbound returns the secrets of a remote server that have no header. It returns none if
-// the server has a single secret, which is the bearer token.
+// Unbound returns the secrets of a remote server that no binding assigns to a header. It
+// returns none if the server has a single secret, which is the bearer token.
 func (m *Merged) Unbound(s *Server) []string {
 	if !s.Remote() {
 		return nil

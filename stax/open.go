@@ -24,8 +24,8 @@ type OpenOptions struct {
 	Live *live.Options
 	// Stderr receives the stderr of a local server. Nil discards it.
 	Stderr io.Writer
-	// Whole returns everything the server offers, under its own names, regardless of its
-	// definition, overrides and lock. It is used to create locks.
+	// Whole makes Open return everything the server offers, under its own names, regardless
+	// of its definition, overrides and lock. It is used to create locks.
 	Whole bool
 }
 

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Redacted is printed in place of a secret.
+// Redacted is printed instead of a secret.
 const Redacted = "[redacted]"
 
 // Secret is a value that does not print itself: fmt, encoding/json and log/slog write

@@ -187,7 +187,8 @@ func InitializedBody() []byte {
 
 // Notification returns the nth notification before the answer.
 func (w Workload) Notification(n int) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d,"total":%d}}`,
+	return fmt.Appendf(nil,
+		`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d,"total":%d}}`,
 		n, w.Events)
 }
 

@@ -89,7 +89,7 @@ func npmInstall(ctx context.Context, source, dir string) error {
 	return os.WriteFile(done, nil, 0o644)
 }
 
-// Copy copies the file path to dir and reports whether that changed anything.
+// Copy copies the file path to dir and reports whether the copy changed.
 func Copy(path, dir string) (changed bool, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

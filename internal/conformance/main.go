@@ -1,6 +1,6 @@
 // Command conformance serves a Source for the official conformance suite of the Model
-// Context Protocol. It only uses the public API: anything that required special treatment
-// here would be a defect of that API.
+// Context Protocol. It only uses the public API: a need for special treatment here
+// would be a defect of that API.
 //
 //	go run ./internal/conformance --addr 127.0.0.1:8080
 //

@@ -80,7 +80,7 @@ func (p *Plan) next(f *FilePlan) *record {
 			next.Servers[s.Server] = written{w.Entry, p.sources}
 		}
 	}
-	for name, w := range next.Servers { // gone from both
+	for name, w := range next.Servers { // in neither the definitions nor the file
 		if slices.Equal(w.Sources, p.sources) &&
 			!slices.ContainsFunc(f.Steps, func(s Step) bool { return s.Server == name }) {
 			delete(next.Servers, name)

@@ -60,7 +60,7 @@ const (
 // restart is the step that most programs require.
 const restart = "restart it, or reload its servers"
 
-// All returns the table of clients, by id.
+// All returns the table of clients, sorted by id.
 func All() []Client {
 	braces, dollars := []string{"${NAME}"}, []string{"${NAME}", "$NAME"}
 	return []Client{

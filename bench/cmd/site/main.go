@@ -52,7 +52,8 @@ func run(pages, size int, dir string, keep, resources bool) error {
 		if err != nil {
 			return fmt.Errorf("%w: %v", err, result.Report.Findings())
 		}
-		fmt.Printf("%s: %d answers, %d files, %.1f MB in %.1f s; %d created, %d updated, %d unchanged; %s; peak resident %s\n",
+		fmt.Printf(
+			"%s: %d answers, %d files, %.1f MB in %.1f s; %d created, %d updated, %d unchanged; %s; peak resident %s\n",
 			round, result.Answers, result.Files, float64(result.Bytes)/1e6, time.Since(start).Seconds(),
 			result.Created, result.Changed, result.Unchanged, result.Report.Summary(), peak())
 	}

@@ -171,7 +171,7 @@ func (k *soak) all(ctx context.Context) error {
 	return k.drain(ctx)
 }
 
-// on runs the stages on one server, and checks that they leave nothing behind.
+// on runs the stages on one server, and checks that they leak nothing.
 func (k *soak) on(ctx context.Context, name string, stages []stage, args ...string) error {
 	srv, err := start(ctx, k.binary, args...)
 	if err != nil {

@@ -31,7 +31,7 @@ type server struct {
 	asking http.Client // one connection, so that the server always has exactly one
 }
 
-// patience is the time limit for anything that should only take a moment.
+// patience is the time limit for operations that should only take a moment.
 const patience = 20 * time.Second
 
 // start starts the server. The caller must end or kill it; it is killed when ctx ends.
