@@ -123,6 +123,21 @@ func Linear(t *testing.T, wrap func(repeated string) string, parse func(text str
 	}
 }
 
+// LinearFrom fails if the cost of parse grows faster than its input between size and
+// six times as many bytes of a repeated fragment. It finds squares with a small factor,
+// such as a fast search from the beginning of the text for each line.
+func LinearFrom(t *testing.T, size int, fragment string, wrap func(repeated string) string, parse func(text string)) {
+	t.Helper()
+	before := wrap(repeat(fragment, size))
+	if raceEnabled {
+		Check(t, len(before), func() { parse(before) })
+		return
+	}
+	if report, _ := compare(before, wrap(repeat(fragment, size*growth)), measured(parse)); report != "" {
+		t.Errorf("%q repeated: %s", fragment, report)
+	}
+}
+
 // unit generates texts of about n bytes.
 type unit struct {
 	name string
@@ -194,33 +209,48 @@ func superlinear(text func(n int) string, parse func(text string) cost) string {
 }
 
 // compare returns how the cost of after is disproportionate to that of before, or "", and
-// whether longer texts should decide.
+// whether longer texts should decide. One run of after shows that most costs are low or
+// in proportion, as noise only adds to it; the others are measured repeatedly.
 func compare(before, after string, parse func(text string) cost) (report string, suspicious bool) {
-	ratio := float64(len(after)) / float64(len(before)) / growth // wrappers count little
+	g := growths{before: len(before), after: len(after)}
+	a := parse(before)
+	switch {
+	case a.time > tooLong:
+		return fmt.Sprintf("%d bytes take %v of CPU time", len(before), a.time), false
+	case a.time < leastTime/mostGrowth && a.bytes < leastBytes/mostGrowth:
+		return "", false // even quadratic growth would stay below the noise
+	}
+	b := parse(after)
+	if b.time <= leastTime/2 && b.bytes <= leastBytes {
+		return "", false
+	}
+	if report, suspicious = g.judge(least(before, parse), b); report == "" && !suspicious {
+		return "", false
+	}
 	for range attempts {
-		a := parse(before)
-		switch {
-		case a.time > tooLong:
-			return fmt.Sprintf("%d bytes take %v of CPU time", len(before), a.time), false
-		case a.time < leastTime/mostGrowth && a.bytes < leastBytes/mostGrowth:
-			return "", false // even quadratic growth would stay below the noise
-		}
-		a = least(before, parse)
-		b := least(after, parse)
-		longer := b.time < tooLong/10 // quadratic growth would take a while
-		grown := float64(b.time) / float64(max(a.time, 500*time.Microsecond)) / ratio
-		switch {
-		case b.bytes > leastBytes && float64(b.bytes) > mostBytes*ratio*float64(a.bytes):
-			report = fmt.Sprintf("%d bytes allocate %d, and %d allocate %d", len(before), a.bytes, len(after), b.bytes)
-			suspicious = false
-		case b.time > leastTime && grown > mostTime:
-			report = fmt.Sprintf("%d bytes take %v of CPU time, and %d take %v", len(before), a.time, len(after), b.time)
-			suspicious = longer
-		default:
-			return "", longer && !fuzzing() && b.time > leastTime/2 && grown > suspectTime
+		if report, suspicious = g.judge(least(before, parse), least(after, parse)); report == "" {
+			return "", suspicious
 		}
 	}
 	return report, suspicious
+}
+
+// growths compares costs of texts of these lengths.
+type growths struct{ before, after int }
+
+// judge returns how cost b is disproportionate to cost a, or "", and whether longer texts
+// should decide.
+func (g growths) judge(a, b cost) (report string, suspicious bool) {
+	ratio := float64(g.after) / float64(g.before) / growth // wrappers count little
+	longer := b.time < tooLong/10                          // quadratic growth would take a while
+	grown := float64(b.time) / float64(max(a.time, 500*time.Microsecond)) / ratio
+	switch {
+	case b.bytes > leastBytes && float64(b.bytes) > mostBytes*ratio*float64(a.bytes):
+		return fmt.Sprintf("%d bytes allocate %d, and %d allocate %d", g.before, a.bytes, g.after, b.bytes), false
+	case b.time > leastTime && grown > mostTime:
+		return fmt.Sprintf("%d bytes take %v of CPU time, and %d take %v", g.before, a.time, g.after, b.time), longer
+	}
+	return "", longer && !fuzzing() && b.time > leastTime/2 && grown > suspectTime
 }
 
 // Fragments returns texts that occur in the formats of this module and that are expensive
@@ -243,6 +273,7 @@ func Fragments() []string {
 		"> ", ">", "# ", "#\n", "    a\n", "1. ", "* a\n", "[a](", "[a]: ", "](<", "[a][", "![", "](", "[^", "[a]: b\n",
 		"*a_ ", "*a **", "<A", "<a ", "<a href=\"", "</a>", "<!--", "-->", "<!-- -->", "<?", "<![CDATA[", "<!A",
 		"<script>", "<script></script>", "<style>", "&", "&amp;", "&#", "~~~\n", ":::", "::: a\n", "|a", "|-|\n", "{{<",
+		"# a\nb\n\n", "[a](b)\n",
 		"{{% a %}}", "{#a}", "{/*", "---\n", "+++\n", "{a", "http://a", "$$",
 		// Patterns, globs, templates, headers, event streams.
 		"**/", "?*", "[a-", "(?:", "a*", "a|", "{a}", "{+a*}", "{a,b}", "data: ", "data: a\n", "id:\n", "event: a\n\n",

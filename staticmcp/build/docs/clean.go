@@ -2,6 +2,7 @@ package docs
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -101,6 +102,26 @@ func lineAt(text string, i int) (line string, next int) {
 		return text[i:], len(text)
 	}
 	return text[i : i+end], i + end + 1
+}
+
+// lineBreaks are the places of the line breaks in a text, to number the lines of many
+// places in it.
+type lineBreaks []int
+
+func breaksOf(text string) lineBreaks {
+	breaks := make(lineBreaks, 0, strings.Count(text, "\n"))
+	for i := range len(text) {
+		if text[i] == '\n' {
+			breaks = append(breaks, i)
+		}
+	}
+	return breaks
+}
+
+// before returns how many line breaks come before a place.
+func (b lineBreaks) before(at int) int {
+	n, _ := slices.BinarySearch(b, at)
+	return n
 }
 
 // fenceMark returns the mark that opens fenced code on line, or "".

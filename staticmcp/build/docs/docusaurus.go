@@ -32,12 +32,12 @@ type script struct {
 	config *config
 	file   string
 	src    string
+	breaks lineBreaks // of src
 }
 
 // unread says what could not be read without running the file.
 func (s *script) unread(v *jsValue) {
-	line := 1 + strings.Count(s.src[:min(v.at, len(s.src))], "\n")
-	s.config.note(s.file, line, check.Note, "%s is left out of the navigation: it cannot be known without running the file", first(v.text, "a value"))
+	s.config.note(s.file, s.line(v), check.Note, "%s is left out of the navigation: it cannot be known without running the file", first(v.text, "a value"))
 }
 
 // docusaurus reads sidebars.js, .ts or .json and docusaurus.config.
@@ -68,7 +68,7 @@ func (d *detector) docusaurus() *config {
 		return c // made of folders
 	}
 	v, src := d.js(bars)
-	s := &script{c, bars, src}
+	s := &script{c, bars, src, breaksOf(src)}
 	if v.kind != jsObject {
 		s.unread(v)
 		return c
@@ -137,7 +137,7 @@ func (s *script) sidebar(v *jsValue, depth int) []navEntry {
 	return nil
 }
 
-func (s *script) line(v *jsValue) int { return 1 + strings.Count(s.src[:min(v.at, len(s.src))], "\n") }
+func (s *script) line(v *jsValue) int { return 1 + s.breaks.before(v.at) }
 
 func (s *script) sidebarItem(v *jsValue, depth int) []navEntry {
 	if v.kind == jsString {

@@ -34,17 +34,42 @@ func TestLinear(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {
-			fuzzbound.Linear(t, test.wrap, func(text string) {
-				files := fstest.MapFS{"known.md": {Data: []byte("# Known\n")}, "known/a.md": {Data: []byte("# A\n")}}
-				files[test.file] = &fstest.MapFile{Data: []byte(text)}
-				set, err := Read(t.Context(), files, "x", nil)
-				if err != nil {
-					return
-				}
-				if _, err := set.Site(t.Context(), &Options{TermFiles: -1}); err != nil {
-					t.Error(err)
-				}
-			})
+			fuzzbound.Linear(t, test.wrap, func(text string) { buildText(t, test.file, text) })
 		})
+	}
+}
+
+// TestLinearFindings reads documents with very many headings, findings and entries,
+// each of which needs its place.
+func TestLinearFindings(t *testing.T) {
+	tests := []struct {
+		file, fragment string
+		wrap           func(text string) string
+	}{
+		{"page.md", "## a\nb\n\n", func(text string) string { return "# A\n\n" + text }},
+		{"page.md", "[a](b.md)\n\n", func(text string) string { return "# A\n\n" + text }},
+		{"sidebars.js", "'a',\nb(),\n", func(text string) string { return "module.exports = {a: [" + text + "]}" }},
+		{".vitepress/config.ts", "{text: 'a', link: b()},\n", func(text string) string {
+			return "export default {themeConfig: {sidebar: [" + text + "]}}"
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.file, func(t *testing.T) {
+			fuzzbound.LinearFrom(t, 128<<10, test.fragment, test.wrap, func(text string) { buildText(t, test.file, text) })
+		})
+	}
+}
+
+// buildText builds a site of a file among others, if it can be read.
+func buildText(t *testing.T, file, text string) {
+	t.Helper()
+	files := fstest.MapFS{"known.md": {Data: []byte("# Known\n")}, "known/a.md": {Data: []byte("# A\n")}}
+	files[file] = &fstest.MapFile{Data: []byte(text)}
+	set, err := Read(t.Context(), files, "x", nil)
+	if err != nil {
+		return
+	}
+	if _, err := set.Site(t.Context(), &Options{TermFiles: -1}); err != nil {
+		t.Error(err)
 	}
 }

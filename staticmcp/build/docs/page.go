@@ -3,6 +3,7 @@ package docs
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,6 +61,9 @@ func firstInvalid(s string) int {
 // cut makes the sections of a page.
 func (r *reader) cut(p *Page) []check.Finding {
 	var found []check.Finding
+	// Footnotes come last in the tree, wherever they were written.
+	slices.SortStableFunc(p.raw.headings, func(a, b heading) int { return a.at - b.at })
+	slices.SortStableFunc(p.raw.pieces, func(a, b textPiece) int { return a.at - b.at })
 	slugs := newSlugger()
 	for _, h := range p.raw.headings {
 		if h.id != "" && !slugs.take(h.id) {
@@ -96,15 +100,18 @@ func (r *reader) cut(p *Page) []check.Finding {
 
 // textIn joins the plain texts that begin between two places.
 func (p *Page) textIn(start, end int) string {
+	pieces := p.raw.pieces
+	first, _ := slices.BinarySearchFunc(pieces, start, func(piece textPiece, at int) int { return piece.at - at })
 	var list []string
-	for _, piece := range p.raw.pieces {
-		if start <= piece.at && piece.at < end {
-			text := piece.text
-			if strings.Contains(text, "  ") {
-				text = spaces().ReplaceAllString(text, " ")
-			}
-			list = append(list, text)
+	for _, piece := range pieces[first:] {
+		if piece.at >= end {
+			break
 		}
+		text := piece.text
+		if strings.Contains(text, "  ") {
+			text = spaces().ReplaceAllString(text, " ")
+		}
+		list = append(list, text)
 	}
 	return strings.Join(list, "\n")
 }
@@ -112,9 +119,12 @@ func (p *Page) textIn(start, end int) string {
 // spaces are what HTML makes one of.
 var spaces = lazily(` {2,}`)
 
-// lineOf returns the line in the file of a place in Body.
+// lineOf returns the line in the file of a place in Body, while links are followed.
 func (p *Page) lineOf(at int) int {
-	line := strings.Count(p.Body[:min(at, len(p.Body))], "\n")
+	if p.raw.breaks == nil {
+		p.raw.breaks = breaksOf(p.Body)
+	}
+	line := p.raw.breaks.before(at)
 	if line < len(p.extra) {
 		line -= p.extra[line]
 	} else if n := len(p.extra); n > 0 {

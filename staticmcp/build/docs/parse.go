@@ -14,7 +14,8 @@ import (
 // parsed is what the syntax tree of a document is looked through for.
 type parsed struct {
 	headings []heading
-	code     []span // where in the source code stands, in order
+	breaks   lineBreaks // of the body, when a line has been asked for
+	code     []span     // where in the source code stands, in order
 	anchors  []string
 	first    string // the first paragraph
 	// pieces are the plain texts, in order, with where they begin.

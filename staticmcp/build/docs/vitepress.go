@@ -21,7 +21,7 @@ func (d *detector) vitepress() *config {
 		c.root = "docs"
 	}
 	v, src := d.js(file)
-	s := &script{c, file, src}
+	s := &script{c, file, src, breaksOf(src)}
 	if v.kind != jsObject {
 		s.unread(v)
 		return c
