@@ -23,6 +23,8 @@ type listedTool struct {
 	// claims are what the schema says about single arguments, in the order of
 	// the path.
 	claims []claim
+	// combinations are the values of several enums that answers exist for.
+	combinations *combinations
 	// answers counts the files that a call leads to; template says that a file of
 	// a prompt has places for its arguments.
 	answers  int
@@ -185,6 +187,7 @@ func (t *listedTool) readClaims() {
 			}
 		}
 	}
+	t.combinations = combinationsOf(t)
 }
 
 func (c *claim) read(keywords []located) {

@@ -164,7 +164,8 @@ func (c *checker) concludeIndex(entries []IndexEntry) {
 			continue
 		}
 		if c.tree.find(e.Path) == nil {
-			c.about(ruleIndexStale, IndexPath, fmt.Sprintf("the index has a file %s, which is not there", e.Path), "build the site again, or remove .staticmcp")
+			c.about(ruleIndexMissing, IndexPath, fmt.Sprintf("the index lists %s, and the file is missing", e.Path),
+				"build the site again; if you removed the file on purpose, remove .staticmcp")
 		}
 	}
 }
@@ -198,7 +199,8 @@ func (c *checker) indexProbes(entries []IndexEntry, known []probe) []probe {
 			}
 		}
 		known = append(known, probe{j, []candidate{{path: e.Path}}, func() {
-			c.about(ruleIndexStale, IndexPath, fmt.Sprintf("the index has a file %s, which the host does not have", e.Path), "publish the site again")
+			c.about(ruleIndexMissing, IndexPath, fmt.Sprintf("the index lists %s, and the host does not have it", e.Path),
+				"publish the site again")
 		}})
 	}
 	return known

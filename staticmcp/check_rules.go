@@ -79,6 +79,7 @@ const (
 	rulePromptShape
 	ruleSecret
 	ruleIndexStale
+	ruleIndexMissing
 
 	ruleNoJekyll
 	ruleNotFoundPage
@@ -114,7 +115,7 @@ var ruleTable = [ruleCount]Rule{
 
 	ruleFileMissing:   {"staticmcp/file-missing", check.Error, "a resource or a prompt is listed and has no file", false},
 	ruleNoAnswers:     {"staticmcp/no-answers", check.Error, "a tool is listed and has no answers", false},
-	ruleAnswerMissing: {"staticmcp/answer-missing", check.Warning, "a value that the schema lists has no answer", false},
+	ruleAnswerMissing: {"staticmcp/answer-missing", check.Warning, "a value that the schema lists, or a combination of such values, has no answer", false},
 	ruleSearchIndex:   {"staticmcp/search-index", check.Warning, "a tool says that it has a search index, and it is not there or cannot be meant", false},
 	ruleSearchBroken: {"staticmcp/search-broken", check.Error,
 		"a file of a search index is missing, damaged or of another build, so searches fail", false},
@@ -152,6 +153,7 @@ var ruleTable = [ruleCount]Rule{
 		"a file contains a key, a token, a password or an environment", false},
 
 	ruleIndexStale:   {"staticmcp/index-stale", check.Warning, "the index in `.staticmcp` says something else than the files", false},
+	ruleIndexMissing: {"staticmcp/index-missing", check.Error, "a file that the index in `.staticmcp` lists is missing", false},
 	ruleNoJekyll:     {"staticmcp/nojekyll", check.Warning, "names begin with `_` and there is no `.nojekyll`, so GitHub Pages leaves them out", true},
 	ruleNotFoundPage: {"staticmcp/not-found-page", check.Warning, "the host sends a page with status 200 for what is missing, unless there is a `404.html`", false},
 	ruleHostLimit:    {"staticmcp/host-limit", check.Warning, "the site is over a limit of its host", false},

@@ -302,7 +302,7 @@ func TestCheckURL(t *testing.T) {
 		"an index": {func(f fstest.MapFS) {
 			f[".staticmcp/index.json"] = &fstest.MapFile{Data: []byte(`{"format":1,"files":[{"path":"tools/t/gone.json"},{"path":"tools/t/b.json","size":2,"sha256":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"}]}`)}
 			f["mcp.json"] = small()["mcp.json"]
-		}, nil, nil, "answer-shape index-stale web-headers"},
+		}, nil, nil, "answer-shape index-missing web-headers"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -232,7 +232,8 @@ func (c *checker) holdClaims(t *listedTool, path string, parts []string) {
 	if len(parts) < len(t.params) {
 		certain = slices.IndexFunc(t.params, func(p param) bool { return !p.required || p.fallback != nil })
 	}
-	for i, part := range parts[:max(0, min(certain, len(parts)))] {
+	parts = parts[:max(0, min(certain, len(parts)))]
+	for i, part := range parts {
 		claim := &t.claims[i]
 		name := EncodeName(part)
 		switch {
@@ -247,6 +248,7 @@ func (c *checker) holdClaims(t *listedTool, path string, parts []string) {
 			c.about(ruleUnreachable, path, fmt.Sprintf("%s is of type %s, and %q is none: the schema refuses the call", t.params[i].name, claim.kind, part), "")
 		}
 	}
+	t.combinations.add(parts)
 }
 
 // distinct is the end of a name that is told apart by a hash.
@@ -302,6 +304,9 @@ func (c *checker) concludeTools() {
 				fmt.Sprintf("write files in %s%s/%s, or take the tool out of the manifest", c.opts.Name, toolsDir, t.name))
 		default:
 			c.missingAnswers(t)
+			if len(c.index) == 0 { // which lists what was meant to be there
+				c.missingCombinations(t)
+			}
 		}
 	}
 }
@@ -320,13 +325,18 @@ func (c *checker) missingAnswers(t *listedTool) {
 			}
 		}
 		if len(missing) > 0 {
-			more := ""
-			if n := len(missing) - maxKnown; n > 0 {
-				missing, more = missing[:maxKnown], fmt.Sprintf(" and %d more", n)
-			}
+			missing, more := fewKnown(missing)
 			c.site.sheet.add(ruleAnswerMissing, t.entry.at, t.entry.path()+"/inputSchema",
 				fmt.Sprintf("tool %q has no answer for %s %s%s", t.name, t.params[i].name, alternatives(missing), more),
 				"the schema lists the value, so clients will send it")
 		}
 	}
+}
+
+// fewKnown returns the first of the values, and how many more there are.
+func fewKnown(values []string) (first []string, more string) {
+	if n := len(values) - maxKnown; n > 0 {
+		return values[:maxKnown], fmt.Sprintf(" and %d more", n)
+	}
+	return values, ""
 }
