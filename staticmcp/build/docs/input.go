@@ -43,21 +43,22 @@ func Dir(dir string, opts *Options) (*Folder, error) {
 	return f, nil
 }
 
-// folderName names a site after the folder, or the one above if its name says
-// nothing.
+// folderName names a site after the folder, or after the project it is in if its name
+// says nothing.
 func folderName(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return ""
 	}
 	name := filepath.Base(abs)
-	switch strings.ToLower(name) {
-	case "docs", "doc", "src", "content", "documentation":
-		if up := filepath.Base(filepath.Dir(abs)); up != string(filepath.Separator) && up != "." {
-			name = up + "-" + name
-		}
+	project := filepath.Base(build.ProjectFolder(abs))
+	switch {
+	case !build.IsContentFolder(name) || build.IsContentFolder(project):
+		return name
+	case strings.HasPrefix(strings.ToLower(name), "doc"):
+		return project + "-" + name
 	}
-	return name
+	return project + "-docs"
 }
 
 // Paths implements [build.Input].
@@ -103,7 +104,9 @@ func (f *Folder) Site(ctx context.Context) (*build.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return set.Site(ctx, &f.opts)
+	opts := f.opts
+	opts.Version = first(opts.Version, build.ProjectVersion(f.dir))
+	return set.Site(ctx, &opts)
 }
 
 // beside returns what the navigation files in the folder above say, if they are

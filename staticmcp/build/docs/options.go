@@ -6,7 +6,8 @@ type Options struct {
 	// Name and Title name the site. Default: what the navigation files say, else
 	// the name of the folder or host, and the title of the page at the top.
 	Name, Title string
-	// Version is that of the site. Default: 1.0.0.
+	// Version is that of the site. Default: that of the project of a folder, see
+	// [build.ProjectVersion], else 1.0.0.
 	Version string
 	// Language is the code of the language the documents are in. Default: what
 	// front matter or a navigation file says, else it is guessed from the words.

@@ -36,7 +36,7 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*build.Site, error) {
 		return nil, err
 	}
 	site := &build.Site{
-		Server:       mcp.Implementation{Name: m.name(), Title: s.Title, Version: first(m.opts.Version, "1.0.0"), Description: s.Description},
+		Server:       mcp.Implementation{Name: m.name(), Title: s.Title, Version: m.opts.Version, Description: s.Description},
 		Instructions: first(m.opts.Instructions, m.instructions()),
 		Tools:        m.tools(),
 		Resources:    m.resources,
@@ -59,8 +59,11 @@ type maker struct {
 // name is what the site is called by programs: the first name of which letters
 // are left. Of a title in Chinese there are none.
 func (m *maker) name() string {
-	for _, name := range []string{m.opts.Name, slugOf(m.set.named), m.set.place, slugOf(m.set.Title)} {
-		if name = strings.Trim(staticmcp.EncodeName(name), "_-"); name != "" {
+	if name := strings.Trim(staticmcp.EncodeName(m.opts.Name), "_-"); name != "" {
+		return name
+	}
+	for _, name := range []string{m.set.named, m.set.place, m.set.Title} {
+		if name = build.ServerName(name, "-"); name != "" {
 			return name
 		}
 	}

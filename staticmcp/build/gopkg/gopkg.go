@@ -29,7 +29,8 @@ import (
 
 // Options say what is taken. A nil *Options and the zero value are the defaults.
 type Options struct {
-	// Server names the site. Default: the last part of the path of the module.
+	// Server names the site. Default: the last part of the path of the module,
+	// and the version of the project, see [sites.ProjectVersion].
 	Server mcp.Implementation
 	// Instructions tell a model how to use the site. Default: a line about what
 	// there is.
@@ -156,6 +157,9 @@ func (in *Input) server(m module, b *book) mcp.Implementation {
 	}
 	if s.Name == "" {
 		s.Name = "go"
+	}
+	if s.Version == "" {
+		s.Version = sites.ProjectVersion(in.dir)
 	}
 	return s
 }

@@ -98,6 +98,9 @@ func (l *loader) parse(data []byte) (*spec, error) {
 	if s.server.Name == "" {
 		s.server.Name = folderName(l.path)
 	}
+	if s.server.Version == "" {
+		s.server.Version = build.ProjectVersion(filepath.Dir(l.path))
+	}
 	s.SiteRoot = root.Get("siteRoot").String()
 	s.Output, s.Host, s.Collisions = root.Get("output").String(), build.Host(root.Get("host").String()), root.Get("collisions").String()
 	s.Compact, s.Precompress = root.Get("compact").True(), root.Get("precompress").Strings()

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -18,8 +17,7 @@ import (
 func (a *api) server() mcp.Implementation {
 	s := a.in.opts.Server
 	if s.Name == "" {
-		words := strings.FieldsFunc(staticmcp.EncodeName(a.title()), func(r rune) bool { return r == '_' })
-		s.Name = strings.Join(words, "_")
+		s.Name = build.ServerName(a.title(), "_", "official", "openapi", "swagger", "spec", "specification")
 		s.Title = a.title()
 	}
 	if s.Name == "" {

@@ -160,7 +160,7 @@ func New(path string, opts *Options) (*Input, error) {
 	o.MaxRecordBytes = positive(o.MaxRecordBytes, defaultMaxRecord)
 	o.MaxObjectBytes = positive(o.MaxObjectBytes, defaultMaxObject)
 	if o.Server.Name == "" {
-		o.Server.Name = snake(stem(path))
+		o.Server.Name = serverName(path)
 	}
 	return in, nil
 }
@@ -170,6 +170,24 @@ func positive[T int | int64](n, otherwise T) T {
 		return n
 	}
 	return otherwise
+}
+
+// serverName names a site after its file, and after the folder as well if the name of
+// the file says nothing.
+func serverName(path string) string {
+	name := snake(stem(path))
+	abs, err := filepath.Abs(path)
+	if err != nil || !generic(name) {
+		return name
+	}
+	folder := snake(filepath.Base(build.ProjectFolder(filepath.Dir(abs))))
+	if folder == "" || generic(folder) || build.IsContentFolder(folder) {
+		return name
+	}
+	if strings.HasSuffix(folder, "_"+name) {
+		return folder // mime-db/db.json
+	}
+	return build.ServerName(folder+"_"+name, "_")
 }
 
 // stem is the name of a file without its folder and its extension.

@@ -213,7 +213,11 @@ func (t *tab) getTool() mcp.Tool {
 		c := t.cols[i]
 		schemas = append(schemas, t.argSchema(c, fmt.Sprintf("The %s of the %s", spaced(c.arg), spaced(t.one))+t.refers(i)))
 	}
-	about := fmt.Sprintf("One %s by its %s: %s.", spaced(t.one), spaced(strings.Join(names, " and ")), t.columnList(t.shown))
+	by := spaced(strings.Join(names, " and "))
+	if len(t.key) == 0 {
+		by = "number"
+	}
+	about := fmt.Sprintf("Get one %s by its %s: %s.", spaced(t.one), by, t.columnList(t.shown))
 	if t.opts.Description != "" {
 		about += " " + t.opts.Description
 	}
@@ -224,7 +228,7 @@ func (t *tab) getTool() mcp.Tool {
 func (t *tab) lookupTool(i int) mcp.Tool {
 	c := t.cols[i]
 	return mcp.Tool{Name: t.lookupName(i), Title: fmt.Sprintf("Get %s by %s", spaced(t.one), spaced(c.arg)),
-		Description:  fmt.Sprintf("One %s by its %s: the same as get_%s.", spaced(t.one), spaced(c.arg), t.one),
+		Description:  fmt.Sprintf("Get one %s by its %s, with the same columns as get_%s.", spaced(t.one), spaced(c.arg), t.one),
 		InputSchema:  input([]string{c.arg}, []json.RawMessage{t.argSchema(c, "The "+spaced(c.arg)+" of the "+spaced(t.one))}, 1),
 		OutputSchema: t.rowSchema(t.shown)}
 }
@@ -234,7 +238,7 @@ func (t *tab) lookupName(i int) string { return "get_" + t.one + "_by_" + t.cols
 func (t *tab) findName(f *finder) string { return "find_" + t.many + "_by_" + t.cols[f.column].arg }
 
 func (t *tab) listTool() mcp.Tool {
-	about := fmt.Sprintf("All %d %s: %s.", t.rows, spaced(t.many), t.columnList(t.listed)) + t.inFull()
+	about := fmt.Sprintf("List all %d %s: %s.", t.rows, spaced(t.many), t.columnList(t.listed)) + t.inFull()
 	var names []string
 	var schemas []json.RawMessage
 	if t.pages > 1 {
@@ -248,14 +252,21 @@ func (t *tab) listTool() mcp.Tool {
 func (t *tab) findTool(f *finder) mcp.Tool {
 	c := t.cols[f.column]
 	names := []string{c.arg}
-	about := fmt.Sprintf("The %s by their %s, of which there are %d different ones.", spaced(t.many), spaced(c.arg), len(f.values)) + t.inFull()
-	schemas := []json.RawMessage{t.argSchema(c, "The "+spaced(c.arg)+" to find"+t.refers(f.column))}
+	about := fmt.Sprintf("Find %s by %s, a column with %s.", spaced(t.many), spaced(c.arg), differentValues(len(f.values))) + t.inFull()
+	schemas := []json.RawMessage{t.argSchema(c, "The value of "+spaced(c.arg)+t.refers(f.column))}
 	if f.pages > 1 {
 		names, schemas = append(names, "page"), append(schemas, pageSchema(f.pages))
 		about += fmt.Sprintf(" %d on each page.", t.page)
 	}
 	return mcp.Tool{Name: t.findName(f), Title: fmt.Sprintf("Find %s by %s", spaced(t.many), spaced(c.arg)),
 		Description: about, InputSchema: input(names, schemas, 1), OutputSchema: t.pageOutput()}
+}
+
+func differentValues(n int) string {
+	if n == 1 {
+		return "one value"
+	}
+	return fmt.Sprintf("%d different values", n)
 }
 
 // refers says where a foreign key leads.
@@ -274,16 +285,21 @@ func (t *tab) inFull() string {
 	return ""
 }
 
+// columnList names the first columns. The output schema has all.
 func (t *tab) columnList(columns []int) string {
-	const most = 15
+	const most = 8
 	var names []string
 	for _, i := range columns[:min(most, len(columns))] {
 		names = append(names, t.cols[i].name)
 	}
-	if more := len(columns) - most; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
+	list := strings.Join(names, ", ")
+	switch more := len(columns) - most; {
+	case more == 1:
+		list += " and 1 more column"
+	case more > 1:
+		list += fmt.Sprintf(" and %d more columns", more)
 	}
-	return strings.Join(names, ", ")
+	return list
 }
 
 // instructions tell how to use the site.
@@ -293,7 +309,7 @@ func instructions(tables []*tab) string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s: %d rows. get_%s takes the %s; list_%s shows all",
+		fmt.Fprintf(&b, "%s: %d rows. get_%s takes the %s; list_%s lists all",
 			capital(spaced(t.many)), t.rows, t.one, spaced(strings.Join(t.keyArgs(), " and ")), t.many)
 		for _, f := range t.finders {
 			b.WriteString("; " + t.findName(f))

@@ -1,0 +1,235 @@
+package build
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/slipway-mcp/slipway/staticmcp"
+)
+
+// maxServerName is how long the name of a site made of a title is: clients prefix the
+// names of tools with it.
+const maxServerName = 32
+
+// ServerName returns a name for programs made of a title for people: lower case words
+// separated by sep, of the part before a subtitle, as many as have room in 32
+// characters. Words that tell nothing are left out unless there are no others. It is
+// empty if no letter or digit of the title can be in a name.
+func ServerName(title, sep string, tellNothing ...string) string {
+	title = strings.ReplaceAll(title, "’", "'")
+	title = possessive.ReplaceAllString(title, "$1")
+	title = strings.ReplaceAll(title, "'", "")
+	for _, subtitle := range []string{" - ", " – ", " — ", " | ", ": ", " + "} {
+		if head, _, _ := strings.Cut(title, subtitle); len(nameWords(head)) > 0 {
+			title = head
+		}
+	}
+	words := nameWords(title)
+	telling := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return slices.Contains(tellNothing, word)
+	})
+	if len(telling) > 0 {
+		words = telling
+	}
+	name := ""
+	for _, word := range words {
+		if name == "" {
+			name = word[:min(len(word), maxServerName)]
+			continue
+		}
+		if len(name)+len(sep)+len(word) > maxServerName {
+			break
+		}
+		name += sep + word
+	}
+	return name
+}
+
+// possessive is the "'s" of "GitHub's".
+var possessive = regexp.MustCompile(`(\pL)'s\b`)
+
+func nameWords(text string) []string {
+	return strings.FieldsFunc(staticmcp.EncodeName(text), func(r rune) bool { return r == '_' || r == '-' })
+}
+
+// Names of folders that say nothing about the project they are in.
+var contentFolders = []string{
+	"docs", "doc", "documentation", "content", "contents", "src", "source", "website", "site", "web", "www", "pages",
+}
+
+// IsContentFolder reports whether the name of a folder only says that it has content.
+func IsContentFolder(name string) bool { return slices.Contains(contentFolders, strings.ToLower(name)) }
+
+// ProjectFolder returns the folder of the project that a folder of content belongs to:
+// the nearest folder at or above dir whose name says more than "docs".
+func ProjectFolder(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	const most = 3
+	folder := abs
+	for range most {
+		up := filepath.Dir(folder)
+		if !IsContentFolder(filepath.Base(folder)) || up == folder || filepath.Base(up) == string(filepath.Separator) {
+			return folder
+		}
+		folder = up
+	}
+	return folder
+}
+
+// ProjectVersion returns the version of the project that a folder belongs to: that of
+// a Git tag of its current commit, or that in its package.json. It is empty if there is
+// neither.
+func ProjectVersion(dir string) string {
+	root := ProjectFolder(dir)
+	if version := gitTag(filepath.Join(root, ".git")); version != "" {
+		return version
+	}
+	text, err := readSmall(filepath.Join(root, "package.json"))
+	if err != nil {
+		return ""
+	}
+	var pkg struct {
+		Version string `json:"version"`
+	}
+	if json.Unmarshal(text, &pkg) != nil || strings.Trim(pkg.Version, "0.") == "" || !versionTag.MatchString(pkg.Version) {
+		return ""
+	}
+	return pkg.Version
+}
+
+// maxProjectFile bounds each file that is read to find a version.
+const maxProjectFile = 4 << 20
+
+func readSmall(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxProjectFile {
+		return nil, os.ErrInvalid
+	}
+	return os.ReadFile(name)
+}
+
+// versionTag is a tag that names a version.
+var versionTag = regexp.MustCompile(`^v?([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(?:-[0-9A-Za-z.-]{1,40})?)$`)
+
+// objectID is the hash of an object of Git.
+var objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+
+// gitTag returns the version that a tag of the current commit names, the greatest by
+// its text if several do. It reads files only: running git would run what the
+// repository configures.
+func gitTag(git string) string {
+	head := gitRef(git, "HEAD")
+	if head == "" {
+		return ""
+	}
+	var versions []string
+	add := func(tag string) {
+		if m := versionTag.FindStringSubmatch(tag); m != nil {
+			versions = append(versions, m[1])
+		}
+	}
+	packed, _ := readSmall(filepath.Join(git, "packed-refs"))
+	for tag, commit := range packedTags(packed) {
+		if commit == head {
+			add(tag)
+		}
+	}
+	const most = 10_000
+	loose, _ := os.ReadDir(filepath.Join(git, "refs", "tags"))
+	for _, entry := range loose[:min(len(loose), most)] {
+		if !versionTag.MatchString(entry.Name()) {
+			continue
+		}
+		id := gitRef(git, "refs/tags/"+entry.Name())
+		if id == head || id != "" && taggedCommit(git, id) == head {
+			add(entry.Name())
+		}
+	}
+	if len(versions) == 0 {
+		return ""
+	}
+	return slices.Max(versions)
+}
+
+// gitRef returns the hash that a reference leads to, or "".
+func gitRef(git, name string) string {
+	text, err := readSmall(filepath.Join(git, filepath.FromSlash(name)))
+	value := strings.TrimSpace(string(text))
+	if branch, ok := strings.CutPrefix(value, "ref: refs/heads/"); ok && name == "HEAD" && filepath.IsLocal(branch) {
+		name = "refs/heads/" + branch
+		if text, err = readSmall(filepath.Join(git, filepath.FromSlash(name))); err == nil {
+			value = strings.TrimSpace(string(text))
+		}
+	}
+	if err == nil && objectID.MatchString(value) {
+		return value
+	}
+	packed, _ := readSmall(filepath.Join(git, "packed-refs"))
+	for line := range strings.Lines(string(packed)) {
+		if id, ref, ok := strings.Cut(strings.TrimSpace(line), " "); ok && ref == name && objectID.MatchString(id) {
+			return id
+		}
+	}
+	return ""
+}
+
+// packedTags returns the commits of the tags in packed-refs, where a line "^hash" after
+// an annotated tag names its commit.
+func packedTags(packed []byte) map[string]string {
+	tags := make(map[string]string)
+	last := ""
+	scanner := bufio.NewScanner(bytes.NewReader(packed))
+	for scanner.Scan() {
+		line := scanner.Text()
+		if commit, ok := strings.CutPrefix(line, "^"); ok {
+			if last != "" {
+				tags[last] = commit
+			}
+			continue
+		}
+		id, ref, _ := strings.Cut(line, " ")
+		tag, ok := strings.CutPrefix(ref, "refs/tags/")
+		if last = ""; ok {
+			tags[tag], last = id, tag
+		}
+	}
+	return tags
+}
+
+// taggedCommit returns the commit that an annotated tag in a file of its own is for.
+func taggedCommit(git, id string) string {
+	if !objectID.MatchString(id) {
+		return ""
+	}
+	packed, err := readSmall(filepath.Join(git, "objects", id[:2], id[2:]))
+	if err != nil {
+		return ""
+	}
+	r, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return ""
+	}
+	const most = 1 << 10
+	text, _ := io.ReadAll(io.LimitReader(r, most))
+	header, body, _ := strings.Cut(string(text), "\x00")
+	commit, ok := strings.CutPrefix(body, "object ")
+	if !ok || !strings.HasPrefix(header, "tag ") {
+		return ""
+	}
+	commit, _, _ = strings.Cut(commit, "\n")
+	return commit
+}
