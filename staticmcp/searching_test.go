@@ -2,8 +2,11 @@ package staticmcp_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
@@ -173,5 +176,72 @@ func TestIndexIsShown(t *testing.T) {
 	defer remote.Close()
 	if got, _ := find(t, remote, "unpack archives"); !strings.Contains(got, "path: install") {
 		t.Errorf("through our own files: %q", got)
+	}
+}
+
+// counting counts the bytes of the files of a search index that a host sends.
+type counting struct {
+	http.ResponseWriter
+	bytes *atomic.Int64
+}
+
+func (c counting) Write(p []byte) (int, error) {
+	c.bytes.Add(int64(len(p)))
+	return c.ResponseWriter.Write(p)
+}
+
+// TestSearchOverTheWeb bounds what a first search loads from a host.
+func TestSearchOverTheWeb(t *testing.T) {
+	files := searchable(t)
+	for name := range files {
+		if strings.HasPrefix(name, search.Dir) {
+			delete(files, name)
+		}
+	}
+	b := search.NewBuilder(&search.Options{Language: "en"}, func(name string, data []byte) error {
+		files[search.Dir+"/"+name] = &fstest.MapFile{Data: data}
+		return nil
+	})
+	const pages = 600
+	for i := range pages {
+		page := search.Page{ID: fmt.Sprint("page-", i), Title: fmt.Sprint("Page ", i)}
+		for k := range 8 {
+			text := strings.Repeat(fmt.Sprintf("Chapter %d of volume %d says more about sails. ", k, i), 20)
+			if i%(pages/8) == 0 && k == 3 {
+				text += "The lighthouse keeper."
+			}
+			page.Sections = append(page.Sections, search.Section{Slug: fmt.Sprint("s", k), Heading: fmt.Sprint("Section ", k), Text: text})
+		}
+		if err := b.Add(page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var sent, requests atomic.Int64
+	server := http.FileServerFS(files)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/search/") {
+			requests.Add(1)
+			w = counting{w, &sent}
+		}
+		server.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	s, err := staticmcp.OpenURL(t.Context(), web.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	text, _ := find(t, s, "lighthouse keeper")
+	if got := strings.Count(text, "lighthouse keeper."); got != 8 {
+		t.Errorf("%d of 8 pages show where the words are:\n%s", got, text)
+	}
+	if got := sent.Load(); got > 200_000 {
+		t.Errorf("a search loads %d bytes, want at most 200,000", got)
+	}
+	if got := requests.Load(); got > 12 {
+		t.Errorf("a search makes %d requests, want at most 12", got)
 	}
 }

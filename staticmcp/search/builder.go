@@ -20,14 +20,18 @@ type Options struct {
 	Language string
 	// Hint ends an answer with hits: what to do with them. Default: nothing.
 	Hint string
-	// ShardBytes is about the size of one file of the index. Default: 64 KiB.
+	// ShardBytes is about the size of one file of the index. Default: small at first,
+	// as a search over the web loads up to eight files of pages to show one line of
+	// each, and twice as large after each thousand files, up to 64 KiB, so that the
+	// files of large sites stay countable.
 	ShardBytes int
 	// MaxWords is how many different words are kept to help with typing errors,
 	// the most frequent ones. Default: 30,000.
 	MaxWords int
 	// MaxSectionText is how much of the text of a section is kept to show where
 	// the words of a question stand in it, in bytes. All of it is searched.
-	// Default: 4,000.
+	// Default: 4,000. Sections that begin behind the first 12,000 bytes of a page
+	// keep a tenth of it.
 	MaxSectionText int
 }
 
@@ -131,9 +135,6 @@ func NewBuilder(opts *Options, write Write) *Builder {
 	if opts != nil {
 		o = *opts
 	}
-	if o.ShardBytes <= 0 {
-		o.ShardBytes = 64 << 10
-	}
 	if o.MaxWords <= 0 {
 		o.MaxWords = 30_000
 	}
@@ -141,6 +142,23 @@ func NewBuilder(opts *Options, write Write) *Builder {
 		o.MaxSectionText = 4_000
 	}
 	return &Builder{opts: o, write: write, an: newAnalyzer(o.Language), terms: make(map[string]*raw), words: make(map[string]*word)}
+}
+
+// Sizes of files: of the first of each kind, and of the largest.
+const (
+	leastRowShard  = 8 << 10
+	leastTermShard = 16 << 10
+	largestShard   = 64 << 10
+	sizeStep       = 1000 // files after which the size doubles
+)
+
+// shardBytes returns about how large the file number n of its kind is.
+func (o *Options) shardBytes(n, least int) int {
+	if o.ShardBytes > 0 {
+		return o.ShardBytes
+	}
+	const most = 8 // no shift leaves an int
+	return min(largestShard, least<<min(most, n/sizeStep))
 }
 
 // weights are those of the terms of one page.
@@ -300,7 +318,7 @@ func (b *Builder) writeTerms() error {
 			first = term
 		}
 		shard[term] = postings
-		if size += len(term) + len(postings) + 6; size >= b.opts.ShardBytes {
+		if size += len(term) + len(postings) + 6; size >= b.opts.shardBytes(len(b.head.Terms), leastTermShard) {
 			if err := flush(); err != nil {
 				return err
 			}

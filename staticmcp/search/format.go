@@ -217,13 +217,20 @@ func eachPosting(encoded string, pages int, visit func(posting)) error {
 func (b *Builder) addRow(p Page) error {
 	r := row{ID: p.ID, Title: p.Title, Link: p.Link, Sections: make([]sectionRow, 0, len(p.Sections))}
 	b.rowBytes += len(p.ID) + len(p.Title) + len(p.Link) + 40
+	const fullTexts, later = 12_000, 10
+	kept := 0
 	for _, s := range p.Sections[:min(len(p.Sections), maxSections)] {
-		text := clip(strings.Join(strings.Fields(s.Text), " "), b.opts.MaxSectionText)
+		most := b.opts.MaxSectionText
+		if kept > fullTexts {
+			most /= later
+		}
+		text := clip(strings.Join(strings.Fields(s.Text), " "), most)
+		kept += len(text)
 		b.rowBytes += len(s.Slug) + len(s.Heading) + len(text) + 40
 		r.Sections = append(r.Sections, sectionRow{s.Slug, s.Heading, text})
 	}
 	b.rows = append(b.rows, r)
-	if b.rowBytes < b.opts.ShardBytes {
+	if b.rowBytes < b.opts.shardBytes(len(b.head.Rows), leastRowShard) {
 		return nil
 	}
 	return b.flushRows()
