@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -166,7 +167,7 @@ func newWriter(t *tab, send func(*build.Answer) error) *writer {
 
 func (w *writer) row(r row, n int) error {
 	t := w.t
-	full := t.appendRow(nil, r, t.shown)
+	full := t.appendRow(nil, r, t.shown, false)
 	if err := w.get(r, n, full); err != nil {
 		return err
 	}
@@ -178,8 +179,8 @@ func (w *writer) row(r row, n int) error {
 		}
 	}
 	short := full
-	if len(t.listed) != len(t.shown) || t.opts.List != nil {
-		short = t.appendRow(nil, r, t.listed)
+	if len(t.listed) != len(t.shown) || t.opts.List != nil || t.hasBinary {
+		short = t.appendRow(nil, r, t.listed, true)
 	}
 	if err := w.list.add(short); err != nil {
 		return err
@@ -262,7 +263,9 @@ func (t *tab) arguments(columns []int, r row) json.RawMessage {
 	return o.end()
 }
 
-func (t *tab) appendRow(dst []byte, r row, columns []int) []byte {
+// appendRow appends the columns of a row. If brief, binary data is not shown, except
+// where it is what finds rows.
+func (t *tab) appendRow(dst []byte, r row, columns []int, brief bool) []byte {
 	dst = append(dst, '{')
 	for n, i := range columns {
 		if n > 0 {
@@ -273,9 +276,20 @@ func (t *tab) appendRow(dst []byte, r row, columns []int) []byte {
 			v = r.cells[i]
 		}
 		dst = append(jsonscan.AppendQuote(dst, t.cols[i].name), ':')
+		if brief && v.sort == binary && !t.isArgument(i) {
+			dst = t.cols[i].appendBrief(dst, v)
+			continue
+		}
 		dst = t.cols[i].appendJSON(dst, v)
 	}
 	return append(dst, '}')
+}
+
+// isArgument reports whether a tool takes the values of a column.
+func (t *tab) isArgument(column int) bool {
+	_, refers := t.targets[column]
+	return refers || slices.Contains(t.key, column) ||
+		slices.ContainsFunc(t.finders, func(f *finder) bool { return f.column == column })
 }
 
 func answer(tool string, args json.RawMessage, structured []byte) *build.Answer {

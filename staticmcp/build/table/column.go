@@ -1,7 +1,10 @@
 package table
 
 import (
+	"encoding/base64"
+	"fmt"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +54,7 @@ type columnStats struct {
 	could       could
 	huge        bool // an integer beyond maxExact
 	bytes, most int  // of texts: in all, and the longest
+	binaries    int  // cells with binary data
 
 	unique bool
 	hashes map[uint64]struct{} // nil once it is known not to be unique
@@ -89,11 +93,16 @@ const longValue = 200
 // that is still looked at.
 func (c *columnStats) add(v cell) (again bool) {
 	c.rows++
-	if v.sort == null {
+	switch v.sort {
+	case null, omitted:
 		c.nulls++
 		return false
+	case binary:
+		c.binaries++
+		c.sorts |= 1 << text
+	default:
+		c.sorts |= 1 << v.sort
 	}
-	c.sorts |= 1 << v.sort
 	if v.text == "" {
 		c.blank++
 	}
@@ -109,6 +118,8 @@ func (c *columnStats) add(v cell) (again bool) {
 	case text:
 		c.could &= couldDate | couldDateTime
 		c.narrow(v.text)
+	case binary:
+		c.could = 0
 	case integer, number:
 		c.measure(v.text)
 		if v.sort == integer {
@@ -263,6 +274,22 @@ func (c *columnStats) textKind(filled int) kind {
 	return kindText
 }
 
+// appendBrief appends a cell as lists show it: of binary data its type and size.
+func (c *columnStats) appendBrief(dst []byte, v cell) []byte {
+	if v.sort != binary {
+		return c.appendJSON(dst, v)
+	}
+	data, err := base64.StdEncoding.DecodeString(v.text)
+	if err != nil || len(data) == 0 {
+		return c.appendJSON(dst, v)
+	}
+	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
+	if kind == "application/octet-stream" {
+		kind = "binary data"
+	}
+	return jsonscan.AppendQuote(dst, fmt.Sprintf("%s, %d bytes", kind, len(data)))
+}
+
 // appendJSON appends a cell of the column.
 func (c *columnStats) appendJSON(dst []byte, v cell) []byte {
 	switch v.sort {
@@ -270,8 +297,10 @@ func (c *columnStats) appendJSON(dst []byte, v cell) []byte {
 		return append(dst, "null"...)
 	case loose:
 		return c.appendLoose(dst, v.text)
-	case text:
+	case text, binary:
 		return jsonscan.AppendQuote(dst, v.text)
+	case omitted:
+		return jsonscan.AppendQuote(dst, "binary data, "+v.text+" bytes, not stored")
 	case integer:
 		if c.kind == kindText {
 			return jsonscan.AppendQuote(dst, v.text) // too large to be a number everywhere
@@ -313,7 +342,7 @@ func (c *columnStats) appendArgument(dst []byte, v cell) []byte {
 
 // isNull reports whether a cell stands for nothing in this column.
 func (c *columnStats) isNull(v cell) bool {
-	return v.sort == null || v.sort == loose && c.kind != kindText && nullWord(v.text)
+	return v.sort == null || v.sort == omitted || v.sort == loose && c.kind != kindText && nullWord(v.text)
 }
 
 // isInteger reports whether s is an integer as JSON writes one: 007 is none.

@@ -22,7 +22,7 @@ const (
 func (t *tab) search(ctx context.Context) (*searching.Search, error) {
 	var texts []int
 	for i, c := range t.cols {
-		if c.kind == kindText && (t.src.nested[i] || slices.Contains(t.shown, i)) {
+		if c.kind == kindText && c.binaries+c.nulls < c.rows && (t.src.nested[i] || slices.Contains(t.shown, i)) {
 			texts = append(texts, i)
 		}
 	}
@@ -59,7 +59,7 @@ func (t *tab) entry(r row, n int, texts []int) (e searching.Entry, ok bool) {
 	}
 	var words []string
 	for _, i := range texts {
-		if i < len(r.cells) && !t.cols[i].isNull(r.cells[i]) {
+		if i < len(r.cells) && r.cells[i].sort != binary && !t.cols[i].isNull(r.cells[i]) {
 			text := r.cells[i].text
 			words = append(words, strings.ToValidUTF8(text[:min(len(text), searchText)], ""))
 		}

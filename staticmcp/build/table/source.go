@@ -49,6 +49,8 @@ const (
 	number  // as a JSON literal
 	boolean // as a JSON literal
 	other   // a JSON array or object
+	binary  // in base64
+	omitted // binary data that is not read: how many bytes
 )
 
 // cell is one value.

@@ -310,7 +310,7 @@ func (w *sqliteRows) walk(ctx context.Context, db *sql.DB, query string, each fu
 		for i, v := range values {
 			cells[i] = w.cell(v, i)
 		}
-		w.warnBlobs(blobs)
+		w.omit(cells, blobs)
 		if err := each(row{0, cells}); err != nil {
 			return err
 		}
@@ -340,16 +340,17 @@ func (w *sqliteRows) cell(v any, column int) cell {
 	case string:
 		return cell{text, w.valid(v, column)}
 	case []byte:
-		return cell{text, base64.StdEncoding.EncodeToString(v)}
+		return cell{binary, base64.StdEncoding.EncodeToString(v)}
 	}
 	return cell{}
 }
 
-// warnBlobs reports the binary data of a row that was not read: "COLUMN:BYTES,".
-func (w *sqliteRows) warnBlobs(list string) {
+// omit notes and reports the binary data of a row that was not read: "COLUMN:BYTES,".
+func (w *sqliteRows) omit(cells []cell, list string) {
 	for entry := range strings.SplitSeq(strings.TrimSuffix(list, ","), ",") {
 		column, size, ok := strings.Cut(entry, ":")
-		if i, err := strconv.Atoi(column); ok && err == nil {
+		if i, err := strconv.Atoi(column); ok && err == nil && i < len(cells) {
+			cells[i] = cell{omitted, size}
 			w.warn("table/large-blob", i, size+" bytes of binary data are omitted", "choose the other columns")
 		}
 	}

@@ -30,6 +30,8 @@ type tab struct {
 	page    int   // rows on a page
 	pages   int
 	asRes   bool // rows are resources, too
+	// hasBinary says that lists show less of some cells.
+	hasBinary bool
 	// targets are the tools that foreign keys lead to, by column.
 	targets map[int]string
 }
@@ -266,6 +268,7 @@ func (t *tab) chooseKey() error {
 
 func (t *tab) chooseColumns() error {
 	var err error
+	t.hasBinary = slices.ContainsFunc(t.cols, func(c *columnStats) bool { return c.binaries > 0 })
 	if t.shown, err = t.places(t.opts.Columns); err != nil {
 		return err
 	}
@@ -281,7 +284,7 @@ func (t *tab) chooseColumns() error {
 	}
 	for _, i := range t.shown {
 		c := t.cols[i]
-		if slices.Contains(t.key, i) || c.bytes <= longText*max(1, c.rows-c.nulls) {
+		if slices.Contains(t.key, i) || c.binaries > 0 || c.bytes <= longText*max(1, c.rows-c.nulls) {
 			t.listed = append(t.listed, i)
 		}
 	}
@@ -300,7 +303,7 @@ func (t *tab) uniqueColumns() []int {
 	var found []int
 	for i, c := range t.cols {
 		short := c.kind == kindText && c.most <= lookupText || t.keyRank(c.name, -1) >= 0
-		if short && c.canBeKey() && !slices.Contains(t.key, i) && len(found) < autoLookups {
+		if short && c.binaries == 0 && c.canBeKey() && !slices.Contains(t.key, i) && len(found) < autoLookups {
 			found = append(found, i)
 		}
 	}
@@ -366,7 +369,7 @@ func (t *tab) findable() []int {
 }
 
 func (t *tab) worthFinding(c *columnStats, isRef bool) bool {
-	if len(c.values) == 0 || c.unique && !isRef {
+	if len(c.values) == 0 || (c.unique || c.binaries > 0) && !isRef {
 		return false
 	}
 	n := len(t.newFinder(slices.Index(t.cols, c)).values)
@@ -403,7 +406,11 @@ func (t *tab) choosePages() {
 	size := 0
 	for _, i := range t.listed {
 		c := t.cols[i]
-		size += c.bytes/t.rows + len(c.name) + 6
+		shown := c.bytes / t.rows
+		if c.binaries > 0 && !t.isArgument(i) {
+			shown = len("application/octet-stream, 1000 bytes")
+		}
+		size += shown + len(c.name) + 6
 	}
 	t.page = t.opts.PageRows
 	if t.page <= 0 {

@@ -282,6 +282,9 @@ func (t *tab) inFull() string {
 	if len(t.listed) < len(t.shown) {
 		return fmt.Sprintf(" get_%s has all columns.", t.one)
 	}
+	if t.hasBinary {
+		return fmt.Sprintf(" get_%s has binary data in base64.", t.one)
+	}
 	return ""
 }
 
