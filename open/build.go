@@ -32,8 +32,9 @@ type BuildOptions struct {
 	// its own, for readers that cannot use the index; a negative number stores none.
 	// Default: 2,000.
 	WordFiles int
-	// NoPictures leaves out the pictures of documents.
-	NoPictures bool
+	// NoPictures leaves out the pictures of documents, and NoSections the tool
+	// get_section, whose answers are most files of a site.
+	NoPictures, NoSections bool
 }
 
 // input is a kind of thing that a site can be built from.

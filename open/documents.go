@@ -46,6 +46,7 @@ func openDocuments(arg string, o *BuildOptions) (build.Input, error) {
 	opts := &docs.Options{
 		Name: o.Name, Title: o.Title, Version: o.Version, Instructions: o.Instructions,
 		Language: o.Language, BaseURL: o.BaseURL, Drafts: o.Drafts, TermFiles: o.WordFiles,
+		NoSections: o.NoSections,
 	}
 	if o.NoPictures {
 		opts.MaxImageBytes = -1

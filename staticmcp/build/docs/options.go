@@ -30,6 +30,9 @@ type Options struct {
 	// bridges that cannot read the index. A negative value stores none. Default:
 	// 2,000.
 	TermFiles int
+	// NoSections leaves out get_section, whose answers are most of the files of a
+	// site. Search still names sections; get_page has them in parts.
+	NoSections bool
 	// MaxImageBytes is the largest image that becomes a resource. A negative
 	// value leaves out all. Default: 256 KiB.
 	MaxImageBytes int64

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -73,15 +74,27 @@ func (m *maker) name() string {
 func (m *maker) title() string { return first(m.set.Title, m.name()) }
 
 func (m *maker) instructions() string {
-	return fmt.Sprintf("The documentation of %s: %d pages. Find pages with search, or see what there is with get_nav and list_pages; then read one section with get_section, or a whole page with get_page. A link such as docs://guide/install#linux means path guide/install and heading linux.",
-		m.title(), len(m.set.Pages))
+	then, heading := "read one section with get_section, or a whole page with get_page", " and heading linux"
+	if m.opts.NoSections {
+		then, heading = "read one with get_page", ""
+	}
+	return fmt.Sprintf("The documentation of %s: %d pages. Find pages with search, or see what there is with get_nav and list_pages;"+
+		" then %s. A link such as docs://guide/install#linux means path guide/install%s.",
+		m.title(), len(m.set.Pages), then, heading)
 }
 
-const searchHint = "Read one with get_section (path and heading) or get_page (path)."
+const (
+	searchHint     = "Read one with get_section (path and heading) or get_page (path)."
+	searchPageHint = "Read one with get_page (path)."
+)
 
 // index makes the search index.
 func (m *maker) index(ctx context.Context) error {
-	b := search.NewBuilder(&search.Options{Language: m.set.Language, Hint: searchHint}, m.files.Write)
+	hint := searchHint
+	if m.opts.NoSections {
+		hint = searchPageHint
+	}
+	b := search.NewBuilder(&search.Options{Language: m.set.Language, Hint: hint}, m.files.Write)
 	for _, p := range m.set.Pages {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -148,12 +161,16 @@ func (m *maker) tools() []mcp.Tool {
 	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{"index": search.Dir, "argument": "query"}})
 	paths := m.pathMeta()
 	title := m.title()
-	return []mcp.Tool{
+	less := " To read only what is needed, use get_section."
+	if m.opts.NoSections {
+		less = ""
+	}
+	tools := []mcp.Tool{
 		{Name: toolSearch, Title: "Search the documentation", Annotations: hints, Meta: meta,
 			Description: "Search the documentation of " + title + " for pages and the sections that fit best. Use a few words that the page itself would use, such as \"rate limit header\"; there are no operators. The best page comes first.",
 			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty))},
 		{Name: toolPage, Title: "Read a page", Annotations: hints, Meta: paths,
-			Description: "Read a page of the documentation of " + title + " as Markdown. To read only what is needed, use get_section.",
+			Description: "Read a page of the documentation of " + title + " as Markdown." + less,
 			InputSchema: schema([]string{"path"}, page, part)},
 		{Name: toolSection, Title: "Read a section of a page", Annotations: hints, Meta: paths,
 			Description: "Read one section of a page of the documentation of " + title + ", with the sections below it, as Markdown.",
@@ -166,6 +183,10 @@ func (m *maker) tools() []mcp.Tool {
 			Description: "List the pages of the documentation of " + title + " with their titles and what they are about, 100 at a time.",
 			InputSchema: schema(nil, property("page", "integer", "Which hundred.", fromOne))},
 	}
+	if m.opts.NoSections {
+		tools = slices.DeleteFunc(tools, func(t mcp.Tool) bool { return t.Name == toolSection })
+	}
+	return tools
 }
 
 // pathMeta tells the reader how the path of a page may be spelled. The address
@@ -243,7 +264,7 @@ func (m *maker) pageAnswers(yield func(*build.Answer, error) bool) {
 			return
 		}
 		for i, s := range p.Sections {
-			if s.Slug == "" || staticmcp.EncodeName(s.Slug) == "" {
+			if m.opts.NoSections || s.Slug == "" || staticmcp.EncodeName(s.Slug) == "" {
 				continue
 			}
 			start, end := p.through(i)
@@ -275,7 +296,7 @@ func (m *maker) parts(yield func(*build.Answer, error) bool, tool string, p *Pag
 			if i+1 < len(list) {
 				part += fmt.Sprintf(" The next one: %s with part=%d.", tool, i+2)
 			}
-			if i == 0 && slug == "" {
+			if i == 0 && slug == "" && !m.opts.NoSections {
 				part += "\n" + p.outline()
 			}
 		}

@@ -122,6 +122,9 @@ func (m *maker) llms() []byte {
 	if m.set.Description != "" {
 		b.WriteString("\n> " + m.set.Description + "\n")
 	}
+	if m.base() == "" {
+		b.WriteString("\nEach link leads to a JSON file; its member `text` is the page in Markdown.\n")
+	}
 	seen := make(map[*Page]bool)
 	var loose, rest []*Page
 	for _, item := range m.nav.top {

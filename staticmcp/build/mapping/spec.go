@@ -44,7 +44,7 @@ type part struct {
 // kinds are the kinds of input, with the members that only they have.
 func kinds() map[string][]string {
 	return map[string][]string{
-		"docs":    {"language", "baseURL", "drafts", "partBytes", "wordFiles", "pictures"},
+		"docs":    {"language", "baseURL", "drafts", "partBytes", "wordFiles", "pictures", "sections"},
 		"table":   {"name", "title", "description", "key", "columns", "list", "find", "pageRows", "resourceRows", "delimiter", "header", "only", "tables"},
 		"openapi": {"tags"},
 		"go":      {"internal", "goos", "goarch"},
@@ -262,6 +262,8 @@ func (p *part) open() (build.Input, error) {
 		if pictures := n.Get("pictures"); pictures != nil && !pictures.True() {
 			o.MaxImageBytes = -1
 		}
+		sections := n.Get("sections")
+		o.NoSections = sections != nil && !sections.True()
 		if base := strings.ToLower(filepath.Base(p.path)); base == "llms.txt" || base == "llms-full.txt" {
 			return docs.LLMS(p.path, o)
 		}
