@@ -123,6 +123,7 @@ func (c *checker) missingCombinations(t *listedTool) {
 	}
 	missing, more := fewKnown(missing)
 	c.site.sheet.add(ruleAnswerMissing, t.entry.at, t.entry.path()+"/inputSchema",
-		fmt.Sprintf("tool %q has no answer for %s%s, and has answers for the other combinations", t.name, strings.Join(missing, ", "), more),
+		fmt.Sprintf("tool %q has no answer for %s%s, and has answers for the other combinations",
+			t.name, strings.Join(missing, ", "), more),
 		"the schema lists the values, so clients will send them together")
 }

@@ -210,7 +210,8 @@ func TestSearchOverTheWeb(t *testing.T) {
 			if i%(pages/8) == 0 && k == 3 {
 				text += "The lighthouse keeper."
 			}
-			page.Sections = append(page.Sections, search.Section{Slug: fmt.Sprint("s", k), Heading: fmt.Sprint("Section ", k), Text: text})
+			section := search.Section{Slug: fmt.Sprint("s", k), Heading: fmt.Sprint("Section ", k), Text: text}
+			page.Sections = append(page.Sections, section)
 		}
 		if err := b.Add(page); err != nil {
 			t.Fatal(err)

@@ -77,7 +77,8 @@ each time INPUT changes.`,
 	f.IntVar(&words, "word-files", 2000,
 		"the most `words` of documents whose search is a file of its own, for readers without the index; 0 is none")
 	f.BoolVar(&in.NoPictures, "no-pictures", false, "leave out the pictures of documents")
-	f.BoolVar(&in.NoSections, "no-sections", false, "leave out get_section, whose answers are most files of a site of documents")
+	f.BoolVar(&in.NoSections, "no-sections", false,
+		"leave out get_section, whose answers are most files of a site of documents")
 	f.StringSliceVar(&in.Key, "key", nil, "the `COLUMN`s that tell the rows of a table apart (default: found out)")
 	f.StringVar(&in.Name, "name", "", "the name of the site")
 	f.StringVar(&in.Title, "title", "", "the title of the site, for people")

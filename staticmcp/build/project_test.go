@@ -40,20 +40,22 @@ func TestProjectVersion(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"no project":      {nil, ""},
-		"package.json":    {map[string]string{"package.json": `{"version": "4.5.6"}`}, "4.5.6"},
-		"no release":      {map[string]string{"package.json": `{"version": "0.0.0"}`}, ""},
-		"no version":      {map[string]string{"package.json": `{"version": "workspace:*"}`}, ""},
-		"tag":             {map[string]string{".git/refs/tags/v1.2.3": commit}, "1.2.3"},
-		"tag and package": {map[string]string{".git/refs/tags/v1.2.3": commit, "package.json": `{"version": "4.5.6"}`}, "1.2.3"},
-		"another commit":  {map[string]string{".git/refs/tags/v1.2.3": other}, ""},
-		"no version tag":  {map[string]string{".git/refs/tags/latest": commit}, ""},
+		"no project":   {nil, ""},
+		"package.json": {map[string]string{"package.json": `{"version": "4.5.6"}`}, "4.5.6"},
+		"no release":   {map[string]string{"package.json": `{"version": "0.0.0"}`}, ""},
+		"no version":   {map[string]string{"package.json": `{"version": "workspace:*"}`}, ""},
+		"tag":          {map[string]string{".git/refs/tags/v1.2.3": commit}, "1.2.3"},
+		"tag and package": {map[string]string{".git/refs/tags/v1.2.3": commit,
+			"package.json": `{"version": "4.5.6"}`}, "1.2.3"},
+		"another commit": {map[string]string{".git/refs/tags/v1.2.3": other}, ""},
+		"no version tag": {map[string]string{".git/refs/tags/latest": commit}, ""},
 		"annotated": {map[string]string{".git/refs/tags/v1.2.3": tag,
 			".git/objects/22/" + tag[2:]: annotated.String()}, "1.2.3"},
 		"packed": {map[string]string{".git/packed-refs": "# pack-refs with: peeled\n" + other + " refs/tags/v1.0.0\n" +
 			tag + " refs/tags/v1.2.3\n^" + commit + "\n"}, "1.2.3"},
 		"detached": {map[string]string{".git/HEAD": other, ".git/refs/tags/v2.0.0-rc.1": other}, "2.0.0-rc.1"},
-		"outside":  {map[string]string{".git/HEAD": "ref: refs/heads/../../../x", "x": commit, ".git/refs/tags/v1.2.3": commit}, ""},
+		"outside": {map[string]string{".git/HEAD": "ref: refs/heads/../../../x", "x": commit,
+			".git/refs/tags/v1.2.3": commit}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "project")

@@ -37,7 +37,8 @@ type script struct {
 
 // unread says what could not be read without running the file.
 func (s *script) unread(v *jsValue) {
-	s.config.note(s.file, s.line(v), check.Note, "%s is left out of the navigation: it cannot be known without running the file", first(v.text, "a value"))
+	s.config.note(s.file, s.line(v), check.Note,
+		"%s is left out of the navigation: it cannot be known without running the file", first(v.text, "a value"))
 }
 
 // docusaurus reads sidebars.js, .ts or .json and docusaurus.config.

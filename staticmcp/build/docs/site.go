@@ -78,8 +78,8 @@ func (m *maker) instructions() string {
 	if m.opts.NoSections {
 		then, heading = "read one with get_page", ""
 	}
-	return fmt.Sprintf("The documentation of %s: %d pages. Find pages with search, or see what there is with get_nav and list_pages;"+
-		" then %s. A link such as docs://guide/install#linux means path guide/install%s.",
+	return fmt.Sprintf("The documentation of %s: %d pages. Find pages with search, or see what there is with get_nav and "+
+		"list_pages; then %s. A link such as docs://guide/install#linux means path guide/install%s.",
 		m.title(), len(m.set.Pages), then, heading)
 }
 

@@ -19,7 +19,8 @@ func TestBinaryData(t *testing.T) {
 	png := append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 92)...)
 	for _, s := range []string{
 		`CREATE TABLE teams (id BLOB PRIMARY KEY, name TEXT)`,
-		`CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, role TEXT, photo BLOB, mark BLOB, team BLOB REFERENCES teams(id))`,
+		`CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, role TEXT, photo BLOB, mark BLOB,
+			team BLOB REFERENCES teams(id))`,
 		`INSERT INTO teams VALUES (x'0102', 'red'), (x'0304', 'blue')`,
 	} {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {
@@ -40,9 +41,16 @@ func TestBinaryData(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := base64.StdEncoding.EncodeToString(png)
-	for _, call := range []struct{ tool, arguments string }{{"list_users", `{}`}, {"find_users_by_role", `{"role":"admin"}`}} {
+	for _, call := range []struct{ tool, arguments string }{
+		{"list_users", `{}`},
+		{"find_users_by_role", `{"role":"admin"}`},
+	} {
 		got := b.call(t, call.tool, call.arguments)
-		for _, want := range []string{`"photo":"image/png, 100 bytes"`, `"photo":"binary data, 5000 bytes, not stored"`, `"team":"AQI="`} {
+		for _, want := range []string{
+			`"photo":"image/png, 100 bytes"`,
+			`"photo":"binary data, 5000 bytes, not stored"`,
+			`"team":"AQI="`,
+		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s does not have %s: %s", call.tool, want, got)
 			}

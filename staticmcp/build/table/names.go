@@ -31,14 +31,17 @@ func snake(s string) string {
 
 // generic are names of tables that say nothing about the rows.
 func generic(name string) bool {
-	return languageCode(name) || slices.Contains([]string{"", "data", "db", "database", "main", "all", "file", "dataset", "table", "rows", "row", "export", "list", "output", "dump", "input", "test", "sheet", "sheet1", "results", "index"}, name)
+	return languageCode(name) || slices.Contains([]string{
+		"", "data", "db", "database", "main", "all", "file", "dataset", "table", "rows", "row", "export", "list", "output",
+		"dump", "input", "test", "sheet", "sheet1", "results", "index",
+	}, name)
 }
 
 // languageCode reports whether a name is only that of a language, as that of a file
 // with the texts of one: "zh", "pt_br".
 func languageCode(name string) bool {
-	const codes = " af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gl he hi hr hu hy id is it ja ka kk " +
-		"km kn ko lt lv mk ml mn mr ms nb nl nn no pa pl pt ro ru sk sl sq sr sv sw ta te th tl tr uk ur uz vi zh "
+	const codes = " af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gl he hi hr hu hy id is it ja ka " +
+		"kk km kn ko lt lv mk ml mn mr ms nb nl nn no pa pl pt ro ru sk sl sq sr sv sw ta te th tl tr uk ur uz vi zh "
 	code, _, _ := strings.Cut(name, "_")
 	return len(code) == 2 && len(name) <= len("zh_hant") && strings.Contains(codes, " "+code+" ")
 }

@@ -228,7 +228,8 @@ func (t *tab) getTool() mcp.Tool {
 func (t *tab) lookupTool(i int) mcp.Tool {
 	c := t.cols[i]
 	return mcp.Tool{Name: t.lookupName(i), Title: fmt.Sprintf("Get %s by %s", spaced(t.one), spaced(c.arg)),
-		Description:  fmt.Sprintf("Get one %s by its %s, with the same columns as get_%s.", spaced(t.one), spaced(c.arg), t.one),
+		Description: fmt.Sprintf("Get one %s by its %s, with the same columns as get_%s.",
+			spaced(t.one), spaced(c.arg), t.one),
 		InputSchema:  input([]string{c.arg}, []json.RawMessage{t.argSchema(c, "The "+spaced(c.arg)+" of the "+spaced(t.one))}, 1),
 		OutputSchema: t.rowSchema(t.shown)}
 }
@@ -252,7 +253,8 @@ func (t *tab) listTool() mcp.Tool {
 func (t *tab) findTool(f *finder) mcp.Tool {
 	c := t.cols[f.column]
 	names := []string{c.arg}
-	about := fmt.Sprintf("Find %s by %s, a column with %s.", spaced(t.many), spaced(c.arg), differentValues(len(f.values))) + t.inFull()
+	about := fmt.Sprintf("Find %s by %s, a column with %s.",
+		spaced(t.many), spaced(c.arg), differentValues(len(f.values))) + t.inFull()
 	schemas := []json.RawMessage{t.argSchema(c, "The value of "+spaced(c.arg)+t.refers(f.column))}
 	if f.pages > 1 {
 		names, schemas = append(names, "page"), append(schemas, pageSchema(f.pages))
