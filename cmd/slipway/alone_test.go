@@ -272,6 +272,30 @@ func TestLateSoleSourceOverStdio(t *testing.T) {
 	}
 }
 
+// TestServerJoinsAHungSoleOne answers requests that wait for the only server of a file once
+// the file has another.
+func TestServerJoinsAHungSoleOne(t *testing.T) {
+	file := hungSources(t)["definitions"][0]
+	p := startProcess(t, "serve", "--stdio", quickly, "--drain-timeout", "1ms", file)
+	p.send(initializeLine)
+	p.until(`"id":1`)
+	p.send(listLine(2) + "\n" + `{"jsonrpc":"2.0","id":4,"method":"ping"}`)
+	p.until(`"id":4`)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = fmt.Appendf(text, "  ok:\n    command: slipway\n    args: [serve, --stdio, %q]\n", exampleSite(t))
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.untilAll(`"id":2`)
+	p.send(callLine)
+	if answer := p.until(`"id":3`); !strings.Contains(answer, "404") {
+		t.Errorf("a call = %s", answer)
+	}
+}
+
 // TestSoleSourceThatFails ends the command with the same code and reason whether its
 // server fails before the endpoint is there or after, or hangs until its start timeout.
 func TestSoleSourceThatFails(t *testing.T) {
