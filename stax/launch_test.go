@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,6 +102,12 @@ func TestSources(t *testing.T) {
 		src, _ := stax.ParseSource(source)
 		if _, _, err := src.Lookup(t.Context(), "A"); err == nil || strings.Contains(err.Error(), value) {
 			t.Errorf("%s: got %v, want an error without the value", source, err)
+		}
+	}
+	if yes, err := exec.LookPath("yes"); err == nil { // never stops by itself
+		src, _ := stax.ParseSource("command:" + yes)
+		if _, _, err := src.Lookup(t.Context(), "A"); err == nil || !strings.Contains(err.Error(), "more than 65536 bytes") {
+			t.Errorf("endless output: got %v, want an error with the limit", err)
 		}
 	}
 	for _, source := range []string{"", "file:", "vault:x", "command:", "ENV"} {

@@ -180,13 +180,31 @@ func (c command) Lookup(ctx context.Context, key string) (Secret, bool, error) {
 	// The program's stdout and stderr are never reported: either may contain the value.
 	cmd := exec.CommandContext(ctx, c[0], args...)
 	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
-	if err == nil && len(out) > maxSecret {
-		err = fmt.Errorf("more than %d bytes", maxSecret)
+	var out secretOutput
+	cmd.Stdout = &out
+	err := cmd.Run()
+	if out.err != nil {
+		err = out.err
 	}
 	if err != nil {
 		return Secret{}, false, fmt.Errorf("command %s for %s: %w", c[0], key, err)
 	}
-	value := chomp(out)
+	value := chomp(out.text)
 	return NewSecret(value), value != "", nil
+}
+
+// secretOutput holds what a command prints. A command that prints more than maxSecret
+// bytes loses its stdout, and err reports it.
+type secretOutput struct {
+	text []byte
+	err  error
+}
+
+func (o *secretOutput) Write(p []byte) (int, error) {
+	if len(o.text)+len(p) > maxSecret {
+		o.err = fmt.Errorf("more than %d bytes", maxSecret)
+		return 0, o.err
+	}
+	o.text = append(o.text, p...)
+	return len(p), nil
 }

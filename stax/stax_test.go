@@ -163,10 +163,13 @@ func TestDefine(t *testing.T) {
 		!strings.Contains(err.Error(), "[stax/tools-overlap]") {
 		t.Errorf("got %v, want both faults", err)
 	}
-	if _, err = stax.Define(stax.Config{
-		Servers: []stax.Server{{Name: "a", Command: "x"}, {Name: "a", Command: "y"}},
-	}); err == nil {
-		t.Error("a name that is defined twice is accepted")
+	_, err = stax.Define(stax.Config{
+		Servers: []stax.Server{{Name: "a", Command: "x"}, {Name: "a", Command: "y"}, {Name: "b"}},
+	})
+	if err == nil ||
+		!strings.Contains(err.Error(), `the server "a" is defined twice`) ||
+		!strings.Contains(err.Error(), "/servers/b: ") {
+		t.Errorf("got %v, want the duplicate name and the fault of b", err)
 	}
 }
 

@@ -140,12 +140,16 @@ func writeEscape(out *strings.Builder, r rune) {
 	fmt.Fprintf(out, `\u%04x`, r)
 }
 
-// Find returns the characters of text that [Lines] escapes, each once, except carriage
-// returns.
+// Find returns the characters of text that [Lines] escapes, each once, except the
+// carriage returns of line endings.
 func Find(text string) (found []rune) {
 	last := rune(0)
-	for _, r := range text {
-		if r != '\r' && invisible(r, last) && !slices.Contains(found, r) {
+	for i, r := range text {
+		if r == '\r' && strings.HasPrefix(text[i:], "\r\n") {
+			last = r
+			continue
+		}
+		if invisible(r, last) && !slices.Contains(found, r) {
 			found = append(found, r)
 		}
 		last = r

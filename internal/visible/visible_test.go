@@ -93,3 +93,17 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// TestFind verifies that a carriage return is found unless it is part of a line ending.
+func TestFind(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\r\nb\tc\n":          "",
+		"good\rbad":            "\r",
+		"a\r\n\rb\u202e\u202e": "\r\u202e",
+		"a\r":                  "\r",
+	} {
+		if got := string(visible.Find(text)); got != want {
+			t.Errorf("Find(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

@@ -174,8 +174,11 @@ func intoBrackets(text []byte, at int, item string) ([]splice, error) {
 		case ']', '}':
 			if depth--; depth == 0 {
 				with := ", " + item
-				if text[last-1] == ',' {
+				switch text[last-1] {
+				case ',':
 					with = " " + item + ","
+				case '[':
+					with = item
 				}
 				return []splice{{last, last, with}}, nil
 			}

@@ -80,6 +80,16 @@ func TestAppend(t *testing.T) {
 			"secrets = [ 'A]', { key = \"B\\\"]\" } ] # x\n[servers.a]\n",
 			"secrets = [ 'A]', { key = \"B\\\"]\" }, { key = \"K\", required = false } ] # x\n[servers.a]\n",
 		},
+		"toml empty": {
+			tree.TOML,
+			"secrets = [] # none\n",
+			"secrets = [{ key = \"K\", required = false }] # none\n",
+		},
+		"toml empty with a comment": {
+			tree.TOML,
+			"secrets = [ # [a, b\n]\n",
+			"secrets = [{ key = \"K\", required = false } # [a, b\n]\n",
+		},
 		"toml many lines": {
 			tree.TOML,
 			"secrets = [\n  'A', # ]\n]\n",
