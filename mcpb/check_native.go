@@ -68,8 +68,8 @@ func (c *checker) checkSystems(f *family, declared []string) {
 			if !slices.Contains(cpus, cpu) {
 				slices.Sort(cpus)
 				c.at(ruleBinaryCPU, check.Note, "/compatibility/platforms",
-					fmt.Sprintf("%s has machine code for %s on %s and none for %s, such as %s", f.name, platform,
-						strings.Join(slices.Compact(cpus), " and "), cpu, f.example[platform]),
+					fmt.Sprintf("%s has machine code for %s on %s and none for %s, such as %s", f.name,
+						strings.Join(slices.Compact(cpus), " and "), platform, cpu, f.example[platform]),
 					"a manifest cannot say for which CPU a bundle is; install the package for both, or say it in the name of the file")
 				break
 			}

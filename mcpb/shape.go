@@ -165,8 +165,10 @@ func (j *judge) typed(want string, n *jsonNode, pointer string) {
 		hint = "leave the field out"
 	case want == "a string" && (n.kind == kindNumber || n.kind == kindBool):
 		hint = "write it in quotes"
-	case n.kind == kindString && (last(pointer) == "author" || last(pointer) == "repository"):
-		hint = "slipway bundle validate --fix makes an object of it"
+	case n.kind == kindString && pointer == "/author":
+		hint = "write " + authorObject(n.text) + "; slipway bundle validate --fix does that"
+	case n.kind == kindString && pointer == "/repository":
+		hint = `write { "type": "git", "url": "https://…" }; slipway bundle validate --fix does that`
 	}
 	j.offset(ruleType, check.Error, n.at, pointer, fmt.Sprintf("%s must be %s and is %s", last(pointer), want, n.kind), hint)
 }

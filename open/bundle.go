@@ -51,6 +51,11 @@ func BundleURLHint(arg string) string {
 	return "download it first, or add it with slipway config add " + arg + ", which pins its SHA-256"
 }
 
+// bundleURL refuses the URL of a bundle.
+func bundleURL(arg string) *Error {
+	return &Error{Arg: arg, Why: "a bundle is opened from a file, not from a URL", Hint: BundleURLHint(arg)}
+}
+
 // openBundle starts the server of a bundle, as opts.Bundle says.
 func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	var o mcpb.OpenOptions

@@ -54,6 +54,8 @@ func Check(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, 
 		return checkSource(ctx, arg, opts)
 	case forced:
 		return checkSiteURL(ctx, arg, rest, opts)
+	case NamesBundleURL(arg):
+		return nil, bundleURL(arg)
 	case isWeb(arg):
 		return checkURL(ctx, arg, opts)
 	case strings.Contains(arg, "://"):

@@ -93,7 +93,7 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	case forced:
 		return openURL(ctx, arg, rest, opts)
 	case NamesBundleURL(arg):
-		return nil, &Error{Arg: arg, Why: "a bundle is opened from a file, not from a URL", Hint: BundleURLHint(arg)}
+		return nil, bundleURL(arg)
 	case isWeb(arg) && isLLMS(arg):
 		return openBuilt(ctx, arg, nil, opts)
 	case isWeb(arg):
