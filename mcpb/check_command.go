@@ -15,14 +15,15 @@ import (
 // developerPath is the home of a person, or another place on one machine.
 var developerPath = regexp.MustCompile(`^(?:file://)?(?:/Users/[^/]+/|/home/[^/]+/|/roo[t]/|/private/(?:tmp|var)/|/var/folders/|[A-Za-z]:[\\/](?:Users|Documents and Settings)[\\/])`)
 
-// checkDeveloper reports a path that exists on the machine of the author only.
-func (c *checker) checkDeveloper(pointer, value string) {
+// checkDeveloper reports a path that exists on the machine of the author only, with the
+// severity s: no other machine can start a server that is at one.
+func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
 	if _, after, ok := strings.Cut(value, "="); ok && strings.HasPrefix(value, "-") {
 		value = after // --root=/home/me
 	}
 	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' }) {
 		if developerPath.MatchString(word) {
-			c.at(ruleDeveloper, check.Warning, pointer, fmt.Sprintf("%s is a path on one machine, and no other has it", word),
+			c.at(ruleDeveloper, s, pointer, fmt.Sprintf("%s is a path on one machine, and no other has it", word),
 				`begin with ${__dirname} for a file of the bundle, or ask for it with an option in user_config`)
 			return
 		}
@@ -32,7 +33,7 @@ func (c *checker) checkDeveloper(pointer, value string) {
 // checkEnv reports paths of one machine among the variables of a server.
 func (c *checker) checkEnv(pointer string, env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		c.checkDeveloper(pointer+"/env/"+escapeToken(name), env[name])
+		c.checkDeveloper(check.Warning, pointer+"/env/"+escapeToken(name), env[name])
 	}
 }
 

@@ -180,10 +180,14 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 		c.at(ruleCommand, check.Warning, pointer+"/command", "the command is empty", "")
 	}
 	c.checkFetches(pointer, command, args)
-	c.checkDeveloper(pointer+"/command", command)
+	c.checkDeveloper(c.absent(), pointer+"/command", command)
 	for i, arg := range args {
 		at := fmt.Sprintf("%s/args/%d", pointer, i)
-		c.checkDeveloper(at, arg)
+		severity := check.Warning
+		if startsFile(cmp.Or(command, c.m.Server.Config.Command), args, i) {
+			severity = c.absent()
+		}
+		c.checkDeveloper(severity, at, arg)
 		c.checkRelative(at, arg)
 		name, isPath := bundlePath(arg)
 		if !isPath {
@@ -195,10 +199,6 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 		case why != "":
 			c.at(rulePath, check.Warning, at, fmt.Sprintf("%q: %s", arg, why), "")
 		case missing:
-			severity := check.Warning
-			if startsFile(cmp.Or(command, c.m.Server.Config.Command), args, i) {
-				severity = c.absent()
-			}
 			c.at(ruleCommand, severity, at, fmt.Sprintf("%s is not in the bundle", clean), c.similar(clean))
 		}
 	}

@@ -93,7 +93,7 @@ func Rules() []Rule {
 		{ruleEntryPoint, check.Error, "the entry point is not there, or is of another kind than the server"},
 		{ruleCommand, check.Error, "a command, or a path among the arguments, is not there"},
 		{ruleExecutable, check.Warning, "a program without the execute bit"},
-		{ruleDeveloper, check.Warning, "a path that exists on the machine of the author only"},
+		{ruleDeveloper, check.Error, "a path that exists on the machine of the author only"},
 		{ruleFetches, check.Warning, "a command that downloads the server each time, as npx and uvx do"},
 		{ruleRelative, check.Warning, "the path of a file of the bundle that does not begin with ${__dirname}"},
 		{ruleUV, check.Error, "a server of type uv without pyproject.toml, or with what uv would install"},
