@@ -105,14 +105,15 @@ func bundlerNames() []string {
 var bundlerComment = regexp.MustCompile(`(?m)^//(?:#region)? (?:\.\./)*node_modules/`)
 
 const (
-	minMinified     = 32 << 10 // bytes of a file that looks minified
-	minMinifiedLine = 300      // bytes of its lines on average
+	minMinified     = 512 // bytes of a file that looks minified
+	minMinifiedLine = 300 // bytes of its lines on average
 )
 
 // isBundled reports whether a file looks like the output of a bundler, which merges
 // packages into the code of the server.
 func isBundled(text []byte) bool {
-	if len(text) >= minMinified && len(text)/(1+bytes.Count(text, []byte("\n"))) >= minMinifiedLine {
+	lines := 1 + bytes.Count(bytes.TrimSpace(text), []byte("\n"))
+	if len(text) >= minMinified && len(text)/lines >= minMinifiedLine {
 		return true
 	}
 	return bundlerComment.Match(text) ||
