@@ -170,6 +170,27 @@ func TestViewsOfOneKind(t *testing.T) {
 	}
 }
 
+// A filter leaves the catalogs of its Source as they are, and follows them.
+func TestToolFilter(t *testing.T) {
+	button := mcp.Tool{Name: "poll", Meta: apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}})}
+	first := &mcp.Catalog{Cache: mcp.CacheHint{Public: true}, Tools: []mcp.Tool{{Name: "get"}, button}}
+	var f apps.ToolFilter
+	model := f.Undeclared(first)
+	if len(model.Tools) != 1 || model.Cache.Public || f.Undeclared(first) != model {
+		t.Errorf("the view is %+v, want one without poll, made once", model)
+	}
+	if whole := f.Client(t.Context(), first); len(whole.Tools) != 2 || whole.Cache.Public {
+		t.Errorf("a program sees %d tools, public: %t", len(whole.Tools), whole.Cache.Public)
+	}
+	if len(first.Tools) != 2 || !first.Cache.Public {
+		t.Error("the catalog of the source was changed")
+	}
+	second := &mcp.Catalog{Cache: mcp.CacheHint{Public: true}, Tools: []mcp.Tool{{Name: "put"}}}
+	if f.Undeclared(second) != second || f.Undeclared(first).Tools[0].Name != "get" {
+		t.Error("the view is not that of the catalog it was asked for")
+	}
+}
+
 // Nothing but the tools and the sharing may differ between the views. A field that
 // Catalog gains must be copied, too.
 func TestViewsCopyEveryField(t *testing.T) {

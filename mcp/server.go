@@ -47,6 +47,11 @@ type ServerOptions struct {
 	// then its context ends with [context.DeadlineExceeded]. The answer is sent when
 	// the Source returns. Tasks have a time of their own. 0 stands for no limit.
 	RequestTimeout time.Duration
+	// View, if not nil, returns the part of a catalog of the Source that the client of
+	// ctx ([RequestFrom]) may list and use; the server's capabilities are those of the
+	// whole. It is called for every request and must be cheap. A catalog that differs
+	// between clients must not be public, see [CacheHint].
+	View func(ctx context.Context, whole *Catalog) *Catalog
 	// Gate, if not nil, decides which requests are served.
 	Gate Gate
 	// Observer, if not nil, is told of what happens.
@@ -218,6 +223,9 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 	}
 	if m != nil && m.capability != nil && !m.capability(cat) {
 		return MethodNotFound(m.name)
+	}
+	if s.opts.View != nil && !rc.msg.is("initialize") { // which tells what the client can do
+		cat = s.opts.View(rc, cat)
 	}
 	if s.opts.Gate != nil || s.opts.Observer != nil {
 		rc.about = rc.aboutOf(cat)

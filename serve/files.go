@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
@@ -31,8 +33,9 @@ type fileView struct {
 	uses     fileUser // nil: any file may hold anything
 	source   mcp.Source
 	door     *door
-	gate     mcp.Gate     // nil without
-	observer mcp.Observer // nil without
+	gate     mcp.Gate         // nil without
+	appTools *apps.ToolFilter // nil without
+	observer mcp.Observer     // nil without
 }
 
 // ServeHTTP implements [http.Handler]. The door has let the request in.
@@ -46,7 +49,7 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ctx = newCaller(r)
 	}
 	op, tools := v.use(ctx, strings.TrimPrefix(r.URL.Path, "/"))
-	if op.Method == "" {
+	if op.Method == "" || v.hides(op, tools) {
 		http.Error(w, "not found", http.StatusNotFound)
 		return
 	}
@@ -90,6 +93,21 @@ func (v *fileView) use(ctx context.Context, path string) (op mcp.Operation, tool
 		tools = append(tools, cat.Tools[i].Name)
 	}
 	return mcp.Operation{Method: "resources/read", Name: path, Catalog: cat}, tools
+}
+
+// hides reports whether a file lists a hidden tool, or may hold its answer.
+func (v *fileView) hides(op mcp.Operation, tools []string) bool {
+	if v.appTools == nil || op.Catalog == nil {
+		return false
+	}
+	seen := v.appTools.Undeclared(op.Catalog)
+	if seen == op.Catalog {
+		return false
+	}
+	if op.Method == "tools/list" || op.Method == "server/discover" {
+		return true
+	}
+	return slices.ContainsFunc(tools, func(name string) bool { return seen.Tool(name) == nil })
 }
 
 // enter asks the gate, after the scopes of all tools that a file is about.

@@ -76,7 +76,8 @@ func newHandler(src mcp.Source, o Options) *Handler {
 		if !ok || o.NoFiles {
 			return
 		}
-		files := &fileView{files: v.FileHandler(), source: src, door: d, gate: o.Server.Gate, observer: o.Server.Observer}
+		files := &fileView{files: v.FileHandler(), source: src, door: d, gate: o.Server.Gate, appTools: o.appTools,
+			observer: o.Server.Observer}
 		files.uses, _ = opened.(fileUser)
 		view := endpoint.Protect(d.protect(files))
 		h.view.Store(&view)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/slipway-mcp/slipway/apps"
 	"github.com/slipway-mcp/slipway/mcp"
 	"github.com/slipway-mcp/slipway/ws"
 )
@@ -42,6 +43,11 @@ type Options struct {
 	// endpoint. They are subject to Auth, Limits, Audit and Server.Gate like the
 	// requests with the same content.
 	NoFiles bool
+	// HideAppTools hides tools that only user interfaces may call from clients that do
+	// not declare MCP Apps: they can neither list nor call them. Files of the Source
+	// that list such a tool or hold its answers are not served. A Server.View
+	// comes first.
+	HideAppTools bool
 	// NoWebSocket leaves out /ws and the upgrade at the endpoint.
 	NoWebSocket bool
 	// LegacySSE serves the HTTP+SSE transport of 2024-11-05, too, at
@@ -101,6 +107,8 @@ type Options struct {
 	// Started, if not nil, is called once the address accepts connections.
 	Started func(*Info)
 	tools   *toolRules // of Auth, once they have been checked
+	// appTools is set by HideAppTools.
+	appTools *apps.ToolFilter
 
 	// Server configures the protocol core; a nil Logger in it becomes Logger, and a
 	// RequestTimeout of 0 ten minutes; a negative one stands for no limit. Its Gate
@@ -129,6 +137,10 @@ func (o *Options) withDefaults() Options {
 	d.IdleTimeout = cmp.Or(max(d.IdleTimeout, 0), 2*time.Minute)
 	d.DrainTimeout = cmp.Or(max(d.DrainTimeout, 0), 10*time.Second)
 	d.Server.RequestTimeout = cmp.Or(d.Server.RequestTimeout, 10*time.Minute)
+	if d.HideAppTools && d.appTools == nil {
+		d.appTools = &apps.ToolFilter{}
+		d.Server.View = viewsOf(d.Server.View, d.appTools.Client)
+	}
 	if d.Logger == nil {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -147,4 +159,15 @@ func (o *Options) check() error {
 		return fmt.Errorf("public URL: %w", err)
 	}
 	return nil
+}
+
+// catalogView is what [mcp.ServerOptions] have as View.
+type catalogView = func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog
+
+// viewsOf returns a view through first, which may be nil, and then through second.
+func viewsOf(first, second catalogView) catalogView {
+	if first == nil {
+		return second
+	}
+	return func(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog { return second(ctx, first(ctx, whole)) }
 }

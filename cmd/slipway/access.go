@@ -31,6 +31,7 @@ type accessFlags struct {
 	requestTimeout    time.Duration
 	withoutMetrics    bool
 	withoutFiles      bool
+	hideAppTools      bool
 	withoutWebSocket  bool
 	tokens, tokenPath string // of MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
 }
@@ -58,6 +59,8 @@ func (f *accessFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.withoutMetrics, "no-metrics", false, "serve no /metrics")
 	flags.BoolVar(&f.withoutFiles, "no-files", false,
 		"disable the files of a site, which are otherwise served beside the endpoint")
+	flags.BoolVar(&f.hideAppTools, "hide-app-tools", false,
+		"hide tools that only MCP Apps may call from clients that do not declare MCP Apps")
 	flags.BoolVar(&f.withoutWebSocket, "no-websocket", false, "serve no WebSockets, which are otherwise at /ws and at the endpoint")
 }
 
@@ -71,7 +74,7 @@ func (f *accessFlags) fromEnvironment(lookup func(string) (string, bool)) {
 // apply sets the options that the flags are about.
 func (f *accessFlags) apply(o *serve.Options, log *slog.Logger) (err error) {
 	o.PublicURL, o.NoMetrics, o.NoWebSocket = f.publicURL, f.withoutMetrics, f.withoutWebSocket
-	o.NoFiles = f.withoutFiles
+	o.NoFiles, o.HideAppTools = f.withoutFiles, f.hideAppTools
 	o.Limits = serve.Limits{Rate: f.rate, Burst: f.burst, InFlight: f.inFlight, ClientInFlight: f.clientInFlight}
 	o.Server.RequestTimeout = f.requestTimeout
 	if f.requestTimeout <= 0 {
