@@ -35,16 +35,18 @@ type Endpoint struct {
 	// networks, those of providers, metadata services. It is for URLs that come
 	// out of files that the user did not write. Behind a proxy of the environment
 	// only addresses that stand in a URL are judged: it is the proxy that resolves
-	// names. The error is a [*BlockedError].
+	// names. The error is a [*BlockedError]. Without it the same applies to redirects
+	// to other hosts only: the host of URL may be anywhere. From a URL on this machine,
+	// as AllowLoopback defines it, they may lead to this machine.
 	PublicOnly bool
-	// Allow are addresses that PublicOnly does not refuse.
+	// Allow are addresses that are not refused.
 	Allow []netip.Prefix
 	// AllowLoopback has PublicOnly accept this machine where a URL names it: its host is
 	// localhost, 127.0.0.1 or [::1], and nothing else. Redirects are judged by their own URL.
 	AllowLoopback bool
 
-	// Transport makes the requests; nil stands for one of its own, which keeps
-	// connections open. PublicOnly needs nil.
+	// Transport makes the requests, and decides where redirects may lead; nil stands
+	// for one of its own, which keeps connections open. PublicOnly needs nil.
 	Transport http.RoundTripper
 	// MaxMessage is the largest message in bytes; 0 stands for 64 MiB.
 	MaxMessage int
@@ -106,14 +108,14 @@ func (e *Endpoint) prepare(target *url.URL) {
 	e.target = target
 	rt := e.Transport
 	if rt == nil || e.PublicOnly {
-		rt = e.transport()
+		rt = e.transport(target)
 	}
 	e.client = &http.Client{Transport: rt, CheckRedirect: e.redirect}
 }
 
 // transport keeps as many connections as there are requests at a time: with the
 // two that net/http keeps, most requests would open one.
-func (e *Endpoint) transport() http.RoundTripper {
+func (e *Endpoint) transport(target *url.URL) http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -123,10 +125,11 @@ func (e *Endpoint) transport() http.RoundTripper {
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
 	}
-	if e.PublicOnly {
-		return (&netguard.Guard{Allow: e.Allow, Loopback: e.AllowLoopback}).Transport(t)
+	guard := &netguard.Guard{Allow: e.Allow, Loopback: e.AllowLoopback}
+	if !e.PublicOnly {
+		guard.Host, guard.Loopback = target.Hostname(), netguard.NamesLoopback(e.URL)
 	}
-	return t
+	return guard.Transport(t)
 }
 
 // request returns a request to the endpoint. body is the caller's no more.

@@ -6,7 +6,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/netguard"
 )
 
-// BlockedError is why [Endpoint.PublicOnly] has refused an address.
+// BlockedError is why an [Endpoint] has refused an address, see [Endpoint.PublicOnly].
 type BlockedError = netguard.BlockedError
 
 // isBlocked reports whether an address was refused, which another attempt will not

@@ -174,6 +174,45 @@ func TestGuardSeesRedirectsAndAllows(t *testing.T) {
 	}
 }
 
+// The host of a URL may be anywhere, by any name; where it redirects to may not.
+func TestRedirectsOfTypedURLs(t *testing.T) {
+	u := newUpstream(t, &world{})
+	named := strings.Replace(u.URL, "127.0.0.1", "localhost", 1)
+	spelled := strings.Replace(u.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1)
+	away := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(away.Close)
+	for _, test := range []struct {
+		name, to, allow string
+		blocked         bool
+	}{
+		{"own port", u.URL + "/mcp", "", false},
+		{"other name of this machine", named + "/mcp", "", false},
+		{"other spelling", spelled + "/mcp", "", true},
+		{"other spelling, allowed", spelled + "/mcp", "127.0.0.0/8", false},
+		{"metadata", "http://169.254.169.254/latest", "", true},
+		{"private", "http://10.0.0.1/mcp", "127.0.0.0/8", true},
+		{"private in IPv6", "http://[fd00::1]/mcp", "", true},
+		{"any address", "http://0.0.0.0:9/mcp", "", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			away.Config.Handler = http.RedirectHandler(test.to, http.StatusPermanentRedirect)
+			endpoint := &live.Endpoint{URL: away.URL + "/mcp"}
+			if test.allow != "" {
+				endpoint.Allow = []netip.Prefix{netip.MustParsePrefix(test.allow)}
+			}
+			src, err := live.Open(t.Context(), endpoint, nil)
+			var blocked *live.BlockedError
+			if errors.As(err, &blocked) != test.blocked { // the server itself refuses some names of its host
+				t.Fatalf("Open = %v, want blocked: %t", err, test.blocked)
+			}
+			if err == nil {
+				mustCall(t, src, "echo", `{"text":"hi"}`)
+				_ = src.Close()
+			}
+		})
+	}
+}
+
 func FuzzEvents(f *testing.F) {
 	f.Add("event: message\nid: 1\nretry: 5\ndata: {}\ndata:x\n\n:c\r\ndata\r\n\r\n")
 	f.Add("\ufeffdata: a\n\n")

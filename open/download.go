@@ -104,26 +104,17 @@ func sumOfFile(name string) (string, error) {
 // get asks for what is at an address. The one that was typed may be anywhere; where
 // it redirects to, and what the document at from names, is judged.
 func (e *entries) get(ctx context.Context, address, from string) (*http.Response, error) {
-	guard := &netguard.Guard{Allow: e.opts.AllowNetwork}
-	typed := address == e.arg
-	guard.Loopback = netguard.NamesLoopback(address) && (typed || from == "" || netguard.NamesLoopback(from))
-	plain := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true}
-	guarded := guard.Transport(plain.Clone())
-	client := &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-		if typed && r.Response == nil {
-			return plain.RoundTrip(r)
-		}
-		return guarded.RoundTrip(r)
-	})}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json, application/octet-stream, text/event-stream;q=0.5, */*;q=0.1")
+	guard := &netguard.Guard{Allow: e.opts.AllowNetwork}
+	typed := address == e.arg
+	guard.Loopback = netguard.NamesLoopback(address) && (typed || from == "" || netguard.NamesLoopback(from))
+	if typed {
+		guard.Host = req.URL.Hostname()
+	}
+	client := &http.Client{Transport: guard.Transport(&http.Transport{ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true})}
 	return client.Do(req)
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -27,6 +28,9 @@ type LiveOptions struct {
 	// Header is added to the requests to servers at a URL, such as Authorization.
 	// It is not sent to look for a site.
 	Header http.Header
+	// AllowNetwork are networks to which a server at a URL may redirect besides the
+	// public internet and its own host.
+	AllowNetwork []netip.Prefix
 	// Stderr returns the writer for what a command writes to stderr, given the name
 	// of the server. It may be called for several servers at once, and again when a
 	// server is opened again. Nil discards the output; errors quote its last lines
@@ -111,7 +115,8 @@ func openServer(ctx context.Context, arg, address string, o *LiveOptions) (mcp.S
 	}
 	switch u.Scheme {
 	case "http", "https":
-		return openLive(ctx, arg, Name(arg), &live.Endpoint{URL: address, Header: maps.Clone(o.Header)}, o)
+		endpoint := &live.Endpoint{URL: address, Header: maps.Clone(o.Header), Allow: o.AllowNetwork}
+		return openLive(ctx, arg, Name(arg), endpoint, o)
 	case "ws", "wss":
 		dial := func(ctx context.Context) (mcp.Conn, error) {
 			return ws.Dial(ctx, address, &ws.DialOptions{Header: maps.Clone(o.Header)})
@@ -163,7 +168,8 @@ func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, e
 		return src, nil
 	}
 	var said *mcp.Error
-	if refusesAccess(err) || errors.As(err, &said) {
+	var blocked *live.BlockedError
+	if refusesAccess(err) || errors.As(err, &said) || errors.As(err, &blocked) {
 		return nil, err
 	}
 	return nil, siteErr // nothing there speaks MCP: what is wrong with the site tells more

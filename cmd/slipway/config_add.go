@@ -61,9 +61,9 @@ Nothing is started. A definition that starts a command is added only after a
 yes: on a terminal it is asked for, with the exact command line; elsewhere it is
 --allow-exec. Without one the exit code is 6.
 
-What you type as a URL is not judged. Where it redirects to, and the bundle that
-a server.json names, must be on the public internet, or where --allow-network
-says.`,
+The host of a URL that you type may be anywhere. Where it redirects to, and the
+bundle that a server.json names, must be on the public internet, or where
+--allow-network says.`,
 		Example: `  slipway config add examples/definitions/server.json --dry-run
   slipway config add new.toml examples/definitions/server.json --package npm --allow-exec
   slipway config add new.yaml my-server.mcpb --name mine --dry-run`,
@@ -153,10 +153,12 @@ func (a *adding) options(cmd *cobra.Command) (*open.EntryOptions, error) {
 	if err != nil {
 		return nil, err
 	}
+	servers := liveOptions(nil, nil)
+	servers.AllowNetwork = networks
 	return &open.EntryOptions{
 		Document:  registry.EntryOptions{Name: a.name, Package: a.pack, Values: values},
 		Signer:    a.signer,
-		BundleDir: filepath.Join(state, "bundles"), AllowNetwork: networks, Live: liveOptions(nil, nil),
+		BundleDir: filepath.Join(state, "bundles"), AllowNetwork: networks, Live: servers,
 	}, nil
 }
 

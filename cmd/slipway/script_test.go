@@ -49,7 +49,8 @@ func TestMain(m *testing.M) {
 //	hangs NAME                   wait until such a file is asked for
 //	release NAME                 let it come
 //	serve NAME [ARG...]          slipway serve ARG... on a free port, at $NAME and
-//	                             $NAME_ADDR; with --stdio on a pipe that stays open
+//	                             $NAME_ADDR and $NAME_PORT; with --stdio on a pipe
+//	                             that stays open
 //	launch NAME [ARG...]         slipway ARG... without waiting for anything
 //	log NAME PATTERN             wait until its stderr matches
 //	signal NAME SIGNAL           send it TERM, INT or HUP
@@ -308,6 +309,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	url := strings.TrimSuffix(found, "/mcp")
 	ts.Setenv(args[0], url)
 	ts.Setenv(args[0]+"_ADDR", strings.TrimPrefix(url, "http://"))
+	ts.Setenv(args[0]+"_PORT", url[strings.LastIndexByte(url, ':')+1:])
 }
 
 // launch keeps the input open, with one message on it.

@@ -132,10 +132,12 @@ func sourceOptions(
 			hint(stderr, next)
 		}
 	}
+	servers := liveOptions(log, serverErrors)
+	servers.AllowNetwork = resolver.AllowNetwork
 	return &open.Options{
 		Bundle:      bundle,
 		Definitions: &open.DefinitionsOptions{Resolver: resolver, Trouble: trouble},
-		Live:        liveOptions(log, serverErrors),
+		Live:        servers,
 	}, nil
 }
 

@@ -21,6 +21,9 @@ import (
 // those in Allow. The zero value allows only the former.
 type Guard struct {
 	Allow []netip.Prefix
+	// Host is the host of a URL that the user typed, as [url.URL.Hostname] returns it. It
+	// may be anywhere; redirects to other hosts are judged. Empty means none.
+	Host string
 	// Loopback also allows 127.0.0.1 and [::1] if the URL itself names this machine; see
 	// [NamesLoopback]. Redirects are judged by their own URL.
 	Loopback bool
@@ -96,7 +99,11 @@ func (g *Guard) Transport(from *http.Transport) http.RoundTripper {
 	return &transport{guard: g, proxy: proxy, direct: direct, proxied: proxied}
 }
 
+// isTyped reports whether a URL is of the host that the user typed.
+func (g *Guard) isTyped(u *url.URL) bool { return g.Host != "" && strings.EqualFold(u.Hostname(), g.Host) }
+
 // transport sends requests through the proxy if one applies, or else connects directly.
+// proxied also reaches the host that the user typed, with or without a proxy.
 type transport struct {
 	guard           *Guard
 	proxy           func(*http.Request) (*url.URL, error)
@@ -105,6 +112,9 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.guard.isTyped(r.URL) {
+		return t.proxied.RoundTrip(r)
+	}
 	by, err := t.proxy(r)
 	if err != nil {
 		return nil, refuse(r, err)
