@@ -35,7 +35,7 @@ func (x *exchange) client() string { return accountName(PrincipalFrom(x.ctx), x.
 func (x *exchange) single(body []byte) {
 	a := newAnswer()
 	defer a.free()
-	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr}
+	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr, valid: x.handler.opts.Revalidate}
 	if e := rc.msg.scan(body); e != nil {
 		rc.version = x.headerVersion()
 		a.failure(rc, e)
@@ -271,7 +271,8 @@ func (x *exchange) finishBatch(a *answer) {
 
 // element serves one message of a batch.
 func (x *exchange) element(text []byte, a *answer) {
-	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr, batched: true}
+	rc := &requestContext{parent: x.ctx, header: x.r.Header, remote: x.r.RemoteAddr, batched: true,
+		valid: x.handler.opts.Revalidate}
 	e := rc.msg.scan(text)
 	if e == nil {
 		e = x.admit(rc)

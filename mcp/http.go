@@ -41,9 +41,10 @@ type HTTPOptions struct {
 	// credentials, are not asked about.
 	Authenticate func(http.ResponseWriter, *http.Request) context.Context
 	// Revalidate, if not nil, reports whether a client may keep a stream that stays
-	// open: the GET of a session, subscriptions/listen, HTTP+SSE. It is called every
-	// 25 seconds with the values of the context that Authenticate returned. False
-	// ends the stream. It must be safe for concurrent use, and bounds its own time.
+	// open: the GET of a session, subscriptions/listen, HTTP+SSE, and a request that
+	// waits for its Source. It is called every 25 seconds with the values of the context
+	// that Authenticate returned. False ends the stream, and cancels the request with
+	// an error. It must be safe for concurrent use, and bounds its own time.
 	Revalidate func(context.Context) bool
 }
 

@@ -224,7 +224,9 @@ type requestContext struct {
 	header  http.Header // nil unless HTTP
 	remote  string      // address of the client, or empty
 	stream  stream      // nil: nothing can be sent before the answer
-	version Version     // 0: not known yet
+	// valid is HTTPOptions.Revalidate, for a request that waits.
+	valid   func(context.Context) bool
+	version Version // 0: not known yet
 	// listChanged says that the surface can tell the client of a changed list.
 	listChanged bool
 	// logging says that the catalog declares log lines.
@@ -457,6 +459,9 @@ func (rc *requestContext) notify(encode func(dst []byte) ([]byte, bool)) {
 	if rc.stream == nil {
 		return
 	}
+	if rc.valid != nil {
+		rc.Done() // it is revalidated from now on, as it makes the response a stream
+	}
 	a := newAnswer()
 	defer a.free()
 	rc.sending.Lock()
@@ -491,6 +496,8 @@ func (rc *requestContext) wantsLog(level LogLevel) bool {
 type requestSet struct {
 	mu  sync.Mutex
 	set map[*requestContext]struct{}
+	// watching says that revalidate comes again.
+	watching bool
 }
 
 func (s *requestSet) add(rc *requestContext) {
@@ -500,6 +507,9 @@ func (s *requestSet) add(rc *requestContext) {
 		s.set = make(map[*requestContext]struct{})
 	}
 	s.set[rc] = struct{}{}
+	if rc.valid != nil {
+		s.watch()
+	}
 }
 
 func (s *requestSet) remove(rc *requestContext) {

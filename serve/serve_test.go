@@ -316,13 +316,20 @@ type running struct {
 }
 
 func start(t *testing.T, opts serve.Options) *running {
-	r := &running{memory: newMemory(), src: newSource(), done: make(chan error, 1), log: new(bytes.Buffer)}
+	src := newSource()
+	r := startWith(t, src, opts)
+	r.src = src
+	return r
+}
+
+func startWith(t *testing.T, src mcp.Source, opts serve.Options) *running {
+	r := &running{memory: newMemory(), done: make(chan error, 1), log: new(bytes.Buffer)}
 	opts.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dial(ctx) }}
 	r.client = &http.Client{Transport: transport}
 	ctx, cancel := context.WithCancel(t.Context())
 	r.cancel = cancel
-	go func() { r.done <- serve.Serve(ctx, r.memory, r.src, &opts) }()
+	go func() { r.done <- serve.Serve(ctx, r.memory, src, &opts) }()
 	t.Cleanup(transport.CloseIdleConnections)
 	return r
 }
