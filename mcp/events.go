@@ -42,7 +42,10 @@ type eventLog struct {
 	// It comes before mu, under which nothing ever waits for a client.
 	writing sync.Mutex
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// of are the requests whose messages these are; none for the standing stream. A zero
+	// one stands for those that there was no room for.
+	of     []followed
 	last   int      // number of the newest event
 	events [][]byte // the newest ones, as sent
 	size   int
@@ -66,6 +69,9 @@ type eventWriter interface {
 const (
 	maxReplayStream = 1 << 20
 	maxReplayLogs   = 16 // of one session
+
+	maxLoggedRequests = 256     // of one batch that differ
+	maxLoggedName     = 8 << 10 // bytes of a URI
 )
 
 func (l *eventLog) id(n int) string { return strconv.Itoa(l.stream) + "-" + strconv.Itoa(n) }
@@ -74,6 +80,40 @@ func (l *eventLog) id(n int) string { return strconv.Itoa(l.stream) + "-" + strc
 // with before the first message.
 func (l *eventLog) prime() error {
 	return l.add(func(id string) []byte { return []byte("id: " + id + "\ndata: \n\n") })
+}
+
+// follow notes a request before the first message of it. One that has not come as far
+// as the Source has only an error for an answer. A connection other than own, by which
+// the client continues the stream, is cut: it was admitted without this request.
+func (l *eventLog) follow(rc *requestContext, own eventWriter) {
+	if !rc.msg.isRequest() || rc.msg.is(methodCallTool) && rc.callTool.Name == "" {
+		return
+	}
+	f := rc.followed()
+	if len(f.name) > maxLoggedName {
+		f = followed{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case slices.ContainsFunc(l.of, f.equal):
+		return
+	case len(l.of) == maxLoggedRequests:
+		l.of[0] = followed{}
+	default:
+		l.of = append(l.of, f)
+	}
+	if l.out != nil && l.out != own {
+		l.out.cut()
+		l.out = nil
+	}
+}
+
+// requests returns the requests whose messages the log has.
+func (l *eventLog) requests() []followed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.of)
 }
 
 func (l *eventLog) append(msg []byte) error {

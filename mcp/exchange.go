@@ -23,7 +23,12 @@ type exchange struct {
 	session *Session
 	version Version
 
-	// Of a batch: answers that wait for the last one, and whether one is due.
+	rc     *requestContext // the request being served
+	logged *requestContext // the last one that log has noted
+
+	// Of a batch: the requests before, answers that wait for the last one, and whether
+	// one is due.
+	past      []*requestContext
 	held      [][]byte
 	heldBytes int
 	awaits    bool
@@ -61,7 +66,7 @@ func (x *exchange) serve(rc *requestContext, a *answer) {
 	if x.accept&acceptsStream != 0 {
 		rc.stream = x
 	}
-	x.session, x.version = rc.session, rc.version
+	x.rc, x.session, x.version = rc, rc.session, rc.version
 	s := x.handler.server
 	if rc.session == nil || !rc.msg.isRequest() || rc.msg.is("initialize") {
 		s.handle(rc, a)
@@ -286,6 +291,9 @@ func (x *exchange) element(text []byte, a *answer) {
 		return
 	}
 	x.awaits = x.awaits || rc.msg.isRequest()
+	if x.rc != nil && x.rc != x.logged {
+		x.past = append(x.past, x.rc)
+	}
 	x.serve(rc, a)
 }
 
@@ -295,8 +303,7 @@ func (x *exchange) send(msg []byte) error {
 	if x.out == nil {
 		x.out = newResponse(x.w)
 		if x.session != nil && x.session.id != "" && x.version >= Version20250326 {
-			x.log = x.session.newLog(x.handler.server.ledger, x.client())
-			x.log.attach(x.out, 0)
+			x.openLog()
 			if x.version >= Version20251125 {
 				_ = x.log.prime()
 			}
@@ -309,9 +316,28 @@ func (x *exchange) send(msg []byte) error {
 	return x.write(msg)
 }
 
+// openLog has the event stream logged, so that the client can continue it.
+func (x *exchange) openLog() {
+	x.log = x.session.newLog(x.handler.server.ledger, x.client())
+	for _, rc := range x.past {
+		x.log.follow(rc, x.out)
+	}
+	x.log.attach(x.out, 0)
+	x.note()
+}
+
+// note has the log note the request being served.
+func (x *exchange) note() {
+	if x.rc != x.logged {
+		x.log.follow(x.rc, x.out)
+		x.logged = x.rc
+	}
+}
+
 // write writes to the event stream that the response has become.
 func (x *exchange) write(msg []byte) error {
 	if x.log != nil {
+		x.note()
 		return x.log.append(msg)
 	}
 	return x.out.writeEvents(appendEvent(nil, "", msg))
@@ -324,8 +350,7 @@ func (x *exchange) disconnect(retry time.Duration) bool {
 	}
 	if x.out == nil {
 		x.out = newResponse(x.w)
-		x.log = x.session.newLog(x.handler.server.ledger, x.client())
-		x.log.attach(x.out, 0)
+		x.openLog()
 		_ = x.log.prime()
 	}
 	if !x.out.drop(retry) {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"net/http"
+	"slices"
 )
 
 // Gate decides which requests a [Server] serves: by who asks, by what for, and
@@ -18,17 +19,6 @@ type Gate interface {
 	Leave(ctx context.Context, op Operation)
 }
 
-// TaskGate is a Gate that also decides who may follow a task, beyond its principal.
-type TaskGate interface {
-	Gate
-	// CheckTask is called for tasks/get, tasks/update and tasks/cancel, and for each task
-	// of a subscription: when that begins, and before each notification about the task.
-	// tool is the tool that began the task, of which only Name and Origins are set, as
-	// they were then; Name is empty if that was not stored. An error refuses the request,
-	// as that of Enter does. In a subscription the task is skipped.
-	CheckTask(ctx context.Context, tool *Tool) error
-}
-
 // Operation is what a request asks for.
 type Operation struct {
 	Method string
@@ -42,6 +32,64 @@ type Operation struct {
 	Transport string
 	// Batched says that the request is one of several in an HTTP body.
 	Batched bool
+	// Follows says that nothing is run: the client asks for what a request of its
+	// principal, which was let in before, has led to. Method, Name and Catalog are those
+	// of that request. It may have come with another token. So it is for tasks/get,
+	// tasks/update and tasks/cancel, after they were let in themselves, for each task of
+	// a subscription, when that begins and before each notification about the task, and
+	// for a client that continues the event stream of a request. Leave is called at once.
+	// A tool that is not offered any more, or under another name, is the only one of a
+	// Catalog of its own, and has Name and Origins alone.
+	Follows bool
+}
+
+// followed is what a request asked for, as long as its outcome can be asked for.
+type followed struct {
+	method, name string
+	origins      []Origin // of a tool
+}
+
+func (f followed) equal(other followed) bool {
+	return f.method == other.method && f.name == other.name && slices.Equal(f.origins, other.origins)
+}
+
+// followed returns what a request asks for that the gate has let in.
+func (rc *requestContext) followed() followed {
+	f := followed{method: rc.methodName(), name: rc.about, origins: rc.callTool.Origins}
+	if f.method == methodCallTool {
+		f.name = rc.callTool.Name
+	}
+	return f
+}
+
+const methodCallTool = "tools/call"
+
+// mayFollow returns why the gate keeps the outcome of a request from a client,
+// although it is its principal's.
+func (s *Server) mayFollow(ctx context.Context, f followed, transport string) error {
+	g := s.opts.Gate
+	if g == nil {
+		return nil
+	}
+	if f.method == "" || f.method == methodCallTool && f.name == "" {
+		return Errorf(CodeToolDenied, "what the client asks for the outcome of is not known")
+	}
+	cat, err := s.source.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	if f.method == methodCallTool {
+		if t := cat.Tool(f.name); t == nil || !slices.Equal(t.Origins, f.origins) {
+			cat = cat.Copy()
+			cat.Tools = []Tool{{Name: f.name, Origins: f.origins}}
+		}
+	}
+	op := Operation{Method: f.method, Name: f.name, Catalog: cat, Transport: transport, Follows: true}
+	if err := g.Enter(ctx, op); err != nil {
+		return err
+	}
+	g.Leave(ctx, op)
+	return nil
 }
 
 func (rc *requestContext) operation(cat *Catalog) Operation {

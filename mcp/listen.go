@@ -180,7 +180,8 @@ func (sub *subscription) watchTasks(s *Server, rc *requestContext, ids []string)
 	}
 	sub.tasks = make(map[string]struct{})
 	ctx := rc.parent // which does not keep the request
-	sub.mayFollow = func(record *TaskRecord) bool { return s.checkTask(ctx, record) == nil }
+	transport := rc.transport()
+	sub.mayFollow = func(record *TaskRecord) bool { return s.checkTask(ctx, record, transport) == nil }
 	for _, id := range ids {
 		record, ok, err := sub.store.GetTask(rc, id)
 		if err == nil && ok && record.Principal == PrincipalFrom(rc).id() && sub.mayFollow(&record) {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,6 +208,10 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 		h.stand(w, r, session, n)
 		return
 	case ok:
+		if e := h.mayContinue(r.Context(), log); e != nil {
+			h.reject(w, cmp.Or(e.status, http.StatusForbidden), e)
+			return
+		}
 		out := newResponse(w)
 		if log.attach(out, n) {
 			_ = out.writeEvents(nil)
@@ -218,6 +223,17 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	h.reject(w, http.StatusBadRequest, invalidRequest("the events after this Last-Event-ID are no longer kept"))
+}
+
+// mayContinue returns why a client may not continue an event stream of its session: a
+// weaker token of its principal must not get the answers to calls that it may not make.
+func (h *HTTPHandler) mayContinue(ctx context.Context, log *eventLog) *Error {
+	for _, f := range log.requests() {
+		if err := h.server.mayFollow(ctx, f, TransportHTTP); err != nil {
+			return asError(err, LatestLegacyVersion, nil)
+		}
+	}
+	return nil
 }
 
 // revalidator returns what reports whether the client of a stream that began under

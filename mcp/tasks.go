@@ -528,16 +528,12 @@ func (s *Server) taskOf(rc *requestContext) (TaskRecord, error) {
 	if !ok || record.Principal != PrincipalFrom(rc).id() {
 		return TaskRecord{}, Errorf(CodeInvalidParams, "no such task: it may have expired")
 	}
-	return record, s.checkTask(rc, &record)
+	return record, s.checkTask(rc, &record, rc.transport())
 }
 
 // checkTask returns why a client may not follow a task, although it is its principal's.
-func (s *Server) checkTask(ctx context.Context, record *TaskRecord) error {
-	g, ok := s.opts.Gate.(TaskGate)
-	if !ok {
-		return nil
-	}
-	return g.CheckTask(ctx, &Tool{Name: record.Tool, Origins: record.Origins})
+func (s *Server) checkTask(ctx context.Context, record *TaskRecord, transport string) error {
+	return s.mayFollow(ctx, followed{methodCallTool, record.Tool, record.Origins}, transport)
 }
 
 // taskCreated writes the answer to a call that has become a task.

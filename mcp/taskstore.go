@@ -25,7 +25,7 @@ type TaskRecord struct {
 	// began it, or empty.
 	Principal string
 	// Tool is the name of the tool that began the task, as the client called it, and
-	// Origins are its [Tool.Origins]. A [TaskGate] needs them.
+	// Origins are its [Tool.Origins]. A [Gate] needs both.
 	Tool    string
 	Origins []Origin
 	// Result, Error and InputRequests are JSON objects that belong to the

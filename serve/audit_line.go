@@ -55,7 +55,7 @@ func (a auditor) Observe(ctx context.Context, e mcp.Event) {
 
 // Enter implements [mcp.Gate]. It is used only where the log is required.
 func (a auditor) Enter(ctx context.Context, op mcp.Operation) error {
-	if !audited(op.Method) {
+	if !audited(op.Method) || op.Follows {
 		return nil
 	}
 	req := mcp.RequestFrom(ctx)

@@ -242,6 +242,9 @@ const recheckTime = 3 * time.Second
 
 // Enter implements [mcp.Gate].
 func (d *door) Enter(ctx context.Context, op mcp.Operation) error {
+	if op.Follows {
+		return d.follow(ctx, op)
+	}
 	c := callerOf(ctx)
 	if c == nil { // not over a network
 		if refused := d.lacking(mcp.PrincipalFrom(ctx), op); refused != nil {
@@ -302,17 +305,21 @@ func (d *door) lackingScopes(p *mcp.Principal, scopes []string, known bool) *ref
 		message: "the token lacks a scope that the tool needs", scopes: d.auth.withScopes(scopes)}
 }
 
-// CheckTask implements [mcp.TaskGate]: a task needs the scopes of the tool that began it.
-func (d *door) CheckTask(ctx context.Context, tool *mcp.Tool) error {
-	if d.tools == nil {
+// follow refuses the outcome of a call to a token without the scopes of its tool.
+func (d *door) follow(ctx context.Context, op mcp.Operation) error {
+	if d.tools == nil || op.Method != "tools/call" {
 		return nil
+	}
+	tool := op.Catalog.Tool(op.Name)
+	if tool == nil {
+		return mcp.UnknownTool(op.Name)
 	}
 	p, c := mcp.PrincipalFrom(ctx), callerOf(ctx)
 	if c != nil {
 		p = c.principal.Load()
 	}
 	scopes, known := d.tools.scopesOfTool(tool)
-	refused := d.lackingScopes(p, scopes, known && tool.Name != "")
+	refused := d.lackingScopes(p, scopes, known)
 	switch {
 	case refused == nil:
 		return nil
@@ -379,7 +386,7 @@ func (d *door) Leave(ctx context.Context, op mcp.Operation) {
 
 // counts reports whether a request counts as one in flight. A subscription stands
 // open for as long as the client likes.
-func counts(op mcp.Operation) bool { return op.Method != "subscriptions/listen" }
+func counts(op mcp.Operation) bool { return op.Method != "subscriptions/listen" && !op.Follows }
 
 // gateList is several gates as one. Who is refused by one has not been let in by any.
 type gateList []mcp.Gate
@@ -395,18 +402,6 @@ func gates(all ...mcp.Gate) mcp.Gate {
 		return some[0]
 	}
 	return some
-}
-
-// CheckTask implements [mcp.TaskGate].
-func (all gateList) CheckTask(ctx context.Context, tool *mcp.Tool) error {
-	for _, g := range all {
-		if tasks, ok := g.(mcp.TaskGate); ok {
-			if err := tasks.CheckTask(ctx, tool); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // Enter implements [mcp.Gate].

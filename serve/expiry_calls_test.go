@@ -29,7 +29,8 @@ func (waiting) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 	done := &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("the plans")}}
 	switch p.Name {
 	case "ask":
-		_, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{Message: "who?", RequestedSchema: []byte(`{"type":"object","properties":{}}`)})
+		form := []byte(`{"type":"object","properties":{}}`)
+		_, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{Message: "who?", RequestedSchema: form})
 		return done, err
 	case "report":
 		for n := 1.0; ctx.Err() == nil; n++ {
@@ -144,7 +145,8 @@ func TestCallsEndWithTheirToken(t *testing.T) {
 					if end == "expired" {
 						l = newLease(time.Now().Add(life))
 					}
-					r := startWith(t, waiting{}, serve.Options{Auth: &serve.Auth{Verifiers: []serve.Verifier{l}, Scopes: []string{"read"}}})
+					auth := &serve.Auth{Verifiers: []serve.Verifier{l}, Scopes: []string{"read"}}
+					r := startWith(t, waiting{}, serve.Options{Auth: auth})
 					defer func() {
 						r.cancel()
 						<-r.done
@@ -160,7 +162,8 @@ func TestCallsEndWithTheirToken(t *testing.T) {
 					}
 					// A stream that is continued elsewhere may end before the answer.
 					resumed := strings.HasSuffix(name, "comes back") && got == ""
-					if !resumed && !strings.Contains(got, `"id":2,"error":{"code":-31006,"message":"the request was cancelled: its token`) {
+					const want = `"id":2,"error":{"code":-31006,"message":"the request was cancelled: its token`
+					if !resumed && !strings.Contains(got, want) {
 						t.Errorf("the answer is %s", got)
 					}
 				})
@@ -184,7 +187,8 @@ func TestCallsEndWithTheirSocket(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if err := c.WriteMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow",%s}}`, modernMeta))); err != nil {
+		msg := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow",%s}}`, modernMeta)
+		if err := c.WriteMessage([]byte(msg)); err != nil {
 			t.Fatal(err)
 		}
 		<-src.entered
