@@ -291,6 +291,10 @@ func TestSiblingClauses(t *testing.T) {
 			[]string{"type error 1:37 /servers/s/callTimeoutMs"}},
 		"a long hang timeout": {server(`"command": "x", "hangTimeoutMs": 86400001`),
 			[]string{"type error 1:37 /servers/s/hangTimeoutMs"}},
+		"no ping timeout": {server(`"command": "x", "pingTimeoutMs": 0`),
+			[]string{"type error 1:37 /servers/s/pingTimeoutMs"}},
+		"a long ping timeout": {server(`"command": "x", "pingTimeoutMs": 86400001`),
+			[]string{"type error 1:37 /servers/s/pingTimeoutMs"}},
 		"a timeout as text": {server(`"url": "https://x.example", "transport": "http", "hangTimeoutMs": "10s"`),
 			[]string{"type error 1:70 /servers/s/hangTimeoutMs"}},
 		"nested metadata": {

@@ -212,6 +212,9 @@ func serverMembers() map[string]struct {
 		"hangTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
 			d.milliseconds(n, at, &s.HangTimeoutMS)
 		}},
+		"pingTimeoutMs": {"", func(d *decoder, s *Server, n *tree.Node, at string) {
+			d.milliseconds(n, at, &s.PingTimeoutMS)
+		}},
 		"isolate":     {"", (*decoder).isolate},
 		"registryRef": {"", (*decoder).registryRef},
 	}

@@ -181,6 +181,9 @@ func (o *opened) start(
 	if s.HangTimeoutMS > 0 {
 		l.HangTimeout = time.Duration(s.HangTimeoutMS) * time.Millisecond
 	}
+	if s.PingTimeoutMS > 0 {
+		l.PingTimeout = time.Duration(s.PingTimeoutMS) * time.Millisecond
+	}
 	if s.Isolate != nil && l.IdleStop == 0 { // this process only lists what the server offers
 		l.IdleStop = s.Isolate.options().IdleStop
 	}

@@ -69,10 +69,12 @@ type Server struct {
 	DisabledTools    []string `json:"disabledTools,omitempty"`
 	Enabled          *bool    `json:"enabled,omitempty"` // nil is true
 	ConnectTimeoutMS int64    `json:"connectTimeoutMs,omitempty"`
-	// CallTimeoutMS limits the duration of a call. HangTimeoutMS limits how long a call may
-	// be silent before the server must answer a ping. 0, the default, means no limit.
+	// CallTimeoutMS limits the duration of a call, HangTimeoutMS how long a call may be
+	// silent before the server must answer a ping, and PingTimeoutMS how long that may
+	// take. 0 means no limit for calls, and the defaults of [live.Options] for the others.
 	CallTimeoutMS int64             `json:"callTimeoutMs,omitempty"`
 	HangTimeoutMS int64             `json:"hangTimeoutMs,omitempty"`
+	PingTimeoutMS int64             `json:"pingTimeoutMs,omitempty"`
 	Isolate       *Isolation        `json:"isolate,omitempty"` // nil: all clients share a process
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	RegistryRef   *RegistryRef      `json:"registryRef,omitempty"`

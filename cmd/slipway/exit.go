@@ -124,7 +124,7 @@ func codeOf(err error) int {
 func answered(what string, err error) error {
 	f := &failure{code: codeOf(err), text: what + ": " + strings.TrimSpace(err.Error())}
 	if errors.Is(err, live.ErrHang) {
-		f.hint = "find out what the server waits for; hangTimeoutMs in a definition gives it more time"
+		f.hint = "find out what the server waits for; hangTimeoutMs and pingTimeoutMs in a definition give it more time"
 	}
 	return f
 }

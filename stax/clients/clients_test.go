@@ -31,6 +31,7 @@ servers:
     connectTimeoutMs: 2500
     callTimeoutMs: 120000
     hangTimeoutMs: 30000
+    pingTimeoutMs: 5000
   http:
     url: https://mcp.example.com/mcp?a=1&b=2
     transport: http

@@ -507,7 +507,10 @@ func (t *translator) timeouts(put func(string, any)) {
 	for _, own := range []struct {
 		member string
 		ms     int64
-	}{{"callTimeoutMs", t.server.CallTimeoutMS}, {"hangTimeoutMs", t.server.HangTimeoutMS}} {
+	}{
+		{"callTimeoutMs", t.server.CallTimeoutMS}, {"hangTimeoutMs", t.server.HangTimeoutMS},
+		{"pingTimeoutMs", t.server.PingTimeoutMS},
+	} {
 		if own.ms > 0 {
 			t.add(check.Note, "not-written", own.member, "has no place for %s", own.member)
 			t.findings[len(t.findings)-1].Hint = "--via launcher starts the server through Slipway, which applies it"

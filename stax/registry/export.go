@@ -174,6 +174,7 @@ func (e *exporter) leftOut() {
 		{"connectTimeoutMs", s.ConnectTimeoutMS > 0},
 		{"callTimeoutMs", s.CallTimeoutMS > 0},
 		{"hangTimeoutMs", s.HangTimeoutMS > 0},
+		{"pingTimeoutMs", s.PingTimeoutMS > 0},
 		{"isolate", s.Isolate != nil},
 	} {
 		if m.is {

@@ -169,6 +169,7 @@ func TestExportLoses(t *testing.T) {
 		"timeout":      {"command: npx\n    args: [-y, w@1]\n    connectTimeoutMs: 1", "no place for connectTimeoutMs"},
 		"call timeout": {"command: npx\n    args: [-y, w@1]\n    callTimeoutMs: 1", "no place for callTimeoutMs"},
 		"hang timeout": {"command: npx\n    args: [-y, w@1]\n    hangTimeoutMs: 1", "no place for hangTimeoutMs"},
+		"ping timeout": {"command: npx\n    args: [-y, w@1]\n    pingTimeoutMs: 1", "no place for pingTimeoutMs"},
 		"disabled":     {"command: npx\n    args: [-y, w@1]\n    enabled: false", "a server that is disabled"},
 		"unknown members": {
 			"command: npx\n    args: [-y, w@1]\n    x-mine: 1\n    metadata: {team: a}",
