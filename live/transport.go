@@ -41,6 +41,9 @@ type inbox interface {
 	// receive takes one message. origin is the call on whose stream it came, or
 	// nil if that cannot be told.
 	receive(text []byte, origin *call)
+	// unreadable fails the request with that id, whose answer cannot be read, or with 0
+	// all in flight, as one of those would wait for ever.
+	unreadable(id uint64, why *UnreadableError)
 	// sent reports whether a request had that id.
 	sent(id uint64) bool
 	// lost says that the connection has ended, once. Nothing comes after it.
@@ -97,6 +100,7 @@ type stream struct {
 	in     inbox
 	cancel context.CancelFunc // ends the reading
 	done   chan struct{}      // closed when nothing is read any more
+	spread spread
 }
 
 func newStream(conn mcp.Conn, in inbox) *stream {
@@ -119,7 +123,9 @@ func (s *stream) read(ctx context.Context) {
 				continue
 			}
 		}
-		s.in.receive(text, nil)
+		if !s.spread.consumes(text, s.in) {
+			s.in.receive(text, nil)
+		}
 		if j, ok := s.conn.(interface{ junk([]byte) }); ok && text[0] != '{' {
 			j.junk(text)
 		}

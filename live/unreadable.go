@@ -91,33 +91,49 @@ func looksLikeBatch(text []byte) bool {
 // glanced is what can be read of a message that is not valid JSON.
 type glanced struct {
 	id     uint64
+	hasID  bool
+	marked bool // it has the member jsonrpc
 	method bool // it has the member method
 	answer bool // it has the member result or error
+
+	level   int // the depth at which the members are
+	depth   int
+	keyNext bool
 }
 
 // glance looks for members at the top of an object that need not be valid JSON. It
 // does not recurse, so that it can read what nests too deeply.
-func glance(text []byte) (g glanced) {
-	depth, keyNext := 0, false
+func glance(text []byte) glanced {
+	g := glanced{level: 1}
+	g.read(text)
+	return g
+}
+
+// read continues with the next part of the text. It reports false for one that ends
+// within a string.
+func (g *glanced) read(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '{', '[':
-			depth++
-			keyNext = depth == 1
+			g.depth++
+			g.keyNext = g.depth == g.level
 		case '}', ']':
-			depth--
+			g.depth--
 		case ',':
-			keyNext = depth == 1
+			g.keyNext = g.depth == g.level
 		case '"':
 			end := quoteEnd(text, i)
-			if keyNext && depth == 1 {
-				g.note(text[i+1:end], text[min(end+1, len(text)):])
+			if end >= len(text) {
+				return false
 			}
-			keyNext = false
+			if g.keyNext && g.depth == g.level {
+				g.note(text[i+1:end], text[end+1:])
+			}
+			g.keyNext = false
 			i = end
 		}
 	}
-	return g
+	return true
 }
 
 // quoteEnd returns the index of the quote that ends the string beginning at
@@ -141,6 +157,8 @@ func (g *glanced) note(key, rest []byte) {
 		return
 	}
 	switch string(key) {
+	case "jsonrpc":
+		g.marked = true
 	case "method":
 		g.method = true
 	case "result", "error":
@@ -151,7 +169,7 @@ func (g *glanced) note(key, rest []byte) {
 		if end < 0 {
 			end = len(rest)
 		}
-		g.id = number(rest[:end])
+		g.id, g.hasID = number(rest[:end]), true
 	}
 }
 
@@ -159,9 +177,13 @@ func (g *glanced) note(key, rest []byte) {
 // else everything in flight, as one of those would wait for ever.
 func (ses *session) refuse(text []byte, err error) {
 	id, why := unreadable(text, err)
-	if why == nil {
-		return
+	if why != nil {
+		ses.unreadable(id, why)
 	}
+}
+
+// unreadable implements inbox.
+func (ses *session) unreadable(id uint64, why *UnreadableError) {
 	ses.src.tell(Event{What: "log", Err: why, Detail: "an answer is dropped and its request fails"})
 	if id != 0 {
 		if c := ses.take(id); c != nil {
