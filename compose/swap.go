@@ -179,7 +179,7 @@ func (s *Swap) Subscribe(ctx context.Context, uri string) error {
 }
 
 // ErrRetired is the error of a call to a [Retirable] that has been retired. A
-// [Swap] makes such a call anew.
+// [Swap] repeats such a call.
 var ErrRetired error = &mcp.Error{Code: mcp.CodeToolUnavailable, Message: "the server is not offered any more"}
 
 // Retirable is a Source that can be taken out of use without cutting calls off. It

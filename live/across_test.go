@@ -466,7 +466,7 @@ func TestListsStayInStep(t *testing.T) {
 		if got := k.await(`"id":1,"result"`); !strings.Contains(got, `"name":"two"`) {
 			t.Errorf("tools/list = %s", got)
 		}
-		// A server of 2026-07-28 is asked anew for what there is to subscribe to.
+		// A server of 2026-07-28 is asked again for what there is to subscribe to.
 		news := make(chan struct{})
 		var telling sync.WaitGroup
 		telling.Go(func() {

@@ -14,7 +14,7 @@
 //
 // A process that dies, a server that restarts, a session that was forgotten: calls
 // in flight fail at once, in words that hold the exit status and the last lines
-// the process wrote to stderr, and the next call starts or connects anew. A call
+// the process wrote to stderr, and the next call restarts it or reconnects. A call
 // that was in flight is repeated only if its tool says that this does no harm
 // (readOnlyHint or idempotentHint), or if the server cannot have seen it.
 // Attempts that fail are made again after 100 milliseconds, then twice as long,

@@ -114,7 +114,7 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 func (s *Source) lostText(e *errand, lost *lostError) error {
 	text := fmt.Sprintf("%s was lost while it served this request: %v", s.subject(), lost.cause)
 	if !e.again && !lost.unseen {
-		text += " (the request may have been carried out; the next one will find the server started anew)"
+		text += " (the request may have been carried out; the next one will find the server restarted)"
 	}
 	return &mcp.Error{Code: e.unavailable, Message: text, Cause: lost.cause}
 }
@@ -211,7 +211,7 @@ func (ses *session) encode(e *errand, id uint64, req *mcp.Request, extra []byte)
 	return append(dst, '}')
 }
 
-// withoutMeta returns an object without its _meta member, which is sent anew.
+// withoutMeta returns an object without its _meta member, which is sent again.
 func withoutMeta(params json.RawMessage) json.RawMessage {
 	if jsonscan.Member(params, "_meta") == nil {
 		return params

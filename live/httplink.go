@@ -218,7 +218,7 @@ func headerValue(s string) string {
 }
 
 // broken words an error of the HTTP client. One that kept the request from the
-// server ends the session: whoever comes next connects anew.
+// server ends the session: the next request connects again.
 func (l *httpLink) broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -292,7 +292,7 @@ type doubtError struct{ error }
 func (e doubtError) Unwrap() error { return e.error }
 
 // doubts marks an error that came with a status by which a server may mean that it
-// speaks another version now: one started anew may not be what it was.
+// speaks another version now: one that was restarted may not be what it was.
 func (e *StatusError) doubts(err error) error {
 	switch e.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone,

@@ -137,7 +137,7 @@ func (ses *session) park(ctx context.Context, e *errand, req *mcp.Request) ([]by
 			return nil, err
 		}
 	} else if p = ses.src.lot.take(b.Parked); p == nil {
-		return nil, mcp.Errorf(e.unavailable, "the server that asked has been lost, or has waited too long: make the request anew")
+		return nil, mcp.Errorf(e.unavailable, "the server that asked has been lost, or has waited too long: make the request again")
 	}
 	p.call.request.Store(req)
 	return p.drive(ctx, req)

@@ -15,7 +15,7 @@ import (
 )
 
 // session is a connection to the server on which the handshake is done, until it
-// is lost. What the server calls a session may begin anew within it.
+// is lost. What the server calls a session may restart within it.
 type session struct {
 	src  *Source
 	link link

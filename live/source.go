@@ -150,7 +150,7 @@ type Source struct {
 	failures int       // attempts and short lives since the last long one
 	starts   int
 	lastErr  error
-	turn     chan struct{} // closed and made anew when phase changes
+	turn     chan struct{} // closed and replaced when phase changes
 	running  bool          // the supervisor runs
 	closed   bool
 	wanted   bool  // a caller waits for a session

@@ -163,7 +163,7 @@ func (s *Source) supervise() {
 		lost := s.live(ses)
 		ses.close()
 		if s.ended(ses, lost) {
-			return // not needed now; the next request starts anew
+			return // not needed now; the next request starts over
 		}
 	}
 	s.mu.Lock()
@@ -231,7 +231,7 @@ func (s *Source) publish(ses *session, cat *mcp.Catalog) {
 }
 
 // failed notes that an attempt has failed and when to make the next. It reports
-// whether the supervisor's work is done: whoever needs the server begins anew.
+// whether the supervisor's work is done: the next request for the server starts over.
 func (s *Source) failed(err error) (done bool) {
 	s.mu.Lock()
 	s.failures++

@@ -10,7 +10,7 @@ import (
 )
 
 // Watch tells changed of changes of the lists, as the server says them or as they
-// are found when it is started anew, and of resources.
+// are found when it is restarted, and of resources.
 func (s *Source) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
 
 // show makes cat what the source offers, and tells of the difference.
@@ -99,7 +99,7 @@ func (ses *session) listenCall(ctx context.Context, c *call) ([]byte, error) {
 }
 
 // Subscribe has the server tell of changes of a resource, also after it has been
-// started anew.
+// restarted.
 func (s *Source) Subscribe(ctx context.Context, uri string) error {
 	ses, err := s.acquire(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *Source) Subscribed() []string {
 	return s.watched.uris()
 }
 
-// resubscribe has a subscription of 2026-07-28 made anew, as it holds all there is.
+// resubscribe has a subscription of 2026-07-28 made again, as it holds all there is.
 func (ses *session) resubscribe() {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()

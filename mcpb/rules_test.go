@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-var update = flag.Bool("update", false, "write docs/mcpb-rules.md anew")
+var update = flag.Bool("update", false, "rewrite docs/mcpb-rules.md")
 
 // TestRulesAreListed holds the list of rules against the sources, in both
 // directions, and the page against the list.

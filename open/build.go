@@ -128,7 +128,7 @@ func ambiguous(arg, file, hint string) *Error {
 func builds(arg string, info fs.FileInfo) string {
 	if info != nil && info.IsDir() {
 		if _, err := os.Stat(arg + "/" + manifest); err == nil {
-			return "it is a site already: slipway site freeze " + arg + " writes it anew"
+			return "it is a site already: slipway site freeze " + arg + " rewrites it"
 		}
 	}
 	var list []string

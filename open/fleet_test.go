@@ -651,7 +651,7 @@ func (c *counted) Lookup(context.Context, string) (stax.Secret, bool, error) {
 }
 
 // TestSecretsAreAskedForOnce has a secret looked up once when servers are started,
-// and anew when one of them does not take it any more.
+// and again when one of them does not take it any more.
 func TestSecretsAreAskedForOnce(t *testing.T) {
 	secrets := &counted{}
 	var wants atomic.Value

@@ -45,7 +45,7 @@ func remembered(file string) *mcp.Catalog {
 	}
 	cat, err := live.DecodeCatalog(text)
 	if err != nil {
-		return nil // of another version; it is learned anew
+		return nil // of another version; it is learned again
 	}
 	return cat
 }

@@ -41,7 +41,7 @@ type JWTOptions struct {
 	// Leeway is by how much the clocks may differ; 0 stands for 30 seconds.
 	Leeway time.Duration
 
-	// Refresh is how old keys may become before they are fetched anew, in the
+	// Refresh is how old keys may become before they are fetched again, in the
 	// background; 0 stands for 15 minutes. Until that works they are used on, up to
 	// Stale; 0 stands for 24 hours.
 	Refresh, Stale time.Duration

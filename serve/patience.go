@@ -57,7 +57,7 @@ func (c *patientConn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// extend sets the deadline anew when it comes near, which is cheaper than doing
+// extend resets the deadline when it comes near, which is cheaper than doing
 // so for each write. It reports whether the deadline is ours.
 func (c *patientConn) extend() bool {
 	c.mu.Lock()

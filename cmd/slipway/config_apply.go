@@ -67,7 +67,7 @@ func openLedger() (*clients.Ledger, error) {
 	}
 	ledger, err := clients.OpenLedger(dir)
 	if err != nil {
-		return nil, &failure{code: exitInput, text: err.Error(), hint: "it remembers what was written; move it away to begin anew"}
+		return nil, &failure{code: exitInput, text: err.Error(), hint: "it remembers what was written; move it away to start over"}
 	}
 	return ledger, nil
 }

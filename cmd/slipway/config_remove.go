@@ -42,7 +42,7 @@ byte; one that was not there before goes.
 					return &failure{code: exitInput, text: "config remove: " + err.Error()}
 				}
 			}
-			return outcome("config remove", removal.Files, removal.Conflicts(), "take them out by hand, or write them anew with config apply --replace")
+			return outcome("config remove", removal.Files, removal.Conflicts(), "remove them manually, or rewrite them with config apply --replace")
 		},
 	}
 	s.flags(cmd)

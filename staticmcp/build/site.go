@@ -15,7 +15,7 @@ import (
 // table, a server. It is what the command and a watching server hold on to.
 type Input interface {
 	// Site reads the input as it is now. The site's sequences may read on while
-	// they are walked; a second walk begins anew.
+	// they are walked; a second walk starts over.
 	Site(ctx context.Context) (*Site, error)
 	// Paths are the files and folders whose change calls for another build, or
 	// nothing if there is no telling.
