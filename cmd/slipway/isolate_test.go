@@ -25,28 +25,27 @@ type isolatedServer struct {
 func startIsolated(t *testing.T, isolate string) *isolatedServer {
 	t.Helper()
 	dir := t.TempDir()
-	s := &isolatedServer{t: t, stateDir: filepath.Join(dir, "state")}
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	write := func(name, text string) string { return writeFile(t, filepath.Join(dir, name), text) }
 	site := write("site/mcp.json", `{"protocolVersion":"2025-06-18","serverInfo":{"name":"first","version":"1.0.0"},`+
 		`"capabilities":{"tools":[{"name":"greet","description":"Greet",`+
 		`"inputSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}]}}`)
 	write("site/tools/greet/ann.json", `{"content":[{"type":"text","text":"hello"}]}`)
-	tokens := write("tokens", "ann ann-0123456789abcdef\nbob bob-0123456789abcdef\n")
-	program, err := json.Marshal(filepath.Dir(site))
+	program, err := json.Marshal([]string{"serve", "--stdio", filepath.Dir(site)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startIsolatedCommand(t, "slipway", string(program), isolate)
+}
+
+// startIsolatedCommand is startIsolated for a command; args are a JSON array.
+func startIsolatedCommand(t *testing.T, command, args, isolate string) *isolatedServer {
+	t.Helper()
+	dir := t.TempDir()
+	s := &isolatedServer{t: t, stateDir: filepath.Join(dir, "state")}
+	write := func(name, text string) string { return writeFile(t, filepath.Join(dir, name), text) }
+	tokens := write("tokens", "ann ann-0123456789abcdef\nbob bob-0123456789abcdef\n")
 	definitions := write("servers.yaml", fmt.Sprintf(
-		"servers:\n  first:\n    command: slipway\n    args: [serve, --stdio, %s]\n    isolate: %s\n", program, isolate))
+		"servers:\n  first:\n    command: %s\n    args: %s\n    isolate: %s\n", command, args, isolate))
 	cmd := slipwayCommand(t, "serve", definitions, "--auth-token-file", tokens, "--addr", "127.0.0.1:0")
 	cmd.Env = append(cmd.Env, "SLIPWAY_STATE_DIR="+s.stateDir)
 	cmd.Stderr = nil
@@ -67,6 +66,18 @@ func startIsolated(t *testing.T, isolate string) *isolatedServer {
 	}
 	go func() { _, _ = io.Copy(io.Discard, messages) }()
 	return s
+}
+
+// writeFile writes a file, with its folders, and returns its path.
+func writeFile(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func (s *isolatedServer) post(who, session, body string) (text string, header http.Header) {
@@ -92,13 +103,19 @@ func (s *isolatedServer) post(who, session, body string) (text string, header ht
 	return string(answer), resp.Header
 }
 
+// begin begins a session.
+func (s *isolatedServer) begin(who string) (session string) {
+	s.t.Helper()
+	_, header := s.post(who, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
+		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	return header.Get("Mcp-Session-Id")
+}
+
 // call calls the tool in a session, or begins one.
 func (s *isolatedServer) call(who, session string) string {
 	s.t.Helper()
 	if session == "" {
-		_, header := s.post(who, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
-			`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
-		session = header.Get("Mcp-Session-Id")
+		session = s.begin(who)
 	}
 	got, _ := s.post(who, session, `{"jsonrpc":"2.0","id":2,"method":"tools/call",`+
 		`"params":{"name":"greet","arguments":{"name":"ann"}}}`)
