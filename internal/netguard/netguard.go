@@ -100,7 +100,9 @@ func (g *Guard) Transport(from *http.Transport) http.RoundTripper {
 }
 
 // isTyped reports whether a URL is of the host that the user typed.
-func (g *Guard) isTyped(u *url.URL) bool { return g.Host != "" && strings.EqualFold(u.Hostname(), g.Host) }
+func (g *Guard) isTyped(u *url.URL) bool {
+	return g.Host != "" && strings.EqualFold(u.Hostname(), g.Host)
+}
 
 // transport sends requests through the proxy if one applies, or else connects directly.
 // proxied also reaches the host that the user typed, with or without a proxy.
