@@ -9,35 +9,35 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// claims are the URIs that parts list, and those that their templates describe, all
-// as the parts have them. It is safe for concurrent use once it is complete.
+// claims are the URIs listed by the parts and the URI templates they offer, all in the
+// parts' own spelling. It is safe for concurrent use once built.
 type claims struct {
 	listed    map[string]claimants  // by URI
 	templates map[string]claimants  // by URI template
-	patterns  map[string][]*pattern // the templates, by the scheme of what they describe; "" if that is open
+	patterns  map[string][]*pattern // templates by the literal scheme of their URIs; "" if the scheme is variable
 }
 
-// claimants are the distinct parts that claim a URI, at least one, in their order.
+// claimants are the distinct parts that claim a URI, at least one, in union order.
 type claimants []int
 
 // pattern is a URI template of a part.
 type pattern struct {
 	part    int
 	text    string
-	literal string // with which everything begins that it describes
+	literal string // prefix shared by every URI the template describes
 	parse   sync.Once
 	parsed  *uritemplate.Template // nil if it is malformed
 }
 
-// maxMatching bounds the work of comparing URIs with templates, in bytes: for a
-// catalog, and for a request. What is beyond it counts as shared.
+// maxMatching bounds the work of matching URIs against templates, in bytes, per catalog
+// and per request. URIs left over when the budget runs out count as shared.
 const maxMatching = 8 << 20
 
-// What comparisons cost, in bytes.
+// Costs of comparisons, in bytes.
 const (
 	costOfPrefix = 16
-	costOfMatch  = 64   // and the length of the URI
-	costOfParse  = 4096 // of a template, once
+	costOfMatch  = 64   // plus the length of the URI
+	costOfParse  = 4096 // once per template
 )
 
 // claimsOf returns the claims of parts.
@@ -63,7 +63,7 @@ func claimsOf(parts []*mcp.Catalog) *claims {
 	return c
 }
 
-// claim notes that a part claims uri, and reports whether it had not before.
+// claim records that a part claims uri, and reports whether that is a new claim.
 func claim(into map[string]claimants, uri string, part int) bool {
 	known := into[uri]
 	if slices.Contains(known, part) {
@@ -73,14 +73,14 @@ func claim(into map[string]claimants, uri string, part int) bool {
 	return true
 }
 
-// claimed says which parts claim a URI, and whether all templates were compared.
+// claimed is the set of parts that claim a URI, and whether every template was compared.
 type claimed struct {
 	by       claimants
 	complete bool
 }
 
-// of returns the parts that claim a URI, by listing it or by a template that
-// describes it. left is the work that may be done.
+// of returns the parts that claim a URI, by listing it or through a matching template. It
+// deducts its cost from left, the remaining work budget.
 func (c *claims) of(uri string, left *int) claimed {
 	parts := slices.Clip(c.listed[uri])
 	scheme, ok := schemeOf(uri)
@@ -105,8 +105,8 @@ func (c *claims) of(uri string, left *int) claimed {
 	return claimed{by: parts, complete: *left >= 0}
 }
 
-// describes reports whether a URI that begins with p.literal is one of p. A template
-// that is malformed claims all that begin so.
+// describes reports whether p describes a URI that starts with p.literal. A malformed
+// template claims every such URI.
 func (p *pattern) describes(uri string, left *int) bool {
 	*left -= costOfMatch + len(uri)
 	p.parse.Do(func() {
@@ -120,8 +120,8 @@ func (p *pattern) describes(uri string, left *int) bool {
 	return ok
 }
 
-// literalOf returns what all expansions of a template begin with, as far as it has
-// no character that an expansion might write in another way.
+// literalOf returns the prefix shared by all expansions of a template, up to the first
+// character that an expansion could spell differently.
 func literalOf(template string) string {
 	for i := range len(template) {
 		b := template[i]
@@ -132,7 +132,7 @@ func literalOf(template string) string {
 	return template
 }
 
-// schemeOf returns what is before the first colon, and "" and false without one.
+// schemeOf returns the text before the first colon, or "" and false if there is no colon.
 func schemeOf(uri string) (scheme string, ok bool) {
 	scheme, _, ok = strings.Cut(uri, ":")
 	if !ok {

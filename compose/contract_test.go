@@ -21,11 +21,15 @@ func newShelf(owner string) *shelf {
 
 func shelfCatalog(owner, about string) *mcp.Catalog {
 	return &mcp.Catalog{
-		Server:      mcp.Implementation{Name: owner, Version: "1.0.0"},
-		Tools:       []mcp.Tool{{Name: "find", Description: about}, {Name: owner + "_only", Description: "one of a kind"}},
-		Resources:   []mcp.Resource{{Name: owner, URI: "shelf://" + owner, MIMEType: "text/plain"}},
-		Templates:   []mcp.ResourceTemplate{{Name: owner, URITemplate: "shelf://" + owner + "/{book}"}},
-		Prompts:     []mcp.Prompt{{Name: "ask", Description: about, Arguments: []mcp.PromptArgument{{Name: "book", Required: true}}}},
+		Server:    mcp.Implementation{Name: owner, Version: "1.0.0"},
+		Tools:     []mcp.Tool{{Name: "find", Description: about}, {Name: owner + "_only", Description: "one of a kind"}},
+		Resources: []mcp.Resource{{Name: owner, URI: "shelf://" + owner, MIMEType: "text/plain"}},
+		Templates: []mcp.ResourceTemplate{{Name: owner, URITemplate: "shelf://" + owner + "/{book}"}},
+		Prompts: []mcp.Prompt{{
+			Name:        "ask",
+			Description: about,
+			Arguments:   []mcp.PromptArgument{{Name: "book", Required: true}},
+		}},
 		Completions: true,
 	}
 }
@@ -34,11 +38,18 @@ func (s *shelf) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp
 	if p.URI != "shelf://"+s.owner && p.URI != "shelf://"+s.owner+"/moby" {
 		return nil, mcp.ResourceNotFound(p.URI, "")
 	}
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: s.owner}}}, nil
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{
+		URI:      p.URI,
+		MIMEType: "text/plain",
+		Text:     s.owner,
+	}}}, nil
 }
 
 func (s *shelf) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text(s.owner + p.Arguments["book"])}}}, nil
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{
+		Role:    mcp.RoleUser,
+		Content: mcp.Text(s.owner + p.Arguments["book"]),
+	}}}, nil
 }
 
 func TestUnionIsASource(t *testing.T) {
@@ -63,8 +74,11 @@ func TestUnionIsASource(t *testing.T) {
 			{URI: "shelf://b/moby", Want: `"text":"b"`},
 			{URI: "shelf://b/dick", WantError: true},
 		},
-		Prompts:     []mcptest.Prompt{{Name: "b_ask", Args: map[string]string{"book": "moby"}, Want: "bmoby"}},
-		Completions: []mcptest.Completion{{Params: mcp.CompleteParams{Prompt: "b_ask", Argument: "book", Value: "mo"}, Want: []string{"b", "ask", "mo"}}},
+		Prompts: []mcptest.Prompt{{Name: "b_ask", Args: map[string]string{"book": "moby"}, Want: "bmoby"}},
+		Completions: []mcptest.Completion{{
+			Params: mcp.CompleteParams{Prompt: "b_ask", Argument: "book", Value: "mo"},
+			Want:   []string{"b", "ask", "mo"},
+		}},
 		Change: func(testing.TB, mcp.Source) {
 			b.offer(shelfCatalog("b", "second"))
 			b.tell(mcp.Change{Tools: true, Prompts: true})

@@ -11,38 +11,38 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Kind is what an [Item] of a source is.
+// Kind is the kind of an [Item] of a source.
 type Kind string
 
-// The kinds. The first three are there once in a source, or not at all.
+// The kinds. A source has at most one item of each of the first three.
 const (
-	Origin       Kind = "origin"       // how it is started or reached
-	Server       Kind = "server"       // what it calls itself, but for the version
-	Instructions Kind = "instructions" // what it tells models
+	Origin       Kind = "origin"       // how the server is started or reached
+	Server       Kind = "server"       // the server's description of itself, without the version
+	Instructions Kind = "instructions" // the server's instructions for models
 	Tools        Kind = "tools"
 	Prompts      Kind = "prompts"
 	Resources    Kind = "resources"
 	Templates    Kind = "resourceTemplates"
-	// UI is what reading a ui:// resource yields, which clients run as a program.
+	// UI is the contents of a ui:// resource, which clients run as a program.
 	UI Kind = "ui"
-	// Version and Whole are in no lock: a [Drift] says with them that the version
-	// has changed, and that a source has come or gone.
+	// Version and Whole are never in a lock. A [Drift] uses them to report a new version,
+	// and a source that was added or removed.
 	Version Kind = "version"
 	Whole   Kind = "source"
 )
 
-// pinnedKinds are the kinds in a lock, in the order in which people are told.
+// pinnedKinds returns the kinds that a lock contains, in report order.
 func pinnedKinds() []Kind {
 	return []Kind{Origin, Server, Instructions, Tools, Prompts, Resources, Templates, UI}
 }
 
-// digestPrefix is the version of the way in which digests are made.
+// digestPrefix is the version of the digest algorithm.
 const digestPrefix = "sha256/v1:"
 
-// Digest returns the digest of a JSON text as an item of a kind: SHA-256 over the
-// kind and the canonical form of the text (RFC 8785), as "sha256/v1:" and 64
-// hexadecimal digits. The kind goes in so that what was approved as one thing does
-// not count as another. It fails for text that has no canonical form.
+// Digest returns the digest of a JSON text as an item of a kind: SHA-256 over the kind
+// and the canonical form of the text (RFC 8785), as "sha256/v1:" and 64 hexadecimal
+// digits. The kind is included so that an approval for one kind of item is not valid for
+// another. Text without a canonical form is an error.
 func Digest(kind Kind, text []byte) (string, error) {
 	form, err := canonical.Append([]byte("slipway.lock/v1/"+string(kind)+"\n"), text)
 	if err != nil {
@@ -52,7 +52,7 @@ func Digest(kind Kind, text []byte) (string, error) {
 	return digestPrefix + hex.EncodeToString(sum[:]), nil
 }
 
-// pinOf returns the pin of a definition, which holds it in canonical form.
+// pinOf returns the pin of a definition, with the definition in canonical form.
 func pinOf(kind Kind, definition []byte) (Pin, error) {
 	form, err := canonical.Append(nil, definition)
 	if err != nil {
@@ -68,25 +68,37 @@ type entry struct {
 	json func() (json.RawMessage, error)
 }
 
-// entries returns what a catalog offers, but for what the server says of itself.
+// entries returns the tools, prompts, resources and templates of a catalog.
 func entries(cat *mcp.Catalog) []entry {
 	all := make([]entry, 0, len(cat.Tools)+len(cat.Prompts)+len(cat.Resources)+len(cat.Templates))
 	for i := range cat.Tools {
-		all = append(all, entry{Item{Tools, cat.Tools[i].Name}, func() (json.RawMessage, error) { return cat.Tools[i].MarshalJSON() }})
+		all = append(all, entry{
+			Item{Tools, cat.Tools[i].Name},
+			func() (json.RawMessage, error) { return cat.Tools[i].MarshalJSON() },
+		})
 	}
 	for i := range cat.Prompts {
-		all = append(all, entry{Item{Prompts, cat.Prompts[i].Name}, func() (json.RawMessage, error) { return cat.Prompts[i].MarshalJSON() }})
+		all = append(all, entry{
+			Item{Prompts, cat.Prompts[i].Name},
+			func() (json.RawMessage, error) { return cat.Prompts[i].MarshalJSON() },
+		})
 	}
 	for i := range cat.Resources {
-		all = append(all, entry{Item{Resources, cat.Resources[i].URI}, func() (json.RawMessage, error) { return cat.Resources[i].MarshalJSON() }})
+		all = append(all, entry{
+			Item{Resources, cat.Resources[i].URI},
+			func() (json.RawMessage, error) { return cat.Resources[i].MarshalJSON() },
+		})
 	}
 	for i := range cat.Templates {
-		all = append(all, entry{Item{Templates, cat.Templates[i].URITemplate}, func() (json.RawMessage, error) { return cat.Templates[i].MarshalJSON() }})
+		all = append(all, entry{
+			Item{Templates, cat.Templates[i].URITemplate},
+			func() (json.RawMessage, error) { return cat.Templates[i].MarshalJSON() },
+		})
 	}
 	return all
 }
 
-// digest returns the digest of an entry, or why it has none.
+// digest returns the digest of an entry, or the reason it has none.
 func (e *entry) digest() (string, error) {
 	text, err := e.json()
 	if err != nil {
@@ -95,8 +107,8 @@ func (e *entry) digest() (string, error) {
 	return Digest(e.item.Kind, text)
 }
 
-// identityOf is what a server says of itself, as JSON, without its version: a new
-// version of a server is the same server.
+// identityOf returns a server's description of itself as JSON. It omits the version, as a
+// new version is still the same server.
 func identityOf(info mcp.Implementation) (json.RawMessage, error) {
 	text, err := mcp.Marshal(info)
 	if err != nil {
@@ -110,8 +122,8 @@ func identityOf(info mcp.Implementation) (json.RawMessage, error) {
 	return mcp.Marshal(members)
 }
 
-// contentsOf returns what reading a resource yields, without what comes with the
-// answer only, such as how long it may be kept.
+// contentsOf returns the contents of a read result, without response metadata such as
+// cache hints.
 func contentsOf(result *mcp.ReadResourceResult) (json.RawMessage, error) {
 	text, err := mcp.Marshal(result)
 	if err != nil {

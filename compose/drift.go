@@ -11,16 +11,16 @@ import (
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
-// Drift is one thing in which a source is not as it was locked.
+// Drift is one difference between a source and its lock.
 type Drift struct {
 	Source string
 	Item   Item
-	// Was and Is are the pins, as far as there are: without Was the item is new,
-	// without Is it is gone. Of a Version only the Definition is set.
+	// Was and Is are the pins before and now. Was is nil for a new item, Is for a removed
+	// one. For a Version, only Definition is set.
 	Was, Is *Pin
 }
 
-// String says what has happened to the item.
+// String describes the change to the item.
 func (d Drift) String() string {
 	what := "has changed"
 	switch {
@@ -50,17 +50,18 @@ func (d Drift) String() string {
 	return visible.Line(d.Item.String()) + " " + what
 }
 
-// Refused reports whether the item is not offered because of the drift.
+// Refused reports whether the drift causes the item to be refused.
 func (d Drift) Refused() bool { return d.Is != nil && d.Item.Kind != Version }
 
-// Finding returns the drift as one.
+// Finding returns the drift as a check finding.
 func (d Drift) Finding() check.Finding {
 	rule := "changed"
 	switch {
 	case d.Item.Kind == Version:
 		return finding(check.Note, "version", d.Source, d.Item, d.String(), "")
 	case d.Item.Kind == Whole && d.Is == nil:
-		return finding(check.Note, "unused", d.Source, d.Item, d.String(), "slipway lock verify compares the sources that it is given")
+		return finding(check.Note, "unused", d.Source, d.Item, d.String(),
+			"slipway lock verify compares the sources that it is given")
 	case d.Item.Kind == Whole:
 		rule = "unknown"
 	case d.Item.Kind == Origin:
@@ -75,10 +76,10 @@ func (d Drift) Finding() check.Finding {
 	return finding(check.Error, rule, d.Source, d.Item, d.String(), "")
 }
 
-// Compare returns in what a source, as it is, differs from what was locked: in the
-// order of kinds, then of names. was is nil if the lock does not know the source,
-// is if it is none of those that there are. An item under another name is a new
-// one, and the old one is gone.
+// Compare returns the differences between a locked source and its current state, ordered
+// by kind, then by name. was is nil if the source is missing from the lock, is if it is
+// missing from the current sources. A renamed item counts as one new and one removed
+// item.
 func Compare(source string, was, is *LockedSource) (all []Drift) {
 	if was == nil || is == nil {
 		d := Drift{Source: source, Item: Item{Kind: Whole}}
@@ -106,7 +107,12 @@ func Compare(source string, was, is *LockedSource) (all []Drift) {
 		}
 	}
 	if was.Version != is.Version {
-		all = append(all, Drift{source, Item{Kind: Version}, &Pin{Definition: quoted(was.Version)}, &Pin{Definition: quoted(is.Version)}})
+		all = append(all, Drift{
+			source,
+			Item{Kind: Version},
+			&Pin{Definition: quoted(was.Version)},
+			&Pin{Definition: quoted(is.Version)},
+		})
 	}
 	return all
 }
@@ -116,8 +122,8 @@ func quoted(text string) json.RawMessage {
 	return raw
 }
 
-// Approve makes a copy of the lock that holds what is of the sources of drifts. A
-// source that the lock does not know comes in whole, from snapshots.
+// Approve returns a copy of the lock, updated to the current state of the items in
+// drifts. A source that is missing from the lock is added whole, from snapshots.
 func (l *Lock) Approve(drifts []Drift, snapshots map[string]*LockedSource) *Lock {
 	next := &Lock{Sources: maps.Clone(l.Sources), Definitions: slices.Clone(l.Definitions)}
 	if next.Sources == nil {

@@ -15,18 +15,18 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Edits say how the tools of a source are shown. All names but [ToolEdit.Name] are
-// the source's own.
+// Edits describe how the tools of a source are presented. All names except
+// [ToolEdit.Name] are the source's own.
 type Edits struct {
-	// Enabled are the only tools to offer; nil stands for all.
+	// Enabled lists the only tools to offer; nil means all.
 	Enabled []string
-	// Disabled are tools not to offer, also if they are enabled.
+	// Disabled lists tools to hide, even if they are enabled.
 	Disabled []string
-	// Tools are shown otherwise than the source has them.
+	// Tools holds the edits by tool name.
 	Tools map[string]ToolEdit
 }
 
-// ToolEdit is how a tool is shown. What is not set stays as the source has it.
+// ToolEdit changes how a tool is presented. Unset fields keep the source's values.
 type ToolEdit struct {
 	Name               string
 	Title, Description *string
@@ -36,7 +36,7 @@ func (e *Edits) allows(tool string) bool {
 	return (e.Enabled == nil || slices.Contains(e.Enabled, tool)) && !slices.Contains(e.Disabled, tool)
 }
 
-// Missing returns the names of tools in e that a source does not have, sorted.
+// Missing returns the tools named in e that the source does not have, sorted.
 func (e *Edits) Missing(cat *mcp.Catalog) (names []string) {
 	for _, name := range slices.Concat(e.Enabled, e.Disabled, slices.Collect(maps.Keys(e.Tools))) {
 		if cat.Tool(name) == nil && cat.WithheldTools[name] == "" && !slices.Contains(names, name) {
@@ -47,15 +47,15 @@ func (e *Edits) Missing(cat *mcp.Catalog) (names []string) {
 	return names
 }
 
-// Edit returns src with its tools as edits say: those that are not allowed are
-// neither listed nor called, and the others are shown, and called, by their new
-// names. Nothing else passes through it otherwise than it came: a definition keeps
-// all its bytes but those of the name, title and description that are edited.
+// Edit applies edits to the tools of src: disallowed tools are neither listed nor
+// callable, the others are listed and called by their new names. Everything else passes
+// through unchanged: a definition keeps all its bytes except for an edited name, title or
+// description.
 //
-// Two edits that give one name are an error that names both tools. A tool of the
-// source that has a name which an edit gives another is not offered: whoever wrote
-// the edit did not mean that one. Nil edits, and empty ones, return src itself. The
-// Source returned implements io.Closer, which closes src.
+// Two edits that yield the same name are an error that names both tools. If an edit gives
+// a tool a name that another tool of the source already has, the other tool is hidden.
+// Nil or empty edits return src itself. The returned Source implements io.Closer, which
+// closes src.
 func Edit(src mcp.Source, edits *Edits) (mcp.Source, error) {
 	if edits == nil || edits.Enabled == nil && len(edits.Disabled) == 0 && len(edits.Tools) == 0 {
 		return src, nil
@@ -78,7 +78,7 @@ func Edit(src mcp.Source, edits *Edits) (mcp.Source, error) {
 type edited struct {
 	mcp.Source
 	edits   *Edits
-	own     map[string]string // by the new name, of those that have one
+	own     map[string]string // own names by new name, for renamed tools
 	watched mcp.Watcher
 	watches bool
 
@@ -89,7 +89,7 @@ type edited struct {
 	making sync.Mutex // held while last is replaced
 }
 
-// edition is the catalog that is made of another.
+// edition is an edited catalog and its original.
 type edition struct{ of, catalog *mcp.Catalog }
 
 var (
@@ -139,7 +139,7 @@ func (e *edited) make(cat *mcp.Catalog) *mcp.Catalog {
 	return made
 }
 
-// offers reports whether a tool is, by its own name.
+// offers reports whether a tool, given by its own name, is offered.
 func (e *edited) offers(own string) bool {
 	if !e.edits.allows(own) {
 		return false
@@ -148,7 +148,7 @@ func (e *edited) offers(own string) bool {
 	return !taken || other == own
 }
 
-// shown returns the name by which a tool is shown.
+// shown returns the name under which a tool is offered.
 func (e *edited) shown(own string) string {
 	if to := e.edits.Tools[own].Name; to != "" {
 		return to
@@ -211,7 +211,7 @@ func (e *edited) Close() error {
 	return nil
 }
 
-// apply returns a tool as it is shown.
+// apply returns the edited tool.
 func (e ToolEdit) apply(t mcp.Tool) mcp.Tool {
 	var edits []memberEdit
 	if e.Name != "" && e.Name != t.Name {
@@ -231,12 +231,12 @@ func (e ToolEdit) apply(t mcp.Tool) mcp.Tool {
 	return t
 }
 
-// memberEdit is a member of an object, and the text that it is to have.
+// memberEdit is a member of an object and its new text.
 type memberEdit struct{ name, text string }
 
-// withMembers returns the object raw, or nil if it is nil, with the texts of some
-// members exchanged, and those that it does not have behind the others. Not a byte
-// besides is changed.
+// withMembers returns the object raw with the text of some members replaced; members it
+// lacks are appended. All other bytes stay the same. It returns nil if raw is nil or not
+// an object.
 func withMembers(raw json.RawMessage, edits []memberEdit) json.RawMessage {
 	if raw == nil || len(edits) == 0 {
 		return raw
@@ -256,7 +256,7 @@ func withMembers(raw json.RawMessage, edits []memberEdit) json.RawMessage {
 		return end, err
 	})
 	if err != nil {
-		return nil // not a definition: let it be encoded from its fields
+		return nil // not a definition: encode it from its fields instead
 	}
 	out = append(out, raw[done:end-1]...)
 	for _, e := range edits {
@@ -271,8 +271,10 @@ func withMembers(raw json.RawMessage, edits []memberEdit) json.RawMessage {
 	return append(out, '}')
 }
 
-// ValidToolName reports whether a tool may be shown by a name: 1 to 128 letters,
-// digits, and "_", "-", ".", "/".
+// ValidToolName reports whether a tool may be renamed to name: 1 to 128 letters, digits,
+// and "_", "-", ".", "/".
 func ValidToolName(name string) bool {
-	return name != "" && len(name) <= 128 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
+	return name != "" &&
+		len(name) <= 128 &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
 }

@@ -28,16 +28,22 @@ func TestEditIsASource(t *testing.T) {
 	var s *shop
 	mcptest.TestSource(t, func(t *testing.T) mcp.Source {
 		s = newShop(nil)
-		return edit(t, s, &compose.Edits{Disabled: []string{"sell"}, Tools: map[string]compose.ToolEdit{"buy": {Name: "shop.buy", Description: text("Buys")}}})
+		return edit(t, s, &compose.Edits{
+			Disabled: []string{"sell"},
+			Tools:    map[string]compose.ToolEdit{"buy": {Name: "shop.buy", Description: text("Buys")}},
+		})
 	}, &mcptest.Options{
 		CatalogAllocs: 1,
 		Calls: []mcptest.Call{
 			{Tool: "shop.buy", Args: `{"x":1}`, Want: `shop:buy{\"x\":1}`},
 			{Tool: "buy", WantError: true}, {Tool: "sell", WantError: true},
 		},
-		Reads:       []mcptest.Read{{URI: "shop://item/7", Want: "at shop://item/7"}},
-		Prompts:     []mcptest.Prompt{{Name: "ask", Args: map[string]string{"a": "v"}, Want: "shop:ask:v"}},
-		Completions: []mcptest.Completion{{Params: mcp.CompleteParams{Prompt: "ask", Argument: "what", Value: "mo"}, Want: []string{"mo"}}},
+		Reads:   []mcptest.Read{{URI: "shop://item/7", Want: "at shop://item/7"}},
+		Prompts: []mcptest.Prompt{{Name: "ask", Args: map[string]string{"a": "v"}, Want: "shop:ask:v"}},
+		Completions: []mcptest.Completion{{
+			Params: mcp.CompleteParams{Prompt: "ask", Argument: "what", Value: "mo"},
+			Want:   []string{"mo"},
+		}},
 		Change: func(testing.TB, mcp.Source) {
 			s.offer(shopCatalog(func(c *mcp.Catalog) { c.Server.Version += ".1" }))
 			s.tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
@@ -50,19 +56,59 @@ func TestEdit(t *testing.T) {
 		name  string
 		edits compose.Edits
 		shown []string
-		calls map[string]string // and what is asked of the source, or "" if nothing is
+		calls map[string]string // by visible name: the name that the source receives, or "" if it is not called
 	}{
 		{"nothing", compose.Edits{}, []string{"a", "b", "c"}, map[string]string{"a": "a"}},
-		{"only some", compose.Edits{Enabled: []string{"c", "a", "x"}}, []string{"a", "c"}, map[string]string{"a": "a", "b": ""}},
+		{
+			"only some",
+			compose.Edits{Enabled: []string{"c", "a", "x"}},
+			[]string{"a", "c"},
+			map[string]string{"a": "a", "b": ""},
+		},
 		{"none", compose.Edits{Enabled: []string{}}, nil, map[string]string{"a": ""}},
 		{"not some", compose.Edits{Disabled: []string{"b"}}, []string{"a", "c"}, map[string]string{"a": "a", "b": ""}},
-		{"both", compose.Edits{Enabled: []string{"a", "b"}, Disabled: []string{"b"}}, []string{"a"}, map[string]string{"b": ""}},
-		{"a new name", compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "z"}}}, []string{"z", "b", "c"}, map[string]string{"z": "a", "a": "", "b": "b"}},
-		{"a new name, and the lists have the old", compose.Edits{Enabled: []string{"a"}, Tools: map[string]compose.ToolEdit{"a": {Name: "z"}}}, []string{"z"}, map[string]string{"z": "a", "a": ""}},
-		{"names exchanged", compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "b"}, "b": {Name: "a"}}}, []string{"b", "a", "c"}, map[string]string{"b": "a", "a": "b"}},
-		{"the name of another", compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "b"}}}, []string{"b", "c"}, map[string]string{"b": "a", "a": ""}},
-		{"a new name for one that is not offered", compose.Edits{Disabled: []string{"a"}, Tools: map[string]compose.ToolEdit{"a": {Name: "z"}}}, []string{"b", "c"}, map[string]string{"z": "", "a": ""}},
-		{"its own name", compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "a"}}}, []string{"a", "b", "c"}, map[string]string{"a": "a"}},
+		{
+			"both",
+			compose.Edits{Enabled: []string{"a", "b"}, Disabled: []string{"b"}},
+			[]string{"a"},
+			map[string]string{"b": ""},
+		},
+		{
+			"a new name",
+			compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "z"}}},
+			[]string{"z", "b", "c"},
+			map[string]string{"z": "a", "a": "", "b": "b"},
+		},
+		{
+			"a new name, and the lists have the old",
+			compose.Edits{Enabled: []string{"a"}, Tools: map[string]compose.ToolEdit{"a": {Name: "z"}}},
+			[]string{"z"},
+			map[string]string{"z": "a", "a": ""},
+		},
+		{
+			"names exchanged",
+			compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "b"}, "b": {Name: "a"}}},
+			[]string{"b", "a", "c"},
+			map[string]string{"b": "a", "a": "b"},
+		},
+		{
+			"the name of another",
+			compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "b"}}},
+			[]string{"b", "c"},
+			map[string]string{"b": "a", "a": ""},
+		},
+		{
+			"a new name for one that is not offered",
+			compose.Edits{Disabled: []string{"a"}, Tools: map[string]compose.ToolEdit{"a": {Name: "z"}}},
+			[]string{"b", "c"},
+			map[string]string{"z": "", "a": ""},
+		},
+		{
+			"its own name",
+			compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "a"}}},
+			[]string{"a", "b", "c"},
+			map[string]string{"a": "a"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,7 +139,12 @@ func TestEditChangesNoOtherByte(t *testing.T) {
 		{"all", `{"x":1.0e2,"title":"T","name":"a","inputSchema":{"name":"kept"},"description":"\u0041"}`,
 			`{"x":1.0e2,"title":"t","name":"b","inputSchema":{"name":"kept"},"description":"d"}`,
 			compose.ToolEdit{Name: "b", Title: text("t"), Description: text("d")}},
-		{"what was not there", `{"name":"a"}`, `{"name":"a","title":"t","description":""}`, compose.ToolEdit{Title: text("t"), Description: text("")}},
+		{
+			"what was not there",
+			`{"name":"a"}`,
+			`{"name":"a","title":"t","description":""}`,
+			compose.ToolEdit{Title: text("t"), Description: text("")},
+		},
 		{"quotes", `{"name":"a"}`, `{"name":"a","description":"\"<\n"}`, compose.ToolEdit{Description: text("\"<\n")}},
 		{"nothing", `{"name":"a" }`, `{"name":"a" }`, compose.ToolEdit{}},
 	}
@@ -109,7 +160,8 @@ func TestEditChangesNoOtherByte(t *testing.T) {
 			}
 		})
 	}
-	cooked := edit(t, &part{cat: &mcp.Catalog{Tools: tools("a")}}, &compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "b", Title: text("t"), Description: text("d")}}})
+	cooked := edit(t, &part{cat: &mcp.Catalog{Tools: tools("a")}},
+		&compose.Edits{Tools: map[string]compose.ToolEdit{"a": {Name: "b", Title: text("t"), Description: text("d")}}})
 	if got := catalog(t, cooked).Tools[0]; got.Name != "b" || got.Title != "t" || got.Description != "d" {
 		t.Errorf("a definition without bytes of its own is shown as %+v", got)
 	}
@@ -123,18 +175,26 @@ func TestEditRefusesOneNameForTwo(t *testing.T) {
 }
 
 func TestEditsMissing(t *testing.T) {
-	e := &compose.Edits{Enabled: []string{"a", "x"}, Disabled: []string{"y", "b"}, Tools: map[string]compose.ToolEdit{"x": {}, "w": {}, "withheld": {}}}
+	e := &compose.Edits{
+		Enabled:  []string{"a", "x"},
+		Disabled: []string{"y", "b"},
+		Tools:    map[string]compose.ToolEdit{"x": {}, "w": {}, "withheld": {}},
+	}
 	cat := &mcp.Catalog{Tools: tools("a", "b"), WithheldTools: map[string]string{"withheld": "why"}}
 	if got := e.Missing(cat); !slices.Equal(got, []string{"w", "x", "y"}) {
 		t.Errorf("Missing = %q", got)
 	}
 }
 
-// TestLayers: the lock knows the names of the source, clients those of the edits.
+// TestLayers: the lock uses the names of the source, clients those of the edits.
 func TestLayers(t *testing.T) {
 	s := newShop(nil)
 	pinned := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
-	src := edit(t, pinned, &compose.Edits{Tools: map[string]compose.ToolEdit{"sell": {Name: "vend", Description: text("ours")}, "buy": {Description: text("ours")}}})
+	src := edit(t, pinned,
+		&compose.Edits{Tools: map[string]compose.ToolEdit{
+			"sell": {Name: "vend", Description: text("ours")},
+			"buy":  {Description: text("ours")},
+		}})
 	if got := offer(catalog(t, src)); got != strings.Replace(wholeOffer, "sell", "vend", 1) {
 		t.Errorf("it offers %s", got)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// bank is a source of one tool, whose description can change.
+// bank is a source with one tool, whose description can change.
 type bank struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog
@@ -48,7 +48,8 @@ func ExampleEdit() {
 	b := &bank{}
 	b.says("Tells the balance.")
 	ours := "Tells how much money there is."
-	src, err := compose.Edit(b, &compose.Edits{Tools: map[string]compose.ToolEdit{"balance": {Name: "bank.balance", Description: &ours}}})
+	src, err := compose.Edit(b,
+		&compose.Edits{Tools: map[string]compose.ToolEdit{"balance": {Name: "bank.balance", Description: &ours}}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,29 +8,29 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Policy says what becomes of what is not as it was locked.
+// Policy is the action for items that differ from the lock.
 type Policy string
 
 const (
-	// Block hides and refuses it.
+	// Block hides and refuses them.
 	Block Policy = ""
-	// Warn offers it, and tells.
+	// Warn offers and reports them.
 	Warn Policy = "warn"
 )
 
 // GuardOptions configure a [Guard]. The zero value and nil are the defaults.
 type GuardOptions struct {
-	// Policy says what becomes of what has changed or is new.
+	// Policy is the action for changed and new items.
 	Policy Policy
-	// Tell is told of each drift, once. It is called while a request waits, by
-	// several at once, and must not call the source. Nil is nobody.
+	// Tell is called once for each drift. It runs while a request waits, possibly from
+	// several goroutines at once, and must not call the source. Nil ignores drifts.
 	Tell func(Drift)
-	// Replaced says that [Guard.Replace] will be called, so that sources which
-	// never change by themselves do so, too.
+	// Replaced announces calls to [Guard.Replace], so that even sources whose catalogs
+	// never change are watchable.
 	Replaced bool
 }
 
-// Guard holds sources to a lock. It is safe for concurrent use.
+// Guard verifies sources against a lock. It is safe for concurrent use.
 type Guard struct {
 	opts GuardOptions
 	lock atomic.Pointer[Lock]
@@ -41,7 +41,7 @@ type Guard struct {
 	watchers mcp.Watchers
 }
 
-// NewGuard returns a guard that holds sources to lock. opts may be nil.
+// NewGuard returns a guard that verifies sources against lock. opts may be nil.
 func NewGuard(lock *Lock, opts *GuardOptions) *Guard {
 	g := &Guard{told: make(map[string]bool)}
 	if opts != nil {
@@ -51,20 +51,21 @@ func NewGuard(lock *Lock, opts *GuardOptions) *Guard {
 	return g
 }
 
-// Lock returns the lock that counts now.
+// Lock returns the lock in force.
 func (g *Guard) Lock() *Lock { return g.lock.Load() }
 
-// Replace makes another lock count, from the next request on. Clients are told
-// that lists have changed.
+// Replace puts another lock in force, starting with the next request. Clients are
+// notified that lists have changed.
 func (g *Guard) Replace(lock *Lock) {
 	g.lock.Store(lock)
 	g.watchers.Tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
 }
 
-// Admit returns why nothing of a source may be offered, whatever it says of itself:
-// the lock does not know it, or knows another that is started or reached in another
-// way. Then there is no need to start it. Whoever gets the error says so; it is not
-// told. With the policy [Warn] it is, and the result is nil.
+// Admit returns an error if a source must not be offered at all, and so need not be
+// started: the lock does not contain it, or the source is started or reached in a
+// different way than the locked one. The caller is expected to report the error;
+// [GuardOptions.Tell] is not called for it. Under [Warn], Admit calls Tell and returns
+// nil.
 func (g *Guard) Admit(source, origin string) error {
 	d := g.stranger(g.Lock(), source, origin)
 	if d == nil {
@@ -78,7 +79,8 @@ func (g *Guard) Admit(source, origin string) error {
 	return &StrangerError{*d}
 }
 
-// stranger returns in what a source is not the one that is locked.
+// stranger returns how a source differs from the one in the lock, or nil if it is the
+// same.
 func (g *Guard) stranger(lock *Lock, source, origin string) *Drift {
 	locked := lock.Sources[source]
 	if locked == nil {
@@ -95,19 +97,19 @@ func (g *Guard) stranger(lock *Lock, source, origin string) *Drift {
 		return nil
 	}
 	if d.Is == nil {
-		d.Is = &Pin{} // it has none, and is not what was approved all the same
+		d.Is = &Pin{} // no origin, which still differs from what was approved
 	}
 	return d
 }
 
-// tell tells of a drift, unless that was done.
+// tell reports a drift unless it was reported before.
 func (g *Guard) tell(d Drift) {
 	if g.note(d) && g.opts.Tell != nil {
 		g.opts.Tell(d)
 	}
 }
 
-// note remembers that somebody knows of a drift, and reports whether that is new.
+// note records that a drift was reported, and reports whether it is new.
 func (g *Guard) note(d Drift) bool {
 	key := d.Source + "\n" + d.Item.String() + "\n"
 	if d.Is != nil {
@@ -122,16 +124,16 @@ func (g *Guard) note(d Drift) bool {
 	return true
 }
 
-// maxTold bounds what is told of servers that change all the time.
+// maxTold bounds the number of reported drifts, for servers that change all the time.
 const maxTold = 10_000
 
-// Watch calls replaced each time that another lock counts. stop waits for a call that
-// is under way, so replaced must not call it; afterwards it is not called any more.
+// Watch calls replaced whenever another lock takes effect. stop waits for a running call,
+// so replaced must not call it; after stop returns, replaced is not called again.
 func (g *Guard) Watch(replaced func()) (stop func()) {
 	return g.watchers.Watch(func(mcp.Change) { replaced() })
 }
 
-// StrangerError is why nothing of a source is offered.
+// StrangerError is the error for a source that is refused as a whole.
 type StrangerError struct{ Drift Drift }
 
 // Error implements the error interface.

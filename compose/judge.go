@@ -9,38 +9,39 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// view is what may be seen of a source, as of one catalog and one lock.
+// view is the visible part of a source, for one catalog and one lock.
 type view struct {
-	of       *mcp.Catalog // nil: the source must not be asked
+	of       *mcp.Catalog // nil if the source must not be called
 	lock     *Lock
-	locked   *LockedSource // what it is held to, or nil
-	admitted bool          // it is what is locked, or was when it was admitted
+	locked   *LockedSource // the locked source that applies, or nil
+	admitted bool          // it matches the lock, or did when it was admitted
 	catalog  *mcp.Catalog  // what clients see
-	open     bool          // nothing is refused
-	stranger *Drift        // why everything is
+	open     bool          // everything is allowed
+	stranger *Drift        // why everything is refused, or nil
 
 	refused   map[Item]refused
-	listed    map[string]bool // URIs of resources that are as they were locked
+	listed    map[string]bool // URIs of resources that match the lock
 	pinnedUI  map[string]bool // URIs whose contents are locked
 	templates []*uritemplate.Template
 	offered   map[string]bool // templates, as text
 }
 
-// refused is why an item is, and whether the lock has another of that name.
+// refused is the reason an item is refused, and whether the lock contains another version
+// of it.
 type refused struct {
 	why     string
 	changed bool
 }
 
-// judge compares what a source offers with what was locked.
+// judge compares the source's catalog with the lock.
 func (p *pinned) judge(lock *Lock, cat *mcp.Catalog) *view {
 	locked, stranger := p.held(lock)
 	v := &view{of: cat, lock: lock, locked: locked, admitted: stranger == nil, catalog: cat}
 	if locked == nil {
-		v.open = true // the policy is to warn; otherwise it would not have been asked
+		v.open = true // the policy is Warn; under Block, the source would not have been called
 		return v
 	}
-	if offersNothing(cat) { // a server that has not run yet: it is not known what it is
+	if offersNothing(cat) { // a server that has not run yet: its identity is still unknown
 		v.catalog = nothingOf(cat.Server.Name)
 		v.catalog.Server.Version = cat.Server.Version
 		return v
@@ -60,10 +61,12 @@ func (p *pinned) judge(lock *Lock, cat *mcp.Catalog) *view {
 }
 
 func offersNothing(cat *mcp.Catalog) bool {
-	return len(cat.Tools)+len(cat.Resources)+len(cat.Templates)+len(cat.Prompts) == 0 && cat.Instructions == "" && cat.Extensions == nil
+	return len(cat.Tools)+len(cat.Resources)+len(cat.Templates)+len(cat.Prompts) == 0 &&
+		cat.Instructions == "" &&
+		cat.Extensions == nil
 }
 
-// drifts returns what a catalog offers that is not as it was locked.
+// drifts returns the items of a catalog that differ from the lock.
 func drifts(source string, locked *LockedSource, cat *mcp.Catalog) (all []Drift) {
 	hold := func(item Item, is Pin) {
 		d := Drift{Source: source, Item: item, Is: &is}
@@ -77,7 +80,7 @@ func drifts(source string, locked *LockedSource, cat *mcp.Catalog) (all []Drift)
 	}
 	var identity string
 	if text, err := identityOf(cat.Server); err == nil {
-		identity, _ = Digest(Server, text) // without one it is another server
+		identity, _ = Digest(Server, text) // without a digest, it counts as another server
 	}
 	hold(Item{Kind: Server}, Pin{Digest: identity})
 	if cat.Instructions != "" {
@@ -85,16 +88,21 @@ func drifts(source string, locked *LockedSource, cat *mcp.Catalog) (all []Drift)
 		hold(Item{Kind: Instructions}, Pin{Digest: digest})
 	}
 	for _, e := range entries(cat) {
-		digest, _ := e.digest() // without one it is not what was locked
+		digest, _ := e.digest() // without a digest, it counts as changed
 		hold(e.item, Pin{Digest: digest})
 	}
 	if locked.Version != cat.Server.Version {
-		all = append(all, Drift{source, Item{Kind: Version}, &Pin{Definition: quoted(locked.Version)}, &Pin{Definition: quoted(cat.Server.Version)}})
+		all = append(all, Drift{
+			source,
+			Item{Kind: Version},
+			&Pin{Definition: quoted(locked.Version)},
+			&Pin{Definition: quoted(cat.Server.Version)},
+		})
 	}
 	return all
 }
 
-// fill works out what is offered, and what is refused and why.
+// fill computes the visible catalog and the refused items with their reasons.
 func (v *view) fill(source string, locked *LockedSource, drifts []Drift) {
 	v.refused = make(map[Item]refused)
 	for _, d := range drifts {
@@ -126,7 +134,7 @@ func (v *view) fill(source string, locked *LockedSource, drifts []Drift) {
 	v.withhold()
 }
 
-// index makes what resources can be read findable.
+// index builds the lookup tables for readable resources.
 func (v *view) index(locked *LockedSource) {
 	v.listed, v.offered, v.pinnedUI = make(map[string]bool), make(map[string]bool), make(map[string]bool)
 	for item := range locked.Items {
@@ -146,7 +154,7 @@ func (v *view) index(locked *LockedSource) {
 	}
 }
 
-// name is what the server called itself when it was locked.
+// name returns the server's name as it was locked.
 func (s *LockedSource) name() string {
 	name, _ := jsonscan.Unquote(jsonscan.Member(s.Items[Item{Kind: Server}].Definition, "name"))
 	return name
@@ -163,7 +171,8 @@ func kept[T any](v *view, kind Kind, all []T, name func(*T) string) []T {
 	return out
 }
 
-// withhold has the server tell clients why tools and prompts are not there.
+// withhold records the reasons for missing tools and prompts, for the server to report to
+// clients.
 func (v *view) withhold() {
 	for i := range v.of.Tools {
 		if why := v.why(Item{Tools, v.of.Tools[i].Name}); why != "" {
@@ -184,7 +193,7 @@ func put(m *map[string]string, key, value string) {
 	(*m)[key] = value
 }
 
-// why returns why an item is refused, or "".
+// why returns the reason an item is refused, or "".
 func (v *view) why(item Item) string {
 	if v.stranger != nil {
 		return refusal(*v.stranger)
@@ -197,14 +206,15 @@ func (v *view) refuses(item Item) bool {
 	return ok
 }
 
-// refusal tells a client why something is refused. It names the command that
-// changes that, and nothing of the machine.
+// refusal returns the reason that a client gets. It names the command that approves the
+// item, and nothing about the machine.
 func refusal(d Drift) string {
 	approve := "slipway lock approve"
 	if d.Item.Kind != Whole {
 		approve += " --item " + visible.Line(d.Item.String())
 	}
-	return fmt.Sprintf("refused by %s: %s: %s; it is offered when somebody has looked at it with slipway lock diff and accepted it with %s",
+	return fmt.Sprintf(
+		"refused by %s: %s: %s; it is offered when somebody has looked at it with slipway lock diff and accepted it with %s",
 		LockFile, visible.Line(d.Source), d, approve)
 }
 
@@ -212,7 +222,7 @@ func denied(code mcp.Code, why string) error {
 	return &mcp.Error{Code: code, Message: why, Cause: errDrift}
 }
 
-// tool returns why a tool must not be called, or nil.
+// tool returns the reason a tool must not be called, or nil.
 func (v *view) tool(name string) error {
 	if v.catalog.Tool(name) != nil {
 		return nil
@@ -223,7 +233,7 @@ func (v *view) tool(name string) error {
 	return mcp.UnknownTool(name)
 }
 
-// prompt returns why a prompt must not be asked for, or nil.
+// prompt returns the reason a prompt must not be requested, or nil.
 func (v *view) prompt(name string) error {
 	if v.catalog.Prompt(name) != nil {
 		return nil
@@ -234,7 +244,7 @@ func (v *view) prompt(name string) error {
 	return mcp.UnknownPrompt(name)
 }
 
-// template returns why a template must not be completed, or nil.
+// template returns the reason a template must not be completed, or nil.
 func (v *view) template(text string) error {
 	if v.offered[text] {
 		return nil
@@ -245,8 +255,8 @@ func (v *view) template(text string) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "unknown resource template %q", text)
 }
 
-// resource returns why a resource must not be read, or nil. One that is new in the
-// list may be read if a template that was locked has it.
+// resource returns the reason a resource must not be read, or nil. A newly listed
+// resource may be read if it matches a locked template.
 func (v *view) resource(uri string) error {
 	item := Item{Resources, uri}
 	why := v.why(item)
@@ -271,7 +281,7 @@ func (v *view) resource(uri string) error {
 	return mcp.ResourceNotFound(uri, "there is no such resource in "+LockFile)
 }
 
-// ui is resource for one that clients run: only its contents count.
+// ui is resource for ui:// resources, which clients run: only their contents matter.
 func (v *view) ui(uri, why string) error {
 	switch {
 	case v.pinnedUI[uri] && why == "":

@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Where URIs of resources are in definitions and results: paths of member names, in
-// which "*" is each element of an array.
+// Paths of resource URIs in definitions and results, as member names; "*" matches each
+// element of an array.
 var (
 	linksOfMeta = [][]string{{"ui", "resourceUri"}, {"ui/resourceUri"}, {"openai/outputTemplate"}}
 	linksOfTool = [][]string{
@@ -21,7 +21,7 @@ var (
 	linksOfRead   = [][]string{{"contents", "*", "uri"}}
 )
 
-// linkTool has the user interface of a tool be the one of its own part.
+// linkTool points the user interface of a tool at the tool's own part.
 func (m *merged) linkTool(t *mcp.Tool) {
 	part := m.tools[t.Name].part
 	link := func(uri string) string { return m.link(part, uri) }
@@ -29,7 +29,7 @@ func (m *merged) linkTool(t *mcp.Tool) {
 	t.Raw = withLinks(t.Raw, linksOfTool, link)
 }
 
-// linkCall returns a result whose links lead to the part that made it.
+// linkCall returns the result with its links pointing at the part that produced it.
 func (m *merged) linkCall(part int, r *mcp.CallToolResult) (*mcp.CallToolResult, error) {
 	if r == nil || !m.joinsResources {
 		return r, nil
@@ -59,7 +59,7 @@ func (m *merged) linkCall(part int, r *mcp.CallToolResult) (*mcp.CallToolResult,
 	return &linked, nil
 }
 
-// linkPrompt does for prompts what linkCall does for results of tools.
+// linkPrompt does for prompts what linkCall does for tool results.
 func (m *merged) linkPrompt(part int, r *mcp.GetPromptResult) (*mcp.GetPromptResult, error) {
 	if r == nil || !m.joinsResources {
 		return r, nil
@@ -80,8 +80,8 @@ func (m *merged) linkPrompt(part int, r *mcp.GetPromptResult) (*mcp.GetPromptRes
 	return &linked, nil
 }
 
-// linkRead does it for what was read: what the part calls by the URI for which it
-// was asked is called by the one that the client sent.
+// linkRead does the same for read results. The URI that the part received is replaced by
+// the one that the client sent.
 func (m *merged) linkRead(o own, asked string, r *mcp.ReadResourceResult) (*mcp.ReadResourceResult, error) {
 	if r == nil || !m.joinsResources {
 		return r, nil
@@ -111,7 +111,7 @@ func (m *merged) linkRead(o own, asked string, r *mcp.ReadResourceResult) (*mcp.
 	return &linked, nil
 }
 
-// linkContent returns a block with its link exchanged, and whether it was.
+// linkContent returns a block with its link replaced, and whether it changed.
 func linkContent(c *mcp.Content, link func(string) string) (mcp.Content, bool) {
 	linked := *c
 	switch {
@@ -145,11 +145,11 @@ func rawWithLinks(raw *mcp.Raw, places [][]string, link func(string) string) (*m
 	return mcp.ParseRaw(edited)
 }
 
-// withLinks returns a document with the URIs at some places exchanged. Not a byte
-// besides is changed; a document in which none is exchanged is returned itself.
+// withLinks returns a document with the URIs at the given paths replaced. All other bytes
+// stay the same; a document without changes is returned as is.
 func withLinks(doc json.RawMessage, places [][]string, link func(string) string) json.RawMessage {
 	if !bytes.Contains(doc, []byte(`ri"`)) && !bytes.Contains(doc, []byte(`outputTemplate"`)) {
-		return doc // the ends of all names of members that are links
+		return doc // every member name of a link ends in one of these
 	}
 	e := &linkEditor{doc: doc, link: link}
 	if _, err := e.value(0, 0, places); err != nil || e.done == 0 {
@@ -160,11 +160,11 @@ func withLinks(doc json.RawMessage, places [][]string, link func(string) string)
 
 type linkEditor struct {
 	doc, out []byte
-	done     int // how much of doc is in out
+	done     int // length of the prefix of doc already copied to out
 	link     func(string) string
 }
 
-// value edits the value at i, from which the places are counted, and returns its end.
+// value edits the value at i, which the paths are relative to, and returns its end.
 func (e *linkEditor) value(i, depth int, places [][]string) (int, error) {
 	if len(places) == 0 || i >= len(e.doc) {
 		return jsonscan.ValueAt(e.doc, i, depth)
@@ -192,7 +192,7 @@ func (e *linkEditor) value(i, depth int, places [][]string) (int, error) {
 	return end, nil
 }
 
-// within returns the places inside a member.
+// within returns the paths inside a member.
 func within(places [][]string, member string) (inside [][]string) {
 	for _, p := range places {
 		if len(p) > 0 && p[0] == member {

@@ -14,21 +14,21 @@ import (
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
-// LockFile is the name of the file that a lock is kept in.
+// LockFile is the file name of a lock.
 const LockFile = "slipway.lock"
 
-// MaxLockBytes is how large a lock may be.
+// MaxLockBytes is the maximum size of a lock.
 const MaxLockBytes = 64 << 20
 
-// lockVersion is the version of the form in which locks are written.
+// lockVersion is the version of the lock file format.
 const lockVersion = 1
 
-// Lock says what sources offered when somebody approved of it. What [ParseLock]
-// and [Guard] hand out is read-only.
+// Lock records the approved definitions of sources. A Lock returned by [ParseLock] or
+// [Guard] is read-only.
 type Lock struct {
 	Sources map[string]*LockedSource // by name
-	// Definitions are the names of the files of definitions that it was made for, in the
-	// folder of the lock. None means all of them.
+	// Definitions names the definition files the lock was created for, in the folder of
+	// the lock. Empty means all of them.
 	Definitions []string
 }
 
@@ -37,18 +37,20 @@ func (l *Lock) Names() []string { return slices.Sorted(maps.Keys(l.Sources)) }
 
 // LockedSource is one source of a [Lock].
 type LockedSource struct {
-	// Version of the server, for people: a new one is no other server.
+	// Version is the version of the server, for information only: a new version is not
+	// drift.
 	Version string
 	Items   map[Item]Pin
 }
 
-// Item names one thing that a source has.
+// Item identifies one item of a source.
 type Item struct {
 	Kind Kind
-	Name string // of a tool or prompt, or the URI or URI template; else empty
+	Name string // of a tool or prompt, or the URI or URI template; otherwise empty
 }
 
-// String returns the item as it is typed: tools/get_issue, instructions.
+// String returns the item in the form used on the command line: tools/get_issue,
+// instructions.
 func (i Item) String() string {
 	if i.Name == "" {
 		return string(i.Kind)
@@ -56,12 +58,14 @@ func (i Item) String() string {
 	return string(i.Kind) + "/" + i.Name
 }
 
-// ParseItem is the reverse of [Item.String].
+// ParseItem is the inverse of [Item.String].
 func ParseItem(text string) (Item, error) {
 	kind, name, named := strings.Cut(text, "/")
 	item := Item{Kind(kind), name}
 	if !slices.Contains(pinnedKinds(), item.Kind) || named != item.hasName() || named && name == "" {
-		return Item{}, fmt.Errorf("%q is no item: write tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE, ui/URI, instructions, server or origin", text)
+		return Item{}, fmt.Errorf(
+			"%q is no item: write tools/NAME, prompts/NAME, resources/URI, resourceTemplates/TEMPLATE, ui/URI, instructions, server or origin",
+			text)
 	}
 	return item, nil
 }
@@ -70,19 +74,19 @@ func (i Item) hasName() bool {
 	return i.Kind != Origin && i.Kind != Server && i.Kind != Instructions
 }
 
-// Pin holds an item to what it was.
+// Pin is the approved state of an item.
 type Pin struct {
-	// Digest is that of the definition, as [Digest] returns it.
+	// Digest is the digest of the definition, as returned by [Digest].
 	Digest string `json:"digest"`
-	// Definition is the whole of it in canonical form, so that people see what was
-	// approved, and what is different now. An Origin has none, as it may name what
-	// is not for everybody; nor have contents of UI resources.
+	// Definition is the full definition in canonical form, so that people can see what
+	// was approved and what has changed. It is omitted for an Origin, which may contain
+	// secrets, and for the contents of UI resources.
 	Definition json.RawMessage `json:"definition,omitempty"`
-	// Bytes is how much the contents of a UI resource are, as JSON.
+	// Bytes is the size of the contents of a UI resource, as JSON.
 	Bytes int `json:"bytes,omitempty"`
 }
 
-// lockForm is how a lock is written.
+// lockForm is the file format of a lock.
 type lockForm struct {
 	LockVersion int                    `json:"lockVersion"`
 	Definitions []string               `json:"definitions,omitempty"`
@@ -101,16 +105,22 @@ type sourceForm struct {
 	UI           map[string]Pin `json:"ui,omitempty"`
 }
 
-// single and lists give access to the members of a sourceForm by kind.
+// single and lists return the members of a sourceForm by kind.
 func (f *sourceForm) single() map[Kind]**Pin {
 	return map[Kind]**Pin{Origin: &f.Origin, Server: &f.Server, Instructions: &f.Instructions}
 }
 
 func (f *sourceForm) lists() map[Kind]*map[string]Pin {
-	return map[Kind]*map[string]Pin{Tools: &f.Tools, Prompts: &f.Prompts, Resources: &f.Resources, Templates: &f.Templates, UI: &f.UI}
+	return map[Kind]*map[string]Pin{
+		Tools:     &f.Tools,
+		Prompts:   &f.Prompts,
+		Resources: &f.Resources,
+		Templates: &f.Templates,
+		UI:        &f.UI,
+	}
 }
 
-// form returns a lock as it is written, in canonical form.
+// form returns the lock in its file format, as canonical JSON.
 func (l *Lock) form() ([]byte, error) {
 	f := lockForm{LockVersion: lockVersion, Definitions: l.Definitions,
 		Sources: make(map[string]*sourceForm, len(l.Sources))}
@@ -137,9 +147,8 @@ func (l *Lock) form() ([]byte, error) {
 	return canonical.Append(nil, text)
 }
 
-// Write writes the lock: indented JSON whose members have one order, so that what
-// changes is what a reviewer sees. Characters that nobody sees are written as
-// escapes.
+// Write writes the lock as indented JSON with members in a fixed order, so that reviewers
+// see only real changes. Invisible characters are written as escapes.
 func (l *Lock) Write(w io.Writer) error {
 	text, err := l.form()
 	if err != nil {
@@ -154,10 +163,9 @@ func (l *Lock) Write(w io.Writer) error {
 	return err
 }
 
-// ParseLock reads a lock. It is held to the letter: what is not as [Lock.Write]
-// would write it, but for white space and escapes, is an error, and so is a digest
-// that is not that of the definition beside it. A lock that was edited by hand or
-// merged wrongly is not to be believed.
+// ParseLock parses a lock strictly. Except for white space and escapes, the text must be
+// what [Lock.Write] would produce, and each digest must match its definition. Otherwise
+// the lock was edited manually or merged incorrectly, and is an error.
 func ParseLock(text []byte) (*Lock, error) {
 	if len(text) > MaxLockBytes {
 		return nil, fmt.Errorf("the lock has more than %d bytes", MaxLockBytes)
@@ -194,7 +202,7 @@ func ParseLock(text []byte) (*Lock, error) {
 	return l, nil
 }
 
-// difference returns a little of a from where b is different.
+// difference returns an excerpt of a where it starts to differ from b.
 func difference(a, b []byte) string {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -225,7 +233,7 @@ func (f *sourceForm) read() (*LockedSource, error) {
 	return s, nil
 }
 
-// check holds a pin to its form.
+// check verifies the form of a pin, and its digest.
 func (p Pin) check(item Item) error {
 	digits, ok := strings.CutPrefix(p.Digest, digestPrefix)
 	switch {
@@ -255,12 +263,12 @@ func (p Pin) check(item Item) error {
 	return nil
 }
 
-// nameMember is the member of a definition that says whose it is, or empty.
+// nameMember returns the member of a definition that contains its name, or "".
 func nameMember(kind Kind) string {
 	return map[Kind]string{Tools: "name", Prompts: "name", Resources: "uri", Templates: "uriTemplate"}[kind]
 }
 
-// sorted returns the items of a source in the order in which people are told.
+// sorted returns the items of a source in report order.
 func (s *LockedSource) sorted() []Item {
 	return slices.SortedFunc(maps.Keys(s.Items), compareItems)
 }
@@ -272,7 +280,7 @@ func compareItems(a, b Item) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// clone returns a copy of which the items can be changed.
+// clone returns a copy with its own Items map.
 func (s *LockedSource) clone() *LockedSource {
 	return &LockedSource{Version: s.Version, Items: maps.Clone(s.Items)}
 }

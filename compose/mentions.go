@@ -9,10 +9,10 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Mentions reports where a source tells models of a tool of another: a description
-// can so change what happens with tools that are as they were approved. Only names
-// that are no words of a language count, such as send_mail or readFile. The order is
-// that of sources, then of items.
+// Mentions reports definitions of one source that name a tool of another: such a text can
+// change how models use a tool whose own definition is approved. Only names that are not
+// ordinary words count, such as send_mail or readFile. Findings are ordered by source,
+// then by item.
 func Mentions(sources map[string]*LockedSource) (found []check.Finding) {
 	names := (&Lock{Sources: sources}).Names()
 	owners := make(map[string][]string)
@@ -27,8 +27,9 @@ func Mentions(sources map[string]*LockedSource) (found []check.Finding) {
 		for _, item := range sources[source].sorted() {
 			for _, tool := range mentioned(sources[source].Items[item].Definition, owners) {
 				if of := owners[tool]; !slices.Contains(of, source) {
-					found = append(found, finding(check.Warning, "mentions", source, item, fmt.Sprintf("%s speaks of %s, a tool of %q", item, tool, of[0]),
-						"does it have models use that tool otherwise than they would?"))
+					found = append(found,
+						finding(check.Warning, "mentions", source, item, fmt.Sprintf("%s speaks of %s, a tool of %q", item, tool, of[0]),
+							"does it have models use that tool otherwise than they would?"))
 				}
 			}
 		}
@@ -36,12 +37,12 @@ func Mentions(sources map[string]*LockedSource) (found []check.Finding) {
 	return found
 }
 
-// distinctive reports whether the name of a tool is unlikely to be meant as a word.
+// distinctive reports whether a tool name is unlikely to occur as an ordinary word.
 func distinctive(name string) bool {
 	return len(name) >= 6 && (strings.ContainsAny(name, "_-./0123456789") || strings.ToLower(name[1:]) != name[1:])
 }
 
-// mentioned returns the tools that the texts of a definition name, each once.
+// mentioned returns the tools named in the texts of a definition, each once.
 func mentioned(definition json.RawMessage, owners map[string][]string) (tools []string) {
 	var v any
 	if definition == nil || json.Unmarshal(definition, &v) != nil {
@@ -58,7 +59,7 @@ func mentioned(definition json.RawMessage, owners map[string][]string) (tools []
 	return tools
 }
 
-// isNoName reports whether a character cannot be in the name of a tool.
+// isNoName reports whether a character cannot occur in a tool name.
 func isNoName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./", r)
 }

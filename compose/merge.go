@@ -11,31 +11,32 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// merged is the joined catalog and the way back to the parts.
+// merged is the joined catalog, with the mapping back to the parts.
 type merged struct {
-	parts   []*mcp.Catalog // what it is made of
+	parts   []*mcp.Catalog // the catalogs it was built from
 	catalog *mcp.Catalog
 
-	tools, prompts       map[string]own // by the name that is shown
-	resources, templates map[string]own // by the URI, and the URI template, that is shown
+	tools, prompts       map[string]own // by visible name
+	resources, templates map[string]own // by visible URI or URI template
 
 	claims         *claims
-	labels         *labels // none if names are left as they are
-	joinsResources bool    // several parts offer resources
+	labels         *labels // empty if names are left as they are
+	joinsResources bool    // at least two parts offer resources
 }
 
-// own is a tool, a prompt or a URI as its owner knows it.
+// own is a tool, prompt or URI in its owner's spelling.
 type own struct {
 	part int
 	name string
 }
 
-// madeOf reports whether m, which may be nil, is made of exactly these catalogs.
+// madeOf reports whether m, which may be nil, was built from exactly these catalogs.
 func (m *merged) madeOf(parts []*mcp.Catalog) bool {
 	return m != nil && slices.Equal(m.parts, parts)
 }
 
-// completer returns the part that completes for params, and params in its names.
+// completer returns the part that handles a completion, and params with the part's own
+// names.
 func (m *merged) completer(params *mcp.CompleteParams) (int, *mcp.CompleteParams, error) {
 	if params.Prompt == "" {
 		o, ok := m.templates[params.URITemplate]
@@ -100,8 +101,8 @@ func (u *union) merge(parts []*mcp.Catalog) (*merged, error) {
 	return m, nil
 }
 
-// withheld takes over why a part does not offer something, under the names by which
-// it would be shown, unless they are taken.
+// withheld copies a part's reasons for missing items, under the names they would have in
+// the union, unless those are taken.
 func (u *union) withheld(into *map[string]string, owners map[string]own, part int, reasons map[string]string) {
 	for name, why := range reasons {
 		shown := []string{name, prefixed(u.parts[part].Name, name)}
@@ -116,14 +117,19 @@ func (u *union) withheld(into *map[string]string, owners map[string]own, part in
 	}
 }
 
-// toolLabel and promptLabel give access to what a name stands in.
+// toolLabel and promptLabel return the fields that contain a name.
 func toolLabel(t *mcp.Tool) (name *string, raw *json.RawMessage)     { return &t.Name, &t.Raw }
 func promptLabel(p *mcp.Prompt) (name *string, raw *json.RawMessage) { return &p.Name, &p.Raw }
 
-// join returns the items of all parts under the names by which they are shown,
-// and whose they are. An item whose name its own part uses twice is left out the
-// second time, as [mcp.Catalog] would not find it either.
-func join[T any](u *union, kind string, parts [][]T, label func(*T) (*string, *json.RawMessage)) ([]T, map[string]own, error) {
+// join returns the items of all parts under their visible names, and the owner of each.
+// If a part uses a name twice, the second item is skipped, as [mcp.Catalog] would not
+// find it either.
+func join[T any](
+	u *union,
+	kind string,
+	parts [][]T,
+	label func(*T) (*string, *json.RawMessage),
+) ([]T, map[string]own, error) {
 	users := make(map[string]int) // distinct parts by name
 	last := make(map[string]int)  // the last part, counted from 1, that uses a name
 	for i, items := range parts {
@@ -161,8 +167,8 @@ func join[T any](u *union, kind string, parts [][]T, label func(*T) (*string, *j
 	return joined, owners, nil
 }
 
-// mergeSettings joins what is not a list. A client may keep the lists only as
-// long as every part allows it.
+// mergeSettings joins the settings. A client may cache the lists only as long as every
+// part allows it.
 func (u *union) mergeSettings(m *merged) {
 	c := m.catalog
 	c.Cache = m.parts[0].Cache
@@ -190,8 +196,8 @@ func (u *union) mergeSettings(m *merged) {
 	c.Extensions = joinObjects(extensions)
 }
 
-// joinObjects returns one JSON object with the members of all; of two members
-// with one name the first counts.
+// joinObjects returns one JSON object with the members of all objects; if a member is
+// repeated, the first wins.
 func joinObjects(objects []json.RawMessage) json.RawMessage {
 	switch len(objects) {
 	case 0:
@@ -211,13 +217,13 @@ func joinObjects(objects []json.RawMessage) json.RawMessage {
 			return end, err
 		})
 		if err != nil {
-			continue // not an object: there is nothing in it to declare
+			continue // not an object: it declares nothing
 		}
 	}
 	return append(append([]byte{'{'}, bytes.Join(members, []byte{','})...), '}')
 }
 
-// identity joins what the parts call themselves.
+// identity joins the names and versions of the parts.
 func identity(parts []*mcp.Catalog) mcp.Implementation {
 	names, versions := make([]string, len(parts)), make([]string, len(parts))
 	for i, cat := range parts {

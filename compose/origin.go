@@ -2,13 +2,13 @@ package compose
 
 import "github.com/slipway-mcp/slipway/mcp"
 
-// originOf is the origin of a tool that a source called source names name.
+// originOf returns the origin of the tool that source calls name.
 func originOf(source, name string) mcp.Origin {
 	return mcp.Origin{Source: source, Name: name, Prefixed: prefixed(source, name)}
 }
 
-// sources returns the names of the parts, of those inside them, and of those that
-// are absent.
+// sources returns the names of the parts, of the sources inside them, and of the
+// absent sources.
 func (u *union) sources(parts []*mcp.Catalog) []mcp.JoinedSource {
 	var all []mcp.JoinedSource
 	for i, cat := range parts {
@@ -26,8 +26,8 @@ func absent(names []string) []mcp.JoinedSource {
 	return all
 }
 
-// stillFrom returns an error if a call was admitted for another tool than the one
-// that its name means now. A program's own call was admitted for none.
+// stillFrom returns an error if a call was admitted for a different tool than its
+// name now refers to. Calls without Origins, such as a program's own, always pass.
 func stillFrom(params *mcp.CallToolParams, source, name string) error {
 	if params.Origins == nil {
 		return nil
@@ -40,17 +40,16 @@ func stillFrom(params *mcp.CallToolParams, source, name string) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "tool %q is another tool now: list the tools again", params.Name)
 }
 
-// Label returns a Source that offers what src offers and names it as the origin of
-// its tools ([mcp.Tool.Origins]), as [Union] does for sources that it joins. others
-// are the names of sources that belong to it but offer nothing yet. The Source
-// returned implements io.Closer, which closes src.
+// Label returns src with name as the origin of its tools ([mcp.Tool.Origins]), as
+// [Union] does for the sources it joins. others names sources that belong to it but
+// offer nothing yet. The returned Source implements io.Closer, which closes src.
 func Label(name string, src mcp.Source, others ...string) mcp.Source {
 	e := &edited{Source: src, edits: &Edits{}, label: name, others: others}
 	e.watched, e.watches = mcp.AsWatcher(src)
 	return e
 }
 
-// labelled adds the label to the tools of a catalog that was made for it.
+// labelled adds the label to the tools and sources of the edited catalog made.
 func (e *edited) labelled(made *mcp.Catalog) {
 	for i := range made.Tools {
 		t := &made.Tools[i]

@@ -88,8 +88,8 @@ func TestOriginsThroughLayers(t *testing.T) {
 	}
 }
 
-// TestCallOfAnotherTool has the name of a tool move to another source between the
-// moment when a call is admitted and the moment when it is made.
+// TestCallOfAnotherTool moves a tool name to another source after a call was admitted and
+// before it runs.
 func TestCallOfAnotherTool(t *testing.T) {
 	ctx := context.Background()
 	a, b := newCounter("a", "get"), newCounter("b", "put")

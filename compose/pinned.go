@@ -11,24 +11,26 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Pinned returns src as a lock allows it to be seen. name is that of the source in
-// the lock, origin the digest of how it is started or reached, or empty.
+// Pinned restricts src to the items that a lock allows. name is the source's name in the
+// lock; origin is the digest of how it is started or reached, or empty.
 //
-// With the policy [Block], what has changed since it was locked, or is new, is left
-// out of lists, and refused with the reason when somebody asks for it all the same;
-// instructions that have changed are left out; and a source that the lock does not
-// know, or that is another than it was, offers nothing, and is not even asked. A
-// URI that is not listed can be read if a template allows it that is as it was
-// locked; a ui:// resource only if what it yields is what was locked, too. What a
-// call yields is not passed on if the tool changed while it was made, as it may
-// have been the changed one that did it.
+// Under the policy [Block]:
 //
-// With the policy [Warn] everything is offered, and the guard tells.
+//   - Changed and new items are hidden from lists, and requests for them fail with the
+//     reason.
+//   - Changed instructions are dropped.
+//   - A source that is missing from the lock or has a different origin offers nothing,
+//     and is never called.
+//   - An unlisted URI can be read if it matches an unchanged template; a ui:// resource
+//     only if its contents also match the lock.
+//   - The result of a call is discarded if the tool changed during the call, as the
+//     changed tool may have produced it.
 //
-// Everything is judged when the source offers something else, or when the lock is
-// replaced; a request costs one look-up in a map. The Source returned implements
-// io.Closer, which closes src, and is an [mcp.Watcher] if src is, or the lock can be
-// replaced.
+// Under the policy [Warn], everything is offered and the guard reports the differences.
+//
+// The catalog is compared when it changes and when the lock is replaced; a request costs
+// one map lookup. The returned Source implements io.Closer, which closes src. It is an
+// [mcp.Watcher] if src is one or the lock can be replaced.
 func Pinned(name string, src mcp.Source, g *Guard, origin string) mcp.Source {
 	p := &pinned{name: name, src: src, guard: g, origin: origin}
 	p.watched, p.watches = mcp.AsWatcher(src)
@@ -54,11 +56,11 @@ var (
 	_ io.Closer      = (*pinned)(nil)
 )
 
-// view returns what may be seen of what the source offers now.
+// view returns the current view of the source.
 func (p *pinned) view(ctx context.Context) (*view, error) {
 	last, lock := p.last.Load(), p.guard.Lock()
 	if last != nil && last.lock == lock && last.of == nil {
-		return last, nil // the source is not asked
+		return last, nil // the source must not be called
 	}
 	var cat *mcp.Catalog
 	if last == nil || last.lock != lock {
@@ -83,9 +85,9 @@ func (p *pinned) view(ctx context.Context) (*view, error) {
 	return v, nil
 }
 
-// held returns what a source is held to: what the lock has, or, where the lock has
-// one now that is started or reached otherwise, what it was held to before. That one
-// takes its place when it is there. Nil means that the lock does not know it.
+// held returns the locked source that applies: the one in lock, or, if its origin has
+// changed, the one that was admitted before, until the server is replaced. A nil result
+// means that the lock does not contain the source.
 func (p *pinned) held(lock *Lock) (*LockedSource, *Drift) {
 	d := p.guard.stranger(lock, p.name, p.origin)
 	if last := p.last.Load(); d != nil && d.Item.Kind == Origin && last != nil && last.admitted {
@@ -94,7 +96,7 @@ func (p *pinned) held(lock *Lock) (*LockedSource, *Drift) {
 	return lock.Sources[p.name], d
 }
 
-// sealed returns the view of a source that must not be asked, or nil.
+// sealed returns the view of a source that must not be called, or nil.
 func (p *pinned) sealed(lock *Lock) *view {
 	_, d := p.held(lock)
 	if d == nil {
@@ -114,7 +116,7 @@ func (p *pinned) sealed(lock *Lock) *view {
 	return v
 }
 
-// nothingOf is the catalog of a source of which nothing is to be seen.
+// nothingOf returns an empty catalog.
 func nothingOf(name string) *mcp.Catalog {
 	return &mcp.Catalog{Server: mcp.Implementation{Name: name, Version: "0"}}
 }
@@ -128,8 +130,8 @@ func (p *pinned) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	return v.catalog, nil
 }
 
-// checked does something with the source if check allows it, and returns what that
-// yields if check still does behind it.
+// checked calls do if check allows it, and returns its result if check still allows it
+// afterwards.
 func checked[T any](ctx context.Context, p *pinned, check func(*view) error, do func() (T, error)) (T, error) {
 	var none T
 	v, err := p.view(ctx)
@@ -174,7 +176,7 @@ func (p *pinned) ReadResource(ctx context.Context, params *mcp.ReadResourceParam
 	return result, nil
 }
 
-// contents compares what a UI resource yields with what was locked.
+// contents compares the contents of a UI resource with the lock.
 func (p *pinned) contents(locked *LockedSource, uri string, result *mcp.ReadResourceResult) error {
 	d := Drift{Source: p.name, Item: Item{UI, uri}, Is: &Pin{}}
 	if locked != nil {
@@ -241,7 +243,7 @@ func (p *pinned) ServeMethod(ctx context.Context, method string, params json.Raw
 // Changes reports whether the catalog can change: see [mcp.AsWatcher].
 func (p *pinned) Changes() bool { return p.watches || p.guard.opts.Replaced }
 
-// Watch implements [mcp.Watcher]. Nobody hears of a resource that cannot be read.
+// Watch implements [mcp.Watcher]. It suppresses changes of resources that cannot be read.
 func (p *pinned) Watch(changed func(mcp.Change)) (stop func()) {
 	stops := []func(){p.guard.watchers.Watch(changed)}
 	if p.watches {
@@ -270,8 +272,7 @@ func (p *pinned) Close() error {
 	return nil
 }
 
-// isRefusal reports whether err is that something has changed or is new, and not
-// that it is gone.
+// isRefusal reports whether err means that an item is changed or new, rather than gone.
 func isRefusal(err error) bool {
 	var e *mcp.Error
 	return errors.As(err, &e) && e.Cause == errDrift

@@ -17,17 +17,20 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
 
-// shop is a Source whose catalog can be replaced while it is served, and of which
-// every answer says what was asked for.
+// shop is a Source whose catalog can be replaced while it is served. Every answer names
+// the item requested.
 type shop struct {
 	watched
-	calls   sync.Map // what was asked of it
-	during  func()   // happens while a call is made
+	calls   sync.Map // requests received
+	during  func()   // runs during each call
 	screens map[string]string
 }
 
 func newShop(edit func(*mcp.Catalog)) *shop {
-	return &shop{watched: watched{&part{name: "shop", cat: shopCatalog(edit)}}, screens: map[string]string{"ui://cart": "<b>cart</b>", "ui://hidden": "<i>x</i>"}}
+	return &shop{
+		watched: watched{&part{name: "shop", cat: shopCatalog(edit)}},
+		screens: map[string]string{"ui://cart": "<b>cart</b>", "ui://hidden": "<i>x</i>"},
+	}
 }
 
 func shopCatalog(edit func(*mcp.Catalog)) *mcp.Catalog {
@@ -35,7 +38,11 @@ func shopCatalog(edit func(*mcp.Catalog)) *mcp.Catalog {
 		Server:       mcp.Implementation{Name: "shop", Version: "1.0.0", Description: "sells"},
 		Instructions: "be polite",
 		Tools: []mcp.Tool{
-			{Name: "buy", Raw: json.RawMessage(`{"name":"buy","description":"buys","inputSchema":{"type":"object"},"future":{"n":1},"_meta":{"ui":{"resourceUri":"ui://hidden"}}}`)},
+			{
+				Name: "buy",
+				Raw: json.RawMessage(
+					`{"name":"buy","description":"buys","inputSchema":{"type":"object"},"future":{"n":1},"_meta":{"ui":{"resourceUri":"ui://hidden"}}}`),
+			},
 			{Name: "sell", Description: "sells", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		},
 		Resources:   []mcp.Resource{{Name: "list", URI: "shop://list"}, {Name: "cart", URI: "ui://cart"}},
@@ -66,7 +73,10 @@ func (s *shop) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPro
 	if p.Name != "ask" {
 		return nil, mcp.UnknownPrompt(p.Name)
 	}
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("shop:ask:" + p.Arguments["a"])}}}, nil
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{
+		Role:    mcp.RoleUser,
+		Content: mcp.Text("shop:ask:" + p.Arguments["a"]),
+	}}}, nil
 }
 
 func (s *shop) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
@@ -84,7 +94,11 @@ func (s *shop) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.
 	if !strings.HasPrefix(p.URI, "shop://") || strings.Contains(p.URI, "mcptest") {
 		return nil, mcp.ResourceNotFound(p.URI, "")
 	}
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: "at " + p.URI}}}, nil
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{
+		URI:      p.URI,
+		MIMEType: "text/plain",
+		Text:     "at " + p.URI,
+	}}}, nil
 }
 
 func (s *shop) Subscribe(context.Context, string) error { return nil }
@@ -96,7 +110,7 @@ func (s *shop) ServeMethod(_ context.Context, method string, _ json.RawMessage) 
 	return &mcp.MethodResult{}, nil
 }
 
-// locked returns a lock of what a source offers now.
+// locked returns a lock of the source's current offer.
 func locked(t testing.TB, src mcp.Source, origin string) *compose.Lock {
 	t.Helper()
 	s, report, err := compose.Snapshot(t.Context(), "shop", src, origin)
@@ -106,7 +120,7 @@ func locked(t testing.TB, src mcp.Source, origin string) *compose.Lock {
 	return &compose.Lock{Sources: map[string]*compose.LockedSource{"shop": s}}
 }
 
-// told collects what a guard tells.
+// told collects the drifts that a guard reports.
 type told struct {
 	mu  sync.Mutex
 	all []string
@@ -127,13 +141,19 @@ func TestPinnedIsASource(t *testing.T) {
 				return compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), &compose.GuardOptions{Policy: policy}), "")
 			}, &mcptest.Options{
 				CatalogAllocs: 1,
-				Calls:         []mcptest.Call{{Tool: "buy", Args: `{"x":1}`, Want: `shop:buy{\"x\":1}`}, {Tool: "rob", WantError: true}},
+				Calls: []mcptest.Call{
+					{Tool: "buy", Args: `{"x":1}`, Want: `shop:buy{\"x\":1}`},
+					{Tool: "rob", WantError: true},
+				},
 				Reads: []mcptest.Read{
 					{URI: "shop://list", Want: "at shop://list"}, {URI: "shop://item/7", Want: "at shop://item/7"},
 					{URI: "ui://cart", Want: "cart"}, {URI: "nowhere://x", WantError: true},
 				},
-				Prompts:     []mcptest.Prompt{{Name: "ask", Args: map[string]string{"a": "v"}, Want: "shop:ask:v"}},
-				Completions: []mcptest.Completion{{Params: mcp.CompleteParams{Prompt: "ask", Argument: "what", Value: "mo"}, Want: []string{"shop", "ask", "mo"}}},
+				Prompts: []mcptest.Prompt{{Name: "ask", Args: map[string]string{"a": "v"}, Want: "shop:ask:v"}},
+				Completions: []mcptest.Completion{{
+					Params: mcp.CompleteParams{Prompt: "ask", Argument: "what", Value: "mo"},
+					Want:   []string{"shop", "ask", "mo"},
+				}},
 				Change: func(testing.TB, mcp.Source) {
 					s.offer(shopCatalog(func(c *mcp.Catalog) { c.Server.Version += ".1" }))
 					s.tell(mcp.Change{Tools: true, Resources: true, Prompts: true})
@@ -143,7 +163,7 @@ func TestPinnedIsASource(t *testing.T) {
 	}
 }
 
-// refusal asks a source for an item, and returns what it says.
+// refusal requests an item from a source and returns the error text, or "fine".
 func refusal(t *testing.T, src mcp.Source, item string) string {
 	t.Helper()
 	kind, name, _ := strings.Cut(item, " ")
@@ -170,7 +190,7 @@ func refusal(t *testing.T, src mcp.Source, item string) string {
 	return err.Error()
 }
 
-// offer is what a catalog shows, on a line.
+// offer returns a catalog's contents on one line.
 func offer(c *mcp.Catalog) string {
 	var all []string
 	for _, t := range c.Tools {
@@ -196,55 +216,103 @@ func TestPinnedRefuses(t *testing.T) {
 		name   string
 		change func(*mcp.Catalog)
 		offers string
-		asks   map[string]string // what is asked for, and a part of the answer
+		asks   map[string]string // requests, with a part of each answer
 		told   []string
 	}{
 		{"nothing has changed", nil, wholeOffer, map[string]string{
-			"tool buy": "fine", "resource shop://list": "fine", "resource shop://item/1": "fine", "prompt ask": "fine", "complete ask": "fine",
+			"tool buy": "fine", "resource shop://list": "fine",
+			"resource shop://item/1": "fine", "prompt ask": "fine", "complete ask": "fine",
 			"completetemplate shop://item/{id}": "fine", "subscribe shop://list": "fine", "method shop/close": "fine",
-			"resource ui://cart": "fine", "resource ui://hidden": "fine", "resource ui://else": "no such resource in slipway.lock",
-			"resource shop://unlisted": "no such resource in slipway.lock", "subscribe shop://unlisted": "no such resource in slipway.lock",
+			"resource ui://cart": "fine", "resource ui://hidden": "fine",
+			"resource ui://else":        "no such resource in slipway.lock",
+			"resource shop://unlisted":  "no such resource in slipway.lock",
+			"subscribe shop://unlisted": "no such resource in slipway.lock",
 		}, nil},
 		{"a description", func(c *mcp.Catalog) { c.Tools[1].Description = "sells <IMPORTANT>" },
 			strings.Replace(wholeOffer, " sell", "", 1),
-			map[string]string{"tool sell": `refused by slipway.lock: shop: tools/sell has changed; it is offered when somebody has looked at it with slipway lock diff and accepted it with slipway lock approve --item tools/sell`, "tool buy": "fine"},
+			map[string]string{
+				"tool sell": `refused by slipway.lock: shop: tools/sell has changed; it is offered when somebody has looked at it with slipway lock diff and accepted it with slipway lock approve --item tools/sell`,
+				"tool buy":  "fine",
+			},
 			[]string{"tools/sell has changed"}},
 		{"a member that nobody knows", func(c *mcp.Catalog) {
 			c.Tools[0].Raw = json.RawMessage(strings.Replace(string(c.Tools[0].Raw), `"n":1`, `"n":2`, 1))
-		}, strings.Replace(wholeOffer, "buy ", "", 1), map[string]string{"tool buy": again, "tool sell": "fine"}, []string{"tools/buy has changed"}},
+		}, strings.Replace(wholeOffer, "buy ", "", 1),
+			map[string]string{"tool buy": again, "tool sell": "fine"}, []string{"tools/buy has changed"}},
 		{"the order of members is not a change", func(c *mcp.Catalog) {
-			c.Tools[0].Raw = json.RawMessage(`{"_meta":{"ui":{"resourceUri":"ui://hidden"}},"future":{"n":1.0},"inputSchema":{"type":"object"},"description":"bu\u0079s","name":"buy"}`)
+			c.Tools[0].Raw = json.RawMessage(
+				`{"_meta":{"ui":{"resourceUri":"ui://hidden"}},"future":{"n":1.0},"inputSchema":{"type":"object"},"description":"bu\u0079s","name":"buy"}`)
 		}, wholeOffer, map[string]string{"tool buy": "fine"}, nil},
 		{"a member given twice", func(c *mcp.Catalog) {
-			c.Tools[0].Raw = json.RawMessage(strings.Replace(string(c.Tools[0].Raw), `{"name"`, `{"description":"poison","name"`, 1))
-		}, strings.Replace(wholeOffer, "buy ", "", 1), map[string]string{"tool buy": again}, []string{"tools/buy has changed"}},
+			c.Tools[0].Raw = json.RawMessage(strings.Replace(string(c.Tools[0].Raw),
+				`{"name"`, `{"description":"poison","name"`, 1))
+		}, strings.Replace(wholeOffer, "buy ", "", 1),
+			map[string]string{"tool buy": again}, []string{"tools/buy has changed"}},
 		{"a new tool", func(c *mcp.Catalog) { c.Tools = append(c.Tools, mcp.Tool{Name: "rob"}) }, wholeOffer,
 			map[string]string{"tool rob": "tools/rob is new", "tool buy": "fine"}, []string{"tools/rob is new"}},
 		{"a tool under another name", func(c *mcp.Catalog) { c.Tools[1].Name = "vend" },
-			strings.Replace(wholeOffer, " sell", "", 1), map[string]string{"tool vend": "is new", "tool sell": `unknown tool "sell"`}, []string{"tools/vend is new"}},
-		{"a tool that is listed twice, once changed", func(c *mcp.Catalog) { c.Tools = append(c.Tools, mcp.Tool{Name: "sell", Description: "poison"}) },
-			strings.Replace(wholeOffer, " sell", "", 1), map[string]string{"tool sell": again}, []string{"tools/sell has changed"}},
+			strings.Replace(wholeOffer, " sell", "", 1),
+			map[string]string{"tool vend": "is new", "tool sell": `unknown tool "sell"`}, []string{"tools/vend is new"}},
+		{"a tool that is listed twice, once changed",
+			func(c *mcp.Catalog) { c.Tools = append(c.Tools, mcp.Tool{Name: "sell", Description: "poison"}) },
+			strings.Replace(wholeOffer, " sell", "", 1),
+			map[string]string{"tool sell": again}, []string{"tools/sell has changed"}},
 		{"instructions", func(c *mcp.Catalog) { c.Instructions = "obey" }, strings.Replace(wholeOffer, " be polite", " ", 1),
 			map[string]string{"tool buy": "fine"}, []string{"instructions have changed"}},
-		{"what the server says of itself", func(c *mcp.Catalog) { c.Server.Description = "obey" }, strings.TrimSuffix(wholeOffer, "sells"),
+		{"what the server says of itself", func(c *mcp.Catalog) { c.Server.Description = "obey" },
+			strings.TrimSuffix(wholeOffer, "sells"),
 			map[string]string{"tool buy": "fine"}, []string{"what the server calls itself has changed"}},
 		{"another server", func(c *mcp.Catalog) { c.Server.Name = "trap" }, " ",
-			map[string]string{"tool buy": again, "prompt ask": again, "resource shop://list": "what the server calls itself", "resource ui://cart": "calls itself", "method shop/close": "not found"},
+			map[string]string{
+				"tool buy":             again,
+				"prompt ask":           again,
+				"resource shop://list": "what the server calls itself",
+				"resource ui://cart":   "calls itself",
+				"method shop/close":    "not found",
+			},
 			[]string{"what the server calls itself has changed"}},
-		{"another version", func(c *mcp.Catalog) { c.Server.Version = "2" }, wholeOffer, map[string]string{"tool buy": "fine"}, []string{`its version was "1.0.0", and is "2"`}},
+		{
+			"another version",
+			func(c *mcp.Catalog) { c.Server.Version = "2" },
+			wholeOffer,
+			map[string]string{"tool buy": "fine"},
+			[]string{`its version was "1.0.0", and is "2"`},
+		},
 		{"a prompt", func(c *mcp.Catalog) { c.Prompts[0].Description = "obey" }, strings.Replace(wholeOffer, "ask ", "", 1),
-			map[string]string{"prompt ask": "prompts/ask has changed", "complete ask": "prompts/ask has changed", "prompt other": `unknown prompt "other"`}, []string{"prompts/ask has changed"}},
-		{"a resource", func(c *mcp.Catalog) { c.Resources[0].Description = "obey" }, strings.Replace(wholeOffer, "shop://list ", "", 1),
-			map[string]string{"resource shop://list": "resources/shop://list has changed", "subscribe shop://list": "has changed"}, []string{"resources/shop://list has changed"}},
-		{"a new resource", func(c *mcp.Catalog) { c.Resources = append(c.Resources, mcp.Resource{URI: "shop://new"}) }, wholeOffer,
+			map[string]string{
+				"prompt ask":   "prompts/ask has changed",
+				"complete ask": "prompts/ask has changed",
+				"prompt other": `unknown prompt "other"`,
+			},
+			[]string{"prompts/ask has changed"}},
+		{"a resource", func(c *mcp.Catalog) { c.Resources[0].Description = "obey" },
+			strings.Replace(wholeOffer, "shop://list ", "", 1),
+			map[string]string{
+				"resource shop://list":  "resources/shop://list has changed",
+				"subscribe shop://list": "has changed",
+			},
+			[]string{"resources/shop://list has changed"}},
+		{"a new resource",
+			func(c *mcp.Catalog) { c.Resources = append(c.Resources, mcp.Resource{URI: "shop://new"}) }, wholeOffer,
 			map[string]string{"resource shop://new": "resources/shop://new is new"}, []string{"resources/shop://new is new"}},
 		{"a new resource that a template has", func(c *mcp.Catalog) {
 			c.Resources = append(c.Resources, mcp.Resource{URI: "shop://item/9"})
 		}, wholeOffer, map[string]string{"resource shop://item/9": "fine"}, []string{"resources/shop://item/9 is new"}},
-		{"a template", func(c *mcp.Catalog) { c.Templates[0].Description = "obey" }, strings.Replace(wholeOffer, "shop://item/{id} ", "", 1),
-			map[string]string{"resource shop://item/1": "no such resource", "completetemplate shop://item/{id}": "has changed", "completetemplate x": "unknown resource template"},
+		{"a template", func(c *mcp.Catalog) { c.Templates[0].Description = "obey" },
+			strings.Replace(wholeOffer, "shop://item/{id} ", "", 1),
+			map[string]string{
+				"resource shop://item/1":            "no such resource",
+				"completetemplate shop://item/{id}": "has changed",
+				"completetemplate x":                "unknown resource template",
+			},
 			[]string{"resourceTemplates/shop://item/{id} has changed"}},
-		{"something is gone", func(c *mcp.Catalog) { c.Tools = c.Tools[:1] }, strings.Replace(wholeOffer, " sell", "", 1), map[string]string{"tool sell": `unknown tool "sell"`}, nil},
+		{
+			"something is gone",
+			func(c *mcp.Catalog) { c.Tools = c.Tools[:1] },
+			strings.Replace(wholeOffer, " sell", "", 1),
+			map[string]string{"tool sell": `unknown tool "sell"`},
+			nil,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -277,7 +345,8 @@ func TestPinnedRefuses(t *testing.T) {
 
 func TestPinnedWarns(t *testing.T) {
 	s, heard := newShop(nil), &told{}
-	src := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, "was"), &compose.GuardOptions{Policy: compose.Warn, Tell: heard.tell}), "is")
+	src := compose.Pinned("shop", s,
+		compose.NewGuard(locked(t, s, "was"), &compose.GuardOptions{Policy: compose.Warn, Tell: heard.tell}), "is")
 	s.cat = shopCatalog(func(c *mcp.Catalog) {
 		c.Tools[1].Description = "other"
 		c.Tools = append(c.Tools, mcp.Tool{Name: "rob"})
@@ -293,18 +362,22 @@ func TestPinnedWarns(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"how it is started or reached has changed", "tools/sell has changed", "tools/rob is new", "the contents of ui://cart have changed"}
+	want := []string{
+		"how it is started or reached has changed", "tools/sell has changed",
+		"tools/rob is new", "the contents of ui://cart have changed",
+	}
 	if diff := cmp.Diff(want, heard.all); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }
 
-// TestPinnedDoesNotAskAStranger: what the lock does not know, or knows otherwise, is
-// not even asked what it offers.
+// TestPinnedDoesNotAskAStranger: a source that is missing from the lock, or has a
+// different origin, is not even asked for its catalog.
 func TestPinnedDoesNotAskAStranger(t *testing.T) {
 	lock := locked(t, newShop(nil), "sha256/v1:was")
 	for name, at := range map[string]struct{ name, origin string }{
-		"unknown": {"other", "sha256/v1:was"}, "started otherwise": {"shop", "sha256/v1:is"}, "not started any more": {"shop", ""},
+		"unknown": {"other", "sha256/v1:was"}, "started otherwise": {"shop", "sha256/v1:is"},
+		"not started any more": {"shop", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := compose.NewGuard(lock, nil)
@@ -329,15 +402,18 @@ func TestPinnedUI(t *testing.T) {
 	s := newShop(nil)
 	src := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
 	s.screens["ui://cart"] += "<script>"
-	for uri, want := range map[string]string{"ui://cart": "the contents of ui://cart have changed", "ui://hidden": "fine"} {
+	for uri, want := range map[string]string{
+		"ui://cart":   "the contents of ui://cart have changed",
+		"ui://hidden": "fine",
+	} {
 		if got := refusal(t, src, "resource "+uri); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", uri, got, want)
 		}
 	}
 }
 
-// TestPinnedCallRacesAChange: the answer of a call while whose time the tool changed
-// is not passed on; that of one whose tool did not change is.
+// TestPinnedCallRacesAChange: the result of a call is discarded if its tool changed
+// during the call, and passed on otherwise.
 func TestPinnedCallRacesAChange(t *testing.T) {
 	s := newShop(nil)
 	src := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
@@ -356,7 +432,7 @@ func TestPinnedCallRacesAChange(t *testing.T) {
 	}
 }
 
-// TestGuardReplace: what was approved is offered at once, and clients are told.
+// TestGuardReplace: approved items are offered at once, and clients are notified.
 func TestGuardReplace(t *testing.T) {
 	s := newShop(nil)
 	g := compose.NewGuard(locked(t, s, ""), &compose.GuardOptions{Replaced: true})
@@ -376,7 +452,10 @@ func TestGuardReplace(t *testing.T) {
 	}
 	s.watched.tell(mcp.Change{URI: "shop://list"})
 	s.watched.tell(mcp.Change{URI: "shop://unlisted"})
-	if want := []mcp.Change{{Tools: true, Resources: true, Prompts: true}, {URI: "shop://list"}}; !slices.Equal(changes, want) {
+	if want := []mcp.Change{
+		{Tools: true, Resources: true, Prompts: true},
+		{URI: "shop://list"},
+	}; !slices.Equal(changes, want) {
 		t.Errorf("told %v, want %v", changes, want)
 	}
 	stop()
@@ -387,9 +466,8 @@ func TestGuardReplace(t *testing.T) {
 	}
 }
 
-// TestPinnedServesOnWhileAnotherTakesItsPlace: when the lock has a server that is
-// started otherwise, the one that runs is held to what it was held to, until that is
-// there and takes its place.
+// TestPinnedServesOnWhileAnotherTakesItsPlace: when a new lock has another origin for the
+// server, the running one stays pinned to its old entry until it is replaced.
 func TestPinnedServesOnWhileAnotherTakesItsPlace(t *testing.T) {
 	s := newShop(nil)
 	was := locked(t, s, "sha256/v1:was")
@@ -419,27 +497,31 @@ func TestPinnedServesOnWhileAnotherTakesItsPlace(t *testing.T) {
 	}
 }
 
-// TestServerSaysWhyAToolIsWithheld: the reason comes through a union and a server.
+// TestServerSaysWhyAToolIsWithheld: the reason reaches clients through a union and a
+// server.
 func TestServerSaysWhyAToolIsWithheld(t *testing.T) {
 	s := newShop(nil)
 	pinned := compose.Pinned("shop", s, compose.NewGuard(locked(t, s, ""), nil), "")
 	s.cat = shopCatalog(func(c *mcp.Catalog) { c.Tools[1].Description, c.Prompts[0].Description = "poison", "poison" })
-	src, err := compose.Union(t.Context(), []compose.Named{{Name: "shop", Source: pinned}, {Name: "b", Source: newShelf("b")}}, nil)
+	src, err := compose.Union(t.Context(),
+		[]compose.Named{{Name: "shop", Source: pinned}, {Name: "b", Source: newShelf("b")}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range mcp.Versions() {
 		c := mcptest.Connect(t, src, v, nil)
-		if _, err := c.Try("tools/call", map[string]string{"name": "sell"}); err == nil || !strings.Contains(err.Error(), "tools/sell has changed") {
+		if _, err := c.Try("tools/call", map[string]string{"name": "sell"}); err == nil ||
+			!strings.Contains(err.Error(), "tools/sell has changed") {
 			t.Errorf("%s: calling the tool: %v", v, err)
 		}
-		if _, err := c.Try("prompts/get", map[string]string{"name": "shop_ask"}); err == nil || !strings.Contains(err.Error(), "prompts/ask has changed") {
+		if _, err := c.Try("prompts/get", map[string]string{"name": "shop_ask"}); err == nil ||
+			!strings.Contains(err.Error(), "prompts/ask has changed") {
 			t.Errorf("%s: getting the prompt: %v", v, err)
 		}
 	}
 }
 
-// constant answers without allocating.
+// constant is a Source that answers without allocating.
 type constant struct {
 	mcp.Unimplemented
 	cat    *mcp.Catalog
@@ -454,7 +536,8 @@ func (c *constant) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallTool
 func layered(t testing.TB) (plain, over mcp.Source) {
 	c := &constant{cat: shopCatalog(nil), result: &mcp.CallToolResult{}}
 	c.cat.Resources, c.cat.Tools = nil, c.cat.Tools[1:]
-	src, err := compose.Edit(compose.Pinned("shop", c, compose.NewGuard(locked(t, c, ""), nil), ""), &compose.Edits{Disabled: []string{"x"}})
+	src, err := compose.Edit(compose.Pinned("shop", c, compose.NewGuard(locked(t, c, ""), nil), ""),
+		&compose.Edits{Disabled: []string{"x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -489,7 +572,7 @@ func BenchmarkPinnedCall(b *testing.B) {
 	}
 }
 
-// BenchmarkJudge is what a changed list costs: the digests of 1,000 tools.
+// BenchmarkJudge measures a changed list: the digests of 1,000 tools.
 func BenchmarkJudge(b *testing.B) {
 	const n = 1000
 	schema := `{"type":"object","properties":{"path":{"type":"string","description":"where it is"},"limit":{"type":"integer","minimum":1}},"required":["path"]}`
@@ -497,7 +580,11 @@ func BenchmarkJudge(b *testing.B) {
 		cat := &mcp.Catalog{Server: mcp.Implementation{Name: "shop", Version: "1"}}
 		for i := range n {
 			name := fmt.Sprintf("tool_%d", i)
-			cat.Tools = append(cat.Tools, mcp.Tool{Name: name, Raw: json.RawMessage(`{"name":"` + name + `","description":"` + strings.Repeat("long ", 40) + `","inputSchema":` + schema + `}`)})
+			cat.Tools = append(cat.Tools, mcp.Tool{
+				Name: name,
+				Raw: json.RawMessage(`{"name":"` + name + `","description":"` + strings.Repeat("long ", 40) + `","inputSchema":` +
+					schema + `}`),
+			})
 		}
 		return cat
 	}

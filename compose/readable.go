@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
-// Readable returns a definition as lines for people: members in their order, text
-// in lines, and what nobody sees as escapes.
+// Readable formats a definition as lines for people: members in order, multi-line text as
+// separate lines, invisible characters as escapes.
 func Readable(definition json.RawMessage) []string {
 	var v any
 	if definition == nil || json.Unmarshal(definition, &v) != nil {
@@ -21,7 +21,7 @@ func Readable(definition json.RawMessage) []string {
 	return r.lines
 }
 
-// reader writes values in the manner of YAML.
+// reader formats values in the style of YAML.
 type reader struct{ lines []string }
 
 func (r *reader) line(indent, label, text string) {
@@ -51,7 +51,7 @@ func (r *reader) value(indent, label string, v any) {
 	}
 }
 
-// text writes a string: on a line of its own if it has several.
+// text writes a string, as an indented block if it has several lines.
 func (r *reader) text(indent, label, text string) {
 	if !strings.Contains(text, "\n") {
 		r.line(indent, label, visible.Lines(text))

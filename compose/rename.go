@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// maxName is the length that every known client accepts for the name of a tool;
-// the specification allows more, some model providers do not.
+// maxName is the longest tool name that every known client accepts. The specification
+// allows longer names; some model providers do not.
 const maxName = 64
 
-// prefixed returns the name under which a source's own name is shown when it
-// collides.
+// prefixed returns a name prefixed with its source, for names that collide.
 func prefixed(source, name string) string {
 	return short(strings.Map(nameRune, source) + "_" + name)
 }
 
-// short returns a name that every client accepts by its length. Too long a one is
-// cut and ends with a hash of the whole, so that it stays the same from run to run
-// and distinct from its neighbours.
+// short returns a name that is short enough for every client. A longer name is cut and
+// gets a hash of the full name as its suffix, so that it is stable between runs and stays
+// distinct from similar names.
 func short(whole string) string {
 	if len(whole) <= maxName {
 		return whole
@@ -29,7 +28,7 @@ func short(whole string) string {
 	return strings.ToValidUTF8(whole[:maxName-len(tail)], "") + tail
 }
 
-// nameRune keeps what every client accepts in the name of a tool.
+// nameRune replaces characters that some clients reject in tool names.
 func nameRune(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
@@ -38,13 +37,13 @@ func nameRune(r rune) rune {
 	return '_'
 }
 
-// renamed returns the definition raw, or nil if it is nil, with the name to. Not
-// a byte besides the name is changed.
+// renamed returns the definition raw with its name replaced. All other bytes stay the
+// same. It returns nil if raw is nil.
 func renamed(raw json.RawMessage, from, to string) json.RawMessage {
 	return withText(raw, "name", from, to)
 }
 
-// withText does for any member with a text what renamed does for the name.
+// withText does for any text member what renamed does for the name.
 func withText(raw json.RawMessage, member, from, to string) json.RawMessage {
 	if from == to {
 		return raw

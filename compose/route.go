@@ -8,26 +8,26 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Shared are the resources and templates that the same sources offer, and that are
-// therefore shown with the name of their source in front: see [Union].
+// Shared describes resources and templates that the same sources offer, and that are
+// therefore prefixed with the names of their sources: see [Union].
 type Shared struct {
 	URI     string   // of the first resource, or the URI template
-	Others  int      // how many more there are
+	Others  int      // number of further ones
 	Sources []string // in the order of the union
 }
 
-// route is where a URI leads.
+// route is the destination of a URI.
 type route int
 
 const (
-	toNone    route = iota // no part claims it
-	toOne                  // to one part
-	toSeveral              // to several: it is ambiguous
-	toAbsent               // to a source that offers nothing yet
+	toNone    route = iota // claimed by no part
+	toOne                  // claimed by one part
+	toSeveral              // claimed by several: ambiguous
+	toAbsent               // of a source that offers nothing yet
 )
 
-// find returns where a URI that a client sent leads, and to which part and under
-// which URI of its own if that is one.
+// find returns the destination of a URI from a client, and, for toOne, the part and its
+// own URI.
 func (m *merged) find(uri string) (route, own, claimants) {
 	if o, ok := m.resources[uri]; ok {
 		return toOne, o, nil
@@ -48,9 +48,9 @@ func (m *merged) find(uri string) (route, own, claimants) {
 	return toNone, own{}, nil
 }
 
-// link returns the URI under which clients read what a part calls uri. It is the
-// same, unless that would lead to another part. What no part claims is left as it
-// is if the client may know the scheme: it can open such a link itself.
+// link returns the URI under which clients read a part's uri. It is the same URI unless
+// that would lead to another part. A URI that no part claims stays the same if clients
+// may know its scheme, so that they can open it themselves.
 func (m *merged) link(part int, uri string) string {
 	if m.labels.of == nil {
 		return uri
@@ -80,7 +80,7 @@ func (m *merged) offersResources(part int) bool {
 	return len(m.parts[part].Resources)+len(m.parts[part].Templates) > 0
 }
 
-// ambiguous is the error for a URI that several parts claim.
+// ambiguous returns the error for a URI that several parts claim.
 func (u *union) ambiguous(m *merged, uri string, parts claimants) error {
 	if m.labels.of == nil || len(parts) < 2 {
 		return mcp.Errorf(mcp.CodeInvalidParams, "resource %q may be of several sources", uri)
@@ -95,8 +95,8 @@ func (u *union) ambiguous(m *merged, uri string, parts claimants) error {
 		uri, strings.Join(names, " and "), strings.Join(forms, " or "))
 }
 
-// mergeResources joins the resources and the templates. One whose URI leads to its
-// part alone is shown as it is, any other with the label of its part.
+// mergeResources joins the resources and templates. A URI claimed by a single part stays
+// the same; any other gets the label of its part.
 func (u *union) mergeResources(m *merged) error {
 	m.claims = claimsOf(m.parts)
 	offering := 0
@@ -115,7 +115,7 @@ func (u *union) mergeResources(m *merged) error {
 				return err
 			}
 			if _, again := m.resources[shown]; again {
-				continue // its own part lists it twice
+				continue // listed twice by its own part
 			}
 			m.resources[shown] = own{i, r.URI}
 			r.URI, r.Raw = shown, withText(r.Raw, "uri", r.URI, shown)
@@ -148,7 +148,7 @@ func (u *union) mergeResources(m *merged) error {
 	return nil
 }
 
-// shownURI returns the URI, or the URI template, under which a part's own is shown.
+// shownURI returns the visible form of a part's URI or URI template.
 func (u *union) shownURI(m *merged, kind, uri string, part int, c claimed, shared *sharing) (string, error) {
 	owners := c.by
 	if c.complete && len(owners) == 1 {
@@ -169,14 +169,15 @@ func (u *union) shownURI(m *merged, kind, uri string, part int, c claimed, share
 		kind, uri, u.parts[owners[0]].Name, u.parts[owners[1]].Name)
 }
 
-// sharing collects what is shared, by who shares it.
+// sharing collects shared URIs by the parts that share them.
 type sharing struct {
 	u   *union
 	of  []claimants
 	all []Shared
 }
 
-// note notes that parts share a URI. The parts are mostly those of the previous one.
+// note records that parts share a URI. The search runs backwards, as the parts are mostly
+// those of the previous call.
 func (s *sharing) note(uri string, parts claimants) {
 	for i := len(s.of) - 1; i >= 0; i-- {
 		if slices.Equal(s.of[i], parts) {

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// stock is a part that lists URIs, and has a template for each that has a brace.
+// stock returns a part that lists the URIs, as templates if they contain a brace.
 func stock(name string, uris ...string) *part {
 	p := &part{name: name, cat: &mcp.Catalog{}, holds: make(map[string]bool)}
 	for _, uri := range uris {
@@ -27,7 +27,7 @@ func stock(name string, uris ...string) *part {
 	return p
 }
 
-// shownURIs returns what a source lists: URIs, then templates.
+// shownURIs returns a source's listed URIs, then its templates.
 func shownURIs(t *testing.T, src mcp.Source) (uris []string) {
 	t.Helper()
 	cat := catalog(t, src)
@@ -93,14 +93,14 @@ func TestUnionReadsSharedURIs(t *testing.T) {
 	tests := []struct{ uri, want string }{
 		{"a+x://1", "a"},
 		{"c+x://1", "c"},
-		{"C+x://1", "c"}, // schemes have no case
+		{"C+x://1", "c"}, // schemes are case-insensitive
 		{"ui://c+p", "c"},
 		{"x://1", `resource "x://1" is offered by "a" and "b" and "c": read "a+x://1" or "b+x://1" or "c+x://1"`},
 		{"y://7", `resource "y://7" is offered by "a" and "b": read "a+y://7" or "b+y://7"`},
 		{"b+y://5", "b"},
 		{"a+y://7", "a does not have it"},
 		{"b+x://all", "b does not have it"}, // a has it
-		{"d+x://1", "a does not have it"},   // no source is called so
+		{"d+x://1", "a does not have it"},   // no source has this name
 	}
 	for _, tt := range tests {
 		t.Run(tt.uri, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestUnionReportsSharedURIs(t *testing.T) {
 	}
 }
 
-// TestUnionRefusesSharedURIs has them be errors where names are left as they are.
+// TestUnionRefusesSharedURIs: under PrefixNever, shared URIs are errors.
 func TestUnionRefusesSharedURIs(t *testing.T) {
 	never := &compose.UnionOptions{Prefix: compose.PrefixNever}
 	tests := []struct {
@@ -171,8 +171,8 @@ func TestUnionRefusesSharedURIs(t *testing.T) {
 	}
 }
 
-// TestUnionOfManyTemplates has a part with so many templates that comparing them
-// would take long. What cannot be compared counts as shared.
+// TestUnionOfManyTemplates uses so many templates that comparing them all would take
+// long. URIs left over count as shared.
 func TestUnionOfManyTemplates(t *testing.T) {
 	var many []string
 	for i := range 10_000 {
@@ -267,7 +267,7 @@ func TestUnionSubscribesAtTheSource(t *testing.T) {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 
-	// A change reported for a source, as when another one replaces it.
+	// A change reported on behalf of a source, as when another one replaces it.
 	swap := compose.NewSwap(src)
 	got = nil
 	swap.Watch(func(c mcp.Change) { got = append(got, c.URI) })

@@ -2,15 +2,14 @@ package compose
 
 import "github.com/slipway-mcp/slipway/check"
 
-// Rule is one thing that sources are held to by a lock, or looked at for when they
-// are locked.
+// Rule is a check of sources against a lock, or of sources that are being locked.
 type Rule struct {
 	ID       string // "lock/slug"
 	Severity check.Severity
-	About    string // what it asks for, in one line of Markdown
+	About    string // the requirement, as one line of Markdown
 }
 
-// Rules returns all rules of locks.
+// Rules returns all lock rules.
 func Rules() []Rule {
 	return []Rule{
 		{"lock/changed", check.Error, "an item is as it was locked"},

@@ -14,18 +14,23 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Snapshot returns what a source offers now, ready to be locked under a name.
-// origin is the digest of how it is started or reached, or empty. UI resources,
-// those that are listed and those that tools name, are read for their contents.
+// Snapshot captures the current offer of a source, ready to be locked under a name.
+// origin is the digest of how the source is started or reached, or empty. UI resources,
+// whether listed or referenced by tools, are read for their contents.
 //
-// The report has what cannot be pinned, and so will be refused, and what a reviewer
-// should know: characters that nobody sees.
+// The report lists items that cannot be pinned, and so will be refused, and things that a
+// reviewer should know: invisible characters, templates that cannot be matched, and UI
+// resources that cannot be read.
 func Snapshot(ctx context.Context, name string, src mcp.Source, origin string) (*LockedSource, *check.Report, error) {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &snapshot{name: name, locked: &LockedSource{Version: cat.Server.Version, Items: make(map[Item]Pin)}, report: &check.Report{}}
+	s := &snapshot{
+		name:   name,
+		locked: &LockedSource{Version: cat.Server.Version, Items: make(map[Item]Pin)},
+		report: &check.Report{},
+	}
 	if origin != "" {
 		s.locked.Items[Item{Kind: Origin}] = Pin{Digest: origin}
 	}
@@ -55,7 +60,7 @@ func (s *snapshot) add(severity check.Severity, rule string, item Item, message,
 	s.report.Add(finding(severity, rule, s.name, item, message, hint))
 }
 
-// finding is one about an item of a source, in the words of a lock.
+// finding returns a finding about an item of a source, located in the lock file.
 func finding(severity check.Severity, rule, source string, item Item, message, hint string) check.Finding {
 	pointer := "/sources/" + check.EscapeToken(source)
 	if item.Kind != Whole {
@@ -68,7 +73,7 @@ func finding(severity check.Severity, rule, source string, item Item, message, h
 		Message: visible.Line(source + ": " + message), Hint: hint}
 }
 
-// server pins what the server says of itself.
+// server pins the server's description of itself and its instructions.
 func (s *snapshot) server(cat *mcp.Catalog) error {
 	identity, err := identityOf(cat.Server)
 	if err != nil {
@@ -85,12 +90,13 @@ func (s *snapshot) server(cat *mcp.Catalog) error {
 	return err
 }
 
-// pin pins an item. Of two with one name the second is not pinned: if it is
-// another, it will be refused with the first.
+// pin pins an item. If a name is repeated, only the first item is pinned: if the second
+// differs, both will be refused.
 func (s *snapshot) pin(item Item, definition json.RawMessage) {
 	pin, err := pinOf(item.Kind, definition)
 	if err != nil {
-		s.add(check.Error, "unpinnable", item, fmt.Sprintf("%s cannot be pinned, and is not offered: %v", item, err), "its server has to be corrected")
+		s.add(check.Error, "unpinnable", item, fmt.Sprintf("%s cannot be pinned, and is not offered: %v", item, err),
+			"its server has to be corrected")
 		return
 	}
 	if _, ok := s.locked.Items[item]; ok {
@@ -100,12 +106,13 @@ func (s *snapshot) pin(item Item, definition json.RawMessage) {
 	s.look(item, pin.Definition)
 	if item.Kind == Templates {
 		if _, err := uritemplate.Parse(item.Name); err != nil {
-			s.add(check.Warning, "template", item, fmt.Sprintf("%s is no template that can be matched, so that nothing is read through it: %v", item, err), "")
+			s.add(check.Warning, "template", item,
+				fmt.Sprintf("%s is no template that can be matched, so that nothing is read through it: %v", item, err), "")
 		}
 	}
 }
 
-// look reports what people do not see in a definition.
+// look reports invisible characters in a definition.
 func (s *snapshot) look(item Item, definition json.RawMessage) {
 	var v any
 	if json.Unmarshal(definition, &v) != nil {
@@ -123,7 +130,7 @@ func (s *snapshot) look(item Item, definition json.RawMessage) {
 	}
 }
 
-// located is a text within a definition.
+// located is a text in a definition, with its path.
 type located struct{ where, text string }
 
 func texts(v any, where string) (all []located) {
@@ -143,7 +150,7 @@ func texts(v any, where string) (all []located) {
 	return all
 }
 
-// contents pins what a UI resource yields.
+// contents pins the contents of a UI resource.
 func (s *snapshot) contents(ctx context.Context, src mcp.Source, uri string) {
 	item := Item{UI, uri}
 	result, err := src.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
@@ -156,7 +163,8 @@ func (s *snapshot) contents(ctx context.Context, src mcp.Source, uri string) {
 		digest, err = Digest(UI, contents)
 	}
 	if err != nil {
-		s.add(check.Warning, "ui-unread", item, fmt.Sprintf("%s cannot be read, and so not be pinned: it is not offered: %v", item, err), "")
+		s.add(check.Warning, "ui-unread", item,
+			fmt.Sprintf("%s cannot be read, and so not be pinned: it is not offered: %v", item, err), "")
 		return
 	}
 	s.locked.Items[item] = Pin{Digest: digest, Bytes: len(contents)}
@@ -165,7 +173,7 @@ func (s *snapshot) contents(ctx context.Context, src mcp.Source, uri string) {
 // isUI reports whether a resource is one that clients run as a program.
 func isUI(uri string) bool { return strings.HasPrefix(uri, "ui://") }
 
-// uiResources returns the UI resources that are listed, and those that tools name.
+// uiResources returns the UI resources that are listed or referenced by tools.
 func uiResources(cat *mcp.Catalog) (uris []string) {
 	add := func(uri string) {
 		if isUI(uri) && !slices.Contains(uris, uri) {
@@ -181,7 +189,10 @@ func uiResources(cat *mcp.Catalog) (uris []string) {
 			continue
 		}
 		meta := jsonscan.Member(text, "_meta")
-		for _, raw := range []json.RawMessage{jsonscan.Member(jsonscan.Member(meta, "ui"), "resourceUri"), jsonscan.Member(meta, "ui/resourceUri")} {
+		for _, raw := range []json.RawMessage{
+			jsonscan.Member(jsonscan.Member(meta, "ui"), "resourceUri"),
+			jsonscan.Member(meta, "ui/resourceUri"),
+		} {
 			var uri string
 			if raw != nil && json.Unmarshal(raw, &uri) == nil {
 				add(uri)

@@ -10,12 +10,11 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Swap is a Source that shows another, in whose place a third can be put while
-// clients use it. A call goes to what is shown when it begins, and ends there.
+// Swap is a Source that delegates to another Source, which can be replaced while clients
+// use it. A call runs to completion on the source that was current when it began.
 //
-// It implements [mcp.Watcher], [mcp.Extender] and [mcp.Subscriber], as far as what
-// it shows does. It is safe for concurrent use. A call costs one atomic load more
-// than without.
+// It implements [mcp.Watcher], [mcp.Extender] and [mcp.Subscriber], as far as the current
+// source does. It is safe for concurrent use. It adds one atomic load per call.
 type Swap struct {
 	current atomic.Pointer[shown]
 	setting sync.Mutex // held while current is replaced
@@ -25,7 +24,7 @@ type Swap struct {
 
 type shown struct {
 	source mcp.Source
-	stop   func() // ends watching it
+	stop   func() // stops watching source
 }
 
 var (
@@ -35,7 +34,7 @@ var (
 	_ mcp.Subscriber = (*Swap)(nil)
 )
 
-// NewSwap returns a Swap that shows src.
+// NewSwap returns a Swap that delegates to src.
 func NewSwap(src mcp.Source) *Swap {
 	s := &Swap{}
 	s.current.Store(s.watching(src))
@@ -50,9 +49,9 @@ func (s *Swap) watching(src mcp.Source) *shown {
 	return at
 }
 
-// Set shows next from now on, and tells who watches if it offers something else.
-// Calls that have begun go on in what was shown before, which is not closed:
-// [Retirable] says when they have ended. ctx is for asking what both offer.
+// Set makes next the current source, and notifies watchers if its catalog differs. Calls
+// in flight finish on the previous source, which is not closed: use [Retirable] to find
+// out when they have ended. ctx is used to fetch both catalogs.
 func (s *Swap) Set(ctx context.Context, next mcp.Source) {
 	s.setting.Lock()
 	defer s.setting.Unlock()
@@ -74,12 +73,12 @@ func sameOffer(ctx context.Context, a, b mcp.Source) bool {
 	return err == nil && (before == after || before.Version() == after.Version())
 }
 
-// Tell tells who watches of a change that the Source shown does not know of, such
-// as that a resource may be another since Set.
+// Tell notifies watchers of a change that the current source does not report, such as a
+// resource that may differ since Set.
 func (s *Swap) Tell(c mcp.Change) { s.watchers.Tell(c) }
 
-// TellOf is Tell for a change of one source of the [Union] that is shown, in the
-// URIs of that source. Without a union it is Tell.
+// TellOf is Tell for a change of one source of the current [Union], with URIs in the
+// source's own spelling. If the current source is not a union, it is the same as Tell.
 func (s *Swap) TellOf(source string, c mcp.Change) {
 	switch joined := s.current.Load().source.(type) {
 	case *union:
@@ -94,8 +93,8 @@ func (s *Swap) TellOf(source string, c mcp.Change) {
 // Watch implements [mcp.Watcher].
 func (s *Swap) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
 
-// again reports whether a call came to at just when it was retired, so that it
-// belongs to what took its place.
+// again reports whether a call hit a source that had just been retired, so that it must
+// be retried on its replacement.
 func (s *Swap) again(at *shown, err error) bool {
 	return err != nil && errors.Is(err, ErrRetired) && s.current.Load() != at
 }
@@ -170,7 +169,7 @@ func (s *Swap) Subscribe(ctx context.Context, uri string) error {
 		at := s.current.Load()
 		x, ok := at.source.(mcp.Subscriber)
 		if !ok {
-			return nil // it need not be told
+			return nil // subscriptions need no call
 		}
 		if err := x.Subscribe(ctx, uri); !s.again(at, err) {
 			return err
@@ -178,12 +177,12 @@ func (s *Swap) Subscribe(ctx context.Context, uri string) error {
 	}
 }
 
-// ErrRetired is the error of a call to a [Retirable] that has been retired. A
-// [Swap] repeats such a call.
+// ErrRetired is the error of a call to a retired [Retirable]. A [Swap] retries such a
+// call on the current source.
 var ErrRetired error = &mcp.Error{Code: mcp.CodeToolUnavailable, Message: "the server is not offered any more"}
 
-// Retirable is a Source that can be taken out of use without cutting calls off. It
-// counts them: two atomic additions for each.
+// Retirable is a Source that can be taken out of use without interrupting calls. It
+// counts them, at two atomic additions each.
 type Retirable struct {
 	mcp.Source
 	calls   atomic.Int64
@@ -199,13 +198,13 @@ var (
 	_ mcp.Subscriber = (*Retirable)(nil)
 )
 
-// NewRetirable returns src as one that can be retired.
+// NewRetirable wraps src in a Retirable.
 func NewRetirable(src mcp.Source) *Retirable {
 	return &Retirable{Source: src, idle: make(chan struct{})}
 }
 
-// Retire makes calls fail with [ErrRetired] from now on. idle is closed when those
-// that had begun have ended.
+// Retire makes new calls fail with [ErrRetired]. idle is closed when all calls in flight
+// have ended.
 func (r *Retirable) Retire() (idle <-chan struct{}) {
 	r.retired.Store(true)
 	if r.calls.Load() == 0 {
@@ -214,8 +213,8 @@ func (r *Retirable) Retire() (idle <-chan struct{}) {
 	return r.idle
 }
 
-// enter counts a call, or refuses it. Whoever retires the source after that finds
-// it counted.
+// enter counts a call, or refuses it. It counts before it checks retired, so that a
+// concurrent Retire never misses a call.
 func (r *Retirable) enter() error {
 	r.calls.Add(1)
 	if !r.retired.Load() {
@@ -231,7 +230,7 @@ func (r *Retirable) leave() {
 	}
 }
 
-// Changes says whether there is anything to watch, for [mcp.AsWatcher].
+// Changes reports whether the source can change: see [mcp.AsWatcher].
 func (r *Retirable) Changes() bool {
 	_, ok := mcp.AsWatcher(r.Source)
 	return ok

@@ -17,17 +17,24 @@ func TestSwapIsASource(t *testing.T) {
 	var a, b *shelf
 	mcptest.TestSource(t, func(t *testing.T) mcp.Source {
 		a, b = newShelf("a"), newShelf("b")
-		src, err := compose.Union(t.Context(), []compose.Named{{Name: "a", Source: compose.NewRetirable(a)}, {Name: "b", Source: compose.NewRetirable(b)}}, nil)
+		src, err := compose.Union(t.Context(),
+			[]compose.Named{{Name: "a", Source: compose.NewRetirable(a)}, {Name: "b", Source: compose.NewRetirable(b)}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return compose.NewSwap(src)
 	}, &mcptest.Options{
 		CatalogAllocs: 1,
-		Calls:         []mcptest.Call{{Tool: "a_find", Args: `{"x":1}`, Want: `a:find{\"x\":1}`}, {Tool: "find", WantError: true}},
-		Reads:         []mcptest.Read{{URI: "shelf://b/moby", Want: `"text":"b"`}, {URI: "shelf://c", WantError: true}},
-		Prompts:       []mcptest.Prompt{{Name: "b_ask", Args: map[string]string{"book": "moby"}, Want: "bmoby"}},
-		Completions:   []mcptest.Completion{{Params: mcp.CompleteParams{Prompt: "b_ask", Argument: "book", Value: "mo"}, Want: []string{"b", "ask", "mo"}}},
+		Calls: []mcptest.Call{
+			{Tool: "a_find", Args: `{"x":1}`, Want: `a:find{\"x\":1}`},
+			{Tool: "find", WantError: true},
+		},
+		Reads:   []mcptest.Read{{URI: "shelf://b/moby", Want: `"text":"b"`}, {URI: "shelf://c", WantError: true}},
+		Prompts: []mcptest.Prompt{{Name: "b_ask", Args: map[string]string{"book": "moby"}, Want: "bmoby"}},
+		Completions: []mcptest.Completion{{
+			Params: mcp.CompleteParams{Prompt: "b_ask", Argument: "book", Value: "mo"},
+			Want:   []string{"b", "ask", "mo"},
+		}},
 		Change: func(testing.TB, mcp.Source) {
 			b.offer(shelfCatalog("b", "second"))
 			b.tell(mcp.Change{Tools: true, Prompts: true})
@@ -35,7 +42,7 @@ func TestSwapIsASource(t *testing.T) {
 	})
 }
 
-// slow is a Source whose calls wait, and that knows when it is used after its end.
+// slow is a Source whose calls block, and that records calls after its end.
 type slow struct {
 	mcp.Unimplemented
 	entered, release chan struct{}
@@ -78,10 +85,10 @@ func TestRetiredIsIdleWhenItsCallsHaveEnded(t *testing.T) {
 		t.Errorf("the call that had begun: %v", err)
 	}
 	<-idle
-	<-compose.NewRetirable(src).Retire() // at once, as nothing was in flight
+	<-compose.NewRetirable(src).Retire() // immediately, as no call is in flight
 }
 
-// TestSwapLosesNoCall swaps and retires all the time while others call.
+// TestSwapLosesNoCall keeps swapping and retiring during concurrent calls.
 func TestSwapLosesNoCall(t *testing.T) {
 	used := &slow{}
 	part := compose.NewRetirable(used)
@@ -131,7 +138,7 @@ func TestSwapTellsOnce(t *testing.T) {
 		t.Errorf("told %v of a source that offers the same", got)
 	}
 	swap.Set(t.Context(), compose.NewRetirable(b))
-	a.tell(mcp.Change{Tools: true}) // nobody shows it any more
+	a.tell(mcp.Change{Tools: true}) // no longer current
 	b.tell(mcp.Change{URI: "shelf://b"})
 	if len(got) != 2 || !got[0].Tools || got[1].URI != "shelf://b" {
 		t.Errorf("told %v, want that the lists changed, once, and what changed in b", got)
@@ -154,7 +161,7 @@ func TestSwapHasWhatItShowsHas(t *testing.T) {
 	}
 }
 
-// overtaken is replaced and retired while a call is on the way to it.
+// overtaken is replaced and retired while a call is on its way.
 type overtaken struct {
 	*compose.Retirable
 	swap *compose.Swap

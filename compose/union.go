@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Named is a Source and the name under which it is known: the one that goes in
-// front of its tools and prompts when they collide, and into error messages.
+// Named is a Source with its name, which prefixes its tools and prompts when they collide
+// and appears in error messages.
 type Named struct {
 	Name   string
 	Source mcp.Source
@@ -21,62 +21,66 @@ type Named struct {
 
 // UnionOptions configure [Union]. The zero value and nil are the defaults.
 type UnionOptions struct {
-	// Server is the serverInfo that clients see. If its Name is empty, name and
-	// version are those of the parts, joined with "+".
+	// Server is the serverInfo that clients see. If its Name is empty, the names and the
+	// versions of the parts are joined with "+".
 	Server mcp.Implementation
-	// Prefix says which tools and prompts get the name of their source in front.
-	// The default is [PrefixOnCollision].
+	// Prefix selects the tools and prompts that are prefixed with the name of their
+	// source. The default is [PrefixOnCollision].
 	Prefix Prefix
-	// Absent are the names of sources that belong to the union but offer nothing
-	// yet, for [mcp.Catalog.Sources].
+	// Absent names the sources that belong to the union but offer nothing yet, for
+	// [mcp.Catalog.Sources].
 	Absent []string
-	// Shared is called for URIs that several sources offer, once per catalog and group
-	// of sources. Nil ignores them. It is called while the catalog is made and must
-	// not call the union.
+	// Shared is called for URIs that several sources offer, once per catalog and group of
+	// sources. Nil ignores them. It runs while the catalog is built and must not call the
+	// union.
 	Shared func(Shared)
-	// Collision, if not nil, is told when parts change so that two of them collide,
-	// once per catalog in which that is so; the union then offers what it did before.
-	// If it is nil, the collision is the error of Catalog. It must not call the union.
+	// Collision, if not nil, is called when parts change so that names collide, once per
+	// affected catalog; the union then keeps its previous catalog. If nil, Catalog
+	// returns the collision as an error. It must not call the union.
 	Collision func(error)
 }
 
-// Prefix says when a name gets that of its source in front.
+// Prefix selects the names that are prefixed with the name of their source.
 type Prefix string
 
 const (
-	// PrefixOnCollision is for names that several sources have.
+	// PrefixOnCollision prefixes names that several sources use.
 	PrefixOnCollision Prefix = ""
-	// PrefixAlways is for all names, so that none changes when a source joins.
+	// PrefixAlways prefixes all names, so that none changes when a source joins.
 	PrefixAlways Prefix = "always"
-	// PrefixNever leaves names as they are. A name that several sources have is
-	// then an error.
+	// PrefixNever leaves all names unchanged. A name that several sources use is then an
+	// error.
 	PrefixNever Prefix = "never"
 )
 
-// Union joins sources into one. A single source is returned as it is, unless its
-// names get a prefix.
+// Union joins sources into one. A single source is returned as is, unless its names get a
+// prefix.
 //
-// A tool or a prompt that several parts offer under one name is shown by each of
-// them as part_name; opts.Prefix makes that so for all, or for none. Unless it is
-// none, names are cut to 64 characters, with a hash of the whole if longer. If a
-// name made that way is taken as well, that is an error which names both owners:
-// here, or when a part changes later, from Catalog or to opts.Collision.
+// Tools and prompts: a name that several parts use becomes part_name for each of them;
+// opts.Prefix extends that to all names, or to none. Except under [PrefixNever], names
+// are limited to 64 characters: longer ones are cut and end with a hash of the full name.
+// If a resulting name is already taken, the error names both owners: from Union, or, when
+// a part changes later, from Catalog or to opts.Collision.
 //
-// A URI that one part alone lists, or describes with a template, is shown as it is
-// and read from that part. Otherwise each part's has the part's name and "+" in
-// front ("notes+file:///a.md"), behind "ui://" if it begins so; the URI itself is
-// refused with an error that names these. So no part can answer for a URI that
-// another one claims. Links to resources in definitions and results of a part always
-// lead to that part. A URI that no part claims is looked for in each part in order
-// until one has it. Under [PrefixNever] a shared URI is an error as a shared name is.
+// Resources:
 //
-// The names must be distinct. ctx is used for asking the parts what they offer,
-// and ends with the call. The Source returned implements io.Closer, which closes
-// the parts that can be closed, [mcp.Extender], which asks the parts in order, and
-// [mcp.Watcher] if a part does. A part whose Catalog fails makes the union's fail.
+//   - A URI that a single part lists, or describes with a template, stays the same and is
+//     read from that part.
+//   - Any other claimed URI is prefixed with the part's name and "+"
+//     ("notes+file:///a.md"), after "ui://" if it begins that way. The plain URI is
+//     refused with an error that lists the prefixed forms, so that no part can answer for
+//     a URI of another. Under [PrefixNever], a shared URI is an error, like a shared
+//     name.
+//   - Links to resources in a part's definitions and results always lead to that part.
+//   - A URI that no part claims is tried on each part in order until one has it.
 //
-// The joined catalog is kept until a part returns another, so asking for it
-// costs one call per part.
+// The names must be distinct. ctx is used only during the call, to fetch the catalogs of
+// the parts. The returned Source implements io.Closer, which closes the parts that can be
+// closed, [mcp.Extender], which tries the parts in order, and [mcp.Watcher] if a part
+// does. A part whose Catalog fails makes the union's fail.
+//
+// The joined catalog is cached until a part returns a different one, so fetching it costs
+// one call per part.
 func Union(ctx context.Context, parts []Named, opts *UnionOptions) (mcp.Source, error) {
 	if len(parts) == 0 {
 		return nil, errors.New("union: no sources")
@@ -130,7 +134,7 @@ var (
 	_ mcp.Watcher    = watchedUnion{}
 )
 
-// merged returns the joined catalog of what the parts offer now.
+// merged returns the joined catalog of the parts' current catalogs.
 func (u *union) merged(ctx context.Context) (*merged, error) {
 	last := u.last.Load()
 	fresh, err := u.ask(ctx, last)
@@ -149,14 +153,14 @@ func (u *union) merged(ctx context.Context) (*merged, error) {
 	if err != nil {
 		u.opts.Collision(err)
 		kept := *last
-		kept.parts = fresh // judged, too
+		kept.parts = fresh // checked as well
 		m = &kept
 	}
 	u.last.Store(m)
 	return m, nil
 }
 
-// ask returns the parts' catalogs, or nil if they are those that last is made of.
+// ask returns the parts' catalogs, or nil if last was built from them.
 func (u *union) ask(ctx context.Context, last *merged) (fresh []*mcp.Catalog, err error) {
 	for i, p := range u.parts {
 		cat, err := p.Source.Catalog(ctx)
@@ -226,7 +230,7 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 	var miss error
 	for i := range m.parts {
 		if !m.offersResources(i) {
-			continue // on its own it would not be asked either
+			continue // without the union, clients would not read from it either
 		}
 		result, err := u.readFrom(ctx, m, own{i, params.URI}, params)
 		if !hasCode(err, mcp.CodeResourceNotFound) {
@@ -242,7 +246,7 @@ func (u *union) ReadResource(ctx context.Context, params *mcp.ReadResourceParams
 	return nil, miss
 }
 
-// readFrom reads what a part calls o.name.
+// readFrom reads the resource that a part calls o.name.
 func (u *union) readFrom(
 	ctx context.Context, m *merged, o own, params *mcp.ReadResourceParams,
 ) (*mcp.ReadResourceResult, error) {
@@ -301,13 +305,13 @@ func (u *union) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.
 	return u.serving(ctx, part).Complete(ctx, params)
 }
 
-// serving returns the part that serves the request under ctx, and has that noted.
+// serving returns the part that serves the request in ctx, and records that.
 func (u *union) serving(ctx context.Context, part int) mcp.Source {
 	mcp.RequestFrom(ctx).ServedBy(&u.parts[part].Name)
 	return u.parts[part].Source
 }
 
-// unknownTool and unknownPrompt are the errors for what a catalog does not offer.
+// unknownTool and unknownPrompt return the error for a name that is not in a catalog.
 func unknownTool(cat *mcp.Catalog, name string) error {
 	if why, ok := cat.WithheldTools[name]; ok {
 		return denied(mcp.CodeToolDenied, why)
@@ -322,9 +326,9 @@ func unknownPrompt(cat *mcp.Catalog, name string) error {
 	return mcp.UnknownPrompt(name)
 }
 
-// Subscribe implements [mcp.Subscriber]. For a URI that no part claims, the parts
-// that have to be told are, until one knows the resource; if none does, it may be one
-// of a part that needs not be.
+// Subscribe implements [mcp.Subscriber]. A URI that no part claims is tried on each part
+// with Subscribe, until one accepts it. If all of them refuse, it still succeeds if some
+// part has no Subscribe, as the resource may belong to that one.
 func (u *union) Subscribe(ctx context.Context, uri string) error {
 	m, err := u.merged(ctx)
 	if err != nil {
@@ -361,8 +365,8 @@ func (u *union) Subscribe(ctx context.Context, uri string) error {
 	return refused
 }
 
-// ServeMethod implements [mcp.Extender]: each part that has methods of its own is
-// asked in order until one knows the method.
+// ServeMethod implements [mcp.Extender]. It tries each part that has custom methods, in
+// order, until one knows the method.
 func (u *union) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
 	for _, p := range u.parts {
 		x, ok := p.Source.(mcp.Extender)
@@ -390,8 +394,8 @@ func (u *union) Close() error {
 	return errors.Join(errs...)
 }
 
-// watchedUnion is a union of which a part can change. Only it has the method
-// Watch, so that a union of sources that never change does not promise to tell.
+// watchedUnion is a union with a part that can change. Only this type has Watch, so that
+// a union of immutable sources does not claim to report changes.
 type watchedUnion struct{ *union }
 
 // Watch implements [mcp.Watcher].
@@ -409,8 +413,8 @@ func (u watchedUnion) Watch(changed func(mcp.Change)) (stop func()) {
 	}
 }
 
-// tell passes on a change of a part, under the URIs by which clients read the
-// resource there. A URI that belongs to another part is not among them.
+// tell passes on a change of a part, under the URIs by which clients read the part's
+// resource. It never reports a URI that belongs to another part.
 func (m *merged) tell(part int, c mcp.Change, changed func(mcp.Change)) {
 	own := c.URI
 	if own == "" {
@@ -428,7 +432,7 @@ func (m *merged) tell(part int, c mcp.Change, changed func(mcp.Change)) {
 	}
 }
 
-// tellOf is tell for a change that a part does not know of itself.
+// tellOf is tell for a change that the part itself does not report.
 func (u *union) tellOf(source string, c mcp.Change, changed func(mcp.Change)) {
 	for i, p := range u.parts {
 		if p.Name == source {

@@ -18,13 +18,13 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// part is a Source over a catalog that can be replaced. It answers with its own
-// name and what it was asked for.
+// part is a Source over a replaceable catalog. It answers with its own name and the
+// request.
 type part struct {
 	mcp.Unimplemented
 	name   string
 	holds  map[string]bool     // URIs that can be read
-	result *mcp.CallToolResult // of tools, if not nil
+	result *mcp.CallToolResult // returned by tools, if not nil
 	closed error
 
 	mu       sync.Mutex
@@ -49,7 +49,8 @@ func (p *part) CallTool(_ context.Context, params *mcp.CallToolParams) (*mcp.Cal
 	if p.result != nil {
 		return p.result, nil
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(p.name + ":" + params.Name + string(params.Arguments))}}, nil
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(p.name + ":" + params.Name +
+		string(params.Arguments))}}, nil
 }
 
 func (p *part) ReadResource(_ context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
@@ -67,7 +68,11 @@ func (p *part) GetPrompt(_ context.Context, params *mcp.GetPromptParams) (*mcp.G
 }
 
 func (p *part) Complete(_ context.Context, params *mcp.CompleteParams) (*mcp.CompleteResult, error) {
-	return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{p.name, params.Prompt + params.URITemplate, params.Value}}}, nil
+	return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{
+		p.name,
+		params.Prompt + params.URITemplate,
+		params.Value,
+	}}}, nil
 }
 
 func (p *part) Close() error { return p.closed }
@@ -152,8 +157,18 @@ func TestUnionNamesTools(t *testing.T) {
 		{"both owners of a name get their prefix", []string{"x", "one"}, []string{"x"}, []string{"a_x", "one", "b_b_x"}},
 		{"a name used twice by one part is no collision", []string{"x", "x"}, []string{"y"}, []string{"x", "y"}},
 		{"used twice by one part and once by another", []string{"x", "x"}, []string{"x"}, []string{"a_x", "b_b_x"}},
-		{"64 characters are kept whole", []string{long}, []string{"n" + long[1:]}, []string{"a_" + long, "b_b_" + long[:51] + "_8ba07776"}},
-		{"names are cut that do not collide", []string{strings.Repeat("x", 70)}, []string{"short"}, []string{strings.Repeat("x", 55) + "_c71bd109", "short"}},
+		{
+			"64 characters are kept whole",
+			[]string{long},
+			[]string{"n" + long[1:]},
+			[]string{"a_" + long, "b_b_" + long[:51] + "_8ba07776"},
+		},
+		{
+			"names are cut that do not collide",
+			[]string{strings.Repeat("x", 70)},
+			[]string{"short"},
+			[]string{strings.Repeat("x", 55) + "_c71bd109", "short"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -194,7 +209,10 @@ func TestUnionRefusesWhatItCannotName(t *testing.T) {
 }
 
 func TestUnionPrefixes(t *testing.T) {
-	a, b := named(&part{name: "a", cat: &mcp.Catalog{Tools: tools("x", "one")}}, &part{name: "b", cat: &mcp.Catalog{Tools: tools("x")}}), named(&part{name: "a", cat: &mcp.Catalog{Tools: tools("x")}})
+	a, b := named(&part{name: "a", cat: &mcp.Catalog{Tools: tools("x", "one")}}, &part{
+		name: "b",
+		cat:  &mcp.Catalog{Tools: tools("x")},
+	}), named(&part{name: "a", cat: &mcp.Catalog{Tools: tools("x")}})
 	always, err := compose.Union(t.Context(), a, &compose.UnionOptions{Prefix: compose.PrefixAlways})
 	if err != nil {
 		t.Fatal(err)
@@ -215,12 +233,15 @@ func TestUnionPrefixes(t *testing.T) {
 	}
 }
 
-// TestUnionCollidesLater: of two sources that come to collide the others are served
-// on, and so is what they offered before.
+// TestUnionCollidesLater: when two sources begin to collide, the union keeps serving
+// their previous offer, and all other sources.
 func TestUnionCollidesLater(t *testing.T) {
 	a, b := &part{name: "a", cat: &mcp.Catalog{Tools: tools("x")}}, &part{name: "b", cat: &mcp.Catalog{Tools: tools("y")}}
 	var told []string
-	opts := &compose.UnionOptions{Prefix: compose.PrefixNever, Collision: func(err error) { told = append(told, err.Error()) }}
+	opts := &compose.UnionOptions{
+		Prefix:    compose.PrefixNever,
+		Collision: func(err error) { told = append(told, err.Error()) },
+	}
 	src, err := compose.Union(t.Context(), named(a, b), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -411,23 +432,27 @@ func TestUnionMakesOneCatalogForAll(t *testing.T) {
 func TestUnionJoinsSettings(t *testing.T) {
 	a := &mcp.Catalog{
 		Server: mcp.Implementation{Name: "one", Version: "1"}, Instructions: "be kind", PageSize: 50,
-		Extensions: json.RawMessage(`{"e":{"v":1},"f":{}}`), Cache: mcp.CacheHint{TTL: time.Hour, Public: true}, Logging: true,
+		Extensions: json.RawMessage(`{"e":{"v":1},"f":{}}`),
+		Cache:      mcp.CacheHint{TTL: time.Hour, Public: true}, Logging: true,
 	}
 	b := &mcp.Catalog{
 		Server: mcp.Implementation{Name: "two", Version: "2"}, Instructions: "be brief", PageSize: 20,
-		Extensions: json.RawMessage(`{"e":{"v":2},"g":1.0e2}`), Cache: mcp.CacheHint{TTL: time.Minute, Public: true}, Completions: true,
+		Extensions: json.RawMessage(`{"e":{"v":2},"g":1.0e2}`),
+		Cache:      mcp.CacheHint{TTL: time.Minute, Public: true}, Completions: true,
 	}
 	cat := catalog(t, union(t, &part{name: "a", cat: a}, &part{name: "b", cat: b}))
-	got := fmt.Sprintf("%v %q %d %s %v %t %t", cat.Server, cat.Instructions, cat.PageSize, cat.Extensions, cat.Cache, cat.Completions, cat.Logging)
-	want := fmt.Sprintf("%v %q %d %s %v %t %t", mcp.Implementation{Name: "one+two", Version: "1+2"}, "a: be kind\n\nb: be brief", 20,
+	got := fmt.Sprintf("%v %q %d %s %v %t %t",
+		cat.Server, cat.Instructions, cat.PageSize, cat.Extensions, cat.Cache, cat.Completions, cat.Logging)
+	want := fmt.Sprintf("%v %q %d %s %v %t %t",
+		mcp.Implementation{Name: "one+two", Version: "1+2"}, "a: be kind\n\nb: be brief", 20,
 		`{"e":{"v":1},"f":{},"g":1.0e2}`, mcp.CacheHint{TTL: time.Minute, Public: true}, true, true)
 	if got != want {
 		t.Errorf("joined settings\n got %s\nwant %s", got, want)
 	}
 }
 
-// TestUnionForgetsNoField sets every field of a catalog in turn, so that one which
-// is added to mcp.Catalog is not left out of unions.
+// TestUnionForgetsNoField sets every field of a catalog in turn, to catch fields that are
+// added to mcp.Catalog and missing from unions.
 func TestUnionForgetsNoField(t *testing.T) {
 	fields := reflect.TypeFor[mcp.Catalog]()
 	for i := range fields.NumField() {
@@ -465,7 +490,7 @@ func TestUnionForgetsNoField(t *testing.T) {
 	}
 }
 
-// extended is a part with a method of its own.
+// extended is a part with a custom method.
 type extended struct{ *part }
 
 func (e extended) ServeMethod(_ context.Context, method string, _ json.RawMessage) (*mcp.MethodResult, error) {

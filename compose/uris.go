@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// labels are the names of sources in front of URIs, as in "notes+file:///a.md", and
-// the way back. A label has the characters of a scheme only, without "+", so that
-// the first "+" ends it.
+// labels map sources to their URI prefixes, as in "notes+file:///a.md", and back. A label
+// consists of scheme characters except "+", so the first "+" ends it.
 type labels struct {
 	of   []string       // by part
 	part map[string]int // by label; absentPart for a source that offers nothing yet
 }
 
-// absentPart is the part of a source that belongs to the union but is not joined.
+// absentPart marks a source that belongs to the union but is not joined yet.
 const absentPart = -1
 
-// uiScheme is the scheme that hosts require of the pages of MCP Apps, so the label
-// is behind it.
+// uiScheme is the scheme that hosts require for the pages of MCP Apps, so the label goes
+// after it.
 const uiScheme = "ui://"
 
-// labelsOf returns the labels of parts and of absent sources. They do not depend on
-// which of the sources are absent.
+// labelsOf returns the labels of parts and of absent sources. They are independent of
+// which sources are absent.
 func labelsOf(parts []Named, absent []string) (*labels, error) {
 	var names []string
 	for _, p := range parts {
@@ -53,11 +52,11 @@ func labelsOf(parts []Named, absent []string) (*labels, error) {
 	return l, nil
 }
 
-// maxLabel is the length of the longest label, next to its hash.
+// maxLabel is the maximum length of a label without its hash.
 const maxLabel = 40
 
-// schemeName returns name as a scheme can have it: in lower case, as programs that
-// parse a URI write schemes, and with "-" for what a scheme cannot have.
+// schemeName returns name as a valid scheme: in lower case, because URI parsers normalize
+// schemes, and with "-" for characters that a scheme cannot contain.
 func schemeName(name string) string {
 	label := strings.Map(func(r rune) rune {
 		switch {
@@ -90,8 +89,8 @@ func (l *labels) qualify(part int, uri string) string {
 	return l.of[part] + "+" + uri
 }
 
-// split undoes qualify. It reports false if no source has that label. part may be
-// absentPart.
+// split is the inverse of qualify. It returns false if no source has that label. part may
+// be absentPart.
 func (l *labels) split(uri string) (part int, own string, ok bool) {
 	rest, ui := strings.CutPrefix(uri, uiScheme)
 	label, own, found := strings.Cut(rest, "+")
