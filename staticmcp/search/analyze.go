@@ -11,26 +11,26 @@ import (
 const (
 	// maxWord is the longest word, in bytes, that is indexed.
 	maxWord = 64
-	// maxParts is how many parts a word such as no-unused-vars may have for the
-	// whole to be a term, too. Addresses have more.
+	// maxParts is the number of parts up to which a compound such as no-unused-vars is
+	// also indexed as a whole. URLs have more.
 	maxParts = 5
 )
 
-// token is one thing to look for in a text.
+// token is a search term found in a text.
 type token struct {
-	term string // what the index knows
-	word string // what stood there, in lower case
-	at   int    // where the word begins in the text
-	// compound says that the term stands for several tokens before it.
+	term string // the indexed form
+	word string // the word as written, in lower case
+	at   int    // offset of the word in the text
+	// compound marks a term that combines the preceding tokens.
 	compound bool
 	stop     bool
 }
 
-// analyzer turns texts into tokens. It is not safe for concurrent use.
+// analyzer splits texts into tokens. It is not safe for concurrent use.
 type analyzer struct {
 	lang  language
 	stops map[string]bool
-	stems map[string]string // what was stemmed before
+	stems map[string]string // cache of stem
 	env   *snowball.Env
 	parts []part
 }
@@ -77,7 +77,7 @@ func (a *analyzer) tokens(text string, visit func(token)) {
 	}
 }
 
-// wordEnd returns the end of the word that begins at i: letters and digits, and
+// wordEnd returns the end of the word that begins at i: letters and digits, with
 // connectors between them.
 func wordEnd(text string, i int) int {
 	end := i
@@ -101,7 +101,7 @@ func wordEnd(text string, i int) int {
 	return end
 }
 
-// pairs yields the overlapping pairs of letters of a script without spaces.
+// pairs yields the overlapping letter pairs of a text in a script without spaces.
 func pairs(text string, at int, visit func(token)) {
 	before := -1
 	count := 0
@@ -118,7 +118,7 @@ func pairs(text string, at int, visit func(token)) {
 	}
 }
 
-// word yields the parts of a word, and the whole if there are several.
+// word yields the parts of a word, and, if there are several, the whole word.
 func (a *analyzer) word(text string, at int, visit func(token)) {
 	a.parts = a.split(a.parts[:0], text)
 	var whole strings.Builder
@@ -134,13 +134,16 @@ func (a *analyzer) word(text string, at int, visit func(token)) {
 		visit(t)
 		whole.WriteString(folded)
 	}
-	if count < 2 || count > maxParts || whole.Len() > maxWord || a.lang.elides && strings.ContainsFunc(text, isApostrophe) {
+	if count < 2 ||
+		count > maxParts ||
+		whole.Len() > maxWord ||
+		a.lang.elides && strings.ContainsFunc(text, isApostrophe) {
 		return
 	}
 	visit(token{term: plain(whole.String()), word: whole.String(), at: at, compound: true})
 }
 
-// split cuts a word at its connectors and humps.
+// split splits a word at its connectors and humps.
 func (a *analyzer) split(parts []part, text string) []part {
 	start := 0
 	cut := func(end, next int) {
@@ -159,7 +162,8 @@ func (a *analyzer) split(parts []part, text string) []part {
 			}
 		case isConnector(r):
 			cut(i, after)
-		case unicode.IsUpper(r) && (unicode.IsLower(last) || i > start && unicode.IsUpper(last) && lowerFollows(text[after:])):
+		case unicode.IsUpper(r) &&
+			(unicode.IsLower(last) || i > start && unicode.IsUpper(last) && lowerFollows(text[after:])):
 			cut(i, i) // as in camelCase and HTTPServer
 		}
 		last = r
@@ -168,14 +172,14 @@ func (a *analyzer) split(parts []part, text string) []part {
 	return parts
 }
 
-// lowerFollows reports whether text begins with a letter in lower case that is
-// not just the s of a plural, as in URLs.
+// lowerFollows reports whether text begins with a lower-case letter that is not just a
+// plural s, as in URLs.
 func lowerFollows(text string) bool {
 	r, n := utf8.DecodeRuneInString(text)
 	return unicode.IsLower(r) && (r != 's' || len(text) > n)
 }
 
-// token makes a token of a word in lower case.
+// token returns the token for a lower-case word.
 func (a *analyzer) token(word string) token {
 	if a.stops[word] {
 		return token{term: plain(word), word: word, stop: true}
@@ -188,11 +192,11 @@ func (a *analyzer) token(word string) token {
 	return token{term: a.stem(bare), word: bare, stop: a.stops[bare]}
 }
 
-// maxStems bounds what the analyzer remembers.
+// maxStems bounds the cache of stems.
 const maxStems = 200_000
 
-// stem returns the term of a word: its stem, without accents, so that a question
-// typed without them finds it.
+// stem returns the term of a word: its stem without accents, so that queries match with
+// or without them.
 func (a *analyzer) stem(word string) string {
 	if term, ok := a.stems[word]; ok {
 		return term
@@ -216,7 +220,7 @@ func (a *analyzer) stemmed(word string) string {
 	return a.env.Current()
 }
 
-// runeLen is the number of bytes of a rune; one that is no character took one.
+// runeLen returns the number of bytes of a rune; an invalid one counts as a single byte.
 func runeLen(r rune) int { return max(1, utf8.RuneLen(r)) }
 
 func isWordRune(r rune) bool {
@@ -226,10 +230,12 @@ func isWordRune(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.Mn, unicode.Mc)
 }
 
-// isUnspaced reports whether r belongs to a script whose words have no spaces
-// between them, or to Korean, where endings grow onto words.
+// isUnspaced reports whether r belongs to a script without spaces between words, or to
+// Korean, which attaches endings to words.
 func isUnspaced(r rune) bool {
-	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return r >= 0x0e00 &&
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+			unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 func isConnector(r rune) bool {
@@ -252,13 +258,13 @@ func fold(text string) string {
 	return text
 }
 
-// accented and bare are letters and what they are without their accents.
+// accented lists accented letters, bare the same letters without accents.
 const (
 	accented = "àáâãäåāăąçćĉċčďđèéêëēĕėęěĝğġģĥħìíîïĩīĭįıĵķĺļľŀłñńņňòóôõöøōŏőŕŗřśŝşšșţťŧțùúûüũūŭůűųŵýÿŷźżžё"
 	bare     = "aaaaaaaaacccccddeeeeeeeeegggghhiiiiiiiiijklllllnnnnooooooooorrrsssssttttuuuuuuuuuuwyyyzzzе"
 )
 
-// plain takes the accents off text, which is in lower case.
+// plain removes accents from text, which is in lower case.
 func plain(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return text

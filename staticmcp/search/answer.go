@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// snippet returns the part of text that has most of the terms, with "…" where it
-// was cut.
+// snippet returns the part of text that contains most of the terms, with "…" at the cuts.
 func (q *question) snippet(text string, terms []wanted) string {
 	if len(text) <= snippetLen {
 		return text
@@ -42,8 +41,7 @@ func (q *question) snippet(text string, terms []wanted) string {
 	return cut(text, start)
 }
 
-// cut returns about snippetLen bytes of text from a little before start on, whole
-// words.
+// cut returns about snippetLen bytes of text from shortly before start, in whole words.
 func cut(text string, start int) string {
 	from := max(0, start-snippetLen/6)
 	if from+snippetLen > len(text) {
@@ -76,8 +74,8 @@ func cut(text string, start int) string {
 	return out
 }
 
-// Text returns the result for a model to read: the pages with what to call them
-// by, the section that fits best, and a line of its text.
+// Text formats the result for a model: each page with its path, its best section and a
+// snippet.
 func (r *Result) Text() string {
 	var b strings.Builder
 	for _, x := range r.Replaced {

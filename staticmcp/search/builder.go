@@ -11,59 +11,58 @@ import (
 	"strings"
 )
 
-// Options say how an index is written. A nil *Options and the zero value are the
-// defaults.
+// Options configure an index. The zero value and nil are the defaults.
 type Options struct {
-	// Language is the code of the pages' language, such as "en" or "pt-BR". Words
-	// of the languages that package knows are reduced to their stems; of any
-	// other they are taken as they are. Default: none.
+	// Language is the language code of the pages, such as "en" or "pt-BR". Words of
+	// supported languages are reduced to their stems; words of other languages are
+	// indexed as they are. Default: none.
 	Language string
-	// Hint ends an answer with hits: what to do with them. Default: nothing.
+	// Hint is appended to results that have hits, to tell the model how to use them.
+	// Default: none.
 	Hint string
-	// ShardBytes is about the size of one file of the index. Default: small at first,
-	// as a search over the web loads up to eight files of pages to show one line of
-	// each, and twice as large after each thousand files, up to 64 KiB, so that the
-	// files of large sites stay countable.
+	// ShardBytes is the approximate size of one index file. Default: small at first, as a
+	// search over the web loads up to eight page files to show one line of each; then the
+	// size doubles every thousand files, up to 64 KiB, to limit the number of files of
+	// large sites.
 	ShardBytes int
-	// MaxWords is how many different words are kept to help with typing errors,
-	// the most frequent ones. Default: 30,000.
+	// MaxWords is the number of distinct words, by frequency, that are kept to correct
+	// typing errors. Default: 30,000.
 	MaxWords int
-	// MaxSectionText is how much of the text of a section is kept to show where
-	// the words of a question stand in it, in bytes. All of it is searched.
-	// Default: 4,000. Sections that begin behind the first 12,000 bytes of a page
-	// keep a tenth of it.
+	// MaxSectionText is the number of bytes of a section's text that are kept for
+	// snippets; the whole text is searchable. Default: 4,000. Sections past the first
+	// 12,000 bytes of a page keep a tenth of it.
 	MaxSectionText int
 }
 
-// Page is one page to be found.
+// Page is a searchable page.
 type Page struct {
-	// ID is what the page is called by. Title is for people.
+	// ID identifies the page. Title is for people.
 	ID, Title string
 	// Link is the address of the page for people, or empty.
 	Link string
-	// Keywords are further words that say what the page is about, such as tags
-	// and a description.
+	// Keywords are additional words that describe the page, such as tags and a
+	// description.
 	Keywords []string
-	// Sections are the parts of the page in order. The first may have no heading.
+	// Sections are the sections of the page, in order. The first may lack a heading.
 	Sections []Section
 }
 
 // Section is a part of a page.
 type Section struct {
-	// Slug is what the section is called by; Heading is for people. Both are
-	// empty for what stands before the first heading.
+	// Slug identifies the section; Heading is for people. Both are empty for the text
+	// before the first heading.
 	Slug, Heading string
-	// Text is plain text, without marks of a format.
+	// Text is plain text without markup.
 	Text string
 }
 
-// Write takes a file of the index, by its name. It may keep data.
+// Write stores an index file under its name. It may retain data.
 type Write func(name string, data []byte) error
 
-// forTitle is what a word of the title adds; less if the title has many.
+// forTitle is the score bonus for a word of the title; longer titles get less.
 const forTitle = 1.5
 
-// How much a word counts, by where it stands.
+// Weights of a word by where it occurs.
 const (
 	weighsText    = 1
 	weighsHeading = 4
@@ -72,19 +71,18 @@ const (
 	weighsID      = 4
 )
 
-// The parameters of BM25, and what its scores are multiplied with to be kept as
-// whole numbers.
+// The parameters of BM25, and the factor that makes its scores integers.
 const (
 	k1     = 1.4
 	b      = 0.6
 	scale  = 32
-	kMost  = 3  // sections of a page that are kept for a term
-	kHeard = 16 // sections of a page that compete for it
+	kMost  = 3  // sections of a page stored per term
+	kHeard = 16 // candidate sections of a page per term
 )
 
-// Builder writes an index. It keeps the terms in memory until Close, about 12
-// bytes for each different word of each page; the pages are written as they come.
-// It is not safe for concurrent use.
+// Builder writes an index. It writes pages as they are added, and keeps the terms in
+// memory until Close: about 12 bytes for each distinct word of each page. It is not safe
+// for concurrent use.
 type Builder struct {
 	opts  Options
 	write Write
@@ -93,7 +91,7 @@ type Builder struct {
 	terms    map[string]*raw
 	words    map[string]*word
 	pages    []span
-	sections []uint32 // their lengths in words
+	sections []uint32 // lengths in words
 	length   uint64   // of all pages
 
 	rows      []row
@@ -103,33 +101,32 @@ type Builder struct {
 	closed    bool
 }
 
-// raw is what is known of a term before all pages are.
+// raw is the data of a term before all pages are known.
 type raw struct {
-	pages int // that have it
+	pages int // number of pages with the term
 	last  int // the last of them, plus one
-	// data holds for each page: how many pages further it is, what the term
-	// weighs in it, how many words its title has if the term is one of them and 0
-	// if not, the number of sections with the term, and for each the steps
-	// from the one before and the weight.
+	// data contains for each page: the distance from the previous page, the term's weight
+	// in it, the number of words in its title if the term is one of them (else 0), the
+	// number of sections with the term, and for each of those the distance from the
+	// previous one and the weight.
 	data []byte
 }
 
-// word is a word as it was written.
+// word holds the counts of a word as written.
 type word struct {
 	pages int
 	last  int
-	// weight is how much it weighs in titles and headings.
+	// weight is the word's total weight in titles and headings.
 	weight int
 }
 
-// span is where the sections of a page are in Builder.sections.
+// span locates the sections of a page in Builder.sections.
 type span struct {
 	first, count int
 	length       uint32
 }
 
-// NewBuilder returns a Builder that writes the files of an index by write. A nil
-// opts are the defaults.
+// NewBuilder returns a Builder that writes index files with write. opts may be nil.
 func NewBuilder(opts *Options, write Write) *Builder {
 	var o Options
 	if opts != nil {
@@ -141,10 +138,16 @@ func NewBuilder(opts *Options, write Write) *Builder {
 	if o.MaxSectionText <= 0 {
 		o.MaxSectionText = 4_000
 	}
-	return &Builder{opts: o, write: write, an: newAnalyzer(o.Language), terms: make(map[string]*raw), words: make(map[string]*word)}
+	return &Builder{
+		opts:  o,
+		write: write,
+		an:    newAnalyzer(o.Language),
+		terms: make(map[string]*raw),
+		words: make(map[string]*word),
+	}
 }
 
-// Sizes of files: of the first of each kind, and of the largest.
+// File sizes: of the first file of each kind, and the maximum.
 const (
 	leastRowShard  = 8 << 10
 	leastTermShard = 16 << 10
@@ -152,25 +155,25 @@ const (
 	sizeStep       = 1000 // files after which the size doubles
 )
 
-// shardBytes returns about how large the file number n of its kind is.
+// shardBytes returns the approximate size of the nth file of its kind.
 func (o *Options) shardBytes(n, least int) int {
 	if o.ShardBytes > 0 {
 		return o.ShardBytes
 	}
-	const most = 8 // no shift leaves an int
+	const most = 8 // keeps the shift within an int
 	return min(largestShard, least<<min(most, n/sizeStep))
 }
 
-// weights are those of the terms of one page.
+// weights are the weights of a term in one page.
 type weights struct {
 	page     int
-	title    int // how many words the title has, if the term is in it
+	title    int // number of words in the title, if the term is among them
 	sections []sectionWeight
 }
 
 type sectionWeight struct{ section, weight int }
 
-// Add adds a page behind those added before. An error is one of write.
+// Add appends a page. It returns only errors of write.
 func (b *Builder) Add(p Page) error {
 	if b.closed {
 		return errors.New("the index is closed")
@@ -229,7 +232,7 @@ func add(found map[string]*weights, term string, section, weight int) {
 	w.sections = append(w.sections, sectionWeight{section, weight})
 }
 
-// note counts a word as it stood there.
+// note counts a word as written.
 func (b *Builder) note(t token, page, weight int) {
 	if t.stop || t.compound || len(t.word) < 2 {
 		return
@@ -248,7 +251,7 @@ func (b *Builder) note(t token, page, weight int) {
 	}
 }
 
-// keep remembers what a term weighs in a page.
+// keep records the weights of a term in a page.
 func (b *Builder) keep(term string, page int, w *weights) {
 	r := b.terms[term]
 	if r == nil {
@@ -274,8 +277,8 @@ func (b *Builder) keep(term string, page int, w *weights) {
 	}
 }
 
-// Close writes what is left, the head last. An error is one of write. The
-// Builder is of no use afterwards except for [Builder.Words].
+// Close writes the remaining files, the head last. It returns only errors of write. After
+// Close, only [Builder.Words] may be used.
 func (b *Builder) Close() error {
 	if b.closed {
 		return nil
@@ -313,7 +316,7 @@ func (b *Builder) writeTerms() error {
 	}
 	for _, term := range slices.Sorted(maps.Keys(b.terms)) {
 		postings := base64.RawStdEncoding.EncodeToString(b.postings(b.terms[term]))
-		b.terms[term] = nil // its memory is needed no more
+		b.terms[term] = nil // frees its memory
 		if len(shard) == 0 {
 			first = term
 		}
@@ -327,9 +330,9 @@ func (b *Builder) writeTerms() error {
 	return flush()
 }
 
-// postings works out what a term says about each page: how many pages further it
-// is, the page's score, the number of sections, and for each the steps from the
-// one before and its score.
+// postings encodes the entries of a term: for each page, the distance from the previous
+// page, its score, the number of sections, and for each section the distance from the
+// previous one and the score.
 func (b *Builder) postings(r *raw) []byte {
 	n := float64(len(b.pages))
 	idf := math.Log(1 + (n-float64(r.pages)+0.5)/(float64(r.pages)+0.5))
@@ -369,13 +372,13 @@ func (b *Builder) postings(r *raw) []byte {
 	return out
 }
 
-// score is the part of one term in the score of BM25, as a whole number.
+// score returns the BM25 score of one term, as an integer.
 func score(idf float64, weight int, length float64) uint64 {
 	w := float64(weight)
 	return max(1, uint64(math.Round(scale*idf*w*(k1+1)/(w+k1*(1-b+b*length)))))
 }
 
-// uvarints reads numbers from what this package wrote itself.
+// uvarints decodes numbers encoded by this package.
 type uvarints []byte
 
 func (u *uvarints) next() int {
@@ -384,8 +387,8 @@ func (u *uvarints) next() int {
 	return int(v)
 }
 
-// Words returns at most limit words that are worth an answer of their own: those
-// of titles and headings, and those that tell pages apart, the best first.
+// Words returns at most limit words that deserve a stored answer, best first: words of
+// titles and headings, and words that distinguish pages.
 func (b *Builder) Words(limit int) []string {
 	type ranked struct {
 		word string
@@ -397,7 +400,8 @@ func (b *Builder) Words(limit int) []string {
 		idf := math.Log(1 + (n-float64(w.pages)+0.5)/(float64(w.pages)+0.5))
 		all = append(all, ranked{text, float64(w.weight+w.pages) * idf})
 	}
-	slices.SortFunc(all, func(a, b ranked) int { return cmp.Or(cmp.Compare(b.rank, a.rank), strings.Compare(a.word, b.word)) })
+	slices.SortFunc(all,
+		func(a, b ranked) int { return cmp.Or(cmp.Compare(b.rank, a.rank), strings.Compare(a.word, b.word)) })
 	words := make([]string, 0, min(len(all), max(0, limit)))
 	for _, r := range all[:cap(words)] {
 		words = append(words, r.word)
@@ -405,8 +409,7 @@ func (b *Builder) Words(limit int) []string {
 	return words
 }
 
-// writeWords writes the words that help with typing errors, the most frequent
-// first.
+// writeWords writes the words for correcting typing errors, most frequent first.
 func (b *Builder) writeWords() error {
 	var list []string
 	for text := range b.words {

@@ -1,11 +1,10 @@
-// Package search is the search of a StaticMCP site: an index made of files that
-// any web host can carry, and the reader that answers questions from it.
+// Package search is the search of a StaticMCP site: an index of plain files that any web
+// host can serve, and a reader that answers queries from it.
 //
-// [NewBuilder] takes pages and writes the index: a head, the terms in shards, and
-// the pages in shards. How much a term says about a page is worked out while
-// building (BM25 over the title, the headings and the text), so that [Index.Search]
-// has only to add up: it reads the head, one shard for each word of the question,
-// and one for each page that it shows. Nothing needs the whole index in memory.
+// [NewBuilder] takes pages and writes the index: a head, shards of terms and shards of
+// pages. The scores of terms (BM25 over title, headings and text) are computed while
+// building, so [Index.Search] only has to add them up. It reads the head, one shard per
+// word of the query, and one per page shown, and never needs the whole index in memory.
 //
 //	b := search.NewBuilder(&search.Options{Language: "en"}, write)
 //	err := b.Add(search.Page{ID: "guide/install", Title: "Install", Sections: sections})
@@ -14,5 +13,5 @@
 //	x := search.New(store)
 //	result, err := x.Search(ctx, "install without network")
 //
-// The same pages in the same order make the same bytes.
+// Builds are reproducible: the same pages in the same order yield the same bytes.
 package search

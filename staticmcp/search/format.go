@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Dir is where an index lies in a site, and HeadName is the file to begin with.
+// Dir is the folder of the index within a site, and HeadName its entry file.
 const (
 	Dir      = ".staticmcp/search"
 	HeadName = "index.json"
@@ -26,29 +26,29 @@ const (
 	wordsName = "words.json"
 )
 
-// Limits on what is read, whoever wrote it.
+// Limits for reading an index, which may come from any source.
 const (
 	maxPages    = 10_000_000
 	maxSections = 1 << 16 // of a page
 	maxShards   = 1 << 20
 )
 
-// head is index.json: what must be known before anything is looked up.
+// head is index.json, which is read before any lookup.
 type head struct {
 	Format   int    `json:"format"`
 	Language string `json:"language,omitempty"`
 	Hint     string `json:"hint,omitempty"`
 	Pages    int    `json:"pages"`
 	Sections int    `json:"sections"`
-	// Words is the checksum of words.json. With the checksums a reader sees that
-	// files are not of one build, as they can be while a site is replaced.
+	// Words is the checksum of words.json. The checksums let a reader detect files of
+	// different builds, which can occur while a site is being replaced.
 	Words string  `json:"words"`
 	Terms []shard `json:"terms"`
 	Rows  []shard `json:"rows"`
 }
 
-// shard says what a file begins with, a term or the number of a page, and its
-// checksum. It is written as an array of the two.
+// shard holds the first key of a file, a term or a page number, and the file's checksum.
+// It is encoded as an array of the two.
 type shard struct {
 	first string
 	sum   string
@@ -79,7 +79,7 @@ type rowShard struct {
 	Pages []row `json:"pages"`
 }
 
-// row is what is shown of a page.
+// row is the displayed data of a page.
 type row struct {
 	ID       string       `json:"id"`
 	Title    string       `json:"title"`
@@ -93,7 +93,7 @@ type sectionRow struct {
 	Text    string `json:"text,omitempty"`
 }
 
-// wordList is words.json: words separated by spaces, the most frequent first.
+// wordList is words.json: words separated by spaces, most frequent first.
 type wordList struct {
 	Words string `json:"words"`
 }
@@ -104,12 +104,12 @@ func shardOf(first string, data []byte) shard { return shard{first, sum(data)} }
 
 func sum(data []byte) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE(data)) }
 
-// encode writes a file of the index. encoding/json sorts the keys of maps.
+// encode encodes an index file. encoding/json sorts map keys.
 func encode(v any) []byte {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // texts, numbers and their maps can be encoded
+	_ = enc.Encode(v) // strings, numbers and maps of them always encode
 	return []byte(b.String())
 }
 
@@ -141,7 +141,7 @@ func (h *head) check() error {
 	return nil
 }
 
-// termShard returns the number of the shard that would have the term, or -1.
+// termShard returns the number of the shard that would contain the term, or -1.
 func (h *head) termShard(term string) int {
 	at, exact := slices.BinarySearchFunc(h.Terms, term, func(s shard, t string) int { return strings.Compare(s.first, t) })
 	if exact {
@@ -150,10 +150,10 @@ func (h *head) termShard(term string) int {
 	return at - 1
 }
 
-// rowShard returns the number of the shard with a page, and its place there.
+// rowShard returns the number of the shard with a page, and its position there.
 func (h *head) rowShard(page int) (number, place int) {
 	at, exact := slices.BinarySearchFunc(h.Rows, page, func(s shard, p int) int {
-		n, _ := strconv.Atoi(s.first) // checked
+		n, _ := strconv.Atoi(s.first) // validated by check
 		return n - p
 	})
 	if !exact {
@@ -166,7 +166,7 @@ func (h *head) rowShard(page int) (number, place int) {
 	return at, page - first
 }
 
-// posting is what a term says about a page.
+// posting is the entry of a page for a term.
 type posting struct {
 	page, score int
 	sections    []sectionScore
@@ -176,8 +176,8 @@ type sectionScore struct{ section, score int }
 
 var errPostings = errors.New("the postings of a term are damaged")
 
-// eachPosting calls visit for the pages of a term, in order. The sections are
-// valid until visit returns.
+// eachPosting calls visit for the pages of a term, in order. The sections are valid until
+// visit returns.
 func eachPosting(encoded string, pages int, visit func(posting)) error {
 	data, err := base64.RawStdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -213,7 +213,7 @@ func eachPosting(encoded string, pages int, visit func(posting)) error {
 	return err
 }
 
-// addRow keeps what is shown of a page.
+// addRow stores the displayed data of a page.
 func (b *Builder) addRow(p Page) error {
 	r := row{ID: p.ID, Title: p.Title, Link: p.Link, Sections: make([]sectionRow, 0, len(p.Sections))}
 	b.rowBytes += len(p.ID) + len(p.Title) + len(p.Link) + 40
@@ -248,7 +248,7 @@ func (b *Builder) flushRows() error {
 	return b.write(name, data)
 }
 
-// clip returns at most n bytes of text, whole characters.
+// clip returns at most n bytes of text, without splitting characters.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -6,8 +6,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
-// FuzzRead gives the reader files that somebody else wrote. Their checksums are
-// right, since whoever writes an index writes those, too.
+// FuzzRead feeds untrusted files to the reader. Their checksums are correct, as an
+// attacker would write those, too.
 func FuzzRead(f *testing.F) {
 	m := &Memory{}
 	b := NewBuilder(nil, m.Write)
@@ -23,12 +23,24 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(m.files["terms-0.json"], m.files["pages-0.json"], m.files[wordsName], "rate limit", 2)
-	f.Add([]byte(`{"terms":{"a":"AQEBAQE"}}`), []byte(`{"pages":[{"id":"","sections":[]}]}`), []byte(`{"words":"a b"}`), "a", 1)
+	f.Add([]byte(`{"terms":{"a":"AQEBAQE"}}`),
+		[]byte(`{"pages":[{"id":"","sections":[]}]}`), []byte(`{"words":"a b"}`), "a", 1)
 	f.Add([]byte(`{"terms":{"a":"AQEBAQE/////////////AQ"}}`), []byte(`{"pages":null}`), []byte(`[]`), "a", 1<<40)
 	fuzzbound.Fuzz(f, func(t *testing.T, terms, rows, words []byte, query string, pages int) {
 		m := &Memory{}
-		h := head{Format: format, Pages: pages, Words: sum(words), Terms: []shard{{"", sum(terms)}}, Rows: []shard{{"0", sum(rows)}}}
-		for name, data := range map[string][]byte{HeadName: encode(&h), "terms-0.json": terms, "pages-0.json": rows, wordsName: words} {
+		h := head{
+			Format: format,
+			Pages:  pages,
+			Words:  sum(words),
+			Terms:  []shard{{"", sum(terms)}},
+			Rows:   []shard{{"0", sum(rows)}},
+		}
+		for name, data := range map[string][]byte{
+			HeadName:       encode(&h),
+			"terms-0.json": terms,
+			"pages-0.json": rows,
+			wordsName:      words,
+		} {
 			_ = m.Write(name, data)
 		}
 		r, err := New(m).Search(t.Context(), query)

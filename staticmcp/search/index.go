@@ -14,109 +14,108 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// Store gives an [Index] its files. It may keep what parse returns and give it
-// again as long as the file is the same; that is never changed.
+// Store provides the files of an [Index]. It may cache values returned by parse for as
+// long as the file stays the same; they are never modified.
 type Store interface {
-	// Load returns what parse makes of the file called name. If there is no such
-	// file, the error is or wraps [ErrNoFile].
+	// Load returns the parsed file called name. If the file does not exist, the error is
+	// or wraps [ErrNoFile].
 	Load(ctx context.Context, name string, parse Parse) (any, error)
 	// Forget makes the next Load read the file again.
 	Forget(name string)
 }
 
-// Parse makes of a file what is kept of it, and tells about how much memory that
-// takes.
+// Parse parses a file. It returns the value to keep and its approximate size in memory.
 type Parse func(data []byte) (value any, size int64, err error)
 
-// ErrNoFile is the error of a [Store] for a file that is not there.
+// ErrNoFile is the error of a [Store] for a missing file.
 var ErrNoFile = errors.New("no such file")
 
-// errStale says that two files of an index are not of one build.
+// errStale means that two files belong to different builds of an index.
 var errStale = errors.New("the files of the index are not of one build")
 
-// Index answers questions from the files of an index. It is safe for concurrent
-// use if its Store is.
+// Index answers queries from the files of an index. It is safe for concurrent use if its
+// Store is.
 type Index struct {
 	store     Store
 	analyzers sync.Pool // of *pooled
 }
 
-// pooled is an analyzer with the language it is for.
+// pooled is an analyzer with its language.
 type pooled struct {
 	language string
 	an       *analyzer
 }
 
-// New returns an Index whose files are in store. Nothing is read yet.
+// New returns an Index of the files in store. It does not read anything yet.
 func New(store Store) *Index { return &Index{store: store} }
 
-// Limits of one question.
+// Limits of a query.
 const (
-	maxQuery   = 1 << 10 // bytes of it that are looked at
-	maxTerms   = 24      // terms that are looked up
+	maxQuery   = 1 << 10 // bytes of the query considered
+	maxTerms   = 24      // terms looked up
 	maxHits    = 8
 	maxNear    = 8
 	maxPrefix  = 5
 	snippetLen = 240
 )
 
-// What a term counts for that was not asked for as it stands.
+// Weights of terms that do not occur literally in the query.
 const (
 	asCompound = 0.6
 	asPrefix   = 0.6
 	asNear     = 0.7
-	// forSection is what the best section of a page counts beside the page.
+	// forSection is the weight of a page's best section relative to the page.
 	forSection = 0.4
 )
 
-// Result is the answer to a question.
+// Result is the answer to a query.
 type Result struct {
 	Query string
-	// Hits are the best pages, at most 8. Pages is how many match at all.
+	// Hits are the best pages, at most 8. Pages is the number of matching pages.
 	Hits  []Hit
 	Pages int
-	// Replaced are words that are on no page and what was looked for instead.
+	// Replaced lists words that occur on no page, with the words searched instead.
 	Replaced []Replacement
-	// Near are words that are on some page, when there are no hits.
+	// Near lists similar words that occur on some page, if there are no hits.
 	Near []string
-	// Hint is what to do with hits, in the words of whoever built the index.
+	// Hint explains how to use the hits, as configured by the builder of the index.
 	Hint string
 }
 
-// Hit is a page, with the section of it that fits best.
+// Hit is a page, with its best matching section.
 type Hit struct {
 	Page, Title string
 	// Link is the address of the page for people, or empty.
 	Link string
-	// Slug and Heading are empty for what stands before the first heading.
+	// Slug and Heading are empty for the text before the first heading.
 	Slug, Heading string
-	// Snippet is text of the section where words of the question are.
+	// Snippet is an excerpt of the section that contains words of the query.
 	Snippet string
 }
 
-// Replacement says which words were looked for in place of one.
+// Replacement lists the words that were searched instead of another.
 type Replacement struct {
 	Word    string
 	Instead []string
 }
 
-// wanted is a term to look up, and what it counts.
+// wanted is a term to look up, with its weight.
 type wanted struct {
 	term   string
 	word   string
 	weight float64
-	// group is the number of the word of the question that it stands for.
+	// group is the index of the query word that the term represents.
 	group    int
 	compound bool
-	literal  bool // digits: not a typing error
+	literal  bool // digits or a short word: not corrected as a typing error
 }
 
-// Search answers a question. An error is one of the store, of ctx, or says that
-// the index is damaged; if there is no index it wraps [ErrNoFile].
+// Search answers a query. Errors come from the store or ctx, or report a damaged index;
+// if there is no index, the error wraps [ErrNoFile].
 func (x *Index) Search(ctx context.Context, query string) (*Result, error) {
 	r, err := x.search(ctx, query)
 	if errors.Is(err, errStale) {
-		// The site was replaced since its head was read.
+		// The site was replaced after its head was read.
 		x.store.Forget(HeadName)
 		r, err = x.search(ctx, query)
 	}
@@ -143,7 +142,7 @@ func (x *Index) analyzer(language string) *pooled {
 	return &pooled{language, newAnalyzer(language)}
 }
 
-// question is one Search under way.
+// question is the state of one Search.
 type question struct {
 	index  *Index
 	ctx    context.Context
@@ -154,11 +153,11 @@ type question struct {
 	scores map[int]*tally
 }
 
-// tally adds up what the terms say about a page.
+// tally accumulates the scores of a page.
 type tally struct {
 	page     int
 	score    float64
-	groups   uint32 // the words of the question that are on it
+	groups   uint32 // bit set of the query words on the page
 	sections []sectionTally
 }
 
@@ -195,8 +194,8 @@ func (q *question) answer(query string) (*Result, error) {
 	return q.result, nil
 }
 
-// terms returns what to look for: the words that say something, or all of them
-// if none does.
+// terms returns the terms to look up: the words that are not stop words, or all words if
+// there are no others.
 func (q *question) terms(query string) []wanted {
 	var all, telling []wanted
 	seen := make(map[string]bool)
@@ -225,7 +224,7 @@ func (q *question) terms(query string) []wanted {
 	return telling
 }
 
-// renumber closes the gaps that words leave that were left out.
+// renumber closes the gaps left by stop words.
 func renumber(terms []wanted) {
 	numbers := make(map[int]int)
 	for i := range terms {
@@ -238,7 +237,7 @@ func renumber(terms []wanted) {
 	}
 }
 
-// fetchTerms loads the shards that have the terms, at the same time.
+// fetchTerms loads the shards of the terms concurrently.
 func (q *question) fetchTerms(terms []wanted) error {
 	if q.shards == nil {
 		q.shards = make(map[int]*termShard)
@@ -260,7 +259,7 @@ func (q *question) fetchTerms(terms []wanted) error {
 	return nil
 }
 
-// loadAll loads several shards at the same time.
+// loadAll loads several shards concurrently.
 func loadAll[T any](q *question, kind string, numbers []int, shards []shard) ([]*T, error) {
 	loaded := make([]*T, len(numbers))
 	errs := make([]error, len(numbers))
@@ -298,7 +297,7 @@ type summed[T any] struct {
 func loadShard[T any](q *question, name, want string) (*T, error) {
 	loaded, err := q.index.store.Load(q.ctx, name, parseShard[T])
 	if errors.Is(err, ErrNoFile) {
-		return nil, fmt.Errorf("%s: %w", name, errStale) // the head is of another build, or the upload is not complete
+		return nil, fmt.Errorf("%s: %w", name, errStale) // the head is of another build, or the upload is incomplete
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -330,7 +329,7 @@ func parseHead(data []byte) (any, int64, error) {
 	return h, int64(3 * len(data)), nil
 }
 
-// postings returns those of a term, or "".
+// postings returns the postings of a term, or "".
 func (q *question) postings(term string) string {
 	if s := q.shards[q.head.termShard(term)]; s != nil {
 		return s.Terms[term]
@@ -338,8 +337,8 @@ func (q *question) postings(term string) string {
 	return ""
 }
 
-// replaceUnknown puts words that are on some page in the place of those that are
-// on none: those that begin so, else those that look alike.
+// replaceUnknown replaces words that occur on no page with words that do: those with the
+// same prefix, or else similar ones.
 func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 	var known, unknown []wanted
 	for _, t := range terms {
@@ -372,12 +371,13 @@ func (q *question) replaceUnknown(terms []wanted) ([]wanted, error) {
 			})
 		}
 	}
-	slices.SortStableFunc(known, func(a, b wanted) int { return cmp.Or(strings.Compare(a.term, b.term), cmp.Compare(b.weight, a.weight)) })
+	slices.SortStableFunc(known,
+		func(a, b wanted) int { return cmp.Or(strings.Compare(a.term, b.term), cmp.Compare(b.weight, a.weight)) })
 	known = slices.CompactFunc(known, func(a, b wanted) bool { return a.term == b.term })
 	return known, q.fetchTerms(known)
 }
 
-// words returns the words of the index, the most frequent first.
+// words returns the words of the index, most frequent first.
 func (q *question) words() ([]string, error) {
 	list, err := loadShard[wordList](q, wordsName, q.head.Words)
 	if err != nil {
@@ -386,8 +386,8 @@ func (q *question) words() ([]string, error) {
 	return strings.Fields(list.Words), nil
 }
 
-// near returns the words that look like word. Those with digits are names of
-// things, not what somebody mistyped.
+// near returns words similar to word. It skips words with digits unless word has some, as
+// they are names rather than corrections of typing errors.
 func near(word string, words []string, limit int) []string {
 	found := nearest.Nearest(word, words, 4*limit)
 	found = slices.DeleteFunc(found, func(w string) bool {
@@ -412,7 +412,7 @@ func beginning(word string, words []string) []string {
 	return found
 }
 
-// score adds what one term says.
+// score adds the scores of one term.
 func (q *question) score(t wanted) error {
 	return eachPosting(q.postings(t.term), q.head.Pages, func(p posting) {
 		y := q.scores[p.page]
@@ -438,8 +438,7 @@ func (y *tally) add(section int, score float64) {
 	y.sections = append(y.sections, sectionTally{section, score})
 }
 
-// best returns the section that fits best, and -1 if the words are only in the
-// title.
+// best returns the best section, or -1 if the words occur only in the title.
 func (y *tally) best() (section int, score float64) {
 	section = -1
 	for _, s := range y.sections {
@@ -467,7 +466,7 @@ func (q *question) rank(groups int) []*tally {
 	return all[:min(len(all), maxHits)]
 }
 
-// show fetches what is shown of the best pages.
+// show adds the best pages to the result.
 func (q *question) show(best []*tally, terms []wanted) error {
 	var numbers []int
 	for _, y := range best {
@@ -503,7 +502,7 @@ func (q *question) hit(r *row, y *tally, terms []wanted) Hit {
 	return h
 }
 
-// suggest names words for a question without an answer.
+// suggest adds similar words to a result without hits.
 func (q *question) suggest() error {
 	words, err := q.words()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Memory is a [Store] over files in memory. Add them with its Write before it is
-// read. It is safe for concurrent use afterwards.
+// Memory is a [Store] of files in memory. Write all files before reading; after that, it
+// is safe for concurrent use.
 type Memory struct {
 	files  map[string][]byte
 	names  []string
@@ -15,7 +15,7 @@ type Memory struct {
 
 var _ Store = (*Memory)(nil)
 
-// Write is a [Write] that keeps the file.
+// Write is a [Write] that keeps the file in memory.
 func (m *Memory) Write(name string, data []byte) error {
 	if m.files == nil {
 		m.files = make(map[string][]byte)
@@ -25,7 +25,7 @@ func (m *Memory) Write(name string, data []byte) error {
 	return nil
 }
 
-// Each calls visit for every file in the order of writing until it returns false.
+// Each calls visit for every file, in the order written, until it returns false.
 func (m *Memory) Each(visit func(name string, data []byte) bool) {
 	for _, name := range m.names {
 		if !visit(name, m.files[name]) {

@@ -28,10 +28,14 @@ func page(id, title string, sections ...string) search.Page {
 
 func pages() []search.Page {
 	return []search.Page{
-		page("install", "Installation", "", "Get the program.", "On Linux", "Run the package manager of your distribution.", "Without a network", "Copy the archive to the machine and unpack it there."),
-		page("limits", "Limits", "", "What is limited, and by how much.", "Changing them", "Set rateLimit and maxBodySize in the configuration file.", "Headers", "Answers say how many requests are left."),
-		page("rules/no-unused-vars", "no-unused-vars", "", "Disallow variables that nothing reads.", "Options", "Names that begin with an underscore can be ignored."),
-		page("rules/no-undef", "no-undef", "", "Disallow names that are declared nowhere. Variables of other files count as undeclared."),
+		page("install", "Installation", "", "Get the program.", "On Linux", "Run the package manager of your distribution.",
+			"Without a network", "Copy the archive to the machine and unpack it there."),
+		page("limits", "Limits", "", "What is limited, and by how much.", "Changing them",
+			"Set rateLimit and maxBodySize in the configuration file.", "Headers", "Answers say how many requests are left."),
+		page("rules/no-unused-vars", "no-unused-vars", "", "Disallow variables that nothing reads.",
+			"Options", "Names that begin with an underscore can be ignored."),
+		page("rules/no-undef", "no-undef", "",
+			"Disallow names that are declared nowhere. Variables of other files count as undeclared."),
 		page("about", "About", "", "Installing is described elsewhere. The authors like variables."),
 	}
 }
@@ -92,7 +96,8 @@ func TestSearchSaysWhatItDid(t *testing.T) {
 	if diff := cmp.Diff(r.Replaced, []search.Replacement{{Word: "archve", Instead: []string{"archive"}}}); diff != "" {
 		t.Error(diff)
 	}
-	if text := r.Text(); !strings.HasPrefix(text, `No page has the word "archve"; searched for "archive" instead.`) || !strings.HasSuffix(text, "\n\nRead on.\n") {
+	if text := r.Text(); !strings.HasPrefix(text, `No page has the word "archve"; searched for "archive" instead.`) ||
+		!strings.HasSuffix(text, "\n\nRead on.\n") {
 		t.Error(text)
 	}
 	miss := ask(t, m, "xylophone")
@@ -118,10 +123,14 @@ Read on.
 }
 
 func TestSnippetShowsTheWords(t *testing.T) {
-	long := strings.Repeat("Nothing of interest stands here. ", 60) + "The quokka smiles. " + strings.Repeat("Nothing follows. ", 60)
+	long := strings.Repeat("Nothing of interest stands here. ", 60) + "The quokka smiles. " +
+		strings.Repeat("Nothing follows. ", 60)
 	m := index(t, nil, []search.Page{page("a", "A", "", long), page("b", "B", "", "Other.")})
 	got := ask(t, m, "quokka").Hits[0].Snippet
-	if !strings.Contains(got, "quokka smiles") || len(got) > 300 || !strings.HasPrefix(got, "…") || !strings.HasSuffix(got, "…") {
+	if !strings.Contains(got, "quokka smiles") ||
+		len(got) > 300 ||
+		!strings.HasPrefix(got, "…") ||
+		!strings.HasSuffix(got, "…") {
 		t.Errorf("snippet %q", got)
 	}
 }
@@ -143,7 +152,10 @@ func TestLanguages(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := index(t, &search.Options{Language: test.language}, []search.Page{page("other", "Other", "", "x y z"), page("it", "It", "", test.text)})
+			m := index(t, &search.Options{Language: test.language}, []search.Page{
+				page("other", "Other", "", "x y z"),
+				page("it", "It", "", test.text),
+			})
 			if r := ask(t, m, test.query); len(r.Hits) != 1 || r.Hits[0].Page != "it" || r.Replaced != nil {
 				t.Errorf("Search(%q) = %+v", test.query, r)
 			}
@@ -168,8 +180,8 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestSameBytes holds that an index depends on nothing but its pages, and that
-// shards may be as small as they like.
+// TestSameBytes: an index depends only on its pages, and its shards can be arbitrarily
+// small.
 func TestSameBytes(t *testing.T) {
 	for _, size := range []int{1, 200, 0} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -209,11 +221,11 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// counting is a store that counts what is read, and can be of two builds.
+// counting is a store that counts loads and can mix files of two builds.
 type counting struct {
 	*search.Memory
 	loads  int
-	stale  string // a file of another build, until the head is forgotten
+	stale  string // file of another build, until the head is forgotten
 	before *search.Memory
 }
 
@@ -239,8 +251,7 @@ func TestFewFilesAreRead(t *testing.T) {
 	}
 }
 
-// TestReplacedIndex holds that a head that was read before the site was replaced
-// does no harm.
+// TestReplacedIndex: a head that was read before the site was replaced causes no error.
 func TestReplacedIndex(t *testing.T) {
 	old := index(t, &search.Options{Language: "en"}, pages()[:2])
 	c := &counting{Memory: index(t, &search.Options{Language: "en"}, pages()), before: old, stale: search.HeadName}
@@ -256,12 +267,15 @@ func TestNoIndex(t *testing.T) {
 	}
 }
 
-// FuzzAdd puts any text in, and takes it out again.
+// FuzzAdd indexes arbitrary text and searches for it.
 func FuzzAdd(f *testing.F) {
 	f.Add("en", "no-unused-vars HTTPServer l'eau 東京 C++ \xff", "it's")
 	f.Add("tr", "İstanbul ışık", "I")
 	fuzzbound.Fuzz(f, func(t *testing.T, language, text, query string) {
-		m := index(t, &search.Options{Language: language}, []search.Page{page(text, text, text, text), page("b", "B", "", query)})
+		m := index(t, &search.Options{Language: language}, []search.Page{
+			page(text, text, text, text),
+			page("b", "B", "", query),
+		})
 		_ = ask(t, m, query).Text()
 	})
 }

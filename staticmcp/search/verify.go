@@ -6,9 +6,10 @@ import (
 	"fmt"
 )
 
-// Verify reads the files of the index, at most limit if that is positive, and compares
-// each with its checksum. broken is called with each file that is missing, damaged or of another build, and the reason.
-// An error is one of ctx; a missing index is [ErrNoFile].
+// Verify reads the files of the index, at most limit if that is positive, and verifies
+// their checksums. It calls broken with each file that is missing, damaged or of another
+// build, and the reason. It returns [ErrNoFile] if there is no index, and otherwise only
+// errors of ctx.
 func (x *Index) Verify(ctx context.Context, limit int, broken func(name string, err error)) error {
 	loaded, err := x.store.Load(ctx, HeadName, parseHead)
 	switch {
@@ -49,7 +50,7 @@ func (x *Index) Verify(ctx context.Context, limit int, broken func(name string, 
 	return ctx.Err()
 }
 
-// reason words why a file of an index cannot be used.
+// reason explains why an index file is unusable.
 func reason(name string, err error) error {
 	if errors.Is(err, errStale) {
 		return fmt.Errorf("%s is missing, or is not the file that %s was built with", name, HeadName)
