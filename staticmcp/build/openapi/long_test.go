@@ -9,13 +9,15 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/buildtest"
 )
 
-// long is a document with 900 operations, 600 schemas, one of them very long, and an
-// operation with a long description.
+// long returns a document with 900 operations, 600 schemas including a very long one, and
+// an operation with a long description.
 func long() string {
 	var b strings.Builder
 	b.WriteString("openapi: 3.1.0\ninfo: {title: Long, version: '1'}\npaths:\n")
 	for i := range 900 {
-		fmt.Fprintf(&b, "  /things/%d/parts:\n    get: {operationId: getThing%d, tags: [t%d], summary: Get the parts of the thing number %d, responses: {200: {description: ok}}}\n", i, i, min(i%5, 1), i)
+		fmt.Fprintf(&b,
+			"  /things/%d/parts:\n    get: {operationId: getThing%d, tags: [t%d], summary: Get the parts of the thing number %d, responses: {200: {description: ok}}}\n",
+			i, i, min(i%5, 1), i)
 	}
 	b.WriteString("  /long:\n    get:\n      operationId: getLong\n      description: |\n")
 	for i := range 2000 {
@@ -32,7 +34,7 @@ func long() string {
 	return b.String()
 }
 
-// pieces calls a tool for each of its pieces and returns their texts.
+// pieces calls a tool for every part of its answer and returns the texts.
 func pieces(t *testing.T, b *buildtest.Built, tool, arguments, number, count string) []string {
 	t.Helper()
 	var texts []string
@@ -54,7 +56,8 @@ func pieces(t *testing.T, b *buildtest.Built, tool, arguments, number, count str
 		if len(got.Text) > 25_000 || len(got.Structured) > 50_000 {
 			t.Errorf("%s %s: %d bytes of text, %d of structured content", tool, call, len(got.Text), len(got.Structured))
 		}
-		if next := fmt.Sprintf("The next one: %s with %s=%d.", tool, number, n+1); strings.Contains(got.Text, next) != (n < of) {
+		if next := fmt.Sprintf("The next one: %s with %s=%d.",
+			tool, number, n+1); strings.Contains(got.Text, next) != (n < of) {
 			t.Errorf("%s %s ends with %q", tool, call, got.Text[max(0, len(got.Text)-100):])
 		}
 		texts = append(texts, got.Text)
@@ -65,8 +68,8 @@ func pieces(t *testing.T, b *buildtest.Built, tool, arguments, number, count str
 	return texts
 }
 
-// TestLongAnswers reads a document whose answers are longer than a model should get
-// at once: each piece is short, and together they are complete.
+// TestLongAnswers uses a document with answers too long for a model: every part is short,
+// and together they are complete.
 func TestLongAnswers(t *testing.T) {
 	b := must(t, folder(t, "openapi.yaml", long()), nil)
 	operations := strings.Join(pieces(t, b, "list_operations", `{}`, "page", "pages"), "")
@@ -75,7 +78,8 @@ func TestLongAnswers(t *testing.T) {
 	description := strings.Join(pieces(t, b, "get_operation", `{"operation_id":"getLong"}`, "part", "parts"), "")
 	wide := strings.Join(pieces(t, b, "get_schema", `{"name":"Wide"}`, "part", "parts"), "")
 	for i := range 900 {
-		if !strings.Contains(operations, fmt.Sprintf("getThing%d ", i)) || strings.Contains(tagged, fmt.Sprintf("getThing%d ", i)) != (i%5 > 0) {
+		if !strings.Contains(operations, fmt.Sprintf("getThing%d ", i)) ||
+			strings.Contains(tagged, fmt.Sprintf("getThing%d ", i)) != (i%5 > 0) {
 			t.Fatalf("operation %d", i)
 		}
 	}
@@ -85,16 +89,18 @@ func TestLongAnswers(t *testing.T) {
 		}
 	}
 	for i := range 1500 {
-		if !strings.Contains(description, fmt.Sprintf("Line %d of", i)) || !strings.Contains(wide, fmt.Sprintf("member%d:", i)) {
+		if !strings.Contains(description, fmt.Sprintf("Line %d of", i)) ||
+			!strings.Contains(wide, fmt.Sprintf("member%d:", i)) {
 			t.Fatalf("line %d: %.500s %.500s", i, description, wide)
 		}
 	}
-	// The first piece by its number, too.
+	// The first part can also be requested by its number.
 	if got := b.Call("get_schema", `{"name":"Wide","part":1}`); !strings.Contains(got.Text, "This is part 1 of") {
 		t.Errorf("part 1: %.200s", got.Text)
 	}
-	// Short answers stay as they are.
-	if got := b.Call("get_operation", `{"operation_id":"getThing1"}`); strings.Contains(got.Structured, "part") && strings.Contains(got.Text, "This is part") {
+	// Short answers are not split.
+	if got := b.Call("get_operation", `{"operation_id":"getThing1"}`); strings.Contains(got.Structured, "part") &&
+		strings.Contains(got.Text, "This is part") {
 		t.Errorf("a short answer: %s", got.Structured)
 	}
 }

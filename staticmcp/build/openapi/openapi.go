@@ -1,13 +1,13 @@
-// Package openapi makes StaticMCP sites of OpenAPI 3 documents, so that a model
-// can look an API up before it writes the code that calls it.
+// Package openapi builds StaticMCP sites from OpenAPI 3 documents, so that a model can
+// look up an API before it writes code that calls it.
 //
 //	in, err := openapi.New("openapi.yaml", nil)
 //	site, err := in.Site(ctx)
 //
-// The site has list_operations, get_operation, list_schemas and get_schema. Each
-// answer is a text to read, and the same as JSON. OpenAPI 3.0, 3.1 and 3.2 are
-// read from JSON and YAML. References lead anywhere inside of the folder that the
-// document is in, also in circles; nothing is fetched from the network.
+// The site has the tools list_operations, get_operation, list_schemas and get_schema.
+// Each answer is text plus the same data as JSON. OpenAPI 3.0, 3.1 and 3.2 are supported,
+// as JSON and YAML. References may lead anywhere inside the folder of the document, and
+// may be circular; the network is never accessed.
 package openapi
 
 import (
@@ -27,17 +27,16 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/tree"
 )
 
-// Options say what becomes of a document. A nil *Options and the zero value are
-// the defaults.
+// Options configure an [Input]. The zero value and nil are the defaults.
 type Options struct {
-	// Server names the site. Default: title and version of the document.
+	// Server names the site. Default: the title and version of the document.
 	Server mcp.Implementation
-	// Instructions tell a model how to use the site. Default: what the document
-	// says of itself, where the API is served and how one is let in.
+	// Instructions tell a model how to use the site. Default: the document's description,
+	// servers and security requirements.
 	Instructions string
-	// Tags are those whose operations are taken. Default: all operations.
+	// Tags restricts the site to operations with these tags. Default: all operations.
 	Tags []string
-	// MaxFiles bounds the files that references lead to. Default: 1,000.
+	// MaxFiles limits the number of files reached through references. Default: 1,000.
 	MaxFiles int
 }
 
@@ -49,14 +48,13 @@ type Input struct {
 	opts Options
 
 	mu    sync.Mutex
-	paths []string // of the files that were read last
+	paths []string // of the files read by the last Site
 }
 
 var _ build.Input = (*Input)(nil)
 
-// New returns the document in the file at path, with the references of which it
-// consists in the same folder and below. Nothing is read yet but that the file is
-// there.
+// New returns the document in the file at path. References may lead to files in the same
+// folder and below. New only verifies that the file exists.
 func New(path string, opts *Options) (*Input, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -75,8 +73,8 @@ func New(path string, opts *Options) (*Input, error) {
 	return in, nil
 }
 
-// Reads reports whether text, the beginning of a file in JSON or YAML, looks like
-// an OpenAPI document. It is for telling such a file from others.
+// Reads reports whether text, the beginning of a JSON or YAML file, looks like an OpenAPI
+// document.
 func Reads(text []byte) bool {
 	const enough = 64 << 10
 	for line := range strings.Lines(string(text[:min(len(text), enough)])) {
@@ -85,7 +83,8 @@ func Reads(text []byte) bool {
 			name, value, ok := strings.Cut(part, ":")
 			name = strings.Trim(strings.TrimSpace(name), `"'`)
 			value = strings.Trim(strings.TrimSpace(value), `"'`)
-			if ok && (name == "openapi" && strings.HasPrefix(value, "3.") || name == "swagger" && strings.HasPrefix(value, "2.")) {
+			if ok &&
+				(name == "openapi" && strings.HasPrefix(value, "3.") || name == "swagger" && strings.HasPrefix(value, "2.")) {
 				return true
 			}
 		}
@@ -93,8 +92,8 @@ func Reads(text []byte) bool {
 	return false
 }
 
-// Paths implements [build.Input]. They are the file and those that its references
-// lead to, for which it is read once.
+// Paths implements [build.Input]. It returns the file and all files that it references,
+// reading the document if Site has not done so yet.
 func (in *Input) Paths() []string {
 	in.mu.Lock()
 	known := in.paths
@@ -110,7 +109,7 @@ func (in *Input) Paths() []string {
 	return in.paths
 }
 
-// remember keeps the paths of the files that the document consists of.
+// remember stores the paths of the document's files.
 func (in *Input) remember(files map[string]*file) {
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -121,8 +120,8 @@ func (in *Input) remember(files map[string]*file) {
 	in.paths = paths
 }
 
-// Site implements [build.Input]. What is wrong with single parts is among the
-// findings of the site.
+// Site implements [build.Input]. Problems of individual parts are reported as findings of
+// the site.
 func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	root, err := os.OpenRoot(filepath.Dir(in.path))
 	if err != nil {
@@ -133,7 +132,7 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	if err := a.read(ctx); err != nil {
 		return nil, fmt.Errorf("read %s: %w", in.path, err)
 	}
-	list, more := a.answers() // while references can still be followed
+	list, more := a.answers() // while the folder is open for references
 	site := &build.Site{Server: a.server(), Instructions: in.opts.Instructions, Tools: a.tools(more)}
 	if site.Instructions == "" {
 		site.Instructions = a.overview()
@@ -156,7 +155,7 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	return site, nil
 }
 
-// api is a document being read.
+// api is a document that is being read.
 type api struct {
 	in     *Input
 	folder *os.Root
@@ -167,16 +166,16 @@ type api struct {
 	operations []*operation
 	schemas    []*schema
 	targets    map[string]*schema // by file and pointer
-	names      map[string]bool    // of schemas
+	names      map[string]bool    // names of schemas in use, and keys of findings reported by once
 }
 
-// file is a file of the document.
+// file is one file of the document.
 type file struct {
 	path string // relative to the folder, with slashes
 	root *tree.Node
 }
 
-// schema is a schema that has a name.
+// schema is a named schema.
 type schema struct {
 	name string
 	node *tree.Node
@@ -191,7 +190,8 @@ func (a *api) read(ctx context.Context) error {
 	switch version := a.main.root.Get("openapi").String(); {
 	case strings.HasPrefix(version, "3."):
 	case a.main.root.Get("swagger") != nil:
-		return fmt.Errorf("it is Swagger %s, and OpenAPI 3 is read; convert it first, such as with swagger2openapi", a.main.root.Get("swagger").String())
+		return fmt.Errorf("it is Swagger %s, and OpenAPI 3 is read; convert it first, such as with swagger2openapi",
+			a.main.root.Get("swagger").String())
 	case version != "":
 		return fmt.Errorf("its version is %s, and OpenAPI 3 is read", version)
 	default:
@@ -206,14 +206,15 @@ func (a *api) read(ctx context.Context) error {
 	if len(a.operations) == 0 && len(a.schemas) == 0 {
 		return errors.New("it has neither operations nor schemas")
 	}
-	// Schemas lead to schemas in other files, which the loop reaches in turn.
+	// Schemas can reference schemas in other files; those are appended and reached later
+	// in this loop.
 	for i := 0; i < len(a.schemas); i++ {
 		a.visit(a.schemas[i].node, a.schemas[i].file)
 	}
 	return ctx.Err()
 }
 
-// open reads a file of the document.
+// open reads a file of the document, once.
 func (a *api) open(path string) (*file, error) {
 	if f := a.files[path]; f != nil {
 		return f, nil

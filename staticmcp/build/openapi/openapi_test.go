@@ -97,7 +97,7 @@ Owner:
 
 const person = `{"type": "object", "properties": {"name": {"type": "string"}, "email": {"type": "string", "format": "email", "pattern": "^.+@.+$"}}}`
 
-// folder writes files for a test and returns the path of the first.
+// folder writes test files and returns the path of the first.
 func folder(t *testing.T, files ...string) string {
 	t.Helper()
 	texts := make(map[string]string)
@@ -202,9 +202,16 @@ A pet.
 `, `{"name":"Pet","schema":{"type":"object","description":"A pet.","required":["id"],"properties":{"id":{"type":"integer","format":"int64","readOnly":true},"parent":{"$ref":"#/components/schemas/Pet","description":"Of whom it is a child"},"owner":{"$ref":"#/components/schemas/Owner"},"tag":{"type":"string","nullable":true}}}}`},
 		"another file": {"get_schema", `{"name":"Owner"}`, "Owner: person & object\n\n- pets: array of Pet\n",
 			`{"name":"Owner","schema":{"allOf":[{"$ref":"#/components/schemas/person"},{"properties":{"pets":{"type":"array","items":{"$ref":"#/components/schemas/Pet"}}}}]}}`},
-		"a whole file": {"get_schema", `{"name":"person"}`, "person: object\n\n- name: string\n- email: string (email), pattern ^.+@.+$\n", ""},
-		"schemas":      {"list_schemas", `{}`, "Pet — A pet.\nOwner\nperson\n", ""},
-		"unknown":      {"get_schema", `{"name":"Dog"}`, `invalid arguments for get_schema: name: must be one of "Pet", "Owner", "person" (got "Dog")`, ""},
+		"a whole file": {
+			"get_schema", `{"name":"person"}`,
+			"person: object\n\n- name: string\n- email: string (email), pattern ^.+@.+$\n", "",
+		},
+		"schemas": {"list_schemas", `{}`, "Pet — A pet.\nOwner\nperson\n", ""},
+		"unknown": {
+			"get_schema", `{"name":"Dog"}`,
+			`invalid arguments for get_schema: name: must be one of "Pet", "Owner", "person" (got "Dog")`,
+			"",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -231,7 +238,10 @@ Security: token (HTTP bearer JWT), or none
 }
 
 func TestResources(t *testing.T) {
-	b := must(t, folder(t, "a.json", `{"openapi":"3.0.3","info":{"title":"A","version":"1"},"paths":{"/x":{"get":{"operationId":"a/b","responses":{}}}}}`), nil)
+	b := must(t,
+		folder(t, "a.json",
+			`{"openapi":"3.0.3","info":{"title":"A","version":"1"},"paths":{"/x":{"get":{"operationId":"a/b","responses":{}}}}}`),
+		nil)
 	for _, uri := range []string{"openapi://info", "openapi://operations/a%2Fb"} {
 		if _, err := b.Site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err != nil {
 			t.Errorf("%s: %v", uri, err)
@@ -241,12 +251,17 @@ func TestResources(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	text := "openapi: 3.0.0\ninfo: {title: A, version: 1.0.0}\npaths:\n"
-	for _, noun := range []string{"apple", "banana", "cherry", "grape", "lemon", "mango", "melon", "orange", "peach", "plum"} {
-		text += "  /" + noun + "s: {get: {operationId: list" + noun + ", summary: List " + noun + " trees in the orchard, responses: {}}}\n"
+	for _, noun := range []string{
+		"apple", "banana", "cherry", "grape", "lemon", "mango", "melon", "orange", "peach",
+		"plum",
+	} {
+		text += "  /" + noun + "s: {get: {operationId: list" + noun + ", summary: List " + noun +
+			" trees in the orchard, responses: {}}}\n"
 	}
 	b := must(t, folder(t, "a.yaml", text), nil)
 	for query, want := range map[string]string{"orchard mango": "path: listmango", "cherry": "path: listcherry"} {
-		if got := b.Call("search_operations", `{"query":"`+query+`"}`).Text; !strings.Contains(got, "1. List") || !strings.Contains(got, want) {
+		if got := b.Call("search_operations", `{"query":"`+query+`"}`).Text; !strings.Contains(got, "1. List") ||
+			!strings.Contains(got, want) {
 			t.Errorf("%s: %s", query, got)
 		}
 	}
@@ -268,22 +283,40 @@ func TestPaths(t *testing.T) {
 }
 
 func TestTags(t *testing.T) {
-	b := must(t, folder(t, "openapi.yaml", petstore, "common.yaml", common, "sub/person.json", person), &openapi.Options{Tags: []string{"pets"}})
-	if text := b.Call("list_operations", `{}`).Text; strings.Contains(text, "petSold") || !strings.Contains(text, "addPet") {
+	b := must(t, folder(t, "openapi.yaml", petstore, "common.yaml", common, "sub/person.json", person),
+		&openapi.Options{Tags: []string{"pets"}})
+	if text := b.Call("list_operations", `{}`).Text; strings.Contains(text, "petSold") ||
+		!strings.Contains(text, "addPet") {
 		t.Errorf("got %s", text)
 	}
 }
 
 func TestFindings(t *testing.T) {
 	paths := func(s string) string {
-		return "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths:\n  /a:\n    get:\n      operationId: a\n      responses: {}\n" + s
+		return "openapi: 3.0.0\ninfo: {title: A, version: '1'}\npaths:\n  /a:\n    get:\n      operationId: a\n      responses: {}\n" +
+			s
 	}
 	tests := map[string]struct{ text, want string }{
-		"missing":  {paths("      parameters:\n      - $ref: '#/nothing'\n"), `openapi.yaml:9:9: warning: the reference "#/nothing" leads to nothing [openapi/ref]`},
-		"circle":   {paths("      requestBody: {$ref: '#/x'}\nx: {$ref: '#/x'}\n"), `openapi.yaml:9:4: warning: the reference "#/x" leads to itself [openapi/ref]`},
-		"network":  {paths("      parameters: [{name: q, in: query, schema: {$ref: 'https://example.org/a.yaml'}}]\n"), `openapi.yaml:8:49: warning: the reference "https://example.org/a.yaml" cannot be followed: it leads to the network, from which nothing is fetched [openapi/ref]`},
-		"outside":  {paths("      parameters: [{name: q, in: query, schema: {$ref: '../../etc/x.yaml'}}]\n"), `openapi.yaml:8:49: warning: the reference "../../etc/x.yaml" cannot be followed: statat ../../etc/x.yaml: path escapes from parent [openapi/ref]`},
-		"same ids": {paths("    post:\n      operationId: a\n      responses: {}\n"), `openapi.yaml:9:7: warning: "a" is the id of two operations; the later one is called "a_2" [openapi/operation-id]`},
+		"missing": {
+			paths("      parameters:\n      - $ref: '#/nothing'\n"),
+			`openapi.yaml:9:9: warning: the reference "#/nothing" leads to nothing [openapi/ref]`,
+		},
+		"circle": {
+			paths("      requestBody: {$ref: '#/x'}\nx: {$ref: '#/x'}\n"),
+			`openapi.yaml:9:4: warning: the reference "#/x" leads to itself [openapi/ref]`,
+		},
+		"network": {
+			paths("      parameters: [{name: q, in: query, schema: {$ref: 'https://example.org/a.yaml'}}]\n"),
+			`openapi.yaml:8:49: warning: the reference "https://example.org/a.yaml" cannot be followed: it leads to the network, from which nothing is fetched [openapi/ref]`,
+		},
+		"outside": {
+			paths("      parameters: [{name: q, in: query, schema: {$ref: '../../etc/x.yaml'}}]\n"),
+			`openapi.yaml:8:49: warning: the reference "../../etc/x.yaml" cannot be followed: statat ../../etc/x.yaml: path escapes from parent [openapi/ref]`,
+		},
+		"same ids": {
+			paths("    post:\n      operationId: a\n      responses: {}\n"),
+			`openapi.yaml:9:7: warning: "a" is the id of two operations; the later one is called "a_2" [openapi/operation-id]`,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -301,11 +334,14 @@ func TestFindings(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"swagger": {"swagger: '2.0'\n", "it is Swagger 2.0, and OpenAPI 3 is read; convert it first, such as with swagger2openapi"},
-		"four":    {"openapi: 4.0.0\n", "its version is 4.0.0, and OpenAPI 3 is read"},
-		"other":   {"a: b\n", `it is no OpenAPI document: the member "openapi" is missing`},
-		"empty":   {"openapi: 3.0.0\n", "it has neither operations nor schemas"},
-		"syntax":  {"openapi: 3.0.0\npaths: [", "line 2, column 1: did not find expected node content"},
+		"swagger": {
+			"swagger: '2.0'\n",
+			"it is Swagger 2.0, and OpenAPI 3 is read; convert it first, such as with swagger2openapi",
+		},
+		"four":   {"openapi: 4.0.0\n", "its version is 4.0.0, and OpenAPI 3 is read"},
+		"other":  {"a: b\n", `it is no OpenAPI document: the member "openapi" is missing`},
+		"empty":  {"openapi: 3.0.0\n", "it has neither operations nor schemas"},
+		"syntax": {"openapi: 3.0.0\npaths: [", "line 2, column 1: did not find expected node content"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -319,7 +355,8 @@ func TestErrors(t *testing.T) {
 
 func TestReads(t *testing.T) {
 	for text, want := range map[string]bool{
-		"openapi: 3.0.0\n": true, "# x\n---\n\"openapi\": '3.1.0'\n": true, `{"info":{},"openapi":"3.0.3"}`: true, "{\n  \"openapi\": \"3.0.3\"": true,
+		"openapi: 3.0.0\n": true, "# x\n---\n\"openapi\": '3.1.0'\n": true,
+		`{"info":{},"openapi":"3.0.3"}`: true, "{\n  \"openapi\": \"3.0.3\"": true,
 		"swagger: '2.0'": true, "mcpServers: {}": false, "": false, `[{"openapi":1}]`: false,
 	} {
 		if got := openapi.Reads([]byte(text)); got != want {
@@ -348,12 +385,15 @@ func FuzzSite(f *testing.F) {
 	})
 }
 
-// A site is called by its title, without a row of underscores; of a title without
-// letters from a to z nothing is left.
+// TestNames: a site is named after its title, without runs of underscores. A title
+// without the letters a to z yields the default name.
 func TestNames(t *testing.T) {
 	for title, want := range map[string]string{"Pet ~ Store (v2)": "pet_store_v2", "案内 ~ API": "api", "案内": "api"} {
 		t.Run(title, func(t *testing.T) {
-			site := must(t, folder(t, "a.json", `{"openapi":"3.0.3","info":{"title":"`+title+`","version":"1"},"paths":{"/x":{"get":{"responses":{}}}}}`), nil)
+			site := must(t,
+				folder(t, "a.json",
+					`{"openapi":"3.0.3","info":{"title":"`+title+`","version":"1"},"paths":{"/x":{"get":{"responses":{}}}}}`),
+				nil)
 			if got := site.From.Server; got.Name != want || got.Title != title {
 				t.Errorf("got %q and %q, want %q", got.Name, got.Title, want)
 			}

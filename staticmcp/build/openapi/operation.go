@@ -10,18 +10,18 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/tree"
 )
 
-// operation is what can be asked of the API.
+// operation is an operation of the API.
 type operation struct {
 	id, method, path string
 	webhook          bool
 	at               place
-	item             place   // the path that it belongs to
-	parameters       []place // those of the path that it does not replace, and its own
+	item             place   // the path item it belongs to
+	parameters       []place // the path's parameters that it does not override, then its own
 }
 
 func (o *operation) text(name string) string { return o.at.node.Get(name).String() }
 
-// summary is one line about the operation.
+// summary returns a one-line summary of the operation.
 func (o *operation) summary() string {
 	if s := o.text("summary"); s != "" {
 		return firstLine(s)
@@ -33,7 +33,7 @@ func (o *operation) tags() []string { return o.at.node.Get("tags").Strings() }
 
 func (o *operation) deprecated() bool { return o.at.node.Get("deprecated").True() }
 
-// firstLine returns the first line of a text, cut at a length fit for lists.
+// firstLine returns the first line of a text, truncated for use in lists.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	line = strings.TrimSpace(line)
@@ -44,12 +44,12 @@ func firstLine(text string) string {
 	return line
 }
 
-// isMethod reports whether the member of a path item is an operation.
+// isMethod reports whether a member of a path item is an operation.
 func isMethod(name string) bool {
 	return slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}, name)
 }
 
-// collect finds the operations, in the order of the document.
+// collect finds the operations, in document order.
 func (a *api) collect(ctx context.Context) error {
 	ids := map[string]bool{}
 	for _, group := range []string{"paths", "webhooks"} {
@@ -65,7 +65,13 @@ func (a *api) collect(ctx context.Context) error {
 				if !isMethod(method.Name) || !method.Value.Is(tree.Object) {
 					continue
 				}
-				o := &operation{method: strings.ToUpper(method.Name), path: m.Name, webhook: group == "webhooks", at: place{method.Value, item.file}, item: item}
+				o := &operation{
+					method:  strings.ToUpper(method.Name),
+					path:    m.Name,
+					webhook: group == "webhooks",
+					at:      place{method.Value, item.file},
+					item:    item,
+				}
 				if a.wanted(o) {
 					a.name(o, ids)
 					a.parameters(o)
@@ -88,7 +94,7 @@ func (a *api) wanted(o *operation) bool {
 	return slices.ContainsFunc(o.tags(), func(tag string) bool { return slices.Contains(a.in.opts.Tags, tag) })
 }
 
-// name gives the operation an id of its own.
+// name gives the operation a unique id.
 func (a *api) name(o *operation, ids map[string]bool) {
 	o.id = o.text("operationId")
 	if o.id == "" {
@@ -99,7 +105,8 @@ func (a *api) name(o *operation, ids map[string]bool) {
 		unique = o.id + "_" + strconv.Itoa(n)
 	}
 	if unique != o.id {
-		a.found(check.Warning, "operation-id", o.at.file, o.at.node, "give it an id of its own", "%q is the id of two operations; the later one is called %q", o.id, unique)
+		a.found(check.Warning, "operation-id", o.at.file, o.at.node, "give it an id of its own",
+			"%q is the id of two operations; the later one is called %q", o.id, unique)
 		o.id = unique
 	}
 	ids[o.id] = true
@@ -116,7 +123,7 @@ func pathWords(p string) string {
 	return strings.Join(words, "_")
 }
 
-// parameters joins those of the path with those of the operation.
+// parameters joins the parameters of the path with those of the operation.
 func (a *api) parameters(o *operation) {
 	own := map[string]bool{}
 	var list []place
@@ -136,7 +143,7 @@ func (a *api) parameters(o *operation) {
 	o.parameters = append(slices.Clone(list[mine:]), list[:mine]...)
 }
 
-// visitParts makes known the schemas that an operation refers to.
+// visitParts registers the schemas that an operation references.
 func (a *api) visitParts(o *operation) {
 	for _, p := range o.parameters {
 		a.visitMedia(p)
@@ -153,7 +160,7 @@ func (a *api) visitParts(o *operation) {
 	}
 }
 
-// visitMedia visits the schemas of a parameter, a request body or a response.
+// visitMedia visits the schemas of a parameter, request body or response.
 func (a *api) visitMedia(at place) {
 	a.visit(at.node.Get("schema"), at.file)
 	for _, m := range at.node.Get("content").Fields() {

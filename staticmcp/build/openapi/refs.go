@@ -11,19 +11,19 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/tree"
 )
 
-// maxSteps bounds the references that lead to references.
+// maxSteps limits chains of references.
 const maxSteps = 32
 
-// maxInlined is the size of an answer from which on references stay as they are.
+// maxInlined is the answer size above which references are no longer expanded.
 const maxInlined = 4 << 20
 
-// place is a node and the file it is in.
+// place is a node with its file.
 type place struct {
 	node *tree.Node
 	file *file
 }
 
-// refOf returns the reference that a node consists of, or "".
+// refOf returns the reference in a node, or "".
 func refOf(n *tree.Node) string {
 	if ref := n.Get("$ref"); ref.Is(tree.String) {
 		return ref.Text
@@ -50,8 +50,8 @@ func (a *api) target(ref string, f *file) (*file, string, error) {
 	return other, pointer, err
 }
 
-// follow returns what a node stands for: itself, or what its reference leads to in
-// the end. It is nil, and there is a finding, if that is nowhere.
+// follow resolves a node: it returns the node itself or the final target of its
+// reference. If there is none, it adds a finding and returns false.
 func (a *api) follow(at place) (place, bool) {
 	for range maxSteps {
 		ref := refOf(at.node)
@@ -60,7 +60,8 @@ func (a *api) follow(at place) (place, bool) {
 		}
 		f, pointer, err := a.target(ref, at.file)
 		if err != nil {
-			a.found(check.Warning, "ref", at.file, at.node, "put the file into the folder of the document", "the reference %q cannot be followed: %v", ref, err)
+			a.found(check.Warning, "ref", at.file, at.node, "put the file into the folder of the document",
+				"the reference %q cannot be followed: %v", ref, err)
 			return place{}, false
 		}
 		next := f.root.At(pointer)
@@ -74,12 +75,13 @@ func (a *api) follow(at place) (place, bool) {
 	return place{}, false
 }
 
-// schemaOf returns the schema that a reference in f names. The first time it is
-// met it gets its name. It is nil, and there is a finding, if there is none.
+// schemaOf returns the schema that a reference in f leads to, and names it on first use.
+// If there is none, it adds a finding and returns nil.
 func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
 	other, pointer, err := a.target(ref, f)
 	if err != nil {
-		a.once("ref", f, from, "put the file into the folder of the document", fmt.Sprintf("the reference %q cannot be followed: %v", ref, err))
+		a.once("ref", f, from, "put the file into the folder of the document",
+			fmt.Sprintf("the reference %q cannot be followed: %v", ref, err))
 		return nil
 	}
 	if s := a.targets[other.path+"#"+pointer]; s != nil {
@@ -97,7 +99,7 @@ func (a *api) schemaOf(ref string, f *file, from *tree.Node) *schema {
 	return a.schemaAt(other, pointer, node, name)
 }
 
-// once reports what many places of a document can meet again, at the first.
+// once reports a problem that can occur in many places only the first time.
 func (a *api) once(rule string, f *file, n *tree.Node, hint, message string) {
 	key := f.path + "\x00" + message
 	if !a.names[key] {
@@ -106,7 +108,7 @@ func (a *api) once(rule string, f *file, n *tree.Node, hint, message string) {
 	}
 }
 
-// schemaAt gives the schema at a place its name.
+// schemaAt registers the schema at a place under a unique name.
 func (a *api) schemaAt(f *file, pointer string, node *tree.Node, name string) *schema {
 	unique := name
 	for n := 2; a.names[unique]; n++ {
@@ -119,11 +121,10 @@ func (a *api) schemaAt(f *file, pointer string, node *tree.Node, name string) *s
 	return s
 }
 
-// visit makes known all schemas that the schema n refers to.
+// visit registers all schemas that the schema n references.
 func (a *api) visit(n *tree.Node, f *file) { a.visitIn(n, f, false) }
 
-// visitIn is visit for the members of n, which are schemas by names of their own
-// if named is true.
+// visitIn is visit for the members of n; named means that n maps names to schemas.
 func (a *api) visitIn(n *tree.Node, f *file, named bool) {
 	if ref := refOf(n); ref != "" && !named {
 		a.schemaOf(ref, f, n)
@@ -138,8 +139,7 @@ func (a *api) visitIn(n *tree.Node, f *file, named bool) {
 	}
 }
 
-// literal reports whether the value of a member is data, in which a "$ref" means
-// nothing.
+// literal reports whether the value of a member is data, in which "$ref" has no meaning.
 func literal(name string, inSchema bool) bool {
 	switch name {
 	case "example", "value":
@@ -150,7 +150,7 @@ func literal(name string, inSchema bool) bool {
 	return false
 }
 
-// ofSchemas reports whether the value of a keyword is an object of schemas.
+// ofSchemas reports whether the value of a keyword maps names to schemas.
 func ofSchemas(keyword string) bool {
 	switch keyword {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
@@ -159,13 +159,13 @@ func ofSchemas(keyword string) bool {
 	return false
 }
 
-// scope is what a node stands in.
+// scope is the context of a node.
 type scope uint8
 
 const (
-	outside scope = iota // no schema
-	inside               // a schema
-	naming               // an object of schemas
+	outside scope = iota // not in a schema
+	inside               // in a schema
+	naming               // in an object that maps names to schemas
 )
 
 // within returns the scope of the value of a member.
@@ -181,8 +181,8 @@ func (s scope) within(name string) scope {
 	return s
 }
 
-// appendJSON appends a node as JSON. References to schemas name them; other
-// references are replaced by what they lead to.
+// appendJSON appends a node as JSON. References to schemas are kept, with the schema's
+// name; other references are expanded.
 func (a *api) appendJSON(dst []byte, at place, in scope, depth int) []byte {
 	if ref := refOf(at.node); ref != "" && in == outside {
 		if next, ok := a.follow(at); ok && depth < maxSteps && len(dst) < maxInlined {
@@ -225,7 +225,7 @@ func (a *api) appendObject(dst []byte, at place, in scope, depth int) []byte {
 	return append(dst, '}')
 }
 
-// canonical returns a reference to a schema by its name here.
+// canonical returns a reference to a schema by its name in this site.
 func (a *api) canonical(ref string, f *file, n *tree.Node) string {
 	if s := a.schemaOf(ref, f, n); s != nil {
 		return "#/components/schemas/" + check.EscapeToken(s.name)

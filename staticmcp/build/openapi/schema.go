@@ -10,10 +10,10 @@ import (
 
 func quote(dst []byte, s string) []byte { return jsonscan.AppendQuote(dst, s) }
 
-// maxNesting is how deep a schema without names is written out.
+// maxNesting is the depth to which unnamed schemas are written out.
 const maxNesting = 6
 
-// describe returns the type of a schema in words that fit on a line.
+// describe returns the type of a schema as one line of text.
 func (a *api) describe(at place, depth int) string {
 	n := at.node
 	if ref := refOf(n); ref != "" {
@@ -32,13 +32,14 @@ func (a *api) describe(at place, depth int) string {
 	words = append(words, limits(n)...)
 	for _, flag := range []string{"readOnly", "writeOnly", "deprecated"} {
 		if n.Get(flag).True() {
-			words = append(words, strings.ToLower(strings.TrimSuffix(flag, "Only"))+map[bool]string{true: " only"}[flag != "deprecated"])
+			words = append(words,
+				strings.ToLower(strings.TrimSuffix(flag, "Only"))+map[bool]string{true: " only"}[flag != "deprecated"])
 		}
 	}
 	return strings.Join(words, ", ")
 }
 
-// typeWords is the type itself.
+// typeWords returns the type itself, without constraints.
 func (a *api) typeWords(at place, depth int) string {
 	n := at.node
 	if values := n.Get("enum").Elements(); len(values) > 0 {
@@ -82,7 +83,7 @@ func (a *api) typeWords(at place, depth int) string {
 	return text
 }
 
-// literals writes values in a row, the first of very many.
+// literals lists values, truncated if there are many.
 func literals(values []*tree.Node) string {
 	const most = 40
 	var words []string
@@ -95,13 +96,14 @@ func literals(values []*tree.Node) string {
 	return strings.Join(words, ", ")
 }
 
-// limits are the keywords that narrow a type.
+// limits describes the keywords that constrain a type.
 func limits(n *tree.Node) []string {
 	var words []string
 	for _, c := range []struct{ keyword, word string }{
 		{"minimum", "at least"}, {"maximum", "at most"}, {"exclusiveMinimum", "more than"}, {"exclusiveMaximum", "less than"},
 		{"multipleOf", "a multiple of"}, {"minLength", "min length"}, {"maxLength", "max length"}, {"pattern", "pattern"},
-		{"minItems", "min items"}, {"maxItems", "max items"}, {"minProperties", "min properties"}, {"maxProperties", "max properties"},
+		{"minItems", "min items"}, {"maxItems", "max items"},
+		{"minProperties", "min properties"}, {"maxProperties", "max properties"},
 		{"contentMediaType", "content"}, {"contentEncoding", "encoded as"},
 	} {
 		if v := n.Get(c.keyword); v.Is(tree.Number) || v.Is(tree.String) {
@@ -117,7 +119,7 @@ func limits(n *tree.Node) []string {
 	return words
 }
 
-// short cuts a text that stands in a line.
+// short truncates a text that appears within a line.
 func short(s string) string {
 	const most = 200
 	if runes := []rune(s); len(runes) > most {
@@ -126,12 +128,12 @@ func short(s string) string {
 	return s
 }
 
-// writeMembers writes the members of a schema as a list: those of the object that
-// it is, that it is an array of, or that it is a mixture of.
+// writeMembers writes the members of a schema as a list: those of an object, of an
+// array's items, or of the parts of a combined schema.
 func (a *api) writeMembers(b *strings.Builder, at place, indent string, depth int) {
 	n := at.node
 	if refOf(n) != "" || depth > maxNesting {
-		return // it has an answer of its own, or is too deep
+		return // named schemas have their own answer; deeper nesting is not shown
 	}
 	for _, keyword := range []string{"allOf", "oneOf", "anyOf"} {
 		for _, part := range n.Get(keyword).Elements() {
@@ -160,7 +162,7 @@ func (a *api) writeMembers(b *strings.Builder, at place, indent string, depth in
 	}
 }
 
-// oneLine returns a description without its line breaks.
+// oneLine returns a description without its line breaks, truncated.
 func oneLine(text string) string {
 	const most = 500
 	text = strings.Join(strings.Fields(text), " ")
@@ -170,7 +172,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// schemaText is what get_schema answers.
+// schemaText returns the answer of get_schema as text.
 func (a *api) schemaText(s *schema) string {
 	var b strings.Builder
 	at := place{s.node, s.file}
@@ -192,7 +194,7 @@ func (a *api) schemaText(s *schema) string {
 	return b.String()
 }
 
-// maxExample is the length up to which an example is shown.
+// maxExample is the maximum length of an example that is shown.
 const maxExample = 4000
 
 func writeExample(b *strings.Builder, name string, value *tree.Node) {

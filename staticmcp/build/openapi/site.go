@@ -29,7 +29,7 @@ func (a *api) server() mcp.Implementation {
 	return s
 }
 
-// tags returns the tags of all operations, in the order of the document.
+// tags returns the tags of all operations, in document order.
 func (a *api) tags() []string {
 	var list []string
 	for _, t := range a.main.root.Get("tags").Elements() {
@@ -47,10 +47,10 @@ func (a *api) tags() []string {
 	})
 }
 
-// enumNames is how many names a schema lists to choose from.
+// enumNames is the maximum number of names in an enum.
 const enumNames = 50
 
-// nameSchema is the schema of an argument that is one of names.
+// nameSchema returns the schema of an argument that takes one of names.
 func nameSchema(description string, names []string) mcp.Schema {
 	s := mcp.Schema{Type: "string", Description: description}
 	values := make([]any, 0, len(names))
@@ -72,9 +72,15 @@ func nameSchema(description string, names []string) mcp.Schema {
 func tool(name, title, description string, output string, required []string, arguments ...mcp.Property) mcp.Tool {
 	input := mcp.Schema{Type: "object", Required: required, Properties: arguments}
 	input.Extra = map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")}
-	// A schema of strings alone can be encoded.
+	// A schema of strings always encodes.
 	raw, _ := mcp.Marshal(input)
-	return mcp.Tool{Name: name, Title: title, Description: description, InputSchema: raw, OutputSchema: json.RawMessage(output)}
+	return mcp.Tool{
+		Name:         name,
+		Title:        title,
+		Description:  description,
+		InputSchema:  raw,
+		OutputSchema: json.RawMessage(output),
+	}
 }
 
 const (
@@ -84,10 +90,10 @@ const (
 	schemaOutput     = `{"type":"object","properties":{"name":{"type":"string"},"schema":{},"part":{"type":"integer"},"parts":{"type":"integer"}},"required":["name"]}`
 )
 
-// numbered are the arguments of each tool for the pieces of long answers.
+// numbered maps tools to their argument for the parts of long answers.
 type numbered map[string][]mcp.Property
 
-// need notes which tool has answers with numbers.
+// need records that a tool has answers in several parts.
 func (n numbered) need(answers []*build.Answer, property mcp.Property) []*build.Answer {
 	if len(answers) > 1 {
 		n[answers[0].Tool] = []mcp.Property{property}
@@ -95,7 +101,7 @@ func (n numbered) need(answers []*build.Answer, property mcp.Property) []*build.
 	return answers
 }
 
-// tools returns the definitions; more are the arguments for long answers.
+// tools returns the tool definitions; more holds the arguments for long answers.
 func (a *api) tools(more numbered) []mcp.Tool {
 	var tools []mcp.Tool
 	if len(a.operations) > 0 {
@@ -108,7 +114,8 @@ func (a *api) tools(more numbered) []mcp.Tool {
 		id := mcp.Property{Name: "operation_id", Schema: nameSchema("The id of the operation, from list_operations", a.ids())}
 		tools = append(tools,
 			tool("list_operations", "List operations", about, operationsOutput, nil, arguments...),
-			tool("get_operation", "Get operation", "One operation: parameters, request body, responses, security and examples.", operationOutput,
+			tool("get_operation", "Get operation",
+				"One operation: parameters, request body, responses, security and examples.", operationOutput,
 				[]string{id.Name}, append([]mcp.Property{id}, more["get_operation"]...)...))
 	}
 	if len(a.schemas) > 0 {
@@ -116,7 +123,9 @@ func (a *api) tools(more numbered) []mcp.Tool {
 		about := fmt.Sprintf("The names of the %d schemas of %s.", len(a.schemas), a.title())
 		tools = append(tools,
 			tool("list_schemas", "List schemas", about, schemasOutput, nil, more["list_schemas"]...),
-			tool("get_schema", "Get schema", "One schema by the name that operations and other schemas call it: its members, as text and as JSON Schema.", schemaOutput,
+			tool("get_schema", "Get schema",
+				"One schema by the name that operations and other schemas call it: its members, as text and as JSON Schema.",
+				schemaOutput,
 				[]string{name.Name}, append([]mcp.Property{name}, more["get_schema"]...)...))
 	}
 	return tools
@@ -138,8 +147,8 @@ func (a *api) schemaNames() []string {
 	return list
 }
 
-// answers returns all answers, and the arguments that number their pieces. They are
-// made at once: references can be followed only while the folder is open.
+// answers returns all answers, and the arguments that number their parts. They are built
+// eagerly, as references can be followed only while the folder is open.
 func (a *api) answers() ([]*build.Answer, numbered) {
 	more := numbered{}
 	page, part := paging.PageArgument(), paging.PartArgument()
@@ -174,11 +183,11 @@ func (a *api) answers() ([]*build.Answer, numbered) {
 	return list, more
 }
 
-// search makes the tool that finds operations.
+// search returns the tool that finds operations.
 func (a *api) search() (*searching.Search, error) {
 	entries := func(yield func(searching.Entry) bool) {
 		for _, o := range a.operations {
-			// The words of the path count less than those of the summary.
+			// The words of the path weigh less than those of the summary.
 			title, where := o.summary(), o.method+" "+o.path
 			if title == "" {
 				title = where
@@ -200,7 +209,7 @@ func operationURI(o *operation) string { return "openapi://operations/" + url.Pa
 
 func schemaURI(s *schema) string { return "openapi://schemas/" + url.PathEscape(s.name) }
 
-// resources lists what can be read.
+// resources lists the resources of the site.
 func (a *api) resources() iter.Seq2[*mcp.Resource, error] {
 	var list []*mcp.Resource
 	add := func(uri, name, about string) {
@@ -222,10 +231,10 @@ func (a *api) resources() iter.Seq2[*mcp.Resource, error] {
 	}
 }
 
-// manyOperations is the number from which a list is of ids and paths alone.
+// manyOperations is the size above which a list contains only ids and paths.
 const manyOperations = 300
 
-// listing are the answers to list_operations.
+// listing returns the answers of list_operations.
 func (a *api) listing(tag string, operations []*operation) []*build.Answer {
 	items := make([]paging.Item, 0, len(operations))
 	full := len(operations) <= manyOperations
@@ -246,7 +255,7 @@ func (a *api) listing(tag string, operations []*operation) []*build.Answer {
 	return paging.List("list_operations", arguments, "operations", items)
 }
 
-// appendHead appends the members by which an operation is known.
+// appendHead appends the members that identify an operation.
 func (o *operation) appendHead(dst []byte, full bool) []byte {
 	dst = quote(append(dst, `"operationId":`...), o.id)
 	dst = quote(append(dst, `,"method":`...), o.method)
@@ -275,8 +284,8 @@ func appendStrings(dst []byte, list []string) []byte {
 	return append(dst, ']')
 }
 
-// operationJSON is the operation for programs: references to schemas stay, all
-// others are replaced by what they lead to.
+// operationJSON returns the operation as JSON: references to schemas are kept, all others
+// are expanded.
 func (a *api) operationJSON(o *operation) json.RawMessage {
 	dst := o.appendHead([]byte{'{'}, true)
 	if about := o.text("description"); about != "" {
@@ -311,7 +320,7 @@ func (a *api) operationJSON(o *operation) json.RawMessage {
 	return append(dst, '}')
 }
 
-// schemaListing are the answers to list_schemas.
+// schemaListing returns the answers of list_schemas.
 func (a *api) schemaListing() []*build.Answer {
 	items := make([]paging.Item, 0, len(a.schemas))
 	for _, s := range a.schemas {

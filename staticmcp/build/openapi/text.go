@@ -7,8 +7,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/tree"
 )
 
-// servers returns the URLs under which a node says it is served, else what is
-// above it.
+// servers returns the server URLs of an operation, or else those of its path or of the
+// document.
 func (a *api) servers(o *operation) []string {
 	var levels []*tree.Node
 	if o != nil {
@@ -28,7 +28,8 @@ func (a *api) servers(o *operation) []string {
 	return nil
 }
 
-// security says in words how one is let in; "" if nothing is said of it.
+// security describes the authentication that a node requires, or returns "" if
+// unspecified.
 func (a *api) security(n *tree.Node) string {
 	list := n.Get("security")
 	if list == nil {
@@ -83,7 +84,7 @@ func (a *api) scheme(name string, scopes []string) string {
 	return name + " (" + words + ")"
 }
 
-// overview is what the document says of itself.
+// overview summarizes the document.
 func (a *api) overview() string {
 	var b strings.Builder
 	info := a.main.root.Get("info")
@@ -111,7 +112,7 @@ func (a *api) title() string {
 	return "API"
 }
 
-// operationText is what get_operation answers.
+// operationText returns the answer of get_operation as text.
 func (a *api) operationText(o *operation) string {
 	var b strings.Builder
 	b.WriteString(o.heading() + "\n")
@@ -144,7 +145,7 @@ func (a *api) operationText(o *operation) string {
 	return b.String()
 }
 
-// heading is the first line about an operation.
+// heading returns the title line of an operation.
 func (o *operation) heading() string {
 	text := o.method + " " + o.path
 	if o.webhook {
@@ -185,7 +186,7 @@ func (a *api) writeParameters(b *strings.Builder, o *operation) {
 	}
 }
 
-// writeContent writes what a body consists of, behind its heading.
+// writeContent writes the description and media types of a body, after its heading.
 func (a *api) writeContent(b *strings.Builder, body place) {
 	if about := oneLine(body.node.Get("description").String()); about != "" {
 		b.WriteString(" — " + about)
