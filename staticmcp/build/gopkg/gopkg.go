@@ -1,12 +1,11 @@
-// Package gopkg makes StaticMCP sites of Go packages: what go doc knows of them,
-// for models that write code with them.
+// Package gopkg builds StaticMCP sites from Go packages: the documentation that go doc
+// shows, for models that write code with them.
 //
 //	in, err := gopkg.New("./mcp", nil)
 //	site, err := in.Site(ctx)
 //
-// The site has list_packages, get_package, get_symbol and find_symbols. It is made
-// of source files alone: neither the go command nor the packages that these import
-// are needed.
+// The site has the tools list_packages, get_package, get_symbol and find_symbols. It is
+// built from source files alone, without the go command or the imported packages.
 package gopkg
 
 import (
@@ -27,26 +26,26 @@ import (
 	sites "github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// Options say what is taken. A nil *Options and the zero value are the defaults.
+// Options configure an [Input]. The zero value and nil are the defaults.
 type Options struct {
-	// Server names the site. Default: the last part of the path of the module,
-	// and the version of the project, see [sites.ProjectVersion].
+	// Server names the site. Default: the last element of the module path, and the
+	// version of the project, see [sites.ProjectVersion].
 	Server mcp.Implementation
-	// Instructions tell a model how to use the site. Default: a line about what
-	// there is.
+	// Instructions tell a model how to use the site. Default: a short description of the
+	// packages and tools.
 	Instructions string
-	// Internal takes packages in folders called internal, too.
+	// Internal includes packages in folders called internal.
 	Internal bool
-	// GOOS and GOARCH choose between files that are for one system only. Default:
-	// linux and amd64, so that the site is the same wherever it is built.
+	// GOOS and GOARCH select files with build constraints. Default: linux and amd64, so
+	// that the site is the same wherever it is built.
 	GOOS, GOARCH string
-	// MaxPackages bounds the packages, MaxFileBytes one file. Default: 2,000 and
-	// 8 MiB.
+	// MaxPackages limits the number of packages, MaxFileBytes the size of a file.
+	// Default: 2,000 and 8 MiB.
 	MaxPackages  int
 	MaxFileBytes int64
 }
 
-// Input is a folder with Go packages. It is safe for concurrent use.
+// Input is a folder of Go packages. It is safe for concurrent use.
 type Input struct {
 	dir  string
 	opts Options
@@ -54,8 +53,8 @@ type Input struct {
 
 var _ sites.Input = (*Input)(nil)
 
-// Reads reports whether dir is a folder with a Go package, or the root of a module
-// with one in it. A go.mod alone says little: Hugo has them, too.
+// Reads reports whether dir contains a Go package, or is the root of a module that does.
+// A go.mod alone proves little: Hugo sites have one, too.
 func Reads(dir string) bool {
 	if hasPackage(dir) {
 		return true
@@ -82,8 +81,8 @@ func isSource(name string) bool {
 	return strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".")
 }
 
-// New returns the packages in the folder dir and below. Nothing is read yet but
-// that the folder is there.
+// New returns the packages in the folder dir and below. It only verifies that the folder
+// exists.
 func New(dir string, opts *Options) (*Input, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -115,8 +114,8 @@ func New(dir string, opts *Options) (*Input, error) {
 // Paths implements [sites.Input].
 func (in *Input) Paths() []string { return []string{in.dir} }
 
-// Site implements [sites.Input]. Files that cannot be parsed are among the
-// findings of the site, and are left out.
+// Site implements [sites.Input]. Files that cannot be parsed are skipped and reported as
+// findings of the site.
 func (in *Input) Site(ctx context.Context) (*sites.Site, error) {
 	m, err := in.module()
 	if err != nil {
@@ -127,7 +126,9 @@ func (in *Input) Site(ctx context.Context) (*sites.Site, error) {
 		return nil, fmt.Errorf("read Go packages in %s: %w", in.dir, err)
 	}
 	if len(r.packages) == 0 {
-		return nil, fmt.Errorf("read Go packages in %s: there is no package that others may import; those in internal folders are left out", in.dir)
+		return nil, fmt.Errorf(
+			"read Go packages in %s: there is no package that others may import; those in internal folders are left out",
+			in.dir)
 	}
 	b := &book{module: m, packages: r.packages}
 	site := &sites.Site{Server: in.server(m, b), Instructions: in.opts.Instructions, Tools: b.tools()}
@@ -170,13 +171,13 @@ func (in *Input) buildContext() *build.Context {
 	return &c
 }
 
-// module is where the folder belongs.
+// module is the module that contains the folder.
 type module struct {
-	path string // "std" for the standard library, "" if there is none
-	rel  string // of the folder in it, with slashes
+	path string // "std" for the standard library, "" if there is no module
+	rel  string // of the folder within the module, with slashes
 }
 
-// module finds the go.mod at or above the folder.
+// module finds the go.mod in the folder or above.
 func (in *Input) module() (module, error) {
 	dir, err := filepath.Abs(in.dir)
 	if err != nil {
@@ -208,7 +209,7 @@ func modulePath(text string) string {
 	return ""
 }
 
-// importPath returns the path of the package in a folder below the input.
+// importPath returns the import path of a folder below the input.
 func (m module) importPath(rel string) string {
 	p := path.Join(m.rel, rel)
 	if m.path != "" && m.path != "std" {
@@ -225,7 +226,7 @@ type reader struct {
 	packages []*pkg
 }
 
-// walk reads the folders of the input that the go command would take as packages.
+// walk reads the folders of the input that the go command would treat as packages.
 func (r *reader) walk(ctx context.Context, m module) error {
 	return filepath.WalkDir(r.in.dir, func(name string, d fs.DirEntry, err error) error {
 		if err := errors.Join(err, ctx.Err()); err != nil {
@@ -253,16 +254,17 @@ func (r *reader) walk(ctx context.Context, m module) error {
 	})
 }
 
-// skips reports whether a folder below the input is none of its packages.
+// skips reports whether a folder below the input is skipped.
 func (r *reader) skips(name, base string) bool {
 	switch {
-	case base == "testdata", base == "vendor", base == "node_modules", strings.HasPrefix(base, "."), strings.HasPrefix(base, "_"):
+	case base == "testdata", base == "vendor", base == "node_modules",
+		strings.HasPrefix(base, "."), strings.HasPrefix(base, "_"):
 		return true
 	case base == "internal" && !r.in.opts.Internal:
 		return true
 	}
 	_, err := os.Stat(filepath.Join(name, "go.mod"))
-	return err == nil // a module of its own
+	return err == nil // a nested module
 }
 
 func (r *reader) found(s check.Severity, rule, file string, line, column int, message string) {

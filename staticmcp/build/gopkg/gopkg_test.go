@@ -92,7 +92,11 @@ func must(t *testing.T, dir string, opts *gopkg.Options) *buildtest.Built {
 func TestModule(t *testing.T) {
 	b := must(t, buildtest.Folder(t, module()), nil)
 	tests := map[string][4]string{
-		"list": {"list_packages", `{}`, "example.org/shop — Package shop sells things.\nexample.org/shop/cmd/tool — Tool does it.\nexample.org/shop/store\n", ""},
+		"list": {
+			"list_packages", `{}`,
+			"example.org/shop — Package shop sells things.\nexample.org/shop/cmd/tool — Tool does it.\nexample.org/shop/store\n",
+			"",
+		},
 		"package": {"get_package", `{"import_path":"example.org/shop"}`, `package shop // import "example.org/shop"
 
 Package shop sells things.
@@ -104,7 +108,8 @@ type Shop struct
     func New(name string) (*Shop, error)
     func (s *Shop) Sell(what string, price int) error
 `, `{"importPath":"example.org/shop","name":"shop","doc":"Package shop sells things.\n\nBegin with New.","symbols":[{"name":"Euro","kind":"const","signature":"const Euro","synopsis":"Currencies that are taken."},{"name":"Shop","kind":"type","signature":"type Shop struct","synopsis":"Shop is open."},{"name":"New","kind":"func","signature":"func New(name string) (*Shop, error)","synopsis":"New opens a shop."},{"name":"Shop.Sell","kind":"method","signature":"func (s *Shop) Sell(what string, price int) error","synopsis":"Sell takes money."}]}`},
-		"type": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Shop"}`, `package shop // import "example.org/shop"
+		"type": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Shop"}`,
+			`package shop // import "example.org/shop"
 
 type Shop struct {
 	Name string // on the door
@@ -118,7 +123,8 @@ func (s *Shop) Sell(what string, price int) error
 
 Declared in shop.go:13
 `, ""},
-		"method": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Shop.Sell"}`, `package shop // import "example.org/shop"
+		"method": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Shop.Sell"}`,
+			`package shop // import "example.org/shop"
 
 func (s *Shop) Sell(
 	what string,
@@ -146,7 +152,8 @@ Output:
 
 Declared in shop.go:22
 `, ""},
-		"const": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Euro"}`, `package shop // import "example.org/shop"
+		"const": {"get_symbol", `{"import_path":"example.org/shop","symbol":"Euro"}`,
+			`package shop // import "example.org/shop"
 
 const (
 	Euro = "EUR" // in Europe
@@ -159,7 +166,8 @@ in Europe
 
 Declared in shop.go:8
 `, ""},
-		"find": {"find_symbols", `{"name":"Sell"}`, "method Shop.Sell in example.org/shop\nfunc Sell in example.org/shop/store\n",
+		"find": {"find_symbols", `{"name":"Sell"}`,
+			"method Shop.Sell in example.org/shop\nfunc Sell in example.org/shop/store\n",
 			`{"symbols":[{"importPath":"example.org/shop","symbol":"Shop.Sell","kind":"method"},{"importPath":"example.org/shop/store","symbol":"Sell","kind":"func"}]}`},
 	}
 	for name, test := range tests {
@@ -174,10 +182,13 @@ Declared in shop.go:8
 			}
 		})
 	}
-	if len(b.From.Findings) != 1 || !strings.HasSuffix(b.From.Findings[0].String(), "bad.go:3:6: warning: expected 'IDENT', found '{'; the file is left out [go/syntax]") {
+	if len(b.From.Findings) != 1 ||
+		!strings.HasSuffix(b.From.Findings[0].String(),
+			"bad.go:3:6: warning: expected 'IDENT', found '{'; the file is left out [go/syntax]") {
 		t.Errorf("findings: %v", b.From.Findings)
 	}
-	if _, err := b.Site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "godoc://example.org/shop/store"}); err != nil {
+	if _, err := b.Site.ReadResource(t.Context(),
+		&mcp.ReadResourceParams{URI: "godoc://example.org/shop/store"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -206,8 +217,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestReal reads a package of this module, and one of the standard library where
-// its sources are installed.
+// TestReal reads a package of this module, and one of the standard library if its sources
+// are installed.
 func TestReal(t *testing.T) {
 	dirs := map[string][2]string{"../../../mcp": {"github.com/slipway-mcp/slipway/mcp", "Source"}}
 	if std := filepath.Join(gobuild.Default.GOROOT, "src", "net", "http"); gopkg.Reads(std) {
@@ -216,7 +227,8 @@ func TestReal(t *testing.T) {
 	for dir, want := range dirs {
 		b := must(t, dir, nil)
 		args, _ := json.Marshal(map[string]string{"import_path": want[0], "symbol": want[1]})
-		if text := b.Call("get_symbol", string(args)).Text; !strings.Contains(text, "import \""+want[0]+"\"") || !strings.Contains(text, "\nDeclared in ") {
+		if text := b.Call("get_symbol", string(args)).Text; !strings.Contains(text, "import \""+want[0]+"\"") ||
+			!strings.Contains(text, "\nDeclared in ") {
 			t.Errorf("%s: %s", dir, text)
 		}
 		if slices.ContainsFunc(b.From.Tools, func(tool mcp.Tool) bool { return tool.Name == "" }) {
@@ -231,7 +243,8 @@ func FuzzSite(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	f.Add("package a\n\ntype ( T[P any] struct{ *T[P]; a, B int }; U = interface{ ~int | M() })\nconst ( A = iota; B; _ )\nvar X, Y = f()\n")
+	f.Add(
+		"package a\n\ntype ( T[P any] struct{ *T[P]; a, B int }; U = interface{ ~int | M() })\nconst ( A = iota; B; _ )\nvar X, Y = f()\n")
 	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		in, err := gopkg.New(buildtest.Folder(t, map[string]string{"a.go": text, "a_test.go": text}), nil)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/gopkg"
 )
 
-// TestLongAnswers reads a package with 2,000 functions and a module with 900
-// packages: each answer is short, and together they are complete.
+// TestLongAnswers reads a package with 2,000 functions and a module with 900 packages:
+// every part is short, and together they are complete.
 func TestLongAnswers(t *testing.T) {
 	files := map[string]string{"go.mod": "module example.org/long\n"}
 	var b strings.Builder
@@ -20,7 +20,9 @@ func TestLongAnswers(t *testing.T) {
 	}
 	files["long.go"] = b.String()
 	for i := range 900 {
-		files[fmt.Sprintf("sub/p%d/a.go", i)] = fmt.Sprintf("// Package p%d is one of many packages.\npackage p%d\n\n// Same is in all of them.\nconst Same = 1\n", i, i)
+		files[fmt.Sprintf("sub/p%d/a.go", i)] = fmt.Sprintf(
+			"// Package p%d is one of many packages.\npackage p%d\n\n// Same is in all of them.\nconst Same = 1\n",
+			i, i)
 	}
 	in, err := gopkg.New(buildtest.Folder(t, files), nil)
 	if err != nil {
@@ -47,7 +49,8 @@ func TestLongAnswers(t *testing.T) {
 			}
 			got := site.Call(test.tool, arguments)
 			if got.IsError || len(got.Text) > 25_000 || len(got.Structured) > 55_000 {
-				t.Fatalf("%s %s: %v, %d bytes of text, %d of structured content: %.200s", test.tool, arguments, got.IsError, len(got.Text), len(got.Structured), got.Text)
+				t.Fatalf("%s %s: %v, %d bytes of text, %d of structured content: %.200s",
+					test.tool, arguments, got.IsError, len(got.Text), len(got.Structured), got.Text)
 			}
 			all.WriteString(got.Text)
 			if !strings.Contains(got.Text, "The next one: ") {

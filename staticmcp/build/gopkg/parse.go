@@ -23,12 +23,12 @@ type pkg struct {
 	path     string
 	name     string
 	synopsis string
-	text     string // its comment
+	text     string // the package comment
 	symbols  []*symbol
 	examples []example // of the package as a whole
 }
 
-// kind is what a symbol is.
+// kind is the kind of a symbol.
 type kind string
 
 const (
@@ -39,9 +39,9 @@ const (
 	method   kind = "method"
 )
 
-// symbol is something exported.
+// symbol is an exported symbol.
 type symbol struct {
-	name        string // of a method with its type: Client.Do
+	name        string // including the type for methods: Client.Do
 	kind        kind
 	declaration string
 	signature   string // on one line
@@ -60,7 +60,7 @@ type example struct {
 	output string
 }
 
-// synopsis is the first sentence of the comment.
+// synopsis returns the first sentence of the comment.
 func (s *symbol) synopsis() string { return new(doc.Package).Synopsis(s.text) }
 
 // read returns the package in a folder, or nil if there is none.
@@ -94,7 +94,7 @@ func (r *reader) read(dir, importPath string) (*pkg, error) {
 	return r.document(fset, files, tests, importPath)
 }
 
-// parse returns a file, or nil with a finding.
+// parse parses a file. If that fails, it adds a finding and returns nil.
 func (r *reader) parse(fset *token.FileSet, path string) *ast.File {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > r.in.opts.MaxFileBytes {
@@ -109,14 +109,15 @@ func (r *reader) parse(fset *token.FileSet, path string) *ast.File {
 	case err == nil:
 		return f
 	case errors.As(err, &syntax) && len(syntax) > 0:
-		r.found(check.Warning, "syntax", path, syntax[0].Pos.Line, syntax[0].Pos.Column, syntax[0].Msg+"; the file is left out")
+		r.found(check.Warning, "syntax", path, syntax[0].Pos.Line, syntax[0].Pos.Column,
+			syntax[0].Msg+"; the file is left out")
 	default:
 		r.found(check.Warning, "unreadable", path, 0, 0, err.Error()+"; the file is left out")
 	}
 	return nil
 }
 
-// ofOnePackage returns the files of the package that most of them belong to.
+// ofOnePackage returns the files of the package that most of the files belong to.
 func ofOnePackage(files []*ast.File) []*ast.File {
 	count := map[string]int{}
 	best := ""
@@ -129,12 +130,13 @@ func ofOnePackage(files []*ast.File) []*ast.File {
 	return slices.DeleteFunc(files, func(f *ast.File) bool { return f.Name.Name != best })
 }
 
-// document makes a pkg of the files.
+// document builds a pkg from the files.
 func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importPath string) (p *pkg, err error) {
-	// Files that parse can still be such that go/doc gives up on them.
+	// go/doc can panic on files that parse without errors.
 	defer func() {
 		if recover() != nil {
-			r.found(check.Warning, "unreadable", fset.File(files[0].Pos()).Name(), 0, 0, "the package cannot be documented and is left out")
+			r.found(check.Warning, "unreadable", fset.File(files[0].Pos()).Name(), 0, 0,
+				"the package cannot be documented and is left out")
 			p, err = nil, nil
 		}
 	}()
@@ -146,7 +148,13 @@ func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importP
 		return nil, nil
 	}
 	w := &documenter{fset: fset, doc: d}
-	p = &pkg{path: importPath, name: d.Name, synopsis: d.Synopsis(d.Doc), text: w.text(d.Doc), examples: w.examples(d.Examples)}
+	p = &pkg{
+		path:     importPath,
+		name:     d.Name,
+		synopsis: d.Synopsis(d.Doc),
+		text:     w.text(d.Doc),
+		examples: w.examples(d.Examples),
+	}
 	p.symbols = append(p.symbols, w.values(constant, d.Consts)...)
 	p.symbols = append(p.symbols, w.values(variable, d.Vars)...)
 	p.symbols = append(p.symbols, w.funcs(function, "", d.Funcs)...)
@@ -156,7 +164,7 @@ func (r *reader) document(fset *token.FileSet, files, tests []*ast.File, importP
 	return p, nil
 }
 
-// documenter makes symbols.
+// documenter builds symbols.
 type documenter struct {
 	fset *token.FileSet
 	doc  *doc.Package
@@ -166,7 +174,7 @@ func (w *documenter) text(comment string) string {
 	return strings.TrimRight(string(w.doc.Text(comment)), "\n")
 }
 
-// print writes a node without its comment.
+// print formats a node without its comment.
 func (w *documenter) print(n any) string {
 	var b bytes.Buffer
 	if err := format.Node(&b, w.fset, n); err != nil {
@@ -175,7 +183,7 @@ func (w *documenter) print(n any) string {
 	return b.String()
 }
 
-// manyNames is the number from which the names of one block are shown each alone.
+// manyNames is the block size above which each name is shown on its own.
 const manyNames = 20
 
 func (w *documenter) values(k kind, groups []*doc.Value) []*symbol {
@@ -220,11 +228,17 @@ func (w *documenter) funcs(k kind, owner string, funcs []*doc.Func) []*symbol {
 	var list []*symbol
 	for _, f := range funcs {
 		if f.Level > 0 {
-			continue // of an embedded type
+			continue // promoted from an embedded type
 		}
 		pos := f.Decl.Name.Pos()
 		f.Decl.Doc, f.Decl.Body = nil, nil
-		s := &symbol{name: f.Name, kind: k, declaration: w.print(f.Decl), text: w.text(f.Doc), examples: w.examples(f.Examples)}
+		s := &symbol{
+			name:        f.Name,
+			kind:        k,
+			declaration: w.print(f.Decl),
+			text:        w.text(f.Doc),
+			examples:    w.examples(f.Examples),
+		}
 		if owner != "" {
 			s.name = owner + "." + f.Name
 		}
@@ -240,10 +254,16 @@ func oneLine(declaration string) string {
 	return strings.NewReplacer("( ", "(", ", )", ")").Replace(strings.Join(strings.Fields(declaration), " "))
 }
 
-// typeSymbols returns a type and all that belongs to it.
+// typeSymbols returns a type and its constants, variables, functions and methods.
 func (w *documenter) typeSymbols(t *doc.Type) []*symbol {
 	t.Decl.Doc = nil
-	s := &symbol{name: t.Name, kind: typ, declaration: w.print(t.Decl), text: w.text(t.Doc), examples: w.examples(t.Examples)}
+	s := &symbol{
+		name:        t.Name,
+		kind:        typ,
+		declaration: w.print(t.Decl),
+		text:        w.text(t.Doc),
+		examples:    w.examples(t.Examples),
+	}
 	s.signature, _, _ = strings.Cut(s.declaration, "\n")
 	s.signature = strings.TrimSuffix(s.signature, " {")
 	for _, spec := range t.Decl.Specs {
@@ -269,12 +289,17 @@ func (w *documenter) examples(list []*doc.Example) []example {
 		if block, ok := node.(*ast.BlockStmt); ok && e.Play == nil {
 			code = body(w.print(block))
 		}
-		out = append(out, example{name: e.Suffix, text: w.text(e.Doc), code: strings.TrimRight(code, "\n"), output: strings.TrimRight(e.Output, "\n")})
+		out = append(out, example{
+			name:   e.Suffix,
+			text:   w.text(e.Doc),
+			code:   strings.TrimRight(code, "\n"),
+			output: strings.TrimRight(e.Output, "\n"),
+		})
 	}
 	return out
 }
 
-// body takes the braces off a block, and one level of indentation.
+// body removes the braces of a block and one level of indentation.
 func body(code string) string {
 	code = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(code), "{"), "}")
 	var b strings.Builder

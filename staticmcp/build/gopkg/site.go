@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/searching"
 )
 
-// book is all packages.
+// book holds all packages.
 type book struct {
 	module   module
 	packages []*pkg
@@ -28,7 +28,8 @@ func (b *book) instructions() string {
 			what += " of the module " + b.module.path
 		}
 	}
-	return "Documentation of Go code: " + what + ". list_packages names the packages, get_package describes one with all that it exports, " +
+	return "Documentation of Go code: " + what +
+		". list_packages names the packages, get_package describes one with all that it exports, " +
 		"get_symbol has the declaration, comment and examples of a constant, variable, function, type or method such as Client.Do, and find_symbols tells where a name is."
 }
 
@@ -40,19 +41,26 @@ const (
 )
 
 func tool(name, title, about, output string, properties ...mcp.Property) mcp.Tool {
-	input := mcp.Schema{Type: "object", Properties: properties, Extra: map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")}}
+	input := mcp.Schema{
+		Type:       "object",
+		Properties: properties,
+		Extra:      map[string]json.RawMessage{"additionalProperties": json.RawMessage("false")},
+	}
 	for _, p := range properties {
-		if p.Schema.Type == "string" { // numbers of parts and pages have a default
+		if p.Schema.Type == "string" { // page and part numbers have a default
 			input.Required = append(input.Required, p.Name)
 		}
 	}
-	// A schema of strings alone can be encoded.
+	// A schema of strings always encodes.
 	raw, _ := mcp.Marshal(input)
 	return mcp.Tool{Name: name, Title: title, Description: about, InputSchema: raw, OutputSchema: json.RawMessage(output)}
 }
 
 func (b *book) tools() []mcp.Tool {
-	importPath := mcp.Property{Name: "import_path", Schema: mcp.Schema{Type: "string", Description: "The import path of the package"}}
+	importPath := mcp.Property{
+		Name:   "import_path",
+		Schema: mcp.Schema{Type: "string", Description: "The import path of the package"},
+	}
 	const few = 50
 	if len(b.packages) <= few {
 		for _, p := range b.packages {
@@ -73,7 +81,8 @@ func (b *book) tools() []mcp.Tool {
 	longSymbol := slices.ContainsFunc(b.packages, func(p *pkg) bool {
 		return slices.ContainsFunc(p.symbols, func(s *symbol) bool { return paging.Needed(p.symbolText(s)) })
 	})
-	// More answers than names are pages of a name that many packages have.
+	// More answers than names means that some name occurs in so many packages that its
+	// answer has pages.
 	finds, names := b.finds()
 	symbol := mcp.Property{Name: "name",
 		Schema: mcp.Schema{Type: "string", Description: "The name, of a method without its type"}}
@@ -131,7 +140,7 @@ func (b *book) answers() iter.Seq2[*sites.Answer, error] {
 			seen := map[string]bool{}
 			for _, s := range p.symbols {
 				if seen[s.name] {
-					continue // declared for several systems at once
+					continue // declared once per platform
 				}
 				seen[s.name] = true
 				args := map[string]any{"import_path": p.path, "symbol": s.name}
@@ -146,7 +155,7 @@ func (b *book) answers() iter.Seq2[*sites.Answer, error] {
 	}
 }
 
-// value encodes what consists of texts and numbers alone.
+// value encodes v, which contains only strings and numbers.
 func value(v any) json.RawMessage {
 	raw, _ := mcp.Marshal(v)
 	return raw
@@ -170,7 +179,7 @@ func (b *book) listing() []*sites.Answer {
 	return paging.List("list_packages", nil, "packages", items)
 }
 
-// describe is the text of a package.
+// describe returns the text of a package.
 func (p *pkg) describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s // import %q\n", p.name, p.path)
@@ -212,7 +221,7 @@ func (p *pkg) json() json.RawMessage {
 	return value(out)
 }
 
-// symbolText is the text of a symbol.
+// symbolText returns the text of a symbol.
 func (p *pkg) symbolText(s *symbol) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s // import %q\n\n%s\n", p.name, p.path, s.declaration)
@@ -275,7 +284,7 @@ func (p *pkg) symbolJSON(s *symbol) json.RawMessage {
 	return value(out)
 }
 
-// search makes the tool that finds packages and symbols by words.
+// search returns the tool that finds packages and symbols by words.
 func (b *book) search() (*searching.Search, error) {
 	entries := func(yield func(searching.Entry) bool) {
 		for _, p := range b.packages {
@@ -283,7 +292,12 @@ func (b *book) search() (*searching.Search, error) {
 				return
 			}
 			for _, s := range p.symbols {
-				if !yield(searching.Entry{ID: p.path + " " + s.name, Title: s.signature, Keywords: []string{s.name, p.name}, Text: s.text}) {
+				if !yield(searching.Entry{
+					ID:       p.path + " " + s.name,
+					Title:    s.signature,
+					Keywords: []string{s.name, p.name},
+					Text:     s.text,
+				}) {
 					return
 				}
 			}
@@ -302,8 +316,8 @@ type place struct {
 	Kind       kind   `json:"kind"`
 }
 
-// finds are the answers of find_symbols: one for each name, in which case counts
-// nothing, as it does in the name of a file.
+// finds returns the answers of find_symbols, one for each name. Names ignore case, as
+// file names do on some systems.
 func (b *book) finds() (answers []*sites.Answer, names int) {
 	places := map[string][]place{}
 	for _, p := range b.packages {
