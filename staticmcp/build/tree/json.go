@@ -8,11 +8,11 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// jsonReader makes nodes of a JSON text.
+// jsonReader converts JSON text to nodes.
 type jsonReader struct {
 	text []byte
-	// place, line and column are those of the last node: offsets only grow, so
-	// that no part of the text is counted twice.
+	// place, line and column belong to the last node. Offsets only grow, so lines are
+	// counted in a single pass.
 	place, line, column int
 	nodes               int
 }
@@ -90,7 +90,7 @@ func (r *jsonReader) object(n *Node, i, depth int) (int, error) {
 	})
 }
 
-// keyBefore returns where the name of the member begins whose value is at i.
+// keyBefore returns the offset of the name of the member whose value is at i.
 func (r *jsonReader) keyBefore(i int) int {
 	end := i - 1
 	for end > r.place && r.text[end] != ':' {
@@ -126,7 +126,7 @@ func (r *jsonReader) advance(to int) {
 	}
 }
 
-// scalar makes n the value of a JSON literal.
+// scalar sets n to the value of a JSON literal.
 func (n *Node) scalar(raw []byte) {
 	switch raw[0] {
 	case '"':

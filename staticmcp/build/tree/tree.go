@@ -1,13 +1,11 @@
-// Package tree reads a JSON or YAML document as ordered nodes that know where
-// they stand.
+// Package tree parses a JSON or YAML document into ordered nodes with their positions.
 //
 //	root, err := tree.Parse("openapi.yaml", data)
 //	title := root.Get("info", "title").String()
 //
-// A generic decoder gives maps, which forget both the order that an author chose
-// and the lines that a message has to name. [Node] keeps both, and writes itself
-// as JSON again. Reading nodes that are not there is allowed everywhere: the nil
-// Node is a value of no kind.
+// A generic decoder returns maps, which lose the order of members and the line numbers
+// needed for error messages. [Node] keeps both, and encodes itself as JSON. Reading
+// missing nodes is safe: all methods work on a nil Node, which has the kind None.
 package tree
 
 import (
@@ -19,10 +17,10 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Kind is what a [Node] is.
+// Kind is the kind of a [Node].
 type Kind uint8
 
-// The kinds. None is that of the nil Node.
+// The kinds. None is the kind of the nil Node.
 const (
 	None Kind = iota
 	Null
@@ -33,42 +31,41 @@ const (
 	Object
 )
 
-// String returns the word of JSON Schema for a kind, or "nothing".
+// String returns the JSON Schema name of a kind, or "nothing".
 func (k Kind) String() string {
 	return [...]string{"nothing", "null", "boolean", "number", "string", "array", "object"}[k]
 }
 
-// Node is one value of a document. It must not be changed once parsed, and is
-// then safe for concurrent use. In a YAML document that uses aliases a Node can
-// stand in several places; there is never a circle.
+// Node is a value of a document. It must not be modified after parsing, and is then safe
+// for concurrent use. In a YAML document with aliases, a Node can occur in several
+// places, but never inside itself.
 type Node struct {
 	Kind Kind
-	// Text is a string, or the JSON literal of a boolean, a number or null.
+	// Text is the value of a string, or the JSON literal of a boolean, number or null.
 	Text string
-	// Members are those of an object, in the order of the text. No name is there
-	// twice.
+	// Members are the members of an object, in document order. Names are unique.
 	Members []Member
 	// Items are the elements of an array.
 	Items []*Node
-	// Line and Column are where it begins, from 1; the column counts characters.
+	// Line and Column locate the start of the value, from 1; Column counts characters.
 	Line, Column int
 }
 
 // Member is a named value of an object.
 type Member struct {
 	Name string
-	// Line and Column are where the name begins.
+	// Line and Column locate the start of the name.
 	Line, Column int
 	Value        *Node
 }
 
-// Error is what is wrong with a document, and where.
+// Error is a problem in a document, with its position.
 type Error struct {
-	Line, Column int // 0 when there is no telling
+	Line, Column int // 0 if unknown
 	Message      string
 }
 
-// Error returns the message with its place.
+// Error returns the message with its position.
 func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.Message
@@ -76,20 +73,20 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
-// The limits of a document. One that exceeds them is an error.
+// Limits of a document. Exceeding one is an error.
 const (
-	// MaxBytes is the length of its text.
+	// MaxBytes limits the size of the text.
 	MaxBytes = 64 << 20
-	// MaxDepth is how deeply arrays and objects nest.
+	// MaxDepth limits the nesting of arrays and objects.
 	MaxDepth = 200
-	// MaxNodes is how many nodes it has, those of YAML aliases counted wherever
-	// they stand.
+	// MaxNodes limits the number of nodes, with those of YAML aliases counted at every
+	// use.
 	MaxNodes = 5_000_000
 )
 
-// Parse reads a document. One whose name ends in .json is JSON, one in .yaml or
-// .yml is YAML, of which the first document counts; any other is JSON if it
-// begins with a brace or a bracket. The error is an [*Error].
+// Parse parses a document. Names that end in .json are JSON; names that end in .yaml or
+// .yml are YAML, of which only the first document is read. Any other document is JSON if
+// it begins with a brace or a bracket, else YAML. The error is an [*Error].
 func Parse(name string, data []byte) (*Node, error) {
 	if len(data) > MaxBytes {
 		return nil, &Error{Message: fmt.Sprintf("the document has more than %d MiB", MaxBytes>>20)}
@@ -120,7 +117,7 @@ func isJSON(name string, text []byte) bool {
 	return i < len(text) && (text[i] == '{' || text[i] == '[')
 }
 
-// Get returns the value at the end of a path of member names, or nil.
+// Get returns the value at a path of member names, or nil.
 func (n *Node) Get(path ...string) *Node {
 	for _, name := range path {
 		m := n.Member(name)
@@ -145,7 +142,7 @@ func (n *Node) Member(name string) *Member {
 	return nil
 }
 
-// At returns the value that a JSON pointer (RFC 6901) names, or nil.
+// At returns the value at a JSON pointer (RFC 6901), or nil.
 func (n *Node) At(pointer string) *Node {
 	if pointer == "" {
 		return n
@@ -178,11 +175,10 @@ func (n *Node) kind() Kind {
 	return n.Kind
 }
 
-// Is reports whether the node is of that kind. The nil Node is of kind None.
+// Is reports whether the node is of kind k. The nil Node is of kind None.
 func (n *Node) Is(k Kind) bool { return n.kind() == k }
 
-// String returns the text of a string, a number or a boolean, and "" for any
-// other kind.
+// String returns the text of a string, number or boolean, and "" for other kinds.
 func (n *Node) String() string {
 	switch n.kind() {
 	case String, Number, Bool:
@@ -194,7 +190,7 @@ func (n *Node) String() string {
 // True reports whether the node is the boolean true.
 func (n *Node) True() bool { return n.kind() == Bool && n.Text == "true" }
 
-// Elements returns the elements of an array, and nothing for any other kind.
+// Elements returns the elements of an array, and nil for other kinds.
 func (n *Node) Elements() []*Node {
 	if n == nil {
 		return nil
@@ -202,7 +198,7 @@ func (n *Node) Elements() []*Node {
 	return n.Items
 }
 
-// Fields returns the members of an object, and nothing for any other kind.
+// Fields returns the members of an object, and nil for other kinds.
 func (n *Node) Fields() []Member {
 	if n == nil {
 		return nil
@@ -210,8 +206,7 @@ func (n *Node) Fields() []Member {
 	return n.Members
 }
 
-// Strings returns the texts of the scalars in an array, or of the one scalar
-// that stands in its place.
+// Strings returns the texts of the scalars in an array, or of a single scalar.
 func (n *Node) Strings() []string {
 	if text := n.String(); text != "" {
 		return []string{text}
@@ -255,8 +250,8 @@ func (n *Node) AppendJSON(dst []byte) []byte {
 	return append(dst, n.Text...)
 }
 
-// measure checks the limits that only a finished document shows. seen holds the
-// sizes of the nodes that stand in several places.
+// measure verifies the limits that require the complete document, and returns the number
+// of nodes. seen caches the sizes of shared nodes.
 func (n *Node) measure(depth int, seen map[*Node]int) (int, error) {
 	if n == nil || n.Kind < Array {
 		return 1, nil

@@ -13,10 +13,10 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// parseYAML reads the first document of a YAML text.
+// parseYAML parses the first document of a YAML text.
 func parseYAML(text []byte) (root *Node, err error) {
-	// A parser of a language this size has corners that panic; a document from
-	// outside must not end the program.
+	// A YAML parser is complex enough to panic in corner cases; an untrusted document
+	// must not crash the program.
 	defer func() {
 		if p := recover(); p != nil {
 			root, err = nil, &Error{Message: "this YAML cannot be read"}
@@ -42,7 +42,8 @@ func parseYAML(text []byte) (root *Node, err error) {
 	return root, nil
 }
 
-// yamlError takes the line out of the text of an error: it stands nowhere else.
+// yamlError extracts the line number from the error text, which is the only place it
+// appears.
 func yamlError(err error) *Error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	var types *yaml.TypeError
@@ -58,10 +59,10 @@ func yamlError(err error) *Error {
 	return &Error{Line: line, Column: 1, Message: message}
 }
 
-// yamlReader makes nodes of what the parser found.
+// yamlReader converts the parser's nodes.
 type yamlReader struct {
-	// known holds the nodes with an anchor that are complete; nil stands for one
-	// that is being read, so that an alias inside of its own anchor is an error.
+	// known holds the completed nodes with an anchor. nil marks one that is still being
+	// read, so that an alias inside its own anchor is an error.
 	known map[*yaml.Node]*Node
 }
 
@@ -122,7 +123,7 @@ func (r *yamlReader) members(n *Node, content []*yaml.Node, depth int) error {
 		if key.Kind != yaml.ScalarNode {
 			return &Error{m.Line, m.Column, "a name must be a text"}
 		}
-		// The name of a response is often the number 200.
+		// Response names are often the number 200.
 		if m.Name = key.Value; names[m.Name] {
 			return &Error{m.Line, m.Column, fmt.Sprintf("%q is there twice", m.Name)}
 		}
@@ -139,7 +140,7 @@ func (r *yamlReader) members(n *Node, content []*yaml.Node, depth int) error {
 	return nil
 }
 
-// merge adds what "<<" brings: names that are there already win.
+// merge adds the members merged with "<<"; existing names win.
 func (n *Node) merge(source *Node, names map[string]bool) {
 	for _, m := range source.Fields() {
 		if !names[m.Name] {
@@ -149,14 +150,15 @@ func (n *Node) merge(source *Node, names map[string]bool) {
 	}
 }
 
-// plain makes n a scalar.
+// plain sets n to a scalar.
 func (n *Node) plain(from *yaml.Node) {
 	n.Kind, n.Text = String, from.Value
 	switch from.ShortTag() {
 	case "!!null":
 		n.Kind, n.Text = Null, "null"
 	case "!!bool":
-		// on, off, yes and no are words in YAML 1.2, and this parser's tag says so.
+		// on, off, yes and no are strings in YAML 1.2, and this parser tags them as
+		// strings.
 		if lower := strings.ToLower(from.Value); lower == "true" || lower == "false" {
 			n.Kind, n.Text = Bool, lower
 		}
@@ -167,9 +169,9 @@ func (n *Node) plain(from *yaml.Node) {
 	}
 }
 
-// number returns a number of YAML as a JSON literal: as it was written if JSON
-// has it. Infinity gives "", and so do numbers of YAML 1.1 such as 1_000, which
-// this parser takes and which are texts to everybody else.
+// number returns a YAML number as a JSON literal, unchanged if it is valid JSON. It
+// returns "" for infinities and for YAML 1.1 numbers such as 1_000, which this parser
+// accepts but other parsers treat as strings.
 func number(written string) string {
 	if jsonscan.Valid([]byte(written)) == nil {
 		return written
