@@ -20,6 +20,9 @@ func Fuzz(f *testing.F, fn any) {
 	call := reflect.ValueOf(fn)
 	typ := call.Type()
 	seed(f, typ)
+	if !fuzzing() {
+		collectRarely(f)
+	}
 	known := map[string]bool{}
 	if fuzzing() {
 		for _, text := range Fragments() {

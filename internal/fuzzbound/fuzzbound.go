@@ -17,6 +17,7 @@ package fuzzbound
 
 import (
 	"fmt"
+	"runtime/debug"
 	"runtime/metrics"
 	"strings"
 	"testing"
@@ -107,6 +108,7 @@ const (
 // detector only limit the cost of each input.
 func Linear(t *testing.T, wrap func(repeated string) string, parse func(text string)) {
 	t.Helper()
+	collectRarely(t)
 	if wrap == nil {
 		wrap = func(repeated string) string { return repeated }
 	}
@@ -128,6 +130,7 @@ func Linear(t *testing.T, wrap func(repeated string) string, parse func(text str
 // such as a fast search from the beginning of the text for each line.
 func LinearFrom(t *testing.T, size int, fragment string, wrap func(repeated string) string, parse func(text string)) {
 	t.Helper()
+	collectRarely(t)
 	before := wrap(repeat(fragment, size))
 	if raceEnabled {
 		Check(t, len(before), func() { parse(before) })
@@ -136,6 +139,14 @@ func LinearFrom(t *testing.T, size int, fragment string, wrap func(repeated stri
 	if report, _ := compare(before, wrap(repeat(fragment, size*growth)), measured(parse)); report != "" {
 		t.Errorf("%q repeated: %s", fragment, report)
 	}
+}
+
+// collectRarely lets the heap grow further between collections of garbage until the test
+// ends: they are half of the cost of a parser that allocates, and noise.
+func collectRarely(t testing.TB) {
+	const percent = 400
+	before := debug.SetGCPercent(percent)
+	t.Cleanup(func() { debug.SetGCPercent(before) })
 }
 
 // unit generates texts of about n bytes.
