@@ -115,6 +115,7 @@ func (e *entries) get(ctx context.Context, address, from string) (*http.Response
 	if typed {
 		guard.Host = req.URL.Hostname()
 	}
-	client := &http.Client{Transport: guard.Transport(&http.Transport{ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true})}
+	transport := &http.Transport{ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true}
+	client := &http.Client{Transport: guard.Transport(transport)}
 	return client.Do(req)
 }

@@ -21,7 +21,8 @@ made, so that no name and no redirect leads elsewhere. The host of a URL that is
 typed may be anywhere; its redirects are judged.`
 
 // allowNetworkUsage is the usage of --allow-network.
-const allowNetworkUsage = "let servers of definitions, and redirects, lead to this `network`, too: 10.1.0.0/16, private, loopback or any (repeatable)"
+const allowNetworkUsage = "let servers of definitions, and redirects, lead to this `network`, too: " +
+	"10.1.0.0/16, private, loopback or any (repeatable)"
 
 func networkFlag(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("allow-network", nil, allowNetworkUsage)
