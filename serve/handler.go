@@ -111,7 +111,7 @@ func (o *Options) observe(d *door) *metrics {
 			o.Server.Gate = gates(auditor{o.Audit}, o.Server.Gate)
 		}
 	}
-	o.Server.Observer = together(counting, logging, auditing, o.Server.Observer)
+	o.Server.Observer = together(counting, auditing, logging, o.Server.Observer) // what is logged has been recorded
 	return m
 }
 

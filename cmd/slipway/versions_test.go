@@ -82,7 +82,8 @@ func serveProcess(t *testing.T, all []upstreamOf, more ...string) (at *url.URL, 
 	if err := os.WriteFile(file, []byte(`{"servers":{`+strings.Join(entries, ",")+`}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(exec.Command("slipway", append([]string{"serve", "--addr", "127.0.0.1:0", file}, more...)...))
+	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--start-wait", "30s", file}, more...)
+	s := newServer(exec.Command("slipway", args...))
 	s.cmd.Env = append(os.Environ(), "GORACE="+raceOptions, "SLIPWAY_STATE_DIR="+dir)
 	if err := s.start(); err != nil {
 		t.Fatal(err)
