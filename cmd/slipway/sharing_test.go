@@ -99,7 +99,7 @@ func startSharing(t *testing.T) *sharingTalk {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := &sharingTalk{talk: startTalk(t, "serve", "--stdio", "--settle", patience.String(), file), id: 1}
+	c := &sharingTalk{talk: startTalk(t, "serve", "--stdio", "--start-wait", patience.String(), file), id: 1}
 	c.send(initializeLine)
 	c.until(`"id":1,`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
