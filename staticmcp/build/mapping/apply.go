@@ -13,11 +13,11 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// searchDir is what the folders of search indexes begin with.
+// searchDir is the prefix of search index folders.
 const searchDir = search.Dir
 
-// apply changes what an input has made of itself into what the file at path wants.
-// before are the kinds of the inputs before it.
+// apply applies the settings of the file at path to an input's site. before lists the
+// kinds of the preceding inputs.
 func (p *part) apply(site *build.Site, path string, before []string) error {
 	names, err := p.renames(site, path)
 	if err != nil {
@@ -56,8 +56,10 @@ func (p *part) apply(site *build.Site, path string, before []string) error {
 				renamed.Tool, renamed.Path = names[a.Tool], ownPath(a.Path, before)
 				a = &renamed
 			}
-			if err == nil && (a.Tool == "" && a.URI == "" && a.Prompt == "" && a.Completion == nil && a.Path == "" || noResources && a.URI != "") {
-				continue // of a tool or a resource that is left out
+			if err == nil &&
+				(a.Tool == "" && a.URI == "" && a.Prompt == "" && a.Completion == nil && a.Path == "" ||
+					noResources && a.URI != "") {
+				continue // belongs to an omitted tool or resource
 			}
 			if !yield(a, err) {
 				return
@@ -67,8 +69,8 @@ func (p *part) apply(site *build.Site, path string, before []string) error {
 	return nil
 }
 
-// ownDir is what the folders of an input's search indexes begin with: two inputs
-// of one kind have one each.
+// ownDir returns the prefix of an input's search index folders, which is distinct for
+// each input.
 func ownDir(before []string) string {
 	if len(before) == 0 {
 		return searchDir
@@ -76,8 +78,8 @@ func ownDir(before []string) string {
 	return fmt.Sprintf("%s-%d", searchDir, len(before)+1)
 }
 
-// ownPath is the path of a file that is no answer; "" leaves it out. A site has one
-// llms.txt: the first.
+// ownPath returns the path of a file that is not an answer, or "" to omit it. A site has
+// only one llms.txt: that of the first docs input.
 func ownPath(path string, before []string) string {
 	if rest, ok := strings.CutPrefix(path, searchDir); ok {
 		return ownDir(before) + rest
@@ -88,7 +90,7 @@ func ownPath(path string, before []string) string {
 	return path
 }
 
-// renames returns the new name of each tool, "" for one that is left out.
+// renames returns the new name of each tool, or "" for an omitted one.
 func (p *part) renames(site *build.Site, path string) (map[string]string, error) {
 	names := make(map[string]string)
 	var own []string
@@ -98,7 +100,13 @@ func (p *part) renames(site *build.Site, path string) (map[string]string, error)
 	}
 	for _, m := range p.node.Get("tools").Fields() {
 		if names[m.Name] == "" {
-			return nil, &InvalidError{[]check.Finding{{Rule: "mapping/tool", File: path, Line: m.Line, Column: m.Column, Message: noTool(m.Name, own)}}}
+			return nil, &InvalidError{[]check.Finding{{
+				Rule:    "mapping/tool",
+				File:    path,
+				Line:    m.Line,
+				Column:  m.Column,
+				Message: noTool(m.Name, own),
+			}}}
 		}
 		switch {
 		case m.Value.Is(tree.Bool) && !m.Value.True():

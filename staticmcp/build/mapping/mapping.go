@@ -1,6 +1,5 @@
-// Package mapping makes StaticMCP sites of what a file called slipway.site.yaml
-// says: several inputs in one site, with names, titles and tools as its author
-// wants them.
+// Package mapping builds StaticMCP sites from a file called slipway.site.yaml, which
+// combines several inputs into one site and sets its names, titles and tools.
 //
 //	name: shop
 //	output: public/mcp
@@ -10,8 +9,8 @@
 //	  - openapi: openapi.yaml
 //	    prefix: api_
 //
-// [New] returns the input that such a file describes, [Check] what is wrong with
-// it, and [Schema] the JSON Schema that it follows, for editors.
+// [New] returns the input that such a file describes, [Check] validates the file, and
+// [Schema] is its JSON Schema, for editors.
 package mapping
 
 import (
@@ -32,7 +31,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// Name is what the file is called.
+// Name is the name of the file.
 const Name = "slipway.site.yaml"
 
 //go:embed schema.json
@@ -41,9 +40,9 @@ var schemaText []byte
 // Schema returns the JSON Schema of the file.
 func Schema() []byte { return slices.Clone(schemaText) }
 
-// Find returns the path of the file that path names: itself if it is called
-// slipway.site.yaml or ends so, or the one in the folder path. ok is false if there
-// is none.
+// Find returns the site file for path: path itself if it is a file named slipway.site.yml
+// or *.site.yaml, or the slipway.site.yaml in the folder path. ok is false if there is
+// none.
 func Find(path string) (file string, ok bool) {
 	info, err := os.Stat(path)
 	switch {
@@ -60,10 +59,10 @@ func Find(path string) (file string, ok bool) {
 	return file, err == nil && info.Mode().IsRegular()
 }
 
-// Settings are what the file says about writing the site. Empty fields are what it
-// leaves open.
+// Settings are the output settings of the file. Fields that the file does not set are
+// empty.
 type Settings struct {
-	// Output is the folder or the archive to write, as a path that can be opened.
+	// Output is the folder or archive to write, as a path that can be opened.
 	Output string
 	// SiteRoot is the published folder above Output, as a path that can be opened.
 	SiteRoot    string
@@ -73,13 +72,12 @@ type Settings struct {
 	Precompress []string
 }
 
-// Input is a site as the file describes it. It is safe for concurrent use.
+// Input is the site described by a file. It is safe for concurrent use.
 type Input struct{ path string }
 
 var _ build.Input = (*Input)(nil)
 
-// New returns the site that the file at path describes. The file is read each time
-// the site is.
+// New returns the site described by the file at path. The file is reread with each Site.
 func New(path string) (*Input, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -87,10 +85,10 @@ func New(path string) (*Input, error) {
 	return &Input{path}, nil
 }
 
-// InvalidError says what is wrong with a file.
+// InvalidError lists the errors in a file.
 type InvalidError struct{ Findings []check.Finding }
 
-// Error returns the first findings, one on a line.
+// Error returns the first findings, one per line.
 func (e *InvalidError) Error() string {
 	const few = 5
 	var lines []string
@@ -103,14 +101,14 @@ func (e *InvalidError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Check returns what is wrong with the file at path, and with the places that it
-// names. The error says that it could not be read.
+// Check validates the file at path and the paths in it. It returns an error only if the
+// file cannot be read.
 func Check(path string) ([]check.Finding, error) {
 	_, findings, err := load(path)
 	return findings, err
 }
 
-// Settings returns what the file says about writing the site.
+// Settings returns the output settings of the file.
 func (in *Input) Settings() (*Settings, error) {
 	s, err := in.load()
 	if err != nil {
@@ -151,7 +149,7 @@ func (in *Input) load() (*spec, error) {
 	return s, nil
 }
 
-// Site implements [build.Input]. A file with faults is an [*InvalidError].
+// Site implements [build.Input]. An invalid file is an [*InvalidError].
 func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	s, err := in.load()
 	if err != nil {
@@ -191,7 +189,7 @@ func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	return all, nil
 }
 
-// plainPath leaves the call out of the error of a file.
+// plainPath removes the operation from a file error.
 func plainPath(err error) error {
 	var file *fs.PathError
 	if errors.As(err, &file) {
@@ -200,7 +198,7 @@ func plainPath(err error) error {
 	return err
 }
 
-// joined walks sequences one after the other; nil ones are empty.
+// joined concatenates sequences; nil sequences are empty.
 func joined[T any](list []iter.Seq2[*T, error]) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for _, seq := range list {

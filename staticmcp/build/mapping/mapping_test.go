@@ -80,14 +80,20 @@ func TestWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := from.Server; s.Name != "everything" || s.Title != "All of it" || s.Version != "2.0" || from.Instructions != "Ask." {
+	if s := from.Server; s.Name != "everything" ||
+		s.Title != "All of it" ||
+		s.Version != "2.0" ||
+		from.Instructions != "Ask." {
 		t.Errorf("server %+v, %q", s, from.Instructions)
 	}
 	var names []string
 	for _, tool := range from.Tools {
 		names = append(names, tool.Name)
 	}
-	for _, name := range []string{"land", "api_list_operations", "api_get_operation", "list_packages", "get_symbol", "get_page"} {
+	for _, name := range []string{
+		"land", "api_list_operations", "api_get_operation", "list_packages", "get_symbol",
+		"get_page",
+	} {
 		if !slices.Contains(names, name) {
 			t.Errorf("no tool %s in %v", name, names)
 		}
@@ -138,7 +144,8 @@ func TestSettings(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Error(diff)
 	}
-	if paths := in.Paths(); !slices.Contains(paths, filepath.Join(dir, "data", "countries.csv")) || !slices.Contains(paths, filepath.Join(dir, mapping.Name)) {
+	if paths := in.Paths(); !slices.Contains(paths, filepath.Join(dir, "data", "countries.csv")) ||
+		!slices.Contains(paths, filepath.Join(dir, mapping.Name)) {
 		t.Errorf("paths %v", paths)
 	}
 }
@@ -151,14 +158,18 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if from.Server.Name != filepath.Base(dir) || !strings.Contains(from.Instructions, "get_country") || !strings.Contains(from.Instructions, "list_operations") {
+	if from.Server.Name != filepath.Base(dir) ||
+		!strings.Contains(from.Instructions, "get_country") ||
+		!strings.Contains(from.Instructions, "list_operations") {
 		t.Errorf("%+v %s", from.Server, from.Instructions)
 	}
 }
 
-// TestTwoOfAKind makes sure that two inputs of one kind do not share a search index.
+// TestTwoOfAKind: two inputs of one kind do not share a search index.
 func TestTwoOfAKind(t *testing.T) {
-	files := map[string]string{mapping.Name: "inputs:\n- {docs: a, prefix: a_, resources: false}\n- {docs: b, prefix: b_, resources: false}\n"}
+	files := map[string]string{
+		mapping.Name: "inputs:\n- {docs: a, prefix: a_, resources: false}\n- {docs: b, prefix: b_, resources: false}\n",
+	}
 	for _, page := range []string{"one", "two", "three"} {
 		files["a/"+page+".md"] = "# " + page + "\n\nApples are red.\n"
 		files["b/"+page+".md"] = "# " + page + "\n\nBananas are yellow.\n"
@@ -168,7 +179,10 @@ func TestTwoOfAKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tool, query := range map[string]string{"a_search": "red apples", "b_search": "yellow bananas"} {
-		result, err := site.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(`{"query":"` + query + `"}`)})
+		result, err := site.CallTool(t.Context(), &mcp.CallToolParams{
+			Name:      tool,
+			Arguments: json.RawMessage(`{"query":"` + query + `"}`),
+		})
 		raw, _ := json.Marshal(result)
 		if err != nil || !strings.Contains(string(raw), "3 pages match") {
 			t.Errorf("%s: %s %v", tool, raw, err)
@@ -181,16 +195,46 @@ func TestFaults(t *testing.T) {
 		text string
 		want []string
 	}{
-		"syntax":   {"inputs: [\n", []string{"1:1: error: did not find expected node content [mapping/syntax]"}},
-		"unknown":  {"nmae: x\ninputs:\n  - table: data/countries.csv\n    kye: x\n", []string{`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, website, instructions, output, siteRoot, host, collisions, compact, precompress, inputs) [mapping/schema]`, "4:5: error: inputs[0].kye: unknown member, did you mean \"key\"?"}},
-		"type":     {"name: [x]\ninputs:\n- table: data/countries.csv\n  tables: {a b: {pageRows: x}}\n", []string{"1:1: error: name: must be a string (got an array) [mapping/schema]", `4:18: error: inputs[0].tables["a b"].pageRows: must be an integer (got "x") [mapping/schema]`}},
+		"syntax": {"inputs: [\n", []string{"1:1: error: did not find expected node content [mapping/syntax]"}},
+		"unknown": {
+			"nmae: x\ninputs:\n  - table: data/countries.csv\n    kye: x\n",
+			[]string{
+				`1:1: error: nmae: unknown member, did you mean "name"? (accepted: name, title, version, description, website, instructions, output, siteRoot, host, collisions, compact, precompress, inputs) [mapping/schema]`,
+				"4:5: error: inputs[0].kye: unknown member, did you mean \"key\"?",
+			},
+		},
+		"type": {
+			"name: [x]\ninputs:\n- table: data/countries.csv\n  tables: {a b: {pageRows: x}}\n",
+			[]string{
+				"1:1: error: name: must be a string (got an array) [mapping/schema]",
+				`4:18: error: inputs[0].tables["a b"].pageRows: must be an integer (got "x") [mapping/schema]`,
+			},
+		},
 		"no input": {"name: x\n", []string{"1:1: error: inputs: required [mapping/schema]"}},
-		"no kind":  {"inputs:\n  - key: x\n", []string{"2:5: error: it does not say what is read: an input has one of docs, go, openapi, table [mapping/kind]"}},
-		"two":      {"inputs:\n  - table: data/countries.csv\n    go: lib\n", []string{"2:5: error: an input is either go or table; write two inputs [mapping/kind]"}},
-		"other's":  {"inputs:\n  - go: lib\n    key: x\n", []string{`3:5: error: "key" says something about table, and this is go [mapping/member]`}},
-		"path":     {"inputs:\n  - table: nothing.csv\n", []string{"2:12: error: nothing.csv: no such file or folder [mapping/path]"}},
-		"address":  {"inputs:\n  - openapi: https://example.org/a.yaml\n", []string{"2:14: error: https://example.org/a.yaml is an address; download it first [mapping/path]"}},
-		"tool":     {"inputs:\n  - table: data/countries.csv\n    tools: {get_contry: false}\n", []string{`3:13: error: the input has no tool "get_contry"; did you mean "get_country"? [mapping/tool]`}},
+		"no kind": {
+			"inputs:\n  - key: x\n",
+			[]string{"2:5: error: it does not say what is read: an input has one of docs, go, openapi, table [mapping/kind]"},
+		},
+		"two": {
+			"inputs:\n  - table: data/countries.csv\n    go: lib\n",
+			[]string{"2:5: error: an input is either go or table; write two inputs [mapping/kind]"},
+		},
+		"other's": {
+			"inputs:\n  - go: lib\n    key: x\n",
+			[]string{`3:5: error: "key" says something about table, and this is go [mapping/member]`},
+		},
+		"path": {
+			"inputs:\n  - table: nothing.csv\n",
+			[]string{"2:12: error: nothing.csv: no such file or folder [mapping/path]"},
+		},
+		"address": {
+			"inputs:\n  - openapi: https://example.org/a.yaml\n",
+			[]string{"2:14: error: https://example.org/a.yaml is an address; download it first [mapping/path]"},
+		},
+		"tool": {
+			"inputs:\n  - table: data/countries.csv\n    tools: {get_contry: false}\n",
+			[]string{`3:13: error: the input has no tool "get_contry"; did you mean "get_country"? [mapping/tool]`},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +261,14 @@ func TestFaults(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	dir := buildtest.Folder(t, map[string]string{"a/" + mapping.Name: "", "b/shop.site.yaml": "", "b/other.yaml": ""})
-	for path, want := range map[string]bool{"a": true, "a/" + mapping.Name: true, "b": false, "b/shop.site.yaml": true, "b/other.yaml": false, "c": false} {
+	for path, want := range map[string]bool{
+		"a":                 true,
+		"a/" + mapping.Name: true,
+		"b":                 false,
+		"b/shop.site.yaml":  true,
+		"b/other.yaml":      false,
+		"c":                 false,
+	} {
 		if _, ok := mapping.Find(filepath.Join(dir, path)); ok != want {
 			t.Errorf("Find(%s) = %v", path, ok)
 		}
@@ -230,7 +281,7 @@ func FuzzFile(f *testing.F) {
 	f.Add(`{"inputs":[{"table":"data/countries.csv","tables":{"x":{}}}]}`)
 	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		if strings.Contains(text, "/") || strings.Contains(text, "..") {
-			return // leads out of the folder
+			return // leads outside the folder
 		}
 		files := map[string]string{"c.csv": "a,b\n1,2\n", mapping.Name: text}
 		in, err := mapping.New(filepath.Join(buildtest.Folder(t, files), mapping.Name))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRulesHaveAPlace holds the page of inputs to the rules of all of them.
+// TestRulesHaveAPlace verifies that docs/build.md lists the rules of all inputs.
 func TestRulesHaveAPlace(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/build.md")
 	if err != nil {
@@ -17,7 +17,12 @@ func TestRulesHaveAPlace(t *testing.T) {
 	whole := regexp.MustCompile(`"((?:table|openapi|go|mapping)/[a-z-]+)"`)
 	slug := regexp.MustCompile(`(?:found|once)\((?:check\.\w+, )?"([a-z-]+)"`)
 	rules := map[string]bool{}
-	for dir, format := range map[string]string{"../table": "table/", "../openapi": "openapi/", "../gopkg": "go/", ".": "mapping/"} {
+	for dir, format := range map[string]string{
+		"../table":   "table/",
+		"../openapi": "openapi/",
+		"../gopkg":   "go/",
+		".":          "mapping/",
+	} {
 		files, err := filepath.Glob(dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)

@@ -22,10 +22,10 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/tree"
 )
 
-// maxBytes bounds the file.
+// maxBytes limits the size of the file.
 const maxBytes = 1 << 20
 
-// spec is what a file says.
+// spec is a parsed file.
 type spec struct {
 	Settings
 	server       mcp.Implementation
@@ -33,32 +33,42 @@ type spec struct {
 	parts        []*part
 }
 
-// part is one of the inputs.
+// part is one input of the file.
 type part struct {
 	node *tree.Node
 	line int
 	kind string
-	path string // of what it reads, as it can be opened
+	path string // of the input, ready to open
 }
 
-// kinds are the kinds of input, with the members that only they have.
+// kinds returns the kinds of input, with the members specific to each.
 func kinds() map[string][]string {
 	return map[string][]string{
-		"docs":    {"language", "baseURL", "drafts", "partBytes", "wordFiles", "pictures", "sections"},
-		"table":   {"name", "title", "description", "key", "columns", "list", "find", "pageRows", "resourceRows", "delimiter", "header", "only", "tables"},
+		"docs": {"language", "baseURL", "drafts", "partBytes", "wordFiles", "pictures", "sections"},
+		"table": {
+			"name", "title", "description", "key", "columns", "list", "find", "pageRows",
+			"resourceRows", "delimiter", "header", "only", "tables",
+		},
 		"openapi": {"tags"},
 		"go":      {"internal", "goos", "goarch"},
 	}
 }
 
-// loader reads a file and collects what is wrong with it.
+// loader parses a file and collects findings.
 type loader struct {
 	path   string
 	report check.Report
 }
 
 func (l *loader) found(s check.Severity, rule string, line, column int, format string, args ...any) {
-	l.report.Add(check.Finding{Rule: "mapping/" + rule, Severity: s, File: l.path, Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
+	l.report.Add(check.Finding{
+		Rule:     "mapping/" + rule,
+		Severity: s,
+		File:     l.path,
+		Line:     line,
+		Column:   column,
+		Message:  fmt.Sprintf(format, args...),
+	})
 }
 
 // load reads the file at path.
@@ -93,7 +103,8 @@ func (l *loader) parse(data []byte) (*spec, error) {
 		return nil, err
 	}
 	s := &spec{instructions: root.Get("instructions").String()}
-	s.server = mcp.Implementation{Name: root.Get("name").String(), Title: root.Get("title").String(), Version: root.Get("version").String(),
+	s.server = mcp.Implementation{Name: root.Get("name").String(),
+		Title: root.Get("title").String(), Version: root.Get("version").String(),
 		Description: root.Get("description").String(), WebsiteURL: root.Get("website").String()}
 	if s.server.Name == "" {
 		s.server.Name = folderName(l.path)
@@ -102,7 +113,8 @@ func (l *loader) parse(data []byte) (*spec, error) {
 		s.server.Version = build.ProjectVersion(filepath.Dir(l.path))
 	}
 	s.SiteRoot = root.Get("siteRoot").String()
-	s.Output, s.Host, s.Collisions = root.Get("output").String(), build.Host(root.Get("host").String()), root.Get("collisions").String()
+	s.Output, s.Host, s.Collisions =
+		root.Get("output").String(), build.Host(root.Get("host").String()), root.Get("collisions").String()
 	s.Compact, s.Precompress = root.Get("compact").True(), root.Get("precompress").Strings()
 	for _, n := range root.Get("inputs").Elements() {
 		if p := l.part(n); p != nil {
@@ -121,7 +133,7 @@ func folderName(path string) string {
 	return "site"
 }
 
-// validate holds the file against the schema.
+// validate validates the file against the schema.
 func (l *loader) validate(root *tree.Node) error {
 	compiled, err := schema.Compile(schemaText)
 	if err != nil {
@@ -142,8 +154,8 @@ func (l *loader) validate(root *tree.Node) error {
 	return nil
 }
 
-// locate returns the place of what a path such as inputs[2].name leads to, or of
-// what is nearest above it. A member is where its name is.
+// locate returns the position of the value at a path such as inputs[2].name, or of its
+// nearest existing ancestor. The position of a member is that of its name.
 func locate(root *tree.Node, path string) (line, column int) {
 	n := root
 	line, column = n.Line, n.Column
@@ -184,7 +196,7 @@ func locate(root *tree.Node, path string) (line, column int) {
 	return line, column
 }
 
-// part reads one of the inputs; nil if there is something wrong with it.
+// part reads one input. It returns nil if the input is invalid.
 func (l *loader) part(n *tree.Node) *part {
 	all := kinds()
 	names := slices.Sorted(maps.Keys(all))
@@ -201,7 +213,8 @@ func (l *loader) part(n *tree.Node) *part {
 		}
 	}
 	if p.kind == "" {
-		l.found(check.Error, "kind", n.Line, n.Column, "it does not say what is read: an input has one of %s", strings.Join(names, ", "))
+		l.found(check.Error, "kind", n.Line, n.Column, "it does not say what is read: an input has one of %s",
+			strings.Join(names, ", "))
 		return nil
 	}
 	for _, m := range n.Fields() {
@@ -215,7 +228,7 @@ func (l *loader) part(n *tree.Node) *part {
 	return l.resolve(p)
 }
 
-// resolve finds what a part reads.
+// resolve makes the path of a part usable and verifies it.
 func (l *loader) resolve(p *part) *part {
 	m := p.node.Member(p.kind)
 	if strings.Contains(p.path, "://") {
@@ -248,12 +261,17 @@ func plainStat(err error) error {
 	}
 }
 
-// open returns what the part reads.
+// open returns the part's input.
 func (p *part) open() (build.Input, error) {
 	n := p.node
 	switch p.kind {
 	case "docs":
-		o := &docs.Options{Language: n.Get("language").String(), BaseURL: n.Get("baseURL").String(), Drafts: n.Get("drafts").True(), PartBytes: number(n, "partBytes")}
+		o := &docs.Options{
+			Language:  n.Get("language").String(),
+			BaseURL:   n.Get("baseURL").String(),
+			Drafts:    n.Get("drafts").True(),
+			PartBytes: number(n, "partBytes"),
+		}
 		if words := n.Get("wordFiles"); words != nil {
 			if o.TermFiles = number(n, "wordFiles"); o.TermFiles == 0 {
 				o.TermFiles = -1
@@ -271,9 +289,17 @@ func (p *part) open() (build.Input, error) {
 	case "openapi":
 		return openapi.New(p.path, &openapi.Options{Tags: n.Get("tags").Strings()})
 	case "go":
-		return gopkg.New(p.path, &gopkg.Options{Internal: n.Get("internal").True(), GOOS: n.Get("goos").String(), GOARCH: n.Get("goarch").String()})
+		return gopkg.New(p.path, &gopkg.Options{
+			Internal: n.Get("internal").True(),
+			GOOS:     n.Get("goos").String(),
+			GOARCH:   n.Get("goarch").String(),
+		})
 	}
-	o := &table.Options{Table: tableOf(n), Only: n.Get("only").Strings(), Delimiter: delimiter(n.Get("delimiter").String())}
+	o := &table.Options{
+		Table:     tableOf(n),
+		Only:      n.Get("only").Strings(),
+		Delimiter: delimiter(n.Get("delimiter").String()),
+	}
 	if h := n.Get("header"); h != nil {
 		has := h.True()
 		o.Header = &has
@@ -307,8 +333,10 @@ func delimiter(s string) rune {
 }
 
 func tableOf(n *tree.Node) table.Table {
-	t := table.Table{Name: n.Get("name").String(), Title: n.Get("title").String(), Description: n.Get("description").String(),
-		Key: n.Get("key").Strings(), Columns: n.Get("columns").Strings(), List: n.Get("list").Strings(), Find: n.Get("find").Strings(),
+	t := table.Table{Name: n.Get("name").String(), Title: n.Get("title").String(),
+		Description: n.Get("description").String(),
+		Key:         n.Get("key").Strings(), Columns: n.Get("columns").Strings(),
+		List: n.Get("list").Strings(), Find: n.Get("find").Strings(),
 		PageRows: number(n, "pageRows"), ResourceRows: number(n, "resourceRows")}
 	if n.Get("find") != nil && t.Find == nil {
 		t.Find = []string{}
