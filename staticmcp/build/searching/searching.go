@@ -1,5 +1,5 @@
-// Package searching gives a site that a builder makes a tool to search it by
-// words: an index for our reader, and answers to single words for every other.
+// Package searching adds a keyword search tool to a generated site: an index for
+// Slipway's reader, and stored answers to single words for all others.
 //
 //	x, err := searching.New("search_operations", entries, &searching.Options{Title: "Search operations"})
 //	x.Extend(ctx, site)
@@ -17,30 +17,30 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// Entry is something to be found.
+// Entry is a searchable entry.
 type Entry struct {
-	// ID is what another tool takes to tell more about it, Title is for people.
+	// ID is the argument for the tool that returns the entry; Title is for people.
 	ID, Title string
-	// Keywords say what it is about beside the title.
+	// Keywords are additional words that describe the entry.
 	Keywords []string
-	// Text is all that is said of it.
+	// Text is the full text of the entry.
 	Text string
 }
 
-// Options say how the tool presents itself.
+// Options configure the search tool.
 type Options struct {
-	// Title and Description are those of the tool.
+	// Title and Description are the tool's title and description.
 	Title, Description string
-	// Hint ends an answer with what to do with an ID, which it calls path.
+	// Hint is appended to results. It explains how to use an ID, which results call path.
 	Hint string
-	// Words is how many single words have a stored answer, for other readers.
+	// Words is the number of single words with a stored answer, for other readers.
 	// Default: 300.
 	Words int
 }
 
 const defaultWords = 300
 
-// Search is a tool to search by words. It is safe for concurrent use.
+// Search is a keyword search tool. It is safe for concurrent use.
 type Search struct {
 	tool  string
 	opts  Options
@@ -48,12 +48,12 @@ type Search struct {
 	words []string
 }
 
-// fewEntries is the number below which a list is as good as a search.
+// fewEntries is the number of entries below which listing is as good as searching.
 const fewEntries = 10
 
-// New makes the index of the entries. Its files lie in a folder of their own, so
-// that a site can have several. The Search is nil if it would be of no use: of a
-// few entries, or of such without a word.
+// New builds the index of the entries. Its files are in a folder named after the tool, so
+// that a site can have several indexes. It returns a nil Search if there are too few
+// entries or no usable words.
 func New(tool string, entries iter.Seq[Entry], opts *Options) (*Search, error) {
 	s := &Search{tool: tool}
 	if opts != nil {
@@ -75,7 +75,7 @@ func New(tool string, entries iter.Seq[Entry], opts *Options) (*Search, error) {
 		return nil, err
 	}
 	for _, w := range b.Words(s.opts.Words) {
-		// The name of the file must stand for this word alone.
+		// The file name must stand for this word only.
 		if len(w) > 2 && staticmcp.EncodeName(w) == w && w[0] >= 'a' && w[0] <= 'z' {
 			s.words = append(s.words, w)
 		}
@@ -106,13 +106,14 @@ func (s *Search) Extend(ctx context.Context, site *build.Site) {
 func (s *Search) dir() string { return search.Dir + "-" + s.tool }
 
 func (s *Search) definition() mcp.Tool {
-	// Texts alone can be encoded.
+	// Strings always encode.
 	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{"index": s.dir(), "argument": "query"}})
 	return mcp.Tool{Name: s.tool, Title: s.opts.Title, Description: s.opts.Description, Meta: meta,
-		InputSchema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"A few words to look for; there are no operators","minLength":1}},"required":["query"],"additionalProperties":false}`)}
+		InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"query":{"type":"string","description":"A few words to look for; there are no operators","minLength":1}},"required":["query"],"additionalProperties":false}`)}
 }
 
-// answers are those to single words, and the files of the index.
+// answers yields the answers to single words, and the files of the index.
 func (s *Search) answers(ctx context.Context) iter.Seq2[*build.Answer, error] {
 	return func(yield func(*build.Answer, error) bool) {
 		x := search.New(&s.files)

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/searching"
 )
 
-// numbered yields n entries, each with a word of its own.
+// numbered yields n entries, each with a unique word.
 func numbered(n int) iter.Seq[searching.Entry] {
 	words := strings.Fields("apple banana cherry grape lemon mango melon orange peach plum quince")
 	return func(yield func(searching.Entry) bool) {
@@ -31,7 +31,10 @@ func TestExtend(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := &build.Site{Server: mcp.Implementation{Name: "s", Version: "1.0.0"}, Answers: func(func(*build.Answer, error) bool) {}}
+	site := &build.Site{
+		Server:  mcp.Implementation{Name: "s", Version: "1.0.0"},
+		Answers: func(func(*build.Answer, error) bool) {},
+	}
 	s.Extend(t.Context(), site)
 	m := build.NewMemory()
 	if r, err := build.Write(t.Context(), site, m, nil); err != nil {
@@ -42,7 +45,10 @@ func TestExtend(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	result, err := opened.CallTool(t.Context(), &mcp.CallToolParams{Name: "find", Arguments: json.RawMessage(`{"query":"mangos on trees"}`)})
+	result, err := opened.CallTool(t.Context(), &mcp.CallToolParams{
+		Name:      "find",
+		Arguments: json.RawMessage(`{"query":"mangos on trees"}`),
+	})
 	raw, _ := json.Marshal(result)
 	if err != nil || !strings.Contains(string(raw), "1. A mango") {
 		t.Errorf("got %s %v", raw, err)
