@@ -1,11 +1,10 @@
-// Package paging cuts long answers of a site into pieces that fit a model's
-// context: a text into parts, a list into pages, of about 24 KB each, as the sites of
-// documents do.
+// Package paging splits long answers of a site so that they fit a model's context: a text
+// into parts and a list into pages, of about 24 KB each, like the sites of documents do.
 //
 //	answers := paging.Parts("get_schema", map[string]any{"name": "Pet"}, text, full, head)
 //
-// The first piece is the answer without a number; each has the argument "part" or
-// "page". The copy for programs is cut with the text.
+// The first part is the answer without a number; every part can be requested with the
+// argument "part" or "page". Structured content is split along with the text.
 package paging
 
 import (
@@ -21,18 +20,19 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// Bytes is about the most that an answer has as text, and as structured content.
+// Bytes is the approximate maximum size of an answer's text and of its structured
+// content.
 const Bytes = 24_000
 
-// Needed reports whether [Parts] makes more than one answer of a text.
+// Needed reports whether [Parts] splits the text.
 func Needed(text string) bool { return len(text) > Bytes }
 
-// PartArgument and PageArgument are the arguments of tools with long answers.
+// PartArgument returns the argument for tools with long texts.
 func PartArgument() mcp.Property {
 	return number("part", "Of a long text, which part; the answer says how many there are")
 }
 
-// PageArgument is the argument of a tool with a long list.
+// PageArgument returns the argument for tools with long lists.
 func PageArgument() mcp.Property {
 	return number("page", "Of a long list, which page; the answer says how many there are")
 }
@@ -42,10 +42,10 @@ func number(name, description string) mcp.Property {
 	return mcp.Property{Name: name, Schema: mcp.Schema{Type: "integer", Description: description, Extra: extra}}
 }
 
-// Parts returns the answers of one call whose text may be long. full is the whole as
-// structured content, which is left to answers that need no parts and in which it is
-// no longer than they may be; head is what stays of it in all others: an object that
-// names the subject.
+// Parts returns the answers of one call whose text may be long. full is the complete
+// structured content; it is used if the text needs only one part and full is not too
+// large. Otherwise each answer gets head instead, an object that identifies the subject,
+// with the part numbers.
 func Parts(tool string, arguments map[string]any, text string, full, head json.RawMessage) []*build.Answer {
 	parts := split(text, Bytes)
 	if len(parts) == 1 && len(full) <= max(Bytes, 2*len(text)) {
@@ -67,14 +67,14 @@ func Parts(tool string, arguments map[string]any, text string, full, head json.R
 
 // Item is an entry of a list.
 type Item struct {
-	// Text is a line, with its end.
+	// Text is one line, including its line break.
 	Text string
 	// JSON is the entry as structured content.
 	JSON []byte
 }
 
-// List returns the answers of one call for a list, which structured content has as
-// the given member.
+// List returns the answers of one call for a list. member names the list in the
+// structured content.
 func List(tool string, arguments map[string]any, member string, items []Item) []*build.Answer {
 	var pages [][]Item
 	texts, raws := 0, 0
@@ -114,8 +114,8 @@ func List(tool string, arguments map[string]any, member string, items []Item) []
 	return answers
 }
 
-// appendPiece appends the answer of piece i of count. The first is the answer without
-// a number, and with it if there are others.
+// appendPiece appends the answer for piece i of count. The first piece is stored without
+// a number, and also with one if there are several.
 func appendPiece(dst []*build.Answer, tool string, arguments map[string]any, name string, i, count int, text string,
 	structured json.RawMessage) []*build.Answer {
 	if i == 0 {
@@ -136,7 +136,7 @@ func appendPiece(dst []*build.Answer, tool string, arguments map[string]any, nam
 	return append(dst, build.Structured(tool, numbered, text, structured))
 }
 
-// withNumbers appends members to an object: a name and a number in turn.
+// withNumbers appends members to an object; members alternates names and numbers.
 func withNumbers(object json.RawMessage, members ...any) json.RawMessage {
 	end := len(object) - 1
 	out := append(json.RawMessage(nil), object[:end]...)
@@ -150,8 +150,8 @@ func withNumbers(object json.RawMessage, members ...any) json.RawMessage {
 	return append(out, '}')
 }
 
-// split cuts a text into parts of at most limit bytes: after an empty line if that
-// leaves a good part, else after a line, else between characters.
+// split splits a text into parts of at most limit bytes: after an empty line if that
+// makes a part large enough, else after a line, else between characters.
 func split(text string, limit int) []string {
 	var parts []string
 	for len(text) > limit {
