@@ -18,12 +18,11 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Add puts further answers into the site that lies in the folder dir and was
-// written by [Write], and returns those that it has put there. catalog has the
-// definitions of the site, which stay as they are; tools that the manifest lacks are
-// appended to it if an answer of theirs is added. An answer whose name is taken
-// is left out, and so is one that cannot be stored. Nothing else may write to the
-// folder meanwhile.
+// Add adds answers to the site in the folder dir, which must have been written by
+// [Write], and returns the answers it stored. catalog contains the definitions of the
+// site. Existing definitions are unchanged; a tool that the manifest lacks is appended if
+// one of its answers is added. Answers whose name is taken and answers that cannot be
+// stored are skipped. Nothing else may write to the folder at the same time.
 func Add(ctx context.Context, dir string, catalog *mcp.Catalog, answers []*Answer, opts *Options) ([]*Answer, error) {
 	target, err := Dir(dir).begin(&Options{})
 	if err != nil {
@@ -41,7 +40,7 @@ func Add(ctx context.Context, dir string, catalog *mcp.Catalog, answers []*Answe
 	if err := w.definitions(); err != nil {
 		return nil, err
 	}
-	owner := make(map[string]*Answer) // the first for each path
+	owner := make(map[string]*Answer) // the first answer for each path
 	for _, a := range answers {
 		first := len(w.files)
 		if err := errors.Join(ctx.Err(), w.take(a)); err != nil {
@@ -64,7 +63,7 @@ func Add(ctx context.Context, dir string, catalog *mcp.Catalog, answers []*Answe
 	return stored, nil
 }
 
-// add writes the files that are not there, then the index.
+// add writes the missing files, then the index.
 func (t *dirTarget) add(w *writer, owner map[string]*Answer) (map[string]staticmcp.IndexEntry, error) {
 	w.sort()
 	added := make(map[string]staticmcp.IndexEntry)
@@ -110,8 +109,7 @@ func (t *dirTarget) add(w *writer, owner map[string]*Answer) (map[string]staticm
 	return added, t.replace(w, staticmcp.IndexPath, doc)
 }
 
-// addTools appends the tools to the manifest that it lacks and that have an added
-// answer.
+// addTools appends the tools that have an added answer and are missing from the manifest.
 func (t *dirTarget) addTools(w *writer, added map[string]staticmcp.IndexEntry, owner map[string]*Answer) error {
 	names := make(map[string]bool)
 	for name := range added {
@@ -140,8 +138,8 @@ func (t *dirTarget) addTools(w *writer, added map[string]staticmcp.IndexEntry, o
 	return t.reindex(w, manifestName, changed)
 }
 
-// withTool returns a manifest with a tool appended, or as it is if it has a tool of
-// that name.
+// withTool returns the manifest with a tool appended, or unchanged if it already has a
+// tool of that name.
 func withTool(manifest []byte, tool *mcp.Tool) ([]byte, error) {
 	var listed struct {
 		Capabilities struct {
@@ -189,7 +187,8 @@ func withTool(manifest []byte, tool *mcp.Tool) ([]byte, error) {
 	return slices.Concat(last, []byte(separator), entry.Bytes(), manifest[len(last):]), nil
 }
 
-// memberOf returns where the value of a member of the object at doc[i] is, or -1.
+// memberOf returns the start and end of a member's value in the object at doc[i]; at is
+// -1 if there is no such member.
 func memberOf(doc []byte, i int, name string) (at, end int, err error) {
 	at = -1
 	_, err = jsonscan.Object(doc, i, 0, func(key []byte, i int) (int, error) {
@@ -203,7 +202,7 @@ func memberOf(doc []byte, i int, name string) (at, end int, err error) {
 	return at, end, err
 }
 
-// reindex updates the entry of a file that the index has.
+// reindex updates the index entry of a file.
 func (t *dirTarget) reindex(w *writer, name string, data []byte) error {
 	sum := sha256.Sum256(data)
 	update := func(list []staticmcp.IndexEntry) bool {
@@ -241,7 +240,7 @@ func (t *dirTarget) reindex(w *writer, name string, data []byte) error {
 	return nil
 }
 
-// inserted returns list with further entries, in the order of paths.
+// inserted returns list with entries added, sorted by path.
 func inserted(list []staticmcp.IndexEntry, added map[string]staticmcp.IndexEntry) []staticmcp.IndexEntry {
 	for _, e := range added {
 		list = append(list, e)
@@ -250,11 +249,12 @@ func inserted(list []staticmcp.IndexEntry, added map[string]staticmcp.IndexEntry
 	return list
 }
 
-// addToShards adds entries to the parts of the index that they belong to.
+// addToShards adds entries to the index shards they belong to.
 func (t *dirTarget) addToShards(w *writer, added map[string]staticmcp.IndexEntry) error {
 	parts := make(map[int]map[string]staticmcp.IndexEntry)
 	for name, e := range added {
-		at, found := slices.BinarySearchFunc(t.index.Shards, name, func(s staticmcp.IndexShard, name string) int { return cmp.Compare(s.First, name) })
+		at, found := slices.BinarySearchFunc(t.index.Shards, name,
+			func(s staticmcp.IndexShard, name string) int { return cmp.Compare(s.First, name) })
 		if !found {
 			at = max(0, at-1)
 		}
@@ -286,7 +286,7 @@ func (t *dirTarget) addToShards(w *writer, added map[string]staticmcp.IndexEntry
 	return nil
 }
 
-// replace writes a file of the index.
+// replace overwrites a file of the index.
 func (t *dirTarget) replace(w *writer, name string, data []byte) error {
 	at, err := w.spool.write(data)
 	if err != nil {

@@ -18,15 +18,14 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// ZipFile returns an output that writes a zip file. It appears at name whole or
-// not at all. A file that is there is replaced only if it is a zip file that this
-// program wrote, or with [Options.Adopt].
+// ZipFile returns an output that writes a zip file, atomically. It replaces an existing
+// file only if that is an archive written by Slipway, or with [Options.Adopt].
 func ZipFile(name string) Output { return &archiveFile{name: name, pack: packZip} }
 
-// TarFile is [ZipFile] for a tar file.
+// TarFile is like [ZipFile] for a tar file.
 func TarFile(name string) Output { return &archiveFile{name: name, pack: packTar} }
 
-// Zip returns an output that writes a zip to w.
+// Zip returns an output that writes a zip archive to w.
 func Zip(w io.Writer) Output { return &archive{w, packZip} }
 
 // Tar returns an output that writes a tar archive to w.
@@ -35,9 +34,9 @@ func Tar(w io.Writer) Output { return &archive{w, packTar} }
 // packer starts an archive.
 type packer func(io.Writer) packing
 
-// packing is an archive being written.
+// packing is an archive that is being written.
 type packing interface {
-	// add begins a file, whose contents are then written to the result.
+	// add starts a file; its contents are then written to the returned writer.
 	add(name string, size int64) (io.Writer, error)
 	Close() error
 }
@@ -59,8 +58,8 @@ func (a *archive) commit(ctx context.Context, w *writer) error {
 	return w.pack(ctx, a.pack(out))
 }
 
-// pack writes all files: the manifest first, for readers that begin before the
-// end, then the others in the order of their paths.
+// pack writes all files: the manifest first, for streaming readers, then the others in
+// path order.
 func (w *writer) pack(ctx context.Context, p packing) error {
 	all := w.all()
 	rank := func(f *file) int {
@@ -94,8 +93,8 @@ func (w *writer) pack(ctx context.Context, p packing) error {
 	return p.Close()
 }
 
-// epoch is the time of every file in an archive, the earliest that a zip can
-// hold: the same site is the same archive.
+// epoch is the modification time of every file in an archive, so that the same site
+// yields the same archive. It is the earliest time a zip can represent.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 type zipPacking struct{ *zip.Writer }
@@ -136,7 +135,7 @@ func (a *archiveFile) begin(o *Options) (target, error) {
 	return a, nil
 }
 
-// isOurs reports whether the archive called name holds an index of ours.
+// isOurs reports whether the archive called name contains a Slipway index.
 func isOurs(name string) bool {
 	if z, err := zip.OpenReader(name); err == nil {
 		defer z.Close()
@@ -178,7 +177,7 @@ func (a *archiveFile) commit(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// compare finds out whether the archive is as it would be.
+// compare compares the archive with what would be written.
 func (a *archiveFile) compare(ctx context.Context, w *writer) error {
 	made, wrote := io.Pipe()
 	go func() {
@@ -213,8 +212,7 @@ func (a *archiveFile) compare(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// sameBytes reports whether two streams are equal. It reads a to its end if they
-// are.
+// sameBytes reports whether two streams are equal. It reads a to its end if they are.
 func sameBytes(a, b io.Reader) (bool, error) {
 	const size = 1 << 15
 	one, two := make([]byte, size), make([]byte, size)

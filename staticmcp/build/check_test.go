@@ -12,20 +12,28 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// TestStrict has everything that can be written looked through by the check,
-// which must not find so much as a warning, and read by a strict reader.
+// TestStrict runs the check on a site with everything that can be written, expecting no
+// warnings, and reads it with a strict reader.
 func TestStrict(t *testing.T) {
 	ctx := context.Background()
 	s := site(
 		named("São Paulo", "1"), named("東京", "2"), named("北京", "3"), named(strings.Repeat("A", 250), "4"),
-		build.Text("route", json.RawMessage(`{"a":"é","b":1}`), "5"), build.Text("route", json.RawMessage(`{"a":"e","b":1}`), "6"),
+		build.Text("route", json.RawMessage(`{"a":"é","b":1}`), "5"),
+		build.Text("route", json.RawMessage(`{"a":"e","b":1}`), "6"),
 		build.TextResource("doc://x", "text/plain", "7"), build.TextResource("b://x", "text/plain", "8"),
-		&build.Answer{Prompt: "greet", Template: true, Result: json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"Hello {{who}}"}}]}`)},
+		&build.Answer{
+			Prompt:   "greet",
+			Template: true,
+			Result:   json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"Hello {{who}}"}}]}`),
+		},
 	)
 	s.Resources = func(yield func(*mcp.Resource, error) bool) {
 		_ = yield(&mcp.Resource{URI: "doc://x", Name: "X"}, nil) && yield(&mcp.Resource{URI: "b://x", Name: "X"}, nil)
 	}
-	for name, opts := range map[string]*build.Options{"plain": nil, "all": {Compact: true, Precompress: []string{"gzip"}, Host: build.CloudflarePages}} {
+	for name, opts := range map[string]*build.Options{
+		"plain": nil,
+		"all":   {Compact: true, Precompress: []string{"gzip"}, Host: build.CloudflarePages},
+	} {
 		t.Run(name, func(t *testing.T) {
 			m, _ := written(t, s, opts)
 			report, err := staticmcp.Check(ctx, m, nil)
@@ -39,7 +47,10 @@ func TestStrict(t *testing.T) {
 			defer strict.Close()
 			for _, name := range []string{"São Paulo", "東京", strings.Repeat("A", 250)} {
 				arguments, _ := json.Marshal(map[string]string{"name": name})
-				if result, err := strict.CallTool(ctx, &mcp.CallToolParams{Name: "city", Arguments: arguments}); err != nil || result.IsError {
+				if result, err := strict.CallTool(ctx, &mcp.CallToolParams{
+					Name:      "city",
+					Arguments: arguments,
+				}); err != nil || result.IsError {
 					t.Errorf("%s: %v %v", name, result, err)
 				}
 			}
@@ -47,9 +58,10 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestNaive has a reader that knows nothing but the standard find every file.
+// TestNaive: a reader that knows only the standard finds every file.
 func TestNaive(t *testing.T) {
-	s := site(named("São Paulo", "a"), build.Text("route", json.RawMessage(`{"a":"x/y z","b":-7}`), "b"), build.TextResource("doc://Guide/a.md", "text/plain", "c"))
+	s := site(named("São Paulo", "a"), build.Text("route", json.RawMessage(`{"a":"x/y z","b":-7}`), "b"),
+		build.TextResource("doc://Guide/a.md", "text/plain", "c"))
 	m, _ := written(t, s, nil)
 	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
 	if text, err := naive.Call("city", "São Paulo"); text != "a" || err != nil {

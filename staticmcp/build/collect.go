@@ -18,19 +18,19 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// file is one file of the site to be. There may be very many.
+// file is a file of the new site. There may be very many.
 type file struct {
 	path string
 	sum  [sha256.Size]byte
-	// at is where the spool has the contents, and behind them the question that
-	// they answer.
+	// at is the spool offset of the contents, which are followed by the question they
+	// answer.
 	at, size int64
-	question int32 // its length, 0 for what is no answer
-	// spare is a second way to an answer, which gives way to any first.
+	question int32 // length of the question, 0 if the file is not an answer
+	// spare marks an alternative path to an answer, which yields to any regular file.
 	spare bool
 }
 
-// question is what an answer is for, as the index has it.
+// question identifies the call that an answer is for, in the form of the index.
 type question struct {
 	Tool      string          `json:"tool,omitempty"`
 	URI       string          `json:"uri,omitempty"`
@@ -41,7 +41,7 @@ type question struct {
 	From  string `json:"from,omitempty"`
 }
 
-// String names the question for messages.
+// String formats the question for messages.
 func (q *question) String() string {
 	switch {
 	case q.URI != "":
@@ -52,14 +52,14 @@ func (q *question) String() string {
 	return q.Prompt + " " + string(q.Arguments)
 }
 
-// toolPlan is what must be known of a tool to store its answers.
+// toolPlan is the data needed to store answers of a tool.
 type toolPlan struct {
 	layout         *staticmcp.ToolLayout
-	input, output  *schema.Schema // nil if there is none to follow
+	input, output  *schema.Schema // nil if there is none
 	interchangable bool
 }
 
-// collect takes in all answers.
+// collect reads all answers.
 func (w *writer) collect(ctx context.Context) error {
 	if err := w.definitions(); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (w *writer) collect(ctx context.Context) error {
 
 const progressStep = 64
 
-// definitions prepares the tools and the prompts.
+// definitions prepares the tools and prompts.
 func (w *writer) definitions() error {
 	if w.site.Server.Name == "" {
 		return errors.New("the site has no name: Server.Name is empty")
@@ -102,7 +102,9 @@ func (w *writer) definitions() error {
 			w.found(check.Error, "duplicate-tool", "", fmt.Sprintf("two tools are called %q", t.Name), "")
 		}
 		if other := folded[strings.ToLower(t.Name)]; other != "" && other != t.Name {
-			w.found(check.Warning, "case", "", fmt.Sprintf("the folders of the tools %q and %q are one where upper and lower case are the same", other, t.Name), "rename one of them")
+			w.found(check.Warning, "case", "",
+				fmt.Sprintf("the folders of the tools %q and %q are one where upper and lower case are the same", other, t.Name),
+				"rename one of them")
 		}
 		folded[strings.ToLower(t.Name)] = t.Name
 		p := &toolPlan{layout: staticmcp.NewToolLayout(t.Name, t.InputSchema)}
@@ -125,7 +127,7 @@ func (w *writer) definitions() error {
 	return nil
 }
 
-// toolName returns an error if a name cannot be that of a folder.
+// toolName returns an error if a name is not valid as a folder name.
 func toolName(name string) error {
 	if name == "" || len(name) > 128 || !fs.ValidPath(name) || name == "." {
 		return fmt.Errorf("the name %q is not one that a folder can have", name)
@@ -138,7 +140,7 @@ func toolName(name string) error {
 	return nil
 }
 
-// refusal is why one answer cannot be written.
+// refusal is the reason an answer cannot be written.
 type refusal struct{ rule, text, hint string }
 
 func (r *refusal) Error() string { return r.text }
@@ -147,7 +149,8 @@ func refuse(rule, hint, format string, args ...any) error {
 	return &refusal{rule, fmt.Sprintf(format, args...), hint}
 }
 
-// take keeps one answer. Only what ends the write is an error.
+// take stores one answer. A refused answer becomes a finding; only fatal problems are
+// errors.
 func (w *writer) take(a *Answer) error {
 	err := w.takeAnswer(a)
 	var r *refusal
@@ -174,13 +177,17 @@ func (w *writer) takeAnswer(a *Answer) error {
 	return refuse("empty-answer", "", "an answer says neither what it is for nor what its path is")
 }
 
-// takeFile keeps a file that is no answer.
+// takeFile stores a file that is not an answer.
 func (w *writer) takeFile(a *Answer) error {
 	first, _, _ := strings.Cut(a.Path, "/")
 	switch {
 	case !fs.ValidPath(a.Path) || a.Path == "." || strings.ContainsAny(a.Path, "\\\x00"):
 		return refuse("path", "", "%q is no path below the site", a.Path)
-	case a.Path == manifestName || a.Path == staticmcp.IndexPath || first == "tools" || first == "resources" || first == "prompts":
+	case a.Path == manifestName ||
+		a.Path == staticmcp.IndexPath ||
+		first == "tools" ||
+		first == "resources" ||
+		first == "prompts":
 		return refuse("path", "hand it over as an answer", "the path %q is not free for other files", a.Path)
 	case w.taken[a.Path]:
 		return refuse("path", "", "the file %q is handed over twice", a.Path)
@@ -192,7 +199,8 @@ func (w *writer) takeFile(a *Answer) error {
 func (w *writer) takeValues(c *Completion) error {
 	path := staticmcp.CompletionPath(c.Prompt, c.URITemplate, c.Argument)
 	if w.taken[path] {
-		return refuse("completion", "", "the values of %q are handed over twice, or under two names that are encoded alike", c.Argument)
+		return refuse("completion", "", "the values of %q are handed over twice, or under two names that are encoded alike",
+			c.Argument)
 	}
 	w.taken[path] = true
 	values := c.Values
@@ -222,7 +230,8 @@ func (w *writer) takeTool(a *Answer) error {
 	q := &question{Tool: a.Tool, Arguments: ordered, Title: a.Title, From: a.From}
 	if t.input != nil {
 		if err := t.input.Validate(ordered); err != nil {
-			return refuse("arguments", "readers check a call first: they never ask for this answer", "%s: the arguments do not follow the inputSchema: %v", q, err)
+			return refuse("arguments", "readers check a call first: they never ask for this answer",
+				"%s: the arguments do not follow the inputSchema: %v", q, err)
 		}
 	}
 	raw, err := mcp.ParseRaw(a.Result)
@@ -242,8 +251,8 @@ func (w *writer) takeTool(a *Answer) error {
 	return nil
 }
 
-// checkResult returns an error if a result is not that of tools/call, or not what
-// the tool promises.
+// checkResult returns an error if a result is not a valid tools/call result, or does not
+// match the tool's outputSchema.
 func (t *toolPlan) checkResult(doc []byte) error {
 	var r struct {
 		Content []struct {
@@ -287,9 +296,9 @@ func (w *writer) takeResource(a *Answer) error {
 	return w.keepAnswer(staticmcp.ResourceAddress(a.URI), &question{URI: a.URI, Title: a.Title, From: a.From}, doc)
 }
 
-// flat returns the contents of a resource in the standard's form: the one item
-// itself. A result with several items, or with members of its own, stays what it
-// is, which the standard does not know and our reader does.
+// flat returns the contents of a resource in the standard's form, the single item itself.
+// A result with several items or additional members stays as it is; Slipway's reader
+// supports that, the standard does not.
 func flat(uri string, doc []byte) ([]byte, error) {
 	var r struct {
 		Contents []json.RawMessage `json:"contents"`
@@ -320,7 +329,7 @@ func flat(uri string, doc []byte) ([]byte, error) {
 	return doc, nil
 }
 
-// onlyMember reports whether the object doc has one member.
+// onlyMember reports whether the object doc has exactly one member.
 func onlyMember(doc []byte) bool {
 	n := 0
 	_, err := jsonscan.Object(doc, 0, 0, func(_ []byte, i int) (int, error) {
@@ -333,7 +342,8 @@ func onlyMember(doc []byte) bool {
 func (w *writer) takePrompt(a *Answer) error {
 	p := w.prompts[a.Prompt]
 	if p == nil {
-		return refuse("unknown-prompt", "add its definition", "there is an answer of the prompt %q, which is not defined", a.Prompt)
+		return refuse("unknown-prompt", "add its definition", "there is an answer of the prompt %q, which is not defined",
+			a.Prompt)
 	}
 	arguments := make(map[string]string)
 	if len(a.Arguments) > 0 {
@@ -362,8 +372,8 @@ func (w *writer) takePrompt(a *Answer) error {
 	return w.keepAnswer(staticmcp.PromptAddress(p, arguments), q, doc)
 }
 
-// promptArguments returns arguments in the order in which the prompt declares
-// them, or nil if there are none.
+// promptArguments returns the arguments in the prompt's declared order, or nil if there
+// are none.
 func promptArguments(p *mcp.Prompt, arguments map[string]string) json.RawMessage {
 	var doc []byte
 	for _, a := range p.Arguments {
@@ -381,7 +391,7 @@ func promptArguments(p *mcp.Prompt, arguments map[string]string) json.RawMessage
 	return append(doc, '}')
 }
 
-// withMeta returns the object doc with another member in its _meta.
+// withMeta returns the object doc with a member added to its _meta.
 func withMeta(doc []byte, name string, value json.RawMessage) ([]byte, error) {
 	added := append(append(quote(name), ':'), value...)
 	at, end := -1, 0
@@ -412,8 +422,8 @@ func withMeta(doc []byte, name string, value json.RawMessage) ([]byte, error) {
 	return append(out, doc[at+1:]...), nil
 }
 
-// keepAnswer keeps an answer under the standard's name, and, if that is a long
-// one, under the name that other readers look for.
+// keepAnswer stores an answer under the standard's name, and, if that name is a long one,
+// also under the alias used by other readers.
 func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) error {
 	if err := address.Valid(); err != nil {
 		return refuse("unnameable", "the standard has no file name for it", "%s: %v", q, err)
@@ -421,9 +431,11 @@ func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) 
 	data := w.document(doc)
 	switch size := int64(len(data)); {
 	case size > w.opts.MaxAnswerBytes:
-		return refuse("size", "split it into pages", "%s: the answer has %d bytes, and readers take %d", q, size, w.opts.MaxAnswerBytes)
+		return refuse("size", "split it into pages", "%s: the answer has %d bytes, and readers take %d",
+			q, size, w.opts.MaxAnswerBytes)
 	case size > largeAnswer:
-		w.found(check.Warning, "large-answer", q.From, fmt.Sprintf("%s: no model can use an answer of %d bytes", q, size), "split it into pages")
+		w.found(check.Warning, "large-answer", q.From,
+			fmt.Sprintf("%s: no model can use an answer of %d bytes", q, size), "split it into pages")
 	}
 	path := address.Path()
 	if err := w.keep(file{path: path}, data, q); err != nil {
@@ -438,31 +450,31 @@ func (w *writer) keepAnswer(address staticmcp.Address, q *question, doc []byte) 
 	return nil
 }
 
-// nameSum stands for a tool, a prompt or a URI.
+// nameSum returns a hash that identifies a tool, a prompt or a URI.
 func nameSum(tool, prompt, uri string) [16]byte {
 	sum := sha256.Sum256([]byte(tool + "\x00" + prompt + "\x00" + uri))
 	return [16]byte(sum[:])
 }
 
-// omitted reports whether a definition is left out.
+// omitted reports whether a definition is omitted from the manifest.
 func (w *writer) omitted(tool, prompt, uri string) bool {
 	return w.answered != nil && !w.answered[nameSum(tool, prompt, uri)]
 }
 
-// document returns doc, which is compact, as it is written.
+// document formats doc, which is compact, for output.
 func (w *writer) document(doc []byte) []byte {
 	if w.opts.Compact {
 		return append(bytes.Clone(doc), '\n')
 	}
 	w.scratch.Reset()
 	if err := json.Indent(&w.scratch, doc, "", "  "); err != nil {
-		return append(bytes.Clone(doc), '\n') // it is valid: there is no error
+		return append(bytes.Clone(doc), '\n') // cannot happen: doc is valid
 	}
 	w.scratch.WriteByte('\n')
 	return w.scratch.Bytes()
 }
 
-// keep puts a file into the spool.
+// keep adds a file to the spool.
 func (w *writer) keep(f file, data []byte, q *question) (err error) {
 	f.sum = sha256.Sum256(data)
 	f.size = int64(len(data))
@@ -483,7 +495,7 @@ func (w *writer) keep(f file, data []byte, q *question) (err error) {
 	return nil
 }
 
-// questionOf returns what an answer is for.
+// questionOf returns the question of an answer.
 func (w *writer) questionOf(f *file) (*question, error) {
 	text, err := w.spool.read(f.at+f.size, int64(f.question))
 	if err != nil {

@@ -25,10 +25,10 @@ const (
 	journalName = indexDir + "journal"
 )
 
-// ForeignError says that something is in the way that this program did not write.
+// ForeignError reports existing files that Slipway did not write.
 type ForeignError struct {
 	Path string
-	// Files is how many such files there are; Path is the first.
+	// Files is the number of such files; Path is the first.
 	Files int
 }
 
@@ -40,16 +40,15 @@ func (e *ForeignError) Error() string {
 	return e.Path + " is there already and was not written by slipway"
 }
 
-// Dir returns an output that writes a folder, which is made if it is not there.
+// Dir returns an output that writes a folder, creating it if necessary.
 //
-// Only files whose contents are not as they should be are written, each under a
-// temporary name first; the manifest comes last. A file is deleted only if the
-// index says that an earlier write made it and its contents are still the same.
-// Everything else in the folder is left alone. A write that is cut short leaves a
-// site that can be used, and the next one completes it.
+// It writes only files whose contents differ, each under a temporary name first, and the
+// manifest last. It deletes a file only if the index shows that an earlier write created
+// it and its contents are unchanged since. Everything else in the folder is left alone.
+// An interrupted write leaves a usable site, and the next write completes it.
 //
-// A folder with a manifest and no index of ours is refused, and so is a file in
-// the way, unless [Options.Adopt] is set.
+// A folder that has a manifest but no Slipway index is refused, and so is an existing
+// foreign file that would be overwritten, unless [Options.Adopt] is set.
 func Dir(path string) Output { return &directory{path: path} }
 
 type directory struct{ path string }
@@ -82,11 +81,11 @@ func (d *directory) begin(o *Options) (target, error) {
 
 // dirTarget is a folder during a write.
 type dirTarget struct {
-	root  *os.Root         // nil if the folder is not there and will not be made
-	index *staticmcp.Index // of the write before, or nil
-	// begun are the files that a write began which was cut short.
+	root  *os.Root         // nil if the folder does not exist and will not be created
+	index *staticmcp.Index // of the previous write, or nil
+	// begun lists the files in the journal of an interrupted write.
 	begun   map[string]bool
-	made    map[string]bool // folders that are there
+	made    map[string]bool // folders known to exist
 	journal *os.File
 }
 
@@ -106,7 +105,7 @@ func (t *dirTarget) close() {
 	}
 }
 
-// open reads what an earlier write left.
+// open reads the state left by earlier writes.
 func (t *dirTarget) open(o *Options) error {
 	t.made = make(map[string]bool)
 	t.begun = make(map[string]bool)
@@ -115,7 +114,7 @@ func (t *dirTarget) open(o *Options) error {
 		return err
 	}
 	for line := range strings.Lines(string(journal)) {
-		// A line without its end was being written when the write ended.
+		// A line without a line break was cut off by an interruption.
 		if name, whole := strings.CutSuffix(line, "\n"); whole && name != "" {
 			t.begun[name] = true
 		}
@@ -132,16 +131,16 @@ func (t *dirTarget) open(o *Options) error {
 	return nil
 }
 
-// temporary is the name under which a file is written.
+// temporary is the name under which files are written before they are renamed.
 const temporary = ".slipway-tmp"
 
-// sweep deletes what a write that was cut short left half written.
+// sweep deletes partial files of an interrupted write.
 func (t *dirTarget) sweep() {
 	seen := make(map[string]bool)
 	for name := range t.begun {
 		if dir := path.Dir(name); fs.ValidPath(name) && !seen[dir] {
 			seen[dir] = true
-			_ = t.root.Remove(filepath.Join(filepath.FromSlash(dir), temporary)) // mostly it is not there
+			_ = t.root.Remove(filepath.Join(filepath.FromSlash(dir), temporary)) // usually does not exist
 		}
 	}
 }
@@ -164,7 +163,7 @@ func (t *dirTarget) readIndex() (*staticmcp.Index, error) {
 	return index, nil
 }
 
-// entries calls visit with each entry of the index, in the order of paths.
+// entries calls visit with each entry of the index, in path order.
 func (t *dirTarget) entries(visit func(*staticmcp.IndexEntry) error) error {
 	if t.index == nil {
 		return nil
@@ -184,7 +183,7 @@ func (t *dirTarget) entries(visit func(*staticmcp.IndexEntry) error) error {
 		var list []staticmcp.IndexEntry
 		data, err := t.root.ReadFile(filepath.FromSlash(shard.Path))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // what it lists is then not ours to delete
+			continue // its files can no longer be identified as ours
 		}
 		if err == nil {
 			err = json.Unmarshal(data, &list)
@@ -199,7 +198,7 @@ func (t *dirTarget) entries(visit func(*staticmcp.IndexEntry) error) error {
 	return nil
 }
 
-// state is what is to be done to one file.
+// state is the state of a file relative to the new site.
 type state uint8
 
 const (
@@ -234,15 +233,15 @@ func (t *dirTarget) commit(ctx context.Context, w *writer) error {
 	return t.apply(ctx, w, plan)
 }
 
-// dirPlan is what is to be done to a folder.
+// dirPlan lists the changes to a folder.
 type dirPlan struct {
 	w      *writer
 	states []state  // of the files of the site, then of those below .staticmcp
-	gone   []string // to be deleted
-	kept   []string // would be deleted if they were as they were written
+	gone   []string // files to delete
+	kept   []string // obsolete files that are kept because they were modified
 }
 
-// compare finds out what is to be done, and does nothing.
+// compare plans the changes without making any.
 func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
 	plan := &dirPlan{w: w, states: make([]state, len(w.files)+len(w.inner))}
 	ours, err := t.ours(w, plan)
@@ -272,8 +271,8 @@ func (t *dirTarget) compare(ctx context.Context, w *writer) (*dirPlan, error) {
 	return plan, nil
 }
 
-// keepRecord leaves the record as it is if nothing else is to be done: the time
-// in it is that of the last change.
+// keepRecord leaves the record unchanged if nothing else changes, so that its time is
+// that of the last change.
 func (p *dirPlan) keepRecord(answers int, record map[string][]byte) {
 	if len(p.gone) > 0 || slices.ContainsFunc(p.states[:answers], func(s state) bool { return s != same }) {
 		return
@@ -285,8 +284,8 @@ func (p *dirPlan) keepRecord(answers int, record map[string][]byte) {
 	}
 }
 
-// ours tells which of the files of the site the index lists, and finds those in
-// it that are no part of the site any more.
+// ours reports which files of the site the index lists, and adds the listed files that no
+// longer belong to the site to the plan.
 func (t *dirTarget) ours(w *writer, plan *dirPlan) ([]bool, error) {
 	ours := make([]bool, len(plan.states))
 	at := 0
@@ -296,7 +295,7 @@ func (t *dirTarget) ours(w *writer, plan *dirPlan) ([]bool, error) {
 		}
 		return at < len(w.files) && w.files[at].path == name
 	}
-	listed := make(map[string]bool) // of the files begun
+	listed := make(map[string]bool) // files of begun that the index lists
 	err := t.entries(func(e *staticmcp.IndexEntry) error {
 		if t.begun[e.Path] {
 			listed[e.Path] = true
@@ -320,9 +319,9 @@ func (t *dirTarget) ours(w *writer, plan *dirPlan) ([]bool, error) {
 	return ours, t.obsoleteInner(w, plan)
 }
 
-// obsolete adds a file that is no part of the site any more. One whose contents
-// are not those that were written is not deleted; without a sum, they are
-// unknown, since the write that made the file was cut short.
+// obsolete plans the deletion of a file that no longer belongs to the site. A file
+// modified since it was written is kept. sum is empty for a file of an interrupted write,
+// whose contents are unknown.
 func (t *dirTarget) obsolete(plan *dirPlan, name, sum string) error {
 	if !fs.ValidPath(name) {
 		return nil
@@ -343,7 +342,7 @@ func (t *dirTarget) obsolete(plan *dirPlan, name, sum string) error {
 	return nil
 }
 
-// obsoleteInner adds the parts of the index that are not needed any more.
+// obsoleteInner plans the deletion of obsolete index shards.
 func (t *dirTarget) obsoleteInner(w *writer, plan *dirPlan) error {
 	if t.index == nil {
 		return nil
@@ -360,7 +359,7 @@ func (t *dirTarget) obsoleteInner(w *writer, plan *dirPlan) error {
 	return nil
 }
 
-// state compares a file with what is there.
+// state compares a file with the folder.
 func (t *dirTarget) state(w *writer, f *file) (state, error) {
 	if t.root == nil {
 		return absent, nil
@@ -374,7 +373,11 @@ func (t *dirTarget) state(w *writer, f *file) (state, error) {
 		return 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return 0, &fs.PathError{Op: "write", Path: filepath.Join(t.root.Name(), name), Err: errors.New("something is there that is no file")}
+		return 0, &fs.PathError{
+			Op:   "write",
+			Path: filepath.Join(t.root.Name(), name),
+			Err:  errors.New("something is there that is no file"),
+		}
 	}
 	if info.Size() != f.size {
 		return differs, nil
@@ -395,11 +398,12 @@ func (t *dirTarget) state(w *writer, f *file) (state, error) {
 	return differs, nil
 }
 
-// isAbsent reports whether err says that there is nothing under a name.
+// isAbsent reports whether err means that a file does not exist.
 func isAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// apply does what is planned. The journal names every file before it is there, so
-// that the next write knows it for ours even if this one never gets to its index.
+// apply carries out the plan. The journal names every file before it is created, so that
+// the next write recognizes it even if this one is interrupted before it writes the
+// index.
 func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 	if len(plan.gone) == 0 && !plan.writes() {
 		return t.endJournal()
@@ -426,8 +430,8 @@ func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 			continue
 		}
 		if i == len(w.files) {
-			// All answers are there: now the manifest may name them, then what it
-			// does not name any more may go.
+			// All answers exist: the manifest may refer to them now, and files it no
+			// longer refers to can be deleted.
 			if err := errors.Join(write(last), t.remove(ctx, plan.gone)); err != nil {
 				return err
 			}
@@ -445,7 +449,7 @@ func (t *dirTarget) apply(ctx context.Context, w *writer, plan *dirPlan) error {
 	return t.endJournal()
 }
 
-// file returns the file that states[i] is of. The index is the last.
+// file returns the file of states[i]. The index is last.
 func (p *dirPlan) file(i int) *file {
 	if n := len(p.w.files); i >= n {
 		return &p.w.inner[i-n]
@@ -467,7 +471,7 @@ func (t *dirTarget) beginJournal(plan *dirPlan) error {
 		return err
 	}
 	var b bytes.Buffer
-	// A line that a write left without its end must not swallow ours.
+	// Starts a new line, in case an interrupted write left an incomplete one.
 	b.WriteByte('\n')
 	for i := range plan.states {
 		if plan.states[i] != same {
@@ -493,7 +497,7 @@ func (t *dirTarget) endJournal() error {
 	return err
 }
 
-// put writes one file under a temporary name and gives it its own.
+// put writes one file under a temporary name and renames it.
 func (t *dirTarget) put(w *writer, f *file) (err error) {
 	name := filepath.FromSlash(f.path)
 	if err := t.mkdir(path.Dir(f.path)); err != nil {
@@ -532,7 +536,7 @@ func (t *dirTarget) mkdir(dir string) error {
 	return nil
 }
 
-// remove deletes files, and the folders that are empty then.
+// remove deletes files, and folders that become empty.
 func (t *dirTarget) remove(ctx context.Context, names []string) error {
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {

@@ -1,9 +1,9 @@
 // Package build writes StaticMCP sites.
 //
-// A builder (of documents, of tables, of a live server that is frozen) hands over
-// a [Site]: definitions, and the answers one by one. [Write] finds out where each
-// belongs and brings the whole to an [Output]: a folder, of which only what
-// changed is written, an archive, or memory.
+// A builder (of documents, tables, or a frozen live server) provides a [Site]:
+// definitions, and answers one by one. [Write] determines the path of each answer and
+// writes the site to an [Output]: a folder, of which only changed files are written, an
+// archive, or memory.
 //
 //	site := &build.Site{
 //		Server: mcp.Implementation{Name: "countries", Version: "1.0.0"},
@@ -14,8 +14,7 @@
 //	}
 //	result, err := build.Write(ctx, site, build.Dir("public/mcp"), nil)
 //
-// What is written follows the StaticMCP standard to the letter and is the same,
-// byte for byte, for the same input. Answers whose names collide are told apart
-// in the standard's own form of long names. Memory is bounded by the number of
-// answers, not by their size.
+// The output follows the StaticMCP standard exactly and is reproducible, byte for byte,
+// from the same input. Answers whose names collide are distinguished in the standard's
+// own form of long names. Memory use depends on the number of answers, not on their size.
 package build

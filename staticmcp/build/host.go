@@ -8,10 +8,10 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Host names a kind of web host that a site is written for.
+// Host is a kind of web host that a site is written for.
 type Host string
 
-// The hosts that are known, as [staticmcp.Hosts] describes them.
+// The supported hosts, as described by [staticmcp.Hosts].
 const (
 	NoHost          Host = ""
 	GitHubPages     Host = "github-pages"
@@ -21,7 +21,7 @@ const (
 	S3              Host = "s3"
 )
 
-// profile is what a host wants and does not want.
+// profile returns the requirements and limits of a host.
 func (h Host) profile() (staticmcp.Host, error) {
 	if h == NoHost {
 		return staticmcp.Host{}, nil
@@ -29,7 +29,7 @@ func (h Host) profile() (staticmcp.Host, error) {
 	return staticmcp.HostNamed(string(h))
 }
 
-// extras are the files that every site gets, and those for a host.
+// extras adds the files that every site gets, and those for the host.
 func (w *writer) extras() error {
 	p, err := w.opts.Host.profile()
 	if err != nil {
@@ -39,11 +39,11 @@ func (w *writer) extras() error {
 		name, text string
 		wanted     bool
 	}{
-		// Without it, GitHub Pages leaves out what begins with "_", as the names
-		// of most texts do that are not in Latin letters.
+		// Without .nojekyll, GitHub Pages omits names that begin with "_", which most
+		// names of non-Latin texts do.
 		{".nojekyll", "", true},
-		// With it, hosts that would answer everything with their start page say
-		// that a file is missing.
+		// With 404.html, hosts that would otherwise answer every request with their start
+		// page report missing files.
 		{"404.html", notFoundPage, p.ReadsNotFoundPage},
 		{"_headers", headersFile, p.ReadsHeaders && w.opts.SiteRoot == ""},
 		{"llms.txt", w.llms(), w.opts.Host != NoHost},
@@ -68,8 +68,7 @@ const headersFile = `/*
   Cache-Control: public, max-age=300
 `
 
-// llms is the llms.txt of the site: what it is, for those who look around by
-// reading files.
+// llms returns the llms.txt of the site, which describes it to agents that browse files.
 func (w *writer) llms() string {
 	var b strings.Builder
 	server := w.site.Server
@@ -77,7 +76,8 @@ func (w *writer) llms() string {
 	if title == "" {
 		title = server.Name
 	}
-	fmt.Fprintf(&b, "# %s\n\n> A StaticMCP site: an MCP server whose answers are files. The manifest is mcp.json.\n", oneLine(title))
+	fmt.Fprintf(&b, "# %s\n\n> A StaticMCP site: an MCP server whose answers are files. The manifest is mcp.json.\n",
+		oneLine(title))
 	if w.site.Instructions != "" {
 		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(w.site.Instructions))
 	}
@@ -93,7 +93,7 @@ func (w *writer) llms() string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// limits looks at what the host would refuse.
+// limits verifies the site against the limits of the host.
 func (w *writer) limits(files []file) {
 	p, err := w.opts.Host.profile()
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 const (
 	indexDir    = ".staticmcp/"
 	indexFormat = 1
-	// shardBits make a shard 1,024 files long on average. Where one ends depends
-	// on the path alone, so that a new file changes one shard and not all behind.
+	// shardBits sets the average shard length to 1,024 files. Shard boundaries depend
+	// only on paths, so a new file changes a single shard, not all that follow.
 	shardBits = 10
-	// maxShard bounds the length of a shard.
+	// maxShard limits the length of a shard.
 	maxShard = 8 << shardBits
 )
 
-// index makes the files below .staticmcp. It has no times and no version of this
-// program in it: the same site has the same index.
+// index creates the files below .staticmcp. They contain neither times nor the Slipway
+// version, so the same site has the same index.
 func (w *writer) index() error {
 	answers := w.files
 	for _, name := range slices.Sorted(maps.Keys(w.opts.Record)) {
@@ -64,7 +64,7 @@ func (w *writer) keepInner(path string, data []byte) error {
 	return err
 }
 
-// shards writes the list of files in parts.
+// shards writes the list of files in shards.
 func (w *writer) shards(files []file, index *staticmcp.Index) error {
 	var part []staticmcp.IndexEntry
 	for i := range files {
@@ -110,8 +110,7 @@ func (w *writer) entry(f *file) (staticmcp.IndexEntry, error) {
 	return e, nil
 }
 
-// entryLines writes entries as an array with one entry on each line, so that
-// differences between versions can be read.
+// entryLines encodes entries as an array with one entry per line, for readable diffs.
 func entryLines[T any](entries []T) ([]byte, error) {
 	doc := []byte("[")
 	for i := range entries {
@@ -127,7 +126,7 @@ func entryLines[T any](entries []T) ([]byte, error) {
 	return append(doc, "\n]"...), nil
 }
 
-// lines writes an index as [entryLines] writes its lists.
+// lines encodes an index, with its lists in the form of [entryLines].
 func lines(index *staticmcp.Index) ([]byte, error) {
 	head := *index
 	head.Files, head.Shards = nil, nil
@@ -152,5 +151,6 @@ func lines(index *staticmcp.Index) ([]byte, error) {
 
 // all returns the files of the site and those below .staticmcp.
 func (w *writer) all() []file {
-	return append(slices.Clip(w.files), slices.SortedFunc(slices.Values(w.inner), func(a, b file) int { return cmp.Compare(a.path, b.path) })...)
+	return append(slices.Clip(w.files),
+		slices.SortedFunc(slices.Values(w.inner), func(a, b file) int { return cmp.Compare(a.path, b.path) })...)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// manifest writes mcp.json into the spool, entry by entry.
+// manifest writes mcp.json to the spool, entry by entry.
 func (w *writer) manifest(ctx context.Context) error {
 	m := &manifestWriter{w: w, sum: sha256.New(), at: w.spool.size}
 	server := w.site.Server
@@ -36,7 +36,8 @@ func (w *writer) manifest(ctx context.Context) error {
 		list(m, "resourceTemplates", w.site.Templates)
 	}
 	m.tools()
-	prompts := slices.DeleteFunc(slices.Clone(w.site.Prompts), func(p mcp.Prompt) bool { return w.omitted("", p.Name, "") })
+	prompts := slices.DeleteFunc(slices.Clone(w.site.Prompts),
+		func(p mcp.Prompt) bool { return w.omitted("", p.Name, "") })
 	if len(prompts) > 0 {
 		list(m, "prompts", prompts)
 	}
@@ -55,13 +56,13 @@ func (w *writer) manifest(ctx context.Context) error {
 	return nil
 }
 
-// manifestWriter writes indented JSON. It does nothing any more after an error.
+// manifestWriter writes indented JSON. After an error, it writes nothing more.
 type manifestWriter struct {
 	w     *writer
 	sum   hash.Hash
 	at    int64
 	depth int
-	begun bool // the object or array that is open has a member
+	begun bool // the open object or array has a member
 	err   error
 }
 
@@ -93,7 +94,7 @@ func (m *manifestWriter) close() {
 	m.begun = true
 }
 
-// next goes on to another member or element.
+// next starts another member or element.
 func (m *manifestWriter) next() {
 	if m.begun {
 		m.text(",")
@@ -139,7 +140,7 @@ func (m *manifestWriter) value(value any) {
 	m.bytes(b.Bytes())
 }
 
-// array writes a list whose elements each writes.
+// array writes a list; each calls element for every entry.
 func (m *manifestWriter) array(name string, each func(element func(any))) {
 	m.name(name)
 	m.text("[")
@@ -165,8 +166,8 @@ func list[T any](m *manifestWriter, name string, entries []T) {
 	})
 }
 
-// tools writes the definitions. Of a stored answer it is true by construction
-// that to ask for it changes nothing, so a tool that says nothing says that.
+// tools writes the definitions. Reading a stored answer never changes anything, so tools
+// without annotations get annotations that say so.
 func (m *manifestWriter) tools() {
 	m.array("tools", func(element func(any)) {
 		for i := range m.w.site.Tools {
@@ -176,14 +177,19 @@ func (m *manifestWriter) tools() {
 			}
 			if t.Raw == nil && t.Annotations == nil {
 				no := false
-				t.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}
+				t.Annotations = &mcp.ToolAnnotations{
+					ReadOnlyHint:    true,
+					DestructiveHint: &no,
+					IdempotentHint:  true,
+					OpenWorldHint:   &no,
+				}
 			}
 			element(t)
 		}
 	})
 }
 
-// resources writes the definitions and makes sure that no URI is listed twice.
+// resources writes the definitions and reports URIs that are listed twice.
 func (m *manifestWriter) resources(ctx context.Context) {
 	seen := make(map[[16]byte]bool)
 	m.array("resources", func(element func(any)) {
@@ -251,5 +257,5 @@ func (w *writer) precompress(ctx context.Context) error {
 	return nil
 }
 
-// minCompressed is the size below which a packet is not saved by compression.
+// minCompressed is the file size below which compression would not save a network packet.
 const minCompressed = 1 << 10

@@ -15,13 +15,12 @@ import (
 	"time"
 )
 
-// Memory is an output in memory, and the file system of what was written last:
-// a site can be opened on it with staticmcp.Open while it is written again. Each
-// write takes the place of the one before at once. A Memory is safe for
-// concurrent use, but for one Write at a time.
+// Memory is an output in memory, and the file system of the last write: staticmcp.Open
+// can serve a site from it while it is rewritten. Each write replaces the previous one
+// atomically. A Memory is safe for concurrent use, but allows only one Write at a time.
 type Memory struct {
-	// MaxBytes is how large all files may be together. Set it before the first
-	// write. Default: 1 GiB.
+	// MaxBytes limits the total size of all files. Set it before the first write.
+	// Default: 1 GiB.
 	MaxBytes int64
 
 	tree atomic.Pointer[memoryTree]
@@ -30,8 +29,8 @@ type Memory struct {
 // defaultMemory is the default of [Memory.MaxBytes].
 const defaultMemory = 1 << 30
 
-// MemoryError is the error of a site that is too large for a [Memory]. What was
-// written before stays.
+// MemoryError is the error for a site that is too large for a [Memory]. The previous site
+// stays in place.
 type MemoryError struct{ Size, Max int64 }
 
 // Error implements error.
@@ -46,17 +45,17 @@ var (
 	_ fs.StatFS     = (*Memory)(nil)
 )
 
-// NewMemory returns an output in memory, which is empty.
+// NewMemory returns an empty Memory.
 func NewMemory() *Memory {
 	m := &Memory{}
 	m.tree.Store(newTree())
 	return m
 }
 
-// memoryTree is immutable.
+// memoryTree is an immutable file tree.
 type memoryTree struct {
 	files map[string]*memoryFile
-	dirs  map[string][]fs.DirEntry // in the order of their names
+	dirs  map[string][]fs.DirEntry // sorted by name
 }
 
 // memoryFile is a file or a folder. It is its own fs.FileInfo.
@@ -69,7 +68,10 @@ type memoryFile struct {
 }
 
 func newTree() *memoryTree {
-	return &memoryTree{files: map[string]*memoryFile{".": {name: ".", folder: true}}, dirs: map[string][]fs.DirEntry{".": nil}}
+	return &memoryTree{
+		files: map[string]*memoryFile{".": {name: ".", folder: true}},
+		dirs:  map[string][]fs.DirEntry{".": nil},
+	}
 }
 
 func (m *Memory) begin(*Options) (target, error) { return m, nil }
@@ -121,7 +123,7 @@ func (m *Memory) commit(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// fits returns an error if the files are too large together.
+// fits returns an error if the files exceed the size limit.
 func (m *Memory) fits(all []file) error {
 	most := cmp.Or(m.MaxBytes, defaultMemory)
 	var size int64
@@ -134,7 +136,7 @@ func (m *Memory) fits(all []file) error {
 	return nil
 }
 
-// add puts a file in place, and the folders above it.
+// add adds a file and its parent folders.
 func (t *memoryTree) add(name string, f *memoryFile) {
 	t.files[name] = f
 	for {
@@ -226,7 +228,7 @@ func (f *memoryFile) Mode() fs.FileMode {
 	return 0o444
 }
 
-// openFile is a memoryFile being read.
+// openFile is an open memoryFile.
 type openFile struct {
 	*memoryFile
 	reader  *bytes.Reader

@@ -4,113 +4,112 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Options say how a site is written. A nil *Options and the zero value are the
-// defaults.
+// Options configure a write. The zero value and nil are the defaults.
 type Options struct {
-	// Collisions says what becomes of answers whose arguments or URIs are encoded
-	// to one name. Default: [Disambiguate].
+	// Collisions is the action for answers whose arguments or URIs are encoded to the
+	// same name. Default: [Disambiguate].
 	Collisions Collisions
-	// NoAliases leaves out the second file of an answer with a name over 200
-	// characters, under the 32-bit hash that some other readers look for.
+	// NoAliases omits the second file of an answer with a name over 200 characters, under
+	// the 32-bit hash that some other readers use.
 	NoAliases bool
-	// NoIndex leaves out .staticmcp/index.json. A folder without it can neither
-	// be updated nor checked for being current.
+	// NoIndex omits .staticmcp/index.json. A folder without it can neither be updated nor
+	// verified to be current.
 	NoIndex bool
-	// Compact writes documents on one line each. Default: indented by two spaces.
+	// Compact writes each document on one line. Default: indented by two spaces.
 	Compact bool
 
-	// Precompress also writes each file compressed, for web hosts that look for
-	// such files. "gzip" (.gz) is known.
+	// Precompress also writes each file in compressed form, for web hosts that serve such
+	// files. "gzip" (.gz) is supported.
 	Precompress []string
-	// Host says for which web host the files that hosts need are written, and
-	// whose limits are looked at. Default: none.
+	// Host is the web host to write additional files for, and whose limits are verified.
+	// Default: none.
 	Host Host
-	// SiteRoot is the folder that is published, in which hosts look for _headers and
-	// .nojekyll, if the site is a folder below it. The rules in _headers are then for
-	// the path of the site alone, between marks in a file that may have others. Default: the
-	// site itself.
+	// SiteRoot is the published folder, which hosts search for _headers and .nojekyll, if
+	// the site is a folder below it. The rules in _headers then apply only to the path of
+	// the site, and are kept between marks in a file that may contain other rules.
+	// Default: the site itself.
 	SiteRoot string
 
-	// Adopt writes into a folder with a site that this program did not write, and
-	// replaces files that it does not know.
+	// Adopt allows writing to a folder with a site that Slipway did not write, and
+	// replacing foreign files.
 	Adopt bool
-	// DryRun finds out what would be done and does not do it.
+	// DryRun determines the changes without making them.
 	DryRun bool
-	// Lenient leaves out the answers that cannot be written and goes on. They are
-	// findings either way. Default: nothing is written at all.
+	// Lenient skips the answers that cannot be written. They are reported as findings in
+	// any case. Default: nothing is written at all.
 	Lenient bool
 
-	// OmitUnanswered leaves the definitions of tools, prompts and resources without
-	// any answer out of the manifest.
+	// OmitUnanswered omits the definitions of tools, prompts and resources without any
+	// answer from the manifest.
 	OmitUnanswered bool
 
-	// MaxAnswerBytes is the size from which an answer is an error. Default:
-	// 16 MiB, what our reader takes. Above 1 MiB is a warning in any case.
+	// MaxAnswerBytes is the maximum size of an answer; a larger one is an error. Default:
+	// 16 MiB, the limit of Slipway's reader. Answers above 1 MiB always cause a warning.
 	MaxAnswerBytes int64
-	// SpoolBytes is how much of the answers is kept in memory until all are
-	// known; the rest goes to a temporary file. Default: 16 MiB.
+	// SpoolBytes is the amount of answer data kept in memory until all answers are known;
+	// the rest goes to a temporary file. Default: 16 MiB.
 	SpoolBytes int64
-	// TempDir is where the temporary file is made. Default: beside the output, or
-	// the system's own folder if nothing is to be written there.
+	// TempDir is the folder for the temporary file. Default: next to the output, or the
+	// system's temporary folder for outputs that are not folders or files, and dry runs.
 	TempDir string
 
-	// Record is put into .staticmcp/ as files beside the index, by name, such as
-	// where a frozen site is from. They are no part of the site: in a folder in
-	// which nothing else changes, those that are there stay as they are.
+	// Record contains additional files for .staticmcp/, by name, such as the origin of a
+	// frozen site. They are not part of the site: if nothing else in a folder changes,
+	// its existing records stay as they are.
 	Record map[string][]byte
-	// Progress is told how far the write is, from the goroutine of Write.
+	// Progress is called with the progress of the write, from the goroutine of Write.
 	Progress func(Progress)
 }
 
-// Collisions says what becomes of answers whose names collide.
+// Collisions is the action for answers whose names collide.
 type Collisions string
 
 const (
-	// Disambiguate gives each of them a name with a hash, in the standard's form
-	// of long names, and stores under the shared name an answer that lists them.
+	// Disambiguate gives each of them a name with a hash, in the standard's form of long
+	// names, and stores an answer that lists them under the shared name.
 	Disambiguate Collisions = ""
 	// Refuse makes a collision an error.
 	Refuse Collisions = "error"
 )
 
-// Progress is how far a write is.
+// Progress is the progress of a write.
 type Progress struct {
-	// Stage is "reading" while answers come in and their number is unknown, then
-	// "comparing" and "writing".
+	// Stage is "reading" while answers arrive and their number is unknown, then
+	// "comparing", "writing" and "done".
 	Stage string
 	// Done and Total count files; Total is 0 while it is unknown.
 	Done, Total int
 	Bytes       int64
 }
 
-// Result is what a write did, or with DryRun would do.
+// Result is the outcome of a write, or with DryRun the expected outcome.
 type Result struct {
-	// Answers are the answers handed over; Files and Bytes all that the site
-	// consists of now, the index included.
+	// Answers is the number of answers provided. Files and Bytes cover the whole site,
+	// including the index.
 	Answers, Files int
 	Bytes          int64
-	// Of the files, so many were created, changed or found as they should be; so
-	// many others were deleted.
+	// Created, Changed and Unchanged count files of the site; Deleted counts obsolete
+	// files that were removed.
 	Created, Changed, Unchanged, Deleted int
-	// Changes names the first of those that were not as they should be.
+	// Changes lists the first changes.
 	Changes []Change
-	// Kept are files that an earlier write made and somebody changed since: they
-	// are no part of the site any more, and were not deleted.
+	// Kept lists files of an earlier write that are no longer part of the site, but were
+	// modified since and therefore not deleted.
 	Kept []string
-	// Report holds what was found: collisions, sizes, limits of hosts.
+	// Report contains the findings: collisions, sizes, limits of hosts.
 	Report check.Report
 }
 
-// Stale reports whether the output was not as it should be.
+// Stale reports whether the output was out of date.
 func (r *Result) Stale() bool { return r.Created+r.Changed+r.Deleted > 0 }
 
-// Change is what happened to a file.
+// Change is a change to a file.
 type Change struct {
 	Action Action `json:"action"`
 	Path   string `json:"path"`
 }
 
-// Action is what happened to a file.
+// Action is a kind of change to a file.
 type Action string
 
 // The actions.
@@ -120,7 +119,7 @@ const (
 	Delete Action = "delete"
 )
 
-// maxChanges is how many changes a Result names.
+// maxChanges is the maximum number of changes listed in a Result.
 const maxChanges = 10_000
 
 const (

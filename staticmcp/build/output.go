@@ -2,30 +2,30 @@ package build
 
 import "context"
 
-// Output is where a site is written to: [Dir], [ZipFile], [Zip], [Tar] or a
+// Output is the destination of a site: [Dir], [ZipFile], [TarFile], [Zip], [Tar] or a
 // [Memory].
 type Output interface {
-	// begin makes sure, before any work is done, that the output can be used.
+	// begin verifies that the output can be used, before any other work.
 	begin(*Options) (target, error)
 }
 
 // target is an output during one write.
 type target interface {
-	// dir is where a temporary file may be, or empty.
+	// dir returns a folder for temporary files, or "".
 	dir() string
-	// commit brings all that w has prepared into the output.
+	// commit writes everything that w has prepared to the output.
 	commit(ctx context.Context, w *writer) error
 	close()
 }
 
-// progress tells of every file, but not too often.
+// progress reports progress at intervals, and the last file.
 func (w *writer) progress(stage string, done, total int, bytes int64) {
 	if done%progressStep == 0 || done == total {
 		w.opts.Progress(Progress{Stage: stage, Done: done, Total: total, Bytes: bytes})
 	}
 }
 
-// note records what happened, or would happen, to a file.
+// note records an actual or planned change to a file.
 func (r *Result) note(action Action, path string) {
 	switch action {
 	case Create:

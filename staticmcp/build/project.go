@@ -15,14 +15,14 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// maxServerName is how long the name of a site made of a title is: clients prefix the
-// names of tools with it.
+// maxServerName is the maximum length of a site name derived from a title. It is short
+// because clients prefix the names of tools with it.
 const maxServerName = 32
 
-// ServerName returns a name for programs made of a title for people: lower case words
-// separated by sep, of the part before a subtitle, as many as have room in 32
-// characters. Words that tell nothing are left out unless there are no others. It is
-// empty if no letter or digit of the title can be in a name.
+// ServerName derives a name for programs from a title for people: lower-case words
+// separated by sep, without the subtitle, as many as fit in 32 characters. Words in
+// tellNothing are skipped unless there are no others. The name is empty if the title has
+// no letter or digit that a name can contain.
 func ServerName(title, sep string, tellNothing ...string) string {
 	title = strings.ReplaceAll(title, "’", "'")
 	title = possessive.ReplaceAllString(title, "$1")
@@ -53,23 +53,24 @@ func ServerName(title, sep string, tellNothing ...string) string {
 	return name
 }
 
-// possessive is the "'s" of "GitHub's".
+// possessive matches the "'s" of "GitHub's".
 var possessive = regexp.MustCompile(`(\pL)'s\b`)
 
 func nameWords(text string) []string {
 	return strings.FieldsFunc(staticmcp.EncodeName(text), func(r rune) bool { return r == '_' || r == '-' })
 }
 
-// Names of folders that say nothing about the project they are in.
+// contentFolders are folder names that do not identify a project.
 var contentFolders = []string{
 	"docs", "doc", "documentation", "content", "contents", "src", "source", "website", "site", "web", "www", "pages",
 }
 
-// IsContentFolder reports whether the name of a folder only says that it has content.
+// IsContentFolder reports whether a folder name, such as "docs", only indicates that the
+// folder has content.
 func IsContentFolder(name string) bool { return slices.Contains(contentFolders, strings.ToLower(name)) }
 
-// ProjectFolder returns the folder of the project that a folder of content belongs to:
-// the nearest folder at or above dir whose name says more than "docs".
+// ProjectFolder returns the folder of the project that a content folder belongs to: the
+// nearest folder at or above dir whose name is more specific than "docs".
 func ProjectFolder(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -87,9 +88,9 @@ func ProjectFolder(dir string) string {
 	return folder
 }
 
-// ProjectVersion returns the version of the project that a folder belongs to: that of
-// a Git tag of its current commit, or that in its package.json. It is empty if there is
-// neither.
+// ProjectVersion returns the version of the project that a folder belongs to: from a Git
+// tag of its current commit, or else from its package.json. It is empty if neither
+// exists.
 func ProjectVersion(dir string) string {
 	root := ProjectFolder(dir)
 	if version := gitTag(filepath.Join(root, ".git")); version != "" {
@@ -108,7 +109,7 @@ func ProjectVersion(dir string) string {
 	return pkg.Version
 }
 
-// maxProjectFile bounds each file that is read to find a version.
+// maxProjectFile limits the size of each file that is read to find a version.
 const maxProjectFile = 4 << 20
 
 func readSmall(name string) ([]byte, error) {
@@ -122,15 +123,15 @@ func readSmall(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// versionTag is a tag that names a version.
+// versionTag matches tags that are versions.
 var versionTag = regexp.MustCompile(`^v?([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(?:-[0-9A-Za-z.-]{1,40})?)$`)
 
-// objectID is the hash of an object of Git.
+// objectID matches a Git object hash.
 var objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
-// gitTag returns the version that a tag of the current commit names, the greatest by
-// its text if several do. It reads files only: running git would run what the
-// repository configures.
+// gitTag returns the version in a tag of the current commit; if there are several, the
+// greatest by text order. It reads files only: running git would execute commands that
+// the repository configures.
 func gitTag(git string) string {
 	head := gitRef(git, "HEAD")
 	if head == "" {
@@ -165,7 +166,7 @@ func gitTag(git string) string {
 	return slices.Max(versions)
 }
 
-// gitRef returns the hash that a reference leads to, or "".
+// gitRef returns the hash of a reference, or "".
 func gitRef(git, name string) string {
 	text, err := readSmall(filepath.Join(git, filepath.FromSlash(name)))
 	value := strings.TrimSpace(string(text))
@@ -188,7 +189,7 @@ func gitRef(git, name string) string {
 }
 
 // packedTags returns the commits of the tags in packed-refs, where a line "^hash" after
-// an annotated tag names its commit.
+// an annotated tag gives its commit.
 func packedTags(packed []byte) map[string]string {
 	tags := make(map[string]string)
 	last := ""
@@ -210,7 +211,7 @@ func packedTags(packed []byte) map[string]string {
 	return tags
 }
 
-// taggedCommit returns the commit that an annotated tag in a file of its own is for.
+// taggedCommit returns the commit of an annotated tag stored as a loose object.
 func taggedCommit(git, id string) string {
 	if !objectID.MatchString(id) {
 		return ""

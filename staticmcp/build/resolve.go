@@ -24,8 +24,8 @@ func (w *writer) has(path string) bool {
 	return ok
 }
 
-// resolve leaves each path with one file, and sorts them. It does not depend on
-// the order in which the answers came.
+// resolve reduces each path to a single file, and sorts the files. The result is
+// independent of the order of the answers.
 func (w *writer) resolve() error {
 	w.sort()
 	var groups [][]file
@@ -58,13 +58,15 @@ func (w *writer) resolve() error {
 	return w.insert(added)
 }
 
-// insert adds the files that collisions led to, which must not collide again.
+// insert adds the files created for collisions, which must not collide again.
 func (w *writer) insert(added []file) error {
 	slices.SortStableFunc(added, func(a, b file) int { return cmp.Compare(a.path, b.path) })
 	for i := range added {
 		f := &added[i]
 		if w.has(f.path) || i > 0 && added[i-1].path == f.path {
-			w.found(check.Error, "collision", "", fmt.Sprintf("the file %s, which tells answers with one name apart, is taken itself", f.path), "change one of the arguments or URIs")
+			w.found(check.Error, "collision", "",
+				fmt.Sprintf("the file %s, which tells answers with one name apart, is taken itself", f.path),
+				"change one of the arguments or URIs")
 		}
 	}
 	w.files = append(w.files, added...)
@@ -72,15 +74,15 @@ func (w *writer) insert(added []file) error {
 	return nil
 }
 
-// merged returns the files of one path without those that give way: second ways
-// to an answer, and answers handed over twice.
+// merged returns the files of one path without those that yield: spare paths and
+// duplicate answers.
 func (w *writer) merged(group []file) ([]file, error) {
 	if len(group) == 1 {
 		return group, nil
 	}
 	proper := slices.DeleteFunc(slices.Clone(group), func(f file) bool { return f.spare })
 	if len(proper) == 0 {
-		// Which of the second ways is left must not depend on their order.
+		// The choice among spare files must not depend on their order.
 		return []file{slices.MinFunc(group, func(a, b file) int { return slices.Compare(a.sum[:], b.sum[:]) })}, nil
 	}
 	if len(proper) == 1 {
@@ -106,7 +108,7 @@ func (w *writer) merged(group []file) ([]file, error) {
 		}
 	}
 	if !slices.ContainsFunc(unique, func(f file) bool { return f.sum != unique[0].sum }) {
-		// All have the same answer, so it does not matter whose it is.
+		// All answers are equal, so any of them will do.
 		return []file{seen[least]}, nil
 	}
 	return unique, nil
@@ -117,11 +119,11 @@ type one struct {
 	file    file
 	q       *question
 	address staticmcp.Address
-	key     string // what it is ordered by
+	key     string // sort key
 }
 
-// separate gives each of the answers in group a name of its own, and returns them
-// with the answer that lists them.
+// separate gives each answer in group a unique name, and returns them together with the
+// answer that lists them.
 func (w *writer) separate(group []file) ([]file, error) {
 	list := make([]one, len(group))
 	for i := range group {
@@ -139,15 +141,22 @@ func (w *writer) separate(group []file) ([]file, error) {
 		return cmp.Or(cmp.Compare(a.key, b.key), slices.Compare(a.file.sum[:], b.file.sum[:]))
 	})
 	if w.opts.Collisions == Refuse {
-		w.found(check.Error, "collision", list[1].q.From, fmt.Sprintf("%s and %s have one file, %s", list[0].q, list[1].q, group[0].path), "rename one, or tell them apart: --collisions disambiguate")
+		w.found(check.Error, "collision", list[1].q.From,
+			fmt.Sprintf("%s and %s have one file, %s", list[0].q, list[1].q, group[0].path),
+			"rename one, or tell them apart: --collisions disambiguate")
 		return nil, nil
 	}
 	places, err := differing(list)
 	if err != nil {
-		w.found(check.Error, "collision", list[1].q.From, fmt.Sprintf("%s and %s have one file, %s, and %v", list[0].q, list[1].q, group[0].path, err), "give the optional arguments defaults, or make them required")
+		w.found(check.Error, "collision", list[1].q.From,
+			fmt.Sprintf("%s and %s have one file, %s, and %v", list[0].q, list[1].q, group[0].path, err),
+			"give the optional arguments defaults, or make them required")
 		return nil, nil
 	}
-	w.found(check.Note, "collision", list[0].q.From, fmt.Sprintf("%d answers share the name %s, such as %s and %s; they were told apart", len(list), group[0].path, list[0].q, list[1].q), "")
+	w.found(check.Note, "collision", list[0].q.From,
+		fmt.Sprintf("%d answers share the name %s, such as %s and %s; they were told apart",
+			len(list), group[0].path, list[0].q, list[1].q),
+		"")
 	files := make([]file, 0, len(list)+1)
 	for _, o := range list {
 		o.file.path = o.address.DistinctPath(places...)
@@ -157,7 +166,7 @@ func (w *writer) separate(group []file) ([]file, error) {
 	return append(files, shared), err
 }
 
-// address returns where an answer belongs.
+// address returns the address of an answer.
 func (w *writer) address(q *question) (staticmcp.Address, error) {
 	switch {
 	case q.Tool != "":
@@ -174,8 +183,7 @@ func (w *writer) address(q *question) (staticmcp.Address, error) {
 	return staticmcp.PromptAddress(w.prompts[q.Prompt], arguments), nil
 }
 
-// differing returns the places in which the texts of answers with one name are
-// not the same.
+// differing returns the places at which the texts of answers with one name differ.
 func differing(list []one) ([]int, error) {
 	first := list[0].address
 	if first.URI != "" {
@@ -183,7 +191,9 @@ func differing(list []one) ([]int, error) {
 	}
 	differs := make([]bool, len(first.Texts))
 	for i := range list {
-		if list[i].q.Tool != list[0].q.Tool || list[i].q.Prompt != list[0].q.Prompt || len(list[i].address.Texts) != len(first.Texts) {
+		if list[i].q.Tool != list[0].q.Tool ||
+			list[i].q.Prompt != list[0].q.Prompt ||
+			len(list[i].address.Texts) != len(first.Texts) {
 			return nil, errors.New("they belong to different tools")
 		}
 		for place, text := range list[i].address.Texts {
@@ -202,12 +212,12 @@ func differing(list []one) ([]int, error) {
 	return places, nil
 }
 
-// maxListed is how many answers with one name are listed.
+// maxListed is the maximum number of answers listed under a shared name.
 const maxListed = 1000
 
-// shared makes the answer under the name that several have. Readers that know
-// nothing of it show it to the model, which can ask again: the names in it are
-// encoded to themselves.
+// shared creates the answer under a name that several answers share. Readers without
+// support for it show it to the model, which can ask again: the names in it are encoded
+// to themselves.
 func (w *writer) shared(path string, list []one, places []int) (file, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d answers share this name. Ask again with one of these instead:\n", len(list))
@@ -230,7 +240,8 @@ func (w *writer) shared(path string, list []one, places []int) (file, error) {
 	return f, nil
 }
 
-// again is what to ask for to get one of several answers from any reader.
+// again returns the arguments or URI with which any reader can request one of several
+// answers.
 func (w *writer) again(o *one, places []int) string {
 	names := o.address.DistinctNames(places...)
 	if o.q.URI != "" {
@@ -249,7 +260,7 @@ func (w *writer) again(o *one, places []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// names are the names of the arguments that are given.
+// names returns the names of the given arguments.
 func (o *one) names(w *writer) []string {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(o.q.Arguments, &given) != nil {
@@ -272,7 +283,7 @@ func (o *one) names(w *writer) []string {
 	return names
 }
 
-// meant is what an answer is for, as far as it differs from the others.
+// meant describes an answer by the texts in which it differs from the others.
 func (o *one) meant(places []int) string {
 	if o.q.URI != "" {
 		return o.q.URI
@@ -284,7 +295,7 @@ func (o *one) meant(places []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// mark is what tells our reader where the answers themselves are.
+// mark returns the marker that leads Slipway's reader to the answers themselves.
 func mark(a staticmcp.Address, places []int) json.RawMessage {
 	switch {
 	case a.URI != "":
@@ -314,8 +325,8 @@ func (w *writer) sharedDocument(q *question, text string, mark json.RawMessage) 
 	}
 	switch {
 	case q.Tool != "":
-		// Where a tool has an outputSchema, clients refuse a result without
-		// structuredContent, unless it is an error.
+		// If a tool has an outputSchema, clients reject a result without
+		// structuredContent unless it is an error.
 		return mcp.Marshal(struct {
 			Content []block                    `json:"content"`
 			IsError bool                       `json:"isError,omitempty"`

@@ -11,85 +11,84 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Input makes a site of something that can change: a folder of documents, a
-// table, a server. It is what the command and a watching server hold on to.
+// Input builds a site from something that can change: a folder of documents, a table, a
+// server. It is what the command and a watching server use.
 type Input interface {
-	// Site reads the input as it is now. The site's sequences may read on while
-	// they are walked; a second walk starts over.
+	// Site reads the current input. The site's sequences may keep reading while they are
+	// iterated; a second iteration starts over.
 	Site(ctx context.Context) (*Site, error)
-	// Paths are the files and folders whose change calls for another build, or
-	// nothing if there is no telling.
+	// Paths returns the files and folders whose changes require another build, or nil if
+	// they are unknown.
 	Paths() []string
 }
 
-// Site is what a builder hands over.
+// Site is the content of a site, provided by a builder.
 type Site struct {
-	// ProtocolVersion is the version of the protocol that the content was made
-	// for. Default: the newest one with a handshake.
+	// ProtocolVersion is the protocol version that the content was created for. Default:
+	// the newest one with a handshake.
 	ProtocolVersion string
-	// Server names the site. Name is required; Version is 1.0.0 by default.
+	// Server names the site. Name is required; Version defaults to 1.0.0.
 	Server       mcp.Implementation
 	Instructions string
-	// Extensions are capabilities.extensions, a JSON object, or nil.
+	// Extensions is the value of capabilities.extensions, a JSON object, or nil.
 	Extensions json.RawMessage
 
-	// Tools, Templates and Prompts are the definitions, in the order in which
-	// clients see them. The arguments of a tool stand in the path in the order of
-	// required in its inputSchema, then of the other properties; a builder lists
-	// both in one order. Entries with Raw are written as they are.
+	// Tools, Templates and Prompts are the definitions, in the order in which clients see
+	// them. The arguments of a tool appear in paths in the order of required in its
+	// inputSchema, followed by the other properties; builders should list both in the
+	// same order. Entries with Raw are written unchanged.
 	Tools     []mcp.Tool
 	Templates []mcp.ResourceTemplate
 	Prompts   []mcp.Prompt
-	// Resources are the definitions of the resources that are listed, or nil. It
-	// is walked once for each write, and never kept as a whole.
+	// Resources yields the definitions of the listed resources, or is nil. It is iterated
+	// once per write, and never held in memory as a whole.
 	Resources iter.Seq2[*mcp.Resource, error]
-	// Interchangeable are the names of the tools with two arguments that mean the
-	// same in both orders: their answers are stored under both.
+	// Interchangeable names the tools with two arguments whose order does not matter:
+	// their answers are stored in both orders.
 	Interchangeable []string
 
-	// Answers are the answers, in any order. It is walked once for each write,
-	// and what it yields is not kept. An error ends the write, which then leaves
-	// everything as it was.
+	// Answers yields the answers, in any order. It is iterated once per write, and its
+	// values are not retained. An error ends the write and leaves the output unchanged.
 	Answers iter.Seq2[*Answer, error]
 
-	// Findings are what the builder found in its input, such as a line that could
-	// not be read. They become part of [Result.Report].
+	// Findings are the builder's findings about its input, such as an unreadable line.
+	// They become part of [Result.Report].
 	Findings []check.Finding
 }
 
-// Answer is one stored answer, or another file. Exactly one of Tool, URI, Prompt,
-// Completion and Path says what it is.
+// Answer is a stored answer or another file. Exactly one of Tool, URI, Prompt, Completion
+// and Path is set.
 type Answer struct {
-	// Tool is the name of a tool, and Arguments are those of the call as a JSON
-	// object in any order, or nil. Result is that of tools/call.
+	// Tool is the name of a tool. Arguments are the arguments of the call, as a JSON
+	// object in any order, or nil. Result is the tools/call result.
 	Tool string
-	// URI is that of a resource, listed or not. Result is that of resources/read,
+	// URI is the URI of a resource, listed or not. Result is the resources/read result,
 	// or one item of its contents.
 	URI string
-	// Prompt is the name of a prompt; Arguments is an object of strings, or nil.
-	// Result is that of prompts/get; with Template, places such as {{topic}} in
-	// its texts are filled in by our reader for any arguments.
+	// Prompt is the name of a prompt. Arguments is an object of strings, or nil. Result
+	// is the prompts/get result. With Template, Slipway's reader fills placeholders such
+	// as {{topic}} in its texts with any arguments.
 	Prompt   string
 	Template bool
-	// Completion are the values to suggest for an argument.
+	// Completion contains the suggested values for an argument.
 	Completion *Completion
-	// Path is that of a file which is no answer, such as a part of a search index,
-	// with slashes. Data is what is in it, byte for byte.
+	// Path is the path of a file that is not an answer, such as part of a search index,
+	// with slashes. Data is its contents, byte for byte.
 	Path string
 	Data []byte
 
 	Arguments json.RawMessage
 	Result    json.RawMessage
-	// Title is a word for people about this answer, shown where several have one
-	// name. Default: the arguments or the URI.
+	// Title describes this answer to people; it is shown if several answers share a name.
+	// Default: the arguments or the URI.
 	Title string
-	// From says where the answer was made of, such as "guide/install.md", for
-	// messages. It is not written.
+	// From is the origin of the answer, such as "guide/install.md", for messages. It is
+	// not written.
 	From string
 }
 
-// Completion are the values to suggest for an argument of a prompt, or for a
-// variable of a resource template. One of Prompt and URITemplate is set.
+// Completion contains suggested values for an argument of a prompt or a variable of a
+// resource template. Exactly one of Prompt and URITemplate is set.
 type Completion struct {
 	Prompt      string
 	URITemplate string
@@ -97,23 +96,22 @@ type Completion struct {
 	Values      []string
 }
 
-// Text returns the answer of a tool with one text. arguments is anything that
-// encoding/json makes an object of, or nil; what it cannot encode shows as an
-// error of [Write].
+// Text returns a tool answer with one text. arguments is any value that encoding/json
+// encodes as an object, or nil; if it cannot be encoded, [Write] reports an error.
 func Text(tool string, arguments any, text string) *Answer {
 	result := append([]byte(`{"content":[{"type":"text","text":`), quote(text)...)
 	return &Answer{Tool: tool, Arguments: object(arguments), Result: append(result, "}]}"...)}
 }
 
-// Structured returns the answer of a tool with a text and the same for programs:
-// structured is a JSON object, which follows the tool's outputSchema.
+// Structured returns a tool answer with a text and the equivalent structured content.
+// structured is a JSON object that matches the tool's outputSchema.
 func Structured(tool string, arguments any, text string, structured json.RawMessage) *Answer {
 	result := append([]byte(`{"content":[{"type":"text","text":`), quote(text)...)
 	result = append(append(append(result, `}],"structuredContent":`...), structured...), '}')
 	return &Answer{Tool: tool, Arguments: object(arguments), Result: result}
 }
 
-// TextResource returns the contents of a resource that is a text.
+// TextResource returns the contents of a text resource.
 func TextResource(uri, mimeType, text string) *Answer {
 	result := append([]byte(`{"uri":`), quote(uri)...)
 	result = append(append(result, `,"mimeType":`...), quote(mimeType)...)
@@ -123,8 +121,8 @@ func TextResource(uri, mimeType, text string) *Answer {
 
 func quote(s string) []byte { return jsonscan.AppendQuote(nil, s) }
 
-// object encodes arguments. What cannot be encoded becomes a text, which Write
-// refuses with it in its words.
+// object encodes arguments. A failure is encoded as a string with the error text, which
+// Write refuses and reports.
 func object(arguments any) json.RawMessage {
 	switch a := arguments.(type) {
 	case nil:

@@ -12,17 +12,17 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// Marks enclose our part of a file of the host that has other parts.
+// Marks that enclose Slipway's part of a host file shared with others.
 const (
 	markBegin = "# begin slipway "
 	markEnd   = "# end slipway "
 )
 
-// maxRootFile bounds a file at the root that ours is merged into.
+// maxRootFile limits the size of an existing file at the root that is merged.
 const maxRootFile = 1 << 20
 
-// sitePrefix returns the path of the site below [Options.SiteRoot], such as
-// "/docs/mcp"; empty for the root itself.
+// sitePrefix returns the path of the site below [Options.SiteRoot], such as "/docs/mcp";
+// it is empty for the root itself.
 func (w *writer) sitePrefix(out Output) (string, error) {
 	d, ok := out.(*directory)
 	if !ok {
@@ -46,9 +46,9 @@ func (w *writer) sitePrefix(out Output) (string, error) {
 	return "/" + filepath.ToSlash(below), nil
 }
 
-// rootFiles writes what the host reads at the root of what is published. It creates
-// .nojekyll where there is none, and in _headers replaces nothing but the part
-// between its own marks.
+// rootFiles writes the files that the host reads at the root of the published folder. It
+// creates .nojekyll if it is missing, and replaces only the part of _headers between its
+// own marks.
 func (w *writer) rootFiles(prefix string) error {
 	profile, err := w.opts.Host.profile()
 	if err != nil {
@@ -64,7 +64,7 @@ func (w *writer) rootFiles(prefix string) error {
 	return w.rootFile("_headers", func(old string) (string, error) { return mergeMarked(old, prefix, rules) })
 }
 
-// rootFile writes one file at the root, if what merge returns differs from it.
+// rootFile writes one file at the root if merge returns different contents.
 func (w *writer) rootFile(name string, merge func(old string) (string, error)) error {
 	path := filepath.Join(w.opts.SiteRoot, name)
 	info, err := os.Lstat(path)
@@ -137,7 +137,7 @@ func mergeMarked(text, prefix, part string) (string, error) {
 	return text[:from] + part + text[to+len(end):], nil
 }
 
-// lineIndex returns where a line begins in a text, or -1.
+// lineIndex returns the offset of a line in a text, or -1.
 func lineIndex(text, line string) int {
 	if strings.HasPrefix(text, line) {
 		return 0

@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// Snap is what files looked like at one time. Two that are equal mean that
-// nothing changed.
+// Snap is the state of files at one time. Equal Snaps mean that nothing changed.
 type Snap [sha256.Size]byte
 
-// Snapshot looks at the names, sizes and times of the files at paths, and of all
-// files in those that are folders; what begins with a dot is left out. What
-// cannot be read counts as not there.
+// Snapshot captures the names, sizes and modification times of the files at paths, and of
+// all files in paths that are folders. Names that begin with a dot are skipped.
+// Unreadable files count as missing.
 func Snapshot(paths []string) Snap {
 	sum := sha256.New()
 	note := func(path string, info fs.FileInfo) {
@@ -30,7 +29,7 @@ func Snapshot(paths []string) Snap {
 			note(path, info)
 			continue
 		}
-		// A folder that cannot be read is skipped: there is no error.
+		// Unreadable folders are skipped, so there is no error.
 		_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil

@@ -8,18 +8,18 @@ import (
 	"os"
 )
 
-// spool keeps what was written to it, in memory as long as it is little.
+// spool stores written data, in memory up to a limit and then in a temporary file.
 type spool struct {
 	limit int64
 	dir   string
 
 	memory []byte
-	file   *os.File // nil while all is in memory
+	file   *os.File // nil while everything is in memory
 	out    *bufio.Writer
 	size   int64
 }
 
-// write appends data and returns where it is.
+// write appends data and returns its offset.
 func (s *spool) write(data []byte) (at int64, err error) {
 	at = s.size
 	s.size += int64(len(data))
@@ -43,8 +43,8 @@ func (s *spool) spill() error {
 	if err != nil {
 		return fmt.Errorf("make temporary file: %w", err)
 	}
-	// Where that is possible the name goes at once, so that nothing is left behind
-	// by a program that is killed.
+	// Unlink the file immediately where possible, so that a killed process leaves nothing
+	// behind.
 	os.Remove(f.Name())
 	s.file, s.out = f, bufio.NewWriterSize(f, 1<<18)
 	_, err = s.out.Write(s.memory)
@@ -52,7 +52,7 @@ func (s *spool) spill() error {
 	return err
 }
 
-// read returns the size bytes at at.
+// read returns size bytes from offset at.
 func (s *spool) read(at, size int64) ([]byte, error) {
 	if s.file == nil {
 		return s.memory[at : at+size : at+size], nil
@@ -67,7 +67,7 @@ func (s *spool) read(at, size int64) ([]byte, error) {
 	return data, nil
 }
 
-// reader returns the size bytes at at as a stream.
+// reader returns size bytes from offset at as a stream.
 func (s *spool) reader(at, size int64) (io.Reader, error) {
 	if s.file == nil || size <= 1<<20 {
 		data, err := s.read(at, size)
@@ -86,7 +86,7 @@ func (s *spool) settle() error {
 	return s.out.Flush()
 }
 
-// close gives the memory and the temporary file back.
+// close releases the memory and the temporary file.
 func (s *spool) close() {
 	s.memory = nil
 	if s.file != nil {

@@ -14,8 +14,8 @@ import (
 // manifestName is the file that makes a folder a site.
 const manifestName = "mcp.json"
 
-// InvalidError says that a site was not written because of what is wrong with
-// it, which is in the report of the [Result] that comes with it.
+// InvalidError reports that a site was not written because it has errors, which are in
+// the report of the accompanying [Result].
 type InvalidError struct{ Errors int }
 
 // Error implements the error interface.
@@ -26,13 +26,12 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("the site has %d errors; nothing was written", e.Errors)
 }
 
-// Write brings site to out.
+// Write writes site to out.
 //
-// All answers are taken in and checked first: a site with errors, or one whose
-// sequences end in an error, leaves out as it was. The error is then an
-// [*InvalidError] or that of the sequence. The Result is never nil, and holds
-// what was found even if there is an error. Write may be called again with the
-// same Output, but not at the same time.
+// It collects and checks all answers first: a site with errors, or one whose sequences
+// fail, leaves out unchanged. The error is then an [*InvalidError] or that of the
+// sequence. The Result is never nil, and contains the findings even if there is an error.
+// Write may be called again with the same Output, but not concurrently.
 func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result, error) {
 	w := &writer{site: site, opts: opts.withDefaults(), result: &Result{}, taken: make(map[string]bool)}
 	if w.opts.OmitUnanswered {
@@ -68,7 +67,7 @@ func Write(ctx context.Context, site *Site, out Output, opts *Options) (*Result,
 	return w.result, err
 }
 
-// writer is one write.
+// writer is the state of one write.
 type writer struct {
 	site   *Site
 	opts   *Options
@@ -78,11 +77,11 @@ type writer struct {
 	prompts map[string]*mcp.Prompt
 
 	spool *spool
-	files []file          // in the order of their paths once prepared
-	inner []file          // those below .staticmcp, the index itself last
-	taken map[string]bool // paths of files that are no answers
-	// answered are the names and URIs that there are answers for, as hashes, if
-	// they must be known.
+	files []file          // sorted by path once prepared
+	inner []file          // files below .staticmcp, the index itself last
+	taken map[string]bool // paths of files that are not answers
+	// answered holds hashes of the names and URIs that have answers, if they must be
+	// known.
 	answered map[[16]byte]bool
 
 	scratch bytes.Buffer
@@ -114,7 +113,7 @@ func (w *writer) tempDir(t target) string {
 	return os.TempDir()
 }
 
-// prepare makes w.files all that the site is to be.
+// prepare completes w.files and w.inner.
 func (w *writer) prepare(ctx context.Context) error {
 	w.result.Report.Add(w.site.Findings...)
 	if err := w.collect(ctx); err != nil {

@@ -23,8 +23,17 @@ import (
 
 // city is a tool with one argument, route one with two.
 var (
-	city  = mcp.Tool{Name: "city", Description: "About a city.", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)}
-	route = mcp.Tool{Name: "route", Description: "From a to b.", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a","b"]}`)}
+	city = mcp.Tool{
+		Name:        "city",
+		Description: "About a city.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+	}
+	route = mcp.Tool{
+		Name:        "route",
+		Description: "From a to b.",
+		InputSchema: json.RawMessage(
+			`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a","b"]}`),
+	}
 )
 
 func answers(list ...*build.Answer) iter.Seq2[*build.Answer, error] {
@@ -39,9 +48,13 @@ func answers(list ...*build.Answer) iter.Seq2[*build.Answer, error] {
 
 func site(list ...*build.Answer) *build.Site {
 	return &build.Site{
-		Server:  mcp.Implementation{Name: "test", Version: "1.0.0"},
-		Tools:   []mcp.Tool{city, route},
-		Prompts: []mcp.Prompt{{Name: "greet", Description: "Greets.", Arguments: []mcp.PromptArgument{{Name: "who", Description: "Whom.", Required: true}}}},
+		Server: mcp.Implementation{Name: "test", Version: "1.0.0"},
+		Tools:  []mcp.Tool{city, route},
+		Prompts: []mcp.Prompt{{
+			Name:        "greet",
+			Description: "Greets.",
+			Arguments:   []mcp.PromptArgument{{Name: "who", Description: "Whom.", Required: true}},
+		}},
 		Answers: answers(list...),
 	}
 }
@@ -66,7 +79,11 @@ func TestLayout(t *testing.T) {
 		named("São Paulo", "a city"),
 		build.Text("route", json.RawMessage(`{"b":7,"a":"x/y"}`), "a way"),
 		build.TextResource("doc://Guide/Über uns", "text/plain", "us"),
-		&build.Answer{Prompt: "greet", Arguments: json.RawMessage(`{"who":"Ann"}`), Result: json.RawMessage(`{"messages":[]}`)},
+		&build.Answer{
+			Prompt:    "greet",
+			Arguments: json.RawMessage(`{"who":"Ann"}`),
+			Result:    json.RawMessage(`{"messages":[]}`),
+		},
 		&build.Answer{Completion: &build.Completion{Prompt: "greet", Argument: "who", Values: []string{"Ann"}}},
 		&build.Answer{Path: ".staticmcp/search/terms.bin", Data: []byte{0, 1}},
 	)
@@ -82,11 +99,14 @@ func TestLayout(t *testing.T) {
 		t.Errorf("got %d answers, %d created of %d", r.Answers, r.Created, r.Files)
 	}
 	got, _ := m.ReadFile("tools/city/sao_paulo.json")
-	if want := "{\n  \"content\": [\n    {\n      \"type\": \"text\",\n      \"text\": \"a city\"\n    }\n  ]\n}\n"; string(got) != want {
+	if want := "{\n  \"content\": [\n    {\n      \"type\": \"text\",\n      \"text\": \"a city\"\n    }\n  ]\n}\n"; string(
+		got) != want {
 		t.Errorf("got %s", got)
 	}
 	naive := naivesite.Site{FS: m, Encode: staticmcp.EncodeName}
-	if text, mimeType, err := naive.Resource("doc://Guide/Über uns"); text != "us" || mimeType != "text/plain" || err != nil {
+	if text, mimeType, err := naive.Resource("doc://Guide/Über uns"); text != "us" ||
+		mimeType != "text/plain" ||
+		err != nil {
 		t.Errorf("got %q %q %v", text, mimeType, err)
 	}
 	if _, err := naive.Manifest(); err != nil {
@@ -98,10 +118,20 @@ func TestCollisions(t *testing.T) {
 	ctx := context.Background()
 	list := []*build.Answer{
 		named("東京", "Tokyo"), named("北京", "Beijing"), named("Paris", "Paris"), named("paris", "small"),
-		build.Text("route", json.RawMessage(`{"a":"é","b":1}`), "one"), build.Text("route", json.RawMessage(`{"a":"e","b":1}`), "two"),
-		build.TextResource("a://x", "text/plain", "ax"), build.TextResource("b://x", "text/plain", "bx"), build.TextResource("b:///x", "text/plain", "b/x"),
-		{Prompt: "greet", Arguments: json.RawMessage(`{"who":"東"}`), Result: json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"east"}}]}`)},
-		{Prompt: "greet", Arguments: json.RawMessage(`{"who":"西"}`), Result: json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"west"}}]}`)},
+		build.Text("route", json.RawMessage(`{"a":"é","b":1}`), "one"),
+		build.Text("route", json.RawMessage(`{"a":"e","b":1}`), "two"),
+		build.TextResource("a://x", "text/plain", "ax"), build.TextResource("b://x", "text/plain", "bx"),
+		build.TextResource("b:///x", "text/plain", "b/x"),
+		{
+			Prompt:    "greet",
+			Arguments: json.RawMessage(`{"who":"東"}`),
+			Result:    json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"east"}}]}`),
+		},
+		{
+			Prompt:    "greet",
+			Arguments: json.RawMessage(`{"who":"西"}`),
+			Result:    json.RawMessage(`{"messages":[{"role":"user","content":{"type":"text","text":"west"}}]}`),
+		},
 	}
 	m, r := written(t, site(list...), nil)
 	opened, err := staticmcp.Open(ctx, m, &staticmcp.Options{Poll: -1})
@@ -154,7 +184,8 @@ func TestCollisions(t *testing.T) {
 // TestSameAnswer stores one file for calls that share a name and an answer.
 func TestSameAnswer(t *testing.T) {
 	m, r := written(t, site(named("paris", "same"), named("Paris", "same"), named("PARIS", "same")), nil)
-	if want := ".nojekyll\n.staticmcp/index.json\nmcp.json\ntools/city/paris.json"; m.String() != want || len(r.Report.Findings()) > 0 {
+	if want := ".nojekyll\n.staticmcp/index.json\nmcp.json\ntools/city/paris.json"; m.String() != want ||
+		len(r.Report.Findings()) > 0 {
 		t.Errorf("got %s, %v", m, r.Report.Findings())
 	}
 	if index, _ := m.ReadFile(".staticmcp/index.json"); !strings.Contains(string(index), `{"name":"PARIS"}`) {
@@ -162,7 +193,7 @@ func TestSameAnswer(t *testing.T) {
 	}
 }
 
-// contents are all files by name.
+// contents returns all files by name.
 func contents(t *testing.T, m *build.Memory) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -188,12 +219,18 @@ func TestRefused(t *testing.T) {
 		"nothing to name by":    {[]*build.Answer{named("\u0301", "")}, "site/unnameable"},
 		"no path for a URI":     {[]*build.Answer{build.TextResource("x://", "text/plain", "")}, "site/unnameable"},
 		"two answers":           {[]*build.Answer{named("x", "1"), named("x", "2")}, "site/duplicate-answer"},
-		"no content":            {[]*build.Answer{{Tool: "city", Arguments: json.RawMessage(`{"name":"x"}`), Result: json.RawMessage(`{}`)}}, "site/result"},
-		"another URI":           {[]*build.Answer{{URI: "a://b", Result: json.RawMessage(`{"uri":"a://c","text":""}`)}}, "site/result"},
-		"path that leads out":   {[]*build.Answer{{Path: "../x", Data: nil}}, "site/path"},
-		"path of an answer":     {[]*build.Answer{{Path: "tools/x.json", Data: nil}}, "site/path"},
-		"large":                 {[]*build.Answer{named("x", strings.Repeat("x", 2000))}, "site/size"},
-		"empty":                 {[]*build.Answer{{}}, "site/empty-answer"},
+		"no content": {
+			[]*build.Answer{{Tool: "city", Arguments: json.RawMessage(`{"name":"x"}`), Result: json.RawMessage(`{}`)}},
+			"site/result",
+		},
+		"another URI": {
+			[]*build.Answer{{URI: "a://b", Result: json.RawMessage(`{"uri":"a://c","text":""}`)}},
+			"site/result",
+		},
+		"path that leads out": {[]*build.Answer{{Path: "../x", Data: nil}}, "site/path"},
+		"path of an answer":   {[]*build.Answer{{Path: "tools/x.json", Data: nil}}, "site/path"},
+		"large":               {[]*build.Answer{named("x", strings.Repeat("x", 2000))}, "site/size"},
+		"empty":               {[]*build.Answer{{}}, "site/empty-answer"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +243,10 @@ func TestRefused(t *testing.T) {
 			if got := r.Report.Findings()[0].Rule; got != test.rule {
 				t.Errorf("got %v, want %s", r.Report.Findings(), test.rule)
 			}
-			if _, err := build.Write(context.Background(), site(test.list...), m, &build.Options{MaxAnswerBytes: 1000, Lenient: true}); err != nil || m.String() == "" {
+			if _, err := build.Write(context.Background(), site(test.list...), m, &build.Options{
+				MaxAnswerBytes: 1000,
+				Lenient:        true,
+			}); err != nil || m.String() == "" {
 				t.Errorf("lenient: %v", err)
 			}
 		})
@@ -263,7 +303,8 @@ func TestFolder(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(dir, "README.md")); string(data) != "mine" {
 		t.Errorf("the README: %v", err)
 	}
-	if r := write(&build.Options{DryRun: true}, named("d", "2")); !slices.Equal(changes(r), []string{"update tools/city/d.json"}) {
+	if r := write(&build.Options{DryRun: true}, named("d", "2")); !slices.Equal(changes(r),
+		[]string{"update tools/city/d.json"}) {
 		t.Errorf("got %v", changes(r))
 	}
 }
@@ -283,8 +324,8 @@ func TestForeignSite(t *testing.T) {
 	}
 }
 
-// TestCutShort ends a write in the middle: the site before can be used, and the
-// next write leaves nothing behind.
+// TestCutShort interrupts a write: the previous site stays usable, and the next write
+// leaves nothing behind.
 func TestCutShort(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -312,10 +353,13 @@ func TestCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	if result, err := opened.CallTool(context.Background(), &mcp.CallToolParams{Name: "city", Arguments: json.RawMessage(`{"name":"z"}`)}); err != nil || result.IsError {
+	if result, err := opened.CallTool(context.Background(), &mcp.CallToolParams{
+		Name:      "city",
+		Arguments: json.RawMessage(`{"name":"z"}`),
+	}); err != nil || result.IsError {
 		t.Errorf("the site before: %v %v", result, err)
 	}
-	// What a program that was killed leaves.
+	// The remains of a killed program.
 	os.WriteFile(filepath.Join(dir, "tools/city/.slipway-tmp"), []byte("half"), 0o644)
 	if _, err := build.Write(context.Background(), site(named("c", "1")), build.Dir(dir), nil); err != nil {
 		t.Fatal(err)
@@ -327,7 +371,8 @@ func TestCutShort(t *testing.T) {
 		}
 		return err
 	})
-	if diff := cmp.Diff([]string{".nojekyll", ".staticmcp/index.json", "mcp.json", "tools/city/c.json"}, left); diff != "" {
+	if diff := cmp.Diff([]string{".nojekyll", ".staticmcp/index.json", "mcp.json", "tools/city/c.json"},
+		left); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -348,8 +393,14 @@ func TestLongNames(t *testing.T) {
 }
 
 func TestInterchangeable(t *testing.T) {
-	pair := mcp.Tool{Name: "pair", Description: "d", InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{},"y":{}},"required":["x","y"]}`)}
-	s := site(build.Text("pair", map[string]string{"x": "a", "y": "b"}, "ab"), build.Text("pair", map[string]string{"x": "b", "y": "c"}, "bc"), build.Text("pair", map[string]string{"x": "c", "y": "b"}, "cb"))
+	pair := mcp.Tool{
+		Name:        "pair",
+		Description: "d",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"x":{},"y":{}},"required":["x","y"]}`),
+	}
+	s := site(build.Text("pair", map[string]string{"x": "a", "y": "b"}, "ab"),
+		build.Text("pair", map[string]string{"x": "b", "y": "c"}, "bc"),
+		build.Text("pair", map[string]string{"x": "c", "y": "b"}, "cb"))
 	s.Tools, s.Interchangeable = append(s.Tools, pair), []string{"pair"}
 	m, _ := written(t, s, nil)
 	for name, want := range map[string]string{"a/b": "ab", "b/a": "ab", "b/c": "bc", "c/b": "cb"} {
@@ -391,19 +442,24 @@ func TestShards(t *testing.T) {
 
 func TestHostLimits(t *testing.T) {
 	large := &build.Answer{Path: "extra.bin", Data: make([]byte, 25<<20+1)}
-	for host, want := range map[build.Host]string{build.CloudflarePages: "1 error", build.GitHubPages: "no findings", build.NoHost: "no findings"} {
+	for host, want := range map[build.Host]string{
+		build.CloudflarePages: "1 error",
+		build.GitHubPages:     "no findings",
+		build.NoHost:          "no findings",
+	} {
 		r, err := build.Write(context.Background(), site(large), build.NewMemory(), &build.Options{Host: host})
 		if got := r.Report.Summary(); got != want || (err == nil) != (want == "no findings") {
 			t.Errorf("%q: got %s, %v, want %s", host, got, err, want)
 		}
 	}
-	if _, err := build.Write(context.Background(), site(), build.NewMemory(), &build.Options{Host: "nowhere"}); err == nil {
+	if _, err := build.Write(context.Background(), site(),
+		build.NewMemory(), &build.Options{Host: "nowhere"}); err == nil {
 		t.Error("an unknown host is no error")
 	}
 }
 
-// A tool with an outputSchema answers a shared name with an error: clients refuse
-// any other result without structuredContent.
+// TestCollisionsOfStructured: a tool with an outputSchema answers a shared name with an
+// error, as clients reject any other result without structuredContent.
 func TestCollisionsOfStructured(t *testing.T) {
 	structured := city
 	structured.OutputSchema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)

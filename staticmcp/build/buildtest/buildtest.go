@@ -1,6 +1,5 @@
-// Package buildtest is what the tests of all builders have in common: it writes
-// the site that a builder describes, holds it against every rule that a site must
-// keep, and asks it questions.
+// Package buildtest holds the shared test helpers of all builders: it writes the site of
+// an input, checks it against every site rule, and calls its tools.
 package buildtest
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// Folder writes files, by their slash-separated names, into a new folder of the
-// test and returns it.
+// Folder writes files, by their slash-separated names, to a new temporary folder and
+// returns its path.
 func Folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,19 +31,18 @@ func Folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// Built is a site that was made and opened again.
+// Built is a site that was written and opened again.
 type Built struct {
-	From  *build.Site // as the builder described it
+	From  *build.Site // as built by the input
 	Files *build.Memory
 	Site  *staticmcp.Site
 
 	t testing.TB
 }
 
-// Open writes the site of in and opens it. An error is that of in; what is wrong
-// with the site fails t: it must be writable, pass [staticmcp.Check], open
-// strictly, and have each resource where a reader that knows nothing but the
-// standard looks for it. opts may be nil.
+// Open writes the site of in and opens it. It returns only errors of in. The test fails
+// unless the site can be written, passes [staticmcp.Check], opens in strict mode, and has
+// each resource where a reader that knows only the standard expects it. opts may be nil.
 func Open(t testing.TB, in build.Input, opts *build.Options) (*Built, error) {
 	t.Helper()
 	from, err := in.Site(t.Context())
@@ -86,7 +84,7 @@ func (b *Built) check() {
 	}
 }
 
-// Answer is what came of a call.
+// Answer is the outcome of a call.
 type Answer struct {
 	Text       string // of the first content, or of the error
 	Structured string
