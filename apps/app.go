@@ -9,23 +9,23 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// App is a user interface. [App.Resource] is its entry in the list of resources,
-// [App.Contents] what reading it yields; what it asks for is in both, since some
-// hosts look at one and some at the other.
+// App is a user interface. [App.Resource] is its entry in the resource list,
+// [App.Contents] its contents. Both include the UI settings, as some hosts read them from
+// one and some from the other.
 type App struct {
 	// URI begins with "ui://".
 	URI         string
 	Name        string
 	Title       string
 	Description string
-	// HTML is the whole document.
+	// HTML is the complete document.
 	HTML  string
 	UI    ResourceUI
 	Icons []mcp.Icon
 }
 
-// Resource returns the entry for [mcp.Catalog.Resources]. A user interface that
-// tools link to need not be listed.
+// Resource returns the entry for [mcp.Catalog.Resources]. A user interface that tools
+// link to need not be listed.
 func (a *App) Resource() mcp.Resource {
 	return mcp.Resource{
 		Name:        a.Name,
@@ -38,7 +38,7 @@ func (a *App) Resource() mcp.Resource {
 	}
 }
 
-// Contents returns what reading the resource yields.
+// Contents returns the contents of the resource.
 func (a *App) Contents() mcp.ResourceContents {
 	return mcp.ResourceContents{
 		Name:     a.Name,
@@ -50,8 +50,7 @@ func (a *App) Contents() mcp.ResourceContents {
 	}
 }
 
-// Describe puts u into the definition of a tool. What is in its _meta already
-// stays.
+// Describe adds u to the _meta of a tool definition. Existing members are kept.
 func (u ToolUI) Describe(t *mcp.Tool) error {
 	if t.Raw != nil {
 		return errors.New("the tool's definition is Raw, and so is its _meta")
@@ -64,8 +63,8 @@ func (u ToolUI) Describe(t *mcp.Tool) error {
 	return nil
 }
 
-// Describe puts u into the entry of a list, and the MIME type of user interfaces
-// if it has none. What is there already stays.
+// Describe adds u to a resource list entry, along with the MIME type of user interfaces
+// if the entry has none. Existing values are kept.
 func (u ResourceUI) Describe(r *mcp.Resource) error {
 	if r.Raw != nil {
 		return errors.New("the resource's definition is Raw, and so is its _meta")
@@ -81,9 +80,9 @@ func (u ResourceUI) DescribeTemplate(t *mcp.ResourceTemplate) error {
 	return u.describe(t.URITemplate, &t.MIMEType, &t.Meta)
 }
 
-// DescribeContents returns what reading a user interface yields with u in every
-// item, and the MIME type of user interfaces where an item has none. What is
-// there already stays, and so does read itself: others may share it.
+// DescribeContents returns a copy of the contents of a user interface with u added to
+// every item, along with the MIME type of user interfaces to items that have none.
+// Existing values are kept. read itself is not modified, as it may be shared.
 func (u ResourceUI) DescribeContents(read *mcp.ReadResourceResult) (*mcp.ReadResourceResult, error) {
 	if read.Raw != nil {
 		return nil, errors.New("the result is Raw, and so is its _meta")

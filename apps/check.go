@@ -10,17 +10,17 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// fault is a finding about something that hosts refuse or that cannot work.
+// fault returns a finding about something that hosts reject or that cannot work.
 func fault(rule, pointer, message, hint string) check.Finding {
 	return check.Finding{Rule: rule, Severity: check.Error, Pointer: pointer, Message: message, Hint: hint}
 }
 
-// doubt is a finding about something that some hosts do not understand.
+// doubt returns a finding about something that some hosts do not support.
 func doubt(rule, pointer, message, hint string) check.Finding {
 	return check.Finding{Rule: rule, Severity: check.Warning, Pointer: pointer, Message: message, Hint: hint}
 }
 
-// below moves findings under a pointer.
+// below prefixes the pointers of findings.
 func below(pointer string, findings []check.Finding) []check.Finding {
 	for i := range findings {
 		findings[i].Pointer = pointer + findings[i].Pointer
@@ -28,10 +28,9 @@ func below(pointer string, findings []check.Finding) []check.Finding {
 	return findings
 }
 
-// Check looks for mistakes in u itself. The pointers of the findings begin below
-// its "ui" entry, as in "/resourceUri"; there is no file and no line.
-// Whether there is such a user interface is for the package's function [Check] to
-// say.
+// Check validates u itself. The pointers of the findings are relative to the "ui" entry,
+// as in "/resourceUri"; there is no file or line. Use the function [Check] to verify that
+// the linked user interface exists.
 func (u ToolUI) Check() []check.Finding {
 	var all []check.Finding
 	if u.ResourceURI != "" {
@@ -56,8 +55,8 @@ func (u ToolUI) Check() []check.Finding {
 	return all
 }
 
-// Check looks for mistakes in u. The pointers of the findings begin below its
-// "ui" entry, as in "/csp/connectDomains/0".
+// Check validates u. The pointers of the findings are relative to the "ui" entry, as in
+// "/csp/connectDomains/0".
 func (u ResourceUI) Check() []check.Finding {
 	var all []check.Finding
 	if u.CSP != nil {
@@ -66,7 +65,7 @@ func (u ResourceUI) Check() []check.Finding {
 	return append(all, checkDomain(u.Domain)...)
 }
 
-// Check looks for mistakes in the origins of c.
+// Check validates the origins in c.
 func (c *CSP) Check() []check.Finding {
 	var all []check.Finding
 	for _, list := range []struct {
@@ -85,13 +84,14 @@ func (c *CSP) Check() []check.Finding {
 	return all
 }
 
-// unsafeInPolicy reports whether a rune would end a source of a policy, or the
+// unsafeInPolicy reports whether a rune would terminate a source in a policy, or the
 // whole policy.
 func unsafeInPolicy(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`'";,`, r) }
 
 func checkOrigin(origin string) []check.Finding {
 	if origin == "" || strings.ContainsFunc(origin, unsafeInPolicy) {
-		return []check.Finding{fault("apps/csp-source", "", fmt.Sprintf("%q is no source of a content security policy", origin),
+		return []check.Finding{fault("apps/csp-source", "",
+			fmt.Sprintf("%q is no source of a content security policy", origin),
 			"write an origin, as in https://api.example.com")}
 	}
 	if origin == "*" || strings.HasSuffix(origin, "://*") {
@@ -112,12 +112,15 @@ func checkOrigin(origin string) []check.Finding {
 	return checkHost(origin, rest)
 }
 
-// checkHost looks at what follows the scheme. A star may stand for the first
-// label only, or for the port.
+// checkHost checks the part after the scheme. A star may only replace the first label or
+// the port.
 func checkHost(origin, rest string) []check.Finding {
 	host, path, _ := strings.Cut(rest, "/")
 	name := strings.TrimPrefix(strings.TrimSuffix(host, ":*"), "*.")
-	if u, err := url.Parse("x://" + name); err != nil || u.Host != name || u.Hostname() == "" || strings.Contains(name, "*") {
+	if u, err := url.Parse("x://" + name); err != nil ||
+		u.Host != name ||
+		u.Hostname() == "" ||
+		strings.Contains(name, "*") {
 		return []check.Finding{fault("apps/csp-source", "", fmt.Sprintf("%q names no host", origin),
 			"a star may only stand for the first part, as in https://*.example.com")}
 	}
@@ -141,7 +144,7 @@ func checkDomain(domain string) []check.Finding {
 	return nil
 }
 
-// Check looks for mistakes in a: its URI, its document and what it asks for.
+// Check validates the URI, the document and the UI settings of a.
 func (a *App) Check() []check.Finding {
 	var all []check.Finding
 	if err := checkURI(a.URI); err != nil {
@@ -153,11 +156,11 @@ func (a *App) Check() []check.Finding {
 	return append(all, a.UI.Check()...)
 }
 
-// Check looks for mistakes in everything that c says of user interfaces, and
-// finds tools that link to one that does not exist. A server may leave user
-// interfaces out of the list of resources, or have a template for them: unlisted
-// are those that it can read all the same. The pointers of the findings begin at
-// the lists of the catalog, as in "/tools/0/_meta/ui/resourceUri".
+// Check validates all user interface metadata in c, and finds tools that link to a user
+// interface that does not exist. A server may omit user interfaces from its resource list
+// or provide them through a template; unlisted names those it can read nevertheless. The
+// pointers of the findings begin at the lists of the catalog, as in
+// "/tools/0/_meta/ui/resourceUri".
 func Check(c *mcp.Catalog, unlisted ...string) []check.Finding {
 	known := func(uri string) bool {
 		named := func(r mcp.Resource) bool { return r.URI == uri }
@@ -205,7 +208,8 @@ func checkTool(t *mcp.Tool, known func(uri string) bool) []check.Finding {
 	all := below("/_meta/ui", ui.Check())
 	if ui.ResourceURI != "" && !known(ui.ResourceURI) {
 		all = append(all, fault("apps/missing", "/_meta/ui/resourceUri",
-			fmt.Sprintf("tool %q links to %s, which does not exist", t.Name, ui.ResourceURI), "register a user interface with that URI"))
+			fmt.Sprintf("tool %q links to %s, which does not exist", t.Name, ui.ResourceURI),
+			"register a user interface with that URI"))
 	}
 	return all
 }

@@ -30,8 +30,16 @@ func TestCheckToolUI(t *testing.T) {
 		{"nothing said", apps.ToolUI{}, nil},
 		{"fine", apps.ToolUI{ResourceURI: "ui://a", Visibility: []apps.Visibility{"app"}}, nil},
 		{"nobody", apps.ToolUI{Visibility: []apps.Visibility{}}, []string{"error apps/visibility /visibility"}},
-		{"unknown", apps.ToolUI{Visibility: []apps.Visibility{"model", "user"}}, []string{"error apps/visibility /visibility/1"}},
-		{"twice", apps.ToolUI{Visibility: []apps.Visibility{"app", "app"}}, []string{"warning apps/visibility /visibility/1"}},
+		{
+			"unknown",
+			apps.ToolUI{Visibility: []apps.Visibility{"model", "user"}},
+			[]string{"error apps/visibility /visibility/1"},
+		},
+		{
+			"twice",
+			apps.ToolUI{Visibility: []apps.Visibility{"app", "app"}},
+			[]string{"warning apps/visibility /visibility/1"},
+		},
 		{"a page of the web", apps.ToolUI{ResourceURI: "https://a.example"}, []string{"error apps/uri /resourceUri"}},
 		{"upper case", apps.ToolUI{ResourceURI: "UI://a"}, []string{"error apps/uri /resourceUri"}},
 		{"nothing behind the scheme", apps.ToolUI{ResourceURI: "ui://"}, []string{"error apps/uri /resourceUri"}},
@@ -78,7 +86,10 @@ func TestCheckOrigins(t *testing.T) {
 			if test.want != "" {
 				want = []string{test.want + " /csp/frameDomains/1"}
 			}
-			ui := apps.ResourceUI{CSP: &apps.CSP{ConnectDomains: []string{"https://fine.example"}, FrameDomains: []string{"https://fine.example", test.origin}}}
+			ui := apps.ResourceUI{CSP: &apps.CSP{
+				ConnectDomains: []string{"https://fine.example"},
+				FrameDomains:   []string{"https://fine.example", test.origin},
+			}}
 			if diff := cmp.Diff(want, said(ui.Check())); diff != "" {
 				t.Errorf("Check of %q (- want, + got):\n%s", test.origin, diff)
 			}
@@ -127,7 +138,11 @@ func TestCheckCatalog(t *testing.T) {
 			{Name: "nobody", Meta: json.RawMessage(`{"ui":{"visibility":[]}}`)},
 		},
 		Resources: []mcp.Resource{
-			{URI: "ui://listed", MIMEType: apps.MIMEType, Meta: apps.ResourceMeta(apps.ResourceUI{CSP: &apps.CSP{ConnectDomains: []string{"a.example"}}})},
+			{
+				URI:      "ui://listed",
+				MIMEType: apps.MIMEType,
+				Meta:     apps.ResourceMeta(apps.ResourceUI{CSP: &apps.CSP{ConnectDomains: []string{"a.example"}}}),
+			},
 			{URI: "ui://html", MIMEType: "text/html"},
 			{URI: "notes://all", MIMEType: "text/plain"},
 			{URI: "ui://odd", MIMEType: apps.MIMEType, Meta: json.RawMessage(`{"ui":7}`)},

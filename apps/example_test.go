@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A Source written by hand puts an App into its catalog, and what reading it
-// yields into ReadResource. With the router, router.App does both.
+// A custom Source adds an App to its catalog and returns its contents from ReadResource.
+// With the router, router.App does both.
 func ExampleApp() {
 	board := &apps.App{
 		URI:  "ui://weather/board",
@@ -35,8 +35,7 @@ func ExampleToolMeta() {
 	// {"ui":{"visibility":["app"]}}
 }
 
-// A tool always answers in text. A client that shows a user interface needs less
-// of it.
+// A tool always answers with text. A client that shows a user interface needs less of it.
 func ExampleSupported() {
 	forecast := func(ctx context.Context) string {
 		if apps.Supported(ctx) {

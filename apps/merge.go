@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// member is one of an object that keeps its order and its bytes.
+// member is a member of an object, with its original bytes.
 type member struct {
 	name  string
 	value json.RawMessage
@@ -48,7 +48,7 @@ func encodeMembers(all []member) json.RawMessage {
 	return append(dst, '}')
 }
 
-// missing appends to have what add has and have does not.
+// missing appends the members of add that have lacks.
 func missing(have, add []member) []member {
 	for _, m := range add {
 		if find(have, m.name) < 0 {
@@ -67,7 +67,7 @@ func find(all []member, name string) int {
 	return -1
 }
 
-// addUI puts the object ui into meta, under "ui".
+// addUI merges the object ui into meta, under "ui".
 func addUI(meta, ui json.RawMessage) (json.RawMessage, error) {
 	if meta == nil {
 		meta = json.RawMessage(`{}`)
@@ -92,7 +92,7 @@ func addUI(meta, ui json.RawMessage) (json.RawMessage, error) {
 	return encodeMembers(all), nil
 }
 
-// addMember puts a member into meta, unless it is there.
+// addMember adds a member to meta unless it exists.
 func addMember(meta json.RawMessage, name string, value json.RawMessage) (json.RawMessage, error) {
 	all, err := members(meta, "_meta")
 	if err != nil {

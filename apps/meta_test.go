@@ -23,7 +23,7 @@ func encode(t *testing.T, v any) string {
 	return string(text)
 }
 
-// The rows of the structures: what is always emitted, and what is left out.
+// TestEncode lists which members are always emitted, and which are omitted.
 func TestEncode(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -38,7 +38,11 @@ func TestEncode(t *testing.T) {
 		{"resource, nothing said", apps.ResourceUI{}, `{}`},
 		{"resource, border", apps.ResourceUI{PrefersBorder: yes()}, `{"prefersBorder":true}`},
 		{"resource, no border", apps.ResourceUI{PrefersBorder: no()}, `{"prefersBorder":false}`},
-		{"resource, empty structures", apps.ResourceUI{CSP: &apps.CSP{}, Permissions: &apps.Permissions{}}, `{"csp":{},"permissions":{}}`},
+		{
+			"resource, empty structures",
+			apps.ResourceUI{CSP: &apps.CSP{}, Permissions: &apps.Permissions{}},
+			`{"csp":{},"permissions":{}}`,
+		},
 		{"resource, everything", apps.ResourceUI{
 			CSP:           &apps.CSP{ConnectDomains: []string{"api.example.com"}, ResourceDomains: []string{"cdn.example.com"}},
 			Permissions:   &apps.Permissions{Camera: true, ClipboardWrite: true},
@@ -75,14 +79,29 @@ func TestDecode(t *testing.T) {
 		want any
 	}{
 		{"tool, nothing said", `{}`, new(apps.ToolUI), &apps.ToolUI{Visibility: both}},
-		{"tool, null", `{"visibility":null,"resourceUri":"ui://a"}`, new(apps.ToolUI), &apps.ToolUI{ResourceURI: "ui://a", Visibility: both}},
+		{
+			"tool, null",
+			`{"visibility":null,"resourceUri":"ui://a"}`,
+			new(apps.ToolUI),
+			&apps.ToolUI{ResourceURI: "ui://a", Visibility: both},
+		},
 		{"tool, for nobody", `{"visibility":[]}`, new(apps.ToolUI), &apps.ToolUI{Visibility: []apps.Visibility{}}},
 		{"tool, for apps", `{"visibility":["app"],"csp":{}}`, new(apps.ToolUI), &apps.ToolUI{Visibility: both[1:]}},
 		{"resource, border", `{"prefersBorder":false}`, new(apps.ResourceUI), &apps.ResourceUI{PrefersBorder: no()}},
 		{"resource, empty structures", `{"csp":{},"permissions":{}}`, new(apps.ResourceUI),
 			&apps.ResourceUI{CSP: &apps.CSP{}, Permissions: &apps.Permissions{}}},
-		{"permissions as objects", `{"camera":{},"clipboardWrite":{}}`, new(apps.Permissions), &apps.Permissions{Camera: true, ClipboardWrite: true}},
-		{"permissions as booleans", `{"camera":true,"microphone":false,"geolocation":null}`, new(apps.Permissions), &apps.Permissions{Camera: true}},
+		{
+			"permissions as objects",
+			`{"camera":{},"clipboardWrite":{}}`,
+			new(apps.Permissions),
+			&apps.Permissions{Camera: true, ClipboardWrite: true},
+		},
+		{
+			"permissions as booleans",
+			`{"camera":true,"microphone":false,"geolocation":null}`,
+			new(apps.Permissions),
+			&apps.Permissions{Camera: true},
+		},
 		{"bare hosts", `{"connectDomains":["api.example.com","https://b.example"]}`, new(apps.CSP),
 			&apps.CSP{ConnectDomains: []string{"api.example.com", "https://b.example"}}},
 	} {
@@ -95,7 +114,12 @@ func TestDecode(t *testing.T) {
 			}
 		})
 	}
-	for name, in := range map[string]string{"a word": `{"camera":"yes"}`, "a number": `{"camera":1}`, "a list": `{"camera":[]}`, "no object": `["camera"]`} {
+	for name, in := range map[string]string{
+		"a word":    `{"camera":"yes"}`,
+		"a number":  `{"camera":1}`,
+		"a list":    `{"camera":[]}`,
+		"no object": `["camera"]`,
+	} {
 		t.Run("permission as "+name, func(t *testing.T) {
 			if err := json.Unmarshal([]byte(in), new(apps.Permissions)); err == nil {
 				t.Errorf("decoded %s, want an error", in)
@@ -118,7 +142,12 @@ func TestToolMeta(t *testing.T) {
 			`{"z":1,"a":{"b":[9007199254740993]},"ui":{"resourceUri":"ui://a/b","visibility":["model","app"]}}`},
 		{"the author's own stays", `{"ui":{"visibility":["app"],"more":1}}`, linked,
 			`{"ui":{"visibility":["app"],"more":1,"resourceUri":"ui://a/b"}}`},
-		{"flat key, too", "", legacy, `{"ui":{"resourceUri":"ui://a/b","visibility":["model","app"]},"ui/resourceUri":"ui://a/b"}`},
+		{
+			"flat key, too",
+			"",
+			legacy,
+			`{"ui":{"resourceUri":"ui://a/b","visibility":["model","app"]},"ui/resourceUri":"ui://a/b"}`,
+		},
 		{"flat key stays", `{"ui/resourceUri":"ui://x"}`, legacy,
 			`{"ui/resourceUri":"ui://x","ui":{"resourceUri":"ui://a/b","visibility":["model","app"]}}`},
 		{"nothing for the flat key", "", apps.ToolUI{LegacyKey: true}, `{"ui":{"visibility":["model","app"]}}`},
@@ -142,7 +171,10 @@ func TestToolMeta(t *testing.T) {
 }
 
 func TestMetaOfTheWrongForm(t *testing.T) {
-	for _, meta := range []string{``, ` `, `null`, `[]`, `"x"`, `{`, `{"a":1}x`, `{"ui":[]}`, `{"ui":null}`, `{"ui":{},"ui":{}}`, `{"ui":{"a":1,"a":2}}`} {
+	for _, meta := range []string{
+		``, ` `, `null`, `[]`, `"x"`, `{`, `{"a":1}x`, `{"ui":[]}`, `{"ui":null}`,
+		`{"ui":{},"ui":{}}`, `{"ui":{"a":1,"a":2}}`,
+	} {
 		if got, err := apps.AddToolMeta(json.RawMessage(meta), apps.ToolUI{}); err == nil {
 			t.Errorf("AddToolMeta(%q) = %s, want an error", meta, got)
 		}
@@ -192,8 +224,16 @@ func TestReadToolMeta(t *testing.T) {
 		{"nothing", `{"other":1}`, nil},
 		{"nested", `{"ui":{"resourceUri":"ui://a"}}`, &apps.ToolUI{ResourceURI: "ui://a", Visibility: both}},
 		{"flat", `{"ui/resourceUri":"ui://a"}`, &apps.ToolUI{ResourceURI: "ui://a", Visibility: both}},
-		{"nested before flat", `{"ui/resourceUri":"ui://b","ui":{"resourceUri":"ui://a"}}`, &apps.ToolUI{ResourceURI: "ui://a", Visibility: both}},
-		{"flat with a visibility", `{"ui/resourceUri":"ui://b","ui":{"visibility":["app"]}}`, &apps.ToolUI{ResourceURI: "ui://b", Visibility: both[1:]}},
+		{
+			"nested before flat",
+			`{"ui/resourceUri":"ui://b","ui":{"resourceUri":"ui://a"}}`,
+			&apps.ToolUI{ResourceURI: "ui://a", Visibility: both},
+		},
+		{
+			"flat with a visibility",
+			`{"ui/resourceUri":"ui://b","ui":{"visibility":["app"]}}`,
+			&apps.ToolUI{ResourceURI: "ui://b", Visibility: both[1:]},
+		},
 		{"for apps, without a link", `{"ui":{"visibility":["app"]}}`, &apps.ToolUI{Visibility: both[1:]}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -214,7 +254,10 @@ func TestReadToolMeta(t *testing.T) {
 	if got, err := apps.ReadToolMeta(nil); got != nil || err != nil {
 		t.Errorf("ReadToolMeta(nil) = %v, %v, want nothing", got, err)
 	}
-	for _, meta := range []string{`{"ui":{"resourceUri":"https://a.example"}}`, `{"ui/resourceUri":"javascript:1"}`, `{"ui":{"resourceUri":"ui://"}}`, `{"ui":7}`} {
+	for _, meta := range []string{
+		`{"ui":{"resourceUri":"https://a.example"}}`, `{"ui/resourceUri":"javascript:1"}`,
+		`{"ui":{"resourceUri":"ui://"}}`, `{"ui":7}`,
+	} {
 		if got, err := apps.ReadToolMeta(json.RawMessage(meta)); err == nil {
 			t.Errorf("ReadToolMeta(%s) = %v, want an error", meta, got)
 		}
@@ -264,7 +307,12 @@ func TestAppIsSaidTwice(t *testing.T) {
 		t.Errorf("Resource() = %s, want %s", got, want)
 	}
 	got := encode(t, app.Contents())
-	for _, want := range []string{meta, `"uri":"ui://w/board"`, `"mimeType":"text/html;profile=mcp-app"`, `"text":"<!doctype html><b>&"`} {
+	for _, want := range []string{
+		meta,
+		`"uri":"ui://w/board"`,
+		`"mimeType":"text/html;profile=mcp-app"`,
+		`"text":"<!doctype html><b>&"`,
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("Contents() = %s, want %s in it", got, want)
 		}
@@ -301,7 +349,7 @@ func TestDescribe(t *testing.T) {
 		"resource":        {resource.MIMEType, string(resource.Meta)},
 		"template":        {template.MIMEType, string(template.Meta)},
 		"contents":        {described.Contents[0].MIMEType, string(described.Contents[0].Meta)},
-		"shared contents": {read.Contents[0].MIMEType + apps.MIMEType, string(read.Contents[0].Meta) + meta}, // untouched
+		"shared contents": {read.Contents[0].MIMEType + apps.MIMEType, string(read.Contents[0].Meta) + meta}, // unmodified
 	} {
 		if want := [2]string{apps.MIMEType, meta}; got != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
@@ -320,7 +368,8 @@ func TestDescribeRefusesRaw(t *testing.T) {
 	doc := json.RawMessage(`{}`)
 	ui := apps.ResourceUI{}
 	_, read := ui.DescribeContents(&mcp.ReadResourceResult{Raw: raw})
-	_, contents := ui.DescribeContents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{Meta: json.RawMessage(`{}`)}}})
+	_, contents := ui.DescribeContents(
+		&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{Meta: json.RawMessage(`{}`)}}})
 	if contents != nil {
 		t.Errorf("DescribeContents with nothing to say: %v", contents)
 	}

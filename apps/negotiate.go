@@ -11,9 +11,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Extensions returns extensions, the value of [mcp.Catalog.Extensions] or nil,
-// with the declaration that the server has user interfaces. What it says of the
-// extension already stays. The error says that it is not a JSON object.
+// Extensions returns extensions, the value of [mcp.Catalog.Extensions] or nil, with a
+// declaration of the extension added. An existing declaration is kept. It returns an
+// error if extensions is not a JSON object.
 func Extensions(extensions json.RawMessage) (json.RawMessage, error) {
 	if extensions == nil {
 		extensions = json.RawMessage(`{}`)
@@ -25,19 +25,19 @@ func Extensions(extensions json.RawMessage) (json.RawMessage, error) {
 	return declared, nil
 }
 
-// Supported reports whether the client being served under ctx can show user
-// interfaces, as it said when its session began or, from 2026-07-28 on, in the
-// request itself. Where no client is being served the answer is no: then, as for
-// every client without the extension, text is what counts.
+// Supported reports whether the client being served in ctx can show user interfaces, as
+// declared when its session began or, since 2026-07-28, in the request itself. If no
+// client is being served, it returns false: then, as for every client without the
+// extension, the text is what matters.
 func Supported(ctx context.Context) bool {
 	return SupportedBy(mcp.RequestFrom(ctx).ClientCapabilities())
 }
 
-// SupportedBy reports whether a client with these capabilities, a JSON object or
-// nil, can show user interfaces.
+// SupportedBy reports whether a client with these capabilities, a JSON object or nil, can
+// show user interfaces.
 func SupportedBy(capabilities json.RawMessage) bool {
 	if !bytes.Contains(capabilities, []byte("/ui")) {
-		return false // most clients, and without decoding anything
+		return false // most clients: nothing to decode
 	}
 	types := jsonscan.Member(jsonscan.Member(jsonscan.Member(capabilities, "extensions"), Extension), "mimeTypes")
 	supported := false
@@ -52,8 +52,8 @@ func SupportedBy(capabilities json.RawMessage) bool {
 	return supported
 }
 
-// isAppType reports whether a MIME type is that of user interfaces, however it
-// is spaced and quoted.
+// isAppType reports whether a MIME type is that of user interfaces, regardless of spacing
+// and quoting.
 func isAppType(mimeType string) bool {
 	if mimeType == MIMEType {
 		return true

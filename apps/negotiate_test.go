@@ -20,8 +20,16 @@ func TestSupportedBy(t *testing.T) {
 		want               bool
 	}{
 		{"apps", withApps, true},
-		{"apps among others", `{"sampling":{},"extensions":{"x/y":7,"io.modelcontextprotocol/ui":{"mimeTypes":["text/html+other","text/html;profile=mcp-app"]}}}`, true},
-		{"spaced and quoted", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html; profile=\"mcp-app\""]}}}`, true},
+		{
+			"apps among others",
+			`{"sampling":{},"extensions":{"x/y":7,"io.modelcontextprotocol/ui":{"mimeTypes":["text/html+other","text/html;profile=mcp-app"]}}}`,
+			true,
+		},
+		{
+			"spaced and quoted",
+			`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html; profile=\"mcp-app\""]}}}`,
+			true,
+		},
 		{"escaped", `{"extensions":{"io.modelcontextprotocol\/ui":{"mimeTypes":["text\/html;profile=mcp-app"]}}}`, true},
 		{"nothing", ``, false},
 		{"empty", `{}`, false},
@@ -29,7 +37,11 @@ func TestSupportedBy(t *testing.T) {
 		{"no types", `{"extensions":{"io.modelcontextprotocol/ui":{}}}`, false},
 		{"another type", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html"]}}}`, false},
 		{"of the wrong form", `{"extensions":{"io.modelcontextprotocol/ui":["text/html;profile=mcp-app"]}}`, false},
-		{"spaces", " { \"extensions\" : { \"io.modelcontextprotocol/ui\" : { \"mimeTypes\" : [ \"text/html\" , \"text/html;profile=mcp-app\" ] } } } ", true},
+		{
+			"spaces",
+			" { \"extensions\" : { \"io.modelcontextprotocol/ui\" : { \"mimeTypes\" : [ \"text/html\" , \"text/html;profile=mcp-app\" ] } } } ",
+			true,
+		},
 		{"no list", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":"text/html;profile=mcp-app"}}}`, false},
 		{"numbers", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[1,null]}}}`, false},
 		{"cut off", `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"`, false},
@@ -69,7 +81,7 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-// weather has a tool for everybody, one for user interfaces and one for the model.
+// weather has a tool for all clients, one for user interfaces and one for the model.
 type weather struct {
 	mcp.Unimplemented
 	views *apps.Views
@@ -90,7 +102,10 @@ func newWeather(t *testing.T) weather {
 		Tools: []mcp.Tool{
 			{Name: "get", Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: board.URI})},
 			{Name: "poll", Meta: apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}})},
-			{Name: "raw", Raw: json.RawMessage(`{"name":"raw","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}`)},
+			{
+				Name: "raw",
+				Raw:  json.RawMessage(`{"name":"raw","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}}`),
+			},
 			{Name: "think", Meta: apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToModel}})},
 			{Name: "odd", Meta: json.RawMessage(`{"ui":7}`)},
 		},
@@ -108,10 +123,15 @@ func (w weather) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
 }
 
-// In both eras a client with the extension sees every tool and gets the variant
-// for it, and one without sees what a model can use, and gets text.
+// TestViews: in both eras, a client with the extension sees every tool and gets the
+// variant for it; one without sees the tools for models and gets text.
 func TestViews(t *testing.T) {
-	for _, version := range []mcp.Version{mcp.Version20241105, mcp.Version20250618, mcp.Version20251125, mcp.Version20260728} {
+	for _, version := range []mcp.Version{
+		mcp.Version20241105,
+		mcp.Version20250618,
+		mcp.Version20251125,
+		mcp.Version20260728,
+	} {
 		for _, test := range []struct {
 			name, capabilities string
 			tools              []string
@@ -122,7 +142,8 @@ func TestViews(t *testing.T) {
 			{"without", `{}`, []string{"get", "think", "odd"}, "sunny", false},
 		} {
 			t.Run(version.String()+" "+test.name, func(t *testing.T) {
-				c := mcptest.Connect(t, newWeather(t), version, &mcptest.ConnectOptions{Capabilities: json.RawMessage(test.capabilities)})
+				c := mcptest.Connect(t, newWeather(t), version,
+					&mcptest.ConnectOptions{Capabilities: json.RawMessage(test.capabilities)})
 				var tools []string
 				for _, tool := range c.Tools() {
 					tools = append(tools, tool.Name)
@@ -162,15 +183,19 @@ func TestViewsWithoutAClient(t *testing.T) {
 	}
 }
 
-// Where nothing is hidden there is one catalog, encoded once.
+// TestViewsOfOneKind: if no tool is hidden, there is one catalog, encoded once.
 func TestViewsOfOneKind(t *testing.T) {
-	c := &mcp.Catalog{Cache: mcp.CacheHint{Public: true}, Tools: []mcp.Tool{{Name: "get", Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: "ui://a"})}}}
+	c := &mcp.Catalog{
+		Cache: mcp.CacheHint{Public: true},
+		Tools: []mcp.Tool{{Name: "get", Meta: apps.ToolMeta(apps.ToolUI{ResourceURI: "ui://a"})}},
+	}
 	if got := apps.NewViews(c).For(context.Background()); got != c || !got.Cache.Public {
 		t.Error("the view is another catalog, or not public any more")
 	}
 }
 
-// A filter leaves the catalogs of its Source as they are, and follows them.
+// TestToolFilter: a filter does not modify the catalogs of its Source, and follows their
+// changes.
 func TestToolFilter(t *testing.T) {
 	button := mcp.Tool{Name: "poll", Meta: apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}})}
 	first := &mcp.Catalog{Cache: mcp.CacheHint{Public: true}, Tools: []mcp.Tool{{Name: "get"}, button}}
@@ -191,19 +216,26 @@ func TestToolFilter(t *testing.T) {
 	}
 }
 
-// Nothing but the tools and the sharing may differ between the views. A field that
-// Catalog gains must be copied, too.
+// TestViewsCopyEveryField: the views differ only in the tools and in cache sharing.
+// Fields added to Catalog must be copied, too.
 func TestViewsCopyEveryField(t *testing.T) {
 	full := &mcp.Catalog{
 		Server: mcp.Implementation{Name: "n"}, Instructions: "i",
-		Tools:     []mcp.Tool{{Name: "poll", Meta: apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}})}},
-		Resources: []mcp.Resource{{URI: "a:b"}}, Templates: []mcp.ResourceTemplate{{URITemplate: "a:{b}"}}, Prompts: []mcp.Prompt{{Name: "p"}},
-		Completions: true, Subscribe: true, Tasks: true, Logging: true, Growing: true, Extensions: json.RawMessage(`{}`), PageSize: 7, Cache: mcp.CacheHint{TTL: 9},
-		Sources: []mcp.JoinedSource{{Name: "s"}}, WithheldTools: map[string]string{"t": "why"}, WithheldPrompts: map[string]string{"p": "why"},
+		Tools: []mcp.Tool{{
+			Name: "poll",
+			Meta: apps.ToolMeta(apps.ToolUI{Visibility: []apps.Visibility{apps.VisibleToApp}}),
+		}},
+		Resources: []mcp.Resource{{URI: "a:b"}}, Templates: []mcp.ResourceTemplate{{URITemplate: "a:{b}"}},
+		Prompts:     []mcp.Prompt{{Name: "p"}},
+		Completions: true, Subscribe: true, Tasks: true, Logging: true, Growing: true,
+		Extensions: json.RawMessage(`{}`), PageSize: 7, Cache: mcp.CacheHint{TTL: 9},
+		Sources: []mcp.JoinedSource{{Name: "s"}}, WithheldTools: map[string]string{"t": "why"},
+		WithheldPrompts: map[string]string{"p": "why"},
 	}
 	views := apps.NewViews(full)
 	var model *mcp.Catalog
-	mcptest.Connect(t, spy{catalog: func(ctx context.Context) *mcp.Catalog { model = views.For(ctx); return model }}, mcp.LatestVersion, nil)
+	mcptest.Connect(t, spy{catalog: func(ctx context.Context) *mcp.Catalog { model = views.For(ctx); return model }},
+		mcp.LatestVersion, nil)
 	if model == full || len(model.Tools) != 0 {
 		t.Fatal("a client without the extension sees the whole catalog")
 	}
@@ -222,7 +254,7 @@ func TestViewsCopyEveryField(t *testing.T) {
 	}
 }
 
-// spy is a Source that offers whatever the function says.
+// spy is a Source that returns the catalog of a function.
 type spy struct {
 	mcp.Unimplemented
 	catalog func(context.Context) *mcp.Catalog

@@ -8,24 +8,24 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// ResourceUI is the "ui" entry in the _meta of a user interface: what its
-// document wants from the host. A host may grant less.
+// ResourceUI is the "ui" entry in the _meta of a user interface: the document's requests
+// to the host. A host may grant less.
 type ResourceUI struct {
-	// CSP names the origins that the document needs. Nil, like an empty CSP,
-	// means none: then everything must be in the document itself.
+	// CSP lists the origins that the document needs. Nil or an empty CSP means none: then
+	// the document must be self-contained.
 	CSP *CSP `json:"csp,omitempty"`
-	// Permissions are those of the browser that the document asks for.
+	// Permissions are the browser permissions that the document requests.
 	Permissions *Permissions `json:"permissions,omitempty"`
-	// Domain asks for an origin of the document's own that stays the same, for
-	// CORS and the like. Its form is the host's to define.
+	// Domain requests a stable, dedicated origin for the document, such as for CORS. Its
+	// format is defined by the host.
 	Domain string `json:"domain,omitempty"`
-	// PrefersBorder asks for a border and a background, or for none. Nil leaves
-	// that to the host.
+	// PrefersBorder requests a border and background, or none. Nil leaves that to the
+	// host.
 	PrefersBorder *bool `json:"prefersBorder,omitempty"`
 }
 
-// CSP names origins, as in https://api.example.com or https://*.example.com.
-// They are passed on as they are written.
+// CSP lists origins, such as https://api.example.com or https://*.example.com. They are
+// passed on unchanged.
 type CSP struct {
 	// ConnectDomains are for fetch, XMLHttpRequest and WebSocket (connect-src).
 	ConnectDomains []string `json:"connectDomains,omitempty"`
@@ -33,7 +33,7 @@ type CSP struct {
 	ResourceDomains []string `json:"resourceDomains,omitempty"`
 	// FrameDomains are for frames inside the document (frame-src).
 	FrameDomains []string `json:"frameDomains,omitempty"`
-	// BaseURIDomains are for its base element (base-uri).
+	// BaseURIDomains are for the document's base element (base-uri).
 	BaseURIDomains []string `json:"baseUriDomains,omitempty"`
 }
 
@@ -41,8 +41,8 @@ func (c *CSP) empty() bool {
 	return c == nil || len(c.ConnectDomains)+len(c.ResourceDomains)+len(c.FrameDomains)+len(c.BaseURIDomains) == 0
 }
 
-// Permissions are features of the browser. On the wire one that is asked for is
-// an empty object, and one that is not is absent.
+// Permissions are browser features. On the wire, a requested permission is an empty
+// object; others are absent.
 type Permissions struct {
 	Camera         bool
 	Microphone     bool
@@ -50,7 +50,7 @@ type Permissions struct {
 	ClipboardWrite bool
 }
 
-// asked is an entry of Permissions on the wire: {} or absent.
+// asked is a permission on the wire: {} or absent.
 type asked bool
 
 type wirePermissions struct {
@@ -63,7 +63,8 @@ type wirePermissions struct {
 // MarshalJSON implements json.Marshaler.
 func (asked) MarshalJSON() ([]byte, error) { return []byte(`{}`), nil }
 
-// UnmarshalJSON implements json.Unmarshaler. Some servers write a boolean.
+// UnmarshalJSON implements json.Unmarshaler. It also accepts booleans, which some servers
+// send.
 func (a *asked) UnmarshalJSON(text []byte) error {
 	switch {
 	case text[0] == '{', bytes.Equal(text, []byte("true")):
@@ -83,8 +84,8 @@ func (p Permissions) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It takes a boolean for what should
-// be {} or absent.
+// UnmarshalJSON implements json.Unmarshaler. It accepts booleans in place of {} or an
+// absent member.
 func (p *Permissions) UnmarshalJSON(text []byte) error {
 	var wire wirePermissions
 	if err := json.Unmarshal(text, &wire); err != nil {
@@ -94,8 +95,8 @@ func (p *Permissions) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// trimmed returns u without an empty csp or empty permissions, which mean the
-// same as none.
+// trimmed returns u without an empty csp or empty permissions, which mean the same as
+// none.
 func (u ResourceUI) trimmed() ResourceUI {
 	if u.CSP.empty() {
 		u.CSP = nil
@@ -106,8 +107,7 @@ func (u ResourceUI) trimmed() ResourceUI {
 	return u
 }
 
-// ResourceMeta returns a _meta object with ui in it, or nil if ui asks for
-// nothing.
+// ResourceMeta returns a _meta object with ui, or nil if ui is empty.
 func ResourceMeta(ui ResourceUI) json.RawMessage {
 	meta, err := AddResourceMeta(nil, ui)
 	if err != nil {
@@ -116,9 +116,9 @@ func ResourceMeta(ui ResourceUI) json.RawMessage {
 	return meta
 }
 
-// AddResourceMeta returns the _meta object meta, which may be nil, with ui in
-// it. What meta has of its own stays, member by member. The error says that
-// meta, or its "ui", is not a JSON object.
+// AddResourceMeta returns the _meta object meta, which may be nil, merged with ui.
+// Existing members of meta are kept. It returns an error if meta or its "ui" is not a
+// JSON object.
 func AddResourceMeta(meta json.RawMessage, ui ResourceUI) (json.RawMessage, error) {
 	ui = ui.trimmed()
 	if ui == (ResourceUI{}) {
@@ -131,10 +131,9 @@ func AddResourceMeta(meta json.RawMessage, ui ResourceUI) (json.RawMessage, erro
 	return addUI(meta, encoded)
 }
 
-// ReadResourceMeta returns what a user interface asks for, or nil if that is
-// nothing. contents is the _meta object of what reading the resource yields,
-// listed that of its entry in the list; each may be nil. What contents says
-// replaces what listed says.
+// ReadResourceMeta returns the UI settings of a user interface, or nil if there are none.
+// contents is the _meta object of the resource's contents, listed that of its list entry;
+// each may be nil. If contents has settings, listed is ignored.
 func ReadResourceMeta(contents, listed json.RawMessage) (*ResourceUI, error) {
 	for _, meta := range []json.RawMessage{contents, listed} {
 		if meta == nil {

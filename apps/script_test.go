@@ -11,8 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/apps"
 )
 
-// The document of a user interface is all that a host gets of it, so its script
-// must stay small.
+// TestScriptIsSmall: every document contains the script, so it must stay small.
 func TestScriptIsSmall(t *testing.T) {
 	var n counter
 	z, err := gzip.NewWriterLevel(&n, gzip.BestCompression)
@@ -38,7 +37,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What authors call and assign, all of it named in the script.
+// TestScriptHasEveryMethod: the script has every method that authors call or assign.
 func TestScriptHasEveryMethod(t *testing.T) {
 	for _, name := range []string{
 		"connect", "disconnect", "callServerTool", "readServerResource", "listServerResources", "sendMessage", "sendLog",

@@ -10,12 +10,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Visibility is somebody who can see and call a tool.
+// Visibility is a kind of caller that can see and call a tool.
 type Visibility string
 
-// Who can see and call a tool.
+// The kinds of caller.
 const (
-	// VisibleToModel is the model behind the client.
+	// VisibleToModel is the client's model.
 	VisibleToModel Visibility = "model"
 	// VisibleToApp is a user interface of the same server.
 	VisibleToApp Visibility = "app"
@@ -23,14 +23,14 @@ const (
 
 // ToolUI is the "ui" entry in the _meta of a tool.
 type ToolUI struct {
-	// ResourceURI is the user interface that shows the tool's results, or empty:
-	// a tool can also just be there for one to call.
+	// ResourceURI is the user interface that shows the tool's results. It is empty for a
+	// tool that user interfaces can call but that has none itself.
 	ResourceURI string
-	// Visibility says who can see and call the tool. Nil stands for everybody,
-	// and is written out as ["model","app"].
+	// Visibility lists who can see and call the tool. Nil means all callers, and is
+	// encoded as ["model","app"].
 	Visibility []Visibility
-	// LegacyKey says that [ToolMeta] writes ResourceURI a second time, under the
-	// deprecated key "ui/resourceUri", for hosts from before 2026.
+	// LegacyKey makes [ToolMeta] also write ResourceURI under the deprecated key
+	// "ui/resourceUri", for hosts from before 2026.
 	LegacyKey bool
 }
 
@@ -39,7 +39,7 @@ type wireToolUI struct {
 	Visibility  []Visibility `json:"visibility"`
 }
 
-// everybody is the visibility of a tool that does not say.
+// everybody returns the visibility of a tool without an explicit one.
 func everybody() []Visibility { return []Visibility{VisibleToModel, VisibleToApp} }
 
 // MarshalJSON implements json.Marshaler. The visibility is always emitted.
@@ -51,8 +51,8 @@ func (u ToolUI) MarshalJSON() ([]byte, error) {
 	return mcp.Marshal(wire)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. An absent visibility becomes the
-// default, so that Visibility is never nil afterwards.
+// UnmarshalJSON implements json.Unmarshaler. An absent visibility becomes the default, so
+// Visibility is never nil afterwards.
 func (u *ToolUI) UnmarshalJSON(text []byte) error {
 	var wire wireToolUI
 	if err := json.Unmarshal(text, &wire); err != nil {
@@ -70,10 +70,10 @@ func (u ToolUI) VisibleTo(who Visibility) bool {
 	return u.Visibility == nil || slices.Contains(u.Visibility, who)
 }
 
-// legacyKey is where tools named their user interface before there was "ui".
+// legacyKey is the key for a tool's user interface before "ui" was introduced.
 const legacyKey = "ui/resourceUri"
 
-// ToolMeta returns a _meta object with ui in it.
+// ToolMeta returns a _meta object with ui.
 func ToolMeta(ui ToolUI) json.RawMessage {
 	meta, err := AddToolMeta(nil, ui)
 	if err != nil {
@@ -82,9 +82,8 @@ func ToolMeta(ui ToolUI) json.RawMessage {
 	return meta
 }
 
-// AddToolMeta returns the _meta object meta, which may be nil, with ui in it.
-// What meta has of its own stays, member by member. The error says that meta,
-// or its "ui", is not a JSON object.
+// AddToolMeta returns the _meta object meta, which may be nil, merged with ui. Existing
+// members of meta are kept. It returns an error if meta or its "ui" is not a JSON object.
 func AddToolMeta(meta json.RawMessage, ui ToolUI) (json.RawMessage, error) {
 	encoded, err := mcp.Marshal(ui)
 	if err != nil {
@@ -101,10 +100,9 @@ func AddToolMeta(meta json.RawMessage, ui ToolUI) (json.RawMessage, error) {
 	return addMember(merged, legacyKey, uri)
 }
 
-// ReadToolMeta returns what the _meta object of a tool says of user interfaces,
-// or nil if it says nothing. It also knows the deprecated key. The error says
-// that it is not of the right form, or links to something that is not a user
-// interface.
+// ReadToolMeta returns the UI settings in the _meta object of a tool, or nil if there are
+// none. It also supports the deprecated key. It returns an error if the settings are
+// malformed or link to something other than a user interface.
 func ReadToolMeta(meta json.RawMessage) (*ToolUI, error) {
 	if meta == nil {
 		return nil, nil
@@ -143,7 +141,7 @@ func ToolUIOf(t *mcp.Tool) (*ToolUI, error) {
 	return ReadToolMeta(meta)
 }
 
-// metaOf returns the _meta of an entry: meta, or that in raw, which wins.
+// metaOf returns the _meta of an entry: that in raw if raw is set, else meta.
 func metaOf(raw, meta json.RawMessage) (json.RawMessage, error) {
 	if raw == nil {
 		return meta, nil
@@ -157,7 +155,7 @@ func metaOf(raw, meta json.RawMessage) (json.RawMessage, error) {
 	return wire.Meta, nil
 }
 
-// checkURI says why uri cannot be that of a user interface.
+// checkURI returns an error if uri is not valid for a user interface.
 func checkURI(uri string) error {
 	rest, ok := strings.CutPrefix(uri, Scheme)
 	switch {

@@ -7,21 +7,21 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Views hides tools that only user interfaces may call ([ToolUI.VisibleTo]) from
-// clients that do not declare the extension, which can then neither list nor call
-// them. A Source does not need it: hosts hide these tools from their models, and
-// some of them show user interfaces without declaring anything. Use it where such
-// a tool must not reach a model even through a client that ignores the visibility.
-// It is immutable and safe for concurrent use.
+// Views hides tools that only user interfaces may call ([ToolUI.VisibleTo]) from clients
+// that do not declare the extension; these can then neither list nor call them. Most
+// Sources do not need it: hosts hide such tools from their models, and some show user
+// interfaces without declaring the extension. Use it if such a tool must not reach a
+// model even through a client that ignores the visibility. Views is immutable and safe
+// for concurrent use.
 //
 //	func (s *source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 //		return s.views.For(ctx), nil
 //	}
 type Views struct{ all, model *mcp.Catalog }
 
-// NewViews prepares the views of c. When they differ, c is told here that no
-// cache may share its lists between callers; make the Views before c is used.
-// A tool whose _meta cannot be read is seen by everybody.
+// NewViews prepares the views of c. If they differ, it clears c.Cache.Public, as caches
+// must not share the lists between callers; so call it before c is used. A tool with
+// unreadable _meta is visible to all clients.
 func NewViews(c *mcp.Catalog) *Views {
 	tools := modelTools(c)
 	if len(tools) == len(c.Tools) {
@@ -34,9 +34,9 @@ func NewViews(c *mcp.Catalog) *Views {
 }
 
 // ToolFilter hides tools that only user interfaces may call from clients that do not
-// declare the extension, whatever the Source is. The zero value is ready. It is safe
-// for concurrent use and keeps the [Views] of one catalog, the last: a Source that has
-// a catalog for each caller makes its own Views instead.
+// declare the extension, for any Source. The zero value is ready to use. It is safe for
+// concurrent use. It caches the [Views] of the last catalog only: a Source with a catalog
+// for each caller should create its own Views.
 type ToolFilter struct{ last atomic.Pointer[filtered] }
 
 type filtered struct {
@@ -44,13 +44,13 @@ type filtered struct {
 	views *Views
 }
 
-// Client returns the catalog for the client being served under ctx, as [Views.For]
-// does. It is a View of [mcp.ServerOptions].
+// Client returns the catalog for the client being served in ctx, like [Views.For]. It is
+// a View of [mcp.ServerOptions].
 func (f *ToolFilter) Client(ctx context.Context, whole *mcp.Catalog) *mcp.Catalog {
 	return f.of(whole).For(ctx)
 }
 
-// Undeclared returns the catalog for a reader that declares nothing.
+// Undeclared returns the catalog for a reader that declares no extensions.
 func (f *ToolFilter) Undeclared(whole *mcp.Catalog) *mcp.Catalog { return f.of(whole).model }
 
 func (f *ToolFilter) of(whole *mcp.Catalog) *Views {
@@ -62,7 +62,7 @@ func (f *ToolFilter) of(whole *mcp.Catalog) *Views {
 	return v.views
 }
 
-// viewsOfUsed is [NewViews] for a catalog that is in use and cannot be changed.
+// viewsOfUsed is [NewViews] for a catalog that is in use and must not be modified.
 func viewsOfUsed(c *mcp.Catalog) *Views {
 	if len(modelTools(c)) == len(c.Tools) {
 		return &Views{c, c}
@@ -70,7 +70,7 @@ func viewsOfUsed(c *mcp.Catalog) *Views {
 	return NewViews(c.Copy())
 }
 
-// modelTools returns the tools of c that are not for user interfaces alone.
+// modelTools returns the tools of c that are not for user interfaces only.
 func modelTools(c *mcp.Catalog) []mcp.Tool {
 	var tools []mcp.Tool
 	for i := range c.Tools {
@@ -86,8 +86,8 @@ func seenByModel(t *mcp.Tool) bool {
 	return err != nil || ui == nil || ui.VisibleTo(VisibleToModel)
 }
 
-// For returns the catalog for the client being served under ctx. Where no client
-// is being served it is the whole catalog: a program sees everything.
+// For returns the catalog for the client being served in ctx. If no client is being
+// served, it returns the whole catalog, so that programs see all tools.
 func (v *Views) For(ctx context.Context) *mcp.Catalog {
 	if v.all == v.model || mcp.RequestFrom(ctx) == nil || Supported(ctx) {
 		return v.all
