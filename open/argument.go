@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// normalize returns what arg means where people type it in short: the path of a
-// file: URL, and http:// before the port of this machine, as in
-// localhost:8080/mcp, unless there is a file of that name.
+// normalize expands shorthand arguments: a file: URL becomes a path, and a local port, as
+// in localhost:8080/mcp, gets http:// unless a file of that name exists.
 func normalize(arg string) string {
 	if path, ok := filePath(arg); ok {
 		return path
@@ -23,7 +22,7 @@ func normalize(arg string) string {
 	return arg
 }
 
-// filePath returns the path that a file: URL of this machine names.
+// filePath returns the path in a file: URL of this machine.
 func filePath(arg string) (string, bool) {
 	if !strings.HasPrefix(arg, "file:") {
 		return "", false
@@ -39,7 +38,7 @@ func filePath(arg string) (string, bool) {
 	return filepath.FromSlash(path), true
 }
 
-// isLocalPort reports whether arg is a port of this machine, perhaps with a path.
+// isLocalPort reports whether arg is a port of this machine, optionally with a path.
 func isLocalPort(arg string) bool {
 	authority, _, _ := strings.Cut(arg, "/")
 	host, port, err := net.SplitHostPort(authority)

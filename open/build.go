@@ -10,43 +10,42 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
 )
 
-// BuildOptions say how [Builder] reads what it is given. The zero value and nil
-// are the defaults.
+// BuildOptions configure [Builder]. The zero value and nil are the defaults.
 type BuildOptions struct {
-	// As is the name of the input, out of [Inputs], if it is not to be found out.
+	// As is the name of the input kind, one of [Inputs]. Default: detected.
 	As string
-	// Name, Title, Version and Instructions are those of the site, in place of
-	// what the input says.
+	// Name, Title, Version and Instructions override those of the input.
 	Name, Title, Version, Instructions string
-	// Key are the columns that tell the rows of a table apart. Default: found out.
+	// Key lists the columns that identify the rows of a table. Default: detected.
 	Key []string
-	// Language is the code of the language that documents are in. Default: what
-	// they say, else it is guessed.
+	// Language is the language code of documents. Default: as declared in the documents,
+	// or else guessed.
 	Language string
-	// BaseURL is where documents are published for people, for the links in
+	// BaseURL is the URL at which documents are published for people, for the links in
 	// llms.txt. Default: links to the resources of the site.
 	BaseURL string
-	// Drafts keeps documents that are marked as drafts, hidden or unlisted.
+	// Drafts includes documents that are marked as drafts, hidden or unlisted.
 	Drafts bool
-	// WordFiles is the most words of documents whose search is stored as a file of
-	// its own, for readers that cannot use the index; a negative number stores none.
-	// Default: 2,000.
+	// WordFiles is the maximum number of words whose search results are stored as
+	// separate files, for readers that cannot use the index; a negative number stores
+	// none. Default: 2,000.
 	WordFiles int
-	// NoPictures leaves out the pictures of documents, and NoSections the tool
-	// get_section, whose answers are most files of a site.
+	// NoPictures omits the pictures of documents. NoSections omits the tool get_section,
+	// whose answers are most of the files of a site.
 	NoPictures, NoSections bool
 }
 
-// input is a kind of thing that a site can be built from.
+// input is a kind of input that a site can be built from.
 type input struct {
 	name  string // for BuildOptions.As
-	about string // what it reads, for messages
-	// fits reports whether arg is one. info is nil for what is no file or folder.
+	about string // description for messages
+	// fits reports whether arg is of this kind. info is nil if arg is not a file or
+	// folder.
 	fits func(arg string, info fs.FileInfo) bool
 	open func(arg string, o *BuildOptions) (build.Input, error)
 }
 
-// inputs are all kinds, in the order in which they are tried.
+// inputs returns all kinds, in the order in which they are tried.
 func inputs() []input {
 	return []input{
 		{"mapping", "a slipway.site.yaml, or a folder with one", isMapping, openMapping},
@@ -57,7 +56,7 @@ func inputs() []input {
 	}
 }
 
-// Inputs returns the names of the kinds of input that [Builder] knows.
+// Inputs returns the names of the input kinds that [Builder] supports.
 func Inputs() []string {
 	var names []string
 	for _, in := range inputs() {
@@ -66,7 +65,7 @@ func Inputs() []string {
 	return names
 }
 
-// Builder returns what makes a site of arg. An error is an [*Error].
+// Builder returns the input that builds a site from arg. An error is an [*Error].
 func Builder(arg string, opts *BuildOptions) (build.Input, error) {
 	if opts == nil {
 		opts = &BuildOptions{}
@@ -101,13 +100,17 @@ func Builder(arg string, opts *BuildOptions) (build.Input, error) {
 		return &renamed{found, opts}, nil
 	}
 	if opts.As != "" {
-		return nil, &Error{Arg: arg, Why: "there is no input called " + opts.As, Hint: "inputs are " + strings.Join(Inputs(), ", ")}
+		return nil, &Error{
+			Arg:  arg,
+			Why:  "there is no input called " + opts.As,
+			Hint: "inputs are " + strings.Join(Inputs(), ", "),
+		}
 	}
 	return nil, &Error{Arg: arg, Why: "no site can be built of it", Hint: builds(arg, info)}
 }
 
-// secondNature returns the file that makes a folder with Go packages the project of
-// a documentation site as well, or "". A slipway.site.yaml has chosen already.
+// secondNature returns the file that marks a folder of Go packages as the project of a
+// documentation site, too, or "". A slipway.site.yaml already settles the choice.
 func secondNature(arg string, info fs.FileInfo) string {
 	if isMapping(arg, info) || !isGo(arg, info) {
 		return ""
@@ -124,7 +127,7 @@ func ambiguous(arg, file, hint string) *Error {
 		Why: "the folder has Go packages and documents (" + file + ")"}
 }
 
-// builds says what sites can be built of.
+// builds returns a hint that lists the supported inputs.
 func builds(arg string, info fs.FileInfo) string {
 	if info != nil && info.IsDir() {
 		if _, err := os.Stat(arg + "/" + manifest); err == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// renamed is an input whose site has another name.
+// renamed is an input with overridden site names.
 type renamed struct {
 	build.Input
 	opts *BuildOptions
@@ -20,7 +20,8 @@ func (r *renamed) Site(ctx context.Context) (*build.Site, error) {
 		return nil, err
 	}
 	s := &site.Server
-	s.Name, s.Title, s.Version = cmp.Or(r.opts.Name, s.Name), cmp.Or(r.opts.Title, s.Title), cmp.Or(r.opts.Version, s.Version)
+	s.Name, s.Title, s.Version =
+		cmp.Or(r.opts.Name, s.Name), cmp.Or(r.opts.Title, s.Title), cmp.Or(r.opts.Version, s.Version)
 	site.Instructions = cmp.Or(r.opts.Instructions, site.Instructions)
 	return site, nil
 }

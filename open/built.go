@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// built is a site in memory, built of an input that is watched: when it changes,
-// the site is built again, and clients hear of it as of any change of a site.
+// built is a site in memory, built from an input that is watched. When the input changes,
+// the site is rebuilt and clients are notified, as for any change of a site.
 type built struct {
 	*staticmcp.Site
 	stop context.CancelFunc
@@ -26,7 +26,7 @@ type built struct {
 
 var _ mcp.Source = (*built)(nil)
 
-// openBuilt builds a site of arg in memory. info is nil for an address.
+// openBuilt builds a site from arg in memory. info is nil for a URL.
 func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options) (mcp.Source, error) {
 	var o staticmcp.Options
 	if opts.Site != nil {
@@ -61,7 +61,7 @@ func openBuilt(ctx context.Context, arg string, info fs.FileInfo, opts *Options)
 	return s, nil
 }
 
-// onDisk is the hint for what is too long for memory.
+// onDisk returns the hint for inputs that are too large for memory.
 func onDisk(arg string, err error) string {
 	var large *build.MemoryError
 	if errors.As(err, &large) || strings.Contains(err.Error(), "has more than") {
@@ -70,14 +70,14 @@ func onDisk(arg string, err error) string {
 	return ""
 }
 
-// Close ends the watching and the site.
+// Close stops watching and closes the site.
 func (s *built) Close() error {
 	s.stop()
 	s.done.Wait()
 	return s.Site.Close()
 }
 
-// builder builds an input again and again.
+// builder builds an input repeatedly.
 type builder struct {
 	arg    string
 	input  build.Input
@@ -88,8 +88,8 @@ type builder struct {
 	rebuilt func(arg string, err error)
 }
 
-// build builds the input into memory. A panic is an error, and memory keeps what
-// it had.
+// build builds the input into memory. A panic is returned as an error. If the build
+// fails, memory keeps its contents.
 func (b *builder) build(ctx context.Context) error {
 	return barrier.Run("build "+b.arg, func() error { return b.write(ctx) })
 }
@@ -99,7 +99,12 @@ func (b *builder) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := build.Write(ctx, site, b.memory, &build.Options{NoIndex: true, NoAliases: true, Compact: true, Lenient: true})
+	result, err := build.Write(ctx, site, b.memory, &build.Options{
+		NoIndex:   true,
+		NoAliases: true,
+		Compact:   true,
+		Lenient:   true,
+	})
 	if err != nil {
 		return err
 	}
@@ -109,8 +114,8 @@ func (b *builder) write(ctx context.Context) error {
 	return nil
 }
 
-// watch builds the input again each time it changes, until ctx ends. A build that
-// fails is reported, and the previous site stays.
+// watch rebuilds the site when the input changes, until ctx ends. A failed build is
+// reported, and the previous site stays in place.
 func (b *builder) watch(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -133,7 +138,7 @@ func (b *builder) watch(ctx context.Context, every time.Duration) {
 	}
 }
 
-// report logs a rebuild that failed and passes the outcome on.
+// report logs a failed rebuild and passes the outcome on.
 func (b *builder) report(err error) {
 	var panicked *barrier.PanicError
 	switch {

@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// flaky is an input that panics, here or while answers are read, as often as it is
-// built a second time.
+// flaky is an input that panics on the second build, either in Site or while its answers
+// are read.
 type flaky struct {
 	path   string
 	late   bool
@@ -45,13 +45,13 @@ func (f *flaky) Site(context.Context) (*build.Site, error) {
 	}, nil
 }
 
-// TestRebuildPanic lets a rebuild panic and expects the previous site, a report,
-// and that the next change is built.
+// TestRebuildPanic: after a rebuild that panics, the previous site stays, the failure is
+// reported, and the next change is built.
 func TestRebuildPanic(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "input")
 		change := func(text string) {
-			// At once: the watcher would see an empty file first.
+			// Rename the file atomically, or the watcher could see an empty one first.
 			if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
 				t.Fatal(err)
 			}

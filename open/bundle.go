@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// isBundle reports whether a path is that of a bundle: a packed one, a folder
-// with its manifest and no site, or that manifest.
+// isBundle reports whether path is a packed bundle, a folder that contains a bundle
+// manifest but no site, or such a manifest.
 func isBundle(path string, info os.FileInfo) bool {
 	if !info.IsDir() {
 		ext := strings.ToLower(filepath.Ext(path))
@@ -34,8 +34,8 @@ func isPackedBundle(arg string) bool {
 	return err == nil && !info.IsDir() && isBundle(arg, info) && !isBundleManifest(arg)
 }
 
-// NamesBundleURL reports whether arg is an http or https URL whose path has the name
-// of a packed bundle.
+// NamesBundleURL reports whether arg is an http or https URL with the file extension of a
+// packed bundle.
 func NamesBundleURL(arg string) bool {
 	u, err := url.Parse(arg)
 	if err != nil || !isWeb(arg) {
@@ -45,18 +45,18 @@ func NamesBundleURL(arg string) bool {
 	return ext == ".mcpb" || ext == ".dxt"
 }
 
-// BundleURLHint returns how to use the bundle at a URL. A bundle is code that runs
-// here, so nothing starts one without being told which bytes are meant.
+// BundleURLHint explains how to use the bundle at a URL. A bundle is code that runs on
+// this machine, so none is started without a pinned hash.
 func BundleURLHint(arg string) string {
 	return "download it first, or add it with slipway config add " + arg + ", which pins its SHA-256"
 }
 
-// bundleURL refuses the URL of a bundle.
+// bundleURL returns the error for the URL of a bundle.
 func bundleURL(arg string) *Error {
 	return &Error{Arg: arg, Why: "a bundle is opened from a file, not from a URL", Hint: BundleURLHint(arg)}
 }
 
-// openBundle starts the server of a bundle, as opts.Bundle says.
+// openBundle starts the server of a bundle, as configured by opts.Bundle.
 func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	var o mcpb.OpenOptions
 	if opts.Bundle != nil {
@@ -88,9 +88,10 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 	return nil, e
 }
 
-// openOrList opens a bundle. With opts.ListOnly, one whose manifest holds what it
-// offers needs no options, and none are asked for; if it has them, its server is
-// started, as the manifest may be out of date.
+// openOrList opens a bundle. With opts.ListOnly, the user is not asked for options: if
+// required ones are missing, the bundle is opened from its manifest, provided that lists
+// what the server offers. If the options are available, the server is started, as the
+// manifest may be outdated.
 func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, opts *Options) (mcp.Source, error) {
 	unasked := *o
 	if opts.ListOnly {

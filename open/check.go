@@ -22,26 +22,25 @@ import (
 
 // CheckOptions configure [Check]. The zero value and nil are the defaults.
 type CheckOptions struct {
-	// Site says how StaticMCP sites are checked.
+	// Site configures the checks of StaticMCP sites.
 	Site *staticmcp.CheckOptions
-	// Bundle says how bundles are checked.
+	// Bundle configures the checks of bundles.
 	Bundle *mcpb.CheckOptions
-	// Open says how what is no file is opened.
+	// Open configures how sources other than files are opened.
 	Open *Options
 }
 
-// Check holds what arg names against every rule that applies to it:
+// Check checks arg against every rule that applies to it:
 //
-//   - a folder with mcp.json, a zip file, an http or https URL under which there
-//     is a manifest: a StaticMCP site,
-//   - an .mcpb file, or a folder or a manifest.json of a bundle,
-//   - a table, an OpenAPI document, documents, Go packages or a slipway.site.yaml:
-//     the site that is built of it,
-//   - another .json, .jsonc, .yaml, .toml, .ts or .js file: definitions of
-//     servers,
-//   - anything else that [Open] can open: what it offers.
+//   - a folder with mcp.json, a zip file, or an http or https URL with a manifest: a
+//     StaticMCP site,
+//   - an .mcpb file, or a folder or manifest.json of a bundle,
+//   - a table, an OpenAPI document, documents, Go packages or a slipway.site.yaml: the
+//     site built from it,
+//   - any other .json, .jsonc, .yaml, .toml, .ts or .js file: server definitions,
+//   - any other source that [Open] supports: its catalog.
 //
-// An error, always an [*Error], says that nothing could be checked.
+// An error, always an [*Error], means that arg could not be checked at all.
 func Check(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
 	if opts == nil {
 		opts = &CheckOptions{}
@@ -64,9 +63,9 @@ func Check(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, 
 	return checkPath(ctx, arg, opts)
 }
 
-// CheckSite is [Check] for what must be a StaticMCP site: a folder, a zip file or
-// a URL. That a folder has no manifest is then a finding. What the site says of
-// user interfaces is checked, too.
+// CheckSite is [Check] for an argument that must be a StaticMCP site: a folder, a zip
+// file or a URL. A missing manifest is then a finding. User interfaces of the site are
+// checked, too.
 func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
 	if opts == nil {
 		opts = &CheckOptions{}
@@ -87,7 +86,11 @@ func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 		}
 		return report, AddApps(ctx, report, arg)
 	case filepath.Base(arg) == manifest:
-		return nil, &Error{Arg: arg, Why: "a site is a folder, and this is a file in it", Hint: "name the folder: " + filepath.Dir(arg)}
+		return nil, &Error{
+			Arg:  arg,
+			Why:  "a site is a folder, and this is a file in it",
+			Hint: "name the folder: " + filepath.Dir(arg),
+		}
 	}
 	report, err := staticmcp.CheckZip(ctx, arg, opts.Site)
 	if err != nil {
@@ -96,14 +99,14 @@ func CheckSite(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 	return report, AddApps(ctx, report, arg)
 }
 
-// uncheckable words the error of a check for the person who typed arg.
+// uncheckable formats the error of a check for the user.
 func uncheckable(arg string, err error) *Error {
 	e := unreadable(arg, err)
 	e.Why = strings.TrimPrefix(strings.TrimPrefix(e.Why, "check site in zip: "), "check site: ")
 	return e
 }
 
-// checkSiteURL checks the site under the URL base.
+// checkSiteURL checks the site at the URL base.
 func checkSiteURL(ctx context.Context, arg, base string, opts *CheckOptions) (*check.Report, error) {
 	u, err := url.Parse(base)
 	if err != nil || !isWeb(base) || u.Host == "" {
@@ -120,7 +123,7 @@ func checkSiteURL(ctx context.Context, arg, base string, opts *CheckOptions) (*c
 	return report, AddApps(ctx, report, arg)
 }
 
-// checkURL finds out what is at a URL: a site or a live server.
+// checkURL checks a URL, which may be a site or a live server.
 func checkURL(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
 	src, openErr := Open(ctx, arg, opts.Open)
 	if openErr == nil {
@@ -168,7 +171,7 @@ func checkPath(ctx context.Context, arg string, opts *CheckOptions) (*check.Repo
 	return checkSource(ctx, arg, opts)
 }
 
-// checkFolder finds out what a folder holds.
+// checkFolder detects the contents of a folder and checks them.
 func checkFolder(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
 	if _, err := os.Stat(filepath.Join(arg, manifest)); err == nil {
 		return CheckSite(ctx, arg, opts)
@@ -182,7 +185,7 @@ func checkFolder(ctx context.Context, arg string, opts *CheckOptions) (*check.Re
 	return checkSource(ctx, arg, opts)
 }
 
-// checkBundle checks an .mcpb file, a folder of one, or its manifest.
+// checkBundle checks an .mcpb file, a bundle folder, or its manifest.
 func checkBundle(arg string, opts *CheckOptions) (*check.Report, error) {
 	_, report, err := mcpb.CheckPath(arg, opts.Bundle, nil)
 	if err != nil {
@@ -191,8 +194,8 @@ func checkBundle(arg string, opts *CheckOptions) (*check.Report, error) {
 	return report, nil
 }
 
-// checkDefinitions checks a file of server definitions, by itself and as the only
-// one.
+// checkDefinitions checks a file of server definitions, first by itself and then merged,
+// as the only file.
 func checkDefinitions(arg string) (*check.Report, error) {
 	doc, report, err := stax.ReadFile(arg)
 	if err != nil {
@@ -204,7 +207,7 @@ func checkDefinitions(arg string) (*check.Report, error) {
 	return report, nil
 }
 
-// checkSource opens anything else and looks at what it offers.
+// checkSource opens any other source and checks its catalog.
 func checkSource(ctx context.Context, arg string, opts *CheckOptions) (*check.Report, error) {
 	src, err := Open(ctx, arg, opts.Open)
 	if err != nil {
@@ -223,8 +226,7 @@ func closeSource(src mcp.Source) {
 	}
 }
 
-// CheckSource looks for what is wrong with the definitions that a source offers.
-// Findings call it name.
+// CheckSource checks the definitions that a source offers. Findings refer to it as name.
 func CheckSource(ctx context.Context, name string, src mcp.Source) (*check.Report, error) {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
@@ -238,21 +240,20 @@ func CheckSource(ctx context.Context, name string, src mcp.Source) (*check.Repor
 	return report, nil
 }
 
-// isBundleManifest reports whether the file at name says that it is the manifest
-// of a bundle.
+// isBundleManifest reports whether the file at name is a bundle manifest, judging by its
+// contents.
 func isBundleManifest(name string) bool {
 	return filepath.Base(name) == mcpb.ManifestName && hasMember(name, "manifest_version", "dxt_version")
 }
 
-// isSiteManifest reports whether the file at name is the manifest of a site, and
-// not one of the definitions that some programs call mcp.json, too.
+// isSiteManifest reports whether the file at name is a site manifest, rather than server
+// definitions, which some programs also call mcp.json.
 func isSiteManifest(name string) bool { return hasMember(name, "serverInfo", "capabilities") }
 
-// maxPeek is how large a file may be to be looked into for what it is.
+// maxPeek is the maximum size of a file that is read to detect its type.
 const maxPeek = 64 << 20
 
-// hasMember reports whether the file at name is a JSON object with one of the
-// members.
+// hasMember reports whether the file at name is a JSON object with one of the members.
 func hasMember(name string, members ...string) bool {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxPeek {

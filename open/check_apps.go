@@ -17,9 +17,9 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// AddApps adds to the report on a site what is wrong with its user interfaces. A
-// site that cannot be opened has findings that say so, and nothing is added. arg is
-// that of [CheckSite].
+// AddApps adds findings about the user interfaces of a site to its report. A site that
+// cannot be opened already has findings about that, so nothing is added. arg is the
+// argument of [CheckSite].
 func AddApps(ctx context.Context, report *check.Report, arg string) error {
 	site, err := openQuietly(ctx, arg)
 	if err != nil {
@@ -41,7 +41,7 @@ func AddApps(ctx context.Context, report *check.Report, arg string) error {
 	return nil
 }
 
-// openQuietly opens the site in a folder, in a zip or at a URL for one look.
+// openQuietly opens the site in a folder, in a zip or at a URL, without polling.
 func openQuietly(ctx context.Context, arg string) (*staticmcp.Site, error) {
 	opts := &staticmcp.Options{Poll: -1}
 	arg = strings.TrimPrefix(arg, "site:")
@@ -54,8 +54,8 @@ func openQuietly(ctx context.Context, arg string) (*staticmcp.Site, error) {
 	return staticmcp.OpenZip(ctx, arg, opts)
 }
 
-// unlistedViews returns the user interfaces that tools link to and that can be read
-// without being listed.
+// unlistedViews returns the user interfaces that tools link to and that are readable,
+// whether or not they are listed.
 func unlistedViews(ctx context.Context, site *staticmcp.Site, cat *mcp.Catalog) []string {
 	var uris []string
 	for i := range cat.Tools {
@@ -70,10 +70,10 @@ func unlistedViews(ctx context.Context, site *staticmcp.Site, cat *mcp.Catalog) 
 	return uris
 }
 
-// manifestText is a manifest in which places are looked up.
+// manifestText is a manifest that maps findings to positions.
 type manifestText struct {
 	file string
-	text []byte // nil if it is not a file of its own
+	text []byte // nil if it is not a separate file
 	list map[string][]struct{ Name, URI string }
 }
 
@@ -94,7 +94,7 @@ func readManifest(arg string) *manifestText {
 		Capabilities map[string]json.RawMessage
 	}
 	m.text = text
-	_ = json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &top) // what cannot be read has no place
+	_ = json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &top) // entries that cannot be parsed have no position
 	m.list = make(map[string][]struct{ Name, URI string })
 	for _, name := range []string{"tools", "resources"} {
 		var list []struct{ Name, URI string }
@@ -105,8 +105,8 @@ func readManifest(arg string) *manifestText {
 	return m
 }
 
-// place turns the place of a finding in the catalog into one in the manifest, of
-// which entries can have been left out.
+// place converts a position in the catalog to one in the manifest, which may have
+// additional entries that readers skip.
 func (m *manifestText) place(cat *mcp.Catalog, f check.Finding) check.Finding {
 	f.File = m.file
 	parts := strings.SplitN(strings.TrimPrefix(f.Pointer, "/"), "/", 3)

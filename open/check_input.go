@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/mapping"
 )
 
-// checkInput checks something of which a site is built: whether it can be read, and
-// whether all that is in it can be written.
+// checkInput checks an input that a site is built from: whether it can be read, and
+// whether all of its contents can be written.
 func checkInput(ctx context.Context, arg string) (*check.Report, error) {
 	report := &check.Report{}
 	if file, ok := mapping.Find(arg); ok {

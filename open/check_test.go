@@ -86,8 +86,8 @@ func TestCheckFindsOutWhatItIs(t *testing.T) {
 	}
 }
 
-// TestCheckUserInterfaces holds that the rules of user interfaces apply to a site,
-// at their places in its manifest, also behind an entry that readers leave out.
+// TestCheckUserInterfaces: the rules of user interfaces apply to a site, with positions
+// in its manifest, even after an entry that readers skip.
 func TestCheckUserInterfaces(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"site/mcp.json": `{"protocolVersion":"2025-11-25","serverInfo":{"name":"n","version":"1.0.0"},"capabilities":{

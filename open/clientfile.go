@@ -10,13 +10,13 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// sharedForm is the client whose configuration has the form that most have:
-// {"mcpServers": {...}}.
+// sharedForm is a client whose config file has the most common form: {"mcpServers":
+// {...}}.
 const sharedForm = "claude-code"
 
-// clientFile reads the configuration of a client as definitions. It returns nil if
-// the file has no servers of that form. Values that look like secrets are kept
-// apart, for [defined.resolver].
+// clientFile reads a client's config file as definitions. It returns nil if the file has
+// no servers of that form. Values that look like secrets are kept separately, for
+// [defined.resolver].
 func clientFile(arg string) *defined {
 	client, _ := clients.ByID(sharedForm)
 	if client == nil {
@@ -33,14 +33,14 @@ func clientFile(arg string) *defined {
 	doc, _ := stax.Parse(arg, text, &stax.ParseOptions{Format: stax.JSON})
 	d := &defined{merged: stax.Merge(doc), wrong: make(map[string]error), values: imported.Values}
 	for _, f := range report.Findings() {
-		if f.Rule == "stax/not-imported" { // that it holds secrets is the client's way
+		if f.Rule == "stax/not-imported" { // secrets in the file are normal for the client
 			d.skipped = append(d.skipped, errors.New(f.String()))
 		}
 	}
 	return d
 }
 
-// resolver returns r with the secrets that stand in the file itself asked first.
+// resolver returns r with the secrets in the file itself as the first source.
 func (d *defined) resolver(r *stax.Resolver) *stax.Resolver {
 	if len(d.values) == 0 {
 		return r
@@ -50,7 +50,7 @@ func (d *defined) resolver(r *stax.Resolver) *stax.Resolver {
 	return &copied
 }
 
-// inFile is the secrets that stand in a file of definitions.
+// inFile holds the secrets in a definitions file.
 type inFile map[string]stax.Secret
 
 var _ stax.Source = inFile(nil)
@@ -71,7 +71,7 @@ func sourcesOf(r *stax.Resolver) []stax.Source {
 	}
 	environment, err := stax.ParseSource("env")
 	if err != nil {
-		return nil // there is such a source
+		return nil // cannot happen: env is a known source
 	}
 	return []stax.Source{environment}
 }

@@ -18,65 +18,66 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// DefinitionsOptions say how the servers of a file of definitions are opened.
+// DefinitionsOptions configure how the servers of a definitions file are opened.
 type DefinitionsOptions struct {
-	// Resolver finds their secrets; nil stands for one that asks the environment.
+	// Resolver resolves their secrets; nil means one that uses the environment.
 	Resolver *stax.Resolver
-	// Settle is how long to wait for all of them to have been started once; 0
-	// stands for 20 seconds. One whose definition has a shorter connectTimeoutMs is
-	// waited for no longer than that. A server that takes longer joins when it is there.
+	// Settle limits the wait for the first start of all servers; 0 means 20 seconds. A
+	// server with a shorter connectTimeoutMs has that limit instead. A server that takes
+	// longer joins once it has started.
 	Settle time.Duration
-	// Background says that Open does not wait for the servers: what is there is served
-	// at once, the others join when they have started, and only requests for lists wait
-	// for them, until Settle after Open; 0 means 2 seconds then, and for a single server
-	// until its start has succeeded or failed. Without Background everything waits, as is
-	// right for a program that makes one request.
+	// Background makes Open return without waiting for all servers: those that have
+	// started are served at once, the others join later, and only requests for lists wait
+	// for them, until Settle after Open. If Settle is 0, that is 2 seconds, or, for a
+	// single server, until its start has succeeded or failed. Without Background, Open
+	// waits for all servers, as suits a program that makes one request.
 	Background bool
-	// StartWait is how long Open waits for servers in the Background all the same, so
-	// that the first clients see those that are quick; 0 means 300 milliseconds.
+	// StartWait is how long Open waits for servers in spite of Background, so that the
+	// first clients see fast ones; 0 means 300 milliseconds.
 	StartWait time.Duration
 	joined    bool // the file is one of several sources, see [Later]
-	settles   bool // Settle was given
-	// Prefix says which tools and prompts get the name of their server in front.
+	settles   bool // Settle was set
+	// Prefix selects the tools and prompts that are prefixed with the name of their
+	// server.
 	Prefix compose.Prefix
-	// Strict refuses a file in which one server is defined wrongly. Otherwise that
-	// one is left out.
+	// Strict rejects a file with any invalid server definition. Otherwise the invalid
+	// servers are skipped.
 	Strict bool
-	// MaxServers is how many of a file are started; 0 stands for 200. Further ones
-	// are left out.
+	// MaxServers limits the number of servers started per file; 0 means 200. Additional
+	// ones are skipped.
 	MaxServers int
 
-	// Lazy says not to start a server before it is called, if what it offers is
-	// known from an earlier time. If it is not, it is started once to learn that.
+	// Lazy delays the start of a server until it is called, if its catalog is cached from
+	// an earlier run. Otherwise the server is started once to fetch it.
 	Lazy bool
-	// CacheDir is the folder where what servers offer is remembered for Lazy; "" is
-	// nowhere. It is made when it is needed.
+	// CacheDir is the folder for the cached catalogs of Lazy, created when needed; ""
+	// disables the cache.
 	CacheDir string
-	// IdleStop is how long a server of this machine may have nothing to do before
-	// it is stopped, until it is needed again; 0 stands for never. One of whose
-	// resources somebody wants to hear has something to do.
+	// IdleStop is the idle time after which a local server is stopped, until it is needed
+	// again; 0 means never. A server with subscribed resources is not idle.
 	IdleStop time.Duration
 
-	// Watch is how often the file is looked at; 0 stands for never. When it has
-	// changed, so do the servers, see [Open]; and a server that was left out because
-	// its program was not there is tried when the program is.
+	// Watch is the interval at which the file is checked for changes; 0 means never. When
+	// it changes, the servers are updated, see [Open]. A server that was skipped because
+	// its program was missing is tried once the program exists.
 	Watch time.Duration
-	// Again, if not nil, has the file read again, and secrets looked up again,
-	// each time something comes from the channel that it returns, until stop.
+	// Again, if not nil, returns a channel that triggers a reload of the file and of
+	// secrets with each value, until stop is called.
 	Again func() (again <-chan os.Signal, stop func())
-	// Drain is how long calls may go on in a server that is not offered any more, or
-	// was replaced, before it is ended; 0 stands for 10 minutes.
+	// Drain limits how long calls may continue on a server that was removed or replaced,
+	// before it is stopped; 0 means 10 minutes.
 	Drain time.Duration
 
-	// Trouble is told of each server that cannot be started at first: one that is
-	// left out because of its definition or its secrets, one that failed and is
-	// tried again, and one that is not waited for any longer. It may be called by several at once. Nil is nobody.
+	// Trouble is called for each server that cannot be started at first: it was skipped
+	// because of its definition or secrets, it failed and is retried, or it is no longer
+	// waited for. Trouble may be called from several goroutines at once. Nil ignores
+	// these.
 	Trouble func(server string, err error)
-	// LeftOut is told, each time the file has been read, of all servers that are
-	// neither served nor tried, and why: their definition is not valid, or a secret is
-	// missing. Nil is nobody.
+	// LeftOut is called each time the file has been read, with all servers that are
+	// neither served nor retried, and the reasons: an invalid definition or a missing
+	// secret. Nil ignores these.
 	LeftOut func(file string, servers map[string]error)
-	// Logger is told what a changed file came to; nil is nobody.
+	// Logger logs the outcome of file changes; nil disables logging.
 	Logger *slog.Logger
 }
 
@@ -113,39 +114,39 @@ func (o *DefinitionsOptions) withDefaults() *DefinitionsOptions {
 	return &d
 }
 
-// IsDefinitions reports whether the name of a file is that of definitions.
+// IsDefinitions reports whether a file is a definitions file, judging by its name.
 func IsDefinitions(path string) bool {
 	return stax.FormatOf(path) != 0
 }
 
-// slowStart is after how long a server that has not started yet is reported.
+// slowStart is the time after which a server that has not started yet is reported.
 const slowStart = 20 * time.Second
 
-// openDefinitions starts all enabled servers of a file and joins them: tools that
-// share a name get that of their server in front. One server that cannot be
-// started does not keep the others from being served.
+// openDefinitions starts all enabled servers of a file and joins them: tools that share a
+// name are prefixed with the name of their server. A server that cannot be started does
+// not prevent the others from being served.
 func openDefinitions(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	f := newFleet(arg, opts.Definitions.withDefaults(), opts.live())
 	if err := f.begin(ctx); err != nil {
-		_ = f.Close() // another error is on its way
+		_ = f.Close() // another error is returned already
 		return nil, err
 	}
 	return f, nil
 }
 
-// defined is what a file of definitions says.
+// defined is a parsed definitions file.
 type defined struct {
 	merged *stax.Merged
-	wrong  map[string]error // servers whose definition is not valid, and why
+	wrong  map[string]error // servers with an invalid definition, and why
 
-	// values and skipped are of the configuration of a client: the secrets in it, and
-	// what has no place in definitions.
+	// values and skipped come from a client's config file: its secrets, and the settings
+	// that definitions cannot express.
 	values  map[string]stax.Secret
 	skipped []error
 }
 
-// names returns the names of all servers in the file, also of those that are
-// disabled or wrong.
+// names returns the names of all servers in the file, including disabled and invalid
+// ones.
 func (d *defined) names() []string {
 	names := make([]string, 0, len(d.merged.Config.Servers))
 	for i := range d.merged.Config.Servers {
@@ -154,8 +155,8 @@ func (d *defined) names() []string {
 	return names
 }
 
-// readDefinitions reads and checks a file of definitions. What is wrong with one
-// server is no error, unless strict is set.
+// readDefinitions reads and checks a definitions file. An invalid server is not an error
+// unless strict is set.
 func readDefinitions(arg string, strict bool) (*defined, error) {
 	doc, report, err := stax.ReadFile(arg)
 	if err != nil {
@@ -177,8 +178,8 @@ func readDefinitions(arg string, strict bool) (*defined, error) {
 	return d, nil
 }
 
-// judge notes which servers are wrong. An error is one that is not about a single
-// server.
+// judge records the invalid servers. It returns an error for findings that are not about
+// a single server.
 func (d *defined) judge(arg string, report *check.Report, strict bool) error {
 	wrong, whole := Wrong(report)
 	for name, f := range wrong {
@@ -195,9 +196,9 @@ func (d *defined) judge(arg string, report *check.Report, strict bool) error {
 	return &Error{Arg: arg, Why: wrongLine(&first), Err: &wrongFile{first}, Hint: "slipway config check " + arg}
 }
 
-// Wrong sorts the errors of a report about definitions: the first about each single
-// server, by its name, and those that are about all of them. Where the report leaves
-// findings out, all are about all.
+// Wrong groups the errors in a report about definitions: the first error for each server,
+// by name, and the errors about the file as a whole. If the report omits findings, all
+// errors count as being about the whole file.
 func Wrong(report *check.Report) (servers map[string]check.Finding, whole []check.Finding) {
 	servers = make(map[string]check.Finding)
 	for _, f := range report.Findings() {
@@ -216,7 +217,7 @@ func Wrong(report *check.Report) (servers map[string]check.Finding, whole []chec
 	return servers, whole
 }
 
-// wrongFile is why a file of definitions is not used, with its place.
+// wrongFile is the finding that makes a definitions file unusable.
 type wrongFile struct{ finding check.Finding }
 
 // Error implements the error interface.
@@ -226,7 +227,7 @@ func wrongLine(f *check.Finding) string {
 	return fmt.Sprintf("no definitions of servers that can be used: line %d: %s", max(f.Line, 1), f.Message)
 }
 
-// serverAt returns the server that a JSON pointer is about.
+// serverAt returns the server that a JSON pointer refers to.
 func serverAt(pointer string) (name string, ok bool) {
 	tokens := strings.Split(pointer, "/")
 	if len(tokens) < 3 || !slices.Contains([]string{"servers", "bindings", "tools"}, tokens[1]) {
@@ -235,5 +236,5 @@ func serverAt(pointer string) (name string, ok bool) {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(tokens[2]), true
 }
 
-// fileName is the name of what a file's servers are together.
+// fileName returns a name for all servers of a file together.
 func fileName(arg string) string { return Name(strings.TrimSuffix(arg, filepath.Ext(arg))) }

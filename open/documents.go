@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
 )
 
-// isDocuments reports whether arg is a folder with Markdown that is no site
-// itself, a Markdown file, or an llms.txt.
+// isDocuments reports whether arg is a Markdown folder that is not itself a site, a
+// Markdown file, or an llms.txt.
 func isDocuments(arg string, info fs.FileInfo) bool {
 	if info == nil || !info.IsDir() {
 		return isLLMS(arg) || regular(info) && docs.IsDocument(arg)
@@ -28,7 +28,7 @@ func isDocuments(arg string, info fs.FileInfo) bool {
 	return docs.HasDocuments(folder)
 }
 
-// isLLMS reports whether arg is a file or an address that names documents.
+// isLLMS reports whether arg is an llms.txt or llms-full.txt, as a file or URL.
 func isLLMS(arg string) bool {
 	switch strings.ToLower(path.Base(strings.ReplaceAll(arg, `\`, "/"))) {
 	case "llms.txt", "llms-full.txt":

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// TestDocumentsAreWatched holds that clients hear of a new page in a folder of
-// documents, and of a page that was changed.
+// TestDocumentsAreWatched: clients are notified of new and changed pages in a folder of
+// documents.
 func TestDocumentsAreWatched(t *testing.T) {
 	dir := tree(t, map[string]string{"a.md": "# A\n\nFirst.\n"})
 	opts := &open.Options{Site: &staticmcp.Options{Poll: 5 * time.Millisecond, Recheck: time.Millisecond}}

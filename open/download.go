@@ -16,21 +16,21 @@ import (
 	"github.com/slipway-mcp/slipway/internal/netguard"
 )
 
-// maxBundle is how large a bundle that is downloaded may be.
+// maxBundle is the maximum size of a downloaded bundle.
 const maxBundle = 512 << 20
 
-// download is a bundle under a temporary name.
+// download is a bundle in a temporary file.
 type download struct {
 	temporary string
-	release   func() error // removes it
-	sum       string       // SHA-256 in hexadecimal digits
-	dir       string       // where it is to be kept
+	release   func() error // removes the file
+	sum       string       // SHA-256 in hexadecimal
+	dir       string       // destination folder
 }
 
-// path is where it is to be kept.
+// path returns the destination of the bundle.
 func (d *download) path() string { return filepath.Join(d.dir, d.sum+".mcpb") }
 
-// fetchBundle writes a bundle under a temporary name.
+// fetchBundle writes a bundle to a temporary file.
 func fetchBundle(from io.Reader, dir string) (d *download, err error) {
 	tmp, release, err := fsutil.TempDir(os.TempDir(), "slipway-download-")
 	if err != nil {
@@ -58,8 +58,8 @@ func fetchBundle(from io.Reader, dir string) (d *download, err error) {
 	return d, nil
 }
 
-// keep puts the bundle in its place. One that is there has the same SHA-256, or
-// was changed and is replaced.
+// keep moves the bundle to its destination. An existing file is reused if its SHA-256
+// matches, and otherwise replaced.
 func (d *download) keep() error {
 	if have, err := sumOfFile(d.path()); err == nil && have == d.sum {
 		return nil
@@ -78,7 +78,7 @@ func (d *download) keep() error {
 	})
 }
 
-// Close removes the temporary file. It may be called again.
+// Close removes the temporary file. It may be called more than once.
 func (d *download) Close() error {
 	release := d.release
 	d.release = nil
@@ -101,8 +101,8 @@ func sumOfFile(name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// get asks for what is at an address. The one that was typed may be anywhere; where
-// it redirects to, and what the document at from names, is judged.
+// get requests a URL. The URL typed by the user may be on any network; redirects, and
+// URLs in the document at from, are restricted by the network guard.
 func (e *entries) get(ctx context.Context, address, from string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

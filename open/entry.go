@@ -22,31 +22,31 @@ import (
 
 // EntryOptions configure [Entry]. The zero value and nil are the defaults.
 type EntryOptions struct {
-	// Document says what is taken of a server.json, and what the entry is called.
+	// Document selects what is used from a server.json, and names the entry.
 	Document registry.EntryOptions
-	// BundleDir is where bundles that were downloaded are kept, each under its
-	// SHA-256. It is made by [Addition.Keep].
+	// BundleDir is the folder for downloaded bundles, which are named after their
+	// SHA-256. [Addition.Keep] creates it.
 	BundleDir string
-	// Signer says who must have signed a bundle, as [mcpb.ParseSigner] reads it: now,
-	// and whenever the definition starts it. Empty accepts any.
+	// Signer is the required signer of a bundle, in the syntax of [mcpb.ParseSigner]. It
+	// is verified now and whenever the definition starts the bundle. Empty accepts any.
 	Signer string
-	// Program starts bundles; empty stands for slipway.
+	// Program is the program that starts bundles; empty means slipway.
 	Program string
-	// AllowNetwork are networks to which documents and redirects may lead besides
+	// AllowNetwork lists networks that documents and redirects may lead to in addition to
 	// the public internet.
 	AllowNetwork []netip.Prefix
-	// Live says how a server at a URL is asked what it is.
+	// Live configures the connection that identifies a server at a URL.
 	Live *LiveOptions
 }
 
-// Addition is a definition made of something that somebody else wrote. Nothing of
-// it was started.
+// Addition is a definition created from third-party metadata. None of its servers has
+// been started.
 type Addition struct {
 	*registry.Entry
 	download *download // or nil
 }
 
-// Keep puts a bundle that was downloaded where the definition says that it is.
+// Keep moves a downloaded bundle to the path that the definition refers to.
 func (a *Addition) Keep() error {
 	if a.download == nil {
 		return nil
@@ -54,7 +54,7 @@ func (a *Addition) Keep() error {
 	return a.download.keep()
 }
 
-// Close removes what was downloaded and not kept.
+// Close removes a download that was not kept.
 func (a *Addition) Close() error {
 	if a.download == nil {
 		return nil
@@ -62,18 +62,18 @@ func (a *Addition) Close() error {
 	return a.download.Close()
 }
 
-// Entry makes a definition of
+// Entry creates a definition from
 //
-//   - a server.json of the MCP registry, a file or at a URL, also as a registry
-//     answers with it,
-//   - an .mcpb bundle, a file or at a URL: the definition starts it with slipway
-//     bundle run, and only as long as it has the SHA-256 that it has now,
-//   - the http or https URL of a server that answers.
+//   - a server.json of the MCP registry, as a file or at a URL, also in the form of a
+//     registry response,
+//   - an .mcpb bundle, as a file or at a URL: the definition starts it with slipway
+//     bundle run, pinned to its current SHA-256,
+//   - the http or https URL of a running server.
 //
-// What is at a URL that is typed may be anywhere; where it redirects to, and what
-// a document names, is on the public internet or in AllowNetwork. An error is an
-// [*Error]; it wraps a [*live.BlockedError], a [*registry.UnfitError] or a
-// [*mcpb.DigestError]. Whoever made the addition closes it.
+// A typed URL may be on any network; its redirects and the URLs in documents must be on
+// the public internet or in AllowNetwork. An error is an [*Error]; it wraps a
+// [*live.BlockedError], a [*registry.UnfitError] or a [*mcpb.DigestError]. The caller
+// must close the Addition.
 func Entry(ctx context.Context, arg string, opts *EntryOptions) (*Addition, error) {
 	e := &entries{arg: arg}
 	if opts != nil {
@@ -110,10 +110,10 @@ func Entry(ctx context.Context, arg string, opts *EntryOptions) (*Addition, erro
 
 const entryHint = "name a server.json, an .mcpb, or the URL of one of them or of a server"
 
-// officialHost is where the official registry answers.
+// officialHost is the host of the official registry.
 const officialHost = "registry.modelcontextprotocol.io"
 
-// entries makes one addition.
+// entries creates one Addition.
 type entries struct {
 	arg  string
 	opts EntryOptions
@@ -123,7 +123,7 @@ func (e *entries) fail(err error, hint string) *Error {
 	return &Error{Arg: e.arg, Why: err.Error(), Hint: hint, Err: err}
 }
 
-// document makes a definition of a server.json; from is its URL, or empty.
+// document creates a definition from a server.json; from is its URL, or empty.
 func (e *entries) document(ctx context.Context, text []byte, from string) (*Addition, error) {
 	doc, err := registry.Parse(text)
 	if err != nil {
@@ -149,7 +149,7 @@ func (e *entries) document(ctx context.Context, text []byte, from string) (*Addi
 	return e.bundleOf(ctx, entry, from)
 }
 
-// bundleOf downloads the bundle that a document names.
+// bundleOf downloads the bundle that a document refers to.
 func (e *entries) bundleOf(ctx context.Context, entry *registry.Entry, from string) (*Addition, error) {
 	address := entry.Bundle.URL
 	if !isWeb(address) {
@@ -169,12 +169,13 @@ func (e *entries) bundleOf(ctx context.Context, entry *registry.Entry, from stri
 	}
 	a := &Addition{Entry: entry, download: d}
 	if want := entry.Bundle.SHA256; want != "" && want != d.sum {
-		return nil, errors.Join(&Error{Arg: address, Why: "refused", Err: &mcpb.DigestError{Got: d.sum, Want: want}}, a.Close())
+		return nil, errors.Join(&Error{Arg: address, Why: "refused", Err: &mcpb.DigestError{Got: d.sum, Want: want}},
+			a.Close())
 	}
 	return e.describe(ctx, a, d.temporary, d.path(), d.sum, address)
 }
 
-// local makes a definition of a bundle on disk, which stays where it is.
+// local creates a definition from a bundle on disk, which stays where it is.
 func (e *entries) local(ctx context.Context) (*Addition, error) {
 	path, err := filepath.Abs(e.arg)
 	if err != nil {
@@ -187,7 +188,7 @@ func (e *entries) local(ctx context.Context) (*Addition, error) {
 	return e.describe(ctx, &Addition{}, path, path, sum, "")
 }
 
-// web finds out what is at the URL that was typed.
+// web detects what the typed URL leads to.
 func (e *entries) web(ctx context.Context) (*Addition, error) {
 	asking, leave := context.WithCancel(ctx)
 	defer leave()
@@ -197,7 +198,7 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 	}
 	defer resp.Body.Close()
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
-		// A stream of today's transport may stay silent for ever.
+		// A stream of the current transport may stay silent indefinitely.
 		defer time.AfterFunc(e.patience(), leave).Stop()
 		return e.server(ctx, resp)
 	}
@@ -220,7 +221,7 @@ func (e *entries) web(ctx context.Context) (*Addition, error) {
 	return e.server(ctx, resp)
 }
 
-// server makes a definition of a server at a URL. resp answers to a GET.
+// server creates a definition of a server at a URL. resp is its response to a GET.
 func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, error) {
 	s := stax.Server{Name: e.opts.Document.Name, URL: e.arg, Transport: stax.HTTP}
 	if s.Name == "" {
@@ -229,7 +230,7 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") && namesEndpoint(resp.Body) {
 		s.Transport = stax.SSE
 	}
-	_ = resp.Body.Close() // or a server with one stream would have no room
+	_ = resp.Body.Close() // frees the slot of a server that allows only one stream
 	entry := &registry.Entry{Config: stax.Config{Servers: []stax.Server{s}}}
 	o := e.opts.Live
 	if o == nil {
@@ -243,7 +244,13 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 		entry.Config.Secrets = []stax.Declaration{{Key: key, Kind: "token"}}
 		entry.Todo = []string{"set " + key + " to a token: the server asks for one; slipway config secrets shows what is set"}
 	case err != nil:
-		return nil, &Error{Arg: e.arg, Why: "there is no server.json, no bundle, and no server: " + strings.TrimPrefix(plain(err), "open "+e.arg+": "), Kind: Remote, Err: err, Hint: entryHint}
+		return nil, &Error{
+			Arg:  e.arg,
+			Why:  "there is no server.json, no bundle, and no server: " + strings.TrimPrefix(plain(err), "open "+e.arg+": "),
+			Kind: Remote,
+			Err:  err,
+			Hint: entryHint,
+		}
 	default:
 		defer closeSource(src)
 		if cat, err := src.Catalog(ctx); err == nil {
@@ -256,7 +263,7 @@ func (e *entries) server(ctx context.Context, resp *http.Response) (*Addition, e
 	return &Addition{Entry: entry}, nil
 }
 
-// ownName is what a server calls itself, as a name of a definition, or "".
+// ownName returns the name a server gives itself, converted to a definition name, or "".
 func ownName(name string) string {
 	own := strings.Trim(strings.Map(nameRune, name), "-_")
 	if len(own) > 64 {
@@ -265,7 +272,7 @@ func ownName(name string) string {
 	return own
 }
 
-// patience is how long a stream may take for its first event.
+// patience returns the time limit for the first event of a stream.
 func (e *entries) patience() time.Duration {
 	const usual = 3 * time.Second
 	if l := e.opts.Live; l != nil && l.Source != nil && l.Source.StartTimeout > 0 {
@@ -274,7 +281,7 @@ func (e *entries) patience() time.Duration {
 	return usual
 }
 
-// namesEndpoint reports whether a stream begins as that of 2024-11-05 does.
+// namesEndpoint reports whether a stream begins like one of protocol version 2024-11-05.
 func namesEndpoint(body io.Reader) bool {
 	lines := bufio.NewScanner(io.LimitReader(body, 4<<10))
 	for lines.Scan() {
@@ -285,8 +292,7 @@ func namesEndpoint(body io.Reader) bool {
 	return false
 }
 
-// webReason is the text of an error of the HTTP client without what is said
-// already.
+// webReason returns the text of an HTTP client error, without the method and URL.
 func webReason(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {

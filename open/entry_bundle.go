@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
-// BundleVariable is the variable of the environment in which an option of a bundle
-// is looked for: MCP_BUNDLE_API_KEY for api_key.
+// BundleVariable returns the environment variable for a bundle option: MCP_BUNDLE_API_KEY
+// for api_key.
 func BundleVariable(option string) string {
 	return "MCP_BUNDLE_" + strings.Map(func(r rune) rune {
 		switch {
@@ -27,9 +27,9 @@ func BundleVariable(option string) string {
 	}, option)
 }
 
-// describe makes a definition that starts a bundle: file is where it is now, path
-// where it will be, source its URL or empty. The entry may have come with a
-// document already.
+// describe creates a definition that starts a bundle: file is its current path, path its
+// final one, source its URL or empty. The entry may already have been created from a
+// document.
 func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, source string) (*Addition, error) {
 	info, err := mcpb.ReadInfo(ctx, file, nil)
 	if err == nil && info.Signature != nil && info.Signature.Status == mcpb.StatusTampered {
@@ -62,8 +62,8 @@ func (e *entries) describe(ctx context.Context, a *Addition, file, path, sum, so
 	return a, nil
 }
 
-// signed verifies who signed a bundle, and adds the demand to the arguments that
-// start it.
+// signed verifies the signer of a bundle, and returns the start arguments with the signer
+// as a requirement.
 func (e *entries) signed(ctx context.Context, file string, args []string) ([]string, error) {
 	signer, err := mcpb.ParseSigner(e.opts.Signer)
 	if err != nil {
@@ -77,7 +77,7 @@ func (e *entries) signed(ctx context.Context, file string, args []string) ([]str
 		return nil, &mcpb.SignerError{Verification: v}
 	}
 	demand := e.opts.Signer
-	if signer.Trust != nil { // the definition may be used in another folder
+	if signer.Trust != nil { // the definition may be used from another folder
 		if demand, err = filepath.Abs(demand); err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func (e *entries) signed(ctx context.Context, file string, args []string) ([]str
 	return append(args, "--require-signer", demand), nil
 }
 
-// options puts the options of a bundle into the definition.
+// options adds the options of a bundle to the definition.
 func (e *entries) options(entry *registry.Entry, options []mcpb.OptionInfo) error {
 	s := entry.Server()
 	for given := range e.opts.Document.Values {
@@ -97,7 +97,7 @@ func (e *entries) options(entry *registry.Entry, options []mcpb.OptionInfo) erro
 		value, given := e.opts.Document.Values[o.Key]
 		variable := BundleVariable(o.Key)
 		if slices.Contains(s.Secrets, variable) || s.Env[variable] != "" {
-			continue // the document says so already
+			continue // already declared by the document
 		}
 		switch {
 		case o.Sensitive:

@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
-// packed is a bundle with two options.
+// packed returns a bundle with two options.
 func packed(t *testing.T) []byte {
 	t.Helper()
 	var text bytes.Buffer
@@ -52,7 +52,7 @@ func packed(t *testing.T) []byte {
 	return text.Bytes()
 }
 
-// hosted is a web host with what can be added.
+// hosted returns a web host with entries to add.
 func hosted(t *testing.T, bundle []byte) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -60,7 +60,8 @@ func hosted(t *testing.T, bundle []byte) *httptest.Server {
 	t.Cleanup(web.Close)
 	document := func(bundleURL, sum string) string {
 		return fmt.Sprintf(`{"name": "com.example/greeter", "description": "Greets people", "version": "2.0.0", "packages": [
-			{"registryType": "mcpb", "identifier": %q, "fileSha256": %q, "transport": {"type": "stdio"}, "environmentVariables": [{"name": "MCP_BUNDLE_API_KEY", "isSecret": true, "isRequired": true}]}]}`, bundleURL, sum)
+			{"registryType": "mcpb", "identifier": %q, "fileSha256": %q, "transport": {"type": "stdio"}, "environmentVariables": [{"name": "MCP_BUNDLE_API_KEY", "isSecret": true, "isRequired": true}]}]}`, bundleURL,
+			sum)
 	}
 	serve := func(path, kind, text string) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
@@ -75,7 +76,8 @@ func hosted(t *testing.T, bundle []byte) *httptest.Server {
 	serve("/other.json", "application/json", document(web.URL+"/x.mcpb", strings.Repeat("0", 64)))
 	serve("/intern.json", "application/json", document("http://10.0.0.1/x.mcpb", sum))
 	serve("/file.json", "application/json", document("file:///etc/passwd", sum))
-	serve("/v0/servers/com.example%2Fgreeter/versions/latest", "application/json", `{"server": `+document(web.URL+"/x.mcpb", sum)+`, "_meta": {}}`)
+	serve("/v0/servers/com.example%2Fgreeter/versions/latest",
+		"application/json", `{"server": `+document(web.URL+"/x.mcpb", sum)+`, "_meta": {}}`)
 	mux.Handle("/away", http.RedirectHandler("http://169.254.169.254/server.json", http.StatusFound))
 	mux.Handle("/moved", http.RedirectHandler(web.URL+"/x.mcpb", http.StatusFound))
 	mux.HandleFunc("/locked", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
@@ -107,8 +109,14 @@ func TestEntryOfTheWeb(t *testing.T) {
 			if got := s.Command + " " + strings.Join(s.Args, " "); got != "slipway bundle run "+kept+" --sha256 "+sum {
 				t.Errorf("it starts %s", got)
 			}
-			if s.Name != tt.name || s.RegistryRef.Package != tt.pkg || s.RegistryRef.Digest != "sha256:"+sum || s.RegistryRef.Version != "2.0.0" ||
-				strings.Join(s.Secrets, " ") != tt.secrets || s.Env["MCP_BUNDLE_PLACE"] != "<place>" || s.Env["MCP_BUNDLE_UNITS"] != "" || !strings.HasPrefix(s.Metadata["source"], web.URL) {
+			if s.Name != tt.name ||
+				s.RegistryRef.Package != tt.pkg ||
+				s.RegistryRef.Digest != "sha256:"+sum ||
+				s.RegistryRef.Version != "2.0.0" ||
+				strings.Join(s.Secrets, " ") != tt.secrets ||
+				s.Env["MCP_BUNDLE_PLACE"] != "<place>" ||
+				s.Env["MCP_BUNDLE_UNITS"] != "" ||
+				!strings.HasPrefix(s.Metadata["source"], web.URL) {
 				t.Errorf("got %+v from %v", s, s.RegistryRef)
 			}
 			if len(a.Todo) != 2 {
@@ -117,7 +125,7 @@ func TestEntryOfTheWeb(t *testing.T) {
 			if _, err := os.Stat(kept); err == nil {
 				t.Error("it is kept before anybody wanted that")
 			}
-			for range 2 { // what is there already is taken
+			for range 2 { // an existing bundle is reused
 				if err := a.Keep(); err != nil {
 					t.Fatal(err)
 				}
@@ -148,11 +156,11 @@ func TestEntryOfAServer(t *testing.T) {
 	}
 }
 
-// TestEntryOfAnOldServer holds that a server of 2024-11-05 is recognized.
+// TestEntryOfAnOldServer: a server of 2024-11-05 is recognized.
 func TestEntryOfAnOldServer(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
-			w.WriteHeader(http.StatusUnauthorized) // enough to know that it is one
+			w.WriteHeader(http.StatusUnauthorized) // enough to identify a server
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -170,8 +178,7 @@ func TestEntryOfAnOldServer(t *testing.T) {
 	}
 }
 
-// TestEntryOfASilentStream holds that a server is asked what it is also if its
-// stream says nothing.
+// TestEntryOfASilentStream: a server is identified even if its stream stays silent.
 func TestEntryOfASilentStream(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
@@ -183,7 +190,8 @@ func TestEntryOfASilentStream(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer web.Close()
-	a, err := open.Entry(t.Context(), web.URL+"/mcp", &open.EntryOptions{Live: &open.LiveOptions{Source: &live.Options{StartTimeout: 50 * time.Millisecond}}})
+	a, err := open.Entry(t.Context(), web.URL+"/mcp",
+		&open.EntryOptions{Live: &open.LiveOptions{Source: &live.Options{StartTimeout: 50 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +219,7 @@ func TestEntryRefuses(t *testing.T) {
 		{web.URL + "/page", new(*open.Error)},
 		{web.URL + "/none", new(*open.Error)},
 		{"http://127.0.0.1:1/", new(*open.Error)},
-		// A document that is not from this machine does not lead to it.
+		// A document from another machine must not lead to this one.
 		{strings.Replace(web.URL, "127.0.0.1", "0.0.0.0", 1) + "/server.json", new(*live.BlockedError)},
 		{broken, new(*mcpb.ArchiveError)},
 		{dir, new(*open.Error)},
@@ -229,8 +237,8 @@ func TestEntryRefuses(t *testing.T) {
 	}
 }
 
-// TestDownloadLeftovers finds a download that a killed process left, which is
-// removed, and one that is not a folder of that kind.
+// TestDownloadLeftovers: the download of a killed process is removed; a folder of another
+// kind is not.
 func TestDownloadLeftovers(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("folders in use are only known by their age here")

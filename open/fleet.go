@@ -17,31 +17,31 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// fleet is the servers of a file as one Source, which follows the file. After
-// begin one goroutine alone changes it.
+// fleet combines the servers of a file into one Source that follows the file. After
+// begin, only one goroutine modifies it.
 type fleet struct {
 	*compose.Swap
 	arg  string
 	opts *DefinitionsOptions
 	live *LiveOptions
 
-	order   []string                  // of the names in the file
-	named   []string                  // all servers in the file, also those that cannot be started
-	members map[string]*member        // that are shown
-	pending map[string]*member        // not started yet; joins, or takes a member's place, when it is
-	down    atomic.Pointer[[]*member] // what pending holds, for requests
-	failed  []error                   // why servers could not even be tried, at first
-	away    []string                  // programs that servers need and that are not there
-	seen    build.Snap                // the file as it was read last
+	order   []string                  // server names in file order
+	named   []string                  // all servers in the file, including those that cannot be started
+	members map[string]*member        // servers being shown
+	pending map[string]*member        // not started yet; each joins, or replaces a member, once it has started
+	down    atomic.Pointer[[]*member] // the contents of pending, for requests
+	failed  []error                   // why servers could not be tried at first
+	away    []string                  // missing programs that servers need
+	seen    build.Snap                // the file when last read
 
-	starting startup                            // of servers that are served in the background
-	together atomic.Pointer[mcp.Implementation] // what they are, if the file has several
+	starting startup                            // of servers started in the background
+	together atomic.Pointer[mcp.Implementation] // the identity of all servers, if the file has several
 
-	pokes   chan struct{}  // of capacity 1: look at what happened to the servers
-	running sync.WaitGroup // the goroutine
+	pokes   chan struct{}  // capacity 1: the servers need attention
+	running sync.WaitGroup // the goroutine of run
 	leaving departures
 	again   <-chan os.Signal // [DefinitionsOptions.Again]
-	deaf    func()           // ends it
+	deaf    func()           // closes again
 
 	quit context.Context
 	stop context.CancelFunc
@@ -58,12 +58,12 @@ func newFleet(arg string, opts *DefinitionsOptions, l *LiveOptions) *fleet {
 	f.Swap = compose.NewSwap(f.none())
 	f.quit, f.stop = context.WithCancel(context.Background())
 	if opts.Again != nil {
-		f.again, f.deaf = opts.Again() // from now on: a signal that nobody expects ends the process
+		f.again, f.deaf = opts.Again() // subscribe now: an unhandled signal would end the process
 	}
 	return f
 }
 
-// begin starts the servers and shows those that are there.
+// begin starts the servers and shows those that have started.
 func (f *fleet) begin(ctx context.Context) error {
 	f.seen = f.look()
 	d, err := readDefinitions(f.arg, f.opts.Strict)
@@ -97,12 +97,13 @@ func (f *fleet) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	return f.starting.catalog(ctx, f.together.Load(), f.Swap.Catalog)
 }
 
-// reachTime is how long a request for something that no server offers waits for
-// servers that have failed to start.
+// reachTime limits how long a request for an unknown item waits for servers that failed
+// to start.
 const reachTime = 2 * time.Second
 
-// reach retries servers that failed to start, as a request may be for a tool of theirs.
-// It waits until each has joined or failed again, and reports whether one has joined.
+// reach retries servers that failed to start, as the request may be for one of their
+// tools. It waits until each has joined or failed again, and reports whether any has
+// joined.
 func reach(ctx context.Context, down []*member) bool {
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
@@ -138,7 +139,7 @@ func (f *fleet) noteDown() {
 	f.down.Store(&down)
 }
 
-// endStartup ends the waiting for servers if each has joined or failed once.
+// endStartup ends the startup wait once each server has joined or failed.
 func (f *fleet) endStartup() {
 	for _, m := range f.pending {
 		select {
@@ -153,7 +154,7 @@ func (f *fleet) endStartup() {
 	f.starting.end()
 }
 
-// nothing is the error of a file none of whose servers can be tried.
+// nothing returns the error for a file without a server that can be tried.
 func (f *fleet) nothing() *Error {
 	if len(f.failed) == 0 {
 		return &Error{Arg: f.arg, Why: "it has no servers that are enabled"}
@@ -161,7 +162,7 @@ func (f *fleet) nothing() *Error {
 	return &Error{Arg: f.arg, Why: "none of its servers can be started", Kind: Remote, Err: errors.Join(f.failed...)}
 }
 
-// Close ends all servers and waits for that.
+// Close stops all servers and waits for them to exit.
 func (f *fleet) Close() error {
 	f.stop()
 	f.starting.end()
@@ -205,7 +206,7 @@ func (f *fleet) run() {
 			f.reload()
 		case <-tick:
 			now := f.look()
-			if now == last && (now != f.seen || f.arrived()) { // nobody is writing it at the moment
+			if now == last && (now != f.seen || f.arrived()) { // unchanged since the last tick: nothing is writing it
 				f.reload()
 			}
 			last = now
@@ -215,8 +216,7 @@ func (f *fleet) run() {
 	}
 }
 
-// arrived reports whether a program is there now for want of which a server was
-// left out.
+// arrived reports whether a previously missing program now exists.
 func (f *fleet) arrived() bool {
 	return slices.ContainsFunc(f.away, func(program string) bool {
 		_, err := f.opts.Resolver.LookPath(program)
@@ -224,8 +224,8 @@ func (f *fleet) arrived() bool {
 	})
 }
 
-// reload has the servers follow what the file says now. What makes no sense is
-// not followed.
+// reload updates the servers from the file. If the file is invalid, the servers stay as
+// they are.
 func (f *fleet) reload() {
 	f.seen, f.away = f.look(), nil
 	err := barrier.Run("read "+f.arg, func() error {
@@ -244,7 +244,7 @@ func (f *fleet) reload() {
 	}
 }
 
-// attend sees to servers that have been started or offer something else.
+// attend handles servers that have started or changed their catalogs.
 func (f *fleet) attend() {
 	f.mend()
 	for _, name := range slices.Sorted(maps.Keys(f.pending)) {
@@ -272,8 +272,7 @@ func (f *fleet) attend() {
 	}
 }
 
-// join shows a server that was waited for, in the place of the one that has its
-// name, if there is one.
+// join shows a server that has started. It replaces the one of the same name, if any.
 func (f *fleet) join(m *member) {
 	delete(f.pending, m.name)
 	defer m.place()
@@ -292,14 +291,14 @@ func (f *fleet) join(m *member) {
 	f.members = next
 }
 
-// mend leaves out a server that has come to offer what collides with what others
-// do, so that they are served on.
+// mend hides a server whose changed catalog collides with others, so that these stay
+// available.
 func (f *fleet) mend() {
 	_, collision := f.Catalog(f.quit)
 	if collision == nil || f.quit.Err() != nil {
 		return
 	}
-	for _, changed := range []bool{true, false} { // whoever came last goes first
+	for _, changed := range []bool{true, false} { // changed servers first, from the end of the file
 		for _, name := range slices.Backward(f.order) {
 			m := f.members[name]
 			if m == nil || m.changed.Load() != changed {
@@ -316,7 +315,7 @@ func (f *fleet) mend() {
 	}
 }
 
-// setAside has a server wait until it collides with no other any more.
+// setAside makes a server wait until it no longer collides.
 func (f *fleet) setAside(m *member, collision error) {
 	f.pending[m.name] = m
 	if why := collision.Error(); m.collision != why && f.quit.Err() == nil {
@@ -325,8 +324,8 @@ func (f *fleet) setAside(m *member, collision error) {
 	}
 }
 
-// show has clients see these servers, in the order of the file. An error is that
-// two of them collide, and leaves what was shown.
+// show makes clients see these servers, in file order. If two collide, it returns an
+// error and changes nothing.
 func (f *fleet) show(ctx context.Context, members map[string]*member) error {
 	var parts []compose.Named
 	for _, name := range f.order {
@@ -367,7 +366,7 @@ func (f *fleet) server() mcp.Implementation {
 	return mcp.Implementation{Name: fileName(f.arg), Version: "1"}
 }
 
-// none is what is shown as long as there is no server.
+// none returns the Source that is shown while there are no servers.
 func (f *fleet) none() mcp.Source {
 	none := &nobody{catalog: mcp.Catalog{Server: f.server()}}
 	for _, name := range f.named {

@@ -29,9 +29,9 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// serveTool is a child: a server with one tool, which says which process and which
-// version it is. It does not start before the file SLIPWAY_OPEN_TEST_WAITS is there,
-// and says nothing before the file SLIPWAY_OPEN_TEST_SILENT is.
+// serveTool runs in a child process: a server with one tool, which returns the process id
+// and the version. It does not start before the file SLIPWAY_OPEN_TEST_WAITS exists, and
+// sends nothing before the file SLIPWAY_OPEN_TEST_SILENT exists.
 func serveTool(tool string) int {
 	if file := os.Getenv("SLIPWAY_OPEN_TEST_WAITS"); file != "" {
 		if _, err := os.Stat(file); err != nil {
@@ -50,7 +50,7 @@ func serveTool(tool string) int {
 	return 0
 }
 
-// untilEOF is stdin for a server that ends with it, whatever it is doing.
+// untilEOF is stdin for a server that exits at its end, whatever it is doing.
 type untilEOF struct{}
 
 func (untilEOF) Read(p []byte) (int, error) {
@@ -90,7 +90,8 @@ func (s *toolServer) Catalog(context.Context) (*mcp.Catalog, error) {
 	}, nil
 }
 
-// CallTool answers with pid and version, after as many milliseconds as it is told.
+// CallTool returns the process id and the version, after the requested number of
+// milliseconds.
 func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	if p.Name != s.name() {
 		return nil, mcp.UnknownTool(p.Name)
@@ -102,7 +103,7 @@ func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.
 			return nil, ctx.Err()
 		}
 	}
-	if name, ok := p.StringArgument("rename"); ok { // for a while
+	if name, ok := p.StringArgument("rename"); ok { // temporarily
 		old := s.name()
 		s.renamed.Store(&name)
 		s.tell(mcp.Change{Tools: true})
@@ -115,7 +116,11 @@ func (s *toolServer) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.
 		s.tell(mcp.Change{URI: s.resource})
 	}
 	if p.Argument("ask") != nil {
-		answer, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{Key: "word", Message: "sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}}}`)})
+		answer, err := mcp.RequestFrom(ctx).Elicit(ctx, &mcp.ElicitParams{
+			Key:             "word",
+			Message:         "sure?",
+			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}}}`),
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -138,13 +143,14 @@ func (s *toolServer) Watch(changed func(mcp.Change)) (stop func()) {
 	return func() { s.changed.Store(nil) }
 }
 
-// entry is the definition of such a server in YAML. name is that of its tool, too.
+// entry returns the YAML definition of such a server. name also names its tool.
 func entry(name, version string, more ...string) string {
-	return fmt.Sprintf("  %s:\n    command: %q\n    env: {SLIPWAY_OPEN_TEST_TOOL: %s_tool, SLIPWAY_OPEN_TEST_VERSION: %q, GORACE: atexit_sleep_ms=0%s}\n",
+	return fmt.Sprintf(
+		"  %s:\n    command: %q\n    env: {SLIPWAY_OPEN_TEST_TOOL: %s_tool, SLIPWAY_OPEN_TEST_VERSION: %q, GORACE: atexit_sleep_ms=0%s}\n",
 		name, os.Args[0], name, version, strings.Join(more, ""))
 }
 
-// park is a file of definitions that is served.
+// park is a definitions file that is being served.
 type park struct {
 	t        *testing.T
 	file     string
@@ -196,7 +202,7 @@ func (p *park) close() {
 	}
 }
 
-// write replaces the file as editors do.
+// write replaces the file atomically, as editors do.
 func (p *park) write(entries ...string) {
 	p.t.Helper()
 	text := "servers:\n" + strings.Join(entries, "")
@@ -208,7 +214,7 @@ func (p *park) write(entries ...string) {
 	}
 }
 
-// until waits for something that nobody tells.
+// until polls for a condition without a notification.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
@@ -255,19 +261,26 @@ func TestDefinitionsAreASource(t *testing.T) {
 	mcptest.TestSource(t, func(t *testing.T) mcp.Source {
 		return openPark(t, &open.DefinitionsOptions{}, entry("a", "1"), entry("b", "2")).src
 	}, &mcptest.Options{
-		Calls: []mcptest.Call{{Tool: "a_tool", Args: `{}`, Want: ` 1"`}, {Tool: "b_tool", Want: ` 2"`}, {Tool: "c_tool", WantError: true}},
+		Calls: []mcptest.Call{
+			{Tool: "a_tool", Args: `{}`, Want: ` 1"`},
+			{Tool: "b_tool", Want: ` 2"`},
+			{Tool: "c_tool", WantError: true},
+		},
 		Reads: []mcptest.Read{{URI: "test://a_tool", Want: `"text":"a_tool"`}, {URI: "test://c_tool", WantError: true}},
 		Change: func(_ testing.TB, src mcp.Source) {
 			until(t, "it is called a_tool again", func() bool {
-				_, err := src.CallTool(context.Background(), &mcp.CallToolParams{Name: "a_tool", Arguments: json.RawMessage(`{"rename":"c"}`)})
+				_, err := src.CallTool(context.Background(), &mcp.CallToolParams{
+					Name:      "a_tool",
+					Arguments: json.RawMessage(`{"rename":"c"}`),
+				})
 				return err == nil
 			})
 		},
 	})
 }
 
-// TestReloadDropsNothing rewrites the file while clients call all the time over
-// HTTP: one server stays, one is another each time, one comes and goes.
+// TestReloadDropsNothing rewrites the file while clients keep calling over HTTP: one
+// server stays, one changes each time, one is added and removed.
 func TestReloadDropsNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it looks for processes as Unix does")
@@ -336,7 +349,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// callers are clients with sessions that call tools until they are stopped.
+// callers are clients with sessions that call tools until stopped.
 type callers struct {
 	t    *testing.T
 	end  chan struct{}
@@ -351,7 +364,8 @@ func callAllTheTime(t *testing.T, url string) *callers {
 	c := &callers{t: t, end: make(chan struct{}), pids: make(map[string]map[int]bool)}
 	for i := range 4 {
 		tool := []string{"stays_tool", "changes_tool"}[i%2]
-		header, _, err := send(url, "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+		header, _, err := send(url, "",
+			`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,7 +381,8 @@ func (c *callers) run(url, session, tool string) {
 			return
 		default:
 		}
-		call := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"ms":%d}}}`, n, tool, n%3*5)
+		call := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"ms":%d}}}`,
+			n, tool, n%3*5)
 		_, text, err := send(url, session, call)
 		pid := 0
 		if err == nil {
@@ -387,7 +402,7 @@ func (c *callers) run(url, session, tool string) {
 	}
 }
 
-// stop returns the processes that have answered for each tool.
+// stop returns the processes that answered for each tool.
 func (c *callers) stop() map[string]map[int]bool {
 	close(c.end)
 	c.all.Wait()
@@ -417,26 +432,54 @@ func send(url, session, body string) (http.Header, string, error) {
 	return resp.Header, string(text), err
 }
 
-// TestReloadOfAFileThatIsWrong serves on what was served.
+// TestReloadOfAFileThatIsWrong: an invalid file does not affect the running servers.
 func TestReloadOfAFileThatIsWrong(t *testing.T) {
 	broken := "  broken: {command: x, url: 'http://127.0.0.1:1/', transport: http}\n"
 	for _, c := range []struct {
 		name       string
 		opts       open.DefinitionsOptions
 		write      []string
-		log, fault string // that must be told: by the log, or of a server
+		log, fault string // expected in the log, or as trouble of a server
 		tools      string
 	}{
 		{name: "malformed", write: []string{"  a: {"}, log: "servers.yaml:2:", tools: "a_tool b_tool"},
 		{name: "empty", write: []string{"#"}, log: "servers.yaml:", tools: "a_tool b_tool"},
 		{name: "one is wrong", write: []string{entry("a", "1"), broken}, fault: "broken: ", tools: "a_tool"},
-		{name: "one is wrong, strictly", opts: open.DefinitionsOptions{Strict: true}, write: []string{entry("a", "1"), broken}, log: "servers.yaml:5:", tools: "a_tool b_tool"},
-		{name: "one that runs is wrong now", write: []string{entry("a", "1"), "  b: {command: [x]}\n"}, fault: "served as it was", tools: "a_tool b_tool"},
-		{name: "two collide", opts: open.DefinitionsOptions{Prefix: compose.PrefixNever}, write: []string{entry("a", "1"), strings.Replace(entry("c", "1"), "c_tool", "a_tool", 1)},
-			log: `of \"a\" and tool \"a_tool\" of \"c\"`, tools: "a_tool b_tool"},
-		{name: "a secret is missing", write: []string{entry("a", "1"), entry("b", "2") + "    secrets: [NO_SUCH_SECRET]\n"}, fault: "NO_SUCH_SECRET", tools: "a_tool b_tool"},
-		{name: "one cannot be started", write: []string{entry("a", "1"), entry("b", "2", ", SLIPWAY_OPEN_TEST_WAITS: /nowhere")}, log: "served by the old one", tools: "a_tool b_tool"},
-		{name: "too many", opts: open.DefinitionsOptions{MaxServers: 2}, write: []string{entry("a", "1"), entry("b", "1"), entry("c", "1")}, fault: "c: it is left out: the file has more than 2 servers", tools: "a_tool b_tool"},
+		{
+			name:  "one is wrong, strictly",
+			opts:  open.DefinitionsOptions{Strict: true},
+			write: []string{entry("a", "1"), broken},
+			log:   "servers.yaml:5:",
+			tools: "a_tool b_tool",
+		},
+		{
+			name:  "one that runs is wrong now",
+			write: []string{entry("a", "1"), "  b: {command: [x]}\n"},
+			fault: "served as it was",
+			tools: "a_tool b_tool",
+		},
+		{name: "two collide", opts: open.DefinitionsOptions{Prefix: compose.PrefixNever},
+			write: []string{entry("a", "1"), strings.Replace(entry("c", "1"), "c_tool", "a_tool", 1)},
+			log:   `of \"a\" and tool \"a_tool\" of \"c\"`, tools: "a_tool b_tool"},
+		{
+			name:  "a secret is missing",
+			write: []string{entry("a", "1"), entry("b", "2") + "    secrets: [NO_SUCH_SECRET]\n"},
+			fault: "NO_SUCH_SECRET",
+			tools: "a_tool b_tool",
+		},
+		{
+			name:  "one cannot be started",
+			write: []string{entry("a", "1"), entry("b", "2", ", SLIPWAY_OPEN_TEST_WAITS: /nowhere")},
+			log:   "served by the old one",
+			tools: "a_tool b_tool",
+		},
+		{
+			name:  "too many",
+			opts:  open.DefinitionsOptions{MaxServers: 2},
+			write: []string{entry("a", "1"), entry("b", "1"), entry("c", "1")},
+			fault: "c: it is left out: the file has more than 2 servers",
+			tools: "a_tool b_tool",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := openPark(t, &c.opts, entry("a", "1"), entry("b", "1"))
@@ -462,7 +505,7 @@ func TestReloadOfAFileThatIsWrong(t *testing.T) {
 	}
 }
 
-// TestReloadWaitsForTheNew has a server replaced only when the new one is there.
+// TestReloadWaitsForTheNew: a server is replaced only once the new one has started.
 func TestReloadWaitsForTheNew(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "there")
 	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"))
@@ -483,8 +526,8 @@ func TestReloadWaitsForTheNew(t *testing.T) {
 	until(t, "the old one has ended", func() bool { return len(p.roster.States()) == 2 })
 }
 
-// TestServerThatSaysNothing has others served without one that takes longer than its
-// definition says, and has it join them when it is there.
+// TestServerThatSaysNothing: a server that exceeds the start time in its definition does
+// not delay the others, and joins them once it has started.
 func TestServerThatSaysNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "now")
 	p := openPark(t, &open.DefinitionsOptions{Settle: time.Hour}, entry("a", "1"),
@@ -501,10 +544,11 @@ func TestServerThatSaysNothing(t *testing.T) {
 	until(t, "it is there", func() bool { return p.tools() == "a_tool b_tool" })
 }
 
-// TestProgramThatComesLater has a server tried for which there was no program.
+// TestProgramThatComesLater: a server whose program was missing is tried once it exists.
 func TestProgramThatComesLater(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "later"+filepath.Ext(os.Args[0]))
-	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"), strings.Replace(entry("b", "1"), strconv.Quote(os.Args[0]), strconv.Quote(program), 1))
+	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"),
+		strings.Replace(entry("b", "1"), strconv.Quote(os.Args[0]), strconv.Quote(program), 1))
 	if got := p.tools(); got != "a_tool" {
 		t.Fatalf("tools are %q, want that of a alone", got)
 	}
@@ -518,9 +562,9 @@ func TestProgramThatComesLater(t *testing.T) {
 	}
 }
 
-// A call that waits for a server is its probe, also if the server could not be started
-// when its definitions were opened: the first call after it can be succeeds, however
-// long the pause until the next attempt is.
+// TestCallsReachServersThatWereDownAtTheStart: a call that waits for a server also probes
+// it, even if the server could not be started when its definitions were opened. The first
+// call after the server can start succeeds, however long the pause before the next retry.
 func TestCallsReachServersThatWereDownAtTheStart(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "go")
 	for _, version := range []mcp.Version{mcp.Version20251125, mcp.Version20260728} {
@@ -559,8 +603,8 @@ func TestCallsReachServersThatWereDownAtTheStart(t *testing.T) {
 	}
 }
 
-// TestReloadKeepsSubscriptions has the new server tell of what clients wanted the
-// old one to tell of.
+// TestReloadKeepsSubscriptions: a new server reports changes of the resources that
+// clients subscribed to on the old one.
 func TestReloadKeepsSubscriptions(t *testing.T) {
 	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"))
 	news := make(chan mcp.Change, 100)
@@ -597,7 +641,7 @@ func next(t *testing.T, news <-chan mcp.Change) mcp.Change {
 	}
 }
 
-// TestReloadOnDemand reads the file, and secrets, when it is told to.
+// TestReloadOnDemand: the file and secrets are read again on request.
 func TestReloadOnDemand(t *testing.T) {
 	again := make(chan os.Signal)
 	t.Setenv("OPEN_TEST_SECRET", "one")
@@ -608,7 +652,7 @@ func TestReloadOnDemand(t *testing.T) {
 		t.Fatal(err)
 	}
 	again <- syscall.SIGINT
-	again <- syscall.SIGINT // the first has been done
+	again <- syscall.SIGINT // the first has been handled
 	if now, _, _ := p.call("a_tool", "{}"); now != pid {
 		t.Errorf("process %d became %d though nothing changed", pid, now)
 	}
@@ -622,8 +666,8 @@ func TestReloadOnDemand(t *testing.T) {
 	until(t, "nothing is offered", func() bool { return p.tools() == "" })
 }
 
-// TestCollisionOfServersThatRun has one set aside whose tools come to collide with
-// those of another, for as long as they do.
+// TestCollisionOfServersThatRun: a server whose changed tools collide with another's is
+// set aside as long as they do.
 func TestCollisionOfServersThatRun(t *testing.T) {
 	p := openPark(t, &open.DefinitionsOptions{Prefix: compose.PrefixNever}, entry("a", "1"), entry("b", "1"))
 	if _, _, err := p.call("a_tool", `{"rename":"b_tool"}`); err != nil {
@@ -639,8 +683,7 @@ func TestCollisionOfServersThatRun(t *testing.T) {
 	}
 }
 
-// counted is a source of secrets that counts how often it is asked. Its secret is
-// "token-" and a number.
+// counted is a secret source that counts lookups. Its secret is "token-" and a number.
 type counted struct{ asked, number atomic.Int64 }
 
 func (c *counted) String() string { return "counted" }
@@ -650,8 +693,8 @@ func (c *counted) Lookup(context.Context, string) (stax.Secret, bool, error) {
 	return stax.NewSecret(fmt.Sprint("token-", c.number.Load())), true, nil
 }
 
-// TestSecretsAreAskedForOnce has a secret looked up once when servers are started,
-// and again when one of them does not take it any more.
+// TestSecretsAreAskedForOnce: a secret is looked up once when servers are started, and
+// again when a server no longer accepts it.
 func TestSecretsAreAskedForOnce(t *testing.T) {
 	secrets := &counted{}
 	var wants atomic.Value
@@ -668,7 +711,8 @@ func TestSecretsAreAskedForOnce(t *testing.T) {
 	far := func(name string) string {
 		return fmt.Sprintf("  %s: {url: %q, transport: http, secrets: [TOKEN]}\n", name, web.URL)
 	}
-	p := openPark(t, &open.DefinitionsOptions{Resolver: &stax.Resolver{Sources: []stax.Source{secrets}}}, far("one"), far("two"))
+	p := openPark(t, &open.DefinitionsOptions{Resolver: &stax.Resolver{Sources: []stax.Source{secrets}}},
+		far("one"), far("two"))
 	if _, _, err := p.call("one_far_tool", "{}"); err != nil || secrets.asked.Load() != 1 {
 		t.Errorf("%v; asked %d times for one secret of two servers, want once", err, secrets.asked.Load())
 	}
@@ -679,8 +723,8 @@ func TestSecretsAreAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestReloadWhileAClientIsAsked replaces a server that waits for the answer of a
-// client that was asked by the answer to its request, and has to come again.
+// TestReloadWhileAClientIsAsked replaces a server while it waits for a client's answer to
+// an input request, which arrives with a retried call.
 func TestReloadWhileAClientIsAsked(t *testing.T) {
 	p := openPark(t, &open.DefinitionsOptions{}, entry("a", "1"))
 	client := mcptest.Connect(t, p.src, mcp.LatestVersion, &mcptest.ConnectOptions{
@@ -700,8 +744,8 @@ func TestReloadWhileAClientIsAsked(t *testing.T) {
 	until(t, "the old one has ended", func() bool { return len(p.roster.States()) == 1 })
 }
 
-// TestLazyAndIdle starts a server once to learn what it offers, and from then on
-// only when it is called; what has nothing to do is stopped.
+// TestLazyAndIdle: a server is started once to fetch its catalog, and after that only
+// when called; an idle server is stopped.
 func TestLazyAndIdle(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "catalogs")
 	opts := func() *open.DefinitionsOptions {
@@ -722,7 +766,8 @@ func TestLazyAndIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it is stopped", func() bool { return (runtime.GOOS == "windows" || gone(pid)) && phase(again).Phase == live.Stopped })
+	until(t, "it is stopped",
+		func() bool { return (runtime.GOOS == "windows" || gone(pid)) && phase(again).Phase == live.Stopped })
 	if next, _, err := again.call("a_tool", "{}"); err != nil || next == pid || again.tools() != "a_tool" {
 		t.Errorf("the next call: %d, %v; want another process than %d", next, err, pid)
 	}

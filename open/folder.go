@@ -24,13 +24,18 @@ func openFolder(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 	if readErr != nil || hasManifest {
 		return nil, unreadable(arg, err)
 	}
-	return nil, &Error{Arg: arg, Why: "the folder has no mcp.json, " + describe(entries), Hint: siteBelow(arg, entries), Err: err}
+	return nil, &Error{
+		Arg:  arg,
+		Why:  "the folder has no mcp.json, " + describe(entries),
+		Hint: siteBelow(arg, entries),
+		Err:  err,
+	}
 }
 
-// manifest is what makes a folder a site.
+// manifest is the file that makes a folder a site.
 const manifest = "mcp.json"
 
-// describe lists the first few of what is there instead.
+// describe lists the first few entries of a folder.
 func describe(entries []os.DirEntry) string {
 	if len(entries) == 0 {
 		return "it is empty"
@@ -51,11 +56,11 @@ func describe(entries []os.DirEntry) string {
 	return text
 }
 
-// maxLooks bounds the folders that are looked into for a hint.
+// maxLooks limits the number of folders searched for a hint.
 const maxLooks = 1000
 
-// siteBelow returns a hint that names a site one or two folders further down:
-// where generators put what they build.
+// siteBelow returns a hint that names a site one or two folders below, where generators
+// put their output.
 func siteBelow(dir string, entries []os.DirEntry) string {
 	looks := 0
 	found := ""
@@ -86,7 +91,8 @@ func siteBelow(dir string, entries []os.DirEntry) string {
 	return "did you mean " + found + "?"
 }
 
-// notFound looks for what was probably meant beside what is not there.
+// notFound returns the error for a missing path, with a similar existing name as the
+// hint.
 func notFound(arg string, err error) *Error {
 	e := &Error{Arg: arg, Why: "no such file or folder", Err: err}
 	path := filepath.Clean(arg)
@@ -111,7 +117,7 @@ func notFound(arg string, err error) *Error {
 	return e
 }
 
-// firstMissing names the first folder on the way to path that is not there.
+// firstMissing returns a hint that names the first missing folder in path.
 func firstMissing(path string) string {
 	missing := ""
 	for p := filepath.Dir(path); ; p = filepath.Dir(p) {
@@ -126,9 +132,12 @@ func firstMissing(path string) string {
 	return "there is no folder " + missing
 }
 
-// looksLikeHost reports whether arg could be a URL without its scheme.
+// looksLikeHost reports whether arg could be a URL without a scheme.
 func looksLikeHost(arg string) bool {
 	host, _, _ := strings.Cut(arg, "/")
-	return strings.Contains(host, ".") && !strings.HasPrefix(host, ".") && !strings.HasSuffix(host, ".") && fs.ValidPath(host) &&
+	return strings.Contains(host, ".") &&
+		!strings.HasPrefix(host, ".") &&
+		!strings.HasSuffix(host, ".") &&
+		fs.ValidPath(host) &&
 		!slices.Contains([]string{".zip", ".json", ".mcpb", ".dxt"}, strings.ToLower(filepath.Ext(host)))
 }

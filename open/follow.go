@@ -13,22 +13,22 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// plan is what is to be done so that the servers are those of a file.
+// plan lists the changes that make the servers match a file.
 type plan struct {
 	order  []string
-	keep   map[string]bool    // members that stay as they are
+	keep   map[string]bool    // members that stay unchanged
 	wait   map[string]bool    // pending ones that are still wanted
-	fresh  map[string]*member // that have been opened
-	gone   []string           // members that are not defined any more, or are disabled
-	out    map[string]error   // that cannot be opened
-	away   []string           // programs that they need and that are not there
+	fresh  map[string]*member // newly opened
+	gone   []string           // members that were removed or disabled
+	out    map[string]error   // servers that cannot be opened
+	away   []string           // missing programs that they need
 	counts struct{ added, changed int }
 }
 
-// follow makes the servers those that a file defines. What is gone leaves the lists
-// at once; then what is new is started, and shown when all of it has been started
-// once. A server that is defined in another way goes on as it was until the new one
-// runs. An error is that servers collide, and leaves what was there.
+// follow updates the servers to match a file. Removed servers disappear from the lists at
+// once; new ones are started, and shown once each has been started or has failed. A
+// changed server keeps running until its replacement has started. If servers collide,
+// follow returns an error and restores the previous state.
 func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 	before, order, named := f.members, f.order, f.named
 	if first {
@@ -40,7 +40,7 @@ func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 	if server := f.server(); first && len(f.order) > 1 {
 		f.together.Store(&server)
 	}
-	for _, name := range order { // of what stays until it can be replaced
+	for _, name := range order { // the ones that stay until they can be replaced
 		if !slices.Contains(f.order, name) {
 			f.order = append(f.order, name)
 		}
@@ -50,7 +50,7 @@ func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 		for _, name := range p.gone {
 			delete(f.members, name)
 		}
-		_ = f.show(ctx, f.members) // fewer servers do not collide
+		_ = f.show(ctx, f.members) // fewer servers cannot collide
 	}
 	f.settle(ctx, p.fresh, first)
 	next, late := maps.Clone(f.members), make(map[string]*member)
@@ -68,13 +68,14 @@ func (f *fleet) follow(ctx context.Context, d *defined, first bool) error {
 	}
 	f.settled(before, next, late, p)
 	if !first {
-		f.starting.end() // the file may have other servers now than those that requests wait for
-		f.opts.Logger.Info("the definitions have been read", "file", f.arg, "added", p.counts.added, "changed", p.counts.changed, "removed", len(p.gone))
+		f.starting.end() // requests may be waiting for servers that the file no longer has
+		f.opts.Logger.Info("the definitions have been read", "file", f.arg,
+			"added", p.counts.added, "changed", p.counts.changed, "removed", len(p.gone))
 	}
 	return nil
 }
 
-// settled makes it so that next is served, and late will be.
+// settled makes next the members and late the pending servers.
 func (f *fleet) settled(before, next, late map[string]*member, p *plan) {
 	f.members, f.order, f.away = next, p.order, p.away
 	for _, m := range next {
@@ -94,7 +95,8 @@ func (f *fleet) settled(before, next, late map[string]*member, p *plan) {
 	for name, m := range late {
 		f.pending[name] = m
 		if before[name] != nil {
-			f.opts.Logger.Warn("the server cannot be started by its new definition; it is served by the old one until it can", "server", name)
+			f.opts.Logger.Warn("the server cannot be started by its new definition; it is served by the old one until it can",
+				"server", name)
 		}
 	}
 	if f.opts.LeftOut != nil {
@@ -109,7 +111,7 @@ func (f *fleet) settled(before, next, late map[string]*member, p *plan) {
 	f.poke()
 }
 
-// plan compares a file with the servers that there are, and opens what is new.
+// plan compares a file with the current servers, and opens new ones.
 func (f *fleet) plan(ctx context.Context, d *defined) *plan {
 	f.failed = nil
 	p := &plan{keep: map[string]bool{}, wait: map[string]bool{}, fresh: map[string]*member{}, out: map[string]error{}}
@@ -134,7 +136,7 @@ func (f *fleet) plan(ctx context.Context, d *defined) *plan {
 				p.away = append(p.away, s.Command)
 			}
 			f.leaveOut(p, s.Name, err)
-			p.keep[s.Name], p.wait[s.Name] = true, true // as it was, if it was
+			p.keep[s.Name], p.wait[s.Name] = true, true // keep it in its previous state, if it has one
 		}
 	}
 	for name := range f.members {
@@ -146,7 +148,7 @@ func (f *fleet) plan(ctx context.Context, d *defined) *plan {
 	return p
 }
 
-// planOne decides about one server.
+// planOne plans the change for one server.
 func (f *fleet) planOne(ctx context.Context, p *plan, r *stax.Resolver, merged *stax.Merged, s *stax.Server) error {
 	print, err := fingerprintOf(ctx, r, merged, s)
 	if err != nil {
@@ -177,7 +179,7 @@ func (f *fleet) planOne(ctx context.Context, p *plan, r *stax.Resolver, merged *
 func (f *fleet) leaveOut(p *plan, name string, err error) {
 	f.failed = append(f.failed, err)
 	if inner := errors.Unwrap(err); inner != nil && err.Error() == fmt.Sprintf("server %q: %v", name, inner) {
-		err = inner // those who are told know its name
+		err = inner // the callback receives the name separately
 	}
 	p.out[name] = err
 	if f.members[name] != nil {
@@ -186,8 +188,8 @@ func (f *fleet) leaveOut(p *plan, name string, err error) {
 	f.opts.trouble(name, err)
 }
 
-// settle waits until each server has been started once or could not be: at first no
-// longer than StartWait if they start in the background.
+// settle waits until each server has been started or has failed; initially no longer than
+// StartWait if servers start in the background.
 func (f *fleet) settle(ctx context.Context, fresh map[string]*member, first bool) {
 	patience := f.opts.Settle
 	if first && f.opts.Background {
@@ -208,8 +210,8 @@ func (f *fleet) settle(ctx context.Context, fresh map[string]*member, first bool
 	}
 }
 
-// alone reports whether a file has one server, so that requests wait for its start
-// without another limit.
+// alone reports whether a file has a single server, so that requests wait for its start
+// without any other limit.
 func (f *fleet) alone(d *defined) bool {
 	enabled := 0
 	for i := range d.merged.Config.Servers {
@@ -228,11 +230,11 @@ func closeAll(members map[string]*member) {
 	all.Wait()
 }
 
-// maxLeaving is how many servers that are not shown any more may finish their
-// calls; beyond it the one that began first is ended.
+// maxLeaving limits the number of retired servers that may still finish their calls;
+// beyond that, the oldest is stopped.
 const maxLeaving = 100
 
-// departures are servers that finish what is in flight. One goroutine begins them.
+// departures are retired servers with calls in flight. Only one goroutine adds to them.
 type departures struct {
 	all     sync.WaitGroup
 	current []*departure
@@ -245,8 +247,8 @@ type departure struct {
 
 func (d *departures) wait() { d.all.Wait() }
 
-// retire ends a server that is not shown any more when its calls have ended. to is
-// the one that has taken its place, or nil.
+// retire stops a server that is no longer shown once its calls have ended. to is its
+// replacement, or nil.
 func (f *fleet) retire(m, to *member) {
 	if to != nil {
 		to.inherited = slices.Concat(m.inherited, m.subscribed())
@@ -273,12 +275,12 @@ func (f *fleet) retire(m, to *member) {
 		defer m.close()
 		f.handOver(ctx, m, to)
 		m.finish(ctx)
-		f.handOver(ctx, m, to) // what was subscribed to meanwhile
+		f.handOver(ctx, m, to) // subscriptions made in the meantime
 	})
 }
 
-// handOver has a server tell of the resources that clients wanted another to tell
-// of, whose place it has taken.
+// handOver subscribes the replacement of a server to the resources that clients had
+// subscribed to on the old one.
 func (f *fleet) handOver(ctx context.Context, from, to *member) {
 	if to == nil {
 		return
@@ -292,7 +294,7 @@ func (f *fleet) handOver(ctx context.Context, from, to *member) {
 			continue
 		}
 		if err := to.part.Subscribe(ctx, uri); err == nil {
-			f.TellOf(to.name, mcp.Change{URI: uri}) // it may have changed meanwhile
+			f.TellOf(to.name, mcp.Change{URI: uri}) // it may have changed in the meantime
 		}
 	}
 }
@@ -304,7 +306,7 @@ func (m *member) finish(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	// A call whose client was asked something is in flight to the server only.
+	// A call whose client is answering an input request is in flight only in the server.
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !m.idle() {

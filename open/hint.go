@@ -6,8 +6,8 @@ import (
 	"github.com/slipway-mcp/slipway/live"
 )
 
-// Hint returns what to do about a server that could not be opened, or "".
-// definitions is the file that defines it, or empty if it was named by its URL.
+// Hint returns the next step for a server that could not be opened, or "". definitions is
+// the file that defines it, or empty if it was given as a URL.
 func Hint(err error, definitions string) string {
 	var exit *live.ExitError
 	if errors.As(err, &exit) {

@@ -16,23 +16,23 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/table"
 )
 
-// sniffBytes is how much of a file is looked at to find out what it is.
+// sniffBytes is the number of bytes read to detect the type of a file.
 const sniffBytes = 64 << 10
 
-// beginning returns the first bytes of a file, fewer if it cannot be read.
+// beginning returns the first bytes of a file, or fewer if it cannot be read.
 func beginning(name string) []byte {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, sniffBytes)) // what cannot be read is not recognized
+	text, _ := io.ReadAll(io.LimitReader(f, sniffBytes)) // unreadable files are not recognized
 	return text
 }
 
 func regular(info fs.FileInfo) bool { return info != nil && info.Mode().IsRegular() }
 
-// hasExt reports whether the name of a file ends in one of the extensions.
+// hasExt reports whether a file name has one of the extensions.
 func hasExt(name string, extensions ...string) bool {
 	for _, ext := range extensions {
 		if strings.EqualFold(filepath.Ext(name), ext) {
@@ -49,8 +49,7 @@ func isAPI(arg string, info fs.FileInfo) bool {
 
 func openAPI(arg string, _ *BuildOptions) (build.Input, error) { return openapi.New(arg, nil) }
 
-// isGo reports whether arg is a folder with Go packages. A folder that is a site
-// is none.
+// isGo reports whether arg is a folder with Go packages that is not itself a site.
 func isGo(arg string, info fs.FileInfo) bool {
 	if info == nil || !info.IsDir() {
 		return false
@@ -72,13 +71,12 @@ func isMapping(arg string, info fs.FileInfo) bool {
 func openMapping(arg string, _ *BuildOptions) (build.Input, error) {
 	file, ok := mapping.Find(arg)
 	if !ok {
-		file = arg // it was said to be one
+		file = arg // given explicitly as one
 	}
 	return mapping.New(file)
 }
 
-// Settings returns what a slipway.site.yaml says about writing its site; nil if arg
-// is none.
+// Settings returns the output settings in a slipway.site.yaml, or nil if arg is not one.
 func Settings(arg string) (*mapping.Settings, error) {
 	file, ok := mapping.Find(arg)
 	if !ok {
@@ -95,8 +93,7 @@ func Settings(arg string) (*mapping.Settings, error) {
 	return settings, nil
 }
 
-// isBuilt reports whether arg is something of which a site is built in memory when
-// it is opened.
+// isBuilt reports whether a site is built in memory when arg is opened.
 func isBuilt(arg string, info fs.FileInfo) bool {
 	if info.IsDir() {
 		if _, err := os.Stat(filepath.Join(arg, manifest)); err == nil {
@@ -111,16 +108,16 @@ func isBuilt(arg string, info fs.FileInfo) bool {
 	return false
 }
 
-// memoryRows is how many rows of a table are served from memory.
+// memoryRows is the maximum number of table rows served from memory.
 const memoryRows = 200_000
 
-// inMemory returns the input that arg is, for a site that only our reader reads.
+// inMemory returns the input for arg, for a site that only Slipway's own reader reads.
 func inMemory(arg string, info fs.FileInfo) (build.Input, error) {
 	switch {
 	case isMapping(arg, info), isGo(arg, info):
 	case isDocuments(arg, info):
-		// Our reader answers searches from the index: files for single words are
-		// for others, and nobody else reads this memory.
+		// Slipway's reader answers searches from the index; files for single words are
+		// for other readers, which have no access to this memory.
 		return documents(arg, &docs.Options{TermFiles: -1})
 	case !isAPI(arg, info) && isTable(arg, info):
 		return table.New(arg, &table.Options{MaxRows: memoryRows})
@@ -128,15 +125,15 @@ func inMemory(arg string, info fs.FileInfo) (build.Input, error) {
 	return Builder(arg, nil)
 }
 
-// isTable reports whether arg is a file of tables.
+// isTable reports whether arg is a table file.
 func isTable(arg string, info fs.FileInfo) bool { return regular(info) && table.Reads(arg) }
 
 func openTable(arg string, o *BuildOptions) (build.Input, error) {
 	return table.New(arg, &table.Options{Table: table.Table{Key: o.Key}})
 }
 
-// servesTable reports whether a file that is named as a source is one of tables: an
-// object in JSON is more likely definitions of servers.
+// servesTable reports whether a file that is given as a source is a table: a JSON object
+// is more likely to be server definitions.
 func servesTable(arg string, info fs.FileInfo) bool {
 	if !isTable(arg, info) || !hasExt(arg, ".json") {
 		return isTable(arg, info)

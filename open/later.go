@@ -14,19 +14,19 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// The pause before a source that could not be opened is opened again, at first and
-// at most.
+// Pauses between attempts to open a source: the first and the longest.
 const (
 	firstReopen = time.Second
 	maxReopen   = 30 * time.Second
 )
 
-// Later is [Open] for one of several sources that are served together: a source that
-// is not open after a moment offers nothing until it is, so that it does not keep
-// the others from being served. Until patience has passed requests for lists wait for
-// it. What fails within the moment is an error as of Open; what fails later is opened
-// again, with pauses that grow to 30 seconds, and trouble, if not nil, is called each
-// time. Close it in any case; ctx ends the opening as well. opts and opts.Definitions
+// Later is [Open] for one of several sources that are served together. A source that does
+// not open within [DefinitionsOptions].StartWait offers nothing until it does, so that the
+// others can be served. Requests for lists wait for it until patience has passed.
+//
+// A failure within StartWait is returned, as by Open. A later failure is retried, with
+// pauses that grow to 30 seconds, and reported to trouble, if not nil, each time. Close
+// the source in any case; the end of ctx also ends the opening. opts and opts.Definitions
 // must not be nil.
 func Later(
 	ctx context.Context, arg string, opts *Options, patience time.Duration, trouble func(error),
@@ -46,10 +46,9 @@ func Later(
 	return p.await(ctx, opts.Definitions.StartWait)
 }
 
-// Await calls open for a source that is served alone, and returns what open does if
-// that is within wait; 0 means 300 milliseconds. Otherwise it returns a [*Pending],
-// which is served while open goes on, and is called name until it is open. ctx bounds
-// the opening alone.
+// Await calls open for a source that is served alone, and returns its result if that
+// arrives within wait; 0 means 300 milliseconds. Otherwise it returns a [*Pending], which
+// is served as name while open continues. ctx bounds only the opening.
 func Await(
 	ctx context.Context, name string, wait time.Duration, open func(context.Context) (mcp.Source, error),
 ) (mcp.Source, error) {
@@ -59,9 +58,9 @@ func Await(
 	return p.await(ctx, wait)
 }
 
-// MayTakeLong reports whether opening a source means to wait for something else than
-// the files of this machine: a server that starts, or one that answers. Definitions
-// wait by themselves, see [DefinitionsOptions.Background].
+// MayTakeLong reports whether opening a source involves more than local files: starting a
+// server, or waiting for one to respond. Definitions have their own wait, see
+// [DefinitionsOptions.Background].
 func MayTakeLong(arg string) bool {
 	arg = normalize(arg)
 	if strings.HasPrefix(arg, commandPrefix) || strings.Contains(arg, "://") {
@@ -71,8 +70,8 @@ func MayTakeLong(arg string) bool {
 	return err == nil && isBundle(arg, info)
 }
 
-// Hold stops the clock of the [Await] that has called open with ctx, until release is
-// called: the user is being asked something. Without an Await it does nothing.
+// Hold pauses the timer of the [Await] that called open with ctx until release is called,
+// for use while the user is being asked for input. Without an Await it has no effect.
 func Hold(ctx context.Context) (release func()) {
 	p, _ := ctx.Value(pendingKey{}).(*Pending)
 	if p == nil {
@@ -84,29 +83,29 @@ func Hold(ctx context.Context) (release func()) {
 
 type pendingKey struct{}
 
-// Pending is a source that is served while it is being opened. Until it is open it
-// offers nothing, and everything that depends on what it offers waits: lists, calls and
-// extension methods. Clients that connect meanwhile see the name that it has here, and
-// receive list_changed once it is open; later clients see it as it is. It is safe for
-// concurrent use.
+// Pending is a source that is served while it is being opened. Until then it offers
+// nothing, and every request that depends on its catalog waits: lists, calls and
+// extension methods. Clients that connect in the meantime see its provisional name, and
+// receive list_changed once it is open; later clients see the source itself. It is safe
+// for concurrent use.
 type Pending struct {
 	*compose.Swap
 	name     string
 	open     func(context.Context) (mcp.Source, error)
-	failed   func(error) // reports a failure that is followed by another attempt, or nil
+	failed   func(error) // reports a failure that is retried, or nil
 	starting startup
 
 	stop   context.CancelFunc
 	work   sync.WaitGroup
 	holds  chan bool               // from Hold
-	over   chan struct{}           // closed when the source is open, or will not be
+	over   chan struct{}           // closed when the source is open, or has failed for good
 	result atomic.Pointer[outcome] // stored before over is closed
 
 	mu         sync.Mutex // guards what follows
 	background bool       // await has returned
 }
 
-// outcome is what opening a source came to.
+// outcome is the result of opening a source.
 type outcome struct {
 	source mcp.Source
 	err    error
@@ -127,8 +126,8 @@ func newPending(name string, open func(context.Context) (mcp.Source, error)) *Pe
 	}
 }
 
-// await begins to open the source, and returns it, or its error, if that is there
-// before the grace ends; then it returns p.
+// await starts opening the source, and returns the source or its error if either arrives
+// within the grace period; otherwise it returns p.
 func (p *Pending) await(ctx context.Context, grace time.Duration) (mcp.Source, error) {
 	grace = cmp.Or(max(grace, 0), startGrace)
 	ctx, p.stop = context.WithCancel(context.WithValue(ctx, pendingKey{}, p))
@@ -154,7 +153,7 @@ func (p *Pending) await(ctx context.Context, grace time.Duration) (mcp.Source, e
 	defer p.mu.Unlock()
 	p.background = true
 	select {
-	case o := <-first: // just now
+	case o := <-first: // arrived just now
 		p.stop()
 		return o.source, o.err
 	default:
@@ -162,7 +161,7 @@ func (p *Pending) await(ctx context.Context, grace time.Duration) (mcp.Source, e
 	return p, nil
 }
 
-// hold does not wait: nobody reads holds once await has returned.
+// hold never blocks: holds has no reader once await has returned.
 func (p *Pending) hold(asking bool) {
 	select {
 	case p.holds <- asking:
@@ -170,13 +169,13 @@ func (p *Pending) hold(asking bool) {
 	}
 }
 
-// run opens the source, and again if it is one of several. The outcome of the first
-// attempt goes to first if await still waits for it.
+// run opens the source, with retries if it is one of several. The outcome of the first
+// attempt goes to first if await is still waiting.
 func (p *Pending) run(ctx context.Context, first chan<- outcome) {
 	for pause := firstReopen; ; pause = min(2*pause, maxReopen) {
 		src, err := p.open(ctx)
 		if err != nil {
-			src = nil // not a nil pointer either
+			src = nil // avoids a typed nil
 		}
 		if p.isFirst(first, outcome{src, err}) {
 			return
@@ -203,7 +202,7 @@ func (p *Pending) run(ctx context.Context, first chan<- outcome) {
 	}
 }
 
-// isFirst hands o to await, if that still waits.
+// isFirst sends o to await if that is still waiting, and reports whether it did.
 func (p *Pending) isFirst(first chan<- outcome, o outcome) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -220,8 +219,8 @@ func (p *Pending) end(o outcome) {
 	p.starting.end()
 }
 
-// Opened waits until the source is open and returns it, or why it cannot be opened. If
-// ctx ends first the error is that of ctx. The source is closed with p.
+// Opened waits until the source is open, and returns it or the reason it cannot be
+// opened. If ctx ends first, it returns the error of ctx. The source is closed with p.
 func (p *Pending) Opened(ctx context.Context) (mcp.Source, error) {
 	select {
 	case <-p.over:
@@ -235,7 +234,7 @@ func (p *Pending) Opened(ctx context.Context) (mcp.Source, error) {
 // Catalog implements [mcp.Source].
 func (p *Pending) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	if p.starting.alone && p.result.Load() != nil && introduces(mcp.RequestFrom(ctx)) {
-		return p.load(ctx) // as it is, without what was declared for earlier sessions
+		return p.load(ctx) // the original catalog, without the capabilities declared for earlier sessions
 	}
 	return p.starting.catalog(ctx, nil, p.load)
 }
@@ -247,7 +246,7 @@ func (p *Pending) load(ctx context.Context) (*mcp.Catalog, error) {
 	return p.Swap.Catalog(ctx)
 }
 
-// Close ends the opening, or closes what was opened.
+// Close ends the opening, or closes the opened source.
 func (p *Pending) Close() error {
 	p.stop()
 	p.starting.end()

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/open"
 )
 
-// named is a source that offers nothing but its name.
+// named is a source with a name only.
 type named struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog
@@ -24,8 +24,8 @@ func newNamed(name string) *named {
 	return &named{catalog: &mcp.Catalog{Server: mcp.Implementation{Name: name, Version: "1"}}}
 }
 
-// TestAwait returns a source that is open in time, and otherwise one that shows another
-// name until it is, or cannot be.
+// TestAwait returns a source if it opens in time, and otherwise a Pending with a
+// provisional name until it opens or fails.
 func TestAwait(t *testing.T) {
 	broken := errors.New("broken")
 	for name, tt := range map[string]struct {

@@ -21,30 +21,29 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// LiveOptions say how servers are started and connected to.
+// LiveOptions configure how servers are started and connected to.
 type LiveOptions struct {
-	// Source are the options of [live.Open]; nil stands for the defaults.
+	// Source is passed to [live.Open]; nil means the defaults.
 	Source *live.Options
-	// Header is added to the requests to servers at a URL, such as Authorization.
-	// It is not sent to look for a site.
+	// Header is added to requests to servers at a URL, for example Authorization. It is
+	// not sent when probing for a site.
 	Header http.Header
-	// AllowNetwork are networks to which a server at a URL may redirect besides the
-	// public internet and its own host.
+	// AllowNetwork lists networks that a server at a URL may redirect to in addition to
+	// the public internet and its own host.
 	AllowNetwork []netip.Prefix
-	// Stderr returns the writer for what a command writes to stderr, given the name
-	// of the server. It may be called for several servers at once, and again when a
-	// server is opened again. Nil discards the output; errors quote its last lines
-	// in any case.
+	// Stderr returns the writer for the stderr of a command, given the name of the
+	// server. It may be called for several servers at once, and again when a server is
+	// reopened. Nil discards the output; errors quote its last lines in any case.
 	Stderr func(server string) io.Writer
-	// KeepOut names variables of our environment that commands do not inherit; a
-	// name that ends in * stands for all that begin so. They inherit all others:
-	// whoever types a command means it to run as it would without us.
+	// KeepOut lists environment variables that commands do not inherit; a name that ends
+	// in * matches all names with that prefix. Commands inherit all others, as a typed
+	// command should run as it would without Slipway.
 	KeepOut []string
-	// Environ replaces the environment of commands, as NAME=VALUE. Values of
-	// variables that are not in [live.DefaultInherit] are redacted in errors and in
-	// what Stderr receives. Nil inherits ours, without KeepOut.
+	// Environ replaces the environment of commands, as NAME=VALUE. Values of variables
+	// that are not in [live.DefaultInherit] are redacted in errors and in the output to
+	// Stderr. Nil inherits the current environment, minus KeepOut.
 	Environ []string
-	// StopTimeout is how long a command may take to end, see [live.Command].
+	// StopTimeout limits how long a command may take to exit, see [live.Command].
 	StopTimeout time.Duration
 }
 
@@ -58,16 +57,17 @@ func (o *LiveOptions) stderr(server string) io.Writer {
 
 const commandPrefix = "exec:"
 
-// Command returns the argument that stands for a command and its arguments, for
-// [Open]: exec: and a JSON array.
+// Command encodes a command and its arguments as an argument for [Open]: exec: and a JSON
+// array.
 func Command(argv []string) string {
 	encoded, _ := mcp.Marshal(argv) // strings always encode
 	return commandPrefix + string(encoded)
 }
 
-// commandOf returns the command that arg stands for.
+// commandOf decodes the command in arg.
 func commandOf(arg string) (argv []string, err error) {
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(arg, commandPrefix)), &argv); err != nil || len(argv) == 0 || argv[0] == "" {
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(arg, commandPrefix)), &argv); err != nil ||
+		len(argv) == 0 || argv[0] == "" {
 		return nil, &Error{Arg: arg, Why: "what follows exec: is not a JSON array of strings", Err: err,
 			Hint: "type the command as it is after --"}
 	}
@@ -96,7 +96,7 @@ func openCommand(ctx context.Context, arg string, o *LiveOptions) (mcp.Source, e
 	return openLive(ctx, "-- "+strings.Join(argv, " "), Name(arg), command, o)
 }
 
-// inherited returns the entries of env but those that are kept out.
+// inherited returns env without the entries that match keepOut.
 func inherited(env, keepOut []string) []string {
 	return slices.DeleteFunc(env, func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -150,14 +150,14 @@ func openLive(ctx context.Context, arg, name string, transport live.Transport, o
 	return nil, e
 }
 
-// liveReason is the text of an error of live without the name of the server,
-// which the error says already.
+// liveReason returns the text of an error of live without the name of the server, which
+// the surrounding error already contains.
 func liveReason(err error, transport live.Transport) string {
 	return strings.TrimPrefix(err.Error(), transport.String()+": ")
 }
 
-// siteOrServer opens what is at a URL: a site if there is a manifest, and
-// otherwise a live server.
+// siteOrServer opens a URL: as a site if it has a manifest, and otherwise as a live
+// server.
 func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	site, siteErr := openSiteUnlessStream(ctx, arg, opts)
 	if siteErr == nil || unreachable(siteErr) || ctx.Err() != nil || strings.HasSuffix(arg, "/"+manifest) {
@@ -172,18 +172,18 @@ func siteOrServer(ctx context.Context, arg string, opts *Options) (mcp.Source, e
 	if refusesAccess(err) || errors.As(err, &said) || errors.As(err, &blocked) {
 		return nil, err
 	}
-	return nil, siteErr // nothing there speaks MCP: what is wrong with the site tells more
+	return nil, siteErr // nothing there speaks MCP: the site error is more useful
 }
 
-// refusesAccess reports whether a live server asks for a token, or for another one.
+// refusesAccess reports whether a live server requires a token, or a different one.
 func refusesAccess(err error) bool {
 	var status *live.StatusError
 	return errors.As(err, &status) && status.Refused()
 }
 
-// openSiteUnlessStream opens a site. Some servers answer whatever is asked of them
-// with an event stream that does not end, also when it is a manifest: that is
-// looked for at the same time, and ends the waiting.
+// openSiteUnlessStream opens a site. Some servers answer every request, even for a
+// manifest, with an endless event stream. A concurrent probe detects that and cancels the
+// attempt.
 func openSiteUnlessStream(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -216,31 +216,34 @@ func isStream(ctx context.Context, address string) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 }
 
-// unreachable reports whether nobody was there at all.
+// unreachable reports whether no host answered at all.
 func unreachable(err error) bool {
 	var op *net.OpError
 	var name *net.DNSError
 	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &name)
 }
 
-// launchers are programs whose arguments say what runs, and the words among those
-// that do not.
+// launchers are programs whose arguments name the actual program; launcherWords are
+// arguments that do not.
 var (
-	launchers     = []string{"npx", "node", "python", "python3", "uv", "uvx", "pipx", "bun", "bunx", "deno", "docker", "podman", "npm", "pnpm", "yarn", "go", "sh", "bash", "cmd", "env"}
+	launchers = []string{
+		"npx", "node", "python", "python3", "uv", "uvx", "pipx", "bun", "bunx", "deno",
+		"docker", "podman", "npm", "pnpm", "yarn", "go", "sh", "bash", "cmd", "env",
+	}
 	launcherWords = []string{"run", "exec", "dlx", "x", "tool", "start", "/c"}
 )
 
-// commandName returns what runs when argv does, such as server-everything for
-// npx -y @modelcontextprotocol/server-everything.
+// commandName returns the name of the program that argv runs, such as server-everything
+// for npx -y @modelcontextprotocol/server-everything.
 func commandName(argv []string) string {
 	what := filepath.Base(filepath.ToSlash(commandWord(argv)))
 	if i := strings.LastIndexByte(what, '@'); i > 0 {
-		what = what[:i] // a version
+		what = what[:i] // the version
 	}
 	return strings.TrimSuffix(what, filepath.Ext(what))
 }
 
-// commandWord returns the word of argv that says what runs.
+// commandWord returns the word of argv that names the program.
 func commandWord(argv []string) string {
 	base := strings.TrimSuffix(strings.ToLower(filepath.Base(argv[0])), ".exe")
 	if !slices.Contains(launchers, base) {

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// TestMain lets the test binary be the server that a command starts.
+// TestMain lets the test binary act as the server that a command starts.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("SLIPWAY_OPEN_TEST_SITE"); dir != "" {
 		os.Exit(serveSite(dir))
@@ -63,7 +63,7 @@ func TestOpenLive(t *testing.T) {
 		server.HTTPHandler(nil).ServeHTTP(w, r)
 	}))
 	mux.Handle("/sse/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet { // whatever the path
+		if r.Method == http.MethodGet { // for any path
 			w.Header().Set("Content-Type", "text/event-stream")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
@@ -108,19 +108,37 @@ func TestOpenLive(t *testing.T) {
 		{"without its token", web.URL + "/mcp", nil, open.Remote, `it asks for Bearer realm="desk", scope="read`,
 			"MCP_CLIENT_TOKEN"},
 		{"no server and no site", web.URL + "/none", nil, open.Remote, "there is no mcp.json", "this build reads"},
-		{"no such command", open.Command([]string{"no-such-program"}), nil, open.Unreadable, `no program "no-such-program"`, ""},
+		{
+			"no such command",
+			open.Command([]string{"no-such-program"}),
+			nil,
+			open.Unreadable,
+			`no program "no-such-program"`,
+			"",
+		},
 		{"no command", "exec:[]", nil, open.Unreadable, "not a JSON array of strings", "after --"},
-		{"variable kept out", open.Command([]string{self, "-test.run=^$"}), &open.LiveOptions{KeepOut: []string{"SLIPWAY_OPEN_*"}}, open.Remote, "cannot be started", ""},
+		{
+			"variable kept out",
+			open.Command([]string{self, "-test.run=^$"}),
+			&open.LiveOptions{KeepOut: []string{"SLIPWAY_OPEN_*"}},
+			open.Remote,
+			"cannot be started",
+			"",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := open.Open(t.Context(), tt.arg, &open.Options{Live: tt.opts})
 			var e *open.Error
-			if !errors.As(err, &e) || e.Kind != tt.kind || !strings.Contains(e.Error(), tt.why) || !strings.Contains(e.Hint, tt.hint) {
+			if !errors.As(err, &e) ||
+				e.Kind != tt.kind ||
+				!strings.Contains(e.Error(), tt.why) ||
+				!strings.Contains(e.Hint, tt.hint) {
 				t.Errorf("Open = %v (%+v), want kind %d with %q and the hint %q", err, e, tt.kind, tt.why, tt.hint)
 			}
 		})
 	}
-	src, err := open.Open(t.Context(), web.URL+"/mcp", &open.Options{Live: &open.LiveOptions{Header: http.Header{"Authorization": {"Bearer s3cret"}}}})
+	src, err := open.Open(t.Context(), web.URL+"/mcp",
+		&open.Options{Live: &open.LiveOptions{Header: http.Header{"Authorization": {"Bearer s3cret"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +160,7 @@ func TestNameOfLive(t *testing.T) {
 	}
 }
 
-// TestTitle keeps what may be secret out of the name that clients see.
+// TestTitle keeps potential secrets out of the name that clients see.
 func TestTitle(t *testing.T) {
 	for arg, want := range map[string]string{
 		"https://mcp.example.com/s/0a1b2c3d4e5f/mcp":                                      "mcp-example-com",

@@ -22,32 +22,31 @@ type member struct {
 	name   string
 	print  fingerprint
 	part   *compose.Retirable
-	server atomic.Pointer[live.Source] // nil as long as it must not be started
+	server atomic.Pointer[live.Source] // nil while it must not be started
 
-	first     chan struct{} // closed when it has been started once, or is not waited for
+	first     chan struct{} // closed once it has been started, has failed, or is no longer waited for
 	tried     func()        // closes first
-	patience  *time.Timer   // reports that it takes long to start, or nil
-	up        atomic.Bool   // it has been started once, or what it offers is known
+	patience  *time.Timer   // reports a slow start, or nil
+	up        atomic.Bool   // it has been started once, or its catalog is cached
 	placed    chan struct{} // closed when it has joined after its start or was set aside
 	place     func()        // closes placed
-	changed   atomic.Bool   // what it offers, since it was shown
-	collision string        // why it is set aside, as it was told
-	cache     string        // the file where what it offers is remembered, or ""
-	saved     string        // the version of the catalog in there
-	// inherited are resources that clients wanted the one to tell of whose place it
-	// took. Set before it is retired itself.
+	changed   atomic.Bool   // its catalog changed since it was shown
+	collision string        // the reported reason it is set aside
+	cache     string        // the file of its cached catalog, or ""
+	saved     string        // the version of the cached catalog
+	// inherited lists resources that clients had subscribed to on the server it replaced.
+	// It is set before the member itself is retired.
 	inherited []string
-	resting   bool // it was started to learn what it offers, and may rest then
+	resting   bool // it was started only to fetch its catalog, and may stop then
 }
 
-// fingerprint stands for a definition and the secrets that it has found.
+// fingerprint identifies a definition together with its resolved secrets.
 type fingerprint [sha256.Size]byte
 
-// fingerprintOf resolves a server as [stax.Resolver.Open] does. Its errors are
-// those that Open would have.
+// fingerprintOf resolves a server like [stax.Resolver.Open], and returns the same errors.
 func fingerprintOf(ctx context.Context, r *stax.Resolver, m *stax.Merged, s *stax.Server) (fingerprint, error) {
 	sum := sha256.New()
-	enc := json.NewEncoder(sum) // of each its length is known by its quotes
+	enc := json.NewEncoder(sum) // quotes delimit each value
 	note := func(v any) { _ = enc.Encode(v) }
 	definition, err := s.MarshalJSON()
 	if err != nil {
@@ -81,9 +80,15 @@ func fingerprintOf(ctx context.Context, r *stax.Resolver, m *stax.Merged, s *sta
 	return fingerprint(sum.Sum(nil)), nil
 }
 
-// start opens a server, and does not wait for it. old is the one whose place it
-// is to take, or nil.
-func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged, s *stax.Server, print fingerprint, old *member) (*member, error) {
+// start opens a server without waiting for it. old is the one it will replace, or nil.
+func (f *fleet) start(
+	ctx context.Context,
+	r *stax.Resolver,
+	merged *stax.Merged,
+	s *stax.Server,
+	print fingerprint,
+	old *member,
+) (*member, error) {
 	m := &member{name: s.Name, print: print, first: make(chan struct{}), placed: make(chan struct{})}
 	m.tried = sync.OnceFunc(func() { close(m.first) })
 	m.place = sync.OnceFunc(func() { close(m.placed) })
@@ -113,20 +118,20 @@ func (f *fleet) start(ctx context.Context, r *stax.Resolver, merged *stax.Merged
 		return nil, err
 	}
 	m.part = compose.NewRetirable(src)
-	if m.server.Load() == nil { // it may be some day; until then there is nothing to wait for
+	if m.server.Load() == nil { // it must not be started for now: there is nothing to wait for
 		m.up.Store(true)
 		m.tried()
 	}
 	if o.Lazy && o.Catalog == nil {
 		m.resting = true
-		_, _ = src.Catalog(ctx) // has it started; what comes of it is told to listen
+		_, _ = src.Catalog(ctx) // starts it; listen handles the outcome
 	}
 	return m, nil
 }
 
-// waitFor has a server reported that takes long to start at first, and others be served
-// without it. limit is when its start fails, 0 if its definition says nothing. Nobody
-// is served without the only server; requests wait for its start, whatever comes of it.
+// waitFor reports a server whose first start is slow, and lets the others be served
+// without it. limit is when its start fails, or 0 if its definition sets no limit. If it
+// is the only server, requests keep waiting for the outcome of its start.
 func (f *fleet) waitFor(m *member, limit time.Duration) *time.Timer {
 	after := f.opts.Settle
 	if f.opts.Background {
@@ -139,7 +144,7 @@ func (f *fleet) waitFor(m *member, limit time.Duration) *time.Timer {
 		}
 		return time.AfterFunc(after, func() { f.impatient(m) })
 	case limit > 0 && limit <= after:
-		return nil // that it failed is reported then
+		return nil // the failure itself will be reported
 	}
 	return time.AfterFunc(after, func() {
 		select {
@@ -150,7 +155,7 @@ func (f *fleet) waitFor(m *member, limit time.Duration) *time.Timer {
 	})
 }
 
-// impatient has the others be served without a server that is being started still.
+// impatient lets the others be served without a server that is still starting.
 func (f *fleet) impatient(m *member) {
 	select {
 	case <-m.first:
@@ -161,10 +166,10 @@ func (f *fleet) impatient(m *member) {
 	}
 }
 
-// opened has m know its server, and whoever wants to be told as well.
+// opened sets the server of m when it is opened, and calls also.
 func opened(m *member, also func(*live.Source) func()) func(*live.Source) func() {
 	return func(s *live.Source) func() {
-		m.server.CompareAndSwap(nil, s) // the first; others are its processes for single clients
+		m.server.CompareAndSwap(nil, s) // the first one; later ones are processes for single clients
 		if also == nil {
 			return nil
 		}
@@ -172,7 +177,7 @@ func opened(m *member, also func(*live.Source) func()) func(*live.Source) func()
 	}
 }
 
-// listen returns what is told of what happens to a server. It does not wait.
+// listen returns a callback for the events of a server. The callback does not block.
 func (f *fleet) listen(m *member, also func(live.Event)) func(live.Event) {
 	return func(e live.Event) {
 		if also != nil {
@@ -198,26 +203,26 @@ func (f *fleet) listen(m *member, also func(live.Event)) func(live.Event) {
 	}
 }
 
-// stopWaiting stops the report that the server takes long to start.
+// stopWaiting cancels the report of a slow start.
 func (m *member) stopWaiting() {
 	if m.patience != nil {
 		m.patience.Stop()
 	}
 }
 
-// close ends a server.
+// close stops a server.
 func (m *member) close() {
 	m.stopWaiting()
 	if c, ok := m.part.Source.(io.Closer); ok {
-		_ = c.Close() // nobody is left to tell
+		_ = c.Close() // there is no one left to report an error to
 	}
 }
 
-// idle reports whether nothing is in flight to the server: not even a call that
-// waits for its client to come again.
+// idle reports whether nothing is in flight to the server, including calls that wait for
+// their client to retry.
 func (m *member) idle() bool { return m.state().InFlight == 0 }
 
-// state is how the server is, all zero if it must not be started.
+// state returns the state of the server, or the zero value if it must not be started.
 func (m *member) state() live.State {
 	if s := m.server.Load(); s != nil {
 		return s.State()
@@ -225,7 +230,7 @@ func (m *member) state() live.State {
 	return live.State{}
 }
 
-// subscribed returns the resources that clients want the server to tell of, sorted.
+// subscribed returns the resources that clients subscribed to on the server, sorted.
 func (m *member) subscribed() []string {
 	if s := m.server.Load(); s != nil {
 		return s.Subscribed()
@@ -233,13 +238,13 @@ func (m *member) subscribed() []string {
 	return nil
 }
 
-// memory is a source of secrets that is asked for each key once, as asking may
-// start a program or have somebody touch a key. Once it has forgotten it remembers
-// nothing any more: whoever keeps it wants to know what a secret is now.
+// memory is a secret source that looks up each key once, as a lookup may start a program
+// or require a hardware key. After forget it no longer caches, so that later lookups
+// return current values.
 type memory struct {
 	source stax.Source
 	mu     sync.Mutex
-	known  map[string]found // nil once it has forgotten
+	known  map[string]found // nil after forget
 }
 
 type found struct {
@@ -248,8 +253,8 @@ type found struct {
 	err    error
 }
 
-// remembering returns a resolver with the sources of r, each asked only once for
-// each key until forget is called.
+// remembering returns a resolver with the sources of r, each queried only once per key
+// until forget is called.
 func remembering(r *stax.Resolver) (copy *stax.Resolver, forget func()) {
 	copied := *r
 	copied.Sources = nil

@@ -8,9 +8,9 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/docs"
 )
 
-// Name returns a short name for what arg names, made of letters, digits, "-" and
-// "_" in lower case: of a path the last element without .zip or .md, of a URL the last
-// element of its path, or its host, and of a command what it runs.
+// Name returns a short name for arg, consisting of lower-case letters, digits, "-" and
+// "_": for a path the last element without .zip or .md, for a URL the last element of its
+// path or its host, and for a command the program it runs.
 func Name(arg string) string {
 	arg = normalize(arg)
 	arg = strings.TrimPrefix(strings.TrimPrefix(arg, "site:"), "live:")
@@ -38,9 +38,9 @@ func Name(arg string) string {
 	return name
 }
 
-// Title returns a name for clients of what arg names, without what may be secret: of a
-// URL the host alone, and of a command that is given a script, or an assignment such as
-// KEY=VALUE, the program. Otherwise it is [Name].
+// Title returns a name for arg that clients may see, without potential secrets: for a URL
+// only the host, and for a command that contains a script or an assignment such as
+// KEY=VALUE only the program. Otherwise it is the same as [Name].
 func Title(arg string) string {
 	arg = strings.TrimPrefix(strings.TrimPrefix(normalize(arg), "site:"), "live:")
 	if argv, err := commandOf(arg); err == nil && strings.HasPrefix(arg, commandPrefix) {

@@ -9,11 +9,17 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// OpenServer is [stax.Resolver.Open] for one server of definitions, started as Lazy,
-// CacheDir and IdleStop of opts say; nothing else in opts counts but Resolver. With
-// Lazy it is not started if what it offers is known from an earlier time; if not,
-// that it cannot be started is an error. Close ends it.
-func OpenServer(ctx context.Context, merged *stax.Merged, name string, opts *DefinitionsOptions, l *LiveOptions) (mcp.Source, error) {
+// OpenServer is [stax.Resolver.Open] for a single server from definitions, started
+// according to Lazy, CacheDir and IdleStop in opts; of the other options, only Resolver
+// is used. With Lazy, the server is not started if its catalog is cached; if it is not
+// cached, a failed start is an error. Close stops the server.
+func OpenServer(
+	ctx context.Context,
+	merged *stax.Merged,
+	name string,
+	opts *DefinitionsOptions,
+	l *LiveOptions,
+) (mcp.Source, error) {
 	o := opts.withDefaults()
 	if l == nil {
 		l = &LiveOptions{}
@@ -48,7 +54,7 @@ func OpenServer(ctx context.Context, merged *stax.Merged, name string, opts *Def
 	return one, one.remember(ctx)
 }
 
-// single is one server that is served alone.
+// single is a server that is served alone.
 type single struct {
 	*compose.Retirable
 	*member
@@ -56,7 +62,7 @@ type single struct {
 
 var _ mcp.Source = (*single)(nil)
 
-// remember notes what the server offers, if it has run.
+// remember caches the catalog of the server, if it has run.
 func (s *single) remember(ctx context.Context) error {
 	server := s.server.Load()
 	if s.cache == "" || server == nil || server.State().Starts == 0 {
@@ -69,7 +75,7 @@ func (s *single) remember(ctx context.Context) error {
 	return s.keep(cat)
 }
 
-// Close ends the server.
+// Close stops the server.
 func (s *single) Close() error {
 	err := s.remember(context.Background())
 	s.close()

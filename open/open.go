@@ -16,31 +16,28 @@ import (
 
 // Options configure [Open]. The zero value and nil are the defaults.
 type Options struct {
-	// Site says how StaticMCP sites are read.
+	// Site configures how StaticMCP sites are read.
 	Site *staticmcp.Options
-	// Bundle says how the servers of bundles are configured; nil stands for the
-	// defaults.
+	// Bundle configures the servers of bundles; nil means the defaults.
 	Bundle *mcpb.OpenOptions
-	// Definitions says how files of server definitions are opened; nil stands for
-	// the defaults.
+	// Definitions configures how server definitions are opened; nil means the defaults.
 	Definitions *DefinitionsOptions
-	// Live says how servers are started and connected to; nil stands for the
-	// defaults.
+	// Live configures how servers are started and connected to; nil means the defaults.
 	Live *LiveOptions
-	// ListOnly says that the Source is only asked what it offers, and that this is to be
-	// what its server answers now, not what a manifest says of it. A bundle whose
-	// manifest holds that is opened without its required options, and then answers
-	// calls with an error. The default is to demand the options.
+	// ListOnly declares that only the catalog of the Source is needed, preferably from
+	// the running server instead of a manifest. A bundle whose manifest contains the
+	// catalog is then opened even without its required options; calls to it return an
+	// error. By default, the options are required.
 	ListOnly bool
-	// Unstarted, if not nil, is called with the argument of a bundle that ListOnly
-	// opened without starting its server.
+	// Unstarted, if not nil, is called with the argument of a bundle that ListOnly opened
+	// without starting its server.
 	Unstarted func(arg string)
-	// MaxSiteBytes is how large all files of a site built in memory may be together.
-	// A larger one is an error, at a rebuild the previous site stays. Default: 1 GiB.
+	// MaxSiteBytes limits the total size of all files of a site built in memory. A larger
+	// site is an error; at a rebuild, the previous site stays. Default: 1 GiB.
 	MaxSiteBytes int64
-	// Rebuilt, if not nil, is called after each rebuild of a site built in memory,
-	// with the argument that names it. err is why the previous site is still
-	// served, or nil. It is called from one goroutine for each site.
+	// Rebuilt, if not nil, is called after each rebuild of a site built in memory, with
+	// the argument that names it. err is the reason the previous site is still served, or
+	// nil. It is called from one goroutine per site.
 	Rebuilt func(arg string, err error)
 }
 
@@ -53,27 +50,26 @@ func (o *Options) live() *LiveOptions {
 
 // Open returns the Source that arg names:
 //
-//   - a folder that holds a StaticMCP site,
-//   - a zip file of one, by its name ending in .zip,
-//   - what sites are built of: a folder with Markdown or an llms.txt, a table, an
-//     OpenAPI document, a folder with Go packages, a slipway.site.yaml. The site is
-//     built in memory, and again when that changes,
+//   - a folder that contains a StaticMCP site,
+//   - a .zip file of such a site,
+//   - an input for a site: a folder with Markdown or an llms.txt, a table, an OpenAPI
+//     document, a folder with Go packages, or a slipway.site.yaml. The site is built in
+//     memory, and rebuilt when the input changes,
 //   - a bundle: an .mcpb file, or a folder with its manifest.json,
 //   - a Markdown file,
-//   - a path, also as a file: URL,
-//   - an http or https URL under which one is hosted; "site:" in front of it is
-//     allowed, and says that nothing else would do,
-//   - a file with definitions of servers (.json, .yaml, .toml, .ts and their like),
-//     whose servers appear as one,
-//   - an http or https URL at which a server answers, if there is no site; "live:"
-//     in front of it says that nothing else would do,
-//     The port of this machine, as in localhost:8080/mcp, needs no http://,
-//   - a ws or wss URL at which a server answers,
-//   - a command that is such a server over stdin and stdout, as [Command] writes it.
+//   - any of these paths as a file: URL,
+//   - an http or https URL of a hosted site; the prefix "site:" is optional, and rules
+//     out other interpretations,
+//   - a file of server definitions (.json, .yaml, .toml, .ts and similar), whose servers
+//     are joined into one source,
+//   - an http or https URL of a live server, if there is no site; the prefix "live:"
+//     rules out other interpretations. A local port, as in localhost:8080/mcp, needs no
+//     http://,
+//   - a ws or wss URL of a live server,
+//   - a command that is a server over stdin and stdout, in the form of [Command].
 //
-// With a signer in Bundle nothing but a packed bundle is opened. An error is an
-// [*Error]. The Source may implement io.Closer; the caller that opened it
-// closes it. ctx bounds the opening only.
+// If Bundle has a signer, only packed bundles are opened. An error is an [*Error]. If the
+// Source implements io.Closer, the caller must close it. ctx bounds only the opening.
 func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -85,7 +81,11 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	rest, forced := strings.CutPrefix(arg, "site:")
 	switch {
 	case arg == "":
-		return nil, &Error{Arg: `""`, Why: "the name is empty", Hint: "name a folder, a .zip file or a URL, or a command after --"}
+		return nil, &Error{
+			Arg:  `""`,
+			Why:  "the name is empty",
+			Hint: "name a folder, a .zip file or a URL, or a command after --",
+		}
 	case strings.HasPrefix(arg, commandPrefix):
 		return openCommand(ctx, arg, opts.live())
 	case strings.HasPrefix(arg, "live:"):
@@ -104,7 +104,7 @@ func Open(ctx context.Context, arg string, opts *Options) (mcp.Source, error) {
 	return openPath(ctx, arg, opts)
 }
 
-// reads is what every refusal of a format ends with.
+// reads ends every error about an unsupported format.
 const reads = "this build reads StaticMCP sites, as a folder with mcp.json, a .zip or a URL, bundles (.mcpb), what sites are built of, and MCP servers, at a URL or as a command after --"
 
 func unsupported(arg, what string) *Error {
@@ -167,7 +167,7 @@ func openPath(ctx context.Context, arg string, opts *Options) (mcp.Source, error
 	return nil, unsupported(arg, "a file of this kind")
 }
 
-// unreadable says why without naming arg a second time.
+// unreadable returns the reason without naming arg again.
 func unreadable(arg string, err error) *Error {
 	why := plain(err)
 	var path *fs.PathError
@@ -177,8 +177,8 @@ func unreadable(arg string, err error) *Error {
 	return &Error{Arg: arg, Why: why, Err: err}
 }
 
-// plain is the text of an error of staticmcp without the words that say again
-// what was being done, or on what.
+// plain returns the text of a staticmcp error without prefixes that repeat the operation
+// or its target.
 func plain(err error) string {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "open site: "), "open site in zip: ")
 	bare, ok := strings.CutPrefix(text, manifest+": ")
@@ -188,8 +188,8 @@ func plain(err error) string {
 	return text
 }
 
-// untold returns the root of err if its text leaves it out, as it does where it
-// is meant for clients. Whoever typed the address may know.
+// untold returns the root cause of err if its text omits that, as errors meant for
+// clients do. The user who typed the address may see it.
 func untold(err error) string {
 	root := err
 	for inner := errors.Unwrap(root); inner != nil; inner = errors.Unwrap(root) {

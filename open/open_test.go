@@ -18,7 +18,7 @@ import (
 const manifest = `{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1.0.0"},
 "capabilities":{"resources":[],"tools":[{"name":"t","description":"d","inputSchema":{"type":"object"}}]}}`
 
-// tree writes files and returns the folder that holds them.
+// tree writes files and returns the folder that contains them.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -117,7 +117,13 @@ func TestOpenErrors(t *testing.T) {
 		{"broken zip", "site.zip", open.Unreadable, "open site.zip: zip: not a valid zip file", ""},
 		{"manifest itself", "site/mcp.json", open.Unreadable, "a site is a folder", "name the folder: site"},
 		{"bundle", "bundle.mcpb", open.Unreadable, "broken archive", ""},
-		{"definitions", "servers.yaml", open.Unreadable, "no definitions of servers that can be used", "slipway config check servers.yaml"},
+		{
+			"definitions",
+			"servers.yaml",
+			open.Unreadable,
+			"no definitions of servers that can be used",
+			"slipway config check servers.yaml",
+		},
 		{"other file", "readme.txt", open.Unreadable, "a file of this kind", reads},
 		{"other scheme", "ftp://127.0.0.1/", open.Unreadable, "not http, https, ws or wss", reads},
 		{"forced path", "site:site", open.Unreadable, "not an http or https URL", "needs no prefix"},

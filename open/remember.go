@@ -17,14 +17,14 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// What is remembered of servers: the largest catalog, and how many.
+// Limits of the catalog cache: the largest catalog, and the number of files.
 const (
 	maxRemembered      = 16 << 20
 	maxRememberedFiles = 500
 )
 
-// cacheFile is where what a server offers is remembered. It goes by the whole
-// definition, and by none of its secrets: those are for nobody to guess at.
+// cacheFile returns the cache file for a server's catalog. Its name is a hash of the
+// whole definition, but of no secrets, which could be guessed from it otherwise.
 func cacheFile(dir string, s *stax.Server) string {
 	definition, err := s.MarshalJSON()
 	if dir == "" || err != nil {
@@ -34,7 +34,7 @@ func cacheFile(dir string, s *stax.Server) string {
 	return filepath.Join(dir, hex.EncodeToString(sum[:])+".json")
 }
 
-// remembered returns what a server was known to offer, or nil.
+// remembered returns the cached catalog of a server, or nil.
 func remembered(file string) *mcp.Catalog {
 	if file == "" {
 		return nil
@@ -45,7 +45,7 @@ func remembered(file string) *mcp.Catalog {
 	}
 	cat, err := live.DecodeCatalog(text)
 	if err != nil {
-		return nil // of another version; it is learned again
+		return nil // written by another version; it is fetched again
 	}
 	return cat
 }
@@ -63,7 +63,8 @@ func readAtMost(name string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// remember writes what a server offers. Of too many files the oldest go.
+// remember caches a server's catalog. If there are too many files, the oldest are
+// deleted.
 func remember(file string, cat *mcp.Catalog) error {
 	text, err := live.EncodeCatalog(cat)
 	if err != nil || len(text) > maxRemembered {
@@ -88,7 +89,7 @@ func forgetOldest(dir string) error {
 	written := func(e os.DirEntry) time.Time {
 		info, err := e.Info()
 		if err != nil {
-			return time.Now() // it is gone
+			return time.Now() // the file no longer exists
 		}
 		return info.ModTime()
 	}
@@ -97,14 +98,14 @@ func forgetOldest(dir string) error {
 	})
 	for _, e := range entries[:len(entries)-maxRememberedFiles] {
 		if filepath.Ext(e.Name()) == ".json" {
-			_ = os.Remove(filepath.Join(dir, e.Name())) // another process may have been faster
+			_ = os.Remove(filepath.Join(dir, e.Name())) // another process may have removed it first
 		}
 	}
 	return nil
 }
 
-// keep remembers what a server of a fleet offers now. One that was started for no
-// other reason may rest then.
+// keep caches the current catalog of a fleet's server. A server that was started only for
+// that may stop then.
 func (m *member) keep(cat *mcp.Catalog) (err error) {
 	if version := cat.Version(); m.cache != "" && version != m.saved {
 		err = remember(m.cache, cat)

@@ -12,43 +12,43 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// startGrace is how long servers in the background are waited for all the same, so
-// that those that are quick are there with the first answer. An endpoint must answer
-// within 500 milliseconds, including the start of the process.
+// startGrace is how long Open waits for servers in the background, so that fast ones are
+// included in the first answer. An endpoint must answer within 500 milliseconds,
+// including the start of the process.
 const startGrace = 300 * time.Millisecond
 
-// startup is the time in which a Source is served although some of its servers are
-// still starting. Everything is answered with what is there. Only requests for lists
-// wait, as many clients ask for them once and ignore list_changed, and requests for
-// what is not there yet. The zero value is a startup that has ended.
+// startup is the phase in which a Source is served while some of its servers are still
+// starting. Requests are answered with the servers available, except for two kinds, which
+// wait: requests for lists, as many clients fetch them once and ignore list_changed, and
+// requests for items that are still missing. The zero value is a startup that has ended.
 type startup struct {
 	limit  time.Time     // when requests stop waiting
-	joined bool          // it is one of several sources: what it lacks, another may have
-	alone  bool          // it is the only server: without a limit everything waits that depends on it
-	over   chan struct{} // closed when nothing is waited for any more
+	joined bool          // one of several sources: another one may have a missing item
+	alone  bool          // the only server: all requests that depend on it wait, without a limit
+	over   chan struct{} // closed when the wait is over
 	once   sync.Once
 	began  atomic.Bool
 	grown  atomic.Pointer[grown]
 }
 
-// grown is a catalog and its copy that declares what may join.
+// grown is a catalog with its copy that declares additional capabilities.
 type grown struct{ of, shown *mcp.Catalog }
 
-// begin has lists wait for at most patience from now on. Call it once.
+// begin starts the phase, in which lists wait for at most patience. Call it once.
 func (s *startup) begin(patience time.Duration) {
 	s.limit, s.over = time.Now().Add(patience), make(chan struct{})
 	s.began.Store(true)
 }
 
-// end has nothing wait any more.
+// end releases all waiting requests.
 func (s *startup) end() {
 	if s.began.Load() {
 		s.once.Do(func() { close(s.over) })
 	}
 }
 
-// catalog returns what load returns, for a request that waits: when everything that
-// starts has started, or could not be.
+// catalog returns the result of load. For a request that waits, it first waits until all
+// servers have started or failed.
 func (s *startup) catalog(
 	ctx context.Context, server *mcp.Implementation, load func(context.Context) (*mcp.Catalog, error),
 ) (*mcp.Catalog, error) {
@@ -75,7 +75,7 @@ func (s *startup) running() bool {
 }
 
 func (s *startup) await(ctx context.Context) {
-	var limit <-chan time.Time // nil: none
+	var limit <-chan time.Time // nil: no limit
 	if !s.alone {
 		timer := time.NewTimer(time.Until(s.limit))
 		defer timer.Stop()
@@ -88,17 +88,16 @@ func (s *startup) await(ctx context.Context) {
 	}
 }
 
-// introduces reports whether a request asks what the server is.
+// introduces reports whether a request asks for the server's identity.
 func introduces(req *mcp.Request) bool {
 	method := req.Method()
 	return method == "initialize" || method == "server/discover"
 }
 
-// atOnce are the methods that do not depend on what a server offers.
+// atOnce lists the methods that do not depend on a server's catalog.
 var atOnce = []string{"", "initialize", "server/discover", "ping", "logging/setLevel", "subscriptions/listen"}
 
-// waits reports whether a request is for a list, or for something that cat does not
-// have.
+// waits reports whether a request is for a list, or for an item that cat lacks.
 func (s *startup) waits(req *mcp.Request, cat *mcp.Catalog) bool {
 	if s.alone {
 		return !slices.Contains(atOnce, req.Method())
@@ -109,8 +108,7 @@ func (s *startup) waits(req *mcp.Request, cat *mcp.Catalog) bool {
 	return !s.joined && lacks(req, cat)
 }
 
-// lacks reports whether a request is for a tool, prompt or resource that cat does not
-// have.
+// lacks reports whether a request is for a tool, prompt or resource that cat lacks.
 func lacks(req *mcp.Request, cat *mcp.Catalog) bool {
 	member := func(name string) string {
 		text, _ := jsonscan.Unquote(jsonscan.Member(req.Params(), name))
@@ -128,9 +126,9 @@ func lacks(req *mcp.Request, cat *mcp.Catalog) bool {
 	return false
 }
 
-// show returns a catalog that also declares what servers may bring that join later. A
-// session that began early would otherwise not ask for it.
-// server, if not nil, is what they are together.
+// show returns a catalog that also declares the capabilities of servers that may join
+// later, as a session that began early would otherwise not use them. server, if not nil,
+// is the identity of all servers together.
 func (s *startup) show(cat *mcp.Catalog, server *mcp.Implementation) *mcp.Catalog {
 	if g := s.grown.Load(); g != nil && g.of == cat {
 		return g.shown
