@@ -88,10 +88,9 @@ func openBundle(ctx context.Context, arg string, opts *Options) (mcp.Source, err
 	return nil, e
 }
 
-// openOrList opens a bundle. With opts.ListOnly, the user is not asked for options: if
-// required ones are missing, the bundle is opened from its manifest, provided that lists
-// what the server offers. If the options are available, the server is started, as the
-// manifest may be outdated.
+// openOrList opens a bundle. With opts.ListOnly, it prefers to start the server with the
+// options at hand, as the manifest may be outdated. If required options are missing, it
+// uses the catalog in the manifest, and asks for the options only if there is none.
 func openOrList(ctx context.Context, arg string, o *mcpb.OpenOptions, opts *Options) (mcp.Source, error) {
 	unasked := *o
 	if opts.ListOnly {

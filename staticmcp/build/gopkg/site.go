@@ -316,8 +316,8 @@ type place struct {
 	Kind       kind   `json:"kind"`
 }
 
-// finds returns the answers of find_symbols, one for each name. Names ignore case, as
-// file names do on some systems.
+// finds returns the answers of find_symbols, and the number of distinct names. Names are
+// lower-cased, like the file names that answers are stored under.
 func (b *book) finds() (answers []*sites.Answer, names int) {
 	places := map[string][]place{}
 	for _, p := range b.packages {
