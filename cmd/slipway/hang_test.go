@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 const initializeLine = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
@@ -106,43 +101,7 @@ func TestHungSourceDelaysNobody(t *testing.T) {
 // TestHungServerDelaysNobodyOverHTTP has the endpoint listen while a server hangs.
 func TestHungServerDelaysNobodyOverHTTP(t *testing.T) {
 	file, _ := definitionsWithHang(t)
-	cmd := slipwayCommand(t, "serve", "--addr", "127.0.0.1:0", "--settle", "1h", "--log-format", "json", file)
-	cmd.Stderr = nil
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	limit := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
-	defer limit.Stop()
-	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	endpoint := ""
-	for lines := bufio.NewScanner(stderr); endpoint == "" && lines.Scan(); {
-		if _, url, ok := strings.Cut(lines.Text(), "MCP endpoint"); ok {
-			endpoint = strings.TrimSpace(url)
-		}
-	}
-	if endpoint == "" {
-		t.Fatal("the endpoint does not listen while a server hangs")
-	}
-	go func() { _, _ = io.Copy(io.Discard, stderr) }()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint, strings.NewReader(initializeLine))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var answer struct {
-		Result struct{ ServerInfo struct{ Name string } }
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Result.ServerInfo.Name != "servers" {
-		t.Errorf("initialize = %+v, %v", answer, err)
+	if name, _ := startEndpoint(t, "--settle", "1h", "--log-format", "json", file).initialize(); name != "servers" {
+		t.Errorf("initialize names the server %q, want servers", name)
 	}
 }

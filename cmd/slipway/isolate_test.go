@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,31 +40,12 @@ func startIsolated(t *testing.T, isolate string) *isolatedServer {
 func startIsolatedCommand(t *testing.T, command, args, isolate string) *isolatedServer {
 	t.Helper()
 	dir := t.TempDir()
-	s := &isolatedServer{t: t, stateDir: filepath.Join(dir, "state")}
 	write := func(name, text string) string { return writeFile(t, filepath.Join(dir, name), text) }
 	tokens := write("tokens", "ann ann-0123456789abcdef\nbob bob-0123456789abcdef\n")
 	definitions := write("servers.yaml", fmt.Sprintf(
 		"servers:\n  first:\n    command: %s\n    args: %s\n    isolate: %s\n", command, args, isolate))
-	cmd := slipwayCommand(t, "serve", definitions, "--auth-token-file", tokens, "--addr", "127.0.0.1:0")
-	cmd.Env = append(cmd.Env, "SLIPWAY_STATE_DIR="+s.stateDir)
-	cmd.Stderr = nil
-	messages, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewScanner(messages)
-	for s.endpoint == "" && lines.Scan() {
-		s.endpoint = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`).FindString(lines.Text())
-	}
-	go func() { _, _ = io.Copy(io.Discard, messages) }()
-	return s
+	s := startEndpoint(t, definitions, "--auth-token-file", tokens)
+	return &isolatedServer{t: t, endpoint: s.url + "/mcp", stateDir: s.stateDir}
 }
 
 // writeFile writes a file, with its folders, and returns its path.
