@@ -92,6 +92,7 @@ func TestHungSoleSourceOverStdio(t *testing.T) {
 	}
 	for name, args := range commands {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			began := time.Now()
 			p := startProcess(t, args...)
 			p.send(initializeLine)
@@ -122,6 +123,7 @@ func TestHungSoleSourceOverStdio(t *testing.T) {
 func TestHungSoleSourceOverHTTP(t *testing.T) {
 	for name, source := range hungSources(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			began := time.Now()
 			s := startEndpoint(t, append([]string{"--drain-timeout", "1ms", quickly}, source...)...)
 			timed(t, "listening", began)

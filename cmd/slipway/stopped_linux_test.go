@@ -140,6 +140,7 @@ func onlyChild(t *testing.T, pid int) (child int) {
 func TestStoppedServer(t *testing.T) {
 	for _, name := range []string{"direct", "launched"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := serveStoppable(t)
 			if answer := s.call(name + "_fast"); !strings.Contains(answer, "done") {
 				t.Fatalf("fast = %s", answer)
