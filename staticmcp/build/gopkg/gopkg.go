@@ -28,8 +28,9 @@ import (
 
 // Options configure an [Input]. The zero value and nil are the defaults.
 type Options struct {
-	// Server names the site. Default: the last element of the module path, and the
-	// version of the project, see [sites.ProjectVersion].
+	// Server names the site. Default: the last element of the module path, or of the
+	// import path if there is only one package, and the version of the project, see
+	// [sites.ProjectVersion].
 	Server mcp.Implementation
 	// Instructions tell a model how to use the site. Default: a short description of the
 	// packages and tools.
