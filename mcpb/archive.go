@@ -10,14 +10,13 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Archive is a packed bundle, opened for reading. Before [OpenArchive] returns
-// one, every rule about its structure and its names has been held against it, so
-// that there is one way to read it: what this package sees is what every other
-// reader of zip files sees. What is in the files is checked while they are read:
-// a file that is longer, shorter or other than declared ends in an error.
+// Archive is a packed bundle, opened for reading. [OpenArchive] checks every rule about
+// structure and names first, so that all zip readers see the same content in it. The data
+// of the files is checked while it is read: a file that is longer or shorter than
+// declared, or has another checksum, ends in an error.
 //
-// An Archive is safe for concurrent use. [Archive.Close] ends it and every file
-// that was opened from it.
+// An Archive is safe for concurrent use. [Archive.Close] closes it and every file opened
+// from it.
 type Archive struct {
 	r       io.ReaderAt
 	closer  io.Closer
@@ -26,8 +25,8 @@ type Archive struct {
 	end     int64 // where the last record of the zip begins
 	limits  Limits
 	entries []Entry
-	data    []span // where the bytes of each entry are
-	bytes   int64  // of all files when inflated
+	data    []span // offset and packing of each entry's data
+	bytes   int64  // uncompressed size of all files
 	notes   []check.Finding
 	tree    *tree
 }
@@ -36,26 +35,26 @@ type Archive struct {
 type Entry struct {
 	// Name is the path in the archive, with slashes, without one at the end.
 	Name string
-	// Mode is 0755 or 0644 by the execute bit of its owner, and for a folder
-	// [fs.ModeDir] with 0755. Nothing else that an archive can say gets through.
+	// Mode is 0755 or 0644, depending on the owner's execute bit, or [fs.ModeDir] with
+	// 0755 for a folder. All other mode bits of the archive are ignored.
 	Mode fs.FileMode
-	// Size counts the bytes of the file, PackedSize those in the archive.
+	// Size is the number of bytes of the file, PackedSize of its data in the archive.
 	Size, PackedSize int64
 	// CRC32 is the checksum of the file (IEEE).
 	CRC32 uint32
 }
 
-// span is where the bytes of an entry lie and how they are packed.
+// span is where the data of an entry is and how it is packed.
 type span struct {
 	offset   int64 // of the first byte of data
 	deflated bool
 }
 
-// OpenArchive opens the packed bundle at name. The caller closes it. limits may be
-// nil for the defaults.
+// OpenArchive opens the packed bundle at name. The caller closes it. If limits is nil,
+// the defaults apply.
 //
-// An archive that is refused comes back as an [*ArchiveError]; one that cannot be
-// read, as the error of the file system.
+// If the archive is refused, the error is an [*ArchiveError]; if it cannot be read, the
+// error is that of the file system.
 func OpenArchive(name string, limits *Limits) (*Archive, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -114,12 +113,12 @@ func (a *Archive) Close() error {
 	return a.closer.Close()
 }
 
-// FS returns the content as a file system. Its files are inflated while they are
-// read, and are readers, not seekers. It also has ReadDir, ReadFile and Stat.
+// FS returns the content as a file system. Its files are decompressed while they are read
+// and cannot seek. It also implements [fs.ReadDirFS] and [fs.StatFS].
 func (a *Archive) FS() fs.FS { return a.tree }
 
-// Entries yields what is in the archive, in its order. Folders come only where
-// the archive names them.
+// Entries yields the entries in the order of the archive. It includes only those folders
+// that have an entry.
 func (a *Archive) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for _, e := range a.entries {
@@ -130,13 +129,14 @@ func (a *Archive) Entries() iter.Seq[Entry] {
 	}
 }
 
-// Size returns how many bytes all files have together when unpacked.
+// Size returns the size of all files when unpacked, in bytes.
 func (a *Archive) Size() int64 { return a.bytes }
 
-// PackedSize returns how many bytes the archive itself has, without a signature
-// block behind it.
+// PackedSize returns the size of the archive in bytes, without an appended signature
+// block.
 func (a *Archive) PackedSize() int64 { return a.zipSize }
 
-// Notes returns what is allowed and worth a warning, such as two folders that some
-// systems take for one; [Check] reports the names of files. The File of a finding is the name of the entry.
+// Notes returns warnings about allowed but problematic content, such as two folders whose
+// names are the same on some systems; [Check] reports the names of files. The File of a
+// finding is the name of the entry.
 func (a *Archive) Notes() []check.Finding { return a.notes }

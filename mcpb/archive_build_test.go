@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// rawEntry is an entry of an archive as a test wants it, true or not. Pointers
-// replace what would be right.
+// rawEntry is an archive entry with arbitrary, possibly wrong content. Pointers override
+// the correct values.
 type rawEntry struct {
 	name, localName string
 	content         []byte
@@ -25,10 +25,10 @@ type rawEntry struct {
 	localExtra      []byte
 	descriptor      int // 0, or how many bytes
 	behind          []byte
-	reuse           bool // lies where the entry before it lies
+	reuse           bool // shares the data of the preceding entry
 }
 
-// rawArchive is an archive as a test wants it.
+// rawArchive is an archive with arbitrary content.
 type rawArchive struct {
 	entries       []rawEntry
 	before        []byte
@@ -69,7 +69,8 @@ func (a *rawArchive) bytes() []byte {
 			data, method = deflated(data), 8
 		}
 		method = or(e.method, method)
-		crc, size, packed := or(e.crc, crc32.ChecksumIEEE(e.content)), or(e.size, uint32(len(e.content))), or(e.packed, uint32(len(data)))
+		crc, size, packed := or(e.crc, crc32.ChecksumIEEE(e.content)),
+			or(e.size, uint32(len(e.content))), or(e.packed, uint32(len(data)))
 		flags := e.flags
 		if e.descriptor > 0 {
 			flags |= 8
@@ -152,7 +153,7 @@ func (a *rawArchive) bytes() []byte {
 	return append(append(out, end...), a.comment...)
 }
 
-// files makes entries out of names and contents, in pairs.
+// files returns entries from pairs of names and contents.
 func files(pairs ...string) []rawEntry {
 	var list []rawEntry
 	for i := 0; i < len(pairs); i += 2 {

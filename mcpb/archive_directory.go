@@ -12,7 +12,8 @@ import (
 	"slices"
 )
 
-// The records of a zip file (APPNOTE.TXT, section 4.3), by their signatures.
+// Signatures of the records of a zip file (APPNOTE.TXT, section 4.3), and the sizes of
+// their fixed parts.
 const (
 	localSignature      = "PK\x03\x04"
 	centralSignature    = "PK\x01\x02"
@@ -29,7 +30,7 @@ const (
 	maxComment      = 1<<16 - 1
 )
 
-// Bits of the flags of an entry that matter here.
+// Flag bits of an entry.
 const (
 	flagEncrypted  = 1 << 0
 	flagDescriptor = 1 << 3
@@ -44,10 +45,10 @@ const (
 	methodDeflate = 8
 )
 
-// directory is where the central directory lies, from the records at the end.
+// directory is the position of the central directory, according to the end records.
 type directory struct {
 	offset, size int64
-	end          int64 // where the records behind it begin
+	end          int64 // offset of the records after it
 	count        int64
 }
 
@@ -59,8 +60,7 @@ type central struct {
 	raw           []byte
 }
 
-// readDirectory reads the central directory, holds every entry against the rules,
-// and every local header against its entry.
+// readDirectory reads the central directory, and checks every entry and its local header.
 func (a *Archive) readDirectory(block *block) error {
 	dir, err := a.findDirectory(block)
 	if err != nil {
@@ -82,9 +82,8 @@ func (a *Archive) readDirectory(block *block) error {
 	return a.readLocals(headers, dir)
 }
 
-// findDirectory reads the records at the end of the zip. The last of them must be
-// complete and end just where the zip ends, or say that the signature block is its
-// comment.
+// findDirectory reads the end records of the zip. The last one must be complete, and must
+// end exactly where the zip ends or declare the signature block as its comment.
 func (a *Archive) findDirectory(block *block) (*directory, error) {
 	tail, begin, err := readTail(a.r, a.zipSize, endLen+maxComment)
 	if err != nil {
@@ -122,13 +121,14 @@ func (a *Archive) findDirectory(block *block) (*directory, error) {
 		return nil, unsafef(ruleUnsupported, "", "it is one of several parts")
 	}
 	if dir.offset < 0 || dir.size < 0 || dir.offset > dir.end || dir.offset+dir.size != dir.end {
-		return nil, unsafef(ruleAmbiguous, "", "its directory does not lie where it says: bytes were put in front of the archive or cut from it")
+		return nil, unsafef(ruleAmbiguous, "",
+			"its directory does not lie where it says: bytes were put in front of the archive or cut from it")
 	}
 	return dir, nil
 }
 
-// readZip64 replaces what the small record cannot say. Where it does say it, both
-// must agree.
+// readZip64 sets the values that do not fit into the small end record. Values that are in
+// both records must agree.
 func (a *Archive) readZip64(dir *directory, locator []byte) error {
 	at := binary.LittleEndian.Uint64(locator[8:])
 	if dir.end < zip64LocatorLen+zip64EndLen || at != uint64(dir.end-zip64LocatorLen-zip64EndLen) {
@@ -141,7 +141,8 @@ func (a *Archive) readZip64(dir *directory, locator []byte) error {
 	if string(b[:4]) != zip64EndSignature || binary.LittleEndian.Uint64(b[4:]) != zip64EndLen-12 {
 		return damagedf("", "its zip64 record is none")
 	}
-	if binary.LittleEndian.Uint32(b[16:])|binary.LittleEndian.Uint32(b[20:])|binary.LittleEndian.Uint32(locator[4:]) != 0 ||
+	if binary.LittleEndian.Uint32(b[16:])|binary.LittleEndian.Uint32(b[20:])|
+		binary.LittleEndian.Uint32(locator[4:]) != 0 ||
 		binary.LittleEndian.Uint64(b[24:]) != binary.LittleEndian.Uint64(b[32:]) {
 		return unsafef(ruleUnsupported, "", "it is one of several parts")
 	}
@@ -191,7 +192,7 @@ func (a *Archive) readHeaders(dir *directory) ([]central, error) {
 	return headers, nil
 }
 
-// readCentral reads one header and returns how many bytes it has.
+// readCentral reads one header and returns its length in bytes.
 func readCentral(in *bufio.Reader) (*central, int64, error) {
 	var fixed [centralLen]byte
 	if _, err := io.ReadFull(in, fixed[:]); err != nil {
@@ -229,8 +230,8 @@ func readCentral(in *bufio.Reader) (*central, int64, error) {
 	return h, int64(centralLen + nameLen + extraLen + commentLen), err
 }
 
-// setMode reads the attributes. The upper half holds a Unix mode, whoever is said
-// to have made the entry: some readers look at that, and some do not.
+// setMode reads the attributes. The upper half is always taken for a Unix mode,
+// regardless of the system that made the entry: some readers use it on every system.
 func (h *central) setMode(_ byte, attributes uint32) error {
 	const typeBits, regular, folder, link = 0o170000, 0o100000, 0o040000, 0o120000
 	const dosFolder = 0x10
@@ -256,7 +257,7 @@ func (h *central) setMode(_ byte, attributes uint32) error {
 	return nil
 }
 
-// check holds a header against the rules that need nothing else.
+// check checks a header on its own.
 func (h *central) check() error {
 	switch {
 	case h.flags&(flagEncrypted|flagStrong|flagMasked) != 0:
@@ -264,7 +265,8 @@ func (h *central) check() error {
 	case h.flags&flagPatch != 0:
 		return unsafef(ruleUnsupported, h.Name, "it is a patch")
 	case h.method != methodStore && h.method != methodDeflate:
-		return unsafef(ruleUnsupported, h.Name, "it is packed with method %d; only 0 (stored) and 8 (deflated) are allowed", h.method)
+		return unsafef(ruleUnsupported, h.Name, "it is packed with method %d; only 0 (stored) and 8 (deflated) are allowed",
+			h.method)
 	case h.Size < 0 || h.PackedSize < 0 || h.offset < 0:
 		return damagedf(h.Name, "its sizes are out of range")
 	case h.method == methodStore && h.Size != h.PackedSize:
@@ -275,7 +277,8 @@ func (h *central) check() error {
 	return checkNameOn(runtime.GOOS, h.Name)
 }
 
-// readTail reads the last n bytes of the first size ones, or all if there are fewer.
+// readTail reads the last n bytes of the first size bytes, or all of them if there are
+// fewer.
 func readTail(r io.ReaderAt, size, n int64) (tail []byte, begin int64, err error) {
 	begin = max(0, size-n)
 	tail = make([]byte, size-begin)
@@ -293,7 +296,7 @@ func readFull(r io.ReaderAt, b []byte, at int64) error {
 	return err
 }
 
-// byOffset returns the indices of headers in the order of their places.
+// byOffset returns the indices of headers, sorted by offset.
 func byOffset(headers []central) []int {
 	order := make([]int, len(headers))
 	for i := range order {

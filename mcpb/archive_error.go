@@ -6,38 +6,38 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules that archives are held against.
+// The rules for archives.
 const (
-	ruleDamaged     = "mcpb/archive-damaged"     // no zip, or not all of one
-	ruleAmbiguous   = "mcpb/archive-ambiguous"   // readers of zip files would see different things
-	ruleUnsupported = "mcpb/archive-unsupported" // encrypted, split, or packed in another way
-	ruleName        = "mcpb/archive-name"        // a name that leads out, or means something else elsewhere
-	ruleCollision   = "mcpb/archive-collision"   // two entries for one place
+	ruleDamaged     = "mcpb/archive-damaged"     // not a zip, or an incomplete one
+	ruleAmbiguous   = "mcpb/archive-ambiguous"   // zip readers disagree on the content
+	ruleUnsupported = "mcpb/archive-unsupported" // encrypted, split, or an unsupported compression method
+	ruleName        = "mcpb/archive-name"        // a name that is outside the bundle, or differs between systems
+	ruleCollision   = "mcpb/archive-collision"   // two entries with the same name
 	ruleLink        = "mcpb/archive-link"        // neither a file nor a folder
 	ruleOverlap     = "mcpb/archive-overlap"     // files that share bytes
-	ruleLimit       = "mcpb/archive-limit"       // more than allowed
-	ruleBomb        = "mcpb/archive-bomb"        // small, and far too large when unpacked
-	ruleSignature   = "mcpb/signature"           // not what somebody signed
+	ruleLimit       = "mcpb/archive-limit"       // exceeds a limit
+	ruleBomb        = "mcpb/archive-bomb"        // expands too much
+	ruleSignature   = "mcpb/signature"           // differs from what was signed
 )
 
-// ArchiveError says why an archive is refused.
+// ArchiveError reports why an archive is refused.
 type ArchiveError struct {
-	// Rule is the rule that it breaks, such as "mcpb/archive-name".
+	// Rule is the violated rule, such as "mcpb/archive-name".
 	Rule string
-	// Name is the entry in question, as it stands in the archive, or empty.
+	// Name is the name of the entry, as written in the archive, or empty.
 	Name string
-	// Reason says what is wrong, in words.
+	// Reason is the problem in words.
 	Reason string
-	// Unsafe reports whether the archive is refused for safety. Otherwise it is
-	// only broken.
+	// Unsafe reports whether the archive is refused for safety. Otherwise it is only
+	// broken.
 	Unsafe bool
 	// Repair is the effect of "slipway bundle unsign" if that repairs the archive, such
 	// as "removes what is left of the signature", or empty.
 	Repair string
 }
 
-// Hint returns the command that repairs the archive called file, and what it does, or
-// an empty string.
+// Hint returns the command that repairs the archive called file, with its effect, or an
+// empty string.
 func (e *ArchiveError) Hint(file string) string {
 	if e.Repair == "" {
 		return ""

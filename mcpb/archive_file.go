@@ -17,14 +17,14 @@ var (
 	_ fs.ReadDirFile = (*openFolder)(nil)
 )
 
-// open opens the file with an index of entries.
+// open opens the file of the entry at index.
 func (a *Archive) open(index int) fs.File {
 	e := &a.entries[index]
 	return &openFile{archive: a, node: a.tree.nodes[e.Name], entry: e, data: a.data[index], crc: crc32.NewIEEE()}
 }
 
-// openFile reads a file out of an archive and holds it against what the archive
-// says of it: its last Read fails if the file is not what was declared.
+// openFile reads a file of an archive and verifies it against its entry: the last Read
+// fails if the size or the checksum differs.
 type openFile struct {
 	archive *Archive
 	node    *treeNode
@@ -46,7 +46,7 @@ func (f *openFile) Read(p []byte) (int, error) {
 	if f.in == nil {
 		f.in = newInflater(io.NewSectionReader(f.archive.r, f.data.offset, f.entry.PackedSize), f.data.deflated)
 	}
-	// One byte more than declared is asked for, so that it is noticed.
+	// One byte more than declared is requested, to notice longer data.
 	n, err := f.in.out.Read(p[:min(int64(len(p)), f.entry.Size-f.read+1)])
 	f.read += int64(n)
 	if f.read > f.entry.Size {
@@ -62,7 +62,7 @@ func (f *openFile) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fail ends the file, and gives the inflater back.
+// fail ends reading with err and releases the inflater.
 func (f *openFile) fail(n int, err error) (int, error) {
 	f.err = err
 	f.release()
@@ -79,7 +79,7 @@ func (f *openFile) release() {
 	}
 }
 
-// atEnd is what the last Read returns.
+// atEnd returns the result of the last Read.
 func (f *openFile) atEnd() error {
 	switch {
 	case f.read < f.entry.Size:
@@ -101,7 +101,7 @@ func (f *openFile) Close() error {
 	return nil
 }
 
-// inflater is what is expensive to make for each file.
+// inflater holds the buffers that are expensive to allocate for each file.
 type inflater struct {
 	packed  *bufio.Reader
 	deflate io.ReadCloser

@@ -1,19 +1,19 @@
 package mcpb
 
-// Limits bound what an archive may hold. Zero means the default of a field, less
-// than zero no limit.
+// Limits restricts the size of archives. Zero means the default of the field, a negative
+// value no limit.
 type Limits struct {
 	// ArchiveBytes is the size of the archive file. The default is 2 GiB.
 	ArchiveBytes int64
-	// Entries is how many files and folders there may be. The default is 100,000.
+	// Entries is the number of files and folders. The default is 100,000.
 	Entries int
 	// FileBytes is the size of one file when unpacked. The default is 512 MiB.
 	FileBytes int64
 	// TotalBytes is the size of all files together. The default is 2 GiB.
 	TotalBytes int64
-	// Ratio is how many times larger than its archive the content may be: all of
-	// it, and each file. What unpacks to less than 32 MiB is not measured. The
-	// default is 200.
+	// Ratio is the maximum ratio of unpacked to packed size, for the archive and for each
+	// file. It does not apply to content that unpacks to less than 32 MiB. The default is
+	// 200.
 	Ratio int
 }
 
@@ -24,11 +24,11 @@ const (
 	defaultTotalBytes   = 2 << 30
 	defaultRatio        = 200
 
-	// ratioFloor is what nobody calls a bomb, however well it is packed.
+	// ratioFloor is a size that is harmless at any ratio.
 	ratioFloor = 32 << 20
 )
 
-// DefaultLimits returns the limits that a nil [*Limits] stands for.
+// DefaultLimits returns the limits that a nil [*Limits] means.
 func DefaultLimits() Limits { return (*Limits)(nil).withDefaults() }
 
 func (l *Limits) withDefaults() Limits {
@@ -58,7 +58,7 @@ func (l *Limits) admitArchive(size int64) error {
 	return nil
 }
 
-// admit holds one file against the limits. total is what came before it.
+// admit checks one file against the limits. total is the size of the preceding files.
 func (l *Limits) admit(e *Entry, total int64) error {
 	switch {
 	case l.FileBytes >= 0 && e.Size > l.FileBytes:
@@ -71,7 +71,7 @@ func (l *Limits) admit(e *Entry, total int64) error {
 	return nil
 }
 
-// admitContent holds the bytes of all files against those of the archive.
+// admitContent checks the ratio of the whole content.
 func (l *Limits) admitContent(size, packed int64) error {
 	if l.bomb(size, packed) {
 		return unsafef(ruleBomb, "", "its %d bytes unpack to %d, more than %d times as many", packed, size, l.Ratio)

@@ -8,10 +8,9 @@ import (
 	"slices"
 )
 
-// readLocals holds the local header in front of every file against the central
-// directory. Files must lie one behind the other from the first byte on to the
-// directory, with nothing between them: bytes that belong to no file are seen by
-// some readers and not by others.
+// readLocals verifies the local header of every file against the central directory. Files
+// must follow each other without gaps from the first byte up to the directory: some
+// readers see bytes that belong to no file, others do not.
 func (a *Archive) readLocals(headers []central, dir *directory) error {
 	a.data = make([]span, len(headers))
 	order := byOffset(headers)
@@ -45,7 +44,7 @@ func (a *Archive) readLocals(headers []central, dir *directory) error {
 	return nil
 }
 
-// local is where the data of an entry begins and where the next may begin.
+// local is the offset of an entry's data, and of its end.
 type local struct{ data, end int64 }
 
 func (a *Archive) readLocal(h *central, next int64) (*local, error) {
@@ -82,7 +81,7 @@ func (a *Archive) readLocal(h *central, next int64) (*local, error) {
 	return l, err
 }
 
-// compare holds the local header b, with name and extra fields, against h.
+// compare verifies the local header b, including name and extra fields, against h.
 func (h *central) compare(b []byte) error {
 	le := binary.LittleEndian
 	nameEnd := localLen + int(le.Uint16(b[26:]))
@@ -104,9 +103,9 @@ func (h *central) compare(b []byte) error {
 		return err
 	}
 	if flags&flagDescriptor != 0 && crc == 0 && packed == 0 && size == 0 {
-		return nil // said behind the data
+		return nil // given after the data
 	}
-	later := flags&flagDescriptor != 0 // zip64 writers may leave the fields at their most
+	later := flags&flagDescriptor != 0 // zip64 writers may set the fields to their maximum
 	if (crc == h.CRC32 || later && crc == 0) &&
 		(packed == h.PackedSize || later && (packed == 0 || packed == math.MaxUint32)) &&
 		(size == h.Size || later && (size == 0 || size == math.MaxUint32)) {
@@ -115,8 +114,8 @@ func (h *central) compare(b []byte) error {
 	return unsafef(ruleAmbiguous, h.Name, "its two headers disagree on its sizes or its checksum")
 }
 
-// readDescriptor reads the sizes behind the data of h, in one of the four forms
-// that writers use, and returns how many bytes they take.
+// readDescriptor reads the data descriptor after the data of h, in any of its four forms,
+// and returns its length in bytes.
 func (a *Archive) readDescriptor(h *central, at, room int64) (int64, error) {
 	b := make([]byte, min(room, 24))
 	if err := readFull(a.r, b, at); err != nil {
@@ -141,9 +140,8 @@ func (a *Archive) readDescriptor(h *central, at, room int64) (int64, error) {
 	return 0, unsafef(ruleAmbiguous, h.Name, "what stands behind its data is not its sizes")
 }
 
-// readExtra walks the extra fields of a header. Of those fields that are at their
-// most, in that order, it takes the value from the zip64 field. A second name must
-// be the first.
+// readExtra reads the extra fields of a header. Fields with the maximum value get their
+// value from the zip64 field, in order. A Unicode path must equal the name.
 func readExtra(extra []byte, name string, fields []*int64) error {
 	const zip64ID, unicodePathID = 0x0001, 0x7075
 	seen := false
@@ -164,7 +162,10 @@ func readExtra(extra []byte, name string, fields []*int64) error {
 				return err
 			}
 		case unicodePathID:
-			if len(value) < 5 || value[0] != 1 || string(value[5:]) != name || binary.LittleEndian.Uint32(value[1:]) != crc32.ChecksumIEEE([]byte(name)) {
+			if len(value) < 5 ||
+				value[0] != 1 ||
+				string(value[5:]) != name ||
+				binary.LittleEndian.Uint32(value[1:]) != crc32.ChecksumIEEE([]byte(name)) {
 				return unsafef(ruleAmbiguous, name, "it has a second name")
 			}
 		}

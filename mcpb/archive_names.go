@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxName    = 1024 // bytes of a path
-	maxSegment = 255  // bytes of one part of it, as most file systems have it
+	maxName    = 1024 // of a path, in bytes
+	maxSegment = 255  // of one path segment, in bytes, as in most file systems
 )
 
-// checkName holds the path of an entry against the rules: it must mean the same
-// place on every system, and that place must be inside.
+// checkName checks the path of an entry: it must mean the same place on every system, and
+// that place must be in the bundle.
 func checkName(name string) error {
 	refuse := func(format string, args ...any) error { return unsafef(ruleName, name, format, args...) }
 	switch {
@@ -53,8 +53,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkNameOn is [checkName] with the rules of the system goos: Windows would open a
-// device, or another file than was checked.
+// checkNameOn is [checkName] with the additional rules of the system goos: Windows would
+// open a device, or another file than the checked one.
 func checkNameOn(goos, name string) error {
 	if err := checkName(name); err != nil || goos != "windows" {
 		return err
@@ -65,7 +65,7 @@ func checkNameOn(goos, name string) error {
 	return nil
 }
 
-// oddName says why a name cannot be made on Windows, or returns an empty string.
+// oddName returns why a name is invalid on Windows, or an empty string.
 func oddName(name string) string {
 	for segment := range strings.SplitSeq(name, "/") {
 		base, _, _ := strings.Cut(strings.ToUpper(segment), ".")
@@ -82,10 +82,11 @@ func oddName(name string) string {
 	return ""
 }
 
-// trimmedOnWindows returns what Windows makes of a part of a path.
+// trimmedOnWindows returns the name that Windows uses for a path segment.
 func trimmedOnWindows(segment string) string { return strings.TrimRight(segment, ". ") }
 
-// isPort reports whether base is COM1 to COM9 or LPT1 to LPT9, also with a superscript.
+// isPort reports whether base is COM1 to COM9 or LPT1 to LPT9, including superscript
+// digits.
 func isPort(base string) bool {
 	digit, ok := strings.CutPrefix(base, "COM")
 	if !ok {
@@ -94,8 +95,8 @@ func isPort(base string) bool {
 	return ok && utf8.RuneCountInString(digit) == 1 && strings.Contains("123456789¹²³", digit)
 }
 
-// foldName returns what two names have in common that a file system may take for
-// one: case, Unicode normalization, and dots and blanks at the end do not count.
+// foldName returns the same string for names that a file system may treat as equal: it
+// ignores case, Unicode normalization, and trailing dots and spaces.
 func foldName(name string) string {
 	if strings.Contains(name, " ") || strings.Contains(name, "./") || strings.HasSuffix(name, ".") {
 		segments := strings.Split(name, "/")
@@ -120,7 +121,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// foldRune returns one and the same rune for all that differ in case alone.
+// foldRune returns the same rune for all runes that differ only in case.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		return unicode.ToLower(r)

@@ -15,7 +15,7 @@ func TestNamesOnWindows(t *testing.T) {
 		if got := oddName(name); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("oddName(%q) = %q, want %q", name, got, want)
 		}
-		// Opened there, such a name is a device, or another file than was checked.
+		// Windows would open a device, or another file than the checked one.
 		if err := checkNameOn("windows", name); (err != nil) != (want != "") {
 			t.Errorf("checkNameOn(windows, %q) = %v", name, err)
 		}

@@ -36,7 +36,7 @@ func readAll(a *mcpb.Archive) (map[string]string, error) {
 	return content, err
 }
 
-// TestArchive holds the ways in which archives may be written.
+// TestArchive covers all valid ways to write archives.
 func TestArchive(t *testing.T) {
 	long := strings.Repeat("long ", 10_000)
 	one := rawEntry{name: "a", content: []byte(long)}
@@ -46,21 +46,28 @@ func TestArchive(t *testing.T) {
 		return []rawEntry{e, {name: "b", content: []byte("b")}}
 	}
 	tests := map[string]*rawArchive{
-		"deflated":          {entries: with(func(*rawEntry) {})},
-		"stored":            {entries: with(func(e *rawEntry) { e.stored = true })},
-		"descriptor of 12":  {entries: with(func(e *rawEntry) { e.descriptor = 12 })},
-		"descriptor of 16":  {entries: with(func(e *rawEntry) { e.descriptor = 16 })},
-		"descriptor of 20":  {entries: with(func(e *rawEntry) { e.descriptor = 20 })},
-		"descriptor of 24":  {entries: with(func(e *rawEntry) { e.descriptor = 24 })},
-		"zip64":             {entries: with(func(*rawEntry) {}), zip64: true},
-		"zip64 file":        {entries: with(zip64File)},
-		"comment":           {entries: with(func(*rawEntry) {}), comment: []byte("a comment")},
-		"folder entries":    {entries: append([]rawEntry{{name: "d/"}, {name: "e/", mode: 0o040755<<16 | 0x10}}, with(func(*rawEntry) {})...)},
-		"times in extra":    {entries: with(func(e *rawEntry) { e.localExtra = []byte("UT\x05\x00\x01abcd"); e.extra = e.localExtra })},
-		"padding in extra":  {entries: with(func(e *rawEntry) { e.localExtra = []byte{0, 0, 0} })},
-		"other order":       {entries: []rawEntry{{name: "b", content: []byte("b")}, one}},
-		"UTF-8 flag":        {entries: with(func(e *rawEntry) { e.flags = 1 << 11 })},
-		"text in the block": {entries: append(with(func(*rawEntry) {}), rawEntry{name: "c", content: []byte("MCPB_SIG_V1xxxxMCPB_SIG_END"), stored: true})},
+		"deflated":         {entries: with(func(*rawEntry) {})},
+		"stored":           {entries: with(func(e *rawEntry) { e.stored = true })},
+		"descriptor of 12": {entries: with(func(e *rawEntry) { e.descriptor = 12 })},
+		"descriptor of 16": {entries: with(func(e *rawEntry) { e.descriptor = 16 })},
+		"descriptor of 20": {entries: with(func(e *rawEntry) { e.descriptor = 20 })},
+		"descriptor of 24": {entries: with(func(e *rawEntry) { e.descriptor = 24 })},
+		"zip64":            {entries: with(func(*rawEntry) {}), zip64: true},
+		"zip64 file":       {entries: with(zip64File)},
+		"comment":          {entries: with(func(*rawEntry) {}), comment: []byte("a comment")},
+		"folder entries": {entries: append([]rawEntry{{name: "d/"}, {name: "e/", mode: 0o040755<<16 | 0x10}},
+			with(func(*rawEntry) {})...)},
+		"times in extra": {
+			entries: with(func(e *rawEntry) { e.localExtra = []byte("UT\x05\x00\x01abcd"); e.extra = e.localExtra }),
+		},
+		"padding in extra": {entries: with(func(e *rawEntry) { e.localExtra = []byte{0, 0, 0} })},
+		"other order":      {entries: []rawEntry{{name: "b", content: []byte("b")}, one}},
+		"UTF-8 flag":       {entries: with(func(e *rawEntry) { e.flags = 1 << 11 })},
+		"text in the block": {entries: append(with(func(*rawEntry) {}), rawEntry{
+			name:    "c",
+			content: []byte("MCPB_SIG_V1xxxxMCPB_SIG_END"),
+			stored:  true,
+		})},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +94,7 @@ func zip64File(e *rawEntry) {
 	e.size, e.packed = p(uint32(0xffffffff)), p(uint32(0xffffffff))
 }
 
-// TestHostile holds what is refused before anything is read out of the archive.
+// TestHostile covers archives that are refused before anything is read from them.
 func TestHostile(t *testing.T) {
 	text := []byte("some text, some text, some text")
 	named := func(names ...string) *rawArchive {
@@ -106,62 +113,98 @@ func TestHostile(t *testing.T) {
 		archive *rawArchive
 		want    string
 	}{
-		"traversal":                 {named("../x"), "leads out of the archive"},
-		"traversal inside":          {named("a/../../x"), "leads out of the archive"},
-		"traversal and back":        {named("a/../x"), "leads out of the archive"},
-		"backslash traversal":       {named(`..\x`), "backslash"},
-		"drive":                     {named("C:/x"), "colon"},
-		"drive and backslash":       {named(`C:\x`), "colon"},
-		"stream":                    {named("x:hidden"), "colon"},
-		"absolute":                  {named("/x"), "absolute"},
-		"network path":              {named("//srv/x"), "absolute"},
-		"dot":                       {named("./x"), "empty part"},
-		"empty part":                {named("a//x"), "empty part"},
-		"NUL in name":               {named("a\x00b"), "control character"},
-		"escape in name":            {named("a\x1b[2J"), "control character"},
-		"empty name":                {named(""), "no name"},
-		"only a slash":              {&rawArchive{entries: []rawEntry{{name: "/"}}}, "no name"},
-		"not UTF-8":                 {named("a\xff"), "not UTF-8"},
-		"long name":                 {named(strings.Repeat("a/", 600) + "x"), "more than 1024"},
-		"long part":                 {named(strings.Repeat("a", 256)), "more than 255"},
-		"link":                      {changed(func(e *rawEntry) { e.mode = 0o120777 << 16 }), "is a link"},
-		"device":                    {changed(func(e *rawEntry) { e.mode = 0o020666 << 16 }), "device"},
-		"pipe":                      {changed(func(e *rawEntry) { e.mode = 0o010666 << 16 }), "pipe"},
-		"duplicate":                 {named("a", "a"), "two files of this name"},
-		"case collision":            {named("Server.js", "server.js"), `same as "Server.js"`},
-		"Unicode collision":         {named("caf\u00e9", "cafe\u0301"), "is the same as"},
-		"sharp s":                   {named("stra\u00dfe", "STRASSE"), "is the same as"},
-		"Kelvin sign":               {named("k", "\u212a"), "is the same as"},
-		"file and folder":           {named("a", "a/b"), "both a file and a folder"},
-		"folder and file":           {named("a/b", "a"), "both a file and a folder"},
-		"file and folder by case":   {named("A/b", "a"), "is the same as"},
-		"folder with content":       {changed(func(e *rawEntry) { e.name = "a/" }), "folder with content"},
-		"folder mode on a file":     {changed(func(e *rawEntry) { e.mode = 0o040755 << 16 }), "whether it is a folder"},
-		"local name differs":        {changed(func(e *rawEntry) { e.localName = "z" }), `own header calls it "z"`},
-		"local name is longer":      {changed(func(e *rawEntry) { e.localName = "../../z" }), "own header calls it"},
-		"Unicode path differs":      {changed(func(e *rawEntry) { e.extra = []byte("\x75\x70\x06\x00\x01\x00\x00\x00\x00z") }), "second name"},
-		"encrypted":                 {changed(func(e *rawEntry) { e.flags = 1 }), "encrypted"},
-		"encrypted in the file":     {changed(func(e *rawEntry) { e.localFlags = p(uint16(1)) }), "encrypted"},
-		"other method":              {changed(func(e *rawEntry) { e.method = p(uint16(14)) }), "method 14"},
-		"stored with two sizes":     {changed(func(e *rawEntry) { e.stored = true; e.size = p(uint32(5)) }), "two sizes"},
-		"overlap":                   {&rawArchive{entries: []rawEntry{{name: "a", content: text}, {name: "b", content: text, reuse: true}}}, "shares bytes"},
-		"data runs into the next":   {changed(func(e *rawEntry) { e.packed = p(uint32(4000)) }), "shares bytes"},
-		"offset inside another":     {named2(text), "shares bytes"},
-		"gap between files":         {changed(func(e *rawEntry) { e.behind = []byte("hidden") }), "belong to no file"},
-		"gap before the directory":  {&rawArchive{entries: files("a", "x"), gap: []byte("hidden")}, "belong to no file"},
-		"bytes behind the headers":  {&rawArchive{entries: files("a", "x"), behindHeaders: []byte("hidden")}, "does not lie where it says"},
-		"prefix junk":               {&rawArchive{entries: files("a", "x"), before: []byte("#!/bin/sh\n")}, "does not lie where it says"},
-		"false descriptor":          {changed(func(e *rawEntry) { e.descriptor = 16; e.behind = []byte("x") }), "not its sizes"},
-		"comment too short":         {&rawArchive{entries: files("a", "x"), comment: []byte("long"), commentLen: p(uint16(2))}, "follow its directory"},
-		"comment too long":          {&rawArchive{entries: files("a", "x"), comment: []byte("long"), commentLen: p(uint16(9))}, "follow its directory"},
-		"archive in the comment":    {&rawArchive{entries: files("a", "x"), comment: (&rawArchive{entries: files("a", "y")}).bytes()}, "does not lie where it says"},
-		"count too small":           {&rawArchive{entries: files("a", "x", "b", "y"), count: p(uint16(1))}, "more than its 1 entries"},
-		"count too large":           {&rawArchive{entries: files("a", "x"), count: p(uint16(2))}, ""},
-		"count absurd":              {&rawArchive{entries: files("a", "x"), count: p(uint16(60000))}, "cannot have 60000 entries"},
-		"file larger than allowed":  {changed(func(e *rawEntry) { e.size = p(uint32(600 << 20)) }), "limit of 536870912 for a file"},
+		"traversal":               {named("../x"), "leads out of the archive"},
+		"traversal inside":        {named("a/../../x"), "leads out of the archive"},
+		"traversal and back":      {named("a/../x"), "leads out of the archive"},
+		"backslash traversal":     {named(`..\x`), "backslash"},
+		"drive":                   {named("C:/x"), "colon"},
+		"drive and backslash":     {named(`C:\x`), "colon"},
+		"stream":                  {named("x:hidden"), "colon"},
+		"absolute":                {named("/x"), "absolute"},
+		"network path":            {named("//srv/x"), "absolute"},
+		"dot":                     {named("./x"), "empty part"},
+		"empty part":              {named("a//x"), "empty part"},
+		"NUL in name":             {named("a\x00b"), "control character"},
+		"escape in name":          {named("a\x1b[2J"), "control character"},
+		"empty name":              {named(""), "no name"},
+		"only a slash":            {&rawArchive{entries: []rawEntry{{name: "/"}}}, "no name"},
+		"not UTF-8":               {named("a\xff"), "not UTF-8"},
+		"long name":               {named(strings.Repeat("a/", 600) + "x"), "more than 1024"},
+		"long part":               {named(strings.Repeat("a", 256)), "more than 255"},
+		"link":                    {changed(func(e *rawEntry) { e.mode = 0o120777 << 16 }), "is a link"},
+		"device":                  {changed(func(e *rawEntry) { e.mode = 0o020666 << 16 }), "device"},
+		"pipe":                    {changed(func(e *rawEntry) { e.mode = 0o010666 << 16 }), "pipe"},
+		"duplicate":               {named("a", "a"), "two files of this name"},
+		"case collision":          {named("Server.js", "server.js"), `same as "Server.js"`},
+		"Unicode collision":       {named("caf\u00e9", "cafe\u0301"), "is the same as"},
+		"sharp s":                 {named("stra\u00dfe", "STRASSE"), "is the same as"},
+		"Kelvin sign":             {named("k", "\u212a"), "is the same as"},
+		"file and folder":         {named("a", "a/b"), "both a file and a folder"},
+		"folder and file":         {named("a/b", "a"), "both a file and a folder"},
+		"file and folder by case": {named("A/b", "a"), "is the same as"},
+		"folder with content":     {changed(func(e *rawEntry) { e.name = "a/" }), "folder with content"},
+		"folder mode on a file":   {changed(func(e *rawEntry) { e.mode = 0o040755 << 16 }), "whether it is a folder"},
+		"local name differs":      {changed(func(e *rawEntry) { e.localName = "z" }), `own header calls it "z"`},
+		"local name is longer":    {changed(func(e *rawEntry) { e.localName = "../../z" }), "own header calls it"},
+		"Unicode path differs": {
+			changed(func(e *rawEntry) { e.extra = []byte("\x75\x70\x06\x00\x01\x00\x00\x00\x00z") }),
+			"second name",
+		},
+		"encrypted":             {changed(func(e *rawEntry) { e.flags = 1 }), "encrypted"},
+		"encrypted in the file": {changed(func(e *rawEntry) { e.localFlags = p(uint16(1)) }), "encrypted"},
+		"other method":          {changed(func(e *rawEntry) { e.method = p(uint16(14)) }), "method 14"},
+		"stored with two sizes": {changed(func(e *rawEntry) { e.stored = true; e.size = p(uint32(5)) }), "two sizes"},
+		"overlap": {
+			&rawArchive{entries: []rawEntry{{name: "a", content: text}, {name: "b", content: text, reuse: true}}},
+			"shares bytes",
+		},
+		"data runs into the next":  {changed(func(e *rawEntry) { e.packed = p(uint32(4000)) }), "shares bytes"},
+		"offset inside another":    {named2(text), "shares bytes"},
+		"gap between files":        {changed(func(e *rawEntry) { e.behind = []byte("hidden") }), "belong to no file"},
+		"gap before the directory": {&rawArchive{entries: files("a", "x"), gap: []byte("hidden")}, "belong to no file"},
+		"bytes behind the headers": {
+			&rawArchive{entries: files("a", "x"), behindHeaders: []byte("hidden")},
+			"does not lie where it says",
+		},
+		"prefix junk": {
+			&rawArchive{entries: files("a", "x"), before: []byte("#!/bin/sh\n")},
+			"does not lie where it says",
+		},
+		"false descriptor": {
+			changed(func(e *rawEntry) { e.descriptor = 16; e.behind = []byte("x") }),
+			"not its sizes",
+		},
+		"comment too short": {
+			&rawArchive{entries: files("a", "x"), comment: []byte("long"), commentLen: p(uint16(2))},
+			"follow its directory",
+		},
+		"comment too long": {
+			&rawArchive{entries: files("a", "x"), comment: []byte("long"), commentLen: p(uint16(9))},
+			"follow its directory",
+		},
+		"archive in the comment": {
+			&rawArchive{entries: files("a", "x"), comment: (&rawArchive{entries: files("a", "y")}).bytes()},
+			"does not lie where it says",
+		},
+		"count too small": {
+			&rawArchive{entries: files("a", "x", "b", "y"), count: p(uint16(1))},
+			"more than its 1 entries",
+		},
+		"count too large": {&rawArchive{entries: files("a", "x"), count: p(uint16(2))}, ""},
+		"count absurd": {
+			&rawArchive{entries: files("a", "x"), count: p(uint16(60000))},
+			"cannot have 60000 entries",
+		},
+		"file larger than allowed": {
+			changed(func(e *rawEntry) { e.size = p(uint32(600 << 20)) }),
+			"limit of 536870912 for a file",
+		},
 		"bomb by ratio":             {changed(func(e *rawEntry) { e.size = p(uint32(500 << 20)) }), "times as many"},
 		"extra longer than allowed": {changed(func(e *rawEntry) { e.extra = []byte{1, 0, 99, 0} }), "extra fields"},
-		"zip64 twice":               {changed(func(e *rawEntry) { e.extra = []byte{1, 0, 0, 0, 1, 0, 0, 0} }), "two zip64 fields"},
+		"zip64 twice": {
+			changed(func(e *rawEntry) { e.extra = []byte{1, 0, 0, 0, 1, 0, 0, 0} }),
+			"two zip64 fields",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +220,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// named2 has a second file that lies within the data of the first.
+// named2 returns an archive with a second file within the data of the first.
 func named2(text []byte) *rawArchive {
 	inner := (&rawArchive{entries: files("b", "x")}).bytes()
 	return &rawArchive{entries: []rawEntry{
@@ -186,7 +229,7 @@ func named2(text []byte) *rawArchive {
 	}}
 }
 
-// TestLies holds what comes out only when a file is read.
+// TestLies covers problems that appear only when a file is read.
 func TestLies(t *testing.T) {
 	text := []byte(strings.Repeat("text ", 1000))
 	tests := map[string]struct {
@@ -255,7 +298,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestCut opens every beginning of an archive: all but the whole are refused.
+// TestCut opens every prefix of an archive: only the whole archive is accepted.
 func TestCut(t *testing.T) {
 	data := (&rawArchive{entries: files("a", "one", "b/c", "two")}).bytes()
 	for n := range len(data) {
@@ -297,7 +340,9 @@ func TestNotes(t *testing.T) {
 }
 
 func TestArchiveFS(t *testing.T) {
-	a, err := open((&rawArchive{entries: files("manifest.json", "{}", "server/index.js", "x", "server/lib/a", "", "empty", "")}).bytes(), nil)
+	a, err := open((&rawArchive{entries: files("manifest.json", "{}",
+		"server/index.js", "x", "server/lib/a", "", "empty", "")}).bytes(),
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +351,7 @@ func TestArchiveFS(t *testing.T) {
 	}
 }
 
-// TestStandardLibrary opens what archive/zip writes.
+// TestStandardLibrary opens archives written by archive/zip.
 func TestStandardLibrary(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.mcpb")
 	f, err := os.Create(name)

@@ -11,14 +11,14 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// tree is a file system made of a list of entries. Folders come out of the paths.
+// tree is a file system built from a list of entries. Folders are derived from the paths.
 type tree struct {
 	nodes map[string]*treeNode // by path; "." is the root
 	open  func(index int) fs.File
 	notes []check.Finding
 }
 
-// treeNode is a file or a folder, and its [fs.FileInfo] and [fs.DirEntry].
+// treeNode is a file or a folder. It is also its own [fs.FileInfo] and [fs.DirEntry].
 type treeNode struct {
 	name     string // the path
 	mode     fs.FileMode
@@ -36,9 +36,9 @@ func (n *treeNode) IsDir() bool                { return n.mode.IsDir() }
 func (n *treeNode) Sys() any                   { return nil }
 func (n *treeNode) Info() (fs.FileInfo, error) { return n, nil }
 
-// newTree builds the tree of entries. It refuses two entries for one place, also
-// where only some file systems would take two names for one. open opens the file
-// with an index of entries.
+// newTree builds the tree of entries. It refuses entries with the same name, including
+// names that only some file systems treat as equal. open opens the file of the entry at
+// an index.
 func newTree(entries []Entry, open func(index int) fs.File) (*tree, error) {
 	t := &tree{nodes: make(map[string]*treeNode, len(entries)+1), open: open}
 	t.nodes["."] = &treeNode{name: ".", mode: fs.ModeDir | 0o755, index: -1}
@@ -63,7 +63,7 @@ func (t *tree) note(rule, name, message string) {
 	t.notes = append(t.notes, check.Finding{Rule: rule, Severity: check.Warning, File: name, Message: message})
 }
 
-// add puts n into its folder, which it makes if need be.
+// add adds n to its parent folder, which it creates if needed.
 func (t *tree) add(n *treeNode, folded map[string]*treeNode) error {
 	if same, taken := t.nodes[n.name]; taken {
 		switch {

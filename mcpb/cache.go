@@ -12,20 +12,20 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// DefaultCacheBytes is how much unpacked bundles may take together, unless
-// [OpenOptions.CacheBytes] says otherwise.
+// DefaultCacheBytes is the size of all unpacked bundles together, unless
+// [OpenOptions.CacheBytes] sets another one.
 const DefaultCacheBytes = 2 << 30
 
-// What lies in the cache for each bundle, behind its SHA-256.
+// Suffixes of the cache entries of a bundle, which follow its SHA-256.
 const (
-	lockSuffix    = ".lock"      // shared by those who run it; its time is that of the last use
-	unpackSuffix  = ".unpacking" // held by the one who unpacks it
-	pythonSuffix  = ".venv"      // what uv installs for it
-	removedSuffix = ".old-"      // what is being removed; a dot stands in front
+	lockSuffix    = ".lock"      // shared by the processes that run it; its time is that of the last use
+	unpackSuffix  = ".unpacking" // locked by the process that unpacks it
+	pythonSuffix  = ".venv"      // packages that uv installs for it
+	removedSuffix = ".old-"      // a folder being removed, with a dot as prefix
 )
 
-// ruleCacheChanged is the rule of a finding of [Open]: the unpacked copy was not
-// what is in the archive.
+// ruleCacheChanged is the rule of a finding of [Open]: the unpacked copy differed from
+// the archive.
 const ruleCacheChanged = "mcpb/cache-changed"
 
 // cacheDir returns the folder with the unpacked bundles; dir overrides the default.
@@ -40,20 +40,19 @@ func cacheDir(dir string) (string, error) {
 	return filepath.Join(base, "slipway", "bundles"), nil
 }
 
-// cached is an unpacked bundle that was compared with its archive just now.
+// cached is an unpacked bundle that has been verified against its archive.
 type cached struct {
 	dir     string
 	lock    *fsutil.Lock   // keeps it from being pruned
-	changed *check.Finding // what was wrong with the copy before, or nil
-	fresh   bool           // unpacked just now
+	changed *check.Finding // how the previous copy differed, or nil
+	fresh   bool           // just unpacked
 }
 
-// openCached returns the folder with the content of an archive whose SHA-256 is
-// sum. Whatever is there already is compared with the archive, file by file; a
-// folder that differs is not used but replaced.
+// openCached returns the folder with the content of the archive whose SHA-256 is sum. An
+// existing folder is compared with the archive, file by file, and replaced if it differs.
 //
-// The folder itself vouches for nothing: what it must hold comes from the archive
-// at every start.
+// The folder itself is never trusted: its expected content comes from the archive at
+// every start.
 func openCached(ctx context.Context, cache, sum string, l *layout) (c *cached, err error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func openCached(ctx context.Context, cache, sum string, l *layout) (c *cached, e
 		return c, err
 	}
 
-	// Only one process replaces the folder; the others find it whole.
+	// Only one process replaces the folder; the others wait and use the result.
 	unpacking, err := fsutil.LockExclusive(ctx, c.dir+unpackSuffix)
 	if err != nil {
 		return nil, err
@@ -91,7 +90,7 @@ func openCached(ctx context.Context, cache, sum string, l *layout) (c *cached, e
 	return c, c.replace(ctx, l)
 }
 
-// intact reports whether the folder is what is in the archive.
+// intact reports whether the folder matches the archive.
 func (c *cached) intact(ctx context.Context, l *layout) (bool, error) {
 	err := l.verify(ctx, c.dir)
 	var different *difference
@@ -106,7 +105,7 @@ func (c *cached) intact(ctx context.Context, l *layout) (bool, error) {
 	return false, nil
 }
 
-// replace unpacks the archive again, and removes the previous copy.
+// replace removes the previous copy and unpacks the archive again.
 func (c *cached) replace(ctx context.Context, l *layout) error {
 	if err := discard(c.dir); err != nil {
 		return fmt.Errorf("the unpacked bundle %s was changed and cannot be replaced: %w", c.dir, err)
@@ -120,8 +119,8 @@ func (c *cached) replace(ctx context.Context, l *layout) error {
 	return os.Chmod(c.dir, l.mode(l.archive.tree.nodes["."]).Perm())
 }
 
-// discard removes a folder of the cache, if it exists: first from its place, so that
-// no one finds half of it.
+// discard removes a folder of the cache, if it exists. It renames it first, so that no
+// process sees an incomplete one.
 func discard(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,7 +130,7 @@ func discard(dir string) error {
 		return err
 	}
 	if info.IsDir() {
-		if err := os.Chmod(dir, 0o700); err != nil { // else it cannot be moved
+		if err := os.Chmod(dir, 0o700); err != nil { // otherwise it cannot be moved
 			return err
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkVerifyCached compares the unpacked bundle that SLIPWAY_BENCH_BUNDLE names
-// with its archive, as every start does.
+// BenchmarkVerifyCached compares the unpacked bundle that SLIPWAY_BENCH_BUNDLE names with
+// its archive, as every start does.
 func BenchmarkVerifyCached(b *testing.B) {
 	name := os.Getenv("SLIPWAY_BENCH_BUNDLE")
 	if name == "" {

@@ -14,48 +14,48 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// CachedBundle is a bundle that was unpacked to run it.
+// CachedBundle is a bundle that was unpacked in order to run it.
 type CachedBundle struct {
-	// SHA256 is that of the packed bundle.
+	// SHA256 is the digest of the packed bundle.
 	SHA256 string `json:"sha256"`
-	// Name and Version are those of its manifest, and empty if that cannot be read.
+	// Name and Version are from its manifest, and empty if that cannot be read.
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Dir is the folder with its content.
+	// Dir is the folder with the content.
 	Dir string `json:"dir"`
-	// Files and Bytes count what is in that folder, and what uv installed for it.
+	// Files and Bytes count the content of that folder, and the packages that uv
+	// installed for it.
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
-	// LastUsed is when it was started last.
+	// LastUsed is the time of the last start.
 	LastUsed time.Time `json:"lastUsed"`
-	// InUse reports whether a server runs in it.
+	// InUse reports whether a server is running from it.
 	InUse bool `json:"inUse"`
 }
 
-// PruneOptions say what [PruneCache] removes. Nil and the zero value are the
-// defaults.
+// PruneOptions are the options of [PruneCache]. Nil and the zero value mean the defaults.
 type PruneOptions struct {
 	// Dir is the cache; empty means the default of [OpenOptions.CacheDir].
 	Dir string
-	// MaxBytes is how much may stay. 0 means [DefaultCacheBytes], less than 0
-	// for no limit.
+	// MaxBytes is the size to reduce the cache to. 0 means [DefaultCacheBytes], a
+	// negative value no limit.
 	MaxBytes int64
 	// All removes every bundle that is not in use.
 	All bool
 }
 
-// PruneReport is what [PruneCache] did.
+// PruneReport is the result of [PruneCache].
 type PruneReport struct {
-	// Removed are the bundles that were removed, Freed their bytes.
+	// Removed are the removed bundles, Freed is their size in bytes.
 	Removed []CachedBundle `json:"removed"`
 	Freed   int64          `json:"freed"`
-	// Kept counts the bundles that stay, KeptBytes their bytes.
+	// Kept is the number of remaining bundles, KeptBytes their size.
 	Kept      int   `json:"kept"`
 	KeptBytes int64 `json:"keptBytes"`
 }
 
-// ListCache returns the bundles in the cache at dir, the one used last first. An empty
-// dir means the default of [OpenOptions.CacheDir]. A cache that does not exist is
+// ListCache returns the bundles in the cache at dir, the most recently used first. An
+// empty dir means the default of [OpenOptions.CacheDir]. A cache that does not exist is
 // empty.
 func ListCache(ctx context.Context, dir string) ([]CachedBundle, error) {
 	cache, err := cacheDir(dir)
@@ -84,8 +84,8 @@ func ListCache(ctx context.Context, dir string) ([]CachedBundle, error) {
 	return list, nil
 }
 
-// inspectCached describes a folder of the cache. What it says of itself is for
-// people only.
+// inspectCached describes a folder of the cache. Name and version come from the folder
+// itself, so they are for display only.
 func inspectCached(dir string) CachedBundle {
 	b := CachedBundle{SHA256: filepath.Base(dir), Dir: dir}
 	if m, err := ReadManifest(os.DirFS(dir)); err == nil {
@@ -94,7 +94,7 @@ func inspectCached(dir string) CachedBundle {
 	for _, place := range []string{dir, dir + pythonSuffix} {
 		_ = filepath.WalkDir(place, func(_ string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
-				return nil // what cannot be read does not count
+				return nil // unreadable files do not count
 			}
 			if info, err := e.Info(); err == nil {
 				b.Files++
@@ -112,17 +112,17 @@ func inspectCached(dir string) CachedBundle {
 	if _, err := os.Stat(dir + lockSuffix); err == nil {
 		lock, err := fsutil.TryLock(dir + lockSuffix)
 		if b.InUse = err != nil; err == nil {
-			_ = lock.Unlock() // it was only asked for
+			_ = lock.Unlock() // the lock was only tested
 		}
 	}
 	return b
 }
 
-// PruneCache removes unpacked bundles from the cache until the others take no more
-// than opts says, those first that were not used for the longest time. A bundle that
-// is in use stays. A bundle that was removed is unpacked again when it is started.
+// PruneCache removes unpacked bundles until the cache is within the limit of opts, the
+// least recently used first. It skips bundles that are in use. A removed bundle is
+// unpacked again at its next start.
 //
-// What killed processes left in the cache is removed, too.
+// PruneCache also removes leftovers of killed processes.
 func PruneCache(ctx context.Context, opts *PruneOptions) (*PruneReport, error) {
 	if opts == nil {
 		opts = &PruneOptions{}
@@ -167,15 +167,14 @@ func removeCached(dir string) (removed bool, err error) {
 	if err != nil {
 		return false, errors.Join(err, lock.Unlock())
 	}
-	// No one unpacks it: who does so has the lock.
+	// No process is unpacking it, because that requires the lock.
 	if err := os.Remove(dir + unpackSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return true, errors.Join(err, lock.Unlock())
 	}
 	return true, lock.Remove()
 }
 
-// sweepCache removes folders that killed processes left half written or half
-// removed.
+// sweepCache removes folders that killed processes left partly written or partly removed.
 func sweepCache(cache string) error {
 	entries, err := os.ReadDir(cache)
 	if errors.Is(err, fs.ErrNotExist) {

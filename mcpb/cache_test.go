@@ -21,8 +21,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// cacheFolder returns a cache of the test's own, which may hold folders that
-// cannot be written to.
+// cacheFolder returns a cache for the test, which may contain read-only folders.
 func cacheFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "cache")
@@ -30,7 +29,7 @@ func cacheFolder(t *testing.T) string {
 	return dir
 }
 
-// packedBundle packs the bundle of [bundle] with a few files more.
+// packedBundle packs the bundle of [bundle] with a few additional files.
 func packedBundle(t *testing.T) string {
 	t.Helper()
 	dir := bundle(t, "")
@@ -62,7 +61,7 @@ func openedDir(t *testing.T, name string, opts mcpb.OpenOptions) (dir string, wa
 	return src.Launch().Dir, warned
 }
 
-// described lists a folder: names, modes and content.
+// described returns the names, modes and content of a folder.
 func described(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -116,7 +115,10 @@ func TestOpenReplacesChangedCopy(t *testing.T) {
 		"removed":        func() error { return os.Remove(at("lib/deep/b.js")) },
 		"removed folder": func() error { return os.RemoveAll(at("lib")) },
 		"replaced":       func() error { return errors.Join(os.Remove(at("lib/a.js")), os.Mkdir(at("lib/a.js"), 0o555)) },
-		"link":           func() error { return errors.Join(os.Remove(at("lib/a.js")), os.Symlink("deep/b.js", at("lib/a.js"))) },
+		"link": func() error {
+			return errors.Join(os.Remove(at("lib/a.js")),
+				os.Symlink("deep/b.js", at("lib/a.js")))
+		},
 		"linked folder": func() error {
 			return errors.Join(os.Rename(at("lib"), at("../moved")), os.Symlink("../moved", at("lib")))
 		},
@@ -166,8 +168,8 @@ func TestOpenReplacesChangedCopy(t *testing.T) {
 	}
 }
 
-// unpackedAgain opens a bundle without starting its server, and returns the rules of
-// its warnings.
+// unpackedAgain opens a bundle without starting its server, and returns the rules of its
+// warnings.
 func unpackedAgain(t *testing.T, name, cache string) (warned []string) {
 	t.Helper()
 	src, err := mcpb.Open(t.Context(), name, &mcpb.OpenOptions{
@@ -183,8 +185,8 @@ func unpackedAgain(t *testing.T, name, cache string) (warned []string) {
 	return warned
 }
 
-// TestOpenChangedAtOnce starts a bundle with a changed copy several times at once:
-// all of them get a whole copy.
+// TestOpenChangedAtOnce starts a bundle with a changed copy several times concurrently:
+// each start gets a complete copy.
 func TestOpenChangedAtOnce(t *testing.T) {
 	name, cache := packedBundle(t), cacheFolder(t)
 	dir, _ := openedDir(t, name, mcpb.OpenOptions{CacheDir: cache})
@@ -213,8 +215,8 @@ func TestOpenChangedAtOnce(t *testing.T) {
 	}
 }
 
-// TestOpenWithoutModes starts a bundle that was packed where files have no execute
-// bit: with a Unix mode that lacks it, and with no mode at all.
+// TestOpenWithoutModes starts a bundle that was packed on a system without execute bits:
+// with a Unix mode that lacks it, and with no mode at all.
 func TestOpenWithoutModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("nothing is executable here")
@@ -226,7 +228,11 @@ func TestOpenWithoutModes(t *testing.T) {
 	manifest := `{"manifest_version": "0.3", "name": "w", "version": "1.0.0", "description": "d", "author": {"name": "A"},
 "server": {"type": "binary", "entry_point": "server/run", "mcp_config": {"command": "${__dirname}/server/run",
 "env": {"API_KEY": "k", "` + playVariable + `": "1"}}}}`
-	files := []struct{ name, text string }{{"manifest.json", manifest}, {"server/run", "#!/bin/sh\nexec '" + self + "'\n"}, {"server/data", "x"}}
+	files := []struct{ name, text string }{
+		{"manifest.json", manifest},
+		{"server/run", "#!/bin/sh\nexec '" + self + "'\n"},
+		{"server/data", "x"},
+	}
 	for what, attributes := range map[string]uint32{"DOS": 0x20, "Unix without the bit": 0o100666 << 16} {
 		t.Run(what, func(t *testing.T) {
 			var packed bytes.Buffer
@@ -253,7 +259,8 @@ func TestOpenWithoutModes(t *testing.T) {
 				if err := src.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if got := described(t, src.Launch().Dir); !strings.Contains(got, "server/run -r-xr-xr-x") || !strings.Contains(got, "server/data -r--r--r--") {
+				if got := described(t, src.Launch().Dir); !strings.Contains(got, "server/run -r-xr-xr-x") ||
+					!strings.Contains(got, "server/data -r--r--r--") {
 					t.Errorf("unpacked as\n%s", got)
 				}
 				if src.Launch().Warnings != nil {
@@ -306,7 +313,11 @@ func TestOpenRequiresSigner(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			src, err := mcpb.Open(t.Context(), test.name, &mcpb.OpenOptions{CacheDir: cache, Signer: signer, Values: map[string]any{"key": "k"}})
+			src, err := mcpb.Open(t.Context(), test.name, &mcpb.OpenOptions{
+				CacheDir: cache,
+				Signer:   signer,
+				Values:   map[string]any{"key": "k"},
+			})
 			if err == nil {
 				src.Close()
 			}
@@ -351,7 +362,7 @@ func TestPruneCache(t *testing.T) {
 		t.Fatalf("in the cache: %v, want %v from the last one on", got, dirs)
 	}
 
-	// The oldest one runs, so the one after it goes.
+	// The oldest one is running, so the next one is removed.
 	src, err := mcpb.Open(t.Context(), names[0], &mcpb.OpenOptions{CacheDir: cache, Values: map[string]any{"key": "k"}})
 	if err != nil {
 		t.Fatal(err)
@@ -365,14 +376,17 @@ func TestPruneCache(t *testing.T) {
 	if err != nil || len(report.Removed) != 1 || report.Removed[0].Dir != dirs[1] || report.Kept != 2 {
 		t.Errorf("pruned %+v: %v", report, err)
 	}
-	if report, err = mcpb.PruneCache(t.Context(), &mcpb.PruneOptions{Dir: cache, All: true}); err != nil || report.Kept != 1 {
+	if report, err = mcpb.PruneCache(t.Context(), &mcpb.PruneOptions{
+		Dir: cache,
+		All: true,
+	}); err != nil || report.Kept != 1 {
 		t.Errorf("pruned %+v: %v", report, err)
 	}
 	if got := left(); len(got) != 1 || got[0] != dirs[0] {
 		t.Errorf("in the cache: %v, want the one in use", got)
 	}
 
-	// A bundle that is added makes room, and what runs stays.
+	// Adding a bundle makes room; running ones stay.
 	if err := src.Close(); err != nil {
 		t.Fatal(err)
 	}

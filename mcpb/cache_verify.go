@@ -14,16 +14,16 @@ import (
 	"sync"
 )
 
-// layout is what a folder of the cache must be: the content of an archive that can
-// be read and not written.
+// layout is the expected state of a folder of the cache: the content of an archive,
+// read-only.
 type layout struct {
 	archive  *Archive
-	programs map[string]bool // files to execute, where the archive has no modes
-	python   bool            // uv runs it, and writes its lock file next to the project
+	programs map[string]bool // executable files, if the archive has no modes
+	python   bool            // started by uv, which writes its lock file next to the project
 }
 
-// uvLock is the one file that a program of others writes into the folder: uv, where
-// the bundle has none.
+// uvLock is the only file that another program may write into the folder: uv does, if the
+// bundle has none.
 const uvLock = "uv.lock"
 
 // newLayout returns the layout of an archive with the manifest m.
@@ -36,8 +36,8 @@ func newLayout(a *Archive, m *Manifest) *layout {
 	return l
 }
 
-// hasModes reports whether the archive says of any file that it can be executed.
-// Windows has no such bit, so what is packed there says it of none.
+// hasModes reports whether any file of the archive is executable. Bundles that were
+// packed on Windows have none, because Windows has no execute bit.
 func (a *Archive) hasModes() bool {
 	for i := range a.entries {
 		if e := &a.entries[i]; !e.Mode.IsDir() && e.Mode&0o100 != 0 {
@@ -47,7 +47,7 @@ func (a *Archive) hasModes() bool {
 	return false
 }
 
-// mode is the mode of a file or a folder in the cache.
+// mode returns the mode of a file or a folder in the cache.
 func (l *layout) mode(n *treeNode) fs.FileMode {
 	switch {
 	case n.IsDir() && n.name == "." && l.python:
@@ -60,7 +60,7 @@ func (l *layout) mode(n *treeNode) fs.FileMode {
 	return 0o444
 }
 
-// difference says how a folder of the cache differs from its archive.
+// difference is how a folder of the cache differs from its archive.
 type difference struct {
 	name string // the path in the bundle, or "." for the folder itself
 	how  string
@@ -74,8 +74,8 @@ func (d *difference) Error() string {
 	return fmt.Sprintf("%q %s", d.name, d.how)
 }
 
-// verify compares the folder dir with the layout: names, kinds, modes, sizes and
-// every byte. An error is a [*difference], or says why they cannot be compared.
+// verify compares the folder dir with the layout: names, types, modes, sizes and every
+// byte. The error is a [*difference], or the reason why they cannot be compared.
 func (l *layout) verify(ctx context.Context, dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
@@ -90,7 +90,7 @@ func (l *layout) verify(ctx context.Context, dir string) error {
 			c := &comparison{layout: l, dir: dir}
 			for n := range files {
 				if ctx.Err() != nil {
-					continue // the others only have to be taken
+					continue // drain the channel
 				}
 				if err := c.file(n); err != nil {
 					stop(err)
@@ -106,7 +106,7 @@ func (l *layout) verify(ctx context.Context, dir string) error {
 	return context.Cause(ctx)
 }
 
-// verifyFolder compares what is in a folder, and passes its files on.
+// verifyFolder compares the entries of a folder, and sends its files to the channel.
 func (l *layout) verifyFolder(ctx context.Context, dir string, n *treeNode, files chan<- *treeNode) error {
 	if ctx.Err() != nil {
 		return nil
@@ -142,8 +142,8 @@ func (l *layout) verifyFolder(ctx context.Context, dir string, n *treeNode, file
 	return &difference{n.name, "lacks files"}
 }
 
-// list returns what is in the folder n below dir, after comparing its mode: two more
-// than there should be at most.
+// list compares the mode of folder n below dir, and returns its entries: at most two more
+// than expected.
 func (l *layout) list(dir string, n *treeNode) ([]fs.DirEntry, error) {
 	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(n.name)))
 	if err != nil {
@@ -187,7 +187,7 @@ func kindText(t fs.FileMode) string {
 	return "neither a file nor a folder"
 }
 
-// comparison compares files, one after the other.
+// comparison compares files one at a time.
 type comparison struct {
 	layout    *layout
 	dir       string

@@ -10,35 +10,31 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// CheckOptions say how a bundle is checked. Nil and the zero value are the
-// defaults.
+// CheckOptions are the options of [Check]. Nil and the zero value mean the defaults.
 type CheckOptions struct {
-	// Where returns how findings call the file with a path in the bundle. The
-	// default is the path itself.
+	// Where returns how findings refer to the file at a path in the bundle. The default
+	// is the path itself.
 	Where func(name string) string
-	// Alone says that only the manifest was asked about: a file that it names
-	// and that is not there is a warning, and no other file is looked at.
+	// Alone restricts the check to the manifest: a missing file that it names is only a
+	// warning, and no other file is checked.
 	Alone bool
-	// Reference keeps to the verdicts of the reference CLI, version 2.1.2: what it
-	// accepts is not mentioned, and what it refuses against the specification is
-	// an error.
+	// Reference applies the verdicts of the reference CLI, version 2.1.2: what it accepts
+	// is not reported, and what it refuses contrary to the specification is an error.
 	Reference bool
-	// NoModes says that fsys does not know which files are executable.
+	// NoModes means that fsys does not know which files are executable.
 	NoModes bool
-	// Skip reports whether a file or folder of fsys does not belong to the bundle,
-	// such as one that packing leaves out. The default is to skip none.
+	// Skip reports whether a file or folder of fsys is not part of the bundle, such as
+	// one that packing excludes. The default is to skip none.
 	Skip func(name string, dir bool) bool
 
-	moved []string // files that fsys opens, and does not list
+	moved []string // files that fsys opens but does not list
 }
 
-// Check holds the bundle whose content is fsys against every rule: its manifest,
-// and the files beside it. [Rules] lists what is looked at. All problems come at
-// once.
+// Check checks the bundle with the content fsys against every rule: its manifest and its
+// files. [Rules] lists them. All problems are reported at once.
 //
-// The manifest is nil where there is nothing that could be read as one. The error
-// is for a manifest that is missing, unreadable or larger than [MaxManifest], and
-// for a file system that fails.
+// The manifest is nil if none can be parsed. The error is non-nil if the manifest is
+// missing, unreadable or larger than [MaxManifest], or if the file system fails.
 func Check(fsys fs.FS, opts *CheckOptions) (*Manifest, *check.Report, error) {
 	text, err := readLimited(fsys, ManifestName, MaxManifest)
 	if err != nil {
@@ -48,25 +44,25 @@ func Check(fsys fs.FS, opts *CheckOptions) (*Manifest, *check.Report, error) {
 	return c.check(text)
 }
 
-// CheckManifest is [Check] for a manifest that is not in a bundle yet. Its icon
-// and its other files are looked for in fsys as [CheckOptions.Alone] says; a nil
-// fsys leaves them out.
+// CheckManifest is [Check] for a manifest that is not in a bundle yet. Its icon and the
+// other files it names are checked in fsys as described at [CheckOptions.Alone]; if fsys
+// is nil, they are not checked.
 func CheckManifest(text []byte, fsys fs.FS, opts *CheckOptions) (*Manifest, *check.Report, error) {
 	c := newChecker(fsys, opts)
 	c.opts.Alone = true
 	return c.check(text)
 }
 
-// checker holds one bundle against the rules.
+// checker checks one bundle.
 type checker struct {
 	*document
-	fsys    fs.FS // nil when there are no files to look at
+	fsys    fs.FS // nil if no files are available
 	opts    CheckOptions
 	m       *Manifest
 	natives []native          // the machine code in the bundle
 	options map[string]Option // by key
-	told    string            // the file that checkEntryPoint has reported already
-	modules map[string]bool   // what hasPython has found
+	told    string            // file that checkEntryPoint has already reported
+	modules map[string]bool   // result of hasPython
 }
 
 func newChecker(fsys fs.FS, opts *CheckOptions) *checker {
@@ -109,7 +105,7 @@ func (c *checker) check(text []byte) (*Manifest, *check.Report, error) {
 	return c.m, report, nil
 }
 
-// referenceOnly keeps what the reference CLI would say no to.
+// referenceOnly keeps the findings that the reference CLI would report as errors.
 func referenceOnly(all *check.Report) *check.Report {
 	kept := &check.Report{}
 	for _, f := range all.Findings() {
@@ -124,12 +120,12 @@ func referenceOnly(all *check.Report) *check.Report {
 	return kept
 }
 
-// file reports something about a file of the bundle other than the manifest.
+// file reports a finding about a file of the bundle other than the manifest.
 func (c *checker) file(rule string, s check.Severity, name, message, hint string) {
 	c.report.Add(check.Finding{Rule: rule, Severity: s, File: c.opts.Where(name), Message: message, Hint: hint})
 }
 
-// absent is how bad it is that a file is not there which the server needs.
+// absent is the severity of a missing file that the server needs.
 func (c *checker) absent() check.Severity {
 	if c.opts.Alone {
 		return check.Warning
@@ -137,8 +133,8 @@ func (c *checker) absent() check.Severity {
 	return check.Error
 }
 
-// inside turns a path of the manifest into one of the bundle: relative, with
-// slashes, without "." and "..". why says what is wrong with it, or is "".
+// inside converts a path in the manifest to a path in the bundle: relative, with slashes,
+// without "." and "..". why is the problem with it, or "".
 func inside(name string) (clean, why string) {
 	switch {
 	case name == "":
@@ -155,7 +151,8 @@ func inside(name string) (clean, why string) {
 	return clean, ""
 }
 
-// stat looks a file of the bundle up. Without files to look at, everything exists.
+// stat returns the info of a file of the bundle. If no files are available, every file
+// exists.
 func (c *checker) stat(name string) (info fs.FileInfo, missing bool) {
 	if c.fsys == nil {
 		return nil, false
@@ -173,8 +170,7 @@ func (c *checker) leftOut(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// head returns the first bytes of a file, at most n of them, and nil when it
-// cannot be read.
+// head returns up to n bytes from the start of a file, or nil if it cannot be read.
 func (c *checker) head(name string, n int) []byte {
 	f, err := c.fsys.Open(name)
 	if err != nil {
@@ -189,7 +185,7 @@ func (c *checker) head(name string, n int) []byte {
 	return text[:read]
 }
 
-// similar returns a hint with the file of the bundle whose path is nearest.
+// similar returns a hint with the most similar path in the bundle.
 func (c *checker) similar(name string) string {
 	if c.fsys == nil {
 		return ""

@@ -15,43 +15,43 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules about what the code of a server loads.
+// The rules for modules that the code of a server loads.
 const (
 	ruleImport     = "mcpb/import"
 	ruleDependency = "mcpb/dependency"
 )
 
 const (
-	maxCodeFiles = 2000     // files that are read for what they import
-	maxCodeBytes = 32 << 20 // of all of them
-	maxCodeFile  = 16 << 20 // of one
+	maxCodeFiles = 2000     // files that are searched for imports
+	maxCodeBytes = 32 << 20 // of all of them together
+	maxCodeFile  = 16 << 20 // of one file
 )
 
-// code follows the imports of a server from the files that are started.
+// code follows the imports of a server, beginning with the files that are started.
 type code struct {
 	*checker
 	queue   []string
 	seen    map[string]bool
 	bytes   int64
-	told    map[string]bool   // modules that are reported
-	used    map[string]string // packages that are imported, and a file that does
+	told    map[string]bool   // modules already reported
+	used    map[string]string // imported packages, and a file that imports each
 	strict  bool              // the server is started by Node itself, without a loader
-	unclear []unclear         // what keeps the imports from being known
+	unclear []unclear         // reasons why the imports are not fully known
 	merged  map[string]bool   // packages that a bundler merged into a file
-	sources []string          // what codeFiles returns
+	sources []string          // result of codeFiles
 
 	packages map[string]*codePackage // by folder
 }
 
-// unclear is a place at which the server may load anything.
+// unclear is a place where the server may load any module.
 type unclear struct {
 	why string
-	// bundled says that a bundler wrote the file, which merges packages that do so.
+	// bundled reports whether a bundler wrote the file; it merges packages that do so.
 	bundled bool
 }
 
-// checkCode reports what the server loads and the bundle does not have. It reads
-// code as text and starts nothing.
+// checkCode reports modules that the server loads and the bundle does not contain. It
+// reads the code as text and runs none of it.
 func (c *checker) checkCode() {
 	if c.fsys == nil || c.opts.Alone || c.opts.Reference {
 		return
@@ -87,15 +87,15 @@ func (k *code) add(name string) {
 	}
 }
 
-// doubt records that the server may load what no file names. The first such place of
-// a kind is enough.
+// doubt records that the server may load modules that no file names. Only the first
+// reason of each kind is kept.
 func (k *code) doubt(bundled bool, format string, args ...any) {
 	if !slices.ContainsFunc(k.unclear, func(u unclear) bool { return u.bundled == bundled }) {
 		k.unclear = append(k.unclear, unclear{fmt.Sprintf(format, args...), bundled})
 	}
 }
 
-// run reads files until none is left or a limit is reached.
+// run reads files until the queue is empty or a limit is reached.
 func (k *code) run(read func(name string, text []byte)) {
 	for len(k.queue) > 0 {
 		name := k.queue[0]
@@ -124,7 +124,7 @@ func (k *code) report(rule string, s check.Severity, name string, text []byte, a
 	k.checker.report.Add(f)
 }
 
-// script reads a file of code, which its name or its first line says the language of.
+// script reads a code file, whose language follows from its name or first line.
 func (k *code) script(name string, text []byte) {
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	shebang := bytes.HasPrefix(first, []byte("#!"))
@@ -144,8 +144,8 @@ func (k *code) script(name string, text []byte) {
 	}
 }
 
-// javaScript reports the imports of a file that lead nowhere, and follows those that
-// stay within the server's own code.
+// javaScript reports unresolved imports of a file, and follows those within the server's
+// own code.
 func (k *code) javaScript(name string, text []byte) {
 	s := scanJavaScript(text)
 	bundled := isBundled(text)
@@ -177,8 +177,8 @@ func (k *code) javaScript(name string, text []byte) {
 	}
 }
 
-// severity of an import that leads nowhere: what is loaded only when a function is
-// called may never be.
+// severity returns the severity of an unresolved import: one in a function that may never
+// be called is a warning.
 func (i *jsImport) severity() check.Severity {
 	if i.lazy {
 		return check.Warning
@@ -222,12 +222,12 @@ func (k *code) resolveFile(target string) string {
 			return target + end
 		}
 	}
-	if ext := path.Ext(target); ext == ".js" || ext == ".mjs" { // TypeScript names what it will be compiled to
+	if ext := path.Ext(target); ext == ".js" || ext == ".mjs" { // TypeScript names the file after compilation
 		if source := strings.TrimSuffix(target, "js") + "ts"; k.isFile(source) {
 			return source
 		}
 	}
-	if k.isFile(target + "/package.json") { // its main says which
+	if k.isFile(target + "/package.json") { // its "main" names the file
 		if main := k.readPackage(target).Main; main != "" && path.Join(target, main) != target {
 			if clean, why := inside(path.Join(target, main)); why == "" && k.isFile(clean) {
 				return clean
@@ -238,7 +238,7 @@ func (k *code) resolveFile(target string) string {
 	return ""
 }
 
-// isPlainScript reports whether Node loads a file as it is.
+// isPlainScript reports whether Node loads a file without compiling it.
 func isPlainScript(name string) bool {
 	ext := path.Ext(name)
 	return ext == ".js" || ext == ".mjs" || ext == ".cjs"
@@ -290,7 +290,7 @@ func (k *code) installed(name string, text []byte, i *jsImport, module string) {
 	k.report(ruleImport, severity, name, text, i.at, message, hint)
 }
 
-// packageName returns the package that a bare name is of.
+// packageName returns the package of a bare module name.
 func packageName(module string) string {
 	parts := strings.SplitN(module, "/", 3)
 	if !strings.HasPrefix(module, "@") {
@@ -302,7 +302,8 @@ func packageName(module string) string {
 	return parts[0] + "/" + parts[1]
 }
 
-// findPackage returns the folder of a package as Node finds it from a folder, or "".
+// findPackage returns the folder of a package as Node resolves it from the folder from,
+// or "".
 func (k *code) findPackage(from, name string) string {
 	for dir := from; ; dir = path.Dir(dir) {
 		if path.Base(dir) != "node_modules" {
@@ -317,8 +318,7 @@ func (k *code) findPackage(from, name string) string {
 	}
 }
 
-// ignoredPackage returns the folder of a package that is installed and left out by
-// packing, or "".
+// ignoredPackage returns the folder of an installed package that packing excludes, or "".
 func (k *code) ignoredPackage(name string) string {
 	for _, dir := range []string{"node_modules", "server/node_modules"} {
 		if info, err := fs.Stat(k.fsys, path.Join(dir, name)); err == nil && info.IsDir() {
@@ -328,7 +328,7 @@ func (k *code) ignoredPackage(name string) string {
 	return ""
 }
 
-// isSelf reports whether a package is the one that a file is in.
+// isSelf reports whether pkg is the package that the file belongs to.
 func (k *code) isSelf(name, pkg string) bool {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if p := k.readPackage(dir); p.Name != "" {
@@ -340,7 +340,7 @@ func (k *code) isSelf(name, pkg string) bool {
 	}
 }
 
-// codePackage is what a package.json says about code.
+// codePackage is the part of a package.json that concerns code.
 type codePackage struct {
 	Name                 string                     `json:"name"`
 	Main                 string                     `json:"main"`
@@ -351,7 +351,7 @@ type codePackage struct {
 	OptionalDependencies map[string]string          `json:"optionalDependencies"`
 }
 
-// readPackage reads a package.json; what cannot be read is empty.
+// readPackage reads a package.json. If it cannot be read, the result is empty.
 func (k *code) readPackage(dir string) *codePackage {
 	if p := k.packages[dir]; p != nil {
 		return p
@@ -359,7 +359,7 @@ func (k *code) readPackage(dir string) *codePackage {
 	p := &codePackage{}
 	text, err := readLimited(k.fsys, path.Join(dir, "package.json"), MaxManifest)
 	if err == nil {
-		err = json.Unmarshal(text, p) // of a field of another type nothing is known
+		err = json.Unmarshal(text, p) // fields of another type stay empty
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) && !k.opts.Skip(path.Join(dir, "package.json"), false) {
@@ -370,12 +370,13 @@ func (k *code) readPackage(dir string) *codePackage {
 	return p
 }
 
-// pythonImport is an import at the beginning of a line: one that is indented may be
-// optional, or never made.
-var pythonImport = regexp.MustCompile(`(?m)^(?:import[ \t]+([A-Za-z_][\w., \t]*)|from[ \t]+(\.*[A-Za-z_][\w.]*)[ \t]+import\b)`)
+// pythonImport matches imports at the start of a line: an indented one may be optional,
+// or never run.
+var pythonImport = regexp.MustCompile(
+	`(?m)^(?:import[ \t]+([A-Za-z_][\w., \t]*)|from[ \t]+(\.*[A-Za-z_][\w.]*)[ \t]+import\b)`)
 
-// python reports the imports of a file that no file of the bundle and no module of
-// Python's own can satisfy.
+// python reports the imports of a file that neither the bundle nor Python itself
+// provides.
 func (k *code) python(name string, text []byte) {
 	if path.Ext(name) != ".py" {
 		return
@@ -416,7 +417,7 @@ func (k *code) pythonModule(name string, text []byte, at int, module string) {
 		"pip install --target server/lib "+top+", or use a server of type uv")
 }
 
-// pythonFile returns the file beside another, or at the top, that a module is.
+// pythonFile returns the file of a module in the folder dir or at the top, or "".
 func (k *code) pythonFile(dir, module string) string {
 	for _, base := range []string{dir, "."} {
 		for _, file := range []string{module + ".py", module + "/__init__.py"} {
@@ -428,14 +429,14 @@ func (k *code) pythonFile(dir, module string) string {
 	return ""
 }
 
-// hasPython returns the names of all modules that lie anywhere in the bundle: where
-// Python looks for them is for the code to say.
+// hasPython returns the names of all modules anywhere in the bundle, because the code can
+// extend Python's search path.
 func (c *checker) hasPython() map[string]bool {
 	if c.modules != nil {
 		return c.modules
 	}
 	c.modules = map[string]bool{}
-	_ = fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error { // what cannot be read has none
+	_ = fs.WalkDir(c.fsys, ".", func(name string, d fs.DirEntry, err error) error { // unreadable folders have no modules
 		switch {
 		case err != nil || name == ".":
 			return nil
@@ -455,7 +456,7 @@ func (c *checker) hasPython() map[string]bool {
 	return c.modules
 }
 
-// pythonModules are the modules of Python itself, in any version still in use.
+// pythonModules are the modules of Python itself, in all versions still in use.
 const pythonModules = " abc aifc antigravity argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb " +
 	"binascii bisect builtins bz2 cProfile calendar cgi cgitb chunk cmath cmd code codecs codeop " +
 	"collections colorsys compileall concurrent configparser contextlib contextvars copy copyreg crypt " +

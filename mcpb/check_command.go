@@ -12,11 +12,12 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// developerPath is the home of a person, or another place on one machine.
-var developerPath = regexp.MustCompile(`^(?:file://)?(?:/Users/[^/]+/|/home/[^/]+/|/roo[t]/|/private/(?:tmp|var)/|/var/folders/|[A-Za-z]:[\\/](?:Users|Documents and Settings)[\\/])`)
+// developerPath matches home folders and other paths that exist on one machine only.
+var developerPath = regexp.MustCompile(
+	`^(?:file://)?(?:/Users/[^/]+/|/home/[^/]+/|/roo[t]/|/private/(?:tmp|var)/|/var/folders/|[A-Za-z]:[\\/](?:Users|Documents and Settings)[\\/])`)
 
-// checkDeveloper reports a path that exists on the machine of the author only, with the
-// severity s: no other machine can start a server that is at one.
+// checkDeveloper reports a path that exists only on the author's machine, with the
+// severity s: a server that needs it starts on no other machine.
 func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
 	if _, after, ok := strings.Cut(value, "="); ok && strings.HasPrefix(value, "-") {
 		value = after // --root=/home/me
@@ -30,15 +31,15 @@ func (c *checker) checkDeveloper(s check.Severity, pointer, value string) {
 	}
 }
 
-// checkEnv reports paths of one machine among the variables of a server.
+// checkEnv reports machine-specific paths in the environment variables of a server.
 func (c *checker) checkEnv(pointer string, env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		c.checkDeveloper(check.Warning, pointer+"/env/"+escapeToken(name), env[name])
 	}
 }
 
-// checkRelative reports the path of a file of the bundle that does not begin with
-// ${__dirname}: hosts do not start servers in the folder of the bundle.
+// checkRelative reports the path of a bundle file that does not begin with ${__dirname}:
+// hosts do not start servers in the folder of the bundle.
 func (c *checker) checkRelative(pointer, arg string) {
 	if c.fsys == nil || !literal(arg) || strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "/") ||
 		!strings.ContainsAny(arg, "/.") {
@@ -56,8 +57,8 @@ func (c *checker) checkRelative(pointer, arg string) {
 		"write ${__dirname}/"+clean)
 }
 
-// checkFetches reports a command that downloads a program when it is started: it may
-// be another one tomorrow, and needs the network.
+// checkFetches reports a command that downloads a program at start: it needs the network,
+// and may get a different program tomorrow.
 func (c *checker) checkFetches(pointer, command string, args []string) {
 	runner := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/"))),
 		".exe"), ".cmd")
@@ -88,7 +89,7 @@ func (c *checker) checkFetches(pointer, command string, args []string) {
 		"install it into the bundle, and start the file of it with ${__dirname}")
 }
 
-// bundled reports whether a package is in the bundle, or a path leads into it.
+// bundled reports whether name is a package in the bundle or a relative path.
 func (c *checker) bundled(name string) bool {
 	if strings.HasPrefix(name, ".") || c.fsys == nil {
 		return true

@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// dependencies reports packages that package.json, or a package in the bundle, needs
-// and that are not there.
+// dependencies reports packages that package.json, or a package in the bundle, needs and
+// that are missing.
 func (k *code) dependencies() {
 	k.declaredPackages()
 	queue := slices.Sorted(maps.Keys(k.used))
@@ -42,10 +42,11 @@ func (k *code) dependencies() {
 }
 
 // declaredPackages reports dependencies in package.json that are neither in the bundle
-// nor in what is reported already. A server that was bundled into one file looks the
-// same as one whose packages were never installed, so it depends on what its code can
-// load: nothing that no file names is worth a note; where that cannot be known, code
-// that a person wrote needs its packages, and a bundler may have merged them.
+// nor already reported. A server that was bundled into one file looks the same as one
+// whose packages were never installed, so the severity depends on what is known about its
+// imports. If all of them are known, a dependency that no file loads is a note. Otherwise
+// it is an error in handwritten code, and a warning in bundled code, because the bundler
+// may have merged it.
 func (k *code) declaredPackages() {
 	top := k.readPackage(".")
 	var absent []string
@@ -86,7 +87,7 @@ func pronoun(names []string) string {
 	return "them"
 }
 
-// someOf lists up to three names.
+// someOf returns up to three names as text.
 func someOf(names []string) string {
 	if len(names) <= 3 {
 		return strings.Join(names, ", ")
@@ -94,19 +95,19 @@ func someOf(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 }
 
-// bundlerNames returns names that bundlers write into their output.
+// bundlerNames returns identifiers that bundlers write into their output.
 func bundlerNames() []string {
 	return []string{
 		"__commonJS", "__toESM(", "__webpack_require__", "__nccwpck_require__", "getDefaultExportFromCjs", "parcelRequire",
 	}
 }
 
-// bundlerComment is what bundlers write in front of the files of packages.
+// bundlerComment matches the comments with which bundlers mark the files of packages.
 var bundlerComment = regexp.MustCompile(`(?m)^//(?:#region)? (?:\.\./)*node_modules/`)
 
 const (
-	minMinified     = 512 // bytes of a file that looks minified
-	minMinifiedLine = 300 // bytes of its lines on average
+	minMinified     = 512 // size of a file that looks minified, in bytes
+	minMinifiedLine = 300 // average length of its lines, in bytes
 )
 
 // isBundled reports whether a file looks like the output of a bundler, which merges
@@ -120,10 +121,10 @@ func isBundled(text []byte) bool {
 		slices.ContainsFunc(bundlerNames(), func(name string) bool { return bytes.Contains(text, []byte(name)) })
 }
 
-// mergedPackage finds the packages of which bundlers say that they merged them.
+// mergedPackage matches the packages that a bundler names as merged.
 var mergedPackage = regexp.MustCompile(`node_modules/((?:@[\w.~-]+/)?[\w.~-]+)/`)
 
-// merge records the packages that are part of the output of a bundler.
+// merge records the packages that are merged into the output of a bundler.
 func (k *code) merge(text []byte) {
 	for _, m := range mergedPackage.FindAllSubmatch(text, -1) {
 		k.merged[string(m[1])] = true

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules about the other files of a bundle.
+// The rules for the other files of a bundle.
 const (
 	ruleBinaryPlatform = "mcpb/binary-platform"
 	ruleBinaryCPU      = "mcpb/binary-cpu"
@@ -20,13 +20,13 @@ const (
 )
 
 const (
-	// maxWalk bounds the files that are looked at one by one.
+	// maxWalk is the maximum number of files that are checked individually.
 	maxWalk = 100_000
-	// maxScan bounds the part of a file that is searched for secrets.
+	// maxScan is how many bytes of a file are searched for secrets.
 	maxScan = 1 << 20
 )
 
-// walk looks at every file of the bundle once.
+// walk visits every file of the bundle once.
 func (c *checker) walk() error {
 	files := 0
 	buffer := make([]byte, maxScan)
@@ -59,8 +59,8 @@ func (c *checker) walk() error {
 	})
 }
 
-// look classifies a file by its name and its content. A file that cannot be read
-// is the trouble of whoever packs it.
+// look classifies a file by name and content. It ignores files that cannot be read:
+// packing reports them.
 func (c *checker) look(name string, buffer []byte) {
 	if why := secretName(name); why != "" {
 		c.file(ruleSecretFile, check.Warning, name, fmt.Sprintf("the bundle holds %s", why), "put it into .mcpbignore")
@@ -91,13 +91,14 @@ func (c *checker) look(name string, buffer []byte) {
 	}
 	for _, s := range findSecrets(buffer[:n]) {
 		line, column := check.LineColumn(buffer[:n], s.at)
-		c.report.Add(check.Finding{Rule: ruleSecret, Severity: check.Warning, File: c.opts.Where(name), Line: line, Column: column,
+		c.report.Add(check.Finding{Rule: ruleSecret, Severity: check.Warning,
+			File: c.opts.Where(name), Line: line, Column: column,
 			Message: fmt.Sprintf("this looks like %s", s.what), Hint: "take it out, and revoke it if it was ever published"})
 	}
 }
 
-// fromPackages reports whether a file came with a package: what looks like a secret
-// there is public already, and usually an example.
+// fromPackages reports whether a file belongs to a package: secrets in it are already
+// public, and usually examples.
 func fromPackages(name string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool {
 		return dir == "node_modules" || dir == "site-packages" || dir == "venv" || dir == ".venv"
@@ -106,8 +107,8 @@ func fromPackages(name string) bool {
 
 func isBinary(head []byte) bool { return slices.Contains(head, 0) }
 
-// checkPlatforms holds the machine code of the bundle against the systems that
-// the manifest names.
+// checkPlatforms checks the machine code of the bundle against the platforms in the
+// manifest.
 func (c *checker) checkPlatforms() {
 	if len(c.natives) == 0 {
 		return
@@ -125,7 +126,8 @@ func (c *checker) checkPlatforms() {
 			c.checkCPU(pointer, n)
 			continue
 		}
-		severity, hint := check.Error, fmt.Sprintf("add an override for %s, or leave it out of compatibility.platforms", platform)
+		severity, hint := check.Error, fmt.Sprintf("add an override for %s, or leave it out of compatibility.platforms",
+			platform)
 		message := fmt.Sprintf("%s is for %s, and the manifest says that the bundle runs on %s", n.name, n, platform)
 		if !explicit {
 			severity, hint = check.Warning, fmt.Sprintf(`"compatibility": {"platforms": [%q]}`, n.platform)
@@ -136,8 +138,8 @@ func (c *checker) checkPlatforms() {
 	c.checkLibraries(declared, entry)
 }
 
-// started returns the file that is started on a platform, if it is one of the
-// bundle, and where the manifest says so.
+// started returns the file of the bundle that is started on a platform, and the pointer
+// to it in the manifest.
 func (c *checker) started(platform string) (pointer, name string) {
 	s := &c.m.Server
 	if s.Config != nil {
@@ -172,11 +174,12 @@ func (c *checker) native(name string) *native {
 	return &c.natives[i]
 }
 
-// checkCPU tells of a program for one CPU: a manifest cannot say so.
+// checkCPU notes that a program is for one CPU only, which a manifest cannot express.
 func (c *checker) checkCPU(pointer string, n *native) {
 	for _, cpu := range []string{"amd64", "arm64"} {
 		if !slices.Contains(n.cpus, cpu) {
-			c.at(ruleBinaryCPU, check.Note, pointer, fmt.Sprintf("%s is for %s and does not run on %s", n.name, n, cpu), "a manifest cannot say for which CPU it is; say it in the name of the file")
+			c.at(ruleBinaryCPU, check.Note, pointer, fmt.Sprintf("%s is for %s and does not run on %s", n.name, n, cpu),
+				"a manifest cannot say for which CPU it is; say it in the name of the file")
 			return
 		}
 	}

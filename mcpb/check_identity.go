@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules about who a bundle is and where it works.
+// The rules for a bundle's identity and compatibility.
 const (
 	ruleIdentity  = "mcpb/name"
 	ruleSemver    = "mcpb/version"
@@ -28,12 +28,12 @@ func (c *checker) checkIdentity() {
 			"use letters, digits, \".\", \"_\" and \"-\", and put the name for people into display_name")
 	}
 	if n := c.root.member("version"); n.is(kindString) && !isSemver(n.text) {
-		c.at(ruleSemver, check.Warning, "/version", fmt.Sprintf("%q is not a semantic version", n.text), "three numbers, such as 1.0.0")
+		c.at(ruleSemver, check.Warning, "/version",
+			fmt.Sprintf("%q is not a semantic version", n.text), "three numbers, such as 1.0.0")
 	}
 }
 
-// isMachineName reports whether a name can be part of a command, a path and a
-// URL without quoting.
+// isMachineName reports whether a name needs no quoting in a command, a path or a URL.
 func isMachineName(s string) bool {
 	if s == "" || len(s) > 128 || !alphanumeric(s[:1]) {
 		return false
@@ -41,14 +41,15 @@ func isMachineName(s string) bool {
 	return alphanumeric(strings.NewReplacer(".", "", "_", "", "-", "").Replace(s))
 }
 
-// checkLists looks for names that are there twice.
+// checkLists reports duplicate names.
 func (c *checker) checkLists() {
 	for _, list := range []string{"tools", "prompts"} {
 		seen := map[string]bool{}
 		for i, n := range c.root.member(list).list() {
 			name := n.member("name").str()
 			if seen[name] && name != "" {
-				c.at(ruleTwice, check.Warning, fmt.Sprintf("/%s/%d/name", list, i), fmt.Sprintf("%q is in %s twice", name, list), "")
+				c.at(ruleTwice, check.Warning, fmt.Sprintf("/%s/%d/name", list, i),
+					fmt.Sprintf("%q is in %s twice", name, list), "")
 			}
 			if n.member("name").is(kindString) && name == "" {
 				c.at(ruleTwice, check.Warning, fmt.Sprintf("/%s/%d/name", list, i), "the name is empty", "")
@@ -75,12 +76,14 @@ func (c *checker) checkCompatibility() {
 	}
 	c.checkRuntimes(compatibility.Runtimes)
 	if compatibility.Platforms != nil && len(compatibility.Platforms) == 0 {
-		c.at(rulePlatforms, check.Warning, "/compatibility/platforms", "an empty list says that it works nowhere", "leave platforms out to say everywhere")
+		c.at(rulePlatforms, check.Warning, "/compatibility/platforms",
+			"an empty list says that it works nowhere", "leave platforms out to say everywhere")
 	}
 	seen := map[string]bool{}
 	for i, p := range compatibility.Platforms {
 		if seen[p] {
-			c.at(rulePlatforms, check.Warning, "/compatibility/platforms/"+strconv.Itoa(i), fmt.Sprintf("%q is in the list twice", p), "")
+			c.at(rulePlatforms, check.Warning, "/compatibility/platforms/"+strconv.Itoa(i),
+				fmt.Sprintf("%q is in the list twice", p), "")
 		}
 		seen[p] = true
 	}
@@ -88,11 +91,12 @@ func (c *checker) checkCompatibility() {
 
 func (c *checker) ranged(pointer, text string, d dialect) {
 	if _, err := parseRange(text, d); err != nil {
-		c.at(ruleRange, check.Warning, pointer, fmt.Sprintf("%q is not a range of versions: %v", text, err), "for example "+d.example())
+		c.at(ruleRange, check.Warning, pointer,
+			fmt.Sprintf("%q is not a range of versions: %v", text, err), "for example "+d.example())
 	}
 }
 
-// checkRuntimes looks for a runtime that the type of the server does not use.
+// checkRuntimes reports a runtime that the server's type does not use.
 func (c *checker) checkRuntimes(runtimes map[string]string) {
 	uses := map[string]string{TypeNode: "node", TypePython: "python", TypeUV: "python"}[c.m.Server.Type]
 	for _, runtime := range slices.Sorted(maps.Keys(runtimes)) {
@@ -106,7 +110,8 @@ func (c *checker) checkRuntimes(runtimes map[string]string) {
 func (c *checker) checkMeta() {
 	for _, m := range c.root.member("_meta").each() {
 		labels := strings.Split(m.name, ".")
-		bad := slices.ContainsFunc(labels, func(l string) bool { return l == "" || !alphanumeric(strings.ReplaceAll(l, "-", "")) })
+		bad := slices.ContainsFunc(labels,
+			func(l string) bool { return l == "" || !alphanumeric(strings.ReplaceAll(l, "-", "")) })
 		if len(labels) < 2 || bad {
 			c.offset(ruleMetaKey, check.Warning, m.at, "/_meta/"+escapeToken(m.name),
 				fmt.Sprintf("%q is not a reversed domain name", m.name), "such as com.example")
@@ -114,8 +119,8 @@ func (c *checker) checkMeta() {
 	}
 }
 
-// checkPrivacy looks at the policies, and reminds of them where the manifest
-// shows that data leaves the machine.
+// checkPrivacy checks the privacy policies, and notes a missing one if the manifest shows
+// that data leaves the machine.
 func (c *checker) checkPrivacy() {
 	seen := map[string]bool{}
 	for i, policy := range c.m.PrivacyPolicies {
@@ -137,7 +142,7 @@ func (c *checker) checkPrivacy() {
 	}
 }
 
-// external says by what a manifest shows that its server talks to a service.
+// external returns the evidence in a manifest that its server uses a remote service.
 func (c *checker) external() string {
 	for _, o := range c.m.UserConfig {
 		if o.Sensitive {

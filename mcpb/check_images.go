@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules about pictures.
+// The rules for images.
 const (
 	ruleIcon       = "mcpb/icon"
 	ruleIcons      = "mcpb/icons"
@@ -21,11 +21,11 @@ const (
 	ruleScreenshot = "mcpb/screenshot"
 )
 
-// iconBytes is what nobody needs for an icon.
+// iconBytes is the size from which an icon is too large.
 const iconBytes = 1 << 20
 
-// checkIcon looks at the one icon that every host shows. What is an error here is
-// one for the reference, too.
+// checkIcon checks the icon, which every host shows. Its errors are errors in the
+// reference CLI, too.
 func (c *checker) checkIcon() {
 	const pointer = "/icon"
 	icon := c.m.Icon
@@ -33,11 +33,13 @@ func (c *checker) checkIcon() {
 		return
 	}
 	if isRemote(icon) {
-		c.at(ruleIconRemote, check.Warning, pointer, "the icon is on the web; Claude Desktop shows only icons in the bundle", "put the file into the bundle")
+		c.at(ruleIconRemote, check.Warning, pointer,
+			"the icon is on the web; Claude Desktop shows only icons in the bundle", "put the file into the bundle")
 		return
 	}
 	if strings.Contains(icon, "${"+varDir+"}") {
-		c.at(ruleIcon, check.Error, pointer, "paths of icons begin in the bundle, without ${__dirname}", strings.TrimPrefix(strings.ReplaceAll(icon, "${"+varDir+"}", ""), "/"))
+		c.at(ruleIcon, check.Error, pointer, "paths of icons begin in the bundle, without ${__dirname}",
+			strings.TrimPrefix(strings.ReplaceAll(icon, "${"+varDir+"}", ""), "/"))
 		return
 	}
 	name, why := inside(icon)
@@ -55,7 +57,7 @@ func (c *checker) checkIcon() {
 	}
 }
 
-// similarIfMissing is the hint for a file that is not there.
+// similarIfMissing returns a hint if err means that the file is missing.
 func (c *checker) similarIfMissing(name string, err error) string {
 	if errors.Is(err, errNotThere) {
 		return c.similar(name)
@@ -94,7 +96,8 @@ func (c *checker) checkIcons() {
 		}
 		c.checkIconSize(pointer+"/src", name, p)
 		if _, why := formatIconSize(icon.Size); why == "" && !p.is(icon.Size) {
-			c.at(ruleIcons, check.Warning, pointer+"/size", fmt.Sprintf("%s is %s, not %s", name, p, icon.Size), strconv.Quote(p.String()))
+			c.at(ruleIcons, check.Warning, pointer+"/size",
+				fmt.Sprintf("%s is %s, not %s", name, p, icon.Size), strconv.Quote(p.String()))
 		}
 	}
 }
@@ -105,8 +108,8 @@ func (c *checker) checkScreenshots() {
 	}
 }
 
-// named looks at a picture that a list of the manifest names, and reports what is
-// wrong with it as a warning: the reference looks at none of them.
+// named checks an image that a list of the manifest names. Problems are warnings, because
+// the reference CLI checks none of these.
 func (c *checker) named(rule, pointer, src string) (p picture, name string, ok bool) {
 	if isRemote(src) || c.fsys == nil {
 		return p, "", false
@@ -124,7 +127,7 @@ func (c *checker) named(rule, pointer, src string) (p picture, name string, ok b
 	return p, name, true
 }
 
-// picture is what the head of a PNG file says.
+// picture is the content of a PNG header.
 type picture struct {
 	width, height uint32
 	bytes         int64
@@ -132,7 +135,7 @@ type picture struct {
 
 func (p picture) String() string { return fmt.Sprintf("%dx%d", p.width, p.height) }
 
-// is reports whether a size such as 16x16, or 016x16, is the picture's.
+// is reports whether the picture has a size such as 16x16, or 016x16.
 func (p picture) is(size string) bool {
 	width, height, _ := strings.Cut(size, "x")
 	w, err := strconv.ParseUint(width, 10, 32)
@@ -145,7 +148,7 @@ var (
 	errNotPNG   = errors.New("is no PNG")
 )
 
-// picture reads the head of a PNG. The errors are worded to follow its name.
+// picture reads the header of a PNG. Its errors are worded to follow the name.
 func (c *checker) picture(name string) (picture, error) {
 	if c.fsys == nil {
 		return picture{}, nil
@@ -162,13 +165,13 @@ func (c *checker) picture(name string) (picture, error) {
 		return picture{}, fmt.Errorf("%w%s", errNotPNG, looksLike(name, head))
 	}
 	if len(head) < 24 || string(head[12:16]) != "IHDR" {
-		return picture{}, nil // the reference looks at eight bytes only
+		return picture{}, nil // the reference checks only eight bytes
 	}
 	p := picture{binary.BigEndian.Uint32(head[16:]), binary.BigEndian.Uint32(head[20:]), info.Size()}
 	return p, nil
 }
 
-// looksLike says what a picture is that is no PNG.
+// looksLike returns the actual format of a file that is not a PNG.
 func looksLike(name string, head []byte) string {
 	kinds := map[string]string{"\xff\xd8\xff": "JPEG", "GIF8": "GIF", "RIFF": "WebP", "<svg": "SVG", "<?xml": "SVG"}
 	for magic, kind := range kinds {

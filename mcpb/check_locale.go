@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules about translations.
+// The rules for translations.
 const (
 	ruleLocalization = "mcpb/localization"
 	ruleTranslation  = "mcpb/translation"
@@ -23,25 +23,29 @@ func (c *checker) checkLocalization() {
 	l := c.m.Localization
 	if l == nil {
 		if entries, err := fs.ReadDir(c.fsys, "mcpb-resources"); err == nil && len(entries) > 0 && c.m.SpecVersion >= "0.3" {
-			c.at(ruleLocalization, check.Warning, "/localization", "there are files in mcpb-resources, and the manifest has no localization", `"localization": {"resources": "`+DefaultResources+`", "default_locale": "`+DefaultLocale+`"}`)
+			c.at(ruleLocalization, check.Warning, "/localization",
+				"there are files in mcpb-resources, and the manifest has no localization",
+				`"localization": {"resources": "`+DefaultResources+`", "default_locale": "`+DefaultLocale+`"}`)
 		}
 		return
 	}
 	before, after := l.around()
 	if _, why := inside(before + "x" + after); why != "" {
-		c.at(rulePath, check.Warning, "/localization/resources", fmt.Sprintf("%q cannot be in the bundle: %s", l.resources(), why), "")
+		c.at(rulePath, check.Warning, "/localization/resources",
+			fmt.Sprintf("%q cannot be in the bundle: %s", l.resources(), why), "")
 		return
 	}
 	locales := c.m.Locales(c.fsys)
 	if len(locales) == 0 {
-		c.at(ruleLocalization, check.Warning, "/localization/resources", fmt.Sprintf("no file of the bundle is %s", l.resources()), "")
+		c.at(ruleLocalization, check.Warning, "/localization/resources",
+			fmt.Sprintf("no file of the bundle is %s", l.resources()), "")
 	}
 	for _, locale := range locales {
 		c.checkTranslation(locale, l.file(locale))
 	}
 }
 
-// checkTranslation looks at one file: only what can be translated may be in it.
+// checkTranslation checks one file: only translatable fields may be in it.
 func (c *checker) checkTranslation(locale, name string) {
 	text, err := readLimited(c.fsys, name, MaxManifest)
 	if err != nil {
@@ -61,7 +65,8 @@ func (c *checker) checkTranslation(locale, name string) {
 		t.member(m)
 	}
 	if own := c.m.Localization.defaultLocale(); strings.EqualFold(locale, own) {
-		c.file(ruleTranslation, check.Note, name, fmt.Sprintf("%s is the language of the manifest itself, so this file only repeats it", locale), "")
+		c.file(ruleTranslation, check.Note, name,
+			fmt.Sprintf("%s is the language of the manifest itself, so this file only repeats it", locale), "")
 		return
 	}
 	if missing := t.missing(); len(missing) > 0 {
@@ -104,7 +109,7 @@ func (t *translation) member(m member) {
 	}
 }
 
-// localizable are the fields of a manifest that may be translated.
+// localizable returns the manifest fields that may be translated.
 func localizable() []string {
 	return []string{"display_name", "description", "long_description", "keywords", "author", "tools", "prompts"}
 }
@@ -122,7 +127,8 @@ func (t *translation) object(n *jsonNode, pointer string, names []string) {
 	}
 	for _, m := range n.each() {
 		if !slices.Contains(names, m.name) {
-			t.warn(m.at, pointer+"/"+escapeToken(m.name), fmt.Sprintf("%q cannot be translated", m.name), t.document.near(m.name, names))
+			t.warn(m.at, pointer+"/"+escapeToken(m.name),
+				fmt.Sprintf("%q cannot be translated", m.name), t.document.near(m.name, names))
 			continue
 		}
 		t.text(m.value, pointer+"/"+m.name)
@@ -142,7 +148,8 @@ func (t *translation) list(n *jsonNode, pointer, what string, fields, known []st
 		below := fmt.Sprintf("%s/%d", pointer, i)
 		t.object(item, below, fields)
 		if name := item.member("name"); name.is(kindString) && !has[name.text] {
-			t.warn(name.at, below+"/name", fmt.Sprintf("the manifest has no %s %q, so nobody shows this", what, name.text), t.document.near(name.text, known))
+			t.warn(name.at, below+"/name", fmt.Sprintf("the manifest has no %s %q, so nobody shows this", what, name.text),
+				t.document.near(name.text, known))
 		}
 	}
 }
@@ -163,7 +170,7 @@ func (t *translation) promptNames() []string {
 	return names
 }
 
-// missing returns what the manifest says and the file does not.
+// missing returns the texts of the manifest that the file does not translate.
 func (t *translation) missing() []string {
 	var names []string
 	m := t.checker.m

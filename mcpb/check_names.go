@@ -10,18 +10,18 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// ruleWindowsName is the rule about names that files cannot have on Windows.
+// ruleWindowsName is the rule for file names that are invalid on Windows.
 const ruleWindowsName = "mcpb/windows-name"
 
-// maxWindowsPath bounds a path in the bundle, in UTF-16 units: Windows allows 260 for the
-// whole, and hosts unpack into a folder of the user whose path takes up to 100.
+// maxWindowsPath limits a path in the bundle, in UTF-16 units: Windows allows 260 in
+// total, and the folder that hosts unpack into can take up to 100.
 const maxWindowsPath = 160
 
-// nameRules verifies the names of files and folders against those of file systems.
+// nameRules checks the names of files and folders against the rules of file systems.
 type nameRules struct {
 	*checker
-	windows  bool // the bundle is meant to run there
-	long     int  // paths that are too long there
+	windows  bool // whether the bundle supports Windows
+	long     int  // number of paths that are too long there
 	longest  string
 	severity check.Severity
 }
@@ -35,8 +35,8 @@ func (c *checker) newNameRules() *nameRules {
 	return n
 }
 
-// look reports a name that no archive may have, and one that Windows cannot hold: an
-// error if the bundle is for Windows. Folders have been looked at before what is in them.
+// look reports a name that no archive may have, and one that is invalid on Windows, as an
+// error if the bundle supports Windows. Folders are checked before their content.
 func (n *nameRules) look(name string) {
 	var refused *ArchiveError
 	if errors.As(checkName(name), &refused) {

@@ -11,19 +11,19 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// family is the machine code of one package: of all its variants, where a package
-// comes as one for each system.
+// family is the machine code of one package, in all its variants if there is a package
+// for each system.
 type family struct {
 	name    string
-	systems map[string][]string // the CPUs by system
-	example map[string]string   // a file by system
-	pythons map[string]bool     // versions of Python, "3.11"; "" for any
-	tagged  string              // a file for one version
+	systems map[string][]string // CPUs, by system
+	example map[string]string   // a file, by system
+	pythons map[string]bool     // Python versions such as "3.11"; "" for any
+	tagged  string              // a file for a single version
 }
 
-// checkLibraries reports packages whose machine code a system, a CPU or a version of
-// Python that the manifest declares would miss. What is started itself is checked by
-// checkPlatforms.
+// checkLibraries reports packages without machine code for a system, a CPU or a Python
+// version that the manifest declares. checkPlatforms checks the programs that are
+// started.
 func (c *checker) checkLibraries(declared []string, started map[string]bool) {
 	families := map[string]*family{}
 	for i := range c.natives {
@@ -81,16 +81,18 @@ func (c *checker) checkSystems(f *family, declared []string) {
 	c.at(ruleBinaryPlatform, check.Warning, "/compatibility/platforms",
 		fmt.Sprintf("%s has machine code for %s, such as %s, and none for %s", f.name, strings.Join(have, " and "),
 			f.example[have[0]], strings.Join(missing, " and ")),
-		fmt.Sprintf("name in compatibility.platforms only what it runs on, such as %q, or install the package for the others, too", have[0]))
+		fmt.Sprintf(
+			"name in compatibility.platforms only what it runs on, such as %q, or install the package for the others, too",
+			have[0]))
 }
 
-// pythonVersions are those for which machine code is made.
+// pythonVersions returns the versions that machine code is built for.
 func pythonVersions() []string {
 	return []string{"3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"}
 }
 
-// checkPython reports versions of Python that the manifest allows and the machine
-// code of a package does not fit.
+// checkPython reports packages whose machine code does not fit a Python version that the
+// manifest allows.
 func (c *checker) checkPython(f *family) {
 	if c.m.Server.Type != TypePython || f.tagged == "" || f.pythons[""] {
 		return
@@ -124,8 +126,8 @@ func (c *checker) checkPython(f *family) {
 
 var pythonABI = regexp.MustCompile(`\.(?:cpython-|cp|pypy)(3)(\d{1,2})\b[^/]*\.(?:so|pyd)$`)
 
-// pythonTag returns the version of Python for which an extension module was built,
-// as its name says: "3.11", or "" for none or any.
+// pythonTag returns the Python version that an extension module was built for, according
+// to its name: "3.11", or "" for none or any.
 func pythonTag(name string) string {
 	m := pythonABI.FindStringSubmatch(name)
 	if m == nil {
@@ -134,14 +136,13 @@ func pythonTag(name string) string {
 	return m[1] + "." + m[2]
 }
 
-// variants are the words in the name of a package that say for what it is.
+// variants are words in package names that denote the system or CPU.
 const variants = " linux darwin win32 windows android freebsd openbsd netbsd sunos aix linuxmusl macos osx " +
 	"x64 x86 x86_64 amd64 ia32 i686 arm64 aarch64 arm armv6 armv7 armv7l riscv64 ppc64 ppc64le s390x loong64 mips64el " +
 	"gnu musl msvc gnueabihf musleabihf glibc eabi eabihf universal universal2 64 32 "
 
-// familyOf returns what a file of machine code belongs to: its package in
-// node_modules without the words that say for which system it is, the package of
-// Python, or else its folder.
+// familyOf returns the family of a machine code file: its package in node_modules without
+// the words for the system, the Python package, or else its folder.
 func familyOf(name string) string {
 	if dir := packageOf(name); dir != "" {
 		parent, base := path.Split(dir)

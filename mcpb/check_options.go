@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// checkOptions looks at what no schema says: how the fields of an option of the
-// user fit together.
+// checkOptions checks what a schema cannot express: whether the fields of a user option
+// fit together.
 func (c *checker) checkOptions() {
 	for i := range c.m.UserConfig {
 		o := &c.m.UserConfig[i]
@@ -48,7 +48,8 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 		c.at(ruleOption, check.Warning, pointer, fmt.Sprintf("option %q: the default %s", o.Key, why), "")
 	}
 	if s, ok := o.Default.(string); ok && o.Sensitive && s != "" {
-		c.at(ruleSecretOption, check.Warning, pointer, fmt.Sprintf("option %q is sensitive and has a default that everybody can read", o.Key), "leave the default out")
+		c.at(ruleSecretOption, check.Warning, pointer,
+			fmt.Sprintf("option %q is sensitive and has a default that everybody can read", o.Key), "leave the default out")
 	}
 	texts, _ := o.Default.([]string)
 	if s, ok := o.Default.(string); ok {
@@ -58,14 +59,15 @@ func (c *checker) checkDefault(o *Option, pointer string) {
 	for _, text := range texts {
 		for _, p := range splitVariables(text) {
 			if p.variable && !slices.Contains(system, p.name) {
-				c.at(ruleVariable, check.Warning, pointer, fmt.Sprintf("%s has no meaning in a default", p.text), c.near(p.name, system))
+				c.at(ruleVariable, check.Warning, pointer,
+					fmt.Sprintf("%s has no meaning in a default", p.text), c.near(p.name, system))
 			}
 		}
 	}
 }
 
-// misfit says why a value is none for the option, or "". It is worded to follow
-// the name of the value.
+// misfit returns why a value does not fit the option, or "". It is worded to follow the
+// name of the value.
 func misfit(o *Option, value any) string {
 	switch v := value.(type) {
 	case []string:

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules about how the server is started.
+// The rules for starting the server.
 const (
 	ruleEntryPoint = "mcpb/entry-point"
 	ruleCommand    = "mcpb/command"
@@ -26,7 +26,7 @@ const (
 	ruleRelative   = "mcpb/relative-path"
 )
 
-// platforms are the systems that a bundle can be for.
+// platforms returns the platforms that a bundle can support.
 func platforms() []string { return []string{"darwin", "linux", "win32"} }
 
 // declared returns the platforms that the manifest names, or all of them.
@@ -56,9 +56,11 @@ func (c *checker) checkServer() {
 		o := s.Config.Overrides[platform]
 		switch {
 		case !slices.Contains(platforms(), platform):
-			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("no platform is called %q, so this is never used", platform), c.meantPlatform(platform))
+			c.at(ruleOverride, check.Warning, pointer,
+				fmt.Sprintf("no platform is called %q, so this is never used", platform), c.meantPlatform(platform))
 		case explicit && !slices.Contains(declared, platform):
-			c.at(ruleOverride, check.Warning, pointer, fmt.Sprintf("compatibility.platforms does not name %q, so this is never used", platform), "")
+			c.at(ruleOverride, check.Warning, pointer,
+				fmt.Sprintf("compatibility.platforms does not name %q, so this is never used", platform), "")
 		case o.Command == "" && o.Args == nil && o.Env == nil:
 			c.at(ruleOverride, check.Note, pointer, "nothing is overridden", "")
 		}
@@ -71,11 +73,13 @@ func (c *checker) checkEntryPoint(s *Server) {
 	const pointer = "/server/entry_point"
 	name, why := inside(s.EntryPoint)
 	if why != "" {
-		c.at(rulePath, c.absent(), pointer, fmt.Sprintf("the entry point %q cannot be in the bundle: %s", s.EntryPoint, why), "")
+		c.at(rulePath, c.absent(), pointer,
+			fmt.Sprintf("the entry point %q cannot be in the bundle: %s", s.EntryPoint, why), "")
 		return
 	}
 	if strings.Contains(s.EntryPoint, `\`) {
-		c.at(rulePath, check.Warning, pointer, fmt.Sprintf("%q has backslashes, which are part of names elsewhere than on Windows", s.EntryPoint), "write "+name)
+		c.at(rulePath, check.Warning, pointer,
+			fmt.Sprintf("%q has backslashes, which are part of names elsewhere than on Windows", s.EntryPoint), "write "+name)
 	}
 	if message := oddExtension(s.Type, name); message != "" {
 		c.at(ruleEntryPoint, check.Warning, pointer, message, "")
@@ -105,8 +109,8 @@ func (c *checker) checkEntryPoint(s *Server) {
 	}
 }
 
-// checkProgram wants what is started as it is to be something that can be: machine
-// code, a script that names its interpreter, or one for the shell of Windows.
+// checkProgram requires a directly started file to be executable code: machine code, a
+// script that names its interpreter, or a Windows batch file.
 func (c *checker) checkProgram(pointer, name string) {
 	if ext := strings.ToLower(path.Ext(name)); ext == ".bat" || ext == ".cmd" {
 		return
@@ -115,10 +119,11 @@ func (c *checker) checkProgram(pointer, name string) {
 	if _, native := readNative(name, head); native || head == nil || bytes.HasPrefix(head, []byte("#!")) {
 		return
 	}
-	c.at(ruleEntryPoint, check.Warning, pointer, fmt.Sprintf("%s is neither machine code nor a script that begins with #!", name), "")
+	c.at(ruleEntryPoint, check.Warning, pointer,
+		fmt.Sprintf("%s is neither machine code nor a script that begins with #!", name), "")
 }
 
-// meantPlatform is the hint for a platform that is called otherwise here.
+// meantPlatform returns a hint with the platform that was probably meant.
 func (c *checker) meantPlatform(name string) string {
 	switch strings.ToLower(name) {
 	case "windows", "win", "win64":
@@ -129,7 +134,7 @@ func (c *checker) meantPlatform(name string) string {
 	return c.near(name, platforms())
 }
 
-// oddExtension says why a file is probably not for a server of that type.
+// oddExtension returns why a file is probably not for a server of that type.
 func oddExtension(kind, name string) string {
 	ext := strings.ToLower(path.Ext(name))
 	node := []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
@@ -145,7 +150,7 @@ func oddExtension(kind, name string) string {
 	return ""
 }
 
-// checkExecutable wants the execute bit where a system looks at it.
+// checkExecutable requires the execute bit on systems that have it.
 func (c *checker) checkExecutable(pointer, name string, info fs.FileInfo) {
 	declared, _ := c.declared()
 	windows := len(declared) == 1 && declared[0] == "win32" || strings.EqualFold(path.Ext(name), ".exe")
@@ -161,11 +166,13 @@ func (c *checker) checkUV() {
 		return
 	}
 	if _, missing := c.stat("pyproject.toml"); missing {
-		c.at(ruleUV, check.Error, "/server/type", "a server of type uv needs pyproject.toml, which says what it depends on", "uv init --bare")
+		c.at(ruleUV, check.Error, "/server/type",
+			"a server of type uv needs pyproject.toml, which says what it depends on", "uv init --bare")
 	}
 	for _, name := range []string{"server/lib", "server/venv", ".venv"} {
 		if info, missing := c.stat(name); !missing && info.IsDir() {
-			c.at(ruleUV, check.Warning, "/server/type", fmt.Sprintf("%s is in the bundle, and uv installs what is needed", name), "put it into .mcpbignore")
+			c.at(ruleUV, check.Warning, "/server/type",
+				fmt.Sprintf("%s is in the bundle, and uv installs what is needed", name), "put it into .mcpbignore")
 		}
 	}
 }
@@ -176,7 +183,9 @@ func (c *checker) checkCommand(pointer, command string, args []string) {
 			name = command
 		}
 		c.checkCommandFile(pointer+"/command", command, name)
-	} else if command == "" && c.root.member("server").member("mcp_config").member("command").is(kindString) && !strings.Contains(pointer, "platform_overrides") {
+	} else if command == "" &&
+		c.root.member("server").member("mcp_config").member("command").is(kindString) &&
+		!strings.Contains(pointer, "platform_overrides") {
 		c.at(ruleCommand, check.Warning, pointer+"/command", "the command is empty", "")
 	}
 	c.checkFetches(pointer, command, args)
@@ -228,11 +237,11 @@ func (c *checker) checkCommandFile(pointer, command, name string) {
 	}
 }
 
-// literal reports whether s has no variables in it.
+// literal reports whether s contains no variables.
 func literal(s string) bool { return !strings.Contains(s, "${") }
 
-// bundlePath returns what stands behind ${__dirname}, with slashes, and whether s
-// begins with it and has no variables other than separators behind it.
+// bundlePath returns the path after ${__dirname}, with slashes. ok reports whether s
+// begins with ${__dirname} and has no other variables than separators.
 func bundlePath(s string) (name string, ok bool) {
 	parts := splitVariables(s)
 	if len(parts) == 0 || parts[0].name != varDir {

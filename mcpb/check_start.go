@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// start adds the files of the bundle that the manifest starts, on any system.
+// start adds the files of the bundle that the manifest starts on any system.
 func (k *code) start() {
 	s := &k.m.Server
 	k.addPath(s.EntryPoint)
@@ -41,7 +41,7 @@ func (k *code) addPath(name string) {
 	}
 }
 
-// commandLine adds the files of a command line, and reports what it needs beside them.
+// commandLine adds the files of a command line, and reports the packages it is missing.
 func (k *code) commandLine(pointer, command string, args []string) {
 	if name, ok := bundlePath(command); ok {
 		k.addPath(name)
@@ -62,7 +62,7 @@ func (k *code) commandLine(pointer, command string, args []string) {
 	}
 }
 
-// preloaded reports packages that Node loads before the server and that are not there.
+// preloaded reports missing packages that Node loads before the server.
 func (k *code) preloaded(pointer, command string, args []string) {
 	_, own := ownArguments(command, args)
 	for i := 0; i < min(own, len(args)); i++ {
@@ -86,7 +86,7 @@ func (k *code) preloaded(pointer, command string, args []string) {
 	}
 }
 
-// packageScript reads the script of package.json that a package manager runs.
+// packageScript reads the package.json script that a package manager runs.
 func (k *code) packageScript(pointer, manager string, args []string) {
 	var words []string
 	for i := 0; i < len(args); i++ {
@@ -114,8 +114,8 @@ func (k *code) packageScript(pointer, manager string, args []string) {
 	k.launcher("package.json", script)
 }
 
-// scriptCommand reports a command of a script that only node_modules/.bin has, which
-// is not packed.
+// scriptCommand reports a command in a script that is available only in
+// node_modules/.bin, which is not packed.
 func (k *code) scriptCommand(pointer, script, command string) {
 	top := k.readPackage(".")
 	_, needed := top.Dependencies[command]
@@ -133,8 +133,8 @@ func (k *code) scriptCommand(pointer, script, command string) {
 		`start the server with "node" and "${__dirname}/" in front of its file; compile TypeScript before you pack`)
 }
 
-// isTool reports whether a command is one that npm installs, under another name than
-// that of its package in some cases.
+// isTool reports whether npm installs the command, in some cases from a package of
+// another name.
 func (k *code) isTool(command string) bool {
 	return slices.Contains([]string{
 		"tsx", "ts-node", "tsc", "nodemon", "vite", "vite-node", "esbuild", "babel-node", "swc-node", "cross-env", "dotenv",
@@ -144,12 +144,12 @@ func (k *code) isTool(command string) bool {
 
 var shellSeparator = regexp.MustCompile(`&&|\|\||[;|\n]`)
 
-// shellCommands returns the first words of the commands in a line for a shell.
+// shellCommands returns the first word of each command in a shell command line.
 func shellCommands(line string) (commands []string) {
 	for _, part := range shellSeparator.Split(line, -1) {
 		for _, word := range strings.Fields(part) {
 			if name, _, ok := strings.Cut(word, "="); ok && !strings.ContainsAny(name, "/.-") {
-				continue // a variable
+				continue // an environment variable
 			}
 			commands = append(commands, word)
 			break
@@ -164,8 +164,8 @@ var (
 	fetcher       = regexp.MustCompile(`(?:^|[\s;&|(])(npx|pnpx|bunx|npm|pnpm|yarn)\s`)
 )
 
-// launcher follows a script for a shell to the code that it starts, and reports what it
-// starts of packages that are not there.
+// launcher follows a shell script to the code it starts, and reports the missing packages
+// it starts programs of.
 func (k *code) launcher(name, text string) {
 	for number, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
@@ -184,7 +184,7 @@ func (k *code) launcher(name, text string) {
 	}
 }
 
-// launches reports a program among the packages that a launcher starts.
+// launches reports a packaged program that a launcher starts.
 func (k *code) launches(launcher, name string) {
 	if k.told[name] || !fs.ValidPath(name) {
 		return
@@ -201,7 +201,7 @@ func (k *code) launches(launcher, name string) {
 		"start the file of the package itself with node, and install the package into the bundle")
 }
 
-// startsPrograms reports whether a module of Node runs other programs or files.
+// startsPrograms reports whether a Node module runs other programs or files.
 func startsPrograms(module string) bool {
 	switch strings.TrimPrefix(module, "node:") {
 	case "child_process", "worker_threads", "cluster":
@@ -210,8 +210,8 @@ func startsPrograms(module string) bool {
 	return false
 }
 
-// mentioned follows texts of a file that starts programs, where they name code of the
-// bundle.
+// mentioned follows string literals of a file that starts programs, if they name code of
+// the bundle.
 func (k *code) mentioned(name string, literals []string) {
 	for _, text := range literals {
 		switch {
@@ -225,7 +225,7 @@ func (k *code) mentioned(name string, literals []string) {
 	}
 }
 
-// suffix follows the files of the server whose paths end with name.
+// suffix follows the server's files whose paths end with name.
 func (k *code) suffix(name string) {
 	for strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/") {
 		_, name, _ = strings.Cut(name, "/")
@@ -237,7 +237,7 @@ func (k *code) suffix(name string) {
 	}
 }
 
-// folder follows all code of a folder.
+// folder follows all code in a folder.
 func (k *code) folder(dir string) {
 	for _, file := range k.codeFiles() {
 		if strings.HasPrefix(file, dir+"/") || dir == "." {
@@ -246,13 +246,13 @@ func (k *code) folder(dir string) {
 	}
 }
 
-// codeFiles returns the files of JavaScript and TypeScript that are not of packages.
+// codeFiles returns the JavaScript and TypeScript files outside packages.
 func (k *code) codeFiles() []string {
 	if k.sources != nil {
 		return k.sources
 	}
 	k.sources = []string{}
-	_ = fs.WalkDir(k.fsys, ".", func(name string, d fs.DirEntry, err error) error { // what cannot be read has none
+	_ = fs.WalkDir(k.fsys, ".", func(name string, d fs.DirEntry, err error) error { // unreadable folders have no code
 		switch {
 		case err != nil || name == ".":
 			return nil
@@ -268,7 +268,7 @@ func (k *code) codeFiles() []string {
 	return k.sources
 }
 
-// mapped follows a name that package.json gives a meaning in "imports".
+// mapped follows a name that is mapped in the "imports" of package.json.
 func (k *code) mapped(name string, text []byte, i *jsImport, module string) {
 	for key, target := range k.readPackage(".").Imports {
 		before, after, pattern := strings.Cut(key, "*")
@@ -290,7 +290,8 @@ func (k *code) mapped(name string, text []byte, i *jsImport, module string) {
 
 var quotedTarget = regexp.MustCompile(`"((?:\./|@?[a-z])[^"]*)"(?:\s*[,}\]]|\s*$)`)
 
-// mappedTo follows the targets of a mapping: one is for the conditions that hold.
+// mappedTo follows all targets of a mapping, because which one applies depends on
+// conditions.
 func (k *code) mappedTo(name string, text []byte, i *jsImport, targets string) {
 	for _, m := range quotedTarget.FindAllStringSubmatch(targets, -1) {
 		if clean, why := inside(m[1]); strings.HasPrefix(m[1], "./") && why == "" {

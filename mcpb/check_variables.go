@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// The rules about ${...} and the options of the user.
+// The rules for ${...} and user options.
 const (
 	ruleVariable     = "mcpb/variable"
 	ruleUndeclared   = "mcpb/undeclared-option"
@@ -64,7 +64,8 @@ func (c *checker) checkTexts(pointer, command string, args []string, env map[str
 		c.checkText(at, arg, used)
 		for _, key := range optionsIn(arg) {
 			if c.options[key].Sensitive {
-				c.at(ruleSecretArg, check.Warning, at, fmt.Sprintf("option %q is sensitive, and other programs can see arguments", key), "pass it in env")
+				c.at(ruleSecretArg, check.Warning, at,
+					fmt.Sprintf("option %q is sensitive, and other programs can see arguments", key), "pass it in env")
 			}
 		}
 		if _, alone := onlyOption(arg); !alone {
@@ -99,10 +100,13 @@ func (c *checker) checkText(pointer, s string, used map[string]bool) {
 		case isOption:
 			used[key] = true
 			if _, ok := c.options[key]; !ok {
-				c.at(ruleUndeclared, check.Warning, pointer, fmt.Sprintf("user_config has no option %q, so the server gets the text %s", key, p.text), c.near(key, c.optionKeys()))
+				c.at(ruleUndeclared, check.Warning, pointer,
+					fmt.Sprintf("user_config has no option %q, so the server gets the text %s", key, p.text),
+					c.near(key, c.optionKeys()))
 			}
 		case !slices.Contains(variables(), p.name):
-			c.at(ruleVariable, check.Warning, pointer, fmt.Sprintf("no variable is called %s, so the server gets that text", p.text), c.nearVariable(p.name))
+			c.at(ruleVariable, check.Warning, pointer,
+				fmt.Sprintf("no variable is called %s, so the server gets that text", p.text), c.nearVariable(p.name))
 		}
 	}
 }
@@ -126,17 +130,18 @@ func (c *checker) nearVariable(name string) string {
 	return c.near(name, known)
 }
 
-// checkArrays tells of a list that becomes one text.
+// checkArrays notes a list that becomes a single text.
 func (c *checker) checkArrays(pointer, s string) {
 	for _, key := range optionsIn(s) {
 		if c.options[key].Multiple {
-			c.at(ruleArray, check.Note, pointer, fmt.Sprintf("option %q may have several values; slipway joins them with : or ;, other hosts do not", key),
+			c.at(ruleArray, check.Note, pointer,
+				fmt.Sprintf("option %q may have several values; slipway joins them with : or ;, other hosts do not", key),
 				"an argument of its own becomes several arguments everywhere")
 		}
 	}
 }
 
-// checkPrompts holds the texts of prompts against their arguments.
+// checkPrompts checks the texts of prompts against their arguments.
 func (c *checker) checkPrompts() {
 	for i, prompt := range c.m.Prompts {
 		pointer := fmt.Sprintf("/prompts/%d", i)
@@ -148,12 +153,14 @@ func (c *checker) checkPrompts() {
 			}
 			used[name] = true
 			if !slices.Contains(prompt.Arguments, name) {
-				c.at(ruleArguments, check.Warning, pointer+"/text", fmt.Sprintf("prompt %q has no argument %q", prompt.Name, name), c.near(name, prompt.Arguments))
+				c.at(ruleArguments, check.Warning, pointer+"/text",
+					fmt.Sprintf("prompt %q has no argument %q", prompt.Name, name), c.near(name, prompt.Arguments))
 			}
 		}
 		for k, name := range prompt.Arguments {
 			if !used[name] {
-				c.at(ruleArguments, check.Note, fmt.Sprintf("%s/arguments/%d", pointer, k), fmt.Sprintf("the text of prompt %q does not use argument %q", prompt.Name, name), "")
+				c.at(ruleArguments, check.Note, fmt.Sprintf("%s/arguments/%d", pointer, k),
+					fmt.Sprintf("the text of prompt %q does not use argument %q", prompt.Name, name), "")
 			}
 		}
 	}

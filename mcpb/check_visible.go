@@ -12,11 +12,11 @@ import (
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
-// ruleInvisible is the rule about characters that hide what a text says.
+// ruleInvisible is the rule for characters that hide the meaning of a text.
 const ruleInvisible = "mcpb/invisible"
 
-// checkVisible reports the texts and names of a document with characters that people
-// cannot see: hosts show them, and models read them.
+// checkVisible reports texts and names with invisible characters: people do not see them,
+// but models read them.
 func (d *document) checkVisible(n *jsonNode, pointer string) {
 	switch {
 	case n.is(kindString):
@@ -49,8 +49,8 @@ func (d *document) visible(at int, pointer, text string) {
 	}
 }
 
-// hidden is visible.Find without the joiners that scripts such as Persian and Hindi
-// need between letters.
+// hidden is visible.Find without the joiners that scripts such as Persian and Hindi need
+// between letters.
 func hidden(text string) []rune {
 	found := visible.Find(text)
 	if !slices.ContainsFunc(found, isJoiner) {
@@ -70,8 +70,8 @@ func hidden(text string) []rune {
 
 func isJoiner(r rune) bool { return r == 0x200c || r == 0x200d }
 
-// joins reports whether a character belongs to a script in which joiners change how
-// letters are written.
+// joins reports whether a character belongs to a script in which joiners change the form
+// of letters.
 func joins(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi,
 		unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala,
@@ -79,7 +79,7 @@ func joins(r rune) bool {
 		unicode.Myanmar, unicode.Mongolian)
 }
 
-// shorten quotes the beginning of a text.
+// shorten quotes the start of a text.
 func shorten(text string) string {
 	const most = 60
 	if runes := []rune(text); len(runes) > most {

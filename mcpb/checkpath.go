@@ -14,16 +14,17 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// CheckPath is [Check] for what stands at name: a folder with a manifest, a
-// packed bundle, or a manifest itself, of which only what it says is checked. So it
-// is of a folder with nothing but a manifest and pictures. Files of a folder that
-// packing leaves out are not looked at.
-// Findings name files as they can be found from here; those of a packed bundle
-// follow its name and "!". The fields Where, Alone and NoModes of opts are set by
-// CheckPath. limits are those of [OpenArchive].
+// CheckPath is [Check] for the file or folder at name: a folder with a manifest, a packed
+// bundle, or a manifest. For a manifest, and for a folder that contains only a manifest
+// and images, only the manifest is checked. Files of a folder that packing excludes are
+// ignored.
 //
-// An archive that is refused is a finding. An error means that name, or the
-// manifest in it, cannot be read.
+// Findings name files by their path from the working directory; files of a packed bundle
+// follow its name and "!". CheckPath sets the fields Where, Alone and NoModes of opts.
+// limits are those of [OpenArchive].
+//
+// A refused archive is a finding. An error means that name, or the manifest in it, cannot
+// be read.
 func CheckPath(name string, opts *CheckOptions, limits *Limits) (*Manifest, *check.Report, error) {
 	var o CheckOptions
 	if opts != nil {
@@ -58,7 +59,7 @@ func CheckPath(name string, opts *CheckOptions, limits *Limits) (*Manifest, *che
 	return CheckManifest(text, os.DirFS(folder), &o)
 }
 
-// checkFolder checks what packing would put into the bundle, and no more.
+// checkFolder checks only the files that packing would put into the bundle.
 func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) {
 	o.Where = func(file string) string { return filepath.Join(name, filepath.FromSlash(file)) }
 	o.NoModes = runtime.GOOS == "windows"
@@ -68,7 +69,12 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 	var link *LinkError
 	switch {
 	case errors.As(err, &link):
-		more = append(more, check.Finding{Rule: rulePackLink, File: o.Where(link.Name), Message: link.Reason, Hint: "slipway bundle pack --links skip leaves links out"})
+		more = append(more, check.Finding{
+			Rule:    rulePackLink,
+			File:    o.Where(link.Name),
+			Message: link.Reason,
+			Hint:    "slipway bundle pack --links skip leaves links out",
+		})
 	case err != nil:
 		return nil, nil, err
 	default:
@@ -79,7 +85,12 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 		view, o.moved = s.fs(), s.moved()
 		if s.bare() {
 			o.Alone = true
-			more = append(more, check.Finding{Rule: ruleBare, Severity: check.Note, File: name, Message: "the folder holds nothing to start yet, so only the manifest was checked"})
+			more = append(more, check.Finding{
+				Rule:     ruleBare,
+				Severity: check.Note,
+				File:     name,
+				Message:  "the folder holds nothing to start yet, so only the manifest was checked",
+			})
 		}
 	}
 	m, report, err := Check(view, &o)
@@ -89,16 +100,15 @@ func checkFolder(name string, o CheckOptions) (*Manifest, *check.Report, error) 
 	return m, report, err
 }
 
-// bare reports whether there is nothing but a manifest and pictures: a draft, of
-// which nobody expects that it can be started.
+// bare reports whether the selection contains only a manifest and images: a draft, which
+// need not be startable.
 func (s *Selection) bare() bool {
 	return !slices.ContainsFunc(s.Files, func(f SelectedFile) bool {
 		return f.Name != ManifestName && !strings.EqualFold(path.Ext(f.Name), ".png")
 	})
 }
 
-// isPacked reports whether a file is a packed bundle by its name or its first
-// bytes.
+// isPacked reports whether a file is a packed bundle, by its name or its first bytes.
 func isPacked(name string) (bool, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -129,7 +139,12 @@ func checkArchive(name string, o CheckOptions, limits *Limits) (*Manifest, *chec
 	m, report, err := Check(a.FS(), &o)
 	if errors.Is(err, os.ErrNotExist) {
 		report = &check.Report{}
-		report.Add(check.Finding{Rule: ruleNoManifest, File: name, Message: "there is no manifest.json at the root of the bundle", Hint: "slipway bundle pack DIR puts it there"})
+		report.Add(check.Finding{
+			Rule:    ruleNoManifest,
+			File:    name,
+			Message: "there is no manifest.json at the root of the bundle",
+			Hint:    "slipway bundle pack DIR puts it there",
+		})
 		return nil, report, nil
 	}
 	if err != nil {
@@ -148,8 +163,8 @@ func checkArchive(name string, o CheckOptions, limits *Limits) (*Manifest, *chec
 	return m, report, nil
 }
 
-// readThrough reads every file of the archive, and reports those whose data is not
-// what its headers promise.
+// readThrough reads every file of the archive, and reports those whose data does not
+// match their headers.
 func (a *Archive) readThrough(report *check.Report, name string) {
 	for i := range a.entries {
 		if a.entries[i].Mode.IsDir() {

@@ -15,62 +15,63 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// CleanOptions say how a bundle is cleaned. Nil and the zero value are the
-// defaults.
+// CleanOptions are the options of [Clean]. Nil and the zero value mean the defaults.
 type CleanOptions struct {
-	// Out is where the clean bundle is written, which must not be there. The
-	// default is to replace the bundle.
+	// Out is the file to write, which must not exist. The default is to replace the
+	// bundle.
 	Out string
-	// DryRun finds out what would change, and writes nothing.
+	// DryRun reports the changes without writing anything.
 	DryRun bool
-	// DropSignature cleans a signed bundle, too: the signature does not survive.
+	// DropSignature allows cleaning a signed bundle, which removes its signature.
 	DropSignature bool
 	// Limits are those of [OpenArchive].
 	Limits *Limits
 }
 
-// CleanReport is what [Clean] changed.
+// CleanReport is the result of [Clean].
 type CleanReport struct {
-	// Changed reports whether there was anything to clean.
+	// Changed reports whether the bundle needed cleaning.
 	Changed bool `json:"changed"`
 	// Archive is the file that was written, or would be; empty if nothing changed.
 	Archive string `json:"archive,omitempty"`
-	// Repairs are the changes of the manifest.
+	// Repairs are the changes to the manifest.
 	Repairs []Repair `json:"repairs"`
-	// Removed are the files that are left out, by their folders: of a package that
-	// is not needed, the package.
+	// Removed are the removed files, grouped by folder; packages that are not needed are
+	// listed as a whole.
 	Removed []RemovedFile `json:"removed"`
 	// Before and After are the sizes of the archive in bytes.
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
-	// DroppedSignature reports whether the bundle was signed and is no more.
+	// DroppedSignature reports whether the bundle was signed before.
 	DroppedSignature bool `json:"droppedSignature,omitempty"`
-	// Findings are what is still wrong with the bundle. With an error among them
-	// nothing was written.
+	// Findings are the remaining problems of the bundle. If any is an error, nothing was
+	// written.
 	Findings *check.Report `json:"-"`
 }
 
-// RemovedFile is a file, or a folder with all that is in it.
+// RemovedFile is a file, or a folder with all its content.
 type RemovedFile struct {
 	Name   string `json:"name"`
 	Files  int    `json:"files"`
-	Bytes  int64  `json:"bytes"` // when unpacked
+	Bytes  int64  `json:"bytes"` // unpacked
 	Reason string `json:"reason"`
 }
 
-// ErrSigned says that a signed bundle is not changed without being asked to drop
-// its signature.
+// ErrSigned means that the bundle is signed and DropSignature is not set.
 var ErrSigned = errors.New("the bundle is signed, and what is changed needs a new signature")
 
-// Clean makes a packed bundle smaller and right without changing what its server
-// does: the manifest is repaired as [Fix] does, and fields that no version knows
-// are removed; packages in node_modules that only development needs, and files
-// that packing leaves out, are dropped. A bundle in which there is nothing to
-// clean keeps its bytes. The result appears whole or not at all.
+// Clean makes a packed bundle smaller and valid without changing what its server does:
 //
-// A manifest that is still invalid afterwards is an [*InvalidError], and nothing
-// is written; the report then says what would have changed. A signed bundle is
-// [ErrSigned] unless DropSignature is set.
+//   - It repairs the manifest like [Fix], and removes fields that no version knows.
+//   - It drops packages in node_modules that only development needs, and files that
+//     packing excludes.
+//
+// A bundle that needs no cleaning keeps its bytes. The file is written completely or not
+// at all.
+//
+// If the manifest is still invalid afterwards, the error is an [*InvalidError], nothing
+// is written, and the report contains the changes that would have been made. For a signed
+// bundle, the error is [ErrSigned] unless DropSignature is set.
 func Clean(ctx context.Context, name string, opts *CleanOptions) (*CleanReport, error) {
 	var o CleanOptions
 	if opts != nil {
@@ -90,7 +91,13 @@ func Clean(ctx context.Context, name string, opts *CleanOptions) (*CleanReport, 
 		return nil, err
 	}
 	defer release()
-	c := &cleaning{report: r, opts: &o, archive: a, dir: filepath.Join(tmp, "content"), packed: filepath.Join(tmp, "clean.mcpb")}
+	c := &cleaning{
+		report:  r,
+		opts:    &o,
+		archive: a,
+		dir:     filepath.Join(tmp, "content"),
+		packed:  filepath.Join(tmp, "clean.mcpb"),
+	}
 	if err := c.prepare(ctx, name); err != nil {
 		return r, err
 	}
@@ -116,7 +123,7 @@ type cleaning struct {
 	dir, packed string
 }
 
-// prepare makes the clean bundle in a folder of its own.
+// prepare builds the clean bundle in a temporary folder.
 func (c *cleaning) prepare(ctx context.Context, name string) error {
 	if _, err := Unpack(ctx, name, c.dir, &UnpackOptions{Limits: c.opts.Limits}); err != nil {
 		return err
@@ -144,15 +151,15 @@ func (c *cleaning) prepare(ctx context.Context, name string) error {
 	return c.compare(packed)
 }
 
-// prunable reports whether there are packages, and a list of those that are
-// needed.
+// prunable reports whether there are packages, and a package.json that names the needed
+// ones.
 func (c *cleaning) prunable() bool {
 	_, modules := os.Stat(filepath.Join(c.dir, "node_modules"))
 	_, list := os.Stat(filepath.Join(c.dir, "package.json"))
 	return modules == nil && list == nil
 }
 
-// renamed returns the findings with the files called as they are in the bundle.
+// renamed returns the findings with file names relative to the bundle.
 func (c *cleaning) renamed(all *check.Report, name string) *check.Report {
 	report := &check.Report{}
 	for _, f := range all.Findings() {
@@ -164,7 +171,7 @@ func (c *cleaning) renamed(all *check.Report, name string) *check.Report {
 	return report
 }
 
-// compare finds what is not in the clean bundle any more.
+// compare finds the files that are missing in the clean bundle.
 func (c *cleaning) compare(packed *PackReport) error {
 	clean, err := OpenArchive(c.packed, c.opts.Limits)
 	if err != nil {
@@ -183,7 +190,7 @@ func (c *cleaning) compare(packed *PackReport) error {
 	return nil
 }
 
-// remove adds an entry to what its exclusion removes.
+// remove adds an entry to the removed files of its exclusion.
 func (c *cleaning) remove(e Entry, excluded []Exclusion) {
 	name, reason := e.Name, "packing leaves it out"
 	for _, x := range excluded {
@@ -202,7 +209,7 @@ func (c *cleaning) remove(e Entry, excluded []Exclusion) {
 	(*removed)[at].Bytes += e.Size
 }
 
-// write puts the clean bundle in its place.
+// write writes the clean bundle to its destination.
 func (c *cleaning) write(name string) error {
 	f, err := os.Open(c.packed)
 	if err != nil {

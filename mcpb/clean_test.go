@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// dirty writes a packed bundle that holds files besides a small manifest.
+// dirty writes a packed bundle with a small manifest and the given files.
 func dirty(t *testing.T, files map[string]string, replace ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "b.mcpb")
@@ -81,14 +81,21 @@ func TestClean(t *testing.T) {
 		}
 	}
 	slices.Sort(removed)
-	if want := []string{"debug.log 1 4", "node_modules/@me/x 1 17", "node_modules/dev 2 20"}; !slices.Equal(removed, want) {
+	if want := []string{
+		"debug.log 1 4",
+		"node_modules/@me/x 1 17",
+		"node_modules/dev 2 20",
+	}; !slices.Equal(removed, want) {
 		t.Errorf("removed %q, want %q", removed, want)
 	}
 	var about []string
 	for _, f := range r.Repairs {
 		about = append(about, f.About)
 	}
-	if want := []string{`removed "scripts", which no field is called`, `renamed "displayName" to "display_name"`}; !slices.Equal(about, want) {
+	if want := []string{
+		`removed "scripts", which no field is called`,
+		`renamed "displayName" to "display_name"`,
+	}; !slices.Equal(about, want) {
 		t.Errorf("repairs %q, want %q", about, want)
 	}
 	info, err := mcpb.ReadInfo(t.Context(), name, nil)

@@ -11,18 +11,17 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// content is a bundle that is ready to be started: a folder, and what was read about
-// it.
+// content is a bundle that is ready to start: its folder and the data read from it.
 type content struct {
 	dir      string
 	manifest *Manifest
-	shown    *Manifest         // in the language that was asked for
-	env      map[string]string // what the server needs besides, unless the manifest says it
+	shown    *Manifest         // in the requested language
+	env      map[string]string // additional variables of the server, unless the manifest sets them
 	warnings []check.Finding
 	release  func() error
 }
 
-// openContent returns the content of the bundle at name. Its caller releases it.
+// openContent returns the content of the bundle at name. The caller releases it.
 func openContent(ctx context.Context, name string, opts *OpenOptions) (*content, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -59,7 +58,8 @@ func (c *content) read(fsys fs.FS, opts *OpenOptions) (err error) {
 }
 
 // openPackedContent verifies a packed bundle and returns its folder in the cache. The
-// file is opened once, and its bytes are compared with those that were hashed first.
+// file is opened once, and all later reads are compared with the bytes that were hashed
+// first.
 func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *content, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -101,10 +101,10 @@ func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *
 		c.warnings = append(c.warnings, *unpacked.changed)
 	}
 	if unpacked.fresh {
-		// A cache that cannot be pruned does not keep a bundle from starting.
+		// Failing to prune the cache must not keep the bundle from starting.
 		_, _ = PruneCache(ctx, &PruneOptions{Dir: cache, MaxBytes: opts.CacheBytes})
 	}
-	// What runs must not write into its own folder, not even as root.
+	// The server must not write into its own folder, not even as root.
 	c.env = map[string]string{"PYTHONDONTWRITEBYTECODE": "1"}
 	if c.manifest.runsUV() {
 		c.env["UV_PROJECT_ENVIRONMENT"] = unpacked.dir + pythonSuffix
@@ -112,8 +112,8 @@ func openPackedContent(ctx context.Context, name string, opts *OpenOptions) (_ *
 	return c, nil
 }
 
-// sizeWithin refuses what is no file, or larger than an archive may be, before it is
-// read.
+// sizeWithin refuses a file that is not regular or is too large for an archive, before it
+// is read.
 func sizeWithin(f *os.File, limits *Limits) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -126,8 +126,8 @@ func sizeWithin(f *os.File, limits *Limits) error {
 	return l.admitArchive(info.Size())
 }
 
-// refuseSigner refuses a bundle that is not what was signed, or not signed by those
-// who must have.
+// refuseSigner refuses a bundle that was changed after signing, or is not signed by the
+// required signer.
 func (s *snapshot) refuseSigner(ctx context.Context, name string, opts *OpenOptions) error {
 	o := VerifyOptions{}
 	if opts.Signer != nil {
@@ -146,8 +146,8 @@ func (s *snapshot) refuseSigner(ctx context.Context, name string, opts *OpenOpti
 	return nil
 }
 
-// refuseTampered refuses an archive that is not what was signed. One without a
-// signature, and one by an unknown signer, are for the user to judge.
+// refuseTampered refuses an archive that was changed after signing. Whether to accept an
+// archive without a signature, or with an unknown signer, is up to the user.
 func (a *Archive) refuseTampered(ctx context.Context) error {
 	v, err := verify(ctx, a.r, a.size, &Verification{}, &VerifyOptions{Limits: &a.limits})
 	if err != nil {
@@ -159,9 +159,9 @@ func (a *Archive) refuseTampered(ctx context.Context) error {
 	return nil
 }
 
-// SignerError says that a bundle is not signed by those who must have signed it.
+// SignerError means that a bundle is not signed by the required signer.
 type SignerError struct {
-	// Verification is what was found. Nil for what is no packed bundle.
+	// Verification is the result of [Verify]. It is nil if the bundle is not packed.
 	Verification *Verification
 }
 
@@ -173,9 +173,9 @@ func (e *SignerError) Error() string {
 	return "the bundle is not signed by the required signer: " + e.Verification.Reason
 }
 
-// ParseSigner reads who must have signed a bundle: the SHA-256 fingerprint of a
-// certificate, or else the name of a file with certificates in PEM, of the signer or
-// of those who vouch for it. An error is that of the file or its content.
+// ParseSigner parses a required signer: the SHA-256 fingerprint of a certificate, or the
+// name of a PEM file with certificates of the signer or of issuers. The error is about
+// the file or its content.
 func ParseSigner(text string) (*VerifyOptions, error) {
 	if CheckFingerprint(text) {
 		return &VerifyOptions{Fingerprint: text}, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// manifest judges the document as a manifest and takes over what is in it. It
-// returns nil when there is no object.
+// manifest checks the document as a manifest and decodes it. It returns nil if the
+// document is not an object.
 func (d *document) manifest() *Manifest {
 	if d.root == nil {
 		return nil
@@ -21,7 +21,7 @@ func (d *document) manifest() *Manifest {
 	version, known := d.version()
 	j := judge{d, version}
 	shape := manifestShape(version)
-	if !known { // the literals were reported already
+	if !known { // an invalid version is already reported
 		for i := range shape.fields {
 			if name := shape.fields[i].name; name == "manifest_version" || name == "dxt_version" {
 				shape.fields[i].shape = anyShape
@@ -34,15 +34,16 @@ func (d *document) manifest() *Manifest {
 	return m
 }
 
-// version chooses the version as the reference does: manifest_version if that is
-// a known one, else dxt_version. Without one it reports that and answers with
-// the newest, so that everything else can be looked at.
+// version chooses the version as the reference does: manifest_version if it is known,
+// otherwise dxt_version. If neither is, version reports that and returns the newest, so
+// that the rest can still be checked.
 func (d *document) version() (version string, known bool) {
 	written := [2]*jsonNode{d.root.member("manifest_version"), d.root.member("dxt_version")}
 	for i, n := range written {
 		if n.is(kindString) && slices.Contains(Versions(), n.text) {
 			if i == 1 && written[0] == nil {
-				d.at(ruleDXT, check.Warning, "/dxt_version", `"dxt_version" is the old name of "manifest_version"`, "slipway bundle validate --fix renames it")
+				d.at(ruleDXT, check.Warning, "/dxt_version", `"dxt_version" is the old name of "manifest_version"`,
+					"slipway bundle validate --fix renames it")
 			}
 			return n.text, true
 		}
@@ -59,19 +60,23 @@ func (d *document) version() (version string, known bool) {
 	return newest, false
 }
 
-// decode takes over what is of the right type; the judge has said the rest.
+// decode copies the values of the right type; the others are already reported.
 func (d *document) decode(s *shape) *Manifest {
 	r := d.root
 	text := func(name string) string { return r.member(name).str() }
 	m := &Manifest{
-		source:           d.text,
-		Schema:           text("$schema"),
-		Name:             text("name"),
-		DisplayName:      text("display_name"),
-		Version:          text("version"),
-		Description:      text("description"),
-		LongDescription:  text("long_description"),
-		Author:           Author{r.member("author").member("name").str(), r.member("author").member("email").str(), r.member("author").member("url").str()},
+		source:          d.text,
+		Schema:          text("$schema"),
+		Name:            text("name"),
+		DisplayName:     text("display_name"),
+		Version:         text("version"),
+		Description:     text("description"),
+		LongDescription: text("long_description"),
+		Author: Author{
+			r.member("author").member("name").str(),
+			r.member("author").member("email").str(),
+			r.member("author").member("url").str(),
+		},
 		Homepage:         text("homepage"),
 		Documentation:    text("documentation"),
 		Support:          text("support"),
@@ -98,7 +103,12 @@ func (d *document) decode(s *shape) *Manifest {
 		m.Tools = append(m.Tools, Tool{n.member("name").str(), n.member("description").str()})
 	}
 	for _, n := range r.member("prompts").list() {
-		m.Prompts = append(m.Prompts, Prompt{n.member("name").str(), n.member("description").str(), n.member("arguments").strings(), n.member("text").str()})
+		m.Prompts = append(m.Prompts, Prompt{
+			n.member("name").str(),
+			n.member("description").str(),
+			n.member("arguments").strings(),
+			n.member("text").str(),
+		})
 	}
 	m.Server = decodeServer(r.member("server"))
 	m.Compatibility = decodeCompatibility(r.member("compatibility"))
@@ -117,7 +127,11 @@ func decodeServer(n *jsonNode) Server {
 		if s.Config.Overrides == nil {
 			s.Config.Overrides = map[string]Override{}
 		}
-		s.Config.Overrides[m.name] = Override{m.value.member("command").str(), m.value.member("args").strings(), m.value.member("env").texts()}
+		s.Config.Overrides[m.name] = Override{
+			m.value.member("command").str(),
+			m.value.member("args").strings(),
+			m.value.member("env").texts(),
+		}
 	}
 	return s
 }
@@ -158,7 +172,7 @@ func decodeOptions(n *jsonNode) []Option {
 	return options
 }
 
-// raw returns the members that fields does not name, as they stand in the text.
+// raw returns the members that fields does not name, as written.
 func (d *document) raw(n *jsonNode, fields []field) map[string]json.RawMessage {
 	var found map[string]json.RawMessage
 	for _, m := range n.each() {
@@ -175,7 +189,7 @@ func (d *document) raw(n *jsonNode, fields []field) map[string]json.RawMessage {
 
 func (n *jsonNode) yes() bool { return n.is(kindBool) && n.truth }
 
-// list returns the items of an array, none for anything else.
+// list returns the items of an array, or none for other values.
 func (n *jsonNode) list() []*jsonNode {
 	if n.is(kindArray) {
 		return n.items
@@ -183,8 +197,8 @@ func (n *jsonNode) list() []*jsonNode {
 	return nil
 }
 
-// each returns the members of an object in their order, of two with one name
-// the last.
+// each returns the members of an object in order. If a name is repeated, the last one
+// wins.
 func (n *jsonNode) each() []member {
 	if !n.is(kindObject) {
 		return nil
@@ -202,7 +216,7 @@ func (n *jsonNode) each() []member {
 	return members
 }
 
-// strings is nil only for what is no array.
+// strings returns the strings of an array. It is nil only for values that are not arrays.
 func (n *jsonNode) strings() []string {
 	if !n.is(kindArray) {
 		return nil
@@ -214,7 +228,8 @@ func (n *jsonNode) strings() []string {
 	return all
 }
 
-// texts is nil only for what is no object.
+// texts returns the string members of an object. It is nil only for values that are not
+// objects.
 func (n *jsonNode) texts() map[string]string {
 	if !n.is(kindObject) {
 		return nil
@@ -228,7 +243,7 @@ func (n *jsonNode) texts() map[string]string {
 	return all
 }
 
-// value is the default of an option.
+// value returns the default of an option.
 func (n *jsonNode) value() any {
 	switch {
 	case n == nil:

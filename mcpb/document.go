@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// kind is what a JSON value is.
+// kind is the type of a JSON value.
 type kind uint8
 
 const (
@@ -26,16 +26,16 @@ const (
 	kindObject
 )
 
-// String names the kind as messages do.
+// String returns the name of the kind in messages.
 func (k kind) String() string {
 	return [...]string{"null", "a boolean", "a number", "a string", "an array", "an object"}[k]
 }
 
-// jsonNode is a JSON value that knows where it stands. A nil one is an absent one,
-// and can be asked everything.
+// jsonNode is a JSON value with its position in the text. A nil node is an absent value;
+// all methods can be called on it.
 type jsonNode struct {
 	kind    kind
-	at, end int // bytes of the text
+	at, end int // offsets in the text
 	text    string
 	number  float64
 	truth   bool
@@ -45,11 +45,12 @@ type jsonNode struct {
 
 type member struct {
 	name  string
-	at    int // the quote that begins the name
+	at    int // of the opening quote of the name
 	value *jsonNode
 }
 
-// member returns the value of the member with that name: of several the last.
+// member returns the value of the member with that name; if the name is repeated, the
+// last one.
 func (n *jsonNode) member(name string) *jsonNode {
 	if n == nil || n.kind != kindObject {
 		return nil
@@ -64,7 +65,7 @@ func (n *jsonNode) member(name string) *jsonNode {
 
 func (n *jsonNode) is(k kind) bool { return n != nil && n.kind == k }
 
-// str is the value of a string, or "" for anything else.
+// str returns the value of a string, or "" for other values.
 func (n *jsonNode) str() string {
 	if n.is(kindString) {
 		return n.text
@@ -72,34 +73,36 @@ func (n *jsonNode) str() string {
 	return ""
 }
 
-// maxFindings is how many findings of one severity are kept and get a place. A
-// text that is made to have more must not cost more.
+// maxFindings is the number of findings per severity that are kept with a position, so
+// that a text crafted to have more costs no more.
 const maxFindings = 1000
 
-// document is a JSON text with its tree, and the place where findings go.
+// document is a parsed JSON text and the report for its findings.
 type document struct {
 	file   string
-	text   []byte    // without a byte order mark, in UTF-8
-	bom    int       // bytes before it
-	root   *jsonNode // nil when the text is no JSON
+	text   []byte    // UTF-8, without a byte order mark
+	bom    int       // length of the byte order mark
+	root   *jsonNode // nil if the text is not JSON
 	report *check.Report
-	last   struct{ offset, line, column int } // the place that was counted last
+	last   struct{ offset, line, column int } // the last computed position
 }
 
-// byteOrderMark is what a byte order mark is in UTF-8.
+// byteOrderMark is a byte order mark in UTF-8.
 const byteOrderMark = "\ufeff"
 
-// readDocument parses data, as JSON.parse would after a byte order mark, and
-// reports what is wrong with it as JSON.
+// readDocument parses data like JSON.parse, after an optional byte order mark, and
+// reports syntax errors.
 func readDocument(data []byte, file string, report *check.Report) *document {
 	d := &document{file: file, text: data, report: report}
 	if rest, ok := bytes.CutPrefix(data, []byte(byteOrderMark)); ok {
 		d.text, d.bom = rest, len(byteOrderMark)
 		d.add(check.Finding{Rule: ruleBOM, Line: 1, Column: 1,
-			Message: "the file begins with a byte order mark, which is no JSON", Hint: "slipway bundle validate --fix removes it"})
+			Message: "the file begins with a byte order mark, which is no JSON",
+			Hint:    "slipway bundle validate --fix removes it"})
 	}
 	if at := invalidUTF8(d.text); at >= 0 {
-		d.offset(ruleUTF8, check.Warning, at, "", "bytes that are not UTF-8; readers put U+FFFD there", "save the file as UTF-8")
+		d.offset(ruleUTF8, check.Warning, at, "",
+			"bytes that are not UTF-8; readers put U+FFFD there", "save the file as UTF-8")
 		d.text = replaceInvalid(d.text)
 	}
 	root, err := d.parse()
@@ -116,7 +119,8 @@ func readDocument(data []byte, file string, report *check.Report) *document {
 	return d
 }
 
-// jsonHint recognises what people write who think of JSON with comments.
+// jsonHint returns a hint for syntax that only JSON with comments and similar formats
+// allow.
 func jsonHint(text []byte, at int) string {
 	rest := text[min(at, len(text)):]
 	switch {
@@ -146,7 +150,7 @@ func invalidUTF8(text []byte) int {
 	return -1
 }
 
-// replaceInvalid replaces byte by byte, so that columns stay what they were.
+// replaceInvalid replaces each invalid byte separately, to keep columns correct.
 func replaceInvalid(text []byte) []byte {
 	var b bytes.Buffer
 	for i := 0; i < len(text); {
@@ -165,7 +169,7 @@ func (d *document) parse() (*jsonNode, error) {
 	return root, jsonscan.End(d.text, end)
 }
 
-// value reads the value at text[i], which depth arrays and objects enclose.
+// value reads the value at text[i], at the given nesting depth.
 func (d *document) value(i, depth int, pointer string) (n *jsonNode, end int, err error) {
 	n = &jsonNode{at: i}
 	if i >= len(d.text) {
@@ -217,7 +221,8 @@ func (d *document) object(n *jsonNode, depth int, pointer string) (end int, err 
 		}
 		below := pointer + "/" + escapeToken(string(key))
 		if !seen.Add(bytes.Clone(key)) {
-			d.offset(ruleDuplicate, check.Warning, at, below, fmt.Sprintf("%q is here twice; only the last counts", key), "remove one of them")
+			d.offset(ruleDuplicate, check.Warning, at, below,
+				fmt.Sprintf("%q is here twice; only the last counts", key), "remove one of them")
 		}
 		value, end, err := d.value(i, depth+1, below)
 		n.members = append(n.members, member{string(key), at, value})
@@ -231,21 +236,29 @@ func (d *document) add(f check.Finding) {
 	d.report.Add(f)
 }
 
-// offset reports something at a byte of the text.
+// offset reports a finding at a byte offset of the text.
 func (d *document) offset(rule string, s check.Severity, at int, pointer, message, hint string) {
 	if d.full(s) {
 		d.add(check.Finding{Rule: rule, Severity: s, Message: message})
 		return
 	}
 	line, column := d.place(at)
-	d.add(check.Finding{Rule: rule, Severity: s, Line: line, Column: column, Pointer: pointer, Message: message, Hint: hint})
+	d.add(check.Finding{
+		Rule:     rule,
+		Severity: s,
+		Line:     line,
+		Column:   column,
+		Pointer:  pointer,
+		Message:  message,
+		Hint:     hint,
+	})
 }
 
-// full reports whether further findings are only counted.
+// full reports whether additional findings are only counted.
 func (d *document) full(s check.Severity) bool { return d.report.Count(s) >= maxFindings }
 
-// place is check.LineColumn, but goes on from the place before where it can: most
-// findings come in the order of the text.
+// place is check.LineColumn, but continues from the last position if possible: most
+// findings are in the order of the text.
 func (d *document) place(offset int) (line, column int) {
 	p := &d.last
 	if offset < p.offset || p.line == 0 {
@@ -260,8 +273,8 @@ func (d *document) place(offset int) (line, column int) {
 	return p.line, p.column
 }
 
-// at reports something about the value that pointer names, or, where that is
-// missing, about the deepest value on the way.
+// at reports a finding about the value at pointer or, if that is missing, about its
+// closest existing ancestor.
 func (d *document) at(rule string, s check.Severity, pointer, message, hint string) {
 	if d.full(s) {
 		d.offset(rule, s, 0, "", message, "")
@@ -285,7 +298,7 @@ func (d *document) at(rule string, s check.Severity, pointer, message, hint stri
 	d.offset(rule, s, n.at, pointer, message, hint)
 }
 
-// escapeToken is check.EscapeToken, at no cost for the usual name.
+// escapeToken is check.EscapeToken without an allocation for names that need no escaping.
 func escapeToken(name string) string {
 	if !strings.ContainsAny(name, "~/") {
 		return name
@@ -305,10 +318,10 @@ func (d *document) near(name string, names []string) string {
 	return didYouMean(name, names[:min(len(names), maxFindings)])
 }
 
-// errTooLarge is why a file was not read whole.
+// errTooLarge means that a file exceeds the limit.
 var errTooLarge = errors.New("the file is too large")
 
-// errNotAFile is why something was not read: a pipe would never end.
+// errNotAFile means that a file is not regular: reading a pipe would never end.
 var errNotAFile = errors.New("not a regular file")
 
 // readLimited reads a file of at most limit bytes.

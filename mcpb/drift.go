@@ -23,21 +23,22 @@ const (
 	ruleDriftStdout      = "mcpb/stdout"
 )
 
-// Drift compares a manifest with what its server offers when it runs. file is the
-// path of the manifest for the findings.
+// Drift compares a manifest with what its running server offers. file is the path of the
+// manifest in the findings.
 func Drift(m *Manifest, offered *mcp.Catalog, file string) *check.Report {
 	d := &drift{m: m, cat: offered, file: file, report: &check.Report{}}
 	d.tools()
 	d.prompts()
 	d.static()
 	if v := offered.Server.Version; v != m.Version {
-		d.add(ruleDriftServer, check.Warning, "/version", fmt.Sprintf("the bundle is version %q, and its server says %q", m.Version, v), "")
+		d.add(ruleDriftServer, check.Warning, "/version",
+			fmt.Sprintf("the bundle is version %q, and its server says %q", m.Version, v), "")
 	}
 	return d.report
 }
 
-// DriftStdout returns the finding for a line that a server printed on stdout and that
-// is no message: many clients end the connection at the first one. file is the path of
+// DriftStdout returns the finding for a line that a server printed to stdout and that is
+// not a message: many clients close the connection at the first one. file is the path of
 // the manifest.
 func DriftStdout(line []byte, file string) check.Finding {
 	const shown = 100
@@ -56,7 +57,16 @@ type drift struct {
 func (d *drift) add(rule string, s check.Severity, pointer, message, hint string) {
 	at, _ := check.Offset(d.m.JSON(), pointer)
 	line, column := check.LineColumn(d.m.JSON(), at)
-	d.report.Add(check.Finding{Rule: rule, Severity: s, File: d.file, Line: line, Column: column, Pointer: pointer, Message: message, Hint: hint})
+	d.report.Add(check.Finding{
+		Rule:     rule,
+		Severity: s,
+		File:     d.file,
+		Line:     line,
+		Column:   column,
+		Pointer:  pointer,
+		Message:  message,
+		Hint:     hint,
+	})
 }
 
 func (d *drift) tools() {
@@ -65,9 +75,11 @@ func (d *drift) tools() {
 		live := d.cat.Tool(t.Name)
 		switch {
 		case live == nil:
-			d.add(ruleDriftTool, check.Error, pointer, fmt.Sprintf("the server has no tool %q", t.Name), "slipway bundle test --update writes what the server has")
+			d.add(ruleDriftTool, check.Error, pointer, fmt.Sprintf("the server has no tool %q", t.Name),
+				"slipway bundle test --update writes what the server has")
 		case t.Description != "" && t.Description != live.Description:
-			d.add(ruleDriftDescription, check.Warning, pointer+"/description", fmt.Sprintf("the server describes the tool %q in other words", t.Name), "")
+			d.add(ruleDriftDescription, check.Warning, pointer+"/description",
+				fmt.Sprintf("the server describes the tool %q in other words", t.Name), "")
 		}
 	}
 	var unknown, silent []string
@@ -85,11 +97,12 @@ func (d *drift) tools() {
 			`slipway bundle test --update lists them; or say "tools_generated": true`)
 	}
 	if silent != nil {
-		d.add(ruleDriftHint, check.Note, "/tools", "tools that have neither readOnlyHint nor destructiveHint: "+few(silent), "annotate them in the server")
+		d.add(ruleDriftHint, check.Note, "/tools",
+			"tools that have neither readOnlyHint nor destructiveHint: "+few(silent), "annotate them in the server")
 	}
 }
 
-// few lists the first of many names.
+// few lists the first few names.
 func few(names []string) string {
 	const shown = 5
 	if len(names) <= shown {
@@ -110,11 +123,13 @@ func (d *drift) prompts() {
 		pointer := fmt.Sprintf("/prompts/%d", i)
 		live := d.cat.Prompt(p.Name)
 		if live == nil {
-			d.add(ruleDriftPrompt, check.Error, pointer, fmt.Sprintf("the server has no prompt %q", p.Name), "slipway bundle test --update writes what the server has")
+			d.add(ruleDriftPrompt, check.Error, pointer, fmt.Sprintf("the server has no prompt %q", p.Name),
+				"slipway bundle test --update writes what the server has")
 			continue
 		}
 		if names := argumentNames(live); !slices.Equal(sorted(names), sorted(p.Arguments)) {
-			d.add(ruleDriftArgument, check.Error, pointer+"/arguments", fmt.Sprintf("the prompt %q of the server takes %s, not %s", p.Name, listed(names), listed(p.Arguments)), "")
+			d.add(ruleDriftArgument, check.Error, pointer+"/arguments",
+				fmt.Sprintf("the prompt %q of the server takes %s, not %s", p.Name, listed(names), listed(p.Arguments)), "")
 		}
 	}
 	var unknown []string
@@ -157,9 +172,11 @@ func (d *drift) static() {
 		t := &known.Tools[i]
 		live := d.cat.Tool(t.Name)
 		if live == nil {
-			d.add(ruleDriftStatic, check.Error, fmt.Sprintf("%s/%d", pointer, i), fmt.Sprintf("the server has no tool %q", t.Name), "")
+			d.add(ruleDriftStatic, check.Error, fmt.Sprintf("%s/%d", pointer, i),
+				fmt.Sprintf("the server has no tool %q", t.Name), "")
 		} else if text := definition(live); !bytes.Equal(t.Raw, text) {
-			d.add(ruleDriftStatic, check.Error, fmt.Sprintf("%s/%d", pointer, i), fmt.Sprintf("the server defines the tool %q otherwise", t.Name), "")
+			d.add(ruleDriftStatic, check.Error, fmt.Sprintf("%s/%d", pointer, i),
+				fmt.Sprintf("the server defines the tool %q otherwise", t.Name), "")
 		}
 	}
 	for i := range d.cat.Tools {
@@ -169,11 +186,11 @@ func (d *drift) static() {
 	}
 }
 
-// definition returns a tool as the server lists it, without white space.
+// definition returns a tool's definition as the server lists it, without whitespace.
 func definition(t *mcp.Tool) []byte {
 	if t.Raw != nil {
 		return jsonscan.AppendCompact(nil, t.Raw)
 	}
-	text, _ := mcp.Marshal(t) // what was listed can be encoded
+	text, _ := mcp.Marshal(t) // a listed tool can be encoded
 	return text
 }

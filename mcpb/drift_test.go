@@ -28,10 +28,13 @@ func (offers) Catalog(context.Context) (*mcp.Catalog, error) {
 }
 
 func (offers) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: "user", Content: mcp.Text("Tell me of " + p.Arguments["what"])}}}, nil
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{
+		Role:    "user",
+		Content: mcp.Text("Tell me of " + p.Arguments["what"]),
+	}}}, nil
 }
 
-// pickyOffers takes no variable for a word.
+// pickyOffers rejects variables as arguments.
 type pickyOffers struct{ offers }
 
 func (pickyOffers) GetPrompt(context.Context, *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
@@ -71,15 +74,33 @@ func TestDrift(t *testing.T) {
 		lists string
 		want  []string // rules and pointers, notes left out
 	}{
-		"agrees":            {goodTools + goodPrompts + static, nil},
-		"generated":         {`, "tools_generated": true, "prompts_generated": true`, nil},
-		"nothing listed":    {"", []string{"mcpb/drift-tool /tools", "mcpb/drift-prompt /prompts"}},
-		"gone tool":         {`, "tools_generated": true, "tools": [{"name": "gone"}]` + goodPrompts, []string{"mcpb/drift-tool /tools/0"}},
-		"other words":       {strings.Replace(goodTools, "First", "Primary", 1) + goodPrompts, []string{"mcpb/drift-description /tools/0/description"}},
-		"other arguments":   {goodTools + strings.Replace(goodPrompts, `["what"]`, `["who"]`, 1), []string{"mcpb/drift-argument /prompts/0/arguments"}},
-		"gone prompt":       {goodTools + strings.Replace(goodPrompts, `"ask"`, `"gone"`, 1), []string{"mcpb/drift-prompt /prompts/0", "mcpb/drift-prompt /prompts"}},
-		"other definition":  {goodTools + goodPrompts + strings.Replace(static, `"type": "object"`, `"type": "object", "x": 1`, 1), []string{"mcpb/drift-static /_meta/com.microsoft.windows/static_responses/tools~1list/tools/0"}},
-		"a definition less": {goodTools + goodPrompts + strings.Replace(static, ", "+string(second), "", 1), []string{"mcpb/drift-static /_meta/com.microsoft.windows/static_responses/tools~1list/tools"}},
+		"agrees":         {goodTools + goodPrompts + static, nil},
+		"generated":      {`, "tools_generated": true, "prompts_generated": true`, nil},
+		"nothing listed": {"", []string{"mcpb/drift-tool /tools", "mcpb/drift-prompt /prompts"}},
+		"gone tool": {
+			`, "tools_generated": true, "tools": [{"name": "gone"}]` + goodPrompts,
+			[]string{"mcpb/drift-tool /tools/0"},
+		},
+		"other words": {
+			strings.Replace(goodTools, "First", "Primary", 1) + goodPrompts,
+			[]string{"mcpb/drift-description /tools/0/description"},
+		},
+		"other arguments": {
+			goodTools + strings.Replace(goodPrompts, `["what"]`, `["who"]`, 1),
+			[]string{"mcpb/drift-argument /prompts/0/arguments"},
+		},
+		"gone prompt": {
+			goodTools + strings.Replace(goodPrompts, `"ask"`, `"gone"`, 1),
+			[]string{"mcpb/drift-prompt /prompts/0", "mcpb/drift-prompt /prompts"},
+		},
+		"other definition": {
+			goodTools + goodPrompts + strings.Replace(static, `"type": "object"`, `"type": "object", "x": 1`, 1),
+			[]string{"mcpb/drift-static /_meta/com.microsoft.windows/static_responses/tools~1list/tools/0"},
+		},
+		"a definition less": {
+			goodTools + goodPrompts + strings.Replace(static, ", "+string(second), "", 1),
+			[]string{"mcpb/drift-static /_meta/com.microsoft.windows/static_responses/tools~1list/tools"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -111,8 +132,9 @@ func TestUpdate(t *testing.T) {
 	for name, lists := range map[string]string{
 		"nothing listed": "",
 		"all wrong":      `, "tools": [{"name": "gone"}], "prompts": []`,
-		"static":         goodTools + goodPrompts + strings.Replace(goodStatic, "DEFINITION", `{"name":"gone","inputSchema":{}}`, 1),
-		"fine already":   goodTools + goodPrompts,
+		"static": goodTools + goodPrompts + strings.Replace(goodStatic,
+			"DEFINITION", `{"name":"gone","inputSchema":{}}`, 1),
+		"fine already": goodTools + goodPrompts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := manifestOf(t, lists)

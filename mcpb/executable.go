@@ -10,14 +10,14 @@ import (
 type native struct {
 	name     string
 	platform string   // "darwin", "linux" or "win32"; "" for another system
-	cpus     []string // as Go calls them: amd64, arm64, 386, arm
+	cpus     []string // Go's names: amd64, arm64, 386, arm
 }
 
-// headBytes is how much of a file [readNative] wants to see.
+// headBytes is how much of a file [readNative] needs.
 const headBytes = 4096
 
-// readNative reads the head of an executable or a shared library: ELF, Mach-O for
-// one or several CPUs, or PE. ok is false for anything else.
+// readNative reads the header of an executable or shared library: ELF, Mach-O for one or
+// several CPUs, or PE. ok is false for other files.
 func readNative(name string, head []byte) (n native, ok bool) {
 	n.name = name
 	if len(head) < 20 {
@@ -45,11 +45,22 @@ func readELF(n native, head []byte) native {
 	if head[5] == 2 {
 		order = binary.BigEndian
 	}
-	// 0 is System V, which Linux uses, and 3 is GNU.
+	// 0 is System V, which Linux uses; 3 is GNU.
 	if abi := head[7]; abi == 0 || abi == 3 {
 		n.platform = "linux"
 	}
-	cpu := map[uint16]string{3: "386", 8: "mips", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", 62: "amd64", 183: "arm64", 243: "riscv64", 258: "loong64"}
+	cpu := map[uint16]string{
+		3:   "386",
+		8:   "mips",
+		20:  "ppc",
+		21:  "ppc64",
+		22:  "s390x",
+		40:  "arm",
+		62:  "amd64",
+		183: "arm64",
+		243: "riscv64",
+		258: "loong64",
+	}
 	n.cpus = []string{orOther(cpu[order.Uint16(head[18:])])}
 	return n
 }
@@ -58,8 +69,8 @@ func machoCPU(kind uint32) string {
 	return orOther(map[uint32]string{7: "386", 0x01000007: "amd64", 12: "arm", 0x0100000c: "arm64"}[kind])
 }
 
-// readFat reads a file for several CPUs. Java's class files begin with the same
-// four bytes, and have a version where the number of CPUs would be.
+// readFat reads a Mach-O file for several CPUs. Java class files begin with the same four
+// bytes, and have their version where the number of CPUs would be.
 func readFat(n native, head []byte, wide bool) (native, bool) {
 	count, size := int(binary.BigEndian.Uint32(head[4:])), 20
 	if wide {
@@ -96,7 +107,7 @@ func orOther(cpu string) string {
 	return cpu
 }
 
-// String says what the code is for, as in "linux (amd64)".
+// String returns the system and CPUs, as in "linux (amd64)".
 func (n *native) String() string {
 	system := n.platform
 	if system == "" {

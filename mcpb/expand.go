@@ -15,36 +15,34 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// ExpandOptions are what [Expand] needs to know besides the manifest. Only Dir is
-// required.
+// ExpandOptions are the inputs of [Expand] besides the manifest. Only Dir is required.
 type ExpandOptions struct {
 	// Dir is the folder with the content of the bundle, as an absolute path.
 	Dir string
-	// Values are what the user filled in, by the key of the option: a string, a
-	// bool, a number of any type, or a []string. A string is understood as a
-	// number or a boolean where the option is one. nil, "" and an empty list mean
-	// that nothing was filled in. Values are never expanded.
+	// Values are the user's values by option key: a string, a bool, a number of any type,
+	// or a []string. A string is parsed for options of type number and boolean. nil, ""
+	// and an empty list mean no value. Values are never expanded.
 	Values map[string]any
-	// Platform is "darwin", "linux" or "win32". The default is this system.
+	// Platform is "darwin", "linux" or "win32". The default is the current system.
 	Platform string
-	// AnyPlatform starts the bundle on a platform that its manifest leaves out.
+	// AnyPlatform allows starting the bundle on a platform that its manifest does not
+	// list.
 	AnyPlatform bool
 	// Home, Desktop, Documents and Downloads are folders of the user. The defaults are
-	// the home folder of the process, and what the system says: the known folders on
-	// Windows, XDG_DESKTOP_DIR and user-dirs.dirs on Linux. Elsewhere, and with Home
-	// given or another Platform, they are folders of those names in Home.
+	// the home folder of the process and the folders configured in the system: the known
+	// folders on Windows, XDG_DESKTOP_DIR and user-dirs.dirs on Linux. On other systems,
+	// and if Home or another Platform is set, they are folders of those names in Home.
 	Home, Desktop, Documents, Downloads string
-	// WorkDir is what relative paths among Values are relative to. The default is
-	// the working directory of the process.
+	// WorkDir is the base of relative paths in Values. The default is the working
+	// directory of the process.
 	WorkDir string
-	// ListSeparator joins the values of an option where they become one text. The
-	// default is ";" on win32 and ":" elsewhere.
+	// ListSeparator joins the values of an option that become a single text. The default
+	// is ";" on win32 and ":" elsewhere.
 	ListSeparator string
-	// NoFiles leaves out whether files and folders among Values, and the command,
-	// exist.
+	// NoFiles skips the check that files and folders in Values, and the command, exist.
 	NoFiles bool
-	// Reference lets the env of a platform override replace the whole env, as the
-	// reference implementation does. The default is to replace it name by name.
+	// Reference makes the env of a platform override replace the whole env, as in the
+	// reference implementation. The default is to override each name separately.
 	Reference bool
 }
 
@@ -57,11 +55,10 @@ const (
 	ruleEmptyOption = "mcpb/empty-option"
 )
 
-// ExpandError says why a bundle cannot be started as it is configured. All
-// reasons are in it.
+// ExpandError reports all reasons why a bundle cannot be started with its configuration.
 type ExpandError struct {
-	// Findings have the pointer of the option in question, as in
-	// "/user_config/api_key". No value of a sensitive option is in them.
+	// Findings have the pointer of the option, such as "/user_config/api_key". They never
+	// contain values of sensitive options.
 	Findings []check.Finding
 
 	sensitive []string // keys
@@ -76,8 +73,8 @@ func (e *ExpandError) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// Missing returns the keys of the options that are required and not given, in
-// the order of the manifest: the ones to ask the user for.
+// Missing returns the keys of required options without a value, in the order of the
+// manifest. A client can ask the user for them.
 func (e *ExpandError) Missing() []string {
 	var keys []string
 	for _, f := range e.Findings {
@@ -89,24 +86,23 @@ func (e *ExpandError) Missing() []string {
 }
 
 // Sensitive reports whether the option with that key is a secret, which must not be
-// asked for on a command line.
+// passed on a command line.
 func (e *ExpandError) Sensitive(key string) bool { return slices.Contains(e.sensitive, key) }
 
-// Expand turns a manifest and what the user filled in into the command that
-// starts the server.
+// Expand turns a manifest and the user's values into the command that starts the server.
 //
-// The override of the platform is merged over the base, field by field, and env
-// name by name. Then each text is expanded once: what a variable stands for is
-// never looked at again, so that a value cannot name another one. An argument that
-// is exactly one option becomes as many arguments as the option has values, and
-// none when it has no value; an entry of env that is exactly one option without a
-// value is left out, so that the server's own default holds. Defaults may hold
-// variables; they satisfy "required".
+// The platform's override is merged over the base, field by field, and env name by name.
+// Then each text is expanded once: the value of a variable is not expanded again, so a
+// value cannot refer to a variable. An argument that is exactly one option becomes one
+// argument per value of the option, or none if it has no value. An env entry that is
+// exactly one option without a value is omitted, so that the server's own default
+// applies. Defaults of options may contain variables, and count as values of required
+// options.
 //
-// A command that is a path is looked for in the bundle, with .exe on Windows. A
-// server of type uv without a command line is started with "uv run".
+// A command that is a path is resolved in the bundle, with .exe on Windows. A server of
+// type uv without a command line is started with "uv run".
 //
-// An error is an [*ExpandError]. Expand does not change m or opts.
+// The error is an [*ExpandError]. Expand does not change m or opts.
 func Expand(m *Manifest, opts *ExpandOptions) (*Launch, error) {
 	e, err := newExpansion(m, opts)
 	if err != nil {
@@ -136,15 +132,15 @@ func (e *expansion) refusal() *ExpandError {
 type expansion struct {
 	m        *Manifest
 	opts     ExpandOptions
-	here     bool // Platform is this system, so files can be looked at
+	here     bool // Platform is the current system, so files can be checked
 	system   map[string]string
 	declared map[string]bool  // the keys of all options
-	values   map[string]value // by key; without those that have no value
+	values   map[string]value // by key; options without a value are missing
 	faults   []check.Finding
 	warnings []check.Finding
 }
 
-// value is what an option stands for.
+// value is the value of an option.
 type value struct {
 	texts  []string
 	secret bool
@@ -164,7 +160,10 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 	}
 	e.here = o.Platform == ThisPlatform()
 	if o.Dir == "" || e.here && !filepath.IsAbs(o.Dir) {
-		return nil, &ExpandError{Findings: []check.Finding{{Rule: rulePath, Message: fmt.Sprintf("the folder of the bundle must be an absolute path and is %q", o.Dir)}}}
+		return nil, &ExpandError{Findings: []check.Finding{{
+			Rule:    rulePath,
+			Message: fmt.Sprintf("the folder of the bundle must be an absolute path and is %q", o.Dir),
+		}}}
 	}
 	if o.Home == "" {
 		o.Home, _ = os.UserHomeDir()
@@ -190,7 +189,8 @@ func newExpansion(m *Manifest, opts *ExpandOptions) (*expansion, error) {
 	}
 	e.system = map[string]string{
 		varDir: o.Dir, varSeparator: separator, varSlash: separator, varHome: o.Home,
-		varDesktop: below(o.Desktop, "Desktop"), varDocuments: below(o.Documents, "Documents"), varDownloads: below(o.Downloads, "Downloads"),
+		varDesktop: below(o.Desktop, "Desktop"), varDocuments: below(o.Documents, "Documents"),
+		varDownloads: below(o.Downloads, "Downloads"),
 	}
 	return e, nil
 }
@@ -200,7 +200,12 @@ func (e *expansion) fault(rule, pointer, format string, args ...any) {
 }
 
 func (e *expansion) warn(rule, pointer, format string, args ...any) {
-	e.warnings = append(e.warnings, check.Finding{Rule: rule, Severity: check.Warning, Pointer: pointer, Message: fmt.Sprintf(format, args...)})
+	e.warnings = append(e.warnings, check.Finding{
+		Rule:     rule,
+		Severity: check.Warning,
+		Pointer:  pointer,
+		Message:  fmt.Sprintf(format, args...),
+	})
 }
 
 func (e *expansion) platform() {
@@ -209,14 +214,16 @@ func (e *expansion) platform() {
 		return
 	}
 	if e.opts.AnyPlatform {
-		e.warn(ruleHost, "/compatibility/platforms", "the bundle is for %s, and this is %s", strings.Join(k.Platforms, ", "), e.opts.Platform)
+		e.warn(ruleHost, "/compatibility/platforms", "the bundle is for %s, and this is %s",
+			strings.Join(k.Platforms, ", "), e.opts.Platform)
 		return
 	}
-	e.fault(ruleHost, "/compatibility/platforms", "the bundle is for %s, and this is %s", strings.Join(k.Platforms, ", "), e.opts.Platform)
+	e.fault(ruleHost, "/compatibility/platforms", "the bundle is for %s, and this is %s",
+		strings.Join(k.Platforms, ", "), e.opts.Platform)
 	e.faults[len(e.faults)-1].Hint = "slipway bundle run --any-platform starts it all the same"
 }
 
-// config merges the override of the platform over the base.
+// config merges the platform's override over the base.
 func (e *expansion) config() Config {
 	base := e.m.Server.Config
 	if base == nil {
@@ -279,16 +286,16 @@ func (e *expansion) launch() *Launch {
 	return l
 }
 
-// unset reports whether an option is declared and has no value.
+// unset reports whether an option is declared but has no value.
 func (e *expansion) unset(key string) bool {
 	_, set := e.values[key]
 	return e.declared[key] && !set
 }
 
-// expanded is a text, and the same as it may be shown.
+// expanded is a text, and its redacted form for display.
 type expanded struct{ text, shown string }
 
-// argument expands one argument. before is the one in front of it.
+// argument expands one argument. before is the preceding one.
 func (e *expansion) argument(pointer, arg, before string) []expanded {
 	key, alone := onlyOption(arg)
 	if !alone {
@@ -311,7 +318,7 @@ func (e *expansion) argument(pointer, arg, before string) []expanded {
 	return all
 }
 
-// Redacted stands for the value of a sensitive option wherever one is shown.
+// Redacted replaces the values of sensitive options in all output.
 const Redacted = "[redacted]"
 
 func (v value) show(text string) expanded {
@@ -359,8 +366,8 @@ func (e *expansion) part(pointer string, p part) expanded {
 	return same
 }
 
-// command finds the program. written is what the manifest has, text what became
-// of it. A name without a path is left to the search path.
+// command finds the program. written is the command in the manifest, text its expanded
+// form. A name without a path is left to the search path.
 func (e *expansion) command(written, text string) string {
 	const pointer = "/server/mcp_config/command"
 	if text == "" {
@@ -394,7 +401,8 @@ func (e *expansion) program(pointer, name string) string {
 		info, err := os.Stat(filepath.Join(e.opts.Dir, filepath.FromSlash(name)))
 		return err == nil && info.Mode().IsRegular()
 	}
-	if e.opts.Platform == "win32" && !slices.Contains([]string{".exe", ".com", ".bat", ".cmd"}, strings.ToLower(path.Ext(name))) {
+	if e.opts.Platform == "win32" &&
+		!slices.Contains([]string{".exe", ".com", ".bat", ".cmd"}, strings.ToLower(path.Ext(name))) {
 		if exists(name+".exe") || !exists(name) {
 			name += ".exe"
 		}
@@ -405,7 +413,7 @@ func (e *expansion) program(pointer, name string) string {
 	return full(name)
 }
 
-// existing says what is wrong with a path that the user chose, or "".
+// existing returns the problem with a path that the user chose, or "".
 func existing(kind, name string) string {
 	info, err := os.Stat(name)
 	switch {

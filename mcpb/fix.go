@@ -13,32 +13,36 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Repair is one thing that [Fix] has changed.
+// Repair is one change made by [Fix].
 type Repair struct {
-	// Line and Column are where it was before, counted from 1.
+	// Line and Column are the position before the change, counted from 1.
 	Line   int `json:"line"`
 	Column int `json:"column"`
-	// Pointer is the JSON pointer of what was changed.
+	// Pointer is the JSON pointer of the changed value.
 	Pointer string `json:"pointer"`
-	// About is what was done, such as: renamed "minimum" to "min".
+	// About describes the change, such as: renamed "minimum" to "min".
 	About string `json:"about"`
 }
 
-// Fix repairs what has only one right answer in the text of a manifest: byte
-// order mark, comments and commas that JSON does not have, names that other
-// formats use for a field, an author or a repository that is a string, a version
-// that is older than the fields in use, null for a field that could be left out.
-// Everything else keeps its bytes. Without repairs the text comes back as it is.
+// Fix repairs problems in the text of a manifest that have only one correct solution:
 //
+//   - a byte order mark
+//   - comments and trailing commas
+//   - field names of other formats
+//   - an author or a repository that is a string
+//   - a version that is older than the fields in use
+//   - null for an optional field
+//
+// All other bytes stay the same. If nothing needs repair, Fix returns the text unchanged.
 // A text that is not UTF-8 is not repaired.
 func Fix(text []byte) (fixed []byte, repairs []Repair) { return fix(text, false) }
 
-// fix is [Fix]; with drop it also removes the fields that no version knows.
+// fix is [Fix]; if drop is set, it also removes fields that no version knows.
 func fix(text []byte, drop bool) (fixed []byte, repairs []Repair) {
 	if invalidUTF8(text) >= 0 {
 		return text, nil
 	}
-	const rounds = 8 // a repair may show the next, such as a field of a new version
+	const rounds = 8 // a repair may reveal another, such as a field of a newer version
 	for range rounds {
 		f := &fixer{document: readDocument(text, "", &check.Report{}), drop: drop}
 		f.fix()
@@ -61,7 +65,7 @@ type fixer struct {
 	*document
 	edits []edit
 	about map[edit]Repair
-	made  []Repair // what apply has done, in the order of the text
+	made  []Repair // the repairs made by apply, in the order of the text
 	drop  bool     // remove fields that no version knows
 }
 
@@ -79,18 +83,19 @@ func (f *fixer) fix() {
 	version, known := f.version()
 	if !known || f.root.member("dxt_version") != nil {
 		f.fixVersion(known)
-		return // what the fields may be depends on it
+		return // the allowed fields depend on it
 	}
 	if needed := f.needed(); needed > version {
 		n := f.root.member("manifest_version")
-		f.replace(n, "/manifest_version", strconv.Quote(needed), fmt.Sprintf("set the version from %s to %s, which the fields need", version, needed))
+		f.replace(n, "/manifest_version", strconv.Quote(needed),
+			fmt.Sprintf("set the version from %s to %s, which the fields need", version, needed))
 		return
 	}
 	f.object(f.root, manifestShape(version), "", version)
 	f.fixEntryPoint()
 }
 
-// edit replaces text[from:to]. The place of the repair is at.
+// edit replaces text[from:to]. at is the position of the repair.
 func (f *fixer) edit(from, to, at int, with, pointer, about string) {
 	line, column := f.place(at)
 	e := edit{from, to, with}
@@ -106,17 +111,18 @@ func (f *fixer) replace(n *jsonNode, pointer, with, about string) {
 }
 
 func (f *fixer) rename(m member, pointer, to string) {
-	f.edit(m.at, m.at+quotedLen(f.text[m.at:]), m.at, strconv.Quote(to), pointer, fmt.Sprintf("renamed %q to %q", m.name, to))
+	f.edit(m.at, m.at+quotedLen(f.text[m.at:]), m.at, strconv.Quote(to),
+		pointer, fmt.Sprintf("renamed %q to %q", m.name, to))
 }
 
-// quotedLen is how long the string is with which text begins.
+// quotedLen returns the length of the string at the start of text.
 func quotedLen(text []byte) int {
 	end, _ := jsonscan.Value(text, 0)
 	return end
 }
 
-// remove takes a member out, with the comma behind it or, for the last one, the
-// comma before it, and the white space before it.
+// remove removes a member with the comma after it or, for the last one, the comma before
+// it, and the whitespace before it.
 func (f *fixer) remove(m member, pointer, about string) {
 	from, to := m.at, m.value.end
 	for from > 0 && strings.ContainsRune(" \t\r\n", rune(f.text[from-1])) {
@@ -130,8 +136,8 @@ func (f *fixer) remove(m member, pointer, about string) {
 	f.edit(from, to, m.at, "", pointer, about)
 }
 
-// apply makes the edits. Of two that overlap only the first is made; the next
-// round sees the other again.
+// apply makes the edits. Of two overlapping edits it makes only the first; the next round
+// finds the other again.
 func (f *fixer) apply() []byte {
 	slices.SortStableFunc(f.edits, func(a, b edit) int { return cmp.Compare(a.at, b.at) })
 	text, done := make([]byte, 0, len(f.text)), 0
@@ -146,7 +152,7 @@ func (f *fixer) apply() []byte {
 	return append(text, f.text[done:]...)
 }
 
-// fixVersion settles which version it is. known says that one is chosen already.
+// fixVersion repairs the version. known means that a known one is already set.
 func (f *fixer) fixVersion(known bool) {
 	var written, old *member
 	for i := range f.root.members {
@@ -166,12 +172,13 @@ func (f *fixer) fixVersion(known bool) {
 	case old != nil && written == nil && isKnown(old):
 		f.rename(*old, "/dxt_version", "manifest_version")
 	case !known && written != nil && written.value.is(kindNumber) && isKnown(written):
-		f.replace(written.value, "/manifest_version", strconv.Quote(string(f.text[written.value.at:written.value.end])), "made the version a string")
+		f.replace(written.value, "/manifest_version",
+			strconv.Quote(string(f.text[written.value.at:written.value.end])), "made the version a string")
 	}
 }
 
-// needed returns the first version that knows every field at the top and the
-// type of the server.
+// needed returns the first version that knows every top-level field and the type of the
+// server.
 func (f *fixer) needed() string {
 	version := ""
 	for _, field := range manifestShape("0.4").fields {
@@ -205,7 +212,7 @@ func (f *fixer) object(n *jsonNode, s *shape, pointer, version string) {
 	}
 }
 
-// fixName renames a field whose right name is certain and free, or drops it.
+// fixName renames a field if its right name is certain and not yet used, or drops it.
 func (f *fixer) fixName(n *jsonNode, m member, known []string, pointer string) {
 	to := renamedField(m.name)
 	folded := fold(m.name)
@@ -222,7 +229,7 @@ func (f *fixer) fixName(n *jsonNode, m member, known []string, pointer string) {
 	}
 }
 
-// fold leaves out of a name what people mix up: case and separators.
+// fold removes differences that people often get wrong: case and separators.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_-. ", r) {
@@ -246,7 +253,7 @@ func (f *fixer) value(n *jsonNode, s *shape, pointer, version string) {
 	}
 }
 
-// fixString turns a string into what the field wants, if it says it.
+// fixString converts a string to the type of the field, if its meaning is clear.
 func (f *fixer) fixString(n *jsonNode, s *shape, pointer string) {
 	switch {
 	case pointer == "/author":
@@ -268,7 +275,7 @@ func (f *fixer) fixString(n *jsonNode, s *shape, pointer string) {
 	}
 }
 
-// authorObject takes "Name <address> (url)" apart, as npm writes people.
+// authorObject parses "Name <address> (url)", npm's form for people.
 func authorObject(s string) string {
 	name, email, url := s, "", ""
 	if before, rest, ok := strings.Cut(name, "("); ok {
@@ -296,7 +303,7 @@ func (f *fixer) fixEntryPoint() {
 	}
 }
 
-// fixSyntax takes out what only JSON with comments has, if that makes it JSON.
+// fixSyntax removes comments and trailing commas, if that results in valid JSON.
 func (f *fixer) fixSyntax() {
 	trial := &fixer{document: f.document}
 	for _, s := range looseSyntax(f.text) {
@@ -311,11 +318,11 @@ func (f *fixer) fixSyntax() {
 	}
 }
 
-// stretch is a part of a text.
+// stretch is a range of a text.
 type stretch struct{ from, to int }
 
-// looseSyntax finds comments, and commas that only comments and white space part
-// from a closing bracket.
+// looseSyntax finds comments, and commas that are followed by a closing bracket after
+// only comments and whitespace.
 func looseSyntax(text []byte) []stretch {
 	var found []stretch
 	comma := -1

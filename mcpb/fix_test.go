@@ -23,30 +23,52 @@ func TestFix(t *testing.T) {
 			`renamed "dxt_version" to "manifest_version"`},
 		"both names": {strings.Replace(head, `"name": "n"`, `"dxt_version": "0.1", "name": "n"`, 1) + `}`, head + `}`,
 			`removed "dxt_version", the old name of "manifest_version"`},
-		"a version that is a number": {strings.Replace(head, `"0.3"`, `0.3`, 1) + `}`, head + `}`, "made the version a string"},
-		"a version too old": {strings.Replace(head, "0.3", "0.1", 1) + `, "icons": [], "privacy_policies": []}`, head + `, "icons": [], "privacy_policies": []}`,
+		"a version that is a number": {
+			strings.Replace(head, `"0.3"`, `0.3`, 1) + `}`,
+			head + `}`,
+			"made the version a string",
+		},
+		"a version too old": {strings.Replace(head, "0.3", "0.1", 1) + `, "icons": [], "privacy_policies": []}`,
+			head + `, "icons": [], "privacy_policies": []}`,
 			"set the version from 0.1 to 0.3, which the fields need"},
 		"fields by other names": {
-			head + `, "displayName": "D", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "minimum": 1, "Max": 2}}}`,
-			head + `, "display_name": "D", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "min": 1, "max": 2}}}`,
+			head +
+				`, "displayName": "D", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "minimum": 1, "Max": 2}}}`,
+			head +
+				`, "display_name": "D", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "min": 1, "max": 2}}}`,
 			`renamed "displayName" to "display_name"; renamed "minimum" to "min"; renamed "Max" to "max"`},
-		"a name that is taken": {head + `, "user_config": {"n": {"type": "number", "title": "t", "description": "d", "minimum": 1, "min": 2}}}`,
+		"a name that is taken": {
+			head + `, "user_config": {"n": {"type": "number", "title": "t", "description": "d", "minimum": 1, "min": 2}}}`,
 			head + `, "user_config": {"n": {"type": "number", "title": "t", "description": "d", "minimum": 1, "min": 2}}}`, ""},
 		"a guess is no repair": {head + `, "licence": "MIT"}`, head + `, "licence": "MIT"}`, ""},
 		"people and places": {
-			strings.Replace(head, `{"name": "a"}`, `"A \"B\" <a@example.com> (https://example.com)"`, 1) + `, "repository": "github:a/b"}`,
-			strings.Replace(head, `{"name": "a"}`, `{ "name": "A \"B\"", "email": "a@example.com", "url": "https://example.com" }`, 1) + `, "repository": { "type": "git", "url": "https://github.com/a/b" }}`,
+			strings.Replace(head, `{"name": "a"}`, `"A \"B\" <a@example.com> (https://example.com)"`, 1) +
+				`, "repository": "github:a/b"}`,
+			strings.Replace(head, `{"name": "a"}`,
+				`{ "name": "A \"B\"", "email": "a@example.com", "url": "https://example.com" }`, 1) +
+				`, "repository": { "type": "git", "url": "https://github.com/a/b" }}`,
 			"made the author an object; made the repository an object"},
 		"strings for others": {
-			head + `, "keywords": "k", "tools_generated": "true", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "max": "2"}}}`,
-			head + `, "keywords": ["k"], "tools_generated": true, "user_config": {"n": {"type": "number", "title": "t", "description": "d", "max": 2}}}`,
+			head +
+				`, "keywords": "k", "tools_generated": "true", "user_config": {"n": {"type": "number", "title": "t", "description": "d", "max": "2"}}}`,
+			head +
+				`, "keywords": ["k"], "tools_generated": true, "user_config": {"n": {"type": "number", "title": "t", "description": "d", "max": 2}}}`,
 			"made a list of the string; took the quotes from true; took the quotes from 2"},
-		"null": {head + ",\n  \"icon\": null,\n  \"license\": null\n}", head + "\n}", `removed "icon", which was null; removed "license", which was null`},
-		"comments and commas": {strings.Replace(head, `"name"`, "/* x */ \"name\" // y", 1) + ",\n}", strings.Replace(head, `"name"`, " \"name\" ", 1) + "\n}",
+		"null": {
+			head + ",\n  \"icon\": null,\n  \"license\": null\n}",
+			head + "\n}",
+			`removed "icon", which was null; removed "license", which was null`,
+		},
+		"comments and commas": {strings.Replace(head, `"name"`, "/* x */ \"name\" // y", 1) + ",\n}",
+			strings.Replace(head, `"name"`, " \"name\" ", 1) + "\n}",
 			"removed a comment; removed a comment; removed a comma before a closing bracket"},
 		"no JSON at all": {`{"name" // x`, `{"name" // x`, ""},
-		"backslashes":    {strings.Replace(head, "i.js", `s\\i.js`, 1) + `}`, strings.Replace(head, "i.js", `s/i.js`, 1) + `}`, "wrote the path with slashes"},
-		"not UTF-8":      {"\ufeff{\xff}", "\ufeff{\xff}", ""},
+		"backslashes": {
+			strings.Replace(head, "i.js", `s\\i.js`, 1) + `}`,
+			strings.Replace(head, "i.js", `s/i.js`, 1) + `}`,
+			"wrote the path with slashes",
+		},
+		"not UTF-8": {"\ufeff{\xff}", "\ufeff{\xff}", ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Formats of strings. Each answers with a rule and what is wrong, or with "" for
-// both. Those of URLs and e-mail addresses are the ones of the reference: the URL
-// standard's parser, and zod's expression.
+// Formats of strings. Each function returns a rule and the problem, or "" for both. URLs
+// and e-mail addresses follow the reference implementation: the parser of the URL
+// standard, and zod's expression.
 
 func formatURL(s string) (rule, why string) {
 	if why := urlFault(s); why != "" {
@@ -55,7 +55,7 @@ func formatLocale(s string) (rule, why string) {
 	return "", ""
 }
 
-// localeVariable stands for the language in the path of the translations.
+// localeVariable is the placeholder for the language in the path of translations.
 const localeVariable = "${locale}"
 
 // isLocale reports whether s has the form of a language tag (BCP 47).
@@ -78,7 +78,8 @@ func digits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// emailPattern is compiled when a manifest has an address: not at every start.
+// isEmail reports whether s is an e-mail address. It compiles its pattern only when
+// called, to keep startup fast.
 func isEmail(s string) bool {
 	if strings.HasPrefix(s, ".") || strings.Contains(s, "..") || !ascii(s) {
 		return false
@@ -91,9 +92,8 @@ func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// urlFault returns why the parser of the URL standard, given no base, refuses s,
-// or "". It is far more tolerant than net/url in some places and stricter in
-// others.
+// urlFault returns why the parser of the URL standard, without a base, rejects s, or "".
+// It is much more tolerant than net/url in some places, and stricter in others.
 func urlFault(s string) string {
 	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
 	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
@@ -139,7 +139,7 @@ func fileFault(rest string) string {
 	return hostFault(host, true)
 }
 
-// authorityFault looks at user@host:port. Special schemes are those of the web.
+// authorityFault checks user@host:port. special is true for web schemes.
 func authorityFault(authority string, special bool) string {
 	host := authority
 	user := strings.LastIndexByte(authority, '@')
@@ -194,8 +194,8 @@ func hostFault(host string, special bool) string {
 	return ipv4Fault(strings.NewReplacer("。", ".", "．", ".", "｡", ".").Replace(host))
 }
 
-// percentDecode decodes what is a percent-encoded byte and leaves the rest. It
-// reports whether the result is UTF-8.
+// percentDecode decodes valid percent-encoded bytes and keeps the rest. It reports
+// whether the result is UTF-8.
 func percentDecode(s string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -211,8 +211,7 @@ func percentDecode(s string) (string, bool) {
 	return b.String(), utf8.ValidString(b.String())
 }
 
-// ipv4Fault looks at a host whose last label is a number: that is an address,
-// and has to be a right one.
+// ipv4Fault checks a host whose last label is a number: it must be a valid IPv4 address.
 func ipv4Fault(host string) string {
 	parts := strings.Split(host, ".")
 	if len(parts) > 1 && parts[len(parts)-1] == "" {
@@ -238,8 +237,8 @@ func ipv4Fault(host string) string {
 	return ""
 }
 
-// ipv4Number reads a part of an address: decimal, octal behind 0, or
-// hexadecimal behind 0x.
+// ipv4Number parses a part of an address: decimal, octal with prefix 0, or hexadecimal
+// with prefix 0x.
 func ipv4Number(s string) (uint64, bool) {
 	base := 10
 	switch {

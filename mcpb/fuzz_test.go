@@ -10,18 +10,25 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// FuzzManifest reads, checks, repairs, translates and expands whatever comes. None
-// of it may panic, and they have to agree: what is parsed is what is checked, and
-// what was repaired needs no repair.
+// FuzzManifest reads, checks, repairs, translates and expands arbitrary input. No step
+// may panic, and they must agree: the checker and the parser accept the same text, and a
+// repaired text needs no repair.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte(strings.ReplaceAll(full, "0.3", "0.1")))
 	f.Add([]byte("\ufeff{\"dxt_version\":\"0.1\",\"author\":\"a <b@c.de>\",\"icon\":\"../x\",}"))
-	f.Add([]byte(`{"manifest_version":0.4,"server":{"type":"uv","entry_point":"a\\b"},"user_config":{"":null,"a":{"minimum":"1"}}}`))
+	f.Add(
+		[]byte(
+			`{"manifest_version":0.4,"server":{"type":"uv","entry_point":"a\\b"},"user_config":{"":null,"a":{"minimum":"1"}}}`))
 	f.Add([]byte("// x\n{\"a\":[1,],/*}*/}"))
 	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		kept := bytes.Clone(text)
-		fsys := fstest.MapFS{"manifest.json": {Data: text}, "r/de.json": {Data: text}, "server/index.js": {Data: text}, "icon.png": {Data: text}}
+		fsys := fstest.MapFS{
+			"manifest.json":   {Data: text},
+			"r/de.json":       {Data: text},
+			"server/index.js": {Data: text},
+			"icon.png":        {Data: text},
+		}
 		checked, report, err := mcpb.Check(fsys, nil)
 		if err != nil {
 			t.Fatal(err)

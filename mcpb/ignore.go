@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// IgnoreName is the file at the root of a bundle's folder that says what is not
-// packed, in the syntax of gitignore.
+// IgnoreName is the file at the root of a bundle's folder that excludes files from
+// packing, in gitignore syntax.
 const IgnoreName = ".mcpbignore"
 
-// defaultIgnores returns what is left out of every bundle unless an ignore file
-// says otherwise. It is the list of the reference CLI, and what the tools of developers leave
-// behind. As there, letter case does
-// not count; other than there, *.map leaves out files only, because packages have
-// folders with such names.
+// defaultIgnores returns the patterns that are excluded from every bundle unless an
+// ignore file includes them: the list of the reference CLI, and leftovers of development
+// tools. As in the reference, case is ignored; unlike there, *.map excludes only files,
+// because some packages have folders with such names.
 func defaultIgnores() []string {
 	return []string{
 		".DS_Store", "Thumbs.db", ".gitignore", ".git", ".mcpbignore", "*.log", ".env*", ".npm", ".npmrc",
@@ -22,17 +21,17 @@ func defaultIgnores() []string {
 		".nycrc", ".babelrc", ".pnp.*", "node_modules/.cache", "node_modules/.bin", "*.map", ".env.local",
 		".env.*.local", "npm-debug.log*", "yarn-debug.log*", "yarn-error.log*", "package-lock.json",
 		"yarn.lock", "*.mcpb", "*.d.ts", "*.tsbuildinfo", "tsconfig.json",
-		// These are ours.
+		// Not in the reference:
 		"__pycache__", ".pytest_cache", ".mcp.json", ".vscode", ".idea", "/coverage", "/.nyc_output", "pnpm-lock.yaml",
 	}
 }
 
-// defaultsName is what [IgnoreRule.File] says of a rule that is built in.
+// defaultsName is the [IgnoreRule.File] of a built-in rule.
 const defaultsName = "defaults"
 
 // IgnoreRule is a line of an ignore file.
 type IgnoreRule struct {
-	// Pattern is the line as it stands there.
+	// Pattern is the line as written.
 	Pattern string `json:"pattern"`
 	// File is the ignore file, or "defaults".
 	File string `json:"file"`
@@ -42,17 +41,17 @@ type IgnoreRule struct {
 	glob     string
 	include  bool // it begins with "!"
 	folders  bool // it ends with "/"
-	files    bool // for files only, which no syntax says
-	anchored bool // it is held against the whole path
+	files    bool // for files only, which the syntax cannot express
+	anchored bool // it is matched against the whole path
 	anyCase  bool
 }
 
-// ignoreRules decide what is packed: the last that fits decides, and nothing below
-// a folder that is left out comes back.
+// ignoreRules decide what is packed: the last matching rule wins, and nothing below an
+// excluded folder can be included again.
 type ignoreRules []IgnoreRule
 
-// newIgnoreRules returns the built-in rules and behind them those of text, the
-// content of an ignore file.
+// newIgnoreRules returns the built-in rules, followed by those of text, the content of an
+// ignore file.
 func newIgnoreRules(text []byte) ignoreRules {
 	var rules ignoreRules
 	for i, line := range defaultIgnores() {
@@ -72,7 +71,7 @@ func newIgnoreRules(text []byte) ignoreRules {
 	return rules
 }
 
-// parseIgnore reads one line as git does. ok is false for a line that has no rule.
+// parseIgnore parses one line like git. ok is false for a line without a rule.
 func parseIgnore(line string) (rule IgnoreRule, ok bool) {
 	rule.Pattern = line
 	glob := trimIgnore(line)
@@ -88,7 +87,7 @@ func parseIgnore(line string) (rule IgnoreRule, ok bool) {
 	return rule, rule.glob != ""
 }
 
-// trimIgnore cuts the blanks at the end, unless a backslash stands before them.
+// trimIgnore removes trailing spaces, unless they are escaped with a backslash.
 func trimIgnore(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -103,8 +102,8 @@ func trimIgnore(line string) string {
 	return line[:end]
 }
 
-// match returns the rule that decides on one path, not looking at the folders
-// above it, or nil.
+// match returns the rule that decides on a path, regardless of its parent folders, or
+// nil.
 func (rules ignoreRules) match(name string, isDir bool) *IgnoreRule {
 	for i := len(rules) - 1; i >= 0; i-- {
 		if rules[i].fits(name, isDir) {
@@ -124,8 +123,8 @@ func (rule *IgnoreRule) fits(name string, isDir bool) bool {
 	return wildmatch(rule.glob, name, rule.anyCase)
 }
 
-// decide returns the rule that leaves a path or a folder above it out of the
-// bundle, with the path that it fits, or nil.
+// decide returns the rule that excludes a path or one of its parent folders, with the
+// excluded path, or nil.
 func (rules ignoreRules) decide(name string, isDir bool) (rule *IgnoreRule, at string) {
 	for i := 0; i <= len(name); i++ {
 		if i < len(name) && name[i] != '/' {

@@ -4,10 +4,9 @@ import (
 	"strings"
 )
 
-// wildmatch reports whether a pattern of gitignore fits a path: * and ? do not fit
-// a slash, ** between slashes fits any number of folders, brackets fit one byte of
-// a class, and a backslash takes the next byte as it is. It works on bytes, as git
-// does.
+// wildmatch reports whether a gitignore pattern matches a path: * and ? do not match a
+// slash, ** between slashes matches any number of folders, brackets match one byte of a
+// class, and a backslash escapes the next byte. Like git, it works on bytes.
 func wildmatch(pattern, name string, anyCase bool) bool {
 	if anyCase {
 		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
@@ -16,13 +15,13 @@ func wildmatch(pattern, name string, anyCase bool) bool {
 	return m.match(pattern, name, true)
 }
 
-// maxMatchSteps bounds what a pattern with many stars may cost on one path.
+// maxMatchSteps limits the cost of a pattern with many stars on one path.
 const maxMatchSteps = 1 << 20
 
 type matcher struct{ steps int }
 
-// match fits the whole of name. begins says that the pattern stands at its
-// beginning or behind a slash, where ** has its meaning.
+// match matches the whole of name. begins means that the pattern is at its start or after
+// a slash, where ** is special.
 func (m *matcher) match(pattern, name string, begins bool) bool {
 	for pattern != "" {
 		if m.steps--; m.steps < 0 {
@@ -64,10 +63,10 @@ func (m *matcher) match(pattern, name string, begins bool) bool {
 	return name == ""
 }
 
-// star fits a pattern that begins with one or more stars.
+// star matches a pattern that begins with one or more stars.
 func (m *matcher) star(pattern, name string, begins bool) bool {
 	rest := strings.TrimLeft(pattern, "*")
-	// Two stars and more are the same; git takes an escaped slash behind them, too.
+	// More than two stars equal two; git accepts an escaped slash after them, too.
 	double := len(pattern)-len(rest) > 1 && begins && (rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`))
 	if double && (rest == "" || (rest[0] == '/' && m.match(rest[1:], name, true))) {
 		return true
@@ -82,8 +81,8 @@ func (m *matcher) star(pattern, name string, begins bool) bool {
 	}
 }
 
-// class reads the bracket expression that begins at pattern, behind its "[", and
-// says whether it fits c. ok is false where it has no end.
+// class reads the bracket expression at pattern, after its "[", and reports whether it
+// matches c. ok is false if it is not closed.
 func class(pattern string, c byte) (fits bool, rest string, ok bool) {
 	negated := pattern != "" && (pattern[0] == '!' || pattern[0] == '^')
 	if negated {
@@ -96,7 +95,8 @@ func class(pattern string, c byte) (fits bool, rest string, ok bool) {
 		if pattern[0] == ']' && !first {
 			return fits != negated, pattern[1:], true
 		}
-		if name, behind, found := strings.Cut(strings.TrimPrefix(pattern, "[:"), ":]"); found && strings.HasPrefix(pattern, "[:") {
+		if name, behind, found := strings.Cut(strings.TrimPrefix(pattern, "[:"),
+			":]"); found && strings.HasPrefix(pattern, "[:") {
 			in, known := namedClass(name, c)
 			if !known {
 				return false, "", false
@@ -126,7 +126,7 @@ func classByte(pattern string) (c byte, rest string, ok bool) {
 	return pattern[0], pattern[1:], true
 }
 
-// namedClass says whether c is in a class of POSIX, as in [[:digit:]].
+// namedClass reports whether c is in a POSIX class, as in [[:digit:]].
 func namedClass(name string, c byte) (in, known bool) {
 	lower, upper, digit := 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9'
 	graph := 0x21 <= c && c <= 0x7e

@@ -14,29 +14,38 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
-// ignorePaths are held against every ignore file of the test with git. A path
-// that ends with a slash is a folder.
+// ignorePaths are tested against every ignore file. Folders end with a slash.
 var ignorePaths = []string{
-	"a", "a/", "a/b", "a/b/", "a/b/c", "b", "b/a", "b/a/", "foo", "foo/", "foo/bar", "foo/bar/", "foo/bar/baz", "foo/x/bar",
-	"x/foo", "x/foo/", "x/foo/bar", "x/y/foo/bar", "docs/", "docs/keep.md", "docs/other.md", "docs/sub/keep.md", "server/", "server/index.js",
-	"a.log", "x/a.log", "A.LOG", "#x", "!x", "a b", "a ", "a[1]", "a1", "a-", "a]", `a\b`, "é", "café/é", "abc", "abd", "deep/er/and/deeper.txt",
-	"foo.txt", "foo/abc.txt", ".hidden", "x/.hidden", "dist/", "dist/main.js", "dist/main.js/", "src/a/b/c.test.js", "src/c.test.js", "5", "z", "-", "^",
+	"a", "a/", "a/b", "a/b/", "a/b/c", "b", "b/a", "b/a/", "foo",
+	"foo/", "foo/bar", "foo/bar/", "foo/bar/baz", "foo/x/bar",
+	"x/foo", "x/foo/", "x/foo/bar", "x/y/foo/bar", "docs/", "docs/keep.md",
+	"docs/other.md", "docs/sub/keep.md", "server/", "server/index.js",
+	"a.log", "x/a.log", "A.LOG", "#x", "!x", "a b", "a ", "a[1]", "a1", "a-",
+	"a]", `a\b`, "é", "café/é", "abc", "abd", "deep/er/and/deeper.txt",
+	"foo.txt", "foo/abc.txt", ".hidden", "x/.hidden", "dist/", "dist/main.js",
+	"dist/main.js/", "src/a/b/c.test.js", "src/c.test.js", "5", "z", "-", "^",
 }
 
-// ignoreFiles are ignore files, each on its own.
+// ignoreFiles are ignore files, tested separately.
 var ignoreFiles = []string{
-	"a", "/a", "a/", "/a/", "a/b", "/a/b", "a/*", "a/**", "**/a", "**/foo/bar", "foo/**/bar", "**", "*", "/*", "*/", "*/b", "**/", "a**", "a**/b", "**a",
-	"*.log", "/*.log", "x/*.log", "*.LOG", "#x", `\#x`, "!x", `\!x`, "a b", "a ", `a\ `, "a   ", "a[1]", `a\[1\]`, "a[0-9]", "a[!0-9]", "a[^0-9]", "a[]-]", "a[\\]]", "a[1", "[", "[[:digit:]]", "[![:alpha:]]", "[[:nonsense:]]", "[z-a]", "[--0]", "[^]", "[]]",
+	"a", "/a", "a/", "/a/", "a/b", "/a/b", "a/*", "a/**", "**/a", "**/foo/bar",
+	"foo/**/bar", "**", "*", "/*", "*/", "*/b", "**/", "a**", "a**/b", "**a",
+	"*.log", "/*.log", "x/*.log", "*.LOG", "#x", `\#x`, "!x", `\!x`, "a b", "a ", `a\ `, "a   ", "a[1]", `a\[1\]`,
+	"a[0-9]", "a[!0-9]", "a[^0-9]", "a[]-]", "a[\\]]", "a[1", "[", "[[:digit:]]",
+	"[![:alpha:]]", "[[:nonsense:]]", "[z-a]", "[--0]", "[^]", "[]]",
 	"ab?", "a?b", "?", "???", "é", "*é", "caf?", "[é]",
-	"docs/\n!docs/keep.md", "docs/*\n!docs/keep.md", "*\n!server/", "*\n!server/\n!server/**", "*\n!*/\n!*.js", "/*\n!/foo\n/foo/*\n!/foo/bar",
+	"docs/\n!docs/keep.md", "docs/*\n!docs/keep.md", "*\n!server/",
+	"*\n!server/\n!server/**", "*\n!*/\n!*.js", "/*\n!/foo\n/foo/*\n!/foo/bar",
 	"dist/\n!dist/main.js", "foo/\n!foo/\nfoo/bar", "!a\na", "a\n!a", "a\r\nb\r", "\ufeffa\nb", " a", "\ta", "a\t",
-	"**/keep.md", "docs/**/keep.md", "docs/**", "docs/**/", "src/**/*.test.js", "src/*.test.js", "/**/foo", "//a", "a//b", "a/", "./a", "../a", "/", "", "\\", "a\\", "a\\b", `a\\b`,
-	"{a,b}", "foo/***/bar", "***", "**/**/foo", "foo**bar", ".*", "!.*", "*.*", "x/**/bar", "/**", "a/**/b", `**\/foo`, "deep/**/deeper.txt", "deep/*/deeper.txt", "d*p/**/*.txt",
+	"**/keep.md", "docs/**/keep.md", "docs/**", "docs/**/", "src/**/*.test.js", "src/*.test.js",
+	"/**/foo", "//a", "a//b", "a/", "./a", "../a", "/", "", "\\", "a\\", "a\\b", `a\\b`,
+	"{a,b}", "foo/***/bar", "***", "**/**/foo", "foo**bar", ".*", "!.*", "*.*", "x/**/bar",
+	"/**", "a/**/b", `**\/foo`, "deep/**/deeper.txt", "deep/*/deeper.txt", "d*p/**/*.txt",
 }
 
-// TestIgnoreLikeGit holds every rule against every path with git check-ignore. Each
-// ignore file stands in a folder of its own, once where the paths are files, which
-// need not be there, and once where they are folders.
+// TestIgnoreLikeGit compares every rule and path with git check-ignore. Each ignore file
+// is in its own folder, once with files at the paths, which need not exist, and once with
+// folders.
 func TestIgnoreLikeGit(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -44,7 +53,7 @@ func TestIgnoreLikeGit(t *testing.T) {
 	}
 	root := t.TempDir()
 	var in bytes.Buffer
-	want := map[string]bool{} // whether we leave it out
+	want := map[string]bool{} // whether we exclude it
 	for i, text := range ignoreFiles {
 		rules := newIgnoreRules([]byte(text))[len(defaultIgnores()):]
 		for _, kind := range []string{"files", "folders"} {
@@ -137,7 +146,7 @@ func FuzzIgnore(f *testing.F) {
 	f.Add("a/**/b\n![x-", "a/x/b")
 	f.Add("************************a", "aaaaaaaaaaaaaaaaaaaaaaaaaaaab")
 	fuzzbound.Fuzz(f, func(t *testing.T, text, name string) {
-		const longest = 512 // a pattern costs its length times that of the path
+		const longest = 512 // matching costs the product of both lengths
 		if len(name) > longest {
 			return
 		}

@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// jsImport is a module that JavaScript loads.
+// jsImport is a module that JavaScript code loads.
 type jsImport struct {
-	name string // if it is computed, what it is known to begin with
+	name string // if computed, its known prefix
 	at   int    // the offset of the name in the text
-	// esm says that it is loaded by import, which looks for exactly the file that is
-	// named, and computed that its name is no literal.
+	// esm reports whether import loads it, which requires the exact file name; computed
+	// whether its name is not a literal.
 	esm, computed bool
-	// lazy says that it is loaded when a function is called, by require or import(),
-	// so that the program starts without it.
+	// lazy reports whether a function loads it when called, by require or import(), so
+	// that the program starts without it.
 	lazy bool
-	// optional says that the program goes on without it: it stands within try { }, or
+	// optional reports whether the program continues without it: it is inside try { }, or
 	// .catch() follows.
 	optional bool
 }
 
-// scanImports returns what a file of JavaScript imports: static imports, exports
-// from elsewhere, and calls of import(), require and what createRequire returns. It
-// reads tokens only, so text that is not JavaScript yields few or none.
+// scanImports returns the imports of a JavaScript file: static imports, re-exports, and
+// calls of import(), require and the result of createRequire. It reads only tokens, so
+// text that is not JavaScript has few imports or none.
 func scanImports(text []byte) []jsImport { return scanJavaScript(text).found }
 
-// scanJavaScript is [scanImports] with the literals of the file.
+// scanJavaScript is [scanImports], but also returns the string literals of the file.
 func scanJavaScript(text []byte) *jsScanner {
 	s := &jsScanner{
 		text:    text,
@@ -43,7 +43,7 @@ func scanJavaScript(text []byte) *jsScanner {
 	return s
 }
 
-// statement reads on from a word that may begin an import.
+// statement reads from a word that may begin an import.
 func (s *jsScanner) statement() {
 	switch {
 	case s.makers[s.word]:
@@ -60,12 +60,12 @@ func (s *jsScanner) statement() {
 	}
 }
 
-// inside reports whether a block is open that may not be run when the file is loaded.
+// inside reports whether a block is open that may not run when the file is loaded.
 func (s *jsScanner) inside() bool { return s.depth > s.tries }
 
-// importing reads what follows the word import.
+// importing reads the tokens after import.
 func (s *jsScanner) importing() {
-	// What a module waits for at its top is loaded when the module is.
+	// A top-level await loads its module together with the file.
 	lazy := s.inside() || s.before != "await"
 	if !s.next() {
 		return
@@ -83,14 +83,14 @@ func (s *jsScanner) importing() {
 	s.upToFrom()
 }
 
-// exporting reads what follows the word export: only * and { } can be from elsewhere.
+// exporting reads the tokens after export: only * and { } can be re-exports.
 func (s *jsScanner) exporting() {
 	if s.next() && (s.word == "*" || s.word == "{") {
 		s.upToFrom()
 	}
 }
 
-// maxClause bounds the tokens between import and from.
+// maxClause limits the tokens between import and from.
 const maxClause = 20_000
 
 // upToFrom reads up to from "name", or to the end of the statement.
@@ -111,7 +111,7 @@ func (s *jsScanner) upToFrom() {
 	}
 }
 
-// calling reads what follows a function that loads modules.
+// calling reads the tokens after a function that loads modules.
 func (s *jsScanner) calling(lazy bool) {
 	target := s.assigned
 	assigns := s.before == "="
@@ -135,8 +135,8 @@ func (s *jsScanner) calling(lazy bool) {
 	}
 }
 
-// making reads what follows createRequire: another name for it, or a call, whose
-// value loads modules.
+// making reads the tokens after createRequire: an alias of it, or a call, whose result
+// loads modules.
 func (s *jsScanner) making() {
 	target := s.assigned
 	if !s.next() {
@@ -159,7 +159,7 @@ func (s *jsScanner) making() {
 	}
 }
 
-// skipCall moves behind the token that follows the end of a call.
+// skipCall skips to the token after the end of a call.
 func (s *jsScanner) skipCall() {
 	for open := 1; open > 0; {
 		if !s.next() {
@@ -177,8 +177,8 @@ func (s *jsScanner) skipCall() {
 	}
 }
 
-// name records that a name is one of set. The short names of a program that was
-// minified are those of other things as well.
+// name adds a name to set. Short names are not added: in a minified program they are used
+// for other things as well.
 func (s *jsScanner) name(set map[string]bool, name string) {
 	if len(name) < 3 {
 		s.found = append(s.found, jsImport{at: s.start, computed: true, lazy: true, optional: s.tries > 0})
@@ -187,7 +187,7 @@ func (s *jsScanner) name(set map[string]bool, name string) {
 	set[name] = true
 }
 
-// argument reads the name of the module in a call.
+// argument reads the module name in a call.
 func (s *jsScanner) argument(lazy, esm bool) {
 	if !s.next() || s.word == ")" {
 		return
@@ -225,23 +225,23 @@ func (s *jsScanner) add(start, end int, lazy, esm bool) {
 	s.found = append(s.found, i)
 }
 
-// maxHandler bounds the text that is searched for what happens if a module is missing.
+// maxHandler limits the text that is searched for the handling of a missing module.
 const maxHandler = 400
 
 const (
-	maxLiterals = 10_000 // texts of a file that are kept
-	maxLiteral  = 200    // bytes of one
+	maxLiterals = 10_000 // string literals kept per file
+	maxLiteral  = 200    // their length in bytes
 )
 
-// literal keeps a text that may be the name of a program.
+// literal keeps a string that may be the name of a program.
 func (s *jsScanner) literal() {
 	if text := s.text[s.start+1 : s.at-1]; len(text) <= maxLiteral && len(s.literals) < maxLiterals {
 		s.literals = append(s.literals, string(text))
 	}
 }
 
-// endTry looks at the handler of a try block that has ended: what gives up if a module
-// is missing needs it.
+// endTry inspects the handler after a try block: if it gives up when a module is missing,
+// the module is required.
 func (s *jsScanner) endTry(first int) {
 	rest := bytes.TrimSpace(s.text[s.at:min(s.at+maxHandler, len(s.text))])
 	if !bytes.HasPrefix(rest, []byte("catch")) {
@@ -266,34 +266,34 @@ func (s *jsScanner) endTry(first int) {
 	}
 }
 
-// jsKind is what a token is.
+// jsKind is the type of a token.
 type jsKind uint8
 
 const (
 	jsSign jsKind = iota // a single character
 	jsWord               // a name, a keyword or a number
-	jsText               // a string without escapes that matter, quotes included
+	jsText               // a string with its quotes, without relevant escapes
 )
 
-// jsScanner reads JavaScript token by token.
+// jsScanner tokenizes JavaScript.
 type jsScanner struct {
 	text  []byte
-	at    int // behind the current token
-	start int // where it begins
+	at    int // end of the current token
+	start int // start of the current token
 	kind  jsKind
 	word  string // the token, unless it is a jsText
 
-	before    string // the token before, "" for a string
-	earlier   string // the token before that
-	assigned  string // what stood before the last =
-	depth     int    // of open braces
+	before    string // the previous token, "" for a string
+	earlier   string // the one before that
+	assigned  string // the token before the last =
+	depth     int    // number of open braces
 	trying    bool   // the next brace opens a try block
 	tries     int    // open try blocks
-	blocks    []int  // open braces: for a try block what was found before it, or -1
-	templates []int  // depths at which ${ } of a template ends
+	blocks    []int  // open braces: for a try block, the number of imports found before it, else -1
+	templates []int  // brace depths of open ${ } in templates
 
-	loaders  map[string]bool // functions that load a module
-	makers   map[string]bool // functions that return one
+	loaders  map[string]bool // functions that load modules
+	makers   map[string]bool // functions that return loaders
 	found    []jsImport
 	literals []string
 }
@@ -339,7 +339,7 @@ func (s *jsScanner) next() bool {
 	return true
 }
 
-// skipBlanks moves behind white space and comments.
+// skipBlanks skips whitespace and comments.
 func (s *jsScanner) skipBlanks() bool {
 	for s.at < len(s.text) {
 		rest := s.text[s.at:]
@@ -366,7 +366,7 @@ func (s *jsScanner) skipTo(end string) {
 	s.at = len(s.text)
 }
 
-// quoted reads a string. One that its line does not end is none.
+// quoted reads a string. One that does not end on its line is invalid.
 func (s *jsScanner) quoted(quote byte) {
 	for s.at++; s.at < len(s.text); s.at++ {
 		switch s.text[s.at] {
@@ -383,7 +383,7 @@ func (s *jsScanner) quoted(quote byte) {
 	s.at, s.kind = len(s.text), jsSign
 }
 
-// template reads a template up to its end, or to the next ${.
+// template reads a template up to its end or the next ${.
 func (s *jsScanner) template() {
 	for s.at < len(s.text) {
 		c := s.text[s.at]
@@ -429,7 +429,7 @@ func (s *jsScanner) pattern() {
 	s.at = len(s.text)
 }
 
-// brace keeps count of braces, and goes on with a template that ${ } interrupted.
+// brace tracks braces, and continues a template after its ${ }.
 func (s *jsScanner) brace(c byte) {
 	switch c {
 	case '{':
@@ -458,8 +458,8 @@ func (s *jsScanner) brace(c byte) {
 	s.trying = false
 }
 
-// expressionFollows reports whether a slash begins a regular expression: no value
-// has ended before it.
+// expressionFollows reports whether a slash begins a regular expression, because no value
+// precedes it.
 func (s *jsScanner) expressionFollows() bool {
 	switch s.before {
 	case "return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "instanceof", "yield",
@@ -476,7 +476,7 @@ func isWordByte(c byte) bool {
 		'0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// nodeBuiltin reports whether Node has a module of that name itself.
+// nodeBuiltin reports whether a module is built into Node.
 func nodeBuiltin(name string) bool {
 	if strings.HasPrefix(name, "node:") {
 		return true

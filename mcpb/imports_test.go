@@ -13,16 +13,37 @@ func TestScanImports(t *testing.T) {
 		text string
 		want []string // name, and ? for lazy, ~ for optional, + for computed
 	}{
-		"static":             {`import a from "a"; import 'b'; import * as c from "c"; import d, {e as f} from "@s/d/e.js"`, []string{"a", "b", "c", "@s/d/e.js"}},
-		"several lines":      {"import {\n  a,\n  b\n} from \"./a.js\"\nexport { c } from './c.js'\nexport * from \"d\"\nexport * as e from 'e'", []string{"./a.js", "./c.js", "d", "e"}},
-		"own exports":        {`export const from = "a"; export default function require() {}; export { x }; f("from")`, nil},
-		"require":            {`const a = require("a"), b = require('./b'); module.exports = require( "c" )`, []string{"a", "./b", "c"}},
-		"within functions":   {`function f() { return require("a") } const g = () => import("b")`, []string{"a?", "b?"}},
-		"within try":         {`try { require("a") } catch { require("b") } require("c")`, []string{"a~", "b?", "c"}},
-		"comments":           {"// require('a')\n/* import 'b' */ /** @type {import('c')} */ require('d') // import \"e\"", []string{"d"}},
-		"strings":            {`const s = "require('a')"; const t = 'import "b"'; const u = "it's"; require("c")`, []string{"c"}},
-		"templates":          {"const s = `require('a') ${require('b')} import 'c' ${`${x}}`} `; require('d')", []string{"b", "d"}},
-		"patterns":           {`const r = /require("a")/.test(x) && /['"/]/g; const d = a / b; require("c") / 2`, []string{"c"}},
+		"static": {
+			`import a from "a"; import 'b'; import * as c from "c"; import d, {e as f} from "@s/d/e.js"`,
+			[]string{"a", "b", "c", "@s/d/e.js"},
+		},
+		"several lines": {
+			"import {\n  a,\n  b\n} from \"./a.js\"\nexport { c } from './c.js'\nexport * from \"d\"\nexport * as e from 'e'",
+			[]string{"./a.js", "./c.js", "d", "e"},
+		},
+		"own exports": {`export const from = "a"; export default function require() {}; export { x }; f("from")`, nil},
+		"require": {
+			`const a = require("a"), b = require('./b'); module.exports = require( "c" )`,
+			[]string{"a", "./b", "c"},
+		},
+		"within functions": {`function f() { return require("a") } const g = () => import("b")`, []string{"a?", "b?"}},
+		"within try":       {`try { require("a") } catch { require("b") } require("c")`, []string{"a~", "b?", "c"}},
+		"comments": {
+			"// require('a')\n/* import 'b' */ /** @type {import('c')} */ require('d') // import \"e\"",
+			[]string{"d"},
+		},
+		"strings": {
+			`const s = "require('a')"; const t = 'import "b"'; const u = "it's"; require("c")`,
+			[]string{"c"},
+		},
+		"templates": {
+			"const s = `require('a') ${require('b')} import 'c' ${`${x}}`} `; require('d')",
+			[]string{"b", "d"},
+		},
+		"patterns": {
+			`const r = /require("a")/.test(x) && /['"/]/g; const d = a / b; require("c") / 2`,
+			[]string{"c"},
+		},
 		"pattern of a class": {`x = /[/"]/; require("a")`, []string{"a"}},
 		"others of the name": {`a.require("b"); a.import("c"); import.meta.url; requires("e"); require()`, nil},
 		"not closed":         {"const a = \"x\nrequire('b')\nconst c = `", []string{"b"}},
@@ -82,7 +103,10 @@ func TestScanImports(t *testing.T) {
 }
 
 func FuzzScanImports(f *testing.F) {
-	for _, seed := range []string{"import a from 'a'", "`${", "/[/", "try{require('a')}", "export {", "import{{{{", "}}}}`", "/*"} {
+	for _, seed := range []string{
+		"import a from 'a'", "`${", "/[/", "try{require('a')}", "export {", "import{{{{",
+		"}}}}`", "/*",
+	} {
 		f.Add([]byte(seed))
 		f.Add([]byte(fmt.Sprint(slices.Repeat([]string{seed}, 200))))
 	}

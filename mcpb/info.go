@@ -12,11 +12,11 @@ import (
 	"slices"
 )
 
-// Info is what a bundle says of itself, and what it weighs. Fields may be added.
+// Info is a bundle's metadata and size. Fields may be added.
 type Info struct {
 	SpecVersion     string            `json:"manifestVersion"`
 	Name            string            `json:"name"`
-	Title           string            `json:"title"` // for people; Name where there is no other
+	Title           string            `json:"title"` // display name, or Name if there is none
 	Version         string            `json:"version"`
 	Description     string            `json:"description"`
 	LongDescription string            `json:"longDescription,omitempty"`
@@ -27,26 +27,26 @@ type Info struct {
 	PrivacyPolicies []string          `json:"privacyPolicies,omitempty"`
 	Type            string            `json:"type"`
 	EntryPoint      string            `json:"entryPoint"`
-	Command         []string          `json:"command,omitempty"` // as written, with its variables
-	Platforms       []string          `json:"platforms"`         // all of them where the manifest names none
+	Command         []string          `json:"command,omitempty"` // as written, with variables
+	Platforms       []string          `json:"platforms"`         // all of them if the manifest names none
 	Runtimes        map[string]string `json:"runtimes,omitempty"`
 	Clients         map[string]string `json:"clients,omitempty"`
 	Tools           []Tool            `json:"tools"`
-	MoreTools       bool              `json:"moreTools,omitempty"` // known only at run time
+	MoreTools       bool              `json:"moreTools,omitempty"` // more are known only at run time
 	Prompts         []Prompt          `json:"prompts"`
 	MorePrompts     bool              `json:"morePrompts,omitempty"`
 	Options         []OptionInfo      `json:"options"`
-	Locales         []string          `json:"locales,omitempty"`      // into which it is translated
-	Translations    []string          `json:"translations,omitempty"` // that took part, the best first
+	Locales         []string          `json:"locales,omitempty"`      // available translations
+	Translations    []string          `json:"translations,omitempty"` // translations in use, the best first
 	Files           int               `json:"files"`
-	Bytes           int64             `json:"bytes"`                 // of all files when unpacked
+	Bytes           int64             `json:"bytes"`                 // unpacked
 	PackedBytes     int64             `json:"packedBytes,omitempty"` // of the archive, without a signature
 	Largest         []FileInfo        `json:"largest"`
-	// Signature is what [Verify] says with its defaults. Nil for a folder.
+	// Signature is the result of [Verify] with default options. It is nil for a folder.
 	Signature *Verification `json:"signature,omitempty"`
 }
 
-// OptionInfo is an option of the user. What a sensitive one presets is left out.
+// OptionInfo is a user option. The default of a sensitive option is omitted.
 type OptionInfo struct {
 	Key         string   `json:"key"`
 	Type        string   `json:"type"`
@@ -66,22 +66,21 @@ type FileInfo struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// InfoOptions say how [ReadInfo] looks at a bundle. Nil and the zero value are
-// the defaults.
+// InfoOptions are the options of [ReadInfo]. Nil and the zero value mean the defaults.
 type InfoOptions struct {
-	// Locale is the language to show texts in, such as "de-AT". The default is that
+	// Locale is the language of the texts, such as "de-AT". The default is the language
 	// of the manifest.
 	Locale string
-	// Largest is how many of the largest files are listed. The default is 5; a
-	// negative number stands for none.
+	// Largest is the number of largest files to list. The default is 5; a negative number
+	// means none.
 	Largest int
 	// Limits are those of [OpenArchive].
 	Limits *Limits
 }
 
-// ReadInfo looks into the bundle at name, a folder or a packed one, and checks the
-// signature of the latter. A manifest that cannot be used is a [*ManifestError];
-// an archive that is refused, an [*ArchiveError].
+// ReadInfo reads the metadata of the bundle at name, a folder or a packed bundle, and
+// verifies the signature of a packed one. If the manifest is invalid, the error is a
+// [*ManifestError]; if the archive is refused, an [*ArchiveError].
 func ReadInfo(ctx context.Context, name string, opts *InfoOptions) (*Info, error) {
 	var o InfoOptions
 	if opts != nil {
@@ -126,7 +125,8 @@ func readInfo(fsys fs.FS, o *InfoOptions) (*Info, error) {
 
 func (i *Info) describe(m *Manifest) {
 	i.SpecVersion, i.Name, i.Title, i.Version, i.Description = m.SpecVersion, m.Name, m.Title(), m.Version, m.Description
-	i.LongDescription, i.Author, i.License, i.Homepage, i.Keywords, i.PrivacyPolicies = m.LongDescription, m.Author, m.License, m.Homepage, m.Keywords, m.PrivacyPolicies
+	i.LongDescription, i.Author, i.License, i.Homepage, i.Keywords, i.PrivacyPolicies =
+		m.LongDescription, m.Author, m.License, m.Homepage, m.Keywords, m.PrivacyPolicies
 	i.Type, i.EntryPoint = m.Server.Type, m.Server.EntryPoint
 	if c := m.Server.Config; c != nil {
 		i.Command = append([]string{c.Command}, c.Args...)
@@ -142,7 +142,18 @@ func (i *Info) describe(m *Manifest) {
 	i.Prompts, i.MorePrompts = append([]Prompt{}, m.Prompts...), m.PromptsGenerated
 	i.Options = []OptionInfo{}
 	for _, o := range m.UserConfig {
-		shown := OptionInfo{o.Key, o.Type, o.Title, o.Description, o.Required, o.Multiple, o.Sensitive, o.Default, o.Min, o.Max}
+		shown := OptionInfo{
+			o.Key,
+			o.Type,
+			o.Title,
+			o.Description,
+			o.Required,
+			o.Multiple,
+			o.Sensitive,
+			o.Default,
+			o.Min,
+			o.Max,
+		}
 		if o.Sensitive && o.Default != nil {
 			shown.Default = Redacted
 		}
@@ -158,7 +169,7 @@ func (i *Info) weigh(fsys fs.FS, largest int) error {
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone meanwhile
+			return nil // deleted in the meantime
 		}
 		if err != nil {
 			return err

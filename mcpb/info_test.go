@@ -17,7 +17,10 @@ func TestReadInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i.Files != 4 || len(i.Largest) != 2 || i.Largest[0].Name != "manifest.json" || i.Largest[1] != (mcpb.FileInfo{Name: "big", Bytes: 9}) {
+	if i.Files != 4 ||
+		len(i.Largest) != 2 ||
+		i.Largest[0].Name != "manifest.json" ||
+		i.Largest[1] != (mcpb.FileInfo{Name: "big", Bytes: 9}) {
 		t.Errorf("%d files, the largest %v", i.Files, i.Largest)
 	}
 	if i.Signature.Status != mcpb.StatusUnsigned || i.PackedBytes == 0 || i.Bytes != i.Largest[0].Bytes+9+1+2 {
@@ -47,7 +50,8 @@ func TestReadInfoRefuses(t *testing.T) {
 		t.Errorf("got %v, want an error of the manifest", err)
 	}
 	var archive *mcpb.ArchiveError
-	if _, err := mcpb.ReadInfo(t.Context(), name, &mcpb.InfoOptions{Limits: &mcpb.Limits{Entries: 1}}); !errors.As(err, &archive) {
+	if _, err := mcpb.ReadInfo(t.Context(), name,
+		&mcpb.InfoOptions{Limits: &mcpb.Limits{Entries: 1}}); !errors.As(err, &archive) {
 		t.Errorf("got %v, want an error of the archive", err)
 	}
 }

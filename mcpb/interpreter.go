@@ -10,17 +10,17 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// ruleInterpreter is the rule about a value that an interpreter would take for one of
-// its own options, such as -c of Python, which runs code.
+// ruleInterpreter is the rule for a value that an interpreter would parse as one of its
+// own options, such as Python's -c, which runs code.
 const ruleInterpreter = "mcpb/option-as-flag"
 
-// runner is a program that runs another one, or code that it is given.
+// runner is a program that runs another one, or code from its arguments.
 type runner struct {
-	verbs  []string // the words in front of its own arguments, as in "uv run"
+	verbs  []string // subcommands before its own arguments, as in "uv run"
 	valued []string // options whose value is the next argument
 }
 
-// runners returns the programs that execute what their options say, by name.
+// runners returns the programs whose options can execute code, by name.
 func runners() map[string]runner {
 	node := runner{
 		valued: []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"},
@@ -51,7 +51,7 @@ func runners() map[string]runner {
 }
 
 // runnerOf returns the runner that a command starts: "python3.12" and
-// "/usr/bin/python.exe" are python.
+// "/usr/bin/python.exe" are both python.
 func runnerOf(command string) (name string, r runner, ok bool) {
 	name = path.Base(strings.ReplaceAll(command, `\`, "/"))
 	for _, ext := range []string{".exe", ".cmd", ".bat"} {
@@ -68,10 +68,10 @@ func runnerOf(command string) (name string, r runner, ok bool) {
 	return name, r, ok
 }
 
-// ownArguments returns the name of the interpreter that command is, and how many of
-// args at most it takes for itself: those in front of "--" or of the file that it runs.
-// Any other command has none. An argument that begins with an option of the user
-// counts, since a value can be either.
+// ownArguments returns the name of the interpreter in command, and the maximum number of
+// args that it parses itself: those before "--" or before the file that it runs. For
+// other commands there are none. An argument that begins with a user option is counted,
+// because its value may be an option of the interpreter.
 func ownArguments(command string, args []string) (name string, own int) {
 	name, r, ok := runnerOf(command)
 	if !ok {
@@ -86,7 +86,7 @@ func ownArguments(command string, args []string) (name string, own int) {
 		case arg == "--":
 			return name, own
 		case slices.Contains(r.valued, arg):
-			own++ // an option here is a value, whatever it begins with
+			own++ // the next argument is a value, whatever it begins with
 			continue
 		case strings.HasPrefix(arg, "-"), leadingOption(arg) != "":
 			continue
@@ -96,7 +96,7 @@ func ownArguments(command string, args []string) (name string, own int) {
 	return name, len(args)
 }
 
-// leadingOption returns the key of the option of the user that s begins with, or "".
+// leadingOption returns the key of the user option that s begins with, or "".
 func leadingOption(s string) string {
 	parts := splitVariables(s)
 	if len(parts) == 0 || !parts[0].variable {
@@ -109,11 +109,11 @@ func leadingOption(s string) string {
 	return key
 }
 
-// canBeFlag reports whether a value of the option can begin with a dash and do harm
-// there: paths are made absolute, and a number names no option that runs code.
+// canBeFlag reports whether a value of the option can begin with a dash and do harm:
+// paths are made absolute, and a number names no option that runs code.
 func (o *Option) canBeFlag() bool { return o.Type == OptionString }
 
-// checkFlags reports options of the user where the interpreter looks for its own.
+// checkFlags reports user options in arguments that the interpreter parses itself.
 func (c *checker) checkFlags(pointer, command string, args []string) {
 	name, own := ownArguments(command, args)
 	for i, arg := range args[:min(own, len(args))] {
@@ -127,8 +127,8 @@ func (c *checker) checkFlags(pointer, command string, args []string) {
 	}
 }
 
-// checkOverriddenFlags is [checker.checkFlags] for the command line of a platform:
-// what an override leaves out is that of the base.
+// checkOverriddenFlags is [checker.checkFlags] for the command line of a platform.
+// Missing parts of an override come from the base.
 func (c *checker) checkOverriddenFlags(pointer string, base *Config, o Override) {
 	switch {
 	case o.Args != nil:
@@ -138,7 +138,7 @@ func (c *checker) checkOverriddenFlags(pointer string, base *Config, o Override)
 	}
 }
 
-// startsFile reports whether an argument is the file that an interpreter runs.
+// startsFile reports whether argument i is the file that an interpreter runs.
 func startsFile(command string, args []string, i int) bool {
 	switch name, own := ownArguments(command, args); name {
 	case "node", "nodejs", "tsx", "ts-node", "deno", "bun", "python", "pypy", "py", "ruby", "perl", "php", "sh", "bash":
@@ -147,14 +147,14 @@ func startsFile(command string, args []string, i int) bool {
 	return false
 }
 
-// isValue reports whether an argument is one whose value is the next argument.
+// isValue reports whether the argument after before is its value.
 func isValue(command, before string) bool {
 	_, r, _ := runnerOf(command)
 	return slices.Contains(r.valued, before)
 }
 
-// refuseFlag refuses values that an interpreter would take for its own options, unless
-// the manifest shows that they are meant to be some: by a default that is one.
+// refuseFlag refuses values that an interpreter would parse as its own options. They are
+// allowed if the default of the option is such a value, too.
 func (e *expansion) refuseFlag(config *Config, i int, expanded []expanded) {
 	key := leadingOption(config.Args[i])
 	name, own := ownArguments(config.Command, config.Args)

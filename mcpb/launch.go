@@ -10,9 +10,9 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Launch is how a server is started. The fields hold the values of sensitive
-// options; every way to print a Launch shows [Redacted] in their place. Its fields
-// are the caller's to change; what is shown stays as it was.
+// Launch is the command line of a server. The fields contain the values of sensitive
+// options, but every way of printing a Launch shows [Redacted] instead. The caller may
+// change the fields; the printed form stays the same.
 type Launch struct {
 	// Command is a program on the search path, or its absolute path.
 	Command string
@@ -21,7 +21,7 @@ type Launch struct {
 	Env map[string]string
 	// Dir is the working directory: the folder of the bundle.
 	Dir string
-	// Warnings are what was unclear and did not keep the server from starting.
+	// Warnings are problems that did not prevent the start.
 	Warnings []check.Finding
 
 	shownCommand string
@@ -30,8 +30,8 @@ type Launch struct {
 	secrets      []string
 }
 
-// Environ returns base, a list of NAME=VALUE such as that of os.Environ, with Env
-// behind it, in which the last of one name counts.
+// Environ returns base, a list of NAME=VALUE such as the one of os.Environ, followed by
+// Env. If a name is repeated, the last one wins.
 func (l Launch) Environ(base []string) []string {
 	env := slices.Clone(base)
 	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
@@ -40,7 +40,7 @@ func (l Launch) Environ(base []string) []string {
 	return env
 }
 
-// preset gives a variable a value, unless the manifest does.
+// preset sets a variable, unless the manifest does.
 func (l *Launch) preset(name, value string) {
 	if _, given := l.Env[name]; !given {
 		l.Env[name], l.shownEnv[name] = value, value
@@ -50,9 +50,9 @@ func (l *Launch) preset(name, value string) {
 // HasSecrets reports whether a sensitive option has a value.
 func (l Launch) HasSecrets() bool { return len(l.secrets) > 0 }
 
-// Redact returns text, such as what the server wrote to its log, with
-// [Redacted] in the place of every value of a sensitive option. Values of fewer
-// than four bytes are left: they are everywhere.
+// Redact returns text, such as log output of the server, with all values of sensitive
+// options replaced by [Redacted]. Values shorter than four bytes are kept, because they
+// occur everywhere.
 func (l Launch) Redact(text string) string {
 	longest := slices.Clone(l.secrets)
 	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
@@ -64,8 +64,8 @@ func (l Launch) Redact(text string) string {
 	return text
 }
 
-// String returns the command line, without secrets, as it would be typed into a
-// shell, with the environment of its own before it.
+// String returns the command line in shell syntax, preceded by its environment variables,
+// without secrets.
 func (l Launch) String() string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(l.shownEnv)) {
@@ -78,7 +78,7 @@ func (l Launch) String() string {
 	return strings.Join(words, " ")
 }
 
-// GoString is [Launch.String]: also %#v shows no secret.
+// GoString is [Launch.String], so that %#v shows no secrets either.
 func (l Launch) GoString() string { return "mcpb.Launch(" + l.String() + ")" }
 
 // LogValue implements slog.LogValuer with [Launch.String].

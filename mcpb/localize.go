@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// resources returns the path of the translations with its variable.
+// resources returns the path of the translations, with its variable.
 func (l *Localization) resources() string {
 	if l.Resources != "" {
 		return l.Resources
@@ -26,7 +26,7 @@ func (l *Localization) defaultLocale() string {
 	return DefaultLocale
 }
 
-// around returns what stands before and behind the variable in the path.
+// around returns the parts of the path before and after the variable.
 func (l *Localization) around() (before, after string) {
 	name := strings.ReplaceAll(l.resources(), `\`, "/")
 	at := strings.Index(strings.ToLower(name), localeVariable)
@@ -36,8 +36,8 @@ func (l *Localization) around() (before, after string) {
 	return name[:at], name[at+len(localeVariable):]
 }
 
-// file returns the path of the translation into a locale, or "" where that would
-// be no file of the bundle.
+// file returns the path of the translation for a locale, or "" if it is outside the
+// bundle.
 func (l *Localization) file(locale string) string {
 	before, after := l.around()
 	name, why := inside(before + locale + after)
@@ -47,8 +47,8 @@ func (l *Localization) file(locale string) string {
 	return name
 }
 
-// Locales returns the languages into which the bundle in fsys is translated,
-// sorted. The language of the manifest itself is among them only if it has a file.
+// Locales returns the languages that the bundle in fsys is translated to, sorted. The
+// language of the manifest itself is included only if it has a file.
 func (m *Manifest) Locales(fsys fs.FS) []string {
 	if m.Localization == nil {
 		return nil
@@ -60,7 +60,7 @@ func (m *Manifest) Locales(fsys fs.FS) []string {
 	if why != "" {
 		return nil
 	}
-	entries, _ := fs.ReadDir(fsys, dir) // a folder that is not there holds none
+	entries, _ := fs.ReadDir(fsys, dir) // a missing folder has no files
 	var locales []string
 	for _, e := range entries {
 		name, ok := strings.CutPrefix(e.Name(), prefix)
@@ -79,11 +79,10 @@ func (m *Manifest) Locales(fsys fs.FS) []string {
 	return locales
 }
 
-// Fallbacks returns which of the available languages to show to somebody who
-// wants the language locale, the best first: itself, then without its variant
-// and region, then other regions of the same language. own is the language of the
-// manifest: it ends the list where it is as good as what would follow, and it is
-// what is left when the list is empty.
+// Fallbacks returns the available languages for a user who wants the language locale, the
+// best first: the language itself, then without its variant and region, then other
+// regions of the same language. own is the language of the manifest. It ends the list if
+// it is as good as the next one, and is used if the list is empty.
 func Fallbacks(locale, own string, available []string) []string {
 	var found []string
 	add := func(name string) bool {
@@ -119,7 +118,7 @@ func firstTag(locale string) string {
 	return tag
 }
 
-// script is the writing that a locale names, such as Hans, or "".
+// script returns the writing system of a locale, such as hans, or "".
 func script(locale string) string {
 	tags := strings.Split(locale, "-")
 	if len(tags) > 1 && len(tags[1]) == 4 {
@@ -128,10 +127,9 @@ func script(locale string) string {
 	return ""
 }
 
-// Localized returns a copy of the manifest as it reads in the language locale,
-// such as "de-AT", with the translations in fsys, and the languages that took
-// part, the best first. What no translation has stays as it is in the manifest. A
-// translation that is broken counts as missing; [Check] reports it.
+// Localized returns a copy of the manifest in the language locale, such as "de-AT", with
+// the translations in fsys, and the languages that it uses, the best first. Texts without
+// a translation stay as they are. A broken translation is ignored; [Check] reports it.
 func (m *Manifest) Localized(fsys fs.FS, locale string) (*Manifest, []string) {
 	if m.Localization == nil || fsys == nil {
 		return m, nil
@@ -154,7 +152,7 @@ func (m *Manifest) Localized(fsys fs.FS, locale string) (*Manifest, []string) {
 	return &translated, used
 }
 
-// apply takes over what a translation says.
+// apply copies the texts of a translation.
 func (m *Manifest) apply(root *jsonNode) {
 	set := func(into *string, n *jsonNode) {
 		if n.is(kindString) {
@@ -179,7 +177,8 @@ func (m *Manifest) apply(root *jsonNode) {
 	}
 }
 
-// byName returns the items of an array by their names, of two the first.
+// byName returns the items of an array by name. If a name is repeated, the first one
+// wins.
 func byName(list *jsonNode) map[string]*jsonNode {
 	items := map[string]*jsonNode{}
 	for _, n := range list.list() {
@@ -190,7 +189,7 @@ func byName(list *jsonNode) map[string]*jsonNode {
 	return items
 }
 
-// describe names the languages of a chain in words.
+// describe lists the languages of a chain as text.
 func describe(chain []string, own string) string {
 	return strings.Join(append(slices.Clone(chain), fmt.Sprintf("the manifest (%s)", own)), ", then ")
 }

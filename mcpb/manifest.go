@@ -13,10 +13,10 @@ import (
 // ManifestName is the name of the manifest at the root of a bundle.
 const ManifestName = "manifest.json"
 
-// MaxManifest is how many bytes a manifest may have.
+// MaxManifest is the maximum size of a manifest in bytes.
 const MaxManifest = 4 << 20
 
-// Versions returns the versions of the manifest that are known, oldest first.
+// Versions returns the supported manifest versions, oldest first.
 func Versions() []string { return []string{"0.1", "0.2", "0.3", "0.4"} }
 
 // The types of servers.
@@ -24,16 +24,16 @@ const (
 	TypeNode   = "node"
 	TypePython = "python"
 	TypeBinary = "binary"
-	TypeUV     = "uv" // from version 0.4 on
+	TypeUV     = "uv" // since version 0.4
 )
 
-// Manifest is what manifest.json says. A field that the manifest leaves out is
-// zero. A Manifest that was handed out is read-only and may be shared.
+// Manifest is the content of manifest.json. Omitted fields are zero. A Manifest returned
+// by this package is read-only and may be shared.
 type Manifest struct {
-	// SpecVersion is the version of the format, one of [Versions]. In the file it
-	// is manifest_version, or dxt_version in old ones.
+	// SpecVersion is the version of the format, one of [Versions]. Its field in the file
+	// is manifest_version, or dxt_version in old files.
 	SpecVersion string
-	// Schema is the file's own $schema.
+	// Schema is the $schema of the file.
 	Schema string
 
 	Name            string
@@ -56,28 +56,27 @@ type Manifest struct {
 
 	Server           Server
 	Tools            []Tool
-	ToolsGenerated   bool // there are further tools, known only at run time
+	ToolsGenerated   bool // more tools are known only at run time
 	Prompts          []Prompt
 	PromptsGenerated bool
 
 	Compatibility *Compatibility
-	// UserConfig holds the options in the order of the file.
+	// UserConfig are the options, in the order of the file.
 	UserConfig   []Option
 	Localization *Localization
-	// Meta is _meta: by the reverse domain name of whom it is for.
+	// Meta is _meta, by the reverse domain name of its consumer.
 	Meta map[string]json.RawMessage
 
-	// Unknown holds the members at the top that no version of the format knows.
+	// Unknown are the top-level members that no version of the format knows.
 	Unknown map[string]json.RawMessage
 
 	source []byte
 }
 
-// JSON returns the text that the manifest was read from, without a byte order
-// mark. It is read-only.
+// JSON returns the text of the manifest, without a byte order mark. It is read-only.
 func (m *Manifest) JSON() []byte { return m.source }
 
-// Title is the name for people: DisplayName, or Name where there is none.
+// Title returns the display name: DisplayName, or Name if it is empty.
 func (m *Manifest) Title() string {
 	if m.DisplayName != "" {
 		return m.DisplayName
@@ -85,7 +84,7 @@ func (m *Manifest) Title() string {
 	return m.Name
 }
 
-// Option returns the option of UserConfig with that key, and whether there is one.
+// Option returns the option of UserConfig with that key, and whether it exists.
 func (m *Manifest) Option(key string) (Option, bool) {
 	i := slices.IndexFunc(m.UserConfig, func(o Option) bool { return o.Key == key })
 	if i < 0 {
@@ -94,8 +93,8 @@ func (m *Manifest) Option(key string) (Option, bool) {
 	return m.UserConfig[i], true
 }
 
-// FileName is a name for the packed bundle that is safe on every system:
-// NAME-VERSION.mcpb with everything but letters, digits, ".", "_" and "-"
+// FileName returns a file name for the packed bundle that is valid on every system:
+// NAME-VERSION.mcpb, where characters other than letters, digits, ".", "_" and "-" are
 // replaced by "-".
 func (m *Manifest) FileName() string {
 	safe := func(s string) string {
@@ -118,14 +117,14 @@ func (m *Manifest) FileName() string {
 	return name + "-" + version + ".mcpb"
 }
 
-// Author is who made the bundle.
+// Author is the author of the bundle.
 type Author struct {
 	Name  string `json:"name"`
 	Email string `json:"email,omitempty"`
 	URL   string `json:"url,omitempty"`
 }
 
-// Repository is where the source is.
+// Repository is the location of the source code.
 type Repository struct {
 	Type string `json:"type"`
 	URL  string `json:"url"`
@@ -138,7 +137,7 @@ type Icon struct {
 	Theme string `json:"theme,omitempty"`
 }
 
-// Localization is where translations are.
+// Localization is the location of translations.
 type Localization struct {
 	// Resources is a path in the bundle with ${locale} in it. Empty means
 	// [DefaultResources].
@@ -148,21 +147,21 @@ type Localization struct {
 	DefaultLocale string
 }
 
-// What a localization that does not say otherwise means.
+// Defaults of a [Localization].
 const (
 	DefaultResources = "mcpb-resources/${locale}.json"
 	DefaultLocale    = "en-US"
 )
 
-// Server says how the server is started.
+// Server specifies how the server is started.
 type Server struct {
 	Type       string // one of the Type constants
 	EntryPoint string // a path in the bundle
-	// Config is nil only for [TypeUV], where it may be left out.
+	// Config is optional for [TypeUV], and otherwise not nil.
 	Config *Config
 }
 
-// Config is mcp_config: a command line with variables in it, for [Expand].
+// Config is mcp_config: a command line with variables, which [Expand] replaces.
 type Config struct {
 	Command string
 	Args    []string
@@ -171,36 +170,35 @@ type Config struct {
 	Overrides map[string]Override
 }
 
-// Override replaces parts of a [Config] on one platform. What is "" or nil is
-// not replaced; Args that are empty and not nil are.
+// Override replaces parts of a [Config] on one platform. "" and nil keep the base value;
+// empty non-nil Args replace it.
 type Override struct {
 	Command string
 	Args    []string
 	Env     map[string]string
 }
 
-// Tool is a tool as the manifest announces it.
+// Tool is a tool in the manifest.
 type Tool struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 }
 
-// Prompt is a prompt as the manifest announces it.
+// Prompt is a prompt in the manifest.
 type Prompt struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitempty"`
 	Arguments   []string `json:"arguments,omitempty"`
-	Text        string   `json:"text"` // with ${arguments.NAME} in it
+	Text        string   `json:"text"` // contains ${arguments.NAME}
 }
 
-// Compatibility says where the bundle works.
+// Compatibility specifies where the bundle works.
 type Compatibility struct {
 	// Platforms are "darwin", "linux" and "win32"; nil means all.
 	Platforms []string
-	// Runtimes are ranges of versions by "node" and "python".
+	// Runtimes are version ranges for "node" and "python".
 	Runtimes map[string]string
-	// Clients are ranges of versions by the name of the client, such as
-	// "claude_desktop".
+	// Clients are version ranges by the name of the client, such as "claude_desktop".
 	Clients map[string]string
 }
 
@@ -213,14 +211,14 @@ const (
 	OptionFile      = "file"
 )
 
-// Option is a value that the user is asked for.
+// Option is a value to request from the user.
 type Option struct {
 	Key         string
 	Type        string // one of the Option constants
 	Title       string
 	Description string
 	Required    bool
-	// Default is nil, a string, a float64, a bool or a []string. Strings may hold
+	// Default is nil, a string, a float64, a bool or a []string. Strings may contain
 	// variables such as ${HOME}.
 	Default   any
 	Multiple  bool     // several directories or files
@@ -228,13 +226,13 @@ type Option struct {
 	Min, Max  *float64 // bounds of a number
 }
 
-// ManifestError says why a manifest cannot be used. Several reasons may be in it.
+// ManifestError reports all reasons why a manifest cannot be used.
 type ManifestError struct {
-	// Findings are what [Check] would say, errors only.
+	// Findings are the errors that [Check] would report.
 	Findings []check.Finding
 }
 
-// Error names the first reasons, each with its place in the file.
+// Error returns the first reasons, each with its position in the file.
 func (e *ManifestError) Error() string {
 	const shown = 3
 	var parts []string
@@ -251,11 +249,10 @@ func (e *ManifestError) Error() string {
 	return "manifest: " + strings.Join(parts, "; ")
 }
 
-// ParseManifest reads a manifest. It accepts what a host can work with: a field
-// that no version knows is kept, and the forms of URLs and the like are not
-// looked at; [Check] does that. An error is a [*ManifestError]: the text is no
-// JSON, its version is unknown, or a field is missing or of the wrong type.
-// data must not change afterwards.
+// ParseManifest parses a manifest. It accepts everything a host can work with: it keeps
+// unknown fields, and does not check the syntax of URLs and similar values; [Check] does.
+// The error is a [*ManifestError] if the text is not JSON, its version is unknown, or a
+// field is missing or has the wrong type. data must not change afterwards.
 func ParseManifest(data []byte) (*Manifest, error) {
 	var r check.Report
 	d := readDocument(data, ManifestName, &r)
@@ -272,8 +269,9 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// ReadManifest reads the manifest of the bundle in fsys with [ParseManifest]. A
-// file that cannot be read or is larger than [MaxManifest] is an error of its own.
+// ReadManifest parses the manifest of the bundle in fsys like [ParseManifest]. If the
+// file cannot be read or is larger than [MaxManifest], the error is not a
+// [*ManifestError].
 func ReadManifest(fsys fs.FS) (*Manifest, error) {
 	text, err := readLimited(fsys, ManifestName, MaxManifest)
 	if err != nil {

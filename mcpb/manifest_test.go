@@ -45,7 +45,8 @@ func TestParseManifest(t *testing.T) {
 		Description: "Finds files", LongDescription: "*Finds* files",
 		Author:     mcpb.Author{Name: "A", Email: "a@example.com", URL: "https://example.com"},
 		Repository: &mcpb.Repository{Type: "git", URL: "https://example.com/a.git"},
-		Icon:       "icon.png", Icons: []mcpb.Icon{{Src: "i.png", Size: "16x16", Theme: "dark"}}, Screenshots: []string{"s.png"},
+		Icon:       "icon.png", Icons: []mcpb.Icon{{Src: "i.png", Size: "16x16", Theme: "dark"}},
+		Screenshots:  []string{"s.png"},
 		Localization: &mcpb.Localization{Resources: "r/${locale}.json", DefaultLocale: "en"},
 		Server: mcpb.Server{Type: "node", EntryPoint: "server/index.js", Config: &mcpb.Config{
 			Command: "node", Args: []string{"${__dirname}/server/index.js", "${user_config.dirs}"},
@@ -62,10 +63,13 @@ func TestParseManifest(t *testing.T) {
 			{Key: "n", Type: "number", Title: "N", Description: "d", Default: 5.0, Min: &one, Max: &nine},
 		},
 	}
-	if diff := cmp.Diff(got, want, cmpopts.IgnoreUnexported(mcpb.Manifest{}), cmpopts.IgnoreFields(mcpb.Manifest{}, "Meta", "Unknown")); diff != "" {
+	if diff := cmp.Diff(got, want, cmpopts.IgnoreUnexported(mcpb.Manifest{}),
+		cmpopts.IgnoreFields(mcpb.Manifest{}, "Meta", "Unknown")); diff != "" {
 		t.Error(diff)
 	}
-	if string(got.Meta["com.example"]) != `{"a": [1]}` || string(got.Unknown["extra"]) != `{"kept": 1}` || len(got.Unknown) != 1 {
+	if string(got.Meta["com.example"]) != `{"a": [1]}` ||
+		string(got.Unknown["extra"]) != `{"kept": 1}` ||
+		len(got.Unknown) != 1 {
 		t.Errorf("_meta %s, unknown %s", got.Meta, got.Unknown)
 	}
 	if string(got.JSON()) != full || got.Title() != "My files!" || got.FileName() != "My-Files-1.2.0.mcpb" {
@@ -109,7 +113,8 @@ func TestParseManifestRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := mcpb.ReadManifest(fstest.MapFS{"manifest.json": {Data: make([]byte, mcpb.MaxManifest+1)}}); err == nil || !strings.Contains(err.Error(), "too large") {
+	if _, err := mcpb.ReadManifest(fstest.MapFS{"manifest.json": {Data: make([]byte,
+		mcpb.MaxManifest+1)}}); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("a manifest without end: %v", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// formatNumber writes a number as JavaScript's String does, which is what
-// servers get everywhere else: 10, 0.5, 1e+21.
+// formatNumber formats a number like JavaScript's String, which other hosts use: 10, 0.5,
+// 1e+21.
 func formatNumber(f float64) string {
 	switch abs := math.Abs(f); {
 	case math.IsInf(f, 1):

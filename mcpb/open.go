@@ -13,60 +13,59 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// OpenOptions configure [Open]. The zero value and nil are the defaults.
+// OpenOptions configure [Open]. Nil and the zero value mean the defaults.
 type OpenOptions struct {
-	// Values are what the user filled in, as in [ExpandOptions].
+	// Values are the user's values, as in [ExpandOptions].
 	Values map[string]any
-	// Lookup finds the value of an option that Values leave out elsewhere, such as
-	// in the environment. Nil stands for nowhere.
+	// Lookup returns the value of an option that Values does not contain, such as from
+	// the environment. It may be nil.
 	Lookup func(o Option) (value any, ok bool)
-	// Ask is called with the options that are required and have no value, and
-	// returns their values. Nil stands for asking nobody: they are an error.
+	// Ask is called with the required options that have no value, and returns their
+	// values. If it is nil, such options are an error.
 	Ask func(ctx context.Context, missing []Option) (map[string]any, error)
-	// AnyPlatform starts the bundle on a platform that its manifest leaves out.
+	// AnyPlatform allows starting the bundle on a platform that its manifest does not
+	// list.
 	AnyPlatform bool
-	// Locale is the language in which the bundle presents itself, such as "de" or
-	// "pt-BR"; empty stands for the manifest's own.
+	// Locale is the language of the bundle's texts, such as "de" or "pt-BR"; empty means
+	// the language of the manifest.
 	Locale string
 
-	// SHA256 is the SHA-256 that the packed bundle must have, in hexadecimal digits.
-	// Another one is a [*DigestError], and so is a folder, which has no such digest.
-	// Empty accepts any.
+	// SHA256 is the required SHA-256 of the packed bundle, in hexadecimal. A mismatch is
+	// a [*DigestError], and so is a folder, which has no digest. Empty accepts any.
 	SHA256 string
-	// Signer says who must have signed the packed bundle; see [ParseSigner]. Any
-	// status other than [StatusSigned] is a [*SignerError], and so is a folder, which
-	// has no signature. Nil accepts any bundle that is not [StatusTampered].
+	// Signer is the required signer of the packed bundle; see [ParseSigner]. Any status
+	// other than [StatusSigned] is a [*SignerError], and so is a folder, which has no
+	// signature. Nil accepts any bundle that is not [StatusTampered].
 	Signer *VerifyOptions
 
-	// Start says to start the server at once, though the manifest holds what it
-	// would answer.
+	// Start starts the server immediately, even if the manifest contains its answers.
 	Start bool
 
-	// CacheDir is where packed bundles are unpacked, each once, under its SHA-256;
-	// empty stands for slipway/bundles in the user's folder for caches.
+	// CacheDir is the folder for unpacked bundles, which are named by their SHA-256;
+	// empty means slipway/bundles in the user's cache folder.
 	CacheDir string
-	// CacheBytes is how much the unpacked bundles may take together before those that
-	// were not used for the longest time are removed, when one is added. A bundle that
-	// runs is never removed. 0 means [DefaultCacheBytes], less than 0 for no limit.
+	// CacheBytes is the maximum size of all unpacked bundles. When one is added, the
+	// least recently used ones are removed, except running ones. 0 means
+	// [DefaultCacheBytes], a negative value no limit.
 	CacheBytes int64
-	// Limits bound what a packed bundle may unpack to; nil stands for the defaults.
+	// Limits restricts what a packed bundle may unpack to; nil means the defaults.
 	Limits *Limits
 
-	// Warn is called with each of [Launch.Warnings] before the server is started; nil
+	// Warn is called with each of [Launch.Warnings] before the server starts; nil
 	// discards them.
 	Warn func(check.Finding)
-	// Stderr receives what the server writes to stderr, with secrets replaced; nil
-	// stands for nobody.
+	// Stderr receives the stderr output of the server, with secrets redacted; nil
+	// discards it.
 	Stderr io.Writer
-	// Stray is called with each line of stdout that is no message; see
+	// Stray is called with each line of stdout that is not a message; see
 	// [live.Command.Stray].
 	Stray func(line []byte)
-	// Live configures the supervision of the server; nil stands for the defaults.
+	// Live configures the supervision of the server; nil means the defaults.
 	Live *live.Options
 }
 
-// StartError says that the server of a bundle was found and did not start, or did
-// not speak MCP.
+// StartError means that the server of a bundle could not be started, or did not speak
+// MCP.
 type StartError struct {
 	Err error // the cause, without secrets
 }
@@ -77,7 +76,7 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// DigestError says that a bundle is not the one that was meant.
+// DigestError means that a bundle does not have the required digest.
 type DigestError struct {
 	Got  string // the SHA-256 of the file, or empty for a folder
 	Want string
@@ -91,39 +90,42 @@ func (e *DigestError) Error() string {
 	return "it is not the bundle that was meant: its SHA-256 is " + e.Got + ", and not " + e.Want
 }
 
-// Source is a bundle whose server runs, or will when it is needed.
+// Source is a bundle whose server is running, or starts on demand.
 type Source struct {
 	*live.Source
 	manifest *Manifest
 	launch   *Launch
-	release  func() error // the unpacked content
+	release  func() error // releases the unpacked content
 }
 
 var _ mcp.Source = (*Source)(nil)
 
-// Manifest returns the manifest, in the language that was asked for.
+// Manifest returns the manifest, in the requested language.
 func (s *Source) Manifest() *Manifest { return s.manifest }
 
-// Launch returns how the server is started.
+// Launch returns the command line of the server.
 func (s *Source) Launch() *Launch { return s.launch }
 
-// Close stops the server, and lets its unpacked content be pruned.
+// Close stops the server and releases its unpacked content, which may then be pruned.
 func (s *Source) Close() error { return errors.Join(s.Source.Close(), s.release()) }
 
-// Open starts the server of the bundle at name, a folder or a packed file, and
-// returns it as a Source. A server whose answers the manifest holds
-// ([Manifest.StaticCatalog]) is not started before it is needed. A packed bundle
-// is unpacked into a cache first, read-only. Close stops the server; what was unpacked
-// stays for the next time, and is compared with the archive, byte for byte, before it
-// runs again: a copy that differs is replaced, and a warning among those of
-// [Source.Launch] says so. The digest, the signature and the content that runs are
-// those of the same bytes, even if the file changes meanwhile.
+// Open starts the server of the bundle at name, a folder or a packed file, and returns it
+// as a Source. If the manifest contains the server's answers ([Manifest.StaticCatalog]),
+// the server starts only when needed. Open first unpacks a packed bundle into a read-only
+// cache. The unpacked copy stays there after Close. Before the next start it is compared
+// with the archive byte for byte; if it differs, it is replaced, and the warnings of
+// [Source.Launch] include that. Digest, signature and running content are those of the
+// same bytes, even if the file changes in the meantime.
 //
-// An error is that of the file; an [*ArchiveError] for an archive that is unsafe,
-// or changed after it was signed; a [*DigestError]; a [*SignerError]; a
-// [*ManifestError]; an [*ExpandError] for values that are missing or wrong; a
-// [*RuntimeError] for a program that is not here; or a [*StartError]. ctx bounds the
-// opening alone.
+// ctx only bounds Open itself. The error is one of these:
+//
+//   - the error of the file system
+//   - an [*ArchiveError], if the archive is unsafe or was changed after signing
+//   - a [*DigestError] or a [*SignerError]
+//   - a [*ManifestError]
+//   - an [*ExpandError], if values are missing or invalid
+//   - a [*RuntimeError], if a program is missing
+//   - a [*StartError]
 func Open(ctx context.Context, name string, opts *OpenOptions) (_ *Source, err error) {
 	if opts == nil {
 		opts = &OpenOptions{}
@@ -176,7 +178,7 @@ func (o *OpenOptions) lookup(option Option) (any, bool) {
 	return o.Lookup(option)
 }
 
-// expandAsking is [Expand], and asks for what is missing.
+// expandAsking is [Expand], but requests missing values with Ask.
 func expandAsking(ctx context.Context, m *Manifest, dir string, opts *OpenOptions) (*Launch, error) {
 	values := make(map[string]any, len(opts.Values))
 	for _, o := range m.UserConfig {
@@ -205,8 +207,7 @@ func expandAsking(ctx context.Context, m *Manifest, dir string, opts *OpenOption
 	return Expand(m, with)
 }
 
-// transport returns the child process of a launch, started with the runtime that
-// is here.
+// transport returns the child process of a launch, using an available runtime.
 func (l *Launch) transport(ctx context.Context, m *Manifest, stderr io.Writer) (*live.Command, error) {
 	var wanted map[string]string
 	if m.Compatibility != nil {
@@ -216,18 +217,24 @@ func (l *Launch) transport(ctx context.Context, m *Manifest, stderr io.Writer) (
 	if err != nil {
 		return nil, err
 	}
-	c := &live.Command{Path: line[0], Args: append(line[1:], l.Args...), Dir: l.Dir, Env: l.Environ(nil), Redact: slices.Clone(l.secrets)}
+	c := &live.Command{
+		Path:   line[0],
+		Args:   append(line[1:], l.Args...),
+		Dir:    l.Dir,
+		Env:    l.Environ(nil),
+		Redact: slices.Clone(l.secrets),
+	}
 	if stderr != nil {
 		c.Stderr = &redacting{launch: l, to: stderr}
 	}
 	return c, nil
 }
 
-// redacting passes on what a server writes, without secrets.
+// redacting forwards the output of a server without secrets.
 type redacting struct {
 	launch *Launch
 	to     io.Writer
-	held   string // an end that may be the beginning of a secret
+	held   string // a suffix that may be the beginning of a secret
 }
 
 // Write implements io.Writer.
@@ -240,7 +247,8 @@ func (w *redacting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begun returns how many bytes at the end of text may be the beginning of a secret.
+// begun returns the number of bytes at the end of text that may be the beginning of a
+// secret.
 func (l *Launch) begun(text string) int {
 	most := 0
 	for _, secret := range l.secrets {

@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// playVariable makes the test binary play the server of a bundle.
+// playVariable makes the test binary act as the server of a bundle.
 const playVariable = "SLIPWAY_MCPB_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -32,13 +32,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bundled tells how it was started.
+// bundled reports how it was started.
 type bundled struct{ mcp.Unimplemented }
 
 func (bundled) Catalog(context.Context) (*mcp.Catalog, error) {
 	return &mcp.Catalog{
 		Server: mcp.Implementation{Name: "bundled", Version: "1.0.0"},
-		Tools:  []mcp.Tool{{Name: "started", Description: "How it was started"}, {Name: "extra", Description: "Not in any manifest"}},
+		Tools: []mcp.Tool{
+			{Name: "started", Description: "How it was started"},
+			{Name: "extra", Description: "Not in any manifest"},
+		},
 	}, nil
 }
 
@@ -47,8 +50,8 @@ func (bundled) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallTool
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}, nil
 }
 
-// bundle writes the manifest of a bundle whose server is this test, with more
-// members, into a new folder.
+// bundle writes the manifest of a bundle, with additional members, into a new folder. Its
+// server is the test binary.
 func bundle(t *testing.T, more string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -73,7 +76,7 @@ func bundle(t *testing.T, more string) string {
 	return dir
 }
 
-// started opens a bundle and asks it how it was started.
+// started opens a bundle and returns how it was started.
 func started(t *testing.T, name string, opts *mcpb.OpenOptions) (string, *mcpb.Source) {
 	t.Helper()
 	src, err := mcpb.Open(t.Context(), name, opts)
@@ -92,7 +95,7 @@ func started(t *testing.T, name string, opts *mcpb.OpenOptions) (string, *mcpb.S
 	return string(text), src
 }
 
-// lines is a log that a child writes to while others read it.
+// lines is a log that can be read while a child writes to it.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -120,12 +123,13 @@ func TestOpen(t *testing.T) {
 		"values": {mcpb.OpenOptions{Values: map[string]any{"key": "sesame-1", "words": "a b"}}, "a b key=sesame-1"},
 		"looked up": {mcpb.OpenOptions{Lookup: func(o mcpb.Option) (any, bool) { return "found-" + o.Key, true },
 			Values: map[string]any{"words": "given"}}, "given key=found-key"},
-		"asked": {mcpb.OpenOptions{Lookup: nowhere, Ask: func(_ context.Context, missing []mcpb.Option) (map[string]any, error) {
-			if len(missing) != 1 || missing[0].Key != "key" || !missing[0].Sensitive {
-				return nil, fmt.Errorf("asked for %v", missing)
-			}
-			return map[string]any{"key": "typed"}, nil
-		}}, "none key=typed"},
+		"asked": {mcpb.OpenOptions{Lookup: nowhere,
+			Ask: func(_ context.Context, missing []mcpb.Option) (map[string]any, error) {
+				if len(missing) != 1 || missing[0].Key != "key" || !missing[0].Sensitive {
+					return nil, fmt.Errorf("asked for %v", missing)
+				}
+				return map[string]any{"key": "typed"}, nil
+			}}, "none key=typed"},
 		"by its manifest": {mcpb.OpenOptions{Values: map[string]any{"key": "k"}}, "none key=k"},
 	}
 	for name, test := range tests {
@@ -143,8 +147,11 @@ func TestOpen(t *testing.T) {
 
 func TestOpenHidesSecrets(t *testing.T) {
 	log := &lines{}
-	_, src := started(t, bundle(t, ""), &mcpb.OpenOptions{Stderr: log, Values: map[string]any{"key": "sesame-open", "words": "x"}})
-	if err := src.Close(); err != nil { // then all it wrote is in the log
+	_, src := started(t, bundle(t, ""), &mcpb.OpenOptions{
+		Stderr: log,
+		Values: map[string]any{"key": "sesame-open", "words": "x"},
+	})
+	if err := src.Close(); err != nil { // then the log is complete
 		t.Fatal(err)
 	}
 	said := log.String() + src.Launch().String() + src.State().Server
@@ -227,8 +234,8 @@ func TestOpenPacked(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesAnother holds that a bundle is not started that has become another
-// since somebody said what it must be.
+// TestOpenRefusesAnother ensures that a bundle is not started if it no longer has the
+// required digest.
 func TestOpenRefusesAnother(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "played.mcpb")
 	pack := func(text string) string {
@@ -262,7 +269,9 @@ func TestOpenRefusesAnother(t *testing.T) {
 	for _, path := range []string{name, folder, filepath.Join(folder, "manifest.json")} {
 		_, err := mcpb.Open(t.Context(), path, opts)
 		var another *mcpb.DigestError
-		if !errors.As(err, &another) || another.Want != strings.ToLower(opts.SHA256) || (another.Got == "") == (path == name) {
+		if !errors.As(err, &another) ||
+			another.Want != strings.ToLower(opts.SHA256) ||
+			(another.Got == "") == (path == name) {
 			t.Errorf("Open(%q) = %v, want a DigestError", path, err)
 		}
 	}
@@ -317,7 +326,10 @@ func TestStaticCatalog(t *testing.T) {
 	}
 	defer src.Close()
 	cat, err := src.Catalog(t.Context())
-	if err != nil || cat.Server.Name != "known" || len(cat.Tools) != 1 || string(cat.Tools[0].Raw) != `{"name":"started","inputSchema":{"type":"object"},"x-unknown":1}` {
+	if err != nil ||
+		cat.Server.Name != "known" ||
+		len(cat.Tools) != 1 ||
+		string(cat.Tools[0].Raw) != `{"name":"started","inputSchema":{"type":"object"},"x-unknown":1}` {
 		t.Fatalf("catalog %+v: %v", cat, err)
 	}
 	if state := src.State(); state.Starts != 0 || state.Phase != live.Stopped {

@@ -19,50 +19,50 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// PackOptions say how a bundle is packed. Nil and the zero value are the defaults.
+// PackOptions are the options of [Pack]. Nil and the zero value mean the defaults.
 type PackOptions struct {
-	// Force replaces the file that is there. The default is to refuse.
+	// Force replaces an existing file. The default is to refuse.
 	Force bool
-	// Links says what happens to symbolic links. The default is [LinksFollow].
+	// Links specifies the handling of symbolic links. The default is [LinksFollow].
 	Links Links
-	// Strict refuses warnings, too.
+	// Strict also refuses warnings.
 	Strict bool
-	// Time is when every file was modified, as the archive has it. The zero value
-	// means the beginning of 1980, so that the same files make the same archive.
+	// Time is the modification time of every file in the archive. The zero value means
+	// the beginning of 1980, so that the same files result in the same archive.
 	Time time.Time
-	// Workers is how many pieces are packed at once. It changes nothing in the
-	// result. The default is the number of CPUs, 8 at most.
+	// Workers is the number of pieces that are compressed concurrently. It does not
+	// affect the result. The default is the number of CPUs, up to 8.
 	Workers int
-	// Except are files that are never packed, besides the bundle itself.
+	// Except are files that are never packed, in addition to the bundle itself.
 	Except []string
-	// Prune leaves out the packages in node_modules that only development needs.
+	// Prune excludes packages in node_modules that only development needs.
 	Prune bool
-	// Limits are those of the readers of the bundle: what [OpenArchive] refuses with
-	// them is not packed. Nil means [DefaultLimits].
+	// Limits are those of the bundle's readers: a bundle that [OpenArchive] would refuse
+	// with them is not packed. Nil means [DefaultLimits].
 	Limits *Limits
 	// Progress is called after every file with the bytes packed so far and the
 	// bytes of all files. It may be nil.
 	Progress func(done, all int64)
 
-	where func(name string) string // how findings call a file; nil stands for its path
+	where func(name string) string // names of files in findings; nil means their path
 }
 
-// PackReport is what [Pack] did.
+// PackReport is the result of [Pack].
 type PackReport struct {
 	// Archive is the file that was written.
 	Archive string `json:"archive"`
-	// Name and Version are those of the manifest.
+	// Name and Version are from the manifest.
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Files counts the files in the archive, Bytes their bytes.
+	// Files is the number of files in the archive, Bytes their total size.
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
 	// ArchiveBytes is the size of the archive, SHA256 its checksum in hexadecimal.
 	ArchiveBytes int64  `json:"archiveBytes"`
 	SHA256       string `json:"sha256"`
-	// Largest are the ten files that take most of the archive.
+	// Largest are the ten files with the largest share of the archive.
 	Largest []PackedFile `json:"largest"`
-	// Excluded is what was left out.
+	// Excluded are the files and folders that are not packed.
 	Excluded []Exclusion `json:"excluded"`
 	// Findings are warnings and notes about the bundle.
 	Findings *check.Report `json:"-"`
@@ -75,7 +75,7 @@ type PackedFile struct {
 	Packed int64  `json:"packed"`
 }
 
-// InvalidError says that a folder is not packed because of what is wrong with it.
+// InvalidError means that a folder was not packed because of its findings.
 type InvalidError struct {
 	// Report has the findings.
 	Report *check.Report
@@ -84,19 +84,17 @@ type InvalidError struct {
 // Error counts the findings.
 func (e *InvalidError) Error() string { return "the bundle is not valid: " + e.Report.Summary() }
 
-// Pack packs the folder dir into a bundle at out. An empty out means the name and
-// the version of the bundle, in the current folder. The file appears whole or not
-// at all.
+// Pack packs the folder dir into a bundle at out. An empty out means the name and version
+// of the bundle, in the current folder. The file is written completely or not at all.
 //
-// The same files make the same bytes, whatever machine packs them and with however
-// many workers: sorted, with one fixed time, and with modes that say only whether
-// a file is executable. That it is if the file system says so, if it begins with
-// "#!", or if the manifest starts it.
+// The same files result in the same bytes on every machine and with any number of
+// workers: files are sorted, have the same time, and a mode that depends only on whether
+// the file is executable. A file is executable if the file system says so, if it begins
+// with "#!", or if the manifest starts it.
 //
-// What [Check] calls an error is not packed: [*InvalidError]. Nor is what
-// [OpenArchive] would refuse to read ([*ArchiveError]), or a link out of the
-// folder ([*LinkError]). A file at out is an error that matches [fs.ErrExist]
-// unless Force is set.
+// If [Check] reports errors, Pack returns an [*InvalidError]. If [OpenArchive] would
+// refuse the result, it returns an [*ArchiveError], and for a link out of the folder a
+// [*LinkError]. If out exists and Force is not set, the error matches [fs.ErrExist].
 func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport, error) {
 	if opts == nil {
 		opts = &PackOptions{}
@@ -128,21 +126,28 @@ func Pack(ctx context.Context, dir, out string, opts *PackOptions) (*PackReport,
 	if err := s.admit(&limits); err != nil {
 		return nil, err
 	}
-	report := &PackReport{Archive: out, Name: m.Name, Version: m.Version, Files: len(s.Files), Excluded: s.Excluded, Findings: findings}
+	report := &PackReport{
+		Archive:  out,
+		Name:     m.Name,
+		Version:  m.Version,
+		Files:    len(s.Files),
+		Excluded: s.Excluded,
+		Findings: findings,
+	}
 	if report.Excluded == nil {
 		report.Excluded = []Exclusion{}
 	}
 	return report, s.pack(ctx, m, report, &limits, opts)
 }
 
-// admit refuses what has more files or bytes than readers take.
+// admit refuses more files or bytes than readers accept.
 func (s *Selection) admit(limits *Limits) error {
 	if limits.Entries >= 0 && len(s.Files) > limits.Entries {
 		return unsafef(ruleLimit, "", "it has %d files, more than the limit of %d entries", len(s.Files), limits.Entries)
 	}
 	total := int64(0)
 	for _, f := range s.Files {
-		// How well it packs is seen later.
+		// The compression ratio is checked later.
 		if err := limits.admit(&Entry{Name: f.Name, Size: f.Size, PackedSize: f.Size}, total); err != nil {
 			return err
 		}
@@ -151,14 +156,14 @@ func (s *Selection) admit(limits *Limits) error {
 	return nil
 }
 
-// check holds what was selected against the rules of bundles.
+// check checks the selection against the rules for bundles.
 func (s *Selection) check(where func(name string) string) (*Manifest, *check.Report, error) {
 	if where == nil {
 		where = func(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
 	}
 	m, findings, err := Check(s.fs(), &CheckOptions{
 		Where:   where,
-		NoModes: true, // packing sets them
+		NoModes: true, // packing sets modes
 		Skip:    s.skips(),
 		moved:   s.moved(),
 	})
@@ -170,7 +175,7 @@ func (s *Selection) check(where func(name string) string) (*Manifest, *check.Rep
 	return m, findings, nil
 }
 
-// checkNames makes sure that the archive can be opened again.
+// checkNames ensures that the archive can be opened again.
 func (s *Selection) checkNames() error {
 	entries := make([]Entry, len(s.Files))
 	for i, f := range s.Files {

@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// packBlock is how many bytes are packed as one piece. Where the pieces of a
-	// file begin is fixed by this number and never by how many work at once, so that
-	// the same input makes the same bytes everywhere.
+	// packBlock is the size of the pieces that are compressed separately. Only this
+	// number determines where the pieces of a file begin, regardless of the number of
+	// workers, so that the same input results in the same bytes everywhere.
 	packBlock = 256 << 10
-	// packWindow is how far back deflate can refer: what a piece gets to see of the
-	// one before it.
+	// packWindow is the maximum distance of back references in deflate: how much a piece
+	// can use of the preceding one.
 	packWindow = 32 << 10
-	// packLevel is the least that makes bundles smaller than the reference CLI does;
-	// levels above it take two to three times as long for 2 % more.
+	// packLevel is the lowest level at which bundles are smaller than those of the
+	// reference CLI; higher levels take two to three times as long for 2 %.
 	packLevel = 7
 )
 
-// piece is a part of a file on its way: read, packed by one of the workers, and
-// written in order.
+// piece is a part of a file: it is read, compressed by one of the workers, and written in
+// order.
 type piece struct {
-	file        int // in the selection
+	file        int // index in the selection
 	first, last bool
-	buffer      []byte // the window, then the data
-	window      int    // how many bytes of the window are there
-	n           int    // how many bytes of data
-	crc         uint32 // of the file up to the end of this piece
+	buffer      []byte // the window, followed by the data
+	window      int    // length of the window
+	n           int    // length of the data
+	crc         uint32 // of the file, up to the end of this piece
 	packed      bytes.Buffer
-	stored      bool // packed is not smaller and not to be used
-	executable  bool // the data begins as that of a program
+	stored      bool // stored uncompressed, because packed is not smaller
+	executable  bool // the data begins like an executable file
 	done        chan error
 }
 
@@ -41,7 +41,7 @@ func newPiece() *piece {
 
 func (p *piece) data() []byte { return p.buffer[packWindow : packWindow+p.n] }
 
-// packer packs pieces, one after the other.
+// packer compresses one piece at a time.
 type packer struct{ w *flate.Writer }
 
 func newPacker() (*packer, error) {
@@ -49,8 +49,8 @@ func newPacker() (*packer, error) {
 	return &packer{w}, err
 }
 
-// pack packs one piece. The pieces of a file make up one deflate stream: all but
-// the last end at a byte, and each refers to what was before it.
+// pack compresses one piece. The pieces of a file form one deflate stream: all but the
+// last are flushed to a byte boundary, and each refers to the data before it.
 func (k *packer) pack(p *piece) error {
 	p.packed.Reset()
 	w := k.w

@@ -13,19 +13,19 @@ import (
 	"sync"
 )
 
-// flow takes the files of a selection through the workers into an archive. The
-// reader is one goroutine, each worker is one, and the writer is the caller's. A
-// fixed number of pieces goes round between them, which bounds the memory.
+// flow passes the files of a selection through the workers into an archive. The reader
+// and each worker are goroutines; the caller's goroutine is the writer. A fixed number of
+// pieces circulates between them, which bounds the memory.
 type flow struct {
 	selection *Selection
-	programs  map[string]bool // what is executable whatever the file system says
+	programs  map[string]bool // executable regardless of the file system
 	root      *os.Root
 
 	free  chan *piece
 	work  chan *piece
 	order chan *piece
 
-	readErr error // of the reader; read after order is closed
+	readErr error // reader's error; valid after order is closed
 	in      string
 	folder  *os.Root
 }
@@ -39,7 +39,7 @@ func newFlow(s *Selection, workers int) *flow {
 	return f
 }
 
-// run packs all files into z. done is called after every file.
+// run packs all files into z. It calls done after every file.
 func (f *flow) run(ctx context.Context, z *zipWriter, workers int, done func(index int, packed int64)) (err error) {
 	if f.root, err = os.OpenRoot(f.selection.dir); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (f *flow) run(ctx context.Context, z *zipWriter, workers int, done func(ind
 	return f.writeAll(ctx, z, done)
 }
 
-// writeAll writes the pieces in their order.
+// writeAll writes the pieces in order.
 func (f *flow) writeAll(ctx context.Context, z *zipWriter, done func(index int, packed int64)) error {
 	size := int64(0)
 	for p := range f.order {
@@ -110,7 +110,7 @@ func (f *flow) writeAll(ctx context.Context, z *zipWriter, done func(index int, 
 	return f.readErr
 }
 
-// header is the header of the file that begins with p.
+// header returns the header of the file that begins with p.
 func (f *flow) header(p *piece) zipHeader {
 	file := &f.selection.Files[p.file]
 	h := zipHeader{
@@ -147,8 +147,8 @@ func (f *flow) leave() {
 	f.folder, f.in = nil, ""
 }
 
-// open opens a file by way of its folder, which stays open for the next one. Both
-// are opened from within the root, so that no link leads out.
+// open opens a file through its folder, which stays open for the next file. Both are
+// opened within the root, so that no link leads outside.
 func (f *flow) open(name string) (*os.File, error) {
 	dir := path.Dir(name)
 	if dir == "." {
@@ -185,7 +185,7 @@ func (f *flow) readFile(ctx context.Context, index int) error {
 		}
 		p.file, p.first, p.window = index, first, 0
 		if before != nil {
-			// The piece before is read by a worker now, which changes nothing in it.
+			// A worker is still reading the preceding piece, but does not change it.
 			p.window = copy(p.buffer[:packWindow], before.buffer[packWindow+before.n-packWindow:packWindow+before.n])
 		}
 		if p.n, err = readPiece(in, p.buffer[packWindow:], left); err != nil {
@@ -202,7 +202,7 @@ func (f *flow) readFile(ctx context.Context, index int) error {
 	return nil
 }
 
-// next waits for a piece that is free.
+// next waits for a free piece.
 func (f *flow) next(ctx context.Context) (*piece, error) {
 	select {
 	case p := <-f.free:
@@ -214,8 +214,8 @@ func (f *flow) next(ctx context.Context) (*piece, error) {
 
 var errChanged = errors.New("it changed while it was packed")
 
-// readPiece fills b with as much of the left bytes of in as it takes, and makes
-// sure that the file ends where it did when it was selected.
+// readPiece fills b with the next of the left bytes of in, and verifies that the file
+// still has the size it had when it was selected.
 func readPiece(in io.Reader, b []byte, left int64) (int, error) {
 	n, err := io.ReadFull(in, b[:min(int64(len(b)), left)])
 	if errors.Is(err, io.ErrUnexpectedEOF) || (errors.Is(err, io.EOF) && left > 0) {

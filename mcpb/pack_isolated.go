@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// Some package managers keep every package apart and lead to it by links: pnpm in
-// node_modules/.pnpm, yarn in node_modules/.store. Node resolves from the real path
-// of a file, beside which the links to its own dependencies lie. A bundle has no
-// links, so packages are laid out as npm would: at the top of node_modules, and
-// below the package that needs it where another version is there already.
+// Some package managers keep every package separate and connect them with links: pnpm in
+// node_modules/.pnpm, yarn in node_modules/.store. Node resolves modules from the real
+// path of a file, next to which the links to its dependencies are. A bundle has no links,
+// so packages are laid out like npm does: at the top of node_modules, or below the
+// package that needs it if another version is already there.
 
-// stores are the folders of node_modules in which packages lie that links lead to.
+// stores returns the folders of node_modules with the packages that links lead to.
 func stores() []string { return []string{".pnpm", ".store"} }
 
-// isIsolated reports whether a folder called node_modules has such a layout.
+// isIsolated reports whether a node_modules folder has such a layout.
 func isIsolated(root *os.Root, name string) bool {
 	return path.Base(name) == "node_modules" && slices.ContainsFunc(stores(), func(store string) bool {
 		info, err := root.Stat(path.Join(name, store))
@@ -34,10 +34,10 @@ func isIsolated(root *os.Root, name string) bool {
 type placement struct {
 	selection *Selection
 	root      *os.Root
-	base      string            // the real path of the folder that is packed
+	base      string            // real path of the packed folder
 	top       string            // the node_modules folder
-	placed    map[string]string // where a package goes, and the folder it is in
-	queue     []string          // keys of placed whose dependencies are still to be placed
+	placed    map[string]string // source folder of each placed package, by destination
+	queue     []string          // keys of placed whose dependencies are not yet placed
 }
 
 // isolated adds the packages of a node_modules folder that consists of links.
@@ -109,8 +109,8 @@ func (l *placement) packagesIn(name string) (names []string, err error) {
 	return names, nil
 }
 
-// realPath follows the links of a path. One that leads out of the folder is a
-// [*LinkError].
+// realPath resolves the links of a path. If the result is outside the folder, the error
+// is a [*LinkError].
 func (l *placement) realPath(name string) (string, error) {
 	real, err := filepath.EvalSymlinks(filepath.Join(l.base, filepath.FromSlash(name)))
 	if err != nil {
@@ -134,8 +134,8 @@ func (l *placement) place(at, real string) {
 	}
 }
 
-// visible returns the folder of the package that Node finds by that name from a
-// place in the bundle, or "".
+// visible returns the folder of the package that Node resolves name to at a place in the
+// bundle, or "".
 func (l *placement) visible(at, name string) string {
 	for dir := at; ; dir = path.Dir(dir) {
 		if path.Base(dir) != "node_modules" {
@@ -149,12 +149,12 @@ func (l *placement) visible(at, name string) string {
 	}
 }
 
-// dependencies places what the package at that place needs.
+// dependencies places the dependencies of the package at that place.
 func (l *placement) dependencies(at string) error {
 	real := l.placed[at]
 	p := &packageJSON{}
 	if text, err := readLimited(l.root.FS(), path.Join(real, "package.json"), MaxManifest); err == nil {
-		_ = json.Unmarshal(text, p) // what is malformed needs nothing
+		_ = json.Unmarshal(text, p) // a malformed file has no dependencies
 	}
 	names := map[string]bool{}
 	for _, wanted := range []map[string]string{p.Dependencies, p.OptionalDependencies, p.PeerDependencies} {
@@ -168,7 +168,7 @@ func (l *placement) dependencies(at string) error {
 			return err
 		}
 		switch found := l.visible(at, name); {
-		case target == "" || found == target: // optional and absent, or there already
+		case target == "" || found == target: // optional and absent, or already there
 		case found == "":
 			l.place(path.Join(l.top, name), target)
 		default:
@@ -178,8 +178,8 @@ func (l *placement) dependencies(at string) error {
 	return nil
 }
 
-// resolve returns the real folder of the package that Node finds by that name from
-// a real folder, or "".
+// resolve returns the real folder of the package that Node resolves name to from a real
+// folder, or "".
 func (l *placement) resolve(from, name string) (string, error) {
 	for dir := from; ; dir = path.Dir(dir) {
 		if path.Base(dir) != "node_modules" {
@@ -187,7 +187,7 @@ func (l *placement) resolve(from, name string) (string, error) {
 			if info, err := l.root.Stat(at); err == nil && info.IsDir() {
 				return l.realPath(at)
 			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return l.realPath(at) // a link out of the folder: says so
+				return l.realPath(at) // a link out of the folder: realPath returns the error
 			}
 		}
 		if dir == "." {
@@ -196,7 +196,8 @@ func (l *placement) resolve(from, name string) (string, error) {
 	}
 }
 
-// copy adds the files of a package. What lies in its own node_modules was placed.
+// copy adds the files of a package. Packages in its own node_modules are placed
+// separately.
 func (l *placement) copy(at, real string) error {
 	entries, err := fs.ReadDir(l.root.FS(), real)
 	if err != nil {
@@ -234,14 +235,14 @@ func isPackage(root *os.Root, dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// selected is the folder of a selection as the bundle will have it: packages that
-// are laid out differently are where they will be.
+// selected is the folder of a selection as it will be in the bundle: packages with
+// another layout are at their destination.
 type selected struct {
 	fs.FS
-	moved map[string]string // files and folders, and where they are in the folder
+	moved map[string]string // source paths of files and folders
 }
 
-// fs returns the folder as the bundle will have it.
+// fs returns the folder as it will be in the bundle.
 func (s *Selection) fs() fs.FS {
 	view := &selected{FS: os.DirFS(s.dir), moved: map[string]string{}}
 	for i := range s.Files {
@@ -269,7 +270,7 @@ func (v *selected) Open(name string) (fs.File, error) {
 	return v.FS.Open(name)
 }
 
-// moved returns the names of the files that are not where they will be.
+// moved returns the names of files whose path in the bundle differs.
 func (s *Selection) moved() (names []string) {
 	for i := range s.Files {
 		if s.Files[i].source != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// packageJSON is what of a package.json says which packages are needed.
+// packageJSON is the part of a package.json that determines the needed packages.
 type packageJSON struct {
 	Name                 string            `json:"name"`
 	Version              string            `json:"version"`
@@ -33,8 +33,8 @@ func (s *Selection) readPackage(dir string) (*packageJSON, error) {
 	return p, json.Unmarshal(text, p)
 }
 
-// prune leaves out those packages in node_modules that the package.json beside the
-// manifest does not lead to.
+// prune excludes packages in node_modules that the package.json next to the manifest does
+// not depend on.
 func (s *Selection) prune() error {
 	installed, needed, err := s.packages()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,10 +47,10 @@ func (s *Selection) prune() error {
 	return nil
 }
 
-// packages returns the packages in node_modules, and those of them that the
-// package.json beside the manifest leads to by dependencies, optional ones included.
-// Packages are found as Node finds them: in node_modules of the package, then of
-// those above.
+// packages returns the packages in node_modules, and the subset that the package.json
+// next to the manifest depends on, directly or indirectly, including optional
+// dependencies. They are resolved like in Node: in node_modules of the package, then of
+// its parent folders.
 func (s *Selection) packages() (installed, needed map[string]bool, err error) {
 	s.view = s.fs()
 	top, err := s.readPackage(".")
@@ -82,11 +82,11 @@ func (s *Selection) packages() (installed, needed map[string]bool, err error) {
 
 const ruleDevelopment = "mcpb/dev-dependency"
 
-// development reports packages that are packed and that only development needs.
+// development reports packed packages that only development needs.
 func (s *Selection) development(where func(name string) string) (found []check.Finding) {
 	installed, needed, err := s.packages()
 	if err != nil || len(needed) == 0 {
-		return nil // nothing says what is needed
+		return nil // the needed packages are unknown
 	}
 	bytes, unneeded := int64(0), map[string]bool{}
 	for _, f := range s.Files {
@@ -117,8 +117,8 @@ func (s *Selection) installed() map[string]bool {
 	return found
 }
 
-// packageOf returns the folder of the package in node_modules that a file belongs
-// to, or an empty string.
+// packageOf returns the folder of the package in node_modules that a file belongs to, or
+// an empty string.
 func packageOf(name string) string {
 	segments := strings.Split(name, "/")
 	for i := len(segments) - 2; i >= 0; i-- {

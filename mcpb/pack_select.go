@@ -13,72 +13,72 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Links says what packing does with symbolic links, which no bundle can have.
+// Links specifies how packing handles symbolic links, which bundles cannot contain.
 type Links string
 
 const (
-	// LinksFollow packs what a link inside of the folder leads to. A link that
-	// leads out of the folder is refused.
+	// LinksFollow packs the targets of links within the folder, and refuses links that
+	// lead out of it.
 	LinksFollow Links = "follow"
-	// LinksSkip leaves links out.
+	// LinksSkip omits links.
 	LinksSkip Links = "skip"
 	// LinksRefuse refuses every link.
 	LinksRefuse Links = "refuse"
 )
 
-// LinkError is about a link, or another thing that is neither a file nor a folder,
-// which is not packed.
+// LinkError means that a link, or another file that is neither regular nor a folder,
+// cannot be packed.
 type LinkError struct {
-	// Name is its path in the folder.
+	// Name is the path in the folder.
 	Name string
-	// Reason says what is wrong with it.
+	// Reason is the problem in words.
 	Reason string
 }
 
 // Error implements the error interface.
 func (e *LinkError) Error() string { return e.Name + ": " + e.Reason }
 
-// Selection is what of a folder belongs into a bundle. Make one with [Select].
+// Selection is the set of files in a folder to pack. Use [Select] to create one.
 type Selection struct {
-	// Files are packed, sorted by name; manifest.json comes first.
+	// Files are the files to pack, sorted by name after manifest.json.
 	Files []SelectedFile
-	// Excluded are the files and folders that are left out, sorted by name. A
-	// folder stands for all that is in it.
+	// Excluded are the excluded files and folders, sorted by name. A folder includes its
+	// content.
 	Excluded []Exclusion
 
 	dir    string
 	rules  ignoreRules
 	links  Links
 	except []os.FileInfo
-	view   fs.FS // for reading what was selected
+	view   fs.FS // for reading selected files
 }
 
-// SelectedFile is a file that is packed.
+// SelectedFile is a file to pack.
 type SelectedFile struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 
 	executable bool
-	source     string // its path in the folder, if that is another one
+	source     string // its path in the folder, if it differs
 }
 
-// Exclusion is what is left out, and why.
+// Exclusion is an excluded file or folder, and the reason.
 type Exclusion struct {
 	Name string `json:"name"`
 	// Folder reports whether it is a folder.
 	Folder bool `json:"folder,omitempty"`
-	// Rule is the line that leaves it out, or nil where there is another reason.
+	// Rule is the rule that excludes it, or nil if there is another reason.
 	Rule *IgnoreRule `json:"rule,omitempty"`
-	// Reason says why, in words.
+	// Reason is the reason in words.
 	Reason string `json:"reason"`
 }
 
-// Select walks the folder dir and decides what belongs into a bundle: everything
-// but what the built-in rules and the file .mcpbignore leave out. except are files
-// that are left out, such as the bundle that will be written; those that are not
-// there are passed over. manifest.json is never left out.
+// Select walks the folder dir and selects the files to pack: all except those that the
+// built-in rules and the file .mcpbignore exclude. except are additional files to
+// exclude, such as the bundle to be written; missing ones are ignored. manifest.json is
+// never excluded.
 //
-// What can be neither packed nor left out, such as a link out of the folder, is a
+// A file that can be neither packed nor excluded, such as a link out of the folder, is a
 // [*LinkError].
 func Select(dir string, links Links, except ...string) (*Selection, error) {
 	root, err := os.OpenRoot(dir)
@@ -112,8 +112,8 @@ func Select(dir string, links Links, except ...string) (*Selection, error) {
 	return s, nil
 }
 
-// walk adds what is in the folder at name. above are the folders that a link led
-// through, so that a circle is noticed.
+// walk adds the content of the folder at name. above are the folders that links led
+// through, to detect cycles.
 func (s *Selection) walk(root *os.Root, name string, above []os.FileInfo) error {
 	folder, err := root.Open(name)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above [
 	}
 	link := info.Mode()&fs.ModeSymlink != 0
 	if link && s.links != LinksSkip {
-		// A link that leads nowhere can still be left out by a rule.
+		// A rule can still exclude a broken link.
 		if target, err := root.Stat(name); err == nil {
 			info = target
 		}
@@ -171,7 +171,7 @@ func (s *Selection) visit(root *os.Root, name string, entry fs.DirEntry, above [
 	return nil
 }
 
-// follow decides about a link. It returns above with the folder it leads to.
+// follow handles a link. It returns above with the target folder added.
 func (s *Selection) follow(root *os.Root, name string, target os.FileInfo, above []os.FileInfo) ([]os.FileInfo, error) {
 	if s.links == LinksRefuse {
 		return nil, &LinkError{Name: name, Reason: "it is a link"}
@@ -202,7 +202,7 @@ func (s *Selection) follow(root *os.Root, name string, target os.FileInfo, above
 
 func (s *Selection) exclude(e Exclusion) { s.Excluded = append(s.Excluded, e) }
 
-// String says where the rule stands and what it is.
+// String returns the rule and its location.
 func (rule *IgnoreRule) String() string {
 	if rule.File == defaultsName {
 		return fmt.Sprintf("%s (built in)", rule.Pattern)
@@ -210,8 +210,8 @@ func (rule *IgnoreRule) String() string {
 	return fmt.Sprintf("%s (%s:%d)", rule.Pattern, rule.File, rule.Line)
 }
 
-// Explain says why a path in the folder is left out, or returns nil if no rule
-// leaves it out. The path need not be there.
+// Explain returns why a path in the folder is excluded, or nil if no rule excludes it.
+// The path need not exist.
 func (s *Selection) Explain(name string) *Exclusion {
 	name = path.Clean(filepath.ToSlash(name))
 	for i := range s.Excluded {
@@ -226,8 +226,7 @@ func (s *Selection) Explain(name string) *Exclusion {
 	return nil
 }
 
-// skips returns the function that tells [Check] what does not belong to the
-// bundle.
+// skips returns the [CheckOptions.Skip] function of the selection.
 func (s *Selection) skips() func(name string, dir bool) bool {
 	out := make(map[string]bool, len(s.Excluded))
 	for _, e := range s.Excluded {
@@ -243,8 +242,8 @@ func (s *Selection) skips() func(name string, dir bool) bool {
 	}
 }
 
-// warnings are about rules that take away what a bundle may need: what was
-// installed for it is seldom meant by a rule about the project's own files.
+// warnings returns findings about rules that exclude installed packages: a rule for the
+// project's own files is seldom meant for those.
 func (s *Selection) warnings() []check.Finding {
 	var found []check.Finding
 	counts := map[*IgnoreRule]int{}
@@ -259,8 +258,9 @@ func (s *Selection) warnings() []check.Finding {
 		}
 		found = append(found, check.Finding{
 			Rule: ruleIgnored, Severity: check.Warning, File: filepath.Join(s.dir, IgnoreName), Line: e.Rule.Line, Column: 1,
-			Message: fmt.Sprintf("the rule %q also leaves out %s, which was installed and may be needed", e.Rule.Pattern, e.Name),
-			Hint:    fmt.Sprintf("write /%s to mean the one beside the manifest", strings.TrimPrefix(e.Rule.Pattern, "/")),
+			Message: fmt.Sprintf("the rule %q also leaves out %s, which was installed and may be needed",
+				e.Rule.Pattern, e.Name),
+			Hint: fmt.Sprintf("write /%s to mean the one beside the manifest", strings.TrimPrefix(e.Rule.Pattern, "/")),
 		})
 	}
 	return found

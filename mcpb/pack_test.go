@@ -18,8 +18,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// folder writes files below a new folder. A name that ends with "*" is executable,
-// and content that begins with "->" is where a link leads.
+// folder writes files into a new folder. A name that ends with "*" is executable; content
+// that begins with "->" is the target of a link.
 func folder(t *testing.T, pairs ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func folder(t *testing.T, pairs ...string) string {
 	return dir
 }
 
-// noise is what cannot be packed, always the same.
+// noise returns incompressible data, always the same.
 func noise(n int) string {
 	b := make([]byte, n)
 	r := rand.NewPCG(1, 2)
@@ -54,7 +54,8 @@ func noise(n int) string {
 }
 
 func server(t *testing.T, more ...string) string {
-	return folder(t, append([]string{"manifest.json", smallManifest, "server/index.js", "console.log('hi')\n"}, more...)...)
+	return folder(t,
+		append([]string{"manifest.json", smallManifest, "server/index.js", "console.log('hi')\n"}, more...)...)
 }
 
 func TestPack(t *testing.T) {
@@ -74,7 +75,8 @@ func TestPack(t *testing.T) {
 		excluded = append(excluded, e.Name+" by "+e.Reason)
 	}
 	want := []string{".env by .env* (built in)", ".mcpbignore by .mcpbignore (built in)", "debug.log by *.log (built in)",
-		"manifest.json.map by *.map (built in)", "node_modules/a/index.d.ts by *.d.ts (built in)", "secret.txt by secret* (.mcpbignore:1)"}
+		"manifest.json.map by *.map (built in)", "node_modules/a/index.d.ts by *.d.ts (built in)",
+		"secret.txt by secret* (.mcpbignore:1)"}
 	if diff := cmp.Diff(excluded, want); diff != "" {
 		t.Error(diff)
 	}
@@ -94,12 +96,16 @@ func TestPack(t *testing.T) {
 			t.Errorf("%s: %d bytes instead of %d, %v, %v", e.Name, len(got), len(content), err, err2)
 		}
 	}
-	if diff := cmp.Diff(names, []string{"manifest.json", "café", "node_modules/a/index.js", "server/big.txt", "server/empty", "server/exact",
-		"server/index.js", "server/noise", "server/run", "server/script", "server/small-noise"}); diff != "" {
+	if diff := cmp.Diff(names,
+		[]string{"manifest.json", "café", "node_modules/a/index.js", "server/big.txt", "server/empty", "server/exact",
+			"server/index.js", "server/noise", "server/run", "server/script", "server/small-noise"}); diff != "" {
 		t.Error(diff)
 	}
 	info, _ := os.Stat(out)
-	if report.Files != len(names) || report.ArchiveBytes != info.Size() || report.Largest[0].Name != "server/noise" || report.Bytes != a.Size() {
+	if report.Files != len(names) ||
+		report.ArchiveBytes != info.Size() ||
+		report.Largest[0].Name != "server/noise" ||
+		report.Bytes != a.Size() {
 		t.Errorf("got %+v", report)
 	}
 	standard, err := zip.OpenReader(out)
@@ -112,7 +118,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestPackSame packs copies of a folder in different ways: the bytes are the same.
+// TestPackSame packs copies of a folder in different ways, which must result in the same
+// bytes.
 func TestPackSame(t *testing.T) {
 	content := []string{"b", "b", "a", strings.Repeat("text ", 400_000), "c", noise(700_000), "server/run*", "x"}
 	var first []byte
@@ -157,18 +164,30 @@ func TestPackRefuses(t *testing.T) {
 		opts *mcpb.PackOptions
 		want string
 	}{
-		"invalid":            {folder(t, "manifest.json", `{"manifest_version": "0.3"}`), nil, "the bundle is not valid"},
-		"no entry point":     {folder(t, "manifest.json", smallManifest), nil, "the bundle is not valid"},
-		"entry point left":   {server(t, ".mcpbignore", "/server/\n"), nil, "the bundle is not valid"},
-		"no manifest":        {folder(t, "a", "a"), nil, "manifest.json"},
-		"link out":           {server(t, "x", "->../../../../../../etc/passwd"), nil, "x: it is a link that leads out of the folder"},
-		"link to nowhere":    {server(t, "x", "->nowhere"), nil, "x: it is a link that leads nowhere"},
-		"link in a circle":   {server(t, "lib/x", "->../lib"), nil, "it is a link to a folder that it is in"},
-		"any link":           {server(t, "x", "->server/index.js"), &mcpb.PackOptions{Links: mcpb.LinksRefuse}, "x: it is a link"},
-		"backslash":          {server(t, `a\b`, "x"), nil, "the bundle is not valid"},
-		"names alike":        {server(t, "README", "x", "readme", "y"), nil, "is the same as"},
-		"nothing to prune":   {server(t), &mcpb.PackOptions{Prune: true}, "no package.json"},
-		"warning":            {server(t, "aux.js", "x", ".mcpbignore", "index.js\n!/server/index.js\n", "node_modules/a/index.js", "x"), &mcpb.PackOptions{Strict: true}, "not valid: "},
+		"invalid":          {folder(t, "manifest.json", `{"manifest_version": "0.3"}`), nil, "the bundle is not valid"},
+		"no entry point":   {folder(t, "manifest.json", smallManifest), nil, "the bundle is not valid"},
+		"entry point left": {server(t, ".mcpbignore", "/server/\n"), nil, "the bundle is not valid"},
+		"no manifest":      {folder(t, "a", "a"), nil, "manifest.json"},
+		"link out": {
+			server(t, "x", "->../../../../../../etc/passwd"),
+			nil,
+			"x: it is a link that leads out of the folder",
+		},
+		"link to nowhere":  {server(t, "x", "->nowhere"), nil, "x: it is a link that leads nowhere"},
+		"link in a circle": {server(t, "lib/x", "->../lib"), nil, "it is a link to a folder that it is in"},
+		"any link": {
+			server(t, "x", "->server/index.js"),
+			&mcpb.PackOptions{Links: mcpb.LinksRefuse},
+			"x: it is a link",
+		},
+		"backslash":        {server(t, `a\b`, "x"), nil, "the bundle is not valid"},
+		"names alike":      {server(t, "README", "x", "readme", "y"), nil, "is the same as"},
+		"nothing to prune": {server(t), &mcpb.PackOptions{Prune: true}, "no package.json"},
+		"warning": {
+			server(t, "aux.js", "x", ".mcpbignore", "index.js\n!/server/index.js\n", "node_modules/a/index.js", "x"),
+			&mcpb.PackOptions{Strict: true},
+			"not valid: ",
+		},
 		"a folder that is a": {filepath.Join(t.TempDir(), "none"), nil, "no such file"},
 	}
 	for name, test := range tests {
@@ -207,7 +226,8 @@ func TestPackLinks(t *testing.T) {
 		if diff := cmp.Diff(got, want); diff != "" {
 			t.Errorf("%q: %s", links, diff)
 		}
-		if _, err := mcpb.Pack(t.Context(), dir, filepath.Join(t.TempDir(), "x"), &mcpb.PackOptions{Links: links}); err != nil {
+		if _, err := mcpb.Pack(t.Context(), dir, filepath.Join(t.TempDir(), "x"),
+			&mcpb.PackOptions{Links: links}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -240,7 +260,8 @@ func TestPrune(t *testing.T) {
 	pkg := func(name, deps string) string { return `{"name": "` + name + `", "dependencies": {` + deps + `}}` }
 	dir := server(t,
 		"package.json", `{"dependencies": {"a": "1", "@s/b": "1"}, "devDependencies": {"dev": "1"}}`,
-		"node_modules/a/package.json", pkg("a", `"c": "1"`), "node_modules/a/node_modules/c/package.json", pkg("c", `"d": "1"`),
+		"node_modules/a/package.json", pkg("a", `"c": "1"`),
+		"node_modules/a/node_modules/c/package.json", pkg("c", `"d": "1"`),
 		"node_modules/@s/b/package.json", pkg("@s/b", `"c": "1"`), "node_modules/c/package.json", pkg("c", ""),
 		"node_modules/d/package.json", pkg("d", ""), "node_modules/dev/package.json", pkg("dev", `"e": "1"`),
 		"node_modules/e/package.json", pkg("e", ""), "node_modules/dev/node_modules/c/package.json", pkg("c", ""))
@@ -252,13 +273,17 @@ func TestPrune(t *testing.T) {
 	for _, e := range report.Excluded {
 		got = append(got, e.Name)
 	}
-	if diff := cmp.Diff(got, []string{"node_modules/dev", "node_modules/dev/node_modules/c", "node_modules/e"}); diff != "" {
+	if diff := cmp.Diff(got, []string{
+		"node_modules/dev",
+		"node_modules/dev/node_modules/c",
+		"node_modules/e",
+	}); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestPackRefusesWhatReadersRefuse packs what is beyond each limit: nothing is left
-// behind, and what is just within it can be opened.
+// TestPackRefusesWhatReadersRefuse packs bundles just beyond each limit, which must leave
+// no file, and just within it, which must open.
 func TestPackRefusesWhatReadersRefuse(t *testing.T) {
 	const manifest = `{"manifest_version":"0.3","name":"n","version":"1.0.0","description":"d","author":{"name":"A"},
 "server":{"type":"node","entry_point":"index.js","mcp_config":{"command":"node","args":["${__dirname}/index.js"]}}}`

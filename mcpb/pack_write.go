@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// zipWriter writes an archive from its first byte to its last, never going back.
+// zipWriter writes an archive sequentially, without seeking.
 type zipWriter struct {
 	w         io.Writer
 	at        int64
-	date      uint32 // as MS-DOS has it
+	date      uint32 // in MS-DOS format
 	directory []byte
 	count     int
 	err       error
 
-	// The file that is being written.
+	// The file being written.
 	header zipHeader
 	start  int64 // of its data
 }
 
-// zipHeader is what both headers of a file say.
+// zipHeader is the content of both headers of a file.
 type zipHeader struct {
 	name       string
 	executable bool
@@ -37,8 +37,8 @@ func newZipWriter(w io.Writer, modified time.Time) *zipWriter {
 	return &zipWriter{w: w, date: dosTime(modified)}
 }
 
-// dosTime returns date and time as zip files have them, in UTC, in steps of two
-// seconds, from 1980 to 2107.
+// dosTime returns date and time in zip format: UTC, in steps of two seconds, from 1980 to
+// 2107.
 func dosTime(t time.Time) uint32 {
 	t = t.UTC()
 	switch {
@@ -61,8 +61,8 @@ func (z *zipWriter) write(b []byte) {
 	z.err = err
 }
 
-// wide reports whether the sizes of a file may not fit into 32 bits. Those of what
-// cannot be packed grow a little.
+// wide reports whether the sizes of a file may not fit into 32 bits. Incompressible data
+// grows a little.
 func (h *zipHeader) wide() bool { return h.size >= math.MaxUint32-16<<20 }
 
 // large reports whether n does not fit into 32 bits.
@@ -81,7 +81,7 @@ func (h *zipHeader) flags() uint16 {
 	return flags
 }
 
-// needs is the version of the format that a reader must know.
+// needs returns the format version that a reader must support.
 func (h *zipHeader) needs() uint16 {
 	if h.wide() || large(h.packed) || large(h.offset) {
 		return 45
@@ -118,7 +118,7 @@ func (z *zipWriter) begin(h zipHeader) {
 	z.start = z.at
 }
 
-// common appends the fields that both headers have.
+// common appends the fields of both headers.
 func (z *zipWriter) common(b []byte, h *zipHeader, crc uint32, packed, size int64, extra int) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint16(b, h.needs())
@@ -132,7 +132,7 @@ func (z *zipWriter) common(b []byte, h *zipHeader, crc uint32, packed, size int6
 	return le.AppendUint16(b, uint16(extra))
 }
 
-// end finishes the file. crc and size are those of all its data.
+// end finishes the file. crc and size are for all its data.
 func (z *zipWriter) end(crc uint32, size int64) {
 	h := &z.header
 	wide := h.wide()
@@ -178,7 +178,7 @@ func (z *zipWriter) addCentral(h *zipHeader) {
 	z.count++
 }
 
-// close writes the directory and the records behind it.
+// close writes the directory and the records after it.
 func (z *zipWriter) close() error {
 	le := binary.LittleEndian
 	begin, size := z.at, int64(len(z.directory))

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestZip64Count needs the zip64 records: more files than 16 bits can count.
+// TestZip64Count needs the zip64 records because there are more files than 16 bits can
+// count.
 func TestZip64Count(t *testing.T) {
 	var b bytes.Buffer
 	z := newZipWriter(&b, time.Time{})
@@ -31,7 +32,7 @@ func TestZip64Count(t *testing.T) {
 	}
 }
 
-// sparse is a long file of which only the bytes that are no zeros are kept.
+// sparse is a long file that stores only its non-zero bytes.
 type sparse struct {
 	size  int64
 	parts map[int64][]byte
@@ -55,7 +56,7 @@ func (s *sparse) ReadAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-// TestZip64Sizes has a file whose sizes, and one whose place, need 64 bits.
+// TestZip64Sizes has a file whose sizes, and one whose offset, need 64 bits.
 func TestZip64Sizes(t *testing.T) {
 	s := &sparse{parts: map[int64][]byte{}}
 	z := newZipWriter(s, time.Time{})
@@ -96,7 +97,8 @@ func TestDOSTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := dosTime(at)
-		got := time.Date(int(d>>25)+1980, time.Month(d>>21&15), int(d>>16&31), int(d>>11&31), int(d>>5&63), int(d&31)*2, 0, time.UTC)
+		got := time.Date(int(d>>25)+1980, time.Month(d>>21&15), int(d>>16&31),
+			int(d>>11&31), int(d>>5&63), int(d&31)*2, 0, time.UTC)
 		if got.Format(time.RFC3339) != want {
 			t.Errorf("%s: got %s, want %s", text, got.Format(time.RFC3339), want)
 		}

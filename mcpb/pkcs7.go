@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// Cryptographic Message Syntax (RFC 5652), as much of it as a signature of a bundle
-// has: SignedData without content, one signer, signed attributes. Keys, hashes and
-// certificates are those of the standard library; the syntax is read here because
-// signed attributes must be hashed as they stand in the file, in whatever order
-// their writer chose, and the signer may be named in either of two ways.
+// The subset of Cryptographic Message Syntax (RFC 5652) that bundle signatures use:
+// SignedData without content, one signer, signed attributes. Keys, hashes and
+// certificates come from the standard library. The syntax is parsed here because signed
+// attributes must be hashed in the order of the file, which their writer chose, and
+// because there are two ways to name the signer.
 
 var (
 	oidData          = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 1}
@@ -80,29 +80,29 @@ type attribute struct {
 	Values asn1.RawValue `asn1:"set"`
 }
 
-// signature is a signature block that was read.
+// signature is a parsed signature block.
 type signature struct {
 	certificate *x509.Certificate   // of the signer
-	others      []*x509.Certificate // what else came with it
+	others      []*x509.Certificate // other included certificates
 	hash        crypto.Hash
 	algorithm   x509.SignatureAlgorithm
-	pss         *rsa.PSSOptions // of a signature by RSASSA-PSS, or nil
-	digest      []byte          // of the content, as the signer says
-	time        time.Time       // as the signer says; zero if not
-	signed      []byte          // what the signature is over, DER
+	pss         *rsa.PSSOptions // for RSASSA-PSS signatures, else nil
+	digest      []byte          // of the content, according to the signer
+	time        time.Time       // according to the signer; zero if absent
+	signed      []byte          // the signed data, in DER
 	value       []byte
 }
 
-// maxCertificates is how many certificates a signature may bring along.
+// maxCertificates is the maximum number of certificates in a signature.
 const maxCertificates = 32
 
-// A signature with one of these may be in order, and cannot be checked.
+// These signatures may be valid, but cannot be checked.
 var (
 	errAlgorithm    = errors.New("it uses an algorithm that is unknown or too weak")
 	errNoAttributes = errors.New("it has no signed attributes")
 )
 
-// parseSignature reads a detached signature. It is not checked yet.
+// parseSignature parses a detached signature. It does not verify it.
 func parseSignature(der []byte) (*signature, error) {
 	var info contentInfo
 	if err := exactly(der, &info, ""); err != nil {
@@ -161,7 +161,7 @@ func readSigner(signer *signerInfo, certificates []*x509.Certificate) (*signatur
 	return s, nil
 }
 
-// names reports whether the signer is the one with certificate c.
+// names reports whether c is the signer's certificate.
 func (signer *signerInfo) names(c *x509.Certificate) bool {
 	if signer.ID.Class == asn1.ClassContextSpecific && signer.ID.Tag == 0 {
 		return len(c.SubjectKeyId) > 0 && bytes.Equal(signer.ID.Bytes, c.SubjectKeyId)
@@ -173,8 +173,8 @@ func (signer *signerInfo) names(c *x509.Certificate) bool {
 	return id.Serial.Cmp(c.SerialNumber) == 0 && bytes.Equal(id.Issuer.FullBytes, c.RawIssuer)
 }
 
-// readAttributes reads the signed attributes. Each of those that matter must be
-// there once, with one value.
+// readAttributes reads the signed attributes. Each relevant one must occur once, with one
+// value.
 func (s *signature) readAttributes(raw asn1.RawValue) error {
 	if len(raw.FullBytes) == 0 {
 		return errNoAttributes
@@ -209,14 +209,14 @@ func (s *signature) readAttributes(raw asn1.RawValue) error {
 	if !seen[oidContentType.String()] || !seen[oidMessageDigest.String()] {
 		return errors.New("it does not say what it signs")
 	}
-	// The signature is over the attributes as a SET, whatever their order in it.
+	// The signature is over the attributes as a SET, in the order of the file.
 	s.signed = bytes.Clone(raw.FullBytes)
 	s.signed[0] = 0x31
 	return nil
 }
 
-// check holds the signature against the attributes, with the key of the signer.
-// That the digest is the right one is another question.
+// check verifies the signature over the attributes with the key of the signer. It does
+// not verify the digest.
 func (s *signature) check() error {
 	if s.pss != nil {
 		return s.checkPSS()
@@ -224,7 +224,7 @@ func (s *signature) check() error {
 	return s.certificate.CheckSignature(s.algorithm, s.signed, s.value)
 }
 
-// exactly decodes der, and nothing may follow.
+// exactly decodes der, and fails if bytes follow it.
 func exactly(der []byte, into any, params string) error {
 	rest, err := asn1.UnmarshalWithParams(der, into, params)
 	if err == nil && len(rest) > 0 {
@@ -246,16 +246,26 @@ func hashOf(oid asn1.ObjectIdentifier) (crypto.Hash, bool) {
 }
 
 func algorithmOf(oid asn1.ObjectIdentifier, hash crypto.Hash) x509.SignatureAlgorithm {
-	rsa := map[crypto.Hash]x509.SignatureAlgorithm{crypto.SHA256: x509.SHA256WithRSA, crypto.SHA384: x509.SHA384WithRSA, crypto.SHA512: x509.SHA512WithRSA}
-	ecdsa := map[crypto.Hash]x509.SignatureAlgorithm{crypto.SHA256: x509.ECDSAWithSHA256, crypto.SHA384: x509.ECDSAWithSHA384, crypto.SHA512: x509.ECDSAWithSHA512}
+	rsa := map[crypto.Hash]x509.SignatureAlgorithm{
+		crypto.SHA256: x509.SHA256WithRSA,
+		crypto.SHA384: x509.SHA384WithRSA,
+		crypto.SHA512: x509.SHA512WithRSA,
+	}
+	ecdsa := map[crypto.Hash]x509.SignatureAlgorithm{
+		crypto.SHA256: x509.ECDSAWithSHA256,
+		crypto.SHA384: x509.ECDSAWithSHA384,
+		crypto.SHA512: x509.ECDSAWithSHA512,
+	}
 	switch {
 	case oid.Equal(oidRSA):
 		return rsa[hash]
 	case oid.Equal(oidECPublicKey):
 		return ecdsa[hash]
-	case oid.Equal(oidRSASHA256) && hash == crypto.SHA256, oid.Equal(oidRSASHA384) && hash == crypto.SHA384, oid.Equal(oidRSASHA512) && hash == crypto.SHA512:
+	case oid.Equal(oidRSASHA256) && hash == crypto.SHA256, oid.Equal(oidRSASHA384) && hash == crypto.SHA384,
+		oid.Equal(oidRSASHA512) && hash == crypto.SHA512:
 		return rsa[hash]
-	case oid.Equal(oidECDSASHA256) && hash == crypto.SHA256, oid.Equal(oidECDSASHA384) && hash == crypto.SHA384, oid.Equal(oidECDSASHA512) && hash == crypto.SHA512:
+	case oid.Equal(oidECDSASHA256) && hash == crypto.SHA256, oid.Equal(oidECDSASHA384) && hash == crypto.SHA384,
+		oid.Equal(oidECDSASHA512) && hash == crypto.SHA512:
 		return ecdsa[hash]
 	case oid.Equal(oidEd25519):
 		return x509.PureEd25519

@@ -8,12 +8,12 @@ import (
 	"errors"
 )
 
-// RSASSA-PSS (RFC 4055, RFC 4056) is read here, as crypto/x509 takes only salts that
-// are as long as the hash, and no certificates whose key is for RSASSA-PSS alone.
-// Writers such as OpenSSL use the longest salt that fits.
+// RSASSA-PSS (RFC 4055, RFC 4056) is implemented here, because crypto/x509 accepts
+// neither salts of another length than the hash nor certificates whose key is only for
+// RSASSA-PSS. Writers such as OpenSSL use the longest salt that fits.
 
-// pssParameters are the parameters of RSASSA-PSS. Those that are left out stand for
-// SHA-1, which is not taken.
+// pssParameters are the parameters of RSASSA-PSS. Omitted ones mean SHA-1, which is
+// refused.
 type pssParameters struct {
 	Hash    pkix.AlgorithmIdentifier `asn1:"explicit,tag:0"`
 	MGF     pkix.AlgorithmIdentifier `asn1:"explicit,tag:1"`
@@ -21,10 +21,10 @@ type pssParameters struct {
 	Trailer int                      `asn1:"optional,explicit,tag:3,default:1"`
 }
 
-// maxSalt bounds the salt: a key of 16,384 bits has room for less.
+// maxSalt limits the salt: even a 16,384-bit key has room for less.
 const maxSalt = 2048
 
-// readPSS reads the parameters of a signature, which must use one hash throughout.
+// readPSS reads the parameters of a signature, which must use the same hash throughout.
 func (s *signature) readPSS(raw asn1.RawValue) error {
 	var p pssParameters
 	if exactly(raw.FullBytes, &p, "") != nil {
@@ -57,7 +57,8 @@ func (s *signature) checkPSS() error {
 	return rsa.VerifyPSS(key, s.hash, h.Sum(nil), s.value, s.pss)
 }
 
-// rsaKey returns the RSA key of a certificate, also one that is for RSASSA-PSS alone.
+// rsaKey returns the RSA key of a certificate, including a key that is only for
+// RSASSA-PSS.
 func rsaKey(c *x509.Certificate) (*rsa.PublicKey, error) {
 	if key, ok := c.PublicKey.(*rsa.PublicKey); ok {
 		return key, nil

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// signingOf returns the hash and the algorithms that go with a key.
+// signingOf returns the hash and algorithms for a key.
 func signingOf(key crypto.PublicKey) (hash crypto.Hash, digest, algorithm pkix.AlgorithmIdentifier, err error) {
 	null := asn1.NullRawValue
 	switch key := key.(type) {
@@ -25,18 +25,29 @@ func signingOf(key crypto.PublicKey) (hash crypto.Hash, digest, algorithm pkix.A
 		if key.N.BitLen() < 2048 {
 			return 0, digest, algorithm, fmt.Errorf("an RSA key of %d bits is too weak, 2048 is the least", key.N.BitLen())
 		}
-		return crypto.SHA256, pkix.AlgorithmIdentifier{Algorithm: oidSHA256, Parameters: null}, pkix.AlgorithmIdentifier{Algorithm: oidRSA, Parameters: null}, nil
+		return crypto.SHA256, pkix.AlgorithmIdentifier{
+			Algorithm:  oidSHA256,
+			Parameters: null,
+		}, pkix.AlgorithmIdentifier{Algorithm: oidRSA, Parameters: null}, nil
 	case *ecdsa.PublicKey:
 		switch key.Curve.Params().BitSize {
 		case 256:
-			return crypto.SHA256, pkix.AlgorithmIdentifier{Algorithm: oidSHA256}, pkix.AlgorithmIdentifier{Algorithm: oidECDSASHA256}, nil
+			return crypto.SHA256, pkix.AlgorithmIdentifier{
+				Algorithm: oidSHA256,
+			}, pkix.AlgorithmIdentifier{Algorithm: oidECDSASHA256}, nil
 		case 384:
-			return crypto.SHA384, pkix.AlgorithmIdentifier{Algorithm: oidSHA384}, pkix.AlgorithmIdentifier{Algorithm: oidECDSASHA384}, nil
+			return crypto.SHA384, pkix.AlgorithmIdentifier{
+				Algorithm: oidSHA384,
+			}, pkix.AlgorithmIdentifier{Algorithm: oidECDSASHA384}, nil
 		case 521:
-			return crypto.SHA512, pkix.AlgorithmIdentifier{Algorithm: oidSHA512}, pkix.AlgorithmIdentifier{Algorithm: oidECDSASHA512}, nil
+			return crypto.SHA512, pkix.AlgorithmIdentifier{
+				Algorithm: oidSHA512,
+			}, pkix.AlgorithmIdentifier{Algorithm: oidECDSASHA512}, nil
 		}
 	case ed25519.PublicKey: // RFC 8419
-		return crypto.SHA512, pkix.AlgorithmIdentifier{Algorithm: oidSHA512}, pkix.AlgorithmIdentifier{Algorithm: oidEd25519}, nil
+		return crypto.SHA512, pkix.AlgorithmIdentifier{Algorithm: oidSHA512}, pkix.AlgorithmIdentifier{
+			Algorithm: oidEd25519,
+		}, nil
 	}
 	return 0, digest, algorithm, fmt.Errorf("a key of the kind %T cannot sign; use RSA, ECDSA or Ed25519", key)
 }
@@ -55,8 +66,8 @@ func digestOf(hash crypto.Hash, content []byte) []byte {
 	return sum[:]
 }
 
-// signedAttributes returns content type, digest and time as the DER of a SET, in
-// the order that DER wants.
+// signedAttributes returns content type, digest and time as a DER-encoded SET, in DER
+// order.
 func signedAttributes(digest []byte, at time.Time) ([]byte, error) {
 	var parts [][]byte
 	for _, a := range []struct {
@@ -78,11 +89,16 @@ func signedAttributes(digest []byte, at time.Time) ([]byte, error) {
 		parts = append(parts, der)
 	}
 	slices.SortFunc(parts, bytes.Compare)
-	return asn1.Marshal(asn1.RawValue{Class: asn1.ClassUniversal, Tag: asn1.TagSet, IsCompound: true, Bytes: bytes.Join(parts, nil)})
+	return asn1.Marshal(asn1.RawValue{
+		Class:      asn1.ClassUniversal,
+		Tag:        asn1.TagSet,
+		IsCompound: true,
+		Bytes:      bytes.Join(parts, nil),
+	})
 }
 
-// makeSignature signs digest, the hash of the content, and returns a detached
-// SignedData with the certificates of chain, the signer's first.
+// makeSignature signs digest, the hash of the content, and returns a detached SignedData
+// with the certificates of chain, the signer's first.
 func makeSignature(key crypto.Signer, chain []*x509.Certificate, digest []byte, at time.Time) ([]byte, error) {
 	hash, digestAlgorithm, algorithm, err := signingOf(key.Public())
 	if err != nil {

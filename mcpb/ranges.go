@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// dialect is how a range of versions is written.
+// dialect is a syntax for version ranges.
 type dialect uint8
 
 const (
@@ -23,10 +23,9 @@ func (d dialect) example() string {
 	return `">=1.0.0 <2.0.0"`
 }
 
-// InRange reports whether a version of a runtime satisfies a range of a
-// manifest's compatibility, such as ">=18.0.0" or, for Python, ">=3.8,<4.0". Both
-// ways to write ranges are understood for both runtimes. A version may have a "v"
-// before it and fewer than three numbers.
+// InRange reports whether a runtime version is in a range of a manifest's compatibility,
+// such as ">=18.0.0" or, for Python, ">=3.8,<4.0". Both syntaxes are accepted for both
+// runtimes. A version may have the prefix "v" and fewer than three numbers.
 func InRange(version, ranges string) (bool, error) {
 	v, err := parseVersion(strings.TrimPrefix(strings.TrimSpace(version), "v"))
 	if err != nil {
@@ -42,21 +41,21 @@ func InRange(version, ranges string) (bool, error) {
 	return r.contains(v), nil
 }
 
-// version is what stands in a range: up to three numbers, and whether there is
-// something behind them that makes it a preview.
+// version is a version in a range: up to three numbers, and an optional preview suffix.
 type version struct {
 	numbers [3]uint64
-	given   int // how many of them are written, without wildcards
+	given   int // how many numbers are given, without wildcards
 	preview string
 }
 
-// isSemver reports whether s is a semantic version: three numbers without
-// leading zeros, then perhaps a preview and a build.
+// isSemver reports whether s is a semantic version: three numbers without leading zeros,
+// then an optional preview and build.
 func isSemver(s string) bool {
 	core, build, hasBuild := strings.Cut(s, "+")
 	core, preview, hasPreview := strings.Cut(core, "-")
 	numbers := strings.Split(core, ".")
-	if len(numbers) != 3 || slices.ContainsFunc(numbers, func(n string) bool { return !digits(n) || len(n) > 1 && n[0] == '0' }) {
+	if len(numbers) != 3 ||
+		slices.ContainsFunc(numbers, func(n string) bool { return !digits(n) || len(n) > 1 && n[0] == '0' }) {
 		return false
 	}
 	if hasPreview && !identifiers(preview, true) || hasBuild && !identifiers(build, false) {
@@ -83,7 +82,7 @@ func parseVersion(s string) (version, error) {
 		if p == "*" || p == "x" || p == "X" {
 			break
 		}
-		if i == 2 { // a preview as Python writes it: 3.13.0rc1
+		if i == 2 { // a preview in Python syntax: 3.13.0rc1
 			if end := strings.IndexFunc(p, func(r rune) bool { return r < '0' || r > '9' }); end > 0 {
 				p, v.preview = p[:end], p[end:]
 			}
@@ -112,7 +111,7 @@ func (v version) compare(w version) int {
 	return strings.Compare(v.preview, w.preview)
 }
 
-// up returns the first version behind all those that share the first n numbers.
+// up returns the first version after all versions that share the first n numbers.
 func (v version) up(n int) version {
 	if n == 0 {
 		return version{numbers: [3]uint64{1 << 63}, given: 3}
@@ -123,13 +122,13 @@ func (v version) up(n int) version {
 	return next
 }
 
-// between are the versions from low up to, not including, high.
+// between is the versions from low up to, but excluding, high.
 type between struct {
 	low, high version
 	not       bool
 }
 
-// versionRange holds alternatives, each a list of what must all hold.
+// versionRange is a list of alternatives, each a list of conditions that must all be met.
 type versionRange [][]between
 
 func (r versionRange) contains(v version) bool {
@@ -189,7 +188,7 @@ func parseAlternative(s string, d dialect) ([]between, error) {
 	return all, nil
 }
 
-// joinOperators removes blanks between an operator and its version.
+// joinOperators removes spaces between an operator and its version.
 func joinOperators(s string) string {
 	words := strings.Fields(s)
 	for i := 0; i+1 < len(words); i++ {
@@ -223,11 +222,11 @@ func parseComparator(s string, d dialect) (between, error) {
 	return bounds(operator, v, d), nil
 }
 
-// bounds turns an operator and a version into the versions that it means.
+// bounds returns the versions that an operator and a version mean.
 func bounds(operator string, v version, d dialect) between {
 	var lowest version
 	infinite := lowest.up(0)
-	whole := v.up(v.given) // behind everything that begins with what is written
+	whole := v.up(v.given) // after everything that begins with the given numbers
 	if v.given == 3 || d == dialectPython && v.given > 0 && operator != "==" && operator != "!=" {
 		whole = v
 		whole.numbers[2]++

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// tooStrict are the cases that the reference CLI refuses and the specification
-// allows, by the beginning of their names. We accept them with a warning.
+// tooStrict returns the prefixes of test cases that the reference CLI refuses although
+// the specification allows them. We accept them with a warning.
 func tooStrict() []string {
 	return []string{
 		"format/localization/2", "format/localization/3", "format/localization/4", "type/localization/5", // defaults
@@ -26,8 +26,8 @@ func tooStrict() []string {
 	}
 }
 
-// TestReference holds our verdicts against those of the reference CLI, which
-// scripts/mcpbreference asked.
+// TestReference compares our verdicts with those of the reference CLI, which
+// scripts/mcpbreference recorded.
 func TestReference(t *testing.T) {
 	file, err := os.Open("testdata/reference.jsonl")
 	if err != nil {
@@ -91,8 +91,8 @@ func text(r *check.Report) string {
 	return b.String()
 }
 
-// TestReferenceExpand holds our command lines against those of the reference, for
-// manifests and values where it keeps to the specification.
+// TestReferenceExpand compares our command lines with those of the reference, for
+// manifests and values where it follows the specification.
 func TestReferenceExpand(t *testing.T) {
 	file, err := os.Open("testdata/expand.jsonl")
 	if err != nil {
@@ -117,7 +117,14 @@ func TestReferenceExpand(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := mcpb.Expand(m, &mcpb.ExpandOptions{Dir: "/bundle", Home: "/home/u", Platform: "linux", NoFiles: true, Reference: true, Values: c.Values})
+			l, err := mcpb.Expand(m, &mcpb.ExpandOptions{
+				Dir:       "/bundle",
+				Home:      "/home/u",
+				Platform:  "linux",
+				NoFiles:   true,
+				Reference: true,
+				Values:    c.Values,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,14 +2,14 @@ package mcpb
 
 import "github.com/slipway-mcp/slipway/check"
 
-// Rule is something that [Check], [OpenArchive] or another function looks at.
+// Rule is a rule of [Check], [OpenArchive] or another function.
 type Rule struct {
 	ID       string         // as in the findings
-	Severity check.Severity // the worst that it reports
-	About    string         // what it finds, on one line
+	Severity check.Severity // the highest that it reports
+	About    string         // the problem, on one line
 }
 
-// The rules about the manifest as a document.
+// The rules for the manifest as a document.
 const (
 	ruleBare       = "mcpb/manifest-only"
 	rulePackLink   = "mcpb/pack-link"
@@ -31,7 +31,7 @@ const (
 	ruleReference  = "mcpb/reference-refuses"
 )
 
-// tolerable reports whether a host can work with a manifest that breaks rule.
+// tolerable reports whether a host can work with a manifest that violates rule.
 func tolerable(rule string) bool {
 	switch rule {
 	case ruleBOM, ruleUnknown, ruleTooNew, ruleURL, ruleEmail, ruleFormat:
@@ -40,14 +40,27 @@ func tolerable(rule string) bool {
 	return false
 }
 
-// referenceRules are the rules whose errors the reference CLI reports, too.
+// referenceRules returns the rules whose errors the reference CLI reports, too.
 func referenceRules() []string {
-	return []string{ruleJSON, ruleBOM, ruleVersion, ruleRequired, ruleType, ruleEnum, ruleUnknown, ruleTooNew, ruleURL, ruleEmail, ruleFormat, ruleIcon}
+	return []string{
+		ruleJSON,
+		ruleBOM,
+		ruleVersion,
+		ruleRequired,
+		ruleType,
+		ruleEnum,
+		ruleUnknown,
+		ruleTooNew,
+		ruleURL,
+		ruleEmail,
+		ruleFormat,
+		ruleIcon,
+	}
 }
 
-// Rules returns all rules in the order of their documentation: what is wrong with
-// a manifest, with what it says, with the files of a bundle, with an archive, with
-// what a user filled in, and where a manifest and its server differ.
+// Rules returns all rules in the order of their documentation: problems of a manifest as
+// a document, of its content, of a bundle's files, of archives, of user values, and
+// differences between a manifest and its server.
 func Rules() []Rule {
 	return []Rule{
 		{ruleNoManifest, check.Error, "a packed bundle has no manifest.json at its root"},

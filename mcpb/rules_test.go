@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/mcpb-rules.md")
 
-// TestRulesAreListed holds the list of rules against the sources, in both
-// directions, and the page against the list.
+// TestRulesAreListed compares the list of rules with the source code, in both directions,
+// and the page with the list.
 func TestRulesAreListed(t *testing.T) {
 	listed := map[string]bool{}
 	for _, r := range mcpb.Rules() {

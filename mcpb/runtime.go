@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// RuntimeError says that a program which a bundle needs, and does not bring
-// along, is not here or does not fit.
+// RuntimeError means that a program which a bundle needs but does not include is missing
+// or has the wrong version.
 type RuntimeError struct {
 	Name string // "node", "python" or "uv"; or the command, if it is none of these
 	Why  string
-	Hint string // what to do about it, or empty
+	Hint string // a fix, or empty
 }
 
 // Error implements the error interface. The hint is not part of it.
@@ -34,7 +34,7 @@ func thisMachine() *runtimes {
 	return &runtimes{look: exec.LookPath, version: askVersion, goos: runtime.GOOS}
 }
 
-// kindOf tells which runtime a command without a path belongs to, or "".
+// kindOf returns the runtime that a command without a path belongs to, or "".
 func kindOf(command string) string {
 	if strings.ContainsAny(command, `/\`) {
 		return ""
@@ -50,8 +50,7 @@ func kindOf(command string) string {
 	return ""
 }
 
-// standIns are the command lines that may do instead of a command that is not
-// here, the best one first.
+// standIns returns the command lines that can replace a missing command, the best first.
 func (r *runtimes) standIns(command, kind string) [][]string {
 	if kind != TypePython {
 		return nil
@@ -69,9 +68,8 @@ func (r *runtimes) standIns(command, kind string) [][]string {
 	return others
 }
 
-// find returns the command line to use for command, which a manifest names: its
-// own, or that of a stand-in. wanted is the range of versions that the manifest
-// declares for the runtime, or empty.
+// find returns the command line to use for command, which a manifest names: the command
+// itself or a replacement. wanted are the version ranges in the manifest, by runtime.
 func (r *runtimes) find(ctx context.Context, command string, wanted map[string]string) ([]string, error) {
 	kind := kindOf(command)
 	line, path, err := r.locate(command, kind)
@@ -93,13 +91,17 @@ func (r *runtimes) locate(command, kind string) (line []string, path string, err
 		}
 	}
 	if strings.ContainsAny(command, `/\`) {
-		return []string{command}, command, nil // a file of the bundle: starting it says more than we could
+		return []string{command}, command, nil // a file of the bundle: the error of starting it is more precise
 	}
 	name := kind
 	if name == "" {
 		name = command
 	}
-	return nil, "", &RuntimeError{Name: name, Why: fmt.Sprintf("the bundle starts %q, and there is no such program in the PATH", command), Hint: wherefrom(kind)}
+	return nil, "", &RuntimeError{
+		Name: name,
+		Why:  fmt.Sprintf("the bundle starts %q, and there is no such program in the PATH", command),
+		Hint: wherefrom(kind),
+	}
 }
 
 func wherefrom(kind string) string {
@@ -114,13 +116,12 @@ func wherefrom(kind string) string {
 	return "install it, or ask the author to put it into the bundle"
 }
 
-// fits compares the version of a runtime with the range that a manifest declares.
-// A runtime that does not tell its version, and a range that makes no sense, are
-// no reason not to try.
+// fits compares the version of a runtime with the range in a manifest. It accepts a
+// runtime whose version cannot be determined, and an invalid range.
 func (r *runtimes) fits(ctx context.Context, kind, path string, args []string, ranges string) error {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")
 	if name == "npx" || name == "npm" {
-		other, err := r.look("node") // the range is that of the runtime, not of its tools
+		other, err := r.look("node") // the range is for the runtime, not for its tools
 		if err != nil {
 			return nil
 		}
@@ -133,16 +134,20 @@ func (r *runtimes) fits(ctx context.Context, kind, path string, args []string, r
 	if ok, err := InRange(version, ranges); err != nil || ok {
 		return nil
 	}
-	return &RuntimeError{Name: kind, Why: fmt.Sprintf("%s is version %s, and the bundle needs %s", path, version, ranges), Hint: wherefrom(kind)}
+	return &RuntimeError{
+		Name: kind,
+		Why:  fmt.Sprintf("%s is version %s, and the bundle needs %s", path, version, ranges),
+		Hint: wherefrom(kind),
+	}
 }
 
-// askTimeout is how long a runtime may take to say its version.
+// askTimeout is how long a runtime may take to print its version.
 const askTimeout = 10 * time.Second
 
 func askVersion(ctx context.Context, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput() // Python 2 says it on stderr
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput() // Python 2 prints it to stderr
 	if err != nil {
 		return "", err
 	}

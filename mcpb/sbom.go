@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// The parts of CycloneDX 1.6 that are written.
+// The subset of CycloneDX 1.6 that is written.
 type inventory struct {
 	Format      string      `json:"bomFormat"`
 	SpecVersion string      `json:"specVersion"`
@@ -56,20 +56,25 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// maxProgram is the largest program that is searched for what it was built from.
+// maxProgram is the size of the largest program that is searched for build information.
 const maxProgram = 256 << 20
 
-// SBOM lists the packages in a bundle as CycloneDX 1.6 (ECMA-424) in JSON: those in
-// folders node_modules, by their package.json; Python packages, by their METADATA;
-// and the modules of programs that Go has built, by what is written in them. The
-// same bundle makes the same bytes: there is no time in it, and its serial number
-// comes from its content.
+// SBOM returns the packages in a bundle as CycloneDX 1.6 (ECMA-424) in JSON: those in
+// node_modules folders, by their package.json; Python packages, by their METADATA; and
+// the modules of Go programs, by their build information. The same bundle results in the
+// same bytes: there is no time in it, and its serial number is derived from its content.
 func SBOM(a *Archive) ([]byte, error) {
 	m, err := ReadManifest(a.FS())
 	if err != nil {
 		return nil, err
 	}
-	b := &inventory{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Components: []component{}, seen: map[string]bool{}}
+	b := &inventory{
+		Format:      "CycloneDX",
+		SpecVersion: "1.6",
+		Version:     1,
+		Components:  []component{},
+		seen:        map[string]bool{},
+	}
 	b.Metadata.Component = component{Type: "application", Ref: "bundle", Name: m.Name, Version: m.Version}
 	if m.License != "" {
 		b.Metadata.Component.license(m.License)
@@ -115,7 +120,7 @@ func (b *inventory) add(c component, place string) {
 	b.Components = append(b.Components, c)
 }
 
-// look adds what an entry says about packages.
+// look adds the packages that an entry describes.
 func (b *inventory) look(a *Archive, e *Entry) error {
 	switch base := path.Base(e.Name); {
 	case e.Mode.IsDir():
@@ -135,9 +140,13 @@ func (b *inventory) lookNode(a *Archive, e *Entry) error {
 	}
 	var p packageJSON
 	if json.Unmarshal(text, &p) != nil || p.Name == "" {
-		return nil // many packages carry files of this name that are none
+		return nil // many packages contain such files that do not describe a package
 	}
-	c := component{Name: p.Name, Version: p.Version, PURL: "pkg:npm/" + escapePURL(p.Name) + "@" + url.PathEscape(p.Version)}
+	c := component{
+		Name:    p.Name,
+		Version: p.Version,
+		PURL:    "pkg:npm/" + escapePURL(p.Name) + "@" + url.PathEscape(p.Version),
+	}
 	var name string
 	if json.Unmarshal(p.License, &name) == nil && name != "" {
 		c.license(name)
@@ -146,7 +155,7 @@ func (b *inventory) lookNode(a *Archive, e *Entry) error {
 	return nil
 }
 
-// escapePURL escapes the name of a package; the slash of a scope stays.
+// escapePURL escapes a package name, but keeps the slash of a scope.
 func escapePURL(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(url.PathEscape(name), "%2F", "/"), "@", "%40")
 }
@@ -161,9 +170,13 @@ func (b *inventory) lookPython(a *Archive, e *Entry) error {
 	if (err != nil && !errors.Is(err, io.EOF)) || name == "" {
 		return nil
 	}
-	// Names of Python packages are compared in this form.
+	// Python package names are compared in this form.
 	plain := strings.ToLower(regexp.MustCompile(`[-_.]+`).ReplaceAllString(name, "-"))
-	c := component{Name: name, Version: header.Get("Version"), PURL: "pkg:pypi/" + url.PathEscape(plain) + "@" + url.PathEscape(header.Get("Version"))}
+	c := component{
+		Name:    name,
+		Version: header.Get("Version"),
+		PURL:    "pkg:pypi/" + url.PathEscape(plain) + "@" + url.PathEscape(header.Get("Version")),
+	}
 	if l := cmp.Or(header.Get("License-Expression"), header.Get("License")); l != "" && !strings.Contains(l, "\n") {
 		c.license(l)
 	}
@@ -171,7 +184,7 @@ func (b *inventory) lookPython(a *Archive, e *Entry) error {
 	return nil
 }
 
-// lookGo adds the modules in a program that Go has built.
+// lookGo adds the modules of a Go program.
 func (b *inventory) lookGo(a *Archive, e *Entry) error {
 	if e.Mode&0o100 == 0 || e.Size > maxProgram {
 		return nil
@@ -195,7 +208,7 @@ func (b *inventory) lookGo(a *Archive, e *Entry) error {
 	}
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
-		return nil // built by something else
+		return nil // not built by Go
 	}
 	version := strings.TrimPrefix(info.GoVersion, "go")
 	b.add(component{Name: "stdlib", Version: version, PURL: "pkg:golang/stdlib@" + url.PathEscape(version)}, e.Name)
@@ -203,7 +216,11 @@ func (b *inventory) lookGo(a *Archive, e *Entry) error {
 		if dep.Replace != nil {
 			dep = dep.Replace
 		}
-		c := component{Name: dep.Path, Version: dep.Version, PURL: "pkg:golang/" + escapePURL(dep.Path) + "@" + url.PathEscape(dep.Version)}
+		c := component{
+			Name:    dep.Path,
+			Version: dep.Version,
+			PURL:    "pkg:golang/" + escapePURL(dep.Path) + "@" + url.PathEscape(dep.Version),
+		}
 		b.add(c, e.Name)
 	}
 	return nil

@@ -20,9 +20,10 @@ func TestSBOM(t *testing.T) {
 		"node_modules/@s/b/package.json", `{"name": "@s/b", "version": "2.0.0+x"}`,
 		"node_modules/@s/b/node_modules/a/package.json", `{"name": "a", "version": "1.0.0"}`,
 		"node_modules/a/dist/package.json", `{"type": "module"}`,
-		"server/lib/Foo_Bar-3.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: Foo_Bar\nVersion: 3.0\nLicense: BSD\n\ntext",
+		"server/lib/Foo_Bar-3.0.dist-info/METADATA",
+		"Metadata-Version: 2.1\nName: Foo_Bar\nVersion: 3.0\nLicense: BSD\n\ntext",
 	)
-	// The test itself is a program that Go has built.
+	// The test binary itself is a Go program.
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,12 @@ func TestSBOM(t *testing.T) {
 	for _, c := range got.Components {
 		purls[c.PURL] = true
 	}
-	for _, want := range []string{"pkg:npm/a@1.0.0", "pkg:npm/%40s/b@2.0.0+x", "pkg:pypi/foo-bar@3.0", "pkg:golang/stdlib@" + strings.TrimPrefix(runtime.Version(), "go")} {
+	for _, want := range []string{
+		"pkg:npm/a@1.0.0",
+		"pkg:npm/%40s/b@2.0.0+x",
+		"pkg:pypi/foo-bar@3.0",
+		"pkg:golang/stdlib@" + strings.TrimPrefix(runtime.Version(), "go"),
+	} {
 		if !purls[want] {
 			t.Errorf("%s is not in %v", want, purls)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Draft is a manifest that is about to be written: what [Detect] found, and what
-// somebody said besides. Empty fields get a default or are left out.
+// Draft is a manifest to be written: values from [Detect] and from the user. Empty fields
+// get a default or are omitted.
 type Draft struct {
 	Name, DisplayName, Version, Description string
 	Author                                  Author
@@ -28,19 +28,18 @@ type Draft struct {
 	// SpecVersion is the version of the format. The default is 0.3, and 0.4 for
 	// servers of type uv.
 	SpecVersion string
-	// Runtime is the range of versions of Node or Python that the project asks for.
+	// Runtime is the version range of Node or Python that the project requires.
 	Runtime string
-	// Found are the files that something was taken from.
+	// Found are the files that values were taken from.
 	Found []string
 }
 
-// DefaultSpecVersion is the version of new manifests, except for servers of type
-// uv, which need 0.4.
+// DefaultSpecVersion is the version of new manifests, except for servers of type uv,
+// which need 0.4.
 const DefaultSpecVersion = "0.3"
 
-// Detect looks at the project in fsys, whose folder is called folder, and drafts a
-// manifest from its package.json, pyproject.toml, go.mod or Cargo.toml: the first
-// one that is there.
+// Detect drafts a manifest for the project in fsys, whose folder is called folder, from
+// the first of package.json, pyproject.toml, go.mod and Cargo.toml that exists.
 func Detect(fsys fs.FS, folder string) *Draft {
 	d := &Draft{}
 	for _, source := range []struct {
@@ -65,8 +64,8 @@ func Detect(fsys fs.FS, folder string) *Draft {
 	return d
 }
 
-// machineName makes a name of the form that machines want: without the scope of
-// npm and in the characters that are allowed.
+// machineName makes a valid machine name: it removes an npm scope and replaces other
+// characters.
 func machineName(s string) string {
 	if _, name, ok := strings.Cut(s, "/"); ok && strings.HasPrefix(s, "@") {
 		s = name
@@ -112,8 +111,8 @@ func (d *Draft) fromPackage(fsys fs.FS, text []byte) bool {
 	return true
 }
 
-// firstFile returns the first of the names that is a file, or else the first that
-// the project itself says, or else the default.
+// firstFile returns the first of the names that is a file, else the first name if it is
+// in the bundle, else the default.
 func firstFile(fsys fs.FS, names []string, otherwise string) string {
 	said := ""
 	for i, name := range names {
@@ -134,7 +133,7 @@ func firstFile(fsys fs.FS, names []string, otherwise string) string {
 	return otherwise
 }
 
-// personOf reads an author as npm writes one: a string or an object.
+// personOf reads an author in npm's form: a string or an object.
 func personOf(raw json.RawMessage) Author {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -191,7 +190,7 @@ func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
 	}
 	d.Type = TypePython
 	if has("uv.lock") || p.Tool.UV != nil || len(p.Project.Dependencies) > 0 && !has("server/lib") {
-		d.Type = TypeUV // the host installs what a server of type python would have to bring
+		d.Type = TypeUV // the host installs dependencies that a server of type python would have to bundle
 	}
 	d.Name, d.Version, d.Description = p.Project.Name, p.Project.Version, p.Project.Description
 	d.Keywords, d.Runtime = p.Project.Keywords, p.Project.RequiresPython
@@ -208,7 +207,18 @@ func (d *Draft) fromPyproject(fsys fs.FS, text []byte) bool {
 		}
 	}
 	module := strings.ReplaceAll(d.Name, "-", "_")
-	d.EntryPoint = firstFile(fsys, []string{"server/main.py", "src/server.py", "server.py", "main.py", "src/" + module + "/server.py", "src/" + module + "/__main__.py", module + "/server.py", "src/main.py"}, "server/main.py")
+	d.EntryPoint = firstFile(fsys,
+		[]string{
+			"server/main.py",
+			"src/server.py",
+			"server.py",
+			"main.py",
+			"src/" + module + "/server.py",
+			"src/" + module + "/__main__.py",
+			module + "/server.py",
+			"src/main.py",
+		},
+		"server/main.py")
 	return true
 }
 
@@ -240,12 +250,13 @@ func (d *Draft) fromCargo(_ fs.FS, text []byte) bool {
 	if toml.Unmarshal(text, &c) != nil {
 		return false
 	}
-	word := func(v any) string { // a table where the workspace has the value
+	word := func(v any) string { // a table means that the workspace has the value
 		s, _ := v.(string)
 		return s
 	}
 	p := &c.Package
-	d.Type, d.Name, d.Version, d.Description, d.License = TypeBinary, word(p.Name), word(p.Version), word(p.Description), word(p.License)
+	d.Type, d.Name, d.Version, d.Description, d.License = TypeBinary,
+		word(p.Name), word(p.Version), word(p.Description), word(p.License)
 	d.Repository, d.Homepage, d.Keywords = word(p.Repository), word(p.Homepage), p.Keywords
 	if len(p.Authors) > 0 {
 		d.Author = personOf(json.RawMessage(quote(p.Authors[0])))
@@ -254,8 +265,7 @@ func (d *Draft) fromCargo(_ fs.FS, text []byte) bool {
 	return true
 }
 
-// Fill gives every field that a manifest needs its default. What is already there
-// stays.
+// Fill sets missing fields that a manifest needs to their defaults.
 func (d *Draft) Fill() {
 	set := func(field *string, value string) {
 		if *field == "" {
@@ -270,7 +280,8 @@ func (d *Draft) Fill() {
 	if d.Type == TypeUV {
 		d.SpecVersion = max(d.SpecVersion, "0.4")
 	}
-	set(&d.EntryPoint, map[string]string{TypeNode: "server/index.js", TypePython: "server/main.py", TypeUV: "src/server.py"}[d.Type])
+	set(&d.EntryPoint,
+		map[string]string{TypeNode: "server/index.js", TypePython: "server/main.py", TypeUV: "src/server.py"}[d.Type])
 	set(&d.EntryPoint, "server/"+machineName(d.Name))
 }
 
@@ -294,8 +305,8 @@ func (d *Draft) config() draftConfig {
 	return draftConfig{"node", []string{entry}, nil}
 }
 
-// Manifest returns the text of the manifest: JSON with two blanks a level, and a
-// line end. [Draft.Fill] comes first.
+// Manifest returns the text of the manifest: JSON, indented by two spaces, with a
+// newline. Call [Draft.Fill] first.
 func (d *Draft) Manifest() ([]byte, error) {
 	type pair struct {
 		name  string
@@ -308,13 +319,18 @@ func (d *Draft) Manifest() ([]byte, error) {
 	}{d.Type, d.EntryPoint, d.config()}
 	fields := []pair{
 		{"manifest_version", d.SpecVersion}, {"name", d.Name}, {"display_name", d.DisplayName}, {"version", d.Version},
-		{"description", d.Description}, {"author", d.Author}, {"homepage", d.Homepage}, {"repository", nil}, {"license", d.License},
+		{"description", d.Description}, {"author", d.Author},
+		{"homepage", d.Homepage}, {"repository", nil}, {"license", d.License},
 		{"keywords", d.Keywords}, {"server", server}, {"compatibility", nil},
 	}
 	if d.Repository != "" {
 		fields[7].value = Repository{Type: "git", URL: d.Repository}
 	}
-	if runtime := map[string]string{TypeNode: "node", TypePython: "python", TypeUV: "python"}[d.Type]; runtime != "" && d.Runtime != "" {
+	if runtime := map[string]string{
+		TypeNode:   "node",
+		TypePython: "python",
+		TypeUV:     "python",
+	}[d.Type]; runtime != "" && d.Runtime != "" {
 		fields[11].value = map[string]any{"runtimes": map[string]string{runtime: d.Runtime}}
 	}
 	var b bytes.Buffer

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// secretName says what a file probably is that should not be published, by its
-// name alone, or "".
+// secretName returns what a file that should not be published probably is, based on its
+// name, or "".
 func secretName(name string) string {
 	base := strings.ToLower(path.Base(name))
 	ext := path.Ext(base)
@@ -21,7 +21,8 @@ func secretName(name string) string {
 		return "a private SSH key"
 	case ext == ".p12", ext == ".pfx", ext == ".jks", ext == ".keystore":
 		return "a store of private keys"
-	case base == ".netrc", base == ".pypirc", base == ".htpasswd", base == ".git-credentials", strings.HasSuffix(name, ".aws/credentials"):
+	case base == ".netrc", base == ".pypirc", base == ".htpasswd",
+		base == ".git-credentials", strings.HasSuffix(name, ".aws/credentials"):
 		return "a file of passwords"
 	}
 	return ""
@@ -31,18 +32,18 @@ func example(ext string) bool {
 	return ext == ".example" || ext == ".sample" || ext == ".template" || ext == ".dist"
 }
 
-// secret is a place in a file that looks like a credential. Its text is never
-// kept, so that nothing can print it.
+// secret is a place in a file that looks like a credential. Its text is not kept, so that
+// it cannot be printed.
 type secret struct {
 	what string
 	at   int
 }
 
-// secretKind is a kind of credential that can be told by its looks.
+// secretKind is a kind of credential with a recognizable format.
 type secretKind struct {
 	what    string
-	begins  string // literal; a file without it is not searched
-	pattern string // from there on
+	begins  string // literal prefix; a file without it is not searched
+	pattern string // includes the prefix
 }
 
 func secretKinds() []secretKind {
@@ -67,8 +68,7 @@ func secretKinds() []secretKind {
 	}
 }
 
-// findSecrets searches a text for credentials that can be told by their looks,
-// at most a few of each kind.
+// findSecrets returns recognizable credentials in a text, up to five of each kind.
 func findSecrets(text []byte) []secret {
 	const most = 5
 	var found []secret
@@ -85,8 +85,8 @@ func findSecrets(text []byte) []secret {
 	return found
 }
 
-// placeholder reports whether what looks like a credential only shows how one
-// looks: it says so, or its end repeats one character.
+// placeholder reports whether an apparent credential is only an example: it says so, or
+// it contains a filler such as xxxx.
 func placeholder(text []byte) bool {
 	lower := bytes.ToLower(text)
 	for _, word := range []string{"example", "xxxx", "your", "0000", "1234567890abcdef"} {

@@ -10,16 +10,16 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// shape is what a value must be like.
+// shape describes valid values.
 type shape struct {
 	kind   kind
 	enum   []string                          // of a string
-	format func(s string) (rule, why string) // of a string; "" is fine
+	format func(s string) (rule, why string) // of a string; "" means valid
 	fields []field                           // of an object; nil means any names
 	elem   *shape                            // of an array, or of an object with any names
-	others *shape                            // of members of an object that fields does not name
+	others *shape                            // of object members that fields does not name
 	scalar bool                              // a string, number, boolean or array of strings
-	any    bool                              // anything
+	any    bool                              // any value
 }
 
 // field is a member of an object.
@@ -28,7 +28,7 @@ type field struct {
 	shape    *shape
 	since    string // the first version that knows the field; "" means all
 	required bool
-	// excused, if not nil, says why a missing required field is only a warning.
+	// excused, if not nil, returns why a missing required field is only a warning.
 	excused func(root *jsonNode) (why string)
 }
 
@@ -45,11 +45,19 @@ var (
 		{name: "command", shape: textShape}, {name: "args", shape: textsShape}, {name: "env", shape: envShape},
 	}}
 	configShape = &shape{kind: kindObject, fields: []field{
-		{name: "command", shape: textShape, required: true}, {name: "args", shape: textsShape}, {name: "env", shape: envShape},
+		{name: "command", shape: textShape, required: true},
+		{name: "args", shape: textsShape}, {name: "env", shape: envShape},
 		{name: "platform_overrides", shape: &shape{kind: kindObject, elem: overrideShape}},
 	}}
 	optionShape = &shape{kind: kindObject, fields: []field{
-		{name: "type", shape: &shape{kind: kindString, enum: []string{OptionString, OptionNumber, OptionBoolean, OptionDirectory, OptionFile}}, required: true},
+		{
+			name: "type",
+			shape: &shape{
+				kind: kindString,
+				enum: []string{OptionString, OptionNumber, OptionBoolean, OptionDirectory, OptionFile},
+			},
+			required: true,
+		},
 		{name: "title", shape: textShape, required: true},
 		{name: "description", shape: textShape, required: true},
 		{name: "required", shape: boolShape},
@@ -65,17 +73,36 @@ var (
 		{name: "theme", shape: &shape{kind: kindString, format: formatTheme}},
 	}}
 	localizationShape = &shape{kind: kindObject, fields: []field{
-		{name: "resources", shape: &shape{kind: kindString, format: formatResources}, required: true, excused: excuseDefault(DefaultResources)},
-		{name: "default_locale", shape: &shape{kind: kindString, format: formatLocale}, required: true, excused: excuseDefault(DefaultLocale)},
+		{
+			name:     "resources",
+			shape:    &shape{kind: kindString, format: formatResources},
+			required: true,
+			excused:  excuseDefault(DefaultResources),
+		},
+		{
+			name:     "default_locale",
+			shape:    &shape{kind: kindString, format: formatLocale},
+			required: true,
+			excused:  excuseDefault(DefaultLocale),
+		},
 	}}
 	compatibilityShape = &shape{kind: kindObject, others: textShape, fields: []field{
 		{name: "claude_desktop", shape: textShape},
-		{name: "platforms", shape: &shape{kind: kindArray, elem: &shape{kind: kindString, enum: []string{"darwin", "win32", "linux"}}}},
-		{name: "runtimes", shape: &shape{kind: kindObject, fields: []field{{name: "python", shape: textShape}, {name: "node", shape: textShape}}}},
+		{
+			name:  "platforms",
+			shape: &shape{kind: kindArray, elem: &shape{kind: kindString, enum: []string{"darwin", "win32", "linux"}}},
+		},
+		{
+			name: "runtimes",
+			shape: &shape{
+				kind:   kindObject,
+				fields: []field{{name: "python", shape: textShape}, {name: "node", shape: textShape}},
+			},
+		},
 	}}
 )
 
-// manifestShape is the shape of a manifest of one version.
+// manifestShape returns the shape of a manifest of one version.
 func manifestShape(version string) *shape {
 	literal := &shape{kind: kindString, enum: []string{version}}
 	types := []string{TypePython, TypeNode, TypeBinary}
@@ -100,8 +127,19 @@ func manifestShape(version string) *shape {
 		{name: "version", shape: textShape, required: true},
 		{name: "description", shape: textShape, required: true},
 		{name: "long_description", shape: textShape},
-		{name: "author", required: true, shape: named(field{name: "email", shape: &shape{kind: kindString, format: formatEmail}}, field{name: "url", shape: urlShape})},
-		{name: "repository", shape: &shape{kind: kindObject, fields: []field{{name: "type", shape: textShape, required: true}, {name: "url", shape: urlShape, required: true}}}},
+		{
+			name:     "author",
+			required: true,
+			shape: named(field{name: "email", shape: &shape{kind: kindString, format: formatEmail}},
+				field{name: "url", shape: urlShape}),
+		},
+		{
+			name: "repository",
+			shape: &shape{
+				kind:   kindObject,
+				fields: []field{{name: "type", shape: textShape, required: true}, {name: "url", shape: urlShape, required: true}},
+			},
+		},
 		{name: "homepage", shape: urlShape},
 		{name: "documentation", shape: urlShape},
 		{name: "support", shape: urlShape},
@@ -112,7 +150,17 @@ func manifestShape(version string) *shape {
 		{name: "server", shape: server, required: true},
 		{name: "tools", shape: &shape{kind: kindArray, elem: named(description)}},
 		{name: "tools_generated", shape: boolShape},
-		{name: "prompts", shape: &shape{kind: kindArray, elem: named(description, field{name: "arguments", shape: textsShape}, field{name: "text", shape: textShape, required: true})}},
+		{
+			name: "prompts",
+			shape: &shape{
+				kind: kindArray,
+				elem: named(description, field{name: "arguments", shape: textsShape}, field{
+					name:     "text",
+					shape:    textShape,
+					required: true,
+				}),
+			},
+		},
 		{name: "prompts_generated", shape: boolShape},
 		{name: "keywords", shape: textsShape},
 		{name: "license", shape: textShape},
@@ -134,7 +182,7 @@ func excuseUV(root *jsonNode) string {
 	return ""
 }
 
-// judge holds a tree against its shape and reports every difference.
+// judge checks a tree against its shape and reports every difference.
 type judge struct {
 	*document
 	version string
@@ -170,11 +218,12 @@ func (j *judge) typed(want string, n *jsonNode, pointer string) {
 	case n.kind == kindString && pointer == "/repository":
 		hint = `write { "type": "git", "url": "https://…" }; slipway bundle validate --fix does that`
 	}
-	j.offset(ruleType, check.Error, n.at, pointer, fmt.Sprintf("%s must be %s and is %s", last(pointer), want, n.kind), hint)
+	j.offset(ruleType, check.Error, n.at, pointer,
+		fmt.Sprintf("%s must be %s and is %s", last(pointer), want, n.kind), hint)
 }
 
-// meant is the hint for a word that a field does not allow: what the specification
-// calls it, or the word that comes closest.
+// meant returns a hint for a value that a field does not allow: the name in the
+// specification, or the most similar allowed value.
 func (j *judge) meant(word string, allowed []string) string {
 	others := map[string]string{
 		"macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "win32", "win": "win32", "win64": "win32",
@@ -227,10 +276,13 @@ func (j *judge) object(n *jsonNode, s *shape, pointer string) {
 		case at >= 0 && s.fields[at].since <= j.version:
 			j.value(m.value, s.fields[at].shape, below)
 		case at >= 0:
-			j.offset(ruleTooNew, check.Error, m.at, below, fmt.Sprintf("%q is known from version %s on, and this is %s", m.name, s.fields[at].since, j.version),
+			j.offset(ruleTooNew, check.Error, m.at, below,
+				fmt.Sprintf("%q is known from version %s on, and this is %s", m.name, s.fields[at].since, j.version),
 				fmt.Sprintf("set manifest_version to %q", s.fields[at].since))
 		case s.others != nil && m.value.kind == s.others.kind:
-			j.offset(ruleReference, check.Warning, m.at, below, fmt.Sprintf("the reference CLI refuses %q, which the specification allows", m.name), j.near(m.name, names(s.fields, j.version)))
+			j.offset(ruleReference, check.Warning, m.at, below,
+				fmt.Sprintf("the reference CLI refuses %q, which the specification allows", m.name),
+				j.near(m.name, names(s.fields, j.version)))
 		default:
 			j.unknown(m, s.fields, below)
 		}
@@ -261,8 +313,8 @@ func names(fields []field, version string) []string {
 	return known
 }
 
-// renamedField returns what a field is called that other formats, or earlier
-// drafts, call name; "" if none.
+// renamedField returns the name of a field that other formats, or earlier drafts, call
+// name; "" if there is none.
 func renamedField(name string) string {
 	switch name {
 	case "minimum":
@@ -287,7 +339,8 @@ func (j *judge) missing(n *jsonNode, f field, pointer string) {
 	below := pointer + "/" + escapeToken(f.name)
 	if f.excused != nil {
 		if why := f.excused(j.root); why != "" {
-			j.offset(ruleReference, check.Warning, n.at, below, fmt.Sprintf("%q is missing, which %s; the reference CLI refuses that", f.name, why), "")
+			j.offset(ruleReference, check.Warning, n.at, below,
+				fmt.Sprintf("%q is missing, which %s; the reference CLI refuses that", f.name, why), "")
 			return
 		}
 	}
@@ -301,7 +354,7 @@ func didYouMean(name string, names []string) string {
 	return ""
 }
 
-// last names the value that pointer leads to, as messages do.
+// last returns the name of the value at pointer in messages.
 func last(pointer string) string {
 	if pointer == "" {
 		return "the manifest"

@@ -13,38 +13,39 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// SignOptions say how a bundle is signed. Nil and the zero value are the defaults.
+// SignOptions are the options of [Sign]. Nil and the zero value mean the defaults.
 type SignOptions struct {
-	// Time is when the signature says it was made, and when the certificate must
-	// be valid. The default is now.
+	// Time is the signing time in the signature, at which the certificate must be valid.
+	// The default is now.
 	Time time.Time
 	// Limits are those of [OpenArchive].
 	Limits *Limits
 }
 
-// SignReport is what [Sign] did.
+// SignReport is the result of [Sign].
 type SignReport struct {
 	// Archive is the file that was signed.
 	Archive string `json:"archive"`
-	// Signer is the certificate that it was signed with.
+	// Signer is the signing certificate.
 	Signer Certificate `json:"signer"`
-	// SelfSigned reports whether nobody but the signer vouches for it.
+	// SelfSigned reports whether the certificate is self-signed.
 	SelfSigned bool `json:"selfSigned"`
-	// Replaced reports whether there was a signature before.
+	// Replaced reports whether a previous signature was replaced.
 	Replaced bool `json:"replaced"`
 	// Bytes is the size of the file with its signature.
 	Bytes int64 `json:"bytes"`
 }
 
-// errLongSignature says why there is no room for a signature.
-var errLongSignature = errors.New("the certificates are too long: a signature and the comment of the archive have room for 65,535 bytes together")
+// errLongSignature means that the signature does not fit.
+var errLongSignature = errors.New(
+	"the certificates are too long: a signature and the comment of the archive have room for 65,535 bytes together")
 
-// Sign signs the bundle at name, and replaces a signature that is there. The file
-// changes whole or not at all.
+// Sign signs the bundle at name, and replaces an existing signature. The file changes
+// completely or not at all.
 //
-// The signature is a detached PKCS#7 (RFC 5652) behind the zip, and the zip names
-// it as its comment, so that strict readers of zip files open the bundle. It is
-// over every byte before it. An archive that [OpenArchive] refuses is not signed.
+// The signature is a detached PKCS#7 (RFC 5652) after the zip. The zip declares it as its
+// comment, so that strict zip readers accept the bundle. It covers every byte before it.
+// An archive that [OpenArchive] refuses is not signed.
 func Sign(ctx context.Context, name string, id *Identity, opts *SignOptions) (*SignReport, error) {
 	if opts == nil {
 		opts = &SignOptions{}
@@ -74,9 +75,9 @@ func Sign(ctx context.Context, name string, id *Identity, opts *SignOptions) (*S
 	}, nil
 }
 
-// Unsign removes the signature from the bundle at name and reports whether there
-// was one. What is left is the archive as it was before. The file changes whole or
-// not at all.
+// Unsign removes the signature from the bundle at name and reports whether there was one.
+// The result is the archive as it was before signing. The file changes completely or not
+// at all.
 func Unsign(ctx context.Context, name string, limits *Limits) (bool, error) {
 	f, err := openPacked(name, limits)
 	if err != nil {
@@ -89,7 +90,7 @@ func Unsign(ctx context.Context, name string, limits *Limits) (bool, error) {
 	return true, f.replace(ctx, f.comment(), nil)
 }
 
-// packedFile is a bundle whose signature is about to change.
+// packedFile is a bundle whose signature is being changed.
 type packedFile struct {
 	*os.File
 	name    string
@@ -98,8 +99,8 @@ type packedFile struct {
 	signed  bool
 }
 
-// openPacked opens a bundle below all of its signatures: some programs put one
-// behind the other.
+// openPacked opens a bundle without any of its signatures: some programs append one after
+// the other.
 func openPacked(name string, limits *Limits) (*packedFile, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -144,13 +145,13 @@ func (f *packedFile) open(limits *Limits) error {
 	return first
 }
 
-// newCutArchive opens what is left of an archive whose signature was cut off, as if it
-// had never been signed.
+// newCutArchive opens the rest of an archive whose signature was cut off, as if it had
+// never been signed.
 func newCutArchive(r io.ReaderAt, cut *cutError, limits *Limits) (*Archive, error) {
 	return NewArchive(&cutReader{r, cut}, cut.zipSize, limits)
 }
 
-// cutReader is a file that names a comment of the length that it has.
+// cutReader is a file whose declared comment length is corrected to the actual one.
 type cutReader struct {
 	io.ReaderAt
 	cut *cutError
@@ -168,22 +169,23 @@ func (r *cutReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// comment is how long the comment of the zip is without a signature.
+// comment returns the length of the zip comment without a signature.
 func (f *packedFile) comment() int { return int(f.archive.zipSize - f.archive.end - endLen) }
 
-// content returns the bytes of the zip, which names a comment of n bytes.
+// content returns the bytes of the zip, with a declared comment of n bytes.
 func (f *packedFile) content(n int) io.Reader { return zipContent(f.File, f.archive, n) }
 
 func zipContent(r io.ReaderAt, a *Archive, comment int) io.Reader {
 	field := binary.LittleEndian.AppendUint16(nil, uint16(comment))
 	at := a.end + endLen - 2
-	return io.MultiReader(io.NewSectionReader(r, 0, at), bytes.NewReader(field), io.NewSectionReader(r, at+2, a.zipSize-at-2))
+	return io.MultiReader(io.NewSectionReader(r, 0, at),
+		bytes.NewReader(field), io.NewSectionReader(r, at+2, a.zipSize-at-2))
 }
 
-// sign returns the length of the comment and the block. The digest covers the
-// length of the block, so that is found out first, from a sample; signatures of
-// elliptic curves have no fixed length, and are made again until one fits. A sample
-// may have a length that next to no other signature has, so there are several.
+// sign returns the length of the comment and the block. The digest covers the length of
+// the block, so that length is first determined with a sample. Elliptic curve signatures
+// vary in length, so signing is repeated until one fits. A sample may have a very rare
+// length, so several samples are used.
 func (f *packedFile) sign(ctx context.Context, id *Identity, at time.Time) (comment int, block []byte, err error) {
 	hash, _, _, err := signingOf(id.key.Public())
 	if err != nil {
@@ -202,9 +204,15 @@ func (f *packedFile) sign(ctx context.Context, id *Identity, at time.Time) (comm
 	return 0, nil, errors.New("no two signatures of the key have the same length")
 }
 
-// signWithin returns the block with a signature of the given length, or nil if the
-// key makes none of that length in many tries.
-func (f *packedFile) signWithin(ctx context.Context, id *Identity, hash crypto.Hash, at time.Time, length int) ([]byte, error) {
+// signWithin returns the block with a signature of the given length, or nil if the key
+// generates none of that length in many tries.
+func (f *packedFile) signWithin(
+	ctx context.Context,
+	id *Identity,
+	hash crypto.Hash,
+	at time.Time,
+	length int,
+) ([]byte, error) {
 	comment := f.comment() + length + blockFrame
 	if comment > maxComment {
 		return nil, errLongSignature
@@ -234,7 +242,7 @@ func hashContent(ctx context.Context, hash crypto.Hash, content io.Reader) ([]by
 	return h.Sum(nil), nil
 }
 
-// replace writes the zip with a comment of that length, and the block behind it.
+// replace writes the zip with a declared comment of that length, followed by the block.
 func (f *packedFile) replace(ctx context.Context, comment int, block []byte) error {
 	return fsutil.Replace(f.name, f.mode, func(w io.Writer) error {
 		if _, err := io.Copy(w, cancelable{ctx, f.content(comment)}); err != nil {
@@ -245,7 +253,7 @@ func (f *packedFile) replace(ctx context.Context, comment int, block []byte) err
 	})
 }
 
-// cancelable is a reader that ends with its context.
+// cancelable is a reader that fails when its context is done.
 type cancelable struct {
 	ctx context.Context
 	r   io.Reader

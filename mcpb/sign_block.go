@@ -7,30 +7,28 @@ import (
 	"io"
 )
 
-// A signature stands behind the zip: header, four bytes of length (little-endian),
-// that many bytes of PKCS#7 in DER, footer.
+// A signature block follows the zip: header, length (four bytes, little-endian), PKCS#7
+// in DER, footer.
 const (
 	blockHeader = "MCPB_SIG_V1"
 	blockFooter = "MCPB_SIG_END"
 
-	// blockFrame is what a block has besides the signature.
+	// blockFrame is the size of a block without the signature.
 	blockFrame = len(blockHeader) + 4 + len(blockFooter)
-	// maxBlock is the longest block that is looked for: far more than any chain of
-	// certificates takes.
+	// maxBlock is the maximum size of a block: far more than any certificate chain needs.
 	maxBlock = 1 << 20
 )
 
-// block is the signature block at the end of a file. Without one, begin is where
-// the file ends.
+// block is the signature block at the end of a file. If there is none, begin is the end
+// of the file.
 type block struct {
 	found bool
 	begin int64
 	der   []byte
 }
 
-// findBlock looks for the block that ends with the file. What only mentions the
-// marks, wherever it stands, is none. A block that could be read in two ways, or in
-// which another archive is hidden, is refused.
+// findBlock returns the block at the end of the file. The markers anywhere else are
+// ignored. A block that is ambiguous, or that another archive is hidden in, is refused.
 func findBlock(r io.ReaderAt, size int64) (*block, error) {
 	none := &block{begin: size}
 	if size < int64(blockFrame) {
@@ -67,8 +65,8 @@ func findBlock(r io.ReaderAt, size int64) (*block, error) {
 	return b, nil
 }
 
-// refuseTwice refuses a file that has another signature in front of block: readers
-// disagree on which of them counts.
+// refuseTwice refuses a file with another signature before block: readers disagree on
+// which one counts.
 func refuseTwice(r io.ReaderAt, b *block) error {
 	if !b.found {
 		return nil
@@ -83,26 +81,26 @@ func refuseTwice(r io.ReaderAt, b *block) error {
 	}
 }
 
-// cutError is the refusal of an archive whose signature was cut off, also in part.
+// cutError means that a signature was cut off, completely or in part.
 type cutError struct {
 	*ArchiveError
-	end     int64 // where the directory ends, with the length of the comment last
-	comment int64 // how long the comment is without the signature
-	zipSize int64 // what is left of the zip, without the rest of a signature
+	end     int64 // end of the directory record, whose last field is the comment length
+	comment int64 // comment length without the signature
+	zipSize int64 // size of the zip, without the rest of a signature
 }
 
 // Unwrap makes it an [*ArchiveError] for callers.
 func (e *cutError) Unwrap() error { return e.ArchiveError }
 
-// findCut reports a signature that was cut off: behind are the bytes that follow the
-// directory, from the offset at on, comment is how many there should be. It returns nil
-// if something else is wrong. A program that does not know that the comment of the zip
-// is the signature leaves nothing behind, an interrupted download a part.
+// findCut reports a signature that was cut off, and returns nil for other problems.
+// behind are the bytes after the directory, from the offset at; comment is their declared
+// length. A program that does not know that the zip comment is the signature leaves none
+// of it, an interrupted download leaves a part.
 func findCut(behind []byte, comment, at int64) error {
 	missing := comment - int64(len(behind))
 	begin := bytes.Index(behind, []byte(blockHeader))
 	if begin < 0 && missing > 0 && len(behind) > 0 && bytes.HasPrefix([]byte(blockHeader), behind) {
-		begin = 0 // not even the whole header is left
+		begin = 0 // only a part of the header is left
 	}
 	what := "part of its signature was cut off"
 	switch {
@@ -120,8 +118,8 @@ func findCut(behind []byte, comment, at int64) error {
 	return &cutError{refused, at, int64(begin), at + int64(begin)}
 }
 
-// blockAt returns the signature in the block that tail begins with, or nil if
-// it is not as long as it says.
+// blockAt returns the signature in the block at the start of tail, or nil if the block
+// does not have its declared length.
 func blockAt(tail []byte) []byte {
 	if len(tail) < blockFrame {
 		return nil
@@ -133,7 +131,7 @@ func blockAt(tail []byte) []byte {
 	return tail[len(blockHeader)+4 : len(tail)-len(blockFooter)]
 }
 
-// encodeBlock puts the frame around a signature.
+// encodeBlock adds the frame to a signature.
 func encodeBlock(der []byte) []byte {
 	out := make([]byte, 0, len(der)+blockFrame)
 	out = append(out, blockHeader...)

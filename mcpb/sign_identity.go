@@ -23,14 +23,14 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// Identity is who signs: a private key and its certificate. Make one with
-// [LoadIdentity] or [SelfSignedIdentity]. It never shows its key.
+// Identity is a signer: a private key and its certificate. Use [LoadIdentity] or
+// [SelfSignedIdentity] to create one. It never exposes its key.
 type Identity struct {
 	key   crypto.Signer
 	chain []*x509.Certificate // the signer's first
 }
 
-// Certificate is what is worth knowing of a certificate.
+// Certificate is the main content of a certificate.
 type Certificate struct {
 	Subject   string    `json:"subject"`
 	Issuer    string    `json:"issuer"`
@@ -49,14 +49,13 @@ func certificateOf(c *x509.Certificate) Certificate {
 	}
 }
 
-// ErrEncryptedKey says that a private key is protected by a passphrase.
+// ErrEncryptedKey means that a private key is protected by a passphrase.
 var ErrEncryptedKey = errors.New("the key is encrypted")
 
-// LoadIdentity reads a certificate and its private key, both PEM. Behind the
-// certificate may stand those that lead from it to a root. The key is RSA of 2048
-// bits and more, ECDSA or Ed25519, in PKCS#8, PKCS#1 or SEC 1. A key that belongs
-// to none of the certificates is an error; one with a passphrase is
-// [ErrEncryptedKey].
+// LoadIdentity parses a certificate and its private key, both PEM. Intermediate
+// certificates may follow the certificate. The key is RSA with at least 2048 bits, ECDSA
+// or Ed25519, in PKCS#8, PKCS#1 or SEC 1. A key that matches none of the certificates is
+// an error; if the key has a passphrase, the error is [ErrEncryptedKey].
 func LoadIdentity(certificates, key []byte) (*Identity, error) {
 	chain, err := ParseCertificates(certificates)
 	if err != nil {
@@ -78,7 +77,7 @@ func LoadIdentity(certificates, key []byte) (*Identity, error) {
 	return nil, errors.New("the key does not belong to the certificate")
 }
 
-// ParseCertificates reads certificates in PEM, at least one.
+// ParseCertificates parses PEM certificates, at least one.
 func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 	var found []*x509.Certificate
 	for {
@@ -132,7 +131,7 @@ func parseKey(text []byte) (crypto.Signer, error) {
 	}
 }
 
-// usable says why the certificate cannot sign at that time.
+// usable returns why the certificate cannot sign at that time, or nil.
 func (id *Identity) usable(at time.Time) error {
 	switch c := id.chain[0]; {
 	case at.After(c.NotAfter):
@@ -153,10 +152,9 @@ const (
 	selfSignedName  = "self-signed MCP bundles"
 )
 
-// SelfSignedIdentity returns the identity in the folder dir, in the files cert.pem
-// and key.pem. If there is none, it makes a key (RSA, 3072 bits) and a certificate
-// for five years that vouches for itself, and created is true. The key can be read
-// by its owner only.
+// SelfSignedIdentity returns the identity in the folder dir, from the files cert.pem and
+// key.pem. If they do not exist, it creates a key (RSA, 3072 bits) and a self-signed
+// certificate for five years, and created is true. Only the owner can read the key.
 func SelfSignedIdentity(dir string, now time.Time) (id *Identity, created bool, err error) {
 	certName, keyName := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	certText, err := os.ReadFile(certName)
@@ -190,7 +188,7 @@ func makeSelfSigned(dir, certName, keyName string, now time.Time) error {
 	template := &x509.Certificate{
 		SerialNumber:          serial.Add(serial, big.NewInt(1)),
 		Subject:               pkix.Name{CommonName: selfSignedName},
-		NotBefore:             now.Add(-time.Hour), // clocks differ
+		NotBefore:             now.Add(-time.Hour), // tolerates clock differences
 		NotAfter:              now.AddDate(selfSignedYears, 0, 0),
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
@@ -219,13 +217,14 @@ func writePEM(name string, mode fs.FileMode, kind string, der []byte) error {
 	})
 }
 
-// isSelfSigned reports whether a certificate is verified by its own key. That its
-// two names are the same proves nothing.
+// isSelfSigned reports whether a certificate is verified by its own key. Equal names
+// alone prove nothing.
 func isSelfSigned(c *x509.Certificate) bool {
-	return bytes.Equal(c.RawIssuer, c.RawSubject) && c.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) == nil
+	return bytes.Equal(c.RawIssuer, c.RawSubject) &&
+		c.CheckSignature(c.SignatureAlgorithm, c.RawTBSCertificate, c.Signature) == nil
 }
 
-// purpose says why a certificate is not one to sign bundles with.
+// purpose returns why a certificate is unsuitable for signing bundles, or nil.
 func purpose(c *x509.Certificate) error {
 	if key, ok := c.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() < 2048 {
 		return fmt.Errorf("its RSA key has %d bits, too few", key.N.BitLen())
@@ -237,7 +236,7 @@ func purpose(c *x509.Certificate) error {
 		return errors.New("its certificate is not for signatures")
 	}
 	if len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 {
-		return nil // for everything
+		return nil // any purpose
 	}
 	for _, usage := range c.ExtKeyUsage {
 		if usage == x509.ExtKeyUsageCodeSigning || usage == x509.ExtKeyUsageAny {

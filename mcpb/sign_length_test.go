@@ -24,8 +24,8 @@ func (k *oddKey) Sign(rand io.Reader, digest []byte, opts crypto.SignerOpts) ([]
 	return k.PrivateKey.Sign(rand, digest, opts)
 }
 
-// TestSignOddLength: a bundle is signed also if the signature by which the length of
-// the block was found out is much shorter than others.
+// TestSignOddLength ensures that signing works even if the sample that determines the
+// length of the block is much shorter than other signatures.
 func TestSignOddLength(t *testing.T) {
 	read := func(name string) []byte {
 		data, err := os.ReadFile(filepath.Join("testdata", "sign", name))

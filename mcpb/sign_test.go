@@ -82,11 +82,20 @@ func TestSign(t *testing.T) {
 				t.Fatal(err)
 			}
 			info, err := os.Stat(name)
-			if err != nil || info.Mode().Perm() != 0o640 || info.Size() != report.Bytes || report.Signer.Subject != "CN="+who || report.SelfSigned || report.Replaced {
+			if err != nil ||
+				info.Mode().Perm() != 0o640 ||
+				info.Size() != report.Bytes ||
+				report.Signer.Subject != "CN="+who ||
+				report.SelfSigned ||
+				report.Replaced {
 				t.Errorf("got %+v, mode %v, %v", report, info.Mode(), err)
 			}
 			v := verify(t, name, root)
-			if v.Status != mcpb.StatusSigned || v.Dialect != "comment" || v.Signer.Subject != "CN="+who || len(v.Chain) != 1 || time.Since(*v.SignedAt) > time.Minute {
+			if v.Status != mcpb.StatusSigned ||
+				v.Dialect != "comment" ||
+				v.Signer.Subject != "CN="+who ||
+				len(v.Chain) != 1 ||
+				time.Since(*v.SignedAt) > time.Minute {
 				t.Errorf("got %+v", v)
 			}
 			strict(t, name)
@@ -109,8 +118,8 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// strict opens a bundle with archive/zip, after holding its comment to what strict
-// readers hold it to.
+// strict opens a bundle with archive/zip, after checking its comment like strict readers
+// do.
 func strict(t *testing.T, name string) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -138,30 +147,114 @@ func TestVerify(t *testing.T) {
 		status mcpb.Status
 		reason string
 	}{
-		"openssl RSA":               {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
-		"openssl SHA-512":           {vector(t, "openssl-rsa-sha512.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
-		"openssl ECDSA":             {vector(t, "openssl-ec.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
-		"openssl key identifier":    {vector(t, "openssl-keyid.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
-		"openssl SHA-1":             {vector(t, "openssl-sha1.mcpb"), mcpb.VerifyOptions{Trust: root}, "untrusted", "too weak"},
-		"openssl no attributes":     {vector(t, "openssl-noattr.mcpb"), mcpb.VerifyOptions{Trust: root}, "untrusted", "no signed attributes"},
-		"reference":                 {vector(t, "reference.mcpb"), mcpb.VerifyOptions{}, "self-signed", "nobody but the signer"},
-		"trusted intermediate":      {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: vector(t, "inter.pem")}, "signed", ""},
-		"trusted signer":            {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: vector(t, "rsa.pem")}, "signed", ""},
-		"root of the same name":     {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: other}, "untrusted", "no certificate that is trusted"},
-		"roots of the system":       {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{}, "untrusted", "no certificate that is trusted"},
-		"fingerprint":               {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Fingerprint: "SHA256:" + strings.ToUpper(rsaPrint[:2]) + ":" + rsaPrint[2:]}, "signed", ""},
-		"fingerprint of another":    {vector(t, "openssl-ec.mcpb"), mcpb.VerifyOptions{Fingerprint: rsaPrint}, "untrusted", "another certificate"},
-		"fingerprint and root":      {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Fingerprint: rsaPrint, Trust: other}, "untrusted", "no certificate that is trusted"},
-		"expired":                   {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: root, Time: soon}, "expired", "expired on"},
-		"not valid yet":             {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: root, Time: late}, "expired", "valid from"},
-		"unsigned":                  {vector(t, "plain.mcpb"), mcpb.VerifyOptions{Trust: root}, "unsigned", "no signature"},
-		"self-signed":               {selfSigned(t), mcpb.VerifyOptions{}, "self-signed", "nobody but the signer"},
-		"self-signed and trusted":   {selfSigned(t), mcpb.VerifyOptions{Trust: self}, "signed", ""},
-		"self-signed, other trust":  {selfSigned(t), mcpb.VerifyOptions{Trust: root}, "untrusted", "no certificate that is trusted"},
-		"zeroed comment":            {zeroed(t), mcpb.VerifyOptions{Trust: root}, "signed", ""},
-		"bytes behind":              {append(vector(t, "openssl-rsa.mcpb"), "x"...), mcpb.VerifyOptions{}, "tampered", "bytes were added or cut"},
-		"cut":                       {cut(vector(t, "openssl-rsa.mcpb"), 1), mcpb.VerifyOptions{}, "tampered", "bytes were added or cut"},
-		"a mention of the marks":    {(&rawArchive{entries: []rawEntry{{name: "a", content: []byte("MCPB_SIG_V1\x01\x00\x00\x00xMCPB_SIG_END"), stored: true}}}).bytes(), mcpb.VerifyOptions{}, "unsigned", ""},
+		"openssl RSA":            {vector(t, "openssl-rsa.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"openssl SHA-512":        {vector(t, "openssl-rsa-sha512.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"openssl ECDSA":          {vector(t, "openssl-ec.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"openssl key identifier": {vector(t, "openssl-keyid.mcpb"), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"openssl SHA-1": {
+			vector(t, "openssl-sha1.mcpb"),
+			mcpb.VerifyOptions{Trust: root},
+			"untrusted",
+			"too weak",
+		},
+		"openssl no attributes": {
+			vector(t, "openssl-noattr.mcpb"),
+			mcpb.VerifyOptions{Trust: root},
+			"untrusted",
+			"no signed attributes",
+		},
+		"reference": {
+			vector(t, "reference.mcpb"),
+			mcpb.VerifyOptions{},
+			"self-signed",
+			"nobody but the signer",
+		},
+		"trusted intermediate": {
+			vector(t, "openssl-rsa.mcpb"),
+			mcpb.VerifyOptions{Trust: vector(t, "inter.pem")},
+			"signed",
+			"",
+		},
+		"trusted signer": {
+			vector(t, "openssl-rsa.mcpb"),
+			mcpb.VerifyOptions{Trust: vector(t, "rsa.pem")},
+			"signed",
+			"",
+		},
+		"root of the same name": {
+			vector(t, "openssl-rsa.mcpb"),
+			mcpb.VerifyOptions{Trust: other},
+			"untrusted",
+			"no certificate that is trusted",
+		},
+		"roots of the system": {
+			vector(t, "openssl-rsa.mcpb"),
+			mcpb.VerifyOptions{},
+			"untrusted",
+			"no certificate that is trusted",
+		},
+		"fingerprint": {
+			vector(t, "openssl-rsa.mcpb"),
+			mcpb.VerifyOptions{Fingerprint: "SHA256:" + strings.ToUpper(rsaPrint[:2]) + ":" + rsaPrint[2:]},
+			"signed",
+			"",
+		},
+		"fingerprint of another": {
+			vector(t, "openssl-ec.mcpb"),
+			mcpb.VerifyOptions{Fingerprint: rsaPrint},
+			"untrusted",
+			"another certificate",
+		},
+		"fingerprint and root": {
+			vector(t, "openssl-rsa.mcpb"),
+			mcpb.VerifyOptions{Fingerprint: rsaPrint, Trust: other},
+			"untrusted",
+			"no certificate that is trusted",
+		},
+		"expired": {
+			vector(t, "openssl-rsa.mcpb"),
+			mcpb.VerifyOptions{Trust: root, Time: soon},
+			"expired",
+			"expired on",
+		},
+		"not valid yet": {
+			vector(t, "openssl-rsa.mcpb"),
+			mcpb.VerifyOptions{Trust: root, Time: late},
+			"expired",
+			"valid from",
+		},
+		"unsigned":                {vector(t, "plain.mcpb"), mcpb.VerifyOptions{Trust: root}, "unsigned", "no signature"},
+		"self-signed":             {selfSigned(t), mcpb.VerifyOptions{}, "self-signed", "nobody but the signer"},
+		"self-signed and trusted": {selfSigned(t), mcpb.VerifyOptions{Trust: self}, "signed", ""},
+		"self-signed, other trust": {
+			selfSigned(t),
+			mcpb.VerifyOptions{Trust: root},
+			"untrusted",
+			"no certificate that is trusted",
+		},
+		"zeroed comment": {zeroed(t), mcpb.VerifyOptions{Trust: root}, "signed", ""},
+		"bytes behind": {
+			append(vector(t, "openssl-rsa.mcpb"), "x"...),
+			mcpb.VerifyOptions{},
+			"tampered",
+			"bytes were added or cut",
+		},
+		"cut": {
+			cut(vector(t, "openssl-rsa.mcpb"), 1),
+			mcpb.VerifyOptions{},
+			"tampered",
+			"bytes were added or cut",
+		},
+		"a mention of the marks": {
+			(&rawArchive{entries: []rawEntry{{
+				name:    "a",
+				content: []byte("MCPB_SIG_V1\x01\x00\x00\x00xMCPB_SIG_END"),
+				stored:  true,
+			}}}).bytes(),
+			mcpb.VerifyOptions{},
+			"unsigned",
+			"",
+		},
 		"no PKCS#7":                 {framed(t, []byte("not DER")), mcpb.VerifyOptions{}, "tampered", "malformed"},
 		"nothing":                   {framed(t, nil), mcpb.VerifyOptions{}, "tampered", "malformed"},
 		"the certificate of others": {framed(t, swapped(t)), mcpb.VerifyOptions{}, "tampered", ""},
@@ -169,7 +262,9 @@ func TestVerify(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			v := verify(t, put(t, test.data), &test.opts)
-			if v.Status != test.status || !strings.Contains(v.Reason, test.reason) || (test.status == "signed") != (v.Reason == "") {
+			if v.Status != test.status ||
+				!strings.Contains(v.Reason, test.reason) ||
+				(test.status == "signed") != (v.Reason == "") {
 				t.Errorf("got %s: %s, want %s: %s", v.Status, v.Reason, test.status, test.reason)
 			}
 			if v.Status.OK() != (test.status == "signed" || test.status == "self-signed") {
@@ -205,8 +300,8 @@ func selfSigned(t *testing.T) []byte {
 	return data
 }
 
-// zeroed is the dialect in which the comment is named and signed as zero: a
-// signature over the plain archive, and then its length in the archive.
+// zeroed returns a bundle in the dialect that signs the comment length as zero: a
+// signature over the plain archive, whose length is then set in the archive.
 func zeroed(t *testing.T) []byte {
 	data := vector(t, "openssl-rsa.mcpb")
 	plain := vector(t, "plain.mcpb")
@@ -214,7 +309,7 @@ func zeroed(t *testing.T) []byte {
 	return data
 }
 
-// swapped is a signature with one bit of the public key changed.
+// swapped returns a signature with one bit of the public key changed.
 func swapped(t *testing.T) []byte {
 	d := bytes.Clone(der(t, vector(t, "openssl-ec.mcpb")))
 	value := d[len(d)-10:]
@@ -222,9 +317,9 @@ func swapped(t *testing.T) []byte {
 	return d
 }
 
-// TestTampered changes every byte of a signed bundle, one at a time. In the bytes
-// of the signature block that nothing depends on, such as those of certificates
-// that only come along, a change may go unseen; in the content none may.
+// TestTampered changes each byte of a signed bundle, one at a time. Changes to unused
+// bytes of the signature block, such as those of additional certificates, may stay
+// undetected; changes to the content may not.
 func TestTampered(t *testing.T) {
 	name := signedBy(t, identity(t, "ec"))
 	data, err := os.ReadFile(name)
@@ -252,8 +347,8 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// TestHiddenArchive has another archive where some readers look for the end of the
-// first: behind it, signed or not.
+// TestHiddenArchive adds another archive where some readers look for the end of the
+// first: after it, signed or not.
 func TestHiddenArchive(t *testing.T) {
 	plain, second := vector(t, "plain.mcpb"), (&rawArchive{entries: files("evil", "x")}).bytes()
 	signed := vector(t, "openssl-rsa.mcpb")
@@ -279,11 +374,15 @@ func TestHiddenArchive(t *testing.T) {
 	}
 }
 
-// TestSignOver replaces what other programs have left, also twice.
+// TestSignOver replaces signatures of other programs, including repeated ones.
 func TestSignOver(t *testing.T) {
 	reference := vector(t, "reference.mcpb")
 	twice := append(bytes.Clone(reference), reference[len(vector(t, "plain.mcpb")):]...)
-	for name, data := range map[string][]byte{"once": reference, "twice": twice, "comment in the archive": (&rawArchive{entries: files("a", "x"), comment: []byte("mine")}).bytes()} {
+	for name, data := range map[string][]byte{
+		"once":                   reference,
+		"twice":                  twice,
+		"comment in the archive": (&rawArchive{entries: files("a", "x"), comment: []byte("mine")}).bytes(),
+	} {
 		t.Run(name, func(t *testing.T) {
 			file := put(t, data)
 			if _, err := mcpb.Sign(t.Context(), file, identity(t, "ec"), nil); err != nil {
@@ -309,7 +408,8 @@ func TestSignRefuses(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", who, err, want)
 		}
 	}
-	if _, err := mcpb.Sign(t.Context(), name, identity(t, "rsa"), &mcpb.SignOptions{Time: time.Now().AddDate(200, 0, 0)}); err == nil || !strings.Contains(err.Error(), "expired on") {
+	if _, err := mcpb.Sign(t.Context(), name, identity(t, "rsa"),
+		&mcpb.SignOptions{Time: time.Now().AddDate(200, 0, 0)}); err == nil || !strings.Contains(err.Error(), "expired on") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := mcpb.Sign(t.Context(), put(t, []byte("no zip")), identity(t, "rsa"), nil); err == nil {
@@ -363,12 +463,13 @@ func TestSelfSigned(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key has mode %v, %v", info.Mode(), err)
 	}
-	if v := verify(t, signedBy(t, first), nil); v.Status != mcpb.StatusSelfSigned || v.Signer.SHA256 != first.Certificate().SHA256 {
+	if v := verify(t, signedBy(t, first), nil); v.Status != mcpb.StatusSelfSigned ||
+		v.Signer.SHA256 != first.Certificate().SHA256 {
 		t.Errorf("got %+v", v)
 	}
 }
 
-// TestSecondOpinion has another library check what we sign.
+// TestSecondOpinion verifies our signatures with another library.
 func TestSecondOpinion(t *testing.T) {
 	for _, who := range []string{"rsa", "ec", "ec384"} {
 		data, err := os.ReadFile(signedBy(t, identity(t, who)))
@@ -386,20 +487,21 @@ func TestSecondOpinion(t *testing.T) {
 	}
 }
 
-// TestOpenSSL has OpenSSL check what we sign.
+// TestOpenSSL verifies our signatures with OpenSSL.
 func TestOpenSSL(t *testing.T) {
 	openssl, err := exec.LookPath("openssl")
 	if err != nil {
 		t.Skip("openssl is not installed")
 	}
-	for _, who := range []string{"rsa", "ec", "ec384"} { // OpenSSL 3.0 knows no Ed25519 in CMS
+	for _, who := range []string{"rsa", "ec", "ec384"} { // OpenSSL 3.0 does not support Ed25519 in CMS
 		data, err := os.ReadFile(signedBy(t, identity(t, who)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
 		content, sig := filepath.Join(dir, "content"), filepath.Join(dir, "sig")
-		if err := errors.Join(os.WriteFile(content, data[:bytes.LastIndex(data, []byte("MCPB_SIG_V1"))], 0o600), os.WriteFile(sig, der(t, data), 0o600)); err != nil {
+		if err := errors.Join(os.WriteFile(content, data[:bytes.LastIndex(data, []byte("MCPB_SIG_V1"))], 0o600),
+			os.WriteFile(sig, der(t, data), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(openssl, "cms", "-verify", "-binary", "-inform", "DER", "-in", sig, "-content", content,
@@ -411,7 +513,10 @@ func TestOpenSSL(t *testing.T) {
 }
 
 func FuzzVerify(f *testing.F) {
-	for _, name := range []string{"plain.mcpb", "openssl-rsa.mcpb", "openssl-ec.mcpb", "openssl-keyid.mcpb", "reference.mcpb"} {
+	for _, name := range []string{
+		"plain.mcpb", "openssl-rsa.mcpb", "openssl-ec.mcpb", "openssl-keyid.mcpb",
+		"reference.mcpb",
+	} {
 		f.Add(vector(f, name))
 	}
 	good := map[[32]byte]bool{}
@@ -429,14 +534,17 @@ func FuzzVerify(f *testing.F) {
 		if errors.As(err, &path) && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
-		if err == nil && v.Status == mcpb.StatusSigned && v.Dialect == "trailing" && !good[sha256.Sum256(data[:bytes.LastIndex(data, []byte("MCPB_SIG_V1"))])] {
+		if err == nil &&
+			v.Status == mcpb.StatusSigned &&
+			v.Dialect == "trailing" &&
+			!good[sha256.Sum256(data[:bytes.LastIndex(data, []byte("MCPB_SIG_V1"))])] {
 			t.Error("it is signed, and nobody signed it")
 		}
 	})
 }
 
-// TestVerifyPSS verifies what OpenSSL signs by RSASSA-PSS: with the longest salt, and
-// with a key that is for nothing else. Nothing that was changed passes.
+// TestVerifyPSS verifies RSASSA-PSS signatures by OpenSSL: with the longest salt, and
+// with a key that is only for RSASSA-PSS. Every change must be detected.
 func TestVerifyPSS(t *testing.T) {
 	block, _ := pem.Decode(vector(t, "pss.pem"))
 	fingerprint := fmt.Sprintf("%x", sha256.Sum256(block.Bytes))
@@ -460,7 +568,7 @@ func TestVerifyPSS(t *testing.T) {
 			if got := verify(data); got != mcpb.StatusSigned {
 				t.Errorf("got %q, want signed", got)
 			}
-			// Bytes of the content, and of the signature itself, which ends the block.
+			// Bytes of the content, and of the signature itself at the end of the block.
 			for _, i := range []int{0, 40, len(vector(t, "plain.mcpb")) - 1, len(data) - 13, len(data) - 100, len(data) - 250} {
 				changed := bytes.Clone(data)
 				changed[i] ^= 4
@@ -472,10 +580,14 @@ func TestVerifyPSS(t *testing.T) {
 	}
 }
 
-// TestSignedTwice wants one message of every reader, and one way out.
+// TestSignedTwice requires the same error and hint from every reader.
 func TestSignedTwice(t *testing.T) {
 	plain := vector(t, "plain.mcpb")
-	for name, first := range map[string][]byte{"openssl": vector(t, "openssl-rsa.mcpb"), "ours": selfSigned(t), "zeroed": zeroed(t)} {
+	for name, first := range map[string][]byte{
+		"openssl": vector(t, "openssl-rsa.mcpb"),
+		"ours":    selfSigned(t),
+		"zeroed":  zeroed(t),
+	} {
 		t.Run(name, func(t *testing.T) {
 			at := filepath.Join(t.TempDir(), "x.mcpb")
 			twice := append(bytes.Clone(first), vector(t, "openssl-ec.mcpb")[len(plain):]...)
@@ -486,14 +598,20 @@ func TestSignedTwice(t *testing.T) {
 				"verify":  func() error { _, err := mcpb.Verify(t.Context(), at, nil); return err },
 				"info":    func() error { _, err := mcpb.ReadInfo(t.Context(), at, nil); return err },
 				"archive": func() error { _, err := mcpb.OpenArchive(at, nil); return err },
-				"unpack":  func() error { _, err := mcpb.Unpack(t.Context(), at, filepath.Join(t.TempDir(), "u"), nil); return err },
+				"unpack": func() error {
+					_, err := mcpb.Unpack(t.Context(),
+						at, filepath.Join(t.TempDir(), "u"), nil)
+					return err
+				},
 				"open": func() error {
 					_, err := mcpb.Open(t.Context(), at, &mcpb.OpenOptions{CacheDir: cacheFolder(t)})
 					return err
 				},
 			} {
 				var refused *mcpb.ArchiveError
-				if err := read(); !errors.As(err, &refused) || refused.Rule != "mcpb/signature" || !strings.Contains(refused.Reason, "signed more than once") {
+				if err := read(); !errors.As(err, &refused) ||
+					refused.Rule != "mcpb/signature" ||
+					!strings.Contains(refused.Reason, "signed more than once") {
 					t.Errorf("%s: %v", reader, err)
 				}
 			}

@@ -20,12 +20,12 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// siteFolder is where the site lies in a bundle that serves one.
+// siteFolder is the folder of the site in a bundle that serves one.
 const siteFolder = "site"
 
-// sitePrograms are the systems that such a bundle can serve its site on, each with
-// the path of its program in the bundle. The first one that a bundle has is its
-// entry point. No two systems share a path: a bundle may hold all three.
+// sitePrograms are the systems that such a bundle can serve its site on, with the path of
+// each program in the bundle. The first one in a bundle is its entry point. All paths
+// differ, because a bundle may contain all three programs.
 var sitePrograms = []struct{ platform, path string }{
 	{"linux", "server/slipway"},
 	{"darwin", "server/slipway-darwin"},
@@ -42,16 +42,16 @@ func siteProgram(platform string) (string, bool) {
 	return "", false
 }
 
-// SiteOptions say how a bundle presents the StaticMCP site in it. What is empty
-// comes from the site.
+// SiteOptions are the metadata of a bundle for a StaticMCP site. Empty fields are taken
+// from the site.
 type SiteOptions struct {
 	Name, Version, Description, Author string
 }
 
-// SiteManifest returns the manifest of a bundle that serves the site in dir by
-// itself: with the site below site/ and slipway for each of platforms, as
-// server/slipway on "linux", server/slipway-darwin on "darwin" and
-// server/slipway.exe on "win32". Where there are several, each has an override.
+// SiteManifest returns the manifest of a standalone bundle for the site in dir: with the
+// site below site/ and a slipway binary for each of platforms, as server/slipway on
+// "linux", server/slipway-darwin on "darwin" and server/slipway.exe on "win32". If there
+// are several, each has an override.
 func SiteManifest(ctx context.Context, dir string, platforms []string, opts *SiteOptions) ([]byte, error) {
 	if opts == nil {
 		opts = &SiteOptions{}
@@ -64,8 +64,14 @@ func SiteManifest(ctx context.Context, dir string, platforms []string, opts *Sit
 	if err := errors.Join(err, site.Close()); err != nil {
 		return nil, err
 	}
-	m := siteManifest{Version: "0.3", Name: cmp.Or(opts.Name, machineName(cat.Server.Name)), Title: cat.Server.Title, Release: cmp.Or(opts.Version, cat.Server.Version)}
-	m.Description = cmp.Or(opts.Description, cat.Server.Description, firstSentence(cat.Instructions), "The StaticMCP site "+cat.Server.Name)
+	m := siteManifest{
+		Version: "0.3",
+		Name:    cmp.Or(opts.Name, machineName(cat.Server.Name)),
+		Title:   cat.Server.Title,
+		Release: cmp.Or(opts.Version, cat.Server.Version),
+	}
+	m.Description = cmp.Or(opts.Description, cat.Server.Description,
+		firstSentence(cat.Instructions), "The StaticMCP site "+cat.Server.Name)
 	m.Author.Name = cmp.Or(opts.Author, cat.Server.Name)
 	if err := m.start(platforms); err != nil {
 		return nil, err
@@ -108,7 +114,7 @@ type siteManifest struct {
 	} `json:"compatibility"`
 }
 
-// start writes how the bundle is started on each of platforms.
+// start sets how the bundle is started on each of platforms.
 func (m *siteManifest) start(platforms []string) error {
 	m.Server.Type = TypeBinary
 	m.Compatibility.Platforms = slices.Sorted(slices.Values(platforms))
@@ -143,7 +149,7 @@ func (m *siteManifest) add(cat *mcp.Catalog) {
 	m.PromptsGenerated = len(cat.Prompts) > 0
 }
 
-// firstSentence cuts a text where its first sentence or line ends.
+// firstSentence returns the first sentence or line of a text.
 func firstSentence(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	if sentence, _, ok := strings.Cut(line, ". "); ok {
@@ -152,18 +158,24 @@ func firstSentence(text string) string {
 	return line
 }
 
-// IsSite reports whether the folder dir holds a StaticMCP site and no bundle.
+// IsSite reports whether the folder dir contains a StaticMCP site and no bundle.
 func IsSite(dir string) bool {
 	_, none := os.Stat(filepath.Join(dir, ManifestName))
 	_, err := os.Stat(filepath.Join(dir, "mcp.json"))
 	return err == nil && errors.Is(none, fs.ErrNotExist)
 }
 
-// PackSite packs the StaticMCP site in the folder dir into a bundle that serves it
-// by itself. programs are the slipway binaries to put in, by platform ("darwin",
-// "linux", "win32"); nil stands for this program and this platform. Everything
-// else is as in [Pack]; an empty out means the name and version of the site.
-func PackSite(ctx context.Context, dir, out string, programs map[string]string, as *SiteOptions, opts *PackOptions) (*PackReport, error) {
+// PackSite packs the StaticMCP site in the folder dir into a standalone bundle. programs
+// are the slipway binaries to include, by platform ("darwin", "linux", "win32"); nil
+// means the running program for the current platform. An empty out means the name and
+// version of the site. Otherwise PackSite works like [Pack].
+func PackSite(
+	ctx context.Context,
+	dir, out string,
+	programs map[string]string,
+	as *SiteOptions,
+	opts *PackOptions,
+) (*PackReport, error) {
 	if len(programs) == 0 {
 		self, err := os.Executable()
 		if err != nil {
@@ -182,8 +194,8 @@ func PackSite(ctx context.Context, dir, out string, programs map[string]string, 
 		}
 		out = m.FileName()
 	}
-	// Beside the bundle, where files of the site can most often be linked instead
-	// of copied.
+	// Next to the bundle, where files of the site can usually be linked instead of
+	// copied.
 	stage, release, err := fsutil.TempDir(filepath.Dir(out), ".slipway-site-")
 	if err != nil {
 		return nil, err
@@ -196,25 +208,26 @@ func PackSite(ctx context.Context, dir, out string, programs map[string]string, 
 	if opts != nil {
 		staged = *opts
 	}
-	staged.where = func(name string) string { return out + "!" + name } // the stage is gone when somebody reads it
+	// The stage is removed before the findings are read.
+	staged.where = func(name string) string { return out + "!" + name }
 	return Pack(ctx, stage, out, &staged)
 }
 
-// stageSite lays out the folder that is packed.
+// stageSite lays out the folder to pack.
 func stageSite(ctx context.Context, stage, dir string, manifest []byte, programs map[string]string) error {
 	for _, folder := range []string{"server", siteFolder} {
 		if err := os.Mkdir(filepath.Join(stage, folder), 0o755); err != nil {
 			return err
 		}
 	}
-	// A site may have any name; none of them is rubbish.
+	// A site's files may have any name, so none is excluded.
 	keep := "!/" + siteFolder + "/**\n"
 	if err := errors.Join(os.WriteFile(filepath.Join(stage, ManifestName), manifest, 0o644),
 		os.WriteFile(filepath.Join(stage, IgnoreName), []byte(keep), 0o644)); err != nil {
 		return err
 	}
 	for platform, program := range programs {
-		name, _ := siteProgram(platform) // SiteManifest has refused any other platform
+		name, _ := siteProgram(platform) // SiteManifest has refused other platforms
 		if err := copyFile(program, filepath.Join(stage, filepath.FromSlash(name)), 0o755); err != nil {
 			return fmt.Errorf("program for %s: %w", platform, err)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// site writes a small StaticMCP site, one of whose tools has the name of what is
-// never packed otherwise.
+// site writes a small StaticMCP site in which a tool has the name of a file that is
+// normally never packed.
 func site(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,17 +92,25 @@ func TestPackSite(t *testing.T) {
 	if m.Name != "Small-Site" || m.Author.Name != "Ann" || len(m.Tools) != 1 || len(m.Compatibility.Platforms) != 3 {
 		t.Errorf("manifest %+v", m)
 	}
-	again, err := mcpb.PackSite(t.Context(), dir, filepath.Join(out, "again.mcpb"), programs, &mcpb.SiteOptions{Author: "Ann"}, nil)
+	again, err := mcpb.PackSite(t.Context(), dir, filepath.Join(out, "again.mcpb"),
+		programs, &mcpb.SiteOptions{Author: "Ann"}, nil)
 	if err != nil || again.SHA256 != report.SHA256 {
 		t.Errorf("a second time: %v, other bytes: %v", err, again.SHA256 != report.SHA256)
 	}
 }
 
-// TestPackSiteOnEach packs a site for every set of systems: each must start what
-// was given for it, and the entry point must exist.
+// TestPackSiteOnEach packs a site for every set of systems: each must start its own
+// program, and the entry point must exist.
 func TestPackSiteOnEach(t *testing.T) {
 	dir := site(t)
-	for _, platforms := range [][]string{{"linux"}, {"darwin"}, {"win32"}, {"darwin", "linux"}, {"darwin", "win32"}, {"linux", "win32"}} {
+	for _, platforms := range [][]string{
+		{"linux"},
+		{"darwin"},
+		{"win32"},
+		{"darwin", "linux"},
+		{"darwin", "win32"},
+		{"linux", "win32"},
+	} {
 		t.Run(strings.Join(platforms, "+"), func(t *testing.T) {
 			programs := map[string]string{}
 			for _, platform := range platforms {

@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// snapshot reads a file whose bytes others may change. Every read returns the bytes
-// that were there when the snapshot was taken, or fails: what is hashed, verified
-// and unpacked is one content, without a copy of it. It is safe for concurrent use.
+// snapshot reads a file that others may change. Every read returns the bytes from the
+// time of the snapshot or fails, so that hashing, verifying and unpacking use the same
+// content without a copy of it. It is safe for concurrent use.
 type snapshot struct {
 	r      io.ReaderAt
 	size   int64
@@ -24,18 +24,18 @@ type snapshot struct {
 	recent   [recentChunks]chunk // by the index of the chunk modulo the length
 }
 
-// chunk is a part of the file that matched its sum. Its bytes are never written to.
+// chunk is a part of the file that matched its sum. Its bytes are never modified.
 type chunk struct {
 	index int
 	data  []byte
 }
 
 const (
-	// chunkBytes is how much is read and compared at once: 32 bytes of memory for
-	// each of them, so 512 KiB for the largest archive.
+	// chunkBytes is how much is read and verified at once. Each chunk needs 32 bytes of
+	// memory, 512 KiB for the largest archive.
 	chunkBytes = 128 << 10
-	// recentChunks are kept. Packed files are mostly smaller than a chunk, and read
-	// in their order by a few workers.
+	// recentChunks is the number of cached chunks. Packed files are mostly smaller than a
+	// chunk, and a few workers read them in order.
 	recentChunks = 32
 )
 
@@ -83,7 +83,7 @@ func (s *snapshot) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// chunk returns a part of the file as it was.
+// chunk returns a part of the file as it was at the time of the snapshot.
 func (s *snapshot) chunk(index int) ([]byte, error) {
 	slot := &s.recent[index%recentChunks]
 	s.recentMu.Lock()

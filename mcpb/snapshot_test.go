@@ -38,8 +38,8 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfChangedFile changes a file between the moment its digest is taken and
-// the moment its content is read.
+// TestSnapshotOfChangedFile changes a file between computing its digest and reading its
+// content.
 func TestSnapshotOfChangedFile(t *testing.T) {
 	for what, change := range map[string]func(f *os.File) error{
 		"byte":      func(f *os.File) error { _, err := f.WriteAt([]byte{1}, chunkBytes+5); return err },

@@ -9,15 +9,14 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// metaWindows is the key of _meta under which Windows keeps what a server would
-// answer, so that it can be listed without being started.
+// metaWindows is the key of _meta under which Windows stores the server's answers, so
+// that it can be listed without starting it.
 const metaWindows = "com.microsoft.windows"
 
-// StaticCatalog returns what the manifest says that the server offers, in the
-// words of the server itself: the static_responses of
-// _meta["com.microsoft.windows"]. It is nil if the manifest has no whole list of
-// tools there, or says that there are more (tools_generated, prompts_generated):
-// then only the running server knows.
+// StaticCatalog returns the catalog that the manifest records for its server, in the
+// static_responses of _meta["com.microsoft.windows"]. It is nil if the manifest has no
+// complete list of tools there, or declares that there are more (tools_generated,
+// prompts_generated): then only the running server knows.
 func (m *Manifest) StaticCatalog() *mcp.Catalog {
 	var meta struct {
 		Responses struct {
@@ -55,7 +54,7 @@ func (m *Manifest) StaticCatalog() *mcp.Catalog {
 	return cat
 }
 
-// needsMore reports whether a server can do what its list of tools does not show.
+// needsMore reports whether a server has capabilities besides tools.
 func needsMore(capabilities map[string]json.RawMessage) bool {
 	for _, name := range []string{"resources", "prompts", "completions", "logging", "tasks"} {
 		if _, ok := capabilities[name]; ok {
@@ -65,10 +64,10 @@ func needsMore(capabilities map[string]json.RawMessage) bool {
 	return false
 }
 
-// OpenStatic returns what the manifest of the bundle at name says that its server
-// offers, as a Source that answers every call with the error that the server was not
-// started. It needs no options, and judges the bundle as [Open] does. The Source is nil
-// if [Manifest.StaticCatalog] is.
+// OpenStatic returns the catalog that the manifest of the bundle at name records for its
+// server, as a Source that answers every call with the error that the server was not
+// started. It needs no option values, and validates the bundle like [Open]. The Source is
+// nil if [Manifest.StaticCatalog] is.
 func OpenStatic(ctx context.Context, name string, opts *OpenOptions) (mcp.Source, error) {
 	if opts == nil {
 		opts = &OpenOptions{}

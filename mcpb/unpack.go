@@ -12,36 +12,35 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// UnpackOptions say how a bundle is unpacked. Nil and the zero value are the
-// defaults.
+// UnpackOptions are the options of [Unpack]. Nil and the zero value mean the defaults.
 type UnpackOptions struct {
-	// Limits bound what the archive may hold. Nil means [DefaultLimits].
+	// Limits restricts the content of the archive. Nil means [DefaultLimits].
 	Limits *Limits
 	// Progress is called after every file with the bytes written so far and the
 	// bytes of all files. It may be nil.
 	Progress func(done, all int64)
 }
 
-// UnpackReport is what [Unpack] did.
+// UnpackReport is the result of [Unpack].
 type UnpackReport struct {
-	// Dir is the folder that was made.
+	// Dir is the created folder.
 	Dir string `json:"dir"`
-	// Files counts the files in it, Bytes their bytes.
+	// Files is the number of files in it, Bytes their total size.
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
-	// Executable are the files that can be executed.
+	// Executable are the executable files.
 	Executable []string `json:"executable"`
 }
 
-// Unpack unpacks the packed bundle at name into the folder dir, which must be new
-// or empty. The folder appears whole or not at all. An empty dir means a new
-// folder in the current one, with the name and the version of the bundle.
+// Unpack unpacks the packed bundle at name into the folder dir, which must be new or
+// empty. The folder appears completely or not at all. An empty dir means a new folder in
+// the current one, named after the name and version of the bundle.
 //
-// The archive is held against every rule of [OpenArchive] first; one that breaks
-// them comes back as an [*ArchiveError]. Files are 0755 or 0644 less the umask,
-// whatever the archive says, and nothing is written outside the folder. A
-// signature is not checked: that is [Verify]. A folder that is not empty is an
-// error that matches [fs.ErrExist].
+// The archive is first checked against every rule of [OpenArchive]; if it violates one,
+// the error is an [*ArchiveError]. Files get mode 0755 or 0644 less the umask, regardless
+// of the archive, and nothing is written outside the folder. Unpack does not verify a
+// signature; use [Verify] for that. If the folder is not empty, the error matches
+// [fs.ErrExist].
 func Unpack(ctx context.Context, name, dir string, opts *UnpackOptions) (*UnpackReport, error) {
 	if opts == nil {
 		opts = &UnpackOptions{}
@@ -69,7 +68,7 @@ func (a *Archive) unpack(ctx context.Context, dir string, opts *UnpackOptions) (
 	return report, nil
 }
 
-// folderName is the name of a folder for the content.
+// folderName returns the name of the folder for the content.
 func (a *Archive) folderName() (string, error) {
 	m, err := ReadManifest(a.FS())
 	if err != nil {
@@ -79,9 +78,9 @@ func (a *Archive) folderName() (string, error) {
 	return name[:len(name)-len(path.Ext(name))], nil
 }
 
-// extract writes every file below the empty folder dir. mode returns the exact mode
-// of what is written, but for that of dir itself; nil means the modes of the
-// archive less the umask.
+// extract writes every file below the empty folder dir. mode returns the exact mode of
+// each written file and folder except dir itself; nil means the modes of the archive less
+// the umask.
 func (a *Archive) extract(ctx context.Context, dir string, mode func(n *treeNode) fs.FileMode,
 	progress func(done, all int64), report *UnpackReport) error {
 	x := &extraction{archive: a, mode: mode, buffer: make([]byte, 64<<10), made: map[string]bool{".": true}}
@@ -117,8 +116,8 @@ func (a *Archive) extract(ctx context.Context, dir string, mode func(n *treeNode
 	return x.closeFolders()
 }
 
-// extraction is the state of one unpacking. The folder of the last file stays
-// open, because the next one is mostly in it, too.
+// extraction is the state of one unpacking. The folder of the last file stays open,
+// because the next file is usually in it, too.
 type extraction struct {
 	archive *Archive
 	mode    func(n *treeNode) fs.FileMode // nil for the modes of the archive
@@ -148,7 +147,7 @@ func (x *extraction) mkdir(name string) error {
 	return x.root.Mkdir(name, 0o755)
 }
 
-// enter returns the folder of a file, open.
+// enter returns the opened folder of a file.
 func (x *extraction) enter(dir string) (*os.Root, error) {
 	if dir == "." {
 		return x.root, nil
@@ -184,8 +183,8 @@ func (x *extraction) file(index int, e *Entry) error {
 	return errors.Join(err, in.Close(), out.Close())
 }
 
-// closeFolders gives the folders their modes: only now, since nothing can be written
-// into some of them afterwards.
+// closeFolders sets the modes of the folders. It runs last, because some of them become
+// read-only.
 func (x *extraction) closeFolders() error {
 	if x.mode == nil {
 		return nil

@@ -12,13 +12,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// smallManifest is one in which nothing is wrong, for the files server/index.js
-// and whatever else.
+// smallManifest is a valid manifest for a bundle with the file server/index.js.
 const smallManifest = `{"manifest_version": "0.3", "name": "x y", "version": "1.2.3", "description": "d", "author": {"name": "a"},
   "server": {"type": "node", "entry_point": "server/index.js", "mcp_config": {"command": "node", "args": ["${__dirname}/server/index.js"]}}}
 `
 
-// write puts an archive into a file of a new folder and returns its path.
+// write writes an archive to a file in a new folder and returns its path.
 func write(t *testing.T, a *rawArchive) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.mcpb")
@@ -55,17 +54,27 @@ func TestUnpack(t *testing.T) {
 		{name: "server/b", content: []byte("b")},
 		{name: "empty/", mode: 0o040777 << 16},
 	}})
-	want := map[string]string{"manifest.json": "-rw-r--r--", "server/run": "-rwxr-xr-x", "server/lib/a": "-rw-r--r--", "server/b": "-rw-r--r--"}
+	want := map[string]string{
+		"manifest.json": "-rw-r--r--",
+		"server/run":    "-rwxr-xr-x",
+		"server/lib/a":  "-rw-r--r--",
+		"server/b":      "-rw-r--r--",
+	}
 	dir := filepath.Join(t.TempDir(), "new")
 	calls, last := 0, int64(0)
-	report, err := mcpb.Unpack(t.Context(), name, dir, &mcpb.UnpackOptions{Progress: func(done, all int64) { calls++; last = all - done }})
+	report, err := mcpb.Unpack(t.Context(), name, dir,
+		&mcpb.UnpackOptions{Progress: func(done, all int64) { calls++; last = all - done }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(list(t, dir), want); diff != "" {
 		t.Error(diff)
 	}
-	if report.Files != 4 || report.Dir != dir || cmp.Diff(report.Executable, []string{"server/run"}) != "" || calls != 4 || last != 0 {
+	if report.Files != 4 ||
+		report.Dir != dir ||
+		cmp.Diff(report.Executable, []string{"server/run"}) != "" ||
+		calls != 4 ||
+		last != 0 {
 		t.Errorf("got %+v, %d calls, %d left", report, calls, last)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "empty")); err != nil {
@@ -80,7 +89,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestUnpackNothing holds that what is refused leaves nothing behind.
+// TestUnpackNothing ensures that refused archives leave no files.
 func TestUnpackNothing(t *testing.T) {
 	good := files("manifest.json", "{}", "a", "aaaa")
 	tests := map[string]*rawArchive{

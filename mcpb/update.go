@@ -13,12 +13,11 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Update returns the text of a manifest with the tools and prompts that its server
-// has: src is that server. Lists that the manifest calls generated stay as they
-// are, as do the texts of prompts that it has already; for a new prompt the server
-// is asked, with variables as arguments, and where it refuses those the text is the
-// description. Static responses that are there get the
-// server's definitions. All other bytes stay.
+// Update returns the text of a manifest with the tools and prompts of its server, src. It
+// keeps lists that the manifest declares as generated, and the texts of existing prompts.
+// The text of a new prompt is requested from the server with variables as arguments; if
+// the server refuses these, the description is used instead. Existing static responses
+// get the server's definitions. All other bytes stay the same.
 func Update(ctx context.Context, m *Manifest, src mcp.Source) ([]byte, error) {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
@@ -53,7 +52,7 @@ type updater struct {
 	splices []splice // in any order; they do not overlap
 }
 
-// splice is what stands in the place of some bytes.
+// splice replaces some bytes.
 type splice struct {
 	at, end int
 	text    string
@@ -91,7 +90,10 @@ func (u *updater) prompts() error {
 		list = append(list, Prompt{Name: p.Name, Description: p.Description, Arguments: argumentNames(p), Text: text})
 	}
 	same := func(a, b Prompt) bool {
-		return a.Name == b.Name && a.Description == b.Description && a.Text == b.Text && slices.Equal(a.Arguments, b.Arguments)
+		return a.Name == b.Name &&
+			a.Description == b.Description &&
+			a.Text == b.Text &&
+			slices.Equal(a.Arguments, b.Arguments)
 	}
 	if slices.EqualFunc(list, u.m.Prompts, same) {
 		return nil
@@ -111,7 +113,7 @@ func (u *updater) textOf(p *mcp.Prompt) (string, error) {
 	result, err := u.src.GetPrompt(u.ctx, &mcp.GetPromptParams{Name: p.Name, Arguments: arguments})
 	var refused *mcp.Error
 	if errors.As(err, &refused) && u.ctx.Err() == nil {
-		return cmp.Or(p.Description, p.Name), nil // a variable is no number, and no date
+		return cmp.Or(p.Description, p.Name), nil // a variable is not a number or a date
 	}
 	if err != nil {
 		return "", err
@@ -151,7 +153,7 @@ func (u *updater) static() error {
 	return u.write(n.at, n.end, list, "          ")
 }
 
-// set gives a member at the top another value.
+// set sets a top-level member.
 func (u *updater) set(name string, value any, empty bool) error {
 	if n := u.root.member(name); n != nil {
 		return u.write(n.at, n.end, value, "  ")
@@ -168,7 +170,7 @@ func (u *updater) set(name string, value any, empty bool) error {
 	return nil
 }
 
-// write puts value in the place of some bytes. The lines of it begin with prefix.
+// write replaces some bytes with value. Its lines are prefixed with prefix.
 func (u *updater) write(at, end int, value any, prefix string) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

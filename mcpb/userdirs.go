@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// userFolders are folders of the user that have a name of their own in most
-// languages. What is empty is not known.
+// userFolders are user folders whose names differ between languages. Unknown ones are
+// empty.
 type userFolders struct{ desktop, documents, downloads string }
 
-// maxUserDirs bounds the file with the user's folders.
+// maxUserDirs is the maximum size of user-dirs.dirs.
 const maxUserDirs = 64 << 10
 
-// xdgFolders returns the folders that a desktop of freedesktop.org has set up: those
-// in the environment, or else in the file user-dirs.dirs of the configuration.
+// xdgFolders returns the folders of a freedesktop.org desktop, from the environment or
+// else from the file user-dirs.dirs in the configuration folder.
 func xdgFolders(home string, lookup func(string) string) userFolders {
 	config := lookup("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(config) {
@@ -36,8 +36,8 @@ func xdgFolders(home string, lookup func(string) string) userFolders {
 	return userFolders{of("XDG_DESKTOP_DIR"), of("XDG_DOCUMENTS_DIR"), of("XDG_DOWNLOAD_DIR")}
 }
 
-// readUserDirs reads lines such as XDG_DESKTOP_DIR="$HOME/Schreibtisch". A value is
-// absolute or begins with $HOME; anything else is ignored, as the format demands.
+// readUserDirs parses lines such as XDG_DESKTOP_DIR="$HOME/Schreibtisch". A value is
+// absolute or begins with $HOME; others are ignored, as the format requires.
 func readUserDirs(text, home string) map[string]string {
 	found := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -56,8 +56,8 @@ func readUserDirs(text, home string) map[string]string {
 	return found
 }
 
-// unquoteShell takes the quotes off a word in double quotes, in which a backslash
-// stands in front of what is meant literally.
+// unquoteShell unquotes a double-quoted word, in which a backslash escapes the next
+// character.
 func unquoteShell(word string) (string, bool) {
 	word = strings.TrimSpace(word)
 	if len(word) < 2 || word[0] != '"' {

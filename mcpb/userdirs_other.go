@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// thisUser returns the folders of the user of this process. On macOS they always
-// have the same names on disk.
+// thisUser returns the folders of the current user. On macOS their names on disk are the
+// same in all languages.
 func thisUser(home string) userFolders {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
 		return userFolders{}

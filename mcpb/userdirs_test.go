@@ -20,12 +20,16 @@ func TestXDGFolders(t *testing.T) {
 		env  map[string]string
 		want userFolders
 	}{
-		"file":           {nil, userFolders{home + `/Schreib"tisch`, "", "/srv/down"}},
-		"variables":      {map[string]string{"XDG_DOCUMENTS_DIR": "/d/", "XDG_DESKTOP_DIR": "/x", "XDG_DOWNLOAD_DIR": "no"}, userFolders{"/x", "/d", "/srv/down"}},
+		"file": {nil, userFolders{home + `/Schreib"tisch`, "", "/srv/down"}},
+		"variables": {
+			map[string]string{"XDG_DOCUMENTS_DIR": "/d/", "XDG_DESKTOP_DIR": "/x", "XDG_DOWNLOAD_DIR": "no"},
+			userFolders{"/x", "/d", "/srv/down"},
+		},
 		"another folder": {map[string]string{"XDG_CONFIG_HOME": config}, userFolders{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := xdgFolders(home, func(n string) string { return test.env[n] }); runtime.GOOS != "windows" && got != test.want {
+			if got := xdgFolders(home,
+				func(n string) string { return test.env[n] }); runtime.GOOS != "windows" && got != test.want {
 				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 		})

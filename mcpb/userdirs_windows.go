@@ -2,8 +2,8 @@ package mcpb
 
 import "golang.org/x/sys/windows"
 
-// thisUser returns the known folders of Windows, which may be on OneDrive or on
-// another disk.
+// thisUser returns the known folders of Windows, which may be on OneDrive or on another
+// drive.
 func thisUser(string) userFolders {
 	known := func(id *windows.KNOWNFOLDERID) string {
 		path, err := windows.KnownFolderPath(id, windows.KF_FLAG_DONT_VERIFY)

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// ThisPlatform is what the format calls the system of this program: "darwin",
-// "linux" or "win32", and Go's own name for any other.
+// ThisPlatform returns the current system's name in the format: "darwin", "linux" or
+// "win32", and Go's own name for other systems.
 func ThisPlatform() string {
 	if runtime.GOOS == "windows" {
 		return "win32"
@@ -21,7 +21,7 @@ func ThisPlatform() string {
 	return runtime.GOOS
 }
 
-// resolve finds the value of every option.
+// resolve determines the value of every option.
 func (e *expansion) resolve() {
 	for _, key := range slices.Sorted(maps.Keys(e.opts.Values)) {
 		if !e.declared[key] {
@@ -59,9 +59,8 @@ func (e *expansion) option(o *Option) {
 	e.preset(o, preset, pointer)
 }
 
-// filled brings a value into one of four types: string, float64, bool and
-// []string, and leaves one that is none of them, such as an object, as it is. ok is
-// false when it means that nothing was filled in.
+// filled converts a value to a string, float64, bool or []string. Values of other types,
+// such as objects, stay as they are. ok is false if v means no value.
 func filled(o *Option, v any) (any, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -71,7 +70,8 @@ func filled(o *Option, v any) (any, bool) {
 	case bool, float64:
 		return v, true
 	case []string:
-		return slices.DeleteFunc(slices.Clone(v), func(s string) bool { return s == "" }), slices.ContainsFunc(v, func(s string) bool { return s != "" })
+		return slices.DeleteFunc(slices.Clone(v),
+			func(s string) bool { return s == "" }), slices.ContainsFunc(v, func(s string) bool { return s != "" })
 	case []any:
 		return filledList(o, v)
 	}
@@ -91,7 +91,7 @@ func filled(o *Option, v any) (any, bool) {
 	return v, true
 }
 
-// filledList is [filled] for a list as JSON has it.
+// filledList is [filled] for a list from JSON.
 func filledList(o *Option, list []any) (any, bool) {
 	all := make([]string, 0, len(list))
 	for _, item := range list {
@@ -106,12 +106,12 @@ func filledList(o *Option, list []any) (any, bool) {
 	return filled(o, all)
 }
 
-// fromText reads what was typed where the option is no text.
+// fromText parses text for options of type number and boolean.
 func fromText(o *Option, text string) any {
 	switch o.Type {
 	case OptionNumber:
 		f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) { // no bound holds NaN
+		if err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) { // NaN passes every bound
 			return f
 		}
 	case OptionBoolean:
@@ -122,7 +122,7 @@ func fromText(o *Option, text string) any {
 	return text
 }
 
-// texts writes a value as the server gets it. A single one is a list of one.
+// texts formats a value for the server. A single one is a list of one.
 func texts(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -137,8 +137,8 @@ func texts(v any) []string {
 	return nil
 }
 
-// given takes what the user filled in. why follows the name of the option, and
-// does not hold the value of a sensitive one.
+// given converts a user's value. why is worded to follow the name of the option, and
+// never contains the value of a sensitive option.
 func (e *expansion) given(o *Option, v any) (all []string, why string) {
 	if n, ok := v.(float64); ok && o.Type == OptionString { // typed without quotes
 		v = formatNumber(n)
@@ -169,7 +169,7 @@ func (e *expansion) given(o *Option, v any) (all []string, why string) {
 	return all, ""
 }
 
-// preset takes a default: the one value in which variables are expanded.
+// preset sets a default, the only value in which variables are expanded.
 func (e *expansion) preset(o *Option, v any, pointer string) {
 	if why := misfit(o, v); why != "" {
 		e.warn(ruleOption, pointer+"/default", "option %q: the default %s", o.Key, why)

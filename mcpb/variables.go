@@ -2,7 +2,7 @@ package mcpb
 
 import "strings"
 
-// Variables that a manifest may name beside those of its own options.
+// Variables of manifests besides user options.
 const (
 	varDir       = "__dirname"
 	varSeparator = "pathSeparator"
@@ -16,7 +16,7 @@ const (
 	argumentsPrefix  = "arguments."
 )
 
-// variables are the closed list of names without a dot.
+// variables returns all names without a dot.
 func variables() []string {
 	return []string{varDir, varHome, varDesktop, varDocuments, varDownloads, varSeparator, varSlash}
 }
@@ -29,8 +29,8 @@ type part struct {
 	unclosed bool // a literal that begins with ${ and never ends
 }
 
-// splitVariables takes s apart, once and from left to right. What a variable
-// stands for is never looked at again. Joined, the texts of the parts are s.
+// splitVariables splits s into parts in a single pass. The texts of the parts, joined,
+// are s.
 func splitVariables(s string) []part {
 	var parts []part
 	for s != "" {
@@ -51,7 +51,7 @@ func splitVariables(s string) []part {
 	return parts
 }
 
-// onlyOption returns the key of the option if s is exactly a reference to one.
+// onlyOption returns the key of the option if s is exactly one reference to it.
 func onlyOption(s string) (key string, ok bool) {
 	parts := splitVariables(s)
 	if len(parts) != 1 || !parts[0].variable {

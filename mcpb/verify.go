@@ -14,70 +14,73 @@ import (
 	"time"
 )
 
-// Status is what [Verify] says about a bundle.
+// Status is the result of [Verify].
 type Status string
 
 const (
-	// StatusSigned is an intact signature by somebody who is trusted.
+	// StatusSigned is an intact signature by a trusted signer.
 	StatusSigned Status = "signed"
-	// StatusSelfSigned is an intact signature for which nobody but the signer
-	// vouches. It shows that nothing changed since, and not who signed.
+	// StatusSelfSigned is an intact signature with a self-signed certificate. It proves
+	// that nothing has changed since, but not who signed.
 	StatusSelfSigned Status = "self-signed"
 	// StatusUnsigned is a bundle without a signature.
 	StatusUnsigned Status = "unsigned"
-	// StatusTampered is a bundle that is not what was signed, or with a signature
-	// that is broken.
+	// StatusTampered is a bundle that was changed after signing, or has a broken
+	// signature.
 	StatusTampered Status = "tampered"
-	// StatusUntrusted is an intact signature by somebody who is not trusted, or
-	// with a certificate or an algorithm that is not for this.
+	// StatusUntrusted is an intact signature by an untrusted signer, or with an
+	// unsuitable certificate or algorithm.
 	StatusUntrusted Status = "untrusted"
-	// StatusExpired is an intact signature with a certificate that is not valid
-	// any more, or not yet.
+	// StatusExpired is an intact signature with a certificate that has expired or is not
+	// yet valid.
 	StatusExpired Status = "expired"
 )
 
-// OK reports whether the bundle is what somebody signed, as far as was asked.
+// OK reports whether the bundle is what was signed, with the required trust.
 func (s Status) OK() bool { return s == StatusSigned || s == StatusSelfSigned }
 
-// The ways in which a zip and its signature go together.
+// Ways to attach a signature to a zip.
 const (
 	dialectTrailing = "trailing" // the zip does not mention the signature
-	dialectZeroed   = "zeroed"   // it names it as its comment, and the digest takes that for zero
-	dialectComment  = "comment"  // it names it as its comment, and the digest covers that
+	dialectZeroed   = "zeroed"   // the zip comment contains the signature, but the digest assumes length zero
+	dialectComment  = "comment"  // the zip comment contains the signature, and the digest covers its length
 )
 
-// VerifyOptions say whom to trust. Nil and the zero value are the defaults.
+// VerifyOptions specify whom to trust. Nil and the zero value mean the defaults.
 type VerifyOptions struct {
-	// Trust are certificates in PEM, of the signer or of those who vouch for it.
-	// With them nothing else is trusted: neither the system's, nor a bundle that is
-	// self-signed. The default are the roots of the system.
+	// Trust are PEM certificates of the signer or of issuers. If set, nothing else is
+	// trusted, neither the system's roots nor a self-signed bundle. The default is the
+	// system's roots.
 	Trust []byte
-	// Fingerprint is the SHA-256 of the one certificate that must have signed, in
-	// hexadecimal; colons and blanks do not count. With it no root is needed.
+	// Fingerprint is the SHA-256 of the required signing certificate, in hexadecimal;
+	// colons and spaces are ignored. If set, no root is needed.
 	Fingerprint string
-	// Time is when certificates must be valid. The default is now: when a bundle
-	// was signed is what its signer says, and nobody else.
+	// Time is when certificates must be valid. The default is now, because the signing
+	// time in a signature is not trusted.
 	Time time.Time
 	// Limits are those of [OpenArchive].
 	Limits *Limits
 }
 
-// Verification is what [Verify] found.
+// Verification is the result of [Verify].
 type Verification struct {
-	// Archive is the file.
+	// Archive is the name of the file.
 	Archive string `json:"archive"`
-	// Status is the answer, Reason says in words why it is not "signed".
+	// Status is the result, Reason is why it is not "signed".
 	Status Status `json:"status"`
 	Reason string `json:"reason,omitempty"`
-	// Signer is the certificate of the signature, Chain what came with it.
+	// Signer is the signing certificate, Chain are the included certificates.
 	Signer *Certificate  `json:"signer,omitempty"`
 	Chain  []Certificate `json:"chain,omitempty"`
-	// SignedAt is when the bundle was signed, as the signer says. Nobody vouches.
+	// SignedAt is the signing time according to the signer. It is not verified.
 	SignedAt *time.Time `json:"signedAt,omitempty"`
-	// Dialect is how zip and signature go together: "comment" where the zip names
-	// the signature as its comment and every byte is signed, "zeroed" where the
-	// length of the comment is not, "trailing" where the zip does not mention the
-	// signature and strict readers refuse it.
+	// Dialect is how the signature is attached to the zip:
+	//
+	//   - "comment": the zip declares the signature as its comment, and every byte is
+	//     signed
+	//   - "zeroed": the same, but the length of the comment is not signed
+	//   - "trailing": the zip does not mention the signature, and strict readers refuse
+	//     it
 	Dialect string `json:"dialect,omitempty"`
 }
 
@@ -86,12 +89,11 @@ func (v *Verification) is(status Status, format string, args ...any) (*Verificat
 	return v, nil
 }
 
-// Verify checks the signature of the bundle at name: that the bundle is what was
-// signed, then who signed it. It reads every dialect that is known to be written.
+// Verify verifies the signature of the bundle at name: first that the bundle is what was
+// signed, then who signed it. It supports all known dialects.
 //
-// The error is for a file that cannot be read, and an [*ArchiveError] for one that
-// is no safe archive, signed or not. What was asked about the signature is in the
-// [Verification].
+// The error is non-nil if the file cannot be read, and an [*ArchiveError] if the archive
+// is unsafe, signed or not. The result for the signature is in the [Verification].
 func Verify(ctx context.Context, name string, opts *VerifyOptions) (*Verification, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -105,8 +107,14 @@ func Verify(ctx context.Context, name string, opts *VerifyOptions) (*Verificatio
 	return verify(ctx, f, info.Size(), &Verification{Archive: name}, opts)
 }
 
-// verify is [Verify] for the first size bytes of f; the answer is in v.
-func verify(ctx context.Context, f io.ReaderAt, size int64, v *Verification, opts *VerifyOptions) (*Verification, error) {
+// verify is [Verify] for the first size bytes of f; the result is in v.
+func verify(
+	ctx context.Context,
+	f io.ReaderAt,
+	size int64,
+	v *Verification,
+	opts *VerifyOptions,
+) (*Verification, error) {
 	if opts == nil {
 		opts = &VerifyOptions{}
 	}
@@ -148,12 +156,12 @@ func verify(ctx context.Context, f io.ReaderAt, size int64, v *Verification, opt
 	return v.judge(s, trust, opts)
 }
 
-// unsigned is the answer for a file without a block at its end.
+// unsigned sets the result for a file without a block at its end.
 func (v *Verification) unsigned(f io.ReaderAt, size int64, broken error) (*Verification, error) {
 	if broken == nil {
 		return v.is(StatusUnsigned, "there is no signature")
 	}
-	// A block that does not end with the file was cut, or something was added.
+	// If a block does not end with the file, it was cut, or bytes were added.
 	tail, _, err := readTail(f, size, maxBlock)
 	if err != nil {
 		return nil, err
@@ -176,9 +184,15 @@ func (v *Verification) describe(s *signature) {
 	}
 }
 
-// digest holds the content before the block against what was signed. ok is false
-// if v has the answer.
-func (v *Verification) digest(ctx context.Context, f io.ReaderAt, block *block, size int64, s *signature) (ok bool, err error) {
+// digest verifies the content before the block against the signed digest. ok is false if
+// v already has the result.
+func (v *Verification) digest(
+	ctx context.Context,
+	f io.ReaderAt,
+	block *block,
+	size int64,
+	s *signature,
+) (ok bool, err error) {
 	tail, begin, err := readTail(f, block.begin, endLen+maxComment)
 	if err != nil {
 		return false, err
@@ -217,7 +231,7 @@ func (v *Verification) digest(ctx context.Context, f io.ReaderAt, block *block, 
 	return false, err
 }
 
-// trust returns the certificates of Trust, nil for those of the system.
+// trust returns the certificates of Trust, or nil to use the system's.
 func (o *VerifyOptions) trust() (*x509.CertPool, error) {
 	if o.Trust == nil {
 		return nil, nil
@@ -233,7 +247,7 @@ func (o *VerifyOptions) trust() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// judge says whether the signer of an intact signature is trusted.
+// judge determines whether the signer of an intact signature is trusted.
 func (v *Verification) judge(s *signature, trust *x509.CertPool, opts *VerifyOptions) (*Verification, error) {
 	at := opts.Time
 	if at.IsZero() {
@@ -250,7 +264,8 @@ func (v *Verification) judge(s *signature, trust *x509.CertPool, opts *VerifyOpt
 		return v.is(StatusExpired, "the certificate of the signer expired on %s", c.NotAfter.UTC().Format(time.DateOnly))
 	}
 	if at.Before(c.NotBefore) {
-		return v.is(StatusExpired, "the certificate of the signer is valid from %s on", c.NotBefore.UTC().Format(time.DateOnly))
+		return v.is(StatusExpired, "the certificate of the signer is valid from %s on",
+			c.NotBefore.UTC().Format(time.DateOnly))
 	}
 	if opts.Fingerprint != "" && trust == nil {
 		v.Status = StatusSigned
@@ -272,15 +287,17 @@ func (v *Verification) judge(s *signature, trust *x509.CertPool, opts *VerifyOpt
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return v.is(StatusExpired, "a certificate that vouches for the signer is not valid at this time")
 	case err != nil:
-		return v.is(StatusUntrusted, "no certificate that is trusted vouches for the signer: %s", strings.TrimPrefix(err.Error(), "x509: "))
+		return v.is(StatusUntrusted, "no certificate that is trusted vouches for the signer: %s",
+			strings.TrimPrefix(err.Error(), "x509: "))
 	}
 	v.Status = StatusSigned
 	return v, nil
 }
 
-// plainFingerprint returns a fingerprint in the form that is compared.
+// plainFingerprint returns a fingerprint in normalized form.
 func plainFingerprint(s string) string {
-	return strings.ToLower(strings.NewReplacer(":", "", " ", "").Replace(strings.TrimPrefix(strings.ToLower(s), "sha256:")))
+	return strings.ToLower(strings.NewReplacer(":", "", " ", "").Replace(strings.TrimPrefix(strings.ToLower(s),
+		"sha256:")))
 }
 
 // CheckFingerprint reports whether s is a SHA-256 fingerprint in hexadecimal.
