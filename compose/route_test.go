@@ -276,3 +276,22 @@ func TestUnionSubscribesAtTheSource(t *testing.T) {
 		t.Errorf("changes = %q", got)
 	}
 }
+
+// TestSubscribeToPartsThatNeedNoCall subscribes to a resource of a part that does not
+// implement mcp.Subscriber, directly and as one that can be retired.
+func TestSubscribeToPartsThatNeedNoCall(t *testing.T) {
+	for name, part := range map[string]mcp.Source{
+		"direct":    stock("a", "x://1"),
+		"retirable": compose.NewRetirable(stock("a", "x://1")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			src, err := compose.Union(t.Context(), []compose.Named{{Name: "a", Source: part}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := src.(mcp.Subscriber).Subscribe(t.Context(), "x://1"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -297,7 +297,7 @@ func (r *Retirable) ServeMethod(ctx context.Context, method string, params json.
 func (r *Retirable) Subscribe(ctx context.Context, uri string) error {
 	x, ok := r.Source.(mcp.Subscriber)
 	if !ok {
-		return mcp.ResourceNotFound(uri, "")
+		return nil // subscriptions need no call
 	}
 	if err := r.enter(); err != nil {
 		return err
