@@ -285,7 +285,8 @@ func TestSubscribeToPartsThatNeedNoCall(t *testing.T) {
 		"retirable": compose.NewRetirable(stock("a", "x://1")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			src, err := compose.Union(t.Context(), []compose.Named{{Name: "a", Source: part}}, nil)
+			parts := []compose.Named{{Name: "a", Source: part}, {Name: "b", Source: watched{stock("b", "x://b")}}}
+			src, err := compose.Union(t.Context(), parts, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
