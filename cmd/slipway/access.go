@@ -10,8 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// accessFlags are the flags of serve about who may use the server, how much of
-// it, and by which address.
+// accessFlags are the flags of serve for authentication, limits and addresses.
 type accessFlags struct {
 	tokenFile                   string
 	issuer, jwksURL             string
@@ -20,7 +19,7 @@ type accessFlags struct {
 	servers                     []string
 	scopes, toolScopes, implies []string
 
-	sources []string // names of what is served, where it is not joined from several
+	sources []string // names of the sources, if there is more than one
 
 	publicURL         string
 	tlsCert, tlsKey   string
@@ -33,7 +32,7 @@ type accessFlags struct {
 	withoutFiles      bool
 	hideAppTools      bool
 	withoutWebSocket  bool
-	tokens, tokenPath string // of MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
+	tokens, tokenPath string // from MCP_SERVER_TOKEN and MCP_SERVER_TOKEN_FILE
 }
 
 func (f *accessFlags) add(flags *pflag.FlagSet) {
@@ -64,14 +63,14 @@ func (f *accessFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.withoutWebSocket, "no-websocket", false, "serve no WebSockets, which are otherwise at /ws and at the endpoint")
 }
 
-// fromEnvironment reads the variables that have no flag: a secret is never typed
-// into a command line, where every process of the machine can read it.
+// fromEnvironment reads the variables without a flag: a secret on a command line would be
+// visible to every process of the machine.
 func (f *accessFlags) fromEnvironment(lookup func(string) (string, bool)) {
 	f.tokens, _ = lookup(envPrefix + "TOKEN")
 	f.tokenPath, _ = lookup(envPrefix + "TOKEN_FILE")
 }
 
-// apply sets the options that the flags are about.
+// apply sets the options that the flags control.
 func (f *accessFlags) apply(o *serve.Options, log *slog.Logger) (err error) {
 	o.PublicURL, o.NoMetrics, o.NoWebSocket = f.publicURL, f.withoutMetrics, f.withoutWebSocket
 	o.NoFiles, o.HideAppTools = f.withoutFiles, f.hideAppTools
@@ -90,7 +89,7 @@ func (f *accessFlags) apply(o *serve.Options, log *slog.Logger) (err error) {
 	return err
 }
 
-// auth returns who may use the server, or nil if nobody is asked.
+// auth returns the authentication settings, or nil if none are configured.
 func (f *accessFlags) auth(log *slog.Logger) (*serve.Auth, error) {
 	a := &serve.Auth{Scopes: f.scopes, AuthorizationServers: f.servers, SourceNames: f.sources}
 	var err error
@@ -122,7 +121,7 @@ func (f *accessFlags) auth(log *slog.Logger) (*serve.Auth, error) {
 	return nil, nil
 }
 
-// lists returns a verifier for each list of tokens.
+// lists returns a verifier for each token list.
 func (f *accessFlags) lists(log *slog.Logger) (all []serve.Verifier, err error) {
 	for _, path := range []string{f.tokenFile, f.tokenPath} {
 		if path == "" {
@@ -163,7 +162,7 @@ func (f *accessFlags) jwt() (*serve.JWT, error) {
 	return v, nil
 }
 
-// pairs reads a flag of NAME=VALUE, which may give a name several values.
+// pairs parses a flag of NAME=VALUE pairs; a name may have several values.
 func pairs(flag string, given []string) (map[string][]string, error) {
 	values := make(map[string][]string)
 	for _, pair := range given {

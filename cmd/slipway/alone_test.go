@@ -23,20 +23,20 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// answersWithin tells an endpoint that waits for its server from one that is slow: all
+// answersWithin distinguishes an endpoint that waits for its server from a slow one: all
 // servers of these tests hang for longer.
 const answersWithin = 5 * time.Second
 
-// quickly has the environment of tests ignored that know how long servers take.
+// quickly overrides the start wait that the environment of the tests sets.
 const quickly = "--start-wait=300ms"
 
-// hungSources are ways to name a single source whose server says nothing.
+// hungSources returns ways to name a single source whose server never responds.
 func hungSources(t *testing.T) map[string][]string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("it has no sleep")
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // whose backlog accepts
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the backlog accepts connections
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func hungSources(t *testing.T) map[string][]string {
 	}
 }
 
-// timed reports how long something took since began, and that it was not the hang.
+// timed logs the time since began, and fails if it includes the hang.
 func timed(t *testing.T, what string, began time.Time) {
 	t.Helper()
 	took := time.Since(began)
@@ -80,7 +80,8 @@ func timed(t *testing.T, what string, began time.Time) {
 	}
 }
 
-// TestHungSoleSourceOverStdio has initialize answered while the only server hangs.
+// TestHungSoleSourceOverStdio ensures that initialize is answered while the only server
+// hangs.
 func TestHungSoleSourceOverStdio(t *testing.T) {
 	sources := hungSources(t)
 	commands := map[string][]string{
@@ -118,8 +119,8 @@ func TestHungSoleSourceOverStdio(t *testing.T) {
 	}
 }
 
-// TestHungSoleSourceOverHTTP has the endpoint listen, report that it is not ready, and
-// answer clients of all kinds while the only server hangs.
+// TestHungSoleSourceOverHTTP ensures that the endpoint listens, reports that it is not
+// ready, and answers clients of all kinds while the only server hangs.
 func TestHungSoleSourceOverHTTP(t *testing.T) {
 	for name, source := range hungSources(t) {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +163,7 @@ func TestHungSoleSourceOverHTTP(t *testing.T) {
 	}
 }
 
-// gated is a command that runs what once the file that is returned exists.
+// gated returns a command that runs what once the file gate exists.
 func gated(t *testing.T, what string) (command []string, gate string) {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -188,8 +189,8 @@ func exampleSite(t *testing.T) string {
 	return example
 }
 
-// TestLateSoleSource has a list and a call wait for the only server, announces it, and
-// shows its true identity to those that connect then.
+// TestLateSoleSource ensures that a list and a call wait for the only server, that its
+// arrival is announced, and that clients which connect afterwards see its own identity.
 func TestLateSoleSource(t *testing.T) {
 	command, gate := gated(t, "exec slipway serve --stdio "+exampleSite(t))
 	direct := startEndpoint(t, exampleSite(t))
@@ -224,8 +225,9 @@ func TestLateSoleSource(t *testing.T) {
 const callLine = `{"jsonrpc":"2.0","id":3,"method":"tools/call",` +
 	`"params":{"name":"get_status","arguments":{"code":404}}}`
 
-// TestLateSoleSourceOverStdio does so on every command that serves one client, where
-// list_changed comes as well, and an early session may ask for what was declared.
+// TestLateSoleSourceOverStdio does the same on every command that serves one client.
+// There list_changed is sent as well, and an early session may use the declared
+// capabilities.
 func TestLateSoleSourceOverStdio(t *testing.T) {
 	command, gate := gated(t, "exec slipway serve --stdio "+exampleSite(t))
 	dir := t.TempDir()
@@ -272,8 +274,8 @@ func TestLateSoleSourceOverStdio(t *testing.T) {
 	}
 }
 
-// TestServerJoinsAHungSoleOne answers requests that wait for the only server of a file once
-// the file has another.
+// TestServerJoinsAHungSoleOne ensures that requests waiting for the only server of a file
+// are answered once the file has another.
 func TestServerJoinsAHungSoleOne(t *testing.T) {
 	file := hungSources(t)["definitions"][0]
 	p := startProcess(t, "serve", "--stdio", quickly, "--drain-timeout", "1ms", file)
@@ -296,8 +298,9 @@ func TestServerJoinsAHungSoleOne(t *testing.T) {
 	}
 }
 
-// TestSoleSourceThatFails ends the command with the same code and reason whether its
-// server fails before the endpoint is there or after, or hangs until its start timeout.
+// TestSoleSourceThatFails ensures that the command exits with the same code and reason
+// whether its server fails before or after the endpoint listens, or hangs until its start
+// timeout.
 func TestSoleSourceThatFails(t *testing.T) {
 	command, gate := gated(t, "echo no luck >&2; exit 3")
 	dir := t.TempDir()
@@ -332,7 +335,7 @@ func TestSoleSourceThatFails(t *testing.T) {
 			}
 			p := startProcess(t, tt.args...)
 			switch {
-			case strings.HasPrefix(name, "before"), name == "start timeout": // which may come first
+			case strings.HasPrefix(name, "before"), name == "start timeout": // either may come first
 			case name == "http":
 				if _, err := p.server.await(regexp.MustCompile(`MCP endpoint`)); err != nil {
 					t.Fatal(err)
@@ -355,8 +358,8 @@ func TestSoleSourceThatFails(t *testing.T) {
 
 const tokenOfAnn = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
 
-// TestToolScopeOfALateSoleSource refuses a pattern that matches no tool once the tools
-// are known, and applies one that does.
+// TestToolScopeOfALateSoleSource ensures that a pattern which matches no tool is refused
+// once the tools are known, and that a matching one is applied.
 func TestToolScopeOfALateSoleSource(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte("ann "+tokenOfAnn+" read\n"), 0o600); err != nil {
@@ -397,7 +400,7 @@ func TestToolScopeOfALateSoleSource(t *testing.T) {
 	})
 }
 
-// TestLockOfALateSoleSource offers nothing that the lock does not have.
+// TestLockOfALateSoleSource ensures that only locked items are offered.
 func TestLockOfALateSoleSource(t *testing.T) {
 	site := filepath.Join(t.TempDir(), "site")
 	if err := os.CopyFS(site, os.DirFS(exampleSite(t))); err != nil {
@@ -433,7 +436,7 @@ func TestLockOfALateSoleSource(t *testing.T) {
 	}
 }
 
-// TestFilesOfALateSite serves the files of a site whose host was slow at the start.
+// TestFilesOfALateSite serves the files of a site whose host was slow at first.
 func TestFilesOfALateSite(t *testing.T) {
 	gate := make(chan struct{})
 	files := http.FileServer(http.Dir(exampleSite(t)))
@@ -459,7 +462,8 @@ func TestFilesOfALateSite(t *testing.T) {
 	})
 }
 
-// TestQuickSoleSourceKeepsItsIdentity serves a server that is there in time as itself.
+// TestQuickSoleSourceKeepsItsIdentity ensures that a server which starts in time is
+// served under its own identity.
 func TestQuickSoleSourceKeepsItsIdentity(t *testing.T) {
 	direct := startEndpoint(t, exampleSite(t))
 	wantName, wantCapabilities := direct.initialize()
@@ -474,11 +478,11 @@ func TestQuickSoleSourceKeepsItsIdentity(t *testing.T) {
 	}
 }
 
-// process is slipway with pipes at all ends.
+// process is a slipway process with pipes to stdin, stdout and stderr.
 type process struct {
 	talk
 	cmd    *exec.Cmd
-	server *server // its stderr and its end
+	server *server // its stderr and exit
 }
 
 func startProcess(t *testing.T, args ...string) *process {
@@ -489,7 +493,8 @@ func startProcess(t *testing.T, args ...string) *process {
 	if p.in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	// A pipe of ours: cmd.Wait would close that of StdoutPipe before all is read.
+	// A separate pipe, because cmd.Wait would close that of StdoutPipe before everything
+	// is read.
 	out, stdout, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -512,7 +517,7 @@ func startProcess(t *testing.T, args ...string) *process {
 	return p
 }
 
-// ended waits for the end, and returns the exit code.
+// ended waits for the process to exit, and returns the exit code.
 func (p *process) ended() int {
 	err := <-p.server.done
 	p.server.done <- err
@@ -524,7 +529,7 @@ func (p *process) stderr() string {
 	return text
 }
 
-// untilAll reads messages until each word was in one.
+// untilAll reads messages until each word has occurred.
 func (p *process) untilAll(words ...string) {
 	p.t.Helper()
 	for len(words) > 0 {

@@ -15,13 +15,13 @@ import (
 type parameter struct {
 	name     string
 	required bool
-	types    []string // of JSON Schema; empty if the schema does not say
-	choices  []string // the members of enum, as they are typed
+	types    []string // JSON Schema types; empty if the schema has none
+	choices  []string // the members of enum, as typed on the command line
 }
 
-// parametersOf returns the properties of an input schema: required ones first,
-// in the order of the schema's required list, then the others in the order of
-// its text. A schema that cannot be read has none.
+// parametersOf returns the properties of an input schema: first the required ones, in the
+// order of the required list, then the others in the order of the text. An invalid schema
+// has none.
 func parametersOf(schema []byte) []parameter {
 	var object struct {
 		Properties json.RawMessage `json:"properties"`
@@ -60,8 +60,8 @@ func rank(required []string, name string) int {
 	return len(required)
 }
 
-// propertySchema is what typing needs of a schema. Properties may also be true
-// or false, which say nothing about types.
+// propertySchema is the part of a schema that determines types. A property may also be
+// true or false, which does not restrict its type.
 type propertySchema struct {
 	Type  json.RawMessage   `json:"type"`
 	Enum  []json.RawMessage `json:"enum"`
@@ -103,7 +103,7 @@ func (s *propertySchema) choices() (choices []string) {
 	return choices
 }
 
-// typed is how a JSON value is typed on the command line.
+// typed returns a JSON value as typed on the command line.
 func typed(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {
@@ -112,8 +112,8 @@ func typed(value json.RawMessage) string {
 	return string(value)
 }
 
-// toolArguments makes the arguments object of a call: what --json-args says,
-// then each key=value, typed as the tool's inputSchema wants it.
+// toolArguments builds the arguments object of a call from --json-args and each
+// key=value, converted to the types of the tool's inputSchema.
 func toolArguments(tool *mcp.Tool, pairs []string, object json.RawMessage) (json.RawMessage, error) {
 	if len(pairs) == 0 {
 		return object, nil
@@ -151,8 +151,8 @@ func toolArguments(tool *mcp.Tool, pairs []string, object json.RawMessage) (json
 	return mcp.Marshal(merged)
 }
 
-// onlyRequired returns the name of the one argument that a tool requires: its value
-// may be typed without the name. Lists and objects are never meant by that.
+// onlyRequired returns the only argument that a tool requires, whose value may be typed
+// without the name. It never applies to lists and objects.
 func onlyRequired(parameters []parameter) (name string, ok bool) {
 	for _, p := range parameters {
 		if !p.required {
@@ -170,8 +170,7 @@ func argumentsHint(tool *mcp.Tool) string {
 	return tool.Name + signature(tool.InputSchema)
 }
 
-// argument returns the values given for one key as one JSON value. Only for a
-// list may there be several.
+// argument converts the values for one key to a JSON value. Only a list may have several.
 func argument(parameters []parameter, key string, values []string) (json.RawMessage, error) {
 	p := parameter{name: key}
 	if i := slices.IndexFunc(parameters, func(p parameter) bool { return p.name == key }); i >= 0 {
@@ -187,8 +186,7 @@ func argument(parameters []parameter, key string, values []string) (json.RawMess
 	return p.value(values[0])
 }
 
-// listOf makes an array of what was typed: JSON values where they are some,
-// else strings.
+// listOf returns an array of the given values: as JSON if valid, otherwise as strings.
 func listOf(values []string) json.RawMessage {
 	members := make([][]byte, 0, len(values))
 	for _, v := range values {
@@ -197,7 +195,8 @@ func listOf(values []string) json.RawMessage {
 	return slices.Concat([]byte{'['}, bytes.Join(members, []byte{','}), []byte{']'})
 }
 
-// untyped reads a value of which nobody says what it is: as JSON if it is that.
+// untyped converts a value without a declared type: to JSON if valid, otherwise to a
+// string.
 func untyped(value string) json.RawMessage {
 	if json.Valid([]byte(value)) {
 		return json.RawMessage(value)
@@ -208,13 +207,13 @@ func untyped(value string) json.RawMessage {
 func quoted(value string) json.RawMessage {
 	text, err := mcp.Marshal(value)
 	if err != nil {
-		return json.RawMessage(`""`) // a string always encodes
+		return json.RawMessage(`""`) // a string can always be encoded
 	}
 	return text
 }
 
-// value returns what was typed in the first of the parameter's types that it
-// fits. A number keeps its digits.
+// value converts a typed value to the first of the parameter's types that it fits. A
+// number keeps its digits.
 func (p *parameter) value(typed string) (json.RawMessage, error) {
 	if len(p.types) == 0 {
 		return untyped(typed), nil
@@ -255,8 +254,7 @@ func fits(schemaType, text string) bool {
 	return false
 }
 
-// jsonObject returns the object that --json-args names: itself, or with "-" what
-// stdin holds.
+// jsonObject returns the object in --json-args, or in stdin if that is "-".
 func jsonObject(flag string, stdin io.Reader) (json.RawMessage, error) {
 	text := []byte(flag)
 	switch flag {
@@ -275,7 +273,7 @@ func jsonObject(flag string, stdin io.Reader) (json.RawMessage, error) {
 	return text, nil
 }
 
-// stringArguments reads the key=value arguments of a prompt.
+// stringArguments parses the key=value arguments of a prompt.
 func stringArguments(pairs []string) (map[string]string, error) {
 	if len(pairs) == 0 {
 		return nil, nil

@@ -33,7 +33,7 @@ func TestToolArguments(t *testing.T) {
 		name  string
 		pairs string // separated by spaces
 		json  string
-		want  string // the object, or what the error says
+		want  string // the object, or the text of the error
 	}{
 		{"nothing", "", "", ""},
 		{"an object as it was typed", "", `{"i": 1.0e2, "i": 2}`, `{"i": 1.0e2, "i": 2}`},

@@ -19,21 +19,22 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
 
-// askingServer is a server on stdin and stdout that asks as programs of others do: for
-// the client's folders as soon as it runs, and without saying what a question is about.
-// Its one thread serves any number of calls at once.
+// askingServer is a server on stdin and stdout that behaves like third-party ones: it
+// asks for the client's folders as soon as it runs, and never says which call a question
+// is for. Its single thread serves any number of concurrent calls.
 type askingServer struct {
 	out     io.Writer
 	asked   int
-	roots   string                     // the folders that it was told
+	roots   string                     // the folders it received
 	apps    bool                       // the client has declared MCP Apps
-	about   map[string]json.RawMessage // the call that each question is asked for
-	meeting []json.RawMessage          // calls of meet
+	about   map[string]json.RawMessage // the call of each question
+	meeting []json.RawMessage          // pending calls of meet
 }
 
-// askingTools of an askingServer: who asks the user's name, dirs tells the folders, meet
-// is answered once three calls of it are in flight, pid tells the process, and secret what is
-// in the file that the first argument names. refresh is for pages, and listed for clients that have them.
+// askingTools are the tools of an askingServer: who asks for the user's name, dirs
+// returns the folders, meet is answered once three calls of it are in flight, pid returns
+// the process id, and secret returns the content of the file in the first argument.
+// refresh is only for pages, and listed for clients that support them.
 const askingTools = `{"tools":[%s{"name":"who","inputSchema":{"type":"object"}},{"name":"dirs","inputSchema":{"type":"object"}},` +
 	`{"name":"meet","inputSchema":{"type":"object"}},{"name":"pid","inputSchema":{"type":"object"}},{"name":"secret","inputSchema":{"type":"object"}}]}`
 
@@ -105,7 +106,7 @@ func (s *askingServer) call(m *askingMessage) {
 	}
 }
 
-// ask asks something for a call, or for none.
+// ask asks the client a question, for a call or without one.
 func (s *askingServer) ask(method, params string, call json.RawMessage) {
 	s.asked++
 	s.about[fmt.Sprint(s.asked)] = call
@@ -133,8 +134,8 @@ func (s *askingServer) text(id json.RawMessage, text string) {
 
 func (s *askingServer) say(format string, values ...any) { fmt.Fprintf(s.out, format+"\n", values...) }
 
-// lineClient is a client of slipway over stdin and stdout. It answers questions while
-// it waits for an answer of its own.
+// lineClient is a client of slipway over stdin and stdout. It answers questions while it
+// waits for a response.
 type lineClient struct {
 	t      *testing.T
 	in     io.Writer
@@ -145,7 +146,7 @@ type lineClient struct {
 	asked  int
 }
 
-// newLineClient runs slipway with args, and begins.
+// newLineClient runs slipway with args, and starts a session.
 func newLineClient(t *testing.T, modern bool, args ...string) *lineClient {
 	t.Helper()
 	in, out := startPiped(t, args...)
@@ -161,7 +162,7 @@ func (c *lineClient) notify(method string) {
 	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","method":%q}`+"\n", method)
 }
 
-// request sends a request and returns what comes for it.
+// request sends a request and returns its result.
 func (c *lineClient) request(method, members string) json.RawMessage {
 	c.t.Helper()
 	if c.modern {
@@ -199,8 +200,8 @@ func (c *lineClient) roots() string {
 	return `{"roots":[` + strings.Join(all, ",") + `]}`
 }
 
-// call calls a tool and returns its text. A client of 2026-07-28 comes again with what
-// it was asked for.
+// call calls a tool and returns its text. A client of 2026-07-28 retries with the
+// requested input.
 func (c *lineClient) call(tool string) string {
 	c.t.Helper()
 	result := c.request("tools/call", fmt.Sprintf(`"name":%q`, tool))
@@ -223,7 +224,7 @@ func (c *lineClient) call(tool string) string {
 	return r.Content[0].Text
 }
 
-// askingFile writes definitions of an askingServer, with further members of the entry.
+// askingFile writes definitions of an askingServer, with additional members in its entry.
 func askingFile(t *testing.T, more string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "asking.json")
@@ -233,8 +234,8 @@ func askingFile(t *testing.T, more string) string {
 	return file
 }
 
-// TestRootsOfTheClientOnStdio: a server that asks for folders as soon as it runs, and
-// whenever they change, learns those of the client behind stdin and stdout.
+// TestRootsOfTheClientOnStdio ensures that a server which asks for folders as soon as it
+// runs, and after each change, gets those of the client on stdin and stdout.
 func TestRootsOfTheClientOnStdio(t *testing.T) {
 	for name, args := range map[string][]string{
 		"serve command":     {"serve", "--stdio", "--", "asking"},
@@ -249,7 +250,7 @@ func TestRootsOfTheClientOnStdio(t *testing.T) {
 					t.Fatalf("the server knows %q, want %q", got, want)
 				}
 				if modern {
-					return // cannot say that they have changed
+					return // it cannot announce changes
 				}
 				c.dirs = []string{"/second", "/third"}
 				c.notify("notifications/roots/list_changed")
@@ -265,8 +266,8 @@ func TestRootsOfTheClientOnStdio(t *testing.T) {
 	}
 }
 
-// eventually calls a tool until its text has part: nothing says when a server has
-// noted what it asked for.
+// eventually calls a tool until its text contains part, because there is no signal that a
+// server has processed the answer to its question.
 func (c *lineClient) eventually(tool, part string) (got string) {
 	c.t.Helper()
 	for begin := time.Now(); time.Since(begin) < patience/2; {
@@ -277,8 +278,8 @@ func (c *lineClient) eventually(tool, part string) (got string) {
 	return got
 }
 
-// TestSharedChildAsksTheRightClient: clients that use one process at a time are each
-// asked what their own call asks.
+// TestSharedChildAsksTheRightClient ensures that clients which share one process are each
+// asked only the questions of their own calls.
 func TestSharedChildAsksTheRightClient(t *testing.T) {
 	at, _ := serveProcess(t, []upstreamOf{{name: "asker", entry: `{"command":"asking"}`}})
 	proxy := httputil.NewSingleHostReverseProxy(at)
@@ -315,8 +316,8 @@ func TestSharedChildAsksTheRightClient(t *testing.T) {
 	}
 }
 
-// TestIsolatedSessions: with isolate, each session has a process of its own, which knows
-// its folders, and ends with it.
+// TestIsolatedSessions ensures that with isolate each session has its own process, which
+// sees its folders and exits with it.
 func TestIsolatedSessions(t *testing.T) {
 	at, _ := serveProcess(t, []upstreamOf{{name: "asker",
 		entry: `{"command":"asking","isolate":{"by":"session","total":2}}`}})
@@ -361,8 +362,8 @@ func TestIsolatedSessions(t *testing.T) {
 	}
 }
 
-// TestIsolatedPrincipals: by principal, sessions of one token share a process, and
-// those of another token do not.
+// TestIsolatedPrincipals ensures that, with isolation by principal, sessions of one token
+// share a process, and those of another token do not.
 func TestIsolatedPrincipals(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte("ann ann-4f9c1d2e7b8a55\nbob bob-0c55f1a9d3e277\n"), 0o600); err != nil {

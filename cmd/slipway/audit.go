@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// auditFlags are the flags about the log of who did what.
+// auditFlags are the flags of the audit log.
 type auditFlags struct {
 	path, key string
 	required  bool
@@ -28,8 +28,8 @@ func (f *auditFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.required, "audit-required", false, "refuse requests that cannot be written to the audit log")
 }
 
-// open opens the log, or returns nil if none is asked for. It is opened again on
-// SIGHUP, as those who rotate logs expect, until stop is called, which closes it.
+// open opens the log, or returns nil if there is none. The log is reopened on SIGHUP, for
+// log rotation, until stop is called, which closes it.
 func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), err error) {
 	if f.path == "" {
 		if f.key != "" || f.required {
@@ -73,8 +73,8 @@ func (f *auditFlags) open(log *slog.Logger) (audit *serve.Audit, stop func(), er
 	}, nil
 }
 
-// audited returns what tells log, which may be nil, and the audit log of what
-// happens to a server.
+// audited returns a function that passes the events of a server to log, which may be nil,
+// and to the audit log.
 func audited(audit *serve.Audit, log func(live.Event)) func(live.Event) {
 	if audit == nil {
 		return log
@@ -90,8 +90,8 @@ func audited(audit *serve.Audit, log func(live.Event)) func(live.Event) {
 	}
 }
 
-// auditReason words an error without what a server wrote to stderr, which may be
-// anything.
+// auditReason returns the text of an error without the stderr output of the server, which
+// may contain any data.
 func auditReason(err error) string {
 	var exit *live.ExitError
 	var status *live.StatusError

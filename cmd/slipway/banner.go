@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// banner says what is served, where, and how to make use of it.
+// banner prints what is served, where, and how to use it.
 func banner(w io.Writer, cat *mcp.Catalog, info *serve.Info, needsToken bool) {
 	name := clientName(cat.Server.Name)
 	endpoint, public := info.Endpoint, ""
@@ -63,7 +63,7 @@ func offers(ctx context.Context, w io.Writer, opening func(context.Context) (mcp
 
 func count(n int, what string) string { return check.Count(n, what) }
 
-// snippet is the entry for a client that reads a file of servers.
+// snippet returns the entry for a client's config file.
 func snippet(name, endpoint string, needsToken bool) string {
 	type server struct {
 		Type    string            `json:"type"`
@@ -76,12 +76,12 @@ func snippet(name, endpoint string, needsToken bool) string {
 	}
 	text, err := mcp.Marshal(map[string]map[string]server{"mcpServers": {name: s}})
 	if err != nil {
-		return "" // strings always encode
+		return "" // strings can always be encoded
 	}
 	return string(text)
 }
 
-// clientName makes a name that every client takes for a server.
+// clientName returns a server name that every client accepts.
 func clientName(name string) string {
 	mapped := strings.Map(func(r rune) rune {
 		switch {

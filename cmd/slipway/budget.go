@@ -6,7 +6,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// budgetFlags bound what a server keeps beyond a request, and the requests in flight.
+// budgetFlags limit the memory that a server keeps between requests and for requests in
+// flight.
 type budgetFlags struct {
 	total, client    size
 	bodies, ofClient size

@@ -32,8 +32,8 @@ server, what it needs, and a manifest.json that says how to start it.`,
 	))
 }
 
-// withoutURLs lets the commands of a group refuse the URL of a bundle with the way to
-// use it: they read files.
+// withoutURLs makes the commands of a group refuse the URL of a bundle, with a hint: they
+// only read files.
 func withoutURLs(bundle *cobra.Command) *cobra.Command {
 	for _, cmd := range bundle.Commands() {
 		check := cmd.Args
@@ -51,7 +51,7 @@ func withoutURLs(bundle *cobra.Command) *cobra.Command {
 	return bundle
 }
 
-// unreadableBundle is a bundle, or the manifest of one, that cannot be read.
+// unreadableBundle returns the error for a bundle or manifest that cannot be read.
 func unreadableBundle(name string, err error) error {
 	why, hint := err.Error(), ""
 	var path *fs.PathError

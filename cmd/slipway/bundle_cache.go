@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// cacheVariable is the variable with the most that unpacked bundles may take.
+// cacheVariable is the environment variable with the maximum size of unpacked bundles.
 const cacheVariable = "SLIPWAY_BUNDLE_CACHE_SIZE"
 
 // cacheBytes reads cacheVariable. 0 means the default.

@@ -47,7 +47,7 @@ For a folder there is bundle pack --prune.`,
 	return cmd
 }
 
-// notCleaned words why a bundle was left as it is.
+// notCleaned returns the error for a bundle that was not changed.
 func notCleaned(cmd *cobra.Command, name string, r *mcpb.CleanReport, err error) error {
 	var invalid *mcpb.InvalidError
 	switch {

@@ -79,7 +79,7 @@ stay.
 	return cmd
 }
 
-// silent words the failure of a server that took too long.
+// silent returns the error for a server that timed out.
 func silent(ctx context.Context, name string, timeout time.Duration, err error) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
@@ -88,8 +88,7 @@ func silent(ctx context.Context, name string, timeout time.Duration, err error) 
 		hint: "what it wrote to stderr stands above; --timeout allows more"}
 }
 
-// strayLines keeps the first lines that a server wrote to stdout and that are no
-// messages.
+// strayLines keeps the first lines of stdout that are not messages.
 type strayLines struct {
 	mu    sync.Mutex
 	lines [][]byte
@@ -117,7 +116,7 @@ func (s *strayLines) findings(place string) (list []check.Finding) {
 	return list
 }
 
-// manifestPlace is the manifest of a bundle, as findings name it.
+// manifestPlace returns the path of a bundle's manifest in findings.
 func manifestPlace(name string) string {
 	info, err := os.Stat(name)
 	switch {

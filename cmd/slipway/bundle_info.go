@@ -53,7 +53,7 @@ they are translated. Nothing is started, and defaults of secrets are not shown.`
 	return cmd
 }
 
-// unusableBundle words why a bundle cannot be looked into.
+// unusableBundle returns the error for a bundle that cannot be inspected.
 func unusableBundle(name string, err error) error {
 	var manifest *mcpb.ManifestError
 	var archive *mcpb.ArchiveError
@@ -118,7 +118,7 @@ func printInfo(w io.Writer, i *mcpb.Info) error {
 	return err
 }
 
-// signedBy says in a line what is known of the signature.
+// signedBy describes the signature in one line.
 func signedBy(v *mcpb.Verification) string {
 	if v == nil {
 		return ""

@@ -96,7 +96,7 @@ func serverTypes() []string {
 	return []string{mcpb.TypeNode, mcpb.TypePython, mcpb.TypeBinary, mcpb.TypeUV}
 }
 
-// meant is the hint for a word that is not among those that may stand there.
+// meant returns a hint for a word that is not allowed.
 func meant(word string, words []string) string {
 	if near := nearest.DidYouMean(word, words); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
@@ -104,7 +104,7 @@ func meant(word string, words []string) string {
 	return "one of " + strings.Join(words, ", ")
 }
 
-// drafted is what the project in dir is, and over it what was said.
+// drafted returns the draft for the project in dir, overridden by said.
 func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 	info, err := os.Stat(dir)
 	if err == nil && !info.IsDir() {
@@ -122,7 +122,7 @@ func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 		return nil, err
 	}
 	d := mcpb.Detect(os.DirFS(dir), filepath.Base(abs))
-	if said.Type != "" && said.Type != d.Type { // the project's is for another type
+	if said.Type != "" && said.Type != d.Type { // the project's settings are for another type
 		d.Type, d.EntryPoint, d.Runtime = said.Type, "", ""
 	}
 	for _, f := range []struct{ into, from *string }{
@@ -136,8 +136,8 @@ func drafted(dir string, said *mcpb.Draft) (*mcpb.Draft, error) {
 	return d, nil
 }
 
-// gitAuthor returns the name that git writes into commits in dir, or "" without git or
-// without a name. The e-mail address is left alone: a manifest is published.
+// gitAuthor returns the name that git uses for commits in dir, or "" without git or a
+// name. The e-mail address is not used, because a manifest is published.
 func gitAuthor(ctx context.Context, dir string) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -152,8 +152,8 @@ func gitAuthor(ctx context.Context, dir string) string {
 	return text
 }
 
-// askDraft asks for what a person knows better. An empty answer keeps what is
-// in brackets.
+// askDraft asks for values that the user knows better. An empty answer keeps the value in
+// brackets.
 func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
 	lines := bufio.NewScanner(in)
 	kind := d.Type
@@ -166,7 +166,7 @@ func askDraft(in io.Reader, out io.Writer, d *mcpb.Draft) error {
 	} {
 		if d.Type != kind && q.field == &d.EntryPoint {
 			if kind == mcpb.TypeUV {
-				d.SpecVersion = "" // only uv needs the later one
+				d.SpecVersion = "" // only uv requires the newer one
 			}
 			d.EntryPoint, d.Runtime, kind = "", "", d.Type
 			d.Fill()

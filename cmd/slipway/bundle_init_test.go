@@ -10,12 +10,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// TestAskDraft is what a person at a terminal sees of bundle init.
+// TestAskDraft tests the prompts of bundle init on a terminal.
 func TestAskDraft(t *testing.T) {
 	tests := map[string]struct {
 		answers string
 		want    mcpb.Draft
-		asked   string // a part of what is written to the terminal
+		asked   string // part of the output on the terminal
 		givenUp bool
 	}{
 		"the defaults": {"\n\n\n\n\n", mcpb.Draft{Name: "n", Type: "node", EntryPoint: "main.js", Runtime: ">=18"}, "entry point [main.js]: ", false},

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcpb"
 )
 
-// packing is what the flags of bundle pack say.
+// packing is the flags of bundle pack.
 type packing struct {
 	mcpb.PackOptions
 	links   string
@@ -31,7 +31,7 @@ type packing struct {
 	sbom    string
 	json    bool
 
-	programs []string // for a site, as PLATFORM=PATH
+	programs []string // slipway binaries for a site, as PLATFORM=PATH
 	author   string
 }
 
@@ -92,8 +92,8 @@ a link leads out of DIR, or a name cannot be unpacked safely.`,
 }
 
 func (p *packing) run(cmd *cobra.Command, dir, out string) error {
-	// Packing makes little garbage, and much of it at once: collecting it early
-	// costs nothing and keeps a third of the memory.
+	// Packing generates little garbage, but much of it at once: collecting it early costs
+	// nothing and saves a third of the memory.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	p.Links = mcpb.Links(p.links)
 	if !slices.Contains([]mcpb.Links{mcpb.LinksFollow, mcpb.LinksSkip, mcpb.LinksRefuse}, p.Links) {
@@ -141,7 +141,7 @@ func (p *packing) pack(cmd *cobra.Command, dir, out string) error {
 	return p.packed(cmd, dir, out, report)
 }
 
-// packSite packs a StaticMCP site with the programs that serve it.
+// packSite packs a StaticMCP site with the slipway binaries that serve it.
 func (p *packing) packSite(cmd *cobra.Command, dir, out string) error {
 	programs := make(map[string]string, len(p.programs))
 	for _, pair := range p.programs {
@@ -162,7 +162,7 @@ func (p *packing) packSite(cmd *cobra.Command, dir, out string) error {
 	return p.packed(cmd, dir, out, report)
 }
 
-// packed tells what was packed, and writes what goes with it.
+// packed reports what was packed, and writes the accompanying files.
 func (p *packing) packed(cmd *cobra.Command, dir, out string, report *mcpb.PackReport) error {
 	stderr := cmd.ErrOrStderr()
 	if err := report.Findings.WriteText(stderr, colored(stderr)); err != nil {
@@ -182,7 +182,7 @@ func isManifestError(err error) bool {
 	return errors.As(err, &bad)
 }
 
-// beside writes the files that go with a bundle.
+// beside writes the accompanying files of a bundle.
 func (p *packing) beside(report *mcpb.PackReport) error {
 	put := fsutil.Create
 	if p.Force {
@@ -216,7 +216,7 @@ func (p *packing) beside(report *mcpb.PackReport) error {
 	})
 }
 
-// packFailure words an error of packing.
+// packFailure returns the error for a failed pack.
 func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 	var invalid *mcpb.InvalidError
 	var link *mcpb.LinkError
@@ -246,8 +246,8 @@ func packFailure(cmd *cobra.Command, dir, out string, err error) error {
 	return archiveFailure(dir, err)
 }
 
-// archiveFailure words an error of the bundle at name. What is refused for safety
-// has an exit code of its own.
+// archiveFailure returns the error for the bundle at name. A refusal for safety has a
+// separate exit code.
 func archiveFailure(name string, err error) error {
 	var refused *mcpb.ArchiveError
 	if errors.As(err, &refused) {
@@ -329,7 +329,7 @@ func (p *packing) show(cmd *cobra.Command, dir, out string) error {
 	return w.Flush()
 }
 
-// bytesText is a number of bytes for people.
+// bytesText formats a number of bytes.
 func bytesText(n int64) string {
 	for _, u := range units() {
 		if n >= u.bytes {
@@ -339,8 +339,8 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// progress returns a function that shows on a terminal how far something is. It
-// is nil elsewhere.
+// progress returns a function that shows progress on a terminal, or nil if w is not a
+// terminal.
 func progress(w io.Writer, what string) func(done, all int64) {
 	if !isTerminal(w) {
 		return nil

@@ -108,7 +108,7 @@ func loadIdentity(cert, key string) (*mcpb.Identity, error) {
 	return id, nil
 }
 
-// signFailure words an error of signing or taking a signature off.
+// signFailure returns the error for failing to add or remove a signature.
 func signFailure(name string, err error) error {
 	failed := archiveFailure(name, err)
 	var f *failure

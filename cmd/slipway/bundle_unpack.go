@@ -58,8 +58,8 @@ unsafe or beyond a limit.`,
 	return cmd
 }
 
-// unpackFailure is [archiveFailure], with what to do about a limit, or about a folder
-// that cannot be written.
+// unpackFailure is [archiveFailure] with a hint about exceeded limits and unwritable
+// folders.
 func unpackFailure(name string, err error) error {
 	var refused *mcpb.ArchiveError
 	var path *fs.PathError
@@ -75,7 +75,7 @@ func unpackFailure(name string, err error) error {
 	}
 }
 
-// limitFlags are the limits of archives as flags.
+// limitFlags are the flags for archive limits.
 type limitFlags struct {
 	entries     int
 	file, total size

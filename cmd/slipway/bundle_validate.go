@@ -53,7 +53,7 @@ The rules: docs/mcpb-rules.md.`,
 					return unreadableBundle(name, err)
 				}
 				if len(args) == 1 {
-					all = report // which knows how many it left out
+					all = report // it knows how many findings it omitted
 					break
 				}
 				all.Merge(report)
@@ -67,8 +67,8 @@ The rules: docs/mcpb-rules.md.`,
 	return cmd
 }
 
-// fixManifest repairs the manifest at name, or in the folder of that name, and
-// says on w what it did.
+// fixManifest repairs the manifest at name, or in the folder name, and prints the repairs
+// to w.
 func fixManifest(w io.Writer, name string) error {
 	info, err := os.Stat(name)
 	if err != nil {

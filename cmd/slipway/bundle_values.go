@@ -29,15 +29,14 @@ else it has its default. For several values, repeat --set, or write a JSON array
 or paths joined as in PATH into the variable. Keep secrets out of the command
 line, where other users can read them: --set warns about them.`
 
-// bundleFlags adds what bundles and definitions need to a command that opens
-// sources.
+// bundleFlags adds the flags for bundles and definitions to a command that opens sources.
 func bundleFlags(cmd *cobra.Command) {
 	valueFlags(cmd)
 	cmd.Flags().StringArray("secrets-from", nil, "a `source` of the secrets of definitions, asked in the order given (repeatable)")
 	networkFlag(cmd)
 }
 
-// valueFlags adds the flags with the options of a bundle.
+// valueFlags adds the flags for the options of a bundle.
 func valueFlags(cmd *cobra.Command) {
 	cmd.Flags().String("require-signer", "",
 		"refuse all but bundles that this certificate signed: its SHA-256, or a PEM file with it or its issuers (`FINGERPRINT|FILE`)")
@@ -45,8 +44,8 @@ func valueFlags(cmd *cobra.Command) {
 	cmd.Flags().String("values", "", "JSON `file` with options of a bundle: {\"key\": value}")
 }
 
-// bundleOptions returns how a command opens bundles: with the options that its
-// flags and the environment give, asking for others where a person can answer.
+// bundleOptions returns how a command opens bundles: with the options from flags and
+// environment, prompting for missing ones on a terminal.
 func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 	set, err := cmd.Flags().GetStringArray("set")
 	if err != nil {
@@ -95,11 +94,11 @@ func bundleOptions(cmd *cobra.Command) (*mcpb.OpenOptions, error) {
 	return opts, nil
 }
 
-// requiredSigner reads --require-signer.
+// requiredSigner returns the value of --require-signer.
 func requiredSigner(cmd *cobra.Command) (*mcpb.VerifyOptions, error) {
 	text, err := cmd.Flags().GetString("require-signer")
 	if err != nil || !cmd.Flags().Changed("require-signer") {
-		return nil, nil // not every command has it
+		return nil, nil // not every command has this flag
 	}
 	signer, err := mcpb.ParseSigner(text)
 	switch {
@@ -112,7 +111,7 @@ func requiredSigner(cmd *cobra.Command) (*mcpb.VerifyOptions, error) {
 	return signer, nil
 }
 
-// typedValues reads what was typed as KEY=VALUE.
+// typedValues parses KEY=VALUE arguments.
 func typedValues(set []string) (map[string]any, error) {
 	lists := make(map[string][]string)
 	for _, pair := range set {
@@ -131,11 +130,11 @@ func typedValues(set []string) (map[string]any, error) {
 	return values, nil
 }
 
-// variableOf is the variable in which an option is looked for.
+// variableOf returns the environment variable for an option.
 func variableOf(key string) string { return open.BundleVariable(key) }
 
-// fromVariable splits a variable with several values: a JSON array of strings, or
-// paths joined as in PATH. Anything else in brackets is a path.
+// fromVariable splits a variable with several values: a JSON array of strings, or paths
+// separated as in PATH. Other text in brackets is a path.
 func fromVariable(o mcpb.Option, text string) any {
 	if !o.Multiple {
 		return text
@@ -147,7 +146,7 @@ func fromVariable(o mcpb.Option, text string) any {
 	return strings.Split(text, string(os.PathListSeparator))
 }
 
-// maxValues is how large a file of values may be.
+// maxValues is the maximum size of a values file.
 const maxValues = 1 << 20
 
 func valuesFile(name string) (map[string]any, error) {
@@ -179,7 +178,7 @@ func valuesFile(name string) (map[string]any, error) {
 	return values, nil
 }
 
-// ask asks a person for options. What is secret does not appear as it is typed.
+// ask prompts the user for options. Secrets are not echoed.
 func ask(in *os.File, out io.Writer, missing []mcpb.Option) (map[string]any, error) {
 	answers := make(map[string]any, len(missing))
 	lines := bufio.NewReader(in)
@@ -227,8 +226,8 @@ func answerOf(in *os.File, lines *bufio.Reader, out io.Writer, secret bool) (str
 	return strings.TrimSpace(text), err
 }
 
-// valueHint says how to give an option that is missing. Other users can read the
-// command line, so it does not offer --set for a secret.
+// valueHint returns how to set a missing option. For a secret it does not suggest --set,
+// because other users can read the command line.
 func valueHint(key string, sensitive bool) string {
 	if sensitive {
 		return fmt.Sprintf("set %s in the environment, or %q in the file that --values names", variableOf(key), key)
@@ -236,8 +235,8 @@ func valueHint(key string, sensitive bool) string {
 	return fmt.Sprintf("--set %s=..., or %s in the environment", key, variableOf(key))
 }
 
-// bundleFailure words why a bundle cannot be opened. It returns nil for an error
-// that is none of a bundle's.
+// bundleFailure returns the error for a bundle that cannot be opened, or nil if err is
+// not about a bundle.
 func bundleFailure(name string, err error) *failure {
 	var values *mcpb.ExpandError
 	var digest *mcpb.DigestError

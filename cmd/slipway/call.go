@@ -72,13 +72,14 @@ func (c *client) call(cmd *cobra.Command, name string, pairs []string, object js
 	return result, nil
 }
 
-// namesArguments reports whether a server says which tool's arguments are invalid.
+// namesArguments reports whether a server's error names the tool whose arguments are
+// invalid.
 func namesArguments(text, tool string) bool {
 	return strings.HasPrefix(text, "invalid arguments for "+tool+":")
 }
 
-// printCall prints the text of a result, or what stands for it. An error that
-// the tool reports is an error of the command, too.
+// printCall prints the text of a result, or a substitute for other content. An error
+// reported by the tool is also an error of the command.
 func printCall(w io.Writer, tool *mcp.Tool, result *mcp.CallToolResult, asJSON bool) error {
 	name := tool.Name
 	var answer struct {
@@ -100,7 +101,7 @@ func printCall(w io.Writer, tool *mcp.Tool, result *mcp.CallToolResult, asJSON b
 		return nil
 	case answer.IsError:
 		text := strings.TrimSpace(shown(answer.Content))
-		switch { // a text that names the tool itself is printed as it is
+		switch { // a text that names the tool is not prefixed
 		case namesArguments(text, name):
 			return no(argumentsHint(tool), "%s", text)
 		case strings.HasPrefix(text, name+" "):

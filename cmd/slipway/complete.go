@@ -63,7 +63,7 @@ func (c *client) complete(cmd *cobra.Command, name string, pairs []string) (*mcp
 	return result, nil
 }
 
-// reference finds out whether a name is that of a template or of a prompt.
+// reference determines whether a name is a template or a prompt.
 func (c *client) reference(name string) (template, prompt string, err error) {
 	for _, t := range c.cat.Templates {
 		if t.URITemplate == name {

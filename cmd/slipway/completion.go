@@ -39,10 +39,9 @@ resources and prompts of a source. SHELL is bash, zsh, fish or powershell.`,
 	}
 }
 
-// completing returns a completion that leaves the first argument to the shell,
-// as it is mostly a path, offers what list finds in that source for the second,
-// and what keys finds for the arguments after that; nil is nothing. A URL is not
-// fetched during completion.
+// completing returns a completion function. It leaves the first argument, usually a path,
+// to the shell, offers the result of list for the second, and that of keys, if not nil,
+// for the following ones. A URL is not fetched during completion.
 func completing(list func(*client) []string, keys func(c *client, name string) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) (words []string, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -51,7 +50,7 @@ func completing(list func(*client) []string, keys func(c *client, name string) [
 		if len(args) > 1 && keys == nil || strings.Contains(args[0], "://") {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		_ = withSource(cmd, args[0], func(c *client) error { // no source, nothing to offer
+		_ = withSource(cmd, args[0], func(c *client) error { // without a source there is nothing to offer
 			found := list
 			if len(args) > 1 {
 				found = func(c *client) []string { return keys(c, args[1]) }
@@ -70,7 +69,7 @@ func completing(list func(*client) []string, keys func(c *client, name string) [
 	}
 }
 
-// toolKeys returns the arguments of a tool as they are typed: KEY=.
+// toolKeys returns the arguments of a tool in the form KEY=.
 func toolKeys(c *client, name string) (keys []string) {
 	if t := c.cat.Tool(name); t != nil {
 		for _, p := range parametersOf(t.InputSchema) {
@@ -80,7 +79,7 @@ func toolKeys(c *client, name string) (keys []string) {
 	return keys
 }
 
-// promptKeys returns the arguments of a prompt as they are typed: KEY=.
+// promptKeys returns the arguments of a prompt in the form KEY=.
 func promptKeys(c *client, name string) (keys []string) {
 	if p := c.cat.Prompt(name); p != nil {
 		for _, a := range p.Arguments {
@@ -90,7 +89,7 @@ func promptKeys(c *client, name string) (keys []string) {
 	return keys
 }
 
-// flagValues are the words that flags of these names take, in whichever command.
+// flagValues returns the values of flags with these names, in any command.
 func flagValues() map[string][]string {
 	return map[string][]string{
 		"as":          open.Inputs(),
@@ -116,9 +115,9 @@ func clientNames() (ids []string) {
 	return ids
 }
 
-// completeFlags completes the values of flags that take one of a few words. It does
-// nothing unless the program was started by a shell that completes: building the
-// lists has its price.
+// completeFlags completes the values of flags that accept a fixed set of words. It does
+// nothing unless a shell runs the program for completion, because building the lists
+// takes time.
 func completeFlags(root *cobra.Command, args []string) {
 	if len(args) < 2 || !strings.HasPrefix(args[1], cobra.ShellCompRequestCmd) {
 		return

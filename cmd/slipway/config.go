@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// exitNotExact is the exit code of --exact when something cannot be represented.
+// exitNotExact is the exit code of --exact if a definition cannot be represented.
 const exitNotExact = 5
 
 const filesHelp = `FILE holds definitions of MCP servers: .json, .jsonc, .yaml, .toml, or a .ts
@@ -38,7 +38,7 @@ configuration of the programs that use them.`,
 	)
 }
 
-// definitions are the files that a command of config works on.
+// definitions are the files of a config command.
 type definitions struct {
 	secrets []string
 }
@@ -47,7 +47,7 @@ func (d *definitions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&d.secrets, "secrets", nil, "a `file` with declarations of secrets, and bindings (repeatable)")
 }
 
-// load reads and merges files. The report has what was found in all of them.
+// load reads and merges files. The report has the findings of all of them.
 func (d *definitions) load(files []string) (*stax.Merged, *check.Report, error) {
 	all := &check.Report{}
 	var documents []*stax.Document
@@ -72,8 +72,8 @@ func (d *definitions) load(files []string) (*stax.Merged, *check.Report, error) 
 	return merged, all, nil
 }
 
-// valid is load for a command that goes on only if there are no errors, which it
-// prints. Warnings and notes are the business of config check.
+// valid is load for a command that requires the absence of errors, which it prints.
+// Warnings and notes are left to config check.
 func (d *definitions) valid(cmd *cobra.Command, files []string) (*stax.Merged, error) {
 	merged, report, err := d.load(files)
 	if err != nil || report.OK(false) {
@@ -85,7 +85,7 @@ func (d *definitions) valid(cmd *cobra.Command, files []string) (*stax.Merged, e
 	return nil, &failure{code: exitNo, text: cmd.Name() + ": " + report.Summary(), hint: "slipway config check shows what is wrong"}
 }
 
-// unreadable is a file that cannot be read.
+// unreadable returns the error for a file that cannot be read.
 func unreadable(name string, err error) error {
 	return &failure{code: exitInput, text: name + ": " + fsutil.Reason(err), hint: "name a file with definitions of servers"}
 }

@@ -24,10 +24,10 @@ import (
 	"github.com/slipway-mcp/slipway/stax/registry"
 )
 
-// defaultDefinitions is the file that config add writes to if none is named.
+// defaultDefinitions is the file that config add writes to by default.
 const defaultDefinitions = "mcp.yaml"
 
-// adding is what config add is asked for.
+// adding is the flags of config add.
 type adding struct {
 	name, pack string
 	set        []string
@@ -128,7 +128,7 @@ func (a *adding) run(cmd *cobra.Command, file, source string) error {
 	return a.print(cmd, file, before, added, entry)
 }
 
-// options are how the source is looked into.
+// options returns how the source is opened.
 func (a *adding) options(cmd *cobra.Command) (*open.EntryOptions, error) {
 	networks, err := networks(cmd)
 	if err != nil {
@@ -162,7 +162,7 @@ func (a *adding) options(cmd *cobra.Command) (*open.EntryOptions, error) {
 	}, nil
 }
 
-// notAdded words why a source cannot be added.
+// notAdded returns the error for a source that cannot be added.
 func notAdded(err error) error {
 	var digest *mcpb.DigestError
 	var unfit *registry.UnfitError
@@ -187,7 +187,7 @@ func notAdded(err error) error {
 	return err
 }
 
-// notWritten words why a file of definitions cannot be added to.
+// notWritten returns the error for a definitions file that cannot be changed.
 func notWritten(file, name string, err error) error {
 	if errors.Is(err, stax.ErrExists) {
 		return no("--replace takes its place, --name gives the new one another", "%s: there is a server %q", file, name)
@@ -195,8 +195,7 @@ func notWritten(file, name string, err error) error {
 	return &failure{code: exitInput, text: file + ": " + err.Error(), hint: "the file stays as it is"}
 }
 
-// commandLine is what a definition starts, with quotes around whatever could be
-// taken for something else.
+// commandLine returns the command line of a definition, with ambiguous words quoted.
 func commandLine(s *stax.Server) string {
 	words := []string{}
 	for _, word := range append([]string{s.Command}, s.Args...) {
@@ -208,7 +207,7 @@ func commandLine(s *stax.Server) string {
 	return strings.Join(words, " ")
 }
 
-// agreed asks for a yes to a definition that starts a command.
+// agreed asks for confirmation of a definition that starts a command.
 func (a *adding) agreed(cmd *cobra.Command, entry *open.Addition) error {
 	s := entry.Server()
 	if s.Remote() || a.allowExec || a.dryRun {
@@ -223,17 +222,17 @@ func (a *adding) agreed(cmd *cobra.Command, entry *open.Addition) error {
 	return askYes(in, cmd.ErrOrStderr(), s)
 }
 
-// askYes shows what a definition starts and asks for a yes.
+// askYes shows the command line of a definition and asks for confirmation.
 func askYes(in io.Reader, out io.Writer, s *stax.Server) error {
 	fmt.Fprintf(out, "Server %q starts this command on your machine whenever it is used:\n\n  %s\n\nAdd it? [y/N] ", s.Name, commandLine(s))
-	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no yes
+	answer, _ := bufio.NewReader(in).ReadString('\n') // end of input means no
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return &failure{code: exitPolicy, text: "nothing was added"}
 	}
 	return nil
 }
 
-// paste prints an entry for a file that is not written to.
+// paste prints an entry for a file that is not written automatically.
 func (a *adding) paste(cmd *cobra.Command, file string, entry *open.Addition) error {
 	if err := a.agreed(cmd, entry); err != nil {
 		return err
@@ -249,7 +248,7 @@ func (a *adding) paste(cmd *cobra.Command, file string, entry *open.Addition) er
 	return &failure{code: exitNotExact, text: file + ": a script is read and not written", hint: "paste the server and its secrets into defineMcp({...})"}
 }
 
-// addedJSON is what config add --json prints.
+// addedJSON is the output of config add --json.
 type addedJSON struct {
 	File       string          `json:"file"`
 	Server     string          `json:"server"`

@@ -8,8 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// TestAskYes holds that a person sees what would be started, and that only a yes
-// is one.
+// TestAskYes ensures that the user sees the command line, and that only yes means yes.
 func TestAskYes(t *testing.T) {
 	s := &stax.Server{Name: "w", Command: "npx", Args: []string{"-y", "w@1", "a b", "\x1b[2J", "\u202e"}}
 	for answer, want := range map[string]bool{"y\n": true, "YES\n": true, " yes \r\n": true, "y": true, "n\n": false, "\n": false, "": false, "yep\n": false, "no\ny\n": false} {

@@ -14,7 +14,7 @@ import (
 const ledgerHelp = `What was written is remembered in a ledger, in $SLIPWAY_STATE_DIR or where the
 system keeps the state of programs.`
 
-// applying is what config apply is asked for.
+// applying is the flags of config apply.
 type applying struct {
 	definitions
 	translating
@@ -59,7 +59,7 @@ leads out of it by way of a link.
 	return cmd
 }
 
-// openLedger reads the ledger of this user.
+// openLedger reads the ledger of the current user.
 func openLedger() (*clients.Ledger, error) {
 	dir, err := clients.StateDir()
 	if err != nil {
@@ -72,7 +72,7 @@ func openLedger() (*clients.Ledger, error) {
 	return ledger, nil
 }
 
-// rows returns the rows of clients with these ids.
+// rows returns the clients with these ids.
 func rows(ids []string) ([]clients.Client, error) {
 	var list []clients.Client
 	for _, id := range ids {
@@ -85,7 +85,7 @@ func rows(ids []string) ([]clients.Client, error) {
 	return list, nil
 }
 
-// plan makes the plan for files.
+// plan creates the plan for files.
 func (a *applying) plan(cmd *cobra.Command, files []string) (*clients.Plan, *check.Report, error) {
 	opts, err := a.options("", files, a.secrets)
 	if err != nil {
@@ -141,8 +141,8 @@ func (a *applying) run(cmd *cobra.Command, files []string) error {
 	return outcome("config apply", plan.Files, plan.Conflicts(), "--replace takes the entries over")
 }
 
-// losses are the findings about what clients cannot represent, without those about
-// this machine, and about what is written although it should not be.
+// losses returns the findings about what clients cannot represent: it omits those about
+// this machine, and about secrets that are written in plain text.
 func losses(report *check.Report) *check.Report {
 	lost := &check.Report{}
 	for _, f := range report.Findings() {
@@ -153,7 +153,7 @@ func losses(report *check.Report) *check.Report {
 	return lost
 }
 
-// outcome is how a command ends that changed files, or would have.
+// outcome returns the result of a command that changed files, or would have.
 func outcome(what string, files []*clients.FilePlan, conflicts int, hint string) error {
 	for _, f := range files {
 		if f.Problem != "" {
@@ -174,7 +174,7 @@ func mark(a clients.Action) string {
 	return map[clients.Action]string{clients.Create: "+", clients.Update: "~", clients.Unchanged: "=", clients.Conflict: "!", clients.Delete: "-"}[a]
 }
 
-// printPlan writes what happens to each file.
+// printPlan prints the changes of each file.
 func printPlan(w io.Writer, files []*clients.FilePlan) {
 	for _, f := range files {
 		fmt.Fprintf(w, "%s: %s\n", f.Name, f.Short())

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// selecting chooses among what was written.
+// selecting selects applied entries.
 type selecting struct {
 	clients []string
 	scope   string

@@ -96,7 +96,7 @@ func notExported(err error) error {
 	return err
 }
 
-// writeDocument prints a document, or writes it to a file that is not there yet.
+// writeDocument prints a document, or writes it to a new file.
 func writeDocument(w io.Writer, output string, doc *registry.Document) error {
 	if output == "" || output == "-" {
 		return printJSON(w, doc)

@@ -64,7 +64,7 @@ keychain finds them. What a definition has no place for goes to stderr.`,
 	return cmd
 }
 
-// importAll reads the files of clients, or of all that have one.
+// importAll reads the config files of clients, or of all that have one.
 func importAll(list []clients.Client, scope clients.Scope, file string) (*clients.Imported, *check.Report, error) {
 	place := &clients.Place{}
 	if list == nil {
@@ -101,7 +101,7 @@ func importAll(list []clients.Client, scope clients.Scope, file string) (*client
 	return all, report, nil
 }
 
-// store puts values into the keychain and says which.
+// store stores values in the keychain and prints their keys.
 func store(cmd *cobra.Command, values map[string]stax.Secret) error {
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(values)) {

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// translating is how definitions become the configuration of a client.
+// translating is how definitions are converted to a client's config.
 type translating struct {
 	scope    string
 	via      string
@@ -36,8 +36,8 @@ func (t *translating) flags(cmd *cobra.Command, scope string) {
 	cmd.Flags().BoolVar(&t.exact, "exact", false, "refuse whatever the client cannot represent: exit code 5")
 }
 
-// options checks the flags. The launcher is given the files of definitions, and of
-// declarations.
+// options checks the flags and returns the options. The launcher gets the definitions
+// files and declarations.
 func (t *translating) options(goos string, files, declarations []string) (*clients.Options, error) {
 	if t.scope != "" && t.scope != string(clients.User) && t.scope != string(clients.Project) {
 		return nil, usage("user or project", "--scope: %q is no scope", t.scope)
@@ -66,9 +66,9 @@ func (t *translating) options(goos string, files, declarations []string) (*clien
 	return opts, t.launcherSources(opts)
 }
 
-// wholePath returns the path of this program for files of a user: clients that are not
-// started from a shell have another PATH. The one on the PATH is preferred, as it may
-// be a link that stays when the program is updated.
+// wholePath returns the path of this program for user-level files: clients that are not
+// started from a shell have another PATH. It prefers the path in PATH, which may be a
+// link that survives updates.
 func wholePath() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,7 +86,8 @@ func wholePath() string {
 	return self
 }
 
-// launcherSources tells the launcher where secrets and servers may be. It runs in another folder.
+// launcherSources sets the secret sources and networks of the launcher. It runs in
+// another folder.
 func (t *translating) launcherSources(opts *clients.Options) error {
 	if _, err := (&sourceFlags{from: t.from}).resolver(); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (t *translating) launcherSources(opts *clients.Options) error {
 	return nil
 }
 
-// notExact is the failure of --exact.
+// notExact returns the error for --exact.
 func (t *translating) notExact(what string, report *check.Report) error {
 	if !t.exact || report.Count(check.Warning) == 0 {
 		return nil
@@ -119,7 +120,7 @@ func (t *translating) notExact(what string, report *check.Report) error {
 		hint: "--via auto sends what would be lost through the launcher"}
 }
 
-// clientNamed returns the row of a client.
+// clientNamed returns the client with that id.
 func clientNamed(id string) (*clients.Client, error) {
 	c, near := clients.ByID(id)
 	if c != nil {
@@ -205,7 +206,7 @@ Where the file belongs is the first line on stderr.
 	return cmd
 }
 
-// wherePut says where the file of a client belongs, as its table has it.
+// wherePut returns the path of a client's file from its table.
 func wherePut(c *clients.Client, scope, goos string) (string, error) {
 	if goos == "" {
 		goos = runtime.GOOS

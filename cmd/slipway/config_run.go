@@ -103,7 +103,7 @@ writes into the files of clients.
 			}
 			src, opening, err := start.await(ctx, args[last], one)
 			if err != nil && ctx.Err() != nil {
-				return nil // told to end before there was anything to serve
+				return nil // stopped before anything was served
 			}
 			if err != nil {
 				return err
@@ -126,8 +126,8 @@ writes into the files of clients.
 	return cmd
 }
 
-// validFor is valid for one server: what is wrong with others does not keep it from
-// being run.
+// validFor is valid for one server: invalid definitions of other servers do not prevent
+// it from running.
 func (d *definitions) validFor(cmd *cobra.Command, files []string, server string) (*stax.Merged, error) {
 	merged, report, err := d.load(files)
 	if err != nil {
@@ -146,7 +146,7 @@ func (d *definitions) validFor(cmd *cobra.Command, files []string, server string
 	return merged, nil
 }
 
-// notRun words why a server cannot be run.
+// notRun returns the error for a server that cannot be run.
 func notRun(err error, file string) error {
 	if f := blocked("config run: "+err.Error(), err); f != nil {
 		return f

@@ -21,7 +21,7 @@ const sourcesHelp = `A SOURCE of secrets is one of
   command:PROGRAM ARG...   what a program prints; {KEY} in an argument is the
                            key. It is started without a shell.`
 
-// sourceFlags are where secrets come from.
+// sourceFlags select the sources of secrets.
 type sourceFlags struct{ from []string }
 
 func (s *sourceFlags) flags(cmd *cobra.Command) {
@@ -29,7 +29,7 @@ func (s *sourceFlags) flags(cmd *cobra.Command) {
 }
 
 func (s *sourceFlags) resolver() (*stax.Resolver, error) {
-	self, _ := os.Executable() // where that is not known, the PATH alone counts
+	self, _ := os.Executable() // if that fails, only PATH is searched
 	r := &stax.Resolver{Self: self}
 	for _, word := range s.from {
 		src, err := stax.ParseSource(word)

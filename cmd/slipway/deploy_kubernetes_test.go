@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// manifest is what the tests look at of an object in Kubernetes.
+// manifest is the part of a Kubernetes object that the tests check.
 type manifest struct {
 	Kind     string
 	Metadata struct{ Name string }
@@ -88,7 +88,7 @@ func manifests(t *testing.T) map[string]manifest {
 	}
 }
 
-// mounted returns the files that a container finds, by path.
+// mounted returns the files in a container, by path.
 func mounted(t *testing.T, p *pod, c *container, all map[string]manifest) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -156,7 +156,7 @@ func TestDeployKubernetes(t *testing.T) {
 	selects(t, all)
 }
 
-// selects makes sure that everything that selects pods selects these.
+// selects ensures that everything that selects pods selects these.
 func selects(t *testing.T, all map[string]manifest) {
 	t.Helper()
 	labels := all["Deployment"].Spec.Template.Metadata.Labels

@@ -22,8 +22,8 @@ import (
 
 const deploy = "../../examples/deploy"
 
-// serveArgs holds the arguments of slipway in a file of examples/deploy to the
-// command that they are for, and returns its flags.
+// serveArgs parses the slipway arguments of a file in examples/deploy with their command,
+// and returns its flags.
 func serveArgs(t *testing.T, args []string) *pflag.FlagSet {
 	t.Helper()
 	cmd, rest, err := newRoot().Find(args)
@@ -39,7 +39,7 @@ func serveArgs(t *testing.T, args []string) *pflag.FlagSet {
 	return cmd.Flags()
 }
 
-// draining is how long a server with these flags may take to end.
+// draining returns how long a server with these flags may take to exit.
 func draining(t *testing.T, flags *pflag.FlagSet) time.Duration {
 	t.Helper()
 	delay, err := flags.GetDuration("drain-delay")
@@ -194,8 +194,7 @@ func TestDeployReverseProxies(t *testing.T) {
 	}
 }
 
-// TestDeployAlerts asks a server for its metrics: what rules look at must be
-// among them.
+// TestDeployAlerts ensures that a server exports the metrics used in the rules.
 func TestDeployAlerts(t *testing.T) {
 	var rules struct {
 		Groups []struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/slipway-mcp/slipway/internal/doctest"
 )
 
-// TestPages runs what the pages of the repository show of a terminal, in a
-// folder that holds the examples, and compares what it prints. With -update it
-// writes that into the pages instead.
+// TestPages runs the terminal sessions on the pages of the repository in a folder with
+// the examples, and compares the output. With -update it writes the output into the pages
+// instead.
 func TestPages(t *testing.T) {
 	repository, err := filepath.Abs("../..")
 	if err != nil {
@@ -36,10 +36,10 @@ func TestPages(t *testing.T) {
 		}
 	}
 	t.Chdir(folder)
-	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir()) // what the pages write is not remembered for whoever runs the tests
+	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir()) // keeps the pages' writes out of the real state
 	ran := 0
 	for _, p := range pages {
-		sessions, _ := doctest.Sessions(p) // the problems are those of doctest's own test
+		sessions, _ := doctest.Sessions(p) // doctest's own test reports problems
 		if len(sessions) == 0 {
 			continue
 		}
@@ -51,8 +51,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// machineCode is the beginning of a program for each system. The pages pack these
-// files: a real slipway for three systems takes minutes to build.
+// machineCode is the start of an executable for each system. The pages pack these files,
+// because building a real slipway for three systems takes minutes.
 var machineCode = map[string]string{
 	"slipway-linux":  "\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9) + "\x02\x00\x3e\x00",
 	"slipway-darwin": "\xcf\xfa\xed\xfe\x07\x00\x00\x01",
@@ -90,8 +90,8 @@ func checkPage(t *testing.T, repository string, p doctest.Page, sessions []docte
 	}
 }
 
-// terminal runs a command and returns the lines that a terminal would show, of
-// stdout and stderr together, and the exit code.
+// terminal runs a command and returns the lines that a terminal would show, of stdout and
+// stderr together, and the exit code.
 func terminal(t *testing.T, args []string) (lines []string, code int) {
 	t.Helper()
 	var out bytes.Buffer

@@ -21,8 +21,8 @@ type endpoint struct {
 	stateDir string
 }
 
-// startEndpoint returns the endpoint once it listens. It ends with the test, without
-// draining.
+// startEndpoint returns the endpoint once it listens. It is killed at the end of the
+// test.
 func startEndpoint(t *testing.T, args ...string) *endpoint {
 	t.Helper()
 	cmd := slipwayCommand(t, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
@@ -56,7 +56,8 @@ func (s *endpoint) get(path string) (status int, text string) {
 	return resp.StatusCode, string(body)
 }
 
-// post returns the answer to a message, or the error. It may be called from any goroutine.
+// post returns the response to a message, or the error. It may be called from any
+// goroutine.
 func (s *endpoint) post(body, version, method string) string {
 	req, err := http.NewRequest(http.MethodPost, s.url+"/mcp", strings.NewReader(body))
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *endpoint) post(body, version, method string) string {
 	return string(text)
 }
 
-// initialize returns what the server is to a new client.
+// initialize returns the server's identity for a new client.
 func (s *endpoint) initialize() (name, capabilities string) {
 	s.t.Helper()
 	text := s.post(initializeLine, "", "")

@@ -18,38 +18,37 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// The exit codes of all commands. Ended by a second signal, a command exits with
-// 128 plus the number of the signal.
+// The exit codes of all commands, see also exitNotExact. A command that is stopped by a
+// second signal exits with 128 plus the signal number.
 const (
 	exitOK     = 0
-	exitNo     = 1 // the answer is no: a tool's error, something that is not there
-	exitUsage  = 2 // the command line makes no sense
-	exitInput  = 3 // a file, a folder or an address of this machine cannot be used
+	exitNo     = 1 // negative result: a tool error, a name that does not exist
+	exitUsage  = 2 // invalid command line
+	exitInput  = 3 // a local file, folder or address cannot be used
 	exitRemote = 4 // a web host or another program failed
 	exitPolicy = 6 // refused for safety
 )
 
-// failure is an error as a person reads it.
+// failure is an error in its form for the user.
 type failure struct {
 	code int
 	text string // "what: why"
-	hint string // the next thing to do or to type, or empty
+	hint string // the next command or edit, or empty
 }
 
 func (f *failure) Error() string { return f.text }
 
-// usage is a mistake in the command line.
+// usage returns an error in the command line.
 func usage(hint, format string, args ...any) error {
 	return &failure{code: exitUsage, text: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// no is the answer that what was asked for does not exist.
+// no returns the error that a name does not exist.
 func no(hint, format string, args ...any) error {
 	return &failure{code: exitNo, text: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// interrupted is the failure of a command that a signal has ended before its work
-// was done.
+// interrupted returns the error of a command that a signal stopped before it was done.
 func interrupted(cmd *cobra.Command, hint string) error {
 	code := 128 + int(syscall.SIGINT)
 	var signal *serve.Interrupted
@@ -59,7 +58,7 @@ func interrupted(cmd *cobra.Command, hint string) error {
 	return &failure{code: code, text: cmd.Name() + ": interrupted", hint: hint}
 }
 
-// report prints err, if there is one, and returns the exit code.
+// report prints err, if not nil, and returns the exit code.
 func report(stderr io.Writer, err error) int {
 	if err == nil {
 		return exitOK
@@ -72,7 +71,7 @@ func report(stderr io.Writer, err error) int {
 	return f.code
 }
 
-// explain finds out what kind of failure err is.
+// explain returns the failure for err.
 func explain(err error) *failure {
 	var known *failure
 	if errors.As(err, &known) {
@@ -98,7 +97,7 @@ func explain(err error) *failure {
 	return &failure{code: codeOf(err), text: err.Error()}
 }
 
-// codeOf is the exit code for an error that a source answered with.
+// codeOf returns the exit code for an error returned by a source.
 func codeOf(err error) int {
 	var e *mcp.Error
 	if errors.As(err, &e) {
@@ -120,7 +119,7 @@ func codeOf(err error) int {
 	return exitNo
 }
 
-// answered words the error with which a source answered a request.
+// answered returns the failure for an error that a source returned for a request.
 func answered(what string, err error) error {
 	f := &failure{code: codeOf(err), text: what + ": " + strings.TrimSpace(err.Error())}
 	if errors.Is(err, live.ErrHang) {

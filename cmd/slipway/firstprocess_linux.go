@@ -9,11 +9,10 @@ import (
 	"golang.org/x/term"
 )
 
-// asFirstProcess does what is expected of the first process of a container, if
-// this is it, and ends with what the program ended with: it runs the program as
-// its child, passes signals on, and buries what the children of programs leave
-// behind, which the kernel hands to it. The program could not do so by itself: it
-// waits for children of its own, one by one.
+// asFirstProcess does the work of a container's first process, if this is it, and exits
+// with the program's exit code: it runs the program as its child, forwards signals, and
+// reaps orphaned processes, which the kernel assigns to it. The program itself cannot do
+// that, because it waits for its own children individually.
 func asFirstProcess() {
 	if os.Getpid() != 1 {
 		return
@@ -27,14 +26,14 @@ func asFirstProcess() {
 	}
 	go func() {
 		for s := range signals {
-			_ = child.Signal(s) // it may have ended already
+			_ = child.Signal(s) // it may have exited already
 		}
 	}()
 	os.Exit(bury(child.Pid))
 }
 
-// startAgain starts this program once more, in a process group of its own: Ctrl-C
-// on a terminal would otherwise reach it twice, and twice means at once.
+// startAgain starts this program again, in a separate process group: otherwise Ctrl-C on
+// a terminal would reach it twice, and the second one means immediate exit.
 func startAgain() (*os.Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -42,16 +41,16 @@ func startAgain() (*os.Process, error) {
 	}
 	attr := &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Setpgid: true}}
 	if term.IsTerminal(0) {
-		attr.Sys.Foreground = true // so that it may read from it; Ctty is 0
+		attr.Sys.Foreground = true // allows it to read from the terminal; Ctty is 0
 		if p, err := os.StartProcess(self, os.Args, attr); err == nil {
 			return p, nil
 		}
-		attr.Sys.Foreground = false // the terminal is not that of this session
+		attr.Sys.Foreground = false // the terminal belongs to another session
 	}
 	return os.StartProcess(self, os.Args, attr)
 }
 
-// bury waits for whatever ends until that process does, and returns its exit code.
+// bury reaps all processes until the program exits, and returns its exit code.
 func bury(program int) int {
 	for {
 		var status syscall.WaitStatus
@@ -59,7 +58,7 @@ func bury(program int) int {
 		switch {
 		case err == syscall.EINTR:
 		case err != nil:
-			return int(exitInput) // there is no child left, though it was never seen to end
+			return int(exitInput) // no children left, although its exit was not seen
 		case pid != program:
 		case status.Signaled():
 			return 128 + int(status.Signal())

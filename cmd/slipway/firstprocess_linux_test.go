@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// inContainer starts slipway as the first process of a namespace, as a container
-// would.
+// inContainer starts slipway as the first process of a PID namespace, as in a container.
 func inContainer(t *testing.T, args ...string) *server {
 	t.Helper()
 	cmd := exec.Command("slipway", args...)
@@ -41,7 +40,7 @@ func childrenOf(t *testing.T, pid int) (children []string) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has gone
+			continue // it has exited
 		}
 		name, rest, _ := strings.Cut(string(text), ") ")
 		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == fmt.Sprint(pid) {
@@ -71,7 +70,7 @@ func TestFirstProcessOfAContainer(t *testing.T) {
 		select {
 		case <-late:
 			t.Fatalf("the first process has the children %s, want one that lives", left)
-		case <-time.After(time.Millisecond): // the kernel says it to nobody else
+		case <-time.After(time.Millisecond): // the kernel notifies no one else
 		}
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -85,7 +84,8 @@ func TestFirstProcessOfAContainer(t *testing.T) {
 	}
 }
 
-// The exit code of the program is that of the container.
+// TestFirstProcessEndsAsTheProgram ensures that the container exits with the program's
+// exit code.
 func TestFirstProcessEndsAsTheProgram(t *testing.T) {
 	for name, args := range map[string][]string{"0": {"version"}, "2": {"serve", "--no-such-flag"}, "3": {"ls", "no-such-folder"}} {
 		s := inContainer(t, args...)

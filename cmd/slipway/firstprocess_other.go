@@ -2,5 +2,5 @@
 
 package main
 
-// asFirstProcess is for containers, which are of Linux.
+// asFirstProcess does nothing: containers use Linux.
 func asFirstProcess() {}

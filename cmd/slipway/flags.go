@@ -15,11 +15,10 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// envPrefix is the role in front of the name of every variable that serve reads.
+// envPrefix is the prefix of all environment variables that serve reads.
 const envPrefix = "MCP_SERVER_"
 
-// fromEnvironment sets the flags that the command line left alone and the
-// environment has.
+// fromEnvironment sets flags that are missing on the command line from the environment.
 func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	typed := flags.Changed("addr")
 	var errs []error
@@ -39,11 +38,11 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	return errors.Join(errs...)
 }
 
-// variables are those of serve that are no flags.
+// variables are the environment variables of serve that have no flag.
 var variables = []string{"PORT", "STATE_KEY", "TOKEN", "TOKEN_FILE"}
 
-// unknownVariables returns a message for each variable of the environment that
-// begins like those of serve and is none of them: a misspelt one would be ignored.
+// unknownVariables returns a message for each environment variable that has the prefix of
+// serve but is unknown: a misspelled one would otherwise be ignored.
 func unknownVariables(flags *pflag.FlagSet, environ []string) (messages []string) {
 	var known []string
 	for _, name := range variables {
@@ -68,7 +67,7 @@ func environmentName(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// cause leaves out what pflag says about a flag that nobody typed.
+// cause removes pflag's message about a flag that the user did not type.
 func cause(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		return inner
@@ -76,8 +75,8 @@ func cause(err error) error {
 	return err
 }
 
-// setPort joins MCP_SERVER_PORT with the host of MCP_SERVER_ADDR, which must not
-// name another port.
+// setPort combines MCP_SERVER_PORT with the host of MCP_SERVER_ADDR, which must not
+// contain another port.
 func setPort(flags *pflag.FlagSet, port string) error {
 	host, own := flags.Lookup("addr").Value.String(), ""
 	if flags.Changed("addr") {
@@ -96,7 +95,7 @@ func setPort(flags *pflag.FlagSet, port string) error {
 	return flags.Set("addr", net.JoinHostPort(strings.Trim(host, "[]"), port))
 }
 
-// address returns host:port of what --addr may be: that, a host, or a port.
+// address returns the host:port of a value of --addr: that, a host, or a port.
 func address(typed string) (string, error) {
 	addr, err := serve.ParseAddr(typed)
 	if err != nil {
@@ -105,7 +104,7 @@ func address(typed string) (string, error) {
 	return addr, nil
 }
 
-// size is a flag for a number of bytes.
+// size is a flag value for a number of bytes.
 type size int64
 
 func (s *size) String() string {
@@ -142,10 +141,10 @@ type unit struct {
 	bytes int64
 }
 
-// units are powers of 1,024, also when they are written without the i.
+// units are powers of 1,024, even if written without the i.
 func units() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} }
 
-// level is a flag for a level of the log.
+// level is a flag value for a log level.
 type level slog.Level
 
 func (l *level) String() string { return strings.ToLower(slog.Level(*l).String()) }

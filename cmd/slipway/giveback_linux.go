@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// giveBackLater gives back what only starting needed: soon, before clients come, and
-// once more when servers behind this one have been started, too. Each package of the
-// program begins with a few instructions of its own, and for each the system maps
-// 64 KiB of the file around them: 12 MB that count as resident and are never looked at
-// again. What is needed still comes back by itself, from the file cache.
+// giveBackLater releases memory that only the startup needs: soon, before clients
+// connect, and again when upstream servers have started. Each package of the program
+// starts with a few instructions of its own, and for each of them the system maps 64 KiB
+// of the file: 12 MB that count as resident and are never used again. Pages that are
+// still needed are reloaded from the file cache on access.
 func giveBackLater() {
 	for _, later := range []time.Duration{50 * time.Millisecond, time.Second} {
 		time.AfterFunc(later, giveBack)
 	}
 }
 
-// giveBack drops the pages of the program's file from this process's memory. It leaves
-// alone every part of which a page was ever changed, such as by relocation.
+// giveBack drops the pages of the program's file from this process's memory. It skips all
+// mappings with a modified page, such as one changed by relocation.
 func giveBack() {
 	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
@@ -51,7 +51,8 @@ func giveBack() {
 	}
 }
 
-// hex returns a number of smaps, or 0, which no part of a program is at.
+// hex parses a number of smaps. It returns 0 on error, an address that no part of a
+// program has.
 func hex(digits string) uint64 {
 	n, err := strconv.ParseUint(digits, 16, 64)
 	if err != nil {

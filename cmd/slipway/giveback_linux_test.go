@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestGiveBack: what starting the program has brought into memory does not stay.
+// TestGiveBack ensures that memory needed only at startup is released.
 func TestGiveBack(t *testing.T) {
 	before := residentFile(t)
 	giveBack()

@@ -2,5 +2,5 @@
 
 package main
 
-// giveBackLater does nothing: only on Linux is it known how.
+// giveBackLater does nothing: it is only implemented on Linux.
 func giveBackLater() {}

@@ -6,8 +6,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// group makes cmd the head of subcommands: alone it prints its help, and a word
-// that is none of them gets the nearest one.
+// group adds subcommands to cmd: without arguments it prints its help, and for an unknown
+// subcommand it suggests the nearest one.
 func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

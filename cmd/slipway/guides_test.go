@@ -17,10 +17,9 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// TestGuides keeps the guides in docs/clients equal to the table of clients and
-// to what the commands print. Parts between <!-- by hand: NAME --> and
-// <!-- end by hand --> are whoever's who wrote them. With -update it writes the
-// rest anew.
+// TestGuides compares the guides in docs/clients with the table of clients and the output
+// of the commands. Parts between <!-- by hand: NAME --> and <!-- end by hand --> are
+// written manually. With -update it rewrites the rest.
 func TestGuides(t *testing.T) {
 	docs, err := filepath.Abs("../../docs")
 	if err != nil {
@@ -64,7 +63,7 @@ func readGuide(t *testing.T, name string) string {
 	return string(text)
 }
 
-// byHand returns the parts of a page that are written by hand, by name.
+// byHand returns the manually written parts of a page, by name.
 func byHand(page string) map[string]string {
 	parts := map[string]string{}
 	for {
@@ -77,7 +76,7 @@ func byHand(page string) map[string]string {
 	}
 }
 
-// index puts the table of all clients into the page that lists them.
+// index inserts the table of all clients into the page that lists them.
 func index(page string) string {
 	head, rest, _ := strings.Cut(page, "<!-- clients -->\n")
 	_, tail, _ := strings.Cut(rest, "<!-- end of clients -->")
@@ -107,7 +106,7 @@ func heeds(c *clients.Client, member string) bool {
 	return member != "" && !slices.Contains(c.Ignores, member)
 }
 
-// secretForm is how a client names a secret in a variable.
+// secretForm returns a client's syntax for a secret in a variable.
 func secretForm(c *clients.Client) string {
 	switch r := c.References; {
 	case r.Value != "":
@@ -118,7 +117,7 @@ func secretForm(c *clients.Client) string {
 	return "-"
 }
 
-// guide makes the page of one client.
+// guide generates the page of one client.
 type guide struct {
 	client *clients.Client
 	hand   map[string]string
@@ -158,7 +157,7 @@ func (g *guide) page(t *testing.T) string {
 	return g.b.String()
 }
 
-// sentence begins with a capital, unless a command does, and ends with a full stop.
+// sentence capitalizes text and adds a full stop.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
 func (g *guide) commands() {
@@ -199,14 +198,14 @@ func (g *guide) files() {
 
 func codes(words ...string) string { return "`" + strings.Join(words, "`, `") + "`" }
 
-// rendered shows what is written for the example, and what for the launcher where
-// something would be lost.
+// rendered shows the output for the example, and that for the launcher if something would
+// be lost.
 func (g *guide) rendered(t *testing.T) {
 	t.Helper()
 	c := g.client
 	args := []string{"config", "render", c.ID, "examples/definitions/mcp.yaml"}
 	if len(c.Files.Project) == 0 {
-		args = append(args, "--os", "linux") // the file for a user depends on the system
+		args = append(args, "--os", "linux") // the user-level file depends on the system
 	}
 	lines, code := terminal(t, args)
 	if code != 0 {
@@ -232,7 +231,8 @@ func (g *guide) rendered(t *testing.T) {
 	g.print("\nWhat is lost here is kept with `--via auto`: such a server is reached through [the launcher](README.md#the-launcher).\n\n```%s\n%s```\n", strings.ToLower(c.Format.String()), text)
 }
 
-// members says where each member of a definition goes, and last what has no place.
+// members lists where each member of a definition is written, and then those without a
+// place.
 func (g *guide) members() {
 	c := g.client
 	g.print("\n| of a definition | in %s |\n| --- | --- |\n", c.Name)
@@ -278,7 +278,7 @@ func (g *guide) heeded(member string) string {
 	return codes(member)
 }
 
-// remote says how an entry for an address is written.
+// remote describes the form of an entry for a URL.
 func remote(s *clients.Shape) string {
 	if s == nil {
 		return ""
@@ -290,7 +290,7 @@ func remote(s *clients.Shape) string {
 	return where
 }
 
-// secrets says how the secrets of a server get in.
+// secrets describes how a server gets its secrets.
 func (g *guide) secrets() {
 	c, r := g.client, g.client.References
 	g.print("\n## Secrets\n\n")

@@ -15,8 +15,8 @@ func listLine(id int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id)
 }
 
-// definitionsWithHang writes definitions of a server that works, one that never says
-// anything until the file go is there, and so for other ways to list sources.
+// definitionsWithHang writes definitions of a server that works, one that never responds
+// until the file gate exists, and others.
 func definitionsWithHang(t *testing.T) (file, gate string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,9 +43,10 @@ func definitionsWithHang(t *testing.T) (file, gate string) {
 	return file, gate
 }
 
-// TestHungServerDelaysNobody has initialize answered and the other servers listed and
-// called while one hangs and one is late; the late one joins with list_changed. The
-// settle time is so long that waiting for it would be noticed as being stuck.
+// TestHungServerDelaysNobody ensures that initialize is answered, and that the other
+// servers are listed and can be called, while one hangs and one is late; the late one
+// joins with list_changed. The settle time is so long that waiting for it would count as
+// stuck.
 func TestHungServerDelaysNobody(t *testing.T) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip(err)
@@ -87,7 +88,7 @@ func TestHungServerDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestHungSourceDelaysNobody is the same for several sources of the command line.
+// TestHungSourceDelaysNobody does the same for several sources on the command line.
 func TestHungSourceDelaysNobody(t *testing.T) {
 	c := startTalk(t, "serve", "--stdio", "--settle", "1ms", `exec:["sleep","100000"]`, "../../examples/http-reference")
 	c.send(initializeLine)
@@ -98,7 +99,8 @@ func TestHungSourceDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestHungServerDelaysNobodyOverHTTP has the endpoint listen while a server hangs.
+// TestHungServerDelaysNobodyOverHTTP ensures that the endpoint listens while a server
+// hangs.
 func TestHungServerDelaysNobodyOverHTTP(t *testing.T) {
 	file, _ := definitionsWithHang(t)
 	if name, _ := startEndpoint(t, "--settle", "1h", "--log-format", "json", file).initialize(); name != "servers" {

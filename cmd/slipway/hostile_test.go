@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// attack is what a hostile server puts into every text: it sets the title, clears
-// the screen with 7-bit and 8-bit controls, rings the bell, reverses the direction
-// of writing, and forges a line of its own.
+// attack is what a hostile server inserts into every text: it sets the title, clears the
+// screen with 7-bit and 8-bit controls, rings the bell, reverses the direction of text,
+// and forges a line.
 const attack = "\x1b]0;owned\a\x1b[2J\u009b2J\u202egpj\u2066\u2028\u0085\rover\nslipway: forged"
 
-// hostileMain is the program: hostile [fail], a server over stdin and stdout that
-// is written without Slipway. With "fail" it refuses every handshake.
+// hostileMain is the program "hostile [fail]", a server over stdin and stdout written
+// without Slipway. With "fail" it refuses every handshake.
 func hostileMain() {
 	fmt.Fprintln(os.Stderr, "starting "+attack)
 	fmt.Fprintln(os.Stderr, `{"level":"ERROR","msg":"forged"}`)
@@ -33,7 +33,7 @@ func hostileMain() {
 		} else {
 			answer["error"] = map[string]any{"code": -32000, "message": "no " + attack}
 		}
-		_ = out.Encode(answer) // a client that has gone is noticed at the next read
+		_ = out.Encode(answer) // a disconnected client is noticed at the next read
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestIdleIsolatedProcessesStop has the process of a session, or of a principal, stopped
-// once it is idle. The next call of the same session starts another.
+// TestIdleIsolatedProcessesStop ensures that the process of a session, or of a principal,
+// stops when it is idle. The next call of the same session starts another one.
 func TestIdleIsolatedProcessesStop(t *testing.T) {
 	switch {
 	case testing.Short():
@@ -38,7 +38,7 @@ func TestIdleIsolatedProcessesStop(t *testing.T) {
 	}
 }
 
-// awaitExit waits until a process is gone, also from the table of its parent.
+// awaitExit waits until a process has exited and been reaped.
 func awaitExit(t *testing.T, pid int) {
 	t.Helper()
 	p, err := os.FindProcess(pid)
@@ -53,7 +53,7 @@ func awaitExit(t *testing.T, pid int) {
 	}
 }
 
-// pid calls the tool that tells the process.
+// pid calls the tool that returns the process id.
 func (s *isolatedServer) pid(who, session string) int {
 	s.t.Helper()
 	got, _ := s.post(who, session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pid"}}`)

@@ -83,7 +83,7 @@ func (s *isolatedServer) post(who, session, body string) (text string, header ht
 	return string(answer), resp.Header
 }
 
-// begin begins a session.
+// begin starts a session.
 func (s *isolatedServer) begin(who string) (session string) {
 	s.t.Helper()
 	_, header := s.post(who, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",`+
@@ -91,7 +91,7 @@ func (s *isolatedServer) begin(who string) (session string) {
 	return header.Get("Mcp-Session-Id")
 }
 
-// call calls the tool in a session, or begins one.
+// call calls the tool in a session, which it starts if needed.
 func (s *isolatedServer) call(who, session string) string {
 	s.t.Helper()
 	if session == "" {
@@ -122,8 +122,8 @@ func (s *isolatedServer) processes() (names, pids []string) {
 	return names, pids
 }
 
-// TestPsOfIsolatedServers: slipway ps lists each process of an isolated server, and a
-// principal has no more than it may.
+// TestPsOfIsolatedServers ensures that slipway ps lists each process of an isolated
+// server, and that a principal has no more processes than allowed.
 func TestPsOfIsolatedServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -146,7 +146,7 @@ func TestPsOfIsolatedServers(t *testing.T) {
 			s.call("ann", "")
 			s.call("bob", "")
 			var names, pids []string
-			for late := time.Now().Add(20 * time.Second); ; { // a process that makes room takes a moment to exit
+			for late := time.Now().Add(20 * time.Second); ; { // it takes a moment for a replaced process to exit
 				names, pids = s.processes()
 				if slices.Sort(names); slices.Equal(names, c.want) {
 					break
@@ -158,7 +158,7 @@ func TestPsOfIsolatedServers(t *testing.T) {
 			if keeps := !strings.Contains(c.isolate, "perPrincipal"); slices.Contains(pids, pid[0]) != keeps {
 				t.Errorf("the process %s of the first session is in %q: want %v", pid[0], pids, keeps)
 			}
-			s.call("ann", one) // a session whose process was stopped has another
+			s.call("ann", one) // a session whose process was stopped gets another one
 		})
 	}
 }

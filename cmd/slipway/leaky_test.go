@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// leakyMain is the program: leaky, a server over stdin and stdout whose tools reveal
-// their environment in every way that servers do.
+// leakyMain is the program "leaky", a server over stdin and stdout whose tools reveal
+// their environment in all the ways that real servers do.
 func leakyMain() {
 	_ = mcp.NewServer(&leaky{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
 }
@@ -50,8 +50,8 @@ func (*leaky) Catalog(context.Context) (*mcp.Catalog, error) {
 	}, nil
 }
 
-// GetPrompt words its texts otherwise when an optional argument is missing, and has an
-// argument that is a number.
+// GetPrompt returns other texts if an optional argument is missing, and has a numeric
+// argument.
 func (*leaky) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	text := "Sell " + p.Arguments["what"]
 	switch p.Name {
@@ -115,7 +115,7 @@ func (*leaky) asJSON() string {
 	return string(doc)
 }
 
-// reveal answers with DB_PASSWORD in one form.
+// reveal returns DB_PASSWORD in one form.
 func (*leaky) reveal(p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	form, _ := p.StringArgument("form")
 	secret := os.Getenv("DB_PASSWORD")

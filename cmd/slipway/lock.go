@@ -82,7 +82,7 @@ func (l *locking) create(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// counted says in words what is locked of a source.
+// counted returns how many items of each kind are locked of a source, in words.
 func counted(s *compose.LockedSource) string {
 	kinds := []struct {
 		kind      compose.Kind

@@ -53,8 +53,8 @@ A source that is in the lock and gone is taken out if --server names it.`,
 	return cmd
 }
 
-// choose returns the drifts that are to be accepted. Of a source that is not locked
-// all items are, or none.
+// choose returns the drifts to accept. For a source that is not locked, that is all of
+// its items or none.
 func (c *compared) choose(servers, items []string) (accepted []compose.Drift, err error) {
 	found := make(map[string]bool)
 	for _, text := range items {
@@ -92,7 +92,7 @@ func (c *compared) approve(cmd *cobra.Command, accepted []compose.Drift, tell fu
 	}
 	if len(accepted) > 0 {
 		lock := c.lock.Approve(accepted, c.now)
-		if len(lock.Definitions) > 0 { // else it is about all
+		if len(lock.Definitions) > 0 { // otherwise it covers all
 			lock.Definitions = append(lock.Definitions, c.definitions...)
 			slices.Sort(lock.Definitions)
 			lock.Definitions = slices.Compact(lock.Definitions)

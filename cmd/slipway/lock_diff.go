@@ -51,13 +51,14 @@ if there is a difference.
 	return cmd
 }
 
-// isTold reports whether a drift is only told: a new version alone, and a source of
-// the lock that was not asked for.
+// isTold reports whether a drift is only reported: a new version alone, or a locked
+// source that is not among the arguments.
 func isTold(d compose.Drift) bool {
 	return d.Item.Kind == compose.Version || d.Item.Kind == compose.Whole && d.Is == nil
 }
 
-// shown returns drifts, with a source that is not locked as all of its items.
+// shown returns drifts, in which a source that is not locked is expanded to all of its
+// items.
 func (c *compared) shown(drifts []compose.Drift) (all []compose.Drift) {
 	for _, d := range drifts {
 		if d.Item.Kind == compose.Whole && d.Is != nil {
@@ -69,7 +70,7 @@ func (c *compared) shown(drifts []compose.Drift) (all []compose.Drift) {
 	return all
 }
 
-// printDrifts writes each drift as a heading and a unified difference.
+// printDrifts prints each drift as a heading and a unified diff.
 func printDrifts(w io.Writer, drifts []compose.Drift) error {
 	for _, d := range drifts {
 		if _, err := fmt.Fprintf(w, "%s: %s\n", visible.Line(d.Source), d); err != nil {
@@ -79,7 +80,7 @@ func printDrifts(w io.Writer, drifts []compose.Drift) error {
 			continue
 		}
 		was, is := pinLines(d.Was), pinLines(d.Is)
-		if bytes.Equal(was, is) { // what differs is not in the lines, such as a space at an end
+		if bytes.Equal(was, is) { // the difference is not visible in the lines, such as a trailing space
 			was, is = pinJSON(d.Was), pinJSON(d.Is)
 		}
 		text := diff.Diff("locked", was, "now", is)
@@ -91,7 +92,7 @@ func printDrifts(w io.Writer, drifts []compose.Drift) error {
 	return nil
 }
 
-// pinLines is what a pin holds, for people.
+// pinLines returns the readable form of a pin.
 func pinLines(p *compose.Pin) []byte {
 	if p == nil {
 		return nil
@@ -114,7 +115,7 @@ func pinJSON(p *compose.Pin) []byte {
 	return []byte(visible.Lines(out.String()) + "\n")
 }
 
-// driftRow is a drift as --json prints it.
+// driftRow is a drift in the output of --json.
 type driftRow struct {
 	Source string       `json:"source"`
 	Item   string       `json:"item"`

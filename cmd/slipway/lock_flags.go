@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// The values of --lock for no lock, and for one that must exist.
+// Values of --lock: no lock, and a required lock.
 const (
 	lockOff      = "off"
 	lockRequired = "required"
@@ -63,7 +63,7 @@ func (p *lockPolicy) Set(typed string) error {
 	return nil
 }
 
-// lockPath returns the lock that a command holds its sources to, or "" for none.
+// lockPath returns the lock that a command verifies its sources against, or "" for none.
 func lockPath(cmd *cobra.Command, args []string) (string, error) {
 	flag := cmd.Flags().Lookup("lock")
 	switch {
@@ -80,13 +80,13 @@ func lockPath(cmd *cobra.Command, args []string) (string, error) {
 		if found != "" {
 			return "", usage("--lock FILE says which, --lock off that none does", "%s: %s and %s could both hold", cmd.Name(), found, path)
 		}
-		found = path // also one that cannot be looked at: reading it says why
+		found = path // even if unreadable: reading it returns the reason
 	}
 	return found, nil
 }
 
-// lockCandidates returns where the lock of sources is looked for: beside each file
-// of definitions, and for other sources here.
+// lockCandidates returns the paths where the lock of sources is searched: next to each
+// definitions file, and in the working directory for other sources.
 func lockCandidates(args []string) (paths []string) {
 	for _, arg := range args {
 		if path := lockBeside(arg); !slices.Contains(paths, path) {
@@ -103,7 +103,7 @@ func lockBeside(arg string) string {
 	return compose.LockFile
 }
 
-// definitionsOf returns the names of the files of definitions among args, sorted.
+// definitionsOf returns the names of the definitions files among args, sorted.
 func definitionsOf(args []string) (names []string) {
 	for _, arg := range args {
 		if name := filepath.Base(arg); isDefinitionsFile(arg) && !slices.Contains(names, name) {
@@ -114,7 +114,7 @@ func definitionsOf(args []string) (names []string) {
 	return names
 }
 
-// isDefinitionsFile reports whether arg names a file of definitions.
+// isDefinitionsFile reports whether arg is a definitions file.
 func isDefinitionsFile(arg string) bool {
 	if strings.Contains(arg, "://") || strings.HasPrefix(arg, "exec:") || !open.IsDefinitions(arg) {
 		return false
@@ -123,7 +123,7 @@ func isDefinitionsFile(arg string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// readLock reads a lock. One that makes no sense is refused, not passed over.
+// readLock reads a lock. An invalid one is refused, not ignored.
 func readLock(path string) (*compose.Lock, []byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -144,8 +144,8 @@ func readLock(path string) (*compose.Lock, []byte, error) {
 	return lock, text, nil
 }
 
-// withoutLock adds to the hint of an error of readLock that a command can do
-// without the lock. The commands that are about locks cannot.
+// withoutLock extends the hint of a readLock error for commands that also work without a
+// lock. The lock commands do not.
 func withoutLock(err error) error {
 	var f *failure
 	if errors.As(err, &f) && f.code == exitInput {
@@ -154,27 +154,27 @@ func withoutLock(err error) error {
 	return err
 }
 
-// guarding is the lock of a command, and where it was read.
+// guarding is the lock of a command and its path.
 type guarding struct {
 	*compose.Guard
 	path string
 	seen sites.Snap
 	say  func(format string, args ...any)
 
-	exempt []string // files of definitions that a lock which was found is not about
+	exempt []string // definitions files that an automatically found lock does not cover
 
-	audit *serve.Audit // nil without
+	audit *serve.Audit // nil without an audit log
 }
 
-// record has drifts written to an audit log, which may be nil.
+// record writes drifts to an audit log, which may be nil.
 func (g *guarding) record(audit *serve.Audit) {
 	if g != nil {
 		g.audit = audit
 	}
 }
 
-// newGuarding reads the lock of a command. It is nil if there is none. follows says
-// that the command goes on for so long that the lock may change.
+// newGuarding reads the lock of a command. It returns nil if there is none. follows means
+// that the command runs long enough for the lock to change.
 func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, error) {
 	path, err := lockPath(cmd, args)
 	if err != nil {
@@ -200,7 +200,7 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 			if named == lockRequired {
 				return nil, notLocked(cmd, g.exempt)
 			}
-			if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // a client that starts it shows no stderr
+			if stdio, _ := cmd.Flags().GetBool("stdio"); !stdio { // the client that starts it shows no stderr
 				g.say("the %s here does not cover %s, to which no lock applies", compose.LockFile,
 					strings.Join(sourceNames(g.exempt), ", "))
 			}
@@ -215,17 +215,18 @@ func newGuarding(cmd *cobra.Command, args []string, follows bool) (*guarding, er
 	return g, nil
 }
 
-// notLocked is the error of --lock required for sources without a lock.
+// notLocked returns the error of --lock required for sources without a lock.
 func notLocked(cmd *cobra.Command, args []string) error {
 	what := strings.Join(sourceNames(args), ", ")
 	return &failure{code: exitPolicy, text: fmt.Sprintf("%s: --lock required: no lock covers %s", cmd.Name(), what),
 		hint: "slipway lock " + strings.Join(args, " ")}
 }
 
-// notCovered returns the sources that a lock which was found, and not named, is not
-// about: files of definitions that it was not made for, and all if it knows none. The
-// lock of a project is not about every command that runs in its folder, such as the
-// servers that it is about; next to sources that it knows, others are held to it, too.
+// notCovered returns the sources that an automatically found lock does not cover:
+// definitions files that it was not created for, and all other sources if it contains
+// none of them. The lock of a project does not apply to every command that runs in its
+// folder, such as the servers it locks. But if it covers one of the sources, the others
+// are verified against it, too.
 func notCovered(lock *compose.Lock, path string, args []string) (exempt []string) {
 	covers := false
 	for i, name := range sourceNames(args) {
@@ -246,8 +247,8 @@ func notCovered(lock *compose.Lock, path string, args []string) (exempt []string
 	return exempt
 }
 
-// knows reports whether a lock has a source of that name that is started, or reached, as
-// arg is.
+// knows reports whether a lock contains a source of that name that is started, or
+// reached, like arg.
 func knows(lock *compose.Lock, name, arg string) bool {
 	locked := lock.Sources[name]
 	if locked == nil {
@@ -257,7 +258,7 @@ func knows(lock *compose.Lock, name, arg string) bool {
 	return started == (originOf(arg) != "")
 }
 
-// options returns the options with which one of several sources is opened.
+// options returns the options for opening one of several sources.
 func (g *guarding) options(arg string, opts *open.Options) *open.Options {
 	if g == nil || !slices.Contains(g.exempt, arg) {
 		return opts
@@ -268,7 +269,7 @@ func (g *guarding) options(arg string, opts *open.Options) *open.Options {
 	return &own
 }
 
-// sayer writes lines that several may write at once.
+// sayer returns a function that writes lines and is safe for concurrent use.
 func sayer(w io.Writer) func(format string, args ...any) {
 	var one sync.Mutex
 	return func(format string, args ...any) {
@@ -290,8 +291,8 @@ func (g *guarding) tell(d compose.Drift, policy compose.Policy) {
 	g.audit.Server(&serve.AuditServer{Name: d.Source, What: "drift", Reason: d.String() + what})
 }
 
-// over returns sources as the lock lets them be seen. Those of definitions are held
-// to it one by one, where they are opened.
+// over wraps sources with the lock. Servers in definitions are verified individually,
+// where they are opened.
 func (g *guarding) over(args []string, sources []mcp.Source) []mcp.Source {
 	if g == nil {
 		return sources
@@ -305,8 +306,8 @@ func (g *guarding) over(args []string, sources []mcp.Source) []mcp.Source {
 	return out
 }
 
-// following reads the lock again when it has changed, until stop is called. What
-// makes no sense does not take its place.
+// following rereads the lock when it has changed, until stop is called. An invalid one is
+// ignored.
 func (g *guarding) following(ctx context.Context) (stop func()) {
 	if g == nil {
 		return func() {}
@@ -331,7 +332,7 @@ func (g *guarding) follow(ctx context.Context) {
 		case <-ticker.C:
 		}
 		now := sites.Snapshot([]string{g.path})
-		if now == last && now != g.seen { // nobody is writing it at the moment
+		if now == last && now != g.seen { // unchanged since the last tick: it is not being written
 			g.seen = now
 			g.reload()
 		}
@@ -349,8 +350,8 @@ func (g *guarding) reload() {
 	g.say("%s: read again", g.path)
 }
 
-// hold has the servers of definitions that opts open held to the lock, and refuses
-// other sources that it does not know, before they are opened.
+// hold verifies servers in definitions against the lock when opts opens them, and refuses
+// other sources that the lock does not contain before they are opened.
 func (g *guarding) hold(args []string, opts *open.Options, stderr io.Writer) error {
 	g.guard(opts.Definitions.Resolver, stderr)
 	if g == nil {
@@ -367,7 +368,7 @@ func (g *guarding) hold(args []string, opts *open.Options, stderr io.Writer) err
 	return nil
 }
 
-// guard has a resolver hold servers to the lock, and warn on stderr.
+// guard makes a resolver verify servers against the lock, and print warnings to stderr.
 func (g *guarding) guard(r *stax.Resolver, stderr io.Writer) {
 	say := sayer(stderr)
 	r.Warn = func(server string, err error) { say("server %s: %v", server, err) }
@@ -376,7 +377,7 @@ func (g *guarding) guard(r *stax.Resolver, stderr io.Writer) {
 	}
 }
 
-// sourceNames returns the names under which sources are known: distinct ones.
+// sourceNames returns distinct names of sources.
 func sourceNames(args []string) (names []string) {
 	for _, arg := range args {
 		name := open.Name(arg)
@@ -388,8 +389,7 @@ func sourceNames(args []string) (names []string) {
 	return names
 }
 
-// stranger words the error that a lock does not admit a server, or returns nil for
-// another.
+// stranger returns the error for a server that the lock refuses, or nil for other errors.
 func stranger(text string, err error) *failure {
 	var refused *compose.StrangerError
 	if !errors.As(err, &refused) {

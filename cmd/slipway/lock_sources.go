@@ -22,8 +22,8 @@ import (
 	"github.com/slipway-mcp/slipway/stax"
 )
 
-// originOf returns the digest of how a source is started or reached, or "" for one
-// that is neither: a folder may lie elsewhere on another machine.
+// originOf returns the digest of how a source is started or reached, or "" if it is a
+// path, which may differ on another machine.
 func originOf(arg string) string {
 	s := &stax.Server{}
 	if command, ok := strings.CutPrefix(arg, "exec:"); ok {
@@ -40,12 +40,12 @@ func originOf(arg string) string {
 	}
 	origin, err := s.Origin()
 	if err != nil {
-		return "" // text that is no UTF-8; no server has such a name
+		return "" // not UTF-8; no server has such a name
 	}
 	return origin
 }
 
-// locking is what the commands of lock work on.
+// locking is the flags of the lock commands.
 type locking struct {
 	file    string
 	servers []string // only these
@@ -60,12 +60,12 @@ func (l *locking) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&l.servers, "server", nil, "only this `server` of definitions, or source (repeatable)")
 }
 
-// lockFlag adds --lock to a command that works on a lock that is there.
+// lockFlag adds --lock to a command for an existing lock.
 func (l *locking) lockFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&l.file, "lock", "", "the lock `FILE` (default: slipway.lock beside the definitions, or here)")
 }
 
-// path is where the lock is.
+// path returns the path of the lock.
 func (l *locking) path(cmd *cobra.Command, args []string) (string, error) {
 	switch l.file {
 	case "":
@@ -82,14 +82,13 @@ func (l *locking) path(cmd *cobra.Command, args []string) (string, error) {
 	return candidates[0], nil
 }
 
-// subject is a source that is to be locked.
+// subject is a source to lock.
 type subject struct {
 	name, origin string
 	open         func(ctx context.Context) (mcp.Source, error)
 }
 
-// subjects returns the sources that args name: of definitions each server that is
-// enabled.
+// subjects returns the sources that args name: for definitions, each enabled server.
 func (l *locking) subjects(cmd *cobra.Command, args []string) (all []subject, err error) {
 	opts, err := sourceOptions(cmd, nil, nil)
 	if err != nil {
@@ -141,8 +140,8 @@ func (l *locking) serversIn(cmd *cobra.Command, file string, opts *open.Options)
 	return all, nil
 }
 
-// snapshots asks all sources what they offer, at the same time. One that cannot be
-// asked is an error: nothing is known of it then.
+// snapshots reads the catalogs of all sources concurrently. A source that cannot be read
+// is an error, because nothing is known about it.
 func snapshots(ctx context.Context, subjects []subject) (map[string]*compose.LockedSource, *check.Report, error) {
 	taken := make([]*compose.LockedSource, len(subjects))
 	reports := make([]*check.Report, len(subjects))
@@ -173,7 +172,7 @@ func snapshots(ctx context.Context, subjects []subject) (map[string]*compose.Loc
 	return out, report, nil
 }
 
-// unasked words why a source cannot be asked what it offers.
+// unasked returns the error for a source whose catalog cannot be read.
 func unasked(name string, err error) error {
 	var opening *open.Error
 	if errors.As(err, &opening) {
@@ -196,19 +195,19 @@ func unasked(name string, err error) error {
 	return f
 }
 
-// compared is a lock and what its sources offer now.
+// compared is a lock and the current catalogs of its sources.
 type compared struct {
 	path   string
 	text   []byte // of the lock
 	lock   *compose.Lock
 	now    map[string]*compose.LockedSource
 	drifts []compose.Drift
-	report *check.Report // of what is offered, without the drifts
+	report *check.Report // findings about the catalogs, without the drifts
 
-	definitions []string // names of the files of definitions
+	definitions []string // names of the definitions files
 }
 
-// compare reads the lock, and asks the sources.
+// compare reads the lock and the catalogs of the sources.
 func (l *locking) compare(cmd *cobra.Command, args []string) (*compared, error) {
 	path, err := l.path(cmd, args)
 	if err != nil {

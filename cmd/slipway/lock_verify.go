@@ -46,8 +46,9 @@ told and no drift.
 	return cmd
 }
 
-// placed returns what there is to say of what the sources offer, with the places in
-// the lock. What people should look at is said of drifts alone: the rest was approved.
+// placed returns the findings about the catalogs and the drifts, with their positions in
+// the lock. Findings that need human review are only included for drifts, because the
+// rest was approved.
 func (c *compared) placed(drifts []compose.Drift) *check.Report {
 	placed := &check.Report{}
 	for _, f := range c.report.Findings() {
@@ -65,7 +66,7 @@ func concerns(d compose.Drift, f check.Finding) bool {
 	return f.Pointer == at || d.Item.Kind == compose.Whole && strings.HasPrefix(f.Pointer, at+"/")
 }
 
-// place says where in the lock a finding is.
+// place sets the position of a finding in the lock.
 func (c *compared) place(f check.Finding) check.Finding {
 	f.File = c.path
 	offset, _ := check.Offset(c.text, f.Pointer)

@@ -14,11 +14,11 @@ import (
 	"github.com/slipway-mcp/slipway/open"
 )
 
-// kinds are the lists that ls prints; none chosen means all.
+// kinds are the lists that ls prints; if none is selected, all.
 type kinds struct{ tools, resources, templates, prompts bool }
 
-// listing is what ls --json prints. Fields may be added. A list that was not
-// asked for is left out.
+// listing is the output of ls --json. Fields may be added. A list that was not selected
+// is omitted.
 type listing struct {
 	Server       mcp.Implementation     `json:"server"`
 	Instructions string                 `json:"instructions,omitempty"`
@@ -77,7 +77,7 @@ them, or those of the kinds that are named.
 	return cmd
 }
 
-// list picks from the whole catalog: pages are for the wire.
+// list selects from the whole catalog, without pages.
 func list(cat *mcp.Catalog, k kinds) *listing {
 	l := &listing{Server: cat.Server, Instructions: cat.Instructions}
 	if k.tools {
@@ -95,11 +95,11 @@ func list(cat *mcp.Catalog, k kinds) *listing {
 	return l
 }
 
-// row is an entry for people: what to type, and what it is.
+// row is an entry in a list: what to type, and its description.
 type row struct{ name, about string }
 
-// print writes the lists as tables of at most width columns; 0 is no limit. Empty
-// ones are left out.
+// print prints the lists as tables of at most width columns; 0 means no limit. Empty ones
+// are omitted.
 func (l *listing) print(w io.Writer, width int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s %s\n", visible.Line(l.Server.Name), visible.Line(l.Server.Version))
@@ -123,7 +123,7 @@ func (l *listing) print(w io.Writer, width int) error {
 	return out.Flush()
 }
 
-// maxColumn keeps one long name from pushing every description away.
+// maxColumn prevents one long name from pushing every description to the right.
 const maxColumn = 48
 
 func table(w io.Writer, limit int, title string, rows []row) {
@@ -147,7 +147,7 @@ func table(w io.Writer, limit int, title string, rows []row) {
 	}
 }
 
-// shorten cuts a line to so many characters; 0 is no limit.
+// shorten truncates a line to limit characters; 0 means no limit.
 func shorten(text string, limit int) string {
 	if limit <= 1 || utf8.RuneCountInString(text) <= limit {
 		return text
@@ -162,7 +162,7 @@ func about(name, description string) string {
 	return name + ": " + description
 }
 
-// signature shows the arguments of a tool as they are typed: [optional].
+// signature returns the arguments of a tool in the form of the command line: [optional].
 func signature(schema []byte) string {
 	var words []string
 	for _, p := range parametersOf(schema) {

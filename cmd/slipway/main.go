@@ -1,11 +1,11 @@
-// Command slipway serves MCP sources, and acts as a client to look into them.
+// Command slipway serves MCP sources, and inspects them as a client.
 //
 //	slipway serve examples/http-reference
 //	slipway call examples/http-reference get_status code=404
 //
-// Each command is one file, named after it, and a thin one: the work is done by
-// the library. What a command prints is what was asked for; everything else goes
-// to stderr. Exit codes are in exit.go, the whole reference in docs/cli.md.
+// Each command is a thin file of its own, named after it; the library does the work.
+// Results go to stdout, messages to stderr. Exit codes are in exit.go, the full reference
+// in docs/cli.md.
 package main
 
 import (

@@ -28,7 +28,7 @@ func networkFlag(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("allow-network", nil, allowNetworkUsage)
 }
 
-// networks returns what --allow-network allows; nothing for commands without it.
+// networks returns the value of --allow-network; nil for commands without it.
 func networks(cmd *cobra.Command) ([]netip.Prefix, error) {
 	if cmd.Flags().Lookup("allow-network") == nil {
 		return nil, nil
@@ -52,7 +52,7 @@ func parseNetworks(words []string) ([]netip.Prefix, error) {
 	return allow, nil
 }
 
-// blocked words an address that was refused, or returns nil for another error.
+// blocked returns the error for a blocked address, or nil for other errors.
 func blocked(text string, err error) *failure {
 	var refused *live.BlockedError
 	if !errors.As(err, &refused) {
@@ -61,14 +61,14 @@ func blocked(text string, err error) *failure {
 	return &failure{code: exitPolicy, text: text, hint: allowHint(refused)}
 }
 
-// allowHint says how an address that was refused is allowed.
+// allowHint returns how to allow a blocked address.
 func allowHint(refused *live.BlockedError) string {
 	return "if you mean it to be reached: --allow-network " + refused.Address.String()
 }
 
-// noteTrouble has the servers of definitions noted that are not there. none returns
-// the failure of a command that has none of them: that an address is refused,
-// rather than that a server failed.
+// noteTrouble records servers in definitions that are not available. none returns the
+// error for a command without any of them: a blocked address takes precedence over a
+// failed server.
 func noteTrouble(opts *open.Options) (none func() *failure) {
 	var mu sync.Mutex
 	var first *failure

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
-// printJSON prints v as indented JSON. "<" stays "<"; characters that a terminal
-// acts on, or that people do not see, are escaped.
+// printJSON prints v as indented JSON. "<" is not escaped; control characters and
+// invisible characters are.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(visible.JSONWriter{To: w})
 	enc.SetEscapeHTML(false)
@@ -26,8 +26,8 @@ func jsonFlag(cmd *cobra.Command, into *bool, what string) {
 	cmd.Flags().BoolVar(into, "json", false, "print "+what+" as JSON")
 }
 
-// isTerminal reports whether w is a terminal: a character device, but not the
-// one that swallows everything.
+// isTerminal reports whether w is a terminal: a character device other than the null
+// device.
 func isTerminal(w any) bool {
 	if s, ok := w.(*screen); ok {
 		w = s.file
@@ -52,7 +52,7 @@ type contents struct {
 	Blob     []byte  `json:"blob"`
 }
 
-// block is a piece of content of a tool's or a prompt's answer.
+// block is a content block in the result of a tool or prompt.
 type block struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text"`
@@ -62,7 +62,7 @@ type block struct {
 	Resource *contents `json:"resource"`
 }
 
-// decode reads a result, which may be a document that was never decoded.
+// decode decodes a result, which may be a raw document.
 func decode(result, into any) error {
 	text, err := json.Marshal(result)
 	if err != nil {
@@ -74,7 +74,7 @@ func decode(result, into any) error {
 	return nil
 }
 
-// String is the block as text: itself, or a word on what cannot be shown.
+// String returns the block as text, or a description of content that cannot be shown.
 func (b *block) String() string {
 	switch {
 	case b.Type == "text":
@@ -92,7 +92,7 @@ func (b *block) String() string {
 	return fmt.Sprintf("[%s]", visible.Line(b.Type))
 }
 
-// shown joins blocks, each on lines of its own.
+// shown joins blocks, each on separate lines.
 func shown(blocks []block) string {
 	var text strings.Builder
 	for i := range blocks {

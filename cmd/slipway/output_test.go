@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// openTerminal returns something that is a terminal to isTerminal.
+// openTerminal returns a file that isTerminal accepts as a terminal.
 func openTerminal(t *testing.T) *os.File {
 	t.Helper()
 	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// failing is a listener that, while it is down, accepts connections only to close them
-// at the first byte, and counts them.
+// failing is a listener that, while it is down, accepts connections, closes each at the
+// first byte, and counts them.
 type failing struct {
 	net.Listener
 	down           atomic.Bool
@@ -42,9 +42,9 @@ func (l *failing) Accept() (net.Conn, error) {
 	}
 }
 
-// TestWaitingCallsProbeInTurn has many calls wait for a server that is down: together
-// they connect to it a few times a second, one after the other. The first call after its
-// recovery is answered.
+// TestWaitingCallsProbeInTurn ensures that many calls waiting for a server that is down
+// connect to it only a few times a second in total, one after the other. The first call
+// after its recovery succeeds.
 func TestWaitingCallsProbeInTurn(t *testing.T) {
 	handler, _ := upstreamWeb("up", mcp.Version20250618)
 	web := httptest.NewUnstartedServer(handler)
@@ -76,7 +76,7 @@ func TestWaitingCallsProbeInTurn(t *testing.T) {
 		}
 	}
 	took := time.Since(began)
-	// An attempt may begin with more than one handshake, each on a connection.
+	// An attempt may start with several handshakes, each on a separate connection.
 	const connections = 3
 	if most := connections * int64(took/(250*time.Millisecond)+2); l.attempts.Load() > most {
 		t.Errorf("%d connections within %v, want %d at most", l.attempts.Load(), took, most)

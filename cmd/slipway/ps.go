@@ -65,7 +65,7 @@ said; what has died is forgotten.`,
 	return cmd
 }
 
-// printProcess writes one process and its servers.
+// printProcess prints one process and its servers.
 func printProcess(w io.Writer, p *serve.Process, now time.Time) error {
 	if p.Error != "" {
 		_, err := fmt.Fprintf(w, "%d  %s\n", p.PID, visible.Line(p.Error))
@@ -134,7 +134,7 @@ func dashed(text string) string {
 	return visible.Line(text)
 }
 
-// age writes a duration with the one or two units that matter.
+// age formats a duration with its one or two largest units.
 func age(d time.Duration) string {
 	d = max(d, 0)
 	switch {

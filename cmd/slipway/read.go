@@ -56,8 +56,8 @@ func (c *client) read(cmd *cobra.Command, uri string) (*mcp.ReadResourceResult, 
 	return result, nil
 }
 
-// elsewhere is the hint for a URI behind which there is nothing. What the source
-// itself suggests is not said twice.
+// elsewhere returns the hint for a URI that does not exist. It does not repeat the
+// suggestion in message.
 func (c *client) elsewhere(uri, message string) string {
 	uris := resourceURIs(c)
 	if near := nearest.DidYouMean(uri, uris); near != "" && strings.Contains(message, near) {
@@ -66,8 +66,8 @@ func (c *client) elsewhere(uri, message string) string {
 	return c.meant(uri, uris, "--resources")
 }
 
-// printContents writes the items one after the other, not a byte more or less,
-// except that a terminal gets a line end.
+// printContents prints the items one after the other without changes, but adds a newline
+// on a terminal.
 func printContents(w io.Writer, result *mcp.ReadResourceResult) error {
 	var answer struct {
 		Contents []contents `json:"contents"`

@@ -27,8 +27,8 @@ and exit codes mean stands in [Errors and exit codes](errors.md).
 
 `
 
-// TestReference keeps docs/cli.md equal to the help texts of all commands. With
-// -update it writes the page instead.
+// TestReference compares docs/cli.md with the help texts of all commands. With -update it
+// writes the page instead.
 func TestReference(t *testing.T) {
 	const page = "../../docs/cli.md"
 	var want bytes.Buffer
@@ -51,7 +51,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// commands returns all commands that people see, root first.
+// commands returns all visible commands, root first.
 func commands(root *cobra.Command) []*cobra.Command {
 	root.InitDefaultHelpFlag()
 	list := []*cobra.Command{root}
@@ -63,7 +63,7 @@ func commands(root *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// help returns what a command prints for --help.
+// help returns the output of a command's --help.
 func help(t *testing.T, cmd *cobra.Command) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -76,9 +76,8 @@ func help(t *testing.T, cmd *cobra.Command) string {
 	return out.String()
 }
 
-// TestExamples runs the examples of all help texts, as they would be pasted into
-// a shell, in a workplace of each command's own. Servers take a free port and are
-// told to end.
+// TestExamples runs the examples of all help texts as if pasted into a shell, each
+// command in a separate workplace. Servers use a free port and are stopped.
 func TestExamples(t *testing.T) {
 	t.Setenv("SLIPWAY_STATE_DIR", t.TempDir())
 	t.Setenv("GORACE", raceOptions)
@@ -99,9 +98,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// workplace returns a new folder with what the examples work on: the folder
-// examples of the repository, the files of testdata/workplace.txtar, and a packed
-// bundle.
+// workplace returns a new folder with the files for the examples: the folder examples of
+// the repository, the files of testdata/workplace.txtar, and a packed bundle.
 func workplace(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -160,8 +158,8 @@ func runExample(t *testing.T, line string) {
 	}
 }
 
-// TestHelpIsPlain keeps help texts readable on a terminal of 80 columns, as far
-// as we wrap them: the table of flags is cobra's.
+// TestHelpIsPlain ensures that help texts fit on a terminal of 80 columns, as far as we
+// wrap them: the table of flags is cobra's.
 func TestHelpIsPlain(t *testing.T) {
 	for _, cmd := range commands(newRoot()) {
 		for line := range strings.SplitSeq(cmd.Long, "\n") {
@@ -172,7 +170,7 @@ func TestHelpIsPlain(t *testing.T) {
 	}
 }
 
-// TestScriptsSayWhatTheyGuard looks at the first line of each script.
+// TestScriptsSayWhatTheyGuard checks the first line of each script.
 func TestScriptsSayWhatTheyGuard(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil || len(scripts) == 0 {

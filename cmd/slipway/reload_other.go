@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// reloadSignal would have a file of definitions read again; there is none here.
+// reloadSignal returns nil: this system has no signal to reload definitions.
 func reloadSignal() os.Signal { return nil }

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// reloadSignal has a file of definitions read again.
+// reloadSignal returns the signal that reloads definitions.
 func reloadSignal() os.Signal { return syscall.SIGHUP }

@@ -9,21 +9,21 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// reporting is how every command that checks something tells what it found.
+// reporting is how commands that check print their findings.
 type reporting struct {
 	strict bool
 	json   bool
 }
 
-// flags adds --strict and --json to a command that checks.
+// flags adds --strict and --json.
 func (o *reporting) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "refuse warnings, too")
 	jsonFlag(cmd, &o.json, "the findings")
 }
 
-// print writes the findings about what to stdout, for people or as JSON, and how
-// many there are to stderr. It returns the failure with which the command ends if
-// they are too many: an error, or with --strict a warning.
+// print prints the findings about what to stdout, as text or JSON, and their number to
+// stderr. It returns an error if there is an error among them, or with --strict a
+// warning.
 func (o *reporting) print(cmd *cobra.Command, what string, r *check.Report) error {
 	out := cmd.OutOrStdout()
 	var err error
@@ -42,6 +42,6 @@ func (o *reporting) print(cmd *cobra.Command, what string, r *check.Report) erro
 	return err
 }
 
-// colored reports whether text for w may be coloured: on a terminal, unless
-// NO_COLOR is set.
+// colored reports whether text for w may be colored: on a terminal, unless NO_COLOR is
+// set.
 func colored(w any) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }

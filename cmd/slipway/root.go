@@ -58,7 +58,7 @@ used; 4 a web host or another program failed; 5 not representable;
 		newCompletion(),
 	)
 	root.Flags().BoolP("version", "v", false, "print the version")
-	// The root can be run only so that an unknown command gets our words.
+	// The root is only runnable so that an unknown command gets our message.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "{{if .Runnable}}", "{{if and .Runnable .HasParent}}", 1))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -84,7 +84,7 @@ func knownTopic(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// noCommand answers a command line whose first word is no command.
+// noCommand handles a command line whose first word is not a command.
 func noCommand(cmd *cobra.Command, args []string) error {
 	if asked, _ := cmd.Flags().GetBool("version"); asked {
 		return printVersion(cmd.OutOrStdout())
@@ -105,7 +105,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return usage(hint, "unknown command %q", args[0])
 }
 
-// missingArgument names the first argument of a command that is not there.
+// missingArgument names the first missing argument of a command.
 func missingArgument(cmd *cobra.Command, given int) string {
 	words := strings.Fields(cmd.Use)[1:]
 	words = slices.DeleteFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") })
@@ -115,7 +115,7 @@ func missingArgument(cmd *cobra.Command, given int) string {
 	return "missing argument " + strings.TrimSuffix(words[given], "...")
 }
 
-// takes returns a check for the number of arguments. most is -1 for any number.
+// takes returns a check of the number of arguments. If most is -1, there is no maximum.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && (most < 0 || len(args) <= most) {

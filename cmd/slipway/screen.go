@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/visible"
 )
 
-// screen is an output that a person may see: whatever a server, a file or a peer
-// has put into it, nothing acts on the terminal. It is safe for concurrent use.
+// screen is an output that may be a terminal: it escapes control characters, whether they
+// come from a server, a file or a peer. It is safe for concurrent use.
 type screen struct {
 	*visible.Writer
 	file *os.File
@@ -24,8 +24,8 @@ type screen struct {
 
 func newScreen(f *os.File) *screen { return &screen{visible.NewWriter(f), f} }
 
-// stdout is what results go to: a terminal gets them as a [screen], a file or a
-// pipe byte for byte.
+// stdout returns the output for results: a [screen] on a terminal; a file or pipe gets
+// the exact bytes.
 func stdout() io.Writer {
 	if isTerminal(os.Stdout) {
 		return newScreen(os.Stdout)
@@ -33,8 +33,8 @@ func stdout() io.Writer {
 	return os.Stdout
 }
 
-// unescaped returns the file below a screen, for the colors and the progress that
-// a command makes itself. What is written to it must be ours or be escaped.
+// unescaped returns the file of a screen, for the command's own colors and progress bars.
+// All other text must be escaped before it is written.
 func unescaped(w io.Writer) io.Writer {
 	if s, ok := w.(*screen); ok {
 		return s.file
@@ -42,7 +42,7 @@ func unescaped(w io.Writer) io.Writer {
 	return w
 }
 
-// columns returns the width of the terminal that w is, or 0 if it is none.
+// columns returns the width of the terminal w, or 0 if it is not a terminal.
 func columns(w io.Writer) int {
 	s, ok := w.(*screen)
 	if !ok {
@@ -55,22 +55,22 @@ func columns(w io.Writer) int {
 	return width
 }
 
-// say writes a message of the command to stderr: "slipway: ", then the text. Lines
-// after the first are indented, so that none of them can pass for another message.
+// say prints a message of the command to stderr: "slipway: " and the text. Lines after
+// the first are indented, so that none can pass for another message.
 func say(w io.Writer, format string, args ...any) { sayAs(w, "slipway: ", format, args...) }
 
-// hint writes the next thing to do, below a message.
+// hint prints a hint below a message.
 func hint(w io.Writer, text string) { sayAs(w, "hint: ", "%s", text) }
 
 func sayAs(w io.Writer, prefix, format string, args ...any) {
 	text := visible.Lines(strings.TrimRight(fmt.Sprintf(format, args...), "\r\n"))
 	text = strings.ReplaceAll(text, "\n", "\n  ")
-	_, _ = io.WriteString(w, prefix+text+"\n") // there is nowhere to report it
+	_, _ = io.WriteString(w, prefix+text+"\n") // there is nowhere to report the error
 }
 
-// serverStderr returns the writers for what servers print on stderr: to w, each
-// line after the name of its server. With asJSON they become records of the log,
-// which are written at every level of it.
+// serverStderr returns the writers for the stderr of servers: they write each line to w,
+// after the name of its server. With asJSON the lines become log records, which are
+// written at every log level.
 func serverStderr(w io.Writer, log *slog.Logger, asJSON bool) func(server string) io.Writer {
 	return func(server string) io.Writer {
 		name := visible.Line(server)

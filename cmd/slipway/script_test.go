@@ -75,8 +75,8 @@ func TestScript(t *testing.T) {
 			env.Setenv("EXAMPLE", example)
 			env.Setenv("KEYS", filepath.Join(example, "..", "..", "mcpb", "testdata", "sign"))
 			env.Setenv("GORACE", raceOptions)
-			env.Setenv("MCP_SERVER_SETTLE", patience.String())     // a list is whole, however slow the machine
-			env.Setenv("MCP_SERVER_START_WAIT", patience.String()) // and a server has its own name
+			env.Setenv("MCP_SERVER_SETTLE", patience.String())     // lists are complete, however slow the machine
+			env.Setenv("MCP_SERVER_START_WAIT", patience.String()) // and servers have their own name
 			env.Setenv("ACTS", actsOnTerminal)
 			env.Setenv("SLIPWAY_STATE_DIR", filepath.Join(env.WorkDir, ".state"))
 			env.Values[worldKey{}] = &world{servers: map[string]*server{}, hosts: map[string]*host{}, posts: map[string]chan string{}}
@@ -107,21 +107,20 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// actsOnTerminal matches what a terminal does not show but act on, for $ACTS. A
-// return before a line end, which a terminal adds itself, is none of it.
+// actsOnTerminal, for $ACTS, matches characters that control a terminal. It does not
+// match a carriage return before a newline, which a terminal adds itself.
 const actsOnTerminal = `[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x{9f}\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]|\r[^\n]`
 
-// raceOptions keep the race detector from sleeping for a second at the end of
-// each of the many short processes.
+// raceOptions keep the race detector from sleeping for a second at the exit of each of
+// the many short processes.
 const raceOptions = "atexit_sleep_ms=0"
 
-// patience bounds every single thing a script waits for. Reaching it means
-// stuck, not slow.
+// patience limits every single wait of a script. Reaching it means stuck, not slow.
 const patience = 30 * time.Second
 
 type worldKey struct{}
 
-// world is what runs beside a script.
+// world is what runs in parallel to a script.
 type world struct {
 	servers map[string]*server
 	hosts   map[string]*host
@@ -160,10 +159,10 @@ func zipFolder(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(f.Close())
 }
 
-// repeated finds {{80*100}}: 100 times the byte 0x80, which a script cannot hold.
+// repeated matches {{80*100}}: 100 times the byte 0x80, which a script cannot contain.
 var repeated = regexp.MustCompile(`\{\{([0-9a-f]{2})\*([0-9]+)\}\}`)
 
-// fillBytes replaces each {{HEX*COUNT}} in a file by so many bytes.
+// fillBytes replaces each {{HEX*COUNT}} in a file with that many bytes.
 func fillBytes(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1, "fill FILE")
 	text, err := os.ReadFile(ts.MkAbs(args[0]))
@@ -178,7 +177,7 @@ func fillBytes(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), filled, 0o600))
 }
 
-// host is a static web host whose files can be made to wait.
+// host is a static web host whose files can be delayed.
 type host struct {
 	asked    chan struct{}
 	released chan struct{}
@@ -230,7 +229,7 @@ func release(ts *testscript.TestScript, neg bool, args []string) {
 	close(of(ts).hosts[args[0]].released)
 }
 
-// server is a slipway serve that runs beside the script.
+// server is a slipway serve in parallel to the script.
 type server struct {
 	cmd  *exec.Cmd
 	log  record
@@ -251,7 +250,7 @@ func (s *server) start() error {
 	return err
 }
 
-// record collects output and says when there is more.
+// record collects output and signals new output.
 type record struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -273,7 +272,7 @@ func (r *record) read() (text string, more <-chan struct{}) {
 	return r.text.String(), r.more
 }
 
-// await returns the first match of pattern. It gives up when done is closed.
+// await returns the first match of pattern. It fails if the process exits.
 func (s *server) await(pattern *regexp.Regexp) (string, error) {
 	late := time.After(patience)
 	for {
@@ -312,7 +311,7 @@ func startServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0]+"_PORT", url[strings.LastIndexByte(url, ':')+1:])
 }
 
-// launch keeps the input open, with one message on it.
+// launch starts a program whose stdin stays open, with one message on it.
 func launch(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2, "launch NAME [ARG...]")
 	s := newServer(exec.Command("slipway", args[1:]...))
@@ -358,7 +357,7 @@ func ended(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// send makes a request as a plain client would.
+// send makes a request like a plain client.
 func send(method, url, body string, header []string) (*http.Response, string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -397,8 +396,8 @@ func request(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "\n%s\n", text)
 }
 
-// waits repeats a request until its answer has the status or the text, for what
-// happens a moment later, such as that a file is read again.
+// waits repeats a request until the response has the status or the text, for delayed
+// effects such as rereading a file.
 func waits(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 3, "waits URL FILE STATUS|TEXT [KEY:VALUE...]")
 	body, late := ts.ReadFile(args[1]), time.After(patience)

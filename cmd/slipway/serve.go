@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// serveFlags are the flags of serve. Each can come from the environment, too.
+// serveFlags are the flags of serve. Each can also be set in the environment.
 type serveFlags struct {
 	stdio        bool
 	prefix       prefixes
@@ -186,7 +186,7 @@ func (f *serveFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	src, opening, err := f.open(ctx, args, o, lock, log)
 	if err != nil && ctx.Err() != nil {
-		return nil // told to end before there was anything to serve
+		return nil // stopped before anything was served
 	}
 	if err != nil {
 		return err
@@ -319,7 +319,7 @@ func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 	return nil, usage("--log-format is text or json", "serve: unknown log format %q", f.logFormat)
 }
 
-// explained gives the failures to listen their exit codes and a way out.
+// explained returns errors about listening with their exit codes and hints.
 func explained(err error) error {
 	switch {
 	case err == nil:
@@ -336,7 +336,7 @@ func explained(err error) error {
 			strings.TrimPrefix(err.Error(), serve.ErrToolScope.Error()+": "))
 	}
 	var known *failure
-	var opening *open.Error // of a source that was served before it was open
+	var opening *open.Error // from a source that was served before it was open
 	if errors.As(err, &known) || errors.As(err, &opening) {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
 
-// fallbackFlags say what is asked for what a site has no answer for.
+// fallbackFlags select the source for requests that a site cannot answer.
 type fallbackFlags struct {
 	source string
 	write  bool
@@ -26,7 +26,7 @@ func (f *fallbackFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.write, "fallback-write", false, "put what the fallback answers into the site, a folder, if it changes nothing and holds no secret")
 }
 
-// open opens the one site among args, and what it falls back to.
+// open opens the only site in args, and its fallback.
 func (f *fallbackFlags) open(ctx context.Context, args []string, opts *open.Options, lock *guarding, log *slog.Logger) (mcp.Source, error) {
 	second := f.source
 	if second == "-" {
@@ -79,7 +79,7 @@ type pair struct {
 
 var _ io.Closer = (*pair)(nil)
 
-// Close stores what waits to be stored, then closes both.
+// Close completes pending writes, then closes both.
 func (p *pair) Close() error { return errors.Join(p.Fallback.Close(), p.close()) }
 
 func (p *pair) close() error {

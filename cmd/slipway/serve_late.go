@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// lateGrace is how long serving waits for a source that may come late, so that
-	// one that is up is in the first list that clients see.
+	// lateGrace is how long serving waits for a source that may come late, so that the
+	// first list that clients see includes an available one.
 	lateGrace = 300 * time.Millisecond
-	// lateRetry is the first pause between two attempts to open it, doubled up to
+	// lateRetry is the first pause between two attempts to open it. It is doubled up to
 	// maxLateRetry.
 	lateRetry    = 250 * time.Millisecond
 	maxLateRetry = 5 * time.Second
@@ -65,8 +65,8 @@ func openLate(ctx context.Context, arg string, opts *open.Options, log *slog.Log
 	return l, nil
 }
 
-// open opens arg, again and again until it succeeds or ctx ends. The outcome of the
-// first attempt goes to first.
+// open opens arg, retrying until it succeeds or ctx is done. The outcome of the first
+// attempt is sent to first.
 func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, log *slog.Logger,
 	wrap func(mcp.Source) mcp.Source, first chan<- error) {
 	var muted atomic.Bool
@@ -74,7 +74,7 @@ func (l *lateSource) open(ctx context.Context, arg string, opts *open.Options, l
 	pause := lateRetry
 	for attempt := 1; ; attempt++ {
 		src, err := open.Open(ctx, arg, opts)
-		muted.Store(err != nil) // further attempts fail for the same reason
+		muted.Store(err != nil) // later attempts fail for the same reason
 		if err == nil {
 			l.opened = src
 			l.Set(ctx, wrap(src))

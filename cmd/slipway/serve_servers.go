@@ -15,13 +15,13 @@ import (
 	"github.com/slipway-mcp/slipway/stax/clients"
 )
 
-// serverFlags are the flags about the servers of definitions while they are served.
+// serverFlags are the flags for servers of definitions in serve.
 type serverFlags struct {
 	idle    idleFlags
 	noWatch bool
 	strict  bool
 	settle  time.Duration
-	settles bool // settle was given
+	settles bool // --settle is set explicitly
 }
 
 // defaultSettle is the value of --settle.
@@ -36,8 +36,7 @@ func (f *serverFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.strict, "strict", false, "refuse definitions one of which is wrong, instead of leaving that one out")
 }
 
-// apply sets the options that the flags are about. drain is how long a call may
-// take.
+// apply sets the options that the flags control. drain is how long a call may take.
 func (f *serverFlags) apply(o *open.Options, roster *live.Roster, log *slog.Logger, drain time.Duration) error {
 	o.Rebuilt = roster.Rebuilt
 	d := o.Definitions
@@ -65,11 +64,11 @@ func (f *serverFlags) apply(o *open.Options, roster *live.Roster, log *slog.Logg
 	return f.idle.apply(d)
 }
 
-// watchEvery is how often a file of definitions is looked at. One that has changed
-// must look the same twice, as somebody may be writing it.
+// watchEvery is how often a definitions file is checked for changes. A changed file must
+// be the same in two checks, as it may still be being written.
 const watchEvery = 500 * time.Millisecond
 
-// idleFlags are the flags about servers that nobody needs at the moment.
+// idleFlags are the flags for idle servers.
 type idleFlags struct {
 	lazy bool
 	stop time.Duration
@@ -95,8 +94,8 @@ func (f *idleFlags) apply(d *open.DefinitionsOptions) error {
 	return nil
 }
 
-// upstreams returns how the servers on a roster are, for those who ask the server
-// in front of them.
+// upstreams returns the states of the servers on a roster, for health checks, metrics and
+// slipway ps.
 func upstreams(r *live.Roster) func() []serve.Upstream {
 	return func() []serve.Upstream {
 		all := []serve.Upstream{}
@@ -111,7 +110,7 @@ func upstreams(r *live.Roster) func() []serve.Upstream {
 	}
 }
 
-// announcement has slipway ps show this process.
+// announcement makes slipway ps list this process.
 func announcement(command string) *serve.Announcement {
 	dir := runDir()
 	if dir == "" {
@@ -120,7 +119,7 @@ func announcement(command string) *serve.Announcement {
 	return &serve.Announcement{Dir: dir, Command: command}
 }
 
-// runDir returns the folder in which running processes are announced, or "".
+// runDir returns the folder where running processes are announced, or "".
 func runDir() string {
 	if runtime := os.Getenv("XDG_RUNTIME_DIR"); os.Getenv("SLIPWAY_STATE_DIR") == "" && filepath.IsAbs(runtime) {
 		return filepath.Join(runtime, "slipway")

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// sharingServer is a server that claims any URI it is asked to: it answers every read,
-// and has tools to list a URI, to announce a change of it, and to link to it.
+// sharingServer is a server that claims any URI: it answers every read, and has tools to
+// list a URI, to announce a change of it, and to link to it.
 type sharingServer struct {
 	mcp.Unimplemented
 	name     string
@@ -25,7 +25,7 @@ type sharingServer struct {
 	cat *mcp.Catalog
 }
 
-// sharingMain is the program: sharing NAME URI..., over stdin and stdout.
+// sharingMain is the program "sharing NAME URI...", over stdin and stdout.
 func sharingMain() {
 	info := mcp.Implementation{Name: os.Args[1], Version: "1"}
 	s := &sharingServer{name: os.Args[1], cat: &mcp.Catalog{Server: info, Subscribe: true}}
@@ -106,7 +106,7 @@ func startSharing(t *testing.T) *sharingTalk {
 	return c
 }
 
-// do sends a request and returns its answer. It keeps the updates that come before.
+// do sends a request and returns its response. It keeps the updates that precede it.
 func (c *sharingTalk) do(method, params string) string {
 	c.t.Helper()
 	c.id++
@@ -143,7 +143,7 @@ func (c *sharingTalk) read(uri string) string {
 	return c.do("resources/read", fmt.Sprintf(`{"uri":%q}`, uri))
 }
 
-// wants fails the test unless text has all of the first words and none of the others.
+// wants fails the test unless text contains all of words and none of others.
 func wants(t *testing.T, text string, words []string, others ...string) {
 	t.Helper()
 	for _, word := range words {
@@ -158,8 +158,8 @@ func wants(t *testing.T, text string, words []string, others ...string) {
 	}
 }
 
-// TestServerTakesOverNoURI has a server list a URI of another while both run. Each stays
-// reachable, and no request for the one reaches the other.
+// TestServerTakesOverNoURI has a server list a URI of another one while both run. Both
+// stay reachable, and no request for one reaches the other.
 func TestServerTakesOverNoURI(t *testing.T) {
 	c := startSharing(t)
 	wants(t, c.do("resources/list", `{}`), []string{`"db://users"`, `"evil://own"`})
@@ -173,7 +173,7 @@ func TestServerTakesOverNoURI(t *testing.T) {
 	wants(t, c.read("data+db://users"), []string{"data has db://users", `"uri":"data+db://users"`})
 	wants(t, c.read("evil+db://users"), []string{"Evil has db://users", `"uri":"evil+db://users"`})
 
-	// The same for a URI that a template describes, and for one in the form of the other's.
+	// The same for a URI of a template, and for one that looks like the other server's.
 	wants(t, c.read("db://rows/7"), []string{"data has db://rows/7"})
 	c.call("Evil_add", "db://rows/7")
 	c.notified("resources/list_changed")
@@ -185,14 +185,14 @@ func TestServerTakesOverNoURI(t *testing.T) {
 	wants(t, c.read("data+db://users"), []string{"data has db://users"})
 }
 
-// TestLinksAndChangesOfSharedURIs has links in results, and subscriptions, keep to the
-// server that they are of.
+// TestLinksAndChangesOfSharedURIs ensures that links in results, and subscriptions, refer
+// only to their own server.
 func TestLinksAndChangesOfSharedURIs(t *testing.T) {
 	c := startSharing(t)
 	wants(t, c.call("data_link", "db://users"), []string{`"uri":"db://users"`})
 	wants(t, c.call("Evil_link", "db://users"), []string{`"uri":"evil+db://users"`})
 	wants(t, c.do("resources/subscribe", `{"uri":"db://users"}`), []string{`"result":{}`})
-	c.call("Evil_touch", "db://users") // not its own: clients do not learn of it
+	c.call("Evil_touch", "db://users") // not its own: clients are not notified
 	c.call("data_touch", "db://users")
 	wants(t, c.notified("resources/updated"), []string{`"uri":"db://users"`})
 

@@ -87,8 +87,7 @@ each time INPUT changes.`,
 	return cmd
 }
 
-// interruptible lets what a command writes be completed or left whole when it is
-// told to end.
+// interruptible lets a write be completed, or rolled back, when the command is stopped.
 func interruptible(cmd *cobra.Command) (stop func()) {
 	ctx, stop := serve.Signals(cmd.Context(), func(os.Signal) {})
 	cmd.SetContext(ctx)
@@ -104,8 +103,8 @@ func buildOnce(cmd *cobra.Command, source sites.Input, o *writing) error {
 	return o.finish(cmd, r, err)
 }
 
-// buildAndWatch builds until it is interrupted. A failure, a panic among them, is
-// reported and retried with the next change.
+// buildAndWatch builds until it is interrupted. A failure or panic is reported and
+// retried after the next change.
 func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every time.Duration) error {
 	stderr := cmd.ErrOrStderr()
 	build := func() error {
@@ -119,8 +118,8 @@ func buildAndWatch(cmd *cobra.Command, source sites.Input, o *writing, every tim
 	return watchInput(cmd.Context(), stderr, source, seen, every, build)
 }
 
-// pathsOf returns what source is made of. An input that panics has none until it
-// changes: building it reports why.
+// pathsOf returns the files that source is built from. An input that panics has none
+// until it changes: building it reports why.
 func pathsOf(source sites.Input) (paths []string) {
 	_ = barrier.Run("list inputs", func() error {
 		paths = source.Paths()
@@ -129,8 +128,8 @@ func pathsOf(source sites.Input) (paths []string) {
 	return paths
 }
 
-// existing returns the paths at which there is something. An input also watches
-// for files that may come, which nobody needs to read about.
+// existing returns the paths that exist. An input also watches for files that may be
+// added, which need not be reported.
 func existing(paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		_, err := os.Stat(path)
@@ -138,8 +137,8 @@ func existing(paths []string) []string {
 	})
 }
 
-// watchInput calls again each time what source is made of changes, until ctx
-// ends. seen is what it was when it was last used.
+// watchInput calls again each time the files of source change, until ctx is done. seen is
+// their state at the last call.
 func watchInput(ctx context.Context, stderr io.Writer, source sites.Input, seen sites.Snap, every time.Duration, again func() error) error {
 	ticker := time.NewTicker(max(every, 10*time.Millisecond))
 	defer ticker.Stop()

@@ -16,7 +16,7 @@ import (
 	sites "github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// brittle is an input that panics the first times it is built, and counts them.
+// brittle is an input that panics in its first builds, and counts the builds.
 type brittle struct {
 	path   string
 	panics int
@@ -33,7 +33,7 @@ func (b *brittle) Site(context.Context) (*sites.Site, error) {
 
 func (b *brittle) Paths() []string { return []string{b.path} }
 
-// TestWatchSurvivesPanics watches an input that panics when it is built: it is
+// TestWatchSurvivesPanics watches an input that panics when it is built. The panic is
 // reported, and the next change is built.
 func TestWatchSurvivesPanics(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "input")
@@ -49,7 +49,7 @@ func TestWatchSurvivesPanics(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- buildAndWatch(cmd, input, &writing{output: "out", quiet: true}, time.Second) }()
 		time.Sleep(500 * time.Millisecond)
-		for i := range 2 { // in the middle of two looks, as a look during a write finds another size
+		for i := range 2 { // between two checks, as a check during a write finds another size
 			if err := os.WriteFile(path, []byte(strings.Repeat("x", i+1)), 0o644); err != nil {
 				t.Fatal(err)
 			}

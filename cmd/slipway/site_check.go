@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// siteCheck are the flags of site check.
+// siteCheck is the flags of site check.
 type siteCheck struct {
 	reporting
 	fix, dryRun    bool
@@ -101,7 +101,7 @@ func (o *siteCheck) valid() error {
 	return checkAllowed("site check", o.allowSecrets)
 }
 
-// suggestFix adds a hint to the failure of a check that could be repaired.
+// suggestFix adds a hint to the error of a check whose findings can be repaired.
 func (o *siteCheck) suggestFix(err error, r *check.Report) error {
 	var f *failure
 	if o.fix || !errors.As(err, &f) {
@@ -116,7 +116,7 @@ func (o *siteCheck) suggestFix(err error, r *check.Report) error {
 	return err
 }
 
-// check checks one site, after repairing it if that was asked for.
+// check checks one site, after repairing it if requested.
 func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error) {
 	opts := &staticmcp.CheckOptions{Readers: o.readers, Hosts: o.hosts, AllowSecrets: o.allowSecrets,
 		Environ: os.Environ()}
@@ -132,7 +132,7 @@ func (o *siteCheck) check(cmd *cobra.Command, arg string) (*check.Report, error)
 		return nil, usage("name the folder that it was made of", "site check: --fix repairs folders, and %s is none", arg)
 	}
 	if err != nil {
-		return open.CheckSite(cmd.Context(), arg, nil) // it words the error
+		return open.CheckSite(cmd.Context(), arg, nil) // it returns the right error
 	}
 	repairs, report, err := staticmcp.Fix(cmd.Context(), arg, &staticmcp.FixOptions{Check: opts, DryRun: o.dryRun})
 	word := "repaired"

@@ -26,7 +26,7 @@ there is any.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = sourceFirst(cmd, args)
 			if cmd.ArgsLenAtDash() == 1 {
-				// The site that was typed first stays the first.
+				// Keep the sites in the order in which they were typed.
 				args[0], args[1] = args[1], args[0]
 			}
 			o, err := a.options()

@@ -23,7 +23,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
 
-// asking are the flags that say how a source is asked.
+// asking is the flags for querying a source.
 type asking struct {
 	tools       []string
 	concurrency int
@@ -58,7 +58,7 @@ func (a *asking) options() (*freeze.Options, error) {
 	return o, nil
 }
 
-// freezing are the flags of site freeze.
+// freezing is the flags of site freeze.
 type freezing struct {
 	writing
 	asking
@@ -165,7 +165,7 @@ func (f *freezing) validate(cmd *cobra.Command) error {
 	return f.writing.validate(cmd)
 }
 
-// options makes of the flags what the library wants.
+// options converts the flags to the options of the library.
 func (f *freezing) options(cmd *cobra.Command, arg string) (*freeze.Options, error) {
 	o, err := f.asking.options()
 	if err != nil {
@@ -219,8 +219,8 @@ func readQuestions(cmd *cobra.Command, name string, read func(io.Reader) ([]stat
 	return nil
 }
 
-// publicName is what may be written down of an argument: no credentials, no query,
-// and of a command its name alone.
+// publicName returns the part of an argument that may be published: without credentials
+// and query, and of a command only its name.
 func publicName(arg string) string {
 	u, err := url.Parse(strings.TrimPrefix(strings.TrimPrefix(arg, "live:"), "site:"))
 	if err == nil && u.Host != "" {
@@ -232,8 +232,8 @@ func publicName(arg string) string {
 	return filepath.Base(arg)
 }
 
-// stamp is the time that is written down: SOURCE_DATE_EPOCH if it is set, so that
-// a build can be repeated.
+// stamp returns the time to record: SOURCE_DATE_EPOCH if set, so that a build can be
+// reproduced.
 func stamp() time.Time {
 	var seconds int64
 	if _, err := fmt.Sscan(os.Getenv("SOURCE_DATE_EPOCH"), &seconds); err == nil {
@@ -278,7 +278,7 @@ func (f *freezing) run(cmd *cobra.Command, arg string, c *client) error {
 	return f.tell(cmd, plan, report, err)
 }
 
-// unplanned words the error of a plan: a slip in a flag is not the source's.
+// unplanned returns the error of a plan: an error in a flag is not the source's fault.
 func unplanned(arg string, err error) error {
 	var unknown *freeze.UnknownToolError
 	if !errors.As(err, &unknown) {
@@ -291,7 +291,7 @@ func unplanned(arg string, err error) error {
 	return usage(hint, "freeze: %s has no tool %q", arg, unknown.Name)
 }
 
-// before opens the site that the output is already, or returns nil.
+// before opens the existing site at the output path, or returns nil.
 func (f *freezing) before(ctx context.Context) (*staticmcp.Site, error) {
 	manifest := filepath.Join(f.output, "mcp.json")
 	if _, err := os.Stat(manifest); err == nil {
@@ -306,7 +306,7 @@ func (f *freezing) before(ctx context.Context) (*staticmcp.Site, error) {
 	return nil, nil
 }
 
-// planned is what --dry-run --json prints. Fields may be added.
+// planned is the output of --dry-run --json. Fields may be added.
 type planned struct {
 	Questions int              `json:"questions"`
 	Requests  int              `json:"requests"`
@@ -351,7 +351,7 @@ func (f *freezing) show(cmd *cobra.Command, plan *freeze.Plan, before *staticmcp
 	return plan.Report.WriteText(cmd.ErrOrStderr(), colored(cmd.ErrOrStderr()))
 }
 
-// tell says what came of it.
+// tell reports the outcome.
 func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report, err error) error {
 	stderr := cmd.ErrOrStderr()
 	result := r.Build
@@ -388,7 +388,7 @@ func (f *freezing) tell(cmd *cobra.Command, plan *freeze.Plan, r *freeze.Report,
 	return nil
 }
 
-// compare asks again for what the site has.
+// compare queries the source again and compares the answers with the site.
 func (f *freezing) compare(cmd *cobra.Command, site *staticmcp.Site, c *client, o *freeze.Options) error {
 	v, err := freeze.Verify(cmd.Context(), site, c.source, o)
 	if err != nil {

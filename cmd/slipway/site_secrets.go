@@ -27,8 +27,8 @@ func checkAllowed(command string, list []string) error {
 	return nil
 }
 
-// environ returns the environment of the command that is frozen: the variables that
-// programs need to run, and those that --env names.
+// environ returns the environment of the command to freeze: the variables that programs
+// need to run, and those in --env.
 func (f *freezing) environ(cmd *cobra.Command, arg string) ([]string, error) {
 	if len(f.env) > 0 && cmd.ArgsLenAtDash() < 0 {
 		return nil, usage("bundles and definitions have their variables in their files",

@@ -6,7 +6,7 @@ import (
 	"github.com/slipway-mcp/slipway/open"
 )
 
-// settle fills in, from a slipway.site.yaml, what the command line leaves open.
+// settle sets options that are missing on the command line from a slipway.site.yaml.
 func (o *writing) settle(cmd *cobra.Command, arg string) error {
 	s, err := open.Settings(arg)
 	if err != nil || s == nil {

@@ -16,7 +16,7 @@ import (
 	sites "github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// writing is how the commands that write a site are told where and how.
+// writing is the flags of commands that write a site.
 type writing struct {
 	output, format   string
 	collisions, host string
@@ -64,7 +64,7 @@ func (o *writing) options(cmd *cobra.Command) *sites.Options {
 	}
 }
 
-// validate looks at the flags before any work is done.
+// validate checks the flags before any work is done.
 func (o *writing) validate(cmd *cobra.Command) error {
 	name := cmd.Name()
 	switch {
@@ -91,7 +91,7 @@ func (o *writing) validate(cmd *cobra.Command) error {
 	return nil
 }
 
-// belowRoot reports whether the output is a folder in --site-root, or that itself.
+// belowRoot reports whether the output is --site-root or a folder in it.
 func (o *writing) belowRoot() bool {
 	root, rootErr := filepath.Abs(o.siteRoot)
 	output, err := filepath.Abs(o.output)
@@ -102,19 +102,19 @@ func (o *writing) belowRoot() bool {
 	return err == nil && filepath.IsLocal(below)
 }
 
-// archived reports whether the output is no folder.
+// archived reports whether the output is not a folder.
 func (o *writing) archived() bool {
 	ext := strings.ToLower(filepath.Ext(o.output))
 	return o.output == "-" || o.format == "zip" || o.format == "tar" || o.format == "" && (ext == ".zip" || ext == ".tar")
 }
 
-// compressedArchive reports whether a name is that of an archive that is not
-// written; it would become a folder.
+// compressedArchive reports whether a name is that of an unsupported archive format,
+// which would become a folder.
 func compressedArchive(name string) bool {
 	return slices.Contains([]string{".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z"}, strings.ToLower(filepath.Ext(name)))
 }
 
-// target is where the site goes.
+// target returns the destination of the site.
 func (o *writing) target(stdout io.Writer) sites.Output {
 	format := o.format
 	if ext := strings.ToLower(filepath.Ext(o.output)); format == "" && (ext == ".zip" || ext == ".tar") {
@@ -133,7 +133,7 @@ func (o *writing) target(stdout io.Writer) sites.Output {
 	return sites.Dir(o.output)
 }
 
-// written is what --json prints. Fields may be added.
+// written is the output of --json. Fields may be added.
 type written struct {
 	Answers   int            `json:"answers"`
 	Files     int            `json:"files"`
@@ -144,11 +144,11 @@ type written struct {
 	Deleted   int            `json:"deleted"`
 	Changes   []sites.Change `json:"changes"`
 	Kept      []string       `json:"kept"`
-	// Findings are as every check prints them.
+	// Findings are in the same form as in checks.
 	Findings []check.Finding `json:"findings"`
 }
 
-// finish tells what a write did and returns the error that the command ends with.
+// finish reports the result of a write and returns the error of the command.
 func (o *writing) finish(cmd *cobra.Command, r *sites.Result, err error) error {
 	stderr := cmd.ErrOrStderr()
 	if o.json && (err == nil || len(r.Report.Findings()) > 0) {
@@ -206,7 +206,7 @@ func (o *writing) summary(w io.Writer, r *sites.Result) {
 		o.output, did, count(r.Answers, "answer"), count(r.Files, "file"), byteCount(r.Bytes), r.Created, r.Changed, r.Unchanged, r.Deleted)
 }
 
-// failed words what a write ended with.
+// failed returns the error of a write.
 func (o *writing) failed(cmd *cobra.Command, err error) error {
 	var invalid *sites.InvalidError
 	var foreign *sites.ForeignError
@@ -221,7 +221,7 @@ func (o *writing) failed(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// byteCount is a number of bytes for people.
+// byteCount formats a number of bytes.
 func byteCount(n int64) string {
 	switch {
 	case n < 10_000:
@@ -234,7 +234,7 @@ func byteCount(n int64) string {
 	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
 
-// progress returns what shows a bar on a terminal, and nothing elsewhere.
+// progress returns a function that shows a progress bar on a terminal, or nil.
 func (o *writing) progress(cmd *cobra.Command) func(sites.Progress) {
 	stderr := cmd.ErrOrStderr()
 	if o.quiet || !isTerminal(stderr) {
@@ -254,7 +254,7 @@ func (o *writing) progress(cmd *cobra.Command) func(sites.Progress) {
 	}
 }
 
-// bar is one line that says how far something is.
+// bar returns a progress bar in one line.
 func bar(stage string, done, total int) string {
 	if total == 0 {
 		return fmt.Sprintf("%s %d", stage, done)

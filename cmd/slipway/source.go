@@ -21,15 +21,15 @@ import (
 	"github.com/slipway-mcp/slipway/open"
 )
 
-// client is one source as a client command sees it.
+// client is one source in a client command.
 type client struct {
 	arg    string
 	source mcp.Source
 	cat    *mcp.Catalog
 }
 
-// sourceFirst returns args with the source in front: a command after -- is the
-// source, as one argument.
+// sourceFirst returns args with the source first: a command after -- is the source, as
+// one argument.
 func sourceFirst(cmd *cobra.Command, args []string) []string {
 	dash := cmd.ArgsLenAtDash()
 	if dash < 0 || dash >= len(args) {
@@ -38,17 +38,18 @@ func sourceFirst(cmd *cobra.Command, args []string) []string {
 	return append([]string{open.Command(args[dash:])}, args[:dash]...)
 }
 
-// takesSource is takes for commands whose first argument is a source, which may
-// stand after -- as a command.
+// takesSource is takes for commands whose first argument is a source, which may also be a
+// command after --.
 func takesSource(least, most int) cobra.PositionalArgs {
 	check := takes(least, most)
 	return func(cmd *cobra.Command, args []string) error { return check(cmd, sourceFirst(cmd, args)) }
 }
 
-// tokenVariable holds the bearer token for the one server that is connected to.
+// tokenVariable contains the bearer token for the only server to connect to.
 const tokenVariable = "MCP_CLIENT_TOKEN"
 
-// liveOptions say how servers are reached. Our own secrets are not for them.
+// liveOptions returns the options for connecting to servers. They exclude Slipway's own
+// secrets from the environment of commands.
 func liveOptions(log *slog.Logger, stderr func(server string) io.Writer) *open.LiveOptions {
 	o := &open.LiveOptions{
 		Source:  &live.Options{Client: mcp.Implementation{Name: "slipway", Version: thisBuild().Version}},
@@ -58,7 +59,7 @@ func liveOptions(log *slog.Logger, stderr func(server string) io.Writer) *open.L
 	if token := os.Getenv(tokenVariable); token != "" {
 		o.Header = http.Header{"Authorization": {"Bearer " + token}}
 	}
-	if log == nil { // a client command: whatever the server was to do, it has done
+	if log == nil { // a client command: the server has already done its work
 		o.StopTimeout = time.Second
 	} else {
 		o.Source.Log = func(e live.Event) { logEvent(log, e) }
@@ -66,7 +67,7 @@ func liveOptions(log *slog.Logger, stderr func(server string) io.Writer) *open.L
 	return o
 }
 
-// logEvent logs what happens to a server.
+// logEvent logs an event of a server.
 func logEvent(log *slog.Logger, e live.Event) {
 	level, attrs := slog.LevelInfo, []any{"server", e.Server}
 	if e.Name != "" {
@@ -102,9 +103,9 @@ func oneTokenOneServer(args []string) error {
 	return nil
 }
 
-// sourceOptions returns how a command opens sources: bundles and definitions with
-// what its flags and the environment give. What is wrong with one of several
-// servers is said on stderr. log may be nil.
+// sourceOptions returns how a command opens sources: bundles and definitions with the
+// values from flags and environment. Problems of single servers are printed to stderr.
+// log may be nil.
 func sourceOptions(
 	cmd *cobra.Command, log *slog.Logger, serverErrors func(server string) io.Writer,
 ) (*open.Options, error) {
@@ -141,12 +142,12 @@ func sourceOptions(
 	}, nil
 }
 
-// withSource opens the source that arg names for the time of do.
+// withSource opens the source in arg and closes it after do.
 func withSource(cmd *cobra.Command, arg string, do func(c *client) error) error {
 	return withSourceOptions(cmd, arg, func(*open.Options) {}, do)
 }
 
-// withSourceOptions is withSource with options that change adapts.
+// withSourceOptions is withSource with options adapted by change.
 func withSourceOptions(cmd *cobra.Command, arg string, change func(*open.Options), do func(c *client) error) error {
 	ctx := cmd.Context()
 	opts, err := sourceOptions(cmd, nil, nil)
@@ -213,8 +214,7 @@ func openAll(ctx context.Context, args []string, opts *open.Options, lock *guard
 	return joined, nil
 }
 
-// openServed is openEach for sources that are served: one of several that hangs does
-// not keep the others from being served.
+// openServed opens sources to be served: one that hangs does not delay the others.
 func openServed(ctx context.Context, args []string, opts *open.Options, lock *guarding) ([]mcp.Source, error) {
 	d := opts.Definitions
 	return openAtOnce(args, func(arg string) (mcp.Source, error) {
@@ -226,8 +226,8 @@ func openServed(ctx context.Context, args []string, opts *open.Options, lock *gu
 	})
 }
 
-// openAtOnce opens all sources, or none, at the same time: servers take their time to
-// start.
+// openAtOnce opens all sources concurrently, because servers take time to start. If one
+// fails, it closes the others.
 func openAtOnce(args []string, one func(arg string) (mcp.Source, error)) ([]mcp.Source, error) {
 	sources := make([]mcp.Source, len(args))
 	errs := make([]error, len(args))
@@ -276,7 +276,7 @@ func (c *client) prompt(name string) (*mcp.Prompt, error) {
 	return nil, no(c.meant(name, promptNames(c), "--prompts"), "%s: no prompt %q", c.arg, name)
 }
 
-// meant is the hint for a name that does not exist.
+// meant returns the hint for a name that does not exist.
 func (c *client) meant(name string, names []string, listing string) string {
 	if near := nearest.DidYouMean(name, names); near != "" {
 		return "did you mean " + near + "?"

@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// talkSSE is a client of the HTTP+SSE transport. It leaves once each request has
-// its answer.
+// talkSSE is a client of the HTTP+SSE transport. It disconnects once each request has a
+// response.
 func talkSSE(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2, "sse URL FILE [KEY:VALUE...]")
 	ctx, leave := context.WithTimeout(context.Background(), patience)

@@ -10,7 +10,7 @@ import (
 	"github.com/slipway-mcp/slipway/open"
 )
 
-// startFlags say how long the first clients wait for servers that start.
+// startFlags specify how long the first clients wait for starting servers.
 type startFlags struct{ wait time.Duration }
 
 func (f *startFlags) add(flags *pflag.FlagSet) {
@@ -18,17 +18,17 @@ func (f *startFlags) add(flags *pflag.FlagSet) {
 		"how long to wait for servers before answering clients, so that clients see a server's own name and instructions")
 }
 
-// check refuses a time that makes no sense.
+// check rejects a negative time.
 func (f *startFlags) check() error {
 	if f.wait < 0 {
 		return usage("for example --start-wait 5s", "--start-wait: a time is not negative")
 	}
-	f.wait = max(f.wait, 1) // 0 would be the default
+	f.wait = max(f.wait, 1) // 0 would mean the default
 	return nil
 }
 
 // await opens a source that is served alone, in the background if it takes long. opening
-// is for [serve.Options]; nil if src is open.
+// is for [serve.Options]; it is nil if src is open.
 func (f *startFlags) await(ctx context.Context, name string, one func(context.Context) (mcp.Source, error)) (
 	src mcp.Source, opening func(context.Context) (mcp.Source, error), err error,
 ) {

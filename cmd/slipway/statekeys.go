@@ -12,10 +12,10 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// stateKeyFlags say with which keys the server seals what clients carry.
+// stateKeyFlags select the keys that seal state carried by clients.
 type stateKeyFlags struct {
 	path string
-	keys string // of MCP_SERVER_STATE_KEY
+	keys string // from MCP_SERVER_STATE_KEY
 }
 
 func (f *stateKeyFlags) add(flags *pflag.FlagSet) {
@@ -23,13 +23,13 @@ func (f *stateKeyFlags) add(flags *pflag.FlagSet) {
 		"`file` of the keys that replicas share, one on each line: the first seals session ids and requestState, all of them open; read again on SIGHUP")
 }
 
-// fromEnvironment reads the variable that has no flag.
+// fromEnvironment reads the variable without a flag.
 func (f *stateKeyFlags) fromEnvironment(lookup func(string) (string, bool)) {
 	f.keys, _ = lookup(envPrefix + "STATE_KEY")
 }
 
-// open returns the keys, nil if there are none. They are read again on SIGHUP, until
-// stop is called.
+// open returns the keys, or nil if there are none. They are reread on SIGHUP, until stop
+// is called.
 func (f *stateKeyFlags) open(log *slog.Logger) (keys *serve.StateKeys, stop func(), err error) {
 	if f.path == "" && f.keys == "" {
 		return nil, func() {}, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// hostAsker serves a server over HTTP whose tool up_ask asks the client something.
+// hostAsker serves a server over HTTP whose tool up_ask asks the client a question.
 func hostAsker(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 1, "asker NAME")
 	server := httptest.NewServer(mcp.NewServer(newUpstreamSource("up"), nil).HTTPHandler(nil))
@@ -20,7 +20,7 @@ func hostAsker(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], server.URL)
 }
 
-// askCall is a call of the tool, with members of params behind the others.
+// askCall returns a call of the tool, with additional members of params.
 func askCall(more string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up_ask","_meta":{` +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}` + more + `}}`
@@ -29,7 +29,7 @@ func askCall(more string) string {
 var askHeader = []string{"MCP-Protocol-Version:2026-07-28", "Mcp-Method:tools/call", "Mcp-Name:up_ask",
 	"Accept:application/json, text/event-stream"}
 
-// beginAsk calls the tool and keeps the requestState of the question.
+// beginAsk calls the tool and saves the requestState of the question.
 func beginAsk(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2, "asks FILE URL")
 	_, text, err := send("POST", args[1]+"/mcp", askCall(""), askHeader)
@@ -53,7 +53,7 @@ func beginAsk(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(more), 0o600))
 }
 
-// endAsk gives the answer to a server and prints what it says.
+// endAsk sends the answer to a server and prints the result.
 func endAsk(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args, 2, "answers FILE URL")
 	_, text, err := send("POST", args[1]+"/mcp", askCall(ts.ReadFile(args[0])), askHeader)

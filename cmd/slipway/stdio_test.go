@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// slipwayCommand is the real program, found where testscript puts it.
+// slipwayCommand returns a command of the real program, from the folder where testscript
+// puts it.
 func slipwayCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath("slipway")
@@ -36,7 +37,8 @@ func startTalk(t *testing.T, args ...string) *talk {
 	return &talk{t, in, out}
 }
 
-// startPiped runs slipway with args. It ends, and has to end well, when the test does.
+// startPiped runs slipway with args. It exits at the end of the test, and must exit
+// successfully.
 func startPiped(t *testing.T, args ...string) (in io.WriteCloser, out *bufio.Scanner) {
 	t.Helper()
 	cmd := slipwayCommand(t, args...)
@@ -71,7 +73,7 @@ func (c *talk) send(text string) {
 	}
 }
 
-// until returns the next message that holds all words.
+// until returns the next message that contains all words.
 func (c *talk) until(words ...string) string {
 	c.t.Helper()
 	for c.out.Scan() {
@@ -88,7 +90,7 @@ func (c *talk) until(words ...string) string {
 	return ""
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {

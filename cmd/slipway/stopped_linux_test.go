@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// slowServer answers everything at once except for calls of the tool slow, which it
-// never answers; it appends a line to the file of its first argument for each.
+// slowServer answers everything immediately except calls of the tool slow, which it never
+// answers; for each it appends a line to the file in its first argument.
 const slowServer = `while read -r line; do
   id=${line##*'"id":'}; id=${id%%[!0-9]*}
   case $line in
@@ -33,7 +33,7 @@ const slowServer = `while read -r line; do
 done
 `
 
-// stoppable is slipway serve with two servers that have a child each.
+// stoppable is slipway serve with two servers that each have a child.
 type stoppable struct {
 	t        *testing.T
 	dir, url string
@@ -71,7 +71,7 @@ func serveStoppable(t *testing.T) *stoppable {
 	return s
 }
 
-// call returns the answer to a call of a tool.
+// call returns the response to a tool call.
 func (s *stoppable) call(tool string) string {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{}}}`, tool)
 	req, err := http.NewRequest(http.MethodPost, s.url, strings.NewReader(body))
@@ -89,7 +89,7 @@ func (s *stoppable) call(tool string) string {
 	return fmt.Sprint(string(text), err)
 }
 
-// listed returns what slipway ps reports of a server.
+// listed returns the state of a server in slipway ps.
 func (s *stoppable) listed(name string) serve.Upstream {
 	s.t.Helper()
 	ps := exec.Command("slipway", "ps", "--json")
@@ -134,9 +134,9 @@ func onlyChild(t *testing.T, pid int) (child int) {
 	return child
 }
 
-// TestStoppedServer stops a server by a signal, or what its launcher has started: calls
-// in flight of several clients fail with the reason, slipway ps does not list it as
-// ready, the next call works, and another server is not affected.
+// TestStoppedServer stops a server, or the process started by its launcher, with a
+// signal: calls in flight of several clients fail with the reason, slipway ps does not
+// list it as ready, the next call works, and the other server is not affected.
 func TestStoppedServer(t *testing.T) {
 	for _, name := range []string{"direct", "launched"} {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestStoppedServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() {
-				if t.Failed() { // else it is gone, and its id may be that of another
+				if t.Failed() { // otherwise it has exited, and its id may be reused
 					_ = syscall.Kill(pid, syscall.SIGKILL)
 				}
 			})

@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// upstream is a server of one version of the protocol, whatever it is asked for.
-// Its tools begin with its name.
+// upstream is a server of one protocol version, regardless of the requested one. The
+// names of its tools begin with its name.
 type upstream struct {
 	mcp.Unimplemented
 	name string
@@ -108,7 +108,7 @@ func (u *upstream) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, Text: u.name}}}, nil
 }
 
-// upstreamMain is the program: upstream NAME VERSION, over stdin and stdout.
+// upstreamMain is the program "upstream NAME VERSION", over stdin and stdout.
 func upstreamMain() {
 	version, ok := mcp.ParseVersion(os.Args[2])
 	if !ok {
@@ -129,8 +129,8 @@ func upstreamMain() {
 	_ = mcp.NewServer(newUpstreamSource(os.Args[1]), nil).ServeStdio(context.Background(), in, os.Stdout, nil)
 }
 
-// pinned makes what a client says what it would say to a server of one version: the
-// other handshake is not known, and no other version agreed to.
+// pinned rewrites a client's message for a server of one version, which does not know the
+// other handshake and accepts no other version.
 func pinned(line []byte, version mcp.Version) []byte {
 	switch {
 	case version.Modern() && bytes.Contains(line, []byte(`"method":"initialize"`)):

@@ -11,11 +11,11 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// build says what this binary is. Fields may be added.
+// build describes this binary. Fields may be added.
 type build struct {
 	Version   string   `json:"version"`
 	Commit    string   `json:"commit,omitempty"`
-	Modified  bool     `json:"modified,omitempty"` // built from changed files
+	Modified  bool     `json:"modified,omitempty"` // built from modified files
 	Go        string   `json:"go"`
 	OS        string   `json:"os"`
 	Arch      string   `json:"arch"`

@@ -28,7 +28,7 @@ import (
 type upstreamOf struct {
 	name    string
 	version mcp.Version
-	entry   string // in a file of definitions
+	entry   string // in a definitions file
 }
 
 func upstreamsOfAllKinds(t *testing.T) []upstreamOf {
@@ -58,7 +58,7 @@ func upstreamsOfAllKinds(t *testing.T) []upstreamOf {
 	return all
 }
 
-// serveAll runs slipway serve on a file of all of them, and a WebSocket besides. It
+// serveAll runs slipway serve on a file with all of them, and an additional WebSocket. It
 // returns its URL.
 func serveAll(t *testing.T, all []upstreamOf) *url.URL {
 	t.Helper()
@@ -69,8 +69,8 @@ func serveAll(t *testing.T, all []upstreamOf) *url.URL {
 	return at
 }
 
-// serveProcess runs slipway serve on a file of servers, and more sources. It returns
-// its URL and its process.
+// serveProcess runs slipway serve on a file of servers, and additional sources. It
+// returns its URL and process id.
 func serveProcess(t *testing.T, all []upstreamOf, more ...string) (at *url.URL, pid int) {
 	t.Helper()
 	entries := make([]string, 0, len(all))
@@ -112,8 +112,8 @@ func answerAnything(method string, _ json.RawMessage) (any, error) {
 	return map[string]any{"role": "assistant", "model": "m", "content": map[string]any{"type": "text", "text": "yo"}}, nil
 }
 
-// TestAnyClientToAnyServer: one process of the real program, in front of servers of
-// each version over each transport, serves clients of each version.
+// TestAnyClientToAnyServer ensures that one process of the real program, connected to
+// servers of each version over each transport, serves clients of each version.
 func TestAnyClientToAnyServer(t *testing.T) {
 	all := upstreamsOfAllKinds(t)
 	at := serveAll(t, all)
@@ -168,7 +168,7 @@ func tryUpstream(t *testing.T, c *mcptest.Client, u upstreamOf) {
 	}
 }
 
-// hears reads an event stream until a message holds part.
+// hears reads an event stream until a message contains part.
 func hears(t *testing.T, stream *bufio.Scanner, part string) {
 	t.Helper()
 	for stream.Scan() {
@@ -179,8 +179,8 @@ func hears(t *testing.T, stream *bufio.Scanner, part string) {
 	t.Fatalf("the stream ended without %s: %v", part, stream.Err())
 }
 
-// tryChanges has servers change, each in turn, and wants clients of both eras to
-// hear of it, whoever it was.
+// tryChanges makes each server announce a change, and expects clients of both eras to be
+// notified.
 func tryChanges(t *testing.T, at *url.URL, proxy http.Handler, all []upstreamOf) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -220,8 +220,8 @@ func tryChanges(t *testing.T, at *url.URL, proxy http.Handler, all []upstreamOf)
 	}
 }
 
-// TestServeOutlivesItsServers: whoever kills the servers behind slipway serve, again
-// and again, finds the next call answered and nothing left over.
+// TestServeOutlivesItsServers repeatedly kills the servers of slipway serve: the next
+// call is always answered, and no resources leak.
 func TestServeOutlivesItsServers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what a process holds is read from /proc")
@@ -277,8 +277,8 @@ func openFiles(t *testing.T, pid int) int {
 	return len(entries)
 }
 
-// serversOf returns the processes that a process has started, dead ones that it
-// has not waited for included.
+// serversOf returns the child processes of a process, including exited ones that it has
+// not waited for.
 func serversOf(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -288,7 +288,7 @@ func serversOf(t *testing.T, pid int) (pids []int) {
 	for _, list := range lists {
 		text, err := os.ReadFile(list)
 		if err != nil {
-			continue // the thread has ended
+			continue // the thread has exited
 		}
 		for _, field := range strings.Fields(string(text)) {
 			n, err := strconv.Atoi(field)
@@ -301,8 +301,8 @@ func serversOf(t *testing.T, pid int) (pids []int) {
 	return pids
 }
 
-// waitDead waits until nothing is left of a process: a thread that dies may still
-// take what is written to it.
+// waitDead waits until a process has disappeared completely: an exiting thread may still
+// read data that is written to it.
 func waitDead(t *testing.T, pid int) {
 	t.Helper()
 	for late := time.Now().Add(patience); time.Now().Before(late); runtime.Gosched() {
