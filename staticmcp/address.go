@@ -10,26 +10,25 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Address is where the standard stores one answer: the folder, and what the
-// parts of the path behind it stand for.
+// Address is the location of one stored answer under the standard: the folder, and the
+// texts that the rest of the path encodes.
 type Address struct {
 	// Dir is "resources", or the folder of a tool or a prompt such as
 	// "tools/get_country".
 	Dir string
-	// Texts are what is encoded, one for each part: the segments of a URI, or
-	// the arguments of a call in the order of the path. Without any the answer
-	// is the file beside Dir.
+	// Texts are the unencoded parts of the path: the segments of a URI, or the arguments of
+	// a call in path order. Without any, the answer is the file Dir + ".json".
 	Texts []string
 	// URI is the whole URI of a resource, or empty.
 	URI string
 }
 
-// Path returns the path of the file in the standard's own form, with slashes.
+// Path returns the path of the file under the standard's naming rule, with slashes.
 func (a Address) Path() string { return a.path(EncodeName) }
 
-// AliasPath returns the path under which a widely copied bridge for web clients
-// looks for an answer with a name over 200 characters: it ends in a 32-bit hash.
-// For all others it is [Address.Path].
+// AliasPath returns the path under which a widely copied bridge for web clients looks for
+// an answer with a name over 200 characters: it ends in a 32-bit hash. For all other
+// answers it equals [Address.Path].
 func (a Address) AliasPath() string { return a.path(encodeName31) }
 
 func (a Address) path(encode func(string) string) string {
@@ -43,11 +42,10 @@ func (a Address) path(encode func(string) string) string {
 	return a.Dir + "/" + strings.Join(names, "/") + extension
 }
 
-// DistinctPath returns the path that tells this answer apart from others with
-// the same [Address.Path], given the places among Texts that differ: there the
-// name has the form that the standard gives to long ones, whatever its length.
-// Of a resource the last name is hashed from the whole URI, and places are not
-// looked at.
+// DistinctPath returns the path that distinguishes this answer from others with the same
+// [Address.Path]. places are the indexes of the Texts that differ: their names get the
+// hashed form that the standard gives to long names, whatever their length. For a
+// resource, places is ignored and the last name is hashed from the whole URI.
 func (a Address) DistinctPath(places ...int) string {
 	names := a.DistinctNames(places...)
 	if len(names) == 0 {
@@ -56,7 +54,7 @@ func (a Address) DistinctPath(places ...int) string {
 	return a.Dir + "/" + strings.Join(names, "/") + extension
 }
 
-// DistinctNames returns the parts of [Address.DistinctPath] behind Dir.
+// DistinctNames returns the parts of [Address.DistinctPath] after Dir.
 func (a Address) DistinctNames(places ...int) []string {
 	names := make([]string, len(a.Texts))
 	for i, text := range a.Texts {
@@ -71,15 +69,15 @@ func (a Address) DistinctNames(places ...int) []string {
 	return names
 }
 
-// distinctURIName is the distinct name of the last segment of a URI. The hash is
-// that of the whole: two URIs can differ in nothing but their schemes.
+// distinctURIName returns the distinct name of the last segment of a URI. The hash covers
+// the whole URI, because two URIs can differ only in their schemes.
 func distinctURIName(segment, uri string) string {
 	var buf [maxName + maxWidth]byte
 	return longName(appendSafe(buf[:0], segment, widthUTF16), hash64(uri))
 }
 
-// Valid returns an error if the standard cannot name the file: a part that
-// encodes to nothing, a path that is too long, or a folder that leads elsewhere.
+// Valid returns an error if the standard cannot name the file: a part encodes to nothing,
+// the path is too long, or the folder leads outside the site.
 func (a Address) Valid() error {
 	for _, text := range a.Texts {
 		if EncodeName(text) == "" {
@@ -98,13 +96,13 @@ func (a Address) Valid() error {
 	return nil
 }
 
-// ResourceAddress returns where the resource called uri is stored.
+// ResourceAddress returns where the resource at uri is stored.
 func ResourceAddress(uri string) Address {
 	return Address{Dir: resourcesDir, Texts: splitSlashes(uriRest(uri)), URI: uri}
 }
 
-// PromptAddress returns where a prompt filled in with arguments is stored. Those
-// that leave nothing to name a file by count as left out.
+// PromptAddress returns where a prompt filled in with arguments is stored. Arguments that
+// encode to an empty name count as omitted.
 func PromptAddress(p *mcp.Prompt, arguments map[string]string) Address {
 	a := Address{Dir: promptsDir + "/" + p.Name}
 	for _, arg := range p.Arguments {
@@ -130,12 +128,12 @@ func CompletionPath(prompt, uriTemplate, argument string) string {
 	return place + "/" + EncodeName(argument) + extension
 }
 
-// ToolLayout says where the answers of one tool are stored. It is immutable and
+// ToolLayout determines where the answers of one tool are stored. It is immutable and
 // safe for concurrent use.
 type ToolLayout struct{ tool *tool }
 
-// NewToolLayout reads the layout off the definition of a tool. A schema that is
-// no JSON object declares no arguments.
+// NewToolLayout derives the layout from the definition of a tool. A schema that is not a
+// JSON object declares no arguments.
 func NewToolLayout(name string, inputSchema json.RawMessage) *ToolLayout {
 	if i := jsonscan.Space(inputSchema, 0); jsonscan.Valid(inputSchema) != nil || inputSchema[i] != '{' {
 		inputSchema = anyObject
@@ -147,11 +145,11 @@ func NewToolLayout(name string, inputSchema json.RawMessage) *ToolLayout {
 type Argument struct {
 	Name     string
 	Required bool
-	Default  json.RawMessage // nil if there is none
+	Default  json.RawMessage // nil if it has none
 }
 
-// Arguments returns the declared arguments in the order of the path: the required
-// ones as the schema lists them, then the others as they stand in its text.
+// Arguments returns the declared arguments in path order: the required ones as the schema
+// lists them, then the others in the order of the schema's text.
 func (l *ToolLayout) Arguments() []Argument {
 	list := make([]Argument, len(l.tool.params))
 	for i, p := range l.tool.params {
@@ -160,9 +158,9 @@ func (l *ToolLayout) Arguments() []Argument {
 	return list
 }
 
-// Address returns where the answer to a call with arguments, a JSON object or
-// nil, is stored. Arguments that are null count as left out. It is an error if
-// one is not declared or given twice. The schema is not looked at otherwise.
+// Address returns where the answer to a call with arguments, a JSON object or nil, is
+// stored. Arguments that are null count as omitted. It fails if an argument is undeclared
+// or repeated; otherwise the arguments are not validated against the schema.
 func (l *ToolLayout) Address(arguments json.RawMessage) (Address, error) {
 	values, err := l.values(arguments)
 	a := Address{Dir: toolsDir + "/" + l.tool.name}
@@ -172,9 +170,8 @@ func (l *ToolLayout) Address(arguments json.RawMessage) (Address, error) {
 	return a, err
 }
 
-// Ordered returns arguments without white space, without those that are null, and
-// in the order of the path: of two calls that mean the same, the same text,
-// unless their numbers are spelled in different ways.
+// Ordered returns arguments in path order, without white space and null values. Two calls
+// that mean the same yield the same text, unless their numbers are spelled differently.
 func (l *ToolLayout) Ordered(arguments json.RawMessage) (json.RawMessage, error) {
 	values, err := l.values(arguments)
 	if err != nil {

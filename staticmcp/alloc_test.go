@@ -34,7 +34,7 @@ func answers() fstest.MapFS {
 	}
 }
 
-// TestWarmAllocations holds that an answer which is kept ready costs nothing.
+// TestWarmAllocations verifies that serving a cached answer allocates nothing.
 func TestWarmAllocations(t *testing.T) {
 	site, err := staticmcp.Open(t.Context(), answers(), &staticmcp.Options{Poll: -1, Recheck: time.Hour})
 	if err != nil {
@@ -71,13 +71,13 @@ func BenchmarkWarm(b *testing.B) {
 	bench(b, site)
 }
 
-// BenchmarkCold reads, validates and wraps each time.
+// BenchmarkCold reads, validates and wraps the file each time.
 func BenchmarkCold(b *testing.B) {
 	site := folderSite(b, &staticmcp.Options{Poll: -1, CacheBytes: -1})
 	bench(b, site)
 }
 
-// BenchmarkChecked looks at the file each time.
+// BenchmarkChecked checks the file for changes each time.
 func BenchmarkChecked(b *testing.B) {
 	site := folderSite(b, &staticmcp.Options{Poll: -1, Recheck: -1})
 	bench(b, site)

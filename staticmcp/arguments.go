@@ -17,16 +17,16 @@ import (
 // tool is what is needed to find the answers of a tool.
 type tool struct {
 	name string
-	// params are the arguments in the order of the path: those of required as
-	// they stand there, then the other properties as they stand in the text.
+	// params are the arguments in path order: those of required in its order, then the other
+	// properties in the order of the schema's text.
 	params []param
 	// dirs are the spellings of the folder in tools/, the standard's first.
 	dirs []string
-	// learnt is the form that had success before on a web host, plus one.
+	// learnt is the form that last succeeded on a web host, plus one.
 	learnt atomic.Uint32
-	// searching says that there is an index to answer from, or is nil.
+	// searching describes the search index that answers calls, or is nil.
 	searching *searching
-	// page says that an argument is the path of a page, or is nil.
+	// page describes the argument that is the path of a page, or is nil.
 	page *pageArgument
 
 	inputSchema json.RawMessage
@@ -42,7 +42,7 @@ type param struct {
 	fallback []byte // the default, or nil
 }
 
-// newTool reads from inputSchema, a JSON object, what the paths depend on.
+// newTool reads from inputSchema, a JSON object, what determines the paths.
 func newTool(name string, inputSchema json.RawMessage) *tool {
 	t := &tool{name: name, inputSchema: inputSchema, dirs: toolDirs(name)}
 	parts := schemaParts(inputSchema, inputSchema, nil)
@@ -71,11 +71,11 @@ func newTool(name string, inputSchema json.RawMessage) *tool {
 	return t
 }
 
-// maxSchemaParts bounds how many parts of a schema are looked through.
+// maxSchemaParts bounds how many parts of a schema are searched.
 const maxSchemaParts = 64
 
-// schemaParts returns the object schemas that every call must follow: schema
-// itself, what it refers to inside root, and the branches of its allOf.
+// schemaParts returns the object schemas that every call must satisfy: schema itself, its
+// references within root, and the branches of its allOf.
 func schemaParts(schema, root []byte, found [][]byte) [][]byte {
 	if len(schema) == 0 || schema[0] != '{' || len(found) >= maxSchemaParts {
 		return found
@@ -133,12 +133,12 @@ func (t *tool) property(m member) {
 	}
 }
 
-// param returns the place of the argument called name, or -1.
+// param returns the index of the argument called name, or -1.
 func (t *tool) param(name string) int {
 	return slices.IndexFunc(t.params, func(p param) bool { return p.name == name })
 }
 
-// toolDirs returns how the folder of a tool may be spelled.
+// toolDirs returns the possible spellings of the folder of a tool.
 func toolDirs(name string) []string {
 	var dirs []string
 	for _, dir := range []string{name, sanitized(name), EncodeName(name)} {
@@ -149,7 +149,7 @@ func toolDirs(name string) []string {
 	return dirs
 }
 
-// sanitized is the name that a known reader gives to a tool and to its folder.
+// sanitized returns the name that a known reader gives to a tool and its folder.
 func sanitized(name string) string {
 	safe := strings.Map(func(r rune) rune {
 		switch {
@@ -161,9 +161,8 @@ func sanitized(name string) string {
 	return safe[:min(len(safe), 64)]
 }
 
-// separateDirs takes from each tool the spellings of its folder that belong to
-// another tool, or could: the folder a/b of a tool "a/b" also holds answers of a
-// tool "a".
+// separateDirs removes from each tool the folder spellings that belong, or could belong,
+// to another tool: the folder a/b of a tool "a/b" also holds answers of a tool "a".
 func separateDirs(tools map[string]*tool) {
 	claims := make(map[string]int)
 	for _, t := range tools {
@@ -187,12 +186,12 @@ type value struct {
 	texts []string
 }
 
-// absent reports whether the value counts as left out: null, and what leaves
-// nothing to name a file by.
+// absent reports whether the value counts as omitted: it is null, or it encodes to an
+// empty name.
 func (v *value) absent() bool { return len(v.texts) == 0 || EncodeName(v.texts[0]) == "" }
 
-// arguments checks the arguments of a call and returns them in the order of the
-// path. An error is worded for the model that made the call.
+// arguments checks the arguments of a call and returns them in path order. Errors are
+// worded for the model that made the call.
 func (t *tool) arguments(raw json.RawMessage) ([]value, error) {
 	if i := jsonscan.Space(raw, 0); i == len(raw) {
 		raw = json.RawMessage(`{}`)
@@ -224,7 +223,7 @@ func (t *tool) arguments(raw json.RawMessage) ([]value, error) {
 	return values, nil
 }
 
-// unknown says which arguments there are.
+// unknown returns the error for an unknown argument, listing the accepted ones.
 func (t *tool) unknown(name string) error {
 	if len(t.params) == 0 {
 		return mcp.InvalidArguments(fmt.Sprintf("unknown argument %q: %s takes no arguments", name, t.name))
@@ -241,12 +240,12 @@ func (t *tool) unknown(name string) error {
 	if near := nearest.DidYouMean(name, names); near != "" {
 		hint = fmt.Sprintf(" (did you mean %q?)", near)
 	}
-	return mcp.InvalidArguments(fmt.Sprintf("unknown argument %q%s: %s accepts %s", name, hint, t.name, strings.Join(accepted, ", ")))
+	return mcp.InvalidArguments(fmt.Sprintf("unknown argument %q%s: %s accepts %s",
+		name, hint, t.name, strings.Join(accepted, ", ")))
 }
 
-// check compares the arguments with the tool's schema. A null that the schema
-// does not allow counts as left out, since many clients write one for an
-// argument that they do not use.
+// check validates the arguments against the tool's schema. A null that the schema does
+// not allow counts as omitted, because many clients send one for an unused argument.
 func (t *tool) check(raw []byte, values []value, nulls bool) error {
 	t.compiling.Do(func() { t.schema, t.schemaErr = schema.Compile(t.inputSchema) })
 	if t.schema == nil {
@@ -277,7 +276,7 @@ func (t *tool) withoutNulls(values []value) []byte {
 	return append(object, '}')
 }
 
-// checkRequired is all that can be checked against a schema that cannot be used.
+// checkRequired is the only check possible when the schema cannot be used.
 func (t *tool) checkRequired(values []value) error {
 	for i, p := range t.params {
 		if p.required && !slices.ContainsFunc(values, func(v value) bool { return v.param == i }) {
@@ -287,8 +286,8 @@ func (t *tool) checkRequired(values []value) error {
 	return nil
 }
 
-// spellings returns the texts that stand for a JSON value in a path: first the
-// canonical one, then those of known generators that differ. Null has none.
+// spellings returns the texts that represent a JSON value in a path: first the canonical
+// one, then those of known generators that differ. Null has none.
 func spellings(raw []byte) []string {
 	switch raw[0] {
 	case 'n':
@@ -310,7 +309,7 @@ func spellings(raw []byte) []string {
 	return texts
 }
 
-// joined is how JavaScript makes a text of an array without objects in it.
+// joined returns the text that JavaScript makes of an array without objects.
 func joined(raw []byte) string {
 	var parts []string
 	for _, element := range elements(raw) {

@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// cache keeps what was read, up to a number of bytes; what was not used for
-// longest goes first. It is safe for concurrent use.
+// cache is an LRU cache of parsed files, limited in bytes. It is safe for concurrent use.
 type cache struct {
 	limit int64
 
 	mu    sync.Mutex
 	items map[string]*item
 	used  int64
-	ring  item // its next is the item used last, its prev the one used first
+	ring  item // its next is the most recently used item, its prev the least recently used
 }
 
-// item is what is kept under a key. Only the links and the time change.
+// item is a cached value. Only its links and times change.
 type item struct {
 	key   string
 	size  int64
@@ -33,7 +32,7 @@ type item struct {
 	next, prev *item
 }
 
-// itemOverhead is about what an item costs beside its content.
+// itemOverhead is the approximate cost of an item beyond its content.
 const itemOverhead = 512
 
 func newCache(limit int64) *cache {
@@ -42,16 +41,16 @@ func newCache(limit int64) *cache {
 	return c
 }
 
-// fresh reports whether the item may be used without asking.
+// fresh reports whether the item may be used without revalidation.
 func (i *item) fresh(now time.Time) bool { return now.UnixNano() < i.freshUntil.Load() }
 
-// extend gives the item the times of a file that turned out to be the same.
+// extend copies to the item the times of a file that turned out to be unchanged.
 func (i *item) extend(f *file) {
 	i.freshUntil.Store(f.freshUntil.UnixNano())
 	i.staleUntil.Store(f.staleUntil.UnixNano())
 }
 
-// lookup returns the item kept under key, or nil.
+// lookup returns the item cached under key, or nil.
 func lookup[K string | []byte](c *cache, key K) *item {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,14 +62,14 @@ func lookup[K string | []byte](c *cache, key K) *item {
 	return i
 }
 
-// put keeps i in place of what was kept under its key.
+// put stores i, replacing any item with its key.
 func (c *cache) put(i *item) {
 	i.size += int64(len(i.key)) + itemOverhead
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(i.key)
 	if i.size > c.limit/4*3 {
-		return // it would drive out nearly everything else
+		return // it would evict nearly everything else
 	}
 	c.items[i.key] = i
 	c.link(i)
@@ -80,14 +79,14 @@ func (c *cache) put(i *item) {
 	}
 }
 
-// remove forgets what is kept under key.
+// remove drops the item cached under key.
 func (c *cache) remove(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(key)
 }
 
-// recent returns at most n of the keys with that prefix, those used last first.
+// recent returns at most n keys with that prefix, most recently used first.
 func (c *cache) recent(prefix string, n int) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +117,7 @@ func (i *item) unlink() {
 	i.next, i.prev = nil, nil
 }
 
-// flights lets one caller do what several want done.
+// flights runs work once for concurrent callers with the same key.
 type flights struct {
 	mu   sync.Mutex
 	open map[string]*flight
@@ -130,8 +129,8 @@ type flight struct {
 	err  error
 }
 
-// do runs work under a key, or waits for the caller who is running it. If that
-// one gives up, another takes over.
+// do runs work under a key, or waits for the caller that is already running it. If that
+// caller gives up, another takes over.
 func (f *flights) do(ctx context.Context, key string, work func() (*item, error)) (*item, error) {
 	for {
 		f.mu.Lock()

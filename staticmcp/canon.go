@@ -11,13 +11,12 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// appendCanonical appends the valid JSON value raw in the form of RFC 8785: no
-// white space, members sorted by name, numbers as ECMAScript writes them.
+// appendCanonical appends the valid JSON value raw in the form of RFC 8785: no white
+// space, members sorted by name, numbers as ECMAScript writes them.
 //
-// There is one deliberate difference. RFC 8785 rounds every number to the
-// nearest double, so that 9007199254740993 would become another number, and its
-// answer the answer to another question. A number that a double cannot hold
-// keeps its digits.
+// There is one deliberate difference. RFC 8785 rounds every number to the nearest double,
+// so 9007199254740993 would become a different number and get the answer to a different
+// question. A number that a double cannot represent keeps its digits.
 func appendCanonical(dst, raw []byte) []byte {
 	switch raw[0] {
 	case '{':
@@ -68,11 +67,10 @@ type member struct {
 	value []byte // a slice of the object's text
 }
 
-// members returns the members of the valid JSON object raw in the order of its
-// text.
+// members returns the members of the valid JSON object raw in text order.
 func members(raw []byte) []member {
 	var list []member
-	// The text is valid: there is no error.
+	// The text is valid, so there is no error.
 	jsonscan.Object(raw, 0, 0, func(key []byte, i int) (int, error) {
 		end, err := jsonscan.Value(raw, i)
 		if err == nil {
@@ -97,8 +95,8 @@ func elements(raw []byte) [][]byte {
 	return list
 }
 
-// canonicalNumber returns a JSON number as ECMAScript writes it, or unchanged if
-// that would be another number.
+// canonicalNumber returns a JSON number as ECMAScript writes it, or unchanged if that
+// would change its value.
 func canonicalNumber(literal string) string {
 	value, err := strconv.ParseFloat(literal, 64)
 	if err != nil {
@@ -111,7 +109,7 @@ func canonicalNumber(literal string) string {
 	return written
 }
 
-// formatNumber is Number::toString of ECMAScript.
+// formatNumber implements ECMAScript's Number::toString.
 func formatNumber(value float64) string {
 	if value == 0 {
 		return "0"
@@ -131,8 +129,8 @@ func sameNumber(a, b string) bool {
 	return aOK && bOK && aDigits == bDigits && (aDigits == "" || aExp == bExp)
 }
 
-// digitsOf takes a number apart: the sign and the digits without zeros at either
-// end, and the power of ten of the last digit. Zero has no digits.
+// digitsOf splits a number into its sign and digits, without zeros at either end, and the
+// power of ten of the last digit. Zero has no digits.
 func digitsOf(literal string) (digits string, exp int, ok bool) {
 	mantissa, exponent := literal, ""
 	if e := strings.IndexAny(literal, "eE"); e >= 0 {

@@ -19,26 +19,25 @@ import (
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
-// CheckOptions say how a site is checked. A nil *CheckOptions and the zero value
-// are the defaults.
+// CheckOptions configure the check of a site. A nil *CheckOptions and the zero value mean
+// the defaults.
 type CheckOptions struct {
-	// Name is put before the names of files in findings, such as "site/". Default:
-	// for a folder its name and a slash, for a zip its name and "!", for a web
-	// host its URL, else nothing.
+	// Name is the prefix of file names in findings, such as "site/". Default: for a folder
+	// its name and a slash, for a zip its name and "!", for a web host its URL, otherwise
+	// nothing.
 	Name string
-	// Readers are the names of other readers that should be able to use the site,
-	// out of [Readers]. Default: none.
+	// Readers are the names of other readers, from [Readers], that should be able to use the
+	// site. Default: none.
 	Readers []string
-	// Hosts are the names of hosts that the site is for, out of [Hosts]. Default:
-	// none, which leaves out their limits.
+	// Hosts are the names of hosts, from [Hosts], where the site will be published. Default:
+	// none, which skips their limits.
 	Hosts []string
 
-	// AllowSecrets accepts findings of the rule staticmcp/secret, each by the
-	// fingerprint in its hint, or all of one kind: "dump", "private-key", "token",
-	// "pair" or "entropy".
+	// AllowSecrets accepts findings of the rule staticmcp/secret, each by the fingerprint in
+	// its hint, or all of one kind: "dump", "private-key", "token", "pair" or "entropy".
 	AllowSecrets []string
-	// Environ is a list of NAME=VALUE whose secret values no file may contain, such as
-	// os.Environ(). Default: none.
+	// Environ is a list of NAME=VALUE, such as os.Environ(), whose secret values no file may
+	// contain. Default: none.
 	Environ []string
 
 	// MaxFileBytes, MaxManifestBytes and MaxEntries are as in [Options].
@@ -49,26 +48,26 @@ type CheckOptions struct {
 	// [check.DefaultLimit].
 	MaxFindings int
 
-	// The options below are for [CheckURL].
+	// The options below apply to [CheckURL].
 
 	// HTTPClient, Timeout and MaxFetches are as in [Options].
 	HTTPClient *http.Client
 	Timeout    time.Duration
 	MaxFetches int
-	// MaxProbes bounds how many files of a web host are asked for. Default: 2,000.
+	// MaxProbes bounds how many files are requested from a web host. Default: 2,000.
 	MaxProbes int
 }
 
 const defaultMaxProbes = 2000
 
-// Check looks through the site whose files are in fsys, with mcp.json at the
-// root, for everything that breaks the standard, that no reader would find, or
-// that only some readers can use. See [Rules].
+// Check reports everything in the site in fsys, with mcp.json at the root, that breaks
+// the standard, that no reader would find, or that only some readers can use. See
+// [Rules].
 //
-// An error means that the check itself could not be made: an unknown name in the
-// options, a root that cannot be read, the end of ctx. What is wrong with the
-// site is in the report. A file that is checked is in memory alone, so the memory
-// needed is that of the manifest and of the names of the files.
+// An error means that the check itself failed: an unknown name in the options, an
+// unreadable root, or the end of ctx. Problems of the site are in the report. Files are
+// checked one at a time per worker and not kept, so the memory needed is that of the
+// manifest and the file names.
 func Check(ctx context.Context, fsys fs.FS, opts *CheckOptions) (*check.Report, error) {
 	c, err := newChecker(opts, "")
 	if err != nil {
@@ -77,8 +76,8 @@ func Check(ctx context.Context, fsys fs.FS, opts *CheckOptions) (*check.Report, 
 	return c.folder(ctx, &folder{fsys: fsys, title: "site", frozen: true})
 }
 
-// CheckDir is [Check] for the site in the folder dir. No symbolic link is followed
-// out of it.
+// CheckDir is [Check] for the site in the folder dir. Symbolic links that lead out of it
+// are not followed.
 func CheckDir(ctx context.Context, dir string, opts *CheckOptions) (*check.Report, error) {
 	c, err := newChecker(opts, inside(dir))
 	if err != nil {
@@ -91,7 +90,7 @@ func CheckDir(ctx context.Context, dir string, opts *CheckOptions) (*check.Repor
 	return c.folder(ctx, f)
 }
 
-// inside returns what stands before the names of files in a folder.
+// inside returns the prefix of the names of files in a folder.
 func inside(dir string) string {
 	if dir = filepath.ToSlash(filepath.Clean(dir)); dir == "." {
 		return ""
@@ -99,8 +98,8 @@ func inside(dir string) string {
 	return strings.TrimSuffix(dir, "/") + "/"
 }
 
-// CheckZip is [Check] for the site in the zip file called name, at its root or in
-// the one folder that it holds.
+// CheckZip is [Check] for the site in the zip file called name, at its root or in its
+// only folder.
 func CheckZip(ctx context.Context, name string, opts *CheckOptions) (*check.Report, error) {
 	c, err := newChecker(opts, name+"!")
 	if err != nil {
@@ -117,11 +116,11 @@ func CheckZip(ctx context.Context, name string, opts *CheckOptions) (*check.Repo
 type checker struct {
 	opts   *CheckOptions
 	report *check.Report
-	// repairs are what [Fix] can do about the findings, if fixing.
+	// repairs are the repairs [Fix] can make for the findings, if fixing.
 	repairs []repair
 	fixing  bool
 
-	site  *siteUnderCheck // nil if there is no manifest to go by
+	site  *siteUnderCheck // nil without a usable manifest
 	jobs  []job           // the files of the site
 	index map[string]*indexed
 	// listed returns the URIs of the manifest.
@@ -144,8 +143,13 @@ func newChecker(opts *CheckOptions, name string) (*checker, error) {
 	if o.MaxProbes <= 0 {
 		o.MaxProbes = defaultMaxProbes
 	}
-	defaults := (&Options{MaxFileBytes: o.MaxFileBytes, MaxManifestBytes: o.MaxManifestBytes, MaxEntries: o.MaxEntries}).withDefaults(0, 0)
-	o.MaxFileBytes, o.MaxManifestBytes, o.MaxEntries = defaults.MaxFileBytes, defaults.MaxManifestBytes, defaults.MaxEntries
+	defaults := (&Options{
+		MaxFileBytes:     o.MaxFileBytes,
+		MaxManifestBytes: o.MaxManifestBytes,
+		MaxEntries:       o.MaxEntries,
+	}).withDefaults(0, 0)
+	o.MaxFileBytes, o.MaxManifestBytes, o.MaxEntries =
+		defaults.MaxFileBytes, defaults.MaxManifestBytes, defaults.MaxEntries
 	c := &checker{opts: &o, report: &check.Report{Limit: o.MaxFindings}, scanner: secrets.New(o.Environ),
 		verified: make(map[string]bool)}
 	c.listed = sync.OnceValue(c.listedURIs)
@@ -164,7 +168,7 @@ func newChecker(opts *CheckOptions, name string) (*checker, error) {
 	return c, nil
 }
 
-// unknownChoice words the error for a name that is not in a list.
+// unknownChoice returns the error for a name that is not in a list.
 func unknownChoice(what, name string, known []string) error {
 	hint := "there are " + alternatives(known)
 	if near := nearest.DidYouMean(name, known); near != "" {
@@ -173,7 +177,7 @@ func unknownChoice(what, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q: %s", what, name, hint)
 }
 
-// reading returns how the files are read.
+// reading returns the options for reading the files.
 func (c *checker) reading() *Options {
 	o := &Options{
 		MaxFileBytes: c.opts.MaxFileBytes, MaxManifestBytes: c.opts.MaxManifestBytes, MaxEntries: c.opts.MaxEntries,
@@ -182,7 +186,7 @@ func (c *checker) reading() *Options {
 	return o.withDefaults(webInterval, 0)
 }
 
-// folder checks a site that can be listed. It closes f.
+// folder checks a site whose files can be listed. It closes f.
 func (c *checker) folder(ctx context.Context, f *folder) (_ *check.Report, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if c.tree, err = c.plant(ctx, f); err != nil {
@@ -215,14 +219,14 @@ func (c *checker) folder(ctx context.Context, f *folder) (_ *check.Report, err e
 	return c.report, nil
 }
 
-// readManifest checks the manifest, from which everything else follows.
+// readManifest checks the manifest, on which all other checks depend.
 func (c *checker) readManifest(ctx context.Context, st store) error {
 	loaded, err := st.load(ctx, manifestName, nil, c.opts.MaxManifestBytes)
 	var large tooLarge
 	s := c.sheet(manifestName, nil)
 	defer func() {
 		if c.site == nil {
-			c.take(s) // otherwise there is more to come
+			c.take(s) // otherwise more findings follow
 		}
 	}()
 	switch {

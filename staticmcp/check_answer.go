@@ -15,7 +15,8 @@ func (c *checker) answerFile(f *contents) {
 	content, ok := f.array("content")
 	switch {
 	case ok && f.isListing():
-		f.add(ruleReservedName, 0, "", fmt.Sprintf("the answer is called %q", f.listingName()), "some readers take it for a listing, and do not answer with it")
+		f.add(ruleReservedName, 0, "", fmt.Sprintf("the answer is called %q", f.listingName()),
+			"some readers take it for a listing, and do not answer with it")
 	case ok:
 	case f.isListing():
 		return // a listing, or the definition of the tool
@@ -24,17 +25,21 @@ func (c *checker) answerFile(f *contents) {
 		return
 	}
 	if f.job.short {
-		f.add(ruleUnreachable, 0, "", fmt.Sprintf("the path has %s, and every call of %s at least %s", counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument")), "")
+		f.add(ruleUnreachable, 0, "",
+			fmt.Sprintf("the path has %s, and every call of %s at least %s",
+				counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument")),
+			"")
 	}
 	f.items(content, "/content")
 	f.parameters()
-	shared := f.others() != nil // a text that lists what it stands for
+	shared := f.others() != nil // a text that lists the answers it represents
 	if !shared {
 		f.structured()
 	}
 	c.besides(f)
 	if m, ok := named(f.members, "isError"); ok && string(m.value) == "true" && !shared {
-		f.add(ruleStoredError, m.at, "/isError", "the answer is an error, and will be one for ever", "leave it out: a reader says itself what it has no answer for")
+		f.add(ruleStoredError, m.at, "/isError", "the answer is an error, and will be one for ever",
+			"leave it out: a reader says itself what it has no answer for")
 	} else if ok && kindOf(m.value) != "a boolean" {
 		f.add(ruleMemberType, m.at, "/isError", "isError is "+kindOf(m.value)+", not a boolean", "")
 	}
@@ -56,7 +61,7 @@ func (f *contents) unshaped() {
 	f.add(ruleAnswerShape, f.at, "/content", message, `write {"content":[{"type":"text","text":"..."}]}`)
 }
 
-// contentTypes are the types of content, and the strings that each must have.
+// contentTypes maps the types of content to the string members each requires.
 var contentTypes = map[string][]string{
 	"text":          {"text"},
 	"image":         {"data", "mimeType"},
@@ -65,7 +70,7 @@ var contentTypes = map[string][]string{
 	"resource":      nil,
 }
 
-// items checks the content of an answer, or of a message.
+// items checks the content of an answer or a message.
 func (f *contents) items(list located, pointer string) {
 	each(f.sheet.text, list.at, func(place, at, end int) {
 		f.item(at, fmt.Sprintf("%s/%d", pointer, place))
@@ -90,7 +95,8 @@ func (f *contents) item(at int, pointer string) {
 		f.add(ruleContentItem, at, pointer+"/type", "the content has no type", `write "type": "text" for a text`)
 		return
 	case !known:
-		f.add(ruleContentType, kind.at, pointer+"/type", fmt.Sprintf("the protocol has no content of type %q", name), "clients leave out what they do not know")
+		f.add(ruleContentType, kind.at, pointer+"/type",
+			fmt.Sprintf("the protocol has no content of type %q", name), "clients leave out what they do not know")
 		return
 	}
 	for _, member := range needed {
@@ -109,7 +115,7 @@ func (f *contents) item(at int, pointer string) {
 	}
 }
 
-// embeddedResource checks the contents of a resource inside of something else.
+// embeddedResource checks the contents of an embedded resource.
 func (f *contents) embeddedResource(at int, pointer string) {
 	inner := locate(f.sheet.text, at)
 	if m, ok := named(inner, "uri"); !ok || m.value[0] != '"' {
@@ -118,7 +124,7 @@ func (f *contents) embeddedResource(at int, pointer string) {
 	f.textOrBlob(inner, at, pointer)
 }
 
-// textOrBlob checks that there is exactly one of the two.
+// textOrBlob checks that exactly one of text and blob is present.
 func (f *contents) textOrBlob(members []located, at int, pointer string) {
 	text, hasText := named(members, "text")
 	blob, hasBlob := named(members, "blob")
@@ -135,7 +141,7 @@ func (f *contents) textOrBlob(members []located, at int, pointer string) {
 	f.base64(members, "blob", pointer)
 }
 
-// base64 checks a member with binary data, if it is there.
+// base64 checks a member with binary data, if present.
 func (f *contents) base64(members []located, name, pointer string) {
 	m, ok := named(members, name)
 	if !ok || m.value[0] != '"' {
@@ -147,11 +153,12 @@ func (f *contents) base64(members []located, name, pointer string) {
 		return
 	}
 	if _, err := base64.StdEncoding.Strict().AppendDecode(nil, data); err != nil {
-		f.add(ruleBase64, m.at, pointer+"/"+name, fmt.Sprintf("%s is not base64: %v", name, err), "the standard alphabet, with padding")
+		f.add(ruleBase64, m.at, pointer+"/"+name, fmt.Sprintf("%s is not base64: %v", name, err),
+			"the standard alphabet, with padding")
 	}
 }
 
-// structured holds structuredContent against the tool's outputSchema.
+// structured validates structuredContent against the tool's outputSchema.
 func (f *contents) structured() {
 	if f.tool == nil {
 		return
@@ -160,7 +167,8 @@ func (f *contents) structured() {
 	failed, _ := named(f.members, "isError")
 	switch {
 	case !ok && f.tool.output != nil && string(failed.value) != "true":
-		f.add(ruleStructuredContent, f.at, "/structuredContent", fmt.Sprintf("there is no structuredContent, and %s has an outputSchema", f.tool.name), "clients refuse the answer")
+		f.add(ruleStructuredContent, f.at, "/structuredContent",
+			fmt.Sprintf("there is no structuredContent, and %s has an outputSchema", f.tool.name), "clients refuse the answer")
 	case !ok || f.tool.output == nil:
 	default:
 		f.holdSchema(m)
@@ -174,11 +182,12 @@ func (f *contents) holdSchema(m located) {
 		return
 	}
 	for _, p := range invalid.Problems {
-		f.add(ruleStructuredContent, m.at, "/structuredContent", "structuredContent does not follow the outputSchema: "+p.String(), "")
+		f.add(ruleStructuredContent, m.at, "/structuredContent",
+			"structuredContent does not follow the outputSchema: "+p.String(), "")
 	}
 }
 
-// parameters compares what an answer says of its arguments with its path.
+// parameters compares the arguments stated in an answer with those in its path.
 func (f *contents) parameters() {
 	envelope, ok := named(f.members, "staticmcp")
 	if !ok || f.tool == nil || f.tool.root != toolsDir {
@@ -199,10 +208,12 @@ func (f *contents) parameters() {
 			return
 		}
 	}
-	if len(f.job.parts) > 0 && (isDistinct(f.job.parts[len(f.job.parts)-1]) || slices.ContainsFunc(f.job.parts, isDistinct)) {
-		return // told apart by a hash
+	if len(f.job.parts) > 0 &&
+		(isDistinct(f.job.parts[len(f.job.parts)-1]) || slices.ContainsFunc(f.job.parts, isDistinct)) {
+		return // distinguished by a hash
 	}
-	f.add(ruleParameters, envelope.at, "/staticmcp/parameters", "the answer says that it is for other arguments than its path", "no reader that looks at both gives it to anybody")
+	f.add(ruleParameters, envelope.at, "/staticmcp/parameters",
+		"the answer says that it is for other arguments than its path", "no reader that looks at both gives it to anybody")
 }
 
 // promptFile checks the messages of a prompt.
@@ -210,12 +221,15 @@ func (c *checker) promptFile(f *contents) {
 	messages, ok := f.array("messages")
 	if !ok {
 		if !f.isListing() {
-			f.add(rulePromptShape, f.at, "/messages", "the file has no messages", `write {"messages":[{"role":"user","content":{"type":"text","text":"..."}}]}`)
+			f.add(rulePromptShape, f.at, "/messages", "the file has no messages",
+				`write {"messages":[{"role":"user","content":{"type":"text","text":"..."}}]}`)
 		}
 		return
 	}
 	if f.job.short && !(&outline{meta: f.meta()}).isTemplate() {
-		f.add(ruleUnreachable, 0, "", fmt.Sprintf("the path has %s, and prompt %s requires %s", counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument")),
+		f.add(ruleUnreachable, 0, "",
+			fmt.Sprintf("the path has %s, and prompt %s requires %s",
+				counted(len(f.job.parts), "part"), f.tool.name, counted(f.tool.leastParts(), "argument")),
 			"if the places {{argument}} in it are to be filled in, mark it as a template")
 	} else if f.job.short {
 		f.tool.template.Store(true)
@@ -227,7 +241,8 @@ func (c *checker) promptFile(f *contents) {
 			return
 		}
 		message := locate(f.sheet.text, at)
-		if m, ok := named(message, "role"); !ok || !slices.Contains([]string{`"user"`, `"assistant"`, `"system"`}, string(m.value)) {
+		if m, ok := named(message, "role"); !ok ||
+			!slices.Contains([]string{`"user"`, `"assistant"`, `"system"`}, string(m.value)) {
 			f.add(rulePromptShape, at, pointer+"/role", "the role of the message is neither user nor assistant", "")
 		}
 		if m, ok := named(message, "content"); ok && m.value[0] == '{' {
@@ -253,7 +268,8 @@ func (c *checker) completionFile(f *contents) {
 			list, ok = named(locate(f.sheet.text, inner.at), "values")
 		}
 		if !ok || f.sheet.text[list.at] != '[' {
-			f.add(ruleAnswerShape, f.at, "", "the file holds no values", `write an array of strings, or {"completion":{"values":[...]}}`)
+			f.add(ruleAnswerShape, f.at, "", "the file holds no values",
+				`write an array of strings, or {"completion":{"values":[...]}}`)
 			return
 		}
 	}

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// combinations are the combinations of the values of several enums for which a tool
-// has answers. Nil if fewer than two required arguments have one.
+// combinations are the combinations of values of several enums that have answers. It is
+// nil if fewer than two required arguments have an enum.
 type combinations struct {
 	claims []*claim
 	names  []string // of the arguments, in the order of claims
-	at     []int    // their places in a path
+	at     []int    // their indexes in a path
 	seen   map[string]bool
 }
 
 const (
-	// Of fewer combinations none can be called an exception.
+	// With fewer combinations, a missing one cannot be called an exception.
 	minCombinations = 6
 	maxCombinations = 100_000
 )
 
-// combinationsOf returns what to note of the answers of a tool.
+// combinationsOf returns the combinations to track for the answers of a tool, or nil.
 func combinationsOf(t *listedTool) *combinations {
 	all := &combinations{seen: make(map[string]bool)}
 	count := 1
 	for i := range t.claims {
 		if p := &t.params[i]; !p.required || p.fallback != nil {
-			break // what stands for which argument is no longer certain
+			break // beyond this, which part belongs to which argument is uncertain
 		}
 		if claim := &t.claims[i]; len(claim.names) > 1 {
 			all.claims, all.at = append(all.claims, claim), append(all.at, i)
@@ -44,7 +44,7 @@ func combinationsOf(t *listedTool) *combinations {
 	return all
 }
 
-// add notes the answer whose path has these parts.
+// add records the answer whose path has these parts.
 func (all *combinations) add(parts []string) {
 	if all == nil || len(parts) <= all.at[len(all.at)-1] {
 		return
@@ -59,10 +59,10 @@ func (all *combinations) add(parts []string) {
 	all.seen[strings.Join(names, "/")] = true
 }
 
-// missing returns the combinations without an answer if they are exceptions: at most
-// one in ten, or one alone. Values without any answer do not count, and neither do
-// combinations of equal values if none of them has an answer, as a tool that compares
-// two things need not compare a thing with itself.
+// missing returns the combinations without an answer if they are exceptions: at most one
+// in ten, or a single one. Values without any answer do not count. Neither do
+// combinations of equal values if none of them has an answer, because a tool that
+// compares two things need not compare a thing with itself.
 func (all *combinations) missing() []string {
 	var list, equal []string
 	count, answered := 0, 0
@@ -112,7 +112,7 @@ func (all *combinations) each(visit func(names []string, words string)) {
 	choose(0)
 }
 
-// missingCombinations finds the few combinations of values that no file is for.
+// missingCombinations reports the few combinations of values that have no file.
 func (c *checker) missingCombinations(t *listedTool) {
 	if t.combinations == nil {
 		return

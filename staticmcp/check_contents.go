@@ -17,23 +17,27 @@ func (c *checker) resourceFile(f *contents) {
 	case hasText || hasBlob:
 		c.flatResource(f)
 	case hasContents:
-		f.add(ruleResourceShape, f.at, "", "the file has contents, as a result has; the standard has uri, mimeType and text", "write the one resource itself")
+		f.add(ruleResourceShape, f.at, "", "the file has contents, as a result has; the standard has uri, mimeType and text",
+			"write the one resource itself")
 		c.resourceItems(f, contents, "/contents")
 	case f.sheet.text[f.at] == '[':
-		f.add(ruleResourceShape, f.at, "", "the file is an array; the standard has one object with uri, mimeType and text", "write the one resource itself")
+		f.add(ruleResourceShape, f.at, "", "the file is an array; the standard has one object with uri, mimeType and text",
+			"write the one resource itself")
 		c.resourceItems(f, located{at: f.at}, "")
 	case f.isListing() && f.resource == 0:
 		return // a listing
 	default:
-		f.add(ruleResourceShape, f.at, "", "the file has no text: readers make a text of the whole, or refuse it", `write {"uri":"...","mimeType":"...","text":"..."}`)
+		f.add(ruleResourceShape, f.at, "", "the file has no text: readers make a text of the whole, or refuse it",
+			`write {"uri":"...","mimeType":"...","text":"..."}`)
 	}
 	if f.isListing() {
-		f.add(ruleReservedName, 0, "", fmt.Sprintf("the resource is called %q", f.listingName()), "some readers take it for a listing")
+		f.add(ruleReservedName, 0, "", fmt.Sprintf("the resource is called %q", f.listingName()),
+			"some readers take it for a listing")
 	}
 	c.besides(f)
 }
 
-// note keeps what the check of other readers asks about.
+// note records what the checks for other readers need.
 func (j *job) note(text, contents bool, members []located) {
 	set := func(t trait, is bool) {
 		if is {
@@ -66,13 +70,15 @@ func (c *checker) flatResource(f *contents) {
 	}
 	c.sameType(f, want, mimeType)
 	if f.resource > 0 && want.mimeType == "" && mimeType != "" && f.fixing {
-		// The manifest lacks what the file says; the finding is there already.
-		f.repairs = append(f.repairs, repair{does: fmt.Sprintf("add the MIME type %s to resource %q", mimeType, want.name), file: manifestName, size: len(c.site.sheet.text),
-			edits: []edit{insertMember(c.site.sheet.text, want.at, "mimeType", string(quote(mimeType)))}})
+		// The manifest lacks a member that the file has; the finding is already reported.
+		f.repairs = append(f.repairs,
+			repair{does: fmt.Sprintf("add the MIME type %s to resource %q", mimeType, want.name),
+				file: manifestName, size: len(c.site.sheet.text),
+				edits: []edit{insertMember(c.site.sheet.text, want.at, "mimeType", string(quote(mimeType)))}})
 	}
 }
 
-// resourceOf returns what the manifest says of the resource in a file.
+// resourceOf returns the manifest entry of the resource in a file.
 func (c *checker) resourceOf(f *contents) listedResource {
 	if f.resource == 0 {
 		return listedResource{}
@@ -80,7 +86,7 @@ func (c *checker) resourceOf(f *contents) listedResource {
 	return c.site.resources[f.resource-1]
 }
 
-// missing reports a required member that a file does not have as a string.
+// missing reports a required member that is absent or not a string.
 func (f *contents) missing(name, want string) {
 	if m, ok := named(f.members, name); ok {
 		f.add(ruleMemberType, m.at, "/"+name, fmt.Sprintf("%s is %s, not a string", name, kindOf(m.value)), "")
@@ -88,27 +94,34 @@ func (f *contents) missing(name, want string) {
 	}
 	f.add(ruleMemberMissing, f.at, "/"+name, fmt.Sprintf("the file has no %s", name), "it is required")
 	if want != "" {
-		f.sheet.repair(repair{does: fmt.Sprintf("add the %s %s", name, want), edits: []edit{insertMember(f.sheet.text, f.at, name, string(quote(want)))}})
+		f.sheet.repair(repair{
+			does:  fmt.Sprintf("add the %s %s", name, want),
+			edits: []edit{insertMember(f.sheet.text, f.at, name, string(quote(want)))},
+		})
 	}
 }
 
-// resourceURI compares the URI in a file with what led to the file.
+// resourceURI compares the URI in a file with the one that leads to the file.
 func (c *checker) resourceURI(f *contents, uri string) {
 	at, _ := named(f.members, "uri")
 	switch {
 	case f.others() != nil:
-		return // it stands for several
+		return // it represents several resources
 	case f.resource > 0 && uri != c.site.resources[f.resource-1].name:
-		f.add(ruleURIMismatch, at.at, "/uri", fmt.Sprintf("the file says %q, and the manifest leads to it as %q", shown(uri), shown(c.site.resources[f.resource-1].name)),
+		f.add(ruleURIMismatch, at.at, "/uri",
+			fmt.Sprintf("the file says %q, and the manifest leads to it as %q",
+				shown(uri), shown(c.site.resources[f.resource-1].name)),
 			"readers refuse a file that says that it is another")
 	case f.resource > 0 || c.listed()[uri]:
 		// The second is a copy for another reader.
 	case !slices.ContainsFunc(resourcePaths(uri, false), func(p candidate) bool { return p.path == f.job.path }) &&
 		!slices.Contains(distinctOf(uri), f.job.path):
-		f.add(ruleUnreachable, at.at, "/uri", fmt.Sprintf("no reader looks here for %q", shown(uri)), "its name in the standard is "+ResourceAddress(uri).Path())
+		f.add(ruleUnreachable, at.at, "/uri", fmt.Sprintf("no reader looks here for %q", shown(uri)),
+			"its name in the standard is "+ResourceAddress(uri).Path())
 	case slices.ContainsFunc(c.site.templates, func(t listedTemplate) bool { _, ok := t.parsed.Match(uri); return ok }):
 	default:
-		f.add(ruleUnlisted, at.at, "/uri", fmt.Sprintf("resource %q is not in the manifest", shown(uri)), "add it, so that clients see it")
+		f.add(ruleUnlisted, at.at, "/uri", fmt.Sprintf("resource %q is not in the manifest", shown(uri)),
+			"add it, so that clients see it")
 	}
 }
 
@@ -123,11 +136,12 @@ func distinctOf(uri string) []string {
 func (c *checker) sameType(f *contents, want listedResource, mimeType string) {
 	if f.resource > 0 && want.mimeType != "" && mimeType != want.mimeType {
 		m, _ := named(f.members, "mimeType")
-		f.add(ruleMIMEType, m.at, "/mimeType", fmt.Sprintf("the file says %q, the manifest %q", mimeType, want.mimeType), "clients choose by what the manifest says")
+		f.add(ruleMIMEType, m.at, "/mimeType", fmt.Sprintf("the file says %q, the manifest %q", mimeType, want.mimeType),
+			"clients choose by what the manifest says")
 	}
 }
 
-// resourceItems checks the contents in a file of another form.
+// resourceItems checks the contents in a file that is not in the standard's form.
 func (c *checker) resourceItems(f *contents, list located, pointer string) {
 	each(f.sheet.text, list.at, func(place, at, end int) {
 		pointer := fmt.Sprintf("%s/%d", pointer, place)
@@ -143,7 +157,8 @@ func (c *checker) resourceItems(f *contents, list located, pointer string) {
 			uri, isText = jsonscan.Unquote(m.value)
 		}
 		if want := c.resourceOf(f).name; isText && place == 0 && want != "" && uri != want && f.others() == nil {
-			f.add(ruleURIMismatch, m.at, pointer+"/uri", fmt.Sprintf("the file says %q, and the manifest leads to it as %q", shown(uri), shown(want)),
+			f.add(ruleURIMismatch, m.at, pointer+"/uri",
+				fmt.Sprintf("the file says %q, and the manifest leads to it as %q", shown(uri), shown(want)),
 				"readers refuse a file that says that it is another")
 		}
 	})

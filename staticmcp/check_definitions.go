@@ -14,30 +14,30 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// listedTool is a tool in the manifest, or a prompt, whose files lie likewise.
+// listedTool is a tool in the manifest, or a prompt, whose files are laid out the same
+// way.
 type listedTool struct {
 	*tool
 	entry  entryAt
 	root   string         // "tools" or "prompts"
-	output *schema.Schema // nil if there is none to go by
-	// claims are what the schema says about single arguments, in the order of
-	// the path.
+	output *schema.Schema // nil without a usable schema
+	// claims are the schema's constraints on single arguments, in path order.
 	claims []claim
-	// combinations are the values of several enums that answers exist for.
+	// combinations are the combinations of enum values that have answers.
 	combinations *combinations
-	// answers counts the files that a call leads to; template says that a file of
-	// a prompt has places for its arguments.
+	// answers counts the files that calls lead to; template is set if a file of a prompt has
+	// placeholders for its arguments.
 	answers  int
 	template atomic.Bool
-	// searched says that there is a search index to answer from.
+	// searched reports whether a search index exists.
 	searched bool
 }
 
-// claim is what a schema says about the values of an argument.
+// claim is the schema's constraint on the values of an argument.
 type claim struct {
 	kind string // "integer", "number", "boolean", or empty for anything else
-	// values are the names of the files for an enum or a const, in its order, and
-	// wanted the values themselves; nil if any value will do.
+	// names are the file names for an enum or a const, in its order, and wanted the values
+	// themselves; nil if any value is allowed.
 	names, wanted []string
 	seen          map[string]bool
 	typed         bool // the schema names a type
@@ -52,7 +52,8 @@ type listedTemplate struct {
 func (site *siteUnderCheck) template(e entryAt) {
 	parsed, err := uritemplate.Parse(e.name)
 	if err != nil {
-		site.sheet.add(ruleURITemplate, e.at, e.path()+"/uriTemplate", fmt.Sprintf("%q is no URI template: %v", shown(e.name), err), "")
+		site.sheet.add(ruleURITemplate, e.at, e.path()+"/uriTemplate",
+			fmt.Sprintf("%q is no URI template: %v", shown(e.name), err), "")
 		return
 	}
 	site.templates = append(site.templates, listedTemplate{e, parsed})
@@ -63,7 +64,7 @@ func (site *siteUnderCheck) tool(e entryAt, members []located) {
 	s := site.sheet
 	s.place(e.at, e.path()+"/name", mcp.CheckToolName(e.name))
 	if slices.ContainsFunc(mcp.CheckToolName(e.name), func(f check.Finding) bool { return f.Severity == check.Error }) {
-		return // there is no folder for it
+		return // no folder can have the name
 	}
 	t := &listedTool{entry: e, root: toolsDir}
 	input := []byte(anyObject)
@@ -84,14 +85,14 @@ func (site *siteUnderCheck) tool(e entryAt, members []located) {
 	if m, ok := named(members, "outputSchema"); ok && m.value[0] == '{' {
 		want := "object"
 		if site.version >= "2026-07-28" {
-			want = "" // from then on any schema will do
+			want = "" // since then any schema is allowed
 		}
 		t.output = s.schema(m, e.path()+"/outputSchema", want)
 	}
 	site.tools = append(site.tools, t)
 }
 
-// schema compiles a schema, whose type must be the one given, if any.
+// schema compiles a schema, whose type must be want unless that is empty.
 func (s *sheet) schema(m located, pointer, want string) *schema.Schema {
 	compiled, err := schema.Compile(m.value)
 	if err != nil {
@@ -102,20 +103,22 @@ func (s *sheet) schema(m located, pointer, want string) *schema.Schema {
 			below, why = e.Pointer, e.Message
 			at, _ = check.Offset(m.value, below)
 		}
-		s.add(ruleSchema, m.at+at, pointer+below, fmt.Sprintf("the %s is no JSON Schema: %s", m.name, why), "until then nothing is checked against it")
+		s.add(ruleSchema, m.at+at, pointer+below, fmt.Sprintf("the %s is no JSON Schema: %s", m.name, why),
+			"until then nothing is checked against it")
 		return nil
 	}
 	for _, note := range compiled.Notes() {
 		s.add(ruleSchemaNote, m.at, pointer, fmt.Sprintf("the %s: %s", m.name, note), "")
 	}
 	if kind, ok := named(locate(m.value, 0), "type"); want != "" && (!ok || string(kind.value) != `"`+want+`"`) {
-		s.add(ruleSchemaType, m.at+kind.at, pointer+"/type", fmt.Sprintf("the type of the %s is not %q", m.name, want), "the protocol demands it of the whole schema")
+		s.add(ruleSchemaType, m.at+kind.at, pointer+"/type",
+			fmt.Sprintf("the type of the %s is not %q", m.name, want), "the protocol demands it of the whole schema")
 	}
 	return compiled
 }
 
-// arguments compares required with properties, which readers go by in different
-// ways.
+// arguments compares required with properties, because readers differ in which of them
+// they use.
 func (s *sheet) arguments(m located, pointer, tool string) {
 	list := locate(s.text, m.at)
 	properties, ok := named(list, "properties")
@@ -132,15 +135,16 @@ func (s *sheet) arguments(m located, pointer, tool string) {
 			required = append(required, name)
 			if _, composed := named(list, "allOf"); !composed && s.text[at] == '"' && !slices.Contains(declared, name) {
 				s.add(ruleRequiredUnknown, at, fmt.Sprintf("%s/required/%d", pointer, place),
-					fmt.Sprintf("tool %q requires %q, which is not among its properties", tool, name), "clients do not know what to send")
+					fmt.Sprintf("tool %q requires %q, which is not among its properties", tool, name),
+					"clients do not know what to send")
 			}
 		})
 	}
 	s.order(properties, pointer, tool, declared, required)
 }
 
-// order compares the order of properties with the one that counts: that of
-// required, then the others.
+// order compares the order of properties with the one that counts: required arguments
+// first, then the others.
 func (s *sheet) order(properties located, pointer, tool string, declared, required []string) {
 	want := slices.DeleteFunc(slices.Clone(required), func(name string) bool { return !slices.Contains(declared, name) })
 	for _, name := range declared {
@@ -152,13 +156,14 @@ func (s *sheet) order(properties located, pointer, tool string, declared, requir
 		return
 	}
 	s.add(ruleArgumentOrder, properties.at, pointer+"/properties",
-		fmt.Sprintf("the properties of tool %q are in the order %s, its files in the order %s", tool, strings.Join(declared, ", "), strings.Join(want, ", ")),
+		fmt.Sprintf("the properties of tool %q are in the order %s, its files in the order %s",
+			tool, strings.Join(declared, ", "), strings.Join(want, ", ")),
 		"write the properties in the order of required, then the optional ones: some readers go by them")
 	s.repair(repair{does: fmt.Sprintf("put the properties of tool %q in the order of its files", tool),
 		edits: []edit{reorderMembers(s.text, properties.at, want)}})
 }
 
-// ambiguous finds optional arguments of which two calls can share a file.
+// ambiguous reports optional arguments whose calls can share a file.
 func (s *sheet) ambiguous(t *listedTool, pointer string) {
 	var open []string
 	for _, p := range t.params {
@@ -168,12 +173,13 @@ func (s *sheet) ambiguous(t *listedTool, pointer string) {
 	}
 	if len(open) > 1 {
 		s.add(ruleArgumentAmbiguous, t.entry.at, pointer+"/properties",
-			fmt.Sprintf("tool %q: %s can all be left out, so a call with one of them shares its file with a call with another", t.name, alternatives(open)),
+			fmt.Sprintf("tool %q: %s can all be left out, so a call with one of them shares its file with a call with another",
+				t.name, alternatives(open)),
 			"give all but one a default, or make them required")
 	}
 }
 
-// readClaims reads what the schema says about single arguments.
+// readClaims reads the schema's constraints on single arguments.
 func (t *listedTool) readClaims() {
 	t.claims = make([]claim, len(t.params))
 	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {

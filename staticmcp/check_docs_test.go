@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// TestRulesAreDocumented holds the table of docs/check.md equal to the rules. With
+// TestRulesAreDocumented verifies that the table in docs/check.md matches the rules. With
 // -update it writes the table.
 func TestRulesAreDocumented(t *testing.T) {
 	const page, head = "../docs/check.md", "| rule | severity | what is found | `--fix` |\n| --- | --- | --- | --- |\n"

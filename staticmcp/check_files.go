@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// roundSize is how many files are checked before what was found is put in order.
+// roundSize is how many files are checked before their findings are put in order.
 const roundSize = 4096
 
 // readFiles checks the contents of files, several at a time.
@@ -57,7 +57,8 @@ func (c *checker) readFile(ctx context.Context, o *opener, j *job) *sheet {
 	case ctx.Err() != nil:
 		return s
 	case errors.As(err, &large):
-		s.add(ruleTooLarge, 0, "", fmt.Sprintf("the file is larger than %d bytes", large.limit), "split the answer: readers refuse it")
+		s.add(ruleTooLarge, 0, "", fmt.Sprintf("the file is larger than %d bytes", large.limit),
+			"split the answer: readers refuse it")
 		return s
 	case err != nil:
 		s.add(ruleUnreadable, 0, "", "the file cannot be read: "+fsutil.Reason(err), "")
@@ -69,12 +70,12 @@ func (c *checker) readFile(ctx context.Context, o *opener, j *job) *sheet {
 	if j.twin != "" {
 		c.compareTwin(o, s, j)
 	}
-	s.text = nil // the findings have their places
+	s.text = nil // the findings have their positions
 	return s
 }
 
-// opener opens the files of a folder, of which many are beside each other: it
-// keeps the folder that the last one was in. It is not safe for concurrent use.
+// opener opens the files of a folder. Many of them are next to each other, so it keeps
+// the folder of the last one open. It is not safe for concurrent use.
 type opener struct {
 	folder *folder
 	dir    string
@@ -103,14 +104,13 @@ func (o *opener) open(file string) (fs.File, error) {
 	}
 	opened, err := o.at.Open(name)
 	if err != nil {
-		// It may be a link that leads out of this folder, but not out of the site.
+		// It may be a link that leads out of this folder but stays within the site.
 		return o.folder.fsys.Open(file)
 	}
 	return opened, nil
 }
 
-// read returns the file at a path that is known to be a regular one, or a link to
-// one.
+// read returns the file at a path that is known to be a regular file or a link to one.
 func (o *opener) read(file string, limit int64) ([]byte, error) {
 	opened, err := o.open(file)
 	if err != nil {
@@ -124,19 +124,20 @@ func (o *opener) read(file string, limit int64) ([]byte, error) {
 	return readLimited(opened, info.Size(), limit)
 }
 
-// compareTwin compares an answer under the name of another reader with the one
-// under the standard's.
+// compareTwin compares an answer under another reader's name with the one under the
+// standard's name.
 func (c *checker) compareTwin(o *opener, s *sheet, j *job) {
 	other, err := o.read(j.twin, c.opts.MaxFileBytes)
 	if err == nil && !bytes.Equal(other, s.text) {
-		s.add(ruleCollision, 0, "", "the file is not the same as "+j.twin+", which has the same name in the standard", "remove the one that is out of date")
+		s.add(ruleCollision, 0, "", "the file is not the same as "+j.twin+", which has the same name in the standard",
+			"remove the one that is out of date")
 	}
 }
 
-// largeAnswer is more than a model can use.
+// largeAnswer is the size, in bytes, above which a model cannot use an answer.
 const largeAnswer = 1 << 20
 
-// content checks what is in a file.
+// content checks the content of a file.
 func (c *checker) content(s *sheet, j *job) {
 	if len(s.text) > largeAnswer {
 		s.add(ruleLargeAnswer, 0, "", fmt.Sprintf("the file has %.1f MB", float64(len(s.text))/1e6), "split it into pages")
@@ -162,7 +163,7 @@ func (c *checker) content(s *sheet, j *job) {
 	}
 }
 
-// contents is the one value of a file.
+// contents is the single JSON value in a file.
 type contents struct {
 	*sheet
 	*job
@@ -170,13 +171,13 @@ type contents struct {
 	members []located // of an object
 }
 
-// array returns the array called name.
+// array returns the array member called name.
 func (f *contents) array(name string) (located, bool) {
 	m, ok := named(f.members, name)
 	return m, ok && m.value[0] == '['
 }
 
-// text returns the string called name.
+// string returns the string member called name.
 func (f *contents) string(name string) (string, bool) {
 	m, ok := named(f.members, name)
 	if !ok {
@@ -185,16 +186,15 @@ func (f *contents) string(name string) (string, bool) {
 	return jsonscan.Unquote(m.value)
 }
 
-// isListing reports whether the file is by its name no answer.
+// isListing reports whether the file's name marks it as a listing rather than an answer.
 func (f *contents) isListing() bool { return isListing(f.job.path) }
 
-// listingName is the name without its extension, for messages.
+// listingName returns the name without its extension, for messages.
 func (f *contents) listingName() string {
 	return strings.TrimSuffix(path.Base(f.job.path), extension)
 }
 
-// others are the places of the path in which the answers differ that this file
-// stands for.
+// others returns the places of the path in which the answers that share this file differ.
 func (f *contents) others() []int {
 	meta, ok := named(f.members, "_meta")
 	if !ok {
@@ -203,8 +203,8 @@ func (f *contents) others() []int {
 	return (&outline{meta: meta.value}).others()
 }
 
-// besides reports a file that stands for several answers, which are not beside
-// it.
+// besides reports a file that represents several answers when those are not stored next
+// to it.
 func (c *checker) besides(f *contents) {
 	places := f.others()
 	if places == nil || c.tree == nil {
@@ -223,11 +223,12 @@ func (c *checker) besides(f *contents) {
 	}
 	meta, _ := named(f.members, "_meta")
 	f.add(ruleDisambiguation, meta.at, "/_meta/"+strings.ReplaceAll(metaDisambiguation, "/", "~1"),
-		"the file stands for several answers, and none is beside it", "their names are the first 183 characters of this one, _, and a hash")
+		"the file stands for several answers, and none is beside it",
+		"their names are the first 183 characters of this one, _, and a hash")
 }
 
-// distinctBeside reports whether a folder has a name that is told apart from the
-// given one by a hash.
+// distinctBeside reports whether a folder has a name that differs from the given one by a
+// hash.
 func (t *tree) distinctBeside(dir, name string) bool {
 	b := t.branches[dir]
 	if b == nil {

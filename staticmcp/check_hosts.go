@@ -7,32 +7,33 @@ import (
 	"slices"
 )
 
-// Host says what a web host that carries sites is known to do. A limit of zero is
-// none that matters.
+// Host describes the known limits and behaviour of a web host for sites. A limit of zero
+// means no relevant limit.
 type Host struct {
 	Name         string
 	MaxFiles     int
 	MaxFileBytes int64
 	MaxBytes     int64 // of the whole site
-	// HidesUnderscore says that names beginning with "_" are left out without a
-	// .nojekyll.
+	// HidesUnderscore reports whether names beginning with "_" are omitted unless the site
+	// has a .nojekyll.
 	HidesUnderscore bool
-	// NeedsNotFoundPage says that without a 404.html a missing file is answered
-	// with another page and status 200.
+	// NeedsNotFoundPage reports whether, without a 404.html, a missing file is answered with
+	// another page and status 200.
 	NeedsNotFoundPage bool
-	// ReadsNotFoundPage and ReadsHeaders say that it has a use for a 404.html, and
-	// for a _headers file.
+	// ReadsNotFoundPage and ReadsHeaders report whether the host uses a 404.html and a
+	// _headers file.
 	ReadsNotFoundPage, ReadsHeaders bool
-	// About says where the limits are from, in half a sentence.
+	// About states the source of the limits, in half a sentence.
 	About string
 }
 
-// Hosts returns the hosts that are known: to a check, and to what writes sites.
+// Hosts returns the known hosts, for checking sites and for writing them.
 func Hosts() []Host {
 	return []Host{
 		{Name: "github-pages", MaxBytes: 1 << 30, MaxFileBytes: 100 << 20, HidesUnderscore: true, ReadsNotFoundPage: true,
 			About: "1 GB for a published site, 100 MiB for a file in a repository"},
-		{Name: "cloudflare-pages", MaxFiles: 20_000, MaxFileBytes: 25 << 20, NeedsNotFoundPage: true, ReadsNotFoundPage: true, ReadsHeaders: true,
+		{Name: "cloudflare-pages", MaxFiles: 20_000, MaxFileBytes: 25 << 20,
+			NeedsNotFoundPage: true, ReadsNotFoundPage: true, ReadsHeaders: true,
 			About: "20,000 files on the free plan (100,000 on paid ones), 25 MiB for a file"},
 		{Name: "gitlab-pages", MaxFiles: 200_000, ReadsNotFoundPage: true, About: "200,000 entries for a site"},
 		{Name: "netlify", ReadsNotFoundPage: true, ReadsHeaders: true, About: "no limit that matters to a site"},
@@ -54,7 +55,7 @@ func HostNamed(name string) (Host, error) {
 	return hosts[i], nil
 }
 
-// checkHosts finds what a host will not carry, or not as it is.
+// checkHosts reports what a host will not serve, or not unchanged.
 func (c *checker) checkHosts(ctx context.Context, f *folder) error {
 	c.checkNoJekyll()
 	if len(c.hosts) == 0 {
@@ -66,7 +67,8 @@ func (c *checker) checkHosts(ctx context.Context, f *folder) error {
 	}
 	for _, host := range c.hosts {
 		if host.NeedsNotFoundPage && c.tree.find("404.html") == nil {
-			c.about(ruleNotFoundPage, manifestName, host.Name+" answers with a page and status 200 for what is missing: there is no 404.html",
+			c.about(ruleNotFoundPage, manifestName,
+				host.Name+" answers with a page and status 200 for what is missing: there is no 404.html",
 				"write a 404.html beside mcp.json")
 		}
 		c.holdLimits(host, sizes)
@@ -74,19 +76,20 @@ func (c *checker) checkHosts(ctx context.Context, f *folder) error {
 	return nil
 }
 
-// checkNoJekyll finds names that GitHub Pages leaves out.
+// checkNoJekyll reports names that GitHub Pages omits.
 func (c *checker) checkNoJekyll() {
 	wanted := len(c.hosts) == 0 || slices.ContainsFunc(c.hosts, func(h Host) bool { return h.HidesUnderscore })
 	if !wanted || !c.tree.hidden || c.tree.find(".nojekyll") != nil {
 		return
 	}
 	s := c.sheet(".nojekyll", nil)
-	s.add(ruleNoJekyll, 0, "", "there is no .nojekyll, and names begin with _: GitHub Pages leaves those files out", "write an empty file with that name beside mcp.json")
+	s.add(ruleNoJekyll, 0, "", "there is no .nojekyll, and names begin with _: GitHub Pages leaves those files out",
+		"write an empty file with that name beside mcp.json")
 	s.repair(repair{does: "create an empty .nojekyll", create: true})
 	c.take(s)
 }
 
-// sizes are how much a site is.
+// sizes are the size of a site and its largest files.
 type sizes struct {
 	files   int
 	bytes   int64
@@ -98,11 +101,11 @@ type sized struct {
 	bytes int64
 }
 
-// notable is the smallest limit that a host has for a file.
+// notable is the smallest per-file limit of any host.
 const notable = 25 << 20
 
-// measure looks at all files below the root, those of no site included, since a
-// host gets them all.
+// measure counts all files below the root, including those that are not part of the site,
+// since they are all uploaded to the host.
 func measure(ctx context.Context, fsys fs.FS) (sizes, error) {
 	var all sizes
 	err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
@@ -110,7 +113,7 @@ func measure(ctx context.Context, fsys fs.FS) (sizes, error) {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			return nil // the check of the files has said so
+			return nil // already reported by the check of the files
 		case d.IsDir() && path == ".git":
 			return fs.SkipDir
 		case !d.Type().IsRegular():
@@ -130,17 +133,20 @@ func measure(ctx context.Context, fsys fs.FS) (sizes, error) {
 	return all, err
 }
 
-// holdLimits compares a site with the limits of a host.
+// holdLimits checks a site against the limits of a host.
 func (c *checker) holdLimits(host Host, all sizes) {
 	if host.MaxFiles > 0 && all.files > host.MaxFiles {
-		c.about(ruleHostLimit, manifestName, fmt.Sprintf("the site has %d files, and %s carries %d", all.files, host.Name, host.MaxFiles), host.About)
+		c.about(ruleHostLimit, manifestName,
+			fmt.Sprintf("the site has %d files, and %s carries %d", all.files, host.Name, host.MaxFiles), host.About)
 	}
 	if host.MaxBytes > 0 && all.bytes > host.MaxBytes {
-		c.about(ruleHostLimit, manifestName, fmt.Sprintf("the site has %d MB, and %s carries %d", all.bytes/1e6, host.Name, host.MaxBytes/1e6), host.About)
+		c.about(ruleHostLimit, manifestName,
+			fmt.Sprintf("the site has %d MB, and %s carries %d", all.bytes/1e6, host.Name, host.MaxBytes/1e6), host.About)
 	}
 	for _, f := range all.largest {
 		if host.MaxFileBytes > 0 && f.bytes > host.MaxFileBytes {
-			c.about(ruleHostLimit, f.path, fmt.Sprintf("the file has %d MB, and %s carries %d", f.bytes/1e6, host.Name, host.MaxFileBytes/1e6), host.About)
+			c.about(ruleHostLimit, f.path,
+				fmt.Sprintf("the file has %d MB, and %s carries %d", f.bytes/1e6, host.Name, host.MaxFileBytes/1e6), host.About)
 		}
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// indexed is what the index of a site says of one file.
+// indexed is the entry of one file in the index of a site.
 type indexed struct {
 	size int64
 	sum  [sha256.Size]byte
 	seen bool
 }
 
-// readIndex reads the index that our own builder writes, if there is one.
+// readIndex reads the index that our own builder writes, if it exists.
 func (c *checker) readIndex(ctx context.Context, st store) ([]IndexEntry, error) {
 	var index Index
 	if ok, err := c.decodeIndex(ctx, st, IndexPath, &index); !ok || err != nil || index.Format != 1 {
@@ -45,7 +45,7 @@ func (c *checker) readIndex(ctx context.Context, st store) ([]IndexEntry, error)
 	return entries, nil
 }
 
-// findSearch looks for the search indexes that tools say they have.
+// findSearch checks for the search indexes that tools declare.
 func (c *checker) findSearch(ctx context.Context, st store) error {
 	if c.site == nil {
 		return nil
@@ -60,7 +60,8 @@ func (c *checker) findSearch(ctx context.Context, st store) error {
 			return ctx.Err()
 		}
 		if t.searched = err == nil; !t.searched {
-			c.site.sheet.add(ruleSearchIndex, t.entry.at, t.entry.path()+"/_meta", fmt.Sprintf("the search index of tool %q is not there: %s", t.name, head),
+			c.site.sheet.add(ruleSearchIndex, t.entry.at, t.entry.path()+"/_meta",
+				fmt.Sprintf("the search index of tool %q is not there: %s", t.name, head),
 				"publish it too: without it there are answers to single words alone")
 			continue
 		}
@@ -71,10 +72,10 @@ func (c *checker) findSearch(ctx context.Context, st store) error {
 	return nil
 }
 
-// verifySearch compares the files of a search index with their checksums.
+// verifySearch verifies the files of a search index against their checksums.
 func (c *checker) verifySearch(ctx context.Context, st store, dir string) error {
 	if c.verified[dir] {
-		return nil // another tool has the same
+		return nil // another tool has the same index
 	}
 	c.verified[dir] = true
 	index := search.New(&storedIndex{st, dir, c.opts.MaxFileBytes})
@@ -88,7 +89,7 @@ func (c *checker) verifySearch(ctx context.Context, st store, dir string) error 
 	})
 }
 
-// storedIndex are the files of a search index, read without a cache.
+// storedIndex is the files of a search index, read without a cache.
 type storedIndex struct {
 	store store
 	dir   string
@@ -113,8 +114,8 @@ func (f *storedIndex) Load(ctx context.Context, name string, parse search.Parse)
 // Forget implements [search.Store].
 func (f *storedIndex) Forget(string) {}
 
-// decodeIndex decodes a file of the index. One that cannot be used counts as
-// missing: the index is an addition.
+// decodeIndex decodes a file of the index. An unusable one counts as missing, because the
+// index is optional.
 func (c *checker) decodeIndex(ctx context.Context, st store, path string, into any) (bool, error) {
 	loaded, err := st.load(ctx, path, nil, c.opts.MaxManifestBytes)
 	switch {
@@ -145,7 +146,7 @@ func (c *checker) holdIndex(entries []IndexEntry) {
 	}
 }
 
-// compareIndex compares a file with what the index says of it.
+// compareIndex compares a file with its entry in the index.
 func (c *checker) compareIndex(s *sheet) {
 	one := c.index[s.path]
 	if one == nil {
@@ -153,14 +154,19 @@ func (c *checker) compareIndex(s *sheet) {
 	}
 	one.seen = true
 	if one.size != int64(len(s.text)) || one.sum != sha256.Sum256(s.text) {
-		s.add(ruleIndexStale, 0, "", "the file is not what the index of the site says", "the file was changed by hand: build the site again, or remove .staticmcp")
+		s.add(ruleIndexStale, 0, "", "the file is not what the index of the site says",
+			"the file was changed by hand: build the site again, or remove .staticmcp")
 	}
 }
 
-// concludeIndex finds files of the index that are not there.
+// concludeIndex reports files that the index lists but that do not exist.
 func (c *checker) concludeIndex(entries []IndexEntry) {
 	for _, e := range entries {
-		if one := c.index[e.Path]; one == nil || one.seen || !isPublic(e.Path) || strings.HasPrefix(e.Path, ".") || e.Path == manifestName {
+		if one := c.index[e.Path]; one == nil ||
+			one.seen ||
+			!isPublic(e.Path) ||
+			strings.HasPrefix(e.Path, ".") ||
+			e.Path == manifestName {
 			continue
 		}
 		if c.tree.find(e.Path) == nil {

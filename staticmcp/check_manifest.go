@@ -10,9 +10,9 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// siteUnderCheck is what a manifest says, as far as a check needs it.
+// siteUnderCheck is the content of a manifest that a check needs.
 type siteUnderCheck struct {
-	sheet     *sheet // of the manifest, open to the end
+	sheet     *sheet // of the manifest, kept open until the end
 	version   string // protocolVersion
 	resources []listedResource
 	tools     []*listedTool
@@ -30,8 +30,8 @@ type entryAt struct {
 
 func (e *entryAt) path() string { return e.pointer + "/" + strconv.Itoa(e.place) }
 
-// manifest checks the text of a manifest. It returns nil if nothing can be said
-// about the site by it.
+// manifest checks the text of a manifest. It returns nil if the manifest is unusable for
+// checking the site.
 func (s *sheet) manifest(text []byte) *siteUnderCheck {
 	s.text = text
 	begin, ok := s.whole()
@@ -65,7 +65,7 @@ func (s *sheet) manifest(text []byte) *siteUnderCheck {
 // memberSpec is what a member of an object must be.
 type memberSpec struct {
 	name     string
-	kind     string // as kindOf says it
+	kind     string // as returned by kindOf
 	required bool   // by the standard, or by the protocol
 }
 
@@ -102,7 +102,7 @@ func (s *sheet) members(at int, list []located, specs []memberSpec, what, pointe
 	}
 }
 
-// isBlank reports whether a JSON string has nothing but white space.
+// isBlank reports whether a JSON string contains only white space.
 func isBlank(text []byte) bool {
 	value, _ := jsonscan.Unquote(text)
 	return strings.TrimSpace(value) == ""
@@ -123,7 +123,8 @@ func (site *siteUnderCheck) head(begin int, top []located) {
 	if !ok {
 		for _, name := range []string{"name", "version"} {
 			if m, ok := named(top, name); ok {
-				s.add(ruleListPlace, m.at, "/"+name, fmt.Sprintf("%q is at the top of the manifest", name), `move it into "serverInfo"`)
+				s.add(ruleListPlace, m.at, "/"+name,
+					fmt.Sprintf("%q is at the top of the manifest", name), `move it into "serverInfo"`)
 			}
 		}
 		return
@@ -135,16 +136,18 @@ func (site *siteUnderCheck) head(begin int, top []located) {
 	s.members(info.at, inner, serverMembers, "serverInfo", "/serverInfo")
 	if m, ok := named(inner, "version"); ok && m.value[0] == '"' {
 		if version, _ := jsonscan.Unquote(m.value); !semver.MatchString(version) {
-			s.add(ruleServerVersion, m.at, "/serverInfo/version", fmt.Sprintf("version %q is not a semantic version", version), "write three numbers, such as 1.0.0")
+			s.add(ruleServerVersion, m.at, "/serverInfo/version",
+				fmt.Sprintf("version %q is not a semantic version", version), "write three numbers, such as 1.0.0")
 		}
 	}
 }
 
 // semver is the form of semver.org, version 2.0.0.
-var semver = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+var semver = regexp.MustCompile(
+	`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
-// requireLists checks that the two lists of the standard are there, and that all
-// are lists.
+// requireLists checks that the two lists of the standard exist and that every list is an
+// array.
 func (site *siteUnderCheck) requireLists(capabilities located) {
 	s := site.sheet
 	inner := locate(s.text, capabilities.at)
@@ -168,7 +171,7 @@ func (site *siteUnderCheck) requireLists(capabilities located) {
 func (site *siteUnderCheck) list(kind, at int, pointer string) {
 	s := site.sheet
 	seen := make(map[string]seenEntry)
-	last := 0 // where the element before ends
+	last := 0 // where the previous element ends
 	each(s.text, at, func(place, at, end int) {
 		before := last
 		last = end
@@ -193,26 +196,30 @@ func (site *siteUnderCheck) list(kind, at int, pointer string) {
 // seenEntry is the first entry with some name.
 type seenEntry struct{ place, at, end int }
 
-// duplicate reports an entry whose name is taken.
+// duplicate reports an entry whose name is already in use.
 func (s *sheet) duplicate(kind int, e *entryAt, first seenEntry, before, end int) {
 	same := string(compact(s.text[first.at:first.end])) == string(compact(s.text[e.at:end]))
 	hint := "readers take the first of them"
 	if same {
 		hint = "the two are the same: remove one"
 	}
-	s.add(ruleDuplicate, e.at, e.path(), fmt.Sprintf("%s %q is already entry %d", entryNames[kind], e.name, first.place), hint)
+	s.add(ruleDuplicate, e.at, e.path(),
+		fmt.Sprintf("%s %q is already entry %d", entryNames[kind], e.name, first.place), hint)
 	if same {
-		s.repair(repair{does: fmt.Sprintf("remove the second entry of %s %q", entryNames[kind], e.name), edits: []edit{{before, end, nil}}})
+		s.repair(repair{
+			does:  fmt.Sprintf("remove the second entry of %s %q", entryNames[kind], e.name),
+			edits: []edit{{before, end, nil}},
+		})
 	}
 }
 
 var entryNames = [manifestLists]string{"resource", "tool", "resource template", "prompt"}
 
-// identities are the members that name the entries of the lists.
+// identities are the members that identify the entries of the lists.
 var identities = [manifestLists]string{"uri", "name", "uriTemplate", "name"}
 
-// nameEntry fills in what an entry is called. An entry without a name cannot be
-// checked any further.
+// nameEntry fills in the name of an entry and reports whether it has one. An entry
+// without a name is not checked further.
 func (s *sheet) nameEntry(kind int, e *entryAt, members []located) bool {
 	member := identities[kind]
 	m, ok := named(members, member)
@@ -222,11 +229,13 @@ func (s *sheet) nameEntry(kind int, e *entryAt, members []located) bool {
 	}
 	switch {
 	case !ok:
-		s.add(ruleMemberMissing, e.at, e.path()+"/"+member, fmt.Sprintf("the %s has no %q", entryNames[kind], member), "readers leave the entry out")
+		s.add(ruleMemberMissing, e.at, e.path()+"/"+member,
+			fmt.Sprintf("the %s has no %q", entryNames[kind], member), "readers leave the entry out")
 	case !isText:
 		s.add(ruleMemberType, m.at, e.path()+"/"+member, fmt.Sprintf("%q is %s, not a string", member, kindOf(m.value)), "")
 	case text == "" && kind != listTools:
-		s.add(ruleMemberMissing, m.at, e.path()+"/"+member, fmt.Sprintf("the %q of the %s is empty", member, entryNames[kind]), "readers leave the entry out")
+		s.add(ruleMemberMissing, m.at, e.path()+"/"+member,
+			fmt.Sprintf("the %q of the %s is empty", member, entryNames[kind]), "readers leave the entry out")
 	default:
 		e.name = text
 		return true
@@ -234,13 +243,26 @@ func (s *sheet) nameEntry(kind int, e *entryAt, members []located) bool {
 	return false
 }
 
-// entryMembers are what the entries of the lists consist of, besides what names
-// them. What the standard does not require, the protocol defines.
+// entryMembers are the members of the entries of the lists, besides the one that
+// identifies them. Those that the standard does not require are defined by the protocol.
 var entryMembers = [manifestLists][]memberSpec{
-	listResources: append([]memberSpec{{"name", "a string", true}, {"description", "a string", true}, {"mimeType", "a string", true}, {"size", "a number", false}}, ornaments...),
-	listTools:     append([]memberSpec{{"description", "a string", true}, {"inputSchema", "an object", true}, {"outputSchema", "an object", false}}, ornaments...),
-	listTemplates: append([]memberSpec{{"name", "a string", true}, {"description", "a string", false}, {"mimeType", "a string", false}}, ornaments...),
-	listPrompts:   append([]memberSpec{{"description", "a string", false}, {"arguments", "an array", false}}, ornaments...),
+	listResources: append([]memberSpec{
+		{"name", "a string", true},
+		{"description", "a string", true},
+		{"mimeType", "a string", true},
+		{"size", "a number", false},
+	}, ornaments...),
+	listTools: append([]memberSpec{
+		{"description", "a string", true},
+		{"inputSchema", "an object", true},
+		{"outputSchema", "an object", false},
+	}, ornaments...),
+	listTemplates: append([]memberSpec{
+		{"name", "a string", true},
+		{"description", "a string", false},
+		{"mimeType", "a string", false},
+	}, ornaments...),
+	listPrompts: append([]memberSpec{{"description", "a string", false}, {"arguments", "an array", false}}, ornaments...),
 }
 
 var ornaments = []memberSpec{
@@ -279,9 +301,11 @@ func (site *siteUnderCheck) resource(e entryAt, members []located) {
 	s := site.sheet
 	switch scheme, _, ok := strings.Cut(e.name, ":"); {
 	case len(ResourceAddress(e.name).Texts) == 0 || ResourceAddress(e.name).Valid() != nil:
-		s.add(ruleURI, e.at, e.path()+"/uri", fmt.Sprintf("the URI %q leaves nothing to name a file by", shown(e.name)), "no reader can find it: give it a name")
+		s.add(ruleURI, e.at, e.path()+"/uri", fmt.Sprintf("the URI %q leaves nothing to name a file by", shown(e.name)),
+			"no reader can find it: give it a name")
 	case !ok || !uriScheme.MatchString(scheme):
-		s.add(ruleURI, e.at, e.path()+"/uri", fmt.Sprintf("%q has no scheme", shown(e.name)), "write a URI, such as file://"+shown(e.name))
+		s.add(ruleURI, e.at, e.path()+"/uri", fmt.Sprintf("%q has no scheme", shown(e.name)),
+			"write a URI, such as file://"+shown(e.name))
 	}
 	site.resources = append(site.resources, r)
 }

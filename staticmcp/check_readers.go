@@ -8,33 +8,33 @@ import (
 	"strings"
 )
 
-// reader is what is known of another program that reads sites.
+// reader describes what is known about another program that reads sites.
 type reader struct {
 	name string
-	// resource returns where it looks for a resource, and where says so in words.
+	// resource returns where it looks for a resource; where describes that in words.
 	resource func(uri string) string
 	where    string
-	// raw says that it takes values as they are, instead of encoding them.
+	// raw reports whether it uses values as they are, without encoding them.
 	raw bool
-	// byName and byValue say in which order it takes arguments; neither means as
-	// declared.
+	// byName and byValue select the order in which it takes arguments; if neither is set, it
+	// is the declared order.
 	byName, byValue bool
-	// joins returns the one name that it makes of three and more arguments; nil if
-	// it makes a part of the path for each.
+	// joins turns three or more arguments into the single name it uses for them; nil if each
+	// argument is a part of the path.
 	joins func(encoded string) string
-	// sanitizes says that it changes the names of tools, for clients as well.
+	// sanitizes reports whether it changes the names of tools, for clients as well.
 	sanitizes bool
-	// hash31 says that long names end in another hash.
+	// hash31 reports whether its long names end in a different hash.
 	hash31 bool
-	// untyped says that it drops arguments whose schema has no type.
+	// untyped reports whether it drops arguments whose schema has no type.
 	untyped bool
-	// needs is the shape of resources that it can read, or nothing if it reads all.
+	// needs are the shapes of resources that it can read; zero if it reads all.
 	needs trait
-	// loses are what it leaves out of what it reads.
+	// loses lists what it drops when reading.
 	loses []string
 }
 
-// trait is something about the file of a resource.
+// trait is a property of the file of a resource.
 type trait uint8
 
 const (
@@ -46,24 +46,28 @@ const (
 func knownReaders() []reader {
 	underscores := strings.NewReplacer("/", "_", "+", "_", "=", "_")
 	bare := strings.NewReplacer("/", "_", "+", "_", "=", "")
-	rust := reader{name: "sse-bridge", resource: rawResource, where: "it takes the URI behind :// as it is, without encoding it", raw: true, byValue: true, joins: underscores.Replace,
+	rust := reader{name: "sse-bridge", resource: rawResource,
+		where: "it takes the URI behind :// as it is, without encoding it",
+		raw:   true, byValue: true, joins: underscores.Replace,
 		needs: traitFlat | traitContents, loses: []string{"prompts", "resource templates", "_meta of resources"}}
 	stdio := rust
 	stdio.name = "stdio-bridge"
-	// Of the last only the paths are known: it is what the tests of a generator
-	// take for a reader. Resources it looks for where the generator writes them.
+	// Only the paths of the last one are known: the tests of a generator treat it as a
+	// reader. It looks for resources where that generator writes them.
 	docs := rust
 	docs.resource = func(uri string) string { return rawResource(replaced(uri)) }
 	docs.name, docs.joins, docs.needs, docs.loses = "docusaurus-smg", bare.Replace, 0, nil
 	return []reader{
-		{name: "claude-web-bridge", resource: fileResource, where: "it cuts off no other scheme than file://, and encodes nothing", byName: true, sanitizes: true, hash31: true, untyped: true, needs: traitContents,
+		{name: "claude-web-bridge", resource: fileResource,
+			where: "it cuts off no other scheme than file://, and encodes nothing", byName: true,
+			sanitizes: true, hash31: true, untyped: true, needs: traitContents,
 			loses: []string{"prompts", "resource templates", "annotations, outputSchema and most of inputSchema"}},
 		rust, stdio, docs,
 	}
 }
 
-// rawResource is where a resource is for those who cut off the scheme and encode
-// nothing.
+// rawResource returns the path of a resource for readers that cut off the scheme and
+// encode nothing.
 func rawResource(uri string) string {
 	if _, rest, ok := strings.Cut(uri, "://"); ok && !strings.Contains(rest, "://") {
 		return resourcesDir + "/" + rest + extension
@@ -71,12 +75,13 @@ func rawResource(uri string) string {
 	return strings.TrimSuffix(uri, extension) + extension
 }
 
-// fileResource cuts off no other scheme than file.
+// fileResource returns the path of a resource for a reader that cuts off only the scheme
+// file.
 func fileResource(uri string) string {
 	return resourcesDir + "/" + strings.Replace(uri, "file://", "", 1) + extension
 }
 
-// Readers returns the names of the other readers that are known.
+// Readers returns the names of the other known readers.
 func Readers() []string {
 	var names []string
 	for _, r := range knownReaders() {
@@ -85,7 +90,7 @@ func Readers() []string {
 	return names
 }
 
-// checkReaders says what other readers will fail to read.
+// checkReaders reports what other readers will fail to read.
 func (c *checker) checkReaders() {
 	if c.site == nil {
 		return
@@ -107,7 +112,7 @@ func (c *checker) checkReaders() {
 	}
 }
 
-// unread counts what a reader does not find.
+// unread counts the files that a reader does not find.
 type unread struct {
 	count, of int
 	example   string
@@ -127,7 +132,7 @@ func (u *unread) String() string {
 	return fmt.Sprintf("%d of %d, such as %s", u.count, u.of, u.example)
 }
 
-// readerResources holds the resources against what a reader does.
+// readerResources checks the resources against the behaviour of a reader.
 func (c *checker) readerResources(r reader) {
 	var places, shapes unread
 	for i := range c.jobs {
@@ -141,11 +146,13 @@ func (c *checker) readerResources(r reader) {
 	}
 	s := c.site.sheet
 	if places.count > 0 {
-		s.add(ruleReaderPath, 0, "/capabilities/resources", fmt.Sprintf("%s looks elsewhere for resources: %s", r.name, &places),
+		s.add(ruleReaderPath, 0, "/capabilities/resources",
+			fmt.Sprintf("%s looks elsewhere for resources: %s", r.name, &places),
 			r.where)
 	}
 	if shapes.count > 0 {
-		s.add(ruleReaderShape, 0, "/capabilities/resources", fmt.Sprintf("%s cannot use the files of resources: %s", r.name, &shapes), r.shapeHint())
+		s.add(ruleReaderShape, 0, "/capabilities/resources",
+			fmt.Sprintf("%s cannot use the files of resources: %s", r.name, &shapes), r.shapeHint())
 	}
 }
 
@@ -156,14 +163,15 @@ func (r *reader) shapeHint() string {
 	return "it makes a text of the whole file"
 }
 
-// exists reports whether there is a file at a path that another reader made.
+// exists reports whether a file exists at a path that another reader computed.
 func (c *checker) exists(path string) bool { return safePath(path) && c.tree.find(path) != nil }
 
-// readerTool holds the answers of a tool against what a reader does.
+// readerTool checks the answers of a tool against the behaviour of a reader.
 func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 	s := c.site.sheet
 	if name := sanitized(t.name); r.sanitizes && name != t.name {
-		s.add(ruleReaderPath, t.entry.at, t.entry.path()+"/name", fmt.Sprintf("%s calls tool %q %q and looks for its answers under that name", r.name, t.name, name), "")
+		s.add(ruleReaderPath, t.entry.at, t.entry.path()+"/name",
+			fmt.Sprintf("%s calls tool %q %q and looks for its answers under that name", r.name, t.name, name), "")
 		return
 	}
 	var dropped []string
@@ -173,7 +181,10 @@ func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 		}
 	}
 	if len(dropped) > 0 {
-		s.add(ruleReaderPath, t.entry.at, t.entry.path()+"/inputSchema", fmt.Sprintf("%s leaves %s of tool %q out of the path: the schema has no type", r.name, alternatives(dropped), t.name), `give each property a "type"`)
+		s.add(ruleReaderPath, t.entry.at, t.entry.path()+"/inputSchema",
+			fmt.Sprintf("%s leaves %s of tool %q out of the path: the schema has no type",
+				r.name, alternatives(dropped), t.name),
+			`give each property a "type"`)
 	}
 	var missed unread
 	for _, j := range answers {
@@ -183,7 +194,8 @@ func (c *checker) readerTool(r reader, t *listedTool, answers []*job) {
 		missed.note(!c.readerFinds(r, t, j.parts), j.path)
 	}
 	if missed.count > 0 {
-		s.add(ruleReaderPath, t.entry.at, t.entry.path(), fmt.Sprintf("%s looks elsewhere for answers of %q: %s", r.name, t.name, &missed), r.pathHint(len(t.params)))
+		s.add(ruleReaderPath, t.entry.at, t.entry.path(),
+			fmt.Sprintf("%s looks elsewhere for answers of %q: %s", r.name, t.name, &missed), r.pathHint(len(t.params)))
 	}
 }
 
@@ -201,8 +213,8 @@ func (r *reader) pathHint(arguments int) string {
 	return "it takes values as they are, without encoding them"
 }
 
-// readerFinds reports whether a reader finds an answer. Of values only their names
-// are known; a value of an enum is known itself.
+// readerFinds reports whether a reader finds an answer. Only the encoded names of values
+// are known, except that a value of an enum is known itself.
 func (c *checker) readerFinds(r reader, t *listedTool, parts []string) bool {
 	values := make([]string, len(parts))
 	for i, part := range parts {
@@ -222,13 +234,16 @@ func (c *checker) readerFinds(r reader, t *listedTool, parts []string) bool {
 	case len(parts) == len(t.params) && r.byName:
 		values = sortedByName(t, values)
 	}
-	if last := parts[len(parts)-1]; r.hash31 && len(last) == maxName && !short31.MatchString(last) && !c.hasShortTwin(dir, parts) {
+	if last := parts[len(parts)-1]; r.hash31 &&
+		len(last) == maxName &&
+		!short31.MatchString(last) &&
+		!c.hasShortTwin(dir, parts) {
 		return false
 	}
 	return c.exists(dir + "/" + strings.Join(values, "/") + extension)
 }
 
-// joined is the one name of three and more arguments.
+// joined returns the single name for three or more arguments.
 func (r *reader) joined(t *listedTool, values []string) string {
 	pairs := make([]string, len(values))
 	for i, v := range values {
@@ -238,7 +253,7 @@ func (r *reader) joined(t *listedTool, values []string) string {
 	return r.joins(base64.StdEncoding.EncodeToString([]byte(strings.Join(pairs, "&"))))
 }
 
-// sortedByName puts values in the order of the names of their arguments.
+// sortedByName returns values in the order of the names of their arguments.
 func sortedByName(t *listedTool, values []string) []string {
 	order := make([]int, len(values))
 	for i := range order {
@@ -254,27 +269,29 @@ func sortedByName(t *listedTool, values []string) []string {
 	return sorted
 }
 
-// hasShortTwin reports whether a long name is there with a hash of 32 bits, too.
+// hasShortTwin reports whether a long name also exists with a 32-bit hash.
 func (c *checker) hasShortTwin(dir string, parts []string) bool {
 	last := len(parts) - 1
 	b := c.tree.branches[strings.Join(append([]string{dir}, parts[:last]...), "/")]
 	return b != nil && slices.ContainsFunc(b.filesWith(parts[last][:longPrefix+1]), short31.MatchString)
 }
 
-// readerLosses says what a reader leaves out of what it reads.
+// readerLosses reports what a reader drops when reading the site.
 func (c *checker) readerLosses(r reader) {
 	s := c.site.sheet
 	text := slices.ContainsFunc(c.site.tools, func(t *listedTool) bool {
 		return slices.ContainsFunc(t.claims, func(c claim) bool { return c.kind == "" && c.names == nil })
 	})
 	if r.raw && text {
-		s.add(ruleReaderLoss, 0, "", r.name+" takes values as they are: it finds only answers to values that are their own names, such as rust", "")
+		s.add(ruleReaderLoss, 0, "",
+			r.name+" takes values as they are: it finds only answers to values that are their own names, such as rust", "")
 	}
 	have := map[string]bool{
 		"prompts":            len(c.site.prompts) > 0,
 		"resource templates": len(c.site.templates) > 0,
 		"annotations, outputSchema and most of inputSchema": len(c.site.tools) > 0,
-		"_meta of resources": slices.ContainsFunc(c.jobs, func(j job) bool { return j.resource > 0 && j.traits&traitMeta != 0 }),
+		"_meta of resources": slices.ContainsFunc(c.jobs,
+			func(j job) bool { return j.resource > 0 && j.traits&traitMeta != 0 }),
 	}
 	for _, what := range r.loses {
 		if have[what] {

@@ -10,22 +10,21 @@ import (
 type job struct {
 	path string
 	leaf *leaf
-	// resource is the place in the manifest plus one, or 0.
+	// resource is the index in the manifest plus one, or 0.
 	resource int
 	// tool is the tool or the prompt that the file answers for, or nil.
 	tool *listedTool
-	// parts are what stands between the folder of the tool and the extension.
+	// parts are the parts of the path between the folder of the tool and the extension.
 	parts []string
-	// short says that the path has fewer parts than every call has arguments.
+	// short reports whether the path has fewer parts than every call has arguments.
 	short bool
-	// twin is the standard's own name of the same answer, which is there too.
+	// twin is the standard's own name for the same answer, which also exists.
 	twin string
-	// traits are those of a resource, once it was read.
+	// traits are those of a resource, set once it has been read.
 	traits trait
 }
 
-// assign finds for every entry of the manifest its files, and returns what is to
-// be read.
+// assign finds the files of every entry of the manifest and returns the files to read.
 func (c *checker) assign() []job {
 	var jobs []job
 	if c.site != nil {
@@ -36,8 +35,8 @@ func (c *checker) assign() []job {
 	return c.assignRest(jobs)
 }
 
-// assignResources finds the files of the resources: those with the standard's
-// names first, so that nobody else takes them.
+// assignResources finds the files of the resources. Files with the standard's names come
+// first, so that no other resource claims them.
 func (c *checker) assignResources(jobs []job) []job {
 	var lost []int
 	for i := range c.site.resources {
@@ -59,8 +58,8 @@ func (c *checker) assignResources(jobs []job) []job {
 	return jobs
 }
 
-// listedURIs returns the URIs of the manifest. Many sites have no use for them, so they
-// are gathered when first asked for.
+// listedURIs returns the URIs of the manifest. Many sites never need them, so they are
+// collected on first use.
 func (c *checker) listedURIs() map[string]bool {
 	uris := make(map[string]bool, len(c.site.resources))
 	for i := range c.site.resources {
@@ -74,8 +73,8 @@ func (c *checker) claimResource(jobs []job, path string, l *leaf, i int) []job {
 	return append(jobs, job{path: path, leaf: l, resource: i + 1})
 }
 
-// shareResource deals with a second resource that has the same file: both can
-// have files of their own beside it.
+// shareResource handles a second resource with the same file: each can have its own file
+// next to it.
 func (c *checker) shareResource(jobs []job, path string, l *leaf, i int) []job {
 	first := l.resource - 1
 	for _, owner := range []int{first, i} {
@@ -101,8 +100,8 @@ func (c *checker) shareResource(jobs []job, path string, l *leaf, i int) []job {
 	return jobs
 }
 
-// distinctPaths returns where a resource may be that shares its name with others:
-// under a name with a hash, of the last segment or of the whole URI.
+// distinctPaths returns the possible paths of a resource that shares its name with
+// others: names with a hash of the last segment or of the whole URI.
 func distinctPaths(uri string) []string {
 	a := ResourceAddress(uri)
 	names := a.DistinctNames()
@@ -112,8 +111,7 @@ func distinctPaths(uri string) []string {
 	return []string{whole, resourcesDir + "/" + strings.Join(names, "/") + extension}
 }
 
-// searchResource looks for the file of a resource under the names of other
-// generators.
+// searchResource looks for the file of a resource under the names of other generators.
 func (c *checker) searchResource(jobs []job, i int) []job {
 	r := &c.site.resources[i]
 	standard := ResourceAddress(r.name).Path()
@@ -122,20 +120,21 @@ func (c *checker) searchResource(jobs []job, i int) []job {
 		if l == nil || l.resource != 0 {
 			continue
 		}
-		c.misnamed(ruleFileName, candidate.path, standard, fmt.Sprintf("the standard's name for the file of %s is %s", shown(r.name), standard))
+		c.misnamed(ruleFileName, candidate.path, standard,
+			fmt.Sprintf("the standard's name for the file of %s is %s", shown(r.name), standard))
 		return c.claimResource(jobs, candidate.path, l, i)
 	}
 	if twin := c.tree.longTwin(standard); twin != "" {
 		c.misnamed(ruleLongName, twin, standard, "the name ends in another hash than the one that published sites use")
 		return c.claimResource(jobs, twin, c.tree.find(twin), i)
 	}
-	c.site.sheet.add(ruleFileMissing, r.at, r.path()+"/uri", fmt.Sprintf("there is no file for resource %q", shown(r.name)),
+	c.site.sheet.add(ruleFileMissing, r.at, r.path()+"/uri",
+		fmt.Sprintf("there is no file for resource %q", shown(r.name)),
 		"write "+c.opts.Name+standard+", or take the entry out of the manifest")
 	return jobs
 }
 
-// misnamed reports a file that only a tolerant reader finds, and how it can be
-// called instead.
+// misnamed reports a file that only tolerant readers find, and the name it should have.
 func (c *checker) misnamed(r rule, path, standard, message string) {
 	s := c.sheet(path, nil)
 	s.add(r, 0, "", message, "rename it to "+standard)
@@ -145,7 +144,7 @@ func (c *checker) misnamed(r rule, path, standard, message string) {
 	c.take(s)
 }
 
-// assignRest takes what nobody has claimed.
+// assignRest adds the files that are still unclaimed.
 func (c *checker) assignRest(jobs []job) []job {
 	if c.site != nil {
 		c.unlistedFolders(toolsDir, "tool", c.site.tools)
@@ -157,8 +156,8 @@ func (c *checker) assignRest(jobs []job) []job {
 	return jobs
 }
 
-// unlistedFolders finds the folders of tools or prompts that the manifest does not
-// have, and says so once for each.
+// unlistedFolders reports, once each, the folders of tools or prompts that are not in the
+// manifest.
 func (c *checker) unlistedFolders(root, what string, listed []*listedTool) {
 	known := make(map[string]bool) // the first part of a folder's name
 	for _, t := range listed {
@@ -183,7 +182,8 @@ func (c *checker) unlistedFolders(root, what string, listed []*listedTool) {
 	}
 	for _, l := range b.leaves {
 		if stem, isJSON := strings.CutSuffix(l.name, extension); isJSON && !l.claimed && stem != indexName {
-			c.about(ruleUnlisted, root+"/"+l.name, fmt.Sprintf("the manifest has no %s %q", what, stem), "add it to the manifest")
+			c.about(ruleUnlisted, root+"/"+l.name,
+				fmt.Sprintf("the manifest has no %s %q", what, stem), "add it to the manifest")
 		}
 	}
 }

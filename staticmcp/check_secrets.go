@@ -6,8 +6,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/secrets"
 )
 
-// SecretKinds returns the kinds of secrets that [CheckOptions.AllowSecrets] accepts as
-// a whole.
+// SecretKinds returns the kinds of secrets that [CheckOptions.AllowSecrets] accepts as a
+// whole.
 func SecretKinds() []string {
 	var names []string
 	for _, k := range secrets.Kinds() {
@@ -18,12 +18,12 @@ func SecretKinds() []string {
 	return names
 }
 
-// CheckAllowedSecret returns an error if word is no entry for
+// CheckAllowedSecret returns an error if word is not a valid entry for
 // [CheckOptions.AllowSecrets]: neither a fingerprint nor one of [SecretKinds].
 func CheckAllowedSecret(word string) error { return secrets.CheckAccepted(word) }
 
 // secrets adds a finding for each secret in the JSON value at text[at] that is not
-// accepted.
+// allowed.
 func (c *checker) secrets(s *sheet, at int) {
 	for _, f := range c.scanner.FindDocument(s.text[at:]) {
 		fingerprint := secrets.Fingerprint(s.path, f.Pointer, f.Match)

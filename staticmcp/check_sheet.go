@@ -9,11 +9,11 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// sheet collects what there is to say about one file.
+// sheet collects the findings about one file.
 type sheet struct {
 	path string
-	name string // as findings call it
-	// text is the file as it is; offsets count from its beginning.
+	name string // as it appears in findings
+	// text is the unmodified file; offsets count from its start.
 	text []byte
 	at   spot
 
@@ -26,29 +26,36 @@ func (c *checker) sheet(path string, text []byte) *sheet {
 	return &sheet{path: path, name: c.opts.Name + path, text: text, fixing: c.fixing}
 }
 
-// take moves what a sheet has to the report.
+// take moves the findings and repairs of a sheet to the report.
 func (c *checker) take(s *sheet) {
 	c.report.Add(s.findings...)
 	c.repairs = append(c.repairs, s.repairs...)
 }
 
-// about adds a finding about a file as a whole.
+// about adds a finding about a whole file.
 func (c *checker) about(r rule, path, message, hint string) {
 	s := c.sheet(path, nil)
 	s.add(r, 0, "", message, hint)
 	c.take(s)
 }
 
-// add adds a finding about the value at text[offset], which pointer names.
+// add adds a finding about the value at text[offset], with its JSON pointer.
 func (s *sheet) add(r rule, offset int, pointer, message, hint string) {
-	f := check.Finding{Rule: ruleTable[r].ID, Severity: ruleTable[r].Severity, File: s.name, Pointer: pointer, Message: message, Hint: hint}
+	f := check.Finding{
+		Rule:     ruleTable[r].ID,
+		Severity: ruleTable[r].Severity,
+		File:     s.name,
+		Pointer:  pointer,
+		Message:  message,
+		Hint:     hint,
+	}
 	if s.text != nil {
 		f.Line, f.Column = s.at.find(s.text, offset)
 	}
 	s.findings = append(s.findings, f)
 }
 
-// place puts findings of another package, which have no place, at text[offset].
+// place adds findings of another package, which have no position, at text[offset].
 func (s *sheet) place(offset int, pointer string, findings []check.Finding) {
 	for _, f := range findings {
 		f.File, f.Pointer = s.name, pointer
@@ -57,7 +64,7 @@ func (s *sheet) place(offset int, pointer string, findings []check.Finding) {
 	}
 }
 
-// repair notes what can be done about what was found, if anybody asks.
+// repair records a repair for a finding if fixing.
 func (s *sheet) repair(r repair) {
 	if s.fixing {
 		if r.file == "" {
@@ -68,8 +75,8 @@ func (s *sheet) repair(r repair) {
 	}
 }
 
-// spot is the last place that was asked for. From there on it is not far to the
-// next: a manifest of many megabytes can have very many findings.
+// spot caches the last position that was computed, so the next one is a short scan away:
+// a manifest of many megabytes can have a great many findings.
 type spot struct{ offset, line, column int }
 
 // find returns the line and the character of text[offset], as
@@ -92,8 +99,8 @@ func (p *spot) find(text []byte, offset int) (line, column int) {
 	return p.line, p.column
 }
 
-// whole checks that the file is one JSON value, and returns where it begins. A
-// file that is none has its findings, and is not looked at any more.
+// whole checks that the file is one JSON value and returns where it begins. If it is not,
+// the finding is added and ok is false.
 func (s *sheet) whole() (begin int, ok bool) {
 	if bytes.HasPrefix(s.text, byteOrderMark) {
 		begin = len(byteOrderMark)
@@ -122,7 +129,7 @@ func (s *sheet) whole() (begin int, ok bool) {
 	return begin + at, true
 }
 
-// duplicates finds members that an object has twice, anywhere in the file.
+// duplicates reports repeated members of an object, anywhere in the file.
 func (s *sheet) duplicates(at int) {
 	walk := twins{text: s.text}
 	_, _ = walk.value(at, 0)
@@ -131,7 +138,7 @@ func (s *sheet) duplicates(at int) {
 	}
 }
 
-// twins finds members with one name in one object.
+// twins finds members with the same name in one object.
 type twins struct {
 	text  []byte
 	found []twin
@@ -142,7 +149,7 @@ type twin struct {
 	at  int
 }
 
-// maxTwins is how many are reported for a file.
+// maxTwins is how many are reported per file.
 const maxTwins = 16
 
 func (w *twins) value(i, depth int) (int, error) {
@@ -162,7 +169,7 @@ func (w *twins) value(i, depth int) (int, error) {
 	return jsonscan.ValueAt(w.text, i, depth)
 }
 
-// at is a member of an object, and where its value is in the text.
+// located is a member of an object and the offset of its value in the text.
 type located struct {
 	member
 	at int
@@ -181,7 +188,7 @@ func locate(text []byte, at int) []located {
 	return list
 }
 
-// named returns the last member called name, and whether there is one.
+// named returns the last member called name, and whether it exists.
 func named(list []located, name string) (located, bool) {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].name == name {
@@ -205,7 +212,7 @@ func each(text []byte, at int, visit func(place, at, end int)) {
 	})
 }
 
-// kindOf is the JSON type of a value, as people say it.
+// kindOf returns the JSON type of a value in words.
 func kindOf(raw []byte) string {
 	switch raw[0] {
 	case '{':
@@ -222,7 +229,7 @@ func kindOf(raw []byte) string {
 	return "a number"
 }
 
-// counted returns a number of things in words, as in "1 part" or "2 parts".
+// counted returns a count in words, such as "1 part" or "2 parts".
 func counted(n int, what string) string {
 	if n != 1 {
 		what += "s"

@@ -26,8 +26,8 @@ import (
 
 var updateChecks = flag.Bool("update", false, "rewrite the expectations of testdata/check")
 
-// The archives in testdata/check are sites, each with what a check says about it
-// in the file "want". The file "options" names readers and hosts.
+// The archives in testdata/check are sites, each with the expected report in the file
+// "want". The file "options" names readers and hosts.
 func TestCheck(t *testing.T) {
 	archives, err := filepath.Glob("testdata/check/*.txtar")
 	if err != nil || len(archives) < 10 {
@@ -74,13 +74,14 @@ func readCheck(t testing.TB, name string) (*txtar.Archive, fstest.MapFS, *static
 			into := map[string]*[]string{"readers": &opts.Readers, "hosts": &opts.Hosts}[key]
 			*into = strings.Split(list, ",")
 		default:
-			files[strings.NewReplacer("BEIJINGS", hashOf("北京"), "BEIJING", hashOf("wiki://北京")).Replace(f.Name)] = &fstest.MapFile{Data: f.Data}
+			files[strings.NewReplacer("BEIJINGS", hashOf("北京"), "BEIJING",
+				hashOf("wiki://北京")).Replace(f.Name)] = &fstest.MapFile{Data: f.Data}
 		}
 	}
 	return archive, files, opts
 }
 
-// hashOf returns the end of the name that tells a URI or a value from others.
+// hashOf returns the end of the name that distinguishes a URI or a value from others.
 func hashOf(text string) string {
 	a := staticmcp.Address{Texts: []string{text}}
 	if strings.Contains(text, "://") {
@@ -90,10 +91,11 @@ func hashOf(text string) string {
 	return name[len(name)-16:]
 }
 
-// small is a site without faults.
+// small returns a site without findings.
 func small() fstest.MapFS {
 	return fstest.MapFS{
-		"mcp.json": {Data: []byte(`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1.0.0"},"capabilities":{
+		"mcp.json": {
+			Data: []byte(`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1.0.0"},"capabilities":{
  "resources":[{"uri":"x://a","name":"n","description":"d","mimeType":"text/plain"}],
  "tools":[{"name":"t","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}]}}`)},
 		"resources/a.json": {Data: []byte(`{"uri":"x://a","mimeType":"text/plain","text":"a"}`)},
@@ -118,21 +120,27 @@ func TestCheckOfBytesAndSizes(t *testing.T) {
 		opts   *staticmcp.CheckOptions
 		want   string
 	}{
-		"fine":                   {func(fstest.MapFS) {}, nil, ""},
-		"byte order marks":       {func(f fstest.MapFS) { f["mcp.json"].Data = append(bom, f["mcp.json"].Data...) }, nil, "bom"},
-		"not UTF-8":              {func(f fstest.MapFS) { f["tools/t/a.json"].Data = []byte("{\"content\":[\"\xff\"]}") }, nil, "json"},
-		"an answer over 1 MB":    {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(1<<20 + 1) }, nil, "large-answer"},
-		"over the limit":         {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(100) }, &staticmcp.CheckOptions{MaxFileBytes: 99}, "too-large"},
+		"fine":             {func(fstest.MapFS) {}, nil, ""},
+		"byte order marks": {func(f fstest.MapFS) { f["mcp.json"].Data = append(bom, f["mcp.json"].Data...) }, nil, "bom"},
+		"not UTF-8":        {func(f fstest.MapFS) { f["tools/t/a.json"].Data = []byte("{\"content\":[\"\xff\"]}") }, nil, "json"},
+		"an answer over 1 MB": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(1<<20 + 1) }, nil,
+			"large-answer"},
+		"over the limit": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(100) },
+			&staticmcp.CheckOptions{MaxFileBytes: 99}, "too-large"},
 		"a manifest over limits": {func(fstest.MapFS) {}, &staticmcp.CheckOptions{MaxManifestBytes: 9}, "too-large"},
 		"a large folder": {func(f fstest.MapFS) {
 			for i := range 10_000 {
 				f[fmt.Sprintf("tools/t/n%d.json", i)] = f["tools/t/a.json"]
 			}
 		}, nil, "large-folder"},
-		"a pipe": {func(f fstest.MapFS) { f["tools/t/p.json"] = &fstest.MapFile{Mode: fs.ModeNamedPipe} }, nil, "special-file"},
-		"a folder that is a file": {func(f fstest.MapFS) { delete(f, "tools/t/a.json"); f["tools"] = &fstest.MapFile{Data: []byte("x")} }, nil,
-			"no-answers special-file"},
-		"over the limits of a host": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(26 << 20); f["404.html"] = &fstest.MapFile{} },
+		"a pipe": {func(f fstest.MapFS) { f["tools/t/p.json"] = &fstest.MapFile{Mode: fs.ModeNamedPipe} }, nil,
+			"special-file"},
+		"a folder that is a file": {func(f fstest.MapFS) {
+			delete(f, "tools/t/a.json")
+			f["tools"] = &fstest.MapFile{Data: []byte("x")}
+		}, nil, "no-answers special-file"},
+		"over the limits of a host": {
+			func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(26 << 20); f["404.html"] = &fstest.MapFile{} },
 			&staticmcp.CheckOptions{Hosts: []string{"cloudflare-pages"}, MaxFileBytes: 64 << 20}, "host-limit large-answer"},
 		"folders without an end": {func(f fstest.MapFS) {
 			f["tools/t/"+strings.Repeat("a/", 70)+"a.json"] = &fstest.MapFile{Data: answerOf(0)}
@@ -157,8 +165,8 @@ func answerOf(size int) []byte {
 	return fmt.Appendf(nil, `{"content":[{"type":"text","text":"%s"}]}`, strings.Repeat("a", size))
 }
 
-// TestEveryRuleIsFound holds that the archives and the tests above have a case for
-// each rule but those of web hosts and of the file system, which are below.
+// TestEveryRuleIsFound verifies that the archives and the tests above have a case for
+// each rule, except those of web hosts and of the file system, which are tested below.
 func TestEveryRuleIsFound(t *testing.T) {
 	elsewhere := "bom large-folder large-answer too-large special-file unreadable host-limit web-not-found web-headers partial"
 	found := map[string]bool{}
@@ -210,7 +218,11 @@ func TestCheckFolder(t *testing.T) {
 	for _, f := range report.Findings() {
 		got = append(got, strings.TrimPrefix(f.File, filepath.ToSlash(dir))+" "+f.Rule)
 	}
-	want := []string{"/tools/t/closed.json staticmcp/unreadable", "/tools/t/gone.json staticmcp/special-file", "/tools/t/out.json staticmcp/special-file"}
+	want := []string{
+		"/tools/t/closed.json staticmcp/unreadable",
+		"/tools/t/gone.json staticmcp/special-file",
+		"/tools/t/out.json staticmcp/special-file",
+	}
 	if os.Geteuid() == 0 {
 		want = want[1:] // root reads everything
 	}
@@ -247,10 +259,12 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 		}
 		got := rules(report)
 		if bad == "mcp.json" {
-			// Nothing is known of the site then.
+			// Nothing is known about the site then.
 			got = strings.TrimSpace(strings.ReplaceAll(got, "unlisted", ""))
 		}
-		if got != want || !strings.Contains(report.Findings()[0].Message+report.Findings()[len(report.Findings())-1].Message, "the disk is on fire") {
+		if got != want ||
+			!strings.Contains(report.Findings()[0].Message+report.Findings()[len(report.Findings())-1].Message,
+				"the disk is on fire") {
 			t.Errorf("%s: rules = %q, want %q: %v", bad, got, want, report.Findings())
 		}
 	}
@@ -280,7 +294,8 @@ func TestCheckZip(t *testing.T) {
 func TestCheckURL(t *testing.T) {
 	files := small()
 	files["tools/t/b.json"] = &fstest.MapFile{Data: []byte(`{}`)}
-	files["mcp.json"].Data = bytes.Replace(files["mcp.json"].Data, []byte(`"type":"string"`), []byte(`"enum":["a","b","c"]`), 1)
+	files["mcp.json"].Data = bytes.Replace(files["mcp.json"].Data,
+		[]byte(`"type":"string"`), []byte(`"enum":["a","b","c"]`), 1)
 	tests := map[string]struct {
 		change func(fstest.MapFS)
 		miss   func(http.ResponseWriter)
@@ -288,19 +303,27 @@ func TestCheckURL(t *testing.T) {
 		want   string
 	}{
 		"plain": {func(fstest.MapFS) {}, nil, nil, "answer-missing answer-shape web-headers"},
-		"a page for everything": {func(fstest.MapFS) {}, func(w http.ResponseWriter) { fmt.Fprint(w, "<!doctype html>") }, nil,
+		"a page for everything": {func(fstest.MapFS) {},
+			func(w http.ResponseWriter) { fmt.Fprint(w, "<!doctype html>") }, nil,
 			"answer-missing answer-shape web-headers web-not-found"},
 		"nothing there": {func(f fstest.MapFS) { clear(f) }, nil, nil, "manifest-missing"},
 		"too many":      {func(fstest.MapFS) {}, nil, &staticmcp.CheckOptions{MaxProbes: 1}, "partial web-headers"},
-		"another name":  {func(f fstest.MapFS) { rename(f, "x://a", "x://A.b", "resources/a.json", "resources/A.b.json") }, nil, nil, "answer-missing answer-shape file-name web-headers"},
-		"no resource":   {func(f fstest.MapFS) { delete(f, "resources/a.json") }, nil, nil, "answer-missing answer-shape file-missing web-headers"},
-		"free values":   {func(f fstest.MapFS) { f["mcp.json"] = small()["mcp.json"] }, nil, nil, "partial web-headers"},
+		"another name": {func(f fstest.MapFS) { rename(f, "x://a", "x://A.b", "resources/a.json", "resources/A.b.json") },
+			nil, nil, "answer-missing answer-shape file-name web-headers"},
+		"no resource": {func(f fstest.MapFS) { delete(f, "resources/a.json") }, nil, nil,
+			"answer-missing answer-shape file-missing web-headers"},
+		"free values": {func(f fstest.MapFS) { f["mcp.json"] = small()["mcp.json"] }, nil, nil, "partial web-headers"},
 		"prompts and tools without arguments": {func(f fstest.MapFS) {
-			f["mcp.json"].Data = bytes.Replace(f["mcp.json"].Data, []byte(`"tools":[`), []byte(`"prompts":[{"name":"p"}],"tools":[{"name":"bare","description":"d","inputSchema":{"type":"object"}},`), 1)
+			f["mcp.json"].Data = bytes.Replace(f["mcp.json"].Data, []byte(`"tools":[`),
+				[]byte(`"prompts":[{"name":"p"}],"tools":[{"name":"bare","description":"d","inputSchema":{"type":"object"}},`), 1)
 		}, nil, nil, "answer-missing answer-shape file-missing no-answers web-headers"},
-		"an answer over the limit": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(2000) }, nil, &staticmcp.CheckOptions{MaxFileBytes: 1000}, "answer-missing answer-shape too-large web-headers"},
+		"an answer over the limit": {func(f fstest.MapFS) { f["tools/t/a.json"].Data = answerOf(2000) }, nil,
+			&staticmcp.CheckOptions{MaxFileBytes: 1000}, "answer-missing answer-shape too-large web-headers"},
 		"an index": {func(f fstest.MapFS) {
-			f[".staticmcp/index.json"] = &fstest.MapFile{Data: []byte(`{"format":1,"files":[{"path":"tools/t/gone.json"},{"path":"tools/t/b.json","size":2,"sha256":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"}]}`)}
+			f[".staticmcp/index.json"] = &fstest.MapFile{
+				Data: []byte(
+					`{"format":1,"files":[{"path":"tools/t/gone.json"},{"path":"tools/t/b.json","size":2,"sha256":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"}]}`),
+			}
 			f["mcp.json"] = small()["mcp.json"]
 		}, nil, nil, "answer-shape index-missing web-headers"},
 	}

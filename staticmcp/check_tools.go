@@ -37,15 +37,18 @@ func (c *checker) assignTools(jobs []job, list []*listedTool, root string) []job
 	return jobs
 }
 
-// otherDir reports the folder of a tool that has another name than the tool.
+// otherDir reports the folder of a tool that does not have the tool's standard name.
 func (c *checker) otherDir(t *listedTool, place, standard string, folder bool) {
 	path := place
 	if !folder {
 		path, standard = place+extension, standard+extension
 	}
 	s := c.sheet(path, nil)
-	s.add(ruleFileName, 0, "", fmt.Sprintf("the standard's name for the folder of %q is %s", t.name, standard), "rename it to "+standard)
-	if free := c.tree.find(standard) == nil && !c.tree.has(standard); free && !strings.Contains(t.name, "/") && safePath(standard) {
+	s.add(ruleFileName, 0, "", fmt.Sprintf("the standard's name for the folder of %q is %s", t.name, standard),
+		"rename it to "+standard)
+	if free := c.tree.find(standard) == nil && !c.tree.has(standard); free &&
+		!strings.Contains(t.name, "/") &&
+		safePath(standard) {
 		s.repair(repair{does: "rename it to " + standard, rename: standard})
 	}
 	c.take(s)
@@ -68,14 +71,15 @@ func (c *checker) assignFolder(jobs []job, t *listedTool, b *branch, parts []str
 		}
 		inside := append(slices.Clip(parts), name)
 		if encoded := EncodeName(name); encoded != name && encoded != "" && len(inside) < len(t.params) {
-			c.misnamedValue(b, below.dir, name, b.dir+"/"+encoded, fmt.Sprintf("the standard's name for the folder of the value %q is %s", name, encoded))
+			c.misnamedValue(b, below.dir, name, b.dir+"/"+encoded,
+				fmt.Sprintf("the standard's name for the folder of the value %q is %s", name, encoded))
 		}
 		jobs = c.assignFolder(jobs, t, below, inside)
 	}
 	return jobs
 }
 
-// assignAnswer checks the place of one answer.
+// assignAnswer checks the path of one answer.
 func (c *checker) assignAnswer(jobs []job, t *listedTool, path string, l *leaf, parts []string) []job {
 	l.claimed = true
 	j := job{path: path, leaf: l, tool: t, parts: parts}
@@ -85,7 +89,8 @@ func (c *checker) assignAnswer(jobs []job, t *listedTool, path string, l *leaf, 
 	}
 	switch least := t.leastParts(); {
 	case len(parts) > 0 && stem == "":
-		c.about(ruleEmptyName, path, "the file has no name before .json", "no reader asks for it: give the value a name that leaves something")
+		c.about(ruleEmptyName, path, "the file has no name before .json",
+			"no reader asks for it: give the value a name that leaves something")
 		return jobs
 	case isListing(path) && len(parts) > 0:
 	case len(parts) < least && !t.isBase64(parts):
@@ -102,7 +107,7 @@ func (c *checker) assignAnswer(jobs []job, t *listedTool, path string, l *leaf, 
 	return append(jobs, j)
 }
 
-// leastParts is how many arguments every call has in its path.
+// leastParts returns how many arguments every call has in its path.
 func (t *listedTool) leastParts() int {
 	n := 0
 	for _, p := range t.params {
@@ -123,20 +128,22 @@ func (c *checker) answerName(j *job, t *listedTool, stem string) {
 	case encoded == "":
 		c.about(ruleEmptyName, j.path, fmt.Sprintf("the value %q leaves nothing to name a file by", stem), "")
 	case len(stem) > maxName:
-		c.misnamed(ruleLongName, j.path, standard, fmt.Sprintf("the name has %d characters, the standard allows %d", len(stem), maxName))
+		c.misnamed(ruleLongName, j.path, standard,
+			fmt.Sprintf("the name has %d characters, the standard allows %d", len(stem), maxName))
 	case encoded != stem && c.tree.find(standard) != nil:
 		j.twin = standard
 	case encoded != stem:
 		dir := j.path[:len(j.path)-len(stem+extension)-1]
-		c.misnamedValue(c.tree.branches[dir], j.path, stem+extension, standard, fmt.Sprintf("the standard's name for the value %q is %s", stem, encoded+extension))
+		c.misnamedValue(c.tree.branches[dir], j.path, stem+extension, standard,
+			fmt.Sprintf("the standard's name for the value %q is %s", stem, encoded+extension))
 	case short31.MatchString(stem) && len(stem) == maxName:
 		c.shortHash(j.path, stem)
 	}
 }
 
-// misnamedValue reports a file or a folder that has a value as it is for its name.
-// Of two values with one encoding none must get the name, or a call with one of
-// them would be answered for the other.
+// misnamedValue reports a file or folder named with an unencoded value. If two values
+// have the same encoding, neither may get that name, because a call with one would
+// receive the answer for the other.
 func (c *checker) misnamedValue(b *branch, path, name, standard, message string) {
 	if other := b.sameName(name); other != "" {
 		c.about(ruleCollision, path, fmt.Sprintf("%q and %q have the same name in the standard", name, other),
@@ -146,24 +153,27 @@ func (c *checker) misnamedValue(b *branch, path, name, standard, message string)
 	c.misnamed(ruleFileName, path, standard, message)
 }
 
-// short31 is a long name whose hash has 32 bits.
+// short31 matches a long name with a 32-bit hash.
 var short31 = regexp.MustCompile(`_0{8}[0-9a-f]{8}$`)
 
-// shortHash reports a long name with a hash of 32 bits that is not the second
-// name of an answer.
+// shortHash reports a long name with a 32-bit hash that is not the second name of an
+// answer.
 func (c *checker) shortHash(path, stem string) {
 	b := c.tree.branches[path[:strings.LastIndexByte(path, '/')]]
 	if len(b.filesWith(stem[:longPrefix+1])) < 2 {
-		c.about(ruleLongName, path, "the name ends in a hash of 32 bits, as one reader makes it", "add the same file under the 64-bit hash that published sites use")
+		c.about(ruleLongName, path, "the name ends in a hash of 32 bits, as one reader makes it",
+			"add the same file under the 64-bit hash that published sites use")
 	}
 }
 
 // tooDeep reports an answer whose value has slashes that became folders.
 func (c *checker) tooDeep(t *listedTool, path string, parts []string) {
-	message := fmt.Sprintf("the path has %s, and %s has %s: only readers that keep the slashes of a value find it", counted(len(parts), "part"), t.name, counted(len(t.params), "argument"))
+	message := fmt.Sprintf("the path has %s, and %s has %s: only readers that keep the slashes of a value find it",
+		counted(len(parts), "part"), t.name, counted(len(t.params), "argument"))
 	switch {
 	case len(t.params) == 0:
-		c.about(ruleUnreachable, path, fmt.Sprintf("%s has no arguments, so its only answer is %s/%s%s", t.name, t.root, t.name, extension), "")
+		c.about(ruleUnreachable, path,
+			fmt.Sprintf("%s has no arguments, so its only answer is %s/%s%s", t.name, t.root, t.name, extension), "")
 	case len(t.params) == 1:
 		standard := t.root + "/" + t.name + "/" + EncodeName(strings.Join(parts, "/")) + extension
 		c.misnamed(ruleFileName, path, standard, message)
@@ -172,13 +182,13 @@ func (c *checker) tooDeep(t *listedTool, path string, parts []string) {
 	}
 }
 
-// isBase64 reports whether a path holds all arguments in one name.
+// isBase64 reports whether a path encodes all arguments in one name.
 func (t *listedTool) isBase64(parts []string) bool {
 	return len(parts) == 1 && len(t.params) >= 3 && EncodeName(parts[0]) != parts[0] && decodePairs(parts[0]) != nil
 }
 
-// decodePairs decodes the name that some readers make of all arguments, as far as
-// it still can be: "/", "+" and "=" all became "_".
+// decodePairs decodes the name that some readers build from all arguments, as far as
+// possible: "/", "+" and "=" all became "_".
 func decodePairs(stem string) [][2]string {
 	body := strings.TrimRight(stem, "_")
 	for _, spare := range []string{"/", "+"} {
@@ -199,14 +209,14 @@ func decodePairs(stem string) [][2]string {
 	return nil
 }
 
-// base64Name says under which name the standard has an answer whose name holds
-// all arguments.
+// base64Name reports the standard's name for an answer whose name encodes all arguments.
 func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 	names := make([]string, len(t.params))
 	for _, pair := range pairs {
 		i := t.param(pair[0])
 		if i < 0 {
-			c.about(ruleUnreachable, j.path, fmt.Sprintf("the name stands for an argument %q, which %s does not have", pair[0], t.name), "")
+			c.about(ruleUnreachable, j.path,
+				fmt.Sprintf("the name stands for an argument %q, which %s does not have", pair[0], t.name), "")
 			return
 		}
 		names[i] = EncodeName(pair[1])
@@ -225,8 +235,8 @@ func (c *checker) base64Name(t *listedTool, j *job, pairs [][2]string) {
 	c.misnamed(ruleFileName, j.path, standard, message)
 }
 
-// holdClaims compares the parts of a path with the schema, where it is certain
-// which argument each stands for.
+// holdClaims validates the parts of a path against the schema, as far as it is certain
+// which argument each part belongs to.
 func (c *checker) holdClaims(t *listedTool, path string, parts []string) {
 	certain := len(parts)
 	if len(parts) < len(t.params) {
@@ -239,24 +249,27 @@ func (c *checker) holdClaims(t *listedTool, path string, parts []string) {
 		switch {
 		case len(claim.names) > 0 && !slices.Contains(claim.names, name):
 			if _, long := longNamePrefix(name); !long && !isDistinct(name) {
-				c.about(ruleUnreachable, path, fmt.Sprintf("%q is none of the values of %s: the schema refuses the call", part, t.params[i].name),
+				c.about(ruleUnreachable, path,
+					fmt.Sprintf("%q is none of the values of %s: the schema refuses the call", part, t.params[i].name),
 					"there are "+alternatives(claim.wanted[:min(len(claim.wanted), maxKnown)]))
 			}
 		case len(claim.names) > 0:
 			claim.seen[name] = true
 		case !claim.admits(name) && !isListing(path):
-			c.about(ruleUnreachable, path, fmt.Sprintf("%s is of type %s, and %q is none: the schema refuses the call", t.params[i].name, claim.kind, part), "")
+			c.about(ruleUnreachable, path,
+				fmt.Sprintf("%s is of type %s, and %q is none: the schema refuses the call", t.params[i].name, claim.kind, part),
+				"")
 		}
 	}
 	t.combinations.add(parts)
 }
 
-// distinct is the end of a name that is told apart by a hash.
+// distinct matches the end of a name that is distinguished by a hash.
 var distinct = regexp.MustCompile(`_[0-9a-f]{16}$`)
 
 func isDistinct(name string) bool { return distinct.MatchString(name) }
 
-// encodedNumber is the name of a number in the form of RFC 8785.
+// encodedNumber matches the name of a number in the form of RFC 8785.
 var encodedNumber = regexp.MustCompile(`^-?[0-9]+(_[0-9]+)?(e[_-][0-9]+)?$`)
 
 // admits reports whether a value of the claimed type can have a name.
@@ -270,7 +283,7 @@ func (c *claim) admits(name string) bool {
 	return true
 }
 
-// sameEnumNames finds values of an enum with one file name.
+// sameEnumNames reports values of an enum with the same file name.
 func (c *checker) sameEnumNames(t *listedTool) {
 	for i := range t.claims {
 		claim := &t.claims[i]
@@ -279,14 +292,15 @@ func (c *checker) sameEnumNames(t *listedTool) {
 			apart := func(k int) bool { return c.tree.hasAt(t.root+"/"+t.name, i, distinctName(claim.wanted[k])) }
 			if first < k && !(apart(first) && apart(k)) {
 				c.site.sheet.add(ruleCollision, t.entry.at, t.entry.path()+"/inputSchema",
-					fmt.Sprintf("tool %q: the values %q and %q of %s have the same file name %q", t.name, claim.wanted[first], claim.wanted[k], t.params[i].name, name),
+					fmt.Sprintf("tool %q: the values %q and %q of %s have the same file name %q",
+						t.name, claim.wanted[first], claim.wanted[k], t.params[i].name, name),
 					"change one of them, or store the answers under names with a hash")
 			}
 		}
 	}
 }
 
-// concludeTools says what no file was found for.
+// concludeTools reports the tools, prompts and values that have no file.
 func (c *checker) concludeTools() {
 	if c.site == nil {
 		return
@@ -295,7 +309,8 @@ func (c *checker) concludeTools() {
 		switch {
 		case t.answers == 0 && t.template.Load():
 		case t.answers == 0 && t.searched:
-			c.site.sheet.add(ruleSearchOnly, t.entry.at, t.entry.path(), fmt.Sprintf("tool %q has a search index and no files: only slipway answers it", t.name), "")
+			c.site.sheet.add(ruleSearchOnly, t.entry.at, t.entry.path(),
+				fmt.Sprintf("tool %q has a search index and no files: only slipway answers it", t.name), "")
 		case t.answers == 0 && t.root == promptsDir:
 			c.site.sheet.add(ruleFileMissing, t.entry.at, t.entry.path(), fmt.Sprintf("there is no file for prompt %q", t.name),
 				fmt.Sprintf("write %s%s/%s%s, or take the entry out of the manifest", c.opts.Name, promptsDir, t.name, extension))
@@ -304,19 +319,19 @@ func (c *checker) concludeTools() {
 				fmt.Sprintf("write files in %s%s/%s, or take the tool out of the manifest", c.opts.Name, toolsDir, t.name))
 		default:
 			c.missingAnswers(t)
-			if len(c.index) == 0 { // which lists what was meant to be there
+			if len(c.index) == 0 { // the index lists what should exist
 				c.missingCombinations(t)
 			}
 		}
 	}
 }
 
-// missingAnswers finds values that the schema lists and no file is for.
+// missingAnswers reports values that the schema lists but that have no file.
 func (c *checker) missingAnswers(t *listedTool) {
 	for i := range t.claims {
 		claim := &t.claims[i]
 		if !t.params[i].required && len(t.params) > 1 {
-			continue // it can be left out, in more than one way
+			continue // it can be omitted in more than one way
 		}
 		var missing []string
 		for k, name := range claim.names {
@@ -333,7 +348,7 @@ func (c *checker) missingAnswers(t *listedTool) {
 	}
 }
 
-// fewKnown returns the first of the values, and how many more there are.
+// fewKnown returns the first of the values, and a phrase for the number of the rest.
 func fewKnown(values []string) (first []string, more string) {
 	if n := len(values) - maxKnown; n > 0 {
 		return values[:maxKnown], fmt.Sprintf(" and %d more", n)

@@ -12,11 +12,11 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// tree is what lies in the folders of a site: names alone, read once.
+// tree is the names in the folders of a site, read once.
 type tree struct {
 	branches map[string]*branch // by path; "" is the root
-	left     int                // how many more names may follow
-	// hidden says that a name begins with "_".
+	left     int                // how many more names are allowed
+	// hidden is set if a name begins with "_".
 	hidden bool
 }
 
@@ -25,12 +25,12 @@ type branch struct {
 	dir    string
 	dirs   []string // sorted
 	leaves []leaf   // sorted by name
-	// encoded says which names have an encoding, once somebody has asked.
+	// encoded maps encodings to names; built on first use.
 	encoded map[string][]string
 }
 
-// sameName returns the first other name in the folder that has the same encoding
-// as name, or "". Names with and without extension are apart.
+// sameName returns the first other name in the folder that has the same encoding as name,
+// or "". Names with and without extension never match.
 func (b *branch) sameName(name string) string {
 	if b.encoded == nil {
 		b.encoded = make(map[string][]string)
@@ -55,7 +55,8 @@ func (b *branch) sameName(name string) string {
 
 // filesWith returns the files whose names begin with prefix, without extension.
 func (b *branch) filesWith(prefix string) []string {
-	first, _ := slices.BinarySearchFunc(b.leaves, prefix, func(l leaf, name string) int { return strings.Compare(l.name, name) })
+	first, _ := slices.BinarySearchFunc(b.leaves, prefix,
+		func(l leaf, name string) int { return strings.Compare(l.name, name) })
 	var names []string
 	for _, l := range b.leaves[first:] {
 		if !strings.HasPrefix(l.name, prefix) {
@@ -71,7 +72,7 @@ func (b *branch) filesWith(prefix string) []string {
 // foldersWith returns the folders whose names begin with prefix.
 func (b *branch) foldersWith(prefix string) []string { return startingWith(b.dirs, prefix) }
 
-// encodedFile encodes the name of a file or of a folder.
+// encodedFile encodes the name of a file or a folder.
 func encodedFile(name string) string {
 	if stem, ok := strings.CutSuffix(name, extension); ok {
 		return EncodeName(stem) + extension
@@ -83,8 +84,8 @@ func encodedFile(name string) string {
 type leaf struct {
 	name string
 	mode fs.FileMode // the type bits
-	// claimed says that something in the manifest leads to it, and resource which
-	// of the resources that is, counted from 1.
+	// claimed reports whether a manifest entry leads to it; resource is the number of that
+	// resource, counted from 1.
 	claimed  bool
 	resource int
 }
@@ -112,14 +113,13 @@ func (c *checker) plant(ctx context.Context, f *folder) (*tree, error) {
 	return t, nil
 }
 
-// largeFolder is from when on folders are slow in places.
+// largeFolder is the number of entries from which folders are slow on some systems.
 const largeFolder = 10_000
 
-// maxTreeDepth bounds how deeply folders are looked into: links can go in
-// circles.
+// maxTreeDepth bounds how deep folders are read, because links can form cycles.
 const maxTreeDepth = 64
 
-// grow reads the folder dir and those below.
+// grow reads the folder dir and its subfolders.
 func (c *checker) grow(ctx context.Context, f *folder, t *tree, dir string, depth int) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -142,13 +142,15 @@ func (c *checker) grow(ctx context.Context, f *folder, t *tree, dir string, dept
 		return nil
 	}
 	if n := len(b.dirs) + len(b.leaves); n > largeFolder {
-		c.about(ruleLargeFolder, dir, fmt.Sprintf("the folder has %d entries", n), "the standard has one folder for a tool, so it cannot be split; git and some hosts are slow with it")
+		c.about(ruleLargeFolder, dir, fmt.Sprintf("the folder has %d entries", n),
+			"the standard has one folder for a tool, so it cannot be split; git and some hosts are slow with it")
 	}
 	slices.Sort(b.dirs)
 	slices.SortFunc(b.leaves, func(a, b leaf) int { return strings.Compare(a.name, b.name) })
 	c.sameButForCase(b)
 	if depth == maxTreeDepth && len(b.dirs) > 0 {
-		c.about(ruleSpecialFile, dir, fmt.Sprintf("the folders are nested more than %d deep", maxTreeDepth), "look for a symbolic link that leads back")
+		c.about(ruleSpecialFile, dir, fmt.Sprintf("the folders are nested more than %d deep", maxTreeDepth),
+			"look for a symbolic link that leads back")
 		return nil
 	}
 	for _, name := range b.dirs {
@@ -167,7 +169,8 @@ func (c *checker) plantEntry(f *folder, t *tree, b *branch, e fs.DirEntry) {
 	if mode&fs.ModeSymlink != 0 {
 		info, err := fs.Stat(f.fsys, where)
 		if err != nil {
-			c.about(ruleSpecialFile, where, "a symbolic link that leads out of the site, or nowhere", "put the file itself there")
+			c.about(ruleSpecialFile, where, "a symbolic link that leads out of the site, or nowhere",
+				"put the file itself there")
 			return
 		}
 		mode = info.Mode().Type()
@@ -183,19 +186,23 @@ func (c *checker) plantEntry(f *folder, t *tree, b *branch, e fs.DirEntry) {
 	c.portable(where, strings.TrimSuffix(name, extension))
 }
 
-// portable finds names that some systems cannot hold.
+// portable reports names that some systems cannot store.
 func (c *checker) portable(where, stem string) {
 	device := strings.ToLower(stem)
 	if before, _, dotted := strings.Cut(device, "."); dotted {
 		device = before
 	}
-	numbered := len(device) == 4 && (strings.HasPrefix(device, "com") || strings.HasPrefix(device, "lpt")) && '1' <= device[3] && device[3] <= '9'
+	numbered := len(device) == 4 &&
+		(strings.HasPrefix(device, "com") || strings.HasPrefix(device, "lpt")) &&
+		'1' <= device[3] &&
+		device[3] <= '9'
 	if numbered || slices.Contains([]string{"con", "prn", "aux", "nul"}, device) {
-		c.about(ruleWindowsName, where, fmt.Sprintf("Windows keeps the name %q for a device", device), "a zip holds it; a folder on Windows does not")
+		c.about(ruleWindowsName, where, fmt.Sprintf("Windows keeps the name %q for a device", device),
+			"a zip holds it; a folder on Windows does not")
 	}
 }
 
-// sameButForCase finds names that are one on some systems.
+// sameButForCase reports names that are identical on case-insensitive systems.
 func (c *checker) sameButForCase(b *branch) {
 	upper := func(name string) bool { return strings.ToLower(name) != name }
 	if !slices.ContainsFunc(b.dirs, upper) && !slices.ContainsFunc(b.leaves, func(l leaf) bool { return upper(l.name) }) {
@@ -205,7 +212,8 @@ func (c *checker) sameButForCase(b *branch) {
 	see := func(name string) {
 		lower := strings.ToLower(name)
 		if other, twice := first[lower]; twice {
-			c.about(ruleCase, b.dir+"/"+name, fmt.Sprintf("the name differs from %q only in upper and lower case", other), "macOS and Windows keep one of the two")
+			c.about(ruleCase, b.dir+"/"+name, fmt.Sprintf("the name differs from %q only in upper and lower case", other),
+				"macOS and Windows keep one of the two")
 			return
 		}
 		first[lower] = name
@@ -225,15 +233,16 @@ func (t *tree) find(file string) *leaf {
 	if b == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(b.leaves, name, func(l leaf, name string) int { return strings.Compare(l.name, name) })
+	i, ok := slices.BinarySearchFunc(b.leaves, name,
+		func(l leaf, name string) int { return strings.Compare(l.name, name) })
 	if !ok {
 		return nil
 	}
 	return &b.leaves[i]
 }
 
-// compressed reports whether a file is the compressed form of the answer beside it,
-// which hosts send in its place.
+// compressed reports whether a file is the compressed form of the answer next to it,
+// which hosts send instead.
 func (t *tree) compressed(file string) bool {
 	for _, form := range []string{".gz", ".br"} {
 		if plain, ok := strings.CutSuffix(file, form); ok && strings.HasSuffix(plain, extension) {
@@ -243,8 +252,7 @@ func (t *tree) compressed(file string) bool {
 	return false
 }
 
-// hasAt reports whether there is a file or a folder of that name so many folders
-// below dir.
+// hasAt reports whether a file or folder of that name exists depth folders below dir.
 func (t *tree) hasAt(dir string, depth int, name string) bool {
 	b := t.branches[dir]
 	if b == nil {
@@ -256,11 +264,11 @@ func (t *tree) hasAt(dir string, depth int, name string) bool {
 	return t.has(dir+"/"+name) || t.find(dir+"/"+name+extension) != nil
 }
 
-// has reports whether there is a folder.
+// has reports whether the folder exists.
 func (t *tree) has(dir string) bool { return t.branches[dir] != nil }
 
-// longTwin returns the path of the only file that differs from the given one in
-// nothing but the hashes of its long names, or "".
+// longTwin returns the path of the only file that differs from the given one just in the
+// hashes of its long names, or "".
 func (t *tree) longTwin(file string) string {
 	parts := strings.Split(strings.TrimSuffix(file, extension), "/")
 	for i, part := range parts {

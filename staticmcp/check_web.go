@@ -14,19 +14,21 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// CheckURL is [Check] for the site under baseURL on a web host. A host does not
-// say what it holds, so only what the manifest leads to is looked at: resources,
-// tools and prompts without arguments, and arguments whose values the schema
-// lists; and what the index of the site has, if it was published. It finds out, too, how the host answers for what is missing.
+// CheckURL is [Check] for the site under baseURL on a web host. A host does not list its
+// files, so only those known from the manifest are checked: resources, tools and prompts
+// without arguments, and arguments whose values the schema lists; and, if the site's
+// index was published, the files in it. It also checks how the host responds to missing
+// files.
 //
-// Readers and hosts cannot be asked about: the files are needed for that.
+// Readers and Hosts are an error here: checking them requires the files.
 func CheckURL(ctx context.Context, baseURL string, opts *CheckOptions) (*check.Report, error) {
 	c, err := newChecker(opts, strings.TrimSuffix(strings.TrimSuffix(baseURL, manifestName), "/")+"/")
 	if err != nil {
 		return nil, err
 	}
 	if len(c.opts.Readers)+len(c.hosts) > 0 {
-		return nil, errors.New("check site: a web host does not list its files: check the folder for other readers and for hosts")
+		return nil, errors.New(
+			"check site: a web host does not list its files: check the folder for other readers and for hosts")
 	}
 	w, err := openWeb(baseURL, c.reading())
 	if err != nil {
@@ -60,10 +62,10 @@ func CheckURL(ctx context.Context, baseURL string, opts *CheckOptions) (*check.R
 	return c.report, nil
 }
 
-// absentPath is a file that no site has.
+// absentPath is a path that no site has.
 const absentPath = toolsDir + "/slipway-asks-for-what-is-not-there" + extension
 
-// manners finds out how a host answers.
+// manners checks how a host responds.
 func (c *checker) manners(ctx context.Context, w *web) error {
 	found, err := w.head(ctx, manifestName)
 	if err != nil {
@@ -71,10 +73,13 @@ func (c *checker) manners(ctx context.Context, w *web) error {
 	}
 	kind, _, _ := mime.ParseMediaType(found.Header.Get("Content-Type"))
 	if kind != "application/json" {
-		c.about(ruleWebHeaders, manifestName, fmt.Sprintf("the host sends JSON as %q", kind), "other readers may refuse it: let it send application/json")
+		c.about(ruleWebHeaders, manifestName, fmt.Sprintf("the host sends JSON as %q", kind),
+			"other readers may refuse it: let it send application/json")
 	}
 	if found.Header.Get("Access-Control-Allow-Origin") == "" {
-		c.about(ruleWebHeaders, manifestName, "the host sends no Access-Control-Allow-Origin, so no web page can read the site", "let it send Access-Control-Allow-Origin: *")
+		c.about(ruleWebHeaders, manifestName,
+			"the host sends no Access-Control-Allow-Origin, so no web page can read the site",
+			"let it send Access-Control-Allow-Origin: *")
 	}
 	missing, err := w.head(ctx, absentPath)
 	if err != nil {
@@ -82,14 +87,14 @@ func (c *checker) manners(ctx context.Context, w *web) error {
 	}
 	if missing.StatusCode == http.StatusOK {
 		kind, _, _ := mime.ParseMediaType(missing.Header.Get("Content-Type"))
-		c.about(ruleWebNotFound, absentPath, fmt.Sprintf("the host answers with status 200 and %q for a file that is not there", kind),
+		c.about(ruleWebNotFound, absentPath,
+			fmt.Sprintf("the host answers with status 200 and %q for a file that is not there", kind),
 			"some readers take that for an answer: put a 404.html at the root, or switch off the fallback page")
 	}
 	return nil
 }
 
-// head returns the header of a file. It is asked for with GET, since some hosts
-// do not know HEAD.
+// head returns the header of a file. It uses GET, because some hosts do not support HEAD.
 func (w *web) head(ctx context.Context, path string) (*http.Response, error) {
 	address, err := w.address(path)
 	if err != nil {
@@ -110,15 +115,15 @@ func (w *web) head(ctx context.Context, path string) (*http.Response, error) {
 	return resp, resp.Body.Close()
 }
 
-// probe is something that a host is asked for.
+// probe is a request to a host.
 type probe struct {
 	job
 	candidates []candidate
-	// missed is what to say if there is none.
+	// missed reports the finding if the file does not exist.
 	missed func()
 }
 
-// probes returns what the manifest leads to.
+// probes returns the files that the manifest leads to.
 func (c *checker) probes() []probe {
 	var list []probe
 	for i := range c.site.resources {
@@ -128,7 +133,8 @@ func (c *checker) probes() []probe {
 		}
 		candidates := resourcePaths(r.name, false)
 		list = append(list, probe{job{resource: i + 1}, candidates, func() {
-			c.site.sheet.add(ruleFileMissing, r.at, r.path()+"/uri", fmt.Sprintf("there is no file for resource %q", shown(r.name)),
+			c.site.sheet.add(ruleFileMissing, r.at, r.path()+"/uri",
+				fmt.Sprintf("there is no file for resource %q", shown(r.name)),
 				"publish "+candidates[0].path+", or take the entry out of the manifest")
 		}})
 	}
@@ -143,13 +149,13 @@ func (c *checker) probes() []probe {
 	return list
 }
 
-// toolProbes returns the calls of a tool that can be known.
+// toolProbes returns the calls of a tool that are known in advance.
 func (c *checker) toolProbes(t *listedTool) []probe {
 	var list []probe
 	if t.leastParts() == 0 {
 		bare := c.answerProbe(t, nil, nil)
 		if len(t.params) > 0 {
-			bare.missed = func() {} // it need not have an answer without arguments
+			bare.missed = func() {} // an answer without arguments is optional
 		}
 		list = append(list, bare)
 	}
@@ -162,7 +168,7 @@ func (c *checker) toolProbes(t *listedTool) []probe {
 	return list
 }
 
-// answerProbe asks for the answer to a call.
+// answerProbe returns the probe for the answer to a call.
 func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
 	path := strings.Join(append([]string{t.root, t.name}, parts...), "/") + extension
 	return probe{job{tool: t, parts: parts}, []candidate{{path: path}}, func() {
@@ -177,10 +183,12 @@ func (c *checker) answerProbe(t *listedTool, parts, values []string) probe {
 	}}
 }
 
-// probeAll asks for everything, several files at a time, as far as is allowed.
+// probeAll requests all files, several at a time, up to MaxProbes.
 func (c *checker) probeAll(ctx context.Context, w *web, list []probe) error {
 	if len(list) > c.opts.MaxProbes {
-		c.about(rulePartial, manifestName, fmt.Sprintf("of the %d files that can be known, %d were looked at", len(list), c.opts.MaxProbes), "check the folder that was published")
+		c.about(rulePartial, manifestName,
+			fmt.Sprintf("of the %d files that can be known, %d were looked at", len(list), c.opts.MaxProbes),
+			"check the folder that was published")
 		list = list[:c.opts.MaxProbes]
 	}
 	sheets := make([]*sheet, len(list))
@@ -208,12 +216,13 @@ func (c *checker) probeAll(ctx context.Context, w *web, list []probe) error {
 		}
 	}
 	if open := c.unknowable(); open != "" && c.index == nil {
-		c.about(rulePartial, manifestName, "a host does not list its files: the answers of "+open+" were not looked at", "check the folder that was published")
+		c.about(rulePartial, manifestName, "a host does not list its files: the answers of "+open+" were not looked at",
+			"check the folder that was published")
 	}
 	return nil
 }
 
-// unknowable names the tools whose answers nothing leads to.
+// unknowable returns the names of the tools whose answers cannot be enumerated.
 func (c *checker) unknowable() string {
 	var names []string
 	for _, t := range c.site.tools {
@@ -227,8 +236,8 @@ func (c *checker) unknowable() string {
 	return strings.Join(names, ", ")
 }
 
-// probe asks for one file under the names that it may have. The sheet is nil if
-// there is none.
+// probe requests one file under each of its possible names. The sheet is nil if none
+// exists.
 func (c *checker) probe(ctx context.Context, w *web, p *probe) (*sheet, error) {
 	for k, candidate := range p.candidates[:min(len(p.candidates), defaultMaxMisses)] {
 		loaded, err := w.load(ctx, candidate.path, nil, c.opts.MaxFileBytes)
@@ -245,7 +254,8 @@ func (c *checker) probe(ctx context.Context, w *web, p *probe) (*sheet, error) {
 			s.add(ruleFileName, 0, "", "the standard's name is "+p.candidates[0].path, "publish it under that name")
 		}
 		if err != nil {
-			s.add(ruleTooLarge, 0, "", fmt.Sprintf("the file is larger than %d bytes", large.limit), "split the answer: readers refuse it")
+			s.add(ruleTooLarge, 0, "", fmt.Sprintf("the file is larger than %d bytes", large.limit),
+				"split the answer: readers refuse it")
 			return s, nil
 		}
 		s.text = loaded.data

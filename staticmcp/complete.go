@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// maxSuggested is how many values are collected for one answer, of which the
-	// server sends the first hundred.
+	// maxSuggested is how many values are collected for one answer; the server sends the
+	// first hundred.
 	maxSuggested = 1000
 	// maxOpened is how many files are opened to find values.
 	maxOpened = 256
 )
 
-// template is a resource template and what its variables can be.
+// template is a resource template and the suggested values of its variables.
 type template struct {
 	uriTemplate string
 	values      map[string][]string
 
 	compiling sync.Once
-	match     *regexp.Regexp // nil if the template is beyond it
+	match     *regexp.Regexp // nil if the template is not supported
 	names     []string
-	prefix    string // what every matching URI begins with
+	prefix    string // the common start of all matching URIs
 }
 
 func newTemplate(uriTemplate string, meta json.RawMessage) *template {
 	return &template{uriTemplate: uriTemplate, values: metaSuggestions(meta)}
 }
 
-// metaSuggestions reads the values that a definition suggests in its _meta.
+// metaSuggestions reads the suggested values in the _meta of a definition.
 func metaSuggestions(meta json.RawMessage) map[string][]string {
 	values := make(map[string][]string)
 	if meta == nil || meta[0] != '{' {
@@ -69,8 +69,8 @@ func texts(array []byte) []string {
 	return list
 }
 
-// suggestions makes the values of a file in completions/: an array of strings,
-// or a result of completion/complete.
+// suggestions parses a file in completions/: an array of strings, or a result of
+// completion/complete.
 func (s *stored) suggestions() (*document, error) {
 	if s.doc[0] == '[' {
 		return &document{values: texts(s.doc)}, nil
@@ -84,10 +84,10 @@ func (s *stored) suggestions() (*document, error) {
 	return &document{values: result.Completion.Values}, nil
 }
 
-// variable matches the expressions of RFC 6570 with one variable.
+// variable matches RFC 6570 expressions with a single variable.
 var variable = regexp.MustCompile(`\{([+#./]?)([A-Za-z0-9_.%]+)\}`)
 
-// compile makes of the template an expression for the URIs that it describes.
+// compile builds a regular expression for the URIs that the template describes.
 func (t *template) compile() {
 	var expression strings.Builder
 	expression.WriteByte('^')
@@ -123,7 +123,7 @@ func (t *template) compile() {
 	t.match, _ = regexp.Compile(expression.String())
 }
 
-// valueIn returns what the variable called name is in uri, if uri follows the
+// valueIn returns the value of the variable called name in uri, if uri matches the
 // template and agrees with the values already chosen.
 func (t *template) valueIn(uri, name string, chosen map[string]string) (string, bool) {
 	t.compiling.Do(t.compile)
@@ -183,7 +183,7 @@ func (s *Site) Complete(ctx context.Context, params *mcp.CompleteParams) (*mcp.C
 	return &mcp.CompleteResult{Completion: mcp.Completion{Values: found.values}}, nil
 }
 
-// suggested collects values that begin with what was typed.
+// suggested collects values that begin with the typed prefix.
 type suggested struct {
 	prefix string
 	seen   map[string]bool
@@ -205,7 +205,13 @@ func (f *suggested) add(values ...string) {
 	}
 }
 
-func (s *Site) completePrompt(ctx context.Context, o *offer, p *prompt, params *mcp.CompleteParams, found *suggested) error {
+func (s *Site) completePrompt(
+	ctx context.Context,
+	o *offer,
+	p *prompt,
+	params *mcp.CompleteParams,
+	found *suggested,
+) error {
 	if values := p.values[params.Argument]; values != nil {
 		found.add(values...)
 		return nil
@@ -218,8 +224,7 @@ func (s *Site) completePrompt(ctx context.Context, o *offer, p *prompt, params *
 	if !s.store.traits().listed {
 		return nil
 	}
-	// The names of files are values, too: encoded ones, which encode to
-	// themselves.
+	// The names of files are values, too: they are encoded, and encode to themselves.
 	dir := promptsDir + "/" + p.name
 	for _, a := range p.arguments {
 		if a.Name == params.Argument {
@@ -235,7 +240,13 @@ func (s *Site) completePrompt(ctx context.Context, o *offer, p *prompt, params *
 	return nil
 }
 
-func (s *Site) completeTemplate(ctx context.Context, o *offer, t *template, params *mcp.CompleteParams, found *suggested) error {
+func (s *Site) completeTemplate(
+	ctx context.Context,
+	o *offer,
+	t *template,
+	params *mcp.CompleteParams,
+	found *suggested,
+) error {
 	if values := t.values[params.Argument]; values != nil {
 		found.add(values...)
 		return nil
@@ -276,8 +287,8 @@ func (s *Site) storedValues(ctx context.Context, place string) ([]string, error)
 	return slices.Clip(append([]string{}, d.values...)), nil
 }
 
-// completeFromFiles looks into the files of resources that are not listed in the
-// manifest for what they call themselves.
+// completeFromFiles collects the URIs stated in the files of resources that the manifest
+// does not list.
 func (s *Site) completeFromFiles(ctx context.Context, t *template, params *mcp.CompleteParams, found *suggested) {
 	t.compiling.Do(t.compile)
 	dir := resourcesDir

@@ -18,7 +18,9 @@ func completionFiles() fstest.MapFS {
 	}
 	files := fstest.MapFS{
 		"mcp.json": {Data: []byte(inCapabilities(`"resources":[
-			{"uri":"docs://en/intro","name":"n"},{"uri":"docs://en/install%20guide","name":"n"},{"uri":"docs://fr/intro","name":"n"},{"uri":"other://en/x","name":"n"}` + many.String() + `],
+			{"uri":"docs://en/intro","name":"n"},{"uri":"docs://en/install%20guide","name":"n"},{"uri":"docs://fr/intro","name":"n"},{"uri":"other://en/x","name":"n"}` +
+			many.String() +
+			`],
 			"resourceTemplates":[
 			{"uriTemplate":"docs://{lang}/{page}","name":"t"},
 			{"uriTemplate":"file:///{+path}","name":"t"},
@@ -58,13 +60,29 @@ func TestComplete(t *testing.T) {
 		"enum with prefix": {mcp.CompleteParams{Prompt: "enum", Argument: "x", Value: "R"}, []string{"rust"}},
 		"a file of values": {mcp.CompleteParams{Prompt: "file", Argument: "x", Value: "t"}, []string{"two"}},
 		"names of files":   {mcp.CompleteParams{Prompt: "greet", Argument: "who"}, []string{"ann", "bob"}},
-		"below a choice":   {mcp.CompleteParams{Prompt: "greet", Argument: "how", Value: "l", Arguments: map[string]string{"who": "Ann"}}, []string{"loud", "low"}},
-		"URIs":             {mcp.CompleteParams{URITemplate: "docs://{lang}/{page}", Argument: "lang"}, []string{"en", "fr"}},
-		"URIs, decoded":    {mcp.CompleteParams{URITemplate: "docs://{lang}/{page}", Argument: "page", Value: "in"}, []string{"intro", "install guide"}},
-		"URIs, chosen":     {mcp.CompleteParams{URITemplate: "docs://{lang}/{page}", Argument: "page", Arguments: map[string]string{"lang": "fr"}}, []string{"intro"}},
-		"values in _meta":  {mcp.CompleteParams{URITemplate: "enum://{x}", Argument: "x", Value: "b"}, []string{"beta"}},
-		"a result":         {mcp.CompleteParams{URITemplate: "stored://{x}", Argument: "x"}, []string{"s1", "s2"}},
-		"unlisted files":   {mcp.CompleteParams{URITemplate: "hidden://notes/{id}", Argument: "id"}, []string{"First Note", "2"}},
+		"below a choice": {
+			mcp.CompleteParams{Prompt: "greet", Argument: "how", Value: "l", Arguments: map[string]string{"who": "Ann"}},
+			[]string{"loud", "low"},
+		},
+		"URIs": {mcp.CompleteParams{URITemplate: "docs://{lang}/{page}", Argument: "lang"}, []string{"en", "fr"}},
+		"URIs, decoded": {
+			mcp.CompleteParams{URITemplate: "docs://{lang}/{page}", Argument: "page", Value: "in"},
+			[]string{"intro", "install guide"},
+		},
+		"URIs, chosen": {
+			mcp.CompleteParams{
+				URITemplate: "docs://{lang}/{page}",
+				Argument:    "page",
+				Arguments:   map[string]string{"lang": "fr"},
+			},
+			[]string{"intro"},
+		},
+		"values in _meta": {mcp.CompleteParams{URITemplate: "enum://{x}", Argument: "x", Value: "b"}, []string{"beta"}},
+		"a result":        {mcp.CompleteParams{URITemplate: "stored://{x}", Argument: "x"}, []string{"s1", "s2"}},
+		"unlisted files": {
+			mcp.CompleteParams{URITemplate: "hidden://notes/{id}", Argument: "id"},
+			[]string{"First Note", "2"},
+		},
 		"nothing":          {mcp.CompleteParams{URITemplate: "file:///{+path}", Argument: "path"}, nil},
 		"several in one":   {mcp.CompleteParams{URITemplate: "odd://{a,b}", Argument: "a"}, nil},
 		"no such argument": {mcp.CompleteParams{Prompt: "greet", Argument: "nobody"}, nil},
@@ -95,7 +113,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestCompleteRemote holds that a web host is not asked for what it cannot tell.
+// TestCompleteRemote verifies that a web host is not queried for what it cannot list.
 func TestCompleteRemote(t *testing.T) {
 	h := newFakeHost(t, completionFiles())
 	site := openHost(t, h, &staticmcp.Options{Poll: -1})

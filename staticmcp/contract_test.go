@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// TestContract holds that a site of any kind is a Source as any other.
+// TestContract verifies that every kind of site satisfies the contract of a Source.
 func TestContract(t *testing.T) {
 	opts := &mcptest.Options{
 		Calls: []mcptest.Call{
@@ -30,7 +30,10 @@ func TestContract(t *testing.T) {
 		"resourceTemplates":[{"uriTemplate":"r://{x}","name":"t"}],
 		"prompts":[{"name":"greet","arguments":[{"name":"who","required":true}]},{"name":"fill","arguments":[{"name":"x","enum":["go","rust"]}]}]`))
 	files["prompts/greet/ann.json"] = &fstest.MapFile{Data: content("", "prompt")}
-	files["prompts/fill.json"] = &fstest.MapFile{Data: []byte(`{"messages":[{"role":"user","content":{"type":"text","text":"about {{x}}"}}],"_meta":{"io.github.slipway-mcp/template":true}}`)}
+	files["prompts/fill.json"] = &fstest.MapFile{
+		Data: []byte(
+			`{"messages":[{"role":"user","content":{"type":"text","text":"about {{x}}"}}],"_meta":{"io.github.slipway-mcp/template":true}}`),
+	}
 	rich := &mcptest.Options{
 		Prompts: []mcptest.Prompt{
 			{Name: "greet", Args: map[string]string{"who": "ann"}, Want: `"role":"user"`},
@@ -51,7 +54,10 @@ func TestContract(t *testing.T) {
 			r := zipOf(t, webFiles())
 			return staticmcp.OpenZipReader(t.Context(), r, r.Size(), nil)
 		}, opts},
-		"url":     {func(t *testing.T) (*staticmcp.Site, error) { return openHostErr(t, newFakeHost(t, webFiles()), nil) }, opts},
+		"url": {
+			func(t *testing.T) (*staticmcp.Site, error) { return openHostErr(t, newFakeHost(t, webFiles()), nil) },
+			opts,
+		},
 		"prompts": {func(t *testing.T) (*staticmcp.Site, error) { return staticmcp.Open(t.Context(), files, nil) }, rich},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +73,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestContractOfChange is the part of the contract about changes.
+// TestContractOfChange verifies the part of the contract about changes.
 func TestContractOfChange(t *testing.T) {
 	dir := ""
 	n := 0
@@ -81,7 +87,8 @@ func TestContractOfChange(t *testing.T) {
 		return site
 	}, &mcptest.Options{Change: func(t testing.TB, _ mcp.Source) {
 		n++
-		text := inCapabilities(`"resources":[` + plainResource("r://a") + `],"tools":[` + plainTool("get") + `,` + plainTool("new"+string(rune('a'+n))) + `]`)
+		text := inCapabilities(`"resources":[` + plainResource("r://a") + `],"tools":[` + plainTool("get") + `,` +
+			plainTool("new"+string(rune('a'+n))) + `]`)
 		name := filepath.Join(dir, "mcp.json")
 		if err := os.WriteFile(name+".new", []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -18,20 +18,18 @@ type folder struct {
 	title   string
 	frozen  bool
 	recheck time.Duration
-	root    *os.Root // what fsys stands on, or nil
-	// close frees what fsys stands on, or is nil.
+	root    *os.Root // the os.Root under fsys, or nil
+	// close releases the resources of fsys, or is nil.
 	close func() error
 }
 
 var _ store = (*folder)(nil)
 
-// racyAge is how old a file must be before its modification time is trusted to
-// change with the next write. Two seconds is the coarsest clock of a file system
-// in use.
+// racyAge is how old a file must be before its modification time can be trusted to change
+// with the next write. Two seconds is the coarsest file system clock in use.
 const racyAge = 2 * time.Second
 
-// openFolder opens a directory so that no name, and no symbolic link, leads out
-// of it.
+// openFolder opens a directory so that no name and no symbolic link leads out of it.
 func openFolder(dir string, o *Options) (*folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -60,7 +58,7 @@ func (f *folder) load(ctx context.Context, path string, since *stamp, limit int6
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// Looking before opening: to open a named pipe would wait for a writer.
+	// Stat before opening: opening a named pipe would wait for a writer.
 	info, err := fs.Stat(f.fsys, path)
 	if err != nil {
 		return nil, f.failure(err)
@@ -98,7 +96,7 @@ func (f *folder) read(path string, size, limit int64) ([]byte, error) {
 	return readLimited(opened, size, limit)
 }
 
-// failure makes errMissing of everything that says that a file cannot be there.
+// failure returns errMissing for every error that means the file cannot exist.
 func (f *folder) failure(err error) error {
 	for _, absent := range []error{fs.ErrNotExist, fs.ErrInvalid, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.EINVAL} {
 		if errors.Is(err, absent) {
@@ -114,7 +112,7 @@ func (f *folder) names(dir string, visit func(name string, isDir bool) bool) err
 	})
 }
 
-// entries calls visit for each entry of the folder dir in no order, until it
+// entries calls visit for each entry of the folder dir, in no particular order, until it
 // returns false.
 func (f *folder) entries(dir string, visit func(fs.DirEntry) bool) error {
 	opened, err := f.fsys.Open(dir)
@@ -127,7 +125,7 @@ func (f *folder) entries(dir string, visit func(fs.DirEntry) bool) error {
 		return errMissing
 	}
 	for {
-		// In portions, so that a huge folder needs memory for its names alone.
+		// Read in batches, so that a huge folder needs memory only for its names.
 		entries, err := list.ReadDir(4096)
 		for _, e := range entries {
 			if !visit(e) {

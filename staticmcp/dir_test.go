@@ -17,8 +17,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// siteDir writes the files of a small site and gives them an old time, so that
-// only what is written later is recent.
+// siteDir writes the files of a small site with old modification times, so that only
+// later writes are recent.
 func siteDir(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func rewrite(t testing.TB, name, text string, at time.Time) {
 	}
 }
 
-// record keeps what Watch tells.
+// record collects the changes reported by Watch.
 type record struct {
 	mu      sync.Mutex
 	changes []mcp.Change
@@ -73,8 +73,8 @@ func (r *record) take() []mcp.Change {
 	return changes
 }
 
-// TestFolderChanges holds that new content is noticed without a restart, within
-// the time that a file is trusted and not before.
+// TestFolderChanges verifies that new content is noticed without a restart, within the
+// time that a file is trusted and not before.
 func TestFolderChanges(t *testing.T) {
 	dir := siteDir(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -96,25 +96,28 @@ func TestFolderChanges(t *testing.T) {
 		time.Sleep(1100 * time.Millisecond)
 		wantText(t, site, "a", "again")
 
-		// Of the same length, at the same time: only its content differs.
+		// Same length and time: only the content differs.
 		rewrite(t, filepath.Join(dir, "tools/get/a.json"), `{"content":[{"type":"text","text":"other"}]}`, time.Now())
 		time.Sleep(1100 * time.Millisecond)
 		wantText(t, site, "a", "other")
-		rewrite(t, filepath.Join(dir, "tools/get/a.json"), `{"content":[{"type":"text","text":"third"}]}`, time.Now().Add(-1100*time.Millisecond))
+		rewrite(t, filepath.Join(dir, "tools/get/a.json"),
+			`{"content":[{"type":"text","text":"third"}]}`, time.Now().Add(-1100*time.Millisecond))
 		time.Sleep(1100 * time.Millisecond)
 		wantText(t, site, "a", "third")
 
-		// A file in the standard's place comes before one elsewhere.
+		// A file at the standard's path takes precedence over one elsewhere.
 		rewrite(t, filepath.Join(dir, "tools/get/A B.json"), `{"content":[{"type":"text","text":"elsewhere"}]}`, time.Now())
 		wantText(t, site, "A B", "elsewhere")
-		rewrite(t, filepath.Join(dir, "tools/get/a_b.json"), `{"content":[{"type":"text","text":"in its place"}]}`, time.Now())
+		rewrite(t, filepath.Join(dir, "tools/get/a_b.json"),
+			`{"content":[{"type":"text","text":"in its place"}]}`, time.Now())
 		time.Sleep(1100 * time.Millisecond)
 		wantText(t, site, "A B", "in its place")
 
-		// A resource that somebody has read is watched.
+		// A resource that has been read is watched.
 		synctest.Wait()
 		changes.take()
-		rewrite(t, filepath.Join(dir, "resources/a.json"), `{"uri":"r://a","mimeType":"text/plain","text":"again"}`, time.Now())
+		rewrite(t, filepath.Join(dir, "resources/a.json"),
+			`{"uri":"r://a","mimeType":"text/plain","text":"again"}`, time.Now())
 		time.Sleep(2100 * time.Millisecond)
 		synctest.Wait()
 		if got := changes.take(); len(got) != 1 || got[0].URI != "r://a" {
@@ -134,8 +137,8 @@ func TestFolderChanges(t *testing.T) {
 	})
 }
 
-// TestFolderManifestChanges holds that the lists follow the manifest, and that a
-// manifest half written changes nothing.
+// TestFolderManifestChanges verifies that the lists follow the manifest, and that a
+// half-written manifest changes nothing.
 func TestFolderManifestChanges(t *testing.T) {
 	dir := siteDir(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -155,9 +158,21 @@ func TestFolderManifestChanges(t *testing.T) {
 			{"the same", webManifest, nil},
 			{"other white space", strings.ReplaceAll(webManifest, "\n", " "), nil},
 			{"half written", webManifest[:100], nil},
-			{"a resource more", strings.Replace(webManifest, `"resources":[`, `"resources":[{"uri":"r://b","name":"b"},`, 1), []mcp.Change{{Resources: true}}},
-			{"another version of the server", strings.Replace(webManifest, `"version":"1"`, `"version":"2"`, 1), []mcp.Change{{Resources: true}}},
-			{"a prompt", strings.Replace(webManifest, `"resources":[`, `"prompts":[{"name":"p"}],"resources":[`, 1), []mcp.Change{{Prompts: true}}},
+			{
+				"a resource more",
+				strings.Replace(webManifest, `"resources":[`, `"resources":[{"uri":"r://b","name":"b"},`, 1),
+				[]mcp.Change{{Resources: true}},
+			},
+			{
+				"another version of the server",
+				strings.Replace(webManifest, `"version":"1"`, `"version":"2"`, 1),
+				[]mcp.Change{{Resources: true}},
+			},
+			{
+				"a prompt",
+				strings.Replace(webManifest, `"resources":[`, `"prompts":[{"name":"p"}],"resources":[`, 1),
+				[]mcp.Change{{Prompts: true}},
+			},
 			{"back", webManifest, []mcp.Change{{Prompts: true}}},
 		} {
 			rewrite(t, name, step.text, time.Now())
@@ -183,7 +198,7 @@ func TestFolderManifestChanges(t *testing.T) {
 	})
 }
 
-// TestInferredFolderChanges holds the same for a site without a manifest.
+// TestInferredFolderChanges verifies the same for a site without a manifest.
 func TestInferredFolderChanges(t *testing.T) {
 	dir := siteDir(t)
 	if err := os.Remove(filepath.Join(dir, "mcp.json")); err != nil {
@@ -222,7 +237,7 @@ func TestInferredFolderChanges(t *testing.T) {
 	})
 }
 
-// TestFolderEscapes holds that nothing outside of a folder is read.
+// TestFolderEscapes verifies that nothing outside the folder is read.
 func TestFolderEscapes(t *testing.T) {
 	dir := siteDir(t)
 	outside := t.TempDir()
@@ -247,7 +262,8 @@ func TestFolderEscapes(t *testing.T) {
 	defer site.Close()
 	wantText(t, site, "fine", "first")
 	for _, x := range []string{
-		"file", "relative", "folder/s", "folder/s.json", "../../" + filepath.Base(outside) + "/s", filepath.Join(outside, "s"),
+		"file", "relative", "folder/s", "folder/s.json",
+		"../../" + filepath.Base(outside) + "/s", filepath.Join(outside, "s"),
 		"..", ".", "/", "/etc/passwd", `..\..\s`, `C:\s`, "%2e%2e%2fs", "a\x00", "a/../../../mcp", "CON", "a.json:stream",
 	} {
 		got, err := callText(t, site, x)
@@ -258,15 +274,19 @@ func TestFolderEscapes(t *testing.T) {
 			t.Errorf("get(%q): the error %q names a path", x, err)
 		}
 	}
-	for _, uri := range []string{"file://../mcp", "file:///etc/passwd", "x://../../mcp", `x://..\mcp`, "x://%2e%2e/mcp", "../mcp", "x://.", "x://"} {
+	for _, uri := range []string{
+		"file://../mcp", "file:///etc/passwd", "x://../../mcp", `x://..\mcp`, "x://%2e%2e/mcp",
+		"../mcp", "x://.", "x://",
+	} {
 		var e *mcp.Error
-		if _, err := site.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); !errors.As(err, &e) || e.Code != mcp.CodeResourceNotFound {
+		if _, err := site.ReadResource(t.Context(),
+			&mcp.ReadResourceParams{URI: uri}); !errors.As(err, &e) || e.Code != mcp.CodeResourceNotFound {
 			t.Errorf("read(%q) = %v, want not found", uri, err)
 		}
 	}
 }
 
-// TestNoRegularFile holds that what is not a file is not waited for.
+// TestNoRegularFile verifies that the site does not block on special files.
 func TestNoRegularFile(t *testing.T) {
 	dir := siteDir(t)
 	if err := os.Mkdir(filepath.Join(dir, "tools/get/folder.json"), 0o700); err != nil {
@@ -320,11 +340,11 @@ func TestFolderErrors(t *testing.T) {
 	}
 }
 
-// TestClose holds that nothing is left behind.
+// TestClose verifies that Close releases everything.
 func TestClose(t *testing.T) {
 	dir := siteDir(t)
 	synctest.Test(t, func(t *testing.T) {
-		// The bubble waits for the goroutine of the watch to end.
+		// The bubble waits for the watching goroutine to stop.
 		site, err := staticmcp.OpenDir(t.Context(), dir, nil)
 		if err != nil {
 			t.Fatal(err)

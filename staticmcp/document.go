@@ -11,50 +11,49 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// metaPrefix begins the names in _meta by which a site tells this package more
-// than the standard can say. Other readers pass them on or ignore them.
+// metaPrefix begins the names in _meta with which a site states more than the standard
+// can express. Other readers pass them on or ignore them.
 const metaPrefix = "io.github.slipway-mcp/"
 
 // Names in the _meta of stored answers.
 const (
-	// MetaDisambiguation marks a file that stands for several arguments or URIs
-	// with one encoded name. Its value is true, or an array of the places in the
-	// path, counted from 0, that the answers themselves have in their long
-	// form: 183 characters at most, "_", and the hash. For a resource it is
-	// "uri": the last name has the hash of the whole URI.
+	// MetaDisambiguation marks a file shared by several arguments or URIs with the same
+	// encoded name. Its value is true, or an array of the indexes of the path parts, counted
+	// from 0, that have the long form in the files of the answers themselves: at most 183
+	// characters, "_", and the hash. For a resource it is "uri": the last name has the hash
+	// of the whole URI.
 	MetaDisambiguation = metaPrefix + "disambiguation"
-	// MetaTemplate marks a stored prompt whose {{name}} places are to be filled
-	// in with the arguments. Its value is true.
+	// MetaTemplate marks a stored prompt whose {{name}} placeholders are filled in with the
+	// arguments. Its value is true.
 	MetaTemplate = metaPrefix + "template"
 )
 
 const (
 	metaDisambiguation = MetaDisambiguation
 	metaTemplate       = MetaTemplate
-	// metaValues, in the definition of a prompt or a resource template, holds an
-	// object with an array of suggested values for each argument or variable.
+	// metaValues, in the definition of a prompt or a resource template, is an object with an
+	// array of suggested values for each argument or variable.
 	metaValues = metaPrefix + "values"
 )
 
-// document is a file of a site made ready to be an answer. It is immutable.
+// document is a parsed file of a site, ready to be served. It is immutable.
 type document struct {
 	tool     *mcp.CallToolResult
 	resource *mcp.ReadResourceResult
 	prompt   *promptDoc
 	values   []string // suggestions
 
-	// uri is what a resource calls itself, or empty if it does not say.
+	// uri is the URI stated in a resource's file, or empty.
 	uri string
-	// body is a resource that does not say its own URI, which must be added
-	// before it can be served; shape says how.
+	// body is a resource whose file states no URI; the URI must be added before it can be
+	// served. shape selects how.
 	body  []byte
 	shape shape
 
-	// params are the arguments that the answer of a tool says it is for, as a
-	// JSON object, or nil if it does not say.
+	// params are the arguments that the answer of a tool states, as a JSON object, or nil.
 	params []byte
-	// others are the places of a path that must be made unambiguous to find the
-	// answer itself.
+	// others are the places of a path that must be made unambiguous to find the answer
+	// itself.
 	others []int
 
 	cache mcp.CacheHint
@@ -71,7 +70,7 @@ const (
 	shapeFree                  // any other JSON
 )
 
-// stored is a file of a site whose text has been proven valid.
+// stored is a file of a site whose text has been validated.
 type stored struct {
 	path   string
 	doc    []byte   // compact
@@ -79,13 +78,13 @@ type stored struct {
 	strict bool
 }
 
-// readDocument makes a document of the file at path. The error is errMissing
-// if the file cannot be an answer at all.
+// readDocument parses the file at path. The error is errMissing if the file cannot be an
+// answer at all.
 func readDocument(path string, data []byte, o *Options) (*document, error) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	data = data[jsonscan.Space(data, 0):]
 	if len(data) == 0 || data[0] == '<' {
-		// A web page: what hosts send that know no other answer than 200.
+		// A web page: some hosts send one with status 200 for missing files.
 		return nil, errMissing
 	}
 	s := &stored{path: path, strict: o.Strict}
@@ -125,25 +124,24 @@ func (s *stored) parse(data []byte) error {
 	return nil
 }
 
-// outline is where the members of interest of a JSON object are.
+// outline holds the relevant members of a JSON object.
 type outline struct {
 	kind, uri, text, blob, meta, envelope []byte
 	content, contents, messages           items
 }
 
-// items is what must be known of an array of content, contents or messages. It
-// is found out in the same walk, since the array is most of a document.
+// items describes an array of content, contents or messages. It is filled in during the
+// same walk, since the array is most of a document.
 type items struct {
 	raw   []byte
-	array bool // it is one, and has only objects in it
+	array bool // it is an array, and has only objects
 	typed bool // each has a type
 	named bool // each has a URI
 	full  bool // each has a text or a blob
 	uri   []byte
 }
 
-// outlineOf walks the valid JSON object doc; of two members with one name the
-// last counts.
+// outlineOf walks the valid JSON object doc; if a member is repeated, the last one wins.
 func outlineOf(doc []byte) *outline {
 	f := &outline{}
 	jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
@@ -191,7 +189,7 @@ func (f *outline) member(key []byte) *[]byte {
 	return nil
 }
 
-// scanItems walks the array at doc[i] and returns the index just behind it.
+// scanItems walks the array at doc[i] and returns the index just after it.
 func scanItems(doc []byte, i int) (items, int) {
 	list := items{array: true, typed: true, named: true, full: true}
 	first := true
@@ -221,8 +219,8 @@ func scanItems(doc []byte, i int) (items, int) {
 	return list, end
 }
 
-// result returns the file as a result, without the envelope that some writers
-// add beside the members of the protocol.
+// result returns the file as a result, without the envelope that some writers add next to
+// the members of the protocol.
 func (s *stored) result(f *outline) (*mcp.Raw, error) {
 	if f.envelope == nil {
 		return s.raw, nil
@@ -246,7 +244,7 @@ func without(doc []byte, name string) []byte {
 	return append(kept, '}')
 }
 
-// others reads the mark of a file that stands for several answers.
+// others reads the mark of a file that represents several answers.
 func (f *outline) others() []int {
 	if f.meta == nil || f.meta[0] != '{' {
 		return nil
@@ -267,10 +265,10 @@ func (f *outline) others() []int {
 	return nil
 }
 
-// lastPlace stands for the last part of a path.
+// lastPlace means the last part of a path.
 const lastPlace = -1
 
-// wholeURI stands for the last part of a path, with the hash of the whole URI.
+// wholeURI means the last part of a path, with the hash of the whole URI.
 const wholeURI = -2
 
 func places(array []byte) []int {
@@ -284,14 +282,14 @@ func places(array []byte) []int {
 	return list
 }
 
-// isListing reports whether path is a file that by its name is no answer, but
-// may be one if it looks like one.
+// isListing reports whether path is, by its name, a listing rather than an answer. It may
+// still be an answer if its content looks like one.
 func isListing(file string) bool {
 	name := strings.TrimSuffix(path.Base(file), extension)
 	return name == schemaName || name == indexName
 }
 
-// isString reports whether a member is there and a string.
+// isString reports whether a member exists and is a string.
 func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
 var errShape = errors.New("not in the form that the standard demands")

@@ -12,11 +12,11 @@ import (
 //go:generate node ../scripts/encode/vectors.mjs testdata
 
 const (
-	// maxName is the longest encoded name; it leaves room for ".json" within
-	// the 255 bytes that file systems allow.
+	// maxName is the longest encoded name; it leaves room for ".json" within the 255 bytes
+	// that file systems allow.
 	maxName = 200
-	// longPrefix is how much of a longer name is kept before "_" and the 16
-	// hexadecimal digits of its hash.
+	// longPrefix is how much of a longer name is kept before "_" and the 16 hexadecimal
+	// digits of its hash.
 	longPrefix = maxName - 1 - 16
 	// maxWidth is the most underscores that one code point becomes.
 	maxWidth = len(underscores)
@@ -31,23 +31,22 @@ type nameRun struct {
 	out       string
 }
 
-// EncodeName returns the file name, without ".json", that the StaticMCP standard
-// gives to s in section 3, where s is one segment of a resource URI or one
-// argument of a tool call. It is exactly the reference function of the standard:
-// accents are removed, letters made lower case, and whatever is then not one of
-// a-z, 0-9, "-" and "_" becomes one underscore for each UTF-16 code unit, so
-// that an emoji gives two. Normalization is that of Unicode 17, independent of
-// the Go release.
+// EncodeName returns the file name, without ".json", that section 3 of the StaticMCP
+// standard gives to s, one segment of a resource URI or one argument of a tool call. It
+// matches the standard's reference function exactly: accents are removed, letters are
+// lowercased, and every other character that is not a-z, 0-9, "-" or "_" becomes one
+// underscore per UTF-16 code unit, so an emoji becomes two. Normalization follows Unicode
+// 17, independent of the Go release.
 //
-// The result has at most 200 characters. A longer one is cut to 183 and followed
-// by "_" and the SipHash-1-3 of s in 16 hexadecimal digits; the standard leaves
-// the choice of the hash open, and this is the one published sites use (key
-// zero, over the UTF-8 of s and a final byte 0xff).
+// The result has at most 200 characters. A longer one is cut to 183 and followed by "_"
+// and the SipHash-1-3 of s in 16 hexadecimal digits. The standard leaves the choice of
+// the hash open; this is the one published sites use (key zero, over the UTF-8 of s and a
+// final byte 0xff).
 //
-// Different strings can have the same name ("東京" and "北京" are both "__"), and
-// the name is empty if s is, or consists of combining marks alone; neither is an
-// error here. A byte of s that is not valid UTF-8 counts as U+FFFD. An s that is
-// its own name is returned as it is, without allocating.
+// Different strings can have the same name ("東京" and "北京" are both "__"), and the name is
+// empty if s is empty or consists only of combining marks; neither is an error here. A
+// byte of s that is not valid UTF-8 counts as U+FFFD. If s is its own name, it is
+// returned unchanged, without allocating.
 func EncodeName(s string) string {
 	if len(s) <= maxName && isSafe(s) {
 		return s
@@ -61,10 +60,9 @@ func EncodeName(s string) string {
 }
 
 // nameForms appends to dst every file name, without ".json", under which a known
-// generator stores s, each once: first the standard's, then, where they differ,
-// the long name with the 32-bit hash and the name that counts Unicode scalar
-// values. For most strings that is one name; nothing is allocated if it is s
-// itself and dst has room.
+// generator stores s, each once: first the standard's, then, where they differ, the long
+// name with the 32-bit hash and the name that counts Unicode scalar values. Most strings
+// have only one; nothing is allocated if it is s itself and dst has room.
 func nameForms(dst []string, s string) []string {
 	first := len(dst)
 	dst = append(dst, EncodeName(s))
@@ -79,9 +77,9 @@ func nameForms(dst []string, s string) []string {
 	return dst
 }
 
-// encodeName31 is [EncodeName] except for names over 200 characters, which end
-// in the 32-bit hash that a widely copied bridge for web clients looks for. A
-// writer that wants such a bridge to find a long name stores a second file.
+// encodeName31 is [EncodeName] except for names over 200 characters, which end in the
+// 32-bit hash that a widely copied bridge for web clients uses. A writer that wants such
+// a bridge to find a long name stores a second file.
 func encodeName31(s string) string {
 	var buf [maxName + maxWidth]byte
 	safe := appendSafe(buf[:0], s, widthUTF16)
@@ -91,9 +89,9 @@ func encodeName31(s string) string {
 	return string(safe)
 }
 
-// encodeNameScalar is the form of the Wikipedia generator: one underscore for
-// each Unicode scalar value instead of each UTF-16 unit, and combining marks of
-// four further blocks removed.
+// encodeNameScalar implements the variant of the Wikipedia generator: one underscore per
+// Unicode scalar value instead of per UTF-16 unit, and the combining marks of four
+// additional blocks removed.
 func encodeNameScalar(s string) string {
 	var buf [maxName + maxWidth]byte
 	safe := appendSafe(buf[:0], s, widthScalar)
@@ -103,9 +101,9 @@ func encodeNameScalar(s string) string {
 	return string(safe)
 }
 
-// longNamePrefix reports whether name has the shape of a long name, and returns
-// what comes before its hash, the underscore included. A source that can be
-// listed may hold the same string under a hash unknown to us.
+// longNamePrefix reports whether name has the shape of a long name, and returns the part
+// before its hash, including the underscore. A source that can be listed may store the
+// same string under a hash we do not know.
 func longNamePrefix(name string) (prefix string, ok bool) {
 	if len(name) != maxName || name[longPrefix] != '_' {
 		return "", false
@@ -118,8 +116,8 @@ func longNamePrefix(name string) (prefix string, ok bool) {
 	return name[:longPrefix+1], true
 }
 
-// longName cuts an encoding and appends a hash. It also serves to tell apart two
-// strings with the same short encoding, in the shape the standard already has.
+// longName cuts an encoding and appends a hash. It also distinguishes two strings with
+// the same short encoding, in the shape the standard already has.
 func longName(safe []byte, hash uint64) string {
 	name := append(safe[:min(longPrefix, len(safe))], '_')
 	for shift := 60; shift >= 0; shift -= 4 {
@@ -128,7 +126,7 @@ func longName(safe []byte, hash uint64) string {
 	return string(name)
 }
 
-// isSafe reports whether s consists of characters that encode to themselves.
+// isSafe reports whether every character of s encodes to itself.
 func isSafe(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= utf8.RuneSelf || nameLatin[c] != c {
@@ -138,13 +136,12 @@ func isSafe(s string) bool {
 	return true
 }
 
-// appendSafe appends the encoding of s before its length is limited, and stops
-// as soon as it is certain to exceed the limit: the hash sees the whole of s,
-// but no more of its encoding is needed.
+// appendSafe appends the encoding of s before its length is limited. It stops as soon as
+// the limit is exceeded: the hash covers all of s, but no more of its encoding is needed.
 //
-// Encoding each code point by itself is exact. Normalization reorders marks, but
-// those that move are either removed or underscores, and lower case depends on
-// context only for Greek, which is all underscores.
+// Encoding each code point separately is exact. Normalization reorders marks, but those
+// that move are either removed or underscores, and lower case depends on context only in
+// Greek, which becomes all underscores.
 func appendSafe(dst []byte, s string, width func(rune, string) string) []byte {
 	for _, r := range s {
 		if len(dst) > maxName {
@@ -168,7 +165,7 @@ func runeName(r rune) string {
 	case r >= additional && r < additional+rune(len(nameLatinAdditional)):
 		return nameLatinAdditional[r-additional : r-additional+1]
 	case r >= hangul && r <= 0xD7A3:
-		// A syllable is two or three letters; each 28th has no final consonant.
+		// A syllable has two or three letters; every 28th has no final consonant.
 		if (r-hangul)%28 == 0 {
 			return underscores[:2]
 		}
@@ -184,20 +181,20 @@ func runeName(r rune) string {
 // widthUTF16 keeps the standard's encoding of a code point.
 func widthUTF16(_ rune, out string) string { return out }
 
-// widthScalar turns the standard's encoding of a code point into the one that
-// counts scalar values.
+// widthScalar converts the standard's encoding of a code point into the one that counts
+// scalar values.
 func widthScalar(r rune, out string) string {
 	switch {
 	case r >= 0x1AB0 && r <= 0x1AFF, r >= 0x1DC0 && r <= 0x1DFF,
 		r >= 0x20D0 && r <= 0x20FF, r >= 0xFE20 && r <= 0xFE2F:
 		return ""
 	case r >= 0xF900 && r <= 0xFAFF:
-		// Compatibility ideographs stand for one ideograph each, which may
-		// lie beyond the first plane.
+		// A compatibility ideograph decomposes to one ideograph, which may lie beyond the first
+		// plane.
 		return underscores[:1]
 	case r >= 0x10000:
-		// What astral characters decompose to is astral again, two units
-		// each, or a single ideograph of the first plane.
+		// An astral character decomposes to astral ones, two units each, or to a single
+		// ideograph of the first plane.
 		return out[:max(1, len(out)/2)]
 	}
 	return out

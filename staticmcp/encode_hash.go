@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// hash64 is the hash of long names: SipHash-1-3 with a zero key over the UTF-8
-// of s and a final byte 0xff, which is what Rust's default hasher makes of a
-// string.
+// hash64 is the hash of long names: SipHash-1-3 with a zero key over the UTF-8 of s and a
+// final byte 0xff, which is how Rust's default hasher hashes a string.
 func hash64(s string) uint64 {
 	if !utf8.ValidString(s) {
 		s = string([]rune(s)) // each invalid byte as U+FFFD, as in the encoding
@@ -30,8 +29,7 @@ func hash64(s string) uint64 {
 	return h.sum(binary.LittleEndian.Uint64(tail[:]))
 }
 
-// sipHash13 is the state of SipHash with one round per word and three at the
-// end.
+// sipHash13 is the state of SipHash with one round per word and three at the end.
 type sipHash13 [4]uint64
 
 func (h *sipHash13) word(w uint64) {

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
-// Every code point is compared with what the reference JavaScript makes of it,
-// so a table made with another version of Unicode cannot go unnoticed.
+// Every code point is compared with the output of the reference JavaScript, so a table
+// generated with another version of Unicode is detected.
 func TestEncodeNameEveryCodePoint(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(readEncodeVectors(t, "encode-codepoints.txt"))), "\n")
 	if got, want := "# Unicode "+nameUnicode, lines[0]; got != want {
@@ -117,7 +117,7 @@ func TestEncodeNameVectors(t *testing.T) {
 	}
 }
 
-// The examples are those of the standard, section 3.
+// The examples are from section 3 of the standard.
 func TestEncodeNameStandard(t *testing.T) {
 	for in, want := range map[string]string{
 		"Hello World":         "hello_world",
@@ -141,8 +141,8 @@ func TestEncodeNameInvalidUTF8(t *testing.T) {
 	}
 }
 
-// The first six come from Rust's standard library, the others, one for each
-// length of the last block, from CPython with PYTHONHASHSEED=0.
+// The first six come from Rust's standard library; the others, one for each length of the
+// last block, from CPython with PYTHONHASHSEED=0.
 func TestHash64(t *testing.T) {
 	for _, tc := range []struct {
 		in   string
@@ -181,7 +181,7 @@ func TestHash31(t *testing.T) {
 		{"ascii", strings.Repeat("A", 250), 0x692b3860},
 		{"accents", strings.Repeat("é", 201), 0x01661f97},
 		{"two units", "😀", 0xd83d*31 + 0xde00},
-		// The least 32-bit number has no positive counterpart in 32 bits.
+		// The smallest 32-bit number has no positive counterpart in 32 bits.
 		{"least", "polygenelubricants", 0x80000000},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // that matter here.
 type entry struct {
 	raw json.RawMessage
-	has int // the bits of the members that are there
+	has int // the bits of the members that are present
 
 	name, title, description, uri, uriTemplate, mimeType string
 
@@ -57,8 +57,8 @@ func (m *manifestReader) list(kind int) error {
 	return err
 }
 
-// reserve makes room for a long list at once, since growing it would need twice
-// the memory.
+// reserve allocates room for a long list at once, since growing it would need twice the
+// memory.
 func (m *manifestReader) reserve(kind, at int) {
 	if kind != listResources {
 		return
@@ -68,7 +68,7 @@ func (m *manifestReader) reserve(kind, at int) {
 	m.offer.resources = make(map[string]int, guess)
 }
 
-// add puts a definition into the catalog. An error says why it is left out.
+// add adds a definition to the catalog. An error states why it is skipped.
 func (m *manifestReader) add(kind int, e *entry) error {
 	switch kind {
 	case listResources:
@@ -82,8 +82,8 @@ func (m *manifestReader) add(kind int, e *entry) error {
 	}
 }
 
-// entry reads the definition at i. The end is right even if there is an error;
-// the entry is valid until the next.
+// entry reads the definition at i. The returned end is valid even with an error; the
+// entry is valid until the next call.
 func (m *manifestReader) entry(i int) (*entry, int, error) {
 	end, _ := jsonscan.Value(m.doc, i) // the document is valid
 	if m.doc[i] != '{' {
@@ -122,8 +122,8 @@ func (m *manifestReader) entry(i int) (*entry, int, error) {
 	return e, end, err
 }
 
-// field returns where the member called key goes, and a bit that stands for it;
-// 0 for a member of no interest here.
+// field returns where the member called key is stored, and its bit; the bit is 0 for a
+// member that is not used here.
 func (e *entry) field(key []byte) (text *string, raw *json.RawMessage, bit int) {
 	switch string(key) {
 	case "name":
@@ -158,7 +158,7 @@ func (e *entry) field(key []byte) (text *string, raw *json.RawMessage, bit int) 
 	return nil, nil, 0
 }
 
-// stringAt returns the string literal that is m.doc[i:end].
+// stringAt decodes the string literal m.doc[i:end].
 func (m *manifestReader) stringAt(i, end int) (string, bool) {
 	text, ok := jsonscan.UnquoteBytes(m.doc[i:end])
 	if !ok {
@@ -167,7 +167,8 @@ func (m *manifestReader) stringAt(i, end int) (string, bool) {
 	return m.texts.keep(text), true
 }
 
-// mimeTypeAt is stringAt for a MIME type, of which a manifest has few.
+// mimeTypeAt is stringAt for a MIME type; a manifest has few distinct ones, so they are
+// shared.
 func (m *manifestReader) mimeTypeAt(i, end int) (string, bool) {
 	text, ok := jsonscan.UnquoteBytes(m.doc[i:end])
 	if known, seen := m.mimeTypes[string(text)]; ok && seen {
@@ -180,7 +181,7 @@ func (m *manifestReader) mimeTypeAt(i, end int) (string, bool) {
 	return kept, ok
 }
 
-// stringStore makes strings without an allocation for each: they share blocks.
+// stringStore makes strings that share blocks, to avoid one allocation for each.
 type stringStore struct {
 	block strings.Builder
 }
@@ -272,9 +273,10 @@ func (m *manifestReader) addTool(e *entry) error {
 // anyObject is the inputSchema of a tool that has none.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// readOnly are the annotations of a tool that has none. Of stored answers they
-// are true by construction.
-var readOnly = json.RawMessage(`{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}`)
+// readOnly are the default annotations of a tool. For stored answers they are true by
+// construction.
+var readOnly = json.RawMessage(
+	`{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}`)
 
 func (m *manifestReader) addTemplate(e *entry) error {
 	o := m.offer
@@ -317,8 +319,7 @@ func (m *manifestReader) addPrompt(e *entry) error {
 	return nil
 }
 
-// ornament is a member that is passed through as it is, and decoded for the
-// program's own use.
+// ornament is a member that is passed through unchanged and also decoded for our own use.
 type ornament struct {
 	raw  json.RawMessage
 	into any
@@ -335,8 +336,8 @@ func (m *manifestReader) ornaments(owner string, list ...ornament) {
 	}
 }
 
-// standardMembers checks, for a strict reader, that a definition has what the
-// standard requires. The protocol itself requires less.
+// standardMembers checks, in strict mode, that a definition has the members that the
+// standard requires. The protocol requires fewer.
 func (m *manifestReader) standardMembers(e *entry, required int) error {
 	if m.opts.Strict && e.has&required != required {
 		return errors.New("it lacks a member that the standard requires: name, description, mimeType or inputSchema")
@@ -344,7 +345,7 @@ func (m *manifestReader) standardMembers(e *entry, required int) error {
 	return nil
 }
 
-// nameless gives a definition without a name the one that identifies it.
+// nameless sets the name of a definition without one to its identifier.
 func (e *entry) nameless(name string) {
 	if e.has&hasName == 0 {
 		e.name = name
@@ -352,7 +353,7 @@ func (e *entry) nameless(name string) {
 	}
 }
 
-// splice adds a member that the author left out to what clients see.
+// splice adds a member that the author omitted to the definition that clients see.
 func (e *entry) splice(name string, value []byte) {
 	raw := append([]byte{'{'}, quote(name)...)
 	raw = append(append(raw, ':'), value...)
@@ -362,7 +363,7 @@ func (e *entry) splice(name string, value []byte) {
 	e.raw = append(raw, e.raw[1:]...)
 }
 
-// isToolName reports whether name is what the protocol allows for tools.
+// isToolName reports whether the protocol allows name for a tool.
 func isToolName(name string) bool {
 	if name == "" || len(name) > 128 {
 		return false

@@ -14,22 +14,21 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// storedFile is a file as it lies in the site.
+// storedFile is a file of the site as stored.
 type storedFile struct {
 	data    []byte
 	etag    string
 	modTime time.Time
 }
 
-// FileHandler returns a handler for the files of the site as they are, so that
-// one address can be both an MCP endpoint and a StaticMCP site for other
-// readers: mcp.json, what lies in resources/, tools/, prompts/ and completions/,
-// and the search index. Nothing else is shown, and folders are not listed.
+// FileHandler returns a handler for the unmodified files of the site, so that one address
+// can be both an MCP endpoint and a StaticMCP site for other readers: mcp.json, the files
+// in resources/, tools/, prompts/ and completions/, and the search index. No other files
+// are served, and folders are not listed.
 //
-// Files have an ETag made of their content and a Cache-Control with
-// [Options.MaxAge]; any web page may read them. Mount it with [http.StripPrefix]
-// below whatever path the site should have. The handler works until the Site is
-// closed.
+// Responses have an ETag derived from the content and a Cache-Control with
+// [Options.MaxAge]; any web page may read them. Mount the handler with [http.StripPrefix]
+// under any path. It works until the Site is closed.
 func (s *Site) FileHandler() http.Handler {
 	return http.HandlerFunc(s.serveFile)
 }
@@ -71,7 +70,7 @@ func (s *Site) serveFile(w http.ResponseWriter, r *http.Request) {
 func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request, path string, err error) {
 	switch {
 	case r.Context().Err() != nil:
-		return // nobody is there to read it
+		return // the client has disconnected
 	case errors.Is(err, errMissing):
 		http.Error(w, "not found", http.StatusNotFound)
 	case isUnavailable(err):
@@ -83,7 +82,7 @@ func (s *Site) serveFailure(w http.ResponseWriter, r *http.Request, path string,
 	}
 }
 
-// isPublic reports whether path is that of a file which belongs to a site.
+// isPublic reports whether path is that of a file that belongs to a site.
 func isPublic(path string) bool {
 	if path == manifestName {
 		return true

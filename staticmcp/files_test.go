@@ -40,7 +40,11 @@ func TestFileHandler(t *testing.T) {
 	if first.Code != 200 || first.Body.String() != string(files["resources/a.json"].Data) {
 		t.Errorf("GET = %d %s, want the file", first.Code, first.Body)
 	}
-	for name, want := range map[string]string{"Content-Type": "application/json", "Cache-Control": "public, max-age=120", "X-Content-Type-Options": "nosniff"} {
+	for name, want := range map[string]string{
+		"Content-Type":           "application/json",
+		"Cache-Control":          "public, max-age=120",
+		"X-Content-Type-Options": "nosniff",
+	} {
 		if got := first.Header().Get(name); got != want {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
@@ -56,7 +60,14 @@ func TestFileHandler(t *testing.T) {
 	}{
 		{"again", "GET", "/resources/a.json", []string{"If-None-Match", etag}, 304, ""},
 		{"one of several tags", "GET", "/resources/a.json", []string{"If-None-Match", `"x", W/` + etag}, 304, ""},
-		{"another tag", "GET", "/resources/a.json", []string{"If-None-Match", `"x"`}, 200, string(files["resources/a.json"].Data)},
+		{
+			"another tag",
+			"GET",
+			"/resources/a.json",
+			[]string{"If-None-Match", `"x"`},
+			200,
+			string(files["resources/a.json"].Data),
+		},
 		{"head", "HEAD", "/resources/a.json", nil, 200, ""},
 		{"manifest", "GET", "/mcp.json", nil, 200, webManifest},
 		{"a strange name", "GET", "/resources/a%20b%3F.json", nil, 200, "{}"},
@@ -81,7 +92,7 @@ func TestFileHandler(t *testing.T) {
 	}
 }
 
-// TestFileHandlerOfHost shows the files of another host, with its failures.
+// TestFileHandlerOfHost serves the files of a web host, including its failures.
 func TestFileHandlerOfHost(t *testing.T) {
 	host := newFakeHost(t, webFiles())
 	site := openHost(t, host, &staticmcp.Options{Poll: -1, Recheck: -1, StaleIfError: -1})

@@ -7,13 +7,13 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// FileUse returns what a file of [Site.FileHandler] hands out, in terms of the
-// protocol: the request that has the same content as its answer, and the tools whose
-// answers it may hold. path has no slash in front. An op without Method means that
-// the catalog has nothing to do with the file, which must not be shown then.
+// FileUse maps a file of [Site.FileHandler] to the protocol: op is the request whose
+// answer has the same content, and tools are the tools whose answers the file may
+// contain. path has no leading slash. An op without Method means that the file is
+// unrelated to the catalog and must not be served.
 //
-// The name of a resource is its URI if the manifest lists it, and else the path. A
-// file that can be the answer of several tools names all of them.
+// The name of a resource is its URI if the manifest lists it, otherwise the path. A file
+// that can be the answer of several tools names all of them.
 func (s *Site) FileUse(path string) (op mcp.Operation, tools []string) {
 	o := s.offer.Load()
 	op.Catalog = o.catalog
@@ -44,7 +44,7 @@ func (s *Site) FileUse(path string) (op mcp.Operation, tools []string) {
 	return op, tools
 }
 
-// toolFile finds the tools whose folder a file below tools/ is in, or whose only
+// toolFile finds the tools whose folder contains a file below tools/, or whose only
 // answer it is.
 func (o *offer) toolFile(op mcp.Operation, stem string) (mcp.Operation, []string) {
 	tools := above(o.fileIndex().tools, stem)
@@ -59,7 +59,7 @@ func (o *offer) toolFile(op mcp.Operation, stem string) (mcp.Operation, []string
 	return op, tools
 }
 
-// promptOf returns the prompt that a file below prompts/ is about, or "".
+// promptOf returns the prompt that a file below prompts/ belongs to, or "".
 func (o *offer) promptOf(stem string) string {
 	if prompts := above(o.fileIndex().prompts, stem); len(prompts) > 0 {
 		return prompts[0]
@@ -67,13 +67,13 @@ func (o *offer) promptOf(stem string) string {
 	return ""
 }
 
-// fileIndex is the way from files to what they answer.
+// fileIndex maps files to what they answer.
 type fileIndex struct {
 	tools, prompts map[string][]string // by folder: the names
 	uris           map[string]string   // of listed resources, by path
 }
 
-// fileIndex returns the index, which is made when it is first needed.
+// fileIndex returns the index, which is built on first use.
 func (o *offer) fileIndex() *fileIndex {
 	o.indexing.Do(func() {
 		x := &o.files
@@ -102,7 +102,7 @@ func addDirs(names map[string][]string, name string) {
 	}
 }
 
-// above returns the names of all folders that stem is in, and of the one that it is.
+// above returns the names registered for stem and for every folder that contains it.
 func above(names map[string][]string, stem string) (found []string) {
 	for i := range len(stem) + 1 {
 		if i == len(stem) || stem[i] == '/' {
@@ -112,7 +112,7 @@ func above(names map[string][]string, stem string) (found []string) {
 	return found
 }
 
-// resourceAt returns the URI of the listed resource whose file is at path by the
+// resourceAt returns the URI of the listed resource whose file is at path under the
 // standard's rules, or path.
 func (o *offer) resourceAt(path string) string {
 	if uri, ok := o.fileIndex().uris[path]; ok {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// plan is how to find one answer.
+// plan describes how to find one answer.
 type plan struct {
 	offer      *offer
 	candidates []candidate
-	// originals are the texts that the parts of the first candidate encode.
+	// originals are the unencoded texts of the parts of the first candidate.
 	originals []string
 	values    []value // of a tool
 	uri       string  // of a resource
@@ -20,21 +20,21 @@ type plan struct {
 	skip atomic.Pointer[skip]
 }
 
-// skip says that the first candidates of a plan were not there, and need not be
-// looked for until some time.
+// skip records that the first candidates of a plan do not exist and need not be tried
+// until the given time.
 type skip struct {
 	count int
 	until time.Time
 }
 
 const (
-	// maxPlanKey is the longest question whose plan is kept.
+	// maxPlanKey is the longest question whose plan is cached.
 	maxPlanKey = 1 << 10
 	planSize   = 512
 )
 
-// planned returns the plan kept for a question under an offer, or nil. A plan
-// depends on nothing but the two, so it is never out of date.
+// planned returns the plan cached for a question under an offer, or nil. A plan depends
+// only on these two, so it is never out of date.
 func (s *Site) planned(key []byte, o *offer) *plan {
 	if i := lookup(s.cache, key); i != nil {
 		if p := i.value.(*plan); p.offer == o {
@@ -67,9 +67,14 @@ func (s *Site) planRead(o *offer, uri string) *plan {
 	return p
 }
 
-// find returns the first document among the candidates that accept takes. The
-// error is errMissing if there is none.
-func (s *Site) find(ctx context.Context, p *plan, learnt *atomic.Uint32, accept func(*document) bool) (*document, error) {
+// find returns the first document among the candidates that accept allows. The error is
+// errMissing if none does.
+func (s *Site) find(
+	ctx context.Context,
+	p *plan,
+	learnt *atomic.Uint32,
+	accept func(*document) bool,
+) (*document, error) {
 	traits := s.store.traits()
 	if !traits.listed {
 		return s.findFetched(ctx, p, learnt, accept)
@@ -95,8 +100,7 @@ func (s *Site) find(ctx context.Context, p *plan, learnt *atomic.Uint32, accept 
 	return d, err
 }
 
-// probe looks for the candidates from the one at place first on, and returns the
-// place of the one that it found.
+// probe tries the candidates from index first on, and returns the index of the one found.
 func (s *Site) probe(ctx context.Context, p *plan, first int, accept func(*document) bool) (*document, int, error) {
 	for i := first; i < len(p.candidates); i++ {
 		d, err := s.candidate(ctx, p, &p.candidates[i], accept)
@@ -107,9 +111,14 @@ func (s *Site) probe(ctx context.Context, p *plan, first int, accept func(*docum
 	return nil, 0, errMissing
 }
 
-// findFetched is find for a web host, where each attempt is a request: it begins
-// with the form that had success before, and gives up early.
-func (s *Site) findFetched(ctx context.Context, p *plan, learnt *atomic.Uint32, accept func(*document) bool) (*document, error) {
+// findFetched is find for a web host, where each attempt is a request: it starts with the
+// form that last succeeded, and gives up early.
+func (s *Site) findFetched(
+	ctx context.Context,
+	p *plan,
+	learnt *atomic.Uint32,
+	accept func(*document) bool,
+) (*document, error) {
 	tries := len(p.candidates)
 	if s.opts.MaxMisses > 0 {
 		tries = min(tries, s.opts.MaxMisses)
@@ -137,7 +146,7 @@ func (s *Site) findFetched(ctx context.Context, p *plan, learnt *atomic.Uint32, 
 	return nil, errMissing
 }
 
-// candidate returns the document at one path if accept takes it.
+// candidate returns the document at one path if accept allows it.
 func (s *Site) candidate(ctx context.Context, p *plan, c *candidate, accept func(*document) bool) (*document, error) {
 	d, err := s.document(ctx, c.path)
 	if err != nil {
@@ -158,8 +167,8 @@ func (s *Site) candidate(ctx context.Context, p *plan, c *candidate, accept func
 	return d, nil
 }
 
-// follow returns the document whose name is told apart from that of the file at
-// path, which stands for several.
+// follow returns the document whose name is distinguished from that of the file at path,
+// which represents several.
 func (s *Site) follow(ctx context.Context, p *plan, path string, places []int) (*document, error) {
 	parts := strings.Split(strings.TrimSuffix(path, extension), "/")
 	skip := len(parts) - len(p.originals)
@@ -182,8 +191,8 @@ func (s *Site) follow(ctx context.Context, p *plan, path string, places []int) (
 	return s.document(ctx, strings.Join(parts, "/")+extension)
 }
 
-// distinctName is the long form of a name, whatever its length: it differs
-// where the encoding alone does not.
+// distinctName returns the long form of a name, whatever its length: it differs where the
+// encoding alone does not.
 func distinctName(text string) string {
 	var buf [maxName + maxWidth]byte
 	return longName(appendSafe(buf[:0], text, widthUTF16), hash64(text))

@@ -17,35 +17,35 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fsutil"
 )
 
-// FixOptions say how a site is repaired. A nil *FixOptions and the zero value are
+// FixOptions configure the repair of a site. A nil *FixOptions and the zero value mean
 // the defaults.
 type FixOptions struct {
-	// Check says what is looked for.
+	// Check configures the check that finds the problems.
 	Check *CheckOptions
-	// DryRun makes no change, and only says what would be done.
+	// DryRun only reports the repairs, without changing files.
 	DryRun bool
 }
 
-// Repair is one thing that [Fix] did, or would do.
+// Repair is one repair that [Fix] made, or would make.
 type Repair struct {
-	File string `json:"file"` // as findings call it, before the repair
+	File string `json:"file"` // as in findings, before the repair
 	Does string `json:"does"` // as in "rename it to tools/get_page/intro.json"
 }
 
-// Fix repairs the site in the folder dir as far as nothing can be lost by it:
-// files get the standard's names, members that another file knows are filled in,
-// entries that are there twice, byte for byte, go once, and a missing .nojekyll
-// is made. It returns what it did, and the report on what is left.
+// Fix repairs the site in the folder dir as far as no data can be lost: it renames files
+// to the standard's names, fills in members known from another file, removes one of two
+// entries that are identical byte for byte, and creates a missing .nojekyll. It returns
+// the repairs it made and a report on the remaining findings.
 //
-// Files are changed by the bytes in question alone, each as a whole or not at
-// all. Nothing is overwritten and nothing deleted; folders that are empty
-// afterwards stay. An error that comes after some repairs returns those, too.
+// Only the affected bytes of a file change, and each file is replaced atomically. Files
+// are never overwritten or deleted; folders left empty remain. If an error occurs after
+// some repairs, those are returned, too.
 func Fix(ctx context.Context, dir string, opts *FixOptions) ([]Repair, *check.Report, error) {
 	if opts == nil {
 		opts = &FixOptions{}
 	}
 	var all []Repair
-	// What a repair moves or adds can be looked at only in another round.
+	// Files that a repair moves or changes can only be checked in another round.
 	for range maxFixRounds {
 		c, err := checkForRepair(ctx, dir, opts.Check)
 		if err != nil {
@@ -70,7 +70,7 @@ func Fix(ctx context.Context, dir string, opts *FixOptions) ([]Repair, *check.Re
 	return all, c.report, nil
 }
 
-// maxFixRounds bounds the rounds: a repair must not wake another one for ever.
+// maxFixRounds bounds the rounds: repairs must not trigger each other forever.
 const maxFixRounds = 8
 
 func checkForRepair(ctx context.Context, dir string, opts *CheckOptions) (*checker, error) {
@@ -87,8 +87,8 @@ func checkForRepair(ctx context.Context, dir string, opts *CheckOptions) (*check
 	return c, err
 }
 
-// repairAll makes the repairs of one check: first inside of files, then of their
-// names, those deepest in the tree before the folders that they are in.
+// repairAll makes the repairs of one check: first edits, then renames, with the deepest
+// files before the folders they are in.
 func (c *checker) repairAll(dir string) ([]Repair, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *checker) repairAll(dir string) ([]Repair, error) {
 		}
 		switch err := act(root, r); {
 		case errors.Is(err, fs.ErrExist):
-			continue // somebody has the name: the finding stays
+			continue // the name is taken: the finding remains
 		case err != nil:
 			return done, err
 		}
@@ -120,17 +120,18 @@ func (c *checker) repairAll(dir string) ([]Repair, error) {
 	return done, nil
 }
 
-// feasible returns the repairs without those that would give two files one name: it
-// would answer for both.
+// feasible returns the repairs without those that would give two files the same name: one
+// file would answer for both.
 func (c *checker) feasible() []repair {
 	wanted := make(map[string]int)
 	for _, r := range c.repairs {
 		wanted[r.rename]++
 	}
-	return slices.DeleteFunc(slices.Clone(c.repairs), func(r repair) bool { return r.rename != "" && wanted[r.rename] > 1 })
+	return slices.DeleteFunc(slices.Clone(c.repairs),
+		func(r repair) bool { return r.rename != "" && wanted[r.rename] > 1 })
 }
 
-// editAll makes the edits of all files, each file at once.
+// editAll makes the edits of all files, each file in one write.
 func editAll(root *os.Root, repairs []repair, note func(repair)) error {
 	byFile := make(map[string][]repair)
 	var order []string
@@ -153,8 +154,7 @@ func editAll(root *os.Root, repairs []repair, note func(repair)) error {
 	return nil
 }
 
-// editFile makes those of the edits that do not touch the same bytes. The others
-// wait for the next round.
+// editFile makes the edits that do not overlap. The others wait for the next round.
 func editFile(root *os.Root, file string, list []repair, note func(repair)) error {
 	text, err := root.ReadFile(file)
 	if err != nil {
@@ -178,10 +178,11 @@ func editFile(root *os.Root, file string, list []repair, note func(repair)) erro
 		return fmt.Errorf("%s: the file has changed meanwhile", file)
 	}
 	changed := apply(text, edits)
-	err = fsutil.Replace(filepath.Join(root.Name(), filepath.FromSlash(file)), info.Mode().Perm(), func(w io.Writer) error {
-		_, err := w.Write(changed)
-		return err
-	})
+	err = fsutil.Replace(filepath.Join(root.Name(), filepath.FromSlash(file)),
+		info.Mode().Perm(), func(w io.Writer) error {
+			_, err := w.Write(changed)
+			return err
+		})
 	if err != nil {
 		return err
 	}
@@ -191,10 +192,10 @@ func editFile(root *os.Root, file string, list []repair, note func(repair)) erro
 	return nil
 }
 
-// move renames a file or a folder, unless something else has the name.
+// move renames a file or a folder, unless the name is taken.
 func move(root *os.Root, r repair) error {
 	if info, err := root.Lstat(r.rename); err == nil {
-		// On a file system without upper and lower case it may be the file itself.
+		// On a case-insensitive file system it may be the file itself.
 		if old, err := root.Lstat(r.file); err != nil || !os.SameFile(info, old) {
 			return fs.ErrExist
 		}
@@ -207,7 +208,7 @@ func move(root *os.Root, r repair) error {
 	return root.Rename(r.file, r.rename)
 }
 
-// makeEmpty makes a file that is not there.
+// makeEmpty creates an empty file, which must not exist.
 func makeEmpty(root *os.Root, r repair) error {
 	f, err := root.OpenFile(r.file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

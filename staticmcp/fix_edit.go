@@ -7,13 +7,13 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// repair is what can be done about a finding.
+// repair is a possible repair of a finding.
 type repair struct {
 	does string // in words, as in "rename it to ..."
 	file string // the path; empty for that of the sheet
 
 	edits  []edit // of the bytes of the file, in order
-	size   int    // of the file when the edits were made up
+	size   int    // of the file when the edits were computed
 	rename string // where to move it, or empty
 	create bool   // it is a new and empty file
 }
@@ -24,8 +24,8 @@ type edit struct {
 	text       []byte
 }
 
-// insertMember adds a member at the beginning of the object at text[at], with the
-// white space that stands there between tokens.
+// insertMember returns the edit that adds a member at the start of the object at
+// text[at], using the same white space between tokens.
 func insertMember(text []byte, at int, name, value string) edit {
 	before := text[at+1 : jsonscan.Space(text, at+1)]
 	var colon, comma []byte // what follows them
@@ -45,8 +45,8 @@ func insertMember(text []byte, at int, name, value string) edit {
 	return edit{at + 1, at + 1, member}
 }
 
-// reorderMembers puts the members of the object at text[at] into another order.
-// What stands between them stays where it is.
+// reorderMembers returns the edit that reorders the members of the object at text[at].
+// The text between them stays in place.
 func reorderMembers(text []byte, at int, order []string) edit {
 	type span struct {
 		name       string
@@ -55,8 +55,7 @@ func reorderMembers(text []byte, at int, order []string) edit {
 	var spans []span
 	last := at + 1
 	for _, m := range locate(text, at) {
-		// A member begins with the quote of its name, behind white space and the
-		// comma.
+		// A member begins with the quote of its name, after white space and the comma.
 		begin := jsonscan.Space(text, last)
 		if text[begin] == ',' {
 			begin = jsonscan.Space(text, begin+1)
@@ -75,7 +74,7 @@ func reorderMembers(text []byte, at int, order []string) edit {
 	return edit{spans[0].begin, from, out}
 }
 
-// apply makes edits, which are in order and do not touch the same bytes.
+// apply makes edits, which are in order and do not overlap.
 func apply(text []byte, edits []edit) []byte {
 	var out []byte
 	from := 0

@@ -16,9 +16,9 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// The archives in testdata/fix are sites before and after a repair. The files
-// below after/ are all that is there then; "repairs" is what was done, and "left"
-// the rules of what stays.
+// The archives in testdata/fix are sites before and after a repair. The files below
+// after/ are all the files expected afterwards; "repairs" lists the repairs made, and
+// "left" the rules of the remaining findings.
 func TestFix(t *testing.T) {
 	archives, err := filepath.Glob("testdata/fix/*.txtar")
 	if err != nil || len(archives) < 3 {
@@ -64,7 +64,8 @@ func TestFix(t *testing.T) {
 			for _, path := range sortedKeys(after) {
 				got.Files = append(got.Files, txtar.File{Name: "after/" + path, Data: []byte(after[path])})
 			}
-			got.Files = append(got.Files, txtar.File{Name: "repairs", Data: []byte(done.String())}, txtar.File{Name: "left", Data: []byte(rules(report) + "\n")})
+			got.Files = append(got.Files, txtar.File{Name: "repairs", Data: []byte(done.String())},
+				txtar.File{Name: "left", Data: []byte(rules(report) + "\n")})
 			if *updateChecks {
 				if err := os.WriteFile(name, txtar.Format(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -91,7 +92,7 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
-// unpackBefore writes the files of an archive that are there before.
+// unpackBefore writes the files of an archive from before the repair.
 func unpackBefore(t *testing.T, archive *txtar.Archive) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -128,8 +129,8 @@ func fileTexts(t *testing.T, dir string) map[string]string {
 	return texts
 }
 
-// TestFixKeepsWhatItFinds holds that a repair neither changes who may read a file
-// nor writes through a link to somewhere else.
+// TestFixKeepsWhatItFinds verifies that a repair neither changes a file's permissions nor
+// writes through a link that leads elsewhere.
 func TestFixKeepsWhatItFinds(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, small()); err != nil {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// maxFresh bounds what a host can declare: nothing is used for longer without
-// asking again.
+// maxFresh bounds the lifetime that a host can declare: after that, files are always
+// revalidated.
 const maxFresh = 24 * time.Hour
 
-// freshness reads from the headers of an answer how long it may be used, as
-// RFC 9111 and RFC 5861 have it for a cache of one user.
+// freshness derives from the headers of a response how long it may be used, following RFC
+// 9111 and RFC 5861 for a private cache.
 func freshness(h http.Header, o *Options, now time.Time) *file {
 	directives := cacheControl(h)
 	life, declared := directives.life(h, now)
@@ -30,7 +30,7 @@ func freshness(h http.Header, o *Options, now time.Time) *file {
 	return &file{freshUntil: fresh, staleUntil: fresh.Add(stale), declared: declared, passing: directives.has("no-store")}
 }
 
-// life is how long an answer is fresh, if the host says so.
+// life returns how long a response is fresh, and whether the host declared it.
 func (d directives) life(h http.Header, now time.Time) (life time.Duration, declared bool) {
 	if d.has("no-cache") {
 		return 0, true
@@ -48,7 +48,7 @@ func (d directives) life(h http.Header, now time.Time) (life time.Duration, decl
 	return expires.Sub(now), true
 }
 
-// age is how old an answer was when it came.
+// age returns how old a response was on arrival.
 func age(h http.Header) time.Duration {
 	seconds, err := strconv.ParseUint(h.Get("Age"), 10, 31)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d directives) seconds(name string) (time.Duration, bool) {
 	}
 	seconds, err := strconv.ParseUint(value, 10, 31)
 	if err != nil {
-		return 0, true // what cannot be read counts as no life at all
+		return 0, true // an unreadable value counts as no lifetime
 	}
 	return time.Duration(seconds) * time.Second, true
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// watchedFS fails the test when it is asked for anything but a file of a site.
+// watchedFS fails the test when a path other than a file of the site is opened.
 type watchedFS struct {
 	t     testing.TB
 	files fstest.MapFS
@@ -48,12 +48,14 @@ func fuzzSite(f *testing.F) *staticmcp.Site {
 	return site
 }
 
-// FuzzCandidates holds that no URI and no argument leads anywhere but into the
-// folders of a site, and that none makes the reader panic.
+// FuzzCandidates verifies that no URI and no argument leads outside the folders of a
+// site, and that none makes the reader panic.
 func FuzzCandidates(f *testing.F) {
 	for _, seed := range []string{
-		`"a"`, `"../../x"`, `"a/b/../c"`, `"x://../.."`, `"%2e%2e/%2f"`, `1e400`, `-0.0`, `[1,[2,{"a":null}]]`, `{"b":1,"a":[true]}`,
-		`"\\..\\"`, `"\u0000"`, `"\ud800"`, `"` + strings.Repeat("é/", 300) + `"`, `null`, `""`, `"_schema"`, `"*?<>|"`, `1E+0005`,
+		`"a"`, `"../../x"`, `"a/b/../c"`, `"x://../.."`, `"%2e%2e/%2f"`,
+		`1e400`, `-0.0`, `[1,[2,{"a":null}]]`, `{"b":1,"a":[true]}`,
+		`"\\..\\"`, `"\u0000"`, `"\ud800"`, `"` + strings.Repeat("é/", 300) + `"`,
+		`null`, `""`, `"_schema"`, `"*?<>|"`, `1E+0005`,
 	} {
 		f.Add(seed)
 	}
@@ -90,12 +92,14 @@ func wantCoded(t *testing.T, err error) {
 	}
 }
 
-// FuzzManifest holds that no manifest makes the reader panic, and that what it
-// takes over is valid JSON.
+// FuzzManifest verifies that no manifest makes the reader panic, and that the resulting
+// catalog is valid JSON.
 func FuzzManifest(f *testing.F) {
 	f.Add(webManifest)
 	f.Add(`{"name":"x","tools":[{"name":"a"}],"resources":[{"uri":"\u0061:\/\/b"}]}`)
-	f.Add(inCapabilities(`"prompts":[{"name":"p","arguments":[{"name":"x","enum":[1]}]}],"resourceTemplates":[{"uriTemplate":"{"}]`))
+	f.Add(
+		inCapabilities(
+			`"prompts":[{"name":"p","arguments":[{"name":"x","enum":[1]}]}],"resourceTemplates":[{"uriTemplate":"{"}]`))
 	fuzzbound.Fuzz(f, func(t *testing.T, manifest string) {
 		for _, strict := range []bool{false, true} {
 			site, err := openManifest(t, manifest, &staticmcp.Options{Strict: strict, Poll: -1})

@@ -2,27 +2,27 @@ package staticmcp
 
 import "encoding/json"
 
-// IndexPath is where a site written by this program keeps its index. Other
-// readers do not look there, and a site is complete without it.
+// IndexPath is where a site written by this program keeps its index. Other readers ignore
+// it, and a site is complete without it.
 const IndexPath = ".staticmcp/index.json"
 
-// Index says what files a site consists of and what they answer. Of a site with
-// more than [IndexShardFiles] files the list itself is in several files.
+// Index lists the files of a site and what they answer. If a site has more than
+// [IndexShardFiles] files, the list is split into several files.
 type Index struct {
-	// Format is 1. A reader leaves an index with another number alone.
+	// Format is 1. Readers ignore an index with another number.
 	Format int `json:"format"`
-	// Generator names the program that wrote the site.
+	// Generator is the name of the program that wrote the site.
 	Generator string `json:"generator"`
-	// Count and Bytes are those of all files but the index itself.
+	// Count and Bytes are the number and total size of all files except the index itself.
 	Count int   `json:"count"`
 	Bytes int64 `json:"bytes"`
-	// Files are in the order of their paths. Nil if there are Shards.
+	// Files are sorted by path. Nil if there are Shards.
 	Files []IndexEntry `json:"files,omitempty"`
-	// Shards are in the order of what they hold.
+	// Shards are in the order of their entries.
 	Shards []IndexShard `json:"shards,omitempty"`
 }
 
-// IndexShardFiles is how many files an index lists itself.
+// IndexShardFiles is the largest number of files listed in the index itself.
 const IndexShardFiles = 20_000
 
 // IndexEntry is one file of a site.
@@ -32,13 +32,13 @@ type IndexEntry struct {
 	// SHA256 is the hash of the contents in hexadecimal digits.
 	SHA256 string `json:"sha256"`
 
-	// What the file answers, or nothing: the arguments are the original ones, in
-	// the order of the path.
+	// The question that the file answers, if any: the arguments are the unencoded ones, in
+	// path order.
 	Tool      string          `json:"tool,omitempty"`
 	URI       string          `json:"uri,omitempty"`
 	Prompt    string          `json:"prompt,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Alias says that the same answer has another file under its proper name.
+	// Alias marks a second file for an answer that also has one under its proper name.
 	Alias bool `json:"alias,omitempty"`
 }
 

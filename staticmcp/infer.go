@@ -20,8 +20,8 @@ type visit struct {
 	read    time.Time
 }
 
-// foldersChanged reports whether one of the folders has other names in it than
-// when it was visited, or may have.
+// foldersChanged reports whether the names in one of the folders have changed, or may
+// have changed, since it was visited.
 func (s *Site) foldersChanged(visits []visit) bool {
 	return slices.ContainsFunc(visits, func(v visit) bool {
 		now := s.store.modified(v.dir)
@@ -29,9 +29,9 @@ func (s *Site) foldersChanged(visits []visit) bool {
 	})
 }
 
-// inference finds out what a site offers from the names of its files.
+// inference derives what a site offers from the names of its files.
 type inference struct {
-	ctx  context.Context // of the one call that this value serves
+	ctx  context.Context // of the single call that this value serves
 	site *Site
 	m    *manifestReader
 
@@ -43,10 +43,11 @@ func (s *Site) newInference(ctx context.Context, m *manifestReader) *inference {
 	return &inference{ctx: ctx, site: s, m: m, left: s.opts.MaxEntries}
 }
 
-// infer makes an offer of a site without a manifest.
+// infer builds an offer for a site without a manifest.
 func (s *Site) infer(ctx context.Context) (*manifestReader, error) {
 	title := s.store.traits().title
-	head := fmt.Appendf(nil, `{"protocolVersion":"","serverInfo":{"name":%s,"version":"0.0.0"},"capabilities":{}}`, quote(title))
+	head := fmt.Appendf(nil, `{"protocolVersion":"","serverInfo":{"name":%s,"version":"0.0.0"},"capabilities":{}}`,
+		quote(title))
 	m, err := readManifest(head, title, s.opts)
 	if err != nil {
 		return nil, err
@@ -62,8 +63,8 @@ func (s *Site) infer(ctx context.Context) (*manifestReader, error) {
 	return m, f.apply()
 }
 
-// inferMore adds what a manifest does not say: everything if it has no list at
-// all, else the tools that bring their own definition.
+// inferMore adds what a manifest lacks: everything if it has no list at all, otherwise
+// the tools with a definition in their folder.
 func (s *Site) inferMore(ctx context.Context, m *manifestReader) error {
 	if !s.store.traits().listed || s.opts.Strict {
 		return nil
@@ -131,8 +132,8 @@ func (f *inference) apply() error {
 	return nil
 }
 
-// read returns the names in a folder, sorted, and notes that it was read. A
-// folder that is not there is empty.
+// read returns the names in a folder, sorted, and records the visit. A folder that does
+// not exist is empty.
 func (f *inference) read(dir string) (folders, files []string, err error) {
 	if err := f.ctx.Err(); err != nil {
 		return nil, nil, err
@@ -161,7 +162,7 @@ func (f *inference) read(dir string) (folders, files []string, err error) {
 	return folders, files, err
 }
 
-// allTools takes each folder and each file in tools/ for a tool.
+// allTools treats each folder and each file in tools/ as a tool.
 func (f *inference) allTools() error {
 	folders, files, err := f.read(toolsDir)
 	if err != nil {
@@ -193,10 +194,10 @@ func (f *inference) allTools() error {
 	return nil
 }
 
-// maxDepth is how deeply folders are looked into.
+// maxDepth is how many levels of folders are read.
 const maxDepth = 16
 
-// depth returns how many folders deep answers lie below dir, at most.
+// depth returns the maximum number of folder levels between dir and its answers.
 func (f *inference) depth(dir string, level int) (int, error) {
 	folders, files, err := f.read(dir)
 	if err != nil {
@@ -219,8 +220,8 @@ func (f *inference) depth(dir string, level int) (int, error) {
 	return most, nil
 }
 
-// guessed is the definition of a tool of which only the files are known. The
-// arguments are called as in the examples of the standard.
+// guessed returns the definition of a tool of which only the files are known. The
+// arguments are named as in the examples of the standard.
 func guessed(name string, least, most int) []byte {
 	doc := append([]byte(`{"name":`), quote(name)...)
 	doc = append(doc, `,"description":`...)
@@ -240,8 +241,8 @@ func guessed(name string, least, most int) []byte {
 	return append(append(append(doc, `},"required":[`...), strings.Join(required, ",")...), `]}}`...)
 }
 
-// ownDefinition returns the definition of a tool whose folder has one: a tool,
-// or its inputSchema alone. It is nil if there is none.
+// ownDefinition returns the definition stored in a tool's folder: a tool, or its
+// inputSchema alone. It returns nil if there is none.
 func (f *inference) ownDefinition(name string) []byte {
 	doc := f.object(toolsDir + "/" + name + "/" + schemaName + extension)
 	if doc == nil {
@@ -261,7 +262,8 @@ func (f *inference) ownDefinition(name string) []byte {
 		}
 	}
 	if schema == nil {
-		return append(append(append([]byte(`{"name":`), quote(name)...), `,"description":"","inputSchema":`...), append(slices.Clone(doc), '}')...)
+		return append(append(append([]byte(`{"name":`), quote(name)...), `,"description":"","inputSchema":`...),
+			append(slices.Clone(doc), '}')...)
 	}
 	if !described {
 		definition = append(definition, `,"description":""`...)
@@ -269,7 +271,7 @@ func (f *inference) ownDefinition(name string) []byte {
 	return append(append(append(definition, `,"inputSchema":`...), schema...), '}')
 }
 
-// object returns the file at path if it is a JSON object, else nil.
+// object returns the file at path if it is a JSON object, otherwise nil.
 func (f *inference) object(path string) []byte {
 	loaded, err := f.site.store.load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
 	if err != nil {
@@ -282,8 +284,7 @@ func (f *inference) object(path string) []byte {
 	return doc
 }
 
-// resourceIndex returns the definitions in resources/index.json, if that is what
-// it holds.
+// resourceIndex returns the definitions in resources/index.json, if it contains any.
 func (f *inference) resourceIndex() [][]byte {
 	doc := f.object(resourcesDir + "/" + indexName + extension)
 	if doc == nil {
@@ -297,7 +298,7 @@ func (f *inference) resourceIndex() [][]byte {
 	return nil
 }
 
-// allResources takes each file in resources/ for a resource.
+// allResources treats each file in resources/ as a resource.
 func (f *inference) allResources(dir string, level int) error {
 	folders, files, err := f.read(dir)
 	if err != nil {
@@ -307,7 +308,7 @@ func (f *inference) allResources(dir string, level int) error {
 		path := dir + "/" + name + extension
 		loaded, err := f.site.store.load(f.ctx, path, nil, f.site.opts.MaxFileBytes)
 		if err != nil {
-			continue // what cannot be read is not offered
+			continue // unreadable files are not offered
 		}
 		d, err := readDocument(path, loaded.data, f.site.opts)
 		if err != nil {
@@ -326,7 +327,7 @@ func (f *inference) allResources(dir string, level int) error {
 	return nil
 }
 
-// definition describes a resource of which only the file is known.
+// definition returns the definition of a resource of which only the file is known.
 func (d *document) definition(path string) []byte {
 	place := strings.TrimSuffix(strings.TrimPrefix(path, resourcesDir+"/"), extension)
 	uri := d.uri

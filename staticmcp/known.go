@@ -12,8 +12,8 @@ import (
 	"unicode"
 )
 
-// storedCall is a call with a stored answer: its arguments as the caller wrote
-// them, not as file names.
+// storedCall is a call with a stored answer: its arguments as the caller wrote them, not
+// as file names.
 type storedCall []storedArgument
 
 type storedArgument struct{ name, text string }
@@ -27,7 +27,7 @@ func (c storedCall) text(name string) (string, bool) {
 	return "", false
 }
 
-// indexPart is what is kept of a file of the index. It is immutable.
+// indexPart is the cached content of one file of the index. It is immutable.
 type indexPart struct {
 	calls  map[string][]storedCall // by tool
 	shards []IndexShard
@@ -36,16 +36,15 @@ type indexPart struct {
 const (
 	// indexWait bounds how long a miss waits for the index of a web host.
 	indexWait = 5 * time.Second
-	// indexPause is how long an index that cannot be read is left alone.
+	// indexPause is the time before an unreadable index is tried again.
 	indexPause = time.Minute
-	// shardsAround is how many parts of an index are read on each side of the one
-	// in which the missing file would be.
+	// shardsAround is how many shards of an index are read on each side of the one that
+	// would contain the missing file.
 	shardsAround = 1
 )
 
-// indexPart returns what is kept of the part of the index at path, or nil. A part
-// that cannot be read is not read again for a while: a miss must not cost more
-// than a hit.
+// indexPart returns the cached part of the index at path, or nil. After a failure it is
+// not read again for indexPause: a miss must not cost more than a hit.
 func (s *Site) indexPart(ctx context.Context, path string) *indexPart {
 	key := "\x00calls\x00" + path
 	i := lookup(s.cache, key)
@@ -66,8 +65,8 @@ func (s *Site) indexPart(ctx context.Context, path string) *indexPart {
 	return part
 }
 
-// asIndexPart reads a part of the index. It keeps as many calls as a quarter of
-// the cache has room for.
+// asIndexPart parses a part of the index. It keeps as many calls as fit in a quarter of
+// the cache.
 func (s *Site) asIndexPart(path string, loaded *file) (any, int64, error) {
 	index := &Index{}
 	var err error
@@ -78,7 +77,7 @@ func (s *Site) asIndexPart(path string, loaded *file) (any, int64, error) {
 	}
 	switch {
 	case err != nil && len(loaded.data) > 0 && loaded.data[0] == '<':
-		return nil, 0, errMissing // a page for people
+		return nil, 0, errMissing // a web page
 	case err != nil:
 		return nil, 0, errors.New("the index is not in its format")
 	case path == IndexPath && index.Format != 1:
@@ -107,8 +106,8 @@ func (s *Site) asIndexPart(path string, loaded *file) (any, int64, error) {
 	return part, size, nil
 }
 
-// newStoredCall reads the arguments of a call, and tells about how much memory
-// they take.
+// newStoredCall reads the arguments of a call, and returns about how much memory they
+// take.
 func newStoredCall(arguments []byte) (storedCall, int64) {
 	size := int64(64)
 	var call storedCall
@@ -120,8 +119,8 @@ func newStoredCall(arguments []byte) (storedCall, int64) {
 	return call, size
 }
 
-// storedCalls returns calls of t that have an answer according to the index: all
-// of them, or, of a large site, those whose files are near the one called path.
+// storedCalls returns the calls of t that have an answer according to the index: all of
+// them or, for a large site, those whose files sort near path.
 func (s *Site) storedCalls(ctx context.Context, t *tool, path string) []storedCall {
 	head := s.indexPart(ctx, IndexPath)
 	if head == nil || len(head.shards) == 0 {
@@ -145,8 +144,9 @@ func (s *Site) storedCalls(ctx context.Context, t *tool, path string) []storedCa
 	return calls
 }
 
-// missingIndexed describes the first argument of a call for which the index has
-// no answer, and the values that have one. It is empty if the index cannot tell.
+// missingIndexed describes the first argument of a call for which the index has no
+// answer, and the values that have one. It returns "" if the index does not contain that
+// information.
 func (s *Site) missingIndexed(ctx context.Context, t *tool, p *plan) string {
 	if len(p.candidates) == 0 || len(p.values) == 0 {
 		return ""
@@ -193,8 +193,8 @@ func distinctTexts(calls []storedCall, name string) []string {
 // maxKnown is how many values a message lists.
 const maxKnown = 20
 
-// describeKnown names the values near want, and some of the others, the nearest
-// first. known is sorted.
+// describeKnown lists the values near want and some of the others, nearest first. known
+// is sorted.
 func describeKnown(name, want string, known []string) string {
 	if len(known) == 0 {
 		return ""
@@ -216,8 +216,8 @@ func describeKnown(name, want string, known []string) string {
 	return b.String()
 }
 
-// rankKnown returns at most maxKnown of the values: near ones, then those that
-// contain the last part of want, then those that begin like it.
+// rankKnown returns at most maxKnown of the values: near ones, then those that contain
+// the last part of want, then those that begin like it.
 func rankKnown(want string, near, known []string) []string {
 	type ranked struct {
 		score int
@@ -264,8 +264,8 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// plainShown is a value as a message shows it: as it is, or quoted if it would not
-// be read as one value.
+// plainShown returns a value as a message shows it: unquoted, or quoted if it would not
+// be read as a single value.
 func plainShown(text string) string {
 	text = shown(text)
 	unclear := func(r rune) bool { return r == ',' || r == '"' || !unicode.IsGraphic(r) }

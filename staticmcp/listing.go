@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// listing is what a folder of a site holds, as far as it can be an answer.
+// listing is the names in a folder of a site that can be answers.
 type listing struct {
 	files   []string // without extension, sorted
 	folders []string // sorted
 }
 
-// listingTime is how long the names in a folder are used before they are read
-// again. They only serve suggestions and rare spellings.
+// listingTime is how long the names in a folder are used before they are read again. They
+// only serve suggestions and rare spellings.
 const listingTime = 2 * time.Second
 
-// listing returns what the folder dir holds.
+// listing returns the names in the folder dir.
 func (s *Site) listing(ctx context.Context, dir string) (*listing, error) {
 	key := "\x00dir\x00" + dir
 	i := lookup(s.cache, key)
@@ -84,8 +84,8 @@ func startingWith(sorted []string, prefix string) []string {
 	return rest[:end]
 }
 
-// findLong looks for the file of a name over 200 characters that ends in a hash
-// unknown to us: the only one that agrees in the rest.
+// findLong looks for the file of a name over 200 characters that ends in an unknown hash:
+// the only one that agrees in the rest.
 func (s *Site) findLong(ctx context.Context, p *plan, accept func(*document) bool) (*document, error) {
 	parts := strings.Split(strings.TrimSuffix(p.candidates[0].path, extension), "/")
 	changed := false
@@ -94,7 +94,7 @@ func (s *Site) findLong(ctx context.Context, p *plan, accept func(*document) boo
 		if !long || len(p.originals) < len(parts)-i {
 			continue
 		}
-		// What only looks like a long name is an ordinary one.
+		// A name that only looks like a long name is an ordinary one.
 		if original := p.originals[len(p.originals)-(len(parts)-i)]; EncodeName(original) == original {
 			continue
 		}
@@ -106,7 +106,8 @@ func (s *Site) findLong(ctx context.Context, p *plan, accept func(*document) boo
 		if i == len(parts)-1 {
 			names = l.files
 		}
-		found := slices.DeleteFunc(slices.Clone(startingWith(names, prefix)), func(name string) bool { return len(name) != maxName })
+		found := slices.DeleteFunc(slices.Clone(startingWith(names, prefix)),
+			func(name string) bool { return len(name) != maxName })
 		if len(found) != 1 {
 			return nil, errMissing
 		}
@@ -123,8 +124,8 @@ func (s *Site) findLong(ctx context.Context, p *plan, accept func(*document) boo
 	return d, err
 }
 
-// missing describes the first argument of a call for which the site has no
-// file, and what it has instead. It is empty if the site cannot tell.
+// missing describes the first argument of a call for which the site has no file, and the
+// values that it has. It returns "" if the site does not have that information.
 func (s *Site) missing(ctx context.Context, p *plan, names []string) string {
 	if !s.store.traits().listed || len(p.candidates) == 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// document returns the file at path, read again if its time is over.
+// document returns the file at path, reading it again if it has expired.
 func (s *Site) document(ctx context.Context, path string) (*document, error) {
 	i := lookup(s.cache, path)
 	if i == nil || !i.fresh(time.Now()) {
@@ -24,7 +24,7 @@ func (s *Site) document(ctx context.Context, path string) (*document, error) {
 	return nil, errMissing
 }
 
-// asDocument makes an answer of a file.
+// asDocument parses a file as an answer.
 func (s *Site) asDocument(path string, loaded *file) (any, int64, error) {
 	d, err := readDocument(path, loaded.data, s.opts)
 	if err != nil {
@@ -37,26 +37,26 @@ func (s *Site) asDocument(path string, loaded *file) (any, int64, error) {
 	return d, d.size, nil
 }
 
-// making turns a file into what is kept of it, and tells its size.
+// making parses a file into the value to cache, and returns its size.
 type making func(path string, loaded *file) (value any, size int64, err error)
 
-// load returns what is kept under key, after asking the store for the file at
-// path. Callers who want the same at the same time share one answer.
+// load returns the value cached under key after reading or revalidating the file at path.
+// Concurrent callers with the same key share one read.
 func (s *Site) load(ctx context.Context, key, path string, limit int64, as making) (*item, error) {
 	return s.flights.do(ctx, key, func() (*item, error) {
 		old := lookup(s.cache, key)
 		if old != nil && old.fresh(time.Now()) {
-			return old, nil // somebody else was faster
+			return old, nil // another caller was faster
 		}
 		return s.refresh(ctx, old, key, path, limit, as)
 	})
 }
 
-// retryPause is how long a web host that failed is left alone while its older
-// answer is given.
+// retryPause is how long a failed web host is not asked again while its older answer is
+// served.
 const retryPause = 5 * time.Second
 
-// refresh reads the file at path, or learns that what is kept still holds.
+// refresh reads the file at path, or confirms that the cached value is still valid.
 func (s *Site) refresh(ctx context.Context, old *item, key, path string, limit int64, as making) (*item, error) {
 	var since *stamp
 	if old != nil && old.usable() {
@@ -95,15 +95,14 @@ func (s *Site) refresh(ctx context.Context, old *item, key, path string, limit i
 	return i, nil
 }
 
-// usable reports whether the item holds what a file was made into, and not why
-// that could not be.
+// usable reports whether the item holds a parsed file rather than an error.
 func (i *item) usable() bool {
 	_, failed := i.value.(error)
 	return !failed
 }
 
-// absent remembers, for a web host, that there is no such file. To look into a
-// folder again is cheaper than the memory.
+// absent records, for a web host, that the file does not exist. For a folder, checking
+// again is cheaper than the memory.
 func (s *Site) absent(key string, old *item) *item {
 	i := &item{key: key, value: errMissing}
 	s.tell(old, i)

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// offer is what one manifest says, in the form in which it is served. It is
+// offer is the content of one manifest in the form in which it is served. It is
 // immutable.
 type offer struct {
 	catalog   *mcp.Catalog
@@ -27,25 +27,25 @@ type offer struct {
 	files    fileIndex // see offer.fileIndex
 }
 
-// maxWarnings is how many warnings are kept; one broken generator can earn as
-// many as the manifest has entries.
+// maxWarnings is how many warnings are kept; one broken generator can cause as many as
+// the manifest has entries.
 const maxWarnings = 100
 
-// manifestReader turns the text of a manifest into an offer.
+// manifestReader parses the text of a manifest into an offer.
 type manifestReader struct {
 	doc  []byte // valid and compact
 	opts *Options
 
 	offer     *offer
-	title     string // the name of a site that has none
+	title     string // the name for a site without one
 	left      int    // how many more entries may follow
-	silent    int    // warnings that are not kept
+	silent    int    // warnings that were dropped
 	scratch   entry
 	texts     stringStore
 	mimeTypes map[string]string
 	visits    []visit // the folders whose names went into the offer
 
-	// Where the lists begin in doc, and 0 where there is none.
+	// Offsets of the lists in doc; 0 if a list is absent.
 	lists [manifestLists]int
 }
 
@@ -58,8 +58,8 @@ const (
 	manifestLists
 )
 
-// listNames are the members that hold the lists. The last two are additions to
-// the standard.
+// listNames are the members that contain the lists. The last two are extensions of the
+// standard.
 var listNames = [manifestLists]string{"resources", "tools", "resourceTemplates", "prompts"}
 
 func newOffer() *offer {
@@ -72,11 +72,17 @@ func newOffer() *offer {
 }
 
 func newManifestReader(title string, o *Options) *manifestReader {
-	return &manifestReader{opts: o, offer: newOffer(), title: title, left: o.MaxEntries, mimeTypes: make(map[string]string)}
+	return &manifestReader{
+		opts:      o,
+		offer:     newOffer(),
+		title:     title,
+		left:      o.MaxEntries,
+		mimeTypes: make(map[string]string),
+	}
 }
 
-// readManifest parses doc, which it may keep. Entries reach the catalog as their
-// author wrote them: byte for byte, without white space between tokens.
+// readManifest parses doc, which it may keep. Entries reach the catalog as their author
+// wrote them: byte for byte, without white space between tokens.
 func readManifest(doc []byte, title string, o *Options) (*manifestReader, error) {
 	m := newManifestReader(title, o)
 	doc = bytes.TrimPrefix(doc, byteOrderMark)
@@ -126,9 +132,8 @@ func (m *manifestReader) head() error {
 	return m.identity(top)
 }
 
-// sections returns where the members of the object at i begin, and notes the
-// lists among them. Those in capabilities, which is where the standard has them,
-// take precedence.
+// sections returns the offsets of the members of the object at i, and records the lists
+// among them. Lists in capabilities, where the standard has them, take precedence.
 func (m *manifestReader) sections(i int, standard bool) (map[string]int, error) {
 	found := make(map[string]int)
 	_, err := jsonscan.Object(m.doc, i, 0, func(key []byte, i int) (int, error) {
@@ -147,7 +152,7 @@ func (m *manifestReader) sections(i int, standard bool) (map[string]int, error) 
 	return found, err
 }
 
-// identity fills in who the server is.
+// identity fills in the server information.
 func (m *manifestReader) identity(top map[string]int) error {
 	var info, spare mcp.Implementation
 	var inner, outer struct{ Instructions string }
@@ -184,7 +189,7 @@ func (m *manifestReader) identity(top map[string]int) error {
 	return m.named()
 }
 
-// named gives a site without a name or a version what clients insist on.
+// named fills in a missing name or version, which clients require.
 func (m *manifestReader) named() error {
 	server := &m.offer.catalog.Server
 	if server.Name == "" {
@@ -202,8 +207,8 @@ func (m *manifestReader) named() error {
 	return nil
 }
 
-// decodeLeniently decodes what it can: a wrong type in an ornament such as an
-// icon must not hide the name.
+// decodeLeniently decodes what it can: a wrong type in an ornament such as an icon must
+// not hide the name.
 func (m *manifestReader) decodeLeniently(raw []byte, into ...any) {
 	for _, v := range into {
 		var wrong *json.UnmarshalTypeError
@@ -230,8 +235,7 @@ func (m *manifestReader) valueAt(i int) json.RawMessage {
 	return m.doc[i:end:end]
 }
 
-// complain warns of a departure from the standard; to a strict reader it is an
-// error.
+// complain warns of a deviation from the standard; in strict mode it is an error.
 func (m *manifestReader) complain(format string, args ...any) error {
 	if m.opts.Strict {
 		return fmt.Errorf(format, args...)
@@ -248,7 +252,7 @@ func (m *manifestReader) warn(format string, args ...any) {
 	m.offer.warnings = append(m.offer.warnings, fmt.Sprintf(format, args...))
 }
 
-// finish completes the offer after all entries are in.
+// finish completes the offer after all entries have been added.
 func (m *manifestReader) finish() *offer {
 	o := m.offer
 	separateDirs(o.tools)

@@ -27,14 +27,15 @@ func inCapabilities(lists string) string {
 	return `{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1"},"capabilities":{` + lists + `}}`
 }
 
-// TestDefinitionsPassThrough holds that clients see what the author wrote,
-// unknown members and their order included, and what is added to it.
+// TestDefinitionsPassThrough verifies that clients see what the author wrote, including
+// unknown members and their order, plus the added members.
 func TestDefinitionsPassThrough(t *testing.T) {
 	const hints = `"annotations":{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}`
 	for name, tt := range map[string]struct{ list, written, want string }{
 		"a tool gets its hints": {"tools",
 			`{ "name":"a","description":"é \u00e9 <b>", "x-own":[1.0, 1e3],"inputSchema":{"type":"object", "$defs":{}}}`,
-			`{` + hints + `,"name":"a","description":"é \u00e9 <b>","x-own":[1.0,1e3],"inputSchema":{"type":"object","$defs":{}}}`},
+			`{` + hints +
+				`,"name":"a","description":"é \u00e9 <b>","x-own":[1.0,1e3],"inputSchema":{"type":"object","$defs":{}}}`},
 		"a tool keeps its own": {"tools",
 			`{"name":"a","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false}}`,
 			`{"name":"a","description":"d","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":false}}`},
@@ -59,7 +60,12 @@ func TestDefinitionsPassThrough(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			encoded, err := mcp.Marshal(map[string]any{"tools": c.Tools, "resources": c.Resources, "resourceTemplates": c.Templates, "prompts": c.Prompts}[tt.list])
+			encoded, err := mcp.Marshal(map[string]any{
+				"tools":             c.Tools,
+				"resources":         c.Resources,
+				"resourceTemplates": c.Templates,
+				"prompts":           c.Prompts,
+			}[tt.list])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +91,14 @@ func TestCatalog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := mcp.Implementation{Name: "n", Title: "T", Version: "1.2.3", Description: "D", WebsiteURL: "https://example.org", Icons: []mcp.Icon{{Src: "https://example.org/i.png"}}}
+	want := mcp.Implementation{
+		Name:        "n",
+		Title:       "T",
+		Version:     "1.2.3",
+		Description: "D",
+		WebsiteURL:  "https://example.org",
+		Icons:       []mcp.Icon{{Src: "https://example.org/i.png"}},
+	}
 	if diff := cmp.Diff(want, c.Server); diff != "" {
 		t.Error(diff)
 	}
@@ -102,7 +115,11 @@ func TestCatalog(t *testing.T) {
 		t.Errorf("the hints of a tool are %+v", h)
 	}
 	r := c.Resources
-	if len(r) != 2 || *r[0].Size != 7 || *r[0].Annotations.Priority != 0.5 || r[1].Description != "d\n" || r[1].MIMEType != "text/plain" {
+	if len(r) != 2 ||
+		*r[0].Size != 7 ||
+		*r[0].Annotations.Priority != 0.5 ||
+		r[1].Description != "d\n" ||
+		r[1].MIMEType != "text/plain" {
 		t.Errorf("resources = %+v", r)
 	}
 	if len(site.Warnings()) != 0 {
@@ -110,8 +127,8 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// TestManifestFaults is what a tolerant reader warns of and leaves out, and a
-// strict one refuses.
+// TestManifestFaults lists what a tolerant reader warns about and skips, and a strict one
+// rejects.
 func TestManifestFaults(t *testing.T) {
 	for name, tt := range map[string]struct {
 		manifest string
@@ -119,24 +136,37 @@ func TestManifestFaults(t *testing.T) {
 		fatal    bool   // also to a tolerant reader
 		tools    int
 	}{
-		"not JSON":                    {`{"a":}`, "not JSON", true, 0},
-		"not an object":               {`"x"`, "not a JSON object", true, 0},
-		"a member twice":              {`{"serverInfo":{},"serverInfo":{}}`, `member "serverInfo" is given twice`, true, 0},
-		"a list twice":                {inCapabilities(`"tools":[],"tools":[]`), `member "tools" is given twice`, true, 0},
-		"no capabilities":             {`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1"}}`, "no capabilities", false, 0},
-		"no version":                  {`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n"},"capabilities":{}}`, "no serverInfo.version", false, 0},
-		"no name":                     {`{"protocolVersion":"2025-06-18","serverInfo":{"version":"1"},"capabilities":{}}`, `called "site"`, false, 0},
-		"no protocol version":         {`{"serverInfo":{"name":"n","version":"1"},"capabilities":{}}`, "no protocolVersion", false, 0},
-		"a tool without a name":       {inCapabilities(`"tools":[{"description":"d"},` + plainTool("a") + `]`), "tools[0] is left out: it has no name", false, 1},
-		"a name taken":                {inCapabilities(`"tools":[` + plainTool("a") + `,` + plainTool("a") + `]`), `tools[1] is left out: the name "a" is taken`, false, 1},
-		"a tool that is none":         {inCapabilities(`"tools":[7,` + plainTool("a") + `]`), "tools[0] is left out: not an object", false, 1},
-		"a name that is none":         {inCapabilities(`"tools":[{"name":7}]`), `member "name" is not a string`, false, 0},
-		"a schema that is none":       {inCapabilities(`"tools":[{"name":"a","description":"d","inputSchema":[]}]`), "is not an object", false, 0},
-		"a member twice in it":        {inCapabilities(`"tools":[{"name":"a","name":"b"}]`), `member "name" is given twice`, false, 0},
-		"a URI taken":                 {inCapabilities(`"resources":[` + plainResource("r://a") + `,` + plainResource("r://a") + `]`), `the uri "r://a" is taken`, false, 0},
-		"a resource without one":      {inCapabilities(`"resources":[{"name":"a"}]`), "resources[0] is left out: it has no uri", false, 0},
-		"a template without one":      {inCapabilities(`"resourceTemplates":[{"name":"a"}]`), "it has no uriTemplate", false, 0},
-		"a prompt with odd arguments": {inCapabilities(`"prompts":[{"name":"a","arguments":7}]`), `prompt "a": arguments`, false, 0},
+		"not JSON":       {`{"a":}`, "not JSON", true, 0},
+		"not an object":  {`"x"`, "not a JSON object", true, 0},
+		"a member twice": {`{"serverInfo":{},"serverInfo":{}}`, `member "serverInfo" is given twice`, true, 0},
+		"a list twice":   {inCapabilities(`"tools":[],"tools":[]`), `member "tools" is given twice`, true, 0},
+		"no capabilities": {`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1"}}`, "no capabilities",
+			false, 0},
+		"no version": {`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n"},"capabilities":{}}`,
+			"no serverInfo.version", false, 0},
+		"no name": {`{"protocolVersion":"2025-06-18","serverInfo":{"version":"1"},"capabilities":{}}`, `called "site"`,
+			false, 0},
+		"no protocol version": {`{"serverInfo":{"name":"n","version":"1"},"capabilities":{}}`, "no protocolVersion", false,
+			0},
+		"a tool without a name": {inCapabilities(`"tools":[{"description":"d"},` + plainTool("a") + `]`),
+			"tools[0] is left out: it has no name", false, 1},
+		"a name taken": {inCapabilities(`"tools":[` + plainTool("a") + `,` + plainTool("a") + `]`),
+			`tools[1] is left out: the name "a" is taken`, false, 1},
+		"a tool that is none": {inCapabilities(`"tools":[7,` + plainTool("a") + `]`),
+			"tools[0] is left out: not an object", false, 1},
+		"a name that is none": {inCapabilities(`"tools":[{"name":7}]`), `member "name" is not a string`, false, 0},
+		"a schema that is none": {inCapabilities(`"tools":[{"name":"a","description":"d","inputSchema":[]}]`),
+			"is not an object", false, 0},
+		"a member twice in it": {inCapabilities(`"tools":[{"name":"a","name":"b"}]`), `member "name" is given twice`,
+			false, 0},
+		"a URI taken": {inCapabilities(`"resources":[` + plainResource("r://a") + `,` + plainResource("r://a") + `]`),
+			`the uri "r://a" is taken`, false, 0},
+		"a resource without one": {inCapabilities(`"resources":[{"name":"a"}]`), "resources[0] is left out: it has no uri",
+			false, 0},
+		"a template without one": {inCapabilities(`"resourceTemplates":[{"name":"a"}]`), "it has no uriTemplate", false,
+			0},
+		"a prompt with odd arguments": {inCapabilities(`"prompts":[{"name":"a","arguments":7}]`), `prompt "a": arguments`,
+			false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := openManifest(t, tt.manifest, &staticmcp.Options{Strict: true})
@@ -151,7 +181,7 @@ func TestManifestFaults(t *testing.T) {
 				return
 			}
 			if err != nil {
-				// A site that offers nothing at all is no site.
+				// A site that offers nothing at all is not a site.
 				if !strings.Contains(err.Error(), "neither") {
 					t.Fatal(err)
 				}
@@ -185,11 +215,15 @@ func TestManyWarnings(t *testing.T) {
 	}
 }
 
-// TestUnusableSchema holds that a tool whose schema cannot be checked can be
-// called all the same.
+// TestUnusableSchema verifies that a tool whose schema cannot be checked can still be
+// called.
 func TestUnusableSchema(t *testing.T) {
 	site, err := staticmcp.Open(t.Context(), fstest.MapFS{
-		"mcp.json":         {Data: []byte(inCapabilities(`"tools":[{"name":"get","description":"d","inputSchema":{"type":"object","properties":{"x":{"$ref":"https://example.org/s"}},"required":["x"]}}]`))},
+		"mcp.json": {
+			Data: []byte(
+				inCapabilities(
+					`"tools":[{"name":"get","description":"d","inputSchema":{"type":"object","properties":{"x":{"$ref":"https://example.org/s"}},"required":["x"]}}]`)),
+		},
 		"tools/get/a.json": {Data: []byte(`{"content":[{"type":"text","text":"first"}]}`)},
 	}, nil)
 	if err != nil {
@@ -197,12 +231,13 @@ func TestUnusableSchema(t *testing.T) {
 	}
 	defer site.Close()
 	wantText(t, site, "a", "first")
-	if _, err := site.CallTool(t.Context(), &mcp.CallToolParams{Name: "get"}); err == nil || !strings.Contains(err.Error(), "x: required") {
+	if _, err := site.CallTool(t.Context(),
+		&mcp.CallToolParams{Name: "get"}); err == nil || !strings.Contains(err.Error(), "x: required") {
 		t.Errorf("got error %v, want one about x", err)
 	}
 }
 
-// TestAnswersAreKept holds that an answer reaches its reader byte for byte.
+// TestAnswersAreKept verifies that an answer reaches the client byte for byte.
 func TestAnswersAreKept(t *testing.T) {
 	const answer = `{"z":1.0,"content":[{"type":"text","text":"\u00e9 é \/ <b>","annotations":{"priority":1e0}},{"type":"x-own","n":12345678901234567890}],"structuredContent":{"b":1,"a":2},"_meta":{"k":[ ]},"isError":true}`
 	site, err := staticmcp.Open(t.Context(), fstest.MapFS{

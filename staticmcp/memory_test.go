@@ -34,7 +34,8 @@ func zipOf(t testing.TB, files fstest.MapFS) *bytes.Reader {
 	return bytes.NewReader(buf.Bytes())
 }
 
-// handled is an HTTP client whose requests a handler answers without a network.
+// handled returns an HTTP client whose requests are served by a handler without a
+// network.
 func handled(h http.Handler) *http.Client {
 	return &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		if err := r.Context().Err(); err != nil {
@@ -52,8 +53,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// hostOf is a static host with files under /some/site/. Like the usual ones it
-// has no listing, decodes the path once, and sends an entity tag.
+// hostOf returns a static host with files under /some/site/. Like most hosts, it has no
+// listing, decodes the path once, and sends an entity tag.
 func hostOf(files fs.FS) *http.Client {
 	return handled(http.StripPrefix("/some/site/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := fs.ReadFile(files, strings.TrimPrefix(r.URL.Path, "/"))

@@ -10,9 +10,9 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// TestNaiveReaderFindsTheExample holds that a reader that follows the standard and
-// nothing else finds everything in the example: each resource that is a text, and
-// each answer by the names of its files, which encode to themselves.
+// TestNaiveReaderFindsTheExample verifies that a reader that implements only the standard
+// finds everything in the example: each text resource, and each answer by its file names,
+// which encode to themselves.
 func TestNaiveReaderFindsTheExample(t *testing.T) {
 	root := os.DirFS("../examples/http-reference")
 	naive := naivesite.Site{FS: root, Encode: staticmcp.EncodeName}
@@ -26,7 +26,7 @@ func TestNaiveReaderFindsTheExample(t *testing.T) {
 	found := 0
 	for _, r := range manifest.Capabilities.Resources {
 		if strings.HasPrefix(r.MIMEType, "image/") {
-			continue // the standard knows only texts
+			continue // the standard has only text resources
 		}
 		if _, mimeType, err := naive.Resource(r.URI); err != nil || mimeType != r.MIMEType {
 			t.Errorf("%s: %q, %v", r.URI, mimeType, err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The parts of a site. The last two are additions to the standard.
+// The parts of a site. The last two folders are extensions of the standard.
 const (
 	manifestName   = "mcp.json"
 	resourcesDir   = "resources"
@@ -17,16 +17,16 @@ const (
 
 	extension  = ".json"
 	schemaName = "_schema" // a tool's definition in its folder
-	indexName  = "index"   // a listing, for those who write one
+	indexName  = "index"   // a listing, which some generators write
 )
 
 const (
-	// maxSegment is what file systems allow for one name.
+	// maxSegment is the longest name that file systems allow.
 	maxSegment = 255
-	// maxPath is what they allow for a path, with room for where the site lies.
+	// maxPath is the longest path that they allow, less room for the site's location.
 	maxPath = 3072
-	// maxText is the longest URI or argument that is looked for. Long ones are
-	// hashed, but somebody has to read them first.
+	// maxText is the longest URI or argument that is looked up. Long ones are hashed, but
+	// must be read in full first.
 	maxText = 64 << 10
 )
 
@@ -36,11 +36,11 @@ type candidate struct {
 	form form
 }
 
-// form says by which rule a path was made. A web host is asked first by the rule
-// that had success before.
+// form is the rule by which a path was built. On a web host, the rule that last succeeded
+// is tried first.
 type form uint16
 
-// The rules by which a text becomes a part of a path, the standard's own first.
+// The rules that turn a text into a part of a path, the standard's own first.
 const (
 	formEncoded       form = iota // the standard
 	formEncoded31                 // with the 32-bit hash
@@ -57,13 +57,13 @@ const (
 	formBase64Padded              // the same, with its padding as "_"
 	formKinds
 
-	// formRest marks the rules above applied to what follows "://".
+	// formRest marks the rules above applied to the part after "://".
 	formRest form = 1 << 5
 	// formDir counts the spellings of the tool's folder.
 	formDir form = 1 << 6
 )
 
-// paths collects candidates, each path once, in the order of their adding.
+// paths collects candidates, each path once, in insertion order.
 type paths []candidate
 
 func (p *paths) add(f form, root string, segments ...string) {
@@ -82,9 +82,9 @@ func (p *paths) add(f form, root string, segments ...string) {
 	*p = append(*p, candidate{path, f})
 }
 
-// safePath reports whether path stays below the root of a site on every system:
-// no "..", no empty part, nothing that another system takes for a separator, a
-// drive or an end.
+// safePath reports whether path stays below the root of a site on every system: no "..",
+// no empty part, and no character that any system treats as a separator, a drive or a
+// terminator.
 func safePath(path string) bool {
 	if len(path) > maxPath || !fs.ValidPath(path) {
 		return false
@@ -102,8 +102,8 @@ func splitSlashes(s string) []string {
 	return slices.DeleteFunc(strings.Split(s, "/"), func(part string) bool { return part == "" })
 }
 
-// replacer makes the names that Windows cannot hold harmless in the way of a
-// known generator.
+// replaced replaces the characters that Windows does not allow in names, the way a known
+// generator does.
 func replaced(s string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`*?"<>|`, r) {
@@ -113,8 +113,8 @@ func replaced(s string) string {
 	}, s)
 }
 
-// uriRest returns what follows the first "://" of a URI. A URI is opaque: it is
-// cut, never parsed, since parsers rewrite what they read.
+// uriRest returns the part of a URI after the first "://". A URI is opaque: it is cut,
+// never parsed, because parsers rewrite their input.
 func uriRest(uri string) string {
 	if _, rest, ok := strings.Cut(uri, "://"); ok {
 		return rest
@@ -122,8 +122,7 @@ func uriRest(uri string) string {
 	return uri
 }
 
-// resourcePaths returns where the file of a resource may be, the standard's name
-// first.
+// resourcePaths returns where the file of a resource may be, the standard's name first.
 func resourcePaths(uri string, strict bool) []candidate {
 	rest := uriRest(uri)
 	parts := splitSlashes(rest)
@@ -139,7 +138,7 @@ func resourcePaths(uri string, strict bool) []candidate {
 	found.add(formReplaced, resourcesDir, splitSlashes(replaced(rest))...)
 	found.add(formFlat, resourcesDir, EncodeName(rest))
 	if decoded, err := url.PathUnescape(rest); err == nil && decoded != rest {
-		// Nothing is left of "%2F": the folder itself is no resource.
+		// "%2F" decodes to no parts at all: the folder itself is not a resource.
 		if parts := splitSlashes(decoded); len(parts) > 0 {
 			found.addEncoded(formDecoded, resourcesDir, parts, false)
 			found.add(formDecodedRaw, resourcesDir, parts...)
@@ -148,7 +147,7 @@ func resourcePaths(uri string, strict bool) []candidate {
 	return found
 }
 
-// addEncoded adds the encoded form of segments, and with others set those of the
+// addEncoded adds the encoded form of segments and, if others is set, the forms of the
 // other known encoders.
 func (p *paths) addEncoded(f form, root string, segments []string, others bool) {
 	if len(segments) == 0 {

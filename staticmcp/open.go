@@ -7,18 +7,18 @@ import (
 	"io/fs"
 )
 
-// Open opens a site whose files are in fsys, such as one embedded in a program,
-// with mcp.json at the root. It must stay readable until the Site is closed.
+// Open opens a site whose files are in fsys, such as one embedded in a program, with
+// mcp.json at the root. fsys must stay readable until the Site is closed.
 //
-// ctx bounds the opening only. A site without a manifest is opened all the same,
-// with a warning, by guessing from the names of its files: see [Site.Warnings].
+// ctx applies only to opening. A site without a manifest is also opened, with a warning,
+// by guessing from the names of its files: see [Site.Warnings].
 func Open(ctx context.Context, fsys fs.FS, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
 	return open(ctx, &folder{fsys: fsys, title: "site", recheck: o.Recheck}, o)
 }
 
-// OpenDir opens the site in the folder dir. No name and no symbolic link leads
-// out of dir. Changes are noticed within [Options.Poll] and [Options.Recheck].
+// OpenDir opens the site in the folder dir. No name and no symbolic link leads out of
+// dir. Changes are noticed within [Options.Poll] and [Options.Recheck].
 func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := openFolder(dir, o)
@@ -28,9 +28,8 @@ func OpenDir(ctx context.Context, dir string, opts *Options) (*Site, error) {
 	return open(ctx, f, o)
 }
 
-// OpenZip opens the site in the zip file called name, at its root or in the one
-// folder that it holds. The file is kept open, and must not be written to, until
-// the Site is closed.
+// OpenZip opens the site in the zip file called name, at its root or in its only folder.
+// The file is kept open and must not be modified until the Site is closed.
 func OpenZip(ctx context.Context, name string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := openZipFile(name, o)
@@ -40,8 +39,8 @@ func OpenZip(ctx context.Context, name string, opts *Options) (*Site, error) {
 	return open(ctx, f, o)
 }
 
-// OpenZipReader opens the site in the zip of size bytes that r holds, which stays
-// the caller's and must stay readable until the Site is closed.
+// OpenZipReader opens the site in the zip of size bytes in r. The caller keeps ownership
+// of r, which must stay readable until the Site is closed.
 func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options) (*Site, error) {
 	o := opts.withDefaults(folderInterval, folderCache)
 	f, err := readZip(r, size, o)
@@ -51,13 +50,12 @@ func OpenZipReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options
 	return open(ctx, f, o)
 }
 
-// OpenURL opens the site that lies under baseURL on a web host: its manifest is
-// baseURL/mcp.json. Whether baseURL ends in a slash makes no difference.
+// OpenURL opens the site under baseURL on a web host: its manifest is baseURL/mcp.json. A
+// trailing slash in baseURL makes no difference.
 //
-// Nothing outside of baseURL is ever fetched: a redirect that leads elsewhere
-// counts as a missing file. Files are fetched when they are asked for, kept as
-// long as the host allows, and asked for again with their ETag. While the host
-// cannot be reached, answers known from before are given.
+// Nothing outside baseURL is ever fetched: a redirect that leads elsewhere counts as a
+// missing file. Files are fetched on demand, cached as long as the host allows, and
+// revalidated with their ETag. While the host is unreachable, cached answers are served.
 func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) {
 	o := opts.withDefaults(webInterval, webCache)
 	w, err := openWeb(baseURL, o)
@@ -67,7 +65,7 @@ func OpenURL(ctx context.Context, baseURL string, opts *Options) (*Site, error) 
 	return open(ctx, w, o)
 }
 
-// open reads the manifest of a site and begins to watch it. It owns st.
+// open reads the manifest of a site and starts watching it. It owns st.
 func open(ctx context.Context, st store, o *Options) (*Site, error) {
 	s := &Site{opts: o, store: st, cache: newCache(o.CacheBytes)}
 	switch o.Compat {

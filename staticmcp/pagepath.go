@@ -11,30 +11,29 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// MetaPage, in the _meta of a tool's definition, says that one of its arguments is
-// the path of a page of documents:
+// MetaPage, in the _meta of a tool's definition, declares that one of its arguments is
+// the path of a documentation page:
 //
 //	{"argument": "path", "home": "home", "bases": ["docs://", "https://example.com/docs/"]}
 //
-// home is the path of the page at the top, bases are where the pages are
-// published. A call without an answer is then tried with the path as the tool
-// spells it: without a base, slashes at both ends, and the ending of a Markdown
-// file. A site whose published addresses lead to other pages than its paths must
-// not name that base.
+// home is the path of the top page, bases are the addresses where the pages are
+// published. A call without an answer is retried with the path as the tool spells it:
+// without a base, without slashes at either end, and without the extension of a Markdown
+// file. A site whose published addresses do not correspond to its paths must omit that
+// base.
 const MetaPage = metaPrefix + "page"
 
-// MetaURL, in the _meta of a resource's definition, is the address of the page for
-// people.
+// MetaURL, in the _meta of a resource's definition, is the address of the web page.
 const MetaURL = metaPrefix + "url"
 
-// pageArgument is what a tool says of its argument with the path of a page.
+// pageArgument is a tool's declaration of its page path argument.
 type pageArgument struct {
 	param int
 	home  string
 	bases []*url.URL
 }
 
-// newPageArgument returns what meta says of a tool's path of a page, or nil.
+// newPageArgument returns the declaration in meta, or nil.
 func newPageArgument(t *tool, meta json.RawMessage) (*pageArgument, error) {
 	if len(meta) == 0 || meta[0] != '{' {
 		return nil, nil
@@ -66,8 +65,8 @@ func newPageArgument(t *tool, meta json.RawMessage) (*pageArgument, error) {
 	return nil, nil
 }
 
-// spelling returns the path that text means, which is text itself if it is an
-// address elsewhere.
+// spelling returns the path that text means, or text itself if it is an address
+// elsewhere.
 func (p *pageArgument) spelling(text string) string {
 	path := text
 	if strings.Contains(text, "://") {
@@ -89,7 +88,7 @@ func (p *pageArgument) spelling(text string) string {
 	return path
 }
 
-// below returns what follows a base in an address, without query and fragment.
+// below returns the part of an address after a base, without query and fragment.
 func (p *pageArgument) below(address string) (string, bool) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -97,7 +96,7 @@ func (p *pageArgument) below(address string) (string, bool) {
 	}
 	for _, base := range p.bases {
 		if base.Scheme != "http" && base.Scheme != "https" {
-			// A URI of this site: no part of it is a host.
+			// A URI of this site: it has no host.
 			if u.Scheme == base.Scheme {
 				path, err := url.PathUnescape(strings.TrimPrefix(cutAddress(address), base.String()))
 				return path, err == nil
@@ -124,8 +123,8 @@ func cutAddress(address string) string {
 	return address
 }
 
-// findPage looks for the answer to a call that has none, with the path of a page
-// as the site spells it. The error is errMissing if there is none either.
+// findPage retries a call without an answer, with the path of a page as the site spells
+// it. The error is errMissing if that has no answer either.
 func (s *Site) findPage(ctx context.Context, o *offer, t *tool, p *plan) (*document, error) {
 	if t.page == nil || s.opts.Strict {
 		return nil, errMissing

@@ -4,5 +4,5 @@ package staticmcp_test
 
 import "syscall"
 
-// makePipe makes a named pipe, on which an unwary reader waits for ever.
+// makePipe creates a named pipe, on which a careless reader blocks forever.
 func makePipe(name string) error { return syscall.Mkfifo(name, 0o600) }

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// prompt is what is needed to find a prompt's files and its suggestions.
+// prompt is what is needed to find a prompt's files and suggestions.
 type prompt struct {
 	name      string
 	arguments []mcp.PromptArgument
@@ -24,8 +24,8 @@ type prompt struct {
 	learnt    atomic.Uint32       // as in tool
 }
 
-// newPrompt reads the definition of a prompt. An argument may carry an enum of
-// the values that make sense.
+// newPrompt reads the definition of a prompt. An argument may have an enum of suggested
+// values.
 func newPrompt(e *entry) (*prompt, error) {
 	p := &prompt{name: e.name, values: metaSuggestions(e.meta)}
 	if e.arguments == nil {
@@ -50,24 +50,24 @@ func newPrompt(e *entry) (*prompt, error) {
 // promptDoc is a file of a prompt.
 type promptDoc struct {
 	result *mcp.GetPromptResult
-	// template is the document with {{name}} places to fill in, or nil.
+	// template is the document with {{name}} placeholders, or nil.
 	template []byte
-	// variants are the templates for calls without some arguments, by the key of those
-	// that are given. Nil if template serves all calls.
+	// variants are the templates for calls that omit some arguments, by the key of the given
+	// ones. Nil if template serves all calls.
 	variants map[string][]byte
 }
 
-// PromptVariant is the text of a prompt that is stored with places to fill in, for
-// calls that give some of its arguments only.
+// PromptVariant is the text of a stored prompt template for calls that give only some of
+// its arguments.
 type PromptVariant struct {
-	// Arguments are the names of those that are given.
+	// Arguments are the names of the given arguments.
 	Arguments []string `json:"arguments"`
-	// Result is a result of prompts/get, with places.
+	// Result is a result of prompts/get, with placeholders.
 	Result json.RawMessage `json:"result"`
 }
 
-// WithPromptVariants adds variants to a result of prompts/get with places, for calls
-// without some arguments. A call with arguments for which there is no variant has no
+// WithPromptVariants adds to doc, a result of prompts/get with placeholders, the variants
+// for calls that omit some arguments. A call whose arguments match no variant has no
 // stored answer.
 func WithPromptVariants(doc json.RawMessage, variants []PromptVariant) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
@@ -97,13 +97,13 @@ func WithPromptVariants(doc json.RawMessage, variants []PromptVariant) (json.Raw
 	return slices.Concat(rest[:len(rest)-1], []byte(separator+`"_meta":`), encoded, []byte("}")), nil
 }
 
-// metaVariants, in the _meta of a prompt with places, has a list of [PromptVariant].
+// metaVariants, in the _meta of a prompt template, has a list of [PromptVariant].
 const metaVariants = metaPrefix + "variants"
 
 // maxVariants bounds the variants that are read.
 const maxVariants = 64
 
-// variantKey is the key of the arguments that a call gives.
+// variantKey returns the key of the arguments that a call gives.
 func variantKey(names []string) string {
 	sorted := slices.Sorted(slices.Values(names))
 	return strings.Join(sorted, "\x00")
@@ -131,7 +131,7 @@ func (f *outline) variants() (map[string][]byte, error) {
 	return nil, nil
 }
 
-// prompt makes what prompts/get yields.
+// prompt parses the file as a prompt.
 func (s *stored) prompt() (*document, error) {
 	if s.raw == nil {
 		return nil, errors.New("not an object")
@@ -162,7 +162,7 @@ func (s *stored) prompt() (*document, error) {
 	return &document{prompt: d, others: f.others()}, nil
 }
 
-// isTemplate reports whether a prompt has places to fill in.
+// isTemplate reports whether a prompt is marked as a template.
 func (f *outline) isTemplate() bool {
 	if f.meta == nil || f.meta[0] != '{' {
 		return false
@@ -172,7 +172,7 @@ func (f *outline) isTemplate() bool {
 	})
 }
 
-// unmarked returns a template without the mark, which is not for clients.
+// unmarked returns a template without the mark, which is not meant for clients.
 func unmarked(doc []byte, f *outline) []byte {
 	meta := without(without(f.meta, metaTemplate), metaVariants)
 	doc = without(without(doc, "_meta"), "staticmcp")
@@ -183,8 +183,9 @@ func unmarked(doc []byte, f *outline) []byte {
 	return append(append(doc, meta...), '}')
 }
 
-// promptResult returns a stored result as it is, unless it has a role that only
-// the encoding of a result can put into words which every client knows.
+// promptResult returns a stored result unchanged, unless it has the role "system": then
+// it is decoded, because only encoding a result can express that role in a way every
+// client supports.
 func promptResult(raw *mcp.Raw) (*mcp.GetPromptResult, error) {
 	if !bytes.Contains(raw.Bytes(), []byte(`"role":"system"`)) {
 		return &mcp.GetPromptResult{Raw: raw}, nil
@@ -200,15 +201,15 @@ func promptResult(raw *mcp.Raw) (*mcp.GetPromptResult, error) {
 	return &mcp.GetPromptResult{Description: decoded.Description, Messages: decoded.Messages, Meta: decoded.Meta}, nil
 }
 
-// fill returns the template with the arguments in their places. What an argument
-// says is never looked into for places, and a place that is no argument stays as
-// it is, so a text may show braces.
+// fill returns the template with the arguments filled in. Placeholders within argument
+// values are not expanded, and a placeholder that names no argument stays as it is, so a
+// text may contain braces.
 func (p *prompt) fill(template []byte, arguments map[string]string) (*mcp.GetPromptResult, error) {
 	values := make(map[string]string, len(p.arguments))
 	for _, a := range p.arguments {
 		values[a.Name] = arguments[a.Name]
 	}
-	// In compact JSON two braces in a row open a place only within a string.
+	// In compact JSON two consecutive braces open a placeholder only within a string.
 	var doc []byte
 	for rest := template; ; {
 		before, after, found := bytes.Cut(rest, []byte("{{"))
@@ -234,7 +235,7 @@ func (p *prompt) fill(template []byte, arguments map[string]string) (*mcp.GetPro
 	return promptResult(raw)
 }
 
-// placeName returns the name in a place, which is written in a JSON string.
+// placeName returns the name in a placeholder, which is part of a JSON string.
 func placeName(raw []byte) string {
 	literal := append(append([]byte{'"'}, raw...), '"')
 	if jsonscan.Valid(literal) != nil {
@@ -244,12 +245,11 @@ func placeName(raw []byte) string {
 	return strings.TrimSpace(name)
 }
 
-// GetPrompt implements [mcp.Source]. A prompt is stored like the answer of a tool:
-// in prompts/{name}.json without arguments, in prompts/{name}/{arguments}.json
-// with them, each file a result of prompts/get. If there is none for the
-// arguments, and the _meta of prompts/{name}.json has
-// "io.github.slipway-mcp/template": true, the places {{argument}} in its texts
-// are filled in.
+// GetPrompt implements [mcp.Source]. A prompt is stored like the answer of a tool: in
+// prompts/{name}.json without arguments, in prompts/{name}/{arguments}.json with them,
+// each file a result of prompts/get. If there is none for the arguments, and the _meta of
+// prompts/{name}.json has "io.github.slipway-mcp/template": true, the {{argument}}
+// placeholders in its texts are filled in.
 func (s *Site) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	o := s.offer.Load()
 	p := o.prompts[params.Name]
@@ -262,7 +262,8 @@ func (s *Site) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp
 	plan := p.plan(o, params.Arguments, s.opts.Strict)
 	d, err := s.find(ctx, plan, &p.learnt, func(*document) bool { return true })
 	if errors.Is(err, errMissing) && len(plan.originals) > 0 {
-		d, err = s.find(ctx, p.plan(o, nil, s.opts.Strict), &p.learnt, func(d *document) bool { return d.prompt.template != nil })
+		d, err = s.find(ctx, p.plan(o, nil, s.opts.Strict), &p.learnt,
+			func(d *document) bool { return d.prompt.template != nil })
 	}
 	switch {
 	case errors.Is(err, errMissing):
@@ -285,7 +286,7 @@ func (s *Site) GetPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp
 	return filled, nil
 }
 
-// check compares the arguments with those that the prompt declares.
+// check validates the arguments against those that the prompt declares.
 func (p *prompt) check(arguments map[string]string) error {
 	names := make([]string, len(p.arguments))
 	for i, a := range p.arguments {
@@ -306,14 +307,14 @@ func (p *prompt) check(arguments map[string]string) error {
 			if near := nearest.DidYouMean(name, names); near != "" {
 				hint = fmt.Sprintf(" (did you mean %q?)", near)
 			}
-			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: unknown argument %q%s, it accepts %s", p.name, name, hint, strings.Join(names, ", "))
+			return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q: unknown argument %q%s, it accepts %s",
+				p.name, name, hint, strings.Join(names, ", "))
 		}
 	}
 	return nil
 }
 
-// plan returns where the file of a prompt may be. Arguments stand in the order in
-// which the prompt declares them.
+// plan returns where the file of a prompt may be. Arguments are in declaration order.
 func (p *prompt) plan(o *offer, arguments map[string]string, strict bool) *plan {
 	plan := &plan{offer: o}
 	for _, a := range p.arguments {
@@ -340,7 +341,7 @@ func (p *prompt) plan(o *offer, arguments map[string]string, strict bool) *plan 
 	return plan
 }
 
-// noPrompt words the answer for a prompt that the site has no file for.
+// noPrompt returns the error for a prompt without a stored file.
 func (s *Site) noPrompt(ctx context.Context, plan *plan, params *mcp.GetPromptParams) error {
 	var names []string
 	for _, a := range plan.offer.prompts[params.Name].arguments {
@@ -348,5 +349,6 @@ func (s *Site) noPrompt(ctx context.Context, plan *plan, params *mcp.GetPromptPa
 			names = append(names, a.Name)
 		}
 	}
-	return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q is not stored for these arguments.%s", params.Name, s.missing(ctx, plan, names))
+	return mcp.Errorf(mcp.CodeInvalidParams, "prompt %q is not stored for these arguments.%s",
+		params.Name, s.missing(ctx, plan, names))
 }

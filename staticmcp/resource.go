@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// resource makes what reading a resource yields. Files that say their URI become
-// results here; the others wait for the URI they are read under.
+// resource parses the file as a resource. Files that state their URI become results here;
+// for the others, the URI is added when they are read.
 func (s *stored) resource() (*document, error) {
 	f := &outline{}
 	var list items
@@ -57,7 +57,8 @@ func (s *stored) contents(form shape, f *outline) (*mcp.Raw, error) {
 	return wrapContents(s.doc, form == shapeFlat)
 }
 
-// wrapContents returns a result with the given contents, or with the one given.
+// wrapContents returns a result with contents, which is an array, or a single element if
+// one is set.
 func wrapContents(contents []byte, one bool) (*mcp.Raw, error) {
 	doc := make([]byte, 0, len(contents)+len(`{"contents":[]}`))
 	doc = append(doc, `{"contents":`...)
@@ -69,7 +70,7 @@ func wrapContents(contents []byte, one bool) (*mcp.Raw, error) {
 	return mcp.ParseRaw(append(doc, '}'))
 }
 
-// as returns a resource that does not name itself as the contents of uri.
+// as returns a resource that states no URI as the contents of uri.
 func (d *document) as(uri, mimeType string) (*mcp.ReadResourceResult, error) {
 	named := append([]byte(`{"uri":`), quote(uri)...)
 	var contents []byte
@@ -100,8 +101,8 @@ func (d *document) as(uri, mimeType string) (*mcp.ReadResourceResult, error) {
 	return &mcp.ReadResourceResult{Raw: raw}, nil
 }
 
-// withURI returns the object element with the member that named begins with, if
-// it has none of its own.
+// withURI returns the object element with the member that named begins with, if it has
+// none itself.
 func withURI(named, element []byte) []byte {
 	if isString(outlineOf(element).uri) {
 		return element
@@ -112,9 +113,9 @@ func withURI(named, element []byte) []byte {
 	return append(named, element[1:]...)
 }
 
-// ReadResource implements [mcp.Source]. A resource that is not listed can be
-// read, too, if its file says that it is the one. Nothing is read for a URI
-// whose file says that it is another: two URIs can have one file name.
+// ReadResource implements [mcp.Source]. An unlisted resource can also be read if its file
+// states that URI. A file that states another URI is never used: two URIs can have the
+// same file name.
 func (s *Site) ReadResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	o := s.offer.Load()
 	uri := params.URI
@@ -139,7 +140,7 @@ func (s *Site) ReadResource(ctx context.Context, params *mcp.ReadResourceParams)
 	return result, nil
 }
 
-// mimeType returns what the manifest says of a resource.
+// mimeType returns the MIME type of a resource in the manifest.
 func (o *offer) mimeType(uri string) string {
 	if i, ok := o.resources[uri]; ok {
 		return o.catalog.Resources[i].MIMEType
@@ -147,10 +148,10 @@ func (o *offer) mimeType(uri string) string {
 	return ""
 }
 
-// maxCompared is how many names are compared to find those that were meant.
+// maxCompared is how many names are compared to find similar ones.
 const maxCompared = 5000
 
-// missingResource words the answer for a URI behind which there is nothing.
+// missingResource returns the message for a URI without a file.
 func (s *Site) missingResource(o *offer, uri string) string {
 	if _, listed := o.resources[uri]; listed {
 		return "resource not found: it is listed, but the site has no file for it"
@@ -175,8 +176,8 @@ func sameStart(a, b string) bool {
 	return strings.HasPrefix(a, b[:strings.LastIndexByte(b, '/')+1])
 }
 
-// hint tells clients how long they may keep the contents of a file that may
-// itself be kept until then.
+// hint returns how long clients may cache the contents of a file, bounded by the file's
+// own freshness.
 func (s *Site) hint(loaded *file) mcp.CacheHint {
 	ttl := s.opts.MaxAge
 	if !s.store.traits().listed {

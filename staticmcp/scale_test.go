@@ -19,20 +19,23 @@ import (
 // bigManifest lists n resources; with 100,000 it has 16.7 MB.
 func bigManifest(n int) []byte {
 	var b bytes.Buffer
-	b.WriteString(`{"protocolVersion":"2025-06-18","serverInfo":{"name":"big","version":"1.0.0"},"capabilities":{"tools":[` +
-		`{"name":"get_article","description":"Returns an article.","inputSchema":{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}}],"resources":[`)
+	b.WriteString(
+		`{"protocolVersion":"2025-06-18","serverInfo":{"name":"big","version":"1.0.0"},"capabilities":{"tools":[` +
+			`{"name":"get_article","description":"Returns an article.","inputSchema":{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}}],"resources":[`)
 	for i := range n {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"uri":"wiki://articles/%03d/number-%06d","name":"Article number %06d","description":"What there is to know about number %06d, in one page.","mimeType":"text/markdown"}`, i/1000, i, i, i)
+		fmt.Fprintf(&b,
+			`{"uri":"wiki://articles/%03d/number-%06d","name":"Article number %06d","description":"What there is to know about number %06d, in one page.","mimeType":"text/markdown"}`,
+			i/1000, i, i, i)
 	}
 	b.WriteString(`]}}`)
 	return b.Bytes()
 }
 
-// bigFiles is a file system with n resources and n answers that are made when
-// they are read: what counts here is the memory of the reader.
+// bigFiles is a file system with n resources and n answers, generated when read: what is
+// measured is the reader's memory.
 type bigFiles struct {
 	n        int
 	manifest []byte
@@ -46,7 +49,8 @@ func (b bigFiles) content(name string) ([]byte, bool) {
 		return b.manifest, true
 	}
 	if n, _ := fmt.Sscanf(name, "resources/articles/%d/number-%d.json", &thousand, &i); n == 2 && i < b.n {
-		return fmt.Appendf(nil, `{"uri":"wiki://articles/%03d/number-%06d","mimeType":"text/markdown","text":"%s"}`, i/1000, i, bigText), true
+		return fmt.Appendf(nil, `{"uri":"wiki://articles/%03d/number-%06d","mimeType":"text/markdown","text":"%s"}`,
+			i/1000, i, bigText), true
 	}
 	if n, _ := fmt.Sscanf(name, "tools/get_article/number-%d.json", &i); n == 1 && i < b.n {
 		return fmt.Appendf(nil, `{"content":[{"type":"text","text":"%s"}]}`, bigText), true
@@ -88,7 +92,7 @@ func (b bigFiles) write(tb testing.TB) string {
 	return dir
 }
 
-// heap is the memory in use after everything that can go has gone.
+// heap returns the memory in use after garbage collection.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -97,9 +101,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestScale holds the memory of a site, and that using it does not make it grow
-// beyond its cache. Times are in the benchmarks, where they can be read but not
-// fail on a busy machine.
+// TestScale verifies the memory use of a site, and that it does not grow beyond the
+// cache. Times are left to the benchmarks, so that a busy machine does not fail the test.
 func TestScale(t *testing.T) {
 	for _, tt := range []struct {
 		files  int
@@ -154,7 +157,7 @@ func readEverything(t *testing.T, site *staticmcp.Site, n int) {
 func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			dir := b.TempDir() // opening does not look at the answers
+			dir := b.TempDir() // opening does not read the answers
 			if err := os.WriteFile(filepath.Join(dir, "mcp.json"), bigManifest(n), 0o600); err != nil {
 				b.Fatal(err)
 			}
@@ -170,8 +173,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkFolder opens and uses a folder of 100,000 resources and 100,000
-// answers, which takes a while to write.
+// BenchmarkFolder opens and uses a folder of 100,000 resources and 100,000 answers, which
+// takes a while to write.
 func BenchmarkFolder(b *testing.B) {
 	files := bigFiles{100_000, bigManifest(100_000)}
 	dir := files.write(b)

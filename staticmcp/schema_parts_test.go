@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Generators write schemas whose properties stand behind a reference or in the
-// branches of allOf: their arguments are as good as any.
+// Generators write schemas whose properties are in a reference or in the branches of
+// allOf: their arguments must work like any others.
 func TestArgumentsBehindReferences(t *testing.T) {
 	const manifest = `{"protocolVersion":"2025-06-18","serverInfo":{"name":"x","version":"1.0.0"},"capabilities":{"resources":[],"tools":[
 		{"name":"by_ref","description":"d","inputSchema":{"type":"object","$ref":"#/$defs/in~1put","$defs":{"in/put":{"type":"object","properties":{"b":{"type":"string"},"a":{"type":"string"}},"required":["a","b"]}}}},
@@ -35,7 +35,10 @@ func TestArgumentsBehindReferences(t *testing.T) {
 		{"by_all", `{"b":"2","a":"1","c":"3"}`, `unknown argument "c"`},
 	} {
 		t.Run(tc.tool, func(t *testing.T) {
-			result, err := site.CallTool(t.Context(), &mcp.CallToolParams{Name: tc.tool, Arguments: json.RawMessage(tc.arguments)})
+			result, err := site.CallTool(t.Context(), &mcp.CallToolParams{
+				Name:      tc.tool,
+				Arguments: json.RawMessage(tc.arguments),
+			})
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -51,7 +54,12 @@ func TestArgumentsBehindReferences(t *testing.T) {
 }
 
 func TestOnlyWhatIsWatchedChanges(t *testing.T) {
-	files := fstest.MapFS{"mcp.json": {Data: []byte(`{"protocolVersion":"2025-06-18","serverInfo":{"name":"x","version":"1.0.0"},"capabilities":{"resources":[],"tools":[]}}`)}}
+	files := fstest.MapFS{
+		"mcp.json": {
+			Data: []byte(
+				`{"protocolVersion":"2025-06-18","serverInfo":{"name":"x","version":"1.0.0"},"capabilities":{"resources":[],"tools":[]}}`),
+		},
+	}
 	for _, tc := range []struct {
 		name string
 		opts *staticmcp.Options

@@ -14,23 +14,22 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// MetaSearch, in the _meta of a tool's definition, says that its answers can be
-// worked out from a search index, of which the stored answers to single words are
-// a part:
+// MetaSearch, in the _meta of a tool's definition, declares that its answers can be
+// computed from a search index; the stored answers, to single words, are a subset:
 //
 //	{"index": ".staticmcp/search", "argument": "query"}
 //
-// index is the folder of the index in the site, argument the name of the one
-// argument with the words to look for. A site whose index is not there, such as
-// one uploaded without it, answers from the stored answers alone.
+// index is the folder of the index in the site, argument the name of the one argument
+// with the search words. If the index does not exist, as when the site was uploaded
+// without it, only the stored answers are used.
 const MetaSearch = metaPrefix + "search"
 
-// searching is what a tool says of its search.
+// searching is a tool's declaration of its search.
 type searching struct {
 	dir string
 }
 
-// newSearching returns what meta says of a tool's search, or nil.
+// newSearching returns the search that meta declares, or nil.
 func newSearching(t *tool, meta json.RawMessage) (*searching, error) {
 	if len(meta) == 0 || meta[0] != '{' {
 		return nil, nil
@@ -54,11 +53,11 @@ func newSearching(t *tool, meta json.RawMessage) (*searching, error) {
 	return nil, nil
 }
 
-// errSearchBroken is the error of a search whose index is there and cannot be used.
+// errSearchBroken is the error of a search whose index exists but cannot be used.
 var errSearchBroken = errors.New("the search index is broken")
 
-// search answers a call from the index of its tool. The result is nil if there is
-// none, or if the call is not one for it.
+// search answers a call from the index of its tool. The result is nil if there is no
+// index, or if the call is not a search.
 func (s *Site) search(ctx context.Context, t *tool, p *plan) (*mcp.CallToolResult, error) {
 	if len(p.values) != 1 {
 		return nil, nil
@@ -103,7 +102,7 @@ func (f *indexFiles) Load(ctx context.Context, name string, parse search.Parse) 
 		var err error
 		as := func(_ string, loaded *file) (any, int64, error) {
 			if len(loaded.data) > 0 && loaded.data[0] == '<' {
-				return nil, 0, errMissing // a page for people
+				return nil, 0, errMissing // a web page
 			}
 			return parse(loaded.data)
 		}

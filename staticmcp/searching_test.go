@@ -15,12 +15,14 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/search"
 )
 
-// searchable returns a site whose tool find has an index, and the answer to one
-// word as a file.
+// searchable returns a site whose tool find has an index, and one stored answer to a
+// single word.
 func searchable(t testing.TB) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{
-		"mcp.json": {Data: []byte(`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1.0.0"},"capabilities":{"resources":[],"tools":[
+		"mcp.json": {
+			Data: []byte(
+				`{"protocolVersion":"2025-06-18","serverInfo":{"name":"n","version":"1.0.0"},"capabilities":{"resources":[],"tools":[
 {"name":"find","description":"d","_meta":{"io.github.slipway-mcp/search":{"index":".staticmcp/search","argument":"query"}},
 "inputSchema":{"type":"object","properties":{"query":{"type":"string","minLength":1}},"required":["query"]}}]}}`)},
 		"tools/find/archive.json": {Data: []byte(`{"content":[{"type":"text","text":"the stored answer"}]}`)},
@@ -93,7 +95,7 @@ func TestSearchIndex(t *testing.T) {
 	}
 }
 
-// TestSearchWithoutIndex is a site that was uploaded without the folder of the
+// TestSearchWithoutIndex uses a site that was uploaded without the folder of the
 // index, as some tools do with names that begin with a dot.
 func TestSearchWithoutIndex(t *testing.T) {
 	files := searchable(t)
@@ -115,7 +117,7 @@ func TestSearchWithoutIndex(t *testing.T) {
 	}
 }
 
-// TestDamagedIndex holds that an index of nonsense leaves the stored answers.
+// TestDamagedIndex verifies that the stored answers survive a corrupt index.
 func TestDamagedIndex(t *testing.T) {
 	for name, damage := range map[string]string{
 		search.Dir + "/index.json":   `{"format":7}`,
@@ -145,7 +147,8 @@ func TestSearchDeclaration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := searchable(t)
-			files["mcp.json"].Data = []byte(strings.Replace(string(files["mcp.json"].Data), `{"index":".staticmcp/search","argument":"query"}`, said, 1))
+			files["mcp.json"].Data = []byte(strings.Replace(string(files["mcp.json"].Data),
+				`{"index":".staticmcp/search","argument":"query"}`, said, 1))
 			site, err := staticmcp.Open(t.Context(), files, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -11,16 +11,16 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Site is a StaticMCP site that has been opened. It is a source of tools,
-// resources and prompts whose answers are files.
+// Site is an opened StaticMCP site. It is a source of tools, resources and prompts whose
+// answers are files.
 //
-// Answers reach clients as their author wrote them, byte for byte except for
-// white space between tokens. They are validated once and kept ready in a cache
-// of limited size. A Site holds nothing for a client or a session.
+// Answers reach clients as their author wrote them, byte for byte except for white space
+// between tokens. They are validated once and kept in a cache of limited size. A Site
+// keeps no state per client or session.
 //
-// A Site of a folder or of a URL notices changes: of the manifest by itself, of
-// an answer when it is read. All methods are safe for concurrent use. Close the
-// Site when it is no longer served.
+// A Site of a folder or a URL notices changes: of the manifest by polling, of an answer
+// when it is read. All methods are safe for concurrent use. Close the Site when it is no
+// longer served.
 type Site struct {
 	opts  *Options
 	store store
@@ -30,7 +30,7 @@ type Site struct {
 	flights flights
 	// learnt is the form by which a resource was found on a web host, plus one.
 	learnt atomic.Uint32
-	// untold are the warnings about tools that were given already.
+	// untold are the tools whose schema warnings were already logged.
 	untold sync.Map
 
 	watchers mcp.Watchers
@@ -47,16 +47,16 @@ var (
 	_ io.Closer   = (*Site)(nil)
 )
 
-// Catalog implements [mcp.Source]. The entries are those of the manifest, in its
-// order and in its words.
+// Catalog implements [mcp.Source]. The entries are those of the manifest, in its order
+// and wording.
 func (s *Site) Catalog(context.Context) (*mcp.Catalog, error) { return s.offer.Load().catalog, nil }
 
-// Warnings returns what is wrong with the manifest in force, one line each. The
-// slice must not be changed.
+// Warnings returns the problems of the manifest in use, one line each. The slice must not
+// be modified.
 func (s *Site) Warnings() []string { return s.offer.Load().warnings }
 
-// Close stops the watching of the site and releases its files. Requests being
-// served may fail. Close can be called more than once.
+// Close stops watching the site and releases its files. Requests being served may fail.
+// Close can be called more than once.
 func (s *Site) Close() error {
 	s.closing.Do(func() {
 		s.stop()
@@ -66,7 +66,7 @@ func (s *Site) Close() error {
 	return s.closed
 }
 
-// fileError says which file cannot be used. Its text is for the log.
+// fileError names the file that cannot be used. Its text is for the log.
 type fileError struct {
 	path  string
 	cause error
@@ -80,8 +80,8 @@ func isUnavailable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// wireError words an error for a client. Paths stay in the log. code is the
-// range of the error, for those who look for it in data.
+// wireError converts an error for a client. Paths stay in the log. code is the range of
+// the error, for clients that read it from data.
 func (s *Site) wireError(err error, code mcp.Code) error {
 	var u *unavailable
 	var large tooLarge
@@ -92,7 +92,12 @@ func (s *Site) wireError(err error, code mcp.Code) error {
 		data, _ := mcp.Marshal(map[string]any{"retryable": true, "kind": "unavailable", "code": code})
 		return &mcp.Error{Code: mcp.CodeInternalError, Message: u.text, Data: data, Cause: err}
 	case errors.As(err, &large):
-		return &mcp.Error{Code: mcp.CodeInternalError, Message: large.Error(), Data: json.RawMessage(`{"kind":"too-large"}`), Cause: err}
+		return &mcp.Error{
+			Code:    mcp.CodeInternalError,
+			Message: large.Error(),
+			Data:    json.RawMessage(`{"kind":"too-large"}`),
+			Cause:   err,
+		}
 	}
 	return &mcp.Error{
 		Code:    mcp.CodeInternalError,

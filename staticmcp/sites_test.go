@@ -16,20 +16,20 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// The archives in testdata/sites are sites in the layout of one writer each,
-// with a table of questions and the files that answer them.
+// The archives in testdata/sites are sites in the layout of one writer each, with a table
+// of questions and the files that answer them.
 //
-// A file whose text is "answer" holds the answer of a tool that says its own
-// path, one that reads "resource URI" a resource in the standard's form that
-// does so, "prompt" a prompt. The file "options" sets Strict or Compat, and each
-// line of "questions" is one of
+// A file whose text is "answer" is replaced by the answer of a tool that contains its own
+// path, one that reads "resource URI" by a resource in the standard's form, "prompt" by a
+// prompt. The file "options" sets Strict or Compat, and each line of "questions" is one
+// of
 //
 //	call TOOL ARGUMENTS = PATH
 //	read URI = PATH
 //	prompt NAME ARGUMENTS = PATH
 //
-// where instead of PATH there may be "miss", optionally followed by a part of
-// the message, or "text" and a part of the text of the answer.
+// where PATH may be replaced by "miss", optionally followed by a part of the message, or
+// by "text" and a part of the answer's text.
 func TestSites(t *testing.T) {
 	archives, err := filepath.Glob("testdata/sites/*.txtar")
 	if err != nil || len(archives) < 10 {
@@ -102,7 +102,7 @@ func content(path, text string) []byte {
 	return []byte(text)
 }
 
-// openAs opens the same files from another kind of place.
+// openAs opens the same files from another kind of store.
 func openAs(t *testing.T, kind string, files fstest.MapFS, opts *staticmcp.Options) *staticmcp.Site {
 	t.Helper()
 	var site *staticmcp.Site
@@ -128,7 +128,7 @@ func openAs(t *testing.T, kind string, files fstest.MapFS, opts *staticmcp.Optio
 	return site
 }
 
-// ask puts one line of a table to the site.
+// ask sends one line of a table to the site.
 func ask(t *testing.T, site *staticmcp.Site, line string) {
 	t.Helper()
 	question, want, ok := strings.Cut(line, " = ")
@@ -146,7 +146,7 @@ func ask(t *testing.T, site *staticmcp.Site, line string) {
 	}
 }
 
-// put returns the text of an answer, or of what is said in its place.
+// put returns the text of an answer, or of the error.
 func put(t *testing.T, site *staticmcp.Site, question string) (text string, failed bool) {
 	t.Helper()
 	verb, rest, _ := strings.Cut(question, " ")

@@ -8,33 +8,32 @@ import (
 	"time"
 )
 
-// store is where the files of a site come from: a file system or a web host.
-// Paths are those of io/fs.
+// store provides the files of a site: a file system or a web host. Paths are those of
+// io/fs.
 type store interface {
-	// load returns the file at path, of at most limit bytes. If it is still the
-	// one that since was returned with, only Unchanged and the times are set.
-	// The error is errMissing if there is no such file, and an *unavailable if
-	// trying again later may help.
+	// load returns the file at path, of at most limit bytes. If it is still the one that
+	// since belongs to, only unchanged and the times are set. The error is errMissing if the
+	// file does not exist, and an *unavailable if trying again later may help.
 	load(ctx context.Context, path string, since *stamp, limit int64) (*file, error)
 
-	// names calls visit for each entry of the folder dir in no order, until it
-	// returns false. It fails with errors.ErrUnsupported if the store cannot
-	// tell what it holds, and with errMissing if there is no such folder.
+	// names calls visit for each entry of the folder dir, in no particular order, until it
+	// returns false. It fails with errors.ErrUnsupported if the store cannot list its files,
+	// and with errMissing if the folder does not exist.
 	names(dir string, visit func(name string, isDir bool) bool) error
 
-	// modified returns when the names in the folder dir changed last, or the
-	// zero time if that is not known.
+	// modified returns when the names in the folder dir last changed, or the zero time if
+	// that is unknown.
 	modified(dir string) time.Time
 
-	// traits say what can be expected of the store.
+	// traits returns the properties of the store.
 	traits() traits
 
 	io.Closer
 }
 
-// traits are the differences between stores that a Site must know.
+// traits are the differences between stores that matter to a Site.
 type traits struct {
-	title  string // a name for a site that has none
+	title  string // a name for a site without one
 	frozen bool   // files never change
 	listed bool   // names works
 }
@@ -50,27 +49,27 @@ type file struct {
 	declared   bool // by a web host, rather than by Options
 	// staleUntil is how long it may be used if asking fails.
 	staleUntil time.Time
-	// passing says that the file must not be kept at all.
+	// passing reports whether the file must not be cached at all.
 	passing bool
 }
 
-// stamp tells one state of a file from another.
+// stamp identifies one state of a file.
 type stamp struct {
 	modTime time.Time
 	size    int64
-	// racy says that the file was written so recently that another write could
-	// carry the same time.
+	// racy reports whether the file was written so recently that another write could have
+	// the same time.
 	racy bool
 
 	etag, lastModified string
 }
 
-// errMissing is the error of a store for a file that is not there, or that is
-// not an answer at all, such as the web page of a host that never says 404.
+// errMissing is the error of a store for a file that does not exist, or that is not an
+// answer at all, such as the web page of a host that never sends 404.
 var errMissing = errors.New("no such file")
 
-// unavailable is the error of a store that may succeed later. Its text names
-// nothing but the origin of the store.
+// unavailable is the error of a store that may succeed later. Its text names only the
+// origin of the store.
 type unavailable struct {
 	text  string
 	cause error
@@ -79,18 +78,19 @@ type unavailable struct {
 func (e *unavailable) Error() string { return e.text }
 func (e *unavailable) Unwrap() error { return e.cause }
 
-// tooLarge is the error for a file of more bytes than the limit.
+// tooLarge is the error for a file larger than the limit.
 type tooLarge struct{ limit int64 }
 
 func (e tooLarge) Error() string {
 	return fmt.Sprintf("the file is larger than the limit of %d bytes", e.limit)
 }
 
-// far is a time that does not come; it is the last January that fits into 64 bits
-// of nanoseconds.
+// far is a time in the distant future: the last January that fits into 64 bits of
+// nanoseconds.
 var far = time.Date(2262, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// readLimited reads all of r, size bytes if that is known, but no more than limit.
+// readLimited reads all of r, which has size bytes unless that is negative, but no more
+// than limit.
 func readLimited(r io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, tooLarge{limit}
@@ -102,7 +102,7 @@ func readLimited(r io.Reader, size, limit int64) ([]byte, error) {
 		}
 		return data, err
 	}
-	// One byte more than the size shows whether the file has grown meanwhile.
+	// One byte more than the size shows whether the file has grown since.
 	data := make([]byte, size+1)
 	n, err := io.ReadFull(r, data)
 	switch {
@@ -114,7 +114,7 @@ func readLimited(r io.Reader, size, limit int64) ([]byte, error) {
 	return readMore(r, data, limit)
 }
 
-// readMore reads the rest of a file that turned out longer than expected.
+// readMore reads the rest of a file that is longer than expected.
 func readMore(r io.Reader, data []byte, limit int64) ([]byte, error) {
 	rest, err := io.ReadAll(io.LimitReader(r, limit+1-int64(len(data))))
 	if err != nil {

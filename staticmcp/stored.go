@@ -13,20 +13,22 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Question is what one stored answer is for: a call of a tool, a resource or a
-// prompt. Exactly one of Tool, URI and Prompt is set.
+// Question identifies one stored answer: a call of a tool, a resource or a prompt.
+// Exactly one of Tool, URI and Prompt is set.
 type Question struct {
 	Tool   string `json:"tool,omitempty"`
 	URI    string `json:"uri,omitempty"`
 	Prompt string `json:"prompt,omitempty"`
-	// Arguments is a JSON object in the order of the path, or nil. Those of a
-	// prompt are strings.
+	// Arguments is a JSON object in path order, or nil. Those of a prompt are strings.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// Lookup is [Site.CallTool], but reports a call that has no stored answer instead
-// of wording a result for the model.
-func (s *Site) Lookup(ctx context.Context, params *mcp.CallToolParams) (result *mcp.CallToolResult, stored bool, err error) {
+// Lookup is [Site.CallTool], but reports whether the call has a stored answer instead of
+// returning a message for the model.
+func (s *Site) Lookup(
+	ctx context.Context,
+	params *mcp.CallToolParams,
+) (result *mcp.CallToolResult, stored bool, err error) {
 	o := s.offer.Load()
 	t := o.tools[params.Name]
 	if t == nil {
@@ -46,8 +48,8 @@ func (s *Site) Lookup(ctx context.Context, params *mcp.CallToolParams) (result *
 	return d.tool, true, nil
 }
 
-// ReadFile returns the file of the site at path, which has slashes. A file that
-// is not there is an error that matches fs.ErrNotExist.
+// ReadFile returns the file of the site at path, which has slashes. If the file does not
+// exist, the error matches fs.ErrNotExist.
 func (s *Site) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	if !safePath(path) {
 		return nil, fmt.Errorf("read %s: %w", path, fs.ErrNotExist)
@@ -62,8 +64,8 @@ func (s *Site) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	return f.data, nil
 }
 
-// Index returns the entries of the index of the site, all parts together, or nil
-// if it has none that this program can read.
+// Index returns the entries of the index of the site, all parts together, or nil if it
+// has none in a supported format.
 func (s *Site) Index(ctx context.Context) ([]IndexEntry, error) {
 	data, err := s.ReadFile(ctx, IndexPath)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,10 +93,10 @@ func (s *Site) Index(ctx context.Context) ([]IndexEntry, error) {
 	return entries, nil
 }
 
-// Questions returns what the site has answers for: what its index says, or, of a
-// site without one that can be listed, what the names of its files say. Those are
-// encoded; where the definitions list the values themselves, these are used. The
-// resources of the manifest are there in any case.
+// Questions returns what the site has answers for, according to its index or, without
+// one, to the names of its files if it can be listed. File names are encoded; where the
+// definitions list the values themselves, these are used. The resources of the manifest
+// are always included.
 func (s *Site) Questions(ctx context.Context) ([]Question, error) {
 	entries, err := s.Index(ctx)
 	if err != nil {
@@ -140,7 +142,7 @@ func (s *Site) pathsBelow(ctx context.Context, dir string, depth int, parts []st
 	}
 }
 
-// toolQuestions reads the calls of a tool off the names of its files.
+// toolQuestions derives the calls of a tool from the names of its files.
 func (s *Site) toolQuestions(ctx context.Context, t *tool) []Question {
 	var list []Question
 	if _, err := s.document(ctx, toolsDir+"/"+t.name+extension); err == nil {
@@ -155,8 +157,7 @@ func (s *Site) toolQuestions(ctx context.Context, t *tool) []Question {
 	return list
 }
 
-// knownValues are the values that the schema lists, by argument and by name of
-// file.
+// knownValues returns the values that the schema lists, by argument and by file name.
 func (t *tool) knownValues() []map[string]json.RawMessage {
 	known := make([]map[string]json.RawMessage, len(t.params))
 	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {
@@ -191,8 +192,7 @@ func listedValues(schema []byte) map[string]json.RawMessage {
 
 // callOf returns arguments whose path has these parts, or nil.
 func (t *tool) callOf(parts []string, known []map[string]json.RawMessage) json.RawMessage {
-	// With fewer parts than arguments it is those that must be given, then those
-	// that may be.
+	// With fewer parts than arguments, they are the required ones, then the optional ones.
 	if len(parts) > len(t.params) {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (t *tool) callOf(parts []string, known []map[string]json.RawMessage) json.R
 	return doc
 }
 
-// allows reports whether the schema of the argument at place i takes value.
+// allows reports whether the schema of the argument at index i accepts value.
 func (t *tool) allows(i int, value []byte) bool {
 	kind := ""
 	for _, part := range schemaParts(t.inputSchema, t.inputSchema, nil) {
@@ -257,11 +257,11 @@ func (s *Site) promptQuestions(ctx context.Context, p *mcp.Prompt) []Question {
 	return list
 }
 
-// maxNested is how deep folders of resources are looked through.
+// maxNested is how many levels of resource folders are searched.
 const maxNested = 32
 
-// unlisted finds the resources that the manifest does not list by what they call
-// themselves.
+// unlisted finds the resources that the manifest does not list, by the URIs in their
+// files.
 func (s *Site) unlisted(ctx context.Context, o *offer, dir string) []Question {
 	var list []Question
 	s.pathsBelow(ctx, dir, maxNested, nil, func(parts []string) {

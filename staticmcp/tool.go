@@ -12,16 +12,16 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// CallTool implements [mcp.Source]. The arguments are checked against the tool's
-// schema first. A call without a stored answer is a result with IsError, which
-// tells the model what it could ask instead.
+// CallTool implements [mcp.Source]. The arguments are validated against the tool's schema
+// first. A call without a stored answer is a result with IsError that suggests other
+// calls to the model.
 //
-// Two values can have one file name. A file whose _meta has
-// "io.github.slipway-mcp/disambiguation" stands for all of them: the answers lie
-// beside it, under names in the form that the standard gives to long ones. The
-// value true means that the last part of the path is to be replaced by such a
-// name, an array of numbers says which parts, counted from 0. Other readers get
-// the shared file itself, which may list the names to ask for.
+// Two values can have the same file name. A file whose _meta has
+// "io.github.slipway-mcp/disambiguation" represents all of them: the answers are next to
+// it, under names in the form that the standard gives to long ones. The value true means
+// that the last part of the path is replaced by such a name, an array of numbers lists
+// the parts to replace, counted from 0. Other readers get the shared file itself, which
+// may list the names to call with.
 func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	o := s.offer.Load()
 	t := o.tools[params.Name]
@@ -46,7 +46,9 @@ func (s *Site) CallTool(ctx context.Context, params *mcp.CallToolParams) (*mcp.C
 	}
 	switch {
 	case errors.Is(err, errMissing) && broken:
-		return toolError(t.name + " failed: the search index of this site is broken. Its owner can repair it by building the site again."), nil
+		return toolError(
+			t.name +
+				" failed: the search index of this site is broken. Its owner can repair it by building the site again."), nil
 	case errors.Is(err, errMissing):
 		return s.noAnswer(ctx, t, p), nil
 	case err != nil:
@@ -77,18 +79,19 @@ func (s *Site) planCall(o *offer, t *tool, arguments []byte) (*plan, error) {
 	return p, nil
 }
 
-// warnSchema says once that a tool's arguments are not checked.
+// warnSchema logs once that a tool's arguments are not checked.
 func (s *Site) warnSchema(t *tool) {
 	if t.schemaErr == nil {
 		return
 	}
 	if _, told := s.untold.LoadOrStore(t, nil); !told {
-		s.opts.Logger.Warn("the arguments of a tool are not checked: its inputSchema cannot be used", "tool", t.name, "error", t.schemaErr)
+		s.opts.Logger.Warn("the arguments of a tool are not checked: its inputSchema cannot be used",
+			"tool", t.name, "error", t.schemaErr)
 	}
 }
 
-// isFor reports whether the arguments that an answer says it is for are those of
-// the call. One that either leaves out has its default.
+// isFor reports whether the arguments stated in an answer are those of the call. An
+// argument that either omits has its default.
 func (t *tool) isFor(params []byte, values []value) bool {
 	said := make(map[string][]byte)
 	for _, m := range members(params) {
@@ -112,8 +115,8 @@ func (t *tool) isFor(params []byte, values []value) bool {
 	return true
 }
 
-// sameArgument reports whether two values are equal, or are spelled alike: some
-// writers note every argument as a text.
+// sameArgument reports whether two values are equal or have the same text: some writers
+// record every argument as a string.
 func sameArgument(a, b []byte) bool {
 	return sameValue(a, b) || plainText(a) == plainText(b)
 }
@@ -125,7 +128,7 @@ func plainText(raw []byte) string {
 	return string(appendCanonical(nil, raw))
 }
 
-// noAnswer is the result of a call that the site has no file for.
+// noAnswer returns the result of a call without a stored answer.
 func (s *Site) noAnswer(ctx context.Context, t *tool, p *plan) *mcp.CallToolResult {
 	var call, names []string
 	for _, v := range p.values {
@@ -152,7 +155,7 @@ func toolError(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}, IsError: true}
 }
 
-// otherArguments names the arguments that the call left out.
+// otherArguments returns a sentence with the arguments that the call omitted.
 func (t *tool) otherArguments(given []string) string {
 	var left []string
 	for _, p := range t.params {
@@ -164,7 +167,8 @@ func (t *tool) otherArguments(given []string) string {
 	case len(left) == 0:
 		return " Answers were computed beforehand, so only some values have one."
 	case len(given) > 0:
-		return " Answers were computed beforehand, so only some values have one. It also takes " + strings.Join(left, ", ") + "."
+		return " Answers were computed beforehand, so only some values have one. It also takes " + strings.Join(left, ", ") +
+			"."
 	}
 	return " Try it with " + strings.Join(left, ", ") + "."
 }
@@ -179,8 +183,8 @@ func shown(text string) string {
 	return strings.ToValidUTF8(text[:maxShown], "") + "…"
 }
 
-// nearNames returns the stored names that want was probably meant for. Of very
-// many it compares those that begin alike.
+// nearNames returns the stored names that want was probably meant to be. If there are
+// very many, only those that sort near want are compared.
 func nearNames(want string, sorted []string) []string {
 	if len(sorted) > maxCompared {
 		at, _ := slices.BinarySearch(sorted, want)
@@ -203,7 +207,7 @@ func alternatives(names []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// tool makes the answer of a tool.
+// tool parses the file as the answer of a tool.
 func (s *stored) tool() (*document, error) {
 	if s.raw != nil {
 		switch f := outlineOf(s.doc); {
@@ -231,7 +235,7 @@ func (s *stored) tool() (*document, error) {
 	return &document{tool: &mcp.CallToolResult{Raw: raw}}, nil
 }
 
-// params returns the arguments that an answer says it is for.
+// params returns the arguments that an answer states.
 func (f *outline) params() []byte {
 	if f.envelope == nil || f.envelope[0] != '{' {
 		return nil
@@ -244,7 +248,7 @@ func (f *outline) params() []byte {
 	return nil
 }
 
-// embedded makes the answer of a tool of a file with the contents of resources.
+// embedded converts a file with the contents of resources into the answer of a tool.
 func (f *outline) embedded() (*document, error) {
 	doc := []byte(`{"content":[`)
 	for i, element := range elements(f.contents.raw) {

@@ -8,8 +8,7 @@ import (
 	"unicode"
 )
 
-// textForm is a rule that makes the parts of a path from the text of one
-// argument.
+// textForm is a rule that turns the text of one argument into parts of a path.
 type textForm struct {
 	form  form
 	parts func(text string) []string
@@ -26,13 +25,31 @@ var (
 	asReplaced      = textForm{formReplaced, func(text string) []string { return splitSlashes(replaced(text)) }}
 )
 
-// textForms are the rules in the order in which they are tried. For a text of
-// safe characters they all give the same.
-var textForms = []textForm{asEncoded, asEncoded31, asEncodedScalar, asRaw, asSlashes, asSlashes31, asRawSlashes, asReplaced}
+// textForms are the rules in the order in which they are tried. For a text of safe
+// characters they all yield the same.
+var textForms = []textForm{
+	asEncoded,
+	asEncoded31,
+	asEncodedScalar,
+	asRaw,
+	asSlashes,
+	asSlashes31,
+	asRawSlashes,
+	asReplaced,
+}
 
-// restForms are the rules for what follows "://", first those of the generators
+// restForms are the rules for the part after "://", starting with those of the generators
 // that cut off a scheme.
-var restForms = []textForm{asRawSlashes, asReplaced, asSlashes, asSlashes31, asEncoded, asEncoded31, asEncodedScalar, asRaw}
+var restForms = []textForm{
+	asRawSlashes,
+	asReplaced,
+	asSlashes,
+	asSlashes31,
+	asEncoded,
+	asEncoded31,
+	asEncodedScalar,
+	asRaw,
+}
 
 func encodedParts(text string) []string {
 	parts := splitSlashes(text)
@@ -42,8 +59,8 @@ func encodedParts(text string) []string {
 	return parts
 }
 
-// encodedWhole31 encodes the parts of a text between slashes, but limits the
-// length of the whole, as claude_web_bridge does.
+// encodedWhole31 encodes the parts of a text between slashes, but limits the length of
+// the whole, as claude_web_bridge does.
 func encodedWhole31(text string) []string {
 	var safe []byte
 	for i, part := range strings.Split(text, "/") {
@@ -60,8 +77,8 @@ func encodedWhole31(text string) []string {
 	return splitSlashes(string(safe))
 }
 
-// paths returns where the answer to a call may be, the standard's name first. None
-// of the values is absent.
+// paths returns where the answer to a call may be, the standard's name first. None of the
+// values is absent.
 func (t *tool) paths(values []value, o *Options) []candidate {
 	found := make(paths, 0, 4)
 	for _, variant := range t.variants(values, o) {
@@ -70,8 +87,8 @@ func (t *tool) paths(values []value, o *Options) []candidate {
 	return found
 }
 
-// variants returns the lists of arguments that mean the same: as they were sent,
-// with the defaults of those left out, and without those that are the default.
+// variants returns the argument lists that mean the same: as sent, with the defaults of
+// omitted arguments, and without those equal to their default.
 func (t *tool) variants(values []value, o *Options) [][]value {
 	variants := [][]value{values}
 	if o.Strict {
@@ -142,7 +159,7 @@ func (t *tool) addForms(found *paths, texts []string, forms []textForm, mark for
 		for _, text := range texts {
 			p := f.parts(text)
 			if len(p) == 0 {
-				p = []string{""} // nothing to name a file by: add refuses it
+				p = []string{""} // an empty name: add rejects it
 			}
 			parts = append(parts, p...)
 		}
@@ -164,7 +181,7 @@ func (t *tool) addDirs(found *paths, f form, parts []string, o *Options) {
 	}
 }
 
-// addBase64 adds the name that some readers make of three and more arguments:
+// addBase64 adds the name that some readers build from three or more arguments:
 // name=value pairs sorted by name, in base64 with "/", "+" and "=" as "_".
 func (t *tool) addBase64(found *paths, values []value) {
 	sorted := slices.Clone(values)
@@ -184,7 +201,7 @@ func (t *tool) addBase64(found *paths, values []value) {
 	}
 }
 
-// ordered returns values in the order that c asks for.
+// ordered returns values in the order of c.
 func (t *tool) ordered(values []value, c Compat) []value {
 	switch c {
 	case CompatKeyOrder:
@@ -199,15 +216,14 @@ func (t *tool) ordered(values []value, c Compat) []value {
 	return values
 }
 
-// compareNames is the order of names of arguments that localeCompare has in
-// JavaScript: signs before digits before letters, upper case after lower case
-// only where nothing else differs.
+// compareNames orders argument names like JavaScript's localeCompare: signs before digits
+// before letters, and upper case after lower case only where nothing else differs.
 func compareNames(a, b string) int {
 	return cmp.Or(
 		slices.CompareFunc([]rune(a), []rune(b), func(x, y rune) int {
 			return cmp.Or(cmp.Compare(class(x), class(y)), cmp.Compare(unicode.ToLower(x), unicode.ToLower(y)))
 		}),
-		-cmp.Compare(a, b), // lower case is behind upper case in ASCII
+		-cmp.Compare(a, b), // lower case sorts after upper case in ASCII
 	)
 }
 

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// web is a store behind an HTTP URL.
+// web is a store at an HTTP URL.
 type web struct {
 	base   *url.URL // its path ends in a slash
 	origin string   // for messages: scheme, host and port only
 	client *http.Client
 	opts   *Options
 	slots  chan struct{}
-	// own says that client is ours to clean up.
+	// own reports whether the site created client and must clean it up.
 	own bool
 }
 
 var _ store = (*web)(nil)
 
-// maxRedirects is how often one fetch may be sent elsewhere within the site.
+// maxRedirects is how many redirects one fetch follows within the site.
 const maxRedirects = 3
 
 func openWeb(baseURL string, o *Options) (*web, error) {
@@ -47,8 +47,8 @@ func openWeb(baseURL string, o *Options) (*web, error) {
 	return w, nil
 }
 
-// parseBase checks the address of a site and makes it that of a folder. Errors
-// do not repeat it, since it may hold a password.
+// parseBase validates the address of a site and makes it end in a slash. Errors do not
+// repeat it, since it may contain a password.
 func parseBase(baseURL string) (*url.URL, error) {
 	base, err := url.Parse(baseURL)
 	if err != nil {
@@ -87,7 +87,7 @@ func newTransport(o *Options) *http.Transport {
 
 func (w *web) traits() traits { return traits{title: w.base.Hostname()} }
 
-// names implements store: a web host does not tell.
+// names implements store: a web host cannot be listed.
 func (w *web) names(string, func(string, bool) bool) error { return errors.ErrUnsupported }
 
 func (w *web) modified(string) time.Time { return time.Time{} }
@@ -100,8 +100,8 @@ func (w *web) Close() error {
 	return nil
 }
 
-// address returns the URL of a file. Each part of the path is escaped by itself,
-// so that "?", "#" and "%2f" in a name stay in the name.
+// address returns the URL of a file. Each part of the path is escaped separately, so that
+// "?", "#" and "%2f" in a name stay in the name.
 func (w *web) address(path string) (*url.URL, error) {
 	if !safePath(path) {
 		return nil, errMissing
@@ -119,8 +119,8 @@ func (w *web) address(path string) (*url.URL, error) {
 	return &u, nil
 }
 
-// inside reports whether u is a file of the site: of the same origin, and below
-// the base also after the host has made what it can of the path.
+// inside reports whether u is a file of the site: it has the same origin and is below the
+// base, also after the host has cleaned the path.
 func (w *web) inside(u *url.URL) bool {
 	folder := strings.TrimSuffix(path.Clean(w.base.Path), "/") + "/"
 	return sameOrigin(u, w.base) &&
@@ -142,8 +142,8 @@ func port(u *url.URL) string {
 	return "80"
 }
 
-// checkRedirect follows only within the site. Elsewhere, the answer is the
-// redirect itself.
+// checkRedirect follows redirects only within the site. For any other, the response is
+// the redirect itself.
 func (w *web) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects || !w.inside(req.URL) {
 		return http.ErrUseLastResponse
@@ -166,7 +166,7 @@ func (w *web) load(ctx context.Context, path string, since *stamp, limit int64) 
 	}
 	req, err := http.NewRequestWithContext(bounded, http.MethodGet, address.String(), nil)
 	if err != nil {
-		return nil, errMissing // not an address that can be asked for
+		return nil, errMissing // not a valid address
 	}
 	ask(req.Header, since)
 	resp, err := w.client.Do(req)
@@ -177,8 +177,7 @@ func (w *web) load(ctx context.Context, path string, since *stamp, limit int64) 
 	return w.receive(ctx, resp, path, limit)
 }
 
-// ask fills in the headers of a request for a file, or for what is newer than
-// since.
+// ask sets the headers of a request for a file, conditional if since is not nil.
 func ask(h http.Header, since *stamp) {
 	h.Set("Accept", "application/json, */*;q=0.1")
 	h.Set("User-Agent", "slipway")
@@ -203,8 +202,9 @@ func (w *web) receive(ctx context.Context, resp *http.Response, path string, lim
 		loaded.unchanged = true
 		return loaded, nil
 	}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/html" || kind == "application/xhtml+xml" {
-		return nil, errMissing // a page for people, whatever the status says
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/html" ||
+		kind == "application/xhtml+xml" {
+		return nil, errMissing // a web page, whatever the status
 	}
 	loaded.stamp = stamp{etag: resp.Header.Get("ETag"), lastModified: resp.Header.Get("Last-Modified")}
 	var err error
@@ -218,8 +218,7 @@ func (w *web) receive(ctx context.Context, resp *http.Response, path string, lim
 	return loaded, err
 }
 
-// status says what a status other than 200 and 304 means for a file. Only the
-// manifest must be there.
+// status converts an HTTP status to an error. Only the manifest must exist.
 func (w *web) status(code int, manifest bool) error {
 	switch {
 	case code == http.StatusOK, code == http.StatusNotModified:
@@ -233,20 +232,20 @@ func (w *web) status(code int, manifest bool) error {
 	case code == http.StatusUnauthorized || manifest:
 		return fmt.Errorf("%s answers with status %d", w.origin, code)
 	}
-	// Object stores say "forbidden" of a missing file to those who may not list,
-	// other hosts redirect to a page, and some refuse a name they cannot have.
+	// Some object stores send "forbidden" for a missing file to clients that may not list,
+	// other hosts redirect to a page, and some reject a name they cannot store.
 	return errMissing
 }
 
-// failure words the error of a fetch. It names the origin and nothing else: the
-// rest of an address may be a secret, and so may be what a resolver says.
+// failure words the error of a fetch. It names only the origin: the rest of an address
+// may be secret, and so may a resolver's message.
 func (w *web) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // its text has the whole address
+		err = wrapped.Err // its text contains the whole address
 	}
 	text := w.origin + " cannot be reached"
 	if errors.Is(err, context.DeadlineExceeded) {

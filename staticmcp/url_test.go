@@ -25,8 +25,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// fakeHost is a web host below /base/. What it does with a path can be set; by
-// default it has the files, and says 404 of all else.
+// fakeHost is a web host below /base/. Its handling of a path can be overridden; by
+// default it serves its files and answers 404 for all other paths.
 type fakeHost struct {
 	t     testing.TB
 	files fstest.MapFS
@@ -66,7 +66,7 @@ func (h *fakeHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// on sets what happens to a path.
+// on sets the handler of a path.
 func (h *fakeHost) on(path string, f http.HandlerFunc) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -170,7 +170,7 @@ func wantText(t testing.TB, site *staticmcp.Site, x, want string) {
 	}
 }
 
-// TestHostAnswers is what hosts answer, and what it means.
+// TestHostAnswers lists the responses of hosts and their meaning.
 func TestHostAnswers(t *testing.T) {
 	const answer = `{"content":[{"type":"text","text":"first"}]}`
 	redirect := func(to string) http.HandlerFunc {
@@ -266,9 +266,12 @@ func TestHostWithoutManifest(t *testing.T) {
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://user:secret@other.example/?token=secret", http.StatusFound)
 		}, "redirects to an address outside of the site"},
-		"not JSON":  {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"a":`) }, "not JSON"},
-		"an array":  {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `[]`) }, "not a JSON object"},
-		"too large": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat(" ", 2000)+"{}") }, "limit of 1000 bytes"},
+		"not JSON": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"a":`) }, "not JSON"},
+		"an array": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `[]`) }, "not a JSON object"},
+		"too large": {
+			func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat(" ", 2000)+"{}") },
+			"limit of 1000 bytes",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHost(t, fstest.MapFS{})
@@ -284,13 +287,16 @@ func TestHostWithoutManifest(t *testing.T) {
 	}
 }
 
-// TestUnreachable holds that nobody learns more of an address than its origin.
+// TestUnreachable verifies that errors contain only the origin of an address.
 func TestUnreachable(t *testing.T) {
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("dial tcp 10.1.2.3:443: no route to secret")
 	})}
-	_, err := staticmcp.OpenURL(t.Context(), "https://user:secret@host.example:8443/secret/path/", &staticmcp.Options{HTTPClient: client})
-	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "https://host.example:8443 cannot be reached") {
+	_, err := staticmcp.OpenURL(t.Context(), "https://user:secret@host.example:8443/secret/path/",
+		&staticmcp.Options{HTTPClient: client})
+	if err == nil ||
+		strings.Contains(err.Error(), "secret") ||
+		!strings.Contains(err.Error(), "https://host.example:8443 cannot be reached") {
 		t.Errorf("got error %v, want one with the origin alone", err)
 	}
 }
@@ -326,25 +332,28 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// TestEscaping holds that no name can become anything else of an address than a
-// part of its path.
+// TestEscaping verifies that a name can only become a part of the path of an address.
 func TestEscaping(t *testing.T) {
 	files := webFiles()
 	for _, name := range []string{"a?b", "c#d", "e%2ff", "g%41", "h i", "ü"} {
-		files["tools/get/"+name+".json"] = &fstest.MapFile{Data: fmt.Appendf(nil, `{"content":[{"type":"text","text":%q}]}`, name)}
+		files["tools/get/"+name+".json"] = &fstest.MapFile{Data: fmt.Appendf(nil, `{"content":[{"type":"text","text":%q}]}`,
+			name)}
 	}
 	h := newFakeHost(t, files)
 	site := openHost(t, h, &staticmcp.Options{Poll: -1})
 	for _, name := range []string{"a?b", "c#d", "e%2ff", "g%41", "h i", "ü"} {
 		wantText(t, site, name, name)
 	}
-	for _, name := range []string{"..", "../../x", "%2e%2e/%2e%2e", `..\..`, "//host/x", "a\x00b", "https://other.example/x"} {
+	for _, name := range []string{
+		"..", "../../x", "%2e%2e/%2e%2e", `..\..`, "//host/x", "a\x00b",
+		"https://other.example/x",
+	} {
 		wantText(t, site, name, "miss")
 	}
 }
 
-// TestFormIsLearnt holds that a site in another layout costs one request for an
-// answer, once it is known, and few for a miss.
+// TestFormIsLearnt verifies that a site in another layout costs one request per answer
+// once the layout is known, and few requests per miss.
 func TestFormIsLearnt(t *testing.T) {
 	files := webFiles()
 	for _, name := range []string{"A b", "C d", "E f"} {
@@ -375,7 +384,7 @@ func TestFormIsLearnt(t *testing.T) {
 	}
 }
 
-// TestRevalidation follows an answer through its life at a host with entity tags.
+// TestRevalidation follows an answer through its lifetime at a host with entity tags.
 func TestRevalidation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHost(t, webFiles())
@@ -398,7 +407,8 @@ func TestRevalidation(t *testing.T) {
 			time.Sleep(wait)
 			wantText(t, site, "a", want)
 			if bodies.Load() != wantBodies || confirmed.Load() != wantConfirmed {
-				t.Errorf("%s: fetched %d times and confirmed %d times, want %d and %d", what, bodies.Load(), confirmed.Load(), wantBodies, wantConfirmed)
+				t.Errorf("%s: fetched %d times and confirmed %d times, want %d and %d",
+					what, bodies.Load(), confirmed.Load(), wantBodies, wantConfirmed)
 			}
 		}
 		step("at first", 0, "first", 1, 0)
@@ -478,8 +488,8 @@ func TestCacheControl(t *testing.T) {
 	}
 }
 
-// TestSingleFlight holds that many who want the same cause one request, and that
-// one who gives up does not take the others along.
+// TestSingleFlight verifies that concurrent callers of the same answer cause one request,
+// and that one caller giving up does not cancel the others.
 func TestSingleFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHost(t, webFiles())
@@ -502,7 +512,10 @@ func TestSingleFlight(t *testing.T) {
 			}()
 			return inner.RoundTrip(r)
 		})
-		site, err := staticmcp.OpenURL(t.Context(), "https://host.example/base", &staticmcp.Options{HTTPClient: client, Poll: -1})
+		site, err := staticmcp.OpenURL(t.Context(), "https://host.example/base", &staticmcp.Options{
+			HTTPClient: client,
+			Poll:       -1,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -544,8 +557,8 @@ func TestSingleFlight(t *testing.T) {
 	})
 }
 
-// TestSlowHost holds that a host has its time, and no more than its share of
-// requests at once.
+// TestSlowHost verifies that a host gets its full time, and no more than its share of
+// concurrent requests.
 func TestSlowHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var open, most atomic.Int32
@@ -585,8 +598,8 @@ func TestSlowHost(t *testing.T) {
 	})
 }
 
-// TestRemoteManifestChanges holds that a manifest is polled, that a real change
-// is told once, and that a host in trouble changes nothing.
+// TestRemoteManifestChanges verifies that a manifest is polled, that a real change is
+// reported once, and that a failing host changes nothing.
 func TestRemoteManifestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newFakeHost(t, webFiles())
@@ -639,7 +652,7 @@ func TestRemoteManifestChanges(t *testing.T) {
 	})
 }
 
-// TestRealHTTP goes over a real connection: compression, and answers cut off.
+// TestRealHTTP uses a real connection: compression, and truncated responses.
 func TestRealHTTP(t *testing.T) {
 	h := newFakeHost(t, webFiles())
 	h.on("tools/get/a.json", func(w http.ResponseWriter, r *http.Request) {
@@ -680,17 +693,19 @@ func TestRealHTTP(t *testing.T) {
 	}
 }
 
-// A host lists no files, so nobody knows whether an argument that was left out
-// would help: the message must not send a model to try it.
+// A host cannot be listed, so it is unknown whether an omitted argument would help: the
+// message must not send a model to try it.
 func TestURLMissKeepsToWhatItKnows(t *testing.T) {
 	files := webFiles()
-	files["mcp.json"] = &fstest.MapFile{Data: []byte(strings.Replace(webManifest, `"x":{"type":"string"}`, `"x":{"type":"string"},"part":{"type":"integer"}`, 1))}
+	files["mcp.json"] = &fstest.MapFile{Data: []byte(strings.Replace(webManifest,
+		`"x":{"type":"string"}`, `"x":{"type":"string"},"part":{"type":"integer"}`, 1))}
 	site := openHost(t, newFakeHost(t, files), nil)
 	r, err := site.CallTool(t.Context(), &mcp.CallToolParams{Name: "get", Arguments: json.RawMessage(`{"x":"c"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := mcp.Text(`get has no stored answer for x="c". Answers were computed beforehand, so only some values have one. It also takes part.`)
+	want := mcp.Text(
+		`get has no stored answer for x="c". Answers were computed beforehand, so only some values have one. It also takes part.`)
 	if diff := cmp.Diff(r.Content, []mcp.Content{want}); diff != "" {
 		t.Errorf("CallTool (- got, + want):\n%s", diff)
 	}

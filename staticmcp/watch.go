@@ -15,11 +15,11 @@ import (
 // file never changes.
 func (s *Site) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
 
-// Changes reports whether the site is watched at all: the Site of a zip file, or
-// one opened with a negative Poll, never changes.
+// Changes reports whether the site is watched at all: it is false for a zip file and for
+// a negative Poll.
 func (s *Site) Changes() bool { return s.watched }
 
-// tell reports that the contents of a resource are not what they were.
+// tell notifies watchers if the contents of a resource have changed.
 func (s *Site) tell(old, now *item) {
 	if old == nil {
 		return
@@ -42,15 +42,15 @@ func (d *document) contents() []byte {
 	return d.body
 }
 
-// maxRechecked is how many of the resources read last are looked at in each
-// round of watching.
+// maxRechecked is how many of the most recently read resources are checked in each round
+// of watching.
 const maxRechecked = 256
 
-// seen is what the watching of a site knows of its manifest.
+// seen is the watcher's state of the manifest.
 type seen struct {
 	stamp      stamp
 	exists     bool
-	freshUntil time.Time // if its host says so
+	freshUntil time.Time // if its host declares it
 	visits     []visit
 	// failed is the last error, so that it is logged once.
 	failed string
@@ -81,10 +81,10 @@ func (s *Site) watch(ctx context.Context, manifest *seen) {
 	}
 }
 
-// maxPause bounds how long a host can have its manifest left alone.
+// maxPause bounds how long a host can delay checks of its manifest.
 const maxPause = time.Hour
 
-// pause is the time until the manifest is looked at again.
+// pause returns the time until the manifest is checked again.
 func (s *Site) pause(manifest *seen) time.Duration {
 	if s.store.traits().listed {
 		return s.opts.Poll
@@ -92,8 +92,8 @@ func (s *Site) pause(manifest *seen) time.Duration {
 	return max(s.opts.Poll, min(time.Until(manifest.freshUntil), maxPause))
 }
 
-// poll takes over a manifest that has changed. What cannot be used is ignored
-// until it can: a site keeps its offer while somebody writes its files.
+// poll adopts a manifest that has changed. An unusable one is ignored until it is fixed:
+// a site keeps its offer while its files are being written.
 func (s *Site) poll(ctx context.Context, manifest *seen) {
 	before := s.offer.Load()
 	var after *offer
@@ -153,8 +153,8 @@ func (s *Site) readOffer(ctx context.Context, manifest *seen, current *offer) (*
 	return m.finish(), nil
 }
 
-// withoutManifest makes an offer of the files of a site that can be listed. A
-// site that once had a manifest keeps what it said.
+// withoutManifest builds an offer from the files of a site that can be listed. A site
+// that once had a manifest keeps its offer.
 func (s *Site) withoutManifest(ctx context.Context, manifest *seen, current *offer) (*offer, error) {
 	switch {
 	case !s.store.traits().listed || s.opts.Strict || current != nil && manifest.exists:
@@ -176,7 +176,7 @@ func (s *Site) logWarnings(o *offer) {
 	}
 }
 
-// difference says which lists are not the same.
+// difference reports which lists have changed.
 func difference(a, b *mcp.Catalog) mcp.Change {
 	return mcp.Change{
 		Tools: !sameList(a.Tools, b.Tools, func(t *mcp.Tool) json.RawMessage { return t.Raw }),

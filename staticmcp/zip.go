@@ -39,8 +39,8 @@ func zipFolder(opened *os.File, o *Options) (*folder, error) {
 	return readZip(opened, info.Size(), o)
 }
 
-// readZip returns the files of a zip as a store. If they all lie in one folder,
-// as in an archive made by packing a folder, that folder is the site.
+// readZip returns the files of a zip as a store. If they are all in one folder, as in an
+// archive made by packing a folder, that folder is the site.
 func readZip(r io.ReaderAt, size int64, o *Options) (*folder, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
@@ -62,8 +62,8 @@ func readZip(r io.ReaderAt, size int64, o *Options) (*folder, error) {
 	return f, nil
 }
 
-// zipTop checks the names in a zip and returns the folder that the site is in,
-// or "" if that is the archive itself.
+// zipTop checks the names in a zip and returns the folder that the site is in, or "" for
+// the root of the archive.
 func zipTop(files []*zip.File) (string, error) {
 	tops := make(map[string]bool) // whether it is a folder
 	for _, f := range files {
@@ -87,8 +87,8 @@ func zipTop(files []*zip.File) (string, error) {
 	return "", nil
 }
 
-// zipName returns the path of an entry. A name that leads out of the archive is
-// refused, and the archive with it: nobody makes such a name by mistake.
+// zipName returns the path of an entry. A name that leads out of the archive rejects the
+// whole archive: such a name is never a mistake.
 func zipName(name string) (string, error) {
 	slashed := strings.ReplaceAll(name, `\`, "/")
 	clean := path.Clean(slashed)
@@ -98,14 +98,13 @@ func zipName(name string) (string, error) {
 	return clean, nil
 }
 
-// isDebris reports whether a top-level name is what an operating system adds to
-// archives unasked.
+// isDebris reports whether a top-level name is one that operating systems add to
+// archives.
 func isDebris(name string) bool {
 	return name == "__MACOSX" || name == ".DS_Store" || name == "Thumbs.db" || name == "desktop.ini"
 }
 
-// isSitePart reports whether a top-level folder is a part of a site rather than
-// a site.
+// isSitePart reports whether a top-level folder is a part of a site rather than a site.
 func isSitePart(name string) bool {
 	switch name {
 	case resourcesDir, toolsDir, promptsDir, completionsDir:

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// below returns the files of a small site below a prefix, and more.
+// below returns the files of a small site under a prefix, and additional ones.
 func below(prefix string, more ...string) fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, f := range webFiles() {
@@ -32,20 +32,28 @@ func TestZip(t *testing.T) {
 		opts  *staticmcp.Options
 		want  string // part of the error
 	}{
-		"at the root":               {files: below("")},
-		"in a folder":               {files: below("my-site/")},
-		"in a folder with debris":   {files: below("my-site/", "__MACOSX/my-site/._mcp.json", ".DS_Store", "my-site/")},
-		"with a dot in front":       {files: below("./")},
-		"backslashes":               {files: below(`my-site\`)},
-		"in one of two folders":     {files: below("my-site/", "other/x.txt"), want: "there is neither mcp.json"},
-		"slip":                      {files: below("", "../evil.json"), want: `"../evil.json", which leads out of it`},
-		"slip within":               {files: below("", "tools/../../evil.json"), want: "leads out of it"},
-		"slip that comes back":      {files: below("", "tools/../mcp.json"), want: "leads out of it"},
-		"slip with backslashes":     {files: below("", `..\evil.json`), want: "leads out of it"},
-		"absolute":                  {files: below("", "/etc/passwd"), want: "leads out of it"},
-		"NUL":                       {files: below("", "a\x00b"), want: "leads out of it"},
-		"too many files":            {files: below(""), opts: &staticmcp.Options{MaxEntries: 3}, want: "4 files are more than the limit of 3"},
-		"a manifest that is a bomb": {files: fstest.MapFS{"mcp.json": {Data: bytes.Repeat([]byte(" "), 1<<20)}}, opts: &staticmcp.Options{MaxManifestBytes: 1 << 16}, want: "limit of 65536 bytes"},
+		"at the root":             {files: below("")},
+		"in a folder":             {files: below("my-site/")},
+		"in a folder with debris": {files: below("my-site/", "__MACOSX/my-site/._mcp.json", ".DS_Store", "my-site/")},
+		"with a dot in front":     {files: below("./")},
+		"backslashes":             {files: below(`my-site\`)},
+		"in one of two folders":   {files: below("my-site/", "other/x.txt"), want: "there is neither mcp.json"},
+		"slip":                    {files: below("", "../evil.json"), want: `"../evil.json", which leads out of it`},
+		"slip within":             {files: below("", "tools/../../evil.json"), want: "leads out of it"},
+		"slip that comes back":    {files: below("", "tools/../mcp.json"), want: "leads out of it"},
+		"slip with backslashes":   {files: below("", `..\evil.json`), want: "leads out of it"},
+		"absolute":                {files: below("", "/etc/passwd"), want: "leads out of it"},
+		"NUL":                     {files: below("", "a\x00b"), want: "leads out of it"},
+		"too many files": {
+			files: below(""),
+			opts:  &staticmcp.Options{MaxEntries: 3},
+			want:  "4 files are more than the limit of 3",
+		},
+		"a manifest that is a bomb": {
+			files: fstest.MapFS{"mcp.json": {Data: bytes.Repeat([]byte(" "), 1<<20)}},
+			opts:  &staticmcp.Options{MaxManifestBytes: 1 << 16},
+			want:  "limit of 65536 bytes",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := zipOf(t, tt.files)
@@ -108,7 +116,8 @@ func TestZipFile(t *testing.T) {
 	if err := os.WriteFile(name, []byte("no zip"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := staticmcp.OpenZip(t.Context(), name, nil); err == nil || !strings.Contains(err.Error(), "not a valid zip") {
+	if _, err := staticmcp.OpenZip(t.Context(), name, nil); err == nil ||
+		!strings.Contains(err.Error(), "not a valid zip") {
 		t.Errorf("got error %v, want one about the zip", err)
 	}
 }
