@@ -8,33 +8,33 @@ import (
 	"unicode/utf8"
 )
 
-// cleaner takes out of a document what is no text: comments, which a reader of
-// the page never sees, scripts, shortcodes, and the JSX of MDX. What it takes out
-// leaves its line breaks, so that lines keep their numbers.
+// cleaner removes the parts of a document that are not text: comments, which a reader of
+// the page never sees, scripts, shortcodes, and the JSX of MDX. It keeps their line
+// breaks, so that line numbers stay correct.
 type cleaner struct {
-	jsx       bool // components are taken out
-	shortcode bool // those of Hugo
+	jsx       bool // components are removed
+	shortcode bool // Hugo shortcodes are removed
 
 	out   strings.Builder
-	links []string // targets of components that are links and are still open
-	odd   int      // tags and expressions that have no end
+	links []string // targets of link components that are still open
+	odd   int      // tags and expressions without an end
 
-	// unclosed are the endings that do not occur in the rest of the text, so that
-	// each is searched for in vain only once.
+	// unclosed are the endings that do not occur in the rest of the text, so that each is
+	// searched for only once.
 	unclosed map[string]bool
 
-	depth  int   // of components that are open
-	depths []int // where each line begins, the first left out
+	depth  int   // number of open components
+	depths []int // depth at the start of each line except the first
 }
 
-// maxOdd is how many tags and expressions without an end are looked for in vain:
-// each look goes on for a while.
+// maxOdd is how many tags and expressions without an end are searched to the end of the
+// text: each such search takes a while.
 const maxOdd = 100
 
-// clean returns body without what is no text. Fenced code stays as it is.
+// clean returns body without the parts that are not text. Fenced code stays unchanged.
 func (c *cleaner) clean(body string) string {
 	c.out.Grow(len(body))
-	text := 0 // where the text since the last fence begins
+	text := 0 // start of the text since the last fence
 	for at := 0; at < len(body); {
 		line, next := lineAt(body, at)
 		mark := fenceMark(line)
@@ -54,21 +54,21 @@ func (c *cleaner) clean(body string) string {
 	return dedent(c.out.String(), c.depths)
 }
 
-// keep writes s as it is.
+// keep writes s unchanged.
 func (c *cleaner) keep(s string) {
 	c.out.WriteString(s)
 	c.lines(s)
 }
 
-// lines notes how deep the lines are that begin in s.
+// lines records the depth of the lines that begin in s.
 func (c *cleaner) lines(s string) {
 	for range strings.Count(s, "\n") {
 		c.depths = append(c.depths, c.depth)
 	}
 }
 
-// dedent takes from lines inside of components the indentation that they have in
-// common, which in Markdown would make code of them.
+// dedent removes the common indentation of lines within components, which Markdown would
+// treat as code.
 func dedent(text string, depths []int) string {
 	lines := strings.SplitAfter(text, "\n")
 	depth := func(i int) int {
@@ -94,8 +94,8 @@ func dedent(text string, depths []int) string {
 	return strings.Join(lines, "")
 }
 
-// lineAt returns the line that begins at i, without its end, and where the next
-// one begins.
+// lineAt returns the line that begins at i, without its end, and the start of the next
+// one.
 func lineAt(text string, i int) (line string, next int) {
 	end := strings.IndexByte(text[i:], '\n')
 	if end < 0 {
@@ -104,8 +104,8 @@ func lineAt(text string, i int) (line string, next int) {
 	return text[i : i+end], i + end + 1
 }
 
-// lineBreaks are the places of the line breaks in a text, to number the lines of many
-// places in it.
+// lineBreaks are the offsets of the line breaks in a text, for computing the line numbers
+// of many offsets.
 type lineBreaks []int
 
 func breaksOf(text string) lineBreaks {
@@ -118,7 +118,7 @@ func breaksOf(text string) lineBreaks {
 	return breaks
 }
 
-// before returns how many line breaks come before a place.
+// before returns how many line breaks precede an offset.
 func (b lineBreaks) before(at int) int {
 	n, _ := slices.BinarySearch(b, at)
 	return n
@@ -136,7 +136,7 @@ func fenceMark(line string) string {
 	return ""
 }
 
-// fenceEnd returns where fenced code ends whose first line is at i.
+// fenceEnd returns the end of the fenced code whose first line is at i.
 func fenceEnd(text string, i int, mark string) int {
 	for i < len(text) {
 		line, next := lineAt(text, i)
@@ -149,7 +149,7 @@ func fenceEnd(text string, i int, mark string) int {
 	return i
 }
 
-// text writes a piece without fenced code.
+// text writes a piece of text that contains no fenced code.
 func (c *cleaner) text(s string) {
 	clear(c.unclosed)
 	lineStart := true
@@ -166,7 +166,10 @@ func (c *cleaner) text(s string) {
 			end = c.angle(s, i)
 		case s[i] == '{':
 			end = c.brace(s, i)
-		case c.jsx && lineStart && (strings.HasPrefix(s[i:], "import ") || strings.HasPrefix(s[i:], "export ")) && afterBlank(s, i):
+		case c.jsx &&
+			lineStart &&
+			(strings.HasPrefix(s[i:], "import ") || strings.HasPrefix(s[i:], "export ")) &&
+			afterBlank(s, i):
 			end = moduleEnd(s, i)
 			c.blank(s[i:end])
 		}
@@ -187,8 +190,8 @@ func (c *cleaner) blank(s string) {
 	c.lines(s)
 }
 
-// codeSpan returns the end of the code between backticks that begins at i, or of
-// the backticks if nothing closes it before the paragraph ends.
+// codeSpan returns the end of the code between backticks that begins at i, or of the
+// backticks if they are not closed within the paragraph.
 func codeSpan(s string, i int) int {
 	run := len(s[i:]) - len(strings.TrimLeft(s[i:], "`"))
 	for j := i + run; j < len(s); {
@@ -213,8 +216,8 @@ func codeSpan(s string, i int) int {
 	return i + run
 }
 
-// afterBlank reports whether the line that begins at i has an empty one, another
-// import or nothing before it.
+// afterBlank reports whether the line that begins at i is preceded by an empty line,
+// another import or nothing.
 func afterBlank(s string, i int) bool {
 	before := strings.TrimRight(s[:i], " \t\r\n")
 	if before == "" || strings.Count(s[len(before):i], "\n") > 1 {
@@ -224,8 +227,8 @@ func afterBlank(s string, i int) bool {
 	return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "export ")
 }
 
-// moduleEnd returns the end of an import or export: the first line break outside
-// of brackets that is followed by an empty line or another statement.
+// moduleEnd returns the end of an import or export: the first line break outside brackets
+// that is followed by an empty line or another statement.
 func moduleEnd(s string, i int) int {
 	depth := 0
 	for at := i; at < len(s); {
@@ -235,7 +238,10 @@ func moduleEnd(s string, i int) int {
 		at = next
 		following, _ := lineAt(s, min(at, len(s)))
 		switch {
-		case depth <= 0 && (strings.TrimSpace(following) == "" || strings.HasPrefix(following, "import ") || strings.HasPrefix(following, "export ")),
+		case depth <= 0 &&
+			(strings.TrimSpace(following) == "" ||
+				strings.HasPrefix(following, "import ") ||
+				strings.HasPrefix(following, "export ")),
 			depth <= 0 && strings.HasSuffix(strings.TrimSpace(line), ";"),
 			depth <= 0 && strings.HasPrefix(line, "import ") && strings.ContainsAny(line, `"'`):
 			return at
@@ -244,16 +250,16 @@ func moduleEnd(s string, i int) int {
 	return len(s)
 }
 
-// lazily returns a regular expression that is compiled when it is first used, so
-// that programs that read no documents start without it.
+// lazily returns a regular expression that is compiled on first use, so that programs
+// that read no documents do not pay for it at startup.
 func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// hiddenTags are elements whose content is no text.
+// hiddenTags matches the start tags of elements whose content is not text.
 var hiddenTags = lazily(`(?i)^<(script|style)(\s[^>]*)?>`)
 
-// angle writes what begins with "<" at i and returns its end, or 0 if it is
+// angle handles the "<" at i. It returns the end of what it wrote, or 0 if the "<" is
 // ordinary text.
 func (c *cleaner) angle(s string, i int) int {
 	if strings.HasPrefix(s[i:], "<!--") {
@@ -287,8 +293,8 @@ func (c *cleaner) angle(s string, i int) int {
 	return t.end
 }
 
-// closing returns the end of the first ending at or after i, in which case counts
-// nothing, or 0. It remembers an ending that does not come any more.
+// closing returns the end of the first ending at or after i, ignoring case, or 0. It
+// remembers an ending that no longer occurs.
 func (c *cleaner) closing(s string, i int, ending string) int {
 	ending = strings.ToLower(ending)
 	if c.unclosed[ending] {
@@ -311,10 +317,11 @@ func (c *cleaner) closing(s string, i int, ending string) int {
 	return 0
 }
 
-// shortcodes of Hugo, of which the quoted or bare words are kept for links.
+// shortcodes matches Hugo shortcodes; their quoted or bare words are kept for links.
 var shortcodes = lazily(`^\{\{[<%]\s*/?\s*([\w./-]+)\s*(.*?)\s*/?\s*[>%]\}\}`)
 
-// brace writes what begins with "{" at i and returns its end, or 0.
+// brace handles the "{" at i. It returns the end of what it wrote, or 0 if the "{" is
+// ordinary text.
 func (c *cleaner) brace(s string, i int) int {
 	if c.shortcode && strings.HasPrefix(s[i:], "{{") {
 		m := shortcodes().FindStringSubmatch(s[i:min(len(s), i+2000)])
@@ -355,7 +362,8 @@ func (c *cleaner) brace(s string, i int) int {
 	return end
 }
 
-// literal returns the text that a JavaScript expression is, if it is nothing else.
+// literal returns the text of a JavaScript expression that is a plain string literal, or
+// nil.
 func literal(expression string) *string {
 	if n := len(expression); n >= 2 {
 		q := expression[0]

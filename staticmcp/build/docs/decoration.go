@@ -2,19 +2,19 @@ package docs
 
 import "strings"
 
-// attributes are a list behind an element, such as {#id .class width=200}, of
-// kramdown, Pandoc and the extensions of MkDocs.
+// attributes matches a list after an element, such as {#id .class width=200}, as in
+// kramdown, Pandoc and MkDocs extensions.
 var attributes = lazily(`^\{:?[ \t]*` + attribute + `(?:[ \t]+` + attribute + `)*[ \t]*\}`)
 
 const attribute = `(?:[#.][\pL\pN_:.-]+|[\w:-]+=(?:"[^"\n{}]*"|'[^'\n{}]*'|[\w.%:/-]+))`
 
-// maxAttributes bounds such a list.
+// maxAttributes bounds the length of such a list in bytes.
 const maxAttributes = 300
 
-// attributesAt returns the end of the attributes that begin at i in text[:end], and
-// belong to what is before them: a link, an image, code, an icon, emphasis, or a
-// heading, on whose line they are the last. line is where the text of the line
-// begins. It returns 0 for any other brace.
+// attributesAt returns the end of the attributes that begin at i in text[:end] and belong
+// to the element before them: a link, an image, code, an icon, emphasis, or a heading if
+// they end its line. line is the start of the line's text. It returns 0 for any other
+// brace.
 func attributesAt(text string, line, i, end int) int {
 	rest := text[i:min(end, i+maxAttributes)]
 	m := attributes().FindString(rest)
@@ -36,18 +36,18 @@ func attributesAt(text string, line, i, end int) int {
 }
 
 var (
-	// icons are those of Material for MkDocs, whose names are no words of the page.
+	// icons are those of Material for MkDocs; their names are not part of the page's text.
 	icons = lazily(`:(?:material|fontawesome|octicons|simple)-[a-z0-9-]+:`)
-	// keys are keys of the keyboard, as in ++ctrl+c++.
+	// keys are keyboard keys, as in ++ctrl+c++.
 	keys = lazily(`\+\+([a-z0-9-]+(?:\+[a-z0-9-]+)*)\+\+`)
-	// templates are statements of Jinja, and those of GitBook.
+	// templates are statements of Jinja and GitBook.
 	templates = lazily(`\{%-?[^{}\n]*%\}`)
 	// inlineAttributes are attributes within a line.
 	inlineAttributes = lazily(`[ \t]*\{:?[ \t]*` + attribute + `(?:[ \t]+` + attribute + `)*[ \t]*\}`)
 )
 
-// undecorated returns a paragraph for a description, on one line: without icons,
-// attributes and statements of templates.
+// undecorated returns a paragraph as a one-line description, without icons, attributes
+// and template statements.
 func undecorated(text string) string {
 	if !strings.ContainsAny(text, "{:+") {
 		return text
@@ -59,8 +59,8 @@ func undecorated(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// isDecoration reports whether a paragraph is the first line of an admonition, a
-// tab or a statement of a template, and says nothing of the page.
+// isDecoration reports whether a paragraph is the first line of an admonition or a tab,
+// or a template statement, and so does not describe the page.
 func isDecoration(text string) bool {
 	for _, mark := range []string{":::", "!!!", "???", "===", "{%", "[TOC]", "[[toc]]", "[[_TOC_]]"} {
 		if strings.HasPrefix(text, mark) {

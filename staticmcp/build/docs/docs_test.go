@@ -62,19 +62,27 @@ func TestClean(t *testing.T) {
 }
 
 func TestJS(t *testing.T) {
-	files := map[string]string{"./x": "import {d} from './x'\nexport const b = ['b']\nexport default 1\nexport function e() { return [2] }"}
+	files := map[string]string{
+		"./x": "import {d} from './x'\nexport const b = ['b']\nexport default 1\nexport function e() { return [2] }",
+	}
 	tests := map[string]struct{ src, want string }{
-		"JSON":             {`{"a": [1, "b", null, true]}`, `{a:[1 "b" null true]}`},
-		"module":           {`module.exports = {a: 'b',};`, `{a:"b"}`},
-		"default":          {`export default [ 'a', /* c */ "b" ] // d`, `["a" "b"]`},
-		"constants":        {"const b = ['x']\nconst c = 1\nexport default {a: b, c, ...{d: `e`}}", `{a:["x"] c:1 d:"e"}`},
-		"function":         {"export default f()\nfunction f() { return [1] }", `[1]`},
-		"wrapper":          {"export default defineConfig({a: 1})", `{a:1}`},
-		"types":            {"const a: Record<string, T> = {b: 1} as const\nexport default a satisfies T", `{b:1}`},
-		"unknown":          {"export default {a: 1 + b, c: `${d}`, e() { return 1 }, f: x => 1, g: require('h')}", `{a:? c:? e:? f:? g:?}`},
-		"recursive":        {"const a = [...a]\nexport default a", `[?]`},
-		"escapes":          {`export default 'a\'\u0041\x42\n'`, `"a'AB\n"`},
-		"imports":          {"import d, {b as c, e} from './x'\nimport {y} from 'y'\nexport default {a: c, c: d, e: e(), f: y}", `{a:["b"] c:1 e:[2] f:?}`},
+		"JSON":      {`{"a": [1, "b", null, true]}`, `{a:[1 "b" null true]}`},
+		"module":    {`module.exports = {a: 'b',};`, `{a:"b"}`},
+		"default":   {`export default [ 'a', /* c */ "b" ] // d`, `["a" "b"]`},
+		"constants": {"const b = ['x']\nconst c = 1\nexport default {a: b, c, ...{d: `e`}}", `{a:["x"] c:1 d:"e"}`},
+		"function":  {"export default f()\nfunction f() { return [1] }", `[1]`},
+		"wrapper":   {"export default defineConfig({a: 1})", `{a:1}`},
+		"types":     {"const a: Record<string, T> = {b: 1} as const\nexport default a satisfies T", `{b:1}`},
+		"unknown": {
+			"export default {a: 1 + b, c: `${d}`, e() { return 1 }, f: x => 1, g: require('h')}",
+			`{a:? c:? e:? f:? g:?}`,
+		},
+		"recursive": {"const a = [...a]\nexport default a", `[?]`},
+		"escapes":   {`export default 'a\'\u0041\x42\n'`, `"a'AB\n"`},
+		"imports": {
+			"import d, {b as c, e} from './x'\nimport {y} from 'y'\nexport default {a: c, c: d, e: e(), f: y}",
+			`{a:["b"] c:1 e:[2] f:?}`,
+		},
 		"patterns":         {"export default {a: x.replace(/[\"'}/]/g, ''), c: 1}", `{a:? c:1}`},
 		"no export":        {`const a = 1`, `?`},
 		"regular nonsense": {`export default {{{[[(`, `{?:?}`},
@@ -88,7 +96,7 @@ func TestJS(t *testing.T) {
 	}
 }
 
-// written shows a value in short.
+// written formats a value in short form.
 func written(v *jsValue) string {
 	switch v.kind {
 	case jsString:
@@ -144,7 +152,10 @@ func TestFrontMatter(t *testing.T) {
 			if fe, ok := err.(*frontError); ok {
 				line = fe.line
 			}
-			if got := readFront(values).title; got != test.title || body != test.body || lines != test.lines || line != test.err {
+			if got := readFront(values).title; got != test.title ||
+				body != test.body ||
+				lines != test.lines ||
+				line != test.err {
 				t.Errorf("got %q, %q, %d, %v", got, body, lines, err)
 			}
 		})
@@ -162,11 +173,13 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// FuzzRead reads any document, and any navigation file beside it.
+// FuzzRead reads arbitrary documents together with arbitrary navigation files.
 func FuzzRead(f *testing.F) {
-	f.Add("page.mdx", "---\ntitle: a\n---\n# A {#b}\n<T a={b}>\n\n[x](y.md#z) ![i](j.png)\n\n```\ncode\n```\n</T>", "sidebars.js", "module.exports = {a: ['page', ...b]}")
+	f.Add("page.mdx", "---\ntitle: a\n---\n# A {#b}\n<T a={b}>\n\n[x](y.md#z) ![i](j.png)\n\n```\ncode\n```\n</T>",
+		"sidebars.js", "module.exports = {a: ['page', ...b]}")
 	f.Add("a/index.md", "+++\n+++\nA\n=\n\n> ## b\n\n| a |\n|---|\n| [b](c) |", "mkdocs.yml", "nav:\n- a: [b, c: d]\n")
-	f.Add("x.md", "<!-- a\n{{< b >}}\n`c", ".vitepress/config.ts", "export default defineConfig({themeConfig: {sidebar: [{text: 'a', items: f()}]}})")
+	f.Add("x.md", "<!-- a\n{{< b >}}\n`c", ".vitepress/config.ts",
+		"export default defineConfig({themeConfig: {sidebar: [{text: 'a', items: f()}]}})")
 	f.Add("x.md", "[a](b \\", "SUMMARY.md", "# S\n- [a](x.md)\n  - [b]()")
 	f.Add("_index.md", "{\n}", "hugo.toml", "title = 'a'")
 	fuzzbound.Fuzz(f, func(t *testing.T, name, text, navigation, nav string) {
@@ -206,7 +219,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// validPath reports whether a file can be made in a tree with the others.
+// validPath reports whether a file can be created in a tree with the others.
 func validPath(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || part == "." || part == ".." || part == "known.md" {
@@ -232,11 +245,14 @@ func TestUntabled(t *testing.T) {
 	}
 }
 
-// TestRowsStandAlone holds that what one row of a table leaves open does not
-// reach into the next.
+// TestRowsStandAlone verifies that unclosed markup in one row of a table does not affect
+// the next.
 func TestRowsStandAlone(t *testing.T) {
 	set, err := Read(t.Context(), fstest.MapFS{
-		"a.md": {Data: []byte("| a | b |\n| --- | --- |\n| ` | x |\n| [b](b.md) | <a id=\"here\"></a> |\n| ` | `[c](b.md)` |\n\n[here](#here)\n")},
+		"a.md": {
+			Data: []byte(
+				"| a | b |\n| --- | --- |\n| ` | x |\n| [b](b.md) | <a id=\"here\"></a> |\n| ` | `[c](b.md)` |\n\n[here](#here)\n"),
+		},
 		"b.md": {Data: []byte("# B\n")},
 	}, "", nil)
 	if err != nil {

@@ -22,8 +22,8 @@ var _ build.Input = (*File)(nil)
 // IsDocument reports whether name is that of a Markdown file: .md, .mdx or .markdown.
 func IsDocument(name string) bool { return isDocument(filepath.ToSlash(name)) }
 
-// OneFile returns the document in the Markdown file called name. What lies beside
-// the file is not read.
+// OneFile returns the document in the Markdown file called name. Files next to it are not
+// read.
 func OneFile(name string, opts *Options) (*File, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *File) Site(ctx context.Context) (*build.Site, error) {
 	return set.Site(ctx, &f.opts)
 }
 
-// oneFile is a folder of which only one file can be seen.
+// oneFile is a folder in which only one file is visible.
 type oneFile struct {
 	fs.FS
 	name string

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// frontMatter is what a document says of itself before it begins.
+// frontMatter is the metadata at the start of a document.
 type frontMatter struct {
 	title, description, lang string
 	label                    string // in the navigation
@@ -25,7 +25,7 @@ type frontMatter struct {
 	menus                    map[string]menuEntry // of Hugo
 }
 
-// menuEntry is where Hugo shows a page in a menu.
+// menuEntry is the position of a page in a Hugo menu.
 type menuEntry struct {
 	weight float64
 	name   string
@@ -33,7 +33,7 @@ type menuEntry struct {
 	id     string
 }
 
-// frontError is why front matter cannot be read; line counts from 1 at its
+// frontError is the reason why front matter cannot be parsed; line counts from 1 at its
 // opening mark.
 type frontError struct {
 	line int
@@ -42,8 +42,8 @@ type frontError struct {
 
 func (e *frontError) Error() string { return e.text }
 
-// splitFrontMatter cuts the front matter off text. lines is how many lines of
-// text go before body. values is nil if there is none.
+// splitFrontMatter separates the front matter from text. lines is how many lines of text
+// precede body. values is nil if there is no front matter.
 func splitFrontMatter(text string) (values map[string]any, body string, lines int, err error) {
 	for _, kind := range []struct {
 		mark   string
@@ -72,11 +72,11 @@ func splitFrontMatter(text string) (values map[string]any, body string, lines in
 	return nil, text, 0, nil
 }
 
-// plainLine is a line of front matter with a name and a text.
+// plainLine matches a line of front matter with a name and a text.
 var plainLine = lazily(`(?m)^([A-Za-z_]+)[ \t]*[:=][ \t]*(.*?)[ \t\r]*$`)
 
-// plainLines returns what front matter that cannot be parsed says in lines of its
-// own, so that a draft stays one, and a page keeps its title.
+// plainLines extracts single-line values from front matter that cannot be parsed, so that
+// a draft stays a draft and a page keeps its title.
 func plainLines(front string) map[string]any {
 	values := map[string]any{}
 	for _, m := range plainLine().FindAllStringSubmatch(front[:min(len(front), maxFront)], -1) {
@@ -94,7 +94,7 @@ func plainLines(front string) map[string]any {
 	return values
 }
 
-// upTo splits text before and after the line that is mark.
+// upTo splits text before and after the line that equals mark.
 func upTo(text, mark string) (before, after string, lines int, ok bool) {
 	at := 0
 	for at < len(text) {
@@ -124,7 +124,7 @@ func splitJSON(text string) (map[string]any, string, int, error) {
 	return values, rest, strings.Count(text[:len(text)-len(rest)], "\n"), nil
 }
 
-// maxFront bounds front matter: libraries are not asked to read a book.
+// maxFront bounds front matter in bytes, to limit the work of the parsers.
 const maxFront = 256 << 10
 
 func decodeYAML(text string) (values map[string]any, err error) {
@@ -141,10 +141,10 @@ func decodeYAML(text string) (values map[string]any, err error) {
 	return values, nil
 }
 
-// yamlLine finds the line in an error of the YAML library.
+// yamlLine matches the line in an error of the YAML library.
 var yamlLine = lazily(`^(?:unmarshal errors:\s+)?line (\d+): `)
 
-// yamlError returns the line and the words of an error of the YAML library.
+// yamlError returns the line and the message of an error of the YAML library.
 func yamlError(err error) (line int, text string) {
 	text = strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlLine().FindStringSubmatch(text); m != nil {
@@ -170,7 +170,7 @@ func decodeTOML(text string) (values map[string]any, err error) {
 	return values, nil
 }
 
-// readFront picks what matters here.
+// readFront reads the supported fields.
 func readFront(v map[string]any) *frontMatter {
 	f := &frontMatter{}
 	f.title = str(v["title"])
@@ -207,7 +207,7 @@ func readFront(v map[string]any) *frontMatter {
 	return f
 }
 
-// readMenus reads the menus that a page of Hugo says it is in.
+// readMenus reads the menus in the front matter of a Hugo page.
 func readMenus(v map[string]any) map[string]menuEntry {
 	menus := make(map[string]menuEntry)
 	for _, key := range []string{"menu", "menus"} {
@@ -268,7 +268,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// texts returns a text or a list of them.
+// texts returns a string or a list of strings as a list.
 func texts(v any) []string {
 	switch t := v.(type) {
 	case string:

@@ -10,13 +10,14 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// hugo reads the configuration of Hugo, or knows it by its _index.md files.
+// hugo reads the configuration of Hugo, or recognizes Hugo by its _index.md files.
 func (d *detector) hugo() *config {
-	names := append(variants("hugo", ".toml", ".yaml", ".yml", ".json"), variants("config", ".toml", ".yaml", ".yml", ".json")...)
+	names := append(variants("hugo", ".toml", ".yaml", ".yml", ".json"),
+		variants("config", ".toml", ".yaml", ".yml", ".json")...)
 	names = append(names, variants("config/_default/hugo", ".toml", ".yaml", ".yml")...)
 	file := d.find(names...)
 	if file != "" && d.docs == "" && !d.hasDir("content") {
-		file = "" // the configuration of something else
+		file = "" // the configuration of another program
 	}
 	sections := false
 	for name := range d.there {
@@ -64,8 +65,8 @@ func (d *detector) hugo() *config {
 	return c
 }
 
-// hugoMenu makes the navigation of the menus that pages say they are in, if
-// enough of them do.
+// hugoMenu builds the navigation from the menus in the front matter of pages, if enough
+// pages have one.
 func (r *reader) hugoMenu(pages []*Page, seen map[*Page]bool) []*NavItem {
 	counts := make(map[string]int)
 	for _, p := range pages {
@@ -106,7 +107,8 @@ func (r *reader) hugoMenu(pages []*Page, seen map[*Page]bool) []*NavItem {
 		}
 	}
 	slices.SortStableFunc(nodes, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(hugoWeight(a.entry.weight), hugoWeight(b.entry.weight)), strings.Compare(a.item.Title, b.item.Title))
+		return cmp.Or(cmp.Compare(hugoWeight(a.entry.weight), hugoWeight(b.entry.weight)),
+			strings.Compare(a.item.Title, b.item.Title))
 	})
 	var top []*NavItem
 	for _, n := range nodes {
@@ -120,7 +122,7 @@ func (r *reader) hugoMenu(pages []*Page, seen map[*Page]bool) []*NavItem {
 	return top
 }
 
-// hugoWeight sorts what has no weight last.
+// hugoWeight sorts pages without a weight last.
 func hugoWeight(w float64) float64 {
 	if w == 0 {
 		return 1e18

@@ -9,14 +9,14 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// What may be included.
+// Limits of included text.
 const (
 	maxIncludeDepth = 5
 	maxIncluded     = 1 << 20 // bytes, in one page
 )
 
-// The ways in which documents include files, each with the path, and with what is
-// wanted of the file behind ":" or in braces.
+// The include directives of documentation systems. Each matches the path; the wanted part
+// of the file follows ":" or is in braces.
 var (
 	bookInclude    = lazily(`\{\{\s*#(?:include|rustdoc_include|playground|playpen)\s+([^\s{}]+)[^{}]*\}\}`)
 	snippetInclude = lazily(`^[ \t]*-+8<-+[ \t]+["']([^"']+)["'][ \t]*$`)
@@ -24,7 +24,7 @@ var (
 	pressCode      = lazily(`^[ \t]*<<<[ \t]+([^\s{}\[\]]+)`)
 )
 
-// includer puts the files that a document includes in their place.
+// includer replaces include directives by the files they name.
 type includer struct {
 	r     *reader
 	file  string
@@ -35,11 +35,14 @@ type includer struct {
 	added int
 }
 
-// include returns body with what it includes. base is how many lines of the file
-// go before body.
+// include returns body with its includes expanded. base is how many lines of the file
+// precede body.
 func (r *reader) include(file, body string, base int) (string, *includer) {
 	n := &includer{r: r, file: file, left: maxIncluded}
-	if !strings.Contains(body, "{{") && !strings.Contains(body, "8<") && !strings.Contains(body, "@include") && !strings.Contains(body, "<<<") {
+	if !strings.Contains(body, "{{") &&
+		!strings.Contains(body, "8<") &&
+		!strings.Contains(body, "@include") &&
+		!strings.Contains(body, "<<<") {
 		return body, n
 	}
 	var b strings.Builder
@@ -57,7 +60,7 @@ func (r *reader) include(file, body string, base int) (string, *includer) {
 	return b.String(), n
 }
 
-// line returns a line with what it includes.
+// line returns a line with its includes expanded.
 func (n *includer) line(line, file string, number, depth int) string {
 	bare := strings.TrimRight(line, "\r\n")
 	if m := snippetInclude().FindStringSubmatch(bare); m != nil && n.r.system == "mkdocs" {
@@ -70,13 +73,14 @@ func (n *includer) line(line, file string, number, depth int) string {
 		}
 		return "```" + strings.TrimPrefix(path.Ext(m[1]), ".") + "\n" + code + "```\n"
 	}
-	for _, m := range append(bookInclude().FindAllStringSubmatch(bare, 10), pressInclude().FindAllStringSubmatch(bare, 10)...) {
+	for _, m := range append(bookInclude().FindAllStringSubmatch(bare, 10),
+		pressInclude().FindAllStringSubmatch(bare, 10)...) {
 		line = strings.Replace(line, m[0], strings.TrimSuffix(n.read(m[0]+"\n", m[1], file, number, depth), "\n"), 1)
 	}
 	return line
 }
 
-// read returns what is wanted of a file, or instead if it cannot be had.
+// read returns the wanted part of a file, or instead if the file is not available.
 func (n *includer) read(instead, wanted, file string, number, depth int) string {
 	name, part, _ := strings.Cut(wanted, ":")
 	name, region, _ := strings.Cut(name, "#")
@@ -106,8 +110,8 @@ func (n *includer) read(instead, wanted, file string, number, depth int) string 
 	return text
 }
 
-// text returns an included file, which is named from the document, or from the
-// top of the documents or of the project.
+// text returns an included file, whose name is relative to the document, the documents'
+// root or the project's root.
 func (n *includer) text(name, file string) (string, bool) {
 	name = strings.TrimPrefix(name, "@/")
 	for _, try := range []string{path.Join(path.Dir(file), name), path.Join(n.r.config.root, name), path.Clean(name)} {
@@ -119,8 +123,8 @@ func (n *includer) text(name, file string) (string, bool) {
 	return "", false
 }
 
-// wantedLines returns lines 2 to 5 of text for "2:5", or what stands between the
-// marks of a part with that name, as "ANCHOR: a" or "#region a".
+// wantedLines returns lines 2 to 5 of text for "2:5", or the lines between the marks of a
+// named part, such as "ANCHOR: a" or "#region a".
 func wantedLines(text, part string) string {
 	if part == "" {
 		return text
@@ -146,7 +150,7 @@ func wantedLines(text, part string) string {
 	return strings.Join(lines[first-1:last], "")
 }
 
-// between returns the lines between the marks of a part, without other marks.
+// between returns the lines between the marks of a part, without any other marks.
 func between(lines []string, part string) string {
 	var b strings.Builder
 	inside := false
@@ -165,7 +169,7 @@ func between(lines []string, part string) string {
 	return b.String()
 }
 
-// marks reports whether a line has a mark and nothing of a longer name behind it.
+// marks reports whether a line contains mark, not as the start of a longer name.
 func marks(line, mark string) bool {
 	_, after, ok := strings.Cut(line, mark)
 	return ok && strings.TrimRight(strings.TrimSpace(after), "->*/ \t") == ""

@@ -15,15 +15,15 @@ import (
 // Folder is a folder of documents as an input of a site.
 type Folder struct {
 	dir    string
-	parent []string // the names of navigation files in the folder above
+	parent []string // the names of navigation files in the parent folder
 	opts   Options
 }
 
 var _ build.Input = (*Folder)(nil)
 
-// Dir returns the folder of documents called dir. Links out of it are not
-// followed. Where dir is the folder of documents of a project, the navigation
-// files of the project lie beside it, and are read there.
+// Dir returns the folder of documents called dir. Links that lead out of it are not
+// followed. If dir is the documents folder of a project, the navigation files next to it
+// in the project are read as well.
 func Dir(dir string, opts *Options) (*Folder, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -43,8 +43,8 @@ func Dir(dir string, opts *Options) (*Folder, error) {
 	return f, nil
 }
 
-// folderName names a site after the folder, or after the project it is in if its name
-// says nothing.
+// folderName names a site after the folder, or after its project if the folder's name is
+// generic.
 func folderName(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -80,7 +80,7 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Read reads the documents as they are now.
+// Read reads the current documents.
 func (f *Folder) Read(ctx context.Context) (*Set, error) {
 	root, err := os.OpenRoot(f.dir)
 	if err != nil {
@@ -109,8 +109,8 @@ func (f *Folder) Site(ctx context.Context) (*build.Site, error) {
 	return set.Site(ctx, &opts)
 }
 
-// beside returns what the navigation files in the folder above say, if they are
-// about this one.
+// beside returns the configuration in the parent folder's navigation files, if it applies
+// to this folder.
 func (f *Folder) beside() *config {
 	abs, err := filepath.Abs(f.dir)
 	if err != nil || filepath.Dir(abs) == abs {
@@ -143,7 +143,7 @@ func (f *Folder) beside() *config {
 	return c
 }
 
-// isSystem reports whether a folder has navigation files of its own.
+// isSystem reports whether a folder has its own navigation files.
 func isSystem(dir string) bool {
 	for _, name := range []string{"mkdocs.yml", "mkdocs.yaml", "book.toml", ".vitepress", "SUMMARY.md"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -153,7 +153,8 @@ func isSystem(dir string) bool {
 	return false
 }
 
-// named returns what the files say about the folder with that name beside them.
+// named returns the configuration that the files have for the folder with that name next
+// to them.
 func (d *detector) named(name string) *config {
 	if c := d.mkdocs(); c != nil && d.mkdocsDir == name {
 		return c
@@ -164,7 +165,7 @@ func (d *detector) named(name string) *config {
 	return nil
 }
 
-// address is where a page is for people, or its resource in the site.
+// address returns the published address of a page, or the URI of its resource.
 func (m *maker) address(p *Page) string {
 	if link := m.link(p); link != "" {
 		return link
@@ -176,12 +177,12 @@ func (m *maker) address(p *Page) string {
 	return "resources/" + strings.Join(parts, "/") + ".json"
 }
 
-// HasDocuments reports whether fsys holds documents at its top or in one of the
-// folders below it, looking at few files.
+// HasDocuments reports whether fsys has documents at its top or in a folder below,
+// looking at a limited number of files.
 func HasDocuments(fsys fs.FS) bool {
 	const most = 2000
 	seen, found := 0, false
-	// Folders that cannot be read hold nothing that could be built.
+	// Unreadable folders contain nothing that could be built.
 	_ = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if seen++; err != nil || seen > most {
 			return fs.SkipAll
@@ -200,8 +201,8 @@ func HasDocuments(fsys fs.FS) bool {
 	return found
 }
 
-// NavigationFile returns the file by which a documentation generator is configured
-// at the top of a project, such as mkdocs.yml, or "".
+// NavigationFile returns the configuration file of a documentation generator at the top
+// of a project, such as mkdocs.yml, or "".
 func NavigationFile(fsys fs.FS) string {
 	scripts := []string{".ts", ".js", ".mts", ".mjs", ".cjs", ".cts"}
 	names := []string{"mkdocs.yml", "mkdocs.yaml", "book.toml", "_quarto.yml", "antora.yml"}

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// jsValue is a value that a JavaScript file writes down. What would have to be
-// run to be known is jsUnknown.
+// jsValue is a value written literally in a JavaScript file. A value that only running
+// the code would reveal is jsUnknown.
 type jsValue struct {
 	kind    jsKind
-	text    string // of a string, a number, an identifier; what is unknown
+	text    string // of a string, a number, an identifier; for jsUnknown, a description
 	list    []*jsValue
 	keys    []string
 	members map[string]*jsValue
@@ -29,26 +29,26 @@ const (
 	jsObject
 )
 
-// jsFile reads the literals of a JavaScript or TypeScript file. It runs nothing:
-// names are looked up among the constants of the file, and a function counts as
-// what it returns when that is all it does.
+// jsFile reads the literals of a JavaScript or TypeScript file. It runs nothing: names
+// are looked up among the constants of the file, and a function that only returns a value
+// counts as that value.
 type jsFile struct {
 	src   string
 	at    int
 	depth int
-	// steps are what reading may still cost, in values; a file that is imported
-	// shares those of its importer.
+	// steps is the remaining budget, in values; an imported file shares the budget of its
+	// importer.
 	steps *int
-	// odd counts what looked like a regular expression and has no end.
+	// odd counts apparent regular expressions without an end.
 	odd int
 
 	names    map[string]int // where the value of a constant begins
-	returns  map[string]int // where that of a function does
+	returns  map[string]int // where the return value of a function begins
 	reading  map[string]bool
-	exported int // where the value of the export begins, or -1
+	exported int // where the exported value begins, or -1
 
-	// load returns the file that another one imports, or "". imports are what
-	// names are imported from, and under which name.
+	// load returns the text of an imported file, or "". imports maps names to the file and
+	// the name they are imported from.
 	load    func(path string) string
 	imports map[string]jsImport
 	nested  int
@@ -60,13 +60,12 @@ const (
 	maxJSDepth = 200
 	maxJSSteps = 2_000_000
 	maxJSBytes = 4 << 20
-	// bytesPerStep is how many bytes of a file cost as much as a value.
+	// bytesPerStep is how many bytes of a file cost one step.
 	bytesPerStep = 16
 )
 
-// readJS returns what a file exports. The value is jsUnknown if nothing can be
-// said without running it.
-// load, if not nil, returns files that it imports.
+// readJS returns the value that a file exports. It is jsUnknown if it cannot be
+// determined without running the file. load, if not nil, returns the files it imports.
 func readJS(src string, load func(path string) string) *jsValue {
 	f := newJS(src, load, 0)
 	if f == nil {
@@ -98,14 +97,15 @@ func newJS(src string, load func(string) string, nested int) *jsFile {
 	return &jsFile{
 		steps: &steps,
 		src:   strings.ToValidUTF8(src, "\ufffd"), load: load, nested: nested, exported: -1,
-		names: make(map[string]int), returns: make(map[string]int), reading: make(map[string]bool), imports: make(map[string]jsImport),
+		names: make(map[string]int), returns: make(map[string]int),
+		reading: make(map[string]bool), imports: make(map[string]jsImport),
 	}
 }
 
 // imported finds imports of files: import a, {b as c} from './d'.
 var imported = lazily(`(?m)^import\s+(?:type\s+)?([\w$]+)?\s*,?\s*(?:\{([^{}]*)\})?\s*from\s*['"](\.[^'"]+)['"]`)
 
-// noteImports notes what names are imported from files beside this one.
+// noteImports records the names imported from files relative to this one.
 func (f *jsFile) noteImports() {
 	for _, m := range imported().FindAllStringSubmatch(f.src, 100) {
 		if m[1] != "" {
@@ -123,8 +123,8 @@ func (f *jsFile) noteImports() {
 	}
 }
 
-// fromImport returns the value of a name that is imported, or nil. Its place is
-// not known in this file.
+// fromImport returns the value of an imported name, or nil. The value has no position in
+// this file.
 func (f *jsFile) fromImport(name string, call bool) *jsValue {
 	i, ok := f.imports[name]
 	if !ok || f.nested >= maxImports {
@@ -135,7 +135,7 @@ func (f *jsFile) fromImport(name string, call bool) *jsValue {
 		return nil
 	}
 	other := newJS(src, f.load, f.nested+1)
-	// Reading the file again for each name costs steps, too.
+	// Reading the file again for each name also costs steps.
 	if *f.steps -= 1 + len(src)/bytesPerStep; other == nil || *f.steps < 0 {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (f *jsFile) fromImport(name string, call bool) *jsValue {
 	return v
 }
 
-// moved gives a value and all in it one place.
+// moved sets the position of a value and all values in it.
 func (v *jsValue) moved(at int) {
 	v.at = at
 	for _, e := range v.list {
@@ -167,7 +167,7 @@ func (v *jsValue) moved(at int) {
 	}
 }
 
-// statements notes where the values of constants, functions and the export begin.
+// statements records where the values of constants, functions and the export begin.
 func (f *jsFile) statements() {
 	for f.at = 0; f.at < len(f.src); {
 		f.space()
@@ -209,8 +209,8 @@ func (f *jsFile) statements() {
 	}
 }
 
-// function notes where the value that a function returns begins, if returning is
-// all it does.
+// function records where the return value of a function begins, if the function does
+// nothing else.
 func (f *jsFile) function() {
 	f.space()
 	name := f.identifier()
@@ -229,10 +229,14 @@ func (f *jsFile) function() {
 	f.skip("}")
 }
 
-// assignment moves behind "=", past a type, and reports whether there is one.
+// assignment moves past "=", skipping a type annotation, and reports whether there is
+// one.
 func (f *jsFile) assignment() bool {
 	f.skip("=;\n")
-	if f.at < len(f.src) && f.src[f.at] == '=' && !strings.HasPrefix(f.src[f.at:], "==") && !strings.HasPrefix(f.src[f.at:], "=>") {
+	if f.at < len(f.src) &&
+		f.src[f.at] == '=' &&
+		!strings.HasPrefix(f.src[f.at:], "==") &&
+		!strings.HasPrefix(f.src[f.at:], "=>") {
 		f.at++
 		f.space()
 		return true
@@ -240,13 +244,13 @@ func (f *jsFile) assignment() bool {
 	return false
 }
 
-// endStatement moves behind the end of a statement, or of a block.
+// endStatement moves past the end of a statement or a block.
 func (f *jsFile) endStatement() {
 	f.skip(";\n}")
 	f.at = min(f.at+1, len(f.src))
 }
 
-// skip moves to the first of the stops outside of brackets, strings and comments.
+// skip moves to the first of the stops outside brackets, strings and comments.
 func (f *jsFile) skip(stops string) {
 	depth := 0
 	for f.at < len(f.src) {
@@ -299,14 +303,16 @@ func (f *jsFile) comment() bool {
 	return true
 }
 
-// pattern moves past a regular expression, in which quotes and brackets mean
-// something else. A "/" behind a value divides.
+// pattern moves past a regular expression, in which quotes and brackets have other
+// meanings. A "/" after a value is a division.
 func (f *jsFile) pattern() bool {
 	if f.odd > maxOdd {
 		return false
 	}
 	before := strings.TrimRight(f.src[:f.at], " \t\r\n")
-	if before != "" && strings.IndexByte("(,=:[!&|?{};+>", before[len(before)-1]) < 0 && !strings.HasSuffix(before, "return") {
+	if before != "" &&
+		strings.IndexByte("(,=:[!&|?{};+>", before[len(before)-1]) < 0 &&
+		!strings.HasSuffix(before, "return") {
 		return false
 	}
 	class := false
@@ -342,7 +348,7 @@ func (f *jsFile) space() {
 	}
 }
 
-// peek returns the next byte that is no space, or 0.
+// peek returns the next byte that is not white space, or 0.
 func (f *jsFile) peek() byte {
 	f.space()
 	if f.at < len(f.src) {
@@ -363,7 +369,7 @@ func (f *jsFile) identifier() string {
 	return f.src[start:f.at]
 }
 
-// quoted reads a string. ok is false if the value has places to be filled in.
+// quoted reads a string. ok is false if the string has placeholders.
 func (f *jsFile) quoted() (text string, ok bool) {
 	mark := f.src[f.at]
 	f.at++
@@ -411,7 +417,7 @@ func (f *jsFile) escape(b *strings.Builder) {
 	}
 }
 
-// value reads an expression and moves behind it.
+// value reads an expression and moves past it.
 func (f *jsFile) value() *jsValue {
 	*f.steps--
 	if f.depth++; f.depth > maxJSDepth || *f.steps < 0 {
@@ -424,7 +430,7 @@ func (f *jsFile) value() *jsValue {
 	start := f.at
 	v := f.primary(c)
 	v.at = start
-	// What follows a value in an expression says that it is not the whole.
+	// The following byte shows whether the expression continues.
 	switch next := f.afterValue(); next {
 	case ',', ']', '}', ')', ';', 0:
 		return v
@@ -435,8 +441,8 @@ func (f *jsFile) value() *jsValue {
 	return &jsValue{text: clipped(f.src[start:min(f.at, len(f.src))]), at: start}
 }
 
-// afterValue returns the byte that follows a value, past "as const" and the like;
-// a line break if the next line begins another statement.
+// afterValue returns the byte that follows a value, past "as const" and the like; it is a
+// line break if the next line begins another statement.
 func (f *jsFile) afterValue() byte {
 	before := f.at
 	c := f.peek()
@@ -507,8 +513,8 @@ func (f *jsFile) primary(c byte) *jsValue {
 	return f.named(name, f.names)
 }
 
-// call reads a call: of a function of the file, or of one such as defineConfig
-// that returns what it is given.
+// call reads a call: of a function of the file, or of one such as defineConfig that
+// returns its argument.
 func (f *jsFile) call(name string) *jsValue {
 	f.at++
 	var given *jsValue
@@ -534,7 +540,7 @@ func (f *jsFile) call(name string) *jsValue {
 	return &jsValue{text: name + "(…)"}
 }
 
-// named returns the value that begins where places says.
+// named returns the value that begins where places has it.
 func (f *jsFile) named(name string, places map[string]int) *jsValue {
 	at, ok := places[name]
 	if !ok {
@@ -645,7 +651,7 @@ func (f *jsFile) member(v *jsValue, c byte) {
 	}
 }
 
-// get returns a member, or an unknown value if there is none.
+// get returns a member, or an unknown value if it does not exist.
 func (v *jsValue) get(path ...string) *jsValue {
 	for _, key := range path {
 		next := v.members[key]
@@ -657,7 +663,7 @@ func (v *jsValue) get(path ...string) *jsValue {
 	return v
 }
 
-// str returns the text of a string, or "".
+// str returns the text of a string, or "" for any other value.
 func (v *jsValue) str() string {
 	if v.kind == jsString {
 		return v.text

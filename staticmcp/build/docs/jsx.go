@@ -8,14 +8,13 @@ import (
 // tag is a tag of JSX.
 type tag struct {
 	name           string
-	attributes     map[string]string // texts; expressions with their braces
+	attributes     map[string]string // texts; expressions include their braces
 	closing, alone bool
-	expressions    bool // an attribute is one
+	expressions    bool // an attribute is an expression
 	end            int
 }
 
-// component reports whether the tag is none of HTML, or one that HTML could not
-// read.
+// component reports whether the tag is not HTML, or not readable as HTML.
 func (t *tag) component() bool {
 	if t.name == "" {
 		return true
@@ -116,7 +115,7 @@ func (t *tag) attribute(s string, i int) int {
 // quotedPath finds the path in an expression such as require('./a.png').default.
 var quotedPath = lazily("[\"'`]([^\"'`{}$]+\\.\\w+)[\"'`]")
 
-// text returns the first of the attributes that is a text.
+// text returns the first of the attributes that is a plain text.
 func (t *tag) text(names ...string) string {
 	for _, name := range names {
 		value := t.attributes[name]
@@ -127,7 +126,7 @@ func (t *tag) text(names ...string) string {
 	return ""
 }
 
-// component writes what a component shows, as far as its attributes say.
+// component writes what a component displays, as far as its attributes show.
 func (c *cleaner) component(t *tag) {
 	switch {
 	case t.closing:

@@ -7,7 +7,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/fuzzbound"
 )
 
-// TestLinear reads documents and navigation files that repeat fragments.
+// TestLinear verifies linear time for documents and navigation files with repeated
+// fragments.
 func TestLinear(t *testing.T) {
 	same := func(text string) string { return text }
 	tests := []struct {
@@ -39,8 +40,8 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestLinearFindings reads documents with very many headings, findings and entries,
-// each of which needs its place.
+// TestLinearFindings reads documents with a great many headings, findings and entries,
+// each of which needs its position.
 func TestLinearFindings(t *testing.T) {
 	tests := []struct {
 		file, fragment string
@@ -60,7 +61,7 @@ func TestLinearFindings(t *testing.T) {
 	}
 }
 
-// buildText builds a site of a file among others, if it can be read.
+// buildText builds a site from a file and others, if it can be read.
 func buildText(t *testing.T, file, text string) {
 	t.Helper()
 	files := fstest.MapFS{"known.md": {Data: []byte("# Known\n")}, "known/a.md": {Data: []byte("# A\n")}}

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Scheme begins the URIs of pages and images.
+// Scheme is the start of the URIs of pages and images.
 const Scheme = "docs://"
 
 // URI returns the URI of the resource of the page.
@@ -30,7 +30,7 @@ func uriOf(id string) string {
 	return Scheme + strings.Join(parts, "/")
 }
 
-// route notes under which addresses links may speak of the pages.
+// route records the addresses by which links can refer to the pages.
 func (r *reader) route(pages []*Page) {
 	note := func(address string, p *Page) {
 		address = strings.Trim(address, "/")
@@ -69,8 +69,8 @@ func (r *reader) route(pages []*Page) {
 	}
 }
 
-// link replaces in a page the targets of links that lead to pages and images of
-// the set, and finds those that lead nowhere.
+// link replaces the targets of links in a page that lead to pages and images of the set,
+// and reports those that lead nowhere.
 func (r *reader) link(p *Page) {
 	var out strings.Builder
 	out.Grow(len(p.Body) + len(p.Body)/16)
@@ -90,8 +90,8 @@ func (r *reader) link(p *Page) {
 	}
 }
 
-// squeezed makes one empty line of several, which is what is left where something
-// was taken out. Fenced code stays as it is.
+// squeezed collapses several empty lines, which remain where something was removed, into
+// one. Fenced code stays unchanged.
 func squeezed(text string) string {
 	if !strings.Contains(text, "\n\n\n") {
 		return text
@@ -117,7 +117,7 @@ func squeezed(text string) string {
 // linkText writes Body[start:end] with its links replaced, and without attributes.
 func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 	body := p.Body
-	var open []bool // for each bracket that is open, whether it is an image's
+	var open []bool // for each open bracket, whether it belongs to an image
 	line := bracketLine{body: body, text: start, at: start}
 	done := start
 	replace := func(from, to int, image bool) {
@@ -165,10 +165,10 @@ func (r *reader) linkText(out *strings.Builder, p *Page, start, end int) {
 	out.WriteString(body[done:end])
 }
 
-// htmlTarget finds the target in a tag of HTML.
+// htmlTarget matches the target in an HTML tag.
 var htmlTarget = lazily(`^<(?:a|img)\s[^<>]*?\b(href|src)=["']([^"'<>]+)["']`)
 
-// codeAt returns the end of the code that is at i, or 0.
+// codeAt returns the end of the code at i, or 0.
 func codeAt(code []span, i int) int {
 	at := sort.Search(len(code), func(n int) bool { return code[n].start > i }) - 1
 	if at >= 0 && i < code[at].end {
@@ -177,8 +177,8 @@ func codeAt(code []span, i int) int {
 	return 0
 }
 
-// bracketLine follows the line that a bracket is on. It reads each byte once,
-// however many brackets a line has.
+// bracketLine tracks the line that a bracket is on. It reads each byte once, however many
+// brackets a line has.
 type bracketLine struct {
 	body   string
 	at     int // how far it has read
@@ -186,13 +186,13 @@ type bracketLine struct {
 	opened int // brackets that open on it before at
 }
 
-// beginning returns where the text of the line begins that i is on.
+// beginning returns where the text of the line that contains i begins.
 func (l *bracketLine) beginning(i int) int {
 	l.read(i)
 	return l.text
 }
 
-// read goes on to i.
+// read advances to i.
 func (l *bracketLine) read(i int) {
 	for ; l.at < i; l.at++ {
 		switch c := l.body[l.at]; {
@@ -207,13 +207,13 @@ func (l *bracketLine) read(i int) {
 }
 
 // definition reports whether the line up to i, a closing bracket, is the label of a
-// definition: [label], after spaces alone, and not that of a footnote.
+// definition: [label], preceded only by spaces, and not a footnote's.
 func (l *bracketLine) definition(i int) bool {
 	l.read(i)
 	return l.opened == 1 && l.body[l.text] == '[' && !strings.HasPrefix(l.body[l.text:i], "[^")
 }
 
-// destination returns where the target of a link is whose text ends with the
+// destination returns the position of the target of the link whose text ends with the
 // bracket at i: in parentheses, or in a definition.
 func destination(body string, i int, line *bracketLine) (from, to int) {
 	if i+1 >= len(body) || body[i+1] != '(' && body[i+1] != ':' {
@@ -247,8 +247,8 @@ func destination(body string, i int, line *bracketLine) (from, to int) {
 	return from, to
 }
 
-// target returns what is to stand in place of the target of a link, and whether
-// it is to be replaced at all.
+// target returns the replacement for the target of a link, and whether to replace it at
+// all.
 func (r *reader) target(p *Page, target string, at int, image bool) (string, bool) {
 	if isExternal(target) {
 		return "", false
@@ -282,7 +282,7 @@ func (r *reader) target(p *Page, target string, at int, image bool) (string, boo
 	return result, result != target && result != ""
 }
 
-// schemes are what begins an address elsewhere.
+// schemes matches the start of an external address.
 var schemes = lazily(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\{|\$|%)`)
 
 func isExternal(target string) bool {
@@ -293,7 +293,7 @@ func isExternal(target string) bool {
 func (r *reader) resolve(p *Page, address string) *Page {
 	if strings.HasPrefix(address, "/") {
 		rest := path.Clean(address)[1:]
-		for range 3 { // what a site is mounted under is not always known
+		for range 3 { // the mount point of a site is not always known
 			for _, root := range []string{rest, path.Join(r.config.root, rest)} {
 				if to := r.at(root); to != nil {
 					return to
@@ -311,7 +311,13 @@ func (r *reader) resolve(p *Page, address string) *Page {
 		return nil
 	}
 	address = strings.TrimSuffix(address, "/")
-	for _, base := range []string{path.Dir(p.File), path.Dir(p.ID), p.ID, path.Join(r.config.root, path.Dir(p.ID)), path.Join(path.Dir(p.ID), p.front.slug)} {
+	for _, base := range []string{
+		path.Dir(p.File),
+		path.Dir(p.ID),
+		p.ID,
+		path.Join(r.config.root, path.Dir(p.ID)),
+		path.Join(path.Dir(p.ID), p.front.slug),
+	} {
 		if to := r.at(path.Join(base, address)); to != nil {
 			return to
 		}
@@ -322,8 +328,8 @@ func (r *reader) resolve(p *Page, address string) *Page {
 	return nil
 }
 
-// at returns the page with that address: a file, with or without its ending, or
-// a route.
+// at returns the page with that address: a file, with or without its extension, or a
+// route.
 func (r *reader) at(address string) *Page {
 	if address == "" {
 		address = "."
@@ -349,11 +355,11 @@ func (r *reader) at(address string) *Page {
 	return nil
 }
 
-// broken reports a link that leads nowhere. Addresses from the root of a web site
-// may lead to what is no document.
+// broken reports a link that leads nowhere. Addresses from the root of a web site may
+// lead to other content than documents.
 func (r *reader) broken(p *Page, address string, at int) {
 	if _, ok := r.files[path.Join(path.Dir(p.File), address)]; ok {
-		return // a file that is no page
+		return // a file that is not a page
 	}
 	if address == "/" || address == "." || address == "./" {
 		return
@@ -375,8 +381,8 @@ func (r *reader) broken(p *Page, address string, at int) {
 		fmt.Sprintf("the link to %s leads to no page of the folder", address), hint))
 }
 
-// outside reports whether a link leads to what is above the folder: there may well
-// be something, but it is no page of the site.
+// outside reports whether a link leads above the folder. Its target may exist, but is not
+// a page of the site.
 func outside(p *Page, address string) bool {
 	return !strings.HasPrefix(address, "/") && strings.HasPrefix(path.Join(path.Dir(p.File), address)+"/", "../")
 }
@@ -398,8 +404,8 @@ func (r *reader) nearestPage(address string) string {
 	return r.place(found[0].File)
 }
 
-// anchor returns the slug that a fragment means, and reports one that is on no
-// heading.
+// anchor returns the slug that a fragment refers to, and reports a fragment that matches
+// no heading.
 func (r *reader) anchor(p, to *Page, fragment string, at int) string {
 	if unescaped, err := url.PathUnescape(fragment); err == nil {
 		fragment = unescaped
@@ -425,7 +431,7 @@ func (r *reader) anchor(p, to *Page, fragment string, at int) string {
 	return fragment
 }
 
-// imageTypes are the MIME types of pictures by their endings.
+// imageType returns the MIME type of an image by its extension.
 func imageType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".png":
@@ -446,14 +452,15 @@ func imageType(name string) string {
 
 func isImage(name string) bool { return imageType(name) != "" }
 
-// imageTarget is target for a picture.
+// imageTarget is target for an image.
 func (r *reader) imageTarget(p *Page, address string, at int) (string, bool) {
 	bare := strings.TrimPrefix(path.Clean("/"+address), "/")
 	tries := []string{path.Join(path.Dir(p.File), address)}
 	if strings.HasPrefix(address, "/") {
 		tries = []string{bare, path.Join("static", bare), path.Join("public", bare), path.Join(r.config.root, bare)}
 	} else {
-		tries = append(tries, path.Join(p.ID, address), path.Join(path.Dir(p.ID), address), bare, path.Join("static", bare), path.Join("assets", bare))
+		tries = append(tries, path.Join(p.ID, address), path.Join(path.Dir(p.ID), address),
+			bare, path.Join("static", bare), path.Join("assets", bare))
 	}
 	i := slices.IndexFunc(tries, func(name string) bool { _, ok := r.files[name]; return ok })
 	if i < 0 {
@@ -469,14 +476,18 @@ func (r *reader) imageTarget(p *Page, address string, at int) (string, bool) {
 	return "", false
 }
 
-// image returns the picture in a file, or nil if it is not to be stored.
+// image returns the image in a file, or nil if it is not to be stored.
 func (r *reader) image(name string) *Image {
 	if known, ok := r.images[name]; ok {
 		return known
 	}
 	r.images[name] = nil
 	kind, size := imageType(name), r.files[name].Size()
-	if kind == "" || size > r.opts.MaxImageBytes || size == 0 || len(r.set.Images) >= maxImages || r.imageSum+size > maxImageTotal {
+	if kind == "" ||
+		size > r.opts.MaxImageBytes ||
+		size == 0 ||
+		len(r.set.Images) >= maxImages ||
+		r.imageSum+size > maxImageTotal {
 		return nil
 	}
 	f, err := r.fsys.Open(name)
@@ -495,5 +506,5 @@ func (r *reader) image(name string) *Image {
 	return image
 }
 
-// blob returns the picture in base64.
+// blob returns the image in base64.
 func (i *Image) blob() string { return base64.StdEncoding.EncodeToString(i.Data) }

@@ -21,7 +21,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// List is an llms.txt with the pages that it names, as an input of a site.
+// List is an llms.txt with the pages that it lists, as an input of a site.
 type List struct {
 	arg  string
 	base *url.URL // or nil for a file
@@ -30,10 +30,10 @@ type List struct {
 
 var _ build.Input = (*List)(nil)
 
-// LLMS returns the documents that an llms.txt names: a file, whose links are files
-// beside it or below, or an http or https URL, whose links are followed within its
-// origin. At most [Options.MaxPages] are fetched, four at a time, each within 20
-// seconds; a page that is no text is left out with a finding.
+// LLMS returns the documents listed in an llms.txt: a file, whose links are files in its
+// folder or below, or an http or https URL, whose links are followed within its origin.
+// At most [Options.MaxPages] are fetched, four at a time, with a limit of 20 seconds
+// each; a page that is not text is skipped with a finding.
 func LLMS(arg string, opts *Options) (*List, error) {
 	l := &List{arg: arg}
 	if opts != nil {
@@ -60,7 +60,7 @@ func LLMS(arg string, opts *Options) (*List, error) {
 	return l, nil
 }
 
-// Paths implements [build.Input]. There is no telling when a web host changes.
+// Paths implements [build.Input]. Changes of a web host cannot be watched.
 func (l *List) Paths() []string {
 	if l.base != nil {
 		return nil
@@ -77,7 +77,7 @@ func (l *List) Site(ctx context.Context) (*build.Site, error) {
 	return set.Site(ctx, &l.opts)
 }
 
-// listed is a page that an llms.txt names.
+// listed is a page listed in an llms.txt.
 type listed struct {
 	group, title, notes, address string
 	line                         int
@@ -115,7 +115,7 @@ func parseLLMS(text string) (title, description string, pages []*listed) {
 	return title, description, pages
 }
 
-// Read reads the list and the pages that it names.
+// Read reads the list and the pages that it lists.
 func (l *List) Read(ctx context.Context) (*Set, error) {
 	opts := l.opts.withDefaults(llmsPages, llmsBytes)
 	f := &fetcher{list: l, opts: opts, left: opts.MaxTotalBytes, client: l.client()}
@@ -151,13 +151,14 @@ func (l *List) Read(ctx context.Context) (*Set, error) {
 	return r.assemble(ctx, pages)
 }
 
-// assemble makes the set of the pages that were fetched.
+// assemble builds the set from the fetched pages.
 func (r *reader) assemble(ctx context.Context, listed []*listed) (*Set, error) {
 	var pages []*Page
 	groups := make(map[string]int)
 	for _, l := range listed {
 		if l.err != nil {
-			r.set.Report.Add(finding("page-left-out", check.Warning, r.config.file, l.line, l.address+" is left out: "+l.err.Error(), ""))
+			r.set.Report.Add(finding("page-left-out", check.Warning, r.config.file,
+				l.line, l.address+" is left out: "+l.err.Error(), ""))
 			continue
 		}
 		p, found := r.newPage(l.file, l.text)
@@ -192,7 +193,7 @@ func (r *reader) assemble(ctx context.Context, listed []*listed) (*Set, error) {
 	return r.finish(ctx, pages)
 }
 
-// fetcher gets the texts that an llms.txt names.
+// fetcher reads the texts that an llms.txt lists.
 type fetcher struct {
 	list   *List
 	opts   *Options
@@ -208,7 +209,7 @@ const (
 	fetchSlots = 4
 )
 
-// client returns one that stays on the origin of the list.
+// client returns an HTTP client that stays on the origin of the list.
 func (l *List) client() *http.Client {
 	return &http.Client{
 		Timeout: fetchTime,
@@ -221,7 +222,7 @@ func (l *List) client() *http.Client {
 	}
 }
 
-// within reports whether an address is of the origin of the list.
+// within reports whether an address has the origin of the list.
 func (l *List) within(u *url.URL) bool {
 	return l.base != nil && u.Scheme == l.base.Scheme && strings.EqualFold(u.Host, l.base.Host) && u.User == nil
 }
@@ -234,8 +235,7 @@ func (f *fetcher) first(ctx context.Context) (string, error) {
 	return f.open(filepath.Base(f.list.arg))
 }
 
-// choose returns the pages that may be fetched, each once, with a path of their
-// own.
+// choose returns the pages that may be fetched, each once, and gives each a unique path.
 func (f *fetcher) choose(r *reader, pages []*listed) []*listed {
 	var kept []*listed
 	seen := make(map[string]bool)
@@ -283,8 +283,8 @@ func (f *fetcher) choose(r *reader, pages []*listed) []*listed {
 	return kept
 }
 
-// relative returns the path of a page below the folder of the list, or the whole
-// one if it is elsewhere on the host.
+// relative returns the path of a page relative to the folder of the list, or the whole
+// path if it is elsewhere on the host.
 func relative(list, page string) string {
 	dir := path.Dir(list)
 	if !strings.HasSuffix(dir, "/") {
@@ -293,7 +293,7 @@ func relative(list, page string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(page, dir), "/")
 }
 
-// fetch gets the texts of pages, several at a time.
+// fetch reads the texts of pages, several at a time.
 func (f *fetcher) fetch(ctx context.Context, pages []*listed) {
 	var work sync.WaitGroup
 	for start := range min(fetchSlots, len(pages)) {
@@ -319,7 +319,7 @@ func (f *fetcher) page(ctx context.Context, p *listed) (string, error) {
 	}
 	text, err := f.get(ctx, u)
 	if errors.Is(err, errPage) && !isDocument(u.Path) {
-		// The convention of llms.txt: the Markdown of a page is beside it.
+		// By the convention of llms.txt, the Markdown of a page is next to it.
 		twin := *u
 		twin.Path = strings.TrimSuffix(u.Path, "/") + ".md"
 		twin.RawPath = ""
@@ -330,7 +330,7 @@ func (f *fetcher) page(ctx context.Context, p *listed) (string, error) {
 	return text, err
 }
 
-// errPage says that an address is a web page for people.
+// errPage means that an address is an HTML page.
 var errPage = errors.New("it is HTML, not Markdown")
 
 // get fetches a text.
@@ -357,13 +357,15 @@ func (f *fetcher) get(ctx context.Context, u *url.URL) (string, error) {
 	if kind == "text/html" || kind == "application/xhtml+xml" {
 		return "", errPage
 	}
-	if kind != "" && !strings.HasPrefix(kind, "text/") && !slices.Contains([]string{"application/octet-stream", "application/markdown"}, kind) {
+	if kind != "" &&
+		!strings.HasPrefix(kind, "text/") &&
+		!slices.Contains([]string{"application/octet-stream", "application/markdown"}, kind) {
 		return "", fmt.Errorf("it is %s, not Markdown", kind)
 	}
 	return f.take(resp.Body)
 }
 
-// open reads a file beside the list.
+// open reads a file in the folder of the list.
 func (f *fetcher) open(name string) (string, error) {
 	opened, err := f.root.Open(filepath.FromSlash(name))
 	if err != nil {

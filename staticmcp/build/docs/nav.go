@@ -10,27 +10,27 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// config is what the files of a documentation system say.
+// config is the configuration read from the files of a documentation system.
 type config struct {
 	system string
-	// root is the folder of the documents, below the folder that is read.
+	// root is the folder of the documents, relative to the folder being read.
 	root                         string
 	title, description, language string
-	// file is where the navigation is, for findings.
+	// file is the navigation file, for findings.
 	file  string
 	nav   []navEntry
 	found []check.Finding
 
 	published published
 
-	entries int // that were read
+	entries int // number read so far
 }
 
-// navEntry is an entry as a navigation file has it.
+// navEntry is an entry as written in a navigation file.
 type navEntry struct {
 	title string
-	// ref names a page, by file, id or address. A ref that leads elsewhere is a
-	// URL. With dir, it is a folder all of whose pages belong here.
+	// ref names a page by file, id or address. An external ref is a URL. If dir is set, it
+	// is a folder whose pages are all included here.
 	ref   string
 	dir   bool
 	line  int
@@ -42,9 +42,9 @@ func (c *config) note(file string, line int, severity check.Severity, format str
 	c.found = append(c.found, finding("navigation", severity, file, line, fmt.Sprintf(format, args...), ""))
 }
 
-// navigate makes the navigation, and brings the pages into its order.
+// navigate builds the navigation and sorts the pages in its order.
 func (r *reader) navigate(pages []*Page) {
-	r.set.Pages = pages // those that are not named keep their order
+	r.set.Pages = pages // pages it does not name keep their order
 	for _, f := range r.config.found {
 		f.File = r.place(f.File)
 		r.set.Report.Add(f)
@@ -82,7 +82,7 @@ func (r *reader) navigate(pages []*Page) {
 // maxNavDepth bounds how deep entries are nested.
 const maxNavDepth = 20
 
-// maxNavEntries bounds the entries that a file of aliases can stand for.
+// maxNavEntries bounds the entries that a file with aliases can expand to.
 const maxNavEntries = 200_000
 
 func (r *reader) navItems(entries []navEntry, seen map[*Page]bool, depth int) []*NavItem {
@@ -107,7 +107,7 @@ func (r *reader) navItems(entries []navEntry, seen map[*Page]bool, depth int) []
 		}
 		item.Items = r.navItems(e.items, seen, depth+1)
 		if item.Page == nil && item.URL == "" && len(item.Items) == 0 {
-			continue // of a page that is hidden or missing
+			continue // for a hidden or missing page
 		}
 		item.Title = first(item.Title, item.URL)
 		items = append(items, item)
@@ -131,9 +131,13 @@ func (r *reader) navPage(e navEntry) *Page {
 			return p
 		}
 	}
-	for _, name := range []string{path.Join(r.config.root, ref), path.Join(r.config.root, ref+".md"), path.Join(r.config.root, ref+".mdx")} {
+	for _, name := range []string{
+		path.Join(r.config.root, ref),
+		path.Join(r.config.root, ref+".md"),
+		path.Join(r.config.root, ref+".mdx"),
+	} {
 		if _, ok := r.files[name]; ok {
-			return nil // hidden, or no document
+			return nil // hidden, or not a document
 		}
 	}
 	r.set.Report.Add(finding("nav-missing", check.Warning, r.place(r.config.file), e.line,
@@ -141,7 +145,7 @@ func (r *reader) navPage(e navEntry) *Page {
 	return nil
 }
 
-// folder is one level of the navigation that folders make.
+// folder is one level of the navigation derived from folders.
 type folder struct {
 	path  string
 	index *Page
@@ -150,7 +154,7 @@ type folder struct {
 	label folderLabel
 }
 
-// folderLabel is what _category_.json says of a folder.
+// folderLabel is the content of a folder's _category_.json.
 type folderLabel struct {
 	title      string
 	position   float64
@@ -158,7 +162,7 @@ type folderLabel struct {
 	hidden     bool
 }
 
-// folderNav makes the navigation of the folders below root: in each its own page
+// folderNav builds the navigation from the folders below root: in each, its own page
 // first, then pages and folders by position and name.
 func (r *reader) folderNav(root string, pages []*Page, seen map[*Page]bool) []*NavItem {
 	if root == "." {
@@ -205,7 +209,7 @@ func (r *reader) folderNav(root string, pages []*Page, seen map[*Page]bool) []*N
 	return r.folderItems(folders[root], true)
 }
 
-// placed is an entry with what it is sorted by.
+// placed is an entry with its sort keys.
 type placed struct {
 	item       *NavItem
 	position   float64
@@ -216,11 +220,21 @@ type placed struct {
 func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 	var list []placed
 	if f.index != nil && top {
-		list = append(list, placed{&NavItem{Title: first(f.index.front.label, f.index.Title), Page: f.index}, -1e18, true, ""})
+		list = append(list, placed{
+			&NavItem{Title: first(f.index.front.label, f.index.Title), Page: f.index},
+			-1e18,
+			true,
+			"",
+		})
 	}
 	for _, p := range f.pages {
 		fm := p.front
-		list = append(list, placed{&NavItem{Title: first(fm.label, p.Title), Page: p}, fm.position, fm.positioned, path.Base(p.File)})
+		list = append(list, placed{
+			&NavItem{Title: first(fm.label, p.Title), Page: p},
+			fm.position,
+			fm.positioned,
+			path.Base(p.File),
+		})
 	}
 	for _, sub := range f.subs {
 		if sub.label.hidden {
@@ -254,7 +268,7 @@ func (r *reader) folderItems(f *folder, top bool) []*NavItem {
 	return items
 }
 
-// naturally compares names with the numbers that they begin with as numbers.
+// naturally compares names; leading numbers are compared as numbers.
 func naturally(a, b string) int {
 	x, y := leadingNumber(a), leadingNumber(b)
 	if x >= 0 && y >= 0 {

@@ -1,49 +1,49 @@
 package docs
 
-// Options say how documents are read. A nil *Options and the zero value are the
+// Options configure how documents are read. A nil *Options and the zero value mean the
 // defaults.
 type Options struct {
-	// Name and Title name the site. Default: what the navigation files say, else
-	// the name of the folder or host, and the title of the page at the top.
+	// Name and Title name the site. Default: from the navigation files, otherwise the name
+	// of the folder or host, and the title of the top page.
 	Name, Title string
-	// Version is that of the site. Default: that of the project of a folder, see
-	// [build.ProjectVersion], else 1.0.0.
+	// Version is the version of the site. Default: that of the folder's project, see
+	// [build.ProjectVersion], otherwise 1.0.0.
 	Version string
-	// Language is the code of the language the documents are in. Default: what
-	// front matter or a navigation file says, else it is guessed from the words.
+	// Language is the code of the language of the documents. Default: from front matter or a
+	// navigation file, otherwise guessed from the words.
 	Language string
-	// Instructions tell clients what the site is for. Default: a sentence about
-	// the tools.
+	// Instructions describe to clients what the site is for. Default: a sentence about the
+	// tools.
 	Instructions string
-	// BaseURL is where the documents are published for people, for the links in
-	// answers and in llms.txt. Default: what the project says in mkdocs.yml
-	// (site_url), docusaurus.config (url and baseUrl) or hugo.toml (baseURL). Without
-	// either, answers have no links, and llms.txt links to the resources of the site.
+	// BaseURL is the address where the documents are published, for the links in answers and
+	// in llms.txt. Default: the project's setting in mkdocs.yml (site_url),
+	// docusaurus.config (url and baseUrl) or hugo.toml (baseURL). Without any of these,
+	// answers have no links, and llms.txt links to the resources of the site.
 	BaseURL string
-	// Drafts keeps pages that are marked as drafts, hidden or unlisted.
+	// Drafts includes pages that are marked as drafts, hidden or unlisted.
 	Drafts bool
 
-	// PartBytes is about the most that get_page and get_section answer with at
-	// once; longer ones have parts. Default: 24,000.
+	// PartBytes is the approximate limit for one answer of get_page and get_section; longer
+	// texts are split into parts. Default: 24,000.
 	PartBytes int
-	// TermFiles is the most words whose search is stored as a file of its own, for
-	// bridges that cannot read the index. A negative value stores none. Default:
-	// 2,000.
+	// TermFiles is the maximum number of words whose search results are stored as files of
+	// their own, for bridges that cannot read the index. A negative value stores none.
+	// Default: 2,000.
 	TermFiles int
-	// NoSections leaves out get_section, whose answers are most of the files of a
-	// site. Search still names sections; get_page has them in parts.
+	// NoSections omits get_section, whose answers are most of the files of a site. Search
+	// still names sections; get_page includes them in its parts.
 	NoSections bool
-	// MaxImageBytes is the largest image that becomes a resource. A negative
-	// value leaves out all. Default: 256 KiB.
+	// MaxImageBytes is the largest image that becomes a resource. A negative value omits all
+	// images. Default: 256 KiB.
 	MaxImageBytes int64
-	// MaxFileBytes is the largest document; larger ones are left out with a
-	// finding. Default: 4 MiB.
+	// MaxFileBytes is the largest document; larger ones are skipped with a finding. Default:
+	// 4 MiB.
 	MaxFileBytes int64
-	// MaxPages bounds the documents; more are an error. Default: 100,000 of a
-	// folder, 1,000 of an llms.txt.
+	// MaxPages bounds the number of documents; more are an error. Default: 100,000 for a
+	// folder, 1,000 for an llms.txt.
 	MaxPages int
-	// MaxTotalBytes bounds all documents together. Default: 2 GiB of a folder,
-	// 64 MiB of an llms.txt.
+	// MaxTotalBytes bounds the total size of all documents. Default: 2 GiB for a folder, 64
+	// MiB for an llms.txt.
 	MaxTotalBytes int64
 }
 

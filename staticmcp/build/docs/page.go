@@ -10,14 +10,15 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// newPage makes a page of the text of a document, without its links. The page is
-// nil if it is hidden and drafts are not wanted.
+// newPage parses the text of a document as a page, without resolving its links. The page
+// is nil if it is hidden and Drafts is not set.
 func (r *reader) newPage(file, source string) (*Page, []check.Finding) {
 	var found []check.Finding
 	source = strings.TrimPrefix(source, "\ufeff")
 	if !utf8.ValidString(source) {
-		found = append(found, finding("not-utf8", check.Warning, r.place(file), 1+strings.Count(source[:firstInvalid(source)], "\n"),
-			"the document is not UTF-8; what is not is left out", "save it as UTF-8"))
+		found = append(found,
+			finding("not-utf8", check.Warning, r.place(file), 1+strings.Count(source[:firstInvalid(source)], "\n"),
+				"the document is not UTF-8; what is not is left out", "save it as UTF-8"))
 		source = strings.ToValidUTF8(source, "")
 	}
 	source = strings.ReplaceAll(source, "\r\n", "\n")
@@ -58,10 +59,10 @@ func firstInvalid(s string) int {
 	return len(s)
 }
 
-// cut makes the sections of a page.
+// cut splits a page into its sections.
 func (r *reader) cut(p *Page) []check.Finding {
 	var found []check.Finding
-	// Footnotes come last in the tree, wherever they were written.
+	// Footnotes come last in the tree, regardless of their position in the text.
 	slices.SortStableFunc(p.raw.headings, func(a, b heading) int { return a.at - b.at })
 	slices.SortStableFunc(p.raw.pieces, func(a, b textPiece) int { return a.at - b.at })
 	slugs := newSlugger()
@@ -89,7 +90,14 @@ func (r *reader) cut(p *Page) []check.Finding {
 			slug = slugs.slug(h.text)
 		}
 		seen[slug] = true
-		p.Sections = append(p.Sections, Section{Slug: slug, Heading: h.text, Level: h.level, Start: h.at, End: end, Text: p.textIn(h.body, end)})
+		p.Sections = append(p.Sections, Section{
+			Slug:    slug,
+			Heading: h.text,
+			Level:   h.level,
+			Start:   h.at,
+			End:     end,
+			Text:    p.textIn(h.body, end),
+		})
 	}
 	p.slugs = slugs.taken
 	for _, a := range p.raw.anchors {
@@ -98,7 +106,7 @@ func (r *reader) cut(p *Page) []check.Finding {
 	return found
 }
 
-// textIn joins the plain texts that begin between two places.
+// textIn joins the plain texts that begin between two offsets.
 func (p *Page) textIn(start, end int) string {
 	pieces := p.raw.pieces
 	first, _ := slices.BinarySearchFunc(pieces, start, func(piece textPiece, at int) int { return piece.at - at })
@@ -116,10 +124,11 @@ func (p *Page) textIn(start, end int) string {
 	return strings.Join(list, "\n")
 }
 
-// spaces are what HTML makes one of.
+// spaces matches runs of spaces, which HTML collapses into one.
 var spaces = lazily(` {2,}`)
 
-// lineOf returns the line in the file of a place in Body, while links are followed.
+// lineOf returns the line, in the file, of an offset in Body. It is used while links are
+// resolved.
 func (p *Page) lineOf(at int) int {
 	if p.raw.breaks == nil {
 		p.raw.breaks = breaksOf(p.Body)
@@ -133,8 +142,8 @@ func (p *Page) lineOf(at int) int {
 	return p.lines + 1 + line
 }
 
-// maxDescription is how much of the first paragraph describes a page without a
-// description of its own.
+// maxDescription is how many bytes of the first paragraph are used as the description of
+// a page that has none.
 const maxDescription = 200
 
 // describe fills in the title, the description and the keywords.
@@ -163,13 +172,15 @@ func (p *Page) describe() {
 	p.Unsearched = f.unsearched
 }
 
-// titleOf makes a title of the name of a file.
+// titleOf derives a title from the name of a file.
 func titleOf(file string) string {
 	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
 	if isIndex(name) && path.Dir(file) != "." {
 		name = path.Base(path.Dir(file))
 	}
-	name = strings.Join(strings.FieldsFunc(unnumbered(name), func(r rune) bool { return r == '-' || r == '_' || r == ' ' }), " ")
+	name = strings.Join(strings.FieldsFunc(unnumbered(name),
+		func(r rune) bool { return r == '-' || r == '_' || r == ' ' }),
+		" ")
 	if name == "" {
 		return path.Base(file)
 	}
@@ -177,7 +188,7 @@ func titleOf(file string) string {
 	return strings.ToUpper(name[:n]) + name[n:]
 }
 
-// shorten cuts text at the end of a word.
+// shorten cuts text at a word boundary.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -197,11 +208,11 @@ func isIndex(name string) bool {
 	return false
 }
 
-// homeID is the id of the page at the top. It is not "index", since some readers
-// of sites take a file of that name for a listing.
+// homeID is the id of the top page. It is not "index", because some readers of sites
+// treat a file of that name as a listing.
 const homeID = "home"
 
-// isHome reports whether a page is the one at the top.
+// isHome reports whether a page is the top page.
 func (r *reader) isHome(p *Page) bool {
 	dir, name := path.Split(strings.TrimPrefix(p.File, r.config.root+"/"))
 	return dir == "" && isIndex(strings.TrimSuffix(name, path.Ext(name)))
@@ -219,7 +230,7 @@ func idOf(file string) string {
 	return id
 }
 
-// unnumbered takes a number such as that of "01-intro" off a name.
+// unnumbered removes a leading number, as in "01-intro", from a name.
 func unnumbered(name string) string {
 	rest := strings.TrimLeft(name, "0123456789")
 	if rest == name || rest == "" {

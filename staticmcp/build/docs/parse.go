@@ -11,14 +11,14 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// parsed is what the syntax tree of a document is looked through for.
+// parsed is what is extracted from the syntax tree of a document.
 type parsed struct {
 	headings []heading
-	breaks   lineBreaks // of the body, when a line has been asked for
-	code     []span     // where in the source code stands, in order
+	breaks   lineBreaks // of the body, computed on first use
+	code     []span     // ranges of code in the source, in order
 	anchors  []string
 	first    string // the first paragraph
-	// pieces are the plain texts, in order, with where they begin.
+	// pieces are the plain texts, in order, with their offsets.
 	pieces []textPiece
 }
 
@@ -26,7 +26,7 @@ type heading struct {
 	level    int
 	text     string
 	id       string // if the author wrote one
-	at, body int    // where its line begins and where it ends
+	at, body int    // where its line begins and ends
 }
 
 type span struct{ start, end int }
@@ -43,10 +43,10 @@ func newMarkdown() *markdown {
 	return &markdown{plain: newParser(true), mdx: newParser(false)}
 }
 
-// newParser returns a parser of CommonMark; that of MDX has no indented code,
-// since components are indented. Tables are read as the paragraphs that they are
-// without the library's extensions, whose regular expressions would cost every
-// start of the program a third of a millisecond: see untabled.
+// newParser returns a CommonMark parser; the one for MDX does not support indented code,
+// because components are indented. Tables are parsed as paragraphs, without the library's
+// extensions: compiling their regular expressions would cost a third of a millisecond at
+// every start of the program. See untabled.
 func newParser(indentedCode bool) parser.Parser {
 	var blocks []util.PrioritizedValue
 	for _, b := range parser.DefaultBlockParsers() {
@@ -62,7 +62,7 @@ func newParser(indentedCode bool) parser.Parser {
 		parser.WithHeadingAttribute())
 }
 
-// parse looks through a document.
+// parse parses a document.
 func (m *markdown) parse(source string, mdx bool) *parsed {
 	p := m.plain
 	if mdx {
@@ -77,8 +77,8 @@ func (m *markdown) parse(source string, mdx bool) *parsed {
 	return w.out
 }
 
-// balanceRows blanks the backticks in cells of tables that nothing in the cell
-// closes, which in a paragraph would make code of the cells and rows that follow.
+// balanceRows blanks the backticks in table cells that are not closed within the cell. In
+// a paragraph they would turn the following cells and rows into code.
 func balanceRows(src []byte) {
 	text := string(src)
 	for at := 0; at < len(text); {
@@ -101,16 +101,15 @@ func balanceRows(src []byte) {
 }
 
 const (
-	// maxNesting is how many quotes and lists may be inside each other on a line.
+	// maxNesting is how many quotes and lists may be nested on a line.
 	maxNesting = 50
 	// maxMarks is how many marks of one kind a block of lines may have.
 	maxMarks = 1000
 )
 
-// boundMarks blanks the marks of which the parser would compare each with all
-// before it: the quotes and lists that open on one line beyond maxNesting, and in
-// one block of lines the brackets and the marks of emphasis beyond maxMarks. The
-// text stays, and so do all places in it.
+// boundMarks blanks marks for which the parser takes quadratic time: quotes and lists
+// that open on one line beyond maxNesting, and, within a block of lines, brackets and
+// emphasis marks beyond maxMarks. The text and all offsets stay unchanged.
 func boundMarks(src []byte) {
 	var brackets, emphasis int
 	for start := 0; start < len(src); {
@@ -139,8 +138,8 @@ func boundMarks(src []byte) {
 	}
 }
 
-// boundNesting blanks the marks of quotes and lists at the beginning of a line
-// beyond maxNesting.
+// boundNesting blanks the marks of quotes and lists at the start of a line beyond
+// maxNesting.
 func boundNesting(line []byte) {
 	for i, depth := 0, 0; i < len(line); i++ {
 		start := i
@@ -165,7 +164,7 @@ func boundNesting(line []byte) {
 	}
 }
 
-// balance blanks the backticks in one cell that nothing closes.
+// balance blanks the backticks in one cell that are not closed.
 func balance(src []byte, text string, start, end int) {
 	for i := start; i < end; i++ {
 		switch text[i] {
@@ -184,12 +183,12 @@ func balance(src []byte, text string, start, end int) {
 	}
 }
 
-// walker collects what parse returns.
+// walker collects the result of parse.
 type walker struct {
 	src    []byte
 	source string
 	out    *parsed
-	buf    strings.Builder // the text of the block under way
+	buf    strings.Builder // the text of the current block
 	at     int             // where it begins
 }
 
@@ -242,7 +241,7 @@ func (w *walker) block(n ast.Node, entering bool) ast.WalkStatus {
 	return ast.WalkContinue
 }
 
-// lines takes the lines of code or of HTML.
+// lines collects the lines of code or HTML.
 func (w *walker) lines(n ast.Node, code bool) {
 	lines := n.Lines()
 	if lines.Len() == 0 {
@@ -277,7 +276,7 @@ func (w *walker) anchorsIn(text string) {
 	}
 }
 
-// explicitID is an id at the end of a heading that the parser did not take.
+// explicitID matches an id at the end of a heading that the parser did not recognize.
 var explicitID = lazily(`\s*\{:?\s*#([^\s{}]+)[^{}]*\}\s*$`)
 
 func (w *walker) heading(h *ast.Heading) {
@@ -288,12 +287,13 @@ func (w *walker) heading(h *ast.Heading) {
 		}
 	}
 	if h.Lines().Len() == 0 {
-		return // an empty heading names nothing
+		return // an empty heading has no name
 	}
 	start, stop := h.Lines().At(0).Start, h.Lines().At(h.Lines().Len()-1).Stop
 	found.at = strings.LastIndexByte(w.source[:start], '\n') + 1
 	_, found.body = lineAt(w.source, max(start, stop-1))
-	if line, next := lineAt(w.source, min(found.body, len(w.source))); isUnderline(line) && !strings.HasPrefix(strings.TrimLeft(w.source[found.at:], " >"), "#") {
+	if line, next := lineAt(w.source, min(found.body, len(w.source))); isUnderline(line) &&
+		!strings.HasPrefix(strings.TrimLeft(w.source[found.at:], " >"), "#") {
 		found.body = next
 	}
 	sub := &walker{src: w.src, source: w.source, out: &parsed{}}
@@ -324,12 +324,13 @@ func (w *walker) inline(n ast.Node, entering bool) {
 	}
 	switch i := n.(type) {
 	case *ast.Text:
-		// The text of code is noted so that no link is looked for in it.
+		// The position of code is recorded so that no links are searched in it.
 		if n.Parent() != nil && n.Parent().Kind() == ast.KindCodeSpan {
 			w.out.code = append(w.out.code, span{i.Segment.Start, i.Segment.Stop})
 			w.buf.Write(i.Segment.Value(w.src))
 		} else {
-			w.buf.Write(util.UnescapePunctuations(util.ResolveEntityNames(util.ResolveNumericReferences(i.Segment.Value(w.src)))))
+			w.buf.Write(
+				util.UnescapePunctuations(util.ResolveEntityNames(util.ResolveNumericReferences(i.Segment.Value(w.src)))))
 		}
 		if i.SoftLineBreak() || i.HardLineBreak() {
 			w.buf.WriteByte('\n')
@@ -347,11 +348,10 @@ func (w *walker) inline(n ast.Node, entering bool) {
 	}
 }
 
-// rule is the line of a table below its head.
+// rule matches the line of a table below its header.
 var rule = lazily(`^[ \t|:-]*-[ \t|:-]*$`)
 
-// untabled takes the lines of a table out of a text: its rule, and the bars
-// between cells.
+// untabled removes table markup from a text: the rule, and the bars between cells.
 func untabled(b *strings.Builder) {
 	text := b.String()
 	if !strings.Contains(text, "|") {

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// split cuts Markdown into parts of about limit bytes: before headings if that
-// leaves a good part, else between paragraphs, else between lines; inside fenced
-// code only when it alone is too long.
+// split cuts Markdown into parts of about limit bytes: before headings if that yields
+// parts of a reasonable size, otherwise between paragraphs, otherwise between lines;
+// within fenced code only if that alone is too long.
 func split(text string, limit int) []string {
 	var parts []string
 	for len(text) > limit {
@@ -21,7 +21,7 @@ func split(text string, limit int) []string {
 	return parts
 }
 
-// cutAt returns where to end the first part.
+// cutAt returns the end of the first part.
 func cutAt(text string, limit int) int {
 	heading, blank, line := 0, 0, 0
 	for at := 0; at < limit; {
@@ -56,5 +56,5 @@ func cutAt(text string, limit int) int {
 		return line
 	}
 	_, first := utf8.DecodeRuneInString(text)
-	return max(first, len(clip(text, limit))) // always some progress
+	return max(first, len(clip(text, limit))) // always make progress
 }

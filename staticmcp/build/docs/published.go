@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// published is where a documentation system publishes the pages for people.
+// published is where a documentation system publishes the pages on the web.
 type published struct {
-	// base is the address of the folder of the documents, or "".
+	// base is the address of the documents folder, or "".
 	base string
 	// ending is added to the address of a page, such as ".html".
 	ending string
 }
 
-// publishedAt returns an absolute web address that ends in a slash, built from base
-// and the parts below it, or "" if base is none.
+// publishedAt returns an absolute web address that ends in a slash, built from base and
+// the parts below it, or "" if base is not a web address.
 func publishedAt(base string, below ...string) string {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -26,7 +26,7 @@ func publishedAt(base string, below ...string) string {
 	return strings.TrimSuffix(u.String(), "/") + "/"
 }
 
-// base is the address below which the pages are published, or "".
+// base returns the address below which the pages are published, or "".
 func (m *maker) base() string {
 	if m.opts.BaseURL != "" {
 		return strings.TrimSuffix(m.opts.BaseURL, "/") + "/"
@@ -34,7 +34,7 @@ func (m *maker) base() string {
 	return m.set.published.base
 }
 
-// link is the address of a page for people, or "" if it is not known.
+// link returns the published address of a page, or "" if it is unknown.
 func (m *maker) link(p *Page) string {
 	base := m.base()
 	if base == "" {
@@ -47,8 +47,8 @@ func (m *maker) link(p *Page) string {
 	return base + strings.TrimPrefix(uriOf(route), Scheme) + m.set.published.ending
 }
 
-// route is the path under which a page is published: its id, unless its front
-// matter says something else to the system that publishes it.
+// route returns the path under which a page is published: its id, unless its front matter
+// sets another one for the publishing system.
 func (s *Set) route(p *Page) string {
 	slug, id := p.front.slug, p.ID
 	switch {
@@ -67,7 +67,7 @@ func (s *Set) route(p *Page) string {
 	return id
 }
 
-// linked returns text with the address of its page for people below it.
+// linked returns text followed by the published address of its page.
 func (m *maker) linked(p *Page, text string) string {
 	if link := m.link(p); link != "" {
 		return strings.TrimRight(text, "\n") + "\n\n---\nPublished at " + link + "\n"

@@ -26,21 +26,21 @@ type reader struct {
 	config *config
 
 	markdown *markdown
-	files    map[string]fs.FileInfo // all that is no document, by path
+	files    map[string]fs.FileInfo // all files that are not documents, by path
 	set      *Set
 	routes   map[string]*Page
-	names    map[string][]*Page // by the name of the file, once a link is broken
+	names    map[string][]*Page // by file name; built when the first link is broken
 	images   map[string]*Image  // nil for one that is not stored
 	imageSum int64
 }
 
-// Read reads the documents of a folder. File names in findings begin with prefix.
-// Errors are those of the file system, of ctx, and of limits.
+// Read reads the documents of a folder. File names in findings begin with prefix. It
+// fails only for errors of the file system, the end of ctx, or an exceeded limit.
 func Read(ctx context.Context, fsys fs.FS, prefix string, opts *Options) (*Set, error) {
 	return read(ctx, fsys, prefix, nil, opts)
 }
 
-// read is Read with what navigation files beside the folder say.
+// read is Read with the configuration from navigation files next to the folder.
 func read(ctx context.Context, fsys fs.FS, prefix string, beside *config, opts *Options) (*Set, error) {
 	r := newReader(fsys, prefix, opts.withDefaults(folderPages, folderBytes))
 	r.config = beside
@@ -69,7 +69,7 @@ func newReader(fsys fs.FS, prefix string, opts *Options) *reader {
 	}
 }
 
-// finish makes the set of pages that have been read.
+// finish builds the set from the pages that have been read.
 func (r *reader) finish(ctx context.Context, pages []*Page) (*Set, error) {
 	r.name(pages)
 	r.route(pages)
@@ -92,7 +92,7 @@ type document struct {
 	size int64
 }
 
-// isDocument reports whether a file has Markdown in it.
+// isDocument reports whether a file is Markdown.
 func isDocument(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".mdx", ".markdown":
@@ -101,10 +101,10 @@ func isDocument(name string) bool {
 	return false
 }
 
-// maxEntries bounds the files that are looked at.
+// maxEntries bounds how many files are visited.
 const maxEntries = 2_000_000
 
-// walk lists the documents, and notes the other files.
+// walk lists the documents and records the other files.
 func (r *reader) walk(ctx context.Context) ([]document, error) {
 	var documents []document
 	var total int64
@@ -127,7 +127,7 @@ func (r *reader) walk(ctx context.Context) ([]document, error) {
 		}
 		info, err := d.Info()
 		if err != nil || !info.Mode().IsRegular() {
-			return nil // gone meanwhile, or a link: where it leads is not ours to say
+			return nil // deleted in the meantime, or a link, which is not followed
 		}
 		r.files[name] = info
 		if !isDocument(name) {
@@ -135,7 +135,8 @@ func (r *reader) walk(ctx context.Context) ([]document, error) {
 		}
 		if info.Size() > r.opts.MaxFileBytes {
 			r.set.Report.Add(finding("too-large", check.Warning, r.place(name), 0,
-				fmt.Sprintf("the document has %d bytes, more than %d, and is left out", info.Size(), r.opts.MaxFileBytes), "split it"))
+				fmt.Sprintf("the document has %d bytes, more than %d, and is left out", info.Size(), r.opts.MaxFileBytes),
+				"split it"))
 			return nil
 		}
 		total += info.Size()
@@ -151,14 +152,14 @@ func (r *reader) walk(ctx context.Context) ([]document, error) {
 	return documents, err
 }
 
-// leftOut reports whether a folder holds no documents of the author's. That of
-// VitePress holds its navigation.
+// leftOut reports whether a folder contains no documents by the author. That of VitePress
+// contains its navigation.
 func leftOut(name string) bool {
 	return name != ".vitepress" && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__")
 }
 
-// choose keeps the documents below the folder that the configuration names, and
-// leaves out those that are part of others.
+// choose keeps the documents below the folder that the configuration names, and omits
+// those that are only included in others.
 func (r *reader) choose(documents []document) []document {
 	return slices.DeleteFunc(documents, func(d document) bool {
 		base := path.Base(d.file)
@@ -214,7 +215,7 @@ func (r *reader) pages(ctx context.Context, documents []document) ([]*Page, erro
 	return kept, nil
 }
 
-// text returns what is in a file, of at most MaxFileBytes.
+// text returns the content of a file, of at most MaxFileBytes.
 func (r *reader) text(file string) (string, error) {
 	f, err := r.fsys.Open(file)
 	if err != nil {
@@ -228,10 +229,10 @@ func (r *reader) text(file string) (string, error) {
 	return string(data), err
 }
 
-// place is the name of a file in findings.
+// place returns the name of a file as used in findings.
 func (r *reader) place(file string) string { return path.Join(r.prefix, file) }
 
-// name gives each page an id of its own.
+// name gives each page a unique id.
 func (r *reader) name(pages []*Page) {
 	for _, p := range pages {
 		file := strings.TrimPrefix(p.File, r.config.root+"/")
@@ -258,8 +259,8 @@ func (r *reader) name(pages []*Page) {
 	}
 }
 
-// namesAnyPage reports whether a title says only that a page is the first one, so
-// that a site is better called after its folder.
+// namesAnyPage reports whether a title is generic for a first page, so that the folder is
+// a better name for the site.
 func namesAnyPage(title string) bool {
 	switch strings.ToLower(strings.Trim(title, " .!_")) {
 	case "index", "home", "homepage", "home page", "readme", "read me", "docs", "documentation":
@@ -268,7 +269,7 @@ func namesAnyPage(title string) bool {
 	return false
 }
 
-// identify fills in what the set is called and its language.
+// identify sets the title and the language of the set.
 func (s *Set) identify(c *config, o *Options) {
 	s.named, s.published = c.title, c.published
 	s.Title = first(o.Title, c.title)

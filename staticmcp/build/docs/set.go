@@ -4,68 +4,67 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// Set is documents that have been read. It must not be changed.
+// Set is a collection of documents that have been read. It must not be modified.
 type Set struct {
 	Title       string
 	Description string
 	// Language is a code such as "en", or empty.
 	Language string
-	// System is whose navigation was read: "docusaurus", "mkdocs", "vitepress",
-	// "mdbook", "hugo" or "llms.txt", or empty.
+	// System is the documentation system whose navigation was read: "docusaurus", "mkdocs",
+	// "vitepress", "mdbook", "hugo" or "llms.txt", or empty.
 	System string
-	// Pages are in the order of the navigation; those that it does not name
-	// follow in the order of their paths.
+	// Pages are in navigation order; those not in the navigation follow, sorted by path.
 	Pages []*Page
-	// Nav is the navigation. Without a file that says one it is made of folders.
+	// Nav is the navigation. Without a navigation file it is derived from the folders.
 	Nav    []*NavItem
 	Images []*Image
-	// Report has what is wrong with the documents, with file and line.
+	// Report has the problems of the documents, with file and line.
 	Report check.Report
 
 	byID map[string]*Page
-	// named is the title that a navigation file says, and place the name of where
-	// the documents are.
+	// named is the title from a navigation file, and place the name of the documents'
+	// location.
 	named, place string
 	published    published
 }
 
 // Page is one document.
 type Page struct {
-	// ID is the path of the page in the folder without its ending; for index.md
-	// and README.md, that of their folder.
+	// ID is the path of the page in the folder without its extension; for index.md and
+	// README.md, that of their folder.
 	ID          string
 	Title       string
 	Description string
-	// File is where it was read, with slashes.
+	// File is the file it was read from, with slashes.
 	File string
-	// Body is the Markdown without front matter and JSX, with links to pages as
-	// docs:// URIs.
+	// Body is the Markdown without front matter and JSX, with links to pages as docs://
+	// URIs.
 	Body string
-	// Sections are the parts of Body, cut before each heading. What stands before
-	// the first heading is a section without a slug.
+	// Sections are the parts of Body, cut before each heading. The text before the first
+	// heading is a section without a slug.
 	Sections []Section
-	// Keywords are further words that search finds the page by.
+	// Keywords are additional words by which search finds the page.
 	Keywords []string
-	// Unsearched keeps the page out of the search.
+	// Unsearched excludes the page from search.
 	Unsearched bool
 
 	front *frontMatter
-	lines int             // of the File that go before Body
-	extra []int           // lines that came from elsewhere before each line of Body
+	lines int             // number of lines of File before Body
+	extra []int           // included lines before each line of Body
 	slugs map[string]bool // of the sections, and other anchors
 	raw   *parsed
 }
 
 // Section is a part of a page.
 type Section struct {
-	// Slug names the section within the page, as in the address of a heading on
-	// GitHub: "changing-them", "changing-them-1".
+	// Slug identifies the section within the page, like a heading's anchor on GitHub:
+	// "changing-them", "changing-them-1".
 	Slug, Heading string
-	// Level is that of the heading, 1 to 6; 0 for what stands before the first.
+	// Level is the heading's level, 1 to 6; 0 for the text before the first heading.
 	Level int
-	// Start and End delimit the section in Body, without the sections below it.
+	// Start and End delimit the section in Body, without its subsections.
 	Start, End int
-	// Text is the section without marks of Markdown.
+	// Text is the section without Markdown markup.
 	Text string
 }
 
@@ -73,11 +72,11 @@ type Section struct {
 type NavItem struct {
 	Title string
 	Page  *Page  // or nil
-	URL   string // of an entry that leads elsewhere
+	URL   string // of an external entry
 	Items []*NavItem
 }
 
-// Image is a picture that a page shows.
+// Image is an image on a page.
 type Image struct {
 	// ID is its path in the folder.
 	ID       string
@@ -89,7 +88,8 @@ type Image struct {
 // Page returns the page with that id, or nil.
 func (s *Set) Page(id string) *Page { return s.byID[id] }
 
-// Title words of a page's section, heading included, and everything below it.
+// through returns the range of a page's section in Body, including its heading and all
+// subsections.
 func (p *Page) through(i int) (start, end int) {
 	level := p.Sections[i].Level
 	end = p.Sections[i].End

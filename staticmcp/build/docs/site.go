@@ -26,11 +26,11 @@ const (
 	toolNav     = "get_nav"
 )
 
-// pagesPerList is how many pages list_pages names at once.
+// pagesPerList is how many pages list_pages returns at once.
 const pagesPerList = 100
 
-// Site makes a site of the documents. The set must not be changed as long as the
-// site is used. Findings of the set are those of the site.
+// Site builds a site from the documents. The set must not be modified while the site is
+// in use. The set's findings become those of the site.
 func (s *Set) Site(ctx context.Context, opts *Options) (*build.Site, error) {
 	m := &maker{set: s, opts: opts.withDefaults(folderPages, folderBytes), nav: newNavTree(s.Nav)}
 	if err := m.index(ctx); err != nil {
@@ -47,18 +47,18 @@ func (s *Set) Site(ctx context.Context, opts *Options) (*build.Site, error) {
 	return site, nil
 }
 
-// maker makes the site of a set.
+// maker builds the site of a set.
 type maker struct {
 	set  *Set
 	opts *Options
 	nav  *navTree
 
 	files search.Memory // the index
-	words []string      // whose search is stored
+	words []string      // words whose search results are stored
 }
 
-// name is what the site is called by programs: the first name of which letters
-// are left. Of a title in Chinese there are none.
+// name returns the site's name for programs: the first candidate that still has letters
+// after encoding, which a Chinese title, for example, does not.
 func (m *maker) name() string {
 	if name := strings.Trim(staticmcp.EncodeName(m.opts.Name), "_-"); name != "" {
 		return name
@@ -88,7 +88,7 @@ const (
 	searchPageHint = "Read one with get_page (path)."
 )
 
-// index makes the search index.
+// index builds the search index.
 func (m *maker) index(ctx context.Context) error {
 	hint := searchHint
 	if m.opts.NoSections {
@@ -117,8 +117,8 @@ func (m *maker) index(ctx context.Context) error {
 	return nil
 }
 
-// fileWords returns the words whose search is stored as a file: those whose name
-// in a path is theirs alone, and that somebody would look for.
+// fileWords returns the words whose search results are stored as files: those that encode
+// to themselves and are likely to be searched for.
 func fileWords(b *search.Builder, limit int) []string {
 	var words []string
 	for _, w := range b.Words(limit) {
@@ -129,8 +129,7 @@ func fileWords(b *search.Builder, limit int) []string {
 	return words
 }
 
-// schema returns the inputSchema of a tool. properties are in the order of the
-// path.
+// schema returns the inputSchema of a tool. properties are in path order.
 func schema(required []string, properties ...string) json.RawMessage {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","properties":{` + strings.Join(properties, ",") + `}`)
@@ -142,9 +141,10 @@ func schema(required []string, properties ...string) json.RawMessage {
 	return json.RawMessage(b.String())
 }
 
-// property returns a property of a schema; more is the rest of its members.
+// property returns a property of a schema; more is the text of its other members.
 func property(name, kind, description, more string) string {
-	return string(jsonscan.AppendQuote(nil, name)) + `:{"type":"` + kind + `",` + more + `"description":` + string(jsonscan.AppendQuote(nil, description)) + `}`
+	return string(jsonscan.AppendQuote(nil, name)) + `:{"type":"` + kind + `",` + more + `"description":` +
+		string(jsonscan.AppendQuote(nil, description)) + `}`
 }
 
 const (
@@ -152,13 +152,17 @@ const (
 	notEmpty = `"minLength":1,`
 )
 
-// tools returns the definitions.
+// tools returns the definitions of the tools.
 func (m *maker) tools() []mcp.Tool {
 	no := false
 	hints := &mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: &no, IdempotentHint: true, OpenWorldHint: &no}
-	page := property("path", "string", "The path of the page, such as guide/install, as search, get_nav and list_pages name it.", notEmpty)
+	page := property("path", "string",
+		"The path of the page, such as guide/install, as search, get_nav and list_pages name it.", notEmpty)
 	part := property("part", "integer", "Of a long text, which part; the answer says how many there are.", fromOne)
-	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{"index": search.Dir, "argument": "query"}})
+	meta, _ := json.Marshal(map[string]any{staticmcp.MetaSearch: map[string]string{
+		"index":    search.Dir,
+		"argument": "query",
+	}})
 	paths := m.pathMeta()
 	title := m.title()
 	less := " To read only what is needed, use get_section."
@@ -167,20 +171,29 @@ func (m *maker) tools() []mcp.Tool {
 	}
 	tools := []mcp.Tool{
 		{Name: toolSearch, Title: "Search the documentation", Annotations: hints, Meta: meta,
-			Description: "Search the documentation of " + title + " for pages and the sections that fit best. Use a few words that the page itself would use, such as \"rate limit header\"; there are no operators. The best page comes first.",
+			Description: "Search the documentation of " + title +
+				" for pages and the sections that fit best. Use a few words that the page itself would use, such as \"rate limit header\"; there are no operators. The best page comes first.",
 			InputSchema: schema([]string{"query"}, property("query", "string", "The words to look for.", notEmpty))},
 		{Name: toolPage, Title: "Read a page", Annotations: hints, Meta: paths,
 			Description: "Read a page of the documentation of " + title + " as Markdown." + less,
 			InputSchema: schema([]string{"path"}, page, part)},
 		{Name: toolSection, Title: "Read a section of a page", Annotations: hints, Meta: paths,
-			Description: "Read one section of a page of the documentation of " + title + ", with the sections below it, as Markdown.",
+			Description: "Read one section of a page of the documentation of " + title +
+				", with the sections below it, as Markdown.",
 			InputSchema: schema([]string{"path", "heading"}, page,
-				property("heading", "string", "The heading in lower case with \"-\" for spaces and without other signs, such as changing-them, as search names it.", notEmpty), part)},
+				property("heading", "string",
+					"The heading in lower case with \"-\" for spaces and without other signs, such as changing-them, as search names it.",
+					notEmpty),
+				part)},
 		{Name: toolNav, Title: "Show the table of contents", Annotations: hints,
-			Description: "Show how the documentation of " + title + " is arranged: titles and paths of pages, as they are nested. Of a large one, groups are named, to be asked for by their name.",
-			InputSchema: schema(nil, property("group", "string", "Show only this group, as the table of contents names it. Default: the top.", notEmpty))},
+			Description: "Show how the documentation of " + title +
+				" is arranged: titles and paths of pages, as they are nested. Of a large one, groups are named, to be asked for by their name.",
+			InputSchema: schema(nil,
+				property("group", "string",
+					"Show only this group, as the table of contents names it. Default: the top.", notEmpty))},
 		{Name: toolList, Title: "List all pages", Annotations: hints,
-			Description: "List the pages of the documentation of " + title + " with their titles and what they are about, 100 at a time.",
+			Description: "List the pages of the documentation of " + title +
+				" with their titles and what they are about, 100 at a time.",
 			InputSchema: schema(nil, property("page", "integer", "Which hundred.", fromOne))},
 	}
 	if m.opts.NoSections {
@@ -189,9 +202,9 @@ func (m *maker) tools() []mcp.Tool {
 	return tools
 }
 
-// pathMeta tells the reader how the path of a page may be spelled. The address
-// for people is only a spelling of it if no page is published under the path of
-// another.
+// pathMeta returns the _meta that declares how the path of a page may be spelled. The
+// published address is an accepted spelling only if no page is published under another
+// page's path.
 func (m *maker) pathMeta() json.RawMessage {
 	bases := []string{Scheme}
 	if base := m.base(); base != "" && !m.crossed() {
@@ -202,7 +215,7 @@ func (m *maker) pathMeta() json.RawMessage {
 	return meta
 }
 
-// crossed reports whether a page is published under the path of another.
+// crossed reports whether a page is published under another page's path.
 func (m *maker) crossed() bool {
 	for _, p := range m.set.Pages {
 		if other := m.set.byID[m.set.route(p)]; other != nil && other != p {
@@ -224,7 +237,12 @@ func (m *maker) resources(yield func(*mcp.Resource, error) bool) {
 		}
 	}
 	for _, i := range m.set.Images {
-		if !yield(&mcp.Resource{URI: i.URI(), Name: path.Base(i.ID), Description: "A picture in the documentation.", MIMEType: i.MIMEType}, nil) {
+		if !yield(&mcp.Resource{
+			URI:         i.URI(),
+			Name:        path.Base(i.ID),
+			Description: "A picture in the documentation.",
+			MIMEType:    i.MIMEType,
+		}, nil) {
 			return
 		}
 	}
@@ -232,7 +250,13 @@ func (m *maker) resources(yield func(*mcp.Resource, error) bool) {
 
 // answers yields all answers and the other files.
 func (m *maker) answers(ctx context.Context, yield func(*build.Answer, error) bool) {
-	for _, each := range []iter.Seq2[*build.Answer, error]{m.pageAnswers, m.lists, m.nav.answers(m.opts.PartBytes), m.searches(ctx), m.others} {
+	for _, each := range []iter.Seq2[*build.Answer, error]{
+		m.pageAnswers,
+		m.lists,
+		m.nav.answers(m.opts.PartBytes),
+		m.searches(ctx),
+		m.others,
+	} {
 		for a, err := range each {
 			if err == nil {
 				err = ctx.Err()
@@ -244,7 +268,7 @@ func (m *maker) answers(ctx context.Context, yield func(*build.Answer, error) bo
 	}
 }
 
-// titled returns the Markdown of a page with its title on top.
+// titled returns the Markdown of a page, preceded by its title if it has no top heading.
 func (p *Page) titled() string {
 	for _, s := range p.Sections {
 		if s.Level == 1 {
@@ -254,7 +278,7 @@ func (p *Page) titled() string {
 	return "# " + p.Title + "\n\n" + p.Body
 }
 
-// pageAnswers yields get_page, get_section and the resources.
+// pageAnswers yields the answers of get_page and get_section, and the resources.
 func (m *maker) pageAnswers(yield func(*build.Answer, error) bool) {
 	for _, p := range m.set.Pages {
 		text := p.titled()
@@ -274,14 +298,15 @@ func (m *maker) pageAnswers(yield func(*build.Answer, error) bool) {
 		}
 	}
 	for _, i := range m.set.Images {
-		result := fmt.Appendf(nil, `{"uri":%s,"mimeType":%q,"blob":%q}`, jsonscan.AppendQuote(nil, i.URI()), i.MIMEType, i.blob())
+		result := fmt.Appendf(nil, `{"uri":%s,"mimeType":%q,"blob":%q}`,
+			jsonscan.AppendQuote(nil, i.URI()), i.MIMEType, i.blob())
 		if !yield(&build.Answer{URI: i.URI(), Result: result, From: i.ID}, nil) {
 			return
 		}
 	}
 }
 
-// parts yields the answers of one call for each part of a text.
+// parts yields the answers to one call, one for each part of a text.
 func (m *maker) parts(yield func(*build.Answer, error) bool, tool string, p *Page, slug, text string) bool {
 	list := split(text, m.opts.PartBytes)
 	for i, part := range list {
@@ -312,7 +337,7 @@ func (m *maker) parts(yield func(*build.Answer, error) bool, tool string, p *Pag
 	return true
 }
 
-// part yields one answer; its arguments may be changed afterwards.
+// part yields one answer; arguments may be modified afterwards.
 func (m *maker) part(yield func(*build.Answer, error) bool, tool string, arguments map[string]any, title, file,
 	text string) bool {
 	a := build.Text(tool, arguments, text)
@@ -320,10 +345,10 @@ func (m *maker) part(yield func(*build.Answer, error) bool, tool string, argumen
 	return yield(a, nil)
 }
 
-// maxOutline is how many sections an outline names.
+// maxOutline is how many sections an outline lists.
 const maxOutline = 60
 
-// outline names the sections of a long page.
+// outline lists the sections of a long page.
 func (p *Page) outline() string {
 	var slugs []string
 	for _, s := range p.Sections {
@@ -334,7 +359,7 @@ func (p *Page) outline() string {
 	return "Sections for get_section: " + strings.Join(slugs, ", ") + "."
 }
 
-// lists yields list_pages.
+// lists yields the answers of list_pages.
 func (m *maker) lists(yield func(*build.Answer, error) bool) {
 	count := max(1, (len(m.set.Pages)+pagesPerList-1)/pagesPerList)
 	for n := range count {
@@ -389,8 +414,8 @@ func (m *maker) others(yield func(*build.Answer, error) bool) {
 	yield(&build.Answer{Path: "llms.txt", Data: m.llms()}, nil)
 }
 
-// clip returns at most n bytes of text. It cuts between characters, and between
-// bytes where the text is not UTF-8.
+// clip returns at most n bytes of text. It cuts between characters, or between bytes
+// where the text is not UTF-8.
 func clip(text string, n int) string {
 	if n >= len(text) {
 		return text

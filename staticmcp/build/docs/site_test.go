@@ -24,19 +24,25 @@ func handbook() fstest.MapFS {
 	var long strings.Builder
 	long.WriteString("# Reference\n\nAll settings.\n")
 	for i := range 40 {
-		fmt.Fprintf(&long, "\n## Setting %d\n\n%s\n\n```yaml\nsetting%d: true\n```\n", i, strings.Repeat("It changes what the kettle does. ", 30), i)
+		fmt.Fprintf(&long, "\n## Setting %d\n\n%s\n\n```yaml\nsetting%d: true\n```\n",
+			i, strings.Repeat("It changes what the kettle does. ", 30), i)
 	}
 	return fstest.MapFS{
-		"index.md":         {Data: []byte("# Kettle\n\nA handbook. See [brewing](guide/brewing.md#water).\n\n![Picture](kettle.png)\n")},
-		"guide/brewing.md": {Data: []byte("---\ndescription: How to brew tea.\n---\n# Brewing\n\n## Water\n\nFresh water.\n\n### Temperature\n\nNinety degrees.\n\n## Time\n\nThree minutes.\n")},
-		"reference.md":     {Data: []byte(long.String())},
-		"kettle.png":       {Data: []byte("\x89PNG")},
-		"a/b c.md":         {Data: []byte("# Spaces\n\nIn a name.\n")},
-		"hidden.md":        {Data: []byte("---\nhidden: true\n---\n# Hidden\n")},
+		"index.md": {
+			Data: []byte("# Kettle\n\nA handbook. See [brewing](guide/brewing.md#water).\n\n![Picture](kettle.png)\n"),
+		},
+		"guide/brewing.md": {
+			Data: []byte(
+				"---\ndescription: How to brew tea.\n---\n# Brewing\n\n## Water\n\nFresh water.\n\n### Temperature\n\nNinety degrees.\n\n## Time\n\nThree minutes.\n"),
+		},
+		"reference.md": {Data: []byte(long.String())},
+		"kettle.png":   {Data: []byte("\x89PNG")},
+		"a/b c.md":     {Data: []byte("# Spaces\n\nIn a name.\n")},
+		"hidden.md":    {Data: []byte("---\nhidden: true\n---\n# Hidden\n")},
 	}
 }
 
-// written builds a site of files in a folder, and returns it.
+// written builds a site from files in a folder and returns its directory.
 func written(t *testing.T, files fstest.MapFS, opts *docs.Options) string {
 	t.Helper()
 	set, err := docs.Read(t.Context(), files, "handbook", opts)
@@ -82,13 +88,15 @@ func call(t *testing.T, site *staticmcp.Site, tool, arguments string) string {
 func TestTools(t *testing.T) {
 	site := opened(t, written(t, handbook(), &docs.Options{Name: "kettle", PartBytes: 4000}))
 	tests := map[string]struct{ tool, arguments, want string }{
-		"a page":                  {"get_page", `{"path":"guide/brewing"}`, "# Brewing\n\n## Water"},
-		"links are URIs":          {"get_page", `{"path":"home"}`, "[brewing](docs://guide/brewing#water)"},
-		"a name with a space":     {"get_page", `{"path":"a/b c"}`, "In a name."},
-		"a section":               {"get_section", `{"path":"guide/brewing","heading":"water"}`, "## Water\n\nFresh water.\n\n### Temperature\n\nNinety degrees.\n"},
-		"a section below":         {"get_section", `{"path":"guide/brewing","heading":"temperature"}`, "### Temperature"},
-		"the first part":          {"get_page", `{"path":"reference"}`, "The next one: get_page with part=2."},
-		"the first part by name":  {"get_page", `{"path":"reference","part":1}`, "Sections for get_section: reference, setting-0,"},
+		"a page":              {"get_page", `{"path":"guide/brewing"}`, "# Brewing\n\n## Water"},
+		"links are URIs":      {"get_page", `{"path":"home"}`, "[brewing](docs://guide/brewing#water)"},
+		"a name with a space": {"get_page", `{"path":"a/b c"}`, "In a name."},
+		"a section": {"get_section", `{"path":"guide/brewing","heading":"water"}`,
+			"## Water\n\nFresh water.\n\n### Temperature\n\nNinety degrees.\n"},
+		"a section below": {"get_section", `{"path":"guide/brewing","heading":"temperature"}`, "### Temperature"},
+		"the first part":  {"get_page", `{"path":"reference"}`, "The next one: get_page with part=2."},
+		"the first part by name": {"get_page", `{"path":"reference","part":1}`,
+			"Sections for get_section: reference, setting-0,"},
 		"a further part":          {"get_page", `{"path":"reference","part":3}`, "This is part 3 of"},
 		"the whole page in parts": {"get_section", `{"path":"reference","heading":"setting-39"}`, "setting39: true"},
 		"the table of contents":   {"get_nav", `{}`, "- Kettle — home\n"},
@@ -130,7 +138,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestStandardReader reads what was written by the letter of the standard.
+// TestStandardReader reads the built site strictly by the standard.
 func TestStandardReader(t *testing.T) {
 	dir := written(t, handbook(), nil)
 	naive := naivesite.Site{FS: os.DirFS(dir), Encode: staticmcp.EncodeName}
@@ -149,13 +157,14 @@ func TestStandardReader(t *testing.T) {
 			t.Errorf("%s(%q) = %q, %v, want %q in it", test.tool, test.arguments, got, err, test.want)
 		}
 	}
-	if text, kind, err := naive.Resource("docs://guide/brewing"); err != nil || kind != "text/markdown" || !strings.HasPrefix(text, "# Brewing") {
+	if text, kind, err := naive.Resource("docs://guide/brewing"); err != nil ||
+		kind != "text/markdown" ||
+		!strings.HasPrefix(text, "# Brewing") {
 		t.Errorf("the resource of a page: %q, %s, %v", text, kind, err)
 	}
 }
 
-// TestSameAnswerEverywhere holds that a stored search is what our reader works
-// out.
+// TestSameAnswerEverywhere verifies that a stored search equals what our reader computes.
 func TestSameAnswerEverywhere(t *testing.T) {
 	dir := written(t, handbook(), nil)
 	site := opened(t, dir)
@@ -234,7 +243,8 @@ func TestLLMS(t *testing.T) {
 			fmt.Fprint(w, text)
 		})
 	}
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another host was asked") }))
+	elsewhere := httptest.NewServer(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another host was asked") }))
 	defer elsewhere.Close()
 	serve("/docs/llms.txt", "text/plain", `# Kettle
 
@@ -255,7 +265,8 @@ func TestLLMS(t *testing.T) {
 	serve("/docs/guide/brewing", "text/html", "<html>")
 	serve("/docs/guide/brewing.md", "text/markdown; charset=utf-8", "# Brewing\n\n## Water\n\nFresh.\n")
 	serve("/docs/picture.png.md", "image/png", "x")
-	mux.HandleFunc("/docs/away.md", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
+	mux.HandleFunc("/docs/away.md",
+		func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
 	web := httptest.NewServer(mux)
 	defer web.Close()
 	list, err := docs.LLMS(web.URL+"/docs/llms.txt", nil)

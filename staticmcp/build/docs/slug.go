@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// slugger names the headings of a page as GitHub does: lower case, spaces as
-// "-", other signs left out, and a number behind what is there already.
+// slugger names the headings of a page as GitHub does: lower case, spaces as "-", other
+// punctuation dropped, and a number appended to repeated names.
 type slugger struct {
 	taken map[string]bool
 	next  map[string]int
@@ -19,7 +19,7 @@ func newSlugger() *slugger {
 	return &slugger{taken: make(map[string]bool), next: make(map[string]int)}
 }
 
-// slug returns the name of a heading that is not taken.
+// slug returns an unused name for a heading.
 func (s *slugger) slug(heading string) string {
 	base := slugOf(heading)
 	if base == "" {
@@ -53,7 +53,7 @@ func slugOf(heading string) string {
 	}, strings.TrimSpace(heading))
 }
 
-// looseSlug is what slugs of different programs have in common.
+// looseSlug reduces a slug to what the slugs of different programs have in common.
 func looseSlug(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -63,7 +63,7 @@ func looseSlug(s string) string {
 	}, s)
 }
 
-// nearSlug is a hint with the heading that was probably meant.
+// nearSlug returns a hint with the heading that was probably meant.
 func nearSlug(p *Page, fragment string) string {
 	var slugs []string
 	for _, s := range p.Sections {

@@ -12,14 +12,14 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// files are the names of files that are there, by path.
+// files are the existing files, by path.
 type files map[string]fs.FileInfo
 
-// maxConfig bounds a navigation file.
+// maxConfig bounds the size of a navigation file in bytes.
 const maxConfig = 4 << 20
 
-// findConfig returns what the navigation files in fsys say. docs is the folder of
-// the documents if they are known to be there, or "".
+// findConfig returns the configuration in the navigation files in fsys. docs is the
+// folder of the documents if it is already known, or "".
 func findConfig(fsys fs.FS, there files, docs string) *config {
 	d := &detector{fsys: fsys, there: there, docs: docs}
 	for _, look := range []func() *config{d.mkdocs, d.docusaurus, d.vitepress, d.mdbook, d.hugo} {
@@ -35,11 +35,11 @@ type detector struct {
 	fsys  fs.FS
 	there files
 	docs  string
-	// mkdocsDir is the folder that mkdocs.yml names.
+	// mkdocsDir is the folder configured in mkdocs.yml.
 	mkdocsDir string
 }
 
-// find returns the first of the files that is there.
+// find returns the first of the files that exists.
 func (d *detector) find(names ...string) string {
 	for _, name := range names {
 		if _, ok := d.there[name]; ok {
@@ -49,7 +49,7 @@ func (d *detector) find(names ...string) string {
 	return ""
 }
 
-// hasDir reports whether there are files below a folder.
+// hasDir reports whether a folder contains any files.
 func (d *detector) hasDir(dir string) bool {
 	for name := range d.there {
 		if strings.HasPrefix(name, dir+"/") {
@@ -72,7 +72,7 @@ func (d *detector) read(name string) string {
 	return string(data)
 }
 
-// variants returns a name with each of the endings.
+// variants returns a name with each of the extensions.
 func variants(name string, endings ...string) []string {
 	list := make([]string, len(endings))
 	for i, e := range endings {
@@ -111,8 +111,8 @@ func (d *detector) mkdocs() *config {
 	return c
 }
 
-// mkdocsRoot returns the folder of the documents: the one that is configured, or
-// the one that is read if it is not there.
+// mkdocsRoot returns the folder of the documents: the configured one, or the one being
+// read if that does not exist.
 func (d *detector) mkdocsRoot(dir string) string {
 	if d.docs != "" || dir == "." || !fs.ValidPath(dir) || !d.hasDir(dir) {
 		return ""
@@ -145,7 +145,7 @@ func mapping(n *yaml.Node) []yamlMember {
 	return list
 }
 
-// plainNode returns what an alias stands for.
+// plainNode resolves aliases.
 func plainNode(n *yaml.Node) *yaml.Node {
 	for i := 0; n != nil && n.Kind == yaml.AliasNode && i < 8; i++ {
 		n = n.Alias
@@ -186,7 +186,7 @@ func (c *config) mkdocsNav(n *yaml.Node, depth int) []navEntry {
 	return entries
 }
 
-// mdbook reads SUMMARY.md, and book.toml if it is there.
+// mdbook reads SUMMARY.md, and book.toml if it exists.
 func (d *detector) mdbook() *config {
 	book := d.find("book.toml")
 	c := &config{system: "mdbook"}
@@ -210,11 +210,11 @@ func (d *detector) mdbook() *config {
 	return c
 }
 
-// chapter finds a chapter in SUMMARY.md.
+// chapter matches a chapter in SUMMARY.md.
 var chapter = lazily(`^([ \t]*)(?:[-*+]\s+)?\[((?:[^\[\]\\]|\\.|\[[^\]]*\])*)\]\(\s*<?([^()<>]*)>?\s*\)`)
 
-// summary reads the chapters of SUMMARY.md: links, nested by their indentation,
-// below headings that are parts.
+// summary reads the chapters of SUMMARY.md: links, nested by indentation, under headings
+// that are parts.
 func summary(text string) []navEntry {
 	type level struct {
 		indent int
@@ -259,7 +259,7 @@ func summary(text string) []navEntry {
 	return top
 }
 
-// folderLabel reads _category_.json or .yml in a folder.
+// folderLabel reads the _category_.json or .yml of a folder.
 func (r *reader) folderLabel(dir string) folderLabel {
 	var l folderLabel
 	for _, name := range variants(path.Join(dir, "_category_"), ".json", ".yml", ".yaml") {
@@ -278,7 +278,8 @@ func (r *reader) folderLabel(dir string) folderLabel {
 		}
 		if err != nil {
 			line, what := yamlError(err)
-			r.set.Report.Add(finding("navigation", check.Warning, r.place(name), max(1, line), "the category cannot be read: "+what, ""))
+			r.set.Report.Add(finding("navigation", check.Warning, r.place(name),
+				max(1, line), "the category cannot be read: "+what, ""))
 			continue
 		}
 		l.title = str(values["label"])

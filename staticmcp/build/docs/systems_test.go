@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
-// TestSystems reads a small project of each documentation system, and compares
-// what was found with the part "want" of its archive.
+// TestSystems reads a small project of each documentation system and compares the result
+// with the file "want" in its archive.
 func TestSystems(t *testing.T) {
 	archives, err := filepath.Glob("testdata/systems/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -65,7 +65,7 @@ func TestSystems(t *testing.T) {
 	}
 }
 
-// show writes a set for people to review.
+// show formats a set for review.
 func show(s *docs.Set) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %q, %q, language %q\n\nnavigation:\n", s.System, s.Title, s.Description, s.Language)

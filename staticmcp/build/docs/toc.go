@@ -23,7 +23,7 @@ func newNavTree(items []*NavItem) *navTree {
 	return t
 }
 
-// name gives each group a name: the slugs of the titles on the way to it.
+// name gives each group a name: the slugs of the titles on the path to it.
 func (t *navTree) name(items []*NavItem, above string) {
 	for _, item := range items {
 		if len(item.Items) == 0 {
@@ -44,7 +44,7 @@ func (t *navTree) name(items []*NavItem, above string) {
 	}
 }
 
-// answers yields get_nav: the top, and each group.
+// answers yields the answers of get_nav: the top level, and each group.
 func (t *navTree) answers(limit int) iter.Seq2[*build.Answer, error] {
 	return func(yield func(*build.Answer, error) bool) {
 		if !yield(build.Text(toolNav, nil, t.text(t.top, limit)), nil) {
@@ -60,8 +60,8 @@ func (t *navTree) answers(limit int) iter.Seq2[*build.Answer, error] {
 	}
 }
 
-// text writes items as a list, as deep as limit bytes allow; what is below has
-// the name to ask for it by.
+// text writes items as a list, as deep as fits in limit bytes; deeper groups are listed
+// with the name to call get_nav with.
 func (t *navTree) text(items []*NavItem, limit int) string {
 	deepest := depthOf(items)
 	for depth := deepest; ; depth-- {
@@ -114,7 +114,7 @@ func countPages(items []*NavItem) int {
 	return n
 }
 
-// llms returns the text of llms.txt: what there is, for programs that read only
+// llms returns the text of llms.txt: a summary of the site for programs that read only
 // that.
 func (m *maker) llms() []byte {
 	var b strings.Builder

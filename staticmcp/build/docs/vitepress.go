@@ -10,7 +10,8 @@ import (
 func (d *detector) vitepress() *config {
 	var names []string
 	for _, dir := range []string{".vitepress", "docs/.vitepress"} {
-		names = append(names, variants(path.Join(dir, "config"), ".js", ".ts", ".mjs", ".mts", "/index.ts", "/index.mts", "/index.js")...)
+		names = append(names,
+			variants(path.Join(dir, "config"), ".js", ".ts", ".mjs", ".mts", "/index.ts", "/index.mts", "/index.js")...)
 	}
 	file := d.find(names...)
 	if file == "" {
@@ -27,7 +28,9 @@ func (d *detector) vitepress() *config {
 		return c
 	}
 	c.title, c.description, c.language = v.get("title").str(), v.get("description").str(), v.get("lang").str()
-	if dir := path.Clean(v.get("srcDir").str()); dir != "." && v.get("srcDir").str() != "" && !strings.HasPrefix(dir, "..") {
+	if dir := path.Clean(v.get("srcDir").str()); dir != "." &&
+		v.get("srcDir").str() != "" &&
+		!strings.HasPrefix(dir, "..") {
 		c.root = path.Join(c.root, dir)
 	}
 	bar := v.get("themeConfig", "sidebar")
@@ -38,8 +41,8 @@ func (d *detector) vitepress() *config {
 	return c
 }
 
-// vitepressBar reads a sidebar: a list of items, or an object of lists by the
-// path that they are for.
+// vitepressBar reads a sidebar: a list of items, or an object of lists by the path they
+// apply to.
 func (s *script) vitepressBar(v *jsValue, base string, depth int) []navEntry {
 	if depth > maxNavDepth {
 		return nil
@@ -85,7 +88,7 @@ func (s *script) vitepressItem(v *jsValue, base string, depth int) []navEntry {
 	return []navEntry{e}
 }
 
-// joinBase puts the base of a group before a link.
+// joinBase prefixes a link with the base of a group.
 func joinBase(base, link string) string {
 	if base == "" {
 		return link
