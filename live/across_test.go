@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
 
-// upstreamText is a server whose every byte a test writes itself.
+// upstreamText is a server whose every byte is written by a test.
 type upstreamText struct {
 	conn    *pipeConn
 	version mcp.Version
@@ -41,7 +41,7 @@ func (u *upstreamText) result(m heardMessage, result string) {
 	u.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
-// find returns the first message that was heard and that ok accepts.
+// find returns the first received message that ok accepts.
 func (u *upstreamText) find(ok func(heardMessage) bool) (heardMessage, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -53,7 +53,7 @@ func (u *upstreamText) find(ok func(heardMessage) bool) (heardMessage, bool) {
 	return heardMessage{}, false
 }
 
-// The lists of an upstreamText, with members that nobody knows.
+// strangeLists are the lists of an upstreamText, with unknown members.
 var strangeLists = map[string]string{
 	"tools/list":               `{"tools":[{"inputSchema":{"type":"object","x-n":1e400},"name":"one","x":[12345678901234567890],"_meta":{"a/b":1.50}}],"x":1}`,
 	"resources/list":           `{"resources":[{"uri":"r://1","name":"r","x":{"\u0061":"\/"}}]}`,
@@ -63,8 +63,12 @@ var strangeLists = map[string]string{
 
 const strangeCapabilities = `{"tools":{"listChanged":true},"resources":{"subscribe":true},"prompts":{},"logging":{},"completions":{},"x":{}}`
 
-// strange serves what serve makes of calls, in one version.
-func strange(t *testing.T, version mcp.Version, serve func(u *upstreamText, m heardMessage)) (live.Transport, *upstreamText) {
+// strange returns a server of one version whose calls are handled by serve.
+func strange(
+	t *testing.T,
+	version mcp.Version,
+	serve func(u *upstreamText, m heardMessage),
+) (live.Transport, *upstreamText) {
 	t.Helper()
 	u := &upstreamText{version: version}
 	var serving sync.WaitGroup
@@ -97,9 +101,13 @@ func (u *upstreamText) hear(t *testing.T, text []byte, serve func(u *upstreamTex
 	list, known := strangeLists[m.Method]
 	switch {
 	case m.Method == "initialize" && !u.version.Modern():
-		u.result(m, `{"protocolVersion":"`+u.version.String()+`","capabilities":`+strangeCapabilities+`,"serverInfo":{"name":"strange","version":"1"}}`)
+		u.result(m,
+			`{"protocolVersion":"`+u.version.String()+`","capabilities":`+strangeCapabilities+
+				`,"serverInfo":{"name":"strange","version":"1"}}`)
 	case m.Method == "server/discover" && u.version.Modern():
-		u.result(m, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":`+strangeCapabilities+`,"ttlMs":0,"cacheScope":"private"}`)
+		u.result(m,
+			`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":`+strangeCapabilities+
+				`,"ttlMs":0,"cacheScope":"private"}`)
 	case m.Method == "initialize" || m.Method == "server/discover":
 		u.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`, m.ID)
 	case known:
@@ -112,7 +120,7 @@ func (u *upstreamText) hear(t *testing.T, text []byte, serve func(u *upstreamTex
 	}
 }
 
-// across runs test with each version of a client and each of a server.
+// across runs test with each combination of client and server version.
 func across(t *testing.T, test func(t *testing.T, client, server mcp.Version)) {
 	for _, server := range versions() {
 		for _, client := range versions() {
@@ -121,8 +129,8 @@ func across(t *testing.T, test func(t *testing.T, client, server mcp.Version)) {
 	}
 }
 
-// TestEverythingUnknownPassesThrough: entries, results, notifications and errors
-// reach the client in the bytes of the server, whatever is in them.
+// TestEverythingUnknownPassesThrough ensures that entries, results, notifications and
+// errors reach the client as the server's bytes, whatever they contain.
 func TestEverythingUnknownPassesThrough(t *testing.T) {
 	const callResult = `{"x-first":1e400,"content":[{"type":"text","text":"\u0041\/","x":12345678901234567890}],"_meta":{"a/b":[1.0]`
 	const readResult = `{"contents":[{"uri":"r://1","text":"t","x":1.0}],"x":1}`
@@ -130,7 +138,12 @@ func TestEverythingUnknownPassesThrough(t *testing.T) {
 	const completeResult = `{"completion":{"values":["v"],"x":1.0},"x":1}`
 	const progress = `"progress":1.50,"total":3.00,"x-extra":{"n":12345678901234567890},"_meta":{"a/b":1.0}`
 	const logLine = `{"level":"warning","logger":"l","data":{"k":1e400},"x":1.0}`
-	results := map[string]string{"tools/call": callResult + "}}", "resources/read": readResult, "prompts/get": promptResult, "completion/complete": completeResult}
+	results := map[string]string{
+		"tools/call":          callResult + "}}",
+		"resources/read":      readResult,
+		"prompts/get":         promptResult,
+		"completion/complete": completeResult,
+	}
 	across(t, func(t *testing.T, client, server mcp.Version) {
 		transport, _ := strange(t, server, func(u *upstreamText, m heardMessage) {
 			if m.Method == "tools/call" && strings.Contains(string(m.Params), `"fail"`) {
@@ -142,12 +155,13 @@ func TestEverythingUnknownPassesThrough(t *testing.T) {
 					Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
 				}
 				_ = json.Unmarshal(m.Params, &p)
-				u.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,%s}}`, p.Meta.ProgressToken, progress)
+				u.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,%s}}`,
+					p.Meta.ProgressToken, progress)
 				u.send(`{"jsonrpc":"2.0","method":"notifications/message","params":%s}`, logLine)
 			}
 			result, asked := results[m.Method]
 			if !asked {
-				return // a notification, such as that a subscription is given up
+				return // a notification, such as the end of a subscription
 			}
 			if server.Modern() {
 				result = `{"resultType":"complete",` + result[1:]
@@ -167,12 +181,17 @@ func TestEverythingUnknownPassesThrough(t *testing.T) {
 				}
 			}
 		}
-		if client >= mcp.Version20250618 { // earlier ones are not sent what their schema has not
+		if client >= mcp.Version20250618 { // earlier ones do not receive members that their schema lacks
 			for method, list := range strangeLists {
 				_, entry, _ := strings.Cut(list, "[")
 				holds(method, c.Call(method, nil), entry[:strings.LastIndex(entry, "}]")])
 			}
-			holds("the call", c.Call("tools/call", map[string]any{"name": "one", "_meta": map[string]any{"progressToken": "tok", "io.modelcontextprotocol/logLevel": "info"}}), callResult[1:])
+			holds("the call",
+				c.Call("tools/call", map[string]any{
+					"name":  "one",
+					"_meta": map[string]any{"progressToken": "tok", "io.modelcontextprotocol/logLevel": "info"},
+				}),
+				callResult[1:])
 			want := map[string]string{
 				"notifications/progress": `{"progressToken":"tok",` + progress + `}`,
 				"notifications/message":  logLine,
@@ -188,8 +207,9 @@ func TestEverythingUnknownPassesThrough(t *testing.T) {
 			}
 			holds("the resource", c.Call("resources/read", map[string]any{"uri": "r://1"}), readResult[1:len(readResult)-1])
 			holds("the prompt", c.Call("prompts/get", map[string]any{"name": "p"}), promptResult[1:len(promptResult)-1])
-			holds("the completion", c.Call("completion/complete", map[string]any{"ref": map[string]string{"type": "ref/prompt", "name": "p"},
-				"argument": map[string]string{"name": "a", "value": "v"}}), completeResult[1:len(completeResult)-1])
+			holds("the completion",
+				c.Call("completion/complete", map[string]any{"ref": map[string]string{"type": "ref/prompt", "name": "p"},
+					"argument": map[string]string{"name": "a", "value": "v"}}), completeResult[1:len(completeResult)-1])
 		}
 		_, e := c.Try("tools/call", map[string]any{"name": "one", "arguments": map[string]bool{"fail": true}})
 		if e == nil || e.Code != 4711 || e.Message != "no A" || string(e.Data) != `{"x":[1e400]}` {
@@ -198,8 +218,8 @@ func TestEverythingUnknownPassesThrough(t *testing.T) {
 	})
 }
 
-// TestIDsAreRestored: whatever a client calls its requests, it is answered so, and
-// the server sees none of it.
+// TestIDsAreRestored ensures that a client gets its own request ids back, and that the
+// server never sees them.
 func TestIDsAreRestored(t *testing.T) {
 	across(t, func(t *testing.T, client, server mcp.Version) {
 		transport, u := strange(t, server, func(u *upstreamText, m heardMessage) {
@@ -222,9 +242,9 @@ func TestIDsAreRestored(t *testing.T) {
 	})
 }
 
-// TestURLsFirst: 2025-11-25 has an error for what needs a visit to a URL first. A
-// client of its version gets that, and hears of the end of the visit; a later one is
-// asked; an earlier one gets an error that it knows.
+// TestURLsFirst tests the 2025-11-25 error for requests that need a visit to a URL first.
+// A client of that version gets it, and is notified of the end of the visit; a later one
+// is asked; an earlier one gets an error that it knows.
 func TestURLsFirst(t *testing.T) {
 	const required = `{"code":-32042,"message":"sign in","data":{"elicitations":[{"mode":"url","message":"go","url":"https://example.com/1","elicitationId":"e 1","x":1.0}]}}`
 	for _, client := range mcp.Versions() {
@@ -242,10 +262,11 @@ func TestURLsFirst(t *testing.T) {
 				u.send(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e 1"}}`)
 			})
 			src := open(t, transport, nil)
-			c := mcptest.ConnectStdio(t, src, client, &mcptest.ConnectOptions{Answer: func(method string, params json.RawMessage) (any, error) {
-				asked = append(asked, method+" "+string(params))
-				return map[string]any{"action": "accept"}, nil
-			}})
+			c := mcptest.ConnectStdio(t, src, client,
+				&mcptest.ConnectOptions{Answer: func(method string, params json.RawMessage) (any, error) {
+					asked = append(asked, method+" "+string(params))
+					return map[string]any{"action": "accept"}, nil
+				}})
 			r, e := c.Try("tools/call", map[string]any{"name": "one"})
 			switch {
 			case client == mcp.Version20251125:
@@ -254,13 +275,18 @@ func TestURLsFirst(t *testing.T) {
 				}
 				until(t, "the end of the visit", nil, nil, func() bool {
 					n := c.Notifications()
-					return len(n) == 1 && n[0].Method == "notifications/elicitation/complete" && string(n[0].Params) == `{"elicitationId":"e 1"}`
+					return len(n) == 1 &&
+						n[0].Method == "notifications/elicitation/complete" &&
+						string(n[0].Params) == `{"elicitationId":"e 1"}`
 				})
 			case client.Modern():
 				if e != nil || !strings.Contains(string(r), "signed in") {
 					t.Errorf("the call = %s, %+v", r, e)
 				}
-				if len(asked) != 1 || !strings.Contains(asked[0], `"url":"https://example.com/1"`) || !strings.Contains(asked[0], `"x":1.0`) || strings.Contains(asked[0], "elicitationId") {
+				if len(asked) != 1 ||
+					!strings.Contains(asked[0], `"url":"https://example.com/1"`) ||
+					!strings.Contains(asked[0], `"x":1.0`) ||
+					strings.Contains(asked[0], "elicitationId") {
 					t.Errorf("the client was asked %q", asked)
 				}
 			case e == nil || e.Code != mcp.CodeInternalError || e.Message != "sign in":
@@ -270,13 +296,13 @@ func TestURLsFirst(t *testing.T) {
 	}
 }
 
-// talker is a client whose every byte a test writes itself.
+// talker is a client whose every byte is written by a test.
 type talker struct {
 	t    *testing.T
 	conn *pipeConn
 }
 
-// talk connects one to a source.
+// talk connects a talker to a source.
 func talk(t *testing.T, src mcp.Source, version mcp.Version) *talker {
 	t.Helper()
 	server := mcp.NewServer(src, nil)
@@ -286,7 +312,8 @@ func talk(t *testing.T, src mcp.Source, version mcp.Version) *talker {
 	t.Cleanup(func() { _ = ours.Close(); serving.Wait(); _ = server.Shutdown(context.Background()) })
 	k := &talker{t, ours}
 	if !version.Modern() {
-		k.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version.String() + `","capabilities":{"sampling":{},"elicitation":{},"roots":{}},"clientInfo":{"name":"t","version":"1"}}}`)
+		k.say(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version.String() +
+			`","capabilities":{"sampling":{},"elicitation":{},"roots":{}},"clientInfo":{"name":"t","version":"1"}}}`)
 		k.await(`"id":0,"result"`)
 		k.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	}
@@ -299,7 +326,7 @@ func (k *talker) say(text string) {
 	}
 }
 
-// await returns the next message that holds part.
+// await returns the next message that contains part.
 func (k *talker) await(part string) string {
 	k.t.Helper()
 	ctx, cancel := context.WithTimeout(k.t.Context(), patience)
@@ -315,7 +342,7 @@ func (k *talker) await(part string) string {
 	}
 }
 
-// request is a request in the form of a version.
+// request returns a request in the format of a version.
 func request(version mcp.Version, id, method, members string) string {
 	if version.Modern() {
 		if members != "" {
@@ -326,8 +353,8 @@ func request(version mcp.Version, id, method, members string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":{` + members + `}}`
 }
 
-// TestCancelCrosses: what a client cancels, by its own id, is cancelled at the server
-// by ours.
+// TestCancelCrosses ensures that a request cancelled by the client, with its own id, is
+// cancelled at the server with ours.
 func TestCancelCrosses(t *testing.T) {
 	across(t, func(t *testing.T, client, server mcp.Version) {
 		began := make(chan heardMessage, 1)
@@ -351,8 +378,8 @@ func TestCancelCrosses(t *testing.T) {
 	})
 }
 
-// TestServerTakesItsQuestionBack: a client that waits for its user is told that the
-// server does not.
+// TestServerTakesItsQuestionBack ensures that a client waiting for its user is notified
+// when the server no longer needs the answer.
 func TestServerTakesItsQuestionBack(t *testing.T) {
 	for _, client := range []mcp.Version{mcp.Version20241105, mcp.Version20251125, mcp.Version20260728} {
 		t.Run(client.String(), func(t *testing.T) {
@@ -375,7 +402,7 @@ func TestServerTakesItsQuestionBack(t *testing.T) {
 				_, ok := u.find(func(m heardMessage) bool { return string(m.ID) == `"after"` })
 				return ok
 			})
-			if client.Modern() { // it comes again when it can; there is nothing to tell it until then
+			if client.Modern() { // it cannot be notified before it retries
 				var r struct {
 					Result struct{ RequestState json.RawMessage }
 				}
@@ -402,8 +429,8 @@ func TestServerTakesItsQuestionBack(t *testing.T) {
 	}
 }
 
-// TestQuestionToAClientWithoutSession: a client that does not send its session id
-// cannot be asked; the server is told so, and the call goes on.
+// TestQuestionToAClientWithoutSession ensures that a question to a client that does not
+// send its session id is refused, and that the call continues.
 func TestQuestionToAClientWithoutSession(t *testing.T) {
 	for _, client := range []mcp.Version{mcp.Version20250326, mcp.Version20251125} {
 		t.Run(client.String(), func(t *testing.T) {
@@ -412,7 +439,8 @@ func TestQuestionToAClientWithoutSession(t *testing.T) {
 			transport, _ := strange(t, mcp.Version20251125, func(u *upstreamText, m heardMessage) {
 				if m.Method == "tools/call" {
 					call = m
-					u.send(`{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}`)
+					u.send(
+						`{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}`)
 					return
 				}
 				if m.Method == "" {
@@ -425,12 +453,17 @@ func TestQuestionToAClientWithoutSession(t *testing.T) {
 			h := server.HTTPHandler(nil)
 			post := func(body string) string {
 				r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
-				r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {client.String()}}
+				r.Header = http.Header{
+					"Content-Type":         {"application/json"},
+					"Accept":               {"application/json, text/event-stream"},
+					"Mcp-Protocol-Version": {client.String()},
+				}
 				w := httptest.NewRecorder()
 				h.ServeHTTP(w, r)
 				return w.Body.String()
 			}
-			post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + client.String() + `","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}}`)
+			post(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + client.String() +
+				`","capabilities":{"elicitation":{}},"clientInfo":{"name":"t","version":"1"}}}`)
 			if got := post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(got, `"name":"one"`) {
 				t.Errorf("tools/list = %s", got)
 			}
@@ -444,8 +477,8 @@ func TestQuestionToAClientWithoutSession(t *testing.T) {
 	}
 }
 
-// TestListsStayInStep: a list that is changed while the server lives is the new
-// one for clients of all versions.
+// TestListsStayInStep ensures that clients of all versions see the new list when a
+// running server changes it.
 func TestListsStayInStep(t *testing.T) {
 	across(t, func(t *testing.T, client, server mcp.Version) {
 		c := &changing{cat: catalogOf("one")}
@@ -453,7 +486,8 @@ func TestListsStayInStep(t *testing.T) {
 		k := talk(t, src, client)
 		changed := `"notifications/tools/list_changed"`
 		if client.Modern() {
-			k.say(request(client, `"sub"`, "subscriptions/listen", `"notifications":{"toolsListChanged":true,"resourceSubscriptions":["world://one"]}`))
+			k.say(request(client, `"sub"`, "subscriptions/listen",
+				`"notifications":{"toolsListChanged":true,"resourceSubscriptions":["world://one"]}`))
 			k.await("notifications/subscriptions/acknowledged")
 		} else {
 			k.say(request(client, `"sub"`, "resources/subscribe", `"uri":"world://one"`))
@@ -466,7 +500,7 @@ func TestListsStayInStep(t *testing.T) {
 		if got := k.await(`"id":1,"result"`); !strings.Contains(got, `"name":"two"`) {
 			t.Errorf("tools/list = %s", got)
 		}
-		// A server of 2026-07-28 is asked again for what there is to subscribe to.
+		// A server of 2026-07-28 gets a new subscription with the added resource.
 		news := make(chan struct{})
 		var telling sync.WaitGroup
 		telling.Go(func() {
@@ -488,8 +522,8 @@ func TestListsStayInStep(t *testing.T) {
 	})
 }
 
-// TestChangeBeforeTheSubscription: what changes after the lists have been read at the
-// start, and before the subscription stands, is heard of.
+// TestChangeBeforeTheSubscription ensures that a change after the lists are first read
+// and before the subscription is acknowledged is noticed.
 func TestChangeBeforeTheSubscription(t *testing.T) {
 	u := &upstreamText{version: mcp.Version20260728}
 	var serving sync.WaitGroup
@@ -507,9 +541,12 @@ func TestChangeBeforeTheSubscription(t *testing.T) {
 				switch {
 				case m.Method == "subscriptions/listen":
 					turned = true
-					u.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID)
+					u.send(
+						`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`,
+						m.ID)
 				case m.Method == "tools/list" && turned:
-					u.result(m, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"new","inputSchema":{"type":"object"}}]}`)
+					u.result(m,
+						`{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"new","inputSchema":{"type":"object"}}]}`)
 				default:
 					u.hear(t, text, func(*upstreamText, heardMessage) {})
 				}

@@ -12,12 +12,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A server up to 2025-11-25 asks by requests of its own, which may not say what call
-// they belong to. This file finds out whom to ask; turns.go keeps that decidable.
+// Servers up to 2025-11-25 ask with requests of their own, which need not name the call
+// they belong to. This file determines whom to ask; turns.go keeps that unambiguous.
 
-// belongs returns the call that a message without a place of its own belongs to:
-// the only one, or the latest if all are of one client. It is nil if they are of
-// several: no client is to see what is meant for others.
+// belongs returns the call that a message on the shared stream belongs to: the only one,
+// or the latest if all are from one client. It returns nil if they are from several
+// clients, so that none sees messages for another.
 func (ses *session) belongs(origin *call) *call {
 	if origin != nil {
 		return origin
@@ -31,13 +31,13 @@ func (ses *session) belongs(origin *call) *call {
 	return latest
 }
 
-// latestLocked returns the latest call in flight that is made for a client and that
-// ok accepts, and reports whether those are of several clients.
+// latestLocked returns the latest call in flight that is made for a client and that ok
+// accepts, and reports whether such calls belong to several clients.
 func (ses *session) latestLocked(ok func(*call) bool) (latest *call, several bool) {
 	for _, c := range ses.calls {
 		switch {
 		case !c.foreign || !ok(c):
-			continue // ours: a list, a ping
+			continue // our own call, such as a list or a ping
 		case latest == nil:
 			latest = c
 			continue
@@ -64,7 +64,7 @@ func (s *Source) sameClient(a, b *call) bool {
 	return client != nil && client == other.Session()
 }
 
-// asked answers a request of the server.
+// asked handles a request of the server.
 func (ses *session) asked(m *message, origin *call) {
 	id, method, params := m.id, string(m.method), json.RawMessage(m.params)
 	q := &serverQuestion{method: method, params: params}
@@ -84,7 +84,7 @@ func (ses *session) asked(m *message, origin *call) {
 		ses.awaitTurn(ctx, q)
 		ses.release(q)
 		if ses.answering(id) {
-			_ = ses.link.tell(ctx, response(id, result, err)) // a lost connection ends by other ways
+			_ = ses.link.tell(ctx, response(id, result, err)) // a lost connection is detected elsewhere
 		}
 		cancel()
 	}) {
@@ -97,7 +97,7 @@ func (ses *session) asked(m *message, origin *call) {
 type serverQuestion struct {
 	method string
 	params json.RawMessage
-	call   *call // that it belongs to, or nil
+	call   *call // the call that it belongs to, or nil
 
 	// Guarded by session.mu.
 	known   bool // whether call is certain
@@ -105,8 +105,8 @@ type serverQuestion struct {
 	counted bool // in call.open
 }
 
-// attribute finds the call that a question belongs to, none if there is none in
-// flight. It is not known if there are calls of several clients.
+// attribute determines the call that a question belongs to, or none if none is in flight.
+// It stays unknown if calls of several clients are in flight.
 func (ses *session) attribute(q *serverQuestion, origin *call) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -123,12 +123,12 @@ func (ses *session) attribute(q *serverQuestion, origin *call) {
 	}
 }
 
-// tokenPrefix makes our progress tokens differ from those that a server makes up for
-// its own requests, which are small numbers as well.
+// tokenPrefix distinguishes our progress tokens from those that a server invents for its
+// own requests, which are also small numbers.
 const tokenPrefix = "call-"
 
-// relatedCall returns the id of the call that a question names in its _meta, by the
-// call's progress token or by its request id, or 0.
+// relatedCall returns the id of the call that a question names in its _meta, by progress
+// token or request id, or 0.
 func relatedCall(params []byte) uint64 {
 	meta := jsonscan.Member(params, "_meta")
 	if meta == nil {
@@ -153,11 +153,11 @@ func tokenCall(token []byte) uint64 {
 	return id
 }
 
-// maxAsking bounds the questions of a server's that are open. What it asks beyond that
-// is not answered: no server needs to know so much at a time.
+// maxAsking limits the open questions of a server. Additional ones are not answered: no
+// server needs that many at a time.
 const maxAsking = 1000
 
-// noteAsked remembers a question, and reports whether there are not too many.
+// noteAsked records a question, and reports whether the limit is not exceeded.
 func (ses *session) noteAsked(id []byte, cancel context.CancelFunc) bool {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -171,8 +171,8 @@ func (ses *session) noteAsked(id []byte, cancel context.CancelFunc) bool {
 	return true
 }
 
-// answering reports whether a question of the server's is to be answered still,
-// and forgets it.
+// answering reports whether a question of the server is still to be answered, and removes
+// it.
 func (ses *session) answering(id []byte) bool {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -181,7 +181,7 @@ func (ses *session) answering(id []byte) bool {
 	return open
 }
 
-// withdrawn takes back a question that the server does not want answered any more.
+// withdrawn cancels a question that the server no longer wants answered.
 func (ses *session) withdrawn(id []byte) {
 	ses.mu.Lock()
 	cancel := ses.asking[string(id)]
@@ -199,7 +199,7 @@ var (
 		Message: "no client to ask: requests of several clients are in flight, and the question could belong to any of them"}
 )
 
-// answerTo finds out what the server wants to know.
+// answerTo obtains the answer to a server's question.
 func (ses *session) answerTo(ctx context.Context, q *serverQuestion) (json.RawMessage, error) {
 	if q.method == "ping" {
 		return json.RawMessage(`{}`), nil
@@ -218,8 +218,8 @@ func (ses *session) answerTo(ctx context.Context, q *serverQuestion) (json.RawMe
 	return ses.answerDuring(ctx, q)
 }
 
-// answerRoots asks for the folders of a client that makes a call. As a rule the
-// question is not about that call, and outlives it.
+// answerRoots requests the folders of a client with a call in flight. The question is
+// usually not about that call, and outlives it.
 func (ses *session) answerRoots(ctx context.Context, q *serverQuestion) (json.RawMessage, error) {
 	client, err := ses.home(ctx)
 	if client == nil || err != nil || ses.src.opts.Answer != nil {
@@ -236,7 +236,7 @@ func (ses *session) answerRoots(ctx context.Context, q *serverQuestion) (json.Ra
 	return answer, err
 }
 
-// answerDuring asks the client with the call that a question belongs to.
+// answerDuring asks the client as part of the call that a question belongs to.
 func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.RawMessage, error) {
 	req := q.call.request.Load()
 	switch {
@@ -262,8 +262,8 @@ func (ses *session) answerDuring(ctx context.Context, q *serverQuestion) (json.R
 	return q.call.parking.pose(ctx, q.method, q.params)
 }
 
-// answerOutside answers a question that belongs to no call. It is for the one client
-// that the server has, if it has one: on stdio, or with a process per session.
+// answerOutside answers a question that belongs to no call. It goes to the server's only
+// client, if there is only one: on stdio, or with a process per session.
 func (ses *session) answerOutside(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if ses.src.opts.Answer != nil {
 		return ses.src.opts.Answer(ctx, method, params)
@@ -286,8 +286,8 @@ func (ses *session) answerOutside(ctx context.Context, method string, params jso
 	return ses.roots.wait(ctx)
 }
 
-// home returns the one client that the server has, nil if it has several. It waits
-// until that client has begun.
+// home returns the server's only client, or nil if it has several. It waits until that
+// client has connected.
 func (ses *session) home(ctx context.Context) (*mcp.Session, error) {
 	if owner := ses.src.owner; owner != nil {
 		return owner, nil
@@ -295,8 +295,7 @@ func (ses *session) home(ctx context.Context) (*mcp.Session, error) {
 	return ses.src.opts.Clients.Only(ctx)
 }
 
-// askDirectly asks a client outside of its requests, or fails with
-// [mcp.ErrNoConnection].
+// askDirectly asks a client outside of its requests, or fails with [mcp.ErrNoConnection].
 func askDirectly(
 	ctx context.Context, client *mcp.Session, method string, params json.RawMessage,
 ) (json.RawMessage, error) {
@@ -311,12 +310,12 @@ func askDirectly(
 	return answer, err
 }
 
-// isHome reports whether a client is the one that the server has.
+// isHome reports whether client is the server's only client.
 func (s *Source) isHome(client *mcp.Session) bool {
 	return s.owner == client && client != nil || s.owner == nil && s.opts.Clients != nil && s.opts.Clients.Single
 }
 
-// rootsChanged passes on that the folders of the server's one client have changed.
+// rootsChanged notifies the server that the folders of its only client have changed.
 func (s *Source) rootsChanged(e mcp.ClientEvent) {
 	ses := s.current.Load()
 	if !e.RootsChanged || ses == nil || !s.isHome(e.Session) {
@@ -324,19 +323,19 @@ func (s *Source) rootsChanged(e mcp.ClientEvent) {
 	}
 	ses.roots.forget()
 	if ses.version.Modern() {
-		return // asks for what it needs with each request
+		return // it receives them with each request
 	}
 	ses.goWork(func(ctx context.Context) {
 		_ = ses.link.tell(ctx,
 			rootsListChanged())
-	}) // a lost connection ends by other ways
+	}) // a lost connection is detected elsewhere
 }
 
 func rootsListChanged() []byte { return notification("notifications/roots/list_changed", nil) }
 
-// settleRoots asks the client for its folders if the server has asked for them before
-// the client could be: a client that cannot be asked outside of its requests is asked
-// with its next one, before the server sees that.
+// settleRoots asks the client for its folders if the server requested them before the
+// client could be asked: a client that cannot be asked outside of its requests is asked
+// with its next one, before the server receives that.
 func (ses *session) settleRoots(ctx context.Context, e *errand, req *mcp.Request) error {
 	if !ses.roots.wanted.Load() || req == nil || e.key == "" {
 		return nil
@@ -354,15 +353,15 @@ func (ses *session) settleRoots(ctx context.Context, e *errand, req *mcp.Request
 		return nil
 	}
 	if missed := ses.roots.settle(reply{result: answers[0]}); missed {
-		_ = ses.link.tell(ctx, rootsListChanged()) // has it ask again, which is answered at once
+		_ = ses.link.tell(ctx, rootsListChanged()) // makes it ask again, which is answered immediately
 	}
-	// The answer is ahead of the ping, and so the server has taken note of it.
+	// The answer precedes the ping, so by its reply the server has processed it.
 	limited, cancel := context.WithTimeout(ctx, settleRootsTime)
 	defer cancel()
 	_, _ = ses.request(limited, "ping", nil)
 	return nil
 }
 
-// settleRootsTime is how long a server may take to note the folders of its client
-// before it is sent the request all the same.
+// settleRootsTime is how long a server may take to process the folders of its client
+// before it receives the request anyway.
 const settleRootsTime = time.Second

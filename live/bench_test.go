@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// BenchmarkCall is a call of echo through a child, one at a time and many. Only
-// our side of it is counted in allocations.
+// BenchmarkCall calls echo through a child, sequentially and concurrently. Only the
+// allocations of this process are counted.
 func BenchmarkCall(b *testing.B) {
 	src := open(b, command(b, "server"), &live.Options{Version: mcp.Version20250618})
 	params := &mcp.CallToolParams{Name: "echo", Arguments: object(`{"text":"hello"}`)}
@@ -35,7 +35,7 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// BenchmarkHTTPCall is the same over HTTP, with the server in this process.
+// BenchmarkHTTPCall does the same over HTTP, with the server in this process.
 func BenchmarkHTTPCall(b *testing.B) {
 	src := open(b, &live.Endpoint{URL: newUpstream(b, &world{}).URL + "/mcp", NoListen: true}, nil)
 	params := &mcp.CallToolParams{Name: "echo", Arguments: object(`{"text":"hello"}`)}
@@ -50,9 +50,8 @@ func BenchmarkHTTPCall(b *testing.B) {
 	})
 }
 
-// TestCallAllocs holds the budget of a call through a child: the call and its
-// channel, the parameters, the line that was read, the result and the raw text
-// that it stands for.
+// TestCallAllocs limits the allocations of a call through a child: the call and its
+// channel, the parameters, the line read, the result and its raw text.
 func TestCallAllocs(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates, too")

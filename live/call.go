@@ -11,49 +11,49 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// call is a request to the server on its way.
+// call is a request to the server.
 type call struct {
 	id     uint64
-	born   int64 // session.watches when it was made
+	born   int64 // session.watches when it was created
 	method string
-	name   string // what the Mcp-Name header says, or empty
+	name   string // value of the Mcp-Name header, or empty
 	params []byte // an object, or nil
 
-	// foreign says that it is made for somebody else: a client, or a program.
+	// foreign reports whether it is made for a client or a program, rather than for this
+	// package.
 	foreign bool
-	// request is that of the client, or nil. It changes when the client comes
-	// again.
+	// request is the client's request, or nil. It changes when the client retries.
 	request atomic.Pointer[mcp.Request]
 	client  string       // see clientName
 	named   bool         // client is set
-	parking *parked      // what it is parked by, if it may be
-	headers []namedValue // of HTTP, for arguments that it is to repeat there
-	answer  chan reply   // of capacity 2: the answer, and that something has been said
+	parking *parked      // its parked state, if it may be parked
+	headers []namedValue // HTTP headers that repeat arguments
+	answer  chan reply   // capacity 2: the answer, and a signal that the mailbox is not empty
 	said    atomic.Pointer[mailbox]
 	stands  *stands // of a subscription
 
-	// For questions without a place of their own; guarded by session.mu.
-	mayAsk bool        // calls of other clients that may ask wait for this one
+	// For questions that do not name their call; guarded by session.mu.
+	mayAsk bool        // other clients' calls that may ask wait for this one
 	posed  bool        // it has asked
-	open   int         // questions that wait for an answer
-	look   *time.Timer // ends the first look at a tool, or nil
+	open   int         // number of unanswered questions
+	look   *time.Timer // ends the observation of a tool's first call, or nil
 }
 
-// stands says that a subscription has been acknowledged.
+// stands records that a subscription has been acknowledged.
 type stands struct {
 	once sync.Once
 	open chan struct{} // closed then
 }
 
-// reply is what became of a call.
+// reply is the outcome of a call.
 type reply struct {
 	result []byte
 	err    error
-	said   bool // it is none yet: there is something in the mailbox
+	said   bool // no outcome yet: the mailbox is not empty
 }
 
-// wait returns the answer that deliver gives, and passes on what is said before it.
-// If ctx ends before, it calls leave.
+// wait returns the answer from deliver, and passes on preceding notifications. If ctx is
+// done first, it calls leave.
 func (c *call) wait(ctx context.Context, leave func()) ([]byte, error) {
 	for {
 		var r reply
@@ -61,7 +61,7 @@ func (c *call) wait(ctx context.Context, leave func()) ([]byte, error) {
 		case r = <-c.answer:
 		case <-ctx.Done():
 			select {
-			case r = <-c.answer: // says more than that ctx has ended
+			case r = <-c.answer: // more precise than the error of ctx
 			default:
 				leave()
 				return nil, ctx.Err()
@@ -74,7 +74,7 @@ func (c *call) wait(ctx context.Context, leave func()) ([]byte, error) {
 	}
 }
 
-// deliver hands over the answer; only the first counts.
+// deliver sets the answer; only the first one counts.
 func (c *call) deliver(r reply) {
 	select {
 	case c.answer <- r:
@@ -82,9 +82,9 @@ func (c *call) deliver(r reply) {
 	}
 }
 
-// mailbox is what a server has said of a call and whoever waits for that has not
-// passed on yet: a client that does not read must not hold up the one who reads what
-// the server says to all.
+// mailbox holds the notifications about a call that its caller has not yet passed on: a
+// client that does not read must not block the goroutine that reads the messages for all
+// clients.
 type mailbox struct {
 	mu      sync.Mutex
 	letters []letter
@@ -95,17 +95,17 @@ type mailbox struct {
 // letter is a notification about a call.
 type letter struct {
 	params []byte
-	log    bool // a log line, and not progress
+	log    bool // a log line rather than progress
 }
 
-// maxSaid is how many bytes wait for a client. What is more is lost: it is not the
-// answer.
+// maxSaid is how many bytes of notifications wait for a client. Additional ones are
+// dropped; the answer never is.
 const maxSaid = 1 << 20
 
-// say leaves a letter for whoever waits for the call.
+// say adds a letter to the mailbox of the call.
 func (c *call) say(l letter) {
 	box := c.said.Load()
-	if box == nil { // only the goroutine that reads comes here
+	if box == nil { // only the reading goroutine gets here
 		box = &mailbox{}
 		c.said.Store(box)
 	}
@@ -137,7 +137,7 @@ func (c *call) passOn() {
 	}
 }
 
-// tell passes a letter on to the client.
+// tell forwards a letter to the client.
 func (c *call) tell(l letter) {
 	if l.log {
 		c.request.Load().ForwardLog(l.params)
@@ -146,13 +146,13 @@ func (c *call) tell(l letter) {
 	c.request.Load().ForwardProgress(l.params)
 }
 
-// cancelled tells the server that an answer is not wanted any more.
+// cancelled returns the notification that an answer is no longer wanted.
 func cancelled(id uint64) []byte {
 	params := strconv.AppendUint([]byte(`{"requestId":`), id, 10)
 	return notification("notifications/cancelled", append(params, '}'))
 }
 
-// buffer is scratch memory for one message.
+// buffer is reusable memory for one message.
 type buffer struct{ b []byte }
 
 type bufferPool struct{ pool sync.Pool }
@@ -167,7 +167,7 @@ func (p *bufferPool) put(b *buffer) {
 	}
 }
 
-// eachOf calls do with each element of a JSON array.
+// eachOf calls do for each element of a JSON array.
 func eachOf(text []byte, do func([]byte)) error {
 	if err := jsonscan.Valid(text); err != nil {
 		return err

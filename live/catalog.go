@@ -11,11 +11,11 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// list asks the server for all it offers.
+// list requests the catalog of the server.
 func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 	cat := &mcp.Catalog{
 		Instructions: ses.instructions,
-		// 2024-11-05 has the method, but no capability to say so.
+		// 2024-11-05 has the method, but no capability for it.
 		Completions: ses.declares("completions") || ses.version == mcp.Version20241105,
 		Logging:     ses.declares("logging"),
 		Subscribe:   ses.declares("resources", "subscribe"),
@@ -28,14 +28,19 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 	if cat.Server.Version == "" {
 		cat.Server.Version = "0"
 	}
-	named := make(map[string]bool) // the tools
+	named := make(map[string]bool) // of tools
 	lists := []struct {
 		capability, method, key string
 		add                     func(raw json.RawMessage) bool
 	}{
 		{"tools", "tools/list", "tools", func(raw json.RawMessage) bool { return addTool(cat, raw, named) }},
 		{"resources", "resources/list", "resources", func(raw json.RawMessage) bool { return addResource(cat, raw) }},
-		{"resources", "resources/templates/list", "resourceTemplates", func(raw json.RawMessage) bool { return addTemplate(cat, raw) }},
+		{
+			"resources",
+			"resources/templates/list",
+			"resourceTemplates",
+			func(raw json.RawMessage) bool { return addTemplate(cat, raw) },
+		},
 		{"prompts", "prompts/list", "prompts", func(raw json.RawMessage) bool { return addPrompt(cat, raw) }},
 	}
 	size := int64(0)
@@ -53,34 +58,37 @@ func (ses *session) list(ctx context.Context) (*mcp.Catalog, error) {
 	return cat, nil
 }
 
-// dropWrong leaves out tools that clients must not use over HTTP.
+// dropWrong removes tools that clients must not use over HTTP.
 func (ses *session) dropWrong(cat *mcp.Catalog) {
 	_, wrong := headersOf(cat)
 	for _, name := range wrong {
 		cat.Tools = slices.DeleteFunc(cat.Tools, func(t mcp.Tool) bool { return t.Name == name })
-		ses.src.tell(Event{What: "log", Detail: fmt.Sprintf("tool %q is left out: its x-mcp-header annotations break the rules", name)})
+		ses.src.tell(Event{
+			What:   "log",
+			Detail: fmt.Sprintf("tool %q is left out: its x-mcp-header annotations break the rules", name),
+		})
 	}
 }
 
-// maxEmptyPages is how many pages in a row may hold no entry and yet name another.
-// A server that filters may send a few of them.
+// maxEmptyPages is how many consecutive pages may be empty and yet name another. A server
+// that filters may send a few of them.
 const maxEmptyPages = 8
 
-// listing is one list of a server while it is read page by page. Its limits keep a
-// server from filling our memory, or keeping us busy, with a list that never ends.
+// listing is a list of a server that is being read page by page. Its limits keep a server
+// from exhausting memory or time with an endless list.
 type listing struct {
 	src     *Source
 	method  string
 	add     func(json.RawMessage) bool
 	size    *int64 // bytes of all lists of the server so far
 	pages   int
-	empty   int // pages in a row without an entry
+	empty   int // consecutive empty pages
 	entries int
 	dropped int
 	cursors map[string]bool
 }
 
-// readList asks for one list, page by page. size counts the bytes of all lists.
+// readList requests one list, page by page. size counts the bytes of all lists.
 func (ses *session) readList(
 	ctx context.Context, method, key string, size *int64, add func(json.RawMessage) bool,
 ) error {
@@ -92,7 +100,7 @@ func (ses *session) readList(
 		if err != nil {
 			var e *mcp.Error
 			if errors.As(err, &e) && e.Code == mcp.CodeMethodNotFound {
-				return nil // declared, but not there: nothing of that kind
+				return nil // declared, but missing: no entries
 			}
 			return err
 		}
@@ -111,7 +119,7 @@ func (ses *session) readList(
 	}
 }
 
-// page adds the entries of one page, and returns the cursor of the next or nil.
+// page adds the entries of one page, and returns the cursor of the next, or nil.
 func (l *listing) page(entries, result []byte) (cursor []byte, err error) {
 	limits := &l.src.opts
 	l.pages++
@@ -147,12 +155,11 @@ func (l *listing) page(entries, result []byte) (cursor []byte, err error) {
 	return cursor, nil
 }
 
-// maxDropsLogged is how many entries of a list are logged one by one when they
-// are dropped.
+// maxDropsLogged is how many dropped entries of a list are logged individually.
 const maxDropsLogged = 10
 
-// take adds one entry. One that cannot be used, or that two parsers could read
-// differently, is dropped.
+// take adds one entry. It drops an entry that is invalid, or that two parsers could read
+// differently.
 func (l *listing) take(raw []byte) {
 	why := "is invalid"
 	if key := jsonscan.Duplicate(raw); key != nil {
@@ -177,12 +184,12 @@ func (l *listing) reportDropped() {
 	}
 }
 
-// compact returns a copy without white space between tokens.
+// compact returns a copy without whitespace between tokens.
 func compact(raw []byte) json.RawMessage {
 	return jsonscan.AppendCompact(make([]byte, 0, len(raw)), raw)
 }
 
-// lenient decodes what it can: a field of a wrong type is left at its zero value.
+// lenient decodes as much as possible: a field with a wrong type stays zero.
 func lenient(raw json.RawMessage, into any) {
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(raw, into); err != nil && !errors.As(err, &wrong) {
@@ -239,8 +246,8 @@ func addPrompt(cat *mcp.Catalog, raw json.RawMessage) bool {
 
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// extensions returns what can be passed on of the extensions that the server
-// declares. Tasks cannot: they would have to be kept across a restart.
+// extensions returns the server's declared extensions that can be relayed. Tasks cannot,
+// because they would have to survive a restart.
 func extensions(raw []byte) json.RawMessage {
 	if !isObject(raw) {
 		return nil

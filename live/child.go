@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// child is a running [Command], as a connection.
+// child is the connection to a running [Command].
 type child struct {
 	command *Command
 	cmd     *exec.Cmd
@@ -24,20 +24,20 @@ type child struct {
 	stderr  stderrTail
 
 	exited    chan struct{} // closed when the process has been reaped
-	exit      error         // what Wait returned; set before exited is closed
-	outEnded  chan struct{} // closed when stdout has been read to its end
+	exit      error         // error from Wait; set before exited is closed
+	outEnded  chan struct{} // closed at the end of stdout
 	outOnce   sync.Once
-	errEnded  chan struct{} // closed when stderr has been read to its end
+	errEnded  chan struct{} // closed at the end of stderr
 	stopOnce  sync.Once
 	stopping  chan struct{}
-	stopDone  chan struct{} // closed when everything is gone
-	hangs     atomic.Bool   // it does not answer any more
-	settled   chan struct{} // closed when it is known what of its stdin it has not read
+	stopDone  chan struct{} // closed when everything has stopped
+	hangs     atomic.Bool   // it no longer answers
+	settled   chan struct{} // closed when the unread part of its stdin is known
 	killGrace time.Duration
 }
 
-// settle is how long the one end of a child may take to follow the other: the
-// process after its stdout, or stdout after the process.
+// settle is how long the process may take to exit after its stdout ends, or stdout to end
+// after the process exits.
 const settle = 250 * time.Millisecond
 
 func startChild(c *Command, cmd *exec.Cmd) (*child, error) {
@@ -78,7 +78,7 @@ func startChild(c *Command, cmd *exec.Cmd) (*child, error) {
 	return ch, nil
 }
 
-// pipes are the three of a child, each with our end and its own.
+// pipes are the three pipes of a child, with both ends.
 type pipes struct{ ours, theirs [3]*os.File }
 
 func newPipes() (*pipes, error) {
@@ -125,20 +125,20 @@ func (c *child) readStderr(r *os.File) {
 		w = io.MultiWriter(&c.stderr, c.command.Stderr)
 	}
 	if _, err := io.Copy(w, r); err != nil && c.command.Stderr != nil {
-		_, _ = io.Copy(&c.stderr, r) // it must not fill the pipe because nobody takes it
+		_, _ = io.Copy(&c.stderr, r) // otherwise the pipe would fill up
 	}
 	_ = r.Close()
 }
 
-// flush passes on the last line of a writer that waits for its end.
+// flush writes the incomplete last line of a buffering writer.
 func flush(w io.Writer) {
 	if f, ok := w.(interface{ Flush() error }); ok {
-		_ = f.Flush() // the process is gone: this was the last attempt
+		_ = f.Flush() // the process has exited: this was the last attempt
 	}
 }
 
-// supervise ends the child when it is asked to, when its stdout ends or when
-// the process does, whichever comes first, and leaves nothing of it.
+// supervise stops the child when requested, when its stdout ends or when the process
+// exits, whichever comes first, and cleans up after it.
 func (c *child) supervise() {
 	defer close(c.stopDone)
 	select {
@@ -150,22 +150,22 @@ func (c *child) supervise() {
 	}
 	c.writer.stop()
 	ask, insist := c.killGrace/5, c.killGrace-c.killGrace/5
-	if c.hangs.Load() { // it does not see that its stdin ends
+	if c.hangs.Load() { // it does not notice the end of its stdin
 		c.end(0, ask)
 	}
 	c.countUnread()
 	_ = c.in.Close()
 	c.end(ask, insist)
-	kill(c.cmd.Process) // whoever is left of the group
+	kill(c.cmd.Process) // the rest of the group
 	c.writer.wait()
-	// Somebody outside the group may hold the other ends still.
+	// A process outside the group may still hold the other ends.
 	if !c.within(settle, c.errEnded) {
 		c.stderr.leave()
 	}
 	_ = c.out.Close()
 }
 
-// end waits for the process, then asks it to end, then insists.
+// end waits for the process, then terminates and finally kills it.
 func (c *child) end(ask, insist time.Duration) {
 	if c.within(ask, c.exited) {
 		return
@@ -177,20 +177,20 @@ func (c *child) end(ask, insist time.Duration) {
 	}
 }
 
-// countUnread finds out what has been written and never read, once the process has
-// ended: those requests can be made again without fear.
+// countUnread determines how much of the child's input was never read, once the process
+// has exited: those requests can be retried safely.
 func (c *child) countUnread() {
 	defer close(c.settled)
 	if !c.hasExited() {
 		return
 	}
-	kill(c.cmd.Process) // whoever is left of the group reads no more
+	kill(c.cmd.Process) // the rest of the group stops reading
 	if n, known := unread(c.in); known {
 		c.writer.unread(n)
 	}
 }
 
-// within waits for done, no longer than d, and reports whether it came.
+// within waits for done for at most d, and reports whether it is closed.
 func (c *child) within(d time.Duration, done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -207,8 +207,8 @@ func (c *child) within(d time.Duration, done <-chan struct{}) bool {
 	}
 }
 
-// ReadMessage returns the next message that the child writes. Once it has
-// returned an error, the child is on its way out.
+// ReadMessage returns the next message from the child. After an error, the child is being
+// stopped.
 func (c *child) ReadMessage(context.Context) ([]byte, error) {
 	line, err := c.lines.next()
 	if err != nil {
@@ -223,10 +223,10 @@ func (c *child) WriteMessage(msg []byte) error {
 	return err
 }
 
-// write is WriteMessage that tells the place of the message.
+// write is WriteMessage, but returns the position of the message.
 func (c *child) write(msg []byte) (place int64, err error) { return c.writer.write(msg) }
 
-// reached reports whether the message at a place may have reached the child.
+// reached reports whether the message at a position may have reached the child.
 func (c *child) reached(place int64) bool {
 	if c.hasExited() {
 		<-c.settled
@@ -234,7 +234,7 @@ func (c *child) reached(place int64) bool {
 	return c.writer.reached(place)
 }
 
-// Close stops the child and waits until it is gone.
+// Close stops the child and waits until it has stopped.
 func (c *child) Close() error {
 	c.stop()
 	<-c.stopDone
@@ -246,7 +246,7 @@ func (c *child) stop() { c.stopOnce.Do(func() { close(c.stopping) }) }
 // pid returns the process id, for [State].
 func (c *child) pid() int { return c.cmd.Process.Pid }
 
-// junk takes a line of stdout that was no message.
+// junk handles a line of stdout that is not a message.
 func (c *child) junk(line []byte) {
 	c.stderr.note(line)
 	if c.command.Stray != nil {
@@ -254,8 +254,8 @@ func (c *child) junk(line []byte) {
 	}
 }
 
-// why returns the error for those whose call the child will not answer any more,
-// after readErr has ended the reading. It waits a moment for the exit status.
+// why returns the error for calls that the child will not answer, after reading ended
+// with readErr. It waits briefly for the exit status.
 func (c *child) why(readErr error) error {
 	c.within(settle, c.exited)
 	c.within(settle/5, c.errEnded)
@@ -271,7 +271,7 @@ func (c *child) why(readErr error) error {
 	return &ExitError{Reason: text, Cause: c.command.redact(c.stderr.cause()), Stderr: c.words()}
 }
 
-// words returns the last lines of stderr, without secrets.
+// words returns the last stderr lines, without secrets.
 func (c *child) words() string { return c.command.redact(c.stderr.String()) }
 
 func (c *child) hasExited() bool {

@@ -15,61 +15,62 @@ import (
 	"time"
 )
 
-// Command is a server that is started as a child process and spoken to over its
-// stdin and stdout ("Transports", stdio). It is started without a shell: nothing
-// in Path or Args is expanded. It must not be changed after [Open].
+// Command is a server that is started as a child process and uses its stdin and stdout
+// ("Transports", stdio). It is started without a shell, so Path and Args are not
+// expanded. It must not be changed after [Open].
 //
-// The child runs in a process group of its own. To stop it, its stdin is closed;
-// if that does not end it, the group is sent SIGTERM, then SIGKILL. On Linux the
-// child is sent SIGTERM also when this program dies. Windows has no such groups:
-// there the tree of processes is ended with taskkill.
+// The child runs in a separate process group. To stop it, its stdin is closed; if that is
+// not enough, the group receives SIGTERM, then SIGKILL. On Linux the child also receives
+// SIGTERM when this program dies. Windows has no such groups: there taskkill ends the
+// process tree.
 type Command struct {
-	// Path is the program. Without a slash it is looked up in the PATH of the
-	// child's environment, on Windows with the extensions of PATHEXT.
+	// Path is the program. Without a slash it is searched in the PATH of the child's
+	// environment, on Windows with the extensions of PATHEXT.
 	Path string
 	Args []string
-	// Dir is where it runs; empty stands for the current folder. Path is then
-	// relative to the current folder still, not to Dir.
+	// Dir is the working directory; empty means the current folder. Path stays relative
+	// to the current folder, not to Dir.
 	Dir string
 
-	// Env is added to the inherited environment, as NAME=value. Of a name that is
-	// given twice the last one counts.
+	// Env is added to the inherited environment, as NAME=value. If a name is repeated,
+	// the last one wins.
 	Env []string
-	// Inherit names the variables that the child sees of our own environment. A
-	// name that ends in * stands for all that begin so. Nil stands for
-	// [DefaultInherit], an empty list for none.
+	// Inherit names the environment variables that the child inherits. A name that ends
+	// in * is a prefix. Nil means [DefaultInherit], an empty list means none.
 	Inherit []string
 
-	// Stderr receives what the child writes to stderr, beside the last lines that
-	// are kept for errors: unchanged, or by whole lines if there is something to
-	// Redact. Nil stands for nobody.
+	// Stderr receives the stderr output of the child, unchanged or, if Redact is not
+	// empty, by whole lines. Nil discards it. Errors contain its last lines in any case.
 	Stderr io.Writer
-	// Stray is called with each line of stdout that is no message, one at a time. It
-	// must not keep the line. Nil ignores them, as clients do who are patient.
+	// Stray is called with each line of stdout that is not a message, one at a time. It
+	// must not retain the line. Nil ignores such lines, like tolerant clients do.
 	Stray func(line []byte)
-	// Redact are secrets, such as values of Env, that are replaced by [redacted]
-	// in errors and in what Stderr receives.
+	// Redact are secrets, such as values of Env, that are replaced by [redacted] in
+	// errors and in the output to Stderr.
 	Redact []string
 
-	// MaxMessage is the largest message in bytes; 0 stands for 64 MiB. A larger
-	// one ends the child.
+	// MaxMessage is the maximum message size in bytes; 0 means 64 MiB. A larger message
+	// stops the child.
 	MaxMessage int
-	// StopTimeout is how long the child may take to end: a fifth of it after stdin
-	// is closed, the rest after SIGTERM. One that hangs is sent SIGTERM at once, and
-	// has a fifth. 0 stands for 5 seconds.
+	// StopTimeout is how long the child may take to exit: a fifth of it after stdin is
+	// closed, the rest after SIGTERM. A child that hangs receives SIGTERM immediately,
+	// and has a fifth. 0 means 5 seconds.
 	StopTimeout time.Duration
 }
 
 var _ Transport = (*Command)(nil)
 
-// DefaultInherit returns the variables that a child inherits unless
-// [Command.Inherit] says otherwise: what programs need to find themselves, their
-// user's folders, the language, and the way to the network.
+// DefaultInherit returns the variables that a child inherits if [Command.Inherit] is nil:
+// what programs need to find executables, the user's folders, the language, and the
+// network proxy.
 func DefaultInherit() []string {
-	names := []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TEMP", "TMP",
-		"XDG_*", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+	names := []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM",
+		"LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TEMP", "TMP",
+		"XDG_*", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
+		"https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"}
 	if runtime.GOOS == "windows" {
-		names = append(names, "PATHEXT", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMSPEC",
+		names = append(names, "PATHEXT", "APPDATA", "LOCALAPPDATA",
+			"PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMSPEC",
 			"HOMEDRIVE", "HOMEPATH", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE", "SYSTEMROOT", "USERNAME", "USERPROFILE", "WINDIR")
 	}
 	return names
@@ -91,8 +92,8 @@ func (c *Command) redact(text string) string { return redact(text, c.Redact) }
 // environment returns the variables of the child.
 func (c *Command) environment() []string { return append(Environ(c.Inherit), c.Env...) }
 
-// Environ returns the variables of our environment that a child sees if
-// [Command.Inherit] is inherit, as NAME=VALUE. Nil is [DefaultInherit].
+// Environ returns our environment variables that a child inherits if [Command.Inherit] is
+// inherit, as NAME=VALUE. Nil means [DefaultInherit].
 func Environ(inherit []string) []string {
 	names := inherit
 	if names == nil {
@@ -144,7 +145,7 @@ func (c *Command) command() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// CommandError is why a command could not even be started.
+// CommandError is why a command could not be started at all.
 type CommandError struct{ Err error }
 
 // Error implements the error interface.
@@ -153,14 +154,14 @@ func (e *CommandError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *CommandError) Unwrap() error { return e.Err }
 
-// lookPath finds a program in the PATH of env, which need not be ours.
+// lookPath finds a program in the PATH of env, which may differ from ours.
 func lookPath(name string, env []string) (string, error) {
 	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
 		return findExecutable(name, env)
 	}
 	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
 		if dir == "" || !filepath.IsAbs(dir) {
-			continue // what is in the current folder is not meant
+			continue // never search the current folder
 		}
 		if path, err := findExecutable(filepath.Join(dir, name), env); err == nil {
 			return path, nil
@@ -169,8 +170,8 @@ func lookPath(name string, env []string) (string, error) {
 	return "", fmt.Errorf("there is no program %q in the PATH", name)
 }
 
-// findExecutable returns the file that path names, with one of the extensions
-// of PATHEXT where those matter.
+// findExecutable returns the file at path, on Windows with one of the extensions of
+// PATHEXT.
 func findExecutable(path string, env []string) (string, error) {
 	candidates := []string{path}
 	if runtime.GOOS == "windows" && filepath.Ext(path) == "" {
@@ -197,7 +198,7 @@ func findExecutable(path string, env []string) (string, error) {
 	return "", fmt.Errorf("there is no program %s", path)
 }
 
-// lookup returns the value of a variable: the last one given counts.
+// lookup returns the value of a variable. If it is repeated, the last one wins.
 func lookup(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		n, value, _ := strings.Cut(entry, "=")

@@ -21,8 +21,7 @@ func TestSourceOverStdio(t *testing.T) {
 	}
 }
 
-// versions are all, or under the race detector, where everything takes its time,
-// one of each era.
+// versions returns all versions, or one of each era under the slow race detector.
 func versions() []mcp.Version {
 	if raceEnabled {
 		return []mcp.Version{mcp.Version20260728, mcp.Version20251125}
@@ -42,8 +41,11 @@ func suiteOptions() *mcptest.Options {
 			{URI: "world://seven", Want: `"text":"seven"`},
 			{URI: "other://seven", WantError: true},
 		},
-		Prompts:     []mcptest.Prompt{{Name: "greet", Args: map[string]string{"name": "Ann"}, Want: `Hello, Ann`}},
-		Completions: []mcptest.Completion{{Params: mcp.CompleteParams{Prompt: "greet", Argument: "name", Value: "A"}, Want: []string{"A1"}}},
+		Prompts: []mcptest.Prompt{{Name: "greet", Args: map[string]string{"name": "Ann"}, Want: `Hello, Ann`}},
+		Completions: []mcptest.Completion{{
+			Params: mcp.CompleteParams{Prompt: "greet", Argument: "name", Value: "A"},
+			Want:   []string{"A1"},
+		}},
 	}
 }
 
@@ -63,7 +65,9 @@ func TestBytesPassThrough(t *testing.T) {
 	if got, want := string(r.Raw.Bytes()), `{"content":[{"type":"text","text":"\u0041\/"}],"x-unknown":[1e400]}`; got != want {
 		t.Errorf("the result is %s, want %s", got, want)
 	}
-	if len(cat.Tools) != len(worldCatalog.Tools) || cat.Instructions != worldCatalog.Instructions || cat.Server.Version != "1.2.3" {
+	if len(cat.Tools) != len(worldCatalog.Tools) ||
+		cat.Instructions != worldCatalog.Instructions ||
+		cat.Server.Version != "1.2.3" {
 		t.Errorf("the catalog has %d tools, instructions %q, server %v", len(cat.Tools), cat.Instructions, cat.Server)
 	}
 }
@@ -111,7 +115,12 @@ func TestCommandErrors(t *testing.T) {
 		want    []string
 		not     string
 	}{
-		{"no program", &live.Command{Path: "no-such-program-here"}, []string{`no program "no-such-program-here" in the PATH`}, ""},
+		{
+			"no program",
+			&live.Command{Path: "no-such-program-here"},
+			[]string{`no program "no-such-program-here" in the PATH`},
+			"",
+		},
 		{"no file", &live.Command{Path: "./no-such"}, []string{"no program ./no-such"}, ""},
 		{"folder", &live.Command{Path: dir}, []string{"is a folder"}, ""},
 		{"not executable", &live.Command{Path: plain}, []string{"not executable"}, ""},
@@ -119,7 +128,12 @@ func TestCommandErrors(t *testing.T) {
 		{"ends", command(t, "broken"), []string{"exit status 3", `cannot find module "left-pad"`}, ""},
 		{"secrets", secret, []string{"[redacted]"}, "hunter22"},
 		{"too long", huge, []string{"too long", "4000 bytes"}, ""},
-		{"old stranger", command(t, "script", `initialize {"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"1999-01-01"}}`), []string{`"1999-01-01"`}, ""},
+		{
+			"old stranger",
+			command(t, "script", `initialize {"jsonrpc":"2.0","id":ID,"result":{"protocolVersion":"1999-01-01"}}`),
+			[]string{`"1999-01-01"`},
+			"",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			src, err := live.Open(t.Context(), tt.command, nil)
@@ -139,14 +153,15 @@ func TestCommandErrors(t *testing.T) {
 	}
 }
 
-// What a child writes to stderr is passed on by lines, without secrets, those of
-// several lines included.
+// TestStderrWithoutSecrets ensures that the stderr output of a child is passed on by
+// lines with secrets redacted, including multi-line ones.
 func TestStderrWithoutSecrets(t *testing.T) {
 	var b strings.Builder
 	c := command(t, "broken")
 	c.Stderr, c.Redact = &b, []string{"unlikely", "-----BEGIN\n\"left-pad\"\n"}
 	_, err := live.Open(t.Context(), c, nil)
-	if got, want := b.String(), "cannot find module [redacted]\n"; got != want || strings.Contains(err.Error(), "left-pad") {
+	if got, want := b.String(), "cannot find module [redacted]\n"; got != want ||
+		strings.Contains(err.Error(), "left-pad") {
 		t.Errorf("stderr %q and error %v, want %q", got, err, want)
 	}
 }
@@ -155,7 +170,9 @@ func TestDiesInACall(t *testing.T) {
 	src := open(t, command(t, "server"), nil)
 	first := mustCall(t, src, "pid", "")
 	_, err := call(t, src, "exit", "")
-	if err == nil || !strings.Contains(err.Error(), "exit status 7") || !strings.Contains(err.Error(), "panic: out of cheese") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "exit status 7") ||
+		!strings.Contains(err.Error(), "panic: out of cheese") {
 		t.Errorf("the call in flight fails with %v, want the exit status and the last lines on stderr", err)
 	}
 	second := mustCall(t, src, "pid", "")
@@ -179,7 +196,9 @@ func TestStopsWhatIgnoresTheEnd(t *testing.T) {
 	c := command(t, "deaf")
 	c.StopTimeout = 50_000_000
 	_, err := live.Open(t.Context(), c, &live.Options{StartTimeout: 500_000_000})
-	if err == nil || !strings.Contains(err.Error(), "not ready after 500ms") || !strings.Contains(err.Error(), "Ok to proceed?") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "not ready after 500ms") ||
+		!strings.Contains(err.Error(), "Ok to proceed?") {
 		t.Errorf("Open = %v, want a timeout and what the program asks", err)
 	}
 }

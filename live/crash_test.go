@@ -23,11 +23,11 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// leaks fails the test if, once it is over, there are more goroutines or open
-// files than there were. It is called before anything is opened.
+// leaks fails the test if it ends with more goroutines or open files than at the time of
+// this call, which must precede every other one.
 func leaks(t *testing.T) {
 	t.Helper()
-	warm.Do(func() { // what the runtime opens once, for processes and for polling
+	warm.Do(func() { // descriptors that the runtime opens once, for processes and polling
 		src, err := live.Open(t.Context(), command(t, "server"), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func leaks(t *testing.T) {
 			if runtime.NumGoroutine() <= goroutines && openFiles(t) <= files {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // what ends has no way to say so to a test
+			time.Sleep(10 * time.Millisecond) // there is no signal for the end of asynchronous cleanup
 		}
 		stacks := make([]byte, 1<<20)
 		t.Errorf("%d goroutines and %d files, want %d and %d\n%s", runtime.NumGoroutine(), openFiles(t), goroutines, files,
@@ -51,7 +51,7 @@ func leaks(t *testing.T) {
 
 var warm sync.Once
 
-// openFiles counts descriptors, where they can be counted.
+// openFiles returns the number of descriptors, if the system reports it.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -110,8 +110,8 @@ func inFlight(t *testing.T, src *live.Source, ctx context.Context) <-chan error 
 	}
 }
 
-// TestKill: whoever is killed, calls in flight fail at once with the reason, and
-// the next one works.
+// TestKill ensures that calls in flight fail immediately with the reason, whichever
+// process is killed, and that the next one works.
 func TestKill(t *testing.T) {
 	for _, role := range []string{"server", "wrapper"} {
 		t.Run(role, func(t *testing.T) {
@@ -119,8 +119,8 @@ func TestKill(t *testing.T) {
 			src := open(t, command(t, role), nil)
 			for range 3 {
 				ended := inFlight(t, src, t.Context())
-				// Of the grandchild, where there is a wrapper. It has read the other call
-				// when it answers this: one that it has not seen would be made again.
+				// The id of the grandchild, if there is a wrapper. When it answers, it
+				// has read the other call, which would otherwise be retried.
 				pid := pidOf(t, src)
 				began := time.Now()
 				killProcess(t, pid)
@@ -142,8 +142,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestNextCallWorks: also when it comes before anybody has noticed that the
-// process is gone.
+// TestNextCallWorks ensures that a call works even if the exit of the process has not
+// been noticed yet.
 func TestNextCallWorks(t *testing.T) {
 	src := open(t, command(t, "server"), nil)
 	for range 20 {
@@ -156,7 +156,7 @@ func TestNextCallWorks(t *testing.T) {
 	}
 }
 
-// waitReaped waits until nothing is left of a process, so that its pipes are closed.
+// waitReaped waits until a process has been reaped, so that its pipes are closed.
 func waitReaped(t *testing.T, pid int) {
 	t.Helper()
 	for t.Context().Err() == nil {
@@ -172,7 +172,7 @@ func waitReaped(t *testing.T, pid int) {
 	}
 }
 
-// waitGone waits until a process has ended, whether or not it has been reaped.
+// waitGone waits until a process has exited, whether or not it has been reaped.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
 	for t.Context().Err() == nil {
@@ -211,14 +211,15 @@ func TestManyCallsSurvive(t *testing.T) {
 	killProcess(t, pidOf(t, src))
 	all.Wait()
 	if wrong > 0 || failed > 8 || right < 8*200-8 {
-		t.Errorf("%d wrong, %d failed, %d right; want none, at most one for each worker, and all others", wrong, failed, right)
+		t.Errorf("%d wrong, %d failed, %d right; want none, at most one for each worker, and all others",
+			wrong, failed, right)
 	}
 }
 
 func TestHang(t *testing.T) {
 	leaks(t)
 	c := command(t, "stuck")
-	c.StopTimeout = time.Minute // it is not waited for, as it does not see that its stdin ends
+	c.StopTimeout = time.Minute // must not apply, because it does not notice the end of its stdin
 	src := open(t, c, &live.Options{PingTimeout: 100 * time.Millisecond})
 	first := src.State().PID
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -238,8 +239,8 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// A client of 2025-06-18 that has waited long enough closes its connection and says
-// nothing, and the call goes on. Whoever calls next is served all the same.
+// TestHangOfCallLeftAlone has a client of 2025-06-18 that closes its connection after
+// waiting, without cancelling, so that the call continues. Later callers must be served.
 func TestHangOfCallLeftAlone(t *testing.T) {
 	leaks(t)
 	c := command(t, "stuck")
@@ -311,9 +312,12 @@ func TestHugeAnswers(t *testing.T) {
 	src := open(t, c, nil)
 	size := 100 << 20
 	if raceEnabled {
-		size = 10 << 20 // the detector looks at every byte
+		size = 10 << 20 // the detector checks every byte
 	}
-	r, err := src.CallTool(t.Context(), &mcp.CallToolParams{Name: "big", Arguments: fmt.Appendf(nil, `{"text":"%d"}`, size)})
+	r, err := src.CallTool(t.Context(), &mcp.CallToolParams{
+		Name:      "big",
+		Arguments: fmt.Appendf(nil, `{"text":"%d"}`, size),
+	})
 	if err != nil || len(r.Raw.Bytes()) < size {
 		t.Fatalf("an answer of %d bytes: %v", size, err)
 	}
@@ -332,8 +336,8 @@ func TestHugeAnswers(t *testing.T) {
 	mustCall(t, web, "pid", "")
 }
 
-// TestSlowLoris: a server that drips its answer costs the caller its own time
-// limit, nobody else anything, and heals.
+// TestSlowLoris ensures that a server which drips its answer costs only the caller's own
+// time limit, and recovers.
 func TestSlowLoris(t *testing.T) {
 	leaks(t)
 	u := newUpstream(t, &world{})
@@ -359,8 +363,8 @@ func TestSlowLoris(t *testing.T) {
 	mustCall(t, src, "pid", "")
 }
 
-// TestUpstreamAway: connections are refused for a while, and then there is a new
-// server that knows no sessions.
+// TestUpstreamAway refuses connections for a while, and then starts a new server that
+// knows no sessions.
 func TestUpstreamAway(t *testing.T) {
 	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
 		t.Run(v.String(), func(t *testing.T) {
@@ -378,7 +382,10 @@ func TestUpstreamAway(t *testing.T) {
 				return web
 			}
 			web := serve(l)
-			src := open(t, &live.Endpoint{URL: "http://" + address + "/mcp"}, &live.Options{Version: v, MaxWait: 50 * time.Millisecond})
+			src := open(t, &live.Endpoint{URL: "http://" + address + "/mcp"}, &live.Options{
+				Version: v,
+				MaxWait: 50 * time.Millisecond,
+			})
 			mustCall(t, src, "pid", "")
 			_ = web.Close()
 			if _, err := call(t, src, "pid", ""); err == nil || !strings.Contains(err.Error(), "refused") {
@@ -393,7 +400,7 @@ func TestUpstreamAway(t *testing.T) {
 				if _, err = call(t, src, "pid", ""); err == nil || t.Context().Err() != nil {
 					break
 				}
-				time.Sleep(10 * time.Millisecond) // until its pause is over
+				time.Sleep(10 * time.Millisecond) // until its pause has passed
 			}
 			if st := src.State(); st.Phase != live.Ready || st.Failures > 0 && st.Error == "" {
 				t.Errorf("State = %+v", st)

@@ -1,29 +1,28 @@
-// Package live makes a Source of a server that runs somewhere else, and keeps it
-// alive: a child process that speaks over stdin and stdout, an HTTP endpoint, or
-// any connection that carries messages.
+// Package live creates a Source from a server that runs elsewhere, and keeps it alive: a
+// child process on stdin and stdout, an HTTP endpoint, or any connection that carries
+// messages.
 //
 //	src, err := live.Open(ctx, &live.Command{Path: "npx", Args: []string{"-y", "some-server"}}, nil)
 //	src, err := live.Open(ctx, &live.Endpoint{URL: "https://example.com/mcp"}, nil)
 //
-// [Open] connects, asks the server what it offers, and returns a [Source]. What
-// the server defines and answers reaches clients in its own bytes, members that
-// this package does not know included. Client and server may speak different
-// versions of the protocol, and different eras.
+// [Open] connects, requests the catalog, and returns a [Source]. The server's definitions
+// and answers reach clients as unchanged bytes, including members that this package does
+// not know. Client and server may speak different versions of the protocol, even of
+// different eras.
 //
-// # It does not stay broken
+// # Recovery
 //
-// A process that dies, a server that restarts, a session that was forgotten: calls
-// in flight fail at once, in words that hold the exit status and the last lines
-// the process wrote to stderr, and the next call restarts it or reconnects. A call
-// that was in flight is repeated only if its tool says that this does no harm
-// (readOnlyHint or idempotentHint), or if the server cannot have seen it.
-// Attempts that fail are made again after 100 milliseconds, then twice as long,
-// up to 30 seconds. [Source.State] tells how it is.
+// If a process dies, a server restarts or a session is forgotten, calls in flight fail
+// immediately with an error that contains the exit status and the last stderr lines, and
+// the next call restarts the process or reconnects. A call in flight is retried only if
+// its tool declares that this is safe (readOnlyHint or idempotentHint), or if the server
+// cannot have received it. Failed attempts are retried after 100 milliseconds, then after
+// twice as long each time, up to 30 seconds. [Source.State] returns the current state.
 //
-// # It does not leak
+// # Cleanup
 //
-// [Source.Close] ends the server and waits until its process, whatever that has
-// started, and all goroutines are gone.
+// [Source.Close] stops the server and waits until its process, all of its descendants,
+// and all goroutines have ended.
 //
 // The transports are those of https://modelcontextprotocol.io/specification,
 // "Transports", in all published versions.

@@ -17,40 +17,41 @@ import (
 	"github.com/slipway-mcp/slipway/internal/netguard"
 )
 
-// Endpoint is a server at a URL ("Transports", Streamable HTTP). It is asked for
-// 2026-07-28 first, then begun with initialize; a server that knows only HTTP+SSE
-// of 2024-11-05 is recognized. It must not be changed after [Open].
+// Endpoint is a server at a URL ("Transports", Streamable HTTP). 2026-07-28 is tried
+// first, then initialize; a server that supports only HTTP+SSE of 2024-11-05 is detected.
+// It must not be changed after [Open].
 type Endpoint struct {
 	URL string
-	// Header is added to every request, such as Authorization. Its values are
-	// never printed, and do not follow a redirect to another host.
+	// Header is added to every request, such as Authorization. Its values are never
+	// printed, and are not sent to another host after a redirect.
 	Header http.Header
-	// Renew, if not nil, returns the Header as it is now. It is asked when the
-	// server answers 401, at most once a second: a token may have been replaced. If
-	// it differs, the request is made again, and the header is used from then on.
+	// Renew, if not nil, returns the current Header. It is called when the server answers
+	// 401, at most once a second, because a token may have been replaced. If the header
+	// differs, the request is retried with it, and later requests use it.
 	Renew func(ctx context.Context) (http.Header, error)
 
-	// PublicOnly refuses addresses that are not on the public internet, as they
-	// are after the name is resolved: this machine, private and link-local
-	// networks, those of providers, metadata services. It is for URLs that come
-	// out of files that the user did not write. Behind a proxy of the environment
-	// only addresses that stand in a URL are judged: it is the proxy that resolves
-	// names. The error is a [*BlockedError]. Without it the same applies to redirects
-	// to other hosts only: the host of URL may be anywhere. From a URL on this machine,
-	// as AllowLoopback defines it, they may lead to this machine.
+	// PublicOnly refuses addresses that are not on the public internet, after name
+	// resolution: this machine, private, link-local and provider networks, and metadata
+	// services. It is for URLs from files that the user did not write. With a proxy from
+	// the environment, only addresses in URLs are checked, because the proxy resolves
+	// names. The error is a [*BlockedError].
+	//
+	// Without PublicOnly, the same applies only to redirects to other hosts: the host of
+	// URL may be anywhere. From a URL on this machine, as defined for AllowLoopback,
+	// redirects may lead to this machine.
 	PublicOnly bool
-	// Allow are addresses that are not refused.
+	// Allow lists addresses that are not refused.
 	Allow []netip.Prefix
-	// AllowLoopback has PublicOnly accept this machine where a URL names it: its host is
-	// localhost, 127.0.0.1 or [::1], and nothing else. Redirects are judged by their own URL.
+	// AllowLoopback makes PublicOnly accept this machine if a URL names it: its host must
+	// be localhost, 127.0.0.1 or [::1]. Redirects are checked by their own URL.
 	AllowLoopback bool
 
-	// Transport makes the requests, and decides where redirects may lead; nil stands
-	// for one of its own, which keeps connections open. PublicOnly needs nil.
+	// Transport makes the requests, and decides where redirects may lead; nil means a
+	// separate one with persistent connections. PublicOnly requires nil.
 	Transport http.RoundTripper
-	// MaxMessage is the largest message in bytes; 0 stands for 64 MiB.
+	// MaxMessage is the maximum message size in bytes; 0 means 64 MiB.
 	MaxMessage int
-	// NoListen says not to hold a connection open to hear of changes.
+	// NoListen disables the standing connection for change notifications.
 	NoListen bool
 
 	once    sync.Once
@@ -61,10 +62,10 @@ type Endpoint struct {
 
 var _ Transport = (*Endpoint)(nil)
 
-// String returns the URL without what may be secret in it.
+// String returns the URL without its secrets.
 func (e *Endpoint) String() string { return withoutSecrets(e.URL) }
 
-// withoutSecrets hides the password and the query of a URL.
+// withoutSecrets redacts the password and the query of a URL.
 func withoutSecrets(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -80,8 +81,7 @@ func withoutSecrets(address string) string {
 	return u.String()
 }
 
-// redact replaces the values of headers: some servers quote what they were sent
-// when they refuse it.
+// redact replaces the values of headers: some servers quote them in errors.
 func (e *Endpoint) redact(text string) string {
 	var values []string
 	for _, list := range e.header() {
@@ -113,8 +113,8 @@ func (e *Endpoint) prepare(target *url.URL) {
 	e.client = &http.Client{Transport: rt, CheckRedirect: e.redirect}
 }
 
-// transport keeps as many connections as there are requests at a time: with the
-// two that net/http keeps, most requests would open one.
+// transport keeps as many idle connections as there are concurrent requests: with
+// net/http's default of two, most requests would open a new one.
 func (e *Endpoint) transport(target *url.URL) http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	t := &http.Transport{
@@ -132,7 +132,7 @@ func (e *Endpoint) transport(target *url.URL) http.RoundTripper {
 	return guard.Transport(t)
 }
 
-// request returns a request to the endpoint. body is the caller's no more.
+// request returns a request to the endpoint. It takes ownership of body.
 func (e *Endpoint) request(ctx context.Context, method string, header http.Header, body []byte) *http.Request {
 	r := &http.Request{Method: method, URL: e.target, Host: e.target.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
@@ -143,7 +143,7 @@ func (e *Endpoint) request(ctx context.Context, method string, header http.Heade
 	return r.WithContext(ctx)
 }
 
-// do makes a request, and makes it again with another token if it wants one.
+// do makes a request, and retries it with another token if necessary.
 func (e *Endpoint) do(r *http.Request) (*http.Response, error) {
 	resp, err := e.send(r)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
@@ -152,8 +152,8 @@ func (e *Endpoint) do(r *http.Request) (*http.Response, error) {
 	return e.renewed(r, resp)
 }
 
-// send makes a request. What http.Client adds to its transport is needed only for
-// redirects and for a user in the URL; it costs a tenth of a request.
+// send makes a request. http.Client is only needed for redirects and for a user in the
+// URL; it costs a tenth of a request.
 func (e *Endpoint) send(r *http.Request) (*http.Response, error) {
 	if e.target.User != nil {
 		return e.client.Do(r)
@@ -171,21 +171,22 @@ func (e *Endpoint) send(r *http.Request) (*http.Response, error) {
 	return e.client.Do(r)
 }
 
-// release closes the connections that are kept.
+// release closes the idle connections.
 func (e *Endpoint) release() {
 	if e.client != nil && e.Transport == nil {
 		e.client.CloseIdleConnections()
 	}
 }
 
-// redirect follows within limits, and keeps secrets from other hosts.
+// redirect restricts redirects, and does not send secrets to other hosts.
 func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case len(via) > 5:
 		return fmt.Errorf("more than 5 redirects")
 	case to.Method != first.Method:
-		return fmt.Errorf("the server redirects to %s, which would lose the message: use that URL", withoutSecrets(to.URL.String()))
+		return fmt.Errorf("the server redirects to %s, which would lose the message: use that URL",
+			withoutSecrets(to.URL.String()))
 	case sameHost(to.URL, first.URL):
 		return nil
 	}
@@ -198,13 +199,16 @@ func (e *Endpoint) redirect(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// sameHost reports whether what was meant for one URL may go to the other:
-// the same host and port, or from http to https.
+// sameHost reports whether data for one URL may be sent to the other: the host and port
+// are the same, or http changes to https.
 func sameHost(to, from *url.URL) bool {
 	if to.Scheme == from.Scheme {
 		return strings.EqualFold(to.Host, from.Host)
 	}
-	return to.Scheme == "https" && strings.EqualFold(to.Hostname(), from.Hostname()) && to.Port() == "" && from.Port() == ""
+	return to.Scheme == "https" &&
+		strings.EqualFold(to.Hostname(), from.Hostname()) &&
+		to.Port() == "" &&
+		from.Port() == ""
 }
 
 func (e *Endpoint) maxMessage() int { return cmp.Or(max(e.MaxMessage, 0), 64<<20) }

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
 
-// upstream is an HTTP server whose handler can be exchanged.
+// upstream is an HTTP server whose handler can be replaced.
 type upstream struct {
 	*httptest.Server
 	handler atomic.Pointer[http.Handler]
@@ -38,7 +38,7 @@ func newUpstream(t testing.TB, source mcp.Source) *upstream {
 	return u
 }
 
-// restart replaces the server by a new one, which knows no sessions.
+// restart replaces the server with a new one that knows no sessions.
 func (u *upstream) restart(t testing.TB, source mcp.Source) {
 	t.Helper()
 	server := mcp.NewServer(source, nil)
@@ -120,7 +120,7 @@ func TestForgottenSession(t *testing.T) {
 				t.Errorf("State = %+v, want a second session", src.State())
 			}
 			once.Store(false)
-			_, err := call(t, src, "env", `{"name":"HOME"}`) // that may do harm
+			_, err := call(t, src, "env", `{"name":"HOME"}`) // a call that may do harm
 			if again := err == nil; again != (status != 503) {
 				t.Errorf("a call that is not known to be harmless ends with %v", err)
 			}
@@ -155,7 +155,10 @@ func TestSecretsAndRedirects(t *testing.T) {
 	}))
 	defer other.Close()
 	u.serve(http.RedirectHandler(other.URL+"/mcp", http.StatusTemporaryRedirect))
-	endpoint := &live.Endpoint{URL: u.URL + "/mcp?key=hunter22", Header: http.Header{"X-Api-Key": {"hunter22"}, "Authorization": {"Bearer hunter22"}}}
+	endpoint := &live.Endpoint{
+		URL:    u.URL + "/mcp?key=hunter22",
+		Header: http.Header{"X-Api-Key": {"hunter22"}, "Authorization": {"Bearer hunter22"}},
+	}
 	src := open(t, endpoint, nil)
 	mustCall(t, src, "echo", `{"text":"hi"}`)
 	if key := leaked.Load(); key != nil {
@@ -165,7 +168,9 @@ func TestSecretsAndRedirects(t *testing.T) {
 		http.Error(w, "no good: "+r.Header.Get("Authorization")+", "+r.Header.Get("X-Api-Key"), http.StatusUnauthorized)
 	}))
 	_, err := live.Open(t.Context(), endpoint, nil)
-	if err == nil || !strings.Contains(err.Error(), "401 Unauthorized: no good: Bearer [redacted], [redacted]") || strings.Contains(err.Error(), "hunter22") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "401 Unauthorized: no good: Bearer [redacted], [redacted]") ||
+		strings.Contains(err.Error(), "hunter22") {
 		t.Errorf("Open = %v, want 401 and no secrets", err)
 	}
 	if u.Close(); true {

@@ -14,7 +14,7 @@ func Events(r io.Reader, limit int) func(yield func(data []byte) bool) {
 	}
 }
 
-// Receive gives a session one message that may be anything.
+// Receive passes an arbitrary message to a session.
 func Receive(text []byte) {
 	src := newSource(&Dialer{Name: "fuzz"}, nil)
 	ses := &session{src: src, calls: make(map[uint64]*call), ended: make(chan struct{}), end: errClosed}

@@ -12,20 +12,20 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// errand is a request of a client that the server is to answer.
+// errand is a request of a client to be forwarded to the server.
 type errand struct {
 	method string
-	// Either name under key, with arguments beside it, or params as a whole.
+	// Either name as member key, together with arguments, or params as a whole.
 	name, key string
 	arguments json.RawMessage
 	params    json.RawMessage
 
-	again       bool // it does no harm to do it twice
+	again       bool // it is safe to repeat it
 	unavailable mcp.Code
 }
 
-// check makes sure that the errand can be sent on one line. What a program gives
-// us, rather than a server of ours, has not been looked at yet.
+// check ensures that the errand can be sent on one line. Input from a program, unlike
+// that of our own server, has not been checked yet.
 func (e *errand) check(direct bool) error {
 	for _, raw := range []*json.RawMessage{&e.arguments, &e.params} {
 		switch {
@@ -40,11 +40,10 @@ func (e *errand) check(direct bool) error {
 	return nil
 }
 
-// maxTries bounds how often a request is sent because the connection was lost.
+// maxTries limits how often a request is sent because of lost connections.
 const maxTries = 3
 
-// forward sends a request to the server and returns what it answers, in its own
-// bytes.
+// forward sends a request to the server and returns the unchanged bytes of its answer.
 func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 	if err := e.check(mcp.RequestFrom(ctx) == nil); err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func (s *Source) forward(ctx context.Context, e *errand) (*mcp.Raw, error) {
 	return result, err
 }
 
-// timeout is the code of the error of an errand that takes too long.
+// timeout returns the error code for an errand that times out.
 func (e *errand) timeout() mcp.Code {
 	if e.unavailable == mcp.CodeResourceUnavailable {
 		return mcp.CodeResourceTimeout
@@ -93,7 +92,8 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 		}
 		err = ses.urlsFirst(ctx, e, err)
 		var coded *mcp.Error
-		if errors.Is(err, context.Canceled) && ctx.Err() == nil && !errors.As(err, &coded) { // by the end of the session
+		// Cancelled by the end of the session, not by the client.
+		if errors.Is(err, context.Canceled) && ctx.Err() == nil && !errors.As(err, &coded) {
 			err = &lostError{cause: cmp.Or(ses.lostError(), errClosed)}
 		}
 		var lost *lostError
@@ -103,14 +103,14 @@ func (s *Source) sendUntilSeen(ctx context.Context, e *errand) (*mcp.Raw, error)
 		if !errors.As(err, &lost) {
 			return nil, s.unavailable(ctx, e.unavailable, err)
 		}
-		// A request that hangs one server is likely to hang the next.
+		// A request that makes one server hang is likely to do the same to the next.
 		if try == maxTries || !lost.unseen && (!e.again || isHang(lost)) || ctx.Err() != nil {
 			return nil, s.lostText(e, lost)
 		}
 	}
 }
 
-// lostText says what it means for the client that the connection was lost.
+// lostText returns the error for the client after a lost connection.
 func (s *Source) lostText(e *errand, lost *lostError) error {
 	text := fmt.Sprintf("%s was lost while it served this request: %v", s.subject(), lost.cause)
 	if !e.again && !lost.unseen {
@@ -127,7 +127,7 @@ func parseResult(result []byte) (*mcp.Raw, error) {
 	return raw, nil
 }
 
-// do makes the request, in as many rounds as it takes.
+// do makes the request, in as many rounds as needed.
 func (ses *session) do(ctx context.Context, e *errand) ([]byte, error) {
 	req := mcp.RequestFrom(ctx)
 	if ses.logs {
@@ -145,8 +145,8 @@ func (ses *session) do(ctx context.Context, e *errand) ([]byte, error) {
 	return ses.once(ctx, e, req, nil)
 }
 
-// once makes the request once. extra are further members of params, each with a
-// comma behind it.
+// once makes the request once. extra are additional members of params, each followed by a
+// comma.
 func (ses *session) once(ctx context.Context, e *errand, req *mcp.Request, extra []byte) ([]byte, error) {
 	c, err := ses.prepare(ctx, e, req, extra)
 	if err != nil {
@@ -162,12 +162,12 @@ func (ses *session) once(ctx context.Context, e *errand, req *mcp.Request, extra
 		ses.startProbe()
 	}
 	if _, http := ses.link.(*httpLink); http && err != nil {
-		ses.noteVisits(c, err) // others have done so where they read it
+		ses.noteVisits(c, err) // other links do so when they read the message
 	}
 	return result, err
 }
 
-// prepare returns the call for an errand, which is in flight from now on.
+// prepare returns the call for an errand, which is now in flight.
 func (ses *session) prepare(ctx context.Context, e *errand, req *mcp.Request, extra []byte) (*call, error) {
 	c := newCall(e.method)
 	c.name, c.foreign = e.name, true
@@ -211,7 +211,7 @@ func (ses *session) encode(e *errand, id uint64, req *mcp.Request, extra []byte)
 	return append(dst, '}')
 }
 
-// withoutMeta returns an object without its _meta member, which is sent again.
+// withoutMeta returns an object without its _meta member, which is sent separately.
 func withoutMeta(params json.RawMessage) json.RawMessage {
 	if jsonscan.Member(params, "_meta") == nil {
 		return params

@@ -14,18 +14,18 @@ import (
 // namedValue is a header of a request.
 type namedValue struct{ name, value string }
 
-// headerParam is an argument that is to be repeated in a header, because the
-// tool's schema says so by x-mcp-header (2026-07-28, "Custom headers").
+// headerParam is an argument that must be repeated in a header, because of x-mcp-header
+// in the tool's schema (2026-07-28, "Custom headers").
 type headerParam struct {
 	path   []string // member names from the root of the arguments
 	header string   // in canonical form
 }
 
-// headerParams are those of all tools that have any, by name.
+// headerParams are the header parameters of all tools that have any, by name.
 type headerParams map[string][]headerParam
 
-// headersOf finds the annotated arguments of a catalog's tools. wrong are the
-// tools whose annotations break the rules: clients must not use those over HTTP.
+// headersOf returns the annotated arguments of a catalog's tools. wrong are the tools
+// with invalid annotations: clients must not use those over HTTP.
 func headersOf(cat *mcp.Catalog) (params headerParams, wrong []string) {
 	for i := range cat.Tools {
 		t := &cat.Tools[i]
@@ -45,9 +45,9 @@ func headersOf(cat *mcp.Catalog) (params headerParams, wrong []string) {
 	return params, wrong
 }
 
-// annotated returns the annotated properties of a schema. ok is false if one of
-// them has no valid name, a name that is given twice, or a type that a header
-// cannot hold, or if there is one that is not reached through properties alone.
+// annotated returns the annotated properties of a schema. ok is false if one of them has
+// an invalid or duplicate header name, a type that a header cannot represent, or is not
+// reachable through properties alone.
 func annotated(schema json.RawMessage) (found []headerParam, ok bool) {
 	count := 0
 	ok = walkAnnotated(schema, nil, func(p headerParam) bool {
@@ -97,11 +97,14 @@ func walkAnnotated(raw json.RawMessage, path []string, add func(headerParam) boo
 // isToken reports whether s is a token of RFC 9110.
 func isToken(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+		return !('0' <= r && r <= '9' ||
+			'a' <= r && r <= 'z' ||
+			'A' <= r && r <= 'Z' ||
+			strings.ContainsRune("!#$%&'*+-.^_`|~", r))
 	})
 }
 
-// headers returns the headers for a call of a tool.
+// headers returns the headers for a tool call.
 func (p headerParams) headers(tool string, arguments []byte) []namedValue {
 	var all []namedValue
 	for _, param := range p[tool] {

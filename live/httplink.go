@@ -20,7 +20,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// The headers of Streamable HTTP.
+// Headers of Streamable HTTP.
 const (
 	headerVersion = "Mcp-Protocol-Version"
 	headerSession = "Mcp-Session-Id"
@@ -28,24 +28,24 @@ const (
 	headerName    = "Mcp-Name"
 )
 
-// httpLink is the link to an [Endpoint]: each request is a POST of its own, on
-// the goroutine of the call.
+// httpLink is the link to an [Endpoint]: each request is a separate POST, on the
+// goroutine of the call.
 type httpLink struct {
 	endpoint *Endpoint
 	in       inbox
 
-	quit context.Context // ends the standing stream and what is told
+	quit context.Context // stops the standing stream and notifications
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	version mcp.Version
 	session string
-	old     *stream // of 2024-11-05, once the server has turned out to speak that
+	old     *stream // of 2024-11-05, if the server uses that
 	running map[*call]context.CancelFunc
 	closed  bool
-	gone    bool  // the session is lost: there is nothing to end at the server
-	aborted error // why calls were cut off, or nil
+	gone    bool  // the session is lost: there is nothing to delete on the server
+	aborted error // why calls were aborted, or nil
 }
 
 func newHTTPLink(e *Endpoint, in inbox) *httpLink {
@@ -63,25 +63,25 @@ func (l *httpLink) ready(version mcp.Version, _ []byte) {
 	l.version = version
 }
 
-// older returns the stream of 2024-11-05, if that is what the server speaks.
+// older returns the stream of 2024-11-05, if the server uses that.
 func (l *httpLink) older() *stream {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.old
 }
 
-// StatusError is an HTTP answer that is none of the protocol.
+// StatusError is an HTTP response that is not part of the protocol.
 type StatusError struct {
 	Status int
-	Body   string // its beginning
-	// Challenge is what the server asks for with 401 or 403 (WWW-Authenticate): a scheme,
-	// and its realm, scope and resource_metadata. It is shortened and printable.
+	Body   string // truncated
+	// Challenge is the server's requirement with 401 or 403 (WWW-Authenticate): a scheme,
+	// and its realm, scope and resource_metadata. It is truncated and printable.
 	Challenge string
-	// Token says that the request had an Authorization header.
+	// Token reports whether the request had an Authorization header.
 	Token bool
 }
 
-// Refused reports whether the server wants a token, or another one (401), or whether
+// Refused reports whether the server requires a token, or another one (401), or whether
 // the token does not allow the request (403).
 func (e *StatusError) Refused() bool {
 	return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
@@ -101,8 +101,8 @@ func (e *StatusError) text() string {
 	return text
 }
 
-// handshake reports whether the status may mean that the server does not know a
-// handshake, so that another is worth an attempt.
+// handshake reports whether the status may mean that the server does not know the
+// handshake, so that another one should be tried.
 func (e *StatusError) handshake() bool {
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusTooManyRequests,
@@ -112,8 +112,8 @@ func (e *StatusError) handshake() bool {
 	return true
 }
 
-// forgotten reports whether the status may mean that the server has forgotten
-// the session. Servers do not agree on how to say that.
+// forgotten reports whether the status may mean that the server has forgotten the
+// session. Servers use different statuses for that.
 func (e *StatusError) forgotten(inSession bool) bool {
 	switch e.Status {
 	case http.StatusNotFound, http.StatusGone, http.StatusBadRequest:
@@ -151,13 +151,13 @@ func (l *httpLink) roundTrip(ctx context.Context, c *call) ([]byte, error) {
 	return l.answer(ctx, resp, c)
 }
 
-// post sends a message. inSession says that it named a session.
+// post sends a message. inSession reports whether it named a session.
 func (l *httpLink) post(ctx context.Context, body []byte, c *call) (resp *http.Response, inSession bool, err error) {
 	header, inSession := l.header(c)
 	header["Content-Type"] = jsonContent
 	header["Accept"] = anyAnswer
-	// The transport may read the body after it has returned, when the buffer is
-	// in use again.
+	// The transport may read the body after it has returned, when the buffer is already
+	// reused.
 	resp, err = l.endpoint.do(l.endpoint.request(ctx, http.MethodPost, header, bytes.Clone(body)))
 	if err != nil {
 		return nil, inSession, l.broken(ctx, err)
@@ -171,7 +171,7 @@ var (
 	eventsOnly  = []string{eventStream}
 )
 
-// header returns what every request of the session carries.
+// header returns the headers of every request of the session.
 func (l *httpLink) header(c *call) (h http.Header, inSession bool) {
 	own := l.endpoint.header()
 	h = make(http.Header, 8+len(own))
@@ -184,7 +184,7 @@ func (l *httpLink) header(c *call) (h http.Header, inSession bool) {
 	if c != nil && c.method == "server/discover" {
 		version = mcp.LatestVersion
 	}
-	// One array for all the values that are to be sent.
+	// One array for all values.
 	values := make([]string, 0, 4+2)
 	set := func(name, value string) {
 		values = append(values, value)
@@ -208,7 +208,7 @@ func (l *httpLink) header(c *call) (h http.Header, inSession bool) {
 	return h, session != ""
 }
 
-// headerValue encodes what a header cannot hold as it is.
+// headerValue encodes a value that a header cannot contain as it is.
 func headerValue(s string) string {
 	plain := s == strings.TrimSpace(s) && !strings.HasPrefix(s, "=?base64?")
 	if plain && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -217,8 +217,8 @@ func headerValue(s string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
 }
 
-// broken words an error of the HTTP client. One that kept the request from the
-// server ends the session: the next request connects again.
+// broken converts an error of the HTTP client. If the request did not reach the server,
+// it ends the session: the next request reconnects.
 func (l *httpLink) broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -239,13 +239,13 @@ func (l *httpLink) lose(err error) {
 	l.in.lost(err)
 }
 
-// isDial reports whether there was not even a connection.
+// isDial reports whether no connection was made.
 func isDial(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// plainCause takes the URL, which may hold secrets, out of an error.
+// plainCause removes the URL, which may contain secrets, from an error.
 func plainCause(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -254,7 +254,7 @@ func plainCause(err error) error {
 	return err
 }
 
-// failure makes an error of a status, or passes on the one in the body.
+// failure returns the error for a status, or the one in the body.
 func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, inSession bool) ([]byte, error) {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	status := &StatusError{
@@ -264,7 +264,7 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 	var m message
 	coded := m.scan(bytes.TrimSpace(text)) == nil && m.failure != nil
 	handshake := c.method == "initialize" || c.method == "server/discover"
-	if coded && handshake && status.Refused() { // the status says more than the code
+	if coded && handshake && status.Refused() { // the status is more precise than the code
 		status.Body = l.line(memberString(m.failure, "message"))
 		return nil, status
 	}
@@ -273,7 +273,7 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 	}
 	if status.forgotten(inSession) && !handshake {
 		l.lose(status)
-		// A proxy may say 503 of a request that has been passed on.
+		// A proxy may send 503 for a request that was forwarded.
 		return nil, &lostError{cause: status, unseen: status.Status != http.StatusServiceUnavailable}
 	}
 	if c.method == "initialize" && status.handshake() {
@@ -285,26 +285,27 @@ func (l *httpLink) failure(ctx context.Context, resp *http.Response, c *call, in
 	return nil, status.doubts(status)
 }
 
-// doubtError is an answer that a server gives that does not understand the request,
-// and so has not acted on it; or one about the request.
+// doubtError is a response of a server that either did not understand the request, and so
+// did not act on it, or reports an error of the request itself.
 type doubtError struct{ error }
 
 func (e doubtError) Unwrap() error { return e.error }
 
-// doubts marks an error that came with a status by which a server may mean that it
-// speaks another version now: one that was restarted may not be what it was.
+// doubts marks an error whose status may mean that the server now uses another version:
+// after a restart it may be a different server.
 func (e *StatusError) doubts(err error) error {
 	switch e.Status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone,
-		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusUpgradeRequired, http.StatusNotImplemented:
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusNotAcceptable, http.StatusGone,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity,
+		http.StatusUpgradeRequired, http.StatusNotImplemented:
 		return doubtError{err}
 	}
 	return err
 }
 
-// aboutSession reports whether an error is about the session rather than about
-// the request. Only errors of 2026-07-28 have codes of their own for what else
-// can be wrong with a POST.
+// aboutSession reports whether an error is about the session rather than the request.
+// Only errors of 2026-07-28 have separate codes for other problems of a POST.
 func aboutSession(m *message) bool {
 	switch code := string(jsonscan.Member(m.failure, "code")); {
 	case code == "-32000", code == "-32001", code == "-32600":
@@ -314,10 +315,10 @@ func aboutSession(m *message) bool {
 	}
 }
 
-// maxChallenge is how much of a WWW-Authenticate header is shown.
+// maxChallenge is the maximum length of a WWW-Authenticate header in errors.
 const maxChallenge = 400
 
-// challenge returns what a server asks for that refuses a request.
+// challenge returns the requirement of a server that refuses a request.
 func (l *httpLink) challenge(resp *http.Response) string {
 	if !(&StatusError{Status: resp.StatusCode}).Refused() {
 		return ""
@@ -329,12 +330,12 @@ func (l *httpLink) challenge(resp *http.Response) string {
 	return visible.Line(strings.ToValidUTF8(text, "?"))
 }
 
-// hasToken reports whether the request that is answered had an Authorization header.
+// hasToken reports whether the request of resp had an Authorization header.
 func hasToken(resp *http.Response) bool {
 	return resp.Request != nil && resp.Request.Header.Get("Authorization") != ""
 }
 
-// excerpt returns the beginning of a text for people.
+// excerpt returns the start of a text for errors.
 func (l *httpLink) excerpt(text []byte, h http.Header) string {
 	if kind, _, _ := mime.ParseMediaType(h.Get("Content-Type")); strings.Contains(kind, "html") {
 		return ""
@@ -342,7 +343,7 @@ func (l *httpLink) excerpt(text []byte, h http.Header) string {
 	return l.line(string(text))
 }
 
-// line returns the beginning of the first line of a text, without secrets.
+// line returns the start of the first line of a text, without secrets.
 func (l *httpLink) line(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(text, "?")), "\n")
 	line = l.endpoint.redact(line)
@@ -385,10 +386,13 @@ func (l *httpLink) answer(ctx context.Context, resp *http.Response, c *call) ([]
 	if err != nil {
 		return nil, &UnreadableError{err}
 	}
-	return nil, &StatusError{Status: resp.StatusCode, Body: "it holds no answer to the request: " + l.excerpt(text, resp.Header)}
+	return nil, &StatusError{
+		Status: resp.StatusCode,
+		Body:   "it holds no answer to the request: " + l.excerpt(text, resp.Header),
+	}
 }
 
-// sort puts the answer to c into found, and gives everything else to the inbox.
+// sort stores the answer to c in found, and passes other messages to the inbox.
 func (l *httpLink) sort(text []byte, c *call, found **reply) {
 	var m message
 	err := m.scan(text)
@@ -418,7 +422,7 @@ func (l *httpLink) sort(text []byte, c *call, found **reply) {
 	l.in.receive(text, c)
 }
 
-// body reads a response that is one message.
+// body reads a response with a single message.
 func (l *httpLink) body(resp *http.Response) ([]byte, error) {
 	limit := l.endpoint.maxMessage()
 	if resp.ContentLength > int64(limit) {
@@ -441,15 +445,15 @@ func (l *httpLink) body(resp *http.Response) ([]byte, error) {
 // drainTime is how long a server may take to end an event stream after its answer.
 const drainTime = 50 * time.Millisecond
 
-// finishStream is finishBody for an event stream, which a server may leave open
-// although all has been said.
+// finishStream is finishBody for an event stream, which a server may leave open after the
+// answer.
 func finishStream(body io.ReadCloser) {
-	timer := time.AfterFunc(drainTime, func() { _ = body.Close() }) // it ends the read
+	timer := time.AfterFunc(drainTime, func() { _ = body.Close() }) // unblocks the read
 	defer timer.Stop()
 	finishBody(body)
 }
 
-// finishBody leaves the connection for the next request if that costs little.
+// finishBody makes the connection reusable if that costs little.
 func finishBody(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 4<<10) // to its end, if that is near
 	_ = body.Close()                         // nothing was written
@@ -476,7 +480,7 @@ func (l *httpLink) exchange(ctx context.Context, c *call) ([]byte, error) {
 	return nil, err
 }
 
-// abort cuts off all calls.
+// abort cancels all calls.
 func (l *httpLink) abort(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -495,15 +499,15 @@ func (l *httpLink) abortCause() error {
 	return errClosed
 }
 
-// leave tells a server up to 2025-11-25 that the answer is not wanted any more;
-// later ones see it by the end of the connection.
+// leave notifies a server up to 2025-11-25 that the answer is no longer wanted; later
+// ones notice that the connection is closed.
 func (l *httpLink) leave(c *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || l.old != nil || l.version == 0 || l.version.Modern() {
 		return
 	}
-	l.work.Go(func() { _ = l.tell(l.quit, cancelled(c.id)) }) // nobody waits for it
+	l.work.Go(func() { _ = l.tell(l.quit, cancelled(c.id)) }) // no result is needed
 }
 
 func (l *httpLink) begin(c *call, cancel context.CancelFunc) bool {
@@ -525,8 +529,8 @@ func (l *httpLink) end(c *call) {
 	delete(l.running, c)
 }
 
-// close implements link. Calls that are in flight end by themselves, each on its
-// own connection, unless this is the end of everything.
+// close implements link. Calls in flight continue, each on its own connection, unless
+// final is set.
 func (l *httpLink) close(final bool) {
 	l.mu.Lock()
 	l.closed = true
@@ -547,11 +551,11 @@ func (l *httpLink) close(final bool) {
 	}
 }
 
-// deleteTimeout is how long a server may take to end a session. It does not
-// matter to us whether it does.
+// deleteTimeout is how long a server may take to delete a session. The result does not
+// matter.
 const deleteTimeout = 2 * time.Second
 
-// delete ends the session at the server.
+// delete deletes the session on the server.
 func (l *httpLink) delete() {
 	ctx, cancel := context.WithTimeout(context.Background(), deleteTimeout)
 	defer cancel()
@@ -561,7 +565,7 @@ func (l *httpLink) delete() {
 	}
 }
 
-// tell sends a notification or a response in a POST of its own.
+// tell sends a notification or a response in a separate POST.
 func (l *httpLink) tell(ctx context.Context, msg []byte) error {
 	if old := l.older(); old != nil {
 		return old.tell(ctx, msg)

@@ -11,37 +11,37 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// IsolateBy says which requests share a process of an [Isolated] server.
+// IsolateBy selects which requests share a process of an [Isolated] server.
 type IsolateBy string
 
-// The ways to isolate.
+// Isolation modes.
 const (
-	// BySession: those of one session, or one connection. A client of 2026-07-28 has no
-	// session over HTTP; its requests share the process of its principal.
+	// BySession shares a process among the requests of one session or connection. Over
+	// HTTP, a client of 2026-07-28 has no session; its requests share the process of its
+	// principal.
 	BySession IsolateBy = "session"
-	// ByPrincipal: those of one principal, whatever their session. Requests without a
-	// principal share one process.
+	// ByPrincipal shares a process among the requests of one principal, in all sessions.
+	// Requests without a principal share one process.
 	ByPrincipal IsolateBy = "principal"
 )
 
-// IsolateOptions configure [Isolate]. Zero fields are the defaults.
+// IsolateOptions configure [Isolate]. Zero fields mean the defaults.
 type IsolateOptions struct {
 	By IsolateBy // "" is [BySession]
-	// MaxPerPrincipal is how many processes run for one principal at a time; 0 means 8.
-	// Requests without a principal are bounded by MaxTotal alone.
+	// MaxPerPrincipal is the maximum number of processes of one principal; 0 means 8.
+	// Requests without a principal are only limited by MaxTotal.
 	MaxPerPrincipal int
-	// MaxTotal is how many processes run at a time; 0 means 64. When there are more, the
-	// one that has been idle longest is stopped; if none is idle, the request is refused
-	// with [mcp.CodeToolBusy].
+	// MaxTotal is the maximum number of processes; 0 means 64. At the limit, the process
+	// that has been idle longest is stopped; if none is idle, the request is refused with
+	// [mcp.CodeToolBusy].
 	MaxTotal int
-	// IdleStop is how long a process may be idle before it is stopped; 0 means 10
-	// minutes.
+	// IdleStop is the idle time after which a process is stopped; 0 means 10 minutes.
 	IdleStop time.Duration
 }
 
-// Isolated is a server with a process, or a connection, for each session or principal.
-// A further one, the Source that it was made of, tells what the server offers, and
-// serves programs. It is safe for concurrent use.
+// Isolated is a server with a separate process, or connection, for each session or
+// principal. An additional one, the Source that it was created from, provides the catalog
+// and serves programs. It is safe for concurrent use.
 type Isolated struct {
 	*Source
 	opts    IsolateOptions
@@ -50,10 +50,10 @@ type Isolated struct {
 	mu      sync.Mutex
 	closed  bool
 	tenants map[tenantKey]*tenant
-	work    sync.WaitGroup // processes that are being stopped
+	work    sync.WaitGroup // processes being stopped
 }
 
-// tenantKey is who a process is for: a session, or else a principal.
+// tenantKey identifies whom a process is for: a session, or else a principal.
 type tenantKey struct {
 	session   *mcp.Session
 	principal string
@@ -62,10 +62,10 @@ type tenantKey struct {
 // tenant is one process.
 type tenant struct {
 	key       tenantKey
-	principal string // whose it counts as, or ""
-	slot      int    // for its name
+	principal string // the principal whose limit it counts toward, or ""
+	slot      int    // number in its name
 	src       *Source
-	uses      int // requests under way
+	uses      int // requests in flight
 	lastUse   time.Time
 	unwatch   func()
 }
@@ -77,10 +77,9 @@ var (
 	_ mcp.Subscriber = (*Isolated)(nil)
 )
 
-// Isolate returns src with a process for each session or principal. The processes are
-// started as src is, when they are first needed; they stop when their session ends, if
-// src knows its [Options.Clients], or when they have been idle. Closing the result
-// closes src.
+// Isolate returns src with a separate process for each session or principal. The
+// processes are started like src, on demand. They stop when their session ends, if src
+// has [Options.Clients], or when they have been idle. Closing the result closes src.
 func Isolate(src *Source, opts *IsolateOptions) *Isolated {
 	i := &Isolated{Source: src, tenants: make(map[tenantKey]*tenant), unwatch: func() {}}
 	if opts != nil {
@@ -156,7 +155,7 @@ func (i *Isolated) Subscribe(ctx context.Context, uri string) error {
 	return src.Subscribe(ctx, uri)
 }
 
-// Close stops all processes and waits for that.
+// Close stops all processes and waits until they have stopped.
 func (i *Isolated) Close() error {
 	i.unwatch()
 	i.mu.Lock()
@@ -169,7 +168,7 @@ func (i *Isolated) Close() error {
 	return i.Source.Close()
 }
 
-// enter returns the process for a request, and what to call after it.
+// enter returns the process for a request, and a function to call after the request.
 func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err error) {
 	req := mcp.RequestFrom(ctx)
 	if req == nil {
@@ -200,7 +199,7 @@ func (i *Isolated) enter(ctx context.Context) (src *Source, leave func(), err er
 	}, nil
 }
 
-// keyOf returns whose process a request is for.
+// keyOf returns the key of the process for a request.
 func (i *Isolated) keyOf(ctx context.Context, req *mcp.Request) (key tenantKey, principal string, err error) {
 	if p := mcp.PrincipalFrom(ctx); p != nil {
 		principal = "principal " + p.Name
@@ -221,7 +220,7 @@ func (i *Isolated) keyOf(ctx context.Context, req *mcp.Request) (key tenantKey, 
 	return tenantKey{principal: principal}, principal, nil
 }
 
-// makeRoomLocked stops processes that are idle if there are too many.
+// makeRoomLocked stops idle processes if there are too many.
 func (i *Isolated) makeRoomLocked(principal string) error {
 	own := 0
 	for _, t := range i.tenants {
@@ -238,8 +237,8 @@ func (i *Isolated) makeRoomLocked(principal string) error {
 	return nil
 }
 
-// stopIdlestLocked stops the process that has been idle longest, of those that ok
-// accepts, and reports whether one is idle.
+// stopIdlestLocked stops the process that has been idle longest, among those that ok
+// accepts, and reports whether there was one.
 func (i *Isolated) stopIdlestLocked(ok func(*tenant) bool) bool {
 	var idlest *tenant
 	for _, t := range i.tenants {
@@ -257,7 +256,7 @@ func (i *Isolated) stopIdlestLocked(ok func(*tenant) bool) bool {
 	return true
 }
 
-// startLocked makes a process for a key; it is started by its first request.
+// startLocked creates a process for a key; its first request starts it.
 func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 	t := &tenant{key: key, principal: principal, slot: i.freeSlotLocked(), lastUse: time.Now()}
 	o := i.Source.opts
@@ -265,7 +264,7 @@ func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 	log := o.Log
 	o.Log = func(e Event) {
 		if e.What == "stopped" {
-			i.work.Go(func() { i.stopIfIdle(t) }) // the process is gone; forget it
+			i.work.Go(func() { i.stopIfIdle(t) }) // the process has exited; remove it
 		}
 		if log != nil {
 			log(e)
@@ -285,7 +284,7 @@ func (i *Isolated) startLocked(key tenantKey, principal string) *tenant {
 	return t
 }
 
-// freeSlotLocked returns the smallest number that no process has.
+// freeSlotLocked returns the smallest unused number.
 func (i *Isolated) freeSlotLocked() int {
 	taken := make(map[int]bool, len(i.tenants))
 	for _, t := range i.tenants {
@@ -318,7 +317,7 @@ func (i *Isolated) sessionEnded(e mcp.ClientEvent) {
 	}
 }
 
-// stopLocked stops a process, and does not wait for that.
+// stopLocked stops a process without waiting for it.
 func (i *Isolated) stopLocked(t *tenant) {
 	delete(i.tenants, t.key)
 	i.work.Go(func() {

@@ -11,21 +11,21 @@ import (
 
 var errTooLong = errors.New("the server's message is too long")
 
-// lineReader cuts a stream into lines, each in memory of its own.
+// lineReader splits a stream into lines, each in separate memory.
 type lineReader struct {
 	r    io.Reader
 	max  int
 	buf  []byte
-	have []byte // what is read and not yet returned, within buf
-	long []byte // the beginning of a line longer than buf
+	have []byte // read but not yet returned, within buf
+	long []byte // start of a line longer than buf
 }
 
 func newLineReader(r io.Reader, maxLine int) *lineReader {
 	return &lineReader{r: r, max: maxLine, buf: make([]byte, 64<<10)}
 }
 
-// next returns the next line that is not blank, without its break. A last line
-// without a break is a line.
+// next returns the next line that is not blank, without its newline. The last line may
+// lack a newline.
 func (l *lineReader) next() ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(l.have, '\n'); i >= 0 {
@@ -54,31 +54,31 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// take returns what was kept of a line together with its end.
+// take returns the stored start of a line together with its end.
 func (l *lineReader) take(end []byte) []byte {
 	line := append(l.long, end...)
 	l.long = nil
 	return line
 }
 
-// writer sends messages from one goroutine, all that are there with one write.
+// writer sends messages from one goroutine, all queued ones with a single write.
 type writer struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	queued  []byte
 	spare   []byte
 	err     error
 	stopped bool
-	taken   int64 // bytes that were ever queued
+	taken   int64 // total bytes queued
 	given   int64 // bytes of those that may have reached the server
-	writing bool  // a batch is on its way
+	writing bool  // a batch is being written
 	settled sync.Cond
 
 	wake   chan struct{}
 	done   chan struct{}
-	failed func() // is called once if nothing can be sent any more
+	failed func() // called once when nothing more can be sent
 }
 
-// maxQueued is how much may wait for a server that does not read, in bytes.
+// maxQueued is how many bytes may be queued for a server that does not read.
 const maxQueued = 64 << 20
 
 var errNotReading = errors.New("the server does not read what it is sent")
@@ -91,7 +91,7 @@ func (w *writer) start(to io.Writer, failed func()) {
 	go w.run(to)
 }
 
-// write queues msg with a line break after it, and returns its place for reached.
+// write queues msg with a newline, and returns its position for reached.
 func (w *writer) write(msg []byte) (place int64, err error) {
 	w.mu.Lock()
 	switch {
@@ -117,9 +117,9 @@ func (w *writer) write(msg []byte) (place int64, err error) {
 	return place, nil
 }
 
-// reached reports whether a whole message may have reached the server. If it has
-// not, it will not either: nothing is written any more. It is called when the
-// server is gone, so that a batch on its way does not stay there.
+// reached reports whether a whole message may have reached the server. If not, it never
+// will, because nothing is written any more. It is called when the server has stopped, so
+// that a batch being written completes or fails.
 func (w *writer) reached(place int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,7 +133,7 @@ func (w *writer) reached(place int64) bool {
 	return false
 }
 
-// unread takes back n bytes that have been written and that nobody has read.
+// unread subtracts n bytes that were written but never read.
 func (w *writer) unread(n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -149,7 +149,7 @@ func (w *writer) run(to io.Writer) {
 			w.queued = w.spare[:0]
 			w.spare = nil
 			stopped := w.stopped
-			w.given += int64(len(batch)) // until we know better
+			w.given += int64(len(batch)) // until proven otherwise
 			w.writing = len(batch) > 0
 			w.mu.Unlock()
 			if len(batch) == 0 {
@@ -175,7 +175,7 @@ func (w *writer) run(to io.Writer) {
 	}
 }
 
-// keep takes a buffer back, unless it has grown large.
+// keep reuses a buffer, unless it has grown large.
 func (w *writer) keep(buf []byte) {
 	if cap(buf) > 1<<20 {
 		return
@@ -185,7 +185,7 @@ func (w *writer) keep(buf []byte) {
 	w.mu.Unlock()
 }
 
-// stop ends the goroutine once it has written what is queued, or cannot.
+// stop ends the goroutine after it has written the queue, or failed to.
 func (w *writer) stop() {
 	w.mu.Lock()
 	w.stopped = true

@@ -22,8 +22,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// mean is a child with a fault. Where that is to happen once, marker is the file
-// that says it has.
+// mean is a child with a fault. If the fault must happen only once, the file marker
+// records that it has.
 func mean(fault string, args []string) int {
 	marker := ""
 	if len(args) > 0 {
@@ -36,7 +36,7 @@ func mean(fault string, args []string) int {
 		}
 		return err == nil
 	}
-	if fault == "grandchildren" { // three, of which one holds our stdout
+	if fault == "grandchildren" { // three, one of which holds our stdout
 		for i := range 3 {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), roleVariable+"=deaf")
@@ -65,7 +65,7 @@ func mean(fault string, args []string) int {
 		if json.Unmarshal(in.Bytes(), &m) != nil || m.ID == nil {
 			continue
 		}
-		if m.Method == fault && once() { // kill -9 while it works on this
+		if m.Method == fault && once() { // kill -9 while it handles this
 			p, _ := os.FindProcess(os.Getpid())
 			_ = p.Kill()
 			time.Sleep(time.Hour)
@@ -76,7 +76,8 @@ func mean(fault string, args []string) int {
 			if fault == "versions" && !once() {
 				version = "2024-11-05"
 			}
-			result = `{"protocolVersion":"` + version + `","capabilities":{"tools":{}},"serverInfo":{"name":"mean","version":"1"}}`
+			result = `{"protocolVersion":"` + version +
+				`","capabilities":{"tools":{}},"serverInfo":{"name":"mean","version":"1"}}`
 		case "tools/list":
 			result = `{"tools":[{"name":"fine","inputSchema":{"type":"object"}}]}`
 		case "tools/call":
@@ -101,7 +102,8 @@ func meanly(t testing.TB, fault string) *live.Command {
 	return c
 }
 
-// TestKilledInTheHandshake: the one who waits for the start gets another.
+// TestKilledInTheHandshake ensures that the process is restarted for the caller that
+// waits for the start.
 func TestKilledInTheHandshake(t *testing.T) {
 	for _, at := range []string{"initialize", "tools/list"} {
 		t.Run(at, func(t *testing.T) {
@@ -119,8 +121,8 @@ func TestKilledInTheHandshake(t *testing.T) {
 	}
 }
 
-// TestEndsAfterEachCall: a program that serves one call and ends is started for each,
-// and none of them has to wait for a pause.
+// TestEndsAfterEachCall ensures that a program which serves one call and exits is started
+// for each call, without pauses.
 func TestEndsAfterEachCall(t *testing.T) {
 	leaks(t)
 	src := open(t, meanly(t, "one call"), nil)
@@ -134,13 +136,13 @@ func TestEndsAfterEachCall(t *testing.T) {
 	if len(seen) != calls {
 		t.Errorf("%d processes served %d calls", len(seen), calls)
 	}
-	// The pauses of that many failures in a row would be minutes.
+	// The pauses of that many consecutive failures would add up to minutes.
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
 
-// TestNothingLeaksOverRestarts: neither descriptors, goroutines nor dead processes
+// TestNothingLeaksOverRestarts ensures that descriptors, goroutines and zombies do not
 // grow with the number of restarts.
 func TestNothingLeaksOverRestarts(t *testing.T) {
 	leaks(t)
@@ -155,9 +157,10 @@ func TestNothingLeaksOverRestarts(t *testing.T) {
 		mustCall(t, src, "fine", "")
 		highest[0], highest[1] = max(highest[0], openFiles(t)), max(highest[1], runtime.NumGoroutine())
 	}
-	// One process may be on its way out while the next is there.
+	// The previous process may still be exiting while the next one runs.
 	if highest[0] > files+12 || highest[1] > goroutines+24 {
-		t.Errorf("at the most there are %d files and %d goroutines, after %d and %d", highest[0], highest[1], files, goroutines)
+		t.Errorf("at the most there are %d files and %d goroutines, after %d and %d",
+			highest[0], highest[1], files, goroutines)
 	}
 	if st := src.State(); st.Starts < restarts {
 		t.Errorf("State = %+v, want %d starts", st, restarts)
@@ -168,7 +171,7 @@ func TestNothingLeaksOverRestarts(t *testing.T) {
 	}
 }
 
-// zombies returns our children that have ended and that nobody has waited for.
+// zombies returns our exited children that have not been reaped.
 func zombies(t *testing.T) (pids []string) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -188,7 +191,7 @@ func zombies(t *testing.T) (pids []string) {
 	return pids
 }
 
-// TestClosesItsStdout: such a process lives, but is of no use, and is replaced.
+// TestClosesItsStdout ensures that a process which closes its stdout is replaced.
 func TestClosesItsStdout(t *testing.T) {
 	leaks(t)
 	src := open(t, meanly(t, "no stdout"), nil)
@@ -208,8 +211,8 @@ func TestClosesItsStdout(t *testing.T) {
 	}
 }
 
-// TestDoesNotRead: calls larger than a pipe run out of time, and then the process is
-// replaced; whoever writes is not stuck with it.
+// TestDoesNotRead ensures that calls larger than a pipe time out, that the process is
+// then replaced, and that writers are not blocked.
 func TestDoesNotRead(t *testing.T) {
 	leaks(t)
 	src := open(t, meanly(t, "no stdin"), &live.Options{PingTimeout: 100 * time.Millisecond})
@@ -220,7 +223,10 @@ func TestDoesNotRead(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
-			if _, err := src.CallTool(ctx, &mcp.CallToolParams{Name: "fine", Arguments: large}); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := src.CallTool(ctx, &mcp.CallToolParams{
+				Name:      "fine",
+				Arguments: large,
+			}); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("a call that is not read ends with %v", err)
 			}
 		})
@@ -233,7 +239,7 @@ func TestDoesNotRead(t *testing.T) {
 	waitGone(t, first)
 }
 
-// TestGrandchildrenGo: whatever a process has started goes with it.
+// TestGrandchildrenGo ensures that the descendants of a process are stopped with it.
 func TestGrandchildrenGo(t *testing.T) {
 	leaks(t)
 	c := meanly(t, "grandchildren")
@@ -242,7 +248,7 @@ func TestGrandchildrenGo(t *testing.T) {
 	pid := src.State().PID
 	killProcess(t, pid)
 	waitReaped(t, pid)
-	mustCall(t, src, "fine", "") // of a second one, with three more
+	mustCall(t, src, "fine", "") // of a second process, with three more
 	if err := src.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +269,8 @@ func TestGrandchildrenGo(t *testing.T) {
 	}
 }
 
-// TestAnotherVersionAfterRestart: whatever a server spoke before, it is asked again.
+// TestAnotherVersionAfterRestart ensures that the version is negotiated again after a
+// restart.
 func TestAnotherVersionAfterRestart(t *testing.T) {
 	t.Run("stdio", func(t *testing.T) {
 		src := open(t, meanly(t, "versions"), nil)
@@ -273,7 +280,8 @@ func TestAnotherVersionAfterRestart(t *testing.T) {
 		pid := src.State().PID
 		killProcess(t, pid)
 		waitReaped(t, pid)
-		if got := mustCall(t, src, "fine", ""); !strings.HasPrefix(got, "2024-11-05 ") || src.State().Version != mcp.Version20241105 {
+		if got := mustCall(t, src, "fine", ""); !strings.HasPrefix(got, "2024-11-05 ") ||
+			src.State().Version != mcp.Version20241105 {
 			t.Errorf("after: %q, %v", got, src.State().Version)
 		}
 	})
@@ -291,7 +299,8 @@ func TestAnotherVersionAfterRestart(t *testing.T) {
 			if r.Header.Get("Mcp-Method") == "" {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusBadRequest)
-				fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"unsupported","data":{"supported":["2026-07-28"]}}}`)
+				fmt.Fprint(w,
+					`{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"unsupported","data":{"supported":["2026-07-28"]}}}`)
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -322,8 +331,8 @@ func TestAnotherVersionAfterRestart(t *testing.T) {
 	})
 }
 
-// TestHalfAnswers: an answer that does not come whole is an error, at once, for what
-// must not be done twice, and is asked for again otherwise.
+// TestHalfAnswers ensures that an incomplete answer is an immediate error for calls that
+// must not be repeated, and that others are retried.
 func TestHalfAnswers(t *testing.T) {
 	faults := map[string]func(w http.ResponseWriter){
 		"reset": func(w http.ResponseWriter) { panic(http.ErrAbortHandler) },
@@ -382,8 +391,8 @@ func TestHalfAnswers(t *testing.T) {
 	}
 }
 
-// TestExpiredToken: a token that the server does not take any more is looked for
-// again, once for all who wait.
+// TestExpiredToken ensures that an expired token is renewed, once for all waiting
+// requests.
 func TestExpiredToken(t *testing.T) {
 	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
 		t.Run(v.String(), func(t *testing.T) {
@@ -429,8 +438,8 @@ func TestExpiredToken(t *testing.T) {
 	}
 }
 
-// TestTokenThatIsGone: where there is no other token, calls fail with the reason, and
-// whoever makes one is not asked for each of them.
+// TestTokenThatIsGone ensures that calls fail with the reason if there is no other token,
+// and that Renew is not called for each of them.
 func TestTokenThatIsGone(t *testing.T) {
 	u := newUpstream(t, &world{})
 	inner := *u.handler.Load()
@@ -452,7 +461,7 @@ func TestTokenThatIsGone(t *testing.T) {
 	mustCall(t, src, "echo", `{"text":"hi"}`)
 }
 
-// stuckClient is a response that nobody reads.
+// stuckClient is a response that the client never reads.
 type stuckClient struct {
 	header http.Header
 	stuck  chan struct{} // closed at the first write
@@ -474,8 +483,8 @@ func (s *stuckClient) Write(b []byte) (int, error) {
 	return s.body.Write(b)
 }
 
-// TestClientThatDoesNotRead: a client that takes nothing of what a server says to it
-// holds up nobody else's calls to that server. It loses what is too much, never its
+// TestClientThatDoesNotRead ensures that a client which does not read does not delay
+// other clients' calls to the same server. It loses excess notifications, but never its
 // answer.
 func TestClientThatDoesNotRead(t *testing.T) {
 	const steps = 20_000
@@ -486,7 +495,9 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			}
 			_ = json.Unmarshal(m.Params, &p)
 			for i := range steps {
-				u.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":"%0200d"}}`, p.Meta.ProgressToken, i, i)
+				u.send(
+					`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":"%0200d"}}`,
+					p.Meta.ProgressToken, i, i)
 			}
 		}
 		u.result(m, `{"content":[{"type":"text","text":"fine"}]}`)
@@ -511,13 +522,15 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	serving.Wait()
 	text := client.body.String()
 	got := strings.Count(text, "notifications/progress")
-	if got == 0 || got == steps || !strings.Contains(text, `"id":"mine","result":{"content":[{"type":"text","text":"fine"}]`) {
+	if got == 0 ||
+		got == steps ||
+		!strings.Contains(text, `"id":"mine","result":{"content":[{"type":"text","text":"fine"}]`) {
 		t.Errorf("the client gets %d of %d steps, and at last %q", got, steps, text[max(0, len(text)-200):])
 	}
 }
 
-// TestTooManyQuestions: a server that asks without end costs a bounded number of
-// goroutines, and is served on.
+// TestTooManyQuestions ensures that a server which asks endlessly costs a bounded number
+// of goroutines, and is still served.
 func TestTooManyQuestions(t *testing.T) {
 	const questions = 20_000
 	transport, u := strange(t, mcp.Version20250618, func(u *upstreamText, m heardMessage) {
@@ -532,13 +545,14 @@ func TestTooManyQuestions(t *testing.T) {
 		u.result(m, `{"content":[{"type":"text","text":"fine"}]}`)
 	})
 	hold := make(chan struct{})
-	src := open(t, transport, &live.Options{Answer: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
-		select {
-		case <-hold:
-		case <-ctx.Done():
-		}
-		return json.RawMessage(`{"role":"assistant","model":"m","content":{"type":"text","text":"yo"}}`), nil
-	}})
+	src := open(t, transport,
+		&live.Options{Answer: func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
+			select {
+			case <-hold:
+			case <-ctx.Done():
+			}
+			return json.RawMessage(`{"role":"assistant","model":"m","content":{"type":"text","text":"yo"}}`), nil
+		}})
 	before := runtime.NumGoroutine()
 	mustCall(t, src, "one", `{"curious":true}`)
 	if n := runtime.NumGoroutine() - before; n > 1100 {
@@ -562,8 +576,8 @@ func TestTooManyQuestions(t *testing.T) {
 	mustCall(t, src, "one", "")
 }
 
-// TestSubscriptionsWithoutEnd: whoever comes with the ten thousandth resource and one
-// is heard; the server is told that nobody hears of the oldest.
+// TestSubscriptionsWithoutEnd ensures that the subscription to resource number 10,001
+// works, and that the server receives an unsubscribe for the oldest.
 func TestSubscriptionsWithoutEnd(t *testing.T) {
 	transport, u := strange(t, mcp.Version20250618, func(u *upstreamText, m heardMessage) { u.result(m, `{}`) })
 	src := open(t, transport, nil)
@@ -575,7 +589,7 @@ func TestSubscriptionsWithoutEnd(t *testing.T) {
 	for i := range 10_000 {
 		subscribe(i)
 	}
-	subscribe(0) // again: it is not the oldest any more
+	subscribe(0) // again, so that it is no longer the oldest
 	for i := range 3 {
 		subscribe(10_000 + i)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// message is one JSON-RPC message of a server, in slices of the text it came in.
+// message is one JSON-RPC message of a server, as slices of its text.
 type message struct {
-	id      []byte // as it was written, or nil
+	id      []byte // as written, or nil
 	method  []byte // decoded; nil for a response
 	params  []byte
 	result  []byte
@@ -20,7 +20,7 @@ type message struct {
 
 var errNoMessage = errors.New("not a JSON-RPC message")
 
-// scan fills m from one JSON text, and proves all of it valid.
+// scan fills m from a JSON text, all of which it validates.
 func (m *message) scan(text []byte) error {
 	*m = message{}
 	i := jsonscan.Space(text, 0)
@@ -62,13 +62,13 @@ func (m *message) keep(key, raw []byte) {
 	}
 }
 
-// isBoth reports whether m is a request and a response, and so neither.
+// isBoth reports whether m is both a request and a response, and so invalid.
 func (m *message) isBoth() bool { return m.method != nil && (m.result != nil || m.failure != nil) }
 
 // number returns the id if it is one of ours, and 0 otherwise.
 func (m *message) number() uint64 { return number(m.id) }
 
-// number reads a count of ours, which some servers give back as a string.
+// number parses one of our ids, which some servers return as a string.
 func number(raw []byte) uint64 {
 	if len(raw) > 2 && raw[0] == '"' {
 		raw = raw[1 : len(raw)-1]
@@ -86,7 +86,7 @@ func number(raw []byte) uint64 {
 	return n
 }
 
-// answer returns what a response says.
+// answer returns the result or error of a response.
 func (m *message) answer() (result []byte, err error) {
 	if m.failure != nil {
 		return nil, wireError(m.failure)
@@ -97,7 +97,7 @@ func (m *message) answer() (result []byte, err error) {
 	return m.result, nil
 }
 
-// wireError returns a JSON-RPC error object as an [*mcp.Error].
+// wireError converts a JSON-RPC error object to an [*mcp.Error].
 func wireError(raw []byte) error {
 	var e struct {
 		Code    json.Number     `json:"code"`
@@ -129,7 +129,7 @@ func isObject(raw []byte) bool {
 	return i < len(raw) && raw[i] == '{'
 }
 
-// appendRequest appends the request c as one line without its break.
+// appendRequest appends the request c as one line without a newline.
 func appendRequest(dst []byte, c *call) []byte {
 	dst = strconv.AppendUint(append(dst, `{"jsonrpc":"2.0","id":`...), c.id, 10)
 	dst = append(append(append(dst, `,"method":"`...), c.method...), '"')
@@ -139,7 +139,7 @@ func appendRequest(dst []byte, c *call) []byte {
 	return append(dst, '}')
 }
 
-// notification returns a message that nobody answers. params may be nil.
+// notification returns a notification. params may be nil.
 func notification(method string, params []byte) []byte {
 	dst := append([]byte(`{"jsonrpc":"2.0","method":"`), method...)
 	dst = append(dst, '"')
@@ -149,7 +149,7 @@ func notification(method string, params []byte) []byte {
 	return append(dst, '}')
 }
 
-// response returns the answer to a request of the server.
+// response returns the response to a request of the server.
 func response(id, result []byte, err error) []byte {
 	dst := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
 	if err == nil {

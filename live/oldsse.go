@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// oldConn is a connection of 2024-11-05 ("Transports", HTTP with SSE): one event
-// stream carries all that the server sends, and names the URL to post to.
+// oldConn is a connection of 2024-11-05 ("Transports", HTTP with SSE): one event stream
+// carries everything that the server sends, and names the URL to post to.
 type oldConn struct {
 	link   *httpLink
 	post   string
@@ -29,7 +29,7 @@ var _ mcp.Conn = (*oldConn)(nil)
 // openOld connects to a server of 2024-11-05.
 func (l *httpLink) openOld(ctx context.Context) (*stream, error) {
 	mine, cancel := context.WithCancel(l.quit)
-	stop := context.AfterFunc(ctx, cancel) // ctx bounds the connecting alone
+	stop := context.AfterFunc(ctx, cancel) // ctx only bounds connecting
 	resp, err := l.get(mine, "")
 	if err != nil {
 		cancel()
@@ -66,7 +66,7 @@ func (c *oldConn) endpoint(base *url.URL) error {
 	}
 }
 
-// ReadMessage implements mcp.Conn. The end of ctx is that of the connection.
+// ReadMessage implements mcp.Conn. It ignores ctx: it ends with the connection.
 func (c *oldConn) ReadMessage(context.Context) ([]byte, error) {
 	for {
 		ev, err := c.events.next()

@@ -13,37 +13,37 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A server up to 2025-11-25 asks while it works, and waits. A client of 2026-07-28
-// is asked by the answer to its request, and comes again. In between, the call to
-// the server is parked.
+// A server up to 2025-11-25 asks while it works, and waits. A client of 2026-07-28 is
+// asked in the response to its request, and retries. In between, the call to the server
+// is parked.
 
-// parked is a call that outlives the requests of the client it is made for.
+// parked is a call that outlives the requests of its client.
 type parked struct {
 	ses    *session
 	call   *call
 	cancel context.CancelFunc
-	over   <-chan struct{} // closed when the call is over
-	done   chan reply      // of capacity 1: what the call came to
+	over   <-chan struct{} // closed when the call has ended
+	done   chan reply      // capacity 1: outcome of the call
 
-	posed chan *question // from the server
-	open  []*question    // those that the client has been asked; one goroutine at a time
-	count int            // of questions, for their keys
-	timer *time.Timer    // while it is parked: gives it up
+	posed chan *question // questions from the server
+	open  []*question    // questions sent to the client; used by one goroutine at a time
+	count int            // number of questions, for their keys
+	timer *time.Timer    // while parked: gives it up
 
 	// Guarded by parkingLot.mu.
-	release func() // what the server has booked for it
-	shed    bool   // by the server, to make room
+	release func() // releases the server's accounting of it
+	shed    bool   // discarded by the server to make room
 }
 
-// question is something that the server wants to know.
+// question is a question of the server.
 type question struct {
 	key    string
 	ask    mcp.Question
 	answer chan reply // of capacity 1
 }
 
-// What a client that does not come again costs: how long its call is kept, and
-// how many are.
+// Limits for clients that do not retry: how long a call stays parked, and how many can
+// be.
 const (
 	parkingTime = 5 * time.Minute
 	maxParked   = 1000
@@ -55,7 +55,7 @@ type parkingLot struct {
 	all map[string]*parked
 }
 
-// put parks p for the client of req and returns the ticket for it.
+// put parks p for the client of req and returns its ticket.
 func (l *parkingLot) put(p *parked, req *mcp.Request) (ticket string, err error) {
 	ticket = rand.Text()
 	release, err := req.Keep(len(p.call.params), func() { l.shed(p, ticket) })
@@ -83,7 +83,7 @@ func (l *parkingLot) put(p *parked, req *mcp.Request) (ticket string, err error)
 	return ticket, nil
 }
 
-// shed is giveUp on behalf of the server, which may be quicker than put.
+// shed is giveUp on behalf of the server, which may be called before put returns.
 func (l *parkingLot) shed(p *parked, ticket string) {
 	l.mu.Lock()
 	p.shed = true
@@ -100,7 +100,7 @@ func (l *parkingLot) giveUp(ticket string) {
 	}
 }
 
-// take returns the parked call with that ticket, once.
+// take removes and returns the parked call with that ticket, or nil.
 func (l *parkingLot) take(ticket string) *parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *parkingLot) take(ticket string) *parked {
 	return p
 }
 
-// mayPark reports whether a request may have to be parked.
+// mayPark reports whether a request may need to be parked.
 func (ses *session) mayPark(e *errand, req *mcp.Request) bool {
 	if ses.version.Modern() || !req.Version().Modern() || req == nil {
 		return false
@@ -125,7 +125,7 @@ func (ses *session) mayPark(e *errand, req *mcp.Request) bool {
 	return false
 }
 
-// park makes a request that may be parked, or goes on with one that was.
+// park makes a request that may be parked, or continues a parked one.
 func (ses *session) park(ctx context.Context, e *errand, req *mcp.Request) ([]byte, error) {
 	b, err := loadBetween(req)
 	if err != nil {
@@ -137,13 +137,14 @@ func (ses *session) park(ctx context.Context, e *errand, req *mcp.Request) ([]by
 			return nil, err
 		}
 	} else if p = ses.src.lot.take(b.Parked); p == nil {
-		return nil, mcp.Errorf(e.unavailable, "the server that asked has been lost, or has waited too long: make the request again")
+		return nil, mcp.Errorf(e.unavailable,
+			"the server that asked has been lost, or has waited too long: make the request again")
 	}
 	p.call.request.Store(req)
 	return p.drive(ctx, req)
 }
 
-// depart sends the request, to be answered whenever it is.
+// depart sends the request without a deadline for the answer.
 func (ses *session) depart(ctx context.Context, e *errand, req *mcp.Request) (*parked, error) {
 	p := &parked{ses: ses, done: make(chan reply, 1), posed: make(chan *question)}
 	c, err := ses.prepare(ctx, e, req, nil)
@@ -171,7 +172,7 @@ func (ses *session) depart(ctx context.Context, e *errand, req *mcp.Request) (*p
 	return p, nil
 }
 
-// pose has the client asked, whenever it comes, and waits for its answer.
+// pose queues a question for the client's next request, and waits for its answer.
 func (p *parked) pose(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	q := &question{answer: make(chan reply, 1)}
 	var err error
@@ -199,8 +200,8 @@ func (p *parked) pose(ctx context.Context, method string, params json.RawMessage
 	}
 }
 
-// drive waits for the result on behalf of one request of the client. If there is
-// something to ask, it parks the call and lets the client go for the answer.
+// drive waits for the result during one request of the client. If the server has a
+// question, it parks the call and sends the question to the client.
 func (p *parked) drive(ctx context.Context, req *mcp.Request) ([]byte, error) {
 	for {
 		for _, q := range p.open {
@@ -221,8 +222,8 @@ func (p *parked) drive(ctx context.Context, req *mcp.Request) ([]byte, error) {
 	}
 }
 
-// settle has one question answered. An error is for the client: mostly that it
-// is to come again.
+// settle gets the answer to one question. An error is for the client: usually that it
+// must retry.
 func (p *parked) settle(ctx context.Context, req *mcp.Request, q *question) error {
 	answers, err := req.Ask(ctx, q.ask)
 	switch {

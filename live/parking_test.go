@@ -14,8 +14,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// modernCall calls a tool as a client of 2026-07-28 that can be asked, over HTTP, and
-// returns the answer. members are further ones of params, each behind a comma.
+// modernCall calls a tool over HTTP like a client of 2026-07-28 that can be asked, and
+// returns the response. members are additional members of params, each preceded by a
+// comma.
 func modernCall(t *testing.T, url, tool, arguments string, members ...string) string {
 	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments +
@@ -56,7 +57,7 @@ func gatewayWith(t *testing.T, src mcp.Source, budget mcp.Budget) (url string, s
 	return front.URL, server
 }
 
-// forgetful serves a session of 2025-06-18 over HTTP that ends with the call of the tool
+// forgetful serves a session of 2025-06-18 over HTTP that ends with a call of the tool
 // forget. The tool wait sends on waiting and never answers.
 func forgetful(t *testing.T) (url string, waiting chan bool) {
 	waiting = make(chan bool)
@@ -97,8 +98,8 @@ func forgetful(t *testing.T) (url string, waiting chan bool) {
 	return server.URL, waiting
 }
 
-// TestReasonOfCutCalls: a call that may be parked fails with the reason if the session
-// ends, not as if its client had cancelled it.
+// TestReasonOfCutCalls ensures that a call which may be parked fails with the reason if
+// the session ends, not as if its client had cancelled it.
 func TestReasonOfCutCalls(t *testing.T) {
 	check := func(t *testing.T, answer, reason string) {
 		t.Helper()
@@ -135,8 +136,8 @@ func TestReasonOfCutCalls(t *testing.T) {
 	})
 }
 
-// TestParkedCallsAreKept: a call that waits for its client to come again is in the ledger
-// of the server, in number and bytes, until it is resumed or makes room for another.
+// TestParkedCallsAreKept ensures that a parked call counts toward the server's budget, in
+// number and bytes, until it is resumed or makes room for another.
 func TestParkedCallsAreKept(t *testing.T) {
 	src := open(t, command(t, "server"), &live.Options{Name: "far", Version: mcp.Version20250618})
 	url, server := gatewayWith(t, src, mcp.Budget{Parked: 1})
@@ -179,7 +180,7 @@ func TestParkedCallsAreKept(t *testing.T) {
 	if got := parked(); got.Count != 0 || got.Bytes != 0 {
 		t.Errorf("nothing is parked, and kept is %+v", got)
 	}
-	// What can never be kept is refused, and not asked in vain.
+	// A call that can never be kept is refused without asking the client.
 	url, server = gatewayWith(t, src, mcp.Budget{ClientBytes: 60_000})
 	if got := modernCall(t, url, "ask", `{"padding":"`+long+`"}`); !strings.Contains(got, `"code":-31003`) {
 		t.Errorf("a call beyond the share of its client: %s", got)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEnlarge: the server does not stop because a handful of large answers wait.
+// TestEnlarge ensures that the server does not block on a handful of large unread
+// answers.
 func TestEnlarge(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

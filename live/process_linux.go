@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// dieWithParent has the kernel end the child when this program is killed. It is
-// SIGTERM, since a launcher passes that on to what it has launched.
+// dieWithParent makes the kernel send SIGTERM to the child when this program is killed. A
+// launcher forwards SIGTERM to its own children.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }
 
-// setPipeSize is fcntl's F_SETPIPE_SZ.
+// setPipeSize is F_SETPIPE_SZ of fcntl.
 const setPipeSize = 1031
 
-// enlarge lets more wait in a pipe than the usual 64 KiB, which is a handful of large
-// answers: the child then stops at each to be read. The memory is the system's, and
-// used only while something waits. A user may have so much of it and no more, and
-// without it all works as before.
+// enlarge increases the capacity of a pipe from the usual 64 KiB, a handful of large
+// answers, at each of which the child would have to wait for the reader. The memory
+// belongs to the system, and is used only for unread data. It is limited per user, and
+// everything works without it.
 func enlarge(pipe *os.File) {
 	if raw, err := pipe.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _, _, _ = syscall.Syscall(syscall.SYS_FCNTL, fd, setPipeSize, 256<<10) })
@@ -29,8 +29,8 @@ func enlarge(pipe *os.File) {
 // maxTree is how many processes below a child are inspected.
 const maxTree = 64
 
-// eachProcess calls do for a process and its descendants. ticks are the CPU time of
-// the process and of children that have been reaped.
+// eachProcess calls do for a process and its descendants. ticks is the CPU time of the
+// process and of its reaped children.
 func eachProcess(pid int, do func(pid int, state byte, ticks uint64)) {
 	pids := []int{pid}
 	for i := 0; i < len(pids) && i < maxTree; i++ {
@@ -38,7 +38,7 @@ func eachProcess(pid int, do func(pid int, state byte, ticks uint64)) {
 		if err != nil {
 			continue
 		}
-		// Fields are counted behind the name, which may hold anything.
+		// Fields are counted after the name, which may contain any characters.
 		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 		if len(fields) < 15 {
 			continue
@@ -53,8 +53,8 @@ func eachProcess(pid int, do func(pid int, state byte, ticks uint64)) {
 	}
 }
 
-// appendChildren appends the children of a process, each of which belongs to the
-// thread that started it.
+// appendChildren appends the children of a process, which are listed under the thread
+// that started them.
 func appendChildren(pids []int, pid int) []int {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, thread := range threads[:min(len(threads), maxTree)] {
@@ -68,8 +68,8 @@ func appendChildren(pids []int, pid int) []int {
 	return pids
 }
 
-// stoppedProcesses returns which of a process and its descendants are stopped by a
-// signal. Those under a debugger, in state t, are not.
+// stoppedProcesses returns the process and descendants that are stopped by a signal.
+// Those under a debugger, in state t, are not included.
 func stoppedProcesses(pid int) (stopped []int) {
 	eachProcess(pid, func(pid int, state byte, _ uint64) {
 		if state == 'T' {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestChildDiesWithUs: whoever kills us leaves no server behind.
+// TestChildDiesWithUs ensures that no server survives when this process is killed.
 func TestChildDiesWithUs(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

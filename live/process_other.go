@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// dieWithParent does nothing: only Linux can do this. A child notices the end of
-// its stdin.
+// dieWithParent does nothing: only Linux supports it. A child notices the end of its
+// stdin.
 func dieWithParent(*syscall.SysProcAttr) {}
 
-// enlarge does nothing: only Linux can do this.
+// enlarge does nothing: only Linux supports it.
 func enlarge(*os.File) {}
 
 // stoppedProcesses returns nil: only Linux reports them.

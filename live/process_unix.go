@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// own makes the process the leader of a group of its own, which can be signalled
-// as a whole: a launcher such as npx leaves the work to others.
+// own makes the process the leader of a separate group, which can be signalled as a
+// whole: a launcher such as npx starts other processes.
 func own(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieWithParent(cmd.SysProcAttr)
@@ -19,5 +19,5 @@ func terminate(p *os.Process) { signalGroup(p, syscall.SIGTERM) }
 func kill(p *os.Process)      { signalGroup(p, syscall.SIGKILL) }
 
 func signalGroup(p *os.Process, sig syscall.Signal) {
-	_ = syscall.Kill(-p.Pid, sig) // the group may be gone already: that is what we want
+	_ = syscall.Kill(-p.Pid, sig) // an error means that the group has already exited
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/slipway-mcp/slipway/internal/lines"
 )
 
-// redact replaces secrets in a text that is shown to somebody. Of a secret of
-// several lines each line counts by itself, as texts are shown by the line.
+// redact replaces secrets in a text to be shown. Each line of a multi-line secret is
+// replaced separately, because texts are shown by line.
 func redact(text string, secrets []string) string {
 	for _, secret := range secrets {
 		for line := range strings.Lines(secret) {
-			if line = strings.TrimSpace(line); len(line) >= 4 { // a shorter one would tear holes everywhere
+			if line = strings.TrimSpace(line); len(line) >= 4 { // shorter ones occur everywhere
 				text = strings.ReplaceAll(text, line, "[redacted]")
 			}
 		}
@@ -20,11 +20,10 @@ func redact(text string, secrets []string) string {
 	return text
 }
 
-// maxHeld is how much of a line that does not end is held back.
+// maxHeld is how much of an unfinished line is buffered.
 const maxHeld = 64 << 10
 
-// redactor returns a writer that passes whole lines on to w without the secrets
-// in them.
+// redactor returns a writer that passes whole lines to w with secrets redacted.
 func redactor(w io.Writer, secrets []string) *lines.Writer {
 	return &lines.Writer{Max: maxHeld, Line: func(line string) error {
 		_, err := io.WriteString(w, redact(line, secrets)+"\n")

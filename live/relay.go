@@ -10,24 +10,24 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// relayed are the capabilities of a client that can be passed on. MCP Apps are always
-// declared: a server may keep the tools of its pages from clients that do not, and
-// which client is served is decided downstream.
+// relayed are the client capabilities that can be relayed. MCP Apps are always declared:
+// a server may hide the tools of its pages from clients that do not declare them, and the
+// decision which client sees them is made downstream.
 const relayed = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{"listChanged":true},` +
 	`"extensions":{` + appsDeclared + `}}`
 
-// The extension for MCP Apps, and how a client declares it (package apps is for
+// The extension for MCP Apps, and its declaration by a client (package apps is for
 // servers).
 const (
 	appsExtension = "io.modelcontextprotocol/ui"
 	appsDeclared  = `"` + appsExtension + `":{"mimeTypes":["text/html;profile=mcp-app"]}`
 )
 
-// unsetLevel is the log level of a server that has received none yet.
+// unsetLevel is the log level of a server that has not received one yet.
 const unsetLevel = mcp.LogLevel(255)
 
-// appendCapabilities appends the capabilities that a 2026-07-28 server receives: those
-// that the client declares, without those that cannot be relayed, and with MCP Apps.
+// appendCapabilities appends the capabilities that a 2026-07-28 server receives: those of
+// the client, without those that cannot be relayed, and with MCP Apps.
 func (s *Source) appendCapabilities(dst []byte, req *mcp.Request) []byte {
 	const appsAlone = `{"extensions":{` + appsDeclared + `}}`
 	caps := req.ClientCapabilities()
@@ -52,17 +52,17 @@ func (s *Source) appendCapabilities(dst []byte, req *mcp.Request) []byte {
 	}
 	delete(all, "tasks")
 	passed := make(map[string]json.RawMessage)
-	_ = json.Unmarshal(declared, &passed) // what is no object declares nothing
+	_ = json.Unmarshal(declared, &passed) // a value that is not an object declares nothing
 	delete(passed, tasksExtension)
 	if passed[appsExtension] == nil {
 		passed[appsExtension] = jsonscan.Member([]byte("{"+appsDeclared+"}"), appsExtension)
 	}
-	all["extensions"], _ = mcp.Marshal(passed) // valid JSON always encodes
+	all["extensions"], _ = mcp.Marshal(passed) // valid JSON can always be encoded
 	encoded, _ := mcp.Marshal(all)
 	return append(dst, encoded...)
 }
 
-// wantedLevel returns the least severe log line that the client wants.
+// wantedLevel returns the lowest log level that the client wants.
 func wantedLevel(req *mcp.Request) (mcp.LogLevel, bool) {
 	if req == nil {
 		return 0, false
@@ -73,8 +73,8 @@ func wantedLevel(req *mcp.Request) (mcp.LogLevel, bool) {
 	return mcp.ParseLogLevel(memberString(req.Meta(), metaPrefix+"logLevel"))
 }
 
-// lowerLevel makes sure that a server up to 2025-11-25, which sends log lines of
-// one level to all its clients, sends those that this client wants.
+// lowerLevel ensures that a server up to 2025-11-25, which sends log lines of one level
+// to all its clients, sends those that this client wants.
 func (ses *session) lowerLevel(ctx context.Context, req *mcp.Request) {
 	level, ok := wantedLevel(req)
 	if !ok || ses.version.Modern() || !ses.logs {
@@ -87,11 +87,12 @@ func (ses *session) lowerLevel(ctx context.Context, req *mcp.Request) {
 	}
 	ses.mu.Unlock()
 	if lower {
-		_, _ = ses.request(ctx, "logging/setLevel", []byte(`{"level":"`+level.String()+`"}`)) // without it there are fewer lines
+		// On error there are fewer log lines.
+		_, _ = ses.request(ctx, "logging/setLevel", []byte(`{"level":"`+level.String()+`"}`))
 	}
 }
 
-// notified takes a notification of the server.
+// notified handles a notification of the server.
 func (ses *session) notified(m *message, origin *call) {
 	switch string(m.method) {
 	case "notifications/progress":
@@ -118,10 +119,10 @@ func (ses *session) notified(m *message, origin *call) {
 	}
 }
 
-// maxVisits bounds how many users may be on their way to a URL.
+// maxVisits limits the number of pending URL visits.
 const maxVisits = 1000
 
-// visits remembers who was asked to visit a URL, to be told when that is done.
+// visits records who was asked to visit a URL, to notify them on completion.
 func (ses *session) visits(id string, client *mcp.Session) {
 	if id == "" || client == nil {
 		return
@@ -134,24 +135,26 @@ func (ses *session) visits(id string, client *mcp.Session) {
 	ses.visitors[id] = client
 }
 
-// noteVisits remembers whom a server sends to URLs by the error that 2025-11-25 has
-// for that.
+// noteVisits records the client for the URLs in an error that requires visits
+// (2025-11-25).
 func (ses *session) noteVisits(c *call, err error) {
 	if client := c.request.Load().Session(); client != nil {
 		_ = eachURL(err, func(params []byte) { ses.visits(memberString(params, "elicitationId"), client) })
 	}
 }
 
-// eachURL calls do with each URL that a server wants to be visited before a request
-// can be served. It reports whether err says so.
+// eachURL calls do for each URL that must be visited before a request can be served. It
+// reports whether err is such an error.
 func eachURL(err error, do func(params []byte)) bool {
 	var e *mcp.Error
-	return errors.As(err, &e) && e.Code == mcp.CodeURLElicitationRequired && eachOf(jsonscan.Member(e.Data, "elicitations"), do) == nil
+	return errors.As(err, &e) &&
+		e.Code == mcp.CodeURLElicitationRequired &&
+		eachOf(jsonscan.Member(e.Data, "elicitations"), do) == nil
 }
 
-// urlsFirst passes on such an error. A client of 2026-07-28 does not know it, and
-// is asked instead: it comes again when its user has agreed. This is the second
-// time if there are answers already.
+// urlsFirst forwards such an error. A client of 2026-07-28 does not know the error, and
+// is asked instead: it retries when its user has agreed. If there are answers already,
+// this is the retry.
 func (ses *session) urlsFirst(ctx context.Context, e *errand, err error) error {
 	req := mcp.RequestFrom(ctx)
 	if req == nil || !req.Version().Modern() || e.key == "" {
@@ -174,7 +177,7 @@ func (ses *session) urlsFirst(ctx context.Context, e *errand, err error) error {
 	return err
 }
 
-// completed passes on that a user has done at a URL what was asked for.
+// completed notifies the client that a URL visit is complete.
 func (ses *session) completed(id string) {
 	ses.mu.Lock()
 	client := ses.visitors[id]
@@ -185,7 +188,7 @@ func (ses *session) completed(id string) {
 	}
 }
 
-// progressed passes on how far a request is.
+// progressed forwards the progress of a request.
 func (ses *session) progressed(params []byte, origin *call) {
 	c := ses.get(tokenCall(jsonscan.Member(params, "progressToken")))
 	if c == nil {
@@ -194,8 +197,8 @@ func (ses *session) progressed(params []byte, origin *call) {
 	ses.passOn(c, letter{params: params}, origin)
 }
 
-// passOn passes on what the server says of a call. What came on a stream of the
-// call's own was read by whoever waits for it.
+// passOn forwards a notification about a call. If it came on the call's own stream, the
+// caller's goroutine has read it, and no mailbox is needed.
 func (ses *session) passOn(c *call, l letter, origin *call) {
 	if origin == nil && ses.waitsFor() {
 		c.say(l)
@@ -204,13 +207,13 @@ func (ses *session) passOn(c *call, l letter, origin *call) {
 	c.tell(l)
 }
 
-// waitsFor reports whether those who make calls wait for others to read the answers.
+// waitsFor reports whether another goroutine reads the answers for the callers.
 func (ses *session) waitsFor() bool {
 	l, http := ses.link.(*httpLink)
 	return !http || l.older() != nil
 }
 
-// logged passes on a log line to the client that it belongs to.
+// logged forwards a log line to the client that it belongs to.
 func (ses *session) logged(params []byte, origin *call) {
 	c := ses.belongs(origin)
 	if c == nil {

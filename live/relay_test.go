@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
 
-// answerAll answers whatever a client is asked.
+// answerAll answers every question to a client.
 func answerAll(method string, _ json.RawMessage) (any, error) {
 	switch method {
 	case "elicitation/create":
@@ -24,13 +24,16 @@ func answerAll(method string, _ json.RawMessage) (any, error) {
 	case "sampling/createMessage":
 		return map[string]any{"role": "assistant", "model": "m", "content": map[string]any{"type": "text", "text": "yo"}}, nil
 	case "roots/list":
-		return map[string]any{"roots": []any{map[string]any{"uri": "file:///home/ann"}, map[string]any{"uri": "file:///srv"}}}, nil
+		return map[string]any{"roots": []any{
+			map[string]any{"uri": "file:///home/ann"},
+			map[string]any{"uri": "file:///srv"},
+		}}, nil
 	}
 	return nil, errors.New("what?")
 }
 
-// TestAnyClientToAnyServer: every version on the one side, every version on the
-// other, over all transports.
+// TestAnyClientToAnyServer tests every client version with every server version, over all
+// transports.
 func TestAnyClientToAnyServer(t *testing.T) {
 	for _, server := range mcp.Versions() {
 		u := newUpstream(t, &world{})
@@ -73,7 +76,10 @@ func tryEverything(t *testing.T, c *mcptest.Client, server mcp.Version) {
 		t.Errorf("read = %+v", r)
 	}
 	_, e := c.Try("resources/read", map[string]any{"uri": "other://x"})
-	if want := map[bool]mcp.Code{true: mcp.CodeInvalidParams, false: mcp.CodeResourceNotFound}[c.Version().Modern()]; e == nil || e.Code != want {
+	if want := map[bool]mcp.Code{
+		true:  mcp.CodeInvalidParams,
+		false: mcp.CodeResourceNotFound,
+	}[c.Version().Modern()]; e == nil || e.Code != want {
 		t.Errorf("read of nothing: %v, want code %d", e, want)
 	}
 	if p := c.GetPrompt("greet", map[string]string{"name": "Ann"}); p.Messages[0].Content.Text != "Hello, Ann" {
@@ -99,10 +105,16 @@ func tryEverything(t *testing.T, c *mcptest.Client, server mcp.Version) {
 	if r := c.Call("tools/call", map[string]any{"name": "structured"}); !strings.Contains(string(r), structured) {
 		t.Errorf("structured = %s", r)
 	}
-	if _, e := c.Try("tools/call", map[string]any{"name": "fails"}); e == nil || e.Code != -31042 || e.Message != "it failed" || string(e.Data) != `{"why":"because"}` {
+	if _, e := c.Try("tools/call", map[string]any{"name": "fails"}); e == nil ||
+		e.Code != -31042 ||
+		e.Message != "it failed" ||
+		string(e.Data) != `{"why":"because"}` {
 		t.Errorf("fails = %+v", e)
 	}
-	c.Call("tools/call", map[string]any{"name": "progress", "_meta": map[string]any{"progressToken": "tok", "io.modelcontextprotocol/logLevel": "info"}})
+	c.Call("tools/call", map[string]any{
+		"name":  "progress",
+		"_meta": map[string]any{"progressToken": "tok", "io.modelcontextprotocol/logLevel": "info"},
+	})
 	steps, lines := 0, 0
 	for _, n := range c.Notifications() {
 		switch n.Method {
@@ -136,13 +148,15 @@ func TestClientThatCannotBeAsked(t *testing.T) {
 func TestProgramAnswers(t *testing.T) {
 	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
 		t.Run(v.String(), func(t *testing.T) {
-			src := open(t, command(t, "server"), &live.Options{Version: v, Answer: func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
-				r, err := answerAll(method, params)
-				if err != nil {
-					return nil, err
-				}
-				return mcp.Marshal(r)
-			}})
+			src := open(t, command(t, "server"),
+				&live.Options{Version: v,
+					Answer: func(_ context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+						r, err := answerAll(method, params)
+						if err != nil {
+							return nil, err
+						}
+						return mcp.Marshal(r)
+					}})
 			if got := mustCall(t, src, "ask", ""); got != `accept {"name":"Ann"}` {
 				t.Errorf("ask = %q", got)
 			}
@@ -150,7 +164,7 @@ func TestProgramAnswers(t *testing.T) {
 	}
 }
 
-// changing is a source whose list and resources change.
+// changing is a source whose lists and resources change.
 type changing struct {
 	world
 	mu      sync.Mutex
@@ -209,7 +223,7 @@ func until(t *testing.T, what string, news <-chan mcp.Change, poke func(), ok fu
 	}
 }
 
-// memory connects to a source over a connection in memory.
+// memory connects to a source over an in-memory connection.
 func memory(t *testing.T, src mcp.Source) live.Transport {
 	t.Helper()
 	server := mcp.NewServer(src, nil)
@@ -258,7 +272,7 @@ func tryChanges(t *testing.T, c *changing, src *live.Source) {
 	}, func() bool { return heard })
 }
 
-// patient says when a call of block begins and when it ends.
+// patient signals the begin and end of a call of block.
 type patient struct {
 	world
 	began, ended chan struct{}
@@ -297,12 +311,17 @@ func TestCancelReachesTheServer(t *testing.T) {
 	}
 }
 
-// visiting sends its user to a URL, and tells when that is done.
+// visiting sends its user to a URL, and announces the completion.
 type visiting struct{ world }
 
 func (v *visiting) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	req := mcp.RequestFrom(ctx)
-	if _, err := req.Elicit(ctx, &mcp.ElicitParams{Mode: "url", URL: "https://example.com", Message: "go", ElicitationID: "e-17"}); err != nil {
+	if _, err := req.Elicit(ctx, &mcp.ElicitParams{
+		Mode:          "url",
+		URL:           "https://example.com",
+		Message:       "go",
+		ElicitationID: "e-17",
+	}); err != nil {
 		return nil, err
 	}
 	req.Session().ElicitationComplete("e-17")
@@ -323,7 +342,7 @@ func TestVisitsAreCompleted(t *testing.T) {
 	})
 }
 
-// pages has a tool for clients that declare MCP Apps alone.
+// pages has a tool that only clients with MCP Apps see.
 type pages struct{ mcp.Unimplemented }
 
 func (pages) Catalog(ctx context.Context) (*mcp.Catalog, error) {
@@ -337,10 +356,11 @@ func (pages) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTool
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(fmt.Sprint(p.Name, " ", apps.Supported(ctx)))}}, nil
 }
 
-// TestAppsAreDeclared: servers of all versions offer the tools of their pages, whatever
-// the client behind declares.
+// TestAppsAreDeclared ensures that servers of all versions offer the tools of their
+// pages, regardless of the client's declaration.
 func TestAppsAreDeclared(t *testing.T) {
-	declares := []string{`{}`, `{ }`, `{"roots":{}}`, `{"extensions":{"x/y":{}}}`, `{"extensions":{"x/y":{},"io.modelcontextprotocol/tasks":{}},"tasks":{}}`,
+	declares := []string{`{}`, `{ }`, `{"roots":{}}`, `{"extensions":{"x/y":{}}}`,
+		`{"extensions":{"x/y":{},"io.modelcontextprotocol/tasks":{}},"tasks":{}}`,
 		`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`}
 	for _, server := range mcp.Versions() {
 		src := open(t, memory(t, pages{}), &live.Options{Version: server})

@@ -8,7 +8,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// remembered is a catalog in a file. The entries are the server's own bytes.
+// remembered is a catalog in a file. The entries are the unchanged bytes of the server.
 type remembered struct {
 	Format       int                `json:"format"`
 	Server       mcp.Implementation `json:"server"`
@@ -25,9 +25,8 @@ type remembered struct {
 
 const rememberedFormat = 1
 
-// EncodeCatalog returns what a server offers as JSON, for [DecodeCatalog] and so
-// for [Options.Catalog] of another process. cat is one that a Source of this
-// package has returned.
+// EncodeCatalog encodes a catalog as JSON, for [DecodeCatalog] and [Options.Catalog] of
+// another process. cat must be from a Source of this package.
 func EncodeCatalog(cat *mcp.Catalog) ([]byte, error) {
 	r := remembered{
 		Format: rememberedFormat, Server: cat.Server, Instructions: cat.Instructions,
@@ -48,8 +47,8 @@ func EncodeCatalog(cat *mcp.Catalog) ([]byte, error) {
 	return mcp.Marshal(&r)
 }
 
-// DecodeCatalog is the reverse of [EncodeCatalog]. A text that is none of its is an
-// error, and so is one of another version of this package.
+// DecodeCatalog is the inverse of [EncodeCatalog]. It returns an error for any other
+// text, including that of another version of this package.
 func DecodeCatalog(text []byte) (*mcp.Catalog, error) {
 	var r remembered
 	if err := json.Unmarshal(text, &r); err != nil {

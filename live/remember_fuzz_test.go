@@ -7,11 +7,14 @@ import (
 	"github.com/slipway-mcp/slipway/live"
 )
 
-// FuzzDecodeCatalog: what is read of a file is, written and read again, the same.
+// FuzzDecodeCatalog ensures that a decoded catalog survives encoding and decoding
+// unchanged.
 func FuzzDecodeCatalog(f *testing.F) {
-	f.Add(`{"format":1,"server":{"name":"a","version":"1"},"tools":[{"name":"t","inputSchema":{"type":"object"}}],"resources":[{"uri":"x:\u2028"}]}`)
+	f.Add(
+		`{"format":1,"server":{"name":"a","version":"1"},"tools":[{"name":"t","inputSchema":{"type":"object"}}],"resources":[{"uri":"x:\u2028"}]}`)
 	f.Add(`{"format":1,"tools":[{"name":"t"},{"name":"t"}]}`)
-	f.Add(`{"format":1,"prompts":[{"name":"p","arguments":[]}],"resourceTemplates":[{"uriTemplate":"x:{y}"}],"extensions":{"a/b":{}}}`)
+	f.Add(
+		`{"format":1,"prompts":[{"name":"p","arguments":[]}],"resourceTemplates":[{"uriTemplate":"x:{y}"}],"extensions":{"a/b":{}}}`)
 	fuzzbound.Fuzz(f, func(t *testing.T, text string) {
 		cat, err := live.DecodeCatalog([]byte(text))
 		if err != nil {

@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// renewal is the header of an [Endpoint] where that can change.
+// renewal is the renewable header of an [Endpoint].
 type renewal struct {
-	now   atomic.Pointer[http.Header] // nil: that of the Endpoint
-	mu    sync.Mutex                  // held while a new one is made; guards asked
-	asked time.Time                   // when Renew was asked last
+	now   atomic.Pointer[http.Header] // nil: the Header of the Endpoint
+	mu    sync.Mutex                  // held during renewal; guards asked
+	asked time.Time                   // last call of Renew
 }
 
-// renewPause is how often a server that refuses what we have to show makes us look
-// for something else.
+// renewPause is the minimum time between two calls of Renew.
 const renewPause = time.Second
 
-// header returns what every request has.
+// header returns the headers of every request.
 func (e *Endpoint) header() http.Header {
 	if h := e.renewal.now.Load(); h != nil {
 		return *h
@@ -28,8 +27,8 @@ func (e *Endpoint) header() http.Header {
 	return e.Header
 }
 
-// renew looks for another header than used, which the server has refused, and
-// returns it, or nil if there is none. Of those who come at once one asks.
+// renew returns a header that differs from used, which the server refused, or nil if
+// there is none. Concurrent callers share one call of Renew.
 func (e *Endpoint) renew(ctx context.Context, used http.Header) http.Header {
 	if e.Renew == nil {
 		return nil
@@ -45,13 +44,13 @@ func (e *Endpoint) renew(ctx context.Context, used http.Header) http.Header {
 	e.renewal.asked = time.Now()
 	h, err := e.Renew(ctx)
 	if err != nil || !differs(h, used) {
-		return nil // what the server said is told
+		return nil // the caller gets the server's error
 	}
 	e.renewal.now.Store(&h)
 	return h
 }
 
-// differs reports whether a request with the header used lacks something of h.
+// differs reports whether h has values that a request with the header used lacks.
 func differs(h, used http.Header) bool {
 	for name, values := range h {
 		if !slices.Equal(values, used[http.CanonicalHeaderKey(name)]) {
@@ -61,8 +60,8 @@ func differs(h, used http.Header) bool {
 	return false
 }
 
-// renewed makes a request that was refused with 401 again, if there is something
-// else to show. It returns the response that counts.
+// renewed retries a request that was refused with 401, if there is another header. It
+// returns the final response.
 func (e *Endpoint) renewed(r *http.Request, resp *http.Response) (*http.Response, error) {
 	h := e.renew(r.Context(), r.Header)
 	if h == nil {

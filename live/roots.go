@@ -7,19 +7,19 @@ import (
 	"sync/atomic"
 )
 
-// openRoots are questions of a server for the folders of its one client, which cannot
-// be asked before it makes a request. The zero value is ready.
+// openRoots are questions of a server for the folders of its only client, which cannot be
+// asked before it makes a request. The zero value is ready to use.
 type openRoots struct {
-	wanted atomic.Bool // the client is to be asked with its next request
+	wanted atomic.Bool // ask the client with its next request
 
 	mu      sync.Mutex
 	waiting map[chan reply]struct{}
 	missed  bool            // a question was withdrawn without an answer
-	known   json.RawMessage // what the client said, until its folders change
+	known   json.RawMessage // the client's answer, until its folders change
 }
 
-// wait returns what the client says when it is next asked. If ctx ends before, the
-// server has to be made to ask again.
+// wait returns the client's next answer. If ctx is done first, the server must be made to
+// ask again.
 func (r *openRoots) wait(ctx context.Context) (json.RawMessage, error) {
 	answer := make(chan reply, 1)
 	r.mu.Lock()
@@ -45,8 +45,8 @@ func (r *openRoots) wait(ctx context.Context) (json.RawMessage, error) {
 	return nil, ctx.Err()
 }
 
-// settle hands over what the client said. It reports whether the server has given up
-// asking meanwhile.
+// settle delivers the client's answer. It reports whether the server has given up asking
+// in the meantime.
 func (r *openRoots) settle(got reply) (missed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +60,7 @@ func (r *openRoots) settle(got reply) (missed bool) {
 	return missed
 }
 
-// forget has the client asked again next time.
+// forget discards the answer, so that the client is asked again.
 func (r *openRoots) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Roster is the servers that a program keeps alive at the moment. The zero value
-// is empty and ready, and it is safe for concurrent use. [Roster.Add] is made for
+// Roster is the set of servers that a program currently keeps alive. The zero value is
+// empty and ready to use, and it is safe for concurrent use. [Roster.Add] is meant for
 // [Options.Opened].
 type Roster struct {
 	mu  sync.Mutex
 	all map[*Source]struct{}
-	out map[string][]State // that could not even be opened, by who says so
+	out map[string][]State // servers that could not be opened, by origin
 }
 
-// Add puts a server on the roster until closed is called.
+// Add adds a server to the roster until closed is called.
 func (r *Roster) Add(s *Source) (closed func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,15 +31,16 @@ func (r *Roster) Add(s *Source) (closed func()) {
 	}
 }
 
-// LeftOut notes servers that could not be opened, by name, and why. It takes the
-// place of what was noted by the same name of who says so, such as a file.
+// LeftOut records servers that could not be opened, by name, and the reasons. It replaces
+// earlier records of the same origin, such as a file.
 func (r *Roster) LeftOut(by string, servers map[string]error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var states []State
 	for name, err := range servers {
 		st := State{Name: name, Phase: LeftOut, Since: time.Now(), Error: err.Error()}
-		if i := slices.IndexFunc(r.out[by], func(old State) bool { return old.Name == name && old.Error == st.Error }); i >= 0 {
+		if i := slices.IndexFunc(r.out[by],
+			func(old State) bool { return old.Name == name && old.Error == st.Error }); i >= 0 {
 			st.Since = r.out[by][i].Since
 		}
 		states = append(states, st)
@@ -50,9 +51,9 @@ func (r *Roster) LeftOut(by string, servers map[string]error) {
 	r.out[by] = states
 }
 
-// Rebuilt notes the outcome of rebuilding the site called name. With an
-// error the site is listed as [Stale], with the number of failures in a row;
-// without one it is not listed. It fits Options.Rebuilt of package open.
+// Rebuilt records the outcome of rebuilding the site called name. After an error the site
+// is listed as [Stale], with the number of consecutive failures; after a success it is
+// not listed. It fits Options.Rebuilt of package open.
 func (r *Roster) Rebuilt(name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,8 +72,8 @@ func (r *Roster) Rebuilt(name string, err error) {
 	r.out[by] = []State{st}
 }
 
-// States returns how the servers are now, sorted by name. Two have one name while
-// one takes the place of the other: the one that was begun first comes first.
+// States returns the states of the servers, sorted by name. While one server replaces
+// another of the same name, the older one comes first.
 func (r *Roster) States() []State {
 	r.mu.Lock()
 	sources := make([]*Source, 0, len(r.all))

@@ -28,7 +28,10 @@ func TestCatalogIsRemembered(t *testing.T) {
 	if again.Version() != cat.Version() || len(cat.Tools) == 0 {
 		t.Errorf("the remembered catalog differs: %s", text)
 	}
-	for _, wrong := range []string{"", "{}", `{"format":2}`, `{"format":1,"tools":[{}]}`, `{"format":1,"server":{"name":"x"`} {
+	for _, wrong := range []string{
+		"", "{}", `{"format":2}`, `{"format":1,"tools":[{}]}`,
+		`{"format":1,"server":{"name":"x"`,
+	} {
 		if cat, err := live.DecodeCatalog([]byte(wrong)); err == nil {
 			t.Errorf("DecodeCatalog(%q) = %v, want an error", wrong, cat)
 		}
@@ -40,7 +43,12 @@ func TestRosterKnowsWhatIsOpen(t *testing.T) {
 	a := open(t, command(t, "server"), &live.Options{Name: "b", Opened: r.Add})
 	_ = open(t, command(t, "server"), &live.Options{Name: "a", Opened: r.Add})
 	states := r.States()
-	if len(states) != 2 || states[0].Name != "a" || states[1].Name != "b" || states[1].Kind != "stdio" || states[1].PID == 0 || states[1].Starts != 1 {
+	if len(states) != 2 ||
+		states[0].Name != "a" ||
+		states[1].Name != "b" ||
+		states[1].Kind != "stdio" ||
+		states[1].PID == 0 ||
+		states[1].Starts != 1 {
 		t.Errorf("States = %+v, want a and b that run", states)
 	}
 	r.LeftOut("file", map[string]error{"aa": errors.New("no secret"), "z": errors.New("no program")})
@@ -61,7 +69,7 @@ func TestRosterKnowsWhatIsOpen(t *testing.T) {
 	}
 }
 
-// TestRest stops a server that has nothing to do; the next call starts it.
+// TestRest ensures that an idle server can be stopped, and is started by the next call.
 func TestRest(t *testing.T) {
 	stopped := make(chan live.Event, 10)
 	src := open(t, command(t, "server"), &live.Options{Lazy: true, Optional: true, Log: func(e live.Event) {
@@ -74,7 +82,10 @@ func TestRest(t *testing.T) {
 	}
 	call := func() {
 		t.Helper()
-		if _, err := src.CallTool(context.Background(), &mcp.CallToolParams{Name: "echo", Arguments: []byte(`{"message":"hi"}`)}); err != nil {
+		if _, err := src.CallTool(context.Background(), &mcp.CallToolParams{
+			Name:      "echo",
+			Arguments: []byte(`{"message":"hi"}`),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +102,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestRequestsThatWaitAreBounded has a server that never becomes ready.
+// TestRequestsThatWaitAreBounded uses a server that never becomes ready.
 func TestRequestsThatWaitAreBounded(t *testing.T) {
 	src := open(t, command(t, "deaf"), &live.Options{Lazy: true, MaxInFlight: 2, StartTimeout: 300 * time.Millisecond})
 	codes := make(chan mcp.Code, 5)
@@ -112,8 +123,8 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 	}
 }
 
-// TestSubscribedIsNotIdle has one server stopped several times for having nothing to
-// do, while another goes on, of whose resource somebody wants to hear.
+// TestSubscribedIsNotIdle stops an idle server several times, while another with a
+// subscribed resource keeps running.
 func TestSubscribedIsNotIdle(t *testing.T) {
 	stopped := make(chan struct{}, 10)
 	const idle = 20 * time.Millisecond

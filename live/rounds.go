@@ -13,23 +13,23 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A server of 2026-07-28 asks by its answer, and wants the request again with
-// what it needs to know (multi round-trip requests). A client of 2026-07-28 is
-// asked in the same way: what the server said travels with it, sealed by our own
-// server. An earlier client is asked while its request waits.
+// A server of 2026-07-28 asks in its response, and expects a retry of the request with
+// the input (multi round-trip requests). A client of 2026-07-28 is asked in the same way:
+// the server's state travels with it, sealed by our own server. An earlier client is
+// asked while its request waits.
 
-// between is what is known between two rounds. It travels with a 2026-07-28 client.
+// between is the state between two rounds. It travels with a 2026-07-28 client.
 type between struct {
-	// Parked names a call to an earlier server that waits for answers.
+	// Parked is the ticket of a call to an earlier server that waits for answers.
 	Parked string `json:"parked,omitempty"`
 
-	// Of a 2026-07-28 server: its state, and what it wants to know.
+	// For a 2026-07-28 server: its state, and its questions.
 	Round int                        `json:"round,omitempty"`
 	State json.RawMessage            `json:"state,omitempty"`
 	Asked map[string]json.RawMessage `json:"asked,omitempty"` // {method, params} by the server's key
 }
 
-// maxRounds bounds how often a server asks for one request.
+// maxRounds limits the rounds of one request.
 const maxRounds = 20
 
 func loadBetween(req *mcp.Request) (*between, error) {
@@ -41,7 +41,7 @@ func loadBetween(req *mcp.Request) (*between, error) {
 	return b, json.Unmarshal(raw, b)
 }
 
-// rounds makes a request to a 2026-07-28 server until it needs to know no more.
+// rounds repeats a request to a 2026-07-28 server until it has no more questions.
 func (ses *session) rounds(ctx context.Context, e *errand, req *mcp.Request) ([]byte, error) {
 	b, err := loadBetween(req)
 	if err != nil {
@@ -70,13 +70,13 @@ func (ses *session) rounds(ctx context.Context, e *errand, req *mcp.Request) ([]
 	}
 }
 
-// asks reports whether a result says that the server needs to know something.
+// asks reports whether a result asks for input.
 func asks(result []byte) bool {
 	return bytes.Contains(result, []byte(`"input_required"`)) && memberString(result, "resultType") == "input_required"
 }
 
-// ask asks the client what the server wants to know, and returns the members to
-// add to the params of the next round.
+// ask asks the client the server's questions, and returns the members to add to the
+// params of the next round.
 func (ses *session) ask(ctx context.Context, req *mcp.Request, b *between) ([]byte, error) {
 	keys := slices.Sorted(maps.Keys(b.Asked))
 	answers, err := ses.answers(ctx, req, b, keys)
@@ -107,7 +107,12 @@ func (ses *session) ask(ctx context.Context, req *mcp.Request, b *between) ([]by
 	return extra, nil
 }
 
-func (ses *session) answers(ctx context.Context, req *mcp.Request, b *between, keys []string) ([]json.RawMessage, error) {
+func (ses *session) answers(
+	ctx context.Context,
+	req *mcp.Request,
+	b *between,
+	keys []string,
+) ([]json.RawMessage, error) {
 	questions := make([]mcp.Question, len(keys))
 	answers := make([]json.RawMessage, len(keys))
 	for i, key := range keys {
@@ -119,7 +124,7 @@ func (ses *session) answers(ctx context.Context, req *mcp.Request, b *between, k
 			}
 			continue
 		}
-		// The server may use a key again. For our client it is another question.
+		// The server may reuse a key. For our client it is another question.
 		ours := key
 		if b.Round > 1 {
 			ours = fmt.Sprintf("%s~%d", key, b.Round)

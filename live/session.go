@@ -14,13 +14,13 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// session is a connection to the server on which the handshake is done, until it
-// is lost. What the server calls a session may restart within it.
+// session is a connection to the server after the handshake, until it is lost. The
+// server's own session may restart within it.
 type session struct {
 	src  *Source
 	link link
 
-	// What the handshake told; set before the session is used.
+	// Results of the handshake; set before the session is used.
 	version      mcp.Version
 	capabilities json.RawMessage
 	info         json.RawMessage
@@ -30,40 +30,40 @@ type session struct {
 	mu       sync.Mutex
 	calls    map[uint64]*call // in flight
 	lastID   uint64
-	end      error // why it was lost; nil while it lives
+	end      error // why it was lost; nil while it is alive
 	level    mcp.LogLevel
-	more     chan struct{} // receives when there is more to subscribe to, or nil
+	more     chan struct{} // receives when subscriptions are added, or nil
 	ended    chan struct{}
 	visitors map[string]*mcp.Session       // by the id of the elicitation
-	asking   map[string]context.CancelFunc // questions of the server's, by their raw id
-	queue    []*call                       // wait for their turn, see turns.go
+	asking   map[string]context.CancelFunc // questions of the server, by raw id
+	queue    []*call                       // calls that wait for their turn, see turns.go
 	resuming int                           // answers that wait for their turn
-	held     int                           // questions of which it is not known whose they are
+	held     int                           // questions whose client is unknown
 	moved    chan struct{}                 // closed when calls or questions change, or nil
 
 	oneStream bool // questions do not say which call they belong to
 	roots     openRoots
 
-	served   atomic.Bool               // it has answered the request of another client
-	suspect  atomic.Bool               // a call ran out of time, and nothing has come since
-	looked   atomic.Int64              // when abandoned calls were last looked for, in ns
+	served   atomic.Bool               // it has answered a request of a client
+	suspect  atomic.Bool               // a call timed out, and no message has arrived since
+	looked   atomic.Int64              // when abandoned calls were last checked for, in ns
 	silent   atomic.Bool               // no message has arrived since the last watch
 	hung     atomic.Pointer[hangError] // why the watchdog replaces it, or nil
 	probe    *probe                    // the current one, or nil
 	ping     *ping                     // outstanding, or nil; of the running probe
-	harmless atomic.Pointer[[]int]     // stopped processes without which it answers
-	watches  int64                     // how often watch was called
-	stale    atomic.Int32              // how often the server has said that a list changed
-	handlers sync.WaitGroup            // of what the server asks
+	harmless atomic.Pointer[[]int]     // stopped processes that it can answer without
+	watches  int64                     // number of calls of watch
+	stale    atomic.Int32              // number of list changes announced by the server
+	handlers sync.WaitGroup            // of the server's questions
 	quit     context.Context
 	stop     context.CancelFunc
 
-	silentWatches int64 // calls of watch in a row without a message between; of the supervisor
+	silentWatches int64 // consecutive calls of watch without a message; used by the supervisor
 }
 
 var _ inbox = (*session)(nil)
 
-// connect makes a connection and shakes hands.
+// connect connects and performs the handshake.
 func (s *Source) connect(ctx context.Context) (*session, error) {
 	ses := &session{src: s, calls: make(map[uint64]*call), ended: make(chan struct{}), level: unsetLevel}
 	ses.quit, ses.stop = context.WithCancel(context.Background())
@@ -89,8 +89,8 @@ func (s *Source) connect(ctx context.Context) (*session, error) {
 	return ses, nil
 }
 
-// withWords adds what a child has said so far to the error that it is too slow: it
-// may be waiting for somebody to answer it.
+// withWords adds the stderr output of a child so far to the error that it is too slow: it
+// may be waiting for user input.
 func (ses *session) withWords(err error) error {
 	s, ok := ses.link.(*stream)
 	if !ok {
@@ -102,7 +102,7 @@ func (ses *session) withWords(err error) error {
 	return err
 }
 
-// close ends the session and waits until nothing is left of it.
+// close ends the session and waits until everything has stopped.
 func (ses *session) close() {
 	ses.stop()
 	ses.link.close(ses.src.quit.Err() != nil)
@@ -112,7 +112,7 @@ func (ses *session) close() {
 
 var errClosed = errors.New("the server was stopped or replaced")
 
-// lost implements inbox: it fails what is in flight.
+// lost implements inbox: it fails all calls in flight.
 func (ses *session) lost(err error) {
 	ses.mu.Lock()
 	if ses.end != nil {
@@ -125,7 +125,7 @@ func (ses *session) lost(err error) {
 	ses.end = err
 	all := ses.calls
 	ses.calls = nil
-	close(ses.ended) // with the lock: whoever finds it alive can make a call in it, or find it ended
+	close(ses.ended) // with the lock held, so that a caller either makes a call in time or sees the end
 	ses.mu.Unlock()
 	for _, c := range all {
 		c.deliver(reply{err: &lostError{cause: err}})
@@ -133,8 +133,8 @@ func (ses *session) lost(err error) {
 	ses.stop()
 }
 
-// retire ends a session that nothing is in flight in, and reports whether that
-// was so. A request that comes at this moment finds it ended, and begins another.
+// retire ends a session without calls in flight, and reports whether it did. A concurrent
+// request sees the end, and starts another session.
 func (ses *session) retire() bool {
 	ses.mu.Lock()
 	if ses.end != nil || ses.busyLocked() > 0 {
@@ -166,7 +166,7 @@ func (ses *session) alive() bool {
 	}
 }
 
-// call sends a request and returns the result. c has everything but its id.
+// call sends a request and returns the result. c is complete except for its id.
 func (ses *session) call(ctx context.Context, c *call) ([]byte, error) {
 	if err := ses.track(c); err != nil {
 		return nil, err
@@ -182,11 +182,11 @@ func (ses *session) call(ctx context.Context, c *call) ([]byte, error) {
 	return result, err
 }
 
-// lookEvery is how often abandoned calls are looked for, at most.
+// lookEvery is the minimum interval between checks for abandoned calls.
 const lookEvery = 100 * time.Millisecond
 
-// doubted reports whether the server may hang: a call ran out of time or was
-// cancelled, or its client has gone away, and nothing has come since.
+// doubted reports whether the server may hang: a call timed out, was cancelled or lost
+// its client, and no message has arrived since.
 func (ses *session) doubted() bool {
 	if ses.suspect.Load() {
 		return true
@@ -205,7 +205,7 @@ func (ses *session) doubted() bool {
 	return false
 }
 
-// track gives a call its id.
+// track assigns an id to a call.
 func (ses *session) track(c *call) error {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -234,7 +234,7 @@ func (ses *session) untrack(c *call) {
 	}
 }
 
-// take returns the call with that id and forgets it.
+// take removes and returns the call with that id.
 func (ses *session) take(id uint64) *call {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -265,7 +265,7 @@ func (ses *session) inFlight() int {
 	return ses.busyLocked()
 }
 
-// busyLocked counts the calls that somebody waits for.
+// busyLocked returns the number of calls with a waiting caller.
 func (ses *session) busyLocked() int {
 	n := 0
 	for _, c := range ses.calls {
@@ -309,12 +309,12 @@ func (ses *session) answered(m *message) {
 	}
 	result, err := m.answer()
 	if err != nil {
-		ses.noteVisits(c, err) // before the server says that they are over
+		ses.noteVisits(c, err) // before the server reports their completion
 	}
 	c.deliver(reply{result: result, err: err})
 }
 
-// request makes a request of our own, such as for a list.
+// request makes one of our own requests, such as for a list.
 func (ses *session) request(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
 	c := newCall(method)
 	c.params = ses.params(params, nil)
@@ -327,8 +327,7 @@ func (ses *session) request(ctx context.Context, method string, params []byte) (
 
 func newCall(method string) *call { return &call{method: method, answer: make(chan reply, 2)} }
 
-// begin shakes hands in the way that the options ask for, or else in the first
-// that works.
+// begin performs the handshake selected by the options, or else the first one that works.
 func (ses *session) begin(ctx context.Context) error {
 	wanted := ses.src.opts.Version
 	switch {
@@ -362,9 +361,8 @@ func (ses *session) discoverLatest(ctx context.Context) error {
 	return ses.discover(ctx, mcp.LatestVersion)
 }
 
-// refused reports whether a server has answered that it does not know the
-// handshake, or in a way that cannot be read, so that the other one is worth an
-// attempt.
+// refused reports whether a server answered that it does not know the handshake, or with
+// an unreadable message, so that the other one should be tried.
 func refused(err error) bool {
 	var e *mcp.Error
 	var status *StatusError
@@ -372,7 +370,7 @@ func refused(err error) bool {
 	return errors.As(err, &e) || errors.As(err, &unread) || errors.As(err, &status) && status.handshake()
 }
 
-// initialize is the handshake up to 2025-11-25.
+// initialize performs the handshake of versions up to 2025-11-25.
 func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
 	params := append([]byte(`{"protocolVersion":"`), wanted.String()...)
 	params = append(append(params, `","capabilities":`...), ses.src.opts.Capabilities...)
@@ -392,7 +390,7 @@ func (ses *session) initialize(ctx context.Context, wanted mcp.Version) error {
 	return ses.link.tell(ctx, notification("notifications/initialized", nil))
 }
 
-// discover begins with a server of 2026-07-28, which needs no handshake.
+// discover starts a session with a server of 2026-07-28, which needs no handshake.
 func (ses *session) discover(ctx context.Context, version mcp.Version) error {
 	ses.version = version
 	result, err := ses.request(ctx, "server/discover", nil)
@@ -409,7 +407,10 @@ func (ses *session) discover(ctx context.Context, version mcp.Version) error {
 		}
 	}
 	ses.version = 0
-	return &mcp.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: fmt.Sprintf("the server does not speak version %s", version)}
+	return &mcp.Error{
+		Code:    mcp.CodeUnsupportedProtocolVersion,
+		Message: fmt.Sprintf("the server does not speak version %s", version),
+	}
 }
 
 func (ses *session) learn(version mcp.Version, result, info []byte) {
@@ -432,8 +433,8 @@ func (ses *session) declares(path ...string) bool {
 
 const metaPrefix = "io.modelcontextprotocol/"
 
-// params returns the params of a request: the members in inner, an object or
-// nil, with the _meta that the server's version and the client ask for.
+// params returns the params of a request: the members of inner, an object or nil, and the
+// _meta required by the server's version and the client.
 func (ses *session) params(inner []byte, req *mcp.Request) []byte {
 	if !ses.version.Modern() {
 		return inner
@@ -445,7 +446,7 @@ func (ses *session) params(inner []byte, req *mcp.Request) []byte {
 	return append(ses.appendMeta(dst, 0, nil, req), '}')
 }
 
-// members returns what is between the braces of an object.
+// members returns the text between the braces of an object.
 func members(object []byte) []byte {
 	if len(object) < 2 {
 		return nil
@@ -453,9 +454,8 @@ func members(object []byte) []byte {
 	return object[1 : len(object)-1]
 }
 
-// appendMeta appends the member _meta, if there is anything to say in it, or in
-// any case for 2026-07-28. token is the progress token, or 0 for none. meta is
-// what the client said in its own.
+// appendMeta appends the member _meta, if it has members, and always for 2026-07-28.
+// token is the progress token, or 0 for none. meta is the client's own _meta.
 func (ses *session) appendMeta(dst []byte, token uint64, meta json.RawMessage, req *mcp.Request) []byte {
 	dst = append(dst, `"_meta":{`...)
 	open := len(dst)
@@ -474,14 +474,13 @@ func (ses *session) appendMeta(dst []byte, token uint64, meta json.RawMessage, r
 	}
 	dst = appendForeignMeta(dst, meta)
 	if len(dst) > open {
-		dst = dst[:len(dst)-1] // the last comma
+		dst = dst[:len(dst)-1] // remove the last comma
 	}
 	return append(dst, '}')
 }
 
-// appendForeignMeta appends the members of a client's _meta that are meant for
-// the server, each with a comma behind it: not those by which the client told us
-// about itself.
+// appendForeignMeta appends the members of a client's _meta that are meant for the
+// server, each followed by a comma. It omits those that describe the client to us.
 func appendForeignMeta(dst []byte, meta json.RawMessage) []byte {
 	if len(meta) == 0 {
 		return dst

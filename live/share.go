@@ -8,11 +8,12 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// checkShare returns an error if the client of c has as many calls in flight as it
-// may. Names are compared only while calls exceed the share of a single client.
+// checkShare returns an error if the client of c has reached its limit of calls in
+// flight. Names are compared only if there are more calls than the share of a single
+// client.
 func (ses *session) checkShare(c *call) error {
 	if c.method == "ping" || c.method == "server/discover" {
-		return nil // of the watchdog
+		return nil // from the watchdog
 	}
 	limit := ses.src.opts.MaxInFlight
 	if len(ses.calls) >= limit {
@@ -65,7 +66,7 @@ func (q *queue) enter(req *mcp.Request, limit int) (client string, err error) {
 	return client, nil
 }
 
-// leave ends what enter began.
+// leave undoes enter.
 func (q *queue) leave(client string) {
 	q.n--
 	if q.clients[client]--; q.clients[client] == 0 {
@@ -74,23 +75,23 @@ func (q *queue) leave(client string) {
 }
 
 // watchList holds the URIs that clients watch. A client beyond its share loses the URI
-// that it has not subscribed to for longest; beyond maxWatched, the client that watches
-// the most does. It is guarded by Source.mu.
+// whose subscription is oldest; beyond maxWatched, the client that watches the most does.
+// It is guarded by Source.mu.
 type watchList struct {
 	weight  int
 	watched map[string]int // URI: number of its watchers
 	clients map[string]*watcher
 }
 
-// watcher is what one client watches.
+// watcher is the set of URIs that one client watches.
 type watcher struct {
 	weight int
-	order  list.List // of URIs, the one subscribed to last at the end
+	order  list.List // URIs, the most recent subscription last
 	at     map[string]*list.Element
 }
 
-// maxWatched bounds the resources that a server is asked to watch, in entries of up to
-// 1 KiB. No client says when it no longer wants the oldest.
+// maxWatched limits the resources that a server is asked to watch, in entries of up to 1
+// KiB. Clients do not report when they no longer need the oldest.
 const maxWatched = 10_000
 
 func weightOf(uri string) int { return 1 + len(uri)/1024 }
@@ -98,7 +99,7 @@ func weightOf(uri string) int { return 1 + len(uri)/1024 }
 // has reports whether a client watches uri.
 func (w *watchList) has(uri string) bool { return w.watched[uri] > 0 }
 
-// add notes that a client watches uri, and returns URIs that no client watches any more.
+// add records that a client watches uri, and returns URIs that are no longer watched.
 func (w *watchList) add(uri, client string, share int) (gone []string) {
 	if w.watched == nil {
 		w.watched, w.clients = make(map[string]int), make(map[string]*watcher)
@@ -129,7 +130,8 @@ func (w *watchList) add(uri, client string, share int) (gone []string) {
 	return gone
 }
 
-// heaviest returns the client that watches the most: of equals, the given one.
+// heaviest returns the client that watches the most: client itself, if it is among
+// several.
 func (w *watchList) heaviest(client string) string {
 	for name, c := range w.clients {
 		if c.weight > w.clients[client].weight {
@@ -139,7 +141,7 @@ func (w *watchList) heaviest(client string) string {
 	return client
 }
 
-// dropOldest forgets the oldest URI of a client, and appends it to gone if it has no
+// dropOldest removes the oldest URI of a client, and appends it to gone if it has no
 // other watcher.
 func (w *watchList) dropOldest(client string, gone []string) []string {
 	c := w.clients[client]
@@ -157,5 +159,5 @@ func (w *watchList) dropOldest(client string, gone []string) []string {
 	return append(gone, uri)
 }
 
-// uris returns what is watched, sorted.
+// uris returns the watched URIs, sorted.
 func (w *watchList) uris() []string { return slices.Sorted(maps.Keys(w.watched)) }

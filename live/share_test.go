@@ -47,8 +47,8 @@ func (c *crowded) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Cal
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("done")}}, nil
 }
 
-// relayed serves a crowded server through a live Source to clients that say who they
-// are, over HTTP on both sides.
+// relayed serves a crowded server through a live Source to clients that identify
+// themselves, over HTTP on both sides.
 func relayed(t *testing.T, limit int) (front string, behind *crowded, src *live.Source) {
 	t.Helper()
 	behind = &crowded{released: make(chan struct{})}
@@ -93,7 +93,8 @@ func postAs(t *testing.T, url, user, method, name, members string) *http.Respons
 	return answer
 }
 
-// One client cannot use all calls that may be in flight to a server.
+// TestCallsOfOthersPass ensures that one client cannot use all calls that may be in
+// flight to a server.
 func TestCallsOfOthersPass(t *testing.T) {
 	url, behind, _ := relayed(t, 200)
 	callAs := func(user, tool string) string {
@@ -126,7 +127,8 @@ func TestCallsOfOthersPass(t *testing.T) {
 	}
 }
 
-// One client cannot make a server forget the resources that another watches.
+// TestWatchedByOthersStay ensures that one client cannot displace the resources that
+// another one watches.
 func TestWatchedByOthersStay(t *testing.T) {
 	url, _, src := relayed(t, 0)
 	listen := func(user string, from, to int) {

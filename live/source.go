@@ -14,114 +14,110 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Options configure [Open]. The zero value and nil are the defaults.
+// Options configure [Open]. Nil and the zero value mean the defaults.
 type Options struct {
-	// Name is what the server is called here, for [Event] and for [mcp.Event];
-	// "" stands for no name.
+	// Name is the name of the server in [Event] and [mcp.Event]; "" means no name.
 	Name string
-	// Origin says where the server comes from, for [Event]; it may be empty. Of what
-	// a registry knows it begins with the digest.
+	// Origin is where the server comes from, for [Event]; it may be empty. For a server
+	// from a registry it begins with the digest.
 	Origin string
-	// Version is the version of the protocol to speak; 0 stands for the newest
-	// that both sides know. An [Endpoint] is asked for 2026-07-28 first, other
-	// transports for 2025-11-25: some programs end when they are asked for what
-	// they do not know.
+	// Version is the protocol version to use; 0 means the newest that both sides support.
+	// An [Endpoint] is asked for 2026-07-28 first, other transports for 2025-11-25,
+	// because some programs exit on unknown requests.
 	Version mcp.Version
-	// Client is what the server is told of us; the zero value stands for slipway.
+	// Client is our identity for the server; the zero value means slipway.
 	Client mcp.Implementation
-	// Capabilities are what the server is told that it may ask for, a JSON object.
-	// Nil stands for everything that can be passed on to clients: elicitation,
-	// sampling and roots. To 2026-07-28 servers the capabilities of the client
-	// that makes the request are sent instead, where there is one.
+	// Capabilities are the client capabilities for the server, a JSON object. Nil means
+	// everything that can be relayed to clients: elicitation, sampling and roots. A
+	// 2026-07-28 server receives the capabilities of the requesting client instead, if
+	// there is one.
 	Capabilities json.RawMessage
-	// Answer answers what the server asks while it serves a request that a program
-	// has made, not a client of ours. It returns the result object of the method:
-	// elicitation/create, sampling/createMessage or roots/list. Nil refuses.
+	// Answer answers questions of the server during a request that was made by a program
+	// rather than by a client. It returns the result object of the method:
+	// elicitation/create, sampling/createMessage or roots/list. Nil refuses them.
 	Answer func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
-	// Lazy says not to start the server before it is needed: Open returns at once,
-	// and so does not report that there is no such server.
+	// Lazy delays the start of the server until it is needed: Open returns immediately,
+	// and does not report a missing server.
 	Lazy bool
-	// Catalog is what the server offers as far as that is known before it has
-	// ever run, or nil. With Lazy the server need not run for somebody to look.
-	// Watchers are told when it turns out to offer something else.
+	// Catalog is the known catalog of the server before its first start, or nil. With
+	// Lazy, listing it does not start the server. Watchers are notified if the actual
+	// catalog differs.
 	Catalog *mcp.Catalog
-	// Optional says that there are others: Open starts the server but does not
-	// wait for it, attempts that fail are made again whether or not somebody needs
-	// it, and until it has run once it offers nothing, instead of failing.
+	// Optional means that there are other servers: Open starts the server without waiting
+	// for it, failed attempts are retried even without a request, and until the first
+	// successful start the catalog is empty instead of an error.
 	Optional bool
-	// IdleStop is how long the server may have nothing to do before it is stopped,
-	// until it is needed again; 0 stands for never.
+	// IdleStop is the idle time after which the server is stopped until it is needed
+	// again; 0 means never.
 	IdleStop time.Duration
-	// StartTimeout is how long a start may take, from making the connection to the
-	// last list; 0 stands for 60 seconds.
+	// StartTimeout is how long a start may take, from connecting to the last list; 0
+	// means 60 seconds.
 	StartTimeout time.Duration
-	// MaxWait is how long a request waits for a server that is down to be started
-	// again; 0 means 2 seconds. It does not bound an attempt that is under way,
-	// and each request waits for one attempt: a request never fails with the result
-	// of an earlier one. Requests cause at most four attempts a second.
+	// MaxWait is how long a request waits for a server that is down to be restarted; 0
+	// means 2 seconds. It does not limit an attempt in progress, and each request waits
+	// for one attempt: a request never fails with the result of an earlier one. Requests
+	// cause at most four attempts per second.
 	MaxWait time.Duration
-	// ResetAfter is how long a server that has answered no request must have run
-	// for its failures to be
-	// forgotten; 0 stands for 30 seconds.
+	// ResetAfter is how long a server that has answered no request must run before its
+	// failures are forgotten; 0 means 30 seconds.
 	ResetAfter time.Duration
 	// HangTimeout is how long a request may be in flight without any message from the
-	// server before the server is sent a ping; 0 means 10 seconds, and a negative time
-	// disables this watch. The server is also sent a ping when a request is cancelled or
-	// times out and, on Linux, when one of its processes is stopped by a signal.
+	// server before the server is pinged; 0 means 10 seconds, and a negative value
+	// disables this check. The server is also pinged when a request is cancelled or times
+	// out and, on Linux, when one of its processes is stopped by a signal.
 	HangTimeout time.Duration
 	// PingTimeout is how long a server may take to answer a ping; 0 means 20 seconds.
-	// Without an answer, another message or a sign of work (stderr output or, on Linux,
-	// CPU time), the server is replaced, and its requests in flight fail with the
-	// reason. A sign of work counts for at most 5 minutes. A process that is stopped by
+	// Without an answer, another message or a sign of activity (stderr output or, on
+	// Linux, CPU time), the server is replaced, and its requests in flight fail with the
+	// reason. Signs of activity count for at most 5 minutes. A process that is stopped by
 	// a signal is replaced after one second (Linux).
 	PingTimeout time.Duration
 	// CallTimeout is how long the server may take to answer one request of a client,
 	// including questions to the user; 0 means no limit.
 	CallTimeout time.Duration
 
-	// MaxInFlight is how many requests may be under way, and how many may wait for
-	// the server to be started; 0 stands for 1,000. More are refused with
+	// MaxInFlight is how many requests may be in flight, and how many may wait for the
+	// server to start; 0 means 1,000. Additional ones are refused with
 	// [mcp.CodeToolBusy], as are those of a client beyond its [mcp.Request.Share].
 	MaxInFlight int
-	// MaxEntries is how many tools, resources, templates and prompts a server may
-	// list, each; 0 stands for 100,000.
+	// MaxEntries is the maximum number of tools, resources, templates and prompts of a
+	// server, for each list; 0 means 100,000.
 	MaxEntries int
-	// MaxListBytes is how many bytes the answers with all lists of a server may have
-	// together; 0 means 32 MiB.
+	// MaxListBytes is the maximum size of the responses with all lists of a server
+	// together, in bytes; 0 means 32 MiB.
 	MaxListBytes int64
-	// MaxPages is how many pages one list may have; 0 means 10,000.
+	// MaxPages is the maximum number of pages of a list; 0 means 10,000.
 	MaxPages int
 
-	// Succeeds is a Source that this one takes the place of, or nil: calls that wait
-	// there for their clients to come again ([Source.CallTool] of a server that asks)
-	// are found here, until that Source is closed.
+	// Succeeds is the Source that this one replaces, or nil: calls parked there while
+	// their clients are asked resume here, until that Source is closed.
 	Succeeds *Source
 
-	// Clients, if not nil, are the clients of the [mcp.Server] in front of this Source.
-	// What the server asks outside of a request is for the single one, if there is a
-	// single one; otherwise it is refused.
+	// Clients, if not nil, are the clients of the [mcp.Server] that serves this Source. A
+	// question that the server asks outside of a request goes to the only client; if
+	// there are several, it is refused.
 	Clients *mcp.Clients
 
-	// Log, if not nil, is told what happens to the server: it starts, is lost,
-	// cannot be started, changes. It must not wait.
+	// Log, if not nil, is called for events of the server: it starts, is lost, cannot be
+	// started, changes. It must not block.
 	Log func(Event)
-	// Opened, if not nil, is told of the Source before the server is started, and
-	// returns what is to be called when it has been closed, or nil.
+	// Opened, if not nil, is called with the Source before the server is started. It
+	// returns a function to call when the Source has been closed, or nil.
 	Opened func(*Source) (closed func())
 }
 
-// Event is something that has happened to the server.
+// Event is an event of the server.
 type Event struct {
 	Name   string // [Options.Name]
 	Origin string // [Options.Origin]
 	Server string // [Transport] as text
 	What   string // "started", "lost", "failed", "stopped", "changed", "log"
-	Err    error  // why, or nil
-	Detail string // further words, or empty
+	Err    error  // cause, or nil
+	Detail string // details, or empty
 }
 
-// Source is a server somewhere else. It is safe for concurrent use.
+// Source is a server in another process or at a URL. It is safe for concurrent use.
 type Source struct {
 	transport  Transport
 	opts       Options
@@ -131,35 +127,35 @@ type Source struct {
 	current atomic.Pointer[session] // the one that requests use, or nil
 	catalog atomic.Pointer[mcp.Catalog]
 	headers atomic.Pointer[headerParams] // of its tools
-	nothing *mcp.Catalog                 // what a server offers that has never run
+	nothing *mcp.Catalog                 // catalog of a server that has never run
 	junk    atomic.Int64
 	lastUse atomic.Int64 // UnixNano
 	lot     *parkingLot
 	manners manners
-	owner   *mcp.Session // the one client that it is for, see [Isolated]; or nil
+	owner   *mcp.Session // its only client, see [Isolated]; or nil
 	unwatch func()       // [mcp.Clients]
 	alias   string       // for [State], if it is not [Options.Name]
 	shared  bool         // the transport belongs to another Source
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	phase    Phase
 	since    time.Time
 	next     time.Time // of the next attempt, while waiting
-	tried    time.Time // when the last attempt or the last session ended
-	attempts uint64    // failed ones, ever
-	failures int       // attempts and short lives since the last long one
+	tried    time.Time // end of the last attempt or session
+	attempts uint64    // total failed ones
+	failures int       // consecutive failed attempts and short sessions
 	starts   int
 	lastErr  error
 	turn     chan struct{} // closed and replaced when phase changes
-	running  bool          // the supervisor runs
+	running  bool          // the supervisor is running
 	closed   bool
 	wanted   bool  // a caller waits for a session
-	waiting  queue // requests that wait for it to be started
+	waiting  queue // requests that wait for the start
 	watched  watchList
 
 	watchers mcp.Watchers
 
-	hurry chan struct{} // of capacity 1: next has changed
+	hurry chan struct{} // capacity 1: next has changed
 
 	quit   context.Context
 	stop   context.CancelFunc
@@ -174,10 +170,9 @@ var (
 	_ mcp.Subscriber = (*Source)(nil)
 )
 
-// Open connects to a server and asks what it offers. ctx bounds that alone; a
-// server that cannot be reached, or that does not speak the protocol, is an error,
-// unless opts.Lazy is set. Close the Source when it is no longer needed. opts may
-// be nil.
+// Open connects to a server and requests its catalog. ctx only bounds that. A server that
+// cannot be reached, or does not speak the protocol, is an error, unless opts.Lazy or
+// opts.Optional is set. The caller must close the Source. opts may be nil.
 func Open(ctx context.Context, transport Transport, opts *Options) (*Source, error) {
 	s := newSource(transport, opts)
 	s.noteOpened()
@@ -234,13 +229,13 @@ func newSource(transport Transport, opts *Options) *Source {
 	}
 	s.lot = &parkingLot{}
 	if o.Succeeds != nil {
-		s.lot, o.Succeeds = o.Succeeds.lot, nil // no chain of all there ever were
+		s.lot, o.Succeeds = o.Succeeds.lot, nil // do not keep a chain of all earlier sources
 	}
 	if o.Capabilities == nil {
 		o.Capabilities = json.RawMessage(relayed)
 	}
 	s.nothing = &mcp.Catalog{Server: mcp.Implementation{Name: "starting", Version: "0"}}
-	s.clientInfo, _ = mcp.Marshal(o.Client) // strings always encode
+	s.clientInfo, _ = mcp.Marshal(o.Client) // strings can always be encoded
 	s.quit, s.stop = context.WithCancel(context.Background())
 	s.unwatch = func() {}
 	if o.Clients != nil {
@@ -249,8 +244,7 @@ func newSource(transport Transport, opts *Options) *Source {
 	return s
 }
 
-// Close stops the server and waits until nothing is left of it. Requests in
-// flight fail.
+// Close stops the server and waits until everything has stopped. Requests in flight fail.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -266,8 +260,8 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// Catalog returns what the server offers, as of its last start or change. It
-// starts a server only if it has never run.
+// Catalog returns the catalog of the server, as of its last start or change. It starts a
+// server only if it has never run.
 func (s *Source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	if cat := s.catalog.Load(); cat != nil {
 		return cat, nil
@@ -284,7 +278,7 @@ func (s *Source) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	return s.catalog.Load(), nil
 }
 
-// CallTool has the server run a tool.
+// CallTool calls a tool of the server.
 func (s *Source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	if !sendable(p.Name) {
 		return nil, mcp.UnknownTool(p.Name)
@@ -299,7 +293,7 @@ func (s *Source) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Call
 	return &mcp.CallToolResult{Raw: raw}, nil
 }
 
-// ReadResource has the server read a resource.
+// ReadResource reads a resource of the server.
 func (s *Source) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	if !sendable(p.URI) {
 		return nil, mcp.ResourceNotFound(p.URI, "")
@@ -313,11 +307,10 @@ func (s *Source) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*
 	return &mcp.ReadResourceResult{Raw: raw}, nil
 }
 
-// sendable reports whether a name can be sent as it is. One that cannot names
-// nothing.
+// sendable reports whether a name can be sent unchanged. If not, no such name exists.
 func sendable(name string) bool { return name != "" && utf8.ValidString(name) }
 
-// notFound words the one error that changed its code between versions.
+// notFound converts the one error whose code changed between versions.
 func notFound(err error, uri string) error {
 	var e *mcp.Error
 	if errors.As(err, &e) && e.Code == mcp.CodeInvalidParams && memberString(e.Data, "uri") == uri {
@@ -328,14 +321,14 @@ func notFound(err error, uri string) error {
 	return err
 }
 
-// GetPrompt has the server fill in a prompt.
+// GetPrompt gets a prompt of the server.
 func (s *Source) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	if !sendable(p.Name) {
 		return nil, mcp.UnknownPrompt(p.Name)
 	}
 	e := &errand{method: "prompts/get", name: p.Name, key: "name", again: true, unavailable: mcp.CodeToolUnavailable}
 	if len(p.Arguments) > 0 {
-		e.arguments, _ = mcp.Marshal(p.Arguments) // strings always encode
+		e.arguments, _ = mcp.Marshal(p.Arguments) // strings can always be encoded
 	}
 	raw, err := s.forward(ctx, e)
 	if err != nil {
@@ -344,7 +337,7 @@ func (s *Source) GetPrompt(ctx context.Context, p *mcp.GetPromptParams) (*mcp.Ge
 	return &mcp.GetPromptResult{Raw: raw}, nil
 }
 
-// Complete has the server suggest values.
+// Complete requests suggestions from the server.
 func (s *Source) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	if cat := s.catalog.Load(); cat != nil && !cat.Completions {
 		return &mcp.CompleteResult{}, nil
@@ -371,11 +364,11 @@ func completeParams(p *mcp.CompleteParams) json.RawMessage {
 	if len(p.Arguments) > 0 {
 		params["context"] = map[string]any{"arguments": p.Arguments}
 	}
-	encoded, _ := mcp.Marshal(params) // strings always encode
+	encoded, _ := mcp.Marshal(params) // strings can always be encoded
 	return encoded
 }
 
-// ServeMethod has the server answer a method of one of its extensions.
+// ServeMethod forwards a method of one of the server's extensions.
 func (s *Source) ServeMethod(ctx context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
 	cat := s.catalog.Load()
 	if cat == nil || cat.Extensions == nil {
@@ -388,7 +381,7 @@ func (s *Source) ServeMethod(ctx context.Context, method string, params json.Raw
 	return &mcp.MethodResult{Result: raw}, nil
 }
 
-// repeatable reports whether a tool says that calling it twice does no harm.
+// repeatable reports whether a tool declares that calling it twice is safe.
 func (s *Source) repeatable(name string) bool {
 	cat := s.catalog.Load()
 	if cat == nil {
@@ -398,7 +391,7 @@ func (s *Source) repeatable(name string) bool {
 	return t != nil && t.Annotations != nil && (t.Annotations.ReadOnlyHint || t.Annotations.IdempotentHint)
 }
 
-// label names the server in an error: by its name here, or by how it is reached.
+// label returns the server's name in an error, or else its transport.
 func (s *Source) label() string {
 	if s.opts.Name != "" {
 		return fmt.Sprintf("server %q", s.opts.Name)
@@ -406,8 +399,8 @@ func (s *Source) label() string {
 	return s.transport.String()
 }
 
-// subject begins a sentence about the server in an error for clients, which are not
-// shown how a server without a name is reached.
+// subject returns the server as the subject of an error for clients. It does not reveal
+// the transport of a server without a name.
 func (s *Source) subject() string {
 	if s.opts.Name != "" {
 		return fmt.Sprintf("server %q", s.opts.Name)
@@ -415,11 +408,11 @@ func (s *Source) subject() string {
 	return "the server"
 }
 
-// unavailable words an error for clients. An error of a context is theirs only if ctx,
-// that of their request, has ended.
+// unavailable returns an error for clients. A context error is theirs only if ctx, that
+// of their request, is done.
 func (s *Source) unavailable(ctx context.Context, code mcp.Code, err error) error {
 	var e *mcp.Error
-	var down *downError // a start that took too long is not a request that did
+	var down *downError // a start that timed out is not a request that did
 	var unread *UnreadableError
 	if errors.As(err, &e) {
 		return err

@@ -6,19 +6,19 @@ import (
 
 var errSpread = errors.New("it is spread over several lines: write each message on one line")
 
-// maxSpreadLines is how long the end of an object is looked for.
+// maxSpreadLines is how many lines are searched for the end of an object.
 const maxSpreadLines = 100_000
 
-// spread recognizes messages that a server writes over several lines, as a pretty
-// printer does, which stdio does not allow. Other text over several lines is skipped, as
-// a log line is. It keeps none of the lines.
+// spread recognizes messages that a server writes over several lines, like a pretty
+// printer, which stdio does not allow. Other multi-line text is skipped like a log line.
+// It stores none of the lines.
 type spread struct {
-	lines int // so far; 0 outside of an object
+	lines int // so far; 0 outside an object
 	g     glanced
 }
 
-// consumes takes a line that is part of an object over several lines. The last line of a
-// message fails the requests that wait for it.
+// consumes handles a line that is part of a multi-line object. The last line of a message
+// fails the requests that wait for it.
 func (s *spread) consumes(text []byte, in inbox) bool {
 	if s.lines == 0 {
 		if !opensSpread(text) {
@@ -34,7 +34,7 @@ func (s *spread) consumes(text []byte, in inbox) bool {
 	}
 	s.lines++
 	whole := s.g.read(text)
-	// An answer that begins on the first line is one that is cut off there.
+	// An answer that begins on the first line is a truncated one.
 	if !whole || s.lines > maxSpreadLines || s.lines == 1 && s.g.answer {
 		s.lines = 0
 		return false
@@ -47,14 +47,14 @@ func (s *spread) consumes(text []byte, in inbox) bool {
 	case !s.g.marked:
 	case s.g.answer && s.g.level == 1:
 		in.unreadable(s.g.id, &UnreadableError{errSpread})
-	case s.g.answer, s.g.method && s.g.hasID: // a question of the server's: a call waits for its answer
+	case s.g.answer, s.g.method && s.g.hasID: // a question of the server: a call waits for its answer
 		in.unreadable(0, &UnreadableError{errSpread})
 	}
 	return true
 }
 
-// opensSpread reports whether a line can be the first of an object over several lines: it
-// ends where JSON goes on.
+// opensSpread reports whether a line can be the first of a multi-line object: its last
+// character requires more JSON.
 func opensSpread(text []byte) bool {
 	switch text[len(text)-1] {
 	case '{', '[', ',', ':':

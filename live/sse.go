@@ -16,25 +16,25 @@ import (
 // eventReader reads an event stream (HTML, "Server-sent events").
 type eventReader struct {
 	r       *bufio.Reader
-	max     int // bytes of one event
+	max     int // maximum bytes of one event
 	started bool
 
-	lastID string        // of the last event that had one
-	retry  time.Duration // what the server asks to wait before coming back; 0: nothing
+	lastID string        // of the last event with an id
+	retry  time.Duration // the delay that the server requests before reconnecting; 0: none
 }
 
 func newEventReader(r io.Reader, maxEvent int) *eventReader {
 	return &eventReader{r: bufio.NewReaderSize(r, 16<<10), max: maxEvent}
 }
 
-// event is one event with data, in memory of its own.
+// event is one event with data, in separate memory.
 type event struct {
 	name string // empty stands for message
 	data []byte
 }
 
-// next returns the next event that has data. An event that the stream ends in
-// the middle of is lost, as the standard wants it.
+// next returns the next event with data. An incomplete event at the end of the stream is
+// dropped, as the standard requires.
 func (e *eventReader) next() (event, error) {
 	var ev event
 	size, hasData := 0, false
@@ -75,7 +75,7 @@ func (e *eventReader) next() (event, error) {
 	}
 }
 
-// line returns the next line without its end, valid until the next call.
+// line returns the next line without its newline, valid until the next call.
 func (e *eventReader) line() ([]byte, error) {
 	line, err := e.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -99,8 +99,8 @@ func (e *eventReader) line() ([]byte, error) {
 	return bytes.TrimRight(line, "\r\n"), nil
 }
 
-// How often a stream that breaks is continued in a row without anything new, and
-// how long to wait before that unless the server says it, at most.
+// How many times in a row a broken stream is resumed without new data, the default delay
+// before that, and the maximum delay that a server can request.
 const (
 	maxResumes    = 5
 	defaultRetry  = time.Second
@@ -109,8 +109,8 @@ const (
 	headerEventID = "Last-Event-Id"
 )
 
-// events reads the answer to c from an event stream. If the stream breaks and
-// can be continued, it is.
+// events reads the answer to c from an event stream. It resumes a broken stream if
+// possible.
 func (l *httpLink) events(ctx context.Context, resp *http.Response, c *call) ([]byte, error) {
 	var found *reply
 	lastID, wait := "", defaultRetry
@@ -173,7 +173,7 @@ func (l *httpLink) readEvents(r *eventReader, c *call, found **reply) error {
 	}
 }
 
-// sleep waits, and reports whether it was for all of d.
+// sleep waits, and reports whether d has passed completely.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -185,8 +185,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// get opens an event stream: a broken one from lastID on, or the standing one of
-// the session.
+// get opens an event stream: a broken one from lastID on, or the standing one of the
+// session.
 func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, error) {
 	header, inSession := l.header(nil)
 	header["Accept"] = eventsOnly
@@ -209,8 +209,8 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 	return nil, status
 }
 
-// listen keeps the standing stream of a session up to 2025-11-25 open, on which
-// the server tells of changes. again is called each time after it was away.
+// listen keeps the standing stream of a session up to 2025-11-25 open, on which the
+// server announces changes. again is called after each interruption.
 func (l *httpLink) listen(again func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,7 +224,7 @@ func (l *httpLink) listen(again func()) {
 			var status *StatusError
 			switch {
 			case errors.As(err, &status) && status.Status < 500:
-				return // the server has no such stream, or the session is gone
+				return // the server has no such stream, or the session is lost
 			case err != nil:
 				failures++
 			default:
@@ -232,7 +232,7 @@ func (l *httpLink) listen(again func()) {
 					again()
 				}
 				r := newEventReader(resp.Body, l.endpoint.maxMessage())
-				_ = l.readEvents(r, nil, nil) // however it ends, it is opened again
+				_ = l.readEvents(r, nil, nil) // reopened in any case
 				lastID = r.lastID
 				_ = resp.Body.Close()
 			}

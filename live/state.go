@@ -7,7 +7,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Phase is what is going on with a server.
+// Phase is the phase of a server's life cycle.
 type Phase string
 
 // The phases.
@@ -15,35 +15,35 @@ const (
 	Stopped  Phase = "stopped"  // not started yet, or idle: the next request starts it
 	Starting Phase = "starting" // being started or connected to
 	Ready    Phase = "ready"    // running
-	// Unresponsive is a server that runs, but is stopped by a signal or leaves a ping
-	// unanswered. It is replaced unless it recovers.
+	// Unresponsive is a running server that is stopped by a signal or does not answer a
+	// ping. It is replaced unless it recovers.
 	Unresponsive Phase = "unresponsive"
-	Waiting      Phase = "waiting"  // down; the next attempt has its time
-	Closed       Phase = "closed"   // for good
-	LeftOut      Phase = "left out" // never begun, see [Roster.LeftOut]
+	Waiting      Phase = "waiting"  // down; the next attempt is scheduled
+	Closed       Phase = "closed"   // permanently
+	LeftOut      Phase = "left out" // never started, see [Roster.LeftOut]
 	Stale        Phase = "stale"    // a site whose last rebuild failed, see [Roster.Rebuilt]
 )
 
-// State is how a server is at one moment.
+// State is the state of a server at one moment.
 type State struct {
 	Name    string      `json:"name,omitempty"`    // [Options.Name]
 	Kind    string      `json:"transport"`         // "stdio", "http" or "connection"
 	Server  string      `json:"server"`            // the transport, as text
 	Phase   Phase       `json:"phase"`             //
-	Since   time.Time   `json:"since"`             // of the phase
-	PID     int         `json:"pid,omitempty"`     // of the child, if there is one
-	Version mcp.Version `json:"-"`                 // spoken with the server, or 0
+	Since   time.Time   `json:"since"`             // start of the phase
+	PID     int         `json:"pid,omitempty"`     // of the child, if any
+	Version mcp.Version `json:"-"`                 // negotiated version, or 0
 	Speaks  string      `json:"version,omitempty"` // Version as text
 
-	Starts   int       `json:"starts"`             // how often it was started or connected to
-	Failures int       `json:"failures"`           // attempts and short lives in a row
-	Next     time.Time `json:"next,omitzero"`      // of the next attempt, while waiting
-	Error    string    `json:"error,omitempty"`    // the last one there was
+	Starts   int       `json:"starts"`             // number of starts or connections
+	Failures int       `json:"failures"`           // consecutive failed attempts and short sessions
+	Next     time.Time `json:"next,omitzero"`      // next attempt, while waiting
+	Error    string    `json:"error,omitempty"`    // the last error
 	InFlight int       `json:"inFlight"`           // requests
-	Junk     int64     `json:"junkLines,omitzero"` // lines and messages that made no sense
+	Junk     int64     `json:"junkLines,omitzero"` // invalid lines and messages
 }
 
-// State returns how the server is now.
+// State returns the current state of the server.
 func (s *Source) State() State {
 	s.mu.Lock()
 	st := State{
@@ -65,7 +65,7 @@ func (s *Source) State() State {
 	return st
 }
 
-// kind is how the server is spoken with.
+// kind returns the kind of transport.
 func (s *Source) kind() string {
 	switch s.transport.(type) {
 	case *Command:

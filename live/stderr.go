@@ -8,13 +8,13 @@ import (
 	"sync"
 )
 
-// ExitError is why a child is gone, or cannot be used any more.
+// ExitError is why a child has exited or can no longer be used.
 type ExitError struct {
 	Reason string // such as "the server ended: exit status 1"
-	// Cause is the line on stderr that explains the end, such as "Error: Cannot find
+	// Cause is the line on stderr that explains the exit, such as "Error: Cannot find
 	// module 'x'" or the last line of a traceback, without secrets; or "".
 	Cause  string
-	Stderr string // the last lines it wrote to stderr, without secrets
+	Stderr string // the last stderr lines, without secrets
 }
 
 // Error implements the error interface.
@@ -29,10 +29,10 @@ func (e *ExitError) Error() string {
 	return text
 }
 
-// missingModule matches how Node.js and Python name a module that they cannot find.
+// missingModule matches the names of missing modules in errors of Node.js and Python.
 var missingModule = regexp.MustCompile(`(Cannot find (?:module|package)|No module named) '([\w@.][\w@./-]{0,100})'`)
 
-// Hint returns what to do about the end of the child, or "".
+// Hint returns what to do about the exit of the child, or "".
 func (e *ExitError) Hint() string {
 	text := cmp.Or(e.Cause, e.Stderr)
 	found := missingModule.FindStringSubmatch(text)
@@ -49,7 +49,7 @@ func (e *ExitError) Hint() string {
 	return ""
 }
 
-// stderrTail keeps the last lines that were written. It is safe for concurrent use.
+// stderrTail keeps the last lines written. It is safe for concurrent use.
 type stderrTail struct {
 	mu      sync.Mutex
 	kept    []byte
@@ -58,7 +58,7 @@ type stderrTail struct {
 	reason  explainer
 }
 
-// What is kept of stderr, and of a line of it.
+// Limits for the kept and shown part of stderr.
 const (
 	keptStderr  = 4 << 10
 	shownStderr = 1 << 10
@@ -85,14 +85,14 @@ func (t *stderrTail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// cause returns the line that explains the end, or "".
+// cause returns the line that explains the exit, or "".
 func (t *stderrTail) cause() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.reason.String()
 }
 
-// size returns how many bytes were ever written.
+// size returns the total number of bytes written.
 func (t *stderrTail) size() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,12 +106,12 @@ func (t *stderrTail) leave() {
 	t.left = true
 }
 
-// note keeps a line of stdout that was no message: it often says why.
+// note keeps a line of stdout that is not a message: it often contains the reason.
 func (t *stderrTail) note(line []byte) {
 	_, _ = t.Write(append(bytes.Clone(line[:min(len(line), 200)]), '\n'))
 }
 
-// String returns the last lines, at most 8 of them and 1 KiB.
+// String returns the last lines: at most 8, and 1 KiB.
 func (t *stderrTail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,17 +132,17 @@ func (t *stderrTail) String() string {
 // maxExplanation is how many bytes of an explaining line are kept.
 const maxExplanation = 500
 
-// explainer finds the line among those on stderr that explains why a program ends:
-// runtimes print it before a stack trace that is longer than what we keep.
+// explainer finds the line on stderr that explains why a program exits: runtimes print it
+// before a stack trace that is longer than the kept part.
 type explainer struct {
-	line    []byte // the current one so far, at most maxExplanation bytes
+	line    []byte // the current line so far, up to maxExplanation bytes
 	kept    string
-	weak    bool // kept may be replaced only by a better one
+	weak    bool // only a better line may replace kept
 	goesOn  bool // the next line belongs to kept
-	npmCode bool // kept is npm's error code, which says less than the line after it
+	npmCode bool // kept is npm's error code; the line after it is more specific
 }
 
-// read takes what was written.
+// read processes written bytes.
 func (e *explainer) read(p []byte) {
 	for len(p) > 0 {
 		part, rest, ended := bytes.Cut(p, []byte{'\n'})
@@ -155,21 +155,21 @@ func (e *explainer) read(p []byte) {
 	}
 }
 
-// String returns the explanation, of a last line without a break, too.
+// String returns the explanation, which may be a last line without a newline.
 func (e *explainer) String() string {
 	last := *e
 	last.judge(strings.ToValidUTF8(strings.TrimRight(string(e.line), " \t\r"), "?"))
 	return last.kept
 }
 
-// exception matches the line with which Node.js, Python, Java, .NET and their like
-// name what was not caught.
+// exception matches the line that Node.js, Python, Java, .NET and similar runtimes print
+// for an uncaught exception.
 var exception = regexp.MustCompile(`^(Uncaught )?([A-Za-z_][\w.$]*)?(Error|Exception|Exit)( \[\w+\])?(: |$)`)
 
 // npmLine matches npm's own report that it cannot start a package.
 var npmLine = regexp.MustCompile(`^npm (error|ERR!) (code|\d{3}|[a-z]+) `)
 
-// judge takes one line.
+// judge processes one line.
 func (e *explainer) judge(line string) {
 	if e.goesOn && line != "" {
 		e.kept, e.goesOn = cut(e.kept+" "+line), false

@@ -9,28 +9,48 @@ import (
 	"testing"
 )
 
-// TestExplainer feeds what programs write when they die, in pieces of every size.
+// TestExplainer reads the output of dying programs in pieces of every size.
 func TestExplainer(t *testing.T) {
 	frames := strings.Repeat("    at Module._load (node:internal/modules/cjs/loader:1104:12)\n", 30)
 	for _, c := range []struct{ name, text, want string }{
-		{"node", "node:internal/modules/cjs/loader:1228\n  throw err;\n  ^\n\nError: Cannot find module 'x'\nRequire stack:\n- /s.js\n" +
-			frames + "  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/s.js' ]\n}\n\nNode.js v20.1.0\n", "Error: Cannot find module 'x'"},
-		{"node syntax", "/s.js:3\nlet a b\n      ^\n\nSyntaxError: Unexpected identifier 'b'\n" + frames + "\nNode.js v20.1.0\n",
+		{"node",
+			"node:internal/modules/cjs/loader:1228\n  throw err;\n  ^\n\nError: Cannot find module 'x'\nRequire stack:\n- /s.js\n" +
+				frames +
+				"  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/s.js' ]\n}\n\nNode.js v20.1.0\n", "Error: Cannot find module 'x'"},
+		{"node syntax",
+			"/s.js:3\nlet a b\n      ^\n\nSyntaxError: Unexpected identifier 'b'\n" + frames + "\nNode.js v20.1.0\n",
 			"SyntaxError: Unexpected identifier 'b'"},
 		{"node with a code", "TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension \".ts\" for /s.ts\n" + frames,
 			"TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension \".ts\" for /s.ts"},
-		{"python", "Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    import x\nModuleNotFoundError: No module named 'x'\n",
+		{"python",
+			"Traceback (most recent call last):\n  File \"s.py\", line 1, in <module>\n    import x\nModuleNotFoundError: No module named 'x'\n",
 			"ModuleNotFoundError: No module named 'x'"},
-		{"python chain", "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n" +
-			"  File \"s.py\", line 1\npkg.errors.ConfigError: no config" + strings.Repeat("\nINFO bye", 20), "pkg.errors.ConfigError: no config"},
-		{"go", "panic: out of cheese\n\ngoroutine 1 [running]:\nmain.main()\n" + strings.Repeat("\t/x.go:1 +0x1\n", 50), "panic: out of cheese"},
-		{"go runtime", "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [select]:\n", "fatal error: all goroutines are asleep - deadlock!"},
+		{"python chain",
+			"KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n" +
+				"  File \"s.py\", line 1\npkg.errors.ConfigError: no config" +
+				strings.Repeat("\nINFO bye", 20), "pkg.errors.ConfigError: no config"},
+		{
+			"go",
+			"panic: out of cheese\n\ngoroutine 1 [running]:\nmain.main()\n" + strings.Repeat("\t/x.go:1 +0x1\n", 50),
+			"panic: out of cheese",
+		},
+		{
+			"go runtime",
+			"fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [select]:\n",
+			"fatal error: all goroutines are asleep - deadlock!",
+		},
 		{"rust", "thread 'main' panicked at src/main.rs:2:5:\nout of cheese\nnote: run with `RUST_BACKTRACE=1`\n",
 			"thread 'main' panicked at src/main.rs:2:5: out of cheese"},
-		{"rust before 1.73", "thread 'main' panicked at 'out of cheese', src/main.rs:2:5\nnote: run\n", "thread 'main' panicked at 'out of cheese', src/main.rs:2:5"},
-		{"java", "Exception in thread \"main\" java.lang.RuntimeException: x\n\tat A.main(A.java:1)\nCaused by: java.io.IOException: no file\n\t... 1 more\n",
+		{
+			"rust before 1.73",
+			"thread 'main' panicked at 'out of cheese', src/main.rs:2:5\nnote: run\n",
+			"thread 'main' panicked at 'out of cheese', src/main.rs:2:5",
+		},
+		{"java",
+			"Exception in thread \"main\" java.lang.RuntimeException: x\n\tat A.main(A.java:1)\nCaused by: java.io.IOException: no file\n\t... 1 more\n",
 			"Caused by: java.io.IOException: no file"},
-		{"npm", "npm error code E404\nnpm error 404 Not Found - GET https://r/x\nnpm error 404  'x@*' is not in this registry.\nnpm error A complete log\n",
+		{"npm",
+			"npm error code E404\nnpm error 404 Not Found - GET https://r/x\nnpm error 404  'x@*' is not in this registry.\nnpm error A complete log\n",
 			"npm error 404 Not Found - GET https://r/x"},
 		{"sh", "sh: 1: uvx: not found\n", "sh: 1: uvx: not found"},
 		{"weak after strong", "Error: first\nerror: second\n", "Error: first"},
@@ -53,12 +73,18 @@ func TestExplainer(t *testing.T) {
 	}
 }
 
-// TestRealInterpretersAreExplained runs programs that die at the start.
+// TestRealInterpretersAreExplained runs programs that die at startup.
 func TestRealInterpretersAreExplained(t *testing.T) {
 	for _, c := range []struct{ program, file, text, cause, hint string }{
-		{"node", "module.js", "require('no-such-module')", "Error: Cannot find module 'no-such-module'", "npm install no-such-module"},
+		{
+			"node", "module.js", "require('no-such-module')",
+			"Error: Cannot find module 'no-such-module'", "npm install no-such-module",
+		},
 		{"node", "syntax.js", "let a b", "SyntaxError: ", "version of the interpreter"},
-		{"python3", "module.py", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'", "no_such_module"},
+		{
+			"python3", "module.py", "import no_such_module",
+			"ModuleNotFoundError: No module named 'no_such_module'", "no_such_module",
+		},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			path, err := exec.LookPath(c.program)

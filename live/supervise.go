@@ -10,26 +10,26 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// The pause after the first failed attempt, and the longest.
+// The pause after the first failed attempt, and the longest one.
 const (
 	firstPause = 100 * time.Millisecond
 	maxPause   = 30 * time.Second
 )
 
-// probePause is the shortest time between two attempts that waiting requests ask
-// for. It bounds what a busy client costs a server that is down.
+// probePause is the minimum time between two attempts caused by waiting requests. It
+// limits the load that a busy client puts on a server that is down.
 const probePause = 250 * time.Millisecond
 
-// Reach starts the server, or connects to it, if it does not run, and waits until it
-// answers or ctx ends. Attempts caused by requests and by Reach are at least 250
+// Reach starts the server or connects to it, if it is not running, and waits until it
+// answers or ctx is done. Attempts caused by requests and by Reach are at least 250
 // milliseconds apart; concurrent callers share one. The error is that of the attempt.
 func (s *Source) Reach(ctx context.Context) error {
 	_, err := s.acquire(ctx)
 	return err
 }
 
-// acquire returns the session to send a request in. It starts the server if need
-// be, and waits for that.
+// acquire returns the session for a request. It starts the server if needed, and waits
+// for it.
 func (s *Source) acquire(ctx context.Context) (*session, error) {
 	if ses := s.current.Load(); ses != nil && ses.alive() {
 		if s.opts.IdleStop > 0 {
@@ -42,9 +42,9 @@ func (s *Source) acquire(ctx context.Context) (*session, error) {
 	return s.await(ctx)
 }
 
-// await is acquire for a server that does not run. A request does not wait for the
-// end of a long pause: it has the next attempt made early, once for all that wait,
-// and fails only with the result of an attempt that was made while it waited.
+// await is acquire for a server that is not running. A request does not wait for a long
+// pause to end: it triggers the next attempt early, shared by all waiting requests, and
+// fails only with the result of an attempt that was made while it waited.
 func (s *Source) await(ctx context.Context) (*session, error) {
 	s.mu.Lock()
 	client, err := s.waiting.enter(mcp.RequestFrom(ctx), s.opts.MaxInFlight)
@@ -89,13 +89,13 @@ func (s *Source) await(ctx context.Context) (*session, error) {
 	}
 }
 
-// givesUp reports whether a request whose attempt has failed does not wait for
-// another: that would come too late, or not change anything.
+// givesUp reports whether a request whose attempt has failed does not wait for another
+// one, which would be too late or change nothing.
 func (s *Source) givesUp(patience time.Time) bool {
 	return s.next.After(patience) || s.starts == 0 || isPermanent(s.lastErr)
 }
 
-// hurryLocked has the next attempt made as soon as probePause allows.
+// hurryLocked schedules the next attempt as soon as probePause allows.
 func (s *Source) hurryLocked() {
 	earliest := s.tried.Add(probePause)
 	if !s.next.After(earliest) {
@@ -108,7 +108,7 @@ func (s *Source) hurryLocked() {
 	}
 }
 
-// downError is why there is no server to send a request to.
+// downError is why no server is available for a request.
 type downError struct {
 	cause error
 	verb  string
@@ -127,7 +127,7 @@ func (e *downError) Error() string {
 }
 func (e *downError) Unwrap() error { return e.cause }
 
-// verb says what is done with a server to have it run.
+// verb returns the verb for making the server available.
 func (s *Source) verb() string {
 	if _, ok := s.transport.(*Command); ok {
 		return "started"
@@ -135,7 +135,7 @@ func (s *Source) verb() string {
 	return "reached"
 }
 
-// runLocked makes sure that the supervisor runs.
+// runLocked ensures that the supervisor is running.
 func (s *Source) runLocked() {
 	if s.running || s.closed {
 		return
@@ -145,8 +145,8 @@ func (s *Source) runLocked() {
 	go s.supervise()
 }
 
-// supervise starts the server and keeps it alive, until it is not needed any
-// more or the source is closed.
+// supervise starts the server and keeps it alive, until it is no longer needed or the
+// source is closed.
 func (s *Source) supervise() {
 	defer s.work.Done()
 	for s.quit.Err() == nil {
@@ -163,7 +163,7 @@ func (s *Source) supervise() {
 		lost := s.live(ses)
 		ses.close()
 		if s.ended(ses, lost) {
-			return // not needed now; the next request starts over
+			return // not needed now; the next request starts it again
 		}
 	}
 	s.mu.Lock()
@@ -183,7 +183,7 @@ func (s *Source) pause() bool {
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
-		case <-s.hurry: // the time may be another now
+		case <-s.hurry: // next may have changed
 		case <-s.quit.Done():
 			timer.Stop()
 			return false
@@ -192,7 +192,7 @@ func (s *Source) pause() bool {
 	}
 }
 
-// start makes one attempt to connect and to ask what the server offers.
+// start makes one attempt to connect and get the catalog.
 func (s *Source) start() (*session, error) {
 	s.enter(Starting)
 	ctx, cancel := context.WithTimeout(s.quit, s.opts.StartTimeout)
@@ -215,7 +215,7 @@ func (s *Source) start() (*session, error) {
 	return nil, err
 }
 
-// publish lets requests use a session.
+// publish makes a session available to requests.
 func (s *Source) publish(ses *session, cat *mcp.Catalog) {
 	s.lastUse.Store(time.Now().UnixNano())
 	s.show(cat)
@@ -230,8 +230,8 @@ func (s *Source) publish(ses *session, cat *mcp.Catalog) {
 	ses.listen()
 }
 
-// failed notes that an attempt has failed and when to make the next. It reports
-// whether the supervisor's work is done: the next request for the server starts over.
+// failed records a failed attempt and schedules the next one. It reports whether the
+// supervisor is done: the next request then restarts it.
 func (s *Source) failed(err error) (done bool) {
 	s.mu.Lock()
 	s.failures++
@@ -239,9 +239,9 @@ func (s *Source) failed(err error) (done bool) {
 	s.lastErr = err
 	s.tried = time.Now()
 	s.next = s.tried.Add(backoff(s.failures))
-	s.wanted = false // whoever still waits says so again
+	s.wanted = false // requests that still wait set it again
 	closed := s.closed
-	learned := s.opts.Lazy && s.catalog.Load() != nil // what it offers is known without it
+	learned := s.opts.Lazy && s.catalog.Load() != nil // its catalog is known without a start
 	if done = closed || learned || !s.opts.Optional && (s.opts.Lazy || s.starts == 0); done {
 		s.running = false
 	}
@@ -253,8 +253,8 @@ func (s *Source) failed(err error) (done bool) {
 	return done
 }
 
-// backoff returns the pause after the n-th failure in a row, spread so that many
-// servers do not start at once.
+// backoff returns the pause after n consecutive failures, randomized so that many servers
+// do not start at the same time.
 func backoff(n int) time.Duration {
 	if n <= 0 {
 		return 0
@@ -266,8 +266,8 @@ func backoff(n int) time.Duration {
 	return pause - rand.N(pause/5)
 }
 
-// live waits until the session is lost, or is not needed any more, when it
-// returns nil.
+// live waits until the session is lost, and returns the reason, or nil if the server is
+// no longer needed.
 func (s *Source) live(ses *session) error {
 	var idle, watch <-chan time.Time // nil: never
 	var timer *time.Timer
@@ -299,8 +299,7 @@ func (s *Source) live(ses *session) error {
 	}
 }
 
-// unlessIdle returns why the session was lost, nil if that was because it had
-// nothing to do.
+// unlessIdle returns why the session was lost, or nil if it was idle.
 func (ses *session) unlessIdle() error {
 	if err := ses.lostError(); err != errIdle {
 		return err
@@ -308,15 +307,14 @@ func (ses *session) unlessIdle() error {
 	return nil
 }
 
-// Rest stops a server that nothing is in flight to, until it is needed again, and
-// reports whether it did.
+// Rest stops a server without requests in flight until it is needed again, and reports
+// whether it did.
 func (s *Source) Rest() bool {
 	ses := s.current.Load()
 	return ses != nil && ses.retire()
 }
 
-// ended notes the end of a session, and reports whether the supervisor's work is
-// done with it.
+// ended records the end of a session, and reports whether the supervisor is done.
 func (s *Source) ended(ses *session, lost error) (done bool) {
 	s.current.CompareAndSwap(ses, nil)
 	s.mu.Lock()
@@ -324,14 +322,14 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	switch {
 	case lost == nil:
 		s.failures = 0
-	case uptime >= s.opts.ResetAfter || ses.served.Load(): // it was good for something
+	case uptime >= s.opts.ResetAfter || ses.served.Load(): // it was useful
 		s.failures = 1
 	default:
 		s.failures++
 	}
 	s.tried = time.Now()
 	s.next = time.Time{}
-	if s.failures > 1 { // the first restart is made at once
+	if s.failures > 1 { // the first restart is immediate
 		s.next = s.tried.Add(backoff(s.failures - 1))
 	}
 	if lost != nil {
@@ -358,7 +356,7 @@ func (s *Source) ended(ses *session, lost error) (done bool) {
 	return done
 }
 
-// enter changes the phase and wakes those who wait for that.
+// enter changes the phase and wakes waiting goroutines.
 func (s *Source) enter(p Phase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -381,8 +379,8 @@ func (s *Source) tell(e Event) {
 	}
 }
 
-// proves reports whether a server that is suspected to hang still answers. One
-// that does not is given up, with all that is in flight.
+// proves reports whether a server that may hang still answers. If it does not, the
+// session is replaced, and its requests in flight fail.
 func (ses *session) proves(ctx context.Context) bool {
 	p := ses.startProbe()
 	if p == nil {
@@ -396,8 +394,8 @@ func (ses *session) proves(ctx context.Context) bool {
 	return ses.alive()
 }
 
-// understands reports whether the server still speaks as it did in the handshake,
-// after an error that makes one doubt that. If it does not, the session is over.
+// understands reports whether the server still speaks the negotiated version, after an
+// error that casts doubt on that. If it does not, the session ends.
 func (ses *session) understands(ctx context.Context, doubt error) bool {
 	limited, cancel := context.WithTimeout(ctx, ses.src.opts.PingTimeout)
 	defer cancel()

@@ -11,53 +11,51 @@ import (
 // Transport is a way to reach a server: a [*Command], an [*Endpoint] or a
 // [*Dialer].
 type Transport interface {
-	// String names the server in errors and in [State]. It holds no secrets.
+	// String returns the name of the server in errors and in [State]. It contains no
+	// secrets.
 	String() string
 
-	// connect makes a connection. What comes from the server goes to in, from a
-	// goroutine of the link's own. ctx bounds the making alone.
+	// connect makes a connection. Messages from the server are passed to in, from a
+	// goroutine of the link. ctx only bounds connecting.
 	connect(ctx context.Context, in inbox) (link, error)
 }
 
 // link is a connection to a server, for one session.
 type link interface {
-	// exchange sends a request and waits for its answer. When ctx ends it tells
-	// the server that the answer is not wanted any more.
+	// exchange sends a request and waits for its answer. If ctx is done first, it
+	// notifies the server that the answer is no longer wanted.
 	exchange(ctx context.Context, c *call) (result []byte, err error)
-	// tell sends a notification or a response. origin is the call that a response
-	// belongs to, or nil.
+	// tell sends a notification or a response.
 	tell(ctx context.Context, msg []byte) error
-	// ready says that the handshake is done and what came of it.
+	// ready is called with the result of the handshake.
 	ready(version mcp.Version, capabilities []byte)
-	// close ends the connection and waits until nothing is left of it. final says
-	// that no call may go on.
+	// close ends the connection and waits until everything has stopped. If final is set,
+	// calls in flight are cancelled.
 	close(final bool)
-	// pid is the process at the other end, or 0.
+	// pid returns the process id of the server, or 0.
 	pid() int
 }
 
 // inbox receives what a server sends.
 type inbox interface {
-	// receive takes one message. origin is the call on whose stream it came, or
-	// nil if that cannot be told.
+	// receive handles one message. origin is the call on whose stream it arrived, or nil
+	// if that is unknown.
 	receive(text []byte, origin *call)
-	// unreadable fails the request with that id, whose answer cannot be read, or with 0
-	// all in flight, as one of those would wait for ever.
+	// unreadable fails the request with that id, whose answer cannot be read. If the id
+	// is 0, it fails all requests in flight, because one of them would wait forever.
 	unreadable(id uint64, why *UnreadableError)
-	// sent reports whether a request had that id.
+	// sent reports whether a request with that id was sent.
 	sent(id uint64) bool
-	// lost says that the connection has ended, once. Nothing comes after it.
+	// lost reports the end of the connection. It is called once, after all other calls.
 	lost(err error)
 }
 
-// Dialer is a server at the other end of a connection that somebody else knows
-// how to make, such as a WebSocket.
+// Dialer is a server on a connection that is made by a function, such as a WebSocket.
 type Dialer struct {
 	// Name names the server in errors.
 	Name string
-	// Dial makes a connection; ctx bounds the making alone. A connection that is
-	// an io.Closer is closed when it is no longer needed, which must end a
-	// ReadMessage that waits.
+	// Dial makes a connection; ctx only bounds that. A connection that implements
+	// io.Closer is closed when it is no longer needed, which must unblock ReadMessage.
 	Dial func(ctx context.Context) (mcp.Conn, error)
 }
 
@@ -74,7 +72,7 @@ func (d *Dialer) connect(ctx context.Context, in inbox) (link, error) {
 	return newStream(conn, in), nil
 }
 
-// permanent is an error that another attempt will not change.
+// permanent is an error that a retry will not change.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
@@ -84,22 +82,22 @@ func isPermanent(err error) bool {
 	return errors.As(err, &p) || isBlocked(err)
 }
 
-// lostError is why a request has no answer: the connection has ended.
+// lostError is why a request has no answer: the connection was lost.
 type lostError struct {
 	cause error
-	// unseen says that the server cannot have acted on the request.
+	// unseen reports whether the server cannot have acted on the request.
 	unseen bool
 }
 
 func (e *lostError) Error() string { return e.cause.Error() }
 func (e *lostError) Unwrap() error { return e.cause }
 
-// stream is the link over a connection that carries all messages both ways.
+// stream is the link over a connection that carries all messages in both directions.
 type stream struct {
 	conn   mcp.Conn
 	in     inbox
-	cancel context.CancelFunc // ends the reading
-	done   chan struct{}      // closed when nothing is read any more
+	cancel context.CancelFunc // stops the reading
+	done   chan struct{}      // closed when reading has stopped
 	spread spread
 }
 
@@ -143,7 +141,7 @@ func (s *stream) why(err error) error {
 	return err
 }
 
-// tracker is a connection that knows what of it has been written.
+// tracker is a connection that knows how much of the written data was read.
 type tracker interface {
 	write(msg []byte) (place int64, err error)
 	reached(place int64) bool
@@ -163,17 +161,17 @@ func (s *stream) exchange(ctx context.Context, c *call) ([]byte, error) {
 	buffers.put(buf)
 	if err != nil {
 		if !errors.Is(err, errNotReading) {
-			s.in.lost(s.why(err)) // or whoever tries again would come back here
+			s.in.lost(s.why(err)) // otherwise a retry would use this connection again
 		}
 		var lost *lostError
 		if errors.As(err, &lost) {
-			return nil, err // it knows better
+			return nil, err // its error is more precise
 		}
 		return nil, &lostError{cause: err, unseen: true}
 	}
 	result, err := c.wait(ctx, func() {
 		if c.method != "initialize" {
-			_ = s.conn.WriteMessage(cancelled(c.id)) // if it cannot be sent, the end is near anyway
+			_ = s.conn.WriteMessage(cancelled(c.id)) // on failure, the connection ends soon anyway
 		}
 	})
 	if lost, ok := err.(*lostError); ok && tracked && !t.reached(place) {
@@ -189,7 +187,7 @@ func (s *stream) ready(mcp.Version, []byte) {}
 func (s *stream) close(bool) {
 	s.cancel()
 	if c, ok := s.conn.(io.Closer); ok {
-		_ = c.Close() // we have no more use for it
+		_ = c.Close() // the connection is no longer needed
 	}
 	<-s.done
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// One stream carries all that a child process says, and a question on it does not say
-// which call it belongs to. So calls that may ask run one client at a time:
+// One stream carries all messages of a child process, and a question on it does not name
+// its call. So calls that may ask run one client at a time:
 //
-//   - A tool that has asked before may ask. A call of it waits until no other client
-//     has such a call in flight.
+//   - A tool that has asked before may ask. A call of it waits until no other client has
+//     such a call in flight.
 //   - A tool that has not been called yet may ask as well, for firstLook or until its
-//     first call is answered. Then it is taken for one that does not ask.
-//   - While a client is asked, its call has to wait anyway, and the turn passes on. The
-//     answer is passed to the server once no other client has the turn.
-//   - All other calls run at once with everything.
+//     first call is answered. After that it is assumed not to ask.
+//   - While a client is being asked, its call has to wait anyway, so the turn passes to
+//     another client. The answer is sent to the server once no other client has the turn.
+//   - All other calls run concurrently with everything.
 //
-// A question belongs to the one client with a call that may ask. If that does not
-// decide it, the question is held, and no other call is started, until the calls that
-// are in flight leave only one client.
+// A question belongs to the only client with a call that may ask. If there are several,
+// the question is held, and no other call is started, until the calls in flight leave
+// only one client.
 
-// manner is whether a tool asks, as far as is known.
+// manner is whether a tool asks, as far as known.
 type manner uint8
 
 const (
@@ -34,16 +34,16 @@ const (
 )
 
 const (
-	// firstLook is how long the first call of a tool may keep calls of other clients
-	// waiting whose tools may ask as well.
+	// firstLook is how long the first call of a tool may delay calls of other clients
+	// whose tools may ask as well.
 	firstLook = 250 * time.Millisecond
 	// longestHold is how long a question may wait for the calls of other clients.
 	longestHold = 30 * time.Second
-	// maxManners bounds the tools whose manner is remembered.
+	// maxManners limits the number of tools whose manner is stored.
 	maxManners = 10_000
 )
 
-// manners remembers which tools of a server ask, also after it has been restarted.
+// manners records which tools of a server ask, across restarts.
 type manners struct {
 	mu  sync.Mutex
 	all map[string]manner
@@ -59,7 +59,7 @@ func (m *manners) get(c *call) manner {
 	return known
 }
 
-// learn notes a manner. That a tool asks is never forgotten.
+// learn records a manner. That a tool asks is never forgotten.
 func (m *manners) learn(c *call, now manner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +71,7 @@ func (m *manners) learn(c *call, now manner) {
 	}
 }
 
-// kind is what calls with the same manner have in common: a tool, or a method.
+// kind returns what calls with the same manner have in common: a tool, or a method.
 func (c *call) kind() string {
 	if c.method == "tools/call" {
 		return c.name
@@ -79,7 +79,7 @@ func (c *call) kind() string {
 	return c.method
 }
 
-// enter gives a client's call its id, when it may start.
+// enter assigns an id to a client's call when it may start.
 func (ses *session) enter(ctx context.Context, c *call) error {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -120,7 +120,7 @@ func (ses *session) enter(ctx context.Context, c *call) error {
 	return nil
 }
 
-// blockedLocked reports whether a call has to wait for calls of other clients.
+// blockedLocked reports whether a call must wait for calls of other clients.
 func (ses *session) blockedLocked(c *call) bool {
 	if ses.end != nil || ses.held == 0 && !c.mayAsk {
 		return false
@@ -140,8 +140,8 @@ func (ses *session) blockedLocked(c *call) bool {
 // running reports whether a call has the turn: it may ask at any moment.
 func (c *call) running() bool { return c.mayAsk && c.open == 0 }
 
-// awaitTurn waits until the answer to a question may be passed on to the server: with it
-// the call that has asked goes on, and needs the turn that it gave up when it asked.
+// awaitTurn waits until the answer to a question may be sent to the server: with it the
+// asking call continues, and needs the turn that it gave up when it asked.
 func (ses *session) awaitTurn(ctx context.Context, q *serverQuestion) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -172,8 +172,8 @@ func (ses *session) othersRunLocked(c *call) bool {
 	return false
 }
 
-// turnOfLocked reports whether the client of a call has the turn: a call of its own
-// that may ask is in flight. Its calls may depend on each other.
+// turnOfLocked reports whether the client of a call has the turn: it has a call in flight
+// that may ask. Its calls may depend on each other.
 func (ses *session) turnOfLocked(c *call) bool {
 	for _, other := range ses.calls {
 		if other.foreign && other.running() && ses.src.sameClient(c, other) {
@@ -201,7 +201,7 @@ func (ses *session) leaveQueueLocked(c *call) {
 	}
 }
 
-// movedLocked returns a channel that is closed at the next change of what is in flight.
+// movedLocked returns a channel that is closed when the set of calls in flight changes.
 func (ses *session) movedLocked() <-chan struct{} {
 	if ses.moved == nil {
 		ses.moved = make(chan struct{})
@@ -216,7 +216,7 @@ func (ses *session) moveLocked() {
 	}
 }
 
-// leftLocked notes that a call is not in flight any more.
+// leftLocked records that a call is no longer in flight.
 func (ses *session) leftLocked(c *call) {
 	if c.look != nil {
 		c.look.Stop()
@@ -227,8 +227,8 @@ func (ses *session) leftLocked(c *call) {
 	ses.moveLocked()
 }
 
-// settleManner takes the tool of a first call for one that does not ask, if it has not
-// done so by now.
+// settleManner marks the tool of a first call as one that does not ask, if it has not
+// asked by now.
 func (ses *session) settleManner(c *call) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -240,19 +240,19 @@ func (ses *session) settleManner(c *call) {
 	ses.moveLocked()
 }
 
-// ownerLocked returns the call that a question belongs to, if that can be told.
+// ownerLocked returns the call that a question belongs to, if that is known.
 func (ses *session) ownerLocked() (c *call, known bool) {
 	c, several := ses.latestLocked(func(*call) bool { return true })
 	if !several {
 		return c, true
 	}
-	// A call that waits for an answer already asks nothing else.
+	// A call that already waits for an answer does not ask anything else.
 	c, several = ses.latestLocked((*call).running)
 	return c, c != nil && !several
 }
 
-// posesLocked notes that a question without a place of its own belongs to a call. A
-// server that asks so over HTTP is as hard to tell as one on a stream.
+// posesLocked records that a question without a call id belongs to a call. A server that
+// asks such questions over HTTP is as ambiguous as one on a stream.
 func (ses *session) posesLocked(q *serverQuestion, c *call) {
 	q.call, q.known, q.counted = c, true, true
 	c.posed, c.mayAsk = true, true
@@ -261,7 +261,7 @@ func (ses *session) posesLocked(q *serverQuestion, c *call) {
 	ses.src.manners.learn(c, asking)
 }
 
-// release notes that a question is answered.
+// release records that a question has been answered.
 func (ses *session) release(q *serverQuestion) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -276,8 +276,8 @@ func (ses *session) release(q *serverQuestion) {
 	ses.moveLocked()
 }
 
-// hold waits until it can be told which call a question belongs to. If all calls in
-// flight wait for questions that are held, one of those is refused.
+// hold waits until the call that a question belongs to is known. If all calls in flight
+// wait for held questions, one of the questions is refused.
 func (ses *session) hold(ctx context.Context, q *serverQuestion) error {
 	patience := time.NewTicker(longestHold)
 	defer patience.Stop()
@@ -318,7 +318,7 @@ func (ses *session) hold(ctx context.Context, q *serverQuestion) error {
 	}
 }
 
-// askingLocked reports whether a client is being asked: its call goes on once it has
+// askingLocked reports whether a client is being asked: its call continues once it has
 // answered.
 func (ses *session) askingLocked() bool {
 	for _, c := range ses.calls {
@@ -329,7 +329,7 @@ func (ses *session) askingLocked() bool {
 	return false
 }
 
-// stuckLocked reports whether every call in flight waits for a question that is held.
+// stuckLocked reports whether every call in flight waits for a held question.
 func (ses *session) stuckLocked() bool {
 	calls := 0
 	for _, c := range ses.calls {
@@ -340,7 +340,7 @@ func (ses *session) stuckLocked() bool {
 	return ses.held >= calls && !ses.askingLocked()
 }
 
-// refuseLocked gives up a question. Any of the tools may have asked it: from now on
+// refuseLocked gives up a question. Any of the tools may have asked it, so from now on
 // they take turns.
 func (ses *session) refuseLocked() error {
 	for _, c := range ses.calls {

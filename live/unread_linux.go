@@ -8,12 +8,10 @@ import (
 	"unsafe"
 )
 
-// unread returns how many bytes in a pipe nobody has read and nobody will, and
-// whether that is known: there must be no reader left. It is called once nothing
-// else is written.
+// unread returns how many bytes in a pipe will never be read, and whether that is known:
+// there must be no reader left. It is called when nothing else is written.
 func unread(pipe *os.File) (n int64, known bool) {
-	// Only a write tells whether there is a reader. Should there be one, an empty
-	// line says nothing to it.
+	// Only a write reveals whether a reader exists. An empty line is harmless to one.
 	_ = pipe.SetWriteDeadline(time.Now().Add(settle / 5))
 	if _, err := pipe.Write([]byte{'\n'}); !errors.Is(err, syscall.EPIPE) {
 		return 0, false

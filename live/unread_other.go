@@ -4,5 +4,5 @@ package live
 
 import "os"
 
-// unread does not know: only Linux tells what is in a pipe whose reader is gone.
+// unread returns false: only Linux reports the content of a pipe without a reader.
 func unread(*os.File) (n int64, known bool) { return 0, false }

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// UnreadableError is why a request fails whose answer arrived but cannot be read:
-// it is not valid JSON, nests too deeply, or does not say which request it answers.
+// UnreadableError is why a request fails whose answer arrived but cannot be read: it is
+// not valid JSON, nests too deeply, or does not name its request.
 type UnreadableError struct{ Err error }
 
 // Error implements the error interface.
@@ -29,9 +29,9 @@ var (
 	errUTF16 = errors.New("it is UTF-16, not UTF-8")
 )
 
-// misaddressed returns why a response with an id of no request in flight cannot be
-// read, or nil if it is to be dropped: it answers a request that has ended, or, as some
-// servers do, a notification.
+// misaddressed returns why a response with an id of no request in flight cannot be read,
+// or nil if it is to be dropped: it answers a request that has ended or, as some servers
+// do, a notification.
 func misaddressed(m *message, sent func(id uint64) bool) *UnreadableError {
 	switch {
 	case m.id != nil:
@@ -51,9 +51,9 @@ func misaddressed(m *message, sent func(id uint64) bool) *UnreadableError {
 	return &UnreadableError{errNoID}
 }
 
-// unreadable returns why a text that [message.scan] has refused with err is an
-// answer that cannot be read, and the id of the request that it answers, or 0. It
-// returns nil for everything that is no answer, such as a log line.
+// unreadable returns why a text that [message.scan] refused with err is an unreadable
+// answer, and the id of its request, or 0. It returns nil for text that is not an answer,
+// such as a log line.
 func unreadable(text []byte, err error) (id uint64, why *UnreadableError) {
 	text = bytes.TrimSpace(text)
 	if rest, marked := bytes.CutPrefix(text, []byte("\ufeff")); marked {
@@ -88,7 +88,7 @@ func looksLikeBatch(text []byte) bool {
 		(bytes.Contains(text, []byte(`"result"`)) || bytes.Contains(text, []byte(`"error"`)))
 }
 
-// glanced is what can be read of a message that is not valid JSON.
+// glanced is the readable part of a message that is not valid JSON.
 type glanced struct {
 	id     uint64
 	hasID  bool
@@ -96,21 +96,21 @@ type glanced struct {
 	method bool // it has the member method
 	answer bool // it has the member result or error
 
-	level   int // the depth at which the members are
+	level   int // depth of the members
 	depth   int
 	keyNext bool
 }
 
-// glance looks for members at the top of an object that need not be valid JSON. It
-// does not recurse, so that it can read what nests too deeply.
+// glance finds members at the top of an object that need not be valid JSON. It does not
+// recurse, so that it can read text that nests too deeply.
 func glance(text []byte) glanced {
 	g := glanced{level: 1}
 	g.read(text)
 	return g
 }
 
-// read continues with the next part of the text. It reports false for one that ends
-// within a string.
+// read continues with the next part of the text. It returns false if that ends within a
+// string.
 func (g *glanced) read(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -136,8 +136,7 @@ func (g *glanced) read(text []byte) bool {
 	return true
 }
 
-// quoteEnd returns the index of the quote that ends the string beginning at
-// text[i], or len(text).
+// quoteEnd returns the index of the closing quote of the string at text[i], or len(text).
 func quoteEnd(text []byte, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -150,7 +149,7 @@ func quoteEnd(text []byte, i int) int {
 	return len(text)
 }
 
-// note takes one member. rest is what follows its key.
+// note processes one member. rest is the text after its key.
 func (g *glanced) note(key, rest []byte) {
 	rest = bytes.TrimLeft(rest, " \t\r\n")
 	if len(rest) == 0 || rest[0] != ':' {
@@ -173,8 +172,8 @@ func (g *glanced) note(key, rest []byte) {
 	}
 }
 
-// refuse fails the request whose answer cannot be read: the one that it names, or
-// else everything in flight, as one of those would wait for ever.
+// refuse fails the request whose answer cannot be read: the one that it names, or else
+// all in flight, because one of them would wait forever.
 func (ses *session) refuse(text []byte, err error) {
 	id, why := unreadable(text, err)
 	if why != nil {
@@ -194,7 +193,7 @@ func (ses *session) unreadable(id uint64, why *UnreadableError) {
 	ses.failAll(why)
 }
 
-// failAll fails everything in flight for an answer that one of those waits for.
+// failAll fails all requests in flight because of an answer that one of them waits for.
 func (ses *session) failAll(why error) {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()

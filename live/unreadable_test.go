@@ -20,33 +20,35 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// garbled is what a server answers, with ID in place of the id.
+// garbled are answers of a server, with ID as a placeholder.
 var garbled = map[string]string{
-	"nested":          `{"jsonrpc":"2.0","id":ID,"result":{"content":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}}`,
-	"nested, id last": `{"jsonrpc":"2.0","result":{"content":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `},"id":ID}`,
-	"invalid":         `{"jsonrpc":"2.0","id":ID,"result":{"content":[nope]}}`,
-	"cut":             `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"te`,
-	"no id":           `{"jsonrpc":"2.0","result":{"content":[]}}`,
-	"cut, no id":      `{"jsonrpc":"2.0","result":{"content":[`,
-	"not UTF-8":       `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"` + "\xff" + `"}]}}`,
-	"error cut":       `{"jsonrpc":"2.0","id":ID,"error":{"code":1,"message":`,
-	"null id":         `{"jsonrpc":"2.0","id":null,"result":{"content":[]}}`,
-	"fraction as id":  `{"jsonrpc":"2.0","id":ID.0,"result":{"content":[]}}`,
-	"list as id":      `{"jsonrpc":"2.0","id":[ID],"result":{"content":[]}}`,
-	"object as id":    `{"jsonrpc":"2.0","id":{"a":ID},"result":{"content":[]}}`,
-	"boolean as id":   `{"jsonrpc":"2.0","id":true,"result":{"content":[]}}`,
-	"text as id":      `{"jsonrpc":"2.0","id":"one","result":{"content":[]}}`,
-	"id of nothing":   `{"jsonrpc":"2.0","id":ID99,"result":{"content":[]}}`,
-	"method":          `{"jsonrpc":"2.0","id":ID,"method":"tools/call","result":{"content":[]}}`,
-	"marked":          "\ufeff" + `{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`,
-	"UTF-16":          wide(`{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`),
+	"nested": `{"jsonrpc":"2.0","id":ID,"result":{"content":` + strings.Repeat("[", 600) +
+		strings.Repeat("]", 600) + `}}`,
+	"nested, id last": `{"jsonrpc":"2.0","result":{"content":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) +
+		`},"id":ID}`,
+	"invalid":        `{"jsonrpc":"2.0","id":ID,"result":{"content":[nope]}}`,
+	"cut":            `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"te`,
+	"no id":          `{"jsonrpc":"2.0","result":{"content":[]}}`,
+	"cut, no id":     `{"jsonrpc":"2.0","result":{"content":[`,
+	"not UTF-8":      `{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"` + "\xff" + `"}]}}`,
+	"error cut":      `{"jsonrpc":"2.0","id":ID,"error":{"code":1,"message":`,
+	"null id":        `{"jsonrpc":"2.0","id":null,"result":{"content":[]}}`,
+	"fraction as id": `{"jsonrpc":"2.0","id":ID.0,"result":{"content":[]}}`,
+	"list as id":     `{"jsonrpc":"2.0","id":[ID],"result":{"content":[]}}`,
+	"object as id":   `{"jsonrpc":"2.0","id":{"a":ID},"result":{"content":[]}}`,
+	"boolean as id":  `{"jsonrpc":"2.0","id":true,"result":{"content":[]}}`,
+	"text as id":     `{"jsonrpc":"2.0","id":"one","result":{"content":[]}}`,
+	"id of nothing":  `{"jsonrpc":"2.0","id":ID99,"result":{"content":[]}}`,
+	"method":         `{"jsonrpc":"2.0","id":ID,"method":"tools/call","result":{"content":[]}}`,
+	"marked":         "\ufeff" + `{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`,
+	"UTF-16":         wide(`{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`),
 }
 
 func wide(text string) string { return strings.Join(strings.Split(text, ""), "\x00") + "\x00" }
 
-// garbler is a server over a line each way whose tools are called as the answers in
-// garbled; the tool fine works, and silent has no answer. Like some servers, it answers
-// notifications. It returns the answer, or "".
+// garbler is a line-based server whose tools are named after the answers in garbled; the
+// tool fine works, and silent has no answer. Like some servers, it answers notifications.
+// It returns the answer, or "".
 func garbler(line []byte) string {
 	var m struct {
 		ID     json.RawMessage
@@ -89,7 +91,7 @@ func playGarbler() int {
 	return 0
 }
 
-// garblerConn is the same as a connection.
+// garblerConn is the same server as a connection.
 type garblerConn struct{ out chan string }
 
 func (c *garblerConn) ReadMessage(ctx context.Context) ([]byte, error) {
@@ -108,8 +110,8 @@ func (c *garblerConn) WriteMessage(msg []byte) error {
 	return nil
 }
 
-// TestUnreadableAnswers has a call whose answer cannot be read fail at once with the
-// reason, whatever carries it, and other calls go on.
+// TestUnreadableAnswers ensures that a call with an unreadable answer fails immediately
+// with the reason, over every transport, and that other calls continue.
 func TestUnreadableAnswers(t *testing.T) {
 	web := func(events bool) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +129,7 @@ func TestUnreadableAnswers(t *testing.T) {
 				fmt.Fprintf(w, "data: %s\n\n", answer)
 				_ = http.NewResponseController(w).Flush()
 				if !strings.Contains(answer, "fine") && bytes.Contains(body, []byte("tools/call")) {
-					<-r.Context().Done() // the stream stays open, as streams do
+					<-r.Context().Done() // the stream stays open, as usual
 				}
 			default:
 				w.Header().Set("Content-Type", "application/json")
@@ -172,8 +174,8 @@ func TestUnreadableAnswers(t *testing.T) {
 	}
 }
 
-// TestUnreadableAnswerOfOneOfMany: an answer that names its request fails that one
-// alone; one that names none fails all, as one of them would wait for ever.
+// TestUnreadableAnswerOfOneOfMany ensures that an unreadable answer fails only the
+// request that it names, or all if it names none, because one of them would wait forever.
 func TestUnreadableAnswerOfOneOfMany(t *testing.T) {
 	src := open(t, command(t, "garbler"), nil)
 	ended := make(chan error, 3)
@@ -206,8 +208,8 @@ func TestUnreadableAnswerOfOneOfMany(t *testing.T) {
 	}
 }
 
-// endless answers tools/list without end: of large pages, of empty ones, or of ones
-// with one tool each.
+// endless answers tools/list endlessly: with large pages, with empty ones, or with one
+// tool each.
 func endless(kind string) int {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
@@ -259,8 +261,8 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-// TestEntriesWithDuplicateMembers: two readers of {"name":1,"name":2} may disagree,
-// so such an entry reaches no client.
+// TestEntriesWithDuplicateMembers ensures that an entry such as {"name":1,"name":2},
+// which two readers may interpret differently, reaches no client.
 func TestEntriesWithDuplicateMembers(t *testing.T) {
 	var logged []string
 	var mu sync.Mutex
@@ -296,8 +298,8 @@ func TestEntriesWithDuplicateMembers(t *testing.T) {
 	}
 }
 
-// TestRecoveredUpstreamWorksAtOnce: after a long outage, whose pauses have grown, the
-// first call after the recovery succeeds.
+// TestRecoveredUpstreamWorksAtOnce ensures that the first call after a long outage
+// succeeds, even though the pauses have grown.
 func TestRecoveredUpstreamWorksAtOnce(t *testing.T) {
 	leaks(t)
 	u := newUpstream(t, &world{})

@@ -9,11 +9,11 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Watch tells changed of changes of the lists, as the server says them or as they
-// are found when it is restarted, and of resources.
+// Watch calls changed for changes of resources and lists, which the server announces or
+// which are found after a restart.
 func (s *Source) Watch(changed func(mcp.Change)) (stop func()) { return s.watchers.Watch(changed) }
 
-// show makes cat what the source offers, and tells of the difference.
+// show sets the catalog of the source, and announces the difference.
 func (s *Source) show(cat *mcp.Catalog) {
 	old := s.catalog.Load()
 	if old != nil && old.Version() == cat.Version() {
@@ -33,8 +33,8 @@ func (s *Source) show(cat *mcp.Catalog) {
 	}
 }
 
-// refresh asks for the lists again because the server has said that one changed.
-// Of several calls at once, the first does it for all.
+// refresh requests the lists again because the server has announced a change. Of several
+// concurrent calls, the first does it for all.
 func (ses *session) refresh() {
 	if ses.stale.Add(1) > 1 {
 		return
@@ -60,8 +60,8 @@ func (ses *session) refresh() {
 	})
 }
 
-// goWork runs f until the session is lost at the latest. It reports false if the
-// session is lost already.
+// goWork runs f, whose ctx is cancelled when the session is lost. It returns false if the
+// session is already lost.
 func (ses *session) goWork(f func(ctx context.Context)) bool {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
@@ -72,9 +72,11 @@ func (ses *session) goWork(f func(ctx context.Context)) bool {
 	return true
 }
 
-// listen opens what is needed to hear of changes.
+// listen opens what is needed to receive change notifications.
 func (ses *session) listen() {
-	lists := ses.declares("tools", "listChanged") || ses.declares("resources", "listChanged") || ses.declares("prompts", "listChanged")
+	lists := ses.declares("tools", "listChanged") ||
+		ses.declares("resources", "listChanged") ||
+		ses.declares("prompts", "listChanged")
 	if !lists && !ses.declares("resources", "subscribe") {
 		return
 	}
@@ -89,7 +91,7 @@ func (ses *session) listen() {
 	}
 }
 
-// listenCall is call for a request that has no answer while all is well.
+// listenCall is call for a request that has no answer in normal operation.
 func (ses *session) listenCall(ctx context.Context, c *call) ([]byte, error) {
 	if err := ses.track(c); err != nil {
 		return nil, err
@@ -98,8 +100,7 @@ func (ses *session) listenCall(ctx context.Context, c *call) ([]byte, error) {
 	return ses.link.exchange(ctx, c)
 }
 
-// Subscribe has the server tell of changes of a resource, also after it has been
-// restarted.
+// Subscribe subscribes to changes of a resource, across restarts of the server.
 func (s *Source) Subscribe(ctx context.Context, uri string) error {
 	ses, err := s.acquire(ctx)
 	if err != nil {
@@ -130,8 +131,8 @@ func (s *Source) isWatched(uri string) bool {
 	return s.watched.has(uri)
 }
 
-// noteWatched notes that the client of the request watches a resource, and returns those
-// that are no longer watched to make room.
+// noteWatched records that the client of the request watches a resource, and returns
+// those that are no longer watched to make room.
 func (s *Source) noteWatched(ctx context.Context, uri string) (gone []string) {
 	req := mcp.RequestFrom(ctx)
 	client, share := req.Client(), req.Share(maxWatched)
@@ -147,46 +148,46 @@ func (ses *session) unwatch(ctx context.Context, uris []string) {
 		return
 	}
 	for _, uri := range uris {
-		_, _ = ses.request(ctx, "resources/unsubscribe", uriParams(uri)) // a resource may be gone
+		_, _ = ses.request(ctx, "resources/unsubscribe", uriParams(uri)) // the resource may no longer exist
 		if ses.src.isWatched(uri) {                                      // by a client that came in between
 			_, _ = ses.request(ctx, "resources/subscribe", uriParams(uri))
 		}
 	}
 }
 
-// Subscribed returns the URIs of the resources that clients watch, sorted.
+// Subscribed returns the URIs of the watched resources, sorted.
 func (s *Source) Subscribed() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.watched.uris()
 }
 
-// resubscribe has a subscription of 2026-07-28 made again, as it holds all there is.
+// resubscribe renews a subscription of 2026-07-28, which contains all resources.
 func (ses *session) resubscribe() {
 	ses.mu.Lock()
 	defer ses.mu.Unlock()
 	select {
-	case ses.more <- struct{}{}: // nobody receives from nil
+	case ses.more <- struct{}{}: // a nil channel has no receiver
 	default:
 	}
 }
 
-// resume subscribes to what earlier sessions had subscribed to.
+// resume renews the subscriptions of earlier sessions.
 func (ses *session) resume(ctx context.Context) {
 	for _, uri := range ses.src.Subscribed() {
 		params := append(jsonscan.AppendQuote([]byte(`{"uri":`), uri), '}')
-		_, _ = ses.request(ctx, "resources/subscribe", params) // a resource may be gone
-		ses.src.watchers.Tell(mcp.Change{URI: uri})            // who knows what has changed meanwhile
+		_, _ = ses.request(ctx, "resources/subscribe", params) // the resource may no longer exist
+		ses.src.watchers.Tell(mcp.Change{URI: uri})            // it may have changed in the meantime
 	}
 }
 
-// filter is what a subscription of 2026-07-28 asks for.
+// filter returns the params of a subscription of 2026-07-28.
 func (ses *session) filter() []byte {
 	f := map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
 	if uris := ses.src.Subscribed(); len(uris) > 0 {
 		f["resourceSubscriptions"] = uris
 	}
-	encoded, _ := mcp.Marshal(map[string]any{"notifications": f}) // strings always encode
+	encoded, _ := mcp.Marshal(map[string]any{"notifications": f}) // strings can always be encoded
 	return encoded
 }
 
@@ -209,11 +210,11 @@ func (ses *session) subscribe(ctx context.Context) {
 		if !sleep(ctx, backoff(failures)) {
 			return
 		}
-		ses.refresh() // who knows what has changed meanwhile
+		ses.refresh() // lists may have changed in the meantime
 	}
 }
 
-// subscription is a request for news that stands open.
+// subscription is a long-lived request for notifications.
 type subscription struct {
 	call   *call
 	cancel context.CancelFunc
@@ -237,9 +238,9 @@ func (ses *session) beginListening(ctx context.Context) *subscription {
 	return s
 }
 
-// listenOn holds a subscription until it ends. When there is more to subscribe to
-// it makes another, and gives the one before up once that stands: what changes in
-// between is heard twice rather than not at all.
+// listenOn keeps a subscription open until it ends. When resources are added, it makes a
+// new one, and cancels the previous one once the new one is acknowledged: a change in
+// between is reported twice rather than not at all.
 func (ses *session) listenOn(ctx context.Context, more <-chan struct{}) error {
 	s := ses.beginListening(ctx)
 	stands := s.call.stands.open
@@ -257,14 +258,14 @@ func (ses *session) listenOn(ctx context.Context, more <-chan struct{}) error {
 		patience := time.NewTimer(ses.src.opts.PingTimeout)
 		select {
 		case <-next.call.stands.open:
-		case <-patience.C: // it does not say
+		case <-patience.C: // it does not acknowledge
 		case err := <-next.ended:
-			next.ended <- err // for the next turn
+			next.ended <- err // for the next iteration
 		}
 		patience.Stop()
 		s.cancel()
 		<-s.ended
 		s = next
-		ses.refresh() // a change may have been on its way by the one that is gone
+		ses.refresh() // the cancelled one may have missed a change
 	}
 }

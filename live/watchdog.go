@@ -20,14 +20,14 @@ const (
 	maxWatchInterval  = 2 * time.Second
 )
 
-// maxBusy bounds how long CPU time or stderr output excuses an unanswered ping.
+// maxBusy limits how long CPU time or stderr output excuses an unanswered ping.
 const maxBusy = 5 * time.Minute
 
-// stoppedGrace is how long a process that leaves a ping unanswered may be stopped by a
-// signal before it is replaced. Nothing but a SIGCONT from outside can help it.
+// stoppedGrace is how long a process that does not answer a ping may be stopped by a
+// signal before it is replaced. Only an external SIGCONT can resume it.
 const stoppedGrace = time.Second
 
-// probe waits for the answer to a ping, on behalf of all who suspect the server.
+// probe waits for the answer to a ping, on behalf of all callers that suspect the server.
 type probe struct {
 	since    time.Time
 	done     chan struct{} // closed when new requests need no longer wait for it
@@ -56,8 +56,8 @@ func (s *Source) watchInterval() time.Duration {
 	return min(max(s.opts.HangTimeout/watchesPerTimeout, time.Millisecond), maxWatchInterval)
 }
 
-// watch checks the session once. Only the supervisor calls it. Ages are counted in
-// calls of watch, which spares every request a look at the clock.
+// watch checks the session once. Only the supervisor calls it. Ages are counted in calls
+// of watch, which saves reading the clock for every request.
 func (ses *session) watch() {
 	interval := ses.src.watchInterval()
 	needed := int64((ses.src.opts.HangTimeout + interval - 1) / interval)
@@ -141,7 +141,7 @@ func (ses *session) runProbe(p *probe) {
 		stopped = ses.stoppedPID()
 		switch {
 		case !ses.silent.Load():
-			return // any message will do
+			return // any message is sufficient
 		case stopped != 0 && stopped == was:
 			ses.replace(&hangError{fmt.Sprintf("its process %d is stopped by a signal", stopped)})
 			return
@@ -163,7 +163,7 @@ func (ses *session) runProbe(p *probe) {
 // sendPing sends a ping unless one is outstanding. It reports false if the session is
 // lost. Only runProbe calls it.
 func (ses *session) sendPing() bool {
-	if ses.ping != nil && len(ses.ping.answer) == 0 { // an answer between two probes says nothing about now
+	if ses.ping != nil && len(ses.ping.answer) == 0 { // an answer between two probes says nothing about the present
 		return true
 	}
 	sent := &ping{answer: make(chan error, 1), stopped: ses.stoppedProcesses()}
@@ -175,7 +175,7 @@ func (ses *session) sendPing() bool {
 }
 
 // pingAnswered handles the answer to a ping, or the error of sending it. A descendant
-// that was stopped meanwhile is not needed to answer, such as a suspended job of a
+// that was stopped at that time is not needed to answer, such as a suspended job of a
 // shell; the process itself is never excused.
 func (ses *session) pingAnswered(err error) {
 	harmless := slices.DeleteFunc(ses.ping.stopped, func(pid int) bool { return pid == ses.link.pid() })
@@ -226,8 +226,8 @@ func (e *hangError) Is(target error) bool { return target == ErrHang }
 
 func isHang(err error) bool { return errors.Is(err, ErrHang) }
 
-// replace ends a session whose server hangs. Calls in flight fail with the reason,
-// unless it turns out, when the process is gone, that it never read them.
+// replace ends a session whose server hangs. Calls in flight fail with the reason, unless
+// it turns out, after the process has exited, that it never read them.
 func (ses *session) replace(why *hangError) {
 	ses.hung.Store(why)
 	if c := ses.child(); c != nil {
@@ -251,7 +251,7 @@ func (ses *session) child() *child {
 	return c
 }
 
-// signs are what shows from outside that a process works.
+// signs are externally visible signs of activity.
 type signs struct {
 	cpu    time.Duration // of the process and its descendants
 	stderr int64         // bytes written
@@ -278,8 +278,8 @@ func (ses *session) stoppedProcesses() []int {
 	return nil
 }
 
-// stoppedPID returns a process of the server that is stopped by a signal, or 0. It
-// skips those without which the server has answered.
+// stoppedPID returns a process of the server that is stopped by a signal, or 0. It skips
+// those that the server has answered without.
 func (ses *session) stoppedPID() int {
 	harmless := ses.harmless.Load()
 	for _, pid := range ses.stoppedProcesses() {

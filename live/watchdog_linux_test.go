@@ -12,8 +12,8 @@ import (
 
 const cpuTimeIsKnown = true
 
-// TestStoppedProcess: a process that is stopped by a signal is not called ready, and
-// is replaced. A call that it has not read is answered by the next one.
+// TestStoppedProcess ensures that a process stopped by a signal is not reported as ready,
+// and is replaced. A call that it has not read is answered by its replacement.
 func TestStoppedProcess(t *testing.T) {
 	for _, role := range []string{"server", "wrapper"} {
 		t.Run(role, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestStoppedProcess(t *testing.T) {
 			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			for range 100 { // Linux tells at once
+			for range 100 { // Linux reports it immediately
 				if st := src.State(); st.PID == src.State().PID && st.Starts == 1 && st.Phase == live.Ready {
 					time.Sleep(time.Millisecond) // until the signal is delivered
 					continue
@@ -38,8 +38,8 @@ func TestStoppedProcess(t *testing.T) {
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
-					// What a launcher has started may outlive it for a moment, and then it is
-					// not known what it has read.
+					// A launcher's child may outlive it for a moment, during which it is
+					// unknown what it has read.
 					_, err := call(t, src, "echo", `{"text":"hi"}`)
 					if err != nil && (role == "server" || !strings.Contains(err.Error(), "stopped by a signal")) {
 						t.Errorf("a call to a stopped process ends with %v", err)

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// TestWatchdogEndsHangs: a call to a server that hangs fails with the reason, without
-// another call, and the process is replaced.
+// TestWatchdogEndsHangs ensures that a call to a hanging server fails with the reason,
+// without another call, and that the process is replaced.
 func TestWatchdogEndsHangs(t *testing.T) {
 	leaks(t)
 	c := command(t, "stuck")
@@ -31,7 +31,7 @@ func TestWatchdogEndsHangs(t *testing.T) {
 	}
 }
 
-// TestWatchdogAfterCancel: a cancelled call is enough.
+// TestWatchdogAfterCancel ensures that a cancelled call is sufficient.
 func TestWatchdogAfterCancel(t *testing.T) {
 	leaks(t)
 	c := command(t, "stuck")
@@ -45,8 +45,8 @@ func TestWatchdogAfterCancel(t *testing.T) {
 	until(t, "the process is replaced", nil, nil, func() bool { return src.State().Starts == 2 })
 }
 
-// TestBusyServersLive: a server that answers pings, and one that cannot but works, are
-// not replaced.
+// TestBusyServersLive ensures that a server which answers pings, and one that is too busy
+// to but works, are not replaced.
 func TestBusyServersLive(t *testing.T) {
 	t.Run("answers pings", func(t *testing.T) {
 		src := open(t, command(t, "server"), &live.Options{HangTimeout: 5 * time.Millisecond, PingTimeout: patience})
@@ -61,7 +61,8 @@ func TestBusyServersLive(t *testing.T) {
 	})
 	for _, how := range []string{"spin", "chatter"} {
 		t.Run(how, func(t *testing.T) {
-			// A second, as less would demand a larger share of the processor than the default.
+			// A second, because less would require a larger share of CPU time than the
+			// default.
 			src := open(t, command(t, "stuck"), &live.Options{HangTimeout: 10 * time.Millisecond, PingTimeout: time.Second})
 			if how == "spin" && src.State().PID != 0 && !cpuTimeIsKnown {
 				t.Skip("only Linux tells the CPU time of a process")
@@ -76,8 +77,8 @@ func TestBusyServersLive(t *testing.T) {
 	}
 }
 
-// TestWatchdogOverHTTP: an upstream that accepts connections and says nothing has
-// the call fail with the reason.
+// TestWatchdogOverHTTP ensures that a call fails with the reason if an upstream accepts
+// connections but never responds.
 func TestWatchdogOverHTTP(t *testing.T) {
 	for _, v := range []mcp.Version{mcp.Version20260728, mcp.Version20251125} {
 		t.Run(v.String(), func(t *testing.T) {
@@ -88,9 +89,9 @@ func TestWatchdogOverHTTP(t *testing.T) {
 			inner := *u.handler.Load()
 			recovered := make(chan struct{})
 			u.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body) // or the end of the client goes unnoticed
+				body, _ := io.ReadAll(r.Body) // otherwise the disconnect of the client is not noticed
 				select {
-				case <-recovered: // also for an attempt to connect again that was made before
+				case <-recovered: // also for earlier reconnection attempts
 				case <-r.Context().Done():
 					return
 				}
@@ -109,12 +110,15 @@ func TestWatchdogOverHTTP(t *testing.T) {
 	}
 }
 
-// TestCallTimeout: a server's own limit for calls ends one with an error that says so.
+// TestCallTimeout ensures that a server's call timeout ends a call with an error that
+// says so.
 func TestCallTimeout(t *testing.T) {
 	src := open(t, command(t, "server"), &live.Options{Name: "slow", CallTimeout: 50 * time.Millisecond})
 	_, err := call(t, src, "block", "")
 	var e *mcp.Error
-	if !errors.As(err, &e) || e.Code != mcp.CodeToolTimeout || !strings.Contains(e.Message, `server "slow" has not answered within 50ms`) {
+	if !errors.As(err, &e) ||
+		e.Code != mcp.CodeToolTimeout ||
+		!strings.Contains(e.Message, `server "slow" has not answered within 50ms`) {
 		t.Errorf("the call ends with %v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
 
-// oldServer serves HTTP+SSE of 2024-11-05 and nothing else.
+// oldServer serves only HTTP+SSE of 2024-11-05.
 func oldServer(t *testing.T, src mcp.Source) *httptest.Server {
 	t.Helper()
 	server := mcp.NewServer(src, nil)
@@ -66,7 +66,7 @@ func TestOldSSE(t *testing.T) {
 	}
 }
 
-// resting lets its client go in the middle of a call, and answers later.
+// resting disconnects its client during a call, and answers later.
 type resting struct{ world }
 
 func (r *resting) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
@@ -100,7 +100,7 @@ func TestBrokenStreamIsContinued(t *testing.T) {
 	}
 }
 
-// pipeConn is a connection in memory.
+// pipeConn is an in-memory connection.
 type pipeConn struct {
 	in   <-chan []byte
 	out  chan<- []byte
@@ -174,7 +174,8 @@ func TestGuardSeesRedirectsAndAllows(t *testing.T) {
 	}
 }
 
-// The host of a URL may be anywhere, by any name; where it redirects to may not.
+// TestRedirectsOfTypedURLs ensures that the host of a URL may be anywhere, under any
+// name, but its redirects may not.
 func TestRedirectsOfTypedURLs(t *testing.T) {
 	u := newUpstream(t, &world{})
 	named := strings.Replace(u.URL, "127.0.0.1", "localhost", 1)

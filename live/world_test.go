@@ -17,7 +17,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// roleVariable makes the test binary play a server instead of running tests.
+// roleVariable makes the test binary act as a server instead of running tests.
 const roleVariable = "SLIPWAY_LIVE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -27,26 +27,28 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// play is the child. Its roles are what goes wrong with servers.
+// play runs the child. Its roles are typical faults of servers.
 func play(role string, args []string) int {
 	switch role {
 	case "server":
 		fmt.Fprintln(os.Stderr, "the server is up")
 		src := &world{}
-		if err := mcp.NewServer(src, &mcp.ServerOptions{RequestTimeout: -1}).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil); err != nil {
+		if err := mcp.NewServer(src, &mcp.ServerOptions{RequestTimeout: -1}).ServeStdio(context.Background(),
+			os.Stdin, os.Stdout, nil); err != nil {
 			return 1
 		}
 		return 0
 	case "broken":
 		fmt.Fprintln(os.Stderr, "cannot find module \"left-pad\"")
 		return 3
-	case "late": // fails until a file is there
+	case "late": // fails until a file exists
 		if _, err := os.Stat(args[0]); err != nil {
 			return 1
 		}
 		return play("server", nil)
-	case "holder": // has a child, says which, and waits to be killed
-		src, err := live.Open(context.Background(), &live.Command{Path: os.Args[0], Env: []string{roleVariable + "=deafserver"}}, nil)
+	case "holder": // has a child, prints its pid, and waits to be killed
+		src, err := live.Open(context.Background(),
+			&live.Command{Path: os.Args[0], Env: []string{roleVariable + "=deafserver"}}, nil)
 		if err != nil {
 			return 1
 		}
@@ -55,12 +57,12 @@ func play(role string, args []string) int {
 	case "deafserver": // a server that does not notice the end of its stdin
 		_ = mcp.NewServer(&world{}, nil).ServeStdio(context.Background(), os.Stdin, os.Stdout, nil)
 		time.Sleep(time.Hour)
-	case "deaf": // neither reads nor ends
+	case "deaf": // neither reads nor exits
 		fmt.Fprintln(os.Stderr, "Ok to proceed? (y)")
 		time.Sleep(time.Hour)
-	case "stuck": // answers nothing any more once the tool hang is called
+	case "stuck": // stops answering once the tool hang is called
 		return stuck()
-	case "wrapper": // has another do the work, as launchers do
+	case "wrapper": // runs another process, like launchers do
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), roleVariable+"=server")
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -68,9 +70,9 @@ func play(role string, args []string) int {
 			return 1
 		}
 		return 0
-	case "garbler": // some of its answers cannot be read
+	case "garbler": // some of its answers are unreadable
 		return playGarbler()
-	case "endless": // has lists without end
+	case "endless": // has endless lists
 		return endless(args[0])
 	case "script":
 		return script(args)
@@ -80,7 +82,7 @@ func play(role string, args []string) int {
 	return 2
 }
 
-// stuck is a server with one thread, which the tool hang keeps busy.
+// stuck is a single-threaded server, which the tool hang keeps busy.
 func stuck() int {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -100,7 +102,7 @@ func stuck() int {
 			result = `{"tools":[{"name":"hang","inputSchema":{"type":"object"}},{"name":"fine","inputSchema":{"type":"object"}}]}`
 		case m.Params.Name == "hang":
 			time.Sleep(time.Hour)
-		case m.Params.Name == "spin": // works, and reads nothing meanwhile
+		case m.Params.Name == "spin": // works without reading
 			for began := time.Now(); time.Since(began) < 2500*time.Millisecond; {
 			}
 			result = `{"content":[{"type":"text","text":"done"}]}`
@@ -118,8 +120,8 @@ func stuck() int {
 	return 0
 }
 
-// script answers as its arguments say: each is a method and what to write when a
-// request for it comes, with ID in the place of the id.
+// script answers according to its arguments: each is a method and the response to a
+// request for it, with ID as a placeholder.
 func script(lines []string) int {
 	answers := make(map[string]string)
 	for _, l := range lines {
@@ -143,10 +145,10 @@ func script(lines []string) int {
 	return 0
 }
 
-// world is a source with a tool for each thing that can happen.
+// world is a source with a tool for each test scenario.
 type world struct {
 	mcp.Unimplemented
-	// blocked, if not nil, is told when the tool block is called.
+	// blocked, if not nil, receives when the tool block is called.
 	blocked chan struct{}
 }
 
@@ -156,8 +158,10 @@ var worldCatalog = &mcp.Catalog{
 	Server:       mcp.Implementation{Name: "world", Version: "1.2.3"},
 	Instructions: "Try everything.",
 	Tools: []mcp.Tool{
-		{Name: "echo", Description: "says it again", InputSchema: object(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
-			Raw: object(`{"name":"echo","description":"says it again","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},"x-unknown":{"n":12345678901234567890}}`)},
+		{Name: "echo", Description: "says it again",
+			InputSchema: object(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+			Raw: object(
+				`{"name":"echo","description":"says it again","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},"x-unknown":{"n":12345678901234567890}}`)},
 		{Name: "pid", Description: "the process", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		{Name: "exit", Description: "ends the process"},
 		{Name: "exit_safely", Description: "ends the process", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
@@ -169,13 +173,21 @@ var worldCatalog = &mcp.Catalog{
 		{Name: "ask", Description: "asks the user"},
 		{Name: "sample", Description: "asks the model"},
 		{Name: "fails", Description: "fails"},
-		{Name: "structured", Description: "answers in a structure", OutputSchema: object(`{"type":"object","properties":{"n":{"type":"integer"}}}`)},
+		{
+			Name:         "structured",
+			Description:  "answers in a structure",
+			OutputSchema: object(`{"type":"object","properties":{"n":{"type":"integer"}}}`),
+		},
 		{Name: "roots", Description: "asks for folders"},
 		{Name: "visit", Description: "sends the user to a URL"},
 	},
-	Resources:   []mcp.Resource{{URI: "world://one", Name: "one"}},
-	Templates:   []mcp.ResourceTemplate{{URITemplate: "world://{n}", Name: "any"}},
-	Prompts:     []mcp.Prompt{{Name: "greet", Description: "greets", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}}}},
+	Resources: []mcp.Resource{{URI: "world://one", Name: "one"}},
+	Templates: []mcp.ResourceTemplate{{URITemplate: "world://{n}", Name: "any"}},
+	Prompts: []mcp.Prompt{{
+		Name:        "greet",
+		Description: "greets",
+		Arguments:   []mcp.PromptArgument{{Name: "name", Required: true}},
+	}},
 	Completions: true,
 	Logging:     true,
 	PageSize:    5,
@@ -194,7 +206,8 @@ func (w *world) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallT
 		if !ok {
 			return nil, mcp.InvalidArguments("text is required")
 		}
-		raw, err := mcp.ParseRaw([]byte(`{"content":[{"type":"text","text":` + string(p.Argument("text")) + `}],"x-unknown":[1e400]}`))
+		raw, err := mcp.ParseRaw([]byte(`{"content":[{"type":"text","text":` + string(p.Argument("text")) +
+			`}],"x-unknown":[1e400]}`))
 		return &mcp.CallToolResult{Raw: raw}, err
 	case "pid":
 		return text(strconv.Itoa(os.Getpid()))
@@ -235,19 +248,28 @@ func (w *world) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallT
 		req.Log(mcp.LogWarning, "world", "careful")
 		return text("done")
 	case "ask":
-		got, err := req.Elicit(ctx, &mcp.ElicitParams{Key: "name", Message: "Who are you?", RequestedSchema: object(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+		got, err := req.Elicit(ctx, &mcp.ElicitParams{
+			Key:             "name",
+			Message:         "Who are you?",
+			RequestedSchema: object(`{"type":"object","properties":{"name":{"type":"string"}}}`),
+		})
 		if err != nil {
 			return nil, err
 		}
 		return text(got.Action + " " + string(got.Content))
 	case "sample":
-		got, err := req.Sample(ctx, &mcp.CreateMessageParams{Key: "model", Messages: []mcp.SamplingMessage{mcp.SamplingText("user", "hi")}, MaxTokens: 10})
+		got, err := req.Sample(ctx, &mcp.CreateMessageParams{
+			Key:       "model",
+			Messages:  []mcp.SamplingMessage{mcp.SamplingText("user", "hi")},
+			MaxTokens: 10,
+		})
 		if err != nil {
 			return nil, err
 		}
 		return text(got.Text())
 	case "structured":
-		raw, err := mcp.ParseRaw([]byte(`{"content":[{"type":"text","text":"7"}],"structuredContent":{"n":12345678901234567890}}`))
+		raw, err := mcp.ParseRaw(
+			[]byte(`{"content":[{"type":"text","text":"7"}],"structuredContent":{"n":12345678901234567890}}`))
 		return &mcp.CallToolResult{Raw: raw}, err
 	case "roots":
 		got, err := req.Roots(ctx)
@@ -282,14 +304,17 @@ func (w *world) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPr
 	if p.Arguments["name"] == "" {
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "name is required")
 	}
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("Hello, " + p.Arguments["name"])}}}, nil
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{
+		Role:    mcp.RoleUser,
+		Content: mcp.Text("Hello, " + p.Arguments["name"]),
+	}}}, nil
 }
 
 func (w *world) Complete(_ context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 	return &mcp.CompleteResult{Completion: mcp.Completion{Values: []string{p.Value + "1", p.Value + "2"}}}, nil
 }
 
-// command plays a role as a child.
+// command returns a child with a role.
 func command(t testing.TB, role string, args ...string) *live.Command {
 	t.Helper()
 	self, err := os.Executable()
@@ -299,7 +324,7 @@ func command(t testing.TB, role string, args ...string) *live.Command {
 	return &live.Command{Path: self, Args: args, Env: []string{roleVariable + "=" + role, "GORACE=atexit_sleep_ms=0"}}
 }
 
-// open opens a source that is closed with the test.
+// open opens a source that is closed at the end of the test.
 func open(t testing.TB, transport live.Transport, opts *live.Options) *live.Source {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -316,7 +341,7 @@ func open(t testing.TB, transport live.Transport, opts *live.Options) *live.Sour
 	return src
 }
 
-// call calls a tool and returns the text of its answer.
+// call calls a tool and returns the text of its result.
 func call(t testing.TB, src mcp.Source, tool, arguments string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -346,7 +371,7 @@ func call(t testing.TB, src mcp.Source, tool, arguments string) (string, error) 
 	return typed.Content[0].Text, nil
 }
 
-// mustCall is call for what must succeed.
+// mustCall is call for calls that must succeed.
 func mustCall(t testing.TB, src mcp.Source, tool, arguments string) string {
 	t.Helper()
 	text, err := call(t, src, tool, arguments)
@@ -356,5 +381,5 @@ func mustCall(t testing.TB, src mcp.Source, tool, arguments string) string {
 	return text
 }
 
-// patience bounds what a test waits for. Reaching it means stuck, not slow.
+// patience limits the waits of tests. Reaching it means stuck, not slow.
 const patience = 20 * time.Second
