@@ -16,10 +16,11 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// errStopped ends a walk whose reader wants no more.
+// errStopped ends a walk whose caller wants no more rows.
 var errStopped = errors.New("stopped")
 
-// reopened calls do for each table that is to be read again.
+// reopened calls do for each row of each table, reading the tables again, and end after
+// each table.
 func reopened(ctx context.Context, tables []*tab, do func(t *tab, r row, n int) error, end func(t *tab) error) error {
 	for _, t := range tables {
 		n := 0
@@ -44,7 +45,7 @@ func reopened(ctx context.Context, tables []*tab, do func(t *tab, r row, n int) 
 
 func changed(t *tab) error { return fmt.Errorf("%s changed while it was being read", t.src.file) }
 
-// answers is the second reading.
+// answers yields the answers during the second reading.
 func answers(ctx context.Context, in *Input, tables []*tab) iter.Seq2[*build.Answer, error] {
 	return func(yield func(*build.Answer, error) bool) {
 		var w *writer
@@ -66,7 +67,7 @@ func answers(ctx context.Context, in *Input, tables []*tab) iter.Seq2[*build.Ans
 	}
 }
 
-// resources lists the tables, and the rows of those that are not long.
+// resources yields the tables, and the rows of short tables.
 func resources(ctx context.Context, in *Input, tables []*tab) iter.Seq2[*mcp.Resource, error] {
 	return func(yield func(*mcp.Resource, error) bool) {
 		send := func(r *mcp.Resource) error {
@@ -78,14 +79,20 @@ func resources(ctx context.Context, in *Input, tables []*tab) iter.Seq2[*mcp.Res
 		var short []*tab
 		for _, t := range tables {
 			about := fmt.Sprintf("The columns of the table of %d %s", t.rows, spaced(t.many))
-			if send(&mcp.Resource{URI: t.uri(), Name: t.many, Title: t.title(), Description: about, MIMEType: "application/json"}) != nil {
+			if send(&mcp.Resource{
+				URI:         t.uri(),
+				Name:        t.many,
+				Title:       t.title(),
+				Description: about,
+				MIMEType:    "application/json",
+			}) != nil {
 				return
 			}
 			if t.asRes {
 				short = append(short, t)
 			}
 		}
-		taken := map[string]bool{} // a key that was asked for may be there twice
+		taken := map[string]bool{} // a configured key may be repeated
 		err := reopened(ctx, short, func(t *tab, r row, n int) error {
 			uri, key := t.rowURI(r, n)
 			if uri == "" || taken[uri] {
@@ -110,7 +117,7 @@ func (t *tab) title() string {
 
 func (t *tab) uri() string { return "table://" + t.many }
 
-// rowURI returns the URI of a row and a name for people; "" if it has no key.
+// rowURI returns the URI of a row and a display name; "" if it has no key.
 func (t *tab) rowURI(r row, n int) (uri, name string) {
 	if len(t.key) == 0 {
 		name = strconv.Itoa(n)
@@ -127,10 +134,13 @@ func (t *tab) rowURI(r row, n int) (uri, name string) {
 	return t.uri() + "/" + strings.Join(parts, "/"), strings.Join(words, ", ")
 }
 
-// label returns what people call a row: its name or title if it has one.
+// label returns the display name of a row: its name or title if it has one.
 func (t *tab) label(r row, otherwise string) string {
 	for i, c := range t.cols {
-		if i < len(r.cells) && t.keyRank(c.name, -1) == 2 && !t.cols[i].isNull(r.cells[i]) && len(r.cells[i].text) <= longValue {
+		if i < len(r.cells) &&
+			t.keyRank(c.name, -1) == 2 &&
+			!t.cols[i].isNull(r.cells[i]) &&
+			len(r.cells[i].text) <= longValue {
 			return r.cells[i].text
 		}
 	}
@@ -144,13 +154,13 @@ func (t *tab) label(r row, otherwise string) string {
 	return otherwise
 }
 
-// writer makes the answers of one table.
+// writer writes the answers of one table.
 type writer struct {
 	t       *tab
 	send    func(*build.Answer) error
 	list    *pager
 	finders []map[string]*pager
-	keys    map[uint64]bool // of a key that may be there twice
+	keys    map[uint64]bool // for a key that may be repeated
 }
 
 func newWriter(t *tab, send func(*build.Answer) error) *writer {
@@ -193,7 +203,7 @@ func (w *writer) row(r row, n int) error {
 	return nil
 }
 
-// get sends the answers that are about one row.
+// get sends the answers for one row.
 func (w *writer) get(r row, n int, full []byte) error {
 	t := w.t
 	var args json.RawMessage
@@ -205,7 +215,7 @@ func (w *writer) get(r row, n int, full []byte) error {
 	if w.keys != nil {
 		h := hash(0, string(args))
 		if w.keys[h] {
-			return nil // the first row counts; a finding says so
+			return nil // the first row wins; a finding reports it
 		}
 		w.keys[h] = true
 	}
@@ -234,7 +244,7 @@ func (w *writer) find(f *finder, pagers map[string]*pager, r row, short []byte) 
 	return p.add(short)
 }
 
-// end sends the pages that are not full, and what the table is.
+// end sends the partially filled pages and the description of the table.
 func (w *writer) end() error {
 	if err := w.list.flush(); err != nil {
 		return err
@@ -263,8 +273,8 @@ func (t *tab) arguments(columns []int, r row) json.RawMessage {
 	return o.end()
 }
 
-// appendRow appends the columns of a row. If brief, binary data is not shown, except
-// where it is what finds rows.
+// appendRow appends the columns of a row. If brief, binary data is abbreviated, except in
+// columns whose values are arguments of a tool.
 func (t *tab) appendRow(dst []byte, r row, columns []int, brief bool) []byte {
 	dst = append(dst, '{')
 	for n, i := range columns {
@@ -285,7 +295,7 @@ func (t *tab) appendRow(dst []byte, r row, columns []int, brief bool) []byte {
 	return append(dst, '}')
 }
 
-// isArgument reports whether a tool takes the values of a column.
+// isArgument reports whether a tool takes values of a column.
 func (t *tab) isArgument(column int) bool {
 	_, refers := t.targets[column]
 	return refers || slices.Contains(t.key, column) ||
@@ -300,7 +310,7 @@ func answer(tool string, args json.RawMessage, structured []byte) *build.Answer 
 type pager struct {
 	w            *writer
 	tool         string
-	name         string // of the argument with the value, if there is one
+	name         string // of the argument with the value, if any
 	value        []byte
 	total, pages int
 	many         bool // the tool takes a page
@@ -316,7 +326,7 @@ func (p *pager) add(row []byte) error {
 	return p.flush()
 }
 
-// flush sends a page. The first one is the answer with and without its number.
+// flush sends a page. The first one is the answer with and without a page number.
 func (p *pager) flush() error {
 	if len(p.rows) == 0 {
 		return nil
@@ -345,7 +355,7 @@ func (p *pager) arguments(page int) json.RawMessage {
 	return o.end()
 }
 
-// describe is the resource about the table as a whole.
+// describe returns the resource that describes the table.
 func (t *tab) describe() []byte {
 	var columns [][]byte
 	for _, i := range t.shown {
@@ -371,11 +381,12 @@ func (t *tab) describe() []byte {
 		columns = append(columns, o.end())
 	}
 	var o object
-	o.text("name", t.many).text("title", t.title()).text("description", t.opts.Description).int("rows", t.rows).texts("key", t.keyNames())
+	o.text("name", t.many).text("title", t.title()).text("description",
+		t.opts.Description).int("rows", t.rows).texts("key", t.keyNames())
 	return o.raw("columns", rawArray(columns)).end()
 }
 
-// keyNames are the columns of the key; none if rows are known by their numbers.
+// keyNames returns the columns of the key; none if rows are identified by their numbers.
 func (t *tab) keyNames() []string {
 	names := []string{}
 	for _, i := range t.key {

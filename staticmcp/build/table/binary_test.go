@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBinaryData shows the type and the size of binary data in lists, and all of it
-// where one row is asked for.
+// TestBinaryData verifies that lists show the type and size of binary data, and that
+// reading one row shows all of it.
 func TestBinaryData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.db")
 	db, err := sql.Open("sqlite", path)

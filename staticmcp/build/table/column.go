@@ -23,10 +23,10 @@ const (
 	kindDate     kind = "date"
 	kindDateTime kind = "date-time"
 	kindText     kind = "text"
-	kindAny      kind = "any" // arrays, objects, or of several kinds
+	kindAny      kind = "any" // arrays, objects, or values of several kinds
 )
 
-// could are the kinds that all texts of a column could be so far.
+// could is the set of kinds that all texts of a column have fit so far.
 type could uint8
 
 const (
@@ -39,32 +39,32 @@ const (
 	couldAll = couldInteger | couldNumber | couldBoolean | couldDate | couldDateTime
 )
 
-// maxExact is the largest integer that every reader of JSON keeps.
+// maxExact is the largest integer that every JSON reader preserves.
 const maxExact = 1<<53 - 1
 
-// columnStats is what the first reading finds out about a column.
+// columnStats is the result of the first reading for a column.
 type columnStats struct {
 	name string
 	arg  string // as an argument of a tool
 
 	rows, nulls int
-	blank       int // texts that are there and empty
-	words       int // texts such as NULL that may stand for nothing
+	blank       int // empty texts
+	words       int // texts such as NULL that may mean a missing value
 	sorts       int // a bit for each sort but null
 	could       could
 	huge        bool // an integer beyond maxExact
-	bytes, most int  // of texts: in all, and the longest
+	bytes, most int  // of texts: the total, and the longest
 	binaries    int  // cells with binary data
 
 	unique bool
 	hashes map[uint64]struct{} // nil once it is known not to be unique
-	twice  int                 // values seen before, while hashes are kept
-	keep   bool                // hashes are kept to tell what keeps it from being a key
+	twice  int                 // repeated values, while hashes are kept
+	keep   bool                // keep hashes to report what prevents the column from being a key
 
-	values map[string]int // how often each value is there; nil once there are too many
+	values map[string]int // the count of each value; nil once there are too many
 	limit  int            // of values
 	few    []string       // all values in order, if they are few
-	first  []string       // those met first
+	first  []string       // the first values found
 
 	kind     kind
 	min, max string // of numbers and dates
@@ -77,7 +77,7 @@ func newColumn(name string, limit int) *columnStats {
 		values: map[string]int{}, limit: limit, minF: math.Inf(1), maxF: math.Inf(-1)}
 }
 
-// nullWord reports whether a text of CSV may stand for nothing.
+// nullWord reports whether a text in CSV may mean a missing value.
 func nullWord(s string) bool {
 	switch s {
 	case "NULL", "null", "Null", `\N`, "NA", "N/A", "n/a", "NaN", "nan", "-", "#N/A":
@@ -86,11 +86,12 @@ func nullWord(s string) bool {
 	return false
 }
 
-// longValue is the length from which a value is neither a key nor one to find by.
+// longValue is the length from which a value is neither a key nor a value to find rows
+// by.
 const longValue = 200
 
-// add takes in a cell. again reports that its value was there before, as far as
-// that is still looked at.
+// add adds a cell to the statistics. again reports whether its value occurred before, as
+// long as that is tracked.
 func (c *columnStats) add(v cell) (again bool) {
 	c.rows++
 	switch v.sort {
@@ -166,7 +167,7 @@ func (c *columnStats) measure(literal string) {
 	}
 }
 
-// maxTwice is how many values that are there twice are reported.
+// maxTwice is how many repeated values are reported.
 const maxTwice = 10
 
 func (c *columnStats) count(v cell) (again bool) {
@@ -204,7 +205,7 @@ func (c *columnStats) count(v cell) (again bool) {
 	return again
 }
 
-// finish decides on the kind.
+// finish determines the kind.
 func (c *columnStats) finish() {
 	c.hashes = nil
 	has := func(s sort) bool { return c.sorts&(1<<s) != 0 }
@@ -274,7 +275,7 @@ func (c *columnStats) textKind(filled int) kind {
 	return kindText
 }
 
-// appendBrief appends a cell as lists show it: of binary data its type and size.
+// appendBrief appends a cell as shown in lists: for binary data, its type and size.
 func (c *columnStats) appendBrief(dst []byte, v cell) []byte {
 	if v.sort != binary {
 		return c.appendJSON(dst, v)
@@ -290,7 +291,7 @@ func (c *columnStats) appendBrief(dst []byte, v cell) []byte {
 	return jsonscan.AppendQuote(dst, fmt.Sprintf("%s, %d bytes", kind, len(data)))
 }
 
-// appendJSON appends a cell of the column.
+// appendJSON appends a cell as JSON.
 func (c *columnStats) appendJSON(dst []byte, v cell) []byte {
 	switch v.sort {
 	case null:
@@ -303,7 +304,7 @@ func (c *columnStats) appendJSON(dst []byte, v cell) []byte {
 		return jsonscan.AppendQuote(dst, "binary data, "+v.text+" bytes, not stored")
 	case integer:
 		if c.kind == kindText {
-			return jsonscan.AppendQuote(dst, v.text) // too large to be a number everywhere
+			return jsonscan.AppendQuote(dst, v.text) // too large to be a number in every reader
 		}
 	}
 	return append(dst, v.text...)
@@ -327,7 +328,7 @@ func (c *columnStats) appendLoose(dst []byte, s string) []byte {
 	return jsonscan.AppendQuote(dst, s)
 }
 
-// appendArgument appends a cell as the argument of a call: what is equal has one
+// appendArgument appends a cell as the argument of a call: equal values have one
 // spelling.
 func (c *columnStats) appendArgument(dst []byte, v cell) []byte {
 	n := len(dst)
@@ -340,12 +341,12 @@ func (c *columnStats) appendArgument(dst []byte, v cell) []byte {
 	return dst
 }
 
-// isNull reports whether a cell stands for nothing in this column.
+// isNull reports whether a cell has no value in this column.
 func (c *columnStats) isNull(v cell) bool {
 	return v.sort == null || v.sort == omitted || v.sort == loose && c.kind != kindText && nullWord(v.text)
 }
 
-// isInteger reports whether s is an integer as JSON writes one: 007 is none.
+// isInteger reports whether s is an integer in JSON syntax: 007 is not.
 func isInteger(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || digits[0] == '0' && s != "0" {
@@ -362,8 +363,8 @@ func exact(s string) bool {
 	return err != nil && strings.ContainsAny(s, ".eE") || err == nil && i <= maxExact && i >= -maxExact
 }
 
-// numberLiteral returns a number as JSON writes it: as it is, but for a zero that
-// some programs leave out before the point.
+// numberLiteral returns a number in JSON syntax: unchanged, except for adding the zero
+// that some programs omit before the decimal point.
 func numberLiteral(s string) (string, bool) {
 	if s == "" || s[0] != '-' && s[0] != '.' && (s[0] < '0' || s[0] > '9') {
 		return "", false
@@ -399,8 +400,8 @@ func isDateTime(s string) bool {
 	return err == nil
 }
 
-// hash is FNV-1a, mixed so that all bits count. Two values with one hash would
-// only hide that a column is unique.
+// hash is FNV-1a, mixed so that all bits count. A hash collision would at worst make a
+// unique column look non-unique.
 func hash(seed uint64, s string) uint64 {
 	h := 14695981039346656037 ^ seed
 	for i := range len(s) {

@@ -16,10 +16,10 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// sampleBytes is how much of a CSV file is looked at to find out how it is written.
+// sampleBytes is how much of a CSV file is read to detect its dialect.
 const sampleBytes = 64 << 10
 
-// dialect is how a CSV file is written.
+// dialect is the format of a CSV file.
 type dialect struct {
 	comma   rune
 	columns []string
@@ -38,13 +38,13 @@ func (in *Input) openCSV(_ context.Context, r *check.Report) ([]*source, func() 
 	report := r
 	src.walk = func(ctx context.Context, each func(row) error) error {
 		err := in.walkCSV(ctx, d, report, each)
-		report = nil // what is wrong was said the first time
+		report = nil // problems were reported the first time
 		return err
 	}
 	return []*source{src}, func() error { return nil }, nil
 }
 
-// sniff finds out the dialect of the file.
+// sniff detects the dialect of the file.
 func (in *Input) sniff(r *check.Report) (*dialect, error) {
 	f, err := os.Open(in.path)
 	if err != nil {
@@ -56,7 +56,9 @@ func (in *Input) sniff(r *check.Report) (*dialect, error) {
 		return nil, err
 	}
 	whole := len(sample) < sampleBytes
-	if bytes.HasPrefix(sample, []byte{0xff, 0xfe}) || bytes.HasPrefix(sample, []byte{0xfe, 0xff}) || bytes.IndexByte(sample, 0) >= 0 {
+	if bytes.HasPrefix(sample, []byte{0xff, 0xfe}) ||
+		bytes.HasPrefix(sample, []byte{0xfe, 0xff}) ||
+		bytes.IndexByte(sample, 0) >= 0 {
 		return nil, errors.New("the text is UTF-16 or no text at all; save it as CSV in UTF-8")
 	}
 	sample = bytes.TrimPrefix(sample, []byte("\ufeff"))
@@ -86,8 +88,8 @@ func validComma(r rune) bool {
 	return r != 0 && r != '"' && r != '\r' && r != '\n' && r != utf8.RuneError && utf8.ValidRune(r)
 }
 
-// detect returns the character that cuts most lines of the sample into the same
-// number of cells.
+// detect returns the delimiter that splits most lines of the sample into the same number
+// of cells.
 func (in *Input) detect(sample []byte, whole bool) rune {
 	if strings.HasSuffix(strings.ToLower(in.path), ".tsv") || strings.HasSuffix(strings.ToLower(in.path), ".tab") {
 		return '\t'
@@ -104,7 +106,7 @@ func (in *Input) detect(sample []byte, whole bool) rune {
 				like++
 			}
 		}
-		// Agreement counts most; of equals, more cells are less of a coincidence.
+		// Agreement counts most; among equals, more cells are less likely to be a coincidence.
 		score := float64(like)/float64(len(records)) + float64(min(len(records[0]), 100))/1000
 		if score > bestScore {
 			best, bestScore = comma, score
@@ -113,7 +115,7 @@ func (in *Input) detect(sample []byte, whole bool) rune {
 	return best
 }
 
-// peek returns the first records of a sample, without one that is cut off.
+// peek returns the first records of a sample, without a truncated last one.
 func peek(sample []byte, comma rune, whole bool) [][]string {
 	if !whole {
 		if i := bytes.LastIndexByte(sample, '\n'); i > 0 {
@@ -134,12 +136,12 @@ func peek(sample []byte, comma rune, whole bool) [][]string {
 	return records
 }
 
-// maxColumnName is how many bytes the name of a column may have: each row of the
-// site repeats it.
+// maxColumnName is how many bytes the name of a column may have: each row of the site
+// repeats it.
 const maxColumnName = 500
 
-// looksLikeHeader reports whether a line can be the names of columns. The cell in
-// the corner is often empty.
+// looksLikeHeader reports whether a line can be the names of columns. The first and the
+// last cell may be empty.
 func looksLikeHeader(cells []string) bool {
 	for i, cell := range cells {
 		cell = strings.TrimSpace(cell)
@@ -152,7 +154,7 @@ func looksLikeHeader(cells []string) bool {
 	return true
 }
 
-// columnNames returns a name for each column, all different.
+// columnNames returns a unique name for each column.
 func (in *Input) columnNames(first []string, header bool, r *check.Report) []string {
 	names := make([]string, len(first))
 	for i, cell := range first {
@@ -166,15 +168,16 @@ func (in *Input) columnNames(first []string, header bool, r *check.Report) []str
 		}
 		if unique != name {
 			r.Add(check.Finding{Rule: "table/duplicate-column", Severity: check.Warning, File: in.path, Line: 1,
-				Message: fmt.Sprintf("two columns are called %q; the later one is called %q", name, unique), Hint: "give it a name of its own"})
+				Message: fmt.Sprintf("two columns are called %q; the later one is called %q", name, unique),
+				Hint:    "give it a name of its own"})
 		}
 		names[i] = unique
 	}
 	return names
 }
 
-// guard lets a reader have so many bytes between two records and no more: a quote
-// that is never closed would otherwise take in the rest of the file.
+// guard limits the bytes that a reader may consume between two records: otherwise an
+// unclosed quote would consume the rest of the file.
 type guard struct {
 	r           io.Reader
 	left, limit int
@@ -242,15 +245,18 @@ func (in *Input) malformed(report *check.Report, syntax *csv.ParseError) {
 		Hint: `a quote inside of quotes is written twice: ""`})
 }
 
-// cells makes cells of a record. White space around them counts for nothing.
+// cells converts a record to cells. White space around values is ignored.
 func (in *Input) cells(record []string, cells []cell, reader *csv.Reader, report *check.Report) []cell {
 	if len(record) != len(cells) && report != nil {
 		line, _ := reader.FieldPos(0)
-		message := fmt.Sprintf("the row has %d cells, and there are %d columns; those missing are empty", len(record), len(cells))
+		message := fmt.Sprintf("the row has %d cells, and there are %d columns; those missing are empty",
+			len(record), len(cells))
 		if len(record) > len(cells) {
-			message = fmt.Sprintf("the row has %d cells, and there are only %d columns; those beyond are left out", len(record), len(cells))
+			message = fmt.Sprintf("the row has %d cells, and there are only %d columns; those beyond are left out",
+				len(record), len(cells))
 		}
-		report.Add(check.Finding{Rule: "table/ragged-row", Severity: check.Warning, File: in.path, Line: line, Message: message,
+		report.Add(check.Finding{Rule: "table/ragged-row",
+			Severity: check.Warning, File: in.path, Line: line, Message: message,
 			Hint: "a cell with the separator in it stands in quotes"})
 	}
 	n := min(len(record), len(cells))
@@ -274,5 +280,6 @@ func (in *Input) badText(report *check.Report, reader *csv.Reader, field int) {
 	}
 	line, column := reader.FieldPos(field)
 	report.Add(check.Finding{Rule: "table/encoding", Severity: check.Warning, File: in.path, Line: line, Column: column,
-		Message: "the cell is not UTF-8; what cannot be read is shown as \ufffd", Hint: "iconv -f WINDOWS-1252 -t UTF-8 " + in.path})
+		Message: "the cell is not UTF-8; what cannot be read is shown as \ufffd",
+		Hint:    "iconv -f WINDOWS-1252 -t UTF-8 " + in.path})
 }

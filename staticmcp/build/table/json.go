@@ -15,13 +15,14 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// errNoTable says which shapes of JSON are tables.
-var errNoTable = errors.New("this JSON is no table: a table is an array of objects, or an object of such arrays, of objects, or of columns")
+// errNoTable lists the shapes of JSON that are tables.
+var errNoTable = errors.New(
+	"this JSON is no table: a table is an array of objects, or an object of such arrays, of objects, or of columns")
 
-// openJSON opens a JSON file. An array of objects is streamed. An object is read
-// into memory: of arrays of objects, each is a table; of objects, it is a table
-// whose column "key" has their names; of arrays of the same length, these are the
-// columns.
+// openJSON opens a JSON file. An array of objects is streamed. An object is read into
+// memory: each array of objects in it is a table; an object of objects is one table whose
+// column "key" has their names; an object of arrays of the same length is a table with
+// these columns.
 func (in *Input) openJSON(_ context.Context, r *check.Report) ([]*source, func() error, error) {
 	done := func() error { return nil }
 	f, err := os.Open(in.path)
@@ -46,7 +47,9 @@ func (in *Input) openJSON(_ context.Context, r *check.Report) ([]*source, func()
 		return nil, nil, err
 	}
 	if info.Size() > in.opts.MaxObjectBytes {
-		return nil, nil, fmt.Errorf("a JSON object of %d bytes is larger than the limit of %d; an array or JSON Lines can be of any size", info.Size(), in.opts.MaxObjectBytes)
+		return nil, nil, fmt.Errorf(
+			"a JSON object of %d bytes is larger than the limit of %d; an array or JSON Lines can be of any size",
+			info.Size(), in.opts.MaxObjectBytes)
 	}
 	text, err := os.ReadFile(in.path)
 	if err != nil {
@@ -56,7 +59,7 @@ func (in *Input) openJSON(_ context.Context, r *check.Report) ([]*source, func()
 	return sources, done, err
 }
 
-// firstByte returns the first byte that is no white space.
+// firstByte returns the first byte that is not white space.
 func firstByte(r *bufio.Reader) (byte, error) {
 	if mark, err := r.Peek(3); err == nil && string(mark) == "\ufeff" {
 		_, _ = r.Discard(3)
@@ -95,7 +98,7 @@ func members(text []byte, i, depth int) ([]member, int, error) {
 
 func elements(text []byte) [][]byte {
 	var list [][]byte
-	// The text is valid: there is no error.
+	// The text is valid, so there is no error.
 	_, _ = jsonscan.Array(text, 0, 0, func(i int) (int, error) {
 		i = jsonscan.Space(text, i)
 		end, err := jsonscan.Value(text, i)
@@ -149,8 +152,8 @@ func (in *Input) placed(text []byte, err error) error {
 	return fmt.Errorf("line %d, column %d: %s", line, column, syntax.Reason)
 }
 
-// firstElement returns the first byte of the first element of an array, 0 if
-// there is none.
+// firstElement returns the first byte of the first element of an array, or 0 if it is
+// empty.
 func firstElement(array []byte) byte {
 	if array[0] != '[' {
 		return 0
@@ -161,15 +164,16 @@ func firstElement(array []byte) byte {
 	return 0
 }
 
-// arrayTables makes a table of each array of objects. What stands beside them is
-// said to be left out.
+// arrayTables makes a table of each array of objects. Other members are reported as
+// skipped.
 func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) []*source {
 	var sources []*source
 	for _, m := range top {
 		if !slices.ContainsFunc(rows, func(o member) bool { return o.at == m.at }) {
 			line, column := check.LineColumn(text, m.at)
 			r.Add(check.Finding{Rule: "table/left-out", Severity: check.Note, File: in.path, Line: line, Column: column,
-				Pointer: "/" + check.EscapeToken(m.name), Message: fmt.Sprintf("%q is no array of objects and is left out", m.name)})
+				Pointer: "/" + check.EscapeToken(m.name),
+				Message: fmt.Sprintf("%q is no array of objects and is left out", m.name)})
 			continue
 		}
 		name := m.name
@@ -185,7 +189,7 @@ func (in *Input) arrayTables(text []byte, top, rows []member, r *check.Report) [
 	return sources
 }
 
-// columnTable makes a table of arrays that are columns.
+// columnTable makes a table from arrays that are columns.
 func (in *Input) columnTable(columns []member, r *check.Report) ([]*source, error) {
 	src := &source{name: snake(stem(in.path)), file: in.path, only: true}
 	if len(columns) > in.opts.MaxColumns {
@@ -222,7 +226,7 @@ func (in *Input) columnTable(columns []member, r *check.Report) ([]*source, erro
 	return []*source{src}, nil
 }
 
-// keyedTable makes a table of objects, whose names are its key.
+// keyedTable makes a table from objects, with their names as its key.
 func (in *Input) keyedTable(text []byte, objects []member, r *check.Report) []*source {
 	src := &source{name: snake(stem(in.path)), file: in.path, only: true, key: []string{"key"}}
 	src.column("key", true)
@@ -247,7 +251,7 @@ func (in *Input) keyedTable(text []byte, objects []member, r *check.Report) []*s
 
 const textSort = text
 
-// jsonRows makes rows of JSON objects.
+// jsonRows makes rows from JSON objects.
 type jsonRows struct {
 	in     *Input
 	src    *source
@@ -258,9 +262,13 @@ type jsonRows struct {
 	line   int
 }
 
-// reader returns a walk that has rows of its own each time. The first one learns
-// the columns and says what is wrong.
-func (in *Input) reader(src *source, r *check.Report, walk func(*jsonRows, context.Context, func(row) error) error) func(context.Context, func(row) error) error {
+// reader returns a walk that uses fresh rows each time. The first walk collects the
+// columns and reports problems.
+func (in *Input) reader(
+	src *source,
+	r *check.Report,
+	walk func(*jsonRows, context.Context, func(row) error) error,
+) func(context.Context, func(row) error) error {
 	return func(ctx context.Context, each func(row) error) error {
 		j := &jsonRows{in: in, src: src, report: r}
 		r = nil
@@ -274,11 +282,11 @@ func (j *jsonRows) begin(line int) {
 	clear(j.cells)
 }
 
-// set sets a cell; a name that is there twice keeps its first value.
+// set sets a cell; a repeated name keeps its first value.
 func (j *jsonRows) set(name string, v cell) {
 	i := j.src.column(name, j.report != nil)
 	if i < 0 {
-		return // the file has changed, which shows elsewhere
+		return // the file has changed, which is detected elsewhere
 	}
 	for len(j.cells) <= i {
 		j.cells = append(j.cells, cell{})
@@ -295,7 +303,7 @@ func (j *jsonRows) set(name string, v cell) {
 	j.cells[i] = v
 }
 
-// object takes in the members of an object, which is valid JSON.
+// object reads the members of an object, which is valid JSON.
 func (j *jsonRows) object(text []byte) error {
 	if most := j.in.opts.MaxRecordBytes; len(text) > most {
 		return fmt.Errorf("line %d: a row has %d bytes, more than the limit of %d", j.line, len(text), most)
@@ -327,8 +335,9 @@ const (
 	maxNestedColumns = 20
 )
 
-// nested sets the columns of the members of an object in a row: those that the
-// first row has, since the names in objects such as {"de": "Hallo"} are values.
+// nested sets the columns of the members of a nested object. Only members that the first
+// row has become columns, because the names in objects such as {"de": "Hallo"} are
+// values.
 func (j *jsonRows) nested(name string, object []byte, depth int) {
 	list, _, err := members(object, 0, 0)
 	if err != nil || depth > maxNestedDepth {
@@ -346,7 +355,7 @@ func (j *jsonRows) nested(name string, object []byte, depth int) {
 			continue
 		}
 		if known >= 0 && (!j.src.nested[known] || known < len(j.filled) && j.filled[known] == j.count) {
-			continue // a column of its own has this name
+			continue // a separate column has this name
 		}
 		j.set(path, jsonCell(m.value))
 		if known < 0 {
@@ -358,7 +367,7 @@ func (j *jsonRows) nested(name string, object []byte, depth int) {
 	}
 }
 
-// jsonCell makes a cell of a valid JSON value.
+// jsonCell converts a valid JSON value to a cell.
 func jsonCell(raw []byte) cell {
 	switch raw[0] {
 	case 'n':
@@ -377,7 +386,7 @@ func jsonCell(raw []byte) cell {
 	return cell{number, string(raw)}
 }
 
-// element takes in one element of an array of rows.
+// element reads one element of an array of rows.
 func (j *jsonRows) element(raw []byte, line int, each func(row) error) error {
 	if raw[0] != '{' {
 		j.bad(line, 0, "the element is no object and is left out")
@@ -397,7 +406,7 @@ func (j *jsonRows) bad(line, column int, message string) {
 	}
 }
 
-// walkSlice walks an array that is in memory.
+// walkSlice walks an array in memory.
 func (j *jsonRows) walkSlice(ctx context.Context, text []byte, m member, each func(row) error) error {
 	line, seen := 1, 0
 	_, err := jsonscan.Array(m.value, 0, 0, func(i int) (int, error) {
@@ -450,7 +459,7 @@ func (j *jsonRows) walkArray(ctx context.Context, each func(row) error) error {
 	return nil
 }
 
-// lineReader knows on which line an offset is that it has let through.
+// lineReader maps offsets of the bytes it has passed on to line numbers.
 type lineReader struct {
 	r      *bufio.Reader
 	offset int64
@@ -469,7 +478,7 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// at returns the line of an offset. Offsets must not go down.
+// at returns the line of an offset. Offsets must not decrease.
 func (l *lineReader) at(offset int64) int {
 	n := 0
 	for n < len(l.ends) && l.ends[n] < offset {

@@ -8,8 +8,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// snake returns s as a part of the name of a tool: lower case letters, digits and
-// single underscores. It is empty if nothing of s is left.
+// snake returns s as a part of the name of a tool: lower case letters, digits and single
+// underscores. It is empty if nothing of s remains.
 func snake(s string) string {
 	var b strings.Builder
 	var before rune
@@ -29,7 +29,7 @@ func snake(s string) string {
 	return name
 }
 
-// generic are names of tables that say nothing about the rows.
+// generic reports whether the name of a table says nothing about its rows.
 func generic(name string) bool {
 	return languageCode(name) || slices.Contains([]string{
 		"", "data", "db", "database", "main", "all", "file", "dataset", "table", "rows", "row", "export", "list", "output",
@@ -37,8 +37,8 @@ func generic(name string) bool {
 	}, name)
 }
 
-// languageCode reports whether a name is only that of a language, as that of a file
-// with the texts of one: "zh", "pt_br".
+// languageCode reports whether a name is just a language code, such as "zh" or "pt_br",
+// as for a file with the texts of one language.
 func languageCode(name string) bool {
 	const codes = " af ar az be bg bn bs ca cs cy da de el en eo es et eu fa fi fr ga gl he hi hr hu hy id is it ja ka " +
 		"kk km kn ko lt lv mk ml mn mr ms nb nl nn no pa pl pt ro ru sk sl sq sr sv sw ta te th tl tr uk ur uz vi zh "
@@ -46,7 +46,7 @@ func languageCode(name string) bool {
 	return len(code) == 2 && len(name) <= len("zh_hant") && strings.Contains(codes, " "+code+" ")
 }
 
-// things returns the names of one row and of several.
+// things returns the names for one row and for several.
 func things(name string) (one, many string) {
 	name = snake(name)
 	if generic(name) {
@@ -62,26 +62,32 @@ func things(name string) (one, many string) {
 	return head + last, head + plural(last)
 }
 
-// irregular are words, one and many.
+// irregular returns pairs of singular and irregular plural.
 func irregular() [][2]string {
 	return [][2]string{
 		{"person", "people"}, {"child", "children"}, {"man", "men"}, {"woman", "women"}, {"mouse", "mice"},
 		{"foot", "feet"}, {"tooth", "teeth"}, {"goose", "geese"}, {"ox", "oxen"}, {"leaf", "leaves"}, {"life", "lives"},
 		{"knife", "knives"}, {"wolf", "wolves"}, {"shelf", "shelves"}, {"index", "indices"}, {"matrix", "matrices"},
 		{"vertex", "vertices"}, {"criterion", "criteria"}, {"datum", "data"}, {"medium", "media"}, {"analysis", "analyses"},
-		{"status", "statuses"}, {"bus", "buses"}, {"virus", "viruses"}, {"hero", "heroes"}, {"movie", "movies"}, {"cookie", "cookies"},
+		{"status", "statuses"}, {"bus", "buses"}, {"virus", "viruses"},
+		{"hero", "heroes"}, {"movie", "movies"}, {"cookie", "cookies"},
 		{"alias", "aliases"}, {"lens", "lenses"}, {"gas", "gases"}, {"house", "houses"}, {"case", "cases"}, {"base", "bases"},
-		{"course", "courses"}, {"horse", "horses"}, {"release", "releases"}, {"purchase", "purchases"}, {"expense", "expenses"},
-		{"response", "responses"}, {"license", "licenses"}, {"database", "databases"}, {"warehouse", "warehouses"}, {"cache", "caches"}, {"axe", "axes"},
+		{"course", "courses"}, {"horse", "horses"}, {"release", "releases"},
+		{"purchase", "purchases"}, {"expense", "expenses"},
+		{"response", "responses"}, {"license", "licenses"}, {"database", "databases"},
+		{"warehouse", "warehouses"}, {"cache", "caches"}, {"axe", "axes"},
 	}
 }
 
-// constant are words that are the same for one and for many.
+// constant reports whether a word has the same singular and plural.
 func constant(word string) bool {
-	return slices.Contains([]string{"series", "species", "news", "information", "equipment", "sheep", "fish", "aircraft", "staff", "metadata", "feedback", "software", "hardware", "music", "weather"}, word)
+	return slices.Contains([]string{
+		"series", "species", "news", "information", "equipment", "sheep", "fish", "aircraft",
+		"staff", "metadata", "feedback", "software", "hardware", "music", "weather",
+	}, word)
 }
 
-// singular returns one of many, or word itself if it is no plural.
+// singular returns the singular of word, or word itself if it is not a plural.
 func singular(word string) string {
 	if constant(word) {
 		return word
@@ -98,17 +104,22 @@ func singular(word string) string {
 	switch n := len(word); {
 	case n > 4 && strings.HasSuffix(word, "ies"):
 		return cut("ies", "y")
-	case slices.ContainsFunc([]string{"sses", "shes", "ches", "xes", "zes"}, func(s string) bool { return strings.HasSuffix(word, s) }):
+	case slices.ContainsFunc([]string{"sses", "shes", "ches", "xes", "zes"},
+		func(s string) bool { return strings.HasSuffix(word, s) }):
 		return cut("es", "")
 	case n > 4 && strings.HasSuffix(word, "oes"):
 		return cut("es", "")
-	case n > 2 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us") && !strings.HasSuffix(word, "is"):
+	case n > 2 &&
+		strings.HasSuffix(word, "s") &&
+		!strings.HasSuffix(word, "ss") &&
+		!strings.HasSuffix(word, "us") &&
+		!strings.HasSuffix(word, "is"):
 		return cut("s", "")
 	}
 	return word
 }
 
-// plural returns several of one.
+// plural returns the plural of word.
 func plural(word string) string {
 	if constant(word) {
 		return word
@@ -122,7 +133,8 @@ func plural(word string) string {
 	switch {
 	case n > 1 && strings.HasSuffix(word, "y") && !strings.ContainsRune("aeiou", rune(word[n-2])):
 		return word[:n-1] + "ies"
-	case slices.ContainsFunc([]string{"s", "sh", "ch", "x", "z"}, func(s string) bool { return strings.HasSuffix(word, s) }):
+	case slices.ContainsFunc([]string{"s", "sh", "ch", "x", "z"},
+		func(s string) bool { return strings.HasSuffix(word, s) }):
 		return word + "es"
 	}
 	return word + "s"

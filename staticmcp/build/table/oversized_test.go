@@ -15,8 +15,8 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build/table"
 )
 
-// database makes a database of one table, files, with 20 small rows and one whose
-// last column is expression.
+// database creates a database of one table, files, with 20 small rows and one whose last
+// column is expression.
 func database(t *testing.T, expression string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "files.db")
@@ -40,8 +40,8 @@ func database(t *testing.T, expression string) string {
 	return path
 }
 
-// peakMemory returns by how many bytes the resident memory of the process grew
-// while do ran. It skips the test where the system does not say.
+// peakMemory returns by how many bytes the resident memory of the process grew while do
+// ran. It skips the test on systems that do not report it.
 func peakMemory(t *testing.T, do func()) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -67,8 +67,8 @@ func statusBytes(t *testing.T, field string) int64 {
 	return kilobytes << 10
 }
 
-// TestOversizedCell reads a database with one cell of 96 MB. The cell is never
-// loaded: binary data is omitted, a text is an error.
+// TestOversizedCell reads a database with one cell of 96 MB. The cell is never loaded:
+// binary data is omitted, a text is an error.
 func TestOversizedCell(t *testing.T) {
 	const size, most = 96_000_000, 60 << 20
 	tests := []struct{ name, expression, finding, err string }{
@@ -105,8 +105,8 @@ func TestOversizedCell(t *testing.T) {
 	}
 }
 
-// TestOversizedRow refuses a row of many cells, each of which is allowed, and a
-// computed value that only a view has.
+// TestOversizedRow verifies that a row of many cells, each within the limit, is rejected,
+// and so is a computed value of a view.
 func TestOversizedRow(t *testing.T) {
 	opts := &table.Options{MaxRecordBytes: 5000}
 	if _, err := open(t, database(t, "printf('%4990s', 'x')"), opts); err != nil {
@@ -128,7 +128,7 @@ func TestOversizedRow(t *testing.T) {
 	}
 }
 
-// TestManyColumns reads a table of as many columns as are allowed.
+// TestManyColumns reads a table with the maximum number of columns.
 func TestManyColumns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wide.db")
 	db, err := sql.Open("sqlite", path)

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// searchRows is how many rows a table may have to be searched: the index is made
-	// in memory.
+	// searchRows is how many rows a searchable table may have: the index is built in memory.
 	searchRows = 200_000
 	// searchText is how many bytes of a cell are searched.
 	searchText = 4000
 )
 
-// search makes the tool that finds rows by the words of their texts; nil if there
-// are none, or too many rows.
+// search builds the tool that finds rows by words in their texts; nil if the table has no
+// texts or too many rows.
 func (t *tab) search(ctx context.Context) (*searching.Search, error) {
 	var texts []int
 	for i, c := range t.cols {
@@ -51,7 +50,7 @@ func (t *tab) search(ctx context.Context) (*searching.Search, error) {
 	return s, err
 }
 
-// entry is a row as search finds it. ok is false for a row without a key.
+// entry returns a row as a search entry. ok is false for a row without a key.
 func (t *tab) entry(r row, n int, texts []int) (e searching.Entry, ok bool) {
 	uri, key := t.rowURI(r, n)
 	if uri == "" {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// nations is a table of 12 rows without a column that is called like a key: the
-// name is nested, and two codes tell rows apart.
+// nations returns a table of 12 rows without a column named like a key: the name is
+// nested, and two codes identify rows.
 func nations() string {
 	var b strings.Builder
 	b.WriteString("[")
@@ -16,7 +16,8 @@ func nations() string {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, `{"area":%d,"independent":%t,"name":{"common":"Land %c","official":"Republic of the Great Land %c","native":{"xyz":{"common":"Lund %c"}}},"cca2":"%c%c","cca3":"%c%cX","languages":{"l%d":"Lang"},"capital":["Town %d"]}`,
+		fmt.Fprintf(&b,
+			`{"area":%d,"independent":%t,"name":{"common":"Land %c","official":"Republic of the Great Land %c","native":{"xyz":{"common":"Lund %c"}}},"cca2":"%c%c","cca3":"%c%cX","languages":{"l%d":"Lang"},"capital":["Town %d"]}`,
 			i%3, i%2 == 0, 'A'+i, 'A'+i, 'A'+i, 'A'+i, 'Z'-i, 'A'+i, 'Z'-i, i, i)
 	}
 	return b.String() + "]"
@@ -26,7 +27,10 @@ func nations() string {
 func TestUniqueColumns(t *testing.T) {
 	b := must(t, file(t, "countries.json", nations()), nil)
 	names := b.tools()
-	for _, want := range []string{"get_country_by_cca2", "get_country_by_cca3", "get_country_by_name_common", "search_countries"} {
+	for _, want := range []string{
+		"get_country_by_cca2", "get_country_by_cca3", "get_country_by_name_common",
+		"search_countries",
+	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("no %s among %v", want, names)
 		}
@@ -36,7 +40,8 @@ func TestUniqueColumns(t *testing.T) {
 		{"get_country_by_cca3", `{"cca3":"CXX"}`},
 		{"get_country_by_name_common", `{"name_common":"Land C"}`},
 	} {
-		if got := b.call(t, call[0], call[1]); !strings.Contains(got, `"official":"Republic of the Great Land C"`) || strings.Contains(got, "name.common") {
+		if got := b.call(t, call[0], call[1]); !strings.Contains(got, `"official":"Republic of the Great Land C"`) ||
+			strings.Contains(got, "name.common") {
 			t.Errorf("%v: %s", call, got)
 		}
 	}
@@ -45,11 +50,14 @@ func TestUniqueColumns(t *testing.T) {
 	}
 }
 
-// TestSearchRows finds rows by words, in nested names too.
+// TestSearchRows finds rows by words, including words in nested names.
 func TestSearchRows(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("geonameid,name,country\n")
-	for i, city := range []string{"Paris", "Rome", "San Marino", "Santa Fe", "Oslo", "Lima", "Quito", "Cairo", "Accra", "Dakar", "Paris Texas"} {
+	for i, city := range []string{
+		"Paris", "Rome", "San Marino", "Santa Fe", "Oslo", "Lima", "Quito", "Cairo", "Accra",
+		"Dakar", "Paris Texas",
+	} {
 		fmt.Fprintf(&b, "%d,%s,C%d\n", 1000+i, city, i%3)
 	}
 	for _, test := range []struct{ name, text, tool, query, want string }{

@@ -9,27 +9,27 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// source is a table as its file has it.
+// source is a table as read from its file.
 type source struct {
 	name string // of the table
 	file string // for messages
-	only bool   // there is but this one in the file
-	// columns are the names. The first walk of JSON adds those that it meets.
+	only bool   // the file has no other table
+	// columns are the column names. The first walk of a JSON file adds new ones.
 	columns []string
 	index   map[string]int
-	// nested are the columns that are members of an object in a column, such as
+	// nested are the columns that are members of an object in another column, such as
 	// name.common. Rows show the object; keys, finders and search use the members.
 	nested map[int]bool
-	// key are the columns of the primary key that the file declares.
+	// key is the primary key declared in the file.
 	key []string
-	// refs are its foreign keys of one column.
+	// refs are its single-column foreign keys.
 	refs map[string]ref
-	// walk calls each for every row in turn, which is valid until the next one.
-	// Cells that a row does not have are missing at its end.
+	// walk calls each for every row in turn; the row is valid until the next call. A row may
+	// be shorter than the columns: the missing cells are at its end.
 	walk func(ctx context.Context, each func(row) error) error
 }
 
-// ref is what a foreign key leads to.
+// ref is the target of a foreign key.
 type ref struct{ table, column string }
 
 // row is a row of a source.
@@ -38,19 +38,19 @@ type row struct {
 	cells []cell
 }
 
-// sort is what a cell is.
+// sort is the type of a cell.
 type sort uint8
 
 const (
 	null  sort = iota
-	loose      // a text of CSV, which may stand for something else
+	loose      // a text in CSV, which may represent another type
 	text
 	integer // as a JSON literal
 	number  // as a JSON literal
 	boolean // as a JSON literal
 	other   // a JSON array or object
 	binary  // in base64
-	omitted // binary data that is not read: how many bytes
+	omitted // binary data that is not read; the text is its size
 )
 
 // cell is one value.
@@ -59,8 +59,8 @@ type cell struct {
 	text string
 }
 
-// column returns the place of a column, which is new if add is true and it is not
-// known; -1 if there is none.
+// column returns the index of a column, adding an unknown one if add is true, otherwise
+// -1.
 func (s *source) column(name string, add bool) int {
 	if i, ok := s.index[name]; ok {
 		return i

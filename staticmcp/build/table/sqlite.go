@@ -20,8 +20,8 @@ import (
 	"github.com/slipway-mcp/slipway/check"
 )
 
-// openSQLite opens the tables of a database. It is only read: nothing is created
-// beside it, unless another program has changes in a write-ahead log.
+// openSQLite opens the tables of a database, read-only. No files are created next to it,
+// unless another program has changes in a write-ahead log.
 func (in *Input) openSQLite(ctx context.Context, r *check.Report) ([]*source, func() error, error) {
 	db, err := in.connect(ctx)
 	if err != nil {
@@ -43,8 +43,8 @@ func (in *Input) openSQLite(ctx context.Context, r *check.Report) ([]*source, fu
 	return sources, db.Close, nil
 }
 
-// connect opens the database with one connection, on which SQLite refuses any
-// value of more than MaxRecordBytes before it reads it.
+// connect opens the database with one connection, on which SQLite rejects any value of
+// more than MaxRecordBytes before reading it.
 func (in *Input) connect(ctx context.Context) (*sql.DB, error) {
 	path, err := filepath.Abs(in.path)
 	if err != nil {
@@ -72,7 +72,7 @@ func (in *Input) connect(ctx context.Context) (*sql.DB, error) {
 	return db, nil
 }
 
-// plainSQLite words an error of the driver without its number.
+// plainSQLite rewords an error of the driver without its number.
 func plainSQLite(err error) error {
 	text, _, _ := strings.Cut(err.Error(), " (")
 	if strings.Contains(text, "too big") {
@@ -84,17 +84,18 @@ func plainSQLite(err error) error {
 	return errors.New(text)
 }
 
-// sqliteTable is what the schema says of a table.
+// sqliteTable is the schema of a table.
 type sqliteTable struct {
 	name    string
 	columns []string
-	// terms are what to select for each column: the value, and NULL for binary data
-	// of more than maxBlob bytes. sizes are the bytes of each value that is read.
+	// terms are the SELECT expressions of the columns: the value, or NULL for binary data of
+	// more than maxBlob bytes. sizes are the sizes in bytes of the values that are read.
 	// SQLite computes both from the header of a row, without reading the value.
 	terms, sizes []string
-	// blobs are texts "COLUMN:BYTES," for binary data that is not read, else empty.
+	// blobs are texts "COLUMN:BYTES,", one for each value of omitted binary data, otherwise
+	// empty.
 	blobs []string
-	// booleans are the columns declared as such, in which SQLite has 0 and 1.
+	// booleans marks the columns declared as boolean, which SQLite stores as 0 and 1.
 	booleans []bool
 	key      []string
 	refs     map[string]ref
@@ -103,7 +104,7 @@ type sqliteTable struct {
 
 func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// queryStrings returns the rows of a query as texts.
+// queryStrings returns the rows of a query as strings.
 func queryStrings(ctx context.Context, db *sql.DB, query string, args ...any) (list [][]string, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -132,7 +133,7 @@ func queryStrings(ctx context.Context, db *sql.DB, query string, args ...any) (l
 	return list, rows.Err()
 }
 
-// sqliteTables reads the schema: tables, and the views that are asked for.
+// sqliteTables reads the schema: tables, and the requested views.
 func (in *Input) sqliteTables(ctx context.Context, db *sql.DB) ([]sqliteTable, error) {
 	list, err := queryStrings(ctx, db, `SELECT name, type FROM pragma_table_list
 		WHERE schema = 'main' AND type IN ('table', 'view') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`)
@@ -161,7 +162,8 @@ func (in *Input) sqliteTables(ctx context.Context, db *sql.DB) ([]sqliteTable, e
 			return nil, err
 		}
 		if len(t.columns) > in.opts.MaxColumns {
-			return nil, fmt.Errorf("table %s has %d columns, more than the limit of %d", name, len(t.columns), in.opts.MaxColumns)
+			return nil, fmt.Errorf("table %s has %d columns, more than the limit of %d",
+				name, len(t.columns), in.opts.MaxColumns)
 		}
 		tables = append(tables, t)
 	}
@@ -169,7 +171,8 @@ func (in *Input) sqliteTables(ctx context.Context, db *sql.DB) ([]sqliteTable, e
 }
 
 func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
-	columns, err := queryStrings(ctx, db, `SELECT name, pk, type FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, t.name)
+	columns, err := queryStrings(ctx, db,
+		`SELECT name, pk, type FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid`, t.name)
 	if err != nil {
 		return err
 	}
@@ -181,8 +184,8 @@ func (t *sqliteTable) read(ctx context.Context, db *sql.DB, isView bool) error {
 	for _, c := range columns {
 		name := quoteName(c[0])
 		large := fmt.Sprintf("typeof(%s) = 'blob' AND octet_length(%s) > %d", name, name, maxBlob)
-		// The driver knows no declared type for an expression, and so keeps texts as
-		// they are instead of making times of some.
+		// An expression has no declared type, so the driver returns texts unchanged instead of
+		// converting some to times.
 		t.terms = append(t.terms, fmt.Sprintf("CASE WHEN %s THEN NULL ELSE %s END", large, name))
 		t.sizes = append(t.sizes, fmt.Sprintf("CASE WHEN %s THEN 0 ELSE ifnull(octet_length(%s), 0) END", large, name))
 		t.blobs = append(t.blobs, fmt.Sprintf("CASE WHEN %s THEN '%d:' || octet_length(%s) || ',' ELSE '' END", large,
@@ -252,8 +255,8 @@ func (in *Input) sqliteSource(t sqliteTable, r *check.Report) (*source, error) {
 	return src, nil
 }
 
-// balanced joins terms to an expression that nests no deeper than it must: SQLite
-// refuses a chain of 1,000.
+// balanced joins terms to an expression with minimal nesting: SQLite rejects a chain of
+// 1,000.
 func balanced(terms []string, operator string) string {
 	if len(terms) == 1 {
 		return terms[0]
@@ -262,8 +265,8 @@ func balanced(terms []string, operator string) string {
 	return "(" + balanced(terms[:half], operator) + operator + balanced(terms[half:], operator) + ")"
 }
 
-// refuseOversized returns an error if a row of the table has more than
-// MaxRecordBytes. query finds one without reading its values.
+// refuseOversized returns an error if a row of the table has more than MaxRecordBytes.
+// query finds one without reading its values.
 func (in *Input) refuseOversized(ctx context.Context, db *sql.DB, query string) error {
 	info, err := os.Stat(in.path)
 	if err == nil && info.Size() <= int64(in.opts.MaxRecordBytes) {
@@ -321,7 +324,7 @@ func (w *sqliteRows) walk(ctx context.Context, db *sql.DB, query string, each fu
 	return nil
 }
 
-// maxBlob is the size up to which binary data is shown, in base64.
+// maxBlob is the largest binary value that is included, in base64, in bytes.
 const maxBlob = 4 << 10
 
 func (w *sqliteRows) cell(v any, column int) cell {
@@ -333,7 +336,7 @@ func (w *sqliteRows) cell(v any, column int) cell {
 		return cell{integer, strconv.FormatInt(v, 10)}
 	case float64:
 		literal := floatLiteral(v)
-		if strings.ContainsAny(literal, "IN") { // infinite, or no number
+		if strings.ContainsAny(literal, "IN") { // infinite, or not a number
 			return cell{text, literal}
 		}
 		return cell{number, literal}
@@ -345,7 +348,7 @@ func (w *sqliteRows) cell(v any, column int) cell {
 	return cell{}
 }
 
-// omit notes and reports the binary data of a row that was not read: "COLUMN:BYTES,".
+// omit records and reports the omitted binary data of a row: "COLUMN:BYTES,".
 func (w *sqliteRows) omit(cells []cell, list string) {
 	for entry := range strings.SplitSeq(strings.TrimSuffix(list, ","), ",") {
 		column, size, ok := strings.Cut(entry, ":")

@@ -14,25 +14,25 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// tab is a table and what becomes of it.
+// tab is a table and the choices made for it.
 type tab struct {
 	src       *source
 	opts      Table
-	one, many string // what rows are called: names of tools
+	one, many string // names of one row and of several, for tool names
 	rows      int
 	cols      []*columnStats
 
-	key     []int // the columns of the key; none means numbers of rows
+	key     []int // the columns of the key; if empty, rows are identified by number
 	shown   []int
 	listed  []int
 	finders []*finder
-	lookups []int // further columns that tell a row from all others
+	lookups []int // additional columns that identify a row
 	page    int   // rows on a page
 	pages   int
-	asRes   bool // rows are resources, too
-	// hasBinary says that lists show less of some cells.
+	asRes   bool // rows are also resources
+	// hasBinary reports whether lists abbreviate some cells.
 	hasBinary bool
-	// targets are the tools that foreign keys lead to, by column.
+	// targets are the tools that take the values of foreign keys, by column.
 	targets map[int]string
 }
 
@@ -41,13 +41,13 @@ type finder struct {
 	column int
 	values []string       // in order, as JSON
 	counts map[string]int // of rows, by value
-	pages  int            // of the value with the most rows
+	pages  int            // for the value with the most rows
 }
 
 const (
-	autoValues   = 1000    // values of a column to find by that nobody asked for
+	autoValues   = 1000    // of a column to find by that was not requested
 	refValues    = 20_000  // of a foreign key
-	askedValues  = 100_000 // of a column that was asked for
+	askedValues  = 100_000 // of a requested column
 	autoFinders  = 8
 	enumValues   = 50
 	lookupRows   = 10_000
@@ -58,8 +58,7 @@ const (
 	maxFewValues = 50 // of a number or a date to find by
 )
 
-// survey reads a table and decides what becomes of it. The result is nil if it has
-// no rows.
+// survey reads a table and chooses its tools. The result is nil if it has no rows.
 func survey(ctx context.Context, src *source, opts Table, all *Options, report *check.Report) (*tab, error) {
 	t := &tab{src: src, opts: opts, targets: map[int]string{}}
 	t.one, t.many = things(cmp.Or(opts.Name, src.name))
@@ -72,7 +71,7 @@ func survey(ctx context.Context, src *source, opts Table, all *Options, report *
 		return nil, nil
 	}
 	for i, c := range t.cols {
-		c.rows, c.nulls = t.rows, c.nulls+t.rows-c.rows // of rows read before the column was met
+		c.rows, c.nulls = t.rows, c.nulls+t.rows-c.rows // including rows read before the column was found
 		c.finish()
 		c.arg = t.argument(i)
 	}
@@ -86,7 +85,7 @@ func survey(ctx context.Context, src *source, opts Table, all *Options, report *
 	return t, nil
 }
 
-// own gives the table names that no other one has: user and users are two tables.
+// own makes the names of the table unique: user and users are two tables.
 func (t *tab) own(taken map[string]bool) {
 	one, many := t.one, t.many
 	for n := 2; taken[t.one] || taken[t.many]; n++ {
@@ -95,9 +94,9 @@ func (t *tab) own(taken map[string]bool) {
 	taken[t.one], taken[t.many] = true, true
 }
 
-// read is the first reading.
+// read performs the first reading.
 func (t *tab) read(ctx context.Context, all *Options, report *check.Report) error {
-	seen := map[uint64]int{} // rows by a key that was asked for
+	seen := map[uint64]int{} // rows by a configured key
 	var declared []int
 	repeated := 0
 	return t.src.walk(ctx, func(r row) error {
@@ -156,7 +155,7 @@ func (t *tab) newColumn(name string) *columnStats {
 	return c
 }
 
-// duplicate says what keeps a column that is called like a key from being one.
+// duplicate reports why a column named like a key is not one.
 func (t *tab) duplicate(report *check.Report, line int, column, value string) {
 	report.Add(check.Finding{Rule: "table/duplicate-key", Severity: check.Warning, File: t.src.file, Line: line,
 		Message: fmt.Sprintf("%s %q was there before, so that %s does not tell rows apart", column, value, column),
@@ -179,7 +178,7 @@ func (t *tab) repeated(report *check.Report, r row, key []int, first int) {
 		Hint:    "name a key that tells rows apart"})
 }
 
-// places returns the places of columns by their names.
+// places returns the indexes of columns by their names.
 func (t *tab) places(names []string) ([]int, error) {
 	places := make([]int, 0, len(names))
 	for _, name := range names {
@@ -192,8 +191,8 @@ func (t *tab) places(names []string) ([]int, error) {
 	return places, nil
 }
 
-// argument returns the name of a column as that of an argument: different for all
-// columns, and never "page".
+// argument returns the name of a column as an argument: unique among the columns, and
+// never "page".
 func (t *tab) argument(i int) string {
 	name := snake(t.cols[i].name)
 	if name == "" || name == "page" {
@@ -207,15 +206,19 @@ func (t *tab) argument(i int) string {
 	return name
 }
 
-// keyRank says how much a column is called like a key: the less the more, -1 not at
-// all.
+// keyRank reports how much a column's name resembles a key: lower is better, -1 means not
+// at all.
 func (t *tab) keyRank(name string, place int) int {
 	name = snake(name)
 	tail := name[strings.LastIndexByte(name, '_')+1:]
 	switch {
-	case name == "id", name == "key", name == t.one+"_id", name == t.one+"id", name == t.one+"_code", name == "uuid", name == "_id":
+	case name == "id", name == "key", name == t.one+"_id", name == t.one+"id",
+		name == t.one+"_code", name == "uuid", name == "_id":
 		return 0
-	case slices.Contains([]string{"code", "slug", "guid", "sku", "isbn", "iso", "symbol", "handle", "abbr", "abbreviation", "ticker", "doi", "ean", "email", "username", "login"}, name):
+	case slices.Contains([]string{
+		"code", "slug", "guid", "sku", "isbn", "iso", "symbol", "handle", "abbr",
+		"abbreviation", "ticker", "doi", "ean", "email", "username", "login",
+	}, name):
 		return 1
 	case name == "name", name == "title", name == t.one, name == t.one+"_name":
 		return 2
@@ -227,9 +230,12 @@ func (t *tab) keyRank(name string, place int) int {
 	return -1
 }
 
-// canBeKey reports whether each row has its own value in the column.
+// canBeKey reports whether each row has a distinct value in the column.
 func (c *columnStats) canBeKey() bool {
-	return c.unique && c.nulls+c.blank == 0 && (c.kind == kindInteger || c.kind == kindText || c.kind == kindDate) && c.most <= longValue
+	return c.unique &&
+		c.nulls+c.blank == 0 &&
+		(c.kind == kindInteger || c.kind == kindText || c.kind == kindDate) &&
+		c.most <= longValue
 }
 
 func (t *tab) chooseKey() error {
@@ -297,8 +303,8 @@ func (t *tab) chooseColumns() error {
 	return nil
 }
 
-// uniqueColumns are the columns besides the key that tell a row from all others:
-// short texts, and numbers that are called like a key.
+// uniqueColumns returns the columns besides the key that identify a row: short texts, and
+// numbers that are named like a key.
 func (t *tab) uniqueColumns() []int {
 	var found []int
 	for i, c := range t.cols {
@@ -321,7 +327,9 @@ func (t *tab) chooseFinders() error {
 	for _, i := range asked {
 		c := t.cols[i]
 		if c.values == nil {
-			return fmt.Errorf("column %q cannot be found by: it has more than %d different values, or values that are no short texts or numbers", c.name, c.limit)
+			return fmt.Errorf(
+				"column %q cannot be found by: it has more than %d different values, or values that are no short texts or numbers",
+				c.name, c.limit)
 		}
 		t.finders = append(t.finders, t.newFinder(i))
 	}
@@ -353,13 +361,16 @@ func (t *tab) newFinder(i int) *finder {
 	return f
 }
 
-// findable are the columns that are worth finding by.
+// findable returns the columns that are worth finding rows by.
 func (t *tab) findable() []int {
 	var found []int
 	for pass := range 2 { // foreign keys first
 		for i, c := range t.cols {
 			_, isRef := t.src.refs[c.name]
-			if isRef == (pass == 0) && len(found) < autoFinders && !(len(t.key) == 1 && t.key[0] == i) && t.worthFinding(c, isRef) {
+			if isRef == (pass == 0) &&
+				len(found) < autoFinders &&
+				!(len(t.key) == 1 && t.key[0] == i) &&
+				t.worthFinding(c, isRef) {
 				found = append(found, i)
 			}
 		}
@@ -388,7 +399,7 @@ func (t *tab) worthFinding(c *columnStats, isRef bool) bool {
 	return false
 }
 
-// sortValues sorts values: numbers by their size, texts by their letters.
+// sortValues sorts numbers numerically and texts alphabetically.
 func (c *columnStats) sortValues(values []string) {
 	slices.SortFunc(values, func(a, b string) int {
 		if c.kind == kindInteger || c.kind == kindNumber {
@@ -429,27 +440,31 @@ func (t *tab) choosePages() {
 	t.asRes = t.rows <= most
 }
 
-// tell reports what a builder should know about the columns.
+// tell reports properties of the columns that an author should know.
 func (t *tab) tell(report *check.Report) {
 	for _, c := range t.cols {
 		if c.huge && c.kind == kindText {
 			report.Add(check.Finding{Rule: "table/large-integer", Severity: check.Note, File: t.src.file,
-				Message: fmt.Sprintf("column %s of %s has integers beyond 9007199254740991, which many readers of JSON change; they are shown as texts", c.name, t.src.name)})
+				Message: fmt.Sprintf(
+					"column %s of %s has integers beyond 9007199254740991, which many readers of JSON change; they are shown as texts",
+					c.name, t.src.name)})
 		}
 	}
 	for _, i := range t.key {
 		if c := t.cols[i]; c.nulls+c.blank > 0 {
 			report.Add(check.Finding{Rule: "table/empty-key", Severity: check.Warning, File: t.src.file,
-				Message: fmt.Sprintf("%s is empty in %d rows of %s, which get_%s does not find", c.name, c.nulls+c.blank, t.src.name, t.one)})
+				Message: fmt.Sprintf("%s is empty in %d rows of %s, which get_%s does not find",
+					c.name, c.nulls+c.blank, t.src.name, t.one)})
 		}
 	}
 	if len(t.key) == 0 {
 		report.Add(check.Finding{Rule: "table/no-key", Severity: check.Note, File: t.src.file,
-			Message: fmt.Sprintf("no column of %s tells its rows apart; they are known by their numbers", t.src.name), Hint: "name the key if there is one"})
+			Message: fmt.Sprintf("no column of %s tells its rows apart; they are known by their numbers", t.src.name),
+			Hint:    "name the key if there is one"})
 	}
 }
 
-// resolve finds the tools that foreign keys lead to.
+// resolve finds the tools that take the values of foreign keys.
 func resolve(tables []*tab) {
 	for _, t := range tables {
 		for i, c := range t.cols {
@@ -469,5 +484,5 @@ func resolve(tables []*tab) {
 	}
 }
 
-// nameless reports whether a value leaves nothing to name a file by.
+// nameless reports whether a value encodes to an empty file name.
 func nameless(value string) bool { return staticmcp.EncodeName(value) == "" }

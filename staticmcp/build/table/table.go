@@ -1,14 +1,14 @@
-// Package table makes StaticMCP sites of tables: CSV, JSON, JSON Lines and SQLite.
+// Package table builds StaticMCP sites from tables: CSV, JSON, JSON Lines and SQLite.
 //
 //	in, err := table.New("countries.csv", nil)
 //	site, err := in.Site(ctx)
 //
-// A table of countries becomes get_country, which takes the key of a row,
-// list_countries, which pages through all, and find_countries_by_continent for
-// each column with few different values. The types of columns, the key and the
-// columns to find by are found out by reading the input once; reading it a second
-// time yields the answers. Neither keeps the rows: memory is bounded by the
-// number of different keys (about 40 bytes each) and by the pages being filled.
+// A table of countries becomes get_country, which takes the key of a row, list_countries,
+// which pages through all rows, and find_countries_by_continent for each column with few
+// distinct values. A first reading of the input determines the types of the columns, the
+// key, and the columns to find by; a second reading yields the answers. Neither keeps the
+// rows: memory is bounded by the number of distinct keys (about 40 bytes each) and by the
+// pages being filled.
 package table
 
 import (
@@ -25,31 +25,29 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// Options say how tables are read and what becomes of them. A nil *Options and
-// the zero value are the defaults.
+// Options configure how tables are read and which tools they get. A nil *Options and the
+// zero value mean the defaults.
 type Options struct {
 	// Server names the site. Default: the name of the file, version 1.0.0.
 	Server mcp.Implementation
-	// Instructions tell a model how to use the site. Default: a line about each
-	// table.
+	// Instructions tell a model how to use the site. Default: a line about each table.
 	Instructions string
 
-	// Table is about the one table of a file that has one. With several it is an
-	// error.
+	// Table configures the only table of a file. It is an error if the file has several.
 	Table Table
-	// Tables is about each table, by its name, of a file that can have several: a
-	// database, or a JSON object of arrays. One that is not there is an error.
+	// Tables configures tables by name, for a file that can have several: a database, or
+	// a JSON object of arrays. An unknown name is an error.
 	Tables map[string]Table
-	// Only are the names of the tables to take. Default: all. Of a database, views
-	// are taken only if they are named here or in Tables.
+	// Only are the names of the tables to include. Default: all. Views of a database are
+	// included only if they are named here or in Tables.
 	Only []string
 
-	// Delimiter separates the cells of a CSV file: one character. Default: found
-	// out, among comma, semicolon, tab and bar.
+	// Delimiter is the character that separates the cells of a CSV file. Default: detected
+	// among comma, semicolon, tab and bar.
 	Delimiter rune
-	// Header says whether the first line of a CSV file names the columns. Default:
-	// found out; it does unless a cell of it is empty, a number, a date or a
-	// boolean, the first cell left aside.
+	// Header states whether the first line of a CSV file names the columns. Default:
+	// detected; it does unless a cell is a number, a date, a boolean or longer than 500
+	// bytes, or a cell other than the first and the last is empty.
 	Header *bool
 
 	// MaxColumns and MaxRows bound a table; one that exceeds them is an error.
@@ -58,35 +56,35 @@ type Options struct {
 	// MaxRecordBytes bounds one line of JSON Lines, one element of a JSON array and
 	// one record of CSV. Default: 16 MiB.
 	MaxRecordBytes int
-	// MaxObjectBytes bounds a JSON file that is an object, which is read into
-	// memory; all others are streamed. Default: 256 MiB.
+	// MaxObjectBytes bounds a JSON file that is an object, which is read into memory; all
+	// other files are streamed. Default: 256 MiB.
 	MaxObjectBytes int64
 }
 
-// Table says what becomes of one table. The zero value is the default.
+// Table configures one table. The zero value means the defaults.
 type Table struct {
-	// Name is what the rows are called, such as "countries"; one of them and
-	// several are derived from it. Default: the name of the file or the table.
+	// Name is the name of the rows, such as "countries", in singular or plural; both forms
+	// are derived from it. Default: the name of the file or the table.
 	Name string
-	// Title and Description are for people and models. Default: made of Name.
+	// Title and Description are for people and models. Default: derived from Name.
 	Title, Description string
-	// Key are the columns that tell a row from all others. Default: what the
-	// database declares, or a column that does and that is called like a key, or
-	// the first column if it does; otherwise rows are known by their numbers.
+	// Key are the columns that identify a row. Default: the database's primary key;
+	// otherwise a unique column that is named like a key, or the first column if it is
+	// unique; otherwise rows are identified by their numbers.
 	Key []string
-	// Columns are those that are shown, in this order. Default: all.
+	// Columns are the columns to show, in this order. Default: all.
 	Columns []string
-	// List are those shown where several rows are. Default: those of Columns whose
-	// texts are no longer than 200 bytes on average.
+	// List are the columns to show in lists of rows. Default: those of Columns whose texts
+	// average at most 200 bytes.
 	List []string
-	// Find are the columns to find rows by. Default: foreign keys, and columns with
-	// few different values. An empty slice that is not nil means none.
+	// Find are the columns to find rows by. Default: foreign keys, and columns with few
+	// distinct values. A non-nil empty slice means none.
 	Find []string
-	// PageRows is how many rows a page has. Default: as many as give about 32 KiB,
+	// PageRows is the number of rows per page. Default: as many as fit in about 32 KiB,
 	// between 5 and 100.
 	PageRows int
-	// ResourceRows is the number of rows up to which each row is also a resource.
-	// Default: 1,000. A negative value makes none.
+	// ResourceRows is the largest number of rows for which each row is also a resource.
+	// Default: 1,000. A negative value disables these resources.
 	ResourceRows int
 }
 
@@ -107,7 +105,7 @@ type Input struct {
 
 var _ build.Input = (*Input)(nil)
 
-// format is a kind of file.
+// format is a file format.
 type format struct {
 	name string
 	open func(in *Input, ctx context.Context, r *check.Report) ([]*source, func() error, error)
@@ -128,20 +126,21 @@ func formatOf(path string) (format, bool) {
 	return format{}, false
 }
 
-// Reads reports whether a file with this name is one of tables. A .json file can
-// as well be something else.
+// Reads reports whether a file with this name can contain tables. A .json file may also
+// be something else.
 func Reads(path string) bool {
 	_, ok := formatOf(path)
 	return ok
 }
 
-// New returns the tables in the file at path, whose name says what it is: .csv,
-// .tsv, .json, .jsonl, .ndjson, .db, .sqlite and the like. Nothing is read yet
-// but that the file is there.
+// New returns the tables in the file at path, whose extension determines the format:
+// .csv, .tsv, .json, .jsonl, .ndjson, .db, .sqlite and the like. It only checks that the
+// file exists; reading comes later.
 func New(path string, opts *Options) (*Input, error) {
 	f, ok := formatOf(path)
 	if !ok {
-		return nil, fmt.Errorf("read tables of %s: a table is a .csv, .tsv, .json, .jsonl, .ndjson, .db or .sqlite file", path)
+		return nil, fmt.Errorf("read tables of %s: a table is a .csv, .tsv, .json, .jsonl, .ndjson, .db or .sqlite file",
+			path)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -172,8 +171,8 @@ func positive[T int | int64](n, otherwise T) T {
 	return otherwise
 }
 
-// serverName names a site after its file, and after the folder as well if the name of
-// the file says nothing.
+// serverName names a site after its file, and also after the folder if the file's name is
+// generic.
 func serverName(path string) string {
 	name := snake(stem(path))
 	abs, err := filepath.Abs(path)
@@ -190,7 +189,7 @@ func serverName(path string) string {
 	return build.ServerName(folder+"_"+name, "_")
 }
 
-// stem is the name of a file without its folder and its extension.
+// stem returns the name of a file without its folder and extension.
 func stem(path string) string {
 	base := filepath.Base(path)
 	return strings.TrimSuffix(base, filepath.Ext(base))
@@ -199,8 +198,8 @@ func stem(path string) string {
 // Paths implements [build.Input].
 func (in *Input) Paths() []string { return []string{in.path} }
 
-// Site implements [build.Input]: it reads the file once. What is wrong with single
-// rows is among the findings of the site, and those rows are left out.
+// Site implements [build.Input]: it reads the file once. Rows with problems are skipped,
+// and the problems are among the findings of the site.
 func (in *Input) Site(ctx context.Context) (*build.Site, error) {
 	var report check.Report
 	sources, closeAll, err := in.format.open(in, ctx, &report)
@@ -258,7 +257,7 @@ func (in *Input) survey(ctx context.Context, sources []*source, report *check.Re
 	return tables, nil
 }
 
-// optionsOf returns what is asked for a table.
+// optionsOf returns the options of a table.
 func (in *Input) optionsOf(src *source) Table {
 	if o, ok := in.opts.Tables[src.name]; ok {
 		return o
@@ -269,7 +268,7 @@ func (in *Input) optionsOf(src *source) Table {
 	return Table{}
 }
 
-// known makes sure that the tables which options name are there.
+// known verifies that the tables named in the options exist.
 func (in *Input) known(sources []*source) error {
 	var names []string
 	for _, src := range sources {

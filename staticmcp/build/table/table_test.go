@@ -33,7 +33,7 @@ func file(t *testing.T, name, content string) string {
 	return path
 }
 
-// built is a site made of a table and opened again.
+// built is a site built from a table and reopened.
 type built struct{ *buildtest.Built }
 
 func open(t *testing.T, path string, opts *table.Options) (*built, error) {
@@ -101,16 +101,39 @@ ci,"Côte d’Ivoire",Africa,28000000,TRUE,1960-08-07,
 
 func TestCSV(t *testing.T) {
 	b := must(t, file(t, "countries.csv", countries), nil)
-	want := []string{"get_country", "get_country_by_name", "list_countries", "find_countries_by_continent", "find_countries_by_independent"}
+	want := []string{
+		"get_country", "get_country_by_name", "list_countries", "find_countries_by_continent",
+		"find_countries_by_independent",
+	}
 	if diff := cmp.Diff(b.tools(), want); diff != "" {
 		t.Error(diff)
 	}
 	calls := map[string][3]string{
-		"key":          {"get_country", `{"code":"gl"}`, `{"code":"gl","name":"Greenland","continent":null,"population":56000,"independent":false,"founded":null,"zip":"03900"}`},
-		"unique":       {"get_country_by_name", `{"name":"日本"}`, `{"code":"jp","name":"日本","continent":"Asia","population":125000000,"independent":true,"founded":"0660-02-11","zip":"00012"}`},
-		"finder":       {"find_countries_by_continent", `{"continent":"Africa"}`, `{"rows":[{"code":"na","name":"Namibia","continent":"Africa","population":2600000,"independent":true,"founded":"1990-03-21","zip":"99999"},{"code":"ci","name":"Côte d’Ivoire","continent":"Africa","population":28000000,"independent":true,"founded":"1960-08-07","zip":null}],"page":1,"pages":1,"total":2}`},
-		"boolean":      {"find_countries_by_independent", `{"independent":false}`, `{"rows":[{"code":"gl","name":"Greenland","continent":null,"population":56000,"independent":false,"founded":null,"zip":"03900"}],"page":1,"pages":1,"total":1}`},
-		"no such enum": {"find_countries_by_continent", `{"continent":"Mars"}`, `invalid arguments for find_countries_by_continent: continent: must be one of "Africa", "Asia", "Europe" (got "Mars")`},
+		"key": {
+			"get_country",
+			`{"code":"gl"}`,
+			`{"code":"gl","name":"Greenland","continent":null,"population":56000,"independent":false,"founded":null,"zip":"03900"}`,
+		},
+		"unique": {
+			"get_country_by_name",
+			`{"name":"日本"}`,
+			`{"code":"jp","name":"日本","continent":"Asia","population":125000000,"independent":true,"founded":"0660-02-11","zip":"00012"}`,
+		},
+		"finder": {
+			"find_countries_by_continent",
+			`{"continent":"Africa"}`,
+			`{"rows":[{"code":"na","name":"Namibia","continent":"Africa","population":2600000,"independent":true,"founded":"1990-03-21","zip":"99999"},{"code":"ci","name":"Côte d’Ivoire","continent":"Africa","population":28000000,"independent":true,"founded":"1960-08-07","zip":null}],"page":1,"pages":1,"total":2}`,
+		},
+		"boolean": {
+			"find_countries_by_independent",
+			`{"independent":false}`,
+			`{"rows":[{"code":"gl","name":"Greenland","continent":null,"population":56000,"independent":false,"founded":null,"zip":"03900"}],"page":1,"pages":1,"total":1}`,
+		},
+		"no such enum": {
+			"find_countries_by_continent",
+			`{"continent":"Mars"}`,
+			`invalid arguments for find_countries_by_continent: continent: must be one of "Africa", "Asia", "Europe" (got "Mars")`,
+		},
 	}
 	for name, c := range calls {
 		t.Run(name, func(t *testing.T) {
@@ -149,28 +172,43 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// TestShapes asks each form of input for one and the same row.
+// TestShapes reads the same row from each form of input.
 func TestShapes(t *testing.T) {
 	tests := map[string]struct{ file, content, tool, args, want string }{
-		"semicolons":    {"a.csv", "id;price\n1;1,5\n2;2,5\n", "get_a", `{"id":2}`, `{"id":2,"price":"2,5"}`},
-		"tabs":          {"a.csv", "id\tname\n1\tx, y\n2\tz\n", "get_a", `{"id":1}`, `{"id":1,"name":"x, y"}`},
-		"bars":          {"a.csv", "id|name\n1|x\n2|z\n", "get_a", `{"id":1}`, `{"id":1,"name":"x"}`},
-		"tsv":           {"a.tsv", "id\tname\n1\tx\n", "get_a", `{"id":1}`, `{"id":1,"name":"x"}`},
-		"mark":          {"a.csv", "\ufeffid,name\r\n1,x\r\n", "get_a", `{"id":1}`, `{"id":1,"name":"x"}`},
-		"quotes":        {"a.csv", "id,\"the, name\"\n1,\"a \"\"b\"\"\nc\"\n", "get_a", `{"id":1}`, `{"id":1,"the, name":"a \"b\"\nc"}`},
-		"no header":     {"a.csv", "7,x\n8,y\n", "get_a", `{"column_1":8}`, `{"column_1":8,"column_2":"y"}`},
-		"no key":        {"data.csv", "a,b\n1,1\n1,2\n", "get_row", `{"row":2}`, `{"a":1,"b":2}`},
-		"corner":        {"a.csv", ",n\nx,1\ny,2\n", "get_a", `{"column_1":"y"}`, `{"column_1":"y","n":2}`},
-		"one column":    {"words.csv", "word\nalpha\nbeta\n", "get_word", `{"word":"beta"}`, `{"word":"beta"}`},
-		"numbers":       {"a.csv", "id,n,m,z\n1,.5,1e3,007\n2,-.5,2,010\n", "get_a", `{"id":2}`, `{"id":2,"n":-0.5,"m":2,"z":"010"}`},
-		"large":         {"a.csv", "id,n\n1,9007199254740993\n", "get_a", `{"id":1}`, `{"id":1,"n":"9007199254740993"}`},
-		"array":         {"a.json", `[{"id":1,"n":2.50,"o":{"x":[1]}},{"n":null,"id":2,"more":true}]`, "get_a", `{"id":1}`, `{"id":1,"n":2.50,"o":{"x":[1]},"more":null}`},
-		"mixed":         {"a.json", `[{"id":1,"n":"x"},{"id":2,"n":3}]`, "get_a", `{"id":2}`, `{"id":2,"n":3}`},
-		"columns":       {"a.json", `{"id":[1,2],"n":["x","y"]}`, "get_a", `{"id":2}`, `{"id":2,"n":"y"}`},
-		"by key":        {"currencies.json", `{"EUR":{"name":"Euro"},"USD":{"name":"Dollar"}}`, "get_currency", `{"key":"USD"}`, `{"key":"USD","name":"Dollar"}`},
-		"wrapped":       {"a.json", `{"total":1,"users":[{"id":7}]}`, "get_user", `{"id":7}`, `{"id":7}`},
-		"envelope":      {"cities.json", `{"data":[{"id":7}]}`, "get_city", `{"id":7}`, `{"id":7}`},
-		"several":       {"a.json", `{"users":[{"id":7}],"orders":[{"order_id":"x"}]}`, "get_order", `{"order_id":"x"}`, `{"order_id":"x"}`},
+		"semicolons": {"a.csv", "id;price\n1;1,5\n2;2,5\n", "get_a", `{"id":2}`, `{"id":2,"price":"2,5"}`},
+		"tabs":       {"a.csv", "id\tname\n1\tx, y\n2\tz\n", "get_a", `{"id":1}`, `{"id":1,"name":"x, y"}`},
+		"bars":       {"a.csv", "id|name\n1|x\n2|z\n", "get_a", `{"id":1}`, `{"id":1,"name":"x"}`},
+		"tsv":        {"a.tsv", "id\tname\n1\tx\n", "get_a", `{"id":1}`, `{"id":1,"name":"x"}`},
+		"mark":       {"a.csv", "\ufeffid,name\r\n1,x\r\n", "get_a", `{"id":1}`, `{"id":1,"name":"x"}`},
+		"quotes": {
+			"a.csv", "id,\"the, name\"\n1,\"a \"\"b\"\"\nc\"\n", "get_a", `{"id":1}`,
+			`{"id":1,"the, name":"a \"b\"\nc"}`,
+		},
+		"no header":  {"a.csv", "7,x\n8,y\n", "get_a", `{"column_1":8}`, `{"column_1":8,"column_2":"y"}`},
+		"no key":     {"data.csv", "a,b\n1,1\n1,2\n", "get_row", `{"row":2}`, `{"a":1,"b":2}`},
+		"corner":     {"a.csv", ",n\nx,1\ny,2\n", "get_a", `{"column_1":"y"}`, `{"column_1":"y","n":2}`},
+		"one column": {"words.csv", "word\nalpha\nbeta\n", "get_word", `{"word":"beta"}`, `{"word":"beta"}`},
+		"numbers": {
+			"a.csv", "id,n,m,z\n1,.5,1e3,007\n2,-.5,2,010\n", "get_a", `{"id":2}`,
+			`{"id":2,"n":-0.5,"m":2,"z":"010"}`,
+		},
+		"large": {"a.csv", "id,n\n1,9007199254740993\n", "get_a", `{"id":1}`, `{"id":1,"n":"9007199254740993"}`},
+		"array": {
+			"a.json", `[{"id":1,"n":2.50,"o":{"x":[1]}},{"n":null,"id":2,"more":true}]`, "get_a",
+			`{"id":1}`, `{"id":1,"n":2.50,"o":{"x":[1]},"more":null}`,
+		},
+		"mixed":   {"a.json", `[{"id":1,"n":"x"},{"id":2,"n":3}]`, "get_a", `{"id":2}`, `{"id":2,"n":3}`},
+		"columns": {"a.json", `{"id":[1,2],"n":["x","y"]}`, "get_a", `{"id":2}`, `{"id":2,"n":"y"}`},
+		"by key": {
+			"currencies.json", `{"EUR":{"name":"Euro"},"USD":{"name":"Dollar"}}`, "get_currency",
+			`{"key":"USD"}`, `{"key":"USD","name":"Dollar"}`,
+		},
+		"wrapped":  {"a.json", `{"total":1,"users":[{"id":7}]}`, "get_user", `{"id":7}`, `{"id":7}`},
+		"envelope": {"cities.json", `{"data":[{"id":7}]}`, "get_city", `{"id":7}`, `{"id":7}`},
+		"several": {
+			"a.json", `{"users":[{"id":7}],"orders":[{"order_id":"x"}]}`, "get_order",
+			`{"order_id":"x"}`, `{"order_id":"x"}`,
+		},
 		"same names":    {"a.json", `{"user":[{"id":7}],"users":[{"id":8}]}`, "get_user_2", `{"id":8}`, `{"id":8}`},
 		"lines":         {"log_entries.jsonl", "{\"id\":1}\n\n{\"id\":2}\n", "get_log_entry", `{"id":2}`, `{"id":2}`},
 		"same as a row": {"page.csv", "page,n\n1,x\n2,y\n", "get_page", `{"column_1":2}`, `{"page":2,"n":"y"}`},
@@ -232,15 +270,22 @@ func TestErrors(t *testing.T) {
 		"empty":       {"a.csv", "", nil, "the file is empty"},
 		"only header": {"a.csv", "id,n\n", nil, "there is no table with rows in it"},
 		"utf-16":      {"a.csv", "\xff\xfei\x00d\x00", nil, "the text is UTF-16 or no text at all; save it as CSV in UTF-8"},
-		"open quote":  {"a.csv", "id,n\n1,\"x\n" + strings.Repeat("2,y\n", 100), &table.Options{MaxRecordBytes: 100}, "a record is longer than the limit; a quote may not be closed"},
-		"rows":        {"a.csv", "id\n1\n2\n3\n", &table.Options{MaxRows: 2}, "the table a has more than 2 rows"},
-		"no array":    {"a.json", "[{\"id\":1}\n,", nil, "line 2: the array is not closed"},
-		"no table":    {"a.json", `{"openapi":"3.0.0","paths":{}}`, nil, "this JSON is no table: a table is an array of objects, or an object of such arrays, of objects, or of columns"},
-		"lengths":     {"a.json", `{"a":[1,2],"b":[1]}`, nil, `the column "b" has 1 values, and "a" has 2: columns of a table have the same length`},
-		"key":         {"a.csv", "id,name\n1,x\n", &table.Options{Table: table.Table{Key: []string{"nmae"}}}, `there is no column "nmae"; did you mean "name"?`},
-		"find":        {"a.csv", "id,name\n1,x\n", &table.Options{Table: table.Table{Find: []string{"zzz"}}}, `table a: there is no column "zzz"; there are id, name`},
-		"several":     {"a.json", `{"a":[{"id":1}],"b":[{"id":1}]}`, &table.Options{Table: table.Table{Key: []string{"id"}}}, "there are 2 tables, and what is said is about one; say it of each"},
-		"database":    {"a.db", "this is no database, but long enough to be one", nil, "the file is not a SQLite database, or it is encrypted"},
+		"open quote": {"a.csv", "id,n\n1,\"x\n" + strings.Repeat("2,y\n", 100), &table.Options{MaxRecordBytes: 100},
+			"a record is longer than the limit; a quote may not be closed"},
+		"rows":     {"a.csv", "id\n1\n2\n3\n", &table.Options{MaxRows: 2}, "the table a has more than 2 rows"},
+		"no array": {"a.json", "[{\"id\":1}\n,", nil, "line 2: the array is not closed"},
+		"no table": {"a.json", `{"openapi":"3.0.0","paths":{}}`, nil,
+			"this JSON is no table: a table is an array of objects, or an object of such arrays, of objects, or of columns"},
+		"lengths": {"a.json", `{"a":[1,2],"b":[1]}`, nil,
+			`the column "b" has 1 values, and "a" has 2: columns of a table have the same length`},
+		"key": {"a.csv", "id,name\n1,x\n", &table.Options{Table: table.Table{Key: []string{"nmae"}}},
+			`there is no column "nmae"; did you mean "name"?`},
+		"find": {"a.csv", "id,name\n1,x\n", &table.Options{Table: table.Table{Find: []string{"zzz"}}},
+			`table a: there is no column "zzz"; there are id, name`},
+		"several": {"a.json", `{"a":[{"id":1}],"b":[{"id":1}]}`, &table.Options{Table: table.Table{Key: []string{"id"}}},
+			"there are 2 tables, and what is said is about one; say it of each"},
+		"database": {"a.db", "this is no database, but long enough to be one", nil,
+			"the file is not a SQLite database, or it is encrypted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -262,20 +307,36 @@ func TestPages(t *testing.T) {
 	for i := range 25 {
 		b.WriteString(strings.Join([]string{string(rune('a' + i)), string(rune('x' + i%2))}, ",") + "\n")
 	}
-	s := must(t, file(t, "letters.csv", b.String()), &table.Options{Table: table.Table{PageRows: 10, Columns: []string{"id"}, ResourceRows: -1}})
+	s := must(t, file(t, "letters.csv", b.String()),
+		&table.Options{Table: table.Table{PageRows: 10, Columns: []string{"id"}, ResourceRows: -1}})
 	for _, c := range [][3]string{
 		{"list_letters", `{}`, `"page":1,"pages":3,"total":25}`},
 		{"list_letters", `{"page":1}`, `"page":1,"pages":3,"total":25}`},
-		{"list_letters", `{"page":3}`, `{"rows":[{"id":"u"},{"id":"v"},{"id":"w"},{"id":"x"},{"id":"y"}],"page":3,"pages":3,"total":25}`},
+		{
+			"list_letters",
+			`{"page":3}`,
+			`{"rows":[{"id":"u"},{"id":"v"},{"id":"w"},{"id":"x"},{"id":"y"}],"page":3,"pages":3,"total":25}`,
+		},
 		{"find_letters_by_group", `{"group":"y"}`, `"page":1,"pages":2,"total":12}`},
-		{"find_letters_by_group", `{"group":"x","page":2}`, `{"rows":[{"id":"u"},{"id":"w"},{"id":"y"}],"page":2,"pages":2,"total":13}`},
+		{
+			"find_letters_by_group",
+			`{"group":"x","page":2}`,
+			`{"rows":[{"id":"u"},{"id":"w"},{"id":"y"}],"page":2,"pages":2,"total":13}`,
+		},
 	} {
 		if got := s.call(t, c[0], c[1]); !strings.HasSuffix(got, c[2]) {
 			t.Errorf("%s %s: got %s, want %s", c[0], c[1], got, c[2])
 		}
 	}
 	naive := naivesite.Site{FS: s.Files, Encode: staticmcp.EncodeName}
-	for _, call := range [][]string{{"list_letters"}, {"list_letters", "1"}, {"list_letters", "3"}, {"find_letters_by_group", "y"}, {"find_letters_by_group", "x", "2"}, {"get_letter", "c"}} {
+	for _, call := range [][]string{
+		{"list_letters"},
+		{"list_letters", "1"},
+		{"list_letters", "3"},
+		{"find_letters_by_group", "y"},
+		{"find_letters_by_group", "x", "2"},
+		{"get_letter", "c"},
+	} {
 		if _, err := naive.Call(call[0], call[1:]...); err != nil {
 			t.Errorf("the naive reader: %v: %v", call, err)
 		}
@@ -328,7 +389,8 @@ func TestSQLite(t *testing.T) {
 	if got := view.call(t, "get_total", `{"user_id":1}`); got != `{"user_id":1,"total":19.5}` {
 		t.Errorf("view: %s; %v", got, view.tools())
 	}
-	if _, err := open(t, path, &table.Options{Only: []string{"user"}}); err == nil || !strings.Contains(err.Error(), `did you mean "users"?`) {
+	if _, err := open(t, path, &table.Options{Only: []string{"user"}}); err == nil ||
+		!strings.Contains(err.Error(), `did you mean "users"?`) {
 		t.Errorf("got %v", err)
 	}
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
@@ -336,7 +398,7 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
-// TestWriteAheadLog reads what another program has written and not yet moved into
+// TestWriteAheadLog reads changes that another program has written but not yet moved into
 // the file itself.
 func TestWriteAheadLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
@@ -345,7 +407,11 @@ func TestWriteAheadLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for _, statement := range []string{`PRAGMA journal_mode = WAL`, `CREATE TABLE entries (id INTEGER PRIMARY KEY, text TEXT)`, `INSERT INTO entries VALUES (7, 'late')`} {
+	for _, statement := range []string{
+		`PRAGMA journal_mode = WAL`,
+		`CREATE TABLE entries (id INTEGER PRIMARY KEY, text TEXT)`,
+		`INSERT INTO entries VALUES (7, 'late')`,
+	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -368,13 +434,14 @@ func catalog(t *testing.T, b *built) *mcp.Catalog {
 	return cat
 }
 
-// TestMemory reads a long table and keeps little of it.
+// TestMemory verifies that little of a long table is kept in memory.
 func TestMemory(t *testing.T) {
 	const rows = 50_000
 	var b strings.Builder
 	b.WriteString("id,name,kind,note\n")
 	for i := range rows {
-		b.WriteString(strings.Join([]string{itoa(i), "name " + itoa(i), "kind " + itoa(i%7), strings.Repeat("x", 100)}, ",") + "\n")
+		b.WriteString(strings.Join([]string{itoa(i), "name " + itoa(i), "kind " + itoa(i%7), strings.Repeat("x", 100)},
+			",") + "\n")
 	}
 	in, err := table.New(file(t, "things.csv", b.String()), nil)
 	if err != nil {

@@ -66,7 +66,7 @@ func rawArray(list [][]byte) []byte {
 	return append(b, ']')
 }
 
-// schemaType is the type of a column in JSON Schema, "" for any.
+// schemaType returns the JSON Schema type of a column, "" for any.
 func (c *columnStats) schemaType() string {
 	switch c.kind {
 	case kindInteger, kindNumber, kindBoolean:
@@ -77,7 +77,7 @@ func (c *columnStats) schemaType() string {
 	return "string"
 }
 
-// schema describes the values of a column in a row.
+// schema returns the schema of a column's values in a row.
 func (c *columnStats) schema() json.RawMessage {
 	var o object
 	switch typ := c.schemaType(); {
@@ -96,8 +96,8 @@ func (c *columnStats) schema() json.RawMessage {
 	return o.end()
 }
 
-// argSchema describes a column as an argument, with the values to choose from if
-// they are few, otherwise with some as examples.
+// argSchema returns the schema of a column as an argument, with all its values if they
+// are few, otherwise with some as examples.
 func (t *tab) argSchema(c *columnStats, description string) json.RawMessage {
 	var o object
 	o.text("type", c.schemaType())
@@ -125,7 +125,7 @@ func (c *columnStats) literals(values []string) [][]byte {
 	return list
 }
 
-// valueCell returns a value to find by as a cell again.
+// valueCell converts a value to find by back to a cell.
 func (c *columnStats) valueCell(v string) cell {
 	s := text
 	switch {
@@ -145,7 +145,7 @@ func pageSchema(pages int) json.RawMessage {
 		int("minimum", 1).int("maximum", pages).int("default", 1).end()
 }
 
-// input writes the schema of arguments; those required come first.
+// input returns the schema of arguments; the required ones come first.
 func input(names []string, schemas []json.RawMessage, required int) json.RawMessage {
 	var properties, o object
 	for i, name := range names {
@@ -173,10 +173,15 @@ func (t *tab) pageOutput() json.RawMessage {
 	rows.text("type", "array").raw("items", t.rowSchema(t.listed))
 	integer := []byte(`{"type":"integer"}`)
 	properties.raw("rows", rows.end()).raw("page", integer).raw("pages", integer).raw("total", integer)
-	return o.text("type", "object").raw("properties", properties.end()).texts("required", []string{"rows", "page", "pages", "total"}).end()
+	return o.text("type", "object").raw("properties", properties.end()).texts("required", []string{
+		"rows",
+		"page",
+		"pages",
+		"total",
+	}).end()
 }
 
-// tools returns the definitions.
+// tools returns the definitions of the tools.
 func (t *tab) tools() []mcp.Tool {
 	tools := []mcp.Tool{t.getTool()}
 	for _, i := range t.lookups {
@@ -189,7 +194,7 @@ func (t *tab) tools() []mcp.Tool {
 	return tools
 }
 
-// keyArgs returns the names of the arguments that make the key.
+// keyArgs returns the names of the arguments that form the key.
 func (t *tab) keyArgs() []string {
 	if len(t.key) == 0 {
 		return []string{"row"}
@@ -230,7 +235,8 @@ func (t *tab) lookupTool(i int) mcp.Tool {
 	return mcp.Tool{Name: t.lookupName(i), Title: fmt.Sprintf("Get %s by %s", spaced(t.one), spaced(c.arg)),
 		Description: fmt.Sprintf("Get one %s by its %s, with the same columns as get_%s.",
 			spaced(t.one), spaced(c.arg), t.one),
-		InputSchema:  input([]string{c.arg}, []json.RawMessage{t.argSchema(c, "The "+spaced(c.arg)+" of the "+spaced(t.one))}, 1),
+		InputSchema: input([]string{c.arg},
+			[]json.RawMessage{t.argSchema(c, "The "+spaced(c.arg)+" of the "+spaced(t.one))}, 1),
 		OutputSchema: t.rowSchema(t.shown)}
 }
 
@@ -271,7 +277,7 @@ func differentValues(n int) string {
 	return fmt.Sprintf("%d different values", n)
 }
 
-// refers says where a foreign key leads.
+// refers names the tool that takes the values of a foreign key.
 func (t *tab) refers(i int) string {
 	if target, ok := t.targets[i]; ok {
 		return "; what " + target + " takes"
@@ -279,7 +285,7 @@ func (t *tab) refers(i int) string {
 	return ""
 }
 
-// inFull says where the columns are that lists leave out.
+// inFull names the tool that returns the columns omitted from lists.
 func (t *tab) inFull() string {
 	if len(t.listed) < len(t.shown) {
 		return fmt.Sprintf(" get_%s has all columns.", t.one)
@@ -307,7 +313,7 @@ func (t *tab) columnList(columns []int) string {
 	return list
 }
 
-// instructions tell how to use the site.
+// instructions returns the instructions for using the site.
 func instructions(tables []*tab) string {
 	var b strings.Builder
 	for i, t := range tables {
