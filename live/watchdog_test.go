@@ -45,8 +45,8 @@ func TestWatchdogAfterCancel(t *testing.T) {
 	until(t, "the process is replaced", nil, nil, func() bool { return src.State().Starts == 2 })
 }
 
-// TestBusyServersLive ensures that a server which answers pings, and one that is too busy
-// to but works, are not replaced.
+// TestBusyServersLive ensures that a server which answers pings, and one that cannot
+// answer but shows activity, are not replaced.
 func TestBusyServersLive(t *testing.T) {
 	t.Run("answers pings", func(t *testing.T) {
 		src := open(t, command(t, "server"), &live.Options{HangTimeout: 5 * time.Millisecond, PingTimeout: patience})

@@ -247,7 +247,7 @@ func (w *redacting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begun returns the number of bytes at the end of text that may be the beginning of a
+// begun returns the length of the longest suffix of text that may be the beginning of a
 // secret.
 func (l *Launch) begun(text string) int {
 	most := 0

@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// The subset of CycloneDX 1.6 that is written.
+// inventory is the subset of CycloneDX 1.6 that is written.
 type inventory struct {
 	Format      string      `json:"bomFormat"`
 	SpecVersion string      `json:"specVersion"`
