@@ -15,8 +15,8 @@ func listLine(id int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id)
 }
 
-// definitionsWithHang writes definitions of a server that works, one that never responds
-// until the file gate exists, and others.
+// definitionsWithHang writes definitions of a server that works (ok), one that starts
+// once the file gate exists (late), and one that never responds (hang).
 func definitionsWithHang(t *testing.T) (file, gate string) {
 	t.Helper()
 	dir := t.TempDir()

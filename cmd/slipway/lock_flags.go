@@ -223,10 +223,10 @@ func notLocked(cmd *cobra.Command, args []string) error {
 }
 
 // notCovered returns the sources that an automatically found lock does not cover:
-// definitions files that it was not created for, and all other sources if it contains
-// none of them. The lock of a project does not apply to every command that runs in its
-// folder, such as the servers it locks. But if it covers one of the sources, the others
-// are verified against it, too.
+// definitions files that it was not created for, or all sources if it covers none of
+// them. The lock of a project does not apply to every command that runs in its folder,
+// such as the servers it locks. But if it covers one of the sources, other sources on the
+// same command line are verified against it, too.
 func notCovered(lock *compose.Lock, path string, args []string) (exempt []string) {
 	covers := false
 	for i, name := range sourceNames(args) {
