@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/slipway-mcp/slipway/check"
 )
@@ -38,7 +39,8 @@ type code struct {
 	strict  bool              // the server is started by Node itself, without a loader
 	unclear []unclear         // reasons why the imports are not fully known
 	merged  map[string]bool   // packages that a bundler merged into a file
-	sources []string          // result of codeFiles
+	sources *sources          // of codeFiles
+	last    place             // of lineColumn
 
 	packages map[string]*codePackage // by folder
 }
@@ -120,8 +122,34 @@ func (k *code) run(read func(name string, text []byte)) {
 
 func (k *code) report(rule string, s check.Severity, name string, text []byte, at int, message, hint string) {
 	f := check.Finding{Rule: rule, Severity: s, File: k.opts.Where(name), Message: message, Hint: hint}
-	f.Line, f.Column = check.LineColumn(text, at)
+	f.Line, f.Column = k.lineColumn(name, text, at)
 	k.checker.report.Add(f)
+}
+
+// place is a place in a file of code.
+type place struct {
+	name             string
+	at, line, column int
+}
+
+// lineColumn is [check.LineColumn]. It counts from the last place in the same file, as a
+// file may have a million imports.
+func (k *code) lineColumn(name string, text []byte, at int) (line, column int) {
+	at = max(0, min(at, len(text)))
+	p := k.last
+	if p.name != name || at < p.at {
+		p.line, p.column = check.LineColumn(text, at)
+	} else {
+		between := text[p.at:at]
+		if end := bytes.LastIndexByte(between, '\n'); end >= 0 {
+			p.line += bytes.Count(between, []byte{'\n'})
+			p.column, between = 1, between[end+1:]
+		}
+		p.column += utf8.RuneCount(between)
+	}
+	p.name, p.at = name, at
+	k.last = p
+	return p.line, p.column
 }
 
 // script reads a code file, whose language follows from its name or first line.
@@ -160,7 +188,7 @@ func (k *code) javaScript(name string, text []byte) {
 		case i.computed && strings.HasPrefix(module, "."):
 			k.folder(path.Join(path.Dir(name), path.Dir(module+"x")))
 		case i.computed:
-			line, _ := check.LineColumn(text, i.at)
+			line, _ := k.lineColumn(name, text, i.at)
 			k.doubt(bundled, "%s:%d loads modules whose names are computed", name, line)
 		case module == "", strings.HasPrefix(module, "/"), strings.Contains(module, "://"),
 			strings.HasPrefix(module, "data:"), strings.HasPrefix(module, "file:"), nodeBuiltin(module):

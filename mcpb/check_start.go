@@ -230,38 +230,53 @@ func (k *code) suffix(name string) {
 	for strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/") {
 		_, name, _ = strings.Cut(name, "/")
 	}
-	for _, file := range k.codeFiles() {
-		if file == name || strings.HasSuffix(file, "/"+name) {
-			k.add(file)
-		}
-	}
+	k.addOnce(k.codeFiles().bySuffix, name)
 }
 
 // folder follows all code in a folder.
-func (k *code) folder(dir string) {
-	for _, file := range k.codeFiles() {
-		if strings.HasPrefix(file, dir+"/") || dir == "." {
-			k.add(file)
-		}
+func (k *code) folder(dir string) { k.addOnce(k.codeFiles().byFolder, dir) }
+
+// addOnce adds the files of a key, which are not needed a second time.
+func (k *code) addOnce(files map[string][]string, key string) {
+	for _, file := range files[key] {
+		k.add(file)
+	}
+	delete(files, key)
+}
+
+// sources are the JavaScript and TypeScript files outside packages, by the folders that
+// they are in at any depth, and by what their paths end with.
+type sources struct{ byFolder, bySuffix map[string][]string }
+
+func (s *sources) add(name string) {
+	for dir := name; dir != "."; {
+		dir = path.Dir(dir)
+		s.byFolder[dir] = append(s.byFolder[dir], name)
+	}
+	for suffix, more := name, true; more; _, suffix, more = strings.Cut(suffix, "/") {
+		s.bySuffix[suffix] = append(s.bySuffix[suffix], name)
 	}
 }
 
-// codeFiles returns the JavaScript and TypeScript files outside packages.
-func (k *code) codeFiles() []string {
+// codeFiles looks for the sources of the server once.
+func (k *code) codeFiles() *sources {
 	if k.sources != nil {
 		return k.sources
 	}
-	k.sources = []string{}
+	k.sources = &sources{byFolder: map[string][]string{}, bySuffix: map[string][]string{}}
+	files := 0
 	_ = fs.WalkDir(k.fsys, ".", func(name string, d fs.DirEntry, err error) error { // unreadable folders have no code
 		switch {
 		case err != nil || name == ".":
 			return nil
 		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || k.opts.Skip(name, true)):
 			return fs.SkipDir
-		case len(k.sources) >= maxCodeFiles:
-			return fs.SkipAll
 		case d.Type().IsRegular() && !k.opts.Skip(name, false) && codePath.FindString(name) == name:
-			k.sources = append(k.sources, name)
+			if files++; files > maxCodeFiles {
+				k.doubt(false, "the server has more than %d files of code", maxCodeFiles)
+				return fs.SkipAll
+			}
+			k.sources.add(name)
 		}
 		return nil
 	})
@@ -284,7 +299,7 @@ func (k *code) mapped(name string, text []byte, i *jsImport, module string) {
 		k.mappedTo(name, text, i, strings.ReplaceAll(string(target), "*", rest))
 		return
 	}
-	line, _ := check.LineColumn(text, i.at)
+	line, _ := k.lineColumn(name, text, i.at)
 	k.doubt(false, "%s:%d loads %s, which package.json does not map", name, line, module)
 }
 
