@@ -20,7 +20,7 @@ func (r *run) acceptable(o *outcome) bool {
 	name := r.plan.secrets.Redact(nameOf(o.q))
 	asked, _ := mcp.Marshal(o.q) // texts and valid JSON
 	if list := r.plan.secrets.FindDocument(asked); len(list) > 0 {
-		// The secret is in the question, so it is in the name of the file, too.
+		// The secret is in the question, so it is also in the file name.
 		ok = r.acceptSecret(name+": the question", "", "", list[0].Match)
 		file = ""
 	}
@@ -47,7 +47,7 @@ func (r *run) acceptable(o *outcome) bool {
 	return ok
 }
 
-// acceptSecret adds a finding for a secret and reports whether it is accepted.
+// acceptSecret adds a finding for a secret and reports whether it is allowed.
 func (r *run) acceptSecret(where, file, pointer string, m secrets.Match) bool {
 	fingerprint := secrets.Fingerprint(file, pointer, m)
 	allowed := secrets.Accepted(r.plan.opts.AllowSecrets, fingerprint, m)
@@ -61,7 +61,7 @@ func (r *run) acceptSecret(where, file, pointer string, m secrets.Match) bool {
 	return allowed
 }
 
-// scanDefinitions looks for secrets in what the manifest will contain.
+// scanDefinitions scans the definitions in the manifest for secrets.
 func (r *run) scanDefinitions() {
 	p, c := r.plan, r.plan.catalog
 	scan := func(pointer, name string, definition any) {
@@ -101,8 +101,8 @@ func (r *run) scanDefinitions() {
 	}
 }
 
-// scanCompletion looks for secrets in the suggested values of an argument, and
-// reports whether they may be published.
+// scanCompletion scans the suggested values of an argument for secrets, and reports
+// whether they may be published.
 func (r *run) scanCompletion(c *completed) bool {
 	doc, err := mcp.Marshal(c.values)
 	if err != nil {
@@ -116,8 +116,8 @@ func (r *run) scanCompletion(c *completed) bool {
 	return ok
 }
 
-// pathOf returns the path of the file of an answer, or "" if it has none. Answers
-// that share it are told apart later.
+// pathOf returns the path of the file of an answer, or "" if it has none. Answers that
+// share a path are separated later.
 func (p *Plan) pathOf(q staticmcp.Question) string {
 	switch {
 	case q.URI != "":

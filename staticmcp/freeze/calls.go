@@ -11,10 +11,10 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// maxLine is the longest line of a file with calls.
+// maxLine is the longest line of a file with calls, in bytes.
 const maxLine = 16 << 20
 
-// ReadCalls reads calls, one JSON object on each line:
+// ReadCalls reads calls, one JSON object per line:
 //
 //	{"tool":"get_item","arguments":{"id":1}}
 //	{"uri":"doc://readme"}
@@ -43,9 +43,9 @@ func ReadCalls(r io.Reader) ([]staticmcp.Question, error) {
 	return list, err
 }
 
-// ReadTraffic reads what clients asked out of a record of JSON-RPC messages, one
-// on each line: as they are, or as a member of an object of the recorder's.
-// Everything else is passed over.
+// ReadTraffic extracts the requests of clients from a recording of JSON-RPC messages, one
+// per line: either the message itself, or an object of the recorder that contains it as a
+// member. Other JSON is ignored; a line that is not JSON is an error.
 func ReadTraffic(r io.Reader) ([]staticmcp.Question, error) {
 	var list []staticmcp.Question
 	seen := make(map[string]bool)

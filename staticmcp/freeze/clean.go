@@ -7,9 +7,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// cleaned returns a result without what belongs to the transfer and not to the
-// answer: what 2026-07-28 adds to every result, who has answered, and the mark
-// that it is no error. The rest stays byte for byte.
+// cleaned returns a result without the members that belong to the transfer rather than
+// the answer: those that 2026-07-28 adds to every result, the server information, and
+// isError if false. The rest stays byte for byte.
 func cleaned(result any) (json.RawMessage, error) {
 	doc, err := mcp.Marshal(result)
 	if err != nil {
@@ -32,7 +32,7 @@ func cleaned(result any) (json.RawMessage, error) {
 	})
 }
 
-// serverInfo is the member of _meta that says who has answered.
+// serverInfo is the member of _meta with the server information.
 const serverInfo = "io.modelcontextprotocol/serverInfo"
 
 func cleanMeta(meta []byte) ([]byte, bool) {
@@ -46,7 +46,7 @@ func cleanMeta(meta []byte) ([]byte, bool) {
 	return kept, len(kept) > len(`{}`) || len(meta) == len(`{}`)
 }
 
-// filtered returns the compact object doc with the members that keep keeps.
+// filtered returns the compact object doc with the members for which keep returns true.
 func filtered(doc []byte, keep func(name string, value []byte) ([]byte, bool)) ([]byte, error) {
 	out := []byte{'{'}
 	_, err := jsonscan.Object(doc, 0, 0, func(key []byte, i int) (int, error) {
@@ -68,8 +68,8 @@ func filtered(doc []byte, keep func(name string, value []byte) ([]byte, bool)) (
 	return append(out, '}'), err
 }
 
-// replaced does the replacements in the texts of doc: in every string that is a
-// value, as a person would read it.
+// replaced applies the replacements to the decoded texts in doc, which are all strings
+// that are values.
 func replaced(doc json.RawMessage, list []Replacement) (json.RawMessage, error) {
 	if len(list) == 0 {
 		return doc, nil
@@ -82,7 +82,7 @@ func replaced(doc json.RawMessage, list []Replacement) (json.RawMessage, error) 
 	})
 }
 
-// rewrite returns the compact value doc with all its texts changed, but for the
+// rewrite returns the compact value doc with change applied to all its texts, except the
 // names of members, URIs and types.
 func rewrite(doc []byte, change func(string) string) (json.RawMessage, error) {
 	switch doc[0] {

@@ -11,10 +11,10 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Difference is one thing in which two sources are not the same.
+// Difference is one difference between two sources.
 type Difference struct {
-	// Action is "added" for what only the second has, "removed" for what only the
-	// first has, else "changed".
+	// Action is "added" if only the second source has it, "removed" if only the first has
+	// it, otherwise "changed".
 	Action string `json:"action"`
 	// Kind is "server", "instructions", "tool", "resource", "template", "prompt",
 	// or "answer".
@@ -22,9 +22,9 @@ type Difference struct {
 	Name string `json:"name"`
 }
 
-// Diff compares the definitions of two sources and, unless definitions is set,
-// their answers to everything that one of them, if it is a site, has stored. Of
-// opts, what says how to ask counts, and Tools as for [Verify].
+// Diff compares the definitions of two sources and, unless definitions is set, their
+// answers to all questions for which one of them, if it is a site, has a stored answer.
+// Of opts, only the fields about calling and Tools are used, as in [Verify].
 func Diff(ctx context.Context, a, b mcp.Source, definitions bool, opts *Options) ([]Difference, error) {
 	one, err := a.Catalog(ctx)
 	if err != nil {
@@ -59,10 +59,26 @@ func diffDefinitions(one, two *mcp.Catalog) ([]Difference, error) {
 		kind string
 		a, b []entry
 	}{
-		{"tool", entries(one.Tools, func(t mcp.Tool) string { return t.Name }), entries(two.Tools, func(t mcp.Tool) string { return t.Name })},
-		{"resource", entries(one.Resources, func(r mcp.Resource) string { return r.URI }), entries(two.Resources, func(r mcp.Resource) string { return r.URI })},
-		{"template", entries(one.Templates, func(t mcp.ResourceTemplate) string { return t.URITemplate }), entries(two.Templates, func(t mcp.ResourceTemplate) string { return t.URITemplate })},
-		{"prompt", entries(one.Prompts, func(p mcp.Prompt) string { return p.Name }), entries(two.Prompts, func(p mcp.Prompt) string { return p.Name })},
+		{
+			"tool",
+			entries(one.Tools, func(t mcp.Tool) string { return t.Name }),
+			entries(two.Tools, func(t mcp.Tool) string { return t.Name }),
+		},
+		{
+			"resource",
+			entries(one.Resources, func(r mcp.Resource) string { return r.URI }),
+			entries(two.Resources, func(r mcp.Resource) string { return r.URI }),
+		},
+		{
+			"template",
+			entries(one.Templates, func(t mcp.ResourceTemplate) string { return t.URITemplate }),
+			entries(two.Templates, func(t mcp.ResourceTemplate) string { return t.URITemplate }),
+		},
+		{
+			"prompt",
+			entries(one.Prompts, func(p mcp.Prompt) string { return p.Name }),
+			entries(two.Prompts, func(p mcp.Prompt) string { return p.Name }),
+		},
 	}
 	for _, k := range kinds {
 		list = append(list, diffEntries(k.kind, k.a, k.b)...)
@@ -92,8 +108,7 @@ func entries[T any](list []T, name func(T) string) []entry {
 	return found
 }
 
-// canonical returns a definition in a form that does not depend on the order of
-// members.
+// canonical returns a definition in a form independent of the order of members.
 func canonical(raw []byte) string {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -160,7 +175,7 @@ func diffAnswers(ctx context.Context, a, b mcp.Source, one, two *mcp.Catalog, op
 	return list, err
 }
 
-// all returns the answers to several questions in a row, or nil if there is none.
+// all returns the concatenated answers to several questions, or nil if there is none.
 func (a *asker) all(ctx context.Context, questions []staticmcp.Question) []byte {
 	var answers []byte
 	for _, q := range questions {
@@ -169,7 +184,7 @@ func (a *asker) all(ctx context.Context, questions []staticmcp.Question) []byte 
 	return answers
 }
 
-// storedBy returns what the sites among sources have answers for.
+// storedBy returns the questions that the sites among sources have answers for.
 func storedBy(ctx context.Context, sources ...mcp.Source) ([]staticmcp.Question, error) {
 	var list []staticmcp.Question
 	seen := make(map[string]bool)
@@ -189,14 +204,15 @@ func storedBy(ctx context.Context, sources ...mcp.Source) ([]staticmcp.Question,
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b staticmcp.Question) int { return bytes.Compare([]byte(keyOf(a)), []byte(keyOf(b))) })
+	slices.SortStableFunc(list,
+		func(a, b staticmcp.Question) int { return bytes.Compare([]byte(keyOf(a)), []byte(keyOf(b))) })
 	return list, nil
 }
 
-// asker asks one side of a comparison.
+// asker queries one side of a comparison.
 type asker struct {
 	*run
-	site *staticmcp.Site // nil for a source that is none
+	site *staticmcp.Site // nil for a source that is not a site
 }
 
 func newAsker(src mcp.Source, c *mcp.Catalog, opts *Options) *asker {

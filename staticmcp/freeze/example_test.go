@@ -18,7 +18,11 @@ func Example() {
 		return
 	}
 	defer source.Close()
-	plan, err := freeze.NewPlan(ctx, source, &freeze.Options{Only: []string{"compare_methods"}, NoResources: true, NoPrompts: true})
+	plan, err := freeze.NewPlan(ctx, source, &freeze.Options{
+		Only:        []string{"compare_methods"},
+		NoResources: true,
+		NoPrompts:   true,
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,9 +11,9 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Rule makes calls of one tool out of the answers of another: what Paths find in
-// an answer of From are the values of Arguments of Tool, the first of each path
-// together, then the second, and so on.
+// Rule derives calls of one tool from the answers of another: the values found by Paths
+// in an answer of From become the Arguments of Tool, combining the first value of each
+// path, then the second, and so on.
 type Rule struct {
 	Tool      string
 	Arguments []string
@@ -46,12 +46,12 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// Path finds values in a JSON document: the root $, members .name or ['name'],
-// elements [0], and all of them [*] or .*. A step that meets a text goes on in it
-// if the text is JSON itself, as the texts of many tools are.
+// Path finds values in a JSON document: the root $, members .name or ['name'], elements
+// [0], and all of them [*] or .*. A step applied to a string continues within it if the
+// string is itself JSON, as in the texts of many tools.
 type Path []string
 
-// all is the step that takes every member or element.
+// all is the step that selects every member or element.
 const all = "*"
 
 // ParsePath reads a path such as $.items[*].id.
@@ -85,7 +85,7 @@ func ParsePath(text string) (Path, error) {
 	return p, nil
 }
 
-// Find returns the values that the path leads to in doc.
+// Find returns the values in doc that match the path.
 func (p Path) Find(doc json.RawMessage) []json.RawMessage {
 	doc = bytes.TrimSpace(doc)
 	if len(p) == 0 {
@@ -136,13 +136,13 @@ func (p Path) Find(doc json.RawMessage) []json.RawMessage {
 	return found
 }
 
-// calls returns the calls that an answer of r.From leads to. inputSchema is that of
-// the tool they are for.
+// calls returns the calls derived from an answer of r.From. inputSchema is that of the
+// called tool.
 func (r *Rule) calls(doc, inputSchema json.RawMessage) []staticmcp.Question {
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(inputSchema, &schema) // without it values stay as they are
+	_ = json.Unmarshal(inputSchema, &schema) // without it values are used unchanged
 	columns := make([][]json.RawMessage, len(r.Paths))
 	rows := -1
 	for i, p := range r.Paths {
@@ -162,8 +162,8 @@ func (r *Rule) calls(doc, inputSchema json.RawMessage) []staticmcp.Question {
 	return list
 }
 
-// typed returns value in a type that schema takes, if there is one that says the
-// same: an element as a list of one, a number as text and the other way around.
+// typed converts value to an equivalent of a type that schema accepts, if there is one:
+// an element to a list of one, a number to a text and vice versa.
 func typed(value, schema, root json.RawMessage, depth int) json.RawMessage {
 	var p struct {
 		property
@@ -202,13 +202,13 @@ func typed(value, schema, root json.RawMessage, depth int) json.RawMessage {
 	return value
 }
 
-// kindOf returns the type of a JSON value, and the text of a string.
+// kindOf returns the type of a JSON value and, for a string, its text.
 func kindOf(value json.RawMessage) (kind, text string) {
 	switch value = bytes.TrimSpace(value); {
 	case len(value) == 0:
 		return "", ""
 	case value[0] == '"':
-		_ = json.Unmarshal(value, &text) // the value was parsed before
+		_ = json.Unmarshal(value, &text) // the value has already been parsed
 		return "string", text
 	case value[0] == '[':
 		return "array", ""

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
 
-// graph has a tool whose answers hold numbers, and one that takes them in other types.
+// graph has a tool whose answers contain numbers, and one that takes them as other types.
 type graph struct {
 	mcp.Unimplemented
 	mu    sync.Mutex
@@ -42,8 +42,8 @@ func (g *graph) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(nodes)}}, nil
 }
 
-// TestExpandTypes finds values in other types than the tool takes, and a rule that
-// finds nothing.
+// TestExpandTypes finds values of other types than the tool takes, and a rule that finds
+// nothing.
 func TestExpandTypes(t *testing.T) {
 	const nodes = "=read_graph:$.content[0].text.nodes[*]."
 	src := &graph{}

@@ -16,26 +16,26 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// FallbackOptions say what becomes of answers that a site does not have. A nil
-// *FallbackOptions and the zero value are the defaults.
+// FallbackOptions configure what happens to answers that a site does not have. A nil
+// *FallbackOptions and the zero value mean the defaults.
 type FallbackOptions struct {
-	// Dir is the folder of the site, to put answers of the source into; they must
-	// be stable, so only tools that say that they change nothing count, and Tools.
-	// What looks as if it held a secret or personal data is not stored. Default:
-	// nothing is stored.
+	// Dir is the folder of the site, where answers of the source are stored. They must be
+	// stable, so only answers of tools marked readOnlyHint and of Tools are stored. Answers
+	// that appear to contain a secret or personal data are not stored. Default: nothing is
+	// stored.
 	Dir string
-	// Tools are the names of further tools whose answers are stored.
+	// Tools are the names of additional tools whose answers are stored.
 	Tools []string
 	// Environ is as in [Options].
 	Environ []string
-	// Logger is told of answers that could not be stored. Nil discards that.
+	// Logger receives warnings about answers that could not be stored. Nil discards them.
 	Logger *slog.Logger
 }
 
-// Fallback is a source that answers from a site, and asks another source for what
-// the site has no answer for. Definitions of the site come first; those that only
-// the source has follow. While the source cannot be reached the site is all there
-// is. All methods are safe for concurrent use.
+// Fallback is a source that answers from a site, and calls another source if the site has
+// no answer. Definitions of the site come first, followed by those that only the source
+// has. While the source is unreachable, only the site is served. All methods are safe for
+// concurrent use.
 type Fallback struct {
 	site *staticmcp.Site
 	src  mcp.Source
@@ -48,19 +48,19 @@ type Fallback struct {
 
 	reading sync.Once
 	knownMu sync.RWMutex
-	// known are the calls that the index has answers for, or nil without an index.
+	// known are the calls that have answers according to the index, or nil without an index.
 	known map[string]bool
 
 	keep chan *build.Answer // nil if nothing is stored
-	// added are the definitions of tools that the manifest lacks, by name.
+	// added are the tool definitions that the manifest lacks, by name.
 	added sync.Map // of *mcp.Tool
-	// reported are the tools about which a warning was logged.
+	// reported are the tools for which a warning was logged.
 	reported sync.Map
 	keeper   sync.WaitGroup
 	close    sync.Once
 }
 
-// merged is a catalog made of two.
+// merged is the union of two catalogs, with its inputs.
 type merged struct{ site, src, both *mcp.Catalog }
 
 var (
@@ -69,11 +69,11 @@ var (
 	_ io.Closer   = (*Fallback)(nil)
 )
 
-// maxKept is how many answers wait to be stored; more are not stored.
+// maxKept is how many answers can be queued for storing; more are dropped.
 const maxKept = 256
 
-// NewFallback returns a source over site and src, which stay the caller's. With
-// [FallbackOptions.Dir] it must be closed, before them.
+// NewFallback returns a source over site and src, which the caller still owns. With
+// [FallbackOptions.Dir], it must be closed before they are.
 func NewFallback(site *staticmcp.Site, src mcp.Source, opts *FallbackOptions) *Fallback {
 	f := &Fallback{site: site, src: src}
 	if opts != nil {
@@ -93,8 +93,8 @@ func NewFallback(site *staticmcp.Site, src mcp.Source, opts *FallbackOptions) *F
 	return f
 }
 
-// Close stores what waits to be stored. No other method may be running or be
-// called any more.
+// Close stores the queued answers. No other method may be running or be called
+// afterwards.
 func (f *Fallback) Close() error {
 	f.close.Do(func() {
 		if f.keep != nil {
@@ -105,7 +105,7 @@ func (f *Fallback) Close() error {
 	return nil
 }
 
-// store puts answers into the site, as many at once as have come meanwhile.
+// store writes answers into the site, batching those that are queued.
 func (f *Fallback) store() {
 	for first := range f.keep {
 		list := []*build.Answer{first}
@@ -145,7 +145,7 @@ func (f *Fallback) put(list []*build.Answer) error {
 	return err
 }
 
-// extended returns the catalog of the site with the tools of the source that the
+// extended returns the catalog of the site, extended by the tools of the source that the
 // answers need.
 func (f *Fallback) extended(ctx context.Context, list []*build.Answer) (*mcp.Catalog, error) {
 	site, err := f.site.Catalog(ctx)
@@ -166,7 +166,7 @@ func (f *Fallback) extended(ctx context.Context, list []*build.Answer) (*mcp.Cat
 	return both, nil
 }
 
-// callKey stands for a call.
+// callKey returns a key that identifies a call.
 func (f *Fallback) callKey(c *mcp.Catalog, tool string, arguments json.RawMessage) string {
 	t := c.Tool(tool)
 	if t == nil {
@@ -179,8 +179,8 @@ func (f *Fallback) callKey(c *mcp.Catalog, tool string, arguments json.RawMessag
 	return tool + "\x00" + string(ordered)
 }
 
-// stored reports whether the site may have the answer to a call. Two calls can
-// have one file name; where there is an index it says which of them is meant.
+// stored reports whether the site may have the answer to a call. Two calls can have the
+// same file name; the index, if there is one, shows which of them is stored.
 func (f *Fallback) stored(ctx context.Context, c *mcp.Catalog, p *mcp.CallToolParams) bool {
 	f.reading.Do(func() {
 		entries, err := f.site.Index(ctx)
@@ -222,7 +222,7 @@ func (f *Fallback) Catalog(ctx context.Context) (*mcp.Catalog, error) {
 	return f.merged.both, nil
 }
 
-// join returns the definitions of a and those that only b has.
+// join returns the definitions of a followed by those that only b has.
 func join(a, b *mcp.Catalog) *mcp.Catalog {
 	return &mcp.Catalog{
 		Server: a.Server, Instructions: a.Instructions, Extensions: a.Extensions, Cache: a.Cache,
@@ -235,8 +235,8 @@ func join(a, b *mcp.Catalog) *mcp.Catalog {
 	}
 }
 
-// joinTools is extended for tools. One that both have comes from both, as either
-// may answer a call.
+// joinTools is extended for tools. A tool that both catalogs have gets the origins of
+// both, because either may answer a call.
 func joinTools(a, b []mcp.Tool) []mcp.Tool {
 	all := extended(a, b, func(t *mcp.Tool) string { return t.Name })
 	origins := make(map[string][]mcp.Origin, len(b))
@@ -290,8 +290,8 @@ func (f *Fallback) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.Ca
 	return result, err
 }
 
-// rememberCall stores the answer to a call if the tool permits it, and its definition
-// if the site lacks the tool.
+// rememberCall stores the answer to a call if the tool permits it, and the tool's
+// definition if the site lacks it.
 func (f *Fallback) rememberCall(t *mcp.Tool, p *mcp.CallToolParams, result *mcp.CallToolResult) {
 	if t == nil {
 		return
@@ -311,7 +311,7 @@ func (f *Fallback) rememberCall(t *mcp.Tool, p *mcp.CallToolParams, result *mcp.
 	f.remember(staticmcp.Question{Tool: p.Name, Arguments: p.Arguments}, result)
 }
 
-// warnOnce logs a reason for which nothing is stored, once for each name.
+// warnOnce logs why answers are not stored, once per name and reason.
 func (f *Fallback) warnOnce(name, reason string) {
 	if _, told := f.reported.LoadOrStore(name+"\x00"+reason, nil); !told {
 		f.opts.Logger.Warn(reason, "name", f.secrets.Redact(name))
@@ -332,7 +332,7 @@ func (f *Fallback) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) 
 	found, otherErr := f.src.ReadResource(ctx, p)
 	if otherErr != nil {
 		if notFound(otherErr) {
-			return nil, err // the site words it with what there is
+			return nil, err // its message lists the available resources
 		}
 		return nil, otherErr
 	}
@@ -340,7 +340,7 @@ func (f *Fallback) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) 
 	return found, nil
 }
 
-// notFound reports whether err says that there is no such thing.
+// notFound reports whether err means that the requested item does not exist.
 func notFound(err error) bool {
 	var e *mcp.Error
 	return errors.As(err, &e) && (e.Code == mcp.CodeResourceNotFound || e.Code == mcp.CodeInvalidParams)
@@ -384,7 +384,8 @@ func (f *Fallback) Complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.Co
 	return found, otherErr
 }
 
-// remember stores an answer of the source, if it may be stored. It does not wait.
+// remember queues an answer of the source for storing, if it may be stored. It does not
+// block.
 func (f *Fallback) remember(q staticmcp.Question, result any) {
 	if f.keep == nil {
 		return
@@ -402,7 +403,7 @@ func (f *Fallback) remember(q staticmcp.Question, result any) {
 	}
 	select {
 	case f.keep <- &build.Answer{Tool: q.Tool, URI: q.URI, Prompt: q.Prompt, Arguments: q.Arguments, Result: doc}:
-	default: // it will be asked for again
+	default: // it will be requested again
 		f.warnOnce("", "answers are not stored: too many are waiting")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
 
-// down is a source that cannot be reached.
+// down is an unreachable source.
 type down struct{ mcp.Unimplemented }
 
 func (down) Catalog(context.Context) (*mcp.Catalog, error) { return nil, errors.New("unreachable") }
@@ -23,7 +23,10 @@ func TestFallback(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "site")
 	src := &shop{}
-	plan, err := freeze.NewPlan(ctx, src, &freeze.Options{SkipUnstable: true, Calls: []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"a"}`)}}})
+	plan, err := freeze.NewPlan(ctx, src, &freeze.Options{
+		SkipUnstable: true,
+		Calls:        []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"a"}`)}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +74,7 @@ func TestFallback(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The source is gone; what it said is not.
+	// The source is gone, but its answers remain.
 	offline := freeze.NewFallback(open(), down{}, nil)
 	for id, want := range map[string]string{"z": "item z", "y": "item y", "leak": "no stored answer"} {
 		if got := call(offline, "get_item", `{"id":"`+id+`"}`); !strings.Contains(got, want) {

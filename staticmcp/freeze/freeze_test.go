@@ -25,7 +25,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/freeze"
 )
 
-// TestRoundTrip freezes a served site and expects its files, byte for byte.
+// TestRoundTrip freezes a served site and expects identical files, byte for byte.
 func TestRoundTrip(t *testing.T) {
 	ctx := context.Background()
 	const original = "../../examples/http-reference"
@@ -54,11 +54,15 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestRoundTripOfCollisions freezes a site in which names collide, and which has
-// files that are no answers.
+// TestRoundTripOfCollisions freezes a site with name collisions, and with files that are
+// not answers.
 func TestRoundTripOfCollisions(t *testing.T) {
 	ctx := context.Background()
-	tool := mcp.Tool{Name: "city", Description: "d", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)}
+	tool := mcp.Tool{
+		Name:        "city",
+		Description: "d",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`),
+	}
 	original := build.NewMemory()
 	_, err := build.Write(ctx, &build.Site{
 		Server: mcp.Implementation{Name: "cities", Version: "1"},
@@ -85,7 +89,10 @@ func TestRoundTripOfCollisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := build.NewMemory()
-	if _, err := freeze.Run(ctx, plan, again, &build.Options{Precompress: []string{"gzip"}, Host: build.Netlify}); err != nil {
+	if _, err := freeze.Run(ctx, plan, again, &build.Options{
+		Precompress: []string{"gzip"},
+		Host:        build.Netlify,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	got := files(t, again)
@@ -113,12 +120,12 @@ func files(t *testing.T, fsys fs.FS) map[string]string {
 	return all
 }
 
-// shop is a source whose tools have answers of every kind.
+// shop is a source whose tools have all kinds of answers.
 type shop struct {
 	mcp.Unimplemented
 	calls   atomic.Int64
 	mu      sync.Mutex
-	flaky   map[string]int // how often a call still fails
+	flaky   map[string]int // how many more times a call fails
 	secret  string
 	deleted []string
 }
@@ -128,11 +135,32 @@ func (*shop) Catalog(context.Context) (*mcp.Catalog, error) {
 	return &mcp.Catalog{
 		Server: mcp.Implementation{Name: "shop", Version: "2.0.0"},
 		Tools: []mcp.Tool{
-			{Name: "list_items", Description: "d", Annotations: read, InputSchema: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":2,"default":1},"sort":{"enum":["name","price"]}}}`)},
-			{Name: "get_item", Description: "d", Annotations: read, InputSchema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}`)},
+			{
+				Name:        "list_items",
+				Description: "d",
+				Annotations: read,
+				InputSchema: json.RawMessage(
+					`{"type":"object","properties":{"page":{"type":"integer","minimum":1,"maximum":2,"default":1},"sort":{"enum":["name","price"]}}}`),
+			},
+			{
+				Name:        "get_item",
+				Description: "d",
+				Annotations: read,
+				InputSchema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}`),
+			},
 			{Name: "now", Description: "d", Annotations: read, InputSchema: json.RawMessage(`{"type":"object"}`)},
-			{Name: "delete_item", Description: "d", InputSchema: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string","enum":["a"]}},"required":["id"]}`)},
-			{Name: "unknown", Description: "d", Annotations: read, InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`)},
+			{
+				Name:        "delete_item",
+				Description: "d",
+				InputSchema: json.RawMessage(
+					`{"type":"object","properties":{"id":{"type":"string","enum":["a"]}},"required":["id"]}`),
+			},
+			{
+				Name:        "unknown",
+				Description: "d",
+				Annotations: read,
+				InputSchema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`),
+			},
 		},
 		Resources: []mcp.Resource{{URI: "shop://about", Name: "About", Description: "d", MIMEType: "text/plain"}},
 		Templates: []mcp.ResourceTemplate{{URITemplate: "item://{id}", Name: "Item"}},
@@ -173,7 +201,11 @@ func (s *shop) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallTool
 func quoted(s string) []byte { raw, _ := json.Marshal(s); return raw }
 
 func (*shop) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: "about " + p.URI}}}, nil
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{
+		URI:      p.URI,
+		MIMEType: "text/plain",
+		Text:     "about " + p.URI,
+	}}}, nil
 }
 
 func (*shop) GetPrompt(_ context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
@@ -221,7 +253,8 @@ func frozen(t *testing.T, src mcp.Source, opts *freeze.Options) (*build.Memory, 
 
 func TestFreeze(t *testing.T) {
 	src := &shop{flaky: map[string]int{"a": 2}}
-	m, plan, report, err := frozen(t, src, &freeze.Options{Expand: rules(t, "get_item.id=list_items:$.content[0].text.items[*].id")})
+	m, plan, report, err := frozen(t, src,
+		&freeze.Options{Expand: rules(t, "get_item.id=list_items:$.content[0].text.items[*].id")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +269,8 @@ func TestFreeze(t *testing.T) {
 		t.Error(diff)
 	}
 	if report.Unstable != 1 || report.Failed != 1 || len(src.deleted) > 0 {
-		t.Errorf("got %d unstable, %d failed, deleted %v: %v", report.Unstable, report.Failed, src.deleted, report.Report.Findings())
+		t.Errorf("got %d unstable, %d failed, deleted %v: %v",
+			report.Unstable, report.Failed, src.deleted, report.Report.Findings())
 	}
 	left := map[string]string{}
 	for _, s := range plan.Subjects {
@@ -244,7 +278,11 @@ func TestFreeze(t *testing.T) {
 			left[s.Name] = s.Note
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"delete_item": "it does not say that it changes nothing (readOnlyHint)", "unknown": "no values are known for q"}, left); diff != "" {
+	if diff := cmp.Diff(map[string]string{
+		"delete_item": "it does not say that it changes nothing (readOnlyHint)",
+		"unknown":     "no values are known for q",
+	},
+		left); diff != "" {
 		t.Error(diff)
 	}
 	site, err := staticmcp.Open(context.Background(), m, &staticmcp.Options{Poll: -1})
@@ -252,7 +290,10 @@ func TestFreeze(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer site.Close()
-	prompt, err := site.GetPrompt(context.Background(), &mcp.GetPromptParams{Name: "sell", Arguments: map[string]string{"what": "cake"}})
+	prompt, err := site.GetPrompt(context.Background(), &mcp.GetPromptParams{
+		Name:      "sell",
+		Arguments: map[string]string{"what": "cake"},
+	})
 	if got, _ := json.Marshal(prompt); err != nil || !strings.Contains(string(got), "Sell cake now, cake!") {
 		t.Errorf("got %s, %v", got, err)
 	}
@@ -261,7 +302,7 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// verify expects that many answers to be different.
+// verify expects the given number of different answers.
 func verify(site *staticmcp.Site, src mcp.Source, different int) error {
 	v, err := freeze.Verify(context.Background(), site, src, nil)
 	if err != nil {
@@ -286,11 +327,13 @@ func TestNamedTools(t *testing.T) {
 }
 
 func TestCalls(t *testing.T) {
-	calls, err := freeze.ReadCalls(strings.NewReader("{\"tool\":\"get_item\",\"arguments\":{\"id\":\"z\"}}\n\n{\"uri\":\"item://q\"}\n"))
+	calls, err := freeze.ReadCalls(
+		strings.NewReader("{\"tool\":\"get_item\",\"arguments\":{\"id\":\"z\"}}\n\n{\"uri\":\"item://q\"}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	traffic, err := freeze.ReadTraffic(strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"unknown","arguments":{"q":"x"}}}
+	traffic, err := freeze.ReadTraffic(
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"unknown","arguments":{"q":"x"}}}
 {"time":1,"message":{"method":"resources/read","params":{"uri":"item://r"}}}
 {"jsonrpc":"2.0","id":1,"result":{}}
 {"data":"{\"method\":\"tools/call\",\"params\":{\"name\":\"unknown\",\"arguments\":{\"q\":\"x\"}}}"}
@@ -302,7 +345,10 @@ func TestCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"tools/get_item/z.json", "tools/unknown/x.json", "resources/q.json", "resources/r.json"} {
+	for _, name := range []string{
+		"tools/get_item/z.json", "tools/unknown/x.json", "resources/q.json",
+		"resources/r.json",
+	} {
 		if _, err := m.Stat(name); err != nil {
 			t.Error(err)
 		}
@@ -314,7 +360,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Numbers that stand in a row, and amounts, have the check digit of a card often.
+// Numbers in a table, and amounts, often have the check digit of a card number.
 func TestNumbersAreNoCards(t *testing.T) {
 	numbers := map[string]bool{
 		"4111 1111 1111 1111": true, "4111-1111-1111-1111": true, "4111111111111111": true,
@@ -338,8 +384,9 @@ func TestSecrets(t *testing.T) {
 		text, rule string
 		allow      freeze.Options
 	}{
-		"key":      {"key AKIA" + "ABCDEFGHIJKLMNOP end", "freeze/secret", freeze.Options{AllowSecrets: []string{"token"}}},
-		"url":      {"postgres://admin:hunter2@db.internal/x", "freeze/secret", freeze.Options{AllowSecrets: []string{"token"}}},
+		"key": {"key AKIA" + "ABCDEFGHIJKLMNOP end", "freeze/secret", freeze.Options{AllowSecrets: []string{"token"}}},
+		"url": {"postgres://admin:hunter2@db.internal/x", "freeze/secret",
+			freeze.Options{AllowSecrets: []string{"token"}}},
 		"card":     {"card 4111 1111 1111 1111", "freeze/personal", freeze.Options{AllowPersonal: true}},
 		"iban":     {"pay DE89 3704 0044 0532 0130 00 now", "freeze/personal", freeze.Options{AllowPersonal: true}},
 		"replaced": {"", "", freeze.Options{}},
@@ -374,7 +421,9 @@ func TestSecrets(t *testing.T) {
 			}
 		})
 	}
-	_, _, report, err := frozen(t, &shop{secret: " order 1234567890123 of 2026-01-01, write to me@example.com or to ann@corp.com"}, &freeze.Options{Calls: []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"a"}`)}}})
+	_, _, report, err := frozen(t,
+		&shop{secret: " order 1234567890123 of 2026-01-01, write to me@example.com or to ann@corp.com"},
+		&freeze.Options{Calls: []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"a"}`)}}})
 	if err != nil || !slices.Contains(rulesOf(report), "freeze/email") {
 		t.Errorf("got %v %v", err, report.Report.Findings())
 	}
@@ -387,8 +436,8 @@ func rulesOf(r *freeze.Report) (list []string) {
 	return list
 }
 
-// TestAgain freezes a second time: what was stored before is asked again, or
-// taken from there.
+// TestAgain freezes a second time: previously stored answers are requested again, or
+// reused.
 func TestAgain(t *testing.T) {
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "site")
@@ -406,7 +455,10 @@ func TestAgain(t *testing.T) {
 		}
 		return r
 	}
-	run(&freeze.Options{Calls: []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"Ä"}`)}}, SkipUnstable: true})
+	run(&freeze.Options{
+		Calls:        []staticmcp.Question{{Tool: "get_item", Arguments: json.RawMessage(`{"id":"Ä"}`)}},
+		SkipUnstable: true,
+	})
 	before, err := staticmcp.OpenDir(ctx, dir, &staticmcp.Options{Poll: -1})
 	if err != nil {
 		t.Fatal(err)
@@ -417,7 +469,11 @@ func TestAgain(t *testing.T) {
 		t.Errorf("got %+v", r.Build.Changes)
 	}
 	calls := src.calls.Load()
-	r = run(&freeze.Options{Previous: before, SkipUnstable: true, Reuse: func(q staticmcp.Question) bool { return q.Tool != "get_item" }})
+	r = run(&freeze.Options{
+		Previous:     before,
+		SkipUnstable: true,
+		Reuse:        func(q staticmcp.Question) bool { return q.Tool != "get_item" },
+	})
 	if asked := src.calls.Load() - calls; asked != 4 || r.Reused < 8 { // get_item and now, twice each
 		t.Errorf("%d calls, %d reused", asked, r.Reused)
 	}
@@ -436,7 +492,10 @@ func TestDead(t *testing.T) {
 type dead struct{ mcp.Unimplemented }
 
 func (*dead) Catalog(context.Context) (*mcp.Catalog, error) {
-	return &mcp.Catalog{Server: mcp.Implementation{Name: "dead", Version: "1"}, Resources: []mcp.Resource{{URI: "a://b", Name: "b"}}}, nil
+	return &mcp.Catalog{
+		Server:    mcp.Implementation{Name: "dead", Version: "1"},
+		Resources: []mcp.Resource{{URI: "a://b", Name: "b"}},
+	}, nil
 }
 
 func (*dead) ReadResource(context.Context, *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
@@ -460,7 +519,8 @@ func TestDiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []freeze.Difference{
-		{"added", "tool", "now"}, {"added", "tool", "delete_item"}, {"added", "tool", "unknown"}, {"added", "prompt", "compute"},
+		{"added", "tool", "now"}, {"added", "tool", "delete_item"},
+		{"added", "tool", "unknown"}, {"added", "prompt", "compute"},
 	}
 	list = slices.DeleteFunc(list, func(d freeze.Difference) bool { return d.Kind == "tool" && d.Name == "get_item" })
 	if diff := cmp.Diff(want, list); diff != "" {
@@ -472,7 +532,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// clock says the time in whole seconds.
+// clock returns the time in whole seconds.
 type clock struct{ mcp.Unimplemented }
 
 func (clock) Catalog(context.Context) (*mcp.Catalog, error) {

@@ -7,10 +7,10 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// UnknownToolError says that an option names a tool that the source does not have.
+// UnknownToolError means that an option names a tool that the source does not have.
 type UnknownToolError struct {
 	Name string
-	// Near is the name that comes closest, or empty.
+	// Near is the most similar name, or empty.
 	Near string
 }
 
@@ -18,8 +18,8 @@ func (e *UnknownToolError) Error() string {
 	return fmt.Sprintf("the source has no tool %q", e.Name)
 }
 
-// checkNames looks for names of tools that are not there. One in an option is an
-// error, since a slip there would leave out more or less than was meant.
+// checkNames checks that all tools named in the options exist. An unknown name is an
+// error, because a typo would include or exclude the wrong tools.
 func (p *Plan) checkNames() error {
 	named := make([]string, 0, len(p.opts.Tools)+len(p.opts.Only)+len(p.opts.Skip)+2*len(p.opts.Expand))
 	named = append(append(append(named, p.opts.Tools...), p.opts.Only...), p.opts.Skip...)

@@ -9,92 +9,86 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// Options say what is asked, and how. A nil *Options and the zero value are the
-// defaults.
+// Options configure which calls are made, and how. A nil *Options and the zero value mean
+// the defaults.
 type Options struct {
-	// Tools are the names of tools that are called even if they do not say that
-	// they change nothing. What they do, they do.
+	// Tools are the names of tools that are called even if they are not marked readOnlyHint.
+	// Their side effects do happen.
 	Tools []string
-	// Only leaves out all tools but these. Nil means all.
+	// Only restricts the calls to these tools. Nil means all.
 	Only []string
-	// Skip leaves out these tools.
+	// Skip excludes these tools.
 	Skip []string
-	// Calls are asked in addition to what is found out.
+	// Calls are made in addition to the calls that are found.
 	Calls []staticmcp.Question
-	// Expand are rules that make calls out of answers.
+	// Expand are rules that derive calls from answers.
 	Expand []Rule
-	// NoResources and NoPrompts leave these out.
+	// NoResources and NoPrompts exclude resources and prompts.
 	NoResources, NoPrompts bool
 
-	// MaxCalls bounds all calls; more are left out with a warning. Default:
-	// 10,000.
+	// MaxCalls bounds the number of calls; more are skipped with a warning. Default: 10,000.
 	MaxCalls int
-	// MaxPerTool bounds the combinations of arguments tried for one tool, template
-	// or prompt. Default: 1,000.
+	// MaxPerTool bounds the combinations of arguments tried for one tool, template or
+	// prompt. Default: 1,000.
 	MaxPerTool int
-	// MaxRange is the longest range of whole numbers that is gone through.
-	// Default: 100.
+	// MaxRange is the largest range of integers that is enumerated. Default: 100.
 	MaxRange int
 
-	// Concurrency is the number of calls at the same time. Default: 4.
+	// Concurrency is the number of concurrent calls. Default: 4.
 	Concurrency int
-	// Rate is the most calls in a second. Default: no limit.
+	// Rate is the maximum number of calls per second. Default: no limit.
 	Rate float64
-	// Retries is how often a call that failed is made again. A negative value
-	// means never. Default: 2.
+	// Retries is how often a failed call is retried. A negative value means never. Default:
+	// 2.
 	Retries int
-	// Backoff is the time before the first of them, doubled each time. Default:
-	// 200 ms.
+	// Backoff is the delay before the first retry, doubled each time. Default: 200 ms.
 	Backoff time.Duration
 	// Timeout bounds one call. Default: 30 s.
 	Timeout time.Duration
-	// Once asks each question once. By default it is asked twice, and an answer
-	// that is not the same both times is a finding.
+	// Once makes each call only once. By default, each call is made twice, and answers that
+	// differ are a finding.
 	Once bool
-	// AgainAfter is how long after its answer a question is asked again, so that a
-	// clock in whole seconds shows. Less than zero means right away. Default: 1.1 s.
+	// AgainAfter is the delay between an answer and the repeated call, so that clocks in
+	// whole seconds are detected. A negative value means no delay. Default: 1.1 s.
 	AgainAfter time.Duration
-	// SkipUnstable leaves such answers out.
+	// SkipUnstable omits answers that differ.
 	SkipUnstable bool
-	// KeepErrors stores answers of tools that are errors, too.
+	// KeepErrors also stores tool results that are errors.
 	KeepErrors bool
-	// Replace is done to the text of each answer before it is compared or stored.
+	// Replace is applied to the text of each answer before it is compared or stored.
 	Replace []Replacement
 
-	// AllowSecrets accepts findings of the rule freeze/secret, each by the fingerprint
-	// in its hint, or all of one kind: "dump", "private-key", "token", "pair" or
-	// "entropy". Values of the environment are accepted by fingerprint only. By
-	// default every secret refuses the whole run.
+	// AllowSecrets accepts findings of the rule freeze/secret, each by the fingerprint in
+	// its hint, or all of one kind: "dump", "private-key", "token", "pair" or "entropy".
+	// Values of the environment are accepted by fingerprint only. By default, any secret
+	// makes the whole run fail.
 	AllowSecrets []string
-	// AllowPersonal stores answers that seem to contain personal data. By default
-	// such an answer refuses the whole run.
+	// AllowPersonal stores answers that appear to contain personal data. By default, such an
+	// answer makes the whole run fail.
 	AllowPersonal bool
-	// Environ is a list of NAME=VALUE whose secret values no answer may contain, in
-	// any usual encoding. Default: os.Environ(). An empty list that is not nil
-	// searches for none.
+	// Environ is a list of NAME=VALUE whose secret values must not appear in any answer, in
+	// any common encoding. Default: os.Environ(). A non-nil empty list disables this search.
 	Environ []string
 
-	// Previous is the site that was frozen before, or nil. What it has answers
-	// for is asked again; with Reuse, what the plan has in common with it is taken
-	// from there.
+	// Previous is the previously frozen site, or nil. The calls it has answers for are
+	// repeated; with Reuse, its answers to calls in the plan are used instead.
 	Previous *staticmcp.Site
-	// Reuse reports whether the answer that Previous has is still good enough. Nil
-	// means never.
+	// Reuse reports whether the answer in Previous can be reused. Nil means never.
 	Reuse func(staticmcp.Question) bool
 
-	// Source is the name of what is frozen, for the record. It must hold no
-	// secret. Time is when, for the record; the zero time leaves it out.
+	// Source is the name of the frozen source, for the record. It must not contain a secret.
+	// Time is the time of the run, for the record; the zero time omits it.
 	Source string
 	Time   time.Time
-	// Progress is told how far a run is, from the goroutine of Run.
+	// Progress is called with the progress of a run, on the goroutine of Run.
 	Progress func(build.Progress)
 }
 
-// Replacement changes the text of answers: what differs from call to call, or is
-// nobody's business.
+// Replacement changes the text of answers that varies from call to call or must not be
+// published.
 type Replacement struct {
 	Pattern *regexp.Regexp
-	// With is what takes the place, with $1 for a group.
+	// With is the replacement, with $1 for a group.
 	With string
 }
 

@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// inParallel does work for each item, at most n at the same time, and hands the
-// outcomes to take in the order of the items. It returns when nothing runs any
-// more.
+// inParallel does work for each item, at most n at the same time, and passes the outcomes
+// to take in the order of the items. It returns when all work has stopped.
 func inParallel[T, R any](ctx context.Context, n int, items []T, work func(T) R, take func(R)) error {
 	type job struct {
 		at   int
@@ -31,7 +30,7 @@ func inParallel[T, R any](ctx context.Context, n int, items []T, work func(T) R,
 	for (given < len(items) && ctx.Err() == nil) || pending > 0 {
 		var out chan<- job
 		var j job
-		// What waits for its turn is bounded, too.
+		// The outcomes waiting for their turn are bounded, too.
 		if given < len(items) && ctx.Err() == nil && given-next < 64*n && pending < n {
 			out, j = jobs, job{given, items[given]}
 		}

@@ -17,15 +17,15 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Plan is what a run will ask.
+// Plan is the list of calls that a run will make.
 type Plan struct {
-	// Questions are all that is known now; rules may add more during the run.
+	// Questions are the calls known so far; rules may add more during the run.
 	Questions []staticmcp.Question
-	// Subjects say for each tool, template and prompt what comes of it.
+	// Subjects describe what is planned for each tool, template and prompt.
 	Subjects []Subject
-	// Report holds what was left out, and why.
+	// Report lists what was skipped, and why.
 	Report check.Report
-	// Round is how long the source took for one of the requests made for the plan.
+	// Round is the longest response time of the requests made while planning.
 	Round time.Duration
 
 	source  mcp.Source
@@ -33,12 +33,12 @@ type Plan struct {
 	opts    *Options
 	layouts map[string]*staticmcp.ToolLayout
 	seen    map[string]bool
-	full    bool // a question was left out since there were too many
+	full    bool // a question was skipped because of MaxCalls
 
 	secrets     *secrets.Scanner
 	completions []*completed
-	templates   map[string]bool // of prompts: stored with places to fill in
-	expanded    []atomic.Int64  // how many calls each rule led to
+	templates   map[string]bool // prompts that are stored with placeholders
+	expanded    []atomic.Int64  // how many calls each rule produced
 }
 
 // schemaOf returns the input schema of a tool, or nil.
@@ -49,28 +49,28 @@ func (p *Plan) schemaOf(tool string) json.RawMessage {
 	return nil
 }
 
-// completed are the values that the source suggests for an argument.
+// completed holds the values that the source suggests for an argument.
 type completed struct {
 	prompt, uriTemplate, argument string
 	values                        []string
 }
 
-// Subject is one thing that is asked, or that is left out.
+// Subject is one tool, template or prompt, or all resources, in a plan.
 type Subject struct {
 	Kind string `json:"kind"` // "tool", "resources", "template" or "prompt"
 	Name string `json:"name,omitempty"`
-	// Calls is how many questions there are about it so far.
+	// Calls is the number of calls planned so far.
 	Calls int `json:"calls"`
-	// Note says why there are none, or what limits them; or it is empty.
+	// Note states why there are no calls, or what limits them; it may be empty.
 	Note string `json:"note,omitempty"`
-	// Skipped says that there will be no answer of it in the site.
+	// Skipped reports whether the site will have no answers of it.
 	Skipped bool `json:"skipped"`
 }
 
-// Name returns the name of what is frozen.
+// Name returns the name of the frozen server.
 func (p *Plan) Name() string { return p.catalog.Server.Name }
 
-// Estimate returns how many requests a run makes at least, and about how long it
+// Estimate returns the minimum number of requests that a run makes, and about how long it
 // takes.
 func (p *Plan) Estimate() (requests int, time_ time.Duration) {
 	requests = len(p.Questions)
@@ -84,8 +84,9 @@ func (p *Plan) Estimate() (requests int, time_ time.Duration) {
 	return requests, time_
 }
 
-// NewPlan finds out what to ask src. ctx bounds the planning; src must stay usable
-// until the run is over. A name in opts that no tool has is an [UnknownToolError].
+// NewPlan determines which calls to make to src. ctx bounds the planning; src must stay
+// usable until the run has finished. If opts names a tool that does not exist, the error
+// is an [UnknownToolError].
 func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) {
 	began := time.Now()
 	catalog, err := src.Catalog(ctx)
@@ -99,7 +100,7 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 	p.secrets = secrets.New(p.opts.Environ)
 	p.expanded = make([]atomic.Int64, len(p.opts.Expand))
 	if _, stored := src.(*staticmcp.Site); stored {
-		p.opts.Once = true // files do not change between two looks
+		p.opts.Once = true // files do not change between two reads
 		if opts == nil || opts.MaxCalls <= 0 {
 			p.opts.MaxCalls = math.MaxInt
 		}
@@ -132,8 +133,8 @@ func NewPlan(ctx context.Context, src mcp.Source, opts *Options) (*Plan, error) 
 	return p, nil
 }
 
-// known adds what a site has answers for, whether it is the source or what was
-// frozen before.
+// known adds the questions that a site has answers for, either the source or the
+// previously frozen site.
 func (p *Plan) known(ctx context.Context) error {
 	sites := []*staticmcp.Site{p.opts.Previous}
 	if site, ok := p.source.(*staticmcp.Site); ok {
@@ -148,7 +149,7 @@ func (p *Plan) known(ctx context.Context) error {
 			return fmt.Errorf("list the answers of a site: %w", err)
 		}
 		for _, q := range questions {
-			// What is gone from the definitions is gone from the site.
+			// What is no longer defined is no longer stored.
 			if q.Tool != "" && p.catalog.Tool(q.Tool) != nil ||
 				q.Prompt != "" && p.catalog.Prompt(q.Prompt) != nil && !p.opts.NoPrompts ||
 				q.URI != "" && site == p.source && !p.opts.NoResources {
@@ -159,7 +160,7 @@ func (p *Plan) known(ctx context.Context) error {
 	return nil
 }
 
-// add adds a question that may be asked, once.
+// add adds a question, if it is permitted and new.
 func (p *Plan) add(q staticmcp.Question) bool {
 	if q.Tool != "" {
 		if p.refusal(q.Tool) != "" {
@@ -189,13 +190,13 @@ func keyOf(q staticmcp.Question) string {
 	return q.Tool + "\x00" + q.URI + "\x00" + q.Prompt + "\x00" + string(q.Arguments)
 }
 
-// Why a tool is not called.
+// Reasons why a tool is not called.
 const (
 	notChosen   = "it is not among those chosen"
 	notReadOnly = "it does not say that it changes nothing (readOnlyHint)"
 )
 
-// refusal says why a tool must not be called, or is empty.
+// refusal returns why a tool must not be called, or "".
 func (p *Plan) refusal(name string) string {
 	t := p.catalog.Tool(name)
 	switch {
@@ -246,7 +247,7 @@ func (p *Plan) resources(ctx context.Context) error {
 	return nil
 }
 
-// template adds the resources that a template leads to.
+// template adds the resources that a template expands to.
 func (p *Plan) template(ctx context.Context, text string) (note string, err error) {
 	if _, stored := p.source.(*staticmcp.Site); stored {
 		return "", nil
@@ -282,7 +283,7 @@ func (p *Plan) template(ctx context.Context, text string) (note string, err erro
 	return note, nil
 }
 
-// suggestions asks the source for the values of an argument.
+// suggestions requests the values of an argument from the source.
 func (p *Plan) suggestions(ctx context.Context, prompt, uriTemplate, argument string) ([]string, error) {
 	if !p.catalog.Completions {
 		return nil, nil
@@ -290,12 +291,16 @@ func (p *Plan) suggestions(ctx context.Context, prompt, uriTemplate, argument st
 	ctx, cancel := context.WithTimeout(ctx, p.opts.Timeout)
 	defer cancel()
 	began := time.Now()
-	result, err := p.source.Complete(ctx, &mcp.CompleteParams{Prompt: prompt, URITemplate: uriTemplate, Argument: argument})
+	result, err := p.source.Complete(ctx, &mcp.CompleteParams{
+		Prompt:      prompt,
+		URITemplate: uriTemplate,
+		Argument:    argument,
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		return nil, nil // it has no suggestions for this one
+		return nil, nil // no suggestions for this argument
 	}
 	p.Round = max(p.Round, time.Since(began))
 	values, err := completionOf(result)
@@ -330,8 +335,8 @@ func (p *Plan) prompts(ctx context.Context) error {
 	return nil
 }
 
-// prompt adds what a prompt is asked with: the values that the source suggests,
-// or, for arguments that can be anything, themselves as places to fill in.
+// prompt adds the calls for a prompt: with the values that the source suggests or, for
+// free arguments, with placeholders.
 func (p *Plan) prompt(ctx context.Context, prompt *mcp.Prompt) (note string, err error) {
 	names := make([]string, len(prompt.Arguments))
 	options := make([][]json.RawMessage, len(prompt.Arguments))
@@ -373,7 +378,7 @@ func quote(s string) json.RawMessage {
 	return raw
 }
 
-// finish counts, and says what is missing.
+// finish counts the calls and reports what is missing.
 func (p *Plan) finish() {
 	calls := make(map[string]int)
 	for _, q := range p.Questions {
@@ -399,7 +404,8 @@ func (p *Plan) finish() {
 		}
 	}
 	if p.full {
-		p.found(check.Warning, "too-many", fmt.Sprintf("there are more than %d questions; the others are left out", p.opts.MaxCalls), "raise --max-calls")
+		p.found(check.Warning, "too-many",
+			fmt.Sprintf("there are more than %d questions; the others are left out", p.opts.MaxCalls), "raise --max-calls")
 	}
 }
 

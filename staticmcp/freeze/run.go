@@ -18,22 +18,22 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp/build"
 )
 
-// Report is what a run did.
+// Report is the result of a run.
 type Report struct {
-	// Asked counts the questions, Requests what was sent for them, Reused the
-	// answers that were taken from the site before.
+	// Asked counts the questions, Requests the requests sent for them, Reused the answers
+	// taken from the previous site.
 	Asked, Requests, Reused int
-	// Stored counts the answers in the site, Failed those that could not be had,
-	// Unstable those that were not the same twice.
+	// Stored counts the answers in the site, Failed those that could not be obtained,
+	// Unstable those that differed.
 	Stored, Failed, Unstable int
-	// Build is what became of the output.
+	// Build is the result of writing the output.
 	Build *build.Result
-	// Report holds what was found. Findings of Build are not among them.
+	// Report has the findings, except those of Build.
 	Report check.Report
 }
 
-// RefusedError is the error of a run that wrote nothing because answers or
-// definitions contain secrets or personal data. The report names them.
+// RefusedError is the error of a run that wrote nothing because answers or definitions
+// contain secrets or personal data. The report lists them.
 type RefusedError struct {
 	// Answers counts the answers and definitions with such a finding.
 	Answers int
@@ -47,10 +47,10 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("nothing was written: %d answers contain secrets or personal data", e.Answers)
 }
 
-// Run asks what p has planned and brings the answers to out as a site. Answers
-// that cannot be had are left out, with a finding. A source that answers nothing
-// at all is an error, and so is an answer with a secret ([*RefusedError]); then
-// nothing is written. The Report is never nil. A plan is run once.
+// Run makes the calls planned in p and writes the answers to out as a site. Answers that
+// cannot be obtained are omitted, with a finding. If the source answers nothing at all,
+// or an answer contains a secret ([*RefusedError]), Run returns an error and writes
+// nothing. The Report is never nil. A plan can only be run once.
 func Run(ctx context.Context, p *Plan, out build.Output, opts *build.Options) (*Report, error) {
 	r := &run{plan: p, report: &Report{}, pace: pace{every: perSecond(p.opts.Rate)}}
 	var o build.Options
@@ -79,12 +79,12 @@ type run struct {
 	report *Report
 	pace   pace
 
-	// unwritable is why the answers must not be written.
+	// unwritable is the reason why the answers must not be written.
 	unwritable error
 	refused    int
 }
 
-// site describes what will be frozen.
+// site describes the site to be written.
 func (r *run) site(ctx context.Context) *build.Site {
 	p := r.plan
 	c := p.catalog
@@ -117,7 +117,7 @@ func (r *run) site(ctx context.Context) *build.Site {
 	return site
 }
 
-// frozenExtensions leaves out the extension that only a running server can have.
+// frozenExtensions omits the extension that only a running server can have.
 func frozenExtensions(extensions json.RawMessage) json.RawMessage {
 	if extensions == nil {
 		return nil
@@ -131,24 +131,23 @@ func frozenExtensions(extensions json.RawMessage) json.RawMessage {
 	return kept
 }
 
-// outcome is what came of one question.
+// outcome is the outcome of one question.
 type outcome struct {
 	q        staticmcp.Question
 	doc      json.RawMessage // nil if there is no answer
-	template bool            // of a prompt: it has places to fill in
+	template bool            // for a prompt: it has placeholders
 	requests int
 	reused   bool
 	unstable bool
 	err      error
-	// again says that the question is to be asked once more, some time after it
-	// was answered.
+	// again requests that the question be asked again, some time after it was answered.
 	again    bool
 	answered time.Time
-	// more are the questions that the answer leads to.
+	// more are the questions derived from the answer.
 	more []staticmcp.Question
 }
 
-// answers asks everything, and yields the answers as they come.
+// answers asks all questions, and yields the answers as they arrive.
 func (r *run) answers(ctx context.Context) iter.Seq2[*build.Answer, error] {
 	return func(yield func(*build.Answer, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -165,7 +164,7 @@ func (r *run) answers(ctx context.Context) iter.Seq2[*build.Answer, error] {
 		defer workers.Wait()
 		defer close(questions)
 		pending := 0
-		// Whoever is at work must be able to hand over what it has.
+		// Workers that are still running must be able to deliver their results.
 		defer func() {
 			for range pending {
 				<-results
@@ -176,19 +175,19 @@ func (r *run) answers(ctx context.Context) iter.Seq2[*build.Answer, error] {
 	}
 }
 
-// errand is what a worker does: to ask a question, or to ask it again.
+// errand is a task for a worker: ask a question for the first time or again.
 type errand struct {
 	q     staticmcp.Question
 	first *outcome // when it is asked again
 }
 
-// patience are the answers whose questions will be asked again.
+// patience is the queue of answers whose questions will be asked again.
 type patience struct {
 	list  []*outcome // the oldest first
 	bytes int
 }
 
-// maxPatience is how many bytes of answers wait. Beyond that a question is asked
+// maxPatience is how many bytes of answers may be queued. Beyond it, questions are asked
 // again sooner.
 const maxPatience = 64 << 20
 
@@ -201,7 +200,7 @@ func (w *patience) next() *outcome {
 	return o
 }
 
-// due returns how long it is until the first of the list is asked again.
+// due returns the time until the first question of the queue is asked again.
 func (w *patience) due(after time.Duration) time.Duration {
 	if w.bytes > maxPatience {
 		return 0
@@ -209,8 +208,14 @@ func (w *patience) due(after time.Duration) time.Duration {
 	return time.Until(w.list[0].answered.Add(after))
 }
 
-// drive hands out questions and takes in answers until none is left.
-func (r *run) drive(ctx context.Context, questions chan<- *errand, results <-chan *outcome, pending *int, yield func(*build.Answer, error) bool) {
+// drive distributes questions and collects answers until none are left.
+func (r *run) drive(
+	ctx context.Context,
+	questions chan<- *errand,
+	results <-chan *outcome,
+	pending *int,
+	yield func(*build.Answer, error) bool,
+) {
 	p := r.plan
 	next, done := 0, 0
 	var waiting patience
@@ -262,8 +267,7 @@ func (r *run) drive(ctx context.Context, questions chan<- *errand, results <-cha
 	r.end(ctx, yield)
 }
 
-// end adds what is no answer to a question, and decides whether all may be
-// written.
+// end adds the files that are not answers, and decides whether the site may be written.
 func (r *run) end(ctx context.Context, yield func(*build.Answer, error) bool) {
 	report, p := r.report, r.plan
 	for i := range p.opts.Expand {
@@ -292,7 +296,12 @@ func (r *run) end(ctx context.Context, yield func(*build.Answer, error) bool) {
 		if !p.suggested(c) {
 			continue
 		}
-		a := &build.Answer{Completion: &build.Completion{Prompt: c.prompt, URITemplate: c.uriTemplate, Argument: c.argument, Values: c.values}}
+		a := &build.Answer{Completion: &build.Completion{
+			Prompt:      c.prompt,
+			URITemplate: c.uriTemplate,
+			Argument:    c.argument,
+			Values:      c.values,
+		}}
 		if !yield(a, nil) {
 			return
 		}
@@ -302,7 +311,7 @@ func (r *run) end(ctx context.Context, yield func(*build.Answer, error) bool) {
 	}
 }
 
-// others yields the files of a site that are no answers, such as those of a search
+// others yields the files of a site that are not answers, such as those of a search
 // index, as far as its index lists them.
 func others(ctx context.Context, site *staticmcp.Site, yield func(*build.Answer, error) bool) {
 	entries, err := site.Index(ctx)
@@ -313,8 +322,10 @@ func others(ctx context.Context, site *staticmcp.Site, yield func(*build.Answer,
 	for i := range entries {
 		name := entries[i].Path
 		first, _, _ := strings.Cut(name, "/")
-		if name == "mcp.json" || strings.HasSuffix(name, ".gz") || slices.Contains([]string{"tools", "resources", "prompts"}, first) {
-			continue // made of the answers
+		if name == "mcp.json" ||
+			strings.HasSuffix(name, ".gz") ||
+			slices.Contains([]string{"tools", "resources", "prompts"}, first) {
+			continue // derived from the answers
 		}
 		data, err := site.ReadFile(ctx, name)
 		if !yield(&build.Answer{Path: name, Data: data}, err) || err != nil {
@@ -323,12 +334,13 @@ func others(ctx context.Context, site *staticmcp.Site, yield func(*build.Answer,
 	}
 }
 
-// suggested reports whether values must be stored to be suggested by the site: if
-// it cannot read them off the names of its files and its list of resources.
+// suggested reports whether values must be stored for the site to suggest them, because
+// it cannot derive them from its file names and its list of resources.
 func (p *Plan) suggested(c *completed) bool {
 	if c.uriTemplate != "" {
 		for i := range p.catalog.Resources {
-			if uri := p.catalog.Resources[i].URI; strings.Contains(c.uriTemplate, "{") && strings.HasPrefix(uri, c.uriTemplate[:strings.IndexByte(c.uriTemplate, '{')]) {
+			if uri := p.catalog.Resources[i].URI; strings.Contains(c.uriTemplate, "{") &&
+				strings.HasPrefix(uri, c.uriTemplate[:strings.IndexByte(c.uriTemplate, '{')]) {
 				return false
 			}
 		}
@@ -337,7 +349,7 @@ func (p *Plan) suggested(c *completed) bool {
 	return slices.ContainsFunc(c.values, func(v string) bool { return staticmcp.EncodeName(v) != v })
 }
 
-// follow plans the questions that an answer leads to.
+// follow plans the questions derived from an answer.
 func (r *run) follow(o *outcome) {
 	for _, q := range o.more {
 		r.plan.add(q)
@@ -345,8 +357,7 @@ func (r *run) follow(o *outcome) {
 	o.more = nil
 }
 
-// took notes what came of a question and returns the answer to be stored, if
-// there is one.
+// took records the outcome of a question and returns the answer to be stored, if any.
 func (r *run) took(o *outcome) *build.Answer {
 	report := r.report
 	report.Asked++
@@ -375,7 +386,15 @@ func (r *run) took(o *outcome) *build.Answer {
 	}
 	report.Stored++
 	q := o.q
-	return &build.Answer{Tool: q.Tool, URI: q.URI, Prompt: q.Prompt, Arguments: q.Arguments, Result: o.doc, Template: o.template, From: nameOf(q)}
+	return &build.Answer{
+		Tool:      q.Tool,
+		URI:       q.URI,
+		Prompt:    q.Prompt,
+		Arguments: q.Arguments,
+		Result:    o.doc,
+		Template:  o.template,
+		From:      nameOf(q),
+	}
 }
 
 func (r *run) found(severity check.Severity, rule string, q staticmcp.Question, message, hint string) {
@@ -392,7 +411,7 @@ func nameOf(q staticmcp.Question) string {
 	return name
 }
 
-// do runs an errand. It is called by several goroutines.
+// do performs an errand. It is called by several goroutines.
 func (r *run) do(ctx context.Context, e *errand) *outcome {
 	if e.first == nil {
 		return r.ask(ctx, e.q)
@@ -403,7 +422,7 @@ func (r *run) do(ctx context.Context, e *errand) *outcome {
 	return o
 }
 
-// ask finds the answer to one question, for the first time.
+// ask answers one question for the first time.
 func (r *run) ask(ctx context.Context, q staticmcp.Question) *outcome {
 	o := &outcome{q: q}
 	p := r.plan
@@ -427,7 +446,7 @@ func (r *run) ask(ctx context.Context, q staticmcp.Question) *outcome {
 	return o
 }
 
-// leads returns the questions that the rules make of an answer.
+// leads returns the questions that the rules derive from an answer.
 func (p *Plan) leads(q staticmcp.Question, doc json.RawMessage) []staticmcp.Question {
 	var list []staticmcp.Question
 	for i := range p.opts.Expand {
@@ -442,7 +461,7 @@ func (p *Plan) leads(q staticmcp.Question, doc json.RawMessage) []staticmcp.Ques
 	return list
 }
 
-// fetch asks the source, more than once if need be.
+// fetch calls the source, with retries.
 func (r *run) fetch(ctx context.Context, o *outcome, q staticmcp.Question) (json.RawMessage, error) {
 	opts := r.plan.opts
 	wait := opts.Backoff
@@ -467,8 +486,8 @@ func (r *run) fetch(ctx context.Context, o *outcome, q staticmcp.Question) (json
 	}
 }
 
-// normal returns an answer as it is compared and stored, or nothing for one that
-// is not to be stored.
+// normal returns an answer as it is compared and stored, or nil for one that must not be
+// stored.
 func (r *run) normal(q staticmcp.Question, doc json.RawMessage) (json.RawMessage, error) {
 	if q.Tool != "" && !r.plan.opts.KeepErrors {
 		var result struct {
@@ -494,7 +513,7 @@ func short(s string) string {
 	return s
 }
 
-// retryable reports whether the same question may have an answer a moment later.
+// retryable reports whether the same question may succeed a moment later.
 func retryable(err error) bool {
 	var e *mcp.Error
 	if !errors.As(err, &e) {
@@ -507,7 +526,7 @@ func retryable(err error) bool {
 	return true
 }
 
-// answer asks one question and returns the answer without what belongs to the
+// answer asks one question and returns the answer without the members that belong to the
 // transfer.
 func answer(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.RawMessage, error) {
 	var result any
@@ -532,7 +551,7 @@ func answer(ctx context.Context, src mcp.Source, q staticmcp.Question) (json.Raw
 	return cleaned(result)
 }
 
-// storedAnswer returns the answer that a site has, or nil.
+// storedAnswer returns the answer stored in a site, or nil.
 func storedAnswer(ctx context.Context, site *staticmcp.Site, q staticmcp.Question) (json.RawMessage, error) {
 	if q.Tool == "" {
 		return answer(ctx, site, q)
@@ -544,7 +563,7 @@ func storedAnswer(ctx context.Context, site *staticmcp.Site, q staticmcp.Questio
 	return cleaned(result)
 }
 
-// pace keeps requests apart. It is safe for concurrent use.
+// pace spaces requests. It is safe for concurrent use.
 type pace struct {
 	every time.Duration
 	mu    sync.Mutex
@@ -584,10 +603,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// recordName is where it is written down what a site was frozen of.
+// recordName is the file that records the origin of a frozen site.
 const recordName = "freeze.json"
 
-// record is where a frozen site is from.
+// record is the origin of a frozen site.
 type record struct {
 	Source          string             `json:"source,omitempty"`
 	Server          mcp.Implementation `json:"server"`

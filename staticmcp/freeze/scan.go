@@ -18,13 +18,13 @@ type suspicion struct {
 	match   secrets.Match // of a secret
 }
 
-// pattern is the form of a kind of personal data.
+// pattern matches a kind of personal data.
 type pattern struct {
 	kind, about string
-	// hint must be in the text for the expression to be tried at all.
+	// hint must occur in the text for the expression to be tried at all.
 	hint string
 	look *regexp.Regexp
-	// good reports whether a match is one indeed, or is nil.
+	// good reports whether a match is genuine; nil means always.
 	good func(match string) bool
 }
 
@@ -32,8 +32,19 @@ type pattern struct {
 var patterns = sync.OnceValue(func() []pattern {
 	return []pattern{
 		{kind: "personal", about: "a card number", look: regexp.MustCompile(`\b\d(?:[ -]?\d){12,18}\b`), good: isCard},
-		{kind: "personal", about: "an IBAN", look: regexp.MustCompile(`\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b`), good: isIBAN},
-		{kind: "email", about: "an e-mail address", hint: "@", look: regexp.MustCompile(`\b[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`), good: isPersonal},
+		{
+			kind:  "personal",
+			about: "an IBAN",
+			look:  regexp.MustCompile(`\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b`),
+			good:  isIBAN,
+		},
+		{
+			kind:  "email",
+			about: "an e-mail address",
+			hint:  "@",
+			look:  regexp.MustCompile(`\b[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`),
+			good:  isPersonal,
+		},
 	}
 })
 
@@ -61,8 +72,8 @@ func suspicions(scanner *secrets.Scanner, doc json.RawMessage) []suspicion {
 	return found
 }
 
-// eachText calls visit with every text in doc that may contain personal data. Binary
-// data is skipped.
+// eachText calls visit with every text in doc that may contain personal data, skipping
+// binary data.
 func eachText(doc []byte, visit func(string)) {
 	i := jsonscan.Space(doc, 0)
 	if i == len(doc) {
@@ -102,8 +113,8 @@ func digits(s string) string {
 	}, s)
 }
 
-// isCard reports whether a number is written like that of a payment card, and has
-// the beginning, the length and the check digit of one.
+// isCard reports whether a number is formatted like that of a payment card, and has a
+// valid prefix, length and check digit.
 func isCard(match string) bool {
 	number := digits(match)
 	if !cardGroups(match) || !cardIssuer(number) || strings.Count(number, number[:1]) == len(number) {
@@ -122,8 +133,8 @@ func isCard(match string) bool {
 	return sum%10 == 0
 }
 
-// cardGroups reports whether a number is in one piece, or in the groups that
-// cards show, with one separator. Other numbers in a row are no card.
+// cardGroups reports whether a number is unseparated, or in the groups printed on cards,
+// with one kind of separator. Numbers grouped otherwise are not card numbers.
 func cardGroups(match string) bool {
 	separator := " "
 	if strings.Contains(match, "-") {
@@ -143,7 +154,7 @@ func cardGroups(match string) bool {
 	return len(lengths) == 1
 }
 
-// cardIssuer reports whether numbers of cards begin so, and are as long.
+// cardIssuer reports whether a number has the prefix and length of a card issuer.
 func cardIssuer(number string) bool {
 	begins := func(digits int, low, high string) bool {
 		return number[:digits] >= low && number[:digits] <= high
@@ -162,7 +173,7 @@ func cardIssuer(number string) bool {
 	return false
 }
 
-// isIBAN reports whether the check digits are right.
+// isIBAN reports whether the check digits are correct.
 func isIBAN(match string) bool {
 	s := strings.ReplaceAll(match, " ", "")
 	if len(s) < 15 || len(s) > 34 {
@@ -180,11 +191,14 @@ func isIBAN(match string) bool {
 	return rest == 1
 }
 
-// isPersonal reports whether an address is not one of those that are made for
+// isPersonal reports whether an e-mail address does not belong to a domain reserved for
 // examples.
 func isPersonal(match string) bool {
 	domain := strings.ToLower(match[strings.LastIndexByte(match, '@')+1:])
-	for _, example := range []string{"example.com", "example.org", "example.net", ".example", ".test", ".invalid", ".localhost"} {
+	for _, example := range []string{
+		"example.com", "example.org", "example.net", ".example", ".test", ".invalid",
+		".localhost",
+	} {
 		if domain == example || strings.HasSuffix(domain, "."+strings.TrimPrefix(example, ".")) {
 			return false
 		}

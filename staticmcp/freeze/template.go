@@ -12,15 +12,15 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// filler is the value with which a prompt is asked to see where it appears.
+// filler is the argument value sent to a prompt to see where it appears in the text.
 const filler = "x7f3slipway"
 
-// maxOptional is how many optional arguments a template can have: it is asked for
+// maxOptional is how many optional arguments a template can have: the prompt is requested
 // with each combination of them.
 const maxOptional = 4
 
-// askTemplate asks a prompt for a text with places, once for each combination of
-// optional arguments: a prompt may word its text otherwise when one is missing.
+// askTemplate requests a prompt with placeholders, once for each combination of optional
+// arguments, because a prompt may word its text differently without one.
 func (r *run) askTemplate(ctx context.Context, o *outcome) {
 	prompt := r.plan.catalog.Prompt(o.q.Prompt)
 	sets, err := argumentSets(prompt)
@@ -47,8 +47,8 @@ func (r *run) askTemplate(ctx context.Context, o *outcome) {
 	o.template = o.err == nil
 }
 
-// argumentSets returns the combinations of arguments that a prompt can be given, the
-// one with all arguments first.
+// argumentSets returns the possible combinations of a prompt's arguments, the one with
+// all arguments first.
 func argumentSets(prompt *mcp.Prompt) ([][]string, error) {
 	optional := 0
 	for _, a := range prompt.Arguments {
@@ -75,8 +75,8 @@ func argumentSets(prompt *mcp.Prompt) ([][]string, error) {
 	return sets, nil
 }
 
-// templateOf asks a prompt with its own places as arguments, and again with other
-// values: if nothing else differs, the answer is a text with places.
+// templateOf requests a prompt with its own placeholders as arguments, and again with
+// other values. If nothing else differs, the answer is a template.
 func (r *run) templateOf(ctx context.Context, o *outcome, prompt string, names []string) (json.RawMessage, error) {
 	places, others := make(map[string]string), make(map[string]string)
 	for _, name := range names {

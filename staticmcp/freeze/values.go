@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// property is what is looked at of the schema of an argument.
+// property holds the relevant keywords of an argument's schema.
 type property struct {
 	Ref      string            `json:"$ref"`
 	Type     json.RawMessage   `json:"type"`
@@ -23,17 +23,17 @@ type property struct {
 	Example  json.RawMessage   `json:"example"`
 	Minimum  *float64          `json:"minimum"`
 	Maximum  *float64          `json:"maximum"`
-	// An exclusive limit was a boolean once.
+	// In older drafts, an exclusive limit was a boolean.
 	ExclusiveMinimum json.RawMessage   `json:"exclusiveMinimum"`
 	ExclusiveMaximum json.RawMessage   `json:"exclusiveMaximum"`
 	OneOf            []json.RawMessage `json:"oneOf"`
 	AnyOf            []json.RawMessage `json:"anyOf"`
 }
 
-// candidates are the values that an argument is tried with.
+// candidates are the values to try for an argument.
 type candidates struct {
 	values []json.RawMessage
-	// complete says that there are no others.
+	// complete reports whether there are no other values.
 	complete bool
 }
 
@@ -42,7 +42,7 @@ func argumentValues(inputSchema json.RawMessage, arguments []staticmcp.Argument,
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(inputSchema, &schema) // what cannot be read has no values
+	_ = json.Unmarshal(inputSchema, &schema) // an unreadable schema has no values
 	list := make([]candidates, len(arguments))
 	for i, a := range arguments {
 		list[i] = valuesOf(schema.Properties[a.Name], inputSchema, maxRange, 0)
@@ -50,11 +50,10 @@ func argumentValues(inputSchema json.RawMessage, arguments []staticmcp.Argument,
 	return list
 }
 
-// maxRefs bounds how many references lead to one schema.
+// maxRefs bounds the length of a chain of references.
 const maxRefs = 8
 
-// valuesOf returns the values that a schema lists, or that it leaves no others
-// than.
+// valuesOf returns the values that a schema lists, or to which it restricts the argument.
 func valuesOf(schema, root json.RawMessage, maxRange, depth int) candidates {
 	var p property
 	if len(schema) == 0 || json.Unmarshal(schema, &p) != nil || depth > maxRefs {
@@ -91,14 +90,13 @@ func valuesOf(schema, root json.RawMessage, maxRange, depth int) candidates {
 	return found
 }
 
-// isNull reports whether a schema allows nothing but null, which counts as left
-// out.
+// isNull reports whether a schema allows only null, which counts as omitted.
 func isNull(schema json.RawMessage) bool {
 	var p property
 	return json.Unmarshal(schema, &p) == nil && string(p.Type) == `"null"`
 }
 
-// wholeRange returns all whole numbers that an argument can be, if they are few.
+// wholeRange returns all integers that an argument can have, if they are few.
 func (p *property) wholeRange(most int) ([]json.RawMessage, bool) {
 	if string(p.Type) != `"integer"` {
 		return nil, false
@@ -160,9 +158,9 @@ func pointed(root json.RawMessage, ref string) json.RawMessage {
 	return root
 }
 
-// combinations calls visit with each choice of one of the options at every place,
-// the last place changing first, until it returns false. An option that is nil
-// means that the argument is left out.
+// combinations calls visit with each combination of one option per place, the last place
+// changing fastest, until it returns false. A nil option means that the argument is
+// omitted.
 func combinations[T any](options [][]T, visit func([]T) bool) {
 	for _, o := range options {
 		if len(o) == 0 {
@@ -207,9 +205,14 @@ func object(names []string, values []json.RawMessage) json.RawMessage {
 	return append(doc, '}')
 }
 
-// toolCalls returns the calls of a tool that its definition leads to, and why
-// there are none.
-func toolCalls(layout *staticmcp.ToolLayout, name string, inputSchema json.RawMessage, o *Options) (calls []staticmcp.Question, note string) {
+// toolCalls returns the calls derived from the definition of a tool, or a note why there
+// are none.
+func toolCalls(
+	layout *staticmcp.ToolLayout,
+	name string,
+	inputSchema json.RawMessage,
+	o *Options,
+) (calls []staticmcp.Question, note string) {
 	arguments := layout.Arguments()
 	values := argumentValues(inputSchema, arguments, o.MaxRange)
 	names := make([]string, len(arguments))
@@ -225,7 +228,7 @@ func toolCalls(layout *staticmcp.ToolLayout, name string, inputSchema json.RawMe
 			}
 			continue
 		}
-		// Left out it has its default, and the answer is the same file.
+		// If omitted, it has its default, and the answer is the same file.
 		options[i] = slices.DeleteFunc(options[i], func(v json.RawMessage) bool { return bytes.Equal(v, a.Default) })
 		options[i] = append([]json.RawMessage{nil}, options[i]...)
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/slipway-mcp/slipway/staticmcp"
 )
 
-// Verification is what [Verify] found.
+// Verification is the result of [Verify].
 type Verification struct {
-	// Compared counts the answers that were asked for again, Different those that
-	// are not the same, Failed those that the source does not give any more.
+	// Compared counts the answers that were requested again, Different those that have
+	// changed, Failed those that the source no longer gives.
 	Compared, Different, Failed int
 	Report                      check.Report
 
@@ -26,10 +26,10 @@ type Verification struct {
 // OK reports whether the source still gives every answer of the site.
 func (v *Verification) OK() bool { return v.Different+v.Failed == 0 }
 
-// Verify asks src for every answer of site and compares them, byte for byte but
-// for white space between tokens. Of opts, what says how to ask counts:
-// Concurrency, Rate, Retries, Timeout, Replace, and Tools, without which the
-// tools that do not say that they change nothing are left out.
+// Verify requests every answer of site from src and compares them, byte for byte except
+// for white space between tokens. Of opts, only the fields about calling are used:
+// Concurrency, Rate, Retries, Timeout, Replace, and Tools. Tools not marked readOnlyHint
+// are skipped unless they are in Tools.
 func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Options) (*Verification, error) {
 	catalog, err := src.Catalog(ctx)
 	if err != nil {
@@ -63,19 +63,19 @@ func Verify(ctx context.Context, site *staticmcp.Site, src mcp.Source, opts *Opt
 	}, v.add)
 }
 
-// askable returns q as it can be asked: a prompt that is stored with places to fill in
-// is asked with values for each combination of its arguments.
+// askable returns the questions to ask for q: a prompt stored as a template is requested
+// with values for each combination of its arguments.
 func askable(c *mcp.Catalog, q staticmcp.Question) []staticmcp.Question {
 	prompt := c.Prompt(q.Prompt)
 	if q.Prompt == "" || q.Arguments != nil || prompt == nil ||
 		!slices.ContainsFunc(prompt.Arguments, func(a mcp.PromptArgument) bool { return a.Required }) {
-		return []staticmcp.Question{q} // without required arguments it may be the answer to none
+		return []staticmcp.Question{q} // without required arguments, the file may be the answer without any
 	}
 	return withArguments(prompt)
 }
 
-// storedTemplate returns the questions for a prompt without required arguments, if it
-// is stored with places to fill in.
+// storedTemplate returns the questions for a prompt without required arguments, if it is
+// stored as a template.
 func storedTemplate(ctx context.Context, site *staticmcp.Site, prompt *mcp.Prompt) []staticmcp.Question {
 	var list []staticmcp.Question
 	for _, q := range withArguments(prompt) {
@@ -91,7 +91,7 @@ func storedTemplate(ctx context.Context, site *staticmcp.Site, prompt *mcp.Promp
 func withArguments(prompt *mcp.Prompt) []staticmcp.Question {
 	sets, err := argumentSets(prompt)
 	if err != nil {
-		return nil // no run stores it
+		return nil // such a prompt is never stored
 	}
 	var list []staticmcp.Question
 	for _, names := range sets {
@@ -104,7 +104,7 @@ func withArguments(prompt *mcp.Prompt) []staticmcp.Question {
 	return list
 }
 
-// comparison is what came of asking for one answer again.
+// comparison is the outcome of requesting one answer again.
 type comparison struct {
 	q         staticmcp.Question
 	different bool
