@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// ParseAddr returns host:port of what a person writes for an address to listen on:
-// HOST:PORT, HOST or PORT. What is missing is that of [DefaultAddr]. A port has a
-// number from 0 to 65535; 0 is any free one.
+// ParseAddr converts a listen address as a user writes it (HOST:PORT, HOST or PORT) to
+// host:port. Missing parts come from [DefaultAddr]. A port is a number from 0 to 65535; 0
+// means any free port.
 func ParseAddr(text string) (string, error) {
 	defaultHost, defaultPort, _ := net.SplitHostPort(DefaultAddr)
 	host, port, err := net.SplitHostPort(text)
@@ -28,7 +28,7 @@ func ParseAddr(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// IsPort reports whether s is the number of a port, from 0 to 65535.
+// IsPort reports whether s is a port number, from 0 to 65535.
 func IsPort(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 16)
 	return err == nil && strconv.FormatUint(n, 10) == s

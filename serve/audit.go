@@ -12,69 +12,68 @@ import (
 	"time"
 )
 
-// Audit is a log of who did what: a line of JSON for each request that asks the
-// Source to do something or to hand something out, for each that was refused, and
-// for what happens to servers behind. It never holds arguments, results or
-// tokens; docs/operations.md lists what it holds. It is safe for concurrent use,
-// and Servers may share one.
+// Audit is an audit log in JSON lines: one line for each request that makes the Source do
+// or return something, for each refused request, and for events of upstream servers. It
+// never contains arguments, results or tokens; docs/operations.md lists its contents. It
+// is safe for concurrent use, and several Servers may share one.
 //
-// Lines are written whole, a hundredth of a second after they were made at the
-// latest, and when the Audit is closed. If they cannot be written, a MiB of them
-// is kept and tried again every second; what there are beyond that is counted,
-// said in the log, and told to [Options.Logger]. Requests do not wait for any of it,
-// unless AuditOptions.Required is set.
+// Lines are written whole, at most 10 ms after they were created, and when the Audit is
+// closed. If writing fails, up to 1 MiB of lines is kept and retried every second;
+// further lines are counted as lost, and the loss is recorded in the audit log and
+// reported to [AuditOptions.Logger]. Requests do not wait for writes, unless
+// AuditOptions.Required is set.
 type Audit struct {
-	path     string // "" if out is not a file of ours
+	path     string // "" if out is not a file opened by the Audit
 	log      *slog.Logger
 	required bool
 	hashes   hashes
 
-	writing sync.Mutex // held while something is written; guards what follows
+	writing sync.Mutex // held while writing; guards the fields below
 	out     io.Writer
 	file    *os.File
-	checked time.Time // when the file was last known to be where it should be
-	torn    bool      // the last line that was written is not whole
-	failed  time.Time // when the log was last told that nothing can be written
+	checked time.Time // when the path was last verified
+	torn    bool      // the last written line is incomplete
+	failed  time.Time // when the write failure was last logged
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	pending   []byte
 	spare     []byte
-	queued    uint64 // lines, ever
-	written   uint64 // of those
-	lost      uint64 // lines that were never queued, or not written at the end
-	untold    uint64 // lost, and not yet said in the log
-	err       error  // why the last attempt to write has failed
+	queued    uint64 // lines in total
+	written   uint64 // of those queued
+	lost      uint64 // lines that were never queued, or not written by the end
+	untold    uint64 // lost lines not yet recorded in the log
+	err       error  // of the last write, if it failed
 	timer     *time.Timer
 	scheduled bool
 	closed    bool
 }
 
-// AuditOptions configure an [Audit]. The zero value and nil are the defaults.
+// AuditOptions configure an [Audit]. The zero value and nil mean the defaults.
 type AuditOptions struct {
-	// Key is what arguments and session ids are hashed with (HMAC with SHA-256);
-	// at least 16 bytes. Without one, a random one is made: hashes can then be
-	// compared with each other only as long as the Audit is open.
+	// Key is the key for hashing arguments and session ids (HMAC with SHA-256); at least 16
+	// bytes. Without one, a random key is used: hashes can then be compared only while the
+	// Audit is open.
 	Key []byte
-	// Required refuses requests that cannot be recorded: before a request is served
-	// a line that it begins is written, and before its answer is sent, the line of
-	// what came of it. A write that hangs holds up requests.
+	// Required refuses requests that cannot be recorded: a line is written before a request
+	// is served, and the line with its outcome before its answer is sent. A write that hangs
+	// blocks requests.
 	Required bool
-	// Logger is told when nothing can be written. Nil is nobody.
+	// Logger receives errors when the log cannot be written. Nil discards them.
 	Logger *slog.Logger
 }
 
 const (
-	auditDelay  = 10 * time.Millisecond // how long a line may wait for others
+	auditDelay  = 10 * time.Millisecond // how long a line may wait for more lines
 	auditRetry  = time.Second           // between attempts to write
-	auditCheck  = time.Second           // between looks whether the file was renamed
-	auditUrgent = 64 << 10              // bytes that are not kept waiting
-	auditKept   = 1 << 20               // bytes that are kept while nothing can be written
+	auditCheck  = time.Second           // between checks whether the file was renamed
+	auditUrgent = 64 << 10              // this many bytes are written without delay
+	auditKept   = 1 << 20               // bytes that are kept while writing fails
 	auditClose  = 5 * time.Second       // how long closing may take
 )
 
-// OpenAudit opens the log in a file, to which it appends. A new file is readable
-// for its owner only. If the file is renamed or removed, a new one is made within
-// a second. Several processes may write to one file. Close the Audit at the end.
+// OpenAudit opens the log in a file and appends to it. A new file is readable only by its
+// owner. If the file is renamed or removed, a new one is created within a second. Several
+// processes may write to one file. Close the Audit when done.
 func OpenAudit(path string, opts *AuditOptions) (*Audit, error) {
 	a, err := newAudit(opts)
 	if err != nil {
@@ -88,8 +87,7 @@ func OpenAudit(path string, opts *AuditOptions) (*Audit, error) {
 	return a, nil
 }
 
-// NewAudit returns a log that is written to w, each time whole lines. w is not
-// closed.
+// NewAudit returns a log that is written to w, whole lines at a time. w is not closed.
 func NewAudit(w io.Writer, opts *AuditOptions) (*Audit, error) {
 	a, err := newAudit(opts)
 	if err != nil {
@@ -113,32 +111,31 @@ func newAudit(opts *AuditOptions) (*Audit, error) {
 	return a, nil
 }
 
-// Reopen makes the log go on in the file that has its name now.
+// Reopen continues the log in the file that now has its name.
 func (a *Audit) Reopen() error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
 	if a.path == "" {
 		return nil
 	}
-	_ = a.flush() // what is older goes to the old file, if that takes it
+	_ = a.flush() // older lines go to the old file, if possible
 	return a.reopen()
 }
 
-// reopen is for who holds writing, or has not told others of a yet.
+// reopen requires that the caller holds writing, or that a is not yet shared.
 func (a *Audit) reopen() error {
 	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	if a.file != nil {
-		_ = a.file.Close() // all that was written is in it
+		_ = a.file.Close() // all written lines are in it
 	}
 	a.file, a.out, a.checked, a.torn = f, f, time.Now(), false
 	return nil
 }
 
-// Close writes what has not been written and ends the log. The error says that
-// lines are lost.
+// Close writes the pending lines and closes the log. An error means that lines were lost.
 func (a *Audit) Close() error {
 	a.event("closed", 0)
 	a.mu.Lock()
@@ -167,8 +164,8 @@ func (a *Audit) Close() error {
 	}
 }
 
-// add puts a line, without its break, into the log. It returns the line's number,
-// for sync, or 0 if the line is lost.
+// add queues a line, without its line break. It returns the line's number, for sync, or 0
+// if the line is lost.
 func (a *Audit) add(line []byte) uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -200,15 +197,15 @@ func (a *Audit) scheduleLocked(delay time.Duration) {
 	a.timer.Reset(delay)
 }
 
-// due writes what there is, unless somebody does already.
+// due writes the pending lines, waiting for a write in progress.
 func (a *Audit) due() {
 	a.writing.Lock()
 	defer a.writing.Unlock()
-	_ = a.flush() // it has been told, and is tried again
+	_ = a.flush() // the error was logged, and the write is retried
 }
 
-// sync waits until the line with that number has been written, and returns the
-// error if it cannot be.
+// sync waits until the line with that number has been written, and returns the error if
+// writing fails.
 func (a *Audit) sync(line uint64) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -225,7 +222,7 @@ func (a *Audit) sync(line uint64) error {
 	return err
 }
 
-// flush writes what there is. It is for who holds writing.
+// flush writes the pending lines. The caller holds writing.
 func (a *Audit) flush() error {
 	a.mu.Lock()
 	if a.untold > 0 && a.err == nil {
@@ -260,8 +257,8 @@ func (a *Audit) flush() error {
 	return err
 }
 
-// tellLocked says in the program's own log that lines cannot be written, or can
-// again; the former at most once a minute.
+// tellLocked logs that lines cannot be written, at most once a minute, or that writing
+// works again.
 func (a *Audit) tellLocked(err error, recovered bool) {
 	switch {
 	case recovered:
@@ -273,8 +270,8 @@ func (a *Audit) tellLocked(err error, recovered bool) {
 	}
 }
 
-// put writes whole lines with one write and returns how many bytes of whole lines
-// have been written.
+// put writes whole lines in a single write and returns how many bytes of whole lines have
+// been written.
 func (a *Audit) put(batch []byte) (int, error) {
 	if a.path != "" && time.Since(a.checked) >= auditCheck && !a.inPlace() {
 		if err := a.reopen(); err != nil {
@@ -282,7 +279,7 @@ func (a *Audit) put(batch []byte) (int, error) {
 		}
 	}
 	before := 0
-	if a.torn { // let the next line begin on its own
+	if a.torn { // start on a new line
 		batch, before = append([]byte{'\n'}, batch...), 1
 	}
 	n, err := a.out.Write(batch)
@@ -311,7 +308,7 @@ func (a *Audit) inPlace() bool {
 	return true
 }
 
-// metrics adds the counts of lines.
+// metrics adds the line counts.
 func (a *Audit) metrics(t *exposition) {
 	a.mu.Lock()
 	written, lost := a.written, a.lost

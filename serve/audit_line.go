@@ -19,18 +19,19 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// audited reports whether a request of that method stands in the log also if it
-// was served: it had the Source do something, or hand something out. What is left
-// out says what there is, and that somebody is alive.
+// audited reports whether a successful request of that method is logged: it made the
+// Source do or return something. Other methods only list what is offered, or check that
+// the server is alive.
 func audited(method string) bool {
 	switch method {
-	case "tools/list", "resources/list", "resources/templates/list", "prompts/list", "ping", "server/discover", "logging/setLevel":
+	case "tools/list", "resources/list", "resources/templates/list",
+		"prompts/list", "ping", "server/discover", "logging/setLevel":
 		return false
 	}
 	return true
 }
 
-// auditor tells an Audit of requests, and refuses those that must be in it and
+// auditor records requests in an Audit, and refuses those that must be recorded but
 // cannot be.
 type auditor struct{ *Audit }
 
@@ -53,7 +54,7 @@ func (a auditor) Observe(ctx context.Context, e mcp.Event) {
 	}
 }
 
-// Enter implements [mcp.Gate]. It is used only where the log is required.
+// Enter implements [mcp.Gate]. It is used only if the log is required.
 func (a auditor) Enter(ctx context.Context, op mcp.Operation) error {
 	if !audited(op.Method) || op.Follows {
 		return nil
@@ -73,12 +74,13 @@ func (a auditor) Enter(ctx context.Context, op mcp.Operation) error {
 // Leave implements [mcp.Gate].
 func (auditor) Leave(context.Context, mcp.Operation) {}
 
-// lineBuffers hold lines while they are made.
+// lineBuffer is a pooled buffer for building a line.
 type lineBuffer struct{ b []byte }
 
 var lineBuffers = sync.Pool{New: func() any { return &lineBuffer{make([]byte, 0, 1024)} }}
 
-// request records a request. The error says that it could not be, where that matters.
+// request records a request. It returns an error if the log is required and the request
+// could not be recorded.
 func (a auditor) request(ctx context.Context, event string, e *mcp.Event) error {
 	buf := lineBuffers.Get().(*lineBuffer)
 	defer lineBuffers.Put(buf)
@@ -96,7 +98,7 @@ func (a auditor) request(ctx context.Context, event string, e *mcp.Event) error 
 	return a.sync(n)
 }
 
-// refused records a request that did not come in.
+// refused records a request that was not admitted.
 func (a *Audit) refused(c *caller, why *refusal) {
 	l := auditLine{a, a.begin(nil, "refused")}
 	l.text("remote", c.remote)
@@ -105,17 +107,16 @@ func (a *Audit) refused(c *caller, why *refusal) {
 	a.add(append(l.b, '}'))
 }
 
-// AuditServer is something that has happened to a server that requests are passed
-// on to. Only Name and What are required.
+// AuditServer is an event of an upstream server. Only Name and What are required.
 type AuditServer struct {
-	Name    string // what it is called here
+	Name    string // its local name
 	What    string // "started", "lost", "changed" and the like
 	Address string // its URL or command, without secrets
-	Origin  string // where it comes from, its digest first
+	Origin  string // where it comes from, with its digest first
 	Reason  string // why, without secrets
 }
 
-// Server records what happens to a server. A nil Audit records nothing.
+// Server records an event of an upstream server. A nil Audit records nothing.
 func (a *Audit) Server(s *AuditServer) {
 	if a == nil {
 		return
@@ -131,7 +132,7 @@ func (a *Audit) Server(s *AuditServer) {
 
 func (a *Audit) opened() { a.event("opened", 0) }
 
-// event records something about the log itself.
+// event records an event of the log itself.
 func (a *Audit) event(what string, lines uint64) { a.add(a.appendEvent(nil, what, lines)) }
 
 func (a *Audit) appendEvent(dst []byte, what string, lines uint64) []byte {
@@ -152,7 +153,7 @@ func (a *Audit) begin(dst []byte, event string) []byte {
 	return append(append(append(dst, `","event":"`...), event...), '"')
 }
 
-// auditLine is a line in the making.
+// auditLine is a line being built.
 type auditLine struct {
 	a *Audit
 	b []byte
@@ -162,13 +163,13 @@ func (l *auditLine) key(name string) {
 	l.b = append(append(append(l.b, `,"`...), name...), `":`...)
 }
 
-// The longest texts that stand in a line as they are.
+// The longest texts that are included unchanged.
 const (
 	maxAuditText = 512
 	maxAuditName = 128
 )
 
-// text adds a member, unless it is empty. One that is too long is cut.
+// text adds a member, unless it is empty. A text that is too long is truncated.
 func (l *auditLine) text(name, value string) {
 	if value == "" {
 		return
@@ -190,7 +191,7 @@ func (l *auditLine) number(name string, value int64) {
 	l.b = strconv.AppendInt(l.b, value, 10)
 }
 
-// raw adds a string as it was written in JSON, unless it is none, or too long.
+// raw adds a string in its JSON encoding, unless it is not a string or too long.
 func (l *auditLine) raw(name string, value []byte) {
 	if len(value) > 2 && value[0] == '"' && len(value) <= maxAuditName {
 		l.key(name)
@@ -200,20 +201,20 @@ func (l *auditLine) raw(name string, value []byte) {
 	}
 }
 
-// hash adds the keyed hash of something that is not to be in the log.
+// hash adds the keyed hash of a value that must not be in the log.
 func (l *auditLine) hash(name string, value []byte, size int) {
 	l.key(name)
 	l.b = append(l.b, '"')
 	l.b = append(l.a.hashes.append(l.b, value, size), '"')
 }
 
-// what says what the request is about.
+// what adds the method and the target of the request.
 func (l *auditLine) what(ctx context.Context, event string, e *mcp.Event) {
 	req := mcp.RequestFrom(ctx)
 	params := req.Params()
 	method := e.Method
 	if len(method) > maxAuditName || !utf8.ValidString(method) {
-		method = otherName // it is the client's own word
+		method = otherName // chosen by the client
 	}
 	if method != "" {
 		l.text("method", method)
@@ -224,7 +225,7 @@ func (l *auditLine) what(ctx context.Context, event string, e *mcp.Event) {
 	case "tools/call", "prompts/get":
 		if e.Name != "" {
 			l.text("name", e.Name)
-		} else { // there is no such tool, at least not for this client
+		} else { // no such tool, at least not for this client
 			l.raw("name", jsonscan.Member(params, "name"))
 		}
 		if given := jsonscan.Member(params, "arguments"); given != nil {
@@ -241,7 +242,7 @@ func (l *auditLine) what(ctx context.Context, event string, e *mcp.Event) {
 	}
 }
 
-// who says who made the request, and how.
+// who adds who made the request, and how.
 func (l *auditLine) who(ctx context.Context, e *mcp.Event) {
 	if p := mcp.PrincipalFrom(ctx); p != nil {
 		if len(p.Name) > maxAuditName {
@@ -270,7 +271,7 @@ func (l *auditLine) who(ctx context.Context, e *mcp.Event) {
 	l.text("remote", remoteOf(ctx))
 }
 
-// outcome says what came of it.
+// outcome adds the outcome.
 func (l *auditLine) outcome(e *mcp.Event) {
 	if e.Kind == mcp.EventAnswer {
 		outcome := "ok"
@@ -302,8 +303,8 @@ func (l *auditLine) outcome(e *mcp.Event) {
 	}
 }
 
-// auditURI returns a URI without what may be secret in it: query, fragment and
-// user information.
+// auditURI returns a URI without the parts that may be secret: query, fragment and user
+// information.
 func auditURI(uri string) string {
 	if i := strings.IndexAny(uri, "?#"); i >= 0 {
 		uri = uri[:i]
@@ -321,14 +322,14 @@ func auditURI(uri string) string {
 	return uri
 }
 
-// minAuditKey is how short the key of the hashes may be.
+// minAuditKey is the minimum length of the hash key, in bytes.
 const minAuditKey = 16
 
-// hashes makes keyed hashes: what can be guessed, such as the argument "Oslo",
-// could be found in a plain one by trying.
+// hashes computes keyed hashes. In a plain hash, guessable values such as the argument
+// "Oslo" could be found by trial.
 type hashes struct {
 	pool sync.Pool // of *keyed
-	id   string    // tells keys apart, and nothing of the key
+	id   string    // identifies the key without revealing it
 }
 
 type keyed struct {
@@ -350,7 +351,7 @@ func (h *hashes) append(dst, value []byte, size int) []byte {
 	k := h.pool.Get().(*keyed)
 	defer h.pool.Put(k)
 	k.Reset()
-	_, _ = k.Write(value) // a hash takes everything
+	_, _ = k.Write(value) // writing to a hash never fails
 	k.sum = k.Sum(k.sum[:0])
 	return hex.AppendEncode(dst, k.sum[:size])
 }

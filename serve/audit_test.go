@@ -33,8 +33,8 @@ func hashed(text string, size int) string {
 	return hex.EncodeToString(h.Sum(nil)[:size])
 }
 
-// auditLines reads the lines of a log, and proves that each is a JSON object with
-// a time.
+// auditLines parses the lines of a log, and verifies that each is a JSON object with a
+// time.
 func auditLines(t *testing.T, text []byte) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -69,7 +69,10 @@ func (s shelf) Catalog(context.Context) (*mcp.Catalog, error) {
 }
 
 func (s shelf) CallTool(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("the result")}, IsError: strings.HasSuffix(p.Name, "fails")}, nil
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{mcp.Text("the result")},
+		IsError: strings.HasSuffix(p.Name, "fails"),
+	}, nil
 }
 
 func (s shelf) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
@@ -84,7 +87,8 @@ func (s shelf) GetPrompt(context.Context, *mcp.GetPromptParams) (*mcp.GetPromptR
 }
 
 func TestAudit(t *testing.T) {
-	src, err := compose.Union(t.Context(), []compose.Named{{Name: "left", Source: shelf{name: "l"}}, {Name: "right", Source: shelf{name: "r"}}}, nil)
+	src, err := compose.Union(t.Context(),
+		[]compose.Named{{Name: "left", Source: shelf{name: "l"}}, {Name: "right", Source: shelf{name: "r"}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +100,8 @@ func TestAudit(t *testing.T) {
 	h := serve.NewHandler(src, &serve.Options{Audit: audit, Auth: testAuth(t)})
 	bearer := []string{"Authorization", "Bearer " + readerToken}
 	id := exchange(h, "POST", "/mcp", initialize, bearer...).Header().Get("Mcp-Session-Id")
-	in := append([]string{"Mcp-Session-Id", id, "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, bearer...)
+	in := append([]string{"Mcp-Session-Id", id, "Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+		bearer...)
 	request := func(method, params string) {
 		exchange(h, "POST", "/mcp", `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":`+params+`}`, in...)
 	}
@@ -108,14 +113,22 @@ func TestAudit(t *testing.T) {
 	request("resources/read", `{"uri":"l://ann:hunter22@host/way?key=hunter22#hunter22"}`)
 	request("resources/read", `{"uri":"other://x"}`)
 	request("prompts/get", `{"name":"r_prompt","arguments":{"who":"hunter22"}}`)
-	exchange(h, "POST", "/mcp", `{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"l_tool","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+	exchange(h, "POST", "/mcp",
+		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"l_tool","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
 		"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"new \u0041","version":"3"}}}}`,
-		append([]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "l_tool"}, bearer...)...)
+		append([]string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "l_tool"},
+			bearer...)...)
 	exchange(h, "POST", "/mcp", list, "Authorization", "Bearer hunter22hunter22hunter22")
 	exchange(h, "POST", "/mcp", list, append([]string{"Mcp-Session-Id", "hunter22"}, bearer...)...)
 	exchange(h, "POST", "/mcp", list, append([]string{"Origin", "https://evil.example.com"}, bearer...)...)
 	exchange(h, "DELETE", "/mcp", "", in...)
-	audit.Server(&serve.AuditServer{Name: "left", Address: "sh -c x", Origin: "sha256:ab, x@1", What: "lost", Reason: "the server ended: exit status 1"})
+	audit.Server(&serve.AuditServer{
+		Name:    "left",
+		Address: "sh -c x",
+		Origin:  "sha256:ab, x@1",
+		What:    "lost",
+		Reason:  "the server ended: exit status 1",
+	})
 	if err := audit.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -158,18 +171,32 @@ func TestAudit(t *testing.T) {
 	want := []map[string]any{
 		{"event": "log", "what": "opened"},
 		line(who, "method", "initialize"),
-		line(who, "method", "tools/call", "name", "r_tool", "server", "right", "trace_id", trace, "arguments", hashed(`{"city": "hunter22"}`, 32)),
+		line(who, "method", "tools/call", "name", "r_tool", "server", "right",
+			"trace_id", trace, "arguments", hashed(`{"city": "hunter22"}`, 32)),
 		line(who, "method", "tools/call", "name", "r_fails", "server", "right", "trace_id", trace, "outcome", "tool_error"),
-		line(who, "method", "tools/call", "name", "hidden_tool", "trace_id", trace, "outcome", "error", "code", -32602.0, "arguments", hashed(`{"city":"hunter22"}`, 32)),
+		line(who, "method", "tools/call", "name", "hidden_tool", "trace_id", trace, "outcome",
+			"error", "code", -32602.0, "arguments", hashed(`{"city":"hunter22"}`, 32)),
 		line(who, "method", "resources/read", "uri", "l://host/way", "server", "left", "trace_id", trace),
-		line(who, "method", "resources/read", "uri", "other://x", "server", "right", "trace_id", trace, "outcome", "error", "code", -32002.0),
-		line(who, "method", "prompts/get", "name", "r_prompt", "server", "right", "trace_id", trace, "arguments", hashed(`{"who":"hunter22"}`, 32)),
-		line(who, "method", "tools/call", "name", "l_tool", "server", "left", "client", "new A", "client_version", "3", "session", nil, "protocol", "2026-07-28"),
+		line(who, "method", "resources/read", "uri", "other://x", "server",
+			"right", "trace_id", trace, "outcome", "error", "code", -32002.0),
+		line(who, "method", "prompts/get", "name", "r_prompt", "server", "right",
+			"trace_id", trace, "arguments", hashed(`{"who":"hunter22"}`, 32)),
+		line(who, "method", "tools/call", "name", "l_tool", "server", "left", "client",
+			"new A", "client_version", "3", "session", nil, "protocol", "2026-07-28"),
 		{"event": "refused", "status": 401.0, "reason": "the token is not valid", "remote": "192.0.2.1:1234"},
-		{"event": "refused", "method": "tools/list", "status": 404.0, "code": -32600.0, "principal": "reader", "protocol": "2025-03-26", "transport": "http", "remote": "192.0.2.1:1234"},
+		{"event": "refused", "method": "tools/list", "status": 404.0, "code": -32600.0,
+			"principal": "reader", "protocol": "2025-03-26", "transport": "http", "remote": "192.0.2.1:1234"},
 		{"event": "refused", "status": 403.0, "code": -32600.0, "protocol": "2026-07-28", "transport": "http"},
-		line(map[string]any{"client": "t", "client_version": "1", "session": hashed(id, 8), "protocol": "2025-06-18", "transport": "http"}, "event", "session_end", "outcome", nil, "status", nil),
-		{"event": "server", "what": "lost", "server": "left", "address": "sh -c x", "origin": "sha256:ab, x@1", "reason": "the server ended: exit status 1"},
+		line(map[string]any{
+			"client":         "t",
+			"client_version": "1",
+			"session":        hashed(id, 8),
+			"protocol":       "2025-06-18",
+			"transport":      "http",
+		},
+			"event", "session_end", "outcome", nil, "status", nil),
+		{"event": "server", "what": "lost", "server": "left", "address": "sh -c x", "origin": "sha256:ab, x@1",
+			"reason": "the server ended: exit status 1"},
 		{"event": "log", "what": "closed"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -177,7 +204,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// Text of clients and servers in the log cannot act on the terminal of its reader.
+// Text of clients and servers in the log must not affect the terminal of its reader.
 func TestAuditIsPrintable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	audit, err := serve.OpenAudit(path, &serve.AuditOptions{Key: auditKey})
@@ -230,20 +257,23 @@ func TestAuditOfStdio(t *testing.T) {
 		t.Fatal(err)
 	}
 	var events []string
-	for _, l := range auditLines(t, out.Bytes()) { // all of it is there before Close
+	for _, l := range auditLines(t, out.Bytes()) { // all lines are written before Close
 		events = append(events, fmt.Sprint(l["event"], " ", l["method"], " ", l["transport"]))
 	}
-	want := []string{"log <nil> <nil>", "begin initialize stdio", "request initialize stdio", "begin tools/call stdio", "request tools/call stdio", "session_end <nil> stdio"}
+	want := []string{
+		"log <nil> <nil>", "begin initialize stdio", "request initialize stdio",
+		"begin tools/call stdio", "request tools/call stdio", "session_end <nil> stdio",
+	}
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("the log (-want +got):\n%s", diff)
 	}
 }
 
-// disk is a writer that can be full, or take a part only.
+// disk is a writer that can be full, or accept only a part of a write.
 type disk struct {
 	mu   sync.Mutex
 	text []byte
-	room int // -1: without end
+	room int // -1: unlimited
 }
 
 func (d *disk) Write(p []byte) (int, error) {
@@ -267,8 +297,8 @@ func (d *disk) set(room int) {
 	d.room = room
 }
 
-// TestAuditOnAFullDisk: calls go on, lines are kept, then counted, and written
-// again when there is room, each on a line of its own.
+// TestAuditOnAFullDisk verifies that calls continue, and that lines are kept, then
+// counted, and written again once there is room, each on its own line.
 func TestAuditOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{room: 300} // the first line, and a part of the next
@@ -279,7 +309,8 @@ func TestAuditOnAFullDisk(t *testing.T) {
 		h := serve.NewHandler(shelf{name: "l"}, &serve.Options{Audit: audit})
 		const calls = 8000 // more than a MiB of lines
 		for range calls {
-			if got := exchange(h, "POST", "/mcp", toolCall("l_tool")); got.Code != 200 || !strings.Contains(got.Body.String(), "the result") {
+			if got := exchange(h, "POST", "/mcp", toolCall("l_tool")); got.Code != 200 ||
+				!strings.Contains(got.Body.String(), "the result") {
 				t.Fatalf("a call = %d %s", got.Code, got.Body)
 			}
 		}
@@ -311,9 +342,11 @@ func TestAuditOnAFullDisk(t *testing.T) {
 			}
 		}
 		if torn != 1 || said != lost || requests != calls+1-int(lost) {
-			t.Errorf("%d torn lines, %v said to be lost, %d requests; want 1, %v, %d", torn, said, requests, lost, calls+1-int(lost))
+			t.Errorf("%d torn lines, %v said to be lost, %d requests; want 1, %v, %d",
+				torn, said, requests, lost, calls+1-int(lost))
 		}
-		if got := scrape(t, h); got["slipway_audit_lost_total"] != lost || got["slipway_audit_lines_total"] != float64(requests+3) {
+		if got := scrape(t, h); got["slipway_audit_lost_total"] != lost ||
+			got["slipway_audit_lines_total"] != float64(requests+3) {
 			t.Errorf("metrics: %v", got["slipway_audit_lines_total"])
 		}
 	})
@@ -370,7 +403,7 @@ func TestAuditRotation(t *testing.T) {
 		}
 		for i, rotate := range []func() error{
 			func() error { time.Sleep(2 * time.Second); return nil },
-			audit.Reopen, // what was made before is in the old file
+			audit.Reopen, // earlier lines are in the old file
 		} {
 			before, after := fmt.Sprint("before ", i), fmt.Sprint("after ", i)
 			audit.Server(&serve.AuditServer{Name: before, What: "started"})
@@ -385,7 +418,12 @@ func TestAuditRotation(t *testing.T) {
 			time.Sleep(time.Second)
 			gone, err1 := os.ReadFile(old)
 			now, err2 := os.ReadFile(path)
-			if err1 != nil || err2 != nil || bytes.Contains(gone, []byte(after)) || !bytes.Contains(gone, []byte(before)) || !bytes.Contains(now, []byte(after)) || bytes.Contains(now, []byte(before)) {
+			if err1 != nil ||
+				err2 != nil ||
+				bytes.Contains(gone, []byte(after)) ||
+				!bytes.Contains(gone, []byte(before)) ||
+				!bytes.Contains(now, []byte(after)) ||
+				bytes.Contains(now, []byte(before)) {
 				t.Errorf("%d: the old file is %q, %v, the new one %q, %v", i, gone, err1, now, err2)
 			}
 		}
@@ -395,7 +433,7 @@ func TestAuditRotation(t *testing.T) {
 	})
 }
 
-// TestAuditOfSeveral: several logs in one file keep their lines whole.
+// TestAuditOfSeveral verifies that several logs in one file keep their lines whole.
 func TestAuditOfSeveral(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	var all sync.WaitGroup

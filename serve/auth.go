@@ -11,59 +11,58 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Auth says who may use a served Source, by bearer tokens in the Authorization
-// header (RFC 6750; "Authorization" in the specification of MCP). It covers the
-// endpoint, the files of the Source and /metrics. Health checks, the landing page
-// and what is below /.well-known/ stay open.
+// Auth controls who may use a served Source, by bearer tokens in the Authorization header
+// (RFC 6750; "Authorization" in the MCP specification). It covers the endpoint, the files
+// of the Source and /metrics. Health checks, the landing page and paths below
+// /.well-known/ stay open.
 //
-// A Source finds out who calls by [mcp.PrincipalFrom]. Sessions and tasks belong
-// to whoever began them.
+// A Source gets the caller from [mcp.PrincipalFrom]. Sessions and tasks belong to the
+// principal that created them.
 type Auth struct {
-	// Verifiers are asked in turn whose a token is, until one knows: see [Tokens]
-	// and [JWT]. Without one, nobody is let in.
+	// Verifiers verify tokens; they are tried in turn until one recognizes the token: see
+	// [Tokens] and [JWT]. Without any, every request is refused.
 	Verifiers []Verifier
-	// Scopes are what a token needs for anything at all.
+	// Scopes are required for every request.
 	Scopes []string
 	// ToolScopes are the additional scopes for calling tools, by pattern: TOOL or
-	// SOURCE/TOOL, in which "*" matches any text and "?" any character. A
-	// tool that several patterns match needs the scopes of all. At most 256.
+	// SOURCE/TOOL, in which "*" matches any text and "?" any single byte. A tool that
+	// matches several patterns needs the scopes of all. At most 256.
 	//
-	// A pattern is for the tool of that name of a source, whatever prefixes, edits
-	// and name collisions make of it ([mcp.Tool.Origins]). Names that a tool is
-	// shown by count as well, and stay with the tool that had them. [Run], [Serve]
-	// and [Stdio] return an error, [ErrToolScope], for a pattern that matches
-	// nothing, unless it may match a source whose tools are not known yet.
+	// A pattern applies to the original name of a tool in its source, regardless of
+	// prefixes, edits and name collisions ([mcp.Tool.Origins]). Names under which a tool is
+	// shown also count, and stay bound to the tool that had them. [Run], [Serve] and [Stdio]
+	// return an error, [ErrToolScope], for a pattern that matches nothing, unless it may
+	// match a source whose tools are not yet known.
 	//
-	// The files of a Source need the same scopes. Over stdio the principal is that
-	// of the context, and without one no tool with a scope can be called.
+	// The files of a Source need the same scopes. Over stdio the principal is that of the
+	// context; without one, no tool with a scope can be called.
 	//
-	// Lists show such tools to everybody who may ask: a client can only be told
-	// which scopes it lacks for what it knows to be there. Lists that differ from
-	// caller to caller are the Source's to make.
+	// Lists include such tools for every caller: a client can only be told which scopes it
+	// lacks for a tool that it knows. Lists that vary by caller are up to the Source.
 	ToolScopes map[string][]string
 	// SourceNames are names of the Source itself, for patterns such as NAME/TOOL.
 	SourceNames []string
-	// Implies says which scopes include others, also by way of further ones.
+	// Implies lists the scopes that a scope includes, also transitively.
 	Implies map[string][]string
-	// AuthorizationServers are the issuers where a client gets a token. If there
-	// are any, the metadata of RFC 9728 is served below
-	// /.well-known/oauth-protected-resource, and every refusal points there.
+	// AuthorizationServers are the issuers where a client gets a token. If there are any,
+	// the metadata of RFC 9728 is served below /.well-known/oauth-protected-resource, and
+	// every refusal refers to it.
 	AuthorizationServers []string
 }
 
-// Verifier finds out whose a bearer token is. It must be safe for concurrent use.
+// Verifier verifies bearer tokens and identifies their holders. It must be safe for
+// concurrent use.
 type Verifier interface {
-	// Verify returns the holder of a token. The error wraps [ErrToken] if the
-	// token is not, or no longer, a valid one. Any other error means that this
-	// cannot be known now; the client is then asked to come again, and does not
-	// learn why.
+	// Verify returns the holder of a token. The error wraps [ErrToken] if the token is
+	// invalid or has expired. Any other error means that the token cannot be verified at the
+	// moment; the client is then asked to retry, without the reason.
 	Verify(ctx context.Context, token string) (*mcp.Principal, error)
 }
 
-// ErrToken is the error of a [Verifier] for a token that is not valid.
+// ErrToken is the error of a [Verifier] for an invalid token.
 var ErrToken = errors.New("the token is not valid")
 
-// verify asks the verifiers whose a token is.
+// verify returns the holder of a token, from the first verifier that recognizes it.
 func (a *Auth) verify(ctx context.Context, token string) (*mcp.Principal, error) {
 	unknown := ErrToken
 	for _, v := range a.Verifiers {
@@ -88,8 +87,8 @@ func (a *Auth) lacks(p *mcp.Principal, scopes []string) bool {
 	return false
 }
 
-// implied reports whether one of the scopes that are held includes scope. seen
-// are those that have been looked into.
+// implied reports whether one of the held scopes includes scope. seen are the scopes
+// already checked.
 func (a *Auth) implied(held []string, scope string, seen []string) bool {
 	for _, h := range held {
 		if slices.Contains(seen, h) {
@@ -104,7 +103,7 @@ func (a *Auth) implied(held []string, scope string, seen []string) bool {
 	return false
 }
 
-// withScopes returns the scopes that everything needs, and more.
+// withScopes returns the scopes required for everything, and more.
 func (a *Auth) withScopes(more []string) []string {
 	scopes := slices.Clone(a.Scopes)
 	for _, s := range more {
@@ -115,7 +114,7 @@ func (a *Auth) withScopes(more []string) []string {
 	return scopes
 }
 
-// supported returns all scopes that mean something here, for the metadata.
+// supported returns all configured scopes, for the metadata.
 func (a *Auth) supported() []string {
 	scopes := slices.Clone(a.Scopes)
 	for _, of := range a.ToolScopes {
@@ -125,14 +124,14 @@ func (a *Auth) supported() []string {
 	return slices.Compact(scopes)
 }
 
-// refusal is why a request gets no further, as the client is told.
+// refusal is the reason, as sent to the client, why a request is not admitted.
 type refusal struct {
 	status int
 	// kind is the error of RFC 6750, or "" if the request had no token.
 	kind    string
 	message string
-	scopes  []string // that the request needs
-	after   int      // seconds until it makes sense to come again
+	scopes  []string // required for the request
+	after   int      // seconds after which to retry
 }
 
 func (r *refusal) Error() string { return r.message }
@@ -166,14 +165,15 @@ func bearer(r *http.Request) (string, *refusal) {
 	return token, nil
 }
 
-// queryToken reports whether a client has put its token where it must not be.
+// queryToken reports whether the client sent its token in the query, which is not
+// allowed.
 func queryToken(r *http.Request) bool { return strings.Contains(r.URL.RawQuery, "access_token=") }
 
 func malformed(message string) *refusal {
 	return &refusal{status: http.StatusBadRequest, kind: kindRequest, message: message}
 }
 
-// maxToken is the longest token that is looked at.
+// maxToken is the longest token that is accepted, in bytes.
 const maxToken = 16 << 10
 
 // isToken reports whether s has the syntax that RFC 6750 gives to tokens.
@@ -192,14 +192,14 @@ func isToken(s string) bool {
 	return true
 }
 
-// sumOf is the hash by which a known token is found: the time that comparing takes
-// tells nothing of the token itself.
+// sumOf returns the hash by which a known token is found, so that the time of a
+// comparison reveals nothing about the token itself.
 func sumOf(token string) [sha256.Size]byte {
-	var buf [1 << 10]byte // most tokens need no other
+	var buf [1 << 10]byte // large enough for most tokens
 	return sha256.Sum256(append(buf[:0], token...))
 }
 
-// challenge is the value of WWW-Authenticate. metadata is the address of the
+// challenge returns the value of WWW-Authenticate. metadata is the address of the
 // protected resource's metadata, or "".
 func (r *refusal) challenge(metadata string) string {
 	var params []string

@@ -51,7 +51,7 @@ func testTokens(t *testing.T) *serve.Tokens {
 	return tokens
 }
 
-// tools is a Source whose tools tell who calls them.
+// tools is a Source whose tools report their caller.
 type tools struct{ mcp.Unimplemented }
 
 func (tools) Catalog(context.Context) (*mcp.Catalog, error) {
@@ -83,7 +83,7 @@ func modernCall(tool string) string {
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 }
 
-// exchange posts body to path and returns the answer. header are keys and values.
+// exchange sends body to path and returns the response. header are keys and values.
 func exchange(h http.Handler, method, path, body string, header ...string) *httptest.ResponseRecorder {
 	r := exchangeRequest(method, path, body)
 	for i := 0; i < len(header); i += 2 {
@@ -116,8 +116,10 @@ func TestAuthChallenges(t *testing.T) {
 	const metadata = `resource_metadata="http://localhost/.well-known/oauth-protected-resource/mcp"`
 	const missing = `Bearer scope="read", ` + metadata
 	const invalid = `Bearer error="invalid_token", error_description="the token is not valid", scope="read", ` + metadata
-	const lacking = `Bearer error="insufficient_scope", error_description="the token lacks a scope", scope="read", ` + metadata
-	const lackingTool = `Bearer error="insufficient_scope", error_description="the token lacks a scope that the tool needs", scope="read sink", ` + metadata
+	const lacking = `Bearer error="insufficient_scope", error_description="the token lacks a scope", scope="read", ` +
+		metadata
+	const lackingTool = `Bearer error="insufficient_scope", error_description="the token lacks a scope that the tool needs", scope="read sink", ` +
+		metadata
 	badRequest := func(why string) string {
 		return `Bearer error="invalid_request", error_description="` + why + `", ` + metadata
 	}
@@ -135,35 +137,48 @@ func TestAuthChallenges(t *testing.T) {
 		{"another scheme", "POST", "/mcp", toolCall("look"), []string{"Authorization", "Basic YTpi"}, 401, missing, ""},
 		{"unknown token", "POST", "/mcp", toolCall("look"), bearer(unknownToken), 401, invalid, ""},
 		{"a part of a token", "POST", "/mcp", toolCall("look"), bearer(readerToken[:16]), 401, invalid, ""},
-		{"the hash for the token", "POST", "/mcp", toolCall("look"), bearer("sha256" + strings.Repeat("0", 64)), 401, invalid, ""},
+		{"the hash for the token", "POST", "/mcp", toolCall("look"), bearer("sha256" + strings.Repeat("0", 64)), 401,
+			invalid, ""},
 		{"without the scope", "POST", "/mcp", toolCall("look"), bearer(nobodyToken), 403, lacking, ""},
 		{"empty token", "POST", "/mcp", toolCall("look"), bearer(""), 400, badRequest("malformed bearer token"), ""},
-		{"token of two words", "POST", "/mcp", toolCall("look"), bearer("a b"), 400, badRequest("malformed bearer token"), ""},
-		{"token with a quote", "POST", "/mcp", toolCall("look"), bearer(`a"b`), 400, badRequest("malformed bearer token"), ""},
-		{"token without end", "POST", "/mcp", toolCall("look"), bearer(strings.Repeat("a", 20_000)), 400, badRequest("malformed bearer token"), ""},
-		{"two tokens", "POST", "/mcp", toolCall("look"), append(bearer(readerToken), bearer(adminToken)...), 400, badRequest("more than one Authorization header"), ""},
+		{"token of two words", "POST", "/mcp", toolCall("look"), bearer("a b"), 400, badRequest("malformed bearer token"),
+			""},
+		{"token with a quote", "POST", "/mcp", toolCall("look"), bearer(`a"b`), 400, badRequest("malformed bearer token"),
+			""},
+		{"token without end", "POST", "/mcp", toolCall("look"), bearer(strings.Repeat("a", 20_000)), 400,
+			badRequest("malformed bearer token"), ""},
+		{"two tokens", "POST", "/mcp", toolCall("look"), append(bearer(readerToken), bearer(adminToken)...), 400,
+			badRequest("more than one Authorization header"), ""},
 		{"token in the query", "POST", "/mcp?access_token=" + readerToken, toolCall("look"), nil, 400,
 			badRequest("send the token in the Authorization header: addresses are logged"), ""},
 		{"fine", "POST", "/mcp", toolCall("look"), bearer(readerToken), 200, "", "look by reader"},
-		{"the scheme in lower case", "POST", "/mcp", toolCall("look"), []string{"Authorization", "bearer " + readerToken}, 200, "", "look by reader"},
+		{"the scheme in lower case", "POST", "/mcp", toolCall("look"), []string{"Authorization", "bearer " + readerToken},
+			200, "", "look by reader"},
 		{"a hashed token", "POST", "/mcp", toolCall("look"), bearer(adminToken), 200, "", "look by admin"},
-		{"tool without its scope", "POST", "/mcp", toolCall("sink"), bearer(readerToken), 403, lackingTool, `"id":1,"error":{"code":-31006`},
+		{"tool without its scope", "POST", "/mcp", toolCall("sink"), bearer(readerToken), 403, lackingTool,
+			`"id":1,"error":{"code":-31006`},
 		{"tool with its scope, implied", "POST", "/mcp", toolCall("sink"), bearer(adminToken), 200, "", "sink by admin"},
 		{"2026-07-28, no token", "POST", "/mcp", modernCall("look"), modern("x", "look")[2:], 401, missing, ""},
 		{"2026-07-28, fine", "POST", "/mcp", modernCall("look"), modern(readerToken, "look"), 200, "", "look by reader"},
-		{"2026-07-28, tool without its scope", "POST", "/mcp", modernCall("sink"), modern(readerToken, "sink"), 403, lackingTool, "-31006"},
-		{"2026-07-28, tool with its scope", "POST", "/mcp", modernCall("sink"), modern(adminToken, "sink"), 200, "", "sink by admin"},
+		{"2026-07-28, tool without its scope", "POST", "/mcp", modernCall("sink"), modern(readerToken, "sink"), 403,
+			lackingTool, "-31006"},
+		{"2026-07-28, tool with its scope", "POST", "/mcp", modernCall("sink"), modern(adminToken, "sink"), 200, "",
+			"sink by admin"},
 		{"a tool that is not there", "POST", "/mcp", toolCall("float"), bearer(readerToken), 200, "", "-32602"},
-		{"lists show all tools", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, bearer(readerToken), 200, "", `"sink"`},
+		{"lists show all tools", "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, bearer(readerToken),
+			200, "", `"sink"`},
 		{"GET", "GET", "/mcp", "", nil, 401, missing, ""},
 		{"DELETE", "DELETE", "/mcp", "", nil, 401, missing, ""},
 		{"files", "GET", "/mcp.json", "", nil, 401, missing, ""},
-		{"files that may hold any answer, without the scope of a tool", "GET", "/mcp.json", "", bearer(readerToken), 403, lackingTool, "-31006"},
+		{"files that may hold any answer, without the scope of a tool", "GET", "/mcp.json", "", bearer(readerToken), 403,
+			lackingTool, "-31006"},
 		{"files, with the scopes of all tools", "GET", "/mcp.json", "", bearer(adminToken), 200, "", "file"},
 		{"metrics", "GET", "/metrics", "", nil, 401, missing, ""},
 		{"metrics, with a token", "GET", "/metrics", "", bearer(readerToken), 200, "", "slipway_build_info"},
-		{"preflight", "OPTIONS", "/mcp", "", []string{"Origin", "http://localhost:1", "Access-Control-Request-Method", "POST"}, 204, "", ""},
-		{"a foreign page is refused first", "POST", "/mcp", "", []string{"Origin", "https://evil.example.com"}, 403, "", "Origin"},
+		{"preflight", "OPTIONS", "/mcp", "",
+			[]string{"Origin", "http://localhost:1", "Access-Control-Request-Method", "POST"}, 204, "", ""},
+		{"a foreign page is refused first", "POST", "/mcp", "", []string{"Origin", "https://evil.example.com"}, 403, "",
+			"Origin"},
 		{"health", "GET", "/healthz", "", nil, 200, "", "ok"},
 		{"live", "GET", "/livez", "", nil, 200, "", "ok"},
 		{"ready", "GET", "/readyz", "", nil, 200, "", "ok"},
@@ -172,7 +187,8 @@ func TestAuthChallenges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := exchange(serve.NewHandler(tools{}, &serve.Options{Auth: testAuth(t)}), tt.method, tt.path, tt.body, tt.header...)
+			w := exchange(serve.NewHandler(tools{}, &serve.Options{Auth: testAuth(t)}),
+				tt.method, tt.path, tt.body, tt.header...)
 			if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
 				t.Errorf("answer = %d %s, want %d with %q", w.Code, w.Body, tt.status, tt.want)
 			}
@@ -208,7 +224,9 @@ func TestAuthOfABatchIsInBand(t *testing.T) {
 	h := serve.NewHandler(tools{}, &serve.Options{Auth: testAuth(t)})
 	w := exchange(h, "POST", "/mcp", "["+toolCall("look")+","+toolCall("sink")+"]",
 		"Authorization", "Bearer "+readerToken, "MCP-Protocol-Version", "2025-03-26")
-	if got := w.Body.String(); w.Code != 200 || !strings.Contains(got, "look by reader") || !strings.Contains(got, "-31006") {
+	if got := w.Body.String(); w.Code != 200 ||
+		!strings.Contains(got, "look by reader") ||
+		!strings.Contains(got, "-31006") {
 		t.Errorf("answer = %d %s, want one result and one error", w.Code, got)
 	}
 }
@@ -217,13 +235,14 @@ func TestSessionsBelongToTheirPrincipal(t *testing.T) {
 	h := serve.NewHandler(tools{}, &serve.Options{Auth: testAuth(t)})
 	id := exchange(h, "POST", "/mcp", initialize, "Authorization", "Bearer "+readerToken).Header().Get("Mcp-Session-Id")
 	for token, status := range map[string]int{readerToken: 200, adminToken: 404} {
-		if w := exchange(h, "POST", "/mcp", toolCall("look"), "Authorization", "Bearer "+token, "Mcp-Session-Id", id); w.Code != status {
+		if w := exchange(h, "POST", "/mcp", toolCall("look"), "Authorization",
+			"Bearer "+token, "Mcp-Session-Id", id); w.Code != status {
 			t.Errorf("the session of reader, used with another's token = %d, want %d", w.Code, status)
 		}
 	}
 }
 
-// away is a Verifier that cannot know.
+// away is a Verifier that cannot verify tokens at the moment.
 type away struct{}
 
 func (away) Verify(context.Context, string) (*mcp.Principal, error) {
@@ -264,7 +283,9 @@ func TestMetadataOfTheProtectedResource(t *testing.T) {
 			h := serve.NewHandler(tools{}, &tt.opts)
 			for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
 				w := exchange(h, "GET", path, "")
-				if w.Body.String() != tt.want || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Access-Control-Allow-Origin") != "*" {
+				if w.Body.String() != tt.want ||
+					w.Header().Get("Content-Type") != "application/json" ||
+					w.Header().Get("Access-Control-Allow-Origin") != "*" {
 					t.Errorf("%s = %d %v %s\nwant %s", path, w.Code, w.Header(), w.Body, tt.want)
 				}
 			}
@@ -298,7 +319,13 @@ func TestParseTokens(t *testing.T) {
 		want            []serve.Token
 	}{
 		{"lines", lines, "", want},
-		{"JSON", `{"tokens":[{"name":"ci","token":"` + readerToken + `","scopes":["read","write"]},{"name":"token","token":"` + adminToken + `"}]}`, "", want},
+		{
+			"JSON",
+			`{"tokens":[{"name":"ci","token":"` + readerToken + `","scopes":["read","write"]},{"name":"token","token":"` +
+				adminToken + `"}]}`,
+			"",
+			want,
+		},
 		{"nothing", "# nothing\n", "", nil},
 		{"short token", "ci short", "line 1: the token is shorter than 16", nil},
 		{"bad character", "\nci " + readerToken + "!", "line 2: a token consists of", nil},
@@ -397,9 +424,9 @@ func TestTokenFileIsReadAgain(t *testing.T) {
 	})
 }
 
-// The time that a comparison takes must not tell how much of a token is right.
-// That cannot be measured reliably in a test, so the source is looked at: all
-// hashes are compared, in constant time, and nothing ends the loop early.
+// The time of a comparison must not reveal how much of a token is correct. A test cannot
+// measure that reliably, so the source code is checked: all hashes are compared, in
+// constant time, and nothing ends the loop early.
 func TestTokensAreComparedInConstantTime(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "tokens.go", nil, 0)
 	if err != nil {
@@ -430,7 +457,7 @@ func TestTokensAreComparedInConstantTime(t *testing.T) {
 }
 
 func TestRunListensBeyondLoopbackWithAuth(t *testing.T) {
-	// The address belongs to no machine, so nothing is opened to anybody.
+	// The address belongs to no machine, so nothing is exposed.
 	err := serve.Run(t.Context(), newSource(), &serve.Options{Addr: "192.0.2.7:0", Auth: testAuth(t)})
 	if err == nil || errors.Is(err, serve.ErrExposed) {
 		t.Errorf("Run = %v, want what the system says to the address", err)
@@ -438,7 +465,10 @@ func TestRunListensBeyondLoopbackWithAuth(t *testing.T) {
 }
 
 func TestRunRefusesOptionsWithoutSense(t *testing.T) {
-	for _, address := range []string{"mcp.example.com", "http://mcp.example.com", "https://mcp.example.com/mcp", "https://u:p@h", "https://h?x"} {
+	for _, address := range []string{
+		"mcp.example.com", "http://mcp.example.com", "https://mcp.example.com/mcp",
+		"https://u:p@h", "https://h?x",
+	} {
 		err := serve.Run(t.Context(), newSource(), &serve.Options{Addr: "127.0.0.1:0", PublicURL: address})
 		if err == nil || !strings.Contains(err.Error(), "public URL") {
 			t.Errorf("Run with PublicURL %q = %v, want an error", address, err)
@@ -448,7 +478,8 @@ func TestRunRefusesOptionsWithoutSense(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = serve.Serve(t.Context(), ln, newSource(), &serve.Options{TLS: &serve.TLSFiles{Cert: "no such file", Key: "none"}})
+	err = serve.Serve(t.Context(), ln, newSource(),
+		&serve.Options{TLS: &serve.TLSFiles{Cert: "no such file", Key: "none"}})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Serve = %v, want that there is no such file", err)
 	}

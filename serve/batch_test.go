@@ -16,8 +16,8 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// A batch of short requests with long answers is answered in part: what the server
-// would have to hold is bounded, however much each answer has.
+// A batch of short requests with long answers is answered in part: the memory for its
+// answers is bounded, however large each answer is.
 func TestBatchAnswersAreBounded(t *testing.T) {
 	const size, requests = 600 << 10, 60
 	src, err := router.New("library", "1.0.0",

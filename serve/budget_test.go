@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// hoard is a Source that lets its clients make the server keep everything it can.
+// hoard is a Source whose clients can make the server retain every kind of state.
 type hoard struct{ mcp.Unimplemented }
 
 func (hoard) Catalog(context.Context) (*mcp.Catalog, error) {
@@ -72,7 +72,7 @@ type tenant struct {
 	http       *http.Client
 }
 
-// newEstate serves three clients on a real listener, told apart by tokens, or by the
+// newEstate serves three clients on a real listener, distinguished by tokens or by the
 // addresses that they connect from.
 func newEstate(t *testing.T, byAddress bool, opts mcp.ServerOptions) *estate {
 	t.Helper()
@@ -171,10 +171,14 @@ func (c *tenant) post(t *testing.T, body, session string) *reply {
 	return c.do(t, c.request(http.MethodPost, body, session))
 }
 
-// initialize begins a session and returns its id.
+// initialize starts a session and returns its id.
 func (c *tenant) initialize(t *testing.T, clientInfo string) string {
 	t.Helper()
-	got := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":`+clientInfo+`}}`, "")
+	got := c.post(t,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":`+
+			clientInfo+
+			`}}`,
+		"")
 	id := got.header.Get("Mcp-Session-Id")
 	if got.status != 200 || id == "" {
 		t.Fatalf("initialize: status %d\n%.300s", got.status, got.body)
@@ -189,7 +193,7 @@ func (c *tenant) alive(t *testing.T, session string) bool {
 	return c.post(t, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, session).status == 200
 }
 
-// modern returns a request of 2026-07-28 by a client that knows tasks.
+// modern returns a request of 2026-07-28 by a client that supports tasks.
 func (c *tenant) modern(method, name, members string) *http.Request {
 	r := c.request(http.MethodPost, `{"jsonrpc":"2.0","id":3,"method":"`+method+`","params":{`+members+
 		`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":`+
@@ -214,7 +218,7 @@ func (c *tenant) start(t *testing.T, tool string, size int) string {
 	return m.Result.TaskID
 }
 
-// state returns the status of a task once it is not want any more, or "gone".
+// state returns the status of a task once it is no longer passing, or "gone".
 func (c *tenant) state(t *testing.T, id, passing string) string {
 	t.Helper()
 	for {
@@ -252,8 +256,8 @@ func (c *tenant) stream(t *testing.T, r *http.Request) <-chan struct{} {
 	return ended
 }
 
-// raw opens an event stream and keeps nothing but its connection, unlike [http.Client],
-// which keeps the request.
+// raw opens an event stream and keeps only its connection, unlike [http.Client], which
+// keeps the request.
 func (c *tenant) raw(t *testing.T, r *http.Request) {
 	t.Helper()
 	conn, err := c.dialer.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
@@ -298,7 +302,7 @@ func (c *tenant) metric(t *testing.T, sample string) float64 {
 	return 0
 }
 
-// retained returns how many bytes more the heap has after f than before.
+// retained returns by how many bytes the heap has grown after f.
 func retained(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -311,10 +315,11 @@ func retained(f func()) int64 {
 	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
 
-// Nothing that a client sends makes the server retain its request.
+// A client cannot make the server retain its requests.
 func TestRetainedBytes(t *testing.T) {
 	const n, large = 30, 4_000_000
-	info := `{"name":"` + strings.Repeat("n", large/2) + `","x":{"y":"` + strings.Repeat("z", large/2-100) + `"},"version":"1"}`
+	info := `{"name":"` + strings.Repeat("n", large/2) + `","x":{"y":"` + strings.Repeat("z", large/2-100) +
+		`"},"version":"1"}`
 	uri := strings.Repeat("u", large)
 	budget := mcp.Budget{Bytes: 32 << 20}
 	for _, c := range []struct {
@@ -325,25 +330,35 @@ func TestRetainedBytes(t *testing.T) {
 		{"initialize", 2 << 20, func(t *testing.T, c *tenant, _ string, _ int) { c.initialize(t, info) }},
 		{"capabilities", 2 << 20, func(t *testing.T, c *tenant, _ string, _ int) {
 			half := `{"name":"` + strings.Repeat("n", large/2-1000) + `","version":"1"}`
-			got := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":`+half+`,"clientInfo":`+half+`}}`, "")
+			got := c.post(t,
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":`+half+
+					`,"clientInfo":`+half+`}}`,
+				"")
 			if got.status != 200 {
 				t.Errorf("status %d", got.status)
 			}
 		}},
 		{"subscribe", 1 << 20, func(t *testing.T, c *tenant, session string, i int) {
-			got := c.post(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://%d/%s"}}`, i, uri), session)
+			got := c.post(t,
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://%d/%s"}}`, i, uri),
+				session)
 			if got.code() != int(mcp.CodeInvalidParams) {
 				t.Errorf("URI of 4 MB: %.200s", got.body)
 			}
 		}},
 		{"subscribe beside a large member", 1 << 20, func(t *testing.T, c *tenant, session string, i int) {
-			got := c.post(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://%d","x":"%s"}}`, i, uri[:large-1000]), session)
+			got := c.post(t,
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"x://%d","x":"%s"}}`,
+					i, uri[:large-1000]),
+				session)
 			if got.code() != 0 {
 				t.Errorf("subscribe: %.200s", got.body)
 			}
 		}},
 		{"listen", 4 << 20, func(t *testing.T, c *tenant, _ string, i int) {
-			c.raw(t, c.modern("subscriptions/listen", "", fmt.Sprintf(`"notifications":{"resourceSubscriptions":["x://%d"]},"x":"%s"`, i, uri[:large-1000])))
+			c.raw(t,
+				c.modern("subscriptions/listen", "",
+					fmt.Sprintf(`"notifications":{"resourceSubscriptions":["x://%d"]},"x":"%s"`, i, uri[:large-1000])))
 		}},
 		{"finished tasks", 12 << 20, func(t *testing.T, c *tenant, _ string, _ int) {
 			if id := c.start(t, "make", large); id != "" {
@@ -356,7 +371,9 @@ func TestRetainedBytes(t *testing.T) {
 		{"replay", 12 << 20, func(t *testing.T, c *tenant, _ string, _ int) {
 			session := c.initialize(t, plainInfo)
 			for range 8 {
-				c.post(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stream","arguments":{"size":900000},"_meta":{"progressToken":1}}}`, session)
+				c.post(t,
+					`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"stream","arguments":{"size":900000},"_meta":{"progressToken":1}}}`,
+					session)
 			}
 		}},
 	} {
@@ -368,7 +385,7 @@ func TestRetainedBytes(t *testing.T) {
 				for i := range n {
 					c.once(t, alice, session, i)
 				}
-				alice.alive(t, session) // or its connection still refers to the last request
+				alice.alive(t, session) // otherwise its connection still refers to the last request
 				alice.http.CloseIdleConnections()
 			})
 			if got > c.limit {
@@ -381,7 +398,7 @@ func TestRetainedBytes(t *testing.T) {
 	}
 }
 
-// A call whose client has gone while it was asked something counts, too.
+// A call whose client disconnected while it was asked a question counts, too.
 func TestRetainedQuestions(t *testing.T) {
 	e := newEstate(t, false, mcp.ServerOptions{Budget: mcp.Budget{Bytes: 32 << 20}})
 	alice := e.clients[0]
@@ -389,12 +406,15 @@ func TestRetainedQuestions(t *testing.T) {
 	padding := strings.Repeat("q", 3_900_000)
 	got := retained(func() {
 		for i := range 40 {
-			r := alice.request(http.MethodPost, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask","arguments":{"x":%q}}}`, i+10, padding), session)
+			r := alice.request(http.MethodPost,
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask","arguments":{"x":%q}}}`,
+					i+10, padding),
+				session)
 			answer, err := alice.http.Do(r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = bufio.NewReader(answer.Body).ReadString('\n') // the question, or that there is no room
+			_, _ = bufio.NewReader(answer.Body).ReadString('\n') // the question, or the error that there is no room
 			_ = answer.Body.Close()
 		}
 		alice.http.CloseIdleConnections()
@@ -407,7 +427,7 @@ func TestRetainedQuestions(t *testing.T) {
 	}
 }
 
-// One client cannot make the server forget the sessions of another.
+// One client cannot make the server drop the sessions of another.
 func TestSessionsOfOthersStay(t *testing.T) {
 	onEstates(t, mcp.ServerOptions{MaxSessions: 400}, func(t *testing.T, e *estate) {
 		alice, bob := e.clients[0], e.clients[1]
@@ -468,7 +488,7 @@ func TestTasksOfOthersStay(t *testing.T) {
 	})
 }
 
-// Streams of one client leave room for those of another, of each kind.
+// Streams of one client leave room for those of another, for each kind of stream.
 func TestStreamsOfOthersStay(t *testing.T) {
 	opts := mcp.ServerOptions{Budget: mcp.Budget{Streams: 400, Connections: 400, Subscriptions: 400}}
 	onEstates(t, opts, func(t *testing.T, e *estate) {
@@ -507,7 +527,10 @@ func TestConnectionsOfOthersStay(t *testing.T) {
 				header.Set("Authorization", "Bearer "+c.token)
 			}
 			transport := &http.Transport{DialContext: c.dialer.DialContext}
-			conn, err := ws.Dial(t.Context(), strings.Replace(e.url, "http", "ws", 1)+"/ws", &ws.DialOptions{Header: header, Client: &http.Client{Transport: transport}})
+			conn, err := ws.Dial(t.Context(), strings.Replace(e.url, "http", "ws", 1)+"/ws", &ws.DialOptions{
+				Header: header,
+				Client: &http.Client{Transport: transport},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -527,7 +550,7 @@ func TestConnectionsOfOthersStay(t *testing.T) {
 		var own []*ws.Conn
 		for range 110 {
 			conn := dial(e.clients[0])
-			if !serves(conn) { // an answer says that the server counts it
+			if !serves(conn) { // an answer shows that the server has counted it
 				t.Fatal("a new connection is not served")
 			}
 			own = append(own, conn)
@@ -536,7 +559,7 @@ func TestConnectionsOfOthersStay(t *testing.T) {
 			t.Error("a connection within its share has ended")
 		}
 		for _, conn := range own[:10] {
-			for late := time.Now().Add(30 * time.Second); serves(conn); { // until it is wound up
+			for late := time.Now().Add(30 * time.Second); serves(conn); { // until it is closed
 				if time.Now().After(late) {
 					t.Fatal("the oldest connections are still served")
 				}
@@ -584,15 +607,24 @@ func TestHeaviestMakesRoom(t *testing.T) {
 	})
 }
 
-// What does not fit is refused so that the client comes again.
+// What does not fit is refused in a way that makes the client retry.
 func TestNoRoomAtAll(t *testing.T) {
 	e := newEstate(t, false, mcp.ServerOptions{Budget: mcp.Budget{Bytes: 100, ClientBytes: 100}})
 	for _, c := range e.clients {
-		got := c.post(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":`+plainInfo+`}}`, "")
-		if got.status != 503 || got.header.Get("Retry-After") != "1" || got.code() != int(mcp.CodeToolBusy) || got.header.Get("Mcp-Session-Id") != "" {
+		got := c.post(t,
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":`+
+				plainInfo+
+				`}}`,
+			"")
+		if got.status != 503 ||
+			got.header.Get("Retry-After") != "1" ||
+			got.code() != int(mcp.CodeToolBusy) ||
+			got.header.Get("Mcp-Session-Id") != "" {
 			t.Errorf("initialize: %d %v %s", got.status, got.header, got.body)
 		}
-		if got := c.do(t, c.modern("subscriptions/listen", "", `"notifications":{}`)); got.status != 503 || got.code() != int(mcp.CodeToolBusy) {
+		if got := c.do(t,
+			c.modern("subscriptions/listen", "", `"notifications":{}`)); got.status != 503 ||
+			got.code() != int(mcp.CodeToolBusy) {
 			t.Errorf("subscriptions/listen: %d %s", got.status, got.body)
 		}
 		if got := c.start(t, "make", 1); got != "" {
@@ -607,8 +639,8 @@ func TestNoRoomAtAll(t *testing.T) {
 	}
 }
 
-// A cancelled call has a response that clients accept: the TypeScript SDK reports
-// anything but 202, an event stream or JSON as an error.
+// A cancelled call gets a response that clients accept: the TypeScript SDK reports every
+// response other than 202, an event stream or JSON as an error.
 func TestCancelledCall(t *testing.T) {
 	for _, c := range []struct{ accept, contentType, body string }{
 		{"application/json, text/event-stream", "text/event-stream", ``},
@@ -622,21 +654,25 @@ func TestCancelledCall(t *testing.T) {
 			session := client.initialize(t, plainInfo)
 			answer := make(chan *reply, 1)
 			go func() {
-				r := client.request(http.MethodPost, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"slow"}}`, session)
+				r := client.request(http.MethodPost,
+					`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"slow"}}`, session)
 				r.Header.Set("Accept", c.accept)
 				answer <- client.do(t, r)
 			}()
 			<-src.entered
 			client.post(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, session)
 			got := <-answer
-			if got.status != 200 || got.header.Get("Content-Type") != c.contentType || !strings.Contains(got.body, c.body) || c.body == "" && got.body != "" {
+			if got.status != 200 ||
+				got.header.Get("Content-Type") != c.contentType ||
+				!strings.Contains(got.body, c.body) ||
+				c.body == "" && got.body != "" {
 				t.Errorf("status %d, %s, %q", got.status, got.header.Get("Content-Type"), got.body)
 			}
 		})
 	}
 }
 
-// A session that ends under a call leaves the call answered.
+// When a session ends during a call, the call is still answered.
 func TestSessionEndsUnderCall(t *testing.T) {
 	src := newSource()
 	site := httptest.NewServer(serve.NewHandler(src, nil))
@@ -654,7 +690,7 @@ func TestSessionEndsUnderCall(t *testing.T) {
 	}
 }
 
-// Bodies that cannot be read are refused with the status that says why.
+// Unreadable bodies are refused with the status for the reason.
 func TestUnreadableBodies(t *testing.T) {
 	site := httptest.NewUnstartedServer(serve.NewHandler(newSource(), nil))
 	site.Config.ReadTimeout = 50 * time.Millisecond
@@ -671,7 +707,8 @@ func TestUnreadableBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", length)
+		fmt.Fprintf(conn,
+			"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", length)
 		text, _ := io.ReadAll(conn)
 		_ = conn.Close()
 		if !bytes.HasPrefix(text, []byte("HTTP/1.1 408 ")) || !bytes.Contains(text, []byte("Connection: close")) {
@@ -693,10 +730,12 @@ func TestBatchStreams(t *testing.T) {
 	site := httptest.NewServer(serve.NewHandler(src, nil))
 	defer site.Close()
 	client := &tenant{url: site.URL, http: site.Client()}
-	r := client.request(http.MethodPost, `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}]`, "")
+	r := client.request(http.MethodPost,
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}]`,
+		"")
 	r.Header.Set("Accept", "text/event-stream, application/json")
 	r.Header.Set("MCP-Protocol-Version", "2025-03-26")
-	got, err := client.http.Do(r) // returns when the header is there, with the first answer
+	got, err := client.http.Do(r) // returns once the header has arrived, with the first answer
 	if err != nil {
 		t.Fatal(err)
 	}

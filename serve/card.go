@@ -12,9 +12,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// What tells clients of a server before they connect: its card (SEP-2127) and
-// the catalog that leads there. Both are public, and are served only by a server
-// that has a public address.
+// Public descriptions of a server for clients that have not connected yet: its card
+// (SEP-2127) and the catalog that refers to it. They are served only if the server has a
+// public address.
 const (
 	cardPath    = EndpointPath + "/server-card"
 	catalogPath = "/.well-known/ai-catalog.json"
@@ -23,8 +23,8 @@ const (
 	cardSchema  = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"
 )
 
-// serverCard says who a server is and how to connect to it. It does not say what
-// the server offers: that may depend on who asks.
+// serverCard states what a server is and how to connect to it. It does not list what the
+// server offers, which may depend on the caller.
 type serverCard struct {
 	Schema      string     `json:"$schema"`
 	Name        string     `json:"name"`
@@ -61,14 +61,13 @@ type aiCatalogEntry struct {
 	URL        string `json:"url"`
 }
 
-// The lengths that the schema of the card allows.
+// The maximum lengths in the schema of the card.
 const (
 	maxCardText    = 100
 	maxCardVersion = 255
 )
 
-// newCard describes the server with that identity at its public address. auth
-// may be nil.
+// newCard returns the card of the server at its public address. auth may be nil.
 func newCard(server mcp.Implementation, public *url.URL, auth *Auth) serverCard {
 	namespace, name := cardName(server.Name, public.Hostname())
 	c := serverCard{
@@ -84,7 +83,12 @@ func newCard(server mcp.Implementation, public *url.URL, auth *Auth) serverCard 
 		c.Remotes[0].Versions = append(c.Remotes[0].Versions, v.String())
 	}
 	if auth != nil && len(auth.AuthorizationServers) == 0 {
-		c.Remotes[0].Headers = []remoteHeader{{Name: "Authorization", Description: "Bearer and a token that was given to you", Required: true, Secret: true}}
+		c.Remotes[0].Headers = []remoteHeader{{
+			Name:        "Authorization",
+			Description: "Bearer and a token that was given to you",
+			Required:    true,
+			Secret:      true,
+		}}
 	}
 	return c
 }
@@ -98,8 +102,8 @@ func newAICatalog(server mcp.Implementation, public *url.URL) aiCatalog {
 	}}}
 }
 
-// cardName makes the name of a card, in reverse DNS form, of a server's name: as
-// it is if it has that form, else below the host.
+// cardName returns the name of a card, in reverse DNS form, for a server's name:
+// unchanged if it has that form, otherwise below the host.
 func cardName(name, host string) (namespace, own string) {
 	if space, own, ok := strings.Cut(name, "/"); ok && isCardWord(space, ".-") && isCardWord(own, "._-") {
 		return space, own
@@ -135,7 +139,7 @@ func isCardWord(s, others string) bool {
 	return s != ""
 }
 
-// shortened cuts text to at most n characters.
+// shortened truncates text to at most n characters.
 func shortened(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
@@ -143,14 +147,14 @@ func shortened(text string, n int) string {
 	return strings.TrimSpace(string([]rune(text)[:n-1])) + "…"
 }
 
-// discovery serves what is public about a server.
+// discovery serves the public descriptions of a server.
 type discovery struct {
 	source mcp.Source
 	public *url.URL // nil without a public address
 	auth   *Auth    // nil without
 }
 
-// serves answers a request for one of its documents, if it is one.
+// serves answers a request for one of its documents, and reports whether it did.
 func (d *discovery) serves(w http.ResponseWriter, r *http.Request) bool {
 	path := r.URL.Path
 	metadata := path == metadataPath || path == metadataPath+EndpointPath
@@ -196,8 +200,8 @@ func (d *discovery) metadata(r *http.Request, cat *mcp.Catalog) resourceMetadata
 	}
 }
 
-// parsePublicURL reads the address under which clients reach the server: a base
-// without the path of the endpoint.
+// parsePublicURL parses the address at which clients reach the server: a base without the
+// path of the endpoint.
 func parsePublicURL(address string) (*url.URL, error) {
 	u, err := secureURL(strings.TrimSuffix(address, "/"))
 	if err != nil {

@@ -19,19 +19,23 @@ func TestServerCard(t *testing.T) {
 	const remotes = `"remotes":[{"type":"streamable-http","url":"https://mcp.example.com/mcp",` +
 		`"supportedProtocolVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]`
 	const card = `{"$schema":"https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",` +
-		`"name":"com.example.mcp/harbour","version":"1.2.3","description":"The MCP server harbour","title":"Harbour",` + remotes
+		`"name":"com.example.mcp/harbour","version":"1.2.3","description":"The MCP server harbour","title":"Harbour",` +
+		remotes
 	tests := []struct {
 		name, path, contentType, want string
 		opts                          *serve.Options
 	}{
 		{"card", "/mcp/server-card", "application/mcp-server-card+json", card + `}]}`, opts},
 		{"card of a server with tokens of its own", "/mcp/server-card", "application/mcp-server-card+json",
-			card + `,"headers":[{"name":"Authorization","description":"Bearer and a token that was given to you","isRequired":true,"isSecret":true}]}]}`,
+			card +
+				`,"headers":[{"name":"Authorization","description":"Bearer and a token that was given to you","isRequired":true,"isSecret":true}]}]}`,
 			&serve.Options{PublicURL: opts.PublicURL, Auth: &serve.Auth{}}},
-		{"card of a server with an authorization server", "/mcp/server-card", "application/mcp-server-card+json", card + `}]}`,
+		{"card of a server with an authorization server", "/mcp/server-card",
+			"application/mcp-server-card+json", card + `}]}`,
 			&serve.Options{PublicURL: opts.PublicURL, Auth: testAuth(t)}},
 		{"catalog", "/.well-known/ai-catalog.json", "application/ai-catalog+json",
-			`{"specVersion":"1.0","entries":[{"identifier":"urn:air:mcp.example.com:mcp:harbour","type":"application/mcp-server-card+json","url":"https://mcp.example.com/mcp/server-card"}]}`, opts},
+			`{"specVersion":"1.0","entries":[{"identifier":"urn:air:mcp.example.com:mcp:harbour","type":"application/mcp-server-card+json","url":"https://mcp.example.com/mcp/server-card"}]}`,
+			opts},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,11 +55,13 @@ func TestServerCard(t *testing.T) {
 			}
 			tag := header.Get("ETag")
 			for condition, status := range map[string]int{tag: 304, "W/" + tag: 304, `"x", ` + tag: 304, "*": 304, `"x"`: 200} {
-				if w := exchange(h, "GET", tt.path, "", "If-None-Match", condition); w.Code != status || status == 304 && (w.Body.Len() > 0 || w.Header().Get("ETag") != tag) {
+				if w := exchange(h, "GET", tt.path, "", "If-None-Match",
+					condition); w.Code != status || status == 304 && (w.Body.Len() > 0 || w.Header().Get("ETag") != tag) {
 					t.Errorf("If-None-Match: %s = %d with %d bytes, want %d", condition, w.Code, w.Body.Len(), status)
 				}
 			}
-			if w := exchange(h, "OPTIONS", tt.path, "", "Origin", "https://any.example.com"); w.Code != 204 || w.Header().Get("Access-Control-Allow-Methods") != "GET" {
+			if w := exchange(h, "OPTIONS", tt.path, "", "Origin",
+				"https://any.example.com"); w.Code != 204 || w.Header().Get("Access-Control-Allow-Methods") != "GET" {
 				t.Errorf("preflight = %d %v", w.Code, w.Header())
 			}
 			if w := exchange(h, "POST", tt.path, ""); w.Code != 405 {
@@ -87,7 +93,12 @@ func TestServerCardFitsItsSchema(t *testing.T) {
 		{"x", "http://[::1]:8080", "--1/x"},
 		{strings.Repeat("n", 300), "https://e.com", "com.e/" + strings.Repeat("n", 100)},
 	} {
-		src := catalogOf{catalog: &mcp.Catalog{Server: mcp.Implementation{Name: tt.server, Version: long, Title: long, Description: long}}}
+		src := catalogOf{catalog: &mcp.Catalog{Server: mcp.Implementation{
+			Name:        tt.server,
+			Version:     long,
+			Title:       long,
+			Description: long,
+		}}}
 		w := exchange(serve.NewHandler(src, &serve.Options{PublicURL: tt.public}), "GET", "/mcp/server-card", "")
 		var card struct{ Name, Version, Title, Description string }
 		if err := json.Unmarshal(w.Body.Bytes(), &card); err != nil {

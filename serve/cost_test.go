@@ -27,8 +27,8 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// costChild makes the test binary a server in a process of its own, so that what
-// it uses can be told from what its clients use.
+// costChild makes the test binary a server in a separate process, so that its usage can
+// be distinguished from that of its clients.
 const costChild = "SERVE_TEST_COST"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// variant is a way to serve, whose cost is of interest.
+// variant is a way to serve whose cost is measured.
 type variant struct {
 	name   string
 	allocs float64 // more than plain, at most
@@ -92,7 +92,8 @@ func costAuth(tb testing.TB, i *issuer) *serve.Auth {
 		a.Verifiers = []serve.Verifier{tokens}
 		return a
 	}
-	v, err := serve.NewJWT(serve.JWTOptions{Issuer: issuerURL, Audience: []string{audience}, JWKSURL: "https://id.example.com/keys",
+	v, err := serve.NewJWT(serve.JWTOptions{Issuer: issuerURL,
+		Audience: []string{audience}, JWKSURL: "https://id.example.com/keys",
 		Client: &http.Client{Transport: i}})
 	if err != nil {
 		tb.Fatal(err)
@@ -101,7 +102,7 @@ func costAuth(tb testing.TB, i *issuer) *serve.Auth {
 	return a
 }
 
-// sink is a ResponseWriter that forgets.
+// sink is a ResponseWriter that discards the response.
 type sink struct {
 	header http.Header
 	status int
@@ -111,7 +112,7 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(status int)      { s.status = status }
 func (s *sink) Write(b []byte) (int, error) { return len(b), nil }
 
-// again returns a function that serves the same call again and again.
+// again returns a function that repeats the same call.
 func again(tb testing.TB, v variant) func() {
 	token := readerToken
 	var i *issuer
@@ -159,7 +160,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkHandler is the cost in process, without a network.
+// BenchmarkHandler measures the cost in process, without a network.
 func BenchmarkHandler(b *testing.B) {
 	for _, v := range variants() {
 		b.Run(v.name, func(b *testing.B) {
@@ -176,15 +177,16 @@ func BenchmarkHandler(b *testing.B) {
 func serveChild(name string) {
 	i := slices.IndexFunc(variants(), func(v variant) bool { return v.name == name })
 	h := serve.NewHandler(tools{}, variants()[i].opts(nil, nil))
-	hs := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/cpu" {
-			var u syscall.Rusage
-			_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-			fmt.Fprint(w, u.Utime.Nano()+u.Stime.Nano())
-			return
-		}
-		h.ServeHTTP(w, r)
-	})}
+	hs := &http.Server{ReadHeaderTimeout: time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/cpu" {
+				var u syscall.Rusage
+				_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+				fmt.Fprint(w, u.Utime.Nano()+u.Stime.Nano())
+				return
+			}
+			h.ServeHTTP(w, r)
+		})}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
@@ -194,7 +196,7 @@ func serveChild(name string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// child is a server in a process of its own.
+// child is a server in a separate process.
 type child struct {
 	name, addr string
 	times      []float64 // CPU per request in each round, microseconds
@@ -245,8 +247,9 @@ func (c *child) cpu(b *testing.B) int64 {
 // load sends n calls over each of 8 connections.
 func (c *child) load(b *testing.B, n int) {
 	text := toolCall("look")
-	request := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
-		"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", readerToken, len(text), text)
+	request := fmt.Sprintf(
+		"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+			"Authorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", readerToken, len(text), text)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -272,15 +275,15 @@ func (c *child) load(b *testing.B, n int) {
 	all.Wait()
 }
 
-// BenchmarkCost is the CPU of a server process per request over HTTP, by
-// variants in turn, so that what else the machine does meets them all:
+// BenchmarkCost measures the CPU time of a server process per request over HTTP. It
+// alternates between the variants, so that other load on the machine affects them all:
 //
 //	go test ./serve -run '^$' -bench Cost -benchtime 15x
 func BenchmarkCost(b *testing.B) {
 	const calls = 1000
 	var children []*child
 	for _, v := range variants() {
-		if v.name != "jwt" && v.name != "log" { // the issuer is here, not there; a log costs what its writer does
+		if v.name != "jwt" && v.name != "log" { // the issuer runs in this process; the cost of a log is that of its writer
 			children = append(children, startChild(b, v.name))
 		}
 	}

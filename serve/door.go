@@ -12,38 +12,38 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// door decides who comes in: whoever has a valid token, as far as there are
-// limits not more often than they allow, and with the scopes of what is asked for.
+// door decides which requests are admitted: those with a valid token, within the rate
+// limits, and with the required scopes.
 type door struct {
-	auth    *Auth    // nil: everybody
-	limiter *limiter // nil: without limits
+	auth    *Auth    // nil admits everyone
+	limiter *limiter // nil means no limits
 	log     *slog.Logger
-	refused func(status int) // counts; nil if nobody does
+	refused func(status int) // counts refusals; may be nil
 	audit   *Audit           // nil without
 	tools   *toolRules       // nil without
-	public  string           // base URL; "": as the client names the server
+	public  string           // base URL; "" means the host in the client's request
 
-	complained atomic.Int64 // when; nanoseconds of Unix
+	complained atomic.Int64 // when last logged, in Unix nanoseconds
 }
 
 var _ mcp.Gate = (*door)(nil)
 
-// open reports whether there is nothing to decide.
+// open reports whether every request is admitted.
 func (d *door) open() bool { return d.auth == nil && d.limiter == nil }
 
-// caller is who sends a request, or holds a connection. It is the context of all
-// that comes of it.
+// caller is the sender of a request, or the holder of a connection. It is the context of
+// everything that results from it.
 type caller struct {
 	context.Context
 	remote, host string
 	secure       bool    // the request came over TLS
 	connection   bool    // it holds a connection that carries many requests
-	posted       bool    // which come by HTTP requests, and have been counted as those
+	posted       bool    // the connection's messages come as HTTP requests and are counted as those
 	client       *client // nil without limits
 
-	// What a connection is rechecked by; who it is may gain and lose scopes.
+	// State for rechecking a connection; the principal's scopes may change.
 	token     string
-	checked   atomic.Int64 // when the token was last found valid; nanoseconds of Unix
+	checked   atomic.Int64 // when the token was last found valid, in Unix nanoseconds
 	principal atomic.Pointer[mcp.Principal]
 }
 
@@ -91,8 +91,8 @@ func (d *door) authenticateCaller(w http.ResponseWriter, r *http.Request, c *cal
 	return mcp.WithPrincipal(c, p)
 }
 
-// admit finds out who a request is from, and whether it may come in. The
-// principal is nil if nobody is asked.
+// admit identifies the sender of a request and decides whether to admit it. The principal
+// is nil if there is no authentication.
 func (d *door) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 	if d.auth == nil {
 		return nil, d.charge(c, addressKey(c.remote))
@@ -104,7 +104,7 @@ func (d *door) admit(c *caller, r *http.Request) (*mcp.Principal, *refusal) {
 	return d.identify(c, token)
 }
 
-// identify finds out whose token it is; "" is none.
+// identify returns the holder of a token; "" means no token.
 func (d *door) identify(c *caller, token string) (*mcp.Principal, *refusal) {
 	if token == "" {
 		return nil, d.turnedAway(c, &refusal{
@@ -140,8 +140,8 @@ func (d *door) verify(ctx context.Context, token string) (*mcp.Principal, *refus
 	return p, nil
 }
 
-// unverified is the refusal of a token of which it cannot be known now whether it is
-// valid.
+// unverified returns the refusal of a token whose validity cannot be determined at the
+// moment.
 func (d *door) unverified(err error) *refusal {
 	r := &refusal{status: http.StatusServiceUnavailable, message: "tokens cannot be verified now", after: 5}
 	var throttled *throttledError
@@ -153,7 +153,7 @@ func (d *door) unverified(err error) *refusal {
 	return r
 }
 
-// complain logs why tokens cannot be verified, once in a while.
+// complain logs why tokens cannot be verified, at most once a second.
 func (d *door) complain(err error) {
 	now, last := time.Now().UnixNano(), d.complained.Load()
 	if now-last > int64(time.Second) && d.complained.CompareAndSwap(last, now) {
@@ -161,7 +161,7 @@ func (d *door) complain(err error) {
 	}
 }
 
-// charge counts a request of the client of that name.
+// charge counts a request of the client with that key.
 func (d *door) charge(c *caller, key clientKey) *refusal {
 	if d.limiter == nil {
 		return nil
@@ -170,8 +170,8 @@ func (d *door) charge(c *caller, key clientKey) *refusal {
 	return d.limiter.take(c.client)
 }
 
-// turnedAway counts a request without a valid token. It is charged to the
-// address, so that those who guess tokens are slowed down, but nobody else.
+// turnedAway counts a request without a valid token. It is charged to the address, which
+// slows down clients that guess tokens without affecting others.
 func (d *door) turnedAway(c *caller, r *refusal) *refusal {
 	if limited := d.charge(c, addressKey(c.remote)); limited != nil {
 		return limited
@@ -179,7 +179,7 @@ func (d *door) turnedAway(c *caller, r *refusal) *refusal {
 	return r
 }
 
-// protect returns next behind the door, for what is not the endpoint.
+// protect returns next with admission checks, for paths other than the endpoint.
 func (d *door) protect(next http.Handler) http.Handler {
 	if d.open() {
 		return next
@@ -191,7 +191,7 @@ func (d *door) protect(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers a request that does not come in.
+// refuse answers a request that is not admitted.
 func (d *door) refuse(w http.ResponseWriter, c *caller, why *refusal) {
 	if d.refused != nil {
 		d.refused(why.status)
@@ -203,7 +203,7 @@ func (d *door) refuse(w http.ResponseWriter, c *caller, why *refusal) {
 	mcp.WriteError(w, d.wire(c, why))
 }
 
-// wire words a refusal for the client.
+// wire converts a refusal to an error for the client.
 func (d *door) wire(c *caller, why *refusal) *mcp.Error {
 	header := http.Header{}
 	code := mcp.CodeInvalidRequest
@@ -221,8 +221,8 @@ func (d *door) wire(c *caller, why *refusal) *mcp.Error {
 	return mcp.Errorf(code, "%s", why.message).OverHTTP(why.status, header)
 }
 
-// baseURL returns the address under which a client reaches the server: the public
-// one, or else that by which the client has named it.
+// baseURL returns the address at which a client reaches the server: the public one,
+// otherwise the one in the client's request.
 func baseURL(public, host string, secure bool) string {
 	switch {
 	case public != "":
@@ -233,11 +233,11 @@ func baseURL(public, host string, secure bool) string {
 	return "http://" + host
 }
 
-// recheckAfter is how long the token of a connection is trusted before it is looked
-// at again: it may have expired since the connection began, or been withdrawn.
+// recheckAfter is how long the token of a connection is trusted before it is verified
+// again: it may have expired or been revoked.
 const recheckAfter = 10 * time.Second
 
-// recheckTime is how long the check of a stream's token may take.
+// recheckTime bounds the check of a stream's token.
 const recheckTime = 3 * time.Second
 
 // Enter implements [mcp.Gate].
@@ -268,7 +268,7 @@ func (d *door) enter(ctx context.Context, c *caller, op mcp.Operation) *refusal 
 			return refused
 		}
 	}
-	// An HTTP request has been counted when it arrived, but not what is in it.
+	// An HTTP request was counted on arrival, but not the requests in it.
 	if d.limiter != nil && (op.Batched || c.connection && !c.posted) {
 		if refused := d.limiter.take(c.client); refused != nil {
 			return refused
@@ -283,8 +283,8 @@ func (d *door) enter(ctx context.Context, c *caller, op mcp.Operation) *refusal 
 	return nil
 }
 
-// lacking refuses the call of a tool that needs a scope which p, who may be nil,
-// does not have.
+// lacking refuses the call of a tool that needs a scope which p, who may be nil, does not
+// have.
 func (d *door) lacking(p *mcp.Principal, op mcp.Operation) *refusal {
 	if d.tools == nil || op.Method != "tools/call" && op.Method != "tools/list" {
 		return nil
@@ -293,7 +293,8 @@ func (d *door) lacking(p *mcp.Principal, op mcp.Operation) *refusal {
 	return d.lackingScopes(p, scopes, known)
 }
 
-// lackingScopes refuses a principal without scopes, or if those are not known.
+// lackingScopes refuses a principal that lacks scopes, or any principal if the scopes are
+// not known.
 func (d *door) lackingScopes(p *mcp.Principal, scopes []string, known bool) *refusal {
 	if known && len(scopes) == 0 {
 		return nil
@@ -331,7 +332,7 @@ func (d *door) follow(ctx context.Context, op mcp.Operation) error {
 	return e
 }
 
-// again looks at the token of a connection once more if that was long ago.
+// again verifies the token of a connection again if the last check was long ago.
 func (d *door) again(ctx context.Context, c *caller) *refusal {
 	now := time.Now().UnixNano()
 	if d.auth == nil || now-c.checked.Load() < int64(recheckAfter) {
@@ -347,15 +348,20 @@ func (d *door) recheck(ctx context.Context, c *caller) *refusal {
 		return refused
 	}
 	if was := c.principal.Load(); was == nil || was.Name != p.Name {
-		return &refusal{status: http.StatusUnauthorized, kind: kindToken, message: "the token is another's now", scopes: d.auth.Scopes}
+		return &refusal{
+			status:  http.StatusUnauthorized,
+			kind:    kindToken,
+			message: "the token is another's now",
+			scopes:  d.auth.Scopes,
+		}
 	}
 	c.principal.Store(p)
 	c.checked.Store(time.Now().UnixNano())
 	return nil
 }
 
-// stillValid is [mcp.HTTPOptions.Revalidate]: a stream ends once its token expires or
-// is revoked, or cannot be verified.
+// stillValid is [mcp.HTTPOptions.Revalidate]: a stream ends once its token expires, is
+// revoked, or cannot be verified.
 func (d *door) stillValid(ctx context.Context) bool {
 	c := callerOf(ctx)
 	if c == nil {
@@ -384,11 +390,12 @@ func (d *door) Leave(ctx context.Context, op mcp.Operation) {
 	}
 }
 
-// counts reports whether a request counts as one in flight. A subscription stands
-// open for as long as the client likes.
+// counts reports whether a request counts as in flight. A subscription does not: it stays
+// open for as long as the client wants.
 func counts(op mcp.Operation) bool { return op.Method != "subscriptions/listen" && !op.Follows }
 
-// gateList is several gates as one. Who is refused by one has not been let in by any.
+// gateList combines several gates. A request refused by one does not count as entered for
+// any.
 type gateList []mcp.Gate
 
 func gates(all ...mcp.Gate) mcp.Gate {

@@ -16,9 +16,9 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// waiting is a Source with tools that take their time: ask waits for the user, report
-// tells of its progress and looks now and then whether it is still wanted, wait says
-// nothing, and nap is done after five minutes.
+// waiting is a Source with slow tools: ask waits for the user, report sends progress and
+// checks now and then whether it was cancelled, wait sends nothing, and nap takes five
+// minutes.
 type waiting struct{ mcp.Unimplemented }
 
 func (waiting) Catalog(context.Context) (*mcp.Catalog, error) {
@@ -37,7 +37,7 @@ func (waiting) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 			mcp.RequestFrom(ctx).Progress(n, 0, "")
 			time.Sleep(3 * time.Second)
 		}
-		return done, nil // whatever it returns, the client does not get it
+		return done, nil // the client does not get this result
 	case "nap":
 		select {
 		case <-time.After(5 * time.Minute):
@@ -52,7 +52,7 @@ func (waiting) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientCapabilities":{},"progressToken":7}`
 
-// initializeAsking begins a session of a client that can be asked.
+// initializeAsking starts a session of a client that supports elicitation.
 const initializeAsking = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
 	`"capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`
 
@@ -63,7 +63,7 @@ func (r *running) begin(t *testing.T) {
 	r.session = w.Header.Get("Mcp-Session-Id")
 }
 
-// calls are the ways to have a call wait. Each returns what came until it ended.
+// calls are the ways to keep a call waiting. Each returns the output until it ended.
 var calls = map[string]func(t *testing.T, r *running) string{
 	"a question": func(t *testing.T, r *running) string {
 		r.begin(t)
@@ -129,7 +129,7 @@ func (r *running) readModern(t *testing.T, tool string) string {
 	return string(text)
 }
 
-// TestCallsEndWithTheirToken has calls wait beyond the life of their token.
+// TestCallsEndWithTheirToken keeps calls waiting beyond the lifetime of their token.
 func TestCallsEndWithTheirToken(t *testing.T) {
 	ends := map[string]func(l *lease){
 		"expired":         func(*lease) {},
@@ -160,7 +160,7 @@ func TestCallsEndWithTheirToken(t *testing.T) {
 					if took := time.Since(began); took < life || took > life+30*time.Second {
 						t.Errorf("the call ended after %v, want %v to 30s later", took, life)
 					}
-					// A stream that is continued elsewhere may end before the answer.
+					// A stream that is resumed elsewhere may end before the answer.
 					resumed := strings.HasSuffix(name, "comes back") && got == ""
 					const want = `"id":2,"error":{"code":-31006,"message":"the request was cancelled: its token`
 					if !resumed && !strings.Contains(got, want) {
@@ -172,7 +172,7 @@ func TestCallsEndWithTheirToken(t *testing.T) {
 	}
 }
 
-// TestCallsEndWithTheirSocket has a call wait on a WebSocket whose token is revoked.
+// TestCallsEndWithTheirSocket keeps a call waiting on a WebSocket whose token is revoked.
 func TestCallsEndWithTheirSocket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLease(time.Time{})
@@ -208,7 +208,7 @@ func TestCallsEndWithTheirSocket(t *testing.T) {
 	})
 }
 
-// A call whose token stays valid is left alone, however often that is checked.
+// A call whose token stays valid is not interrupted, however often the token is checked.
 func TestCallsOutlastChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startWith(t, waiting{}, serve.Options{Auth: &serve.Auth{Verifiers: []serve.Verifier{newLease(time.Time{})}}})
@@ -216,7 +216,7 @@ func TestCallsOutlastChecks(t *testing.T) {
 			r.cancel()
 			<-r.done
 		}()
-		for range 2 { // checks stop in between, and begin again
+		for range 2 { // checks stop in between, and start again
 			if got := r.readModern(t, "nap"); !strings.Contains(got, "the plans") {
 				t.Errorf("the answer is %s", got)
 			}

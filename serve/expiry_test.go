@@ -19,7 +19,7 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// lease is a verifier of one token whose end a test decides.
+// lease is a verifier of one token whose lifetime the test controls.
 type lease struct {
 	principal atomic.Pointer[mcp.Principal]
 	failure   atomic.Pointer[error]
@@ -43,7 +43,8 @@ func (l *lease) fail(err error) { l.failure.Store(&err) }
 // streams are the ways to keep a connection open. Each returns when the server ends it.
 var streams = map[string]func(t *testing.T, r *running){
 	"GET of a session": func(t *testing.T, r *running) {
-		w := r.ask(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		w := r.ask(t, "POST", "/mcp",
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
 		_, _ = io.Copy(io.Discard, w.Body)
 		r.session = w.Header.Get("Mcp-Session-Id")
 		w = r.ask(t, "GET", "/mcp", "")
@@ -53,8 +54,9 @@ var streams = map[string]func(t *testing.T, r *running){
 		_, _ = io.Copy(io.Discard, w.Body)
 	},
 	"subscriptions/listen": func(t *testing.T, r *running) {
-		w := r.ask(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
-			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+		w := r.ask(t, "POST", "/mcp",
+			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{`+
+				`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
 		if w.StatusCode != http.StatusOK {
 			t.Fatalf("listen = %s", w.Status)
 		}
@@ -104,8 +106,8 @@ func (r *running) ask(t *testing.T, method, path, body string) *http.Response {
 	return w
 }
 
-// TestStreamsEndWithTheirToken keeps streams open beyond the life of their token, or
-// beyond its being revoked.
+// TestStreamsEndWithTheirToken keeps streams open beyond the lifetime or the revocation
+// of their token.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	ends := map[string]func(l *lease){
 		"expired":           func(*lease) {},
@@ -123,7 +125,10 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 					if end == "expired" {
 						l = newLease(time.Now().Add(life))
 					}
-					r := start(t, serve.Options{LegacySSE: true, Auth: &serve.Auth{Verifiers: []serve.Verifier{l}, Scopes: []string{"read"}}})
+					r := start(t, serve.Options{
+						LegacySSE: true,
+						Auth:      &serve.Auth{Verifiers: []serve.Verifier{l}, Scopes: []string{"read"}},
+					})
 					defer func() {
 						r.cancel()
 						<-r.done
@@ -143,7 +148,8 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 	}
 }
 
-// Streams that are checked at the same moment all see that a token has left its file.
+// Streams that are checked at the same moment all notice that a token was removed from
+// its file.
 func TestStreamsEndWithTheirTokenFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens")
 	write := func(text string) {
@@ -155,7 +161,7 @@ func TestStreamsEndWithTheirTokenFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var others strings.Builder // so many that reading them takes its time
+	var others strings.Builder // so many that reading them takes a while
 	for i := range 999 {
 		fmt.Fprintf(&others, "bob 0123456789abcdef0123456789ab%04d read\n", i)
 	}

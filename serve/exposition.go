@@ -9,21 +9,21 @@ import (
 // exposition is the text format of Prometheus, version 0.0.4.
 type exposition struct{ text []byte }
 
-// family begins the samples of one name.
+// family begins the samples with one name.
 func (t *exposition) family(name, kind, help string) {
 	t.text = append(append(append(append(t.text, "# HELP "...), name...), ' '), help...)
 	t.text = append(append(append(append(t.text, "\n# TYPE "...), name...), ' '), kind...)
 	t.text = append(t.text, '\n')
 }
 
-// gauge is a family of one sample without labels.
+// gauge adds a family of one sample without labels.
 func (t *exposition) gauge(name, help string, value float64) {
 	t.family(name, "gauge", help)
 	t.sample(name, value)
 }
 
-// sample writes one value. labels are names and values; one without a value is
-// left out.
+// sample writes one value. labels are names and values; a label without a value is
+// omitted.
 func (t *exposition) sample(name string, value float64, labels ...string) {
 	t.text = append(t.text, name...)
 	open := byte('{')
@@ -42,7 +42,7 @@ func (t *exposition) sample(name string, value float64, labels ...string) {
 	t.text = append(t.text, '\n')
 }
 
-// escaped writes a label's value as the format demands it.
+// escaped returns a label's value with the escapes of the format.
 func escaped(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(strings.ToValidUTF8(value, "?"))
 }

@@ -15,22 +15,22 @@ import (
 // transportFiles is the transport of requests for the files of a Source.
 const transportFiles = "files"
 
-// viewer is a Source that can also be read without MCP, as files. It has no page
-// for people.
+// viewer is a Source that can also be read without MCP, as files. It has no pages for
+// people.
 type viewer interface{ FileHandler() http.Handler }
 
-// fileUser is a viewer that says what its files hand out: the operation with the
-// same content, and the tools whose answers a file may hold. An operation without
-// Method means that the file must not be shown.
+// fileUser is a viewer that reports what its files contain: the operation with the same
+// content, and the tools whose answers a file may contain. An operation without Method
+// means that the file must not be served.
 type fileUser interface {
 	FileUse(path string) (op mcp.Operation, tools []string)
 }
 
-// fileView serves the files of a Source under the rules for requests of the
-// protocol: the gate decides, and the observer is called.
+// fileView serves the files of a Source under the same rules as protocol requests: the
+// gate decides, and the observer is called.
 type fileView struct {
 	files    http.Handler
-	uses     fileUser // nil: any file may hold anything
+	uses     fileUser // nil means that any file may contain any answer
 	source   mcp.Source
 	door     *door
 	gate     mcp.Gate         // nil without
@@ -38,10 +38,10 @@ type fileView struct {
 	observer mcp.Observer     // nil without
 }
 
-// ServeHTTP implements [http.Handler]. The door has let the request in.
+// ServeHTTP implements [http.Handler]. The door has already admitted the request.
 func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		v.files.ServeHTTP(w, r) // which hands nothing out
+		v.files.ServeHTTP(w, r) // which returns no content
 		return
 	}
 	ctx := r.Context()
@@ -79,7 +79,7 @@ func (v *fileView) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.files.ServeHTTP(out, r.WithContext(ctx))
 }
 
-// use returns what a file hands out. Without a Source that knows, it may be the
+// use returns what a file contains. If the Source does not report it, the file may be the
 // answer of any tool.
 func (v *fileView) use(ctx context.Context, path string) (op mcp.Operation, tools []string) {
 	if v.uses != nil {
@@ -95,7 +95,7 @@ func (v *fileView) use(ctx context.Context, path string) (op mcp.Operation, tool
 	return mcp.Operation{Method: "resources/read", Name: path, Catalog: cat}, tools
 }
 
-// hides reports whether a file lists a hidden tool, or may hold its answer.
+// hides reports whether a file lists a hidden tool, or may contain its answer.
 func (v *fileView) hides(op mcp.Operation, tools []string) bool {
 	if v.appTools == nil || op.Catalog == nil {
 		return false
@@ -110,7 +110,7 @@ func (v *fileView) hides(op mcp.Operation, tools []string) bool {
 	return slices.ContainsFunc(tools, func(name string) bool { return seen.Tool(name) == nil })
 }
 
-// enter asks the gate, after the scopes of all tools that a file is about.
+// enter calls the gate, after checking the scopes of all tools that a file belongs to.
 func (v *fileView) enter(ctx context.Context, op mcp.Operation, tools []string) error {
 	for _, tool := range tools {
 		call := mcp.Operation{Method: "tools/call", Name: tool, Catalog: op.Catalog}
@@ -133,7 +133,7 @@ func (v *fileView) observe(ctx context.Context, e mcp.Event) {
 	}
 }
 
-// fileWriter notes what was answered.
+// fileWriter records the status and size of the response.
 type fileWriter struct {
 	http.ResponseWriter
 	status, sent int

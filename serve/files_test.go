@@ -45,8 +45,8 @@ func openShop(t *testing.T) *staticmcp.Site {
 	return site
 }
 
-// TestFilesAreRecorded reads files of a site, which must leave the traces that the
-// requests with the same content leave.
+// TestFilesAreRecorded reads files of a site, which must be recorded like the requests
+// with the same content.
 func TestFilesAreRecorded(t *testing.T) {
 	var lines, log bytes.Buffer
 	audit, err := serve.NewAudit(&lines, &serve.AuditOptions{Required: true})
@@ -55,16 +55,22 @@ func TestFilesAreRecorded(t *testing.T) {
 	}
 	auth := testAuth(t)
 	auth.ToolScopes = map[string][]string{"sell": {"sink"}}
-	h := serve.NewHandler(openShop(t), &serve.Options{Auth: auth, Audit: audit, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	h := serve.NewHandler(openShop(t), &serve.Options{
+		Auth:   auth,
+		Audit:  audit,
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
 	reader := []string{"Authorization", "Bearer " + readerToken}
 	for _, tt := range []struct {
 		path   string
 		status int
 	}{
-		{"/tools/look.json", 200}, {"/tools/sell/boat.json", 403}, {"/tools/sell/none.json", 403}, {"/tools/look/none.json", 404},
+		{"/tools/look.json", 200}, {"/tools/sell/boat.json", 403},
+		{"/tools/sell/none.json", 403}, {"/tools/look/none.json", 404},
 		{"/resources/prices/today.json", 200}, {"/mcp.json", 200}, {"/tools/gone.json", 404}, {"/other.json", 404},
 	} {
-		if w := exchange(h, "GET", tt.path, "", reader...); w.Code != tt.status || strings.Contains(w.Body.String(), "a secret") {
+		if w := exchange(h, "GET", tt.path, "", reader...); w.Code != tt.status ||
+			strings.Contains(w.Body.String(), "a secret") {
 			t.Errorf("GET %s = %d %s, want %d", tt.path, w.Code, w.Body, tt.status)
 		}
 	}
@@ -80,7 +86,8 @@ func TestFilesAreRecorded(t *testing.T) {
 			t.Errorf("the audit log has no line with\n%s\nin\n%s", want, &lines)
 		}
 	}
-	if want := `msg=request method=tools/call tool=look transport=files status=200`; !strings.Contains(log.String(), want) {
+	if want := `msg=request method=tools/call tool=look transport=files status=200`; !strings.Contains(
+		log.String(), want) {
 		t.Errorf("the request log has no line with %q:\n%s", want, &log)
 	}
 	metrics := exchange(h, "GET", "/metrics", "", reader...).Body.String()
@@ -95,7 +102,7 @@ func TestFilesAreRecorded(t *testing.T) {
 	}
 }
 
-// brokenDisk takes nothing.
+// brokenDisk fails every write.
 type brokenDisk struct{}
 
 func (brokenDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
@@ -112,7 +119,7 @@ func TestFilesNeedTheAuditLog(t *testing.T) {
 	}
 }
 
-// TestFilesPassTheGate has a program's own gate refuse a call, and the file with it.
+// TestFilesPassTheGate uses a custom gate that refuses a call, and with it the file.
 func TestFilesPassTheGate(t *testing.T) {
 	g := onlyLooking{}
 	h := serve.NewHandler(openShop(t), &serve.Options{Server: mcp.ServerOptions{Gate: g}})

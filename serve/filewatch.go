@@ -9,23 +9,22 @@ import (
 	"time"
 )
 
-// lookEvery is how often a file that may change is looked at, while it is in use.
+// lookEvery is how often a file in use is checked for changes.
 const lookEvery = time.Second
 
-// fileWatch notices that files have changed. It has no goroutine: it looks when
-// it is asked, and not more often than lookEvery. Where a file is replaced by
-// way of a symbolic link, as container platforms do it, it is the target that
-// counts.
+// fileWatch detects changes of files. It has no goroutine: it checks when called, at most
+// once per lookEvery. If a file is replaced via a symbolic link, as on container
+// platforms, the target counts.
 type fileWatch struct {
 	paths []string
 	began time.Time
-	next  atomic.Int64 // when to look again, in nanoseconds since began
+	next  atomic.Int64 // when to check next, in nanoseconds since began
 
 	mu   sync.Mutex
-	seen []os.FileInfo // nil for one that was not there
+	seen []os.FileInfo // nil for a file that did not exist
 }
 
-// newFileWatch begins with the files as they are now.
+// newFileWatch starts with the current state of the files.
 func newFileWatch(paths ...string) *fileWatch {
 	w := &fileWatch{paths: paths, began: time.Now(), seen: make([]os.FileInfo, len(paths))}
 	w.look()
@@ -33,9 +32,9 @@ func newFileWatch(paths ...string) *fileWatch {
 	return w
 }
 
-// refresh calls load if a file has changed since the last time. One that has gone
-// has not: it is probably being replaced. Callers wait while another one looks and
-// loads, so that none of them goes on with what the file said before.
+// refresh calls load if a file has changed since the last check. A removed file does not
+// count as changed: it is probably being replaced. Callers wait while another one checks
+// and loads, so that none continues with outdated content.
 func (w *fileWatch) refresh(load func()) {
 	if int64(time.Since(w.began)) < w.next.Load() {
 		return
@@ -44,7 +43,7 @@ func (w *fileWatch) refresh(load func()) {
 	defer w.mu.Unlock()
 	now := int64(time.Since(w.began))
 	if now < w.next.Load() {
-		return // another caller has looked meanwhile
+		return // another caller has checked in the meantime
 	}
 	if w.look() {
 		load()

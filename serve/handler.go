@@ -16,31 +16,31 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// EndpointPath is where MCP clients reach a served Source.
+// EndpointPath is the path at which MCP clients reach a served Source.
 const EndpointPath = "/mcp"
 
-// Handler is a served Source as HTTP: the endpoint, WebSockets, the health checks
-// and, if the Source has one, its plain view. It is safe for concurrent use.
+// Handler serves a Source over HTTP: the endpoint, WebSockets, the health checks and, if
+// the Source has them, its files. It is safe for concurrent use.
 type Handler struct {
 	server    *mcp.Server
 	endpoint  http.Handler
-	sockets   *ws.Handler  // nil without
-	legacy    http.Handler // HTTP+SSE; nil without
+	sockets   *ws.Handler  // nil if disabled
+	legacy    http.Handler // HTTP+SSE; nil if disabled
 	postOnly  bool
-	view      atomic.Pointer[http.Handler] // everything that has no path of its own
-	landing   http.Handler                 // tells a person what this is
-	metrics   http.Handler                 // nil without
+	view      atomic.Pointer[http.Handler] // handles all other paths
+	landing   http.Handler                 // describes the server to people
+	metrics   http.Handler                 // nil if disabled
 	discovery discovery
 	health    health
 
-	showFiles func(opened mcp.Source) // has the files of a Source served, if it has some
+	showFiles func(opened mcp.Source) // serves the files of a Source, if it has any
 }
 
 var _ http.Handler = (*Handler)(nil)
 
-// NewHandler returns the Handler for src. Of opts, which may be nil, only what
-// concerns requests counts. A PublicURL that makes no sense is ignored; [Run] and
-// [Serve] return it as an error.
+// NewHandler returns the Handler for src. Of opts, which may be nil, only the fields that
+// affect requests are used. An invalid PublicURL is ignored; [Run] and [Serve] return it
+// as an error.
 func NewHandler(src mcp.Source, opts *Options) *Handler { return newHandler(src, opts.withDefaults()) }
 
 func newHandler(src mcp.Source, o Options) *Handler {
@@ -90,8 +90,8 @@ func newHandler(src mcp.Source, o Options) *Handler {
 	return h
 }
 
-// observe makes whoever is to be told of requests the observer of the core. It
-// returns the metrics, if there are to be any.
+// observe combines all observers of requests into the observer of the core. It returns
+// the metrics, or nil if they are disabled.
 func (o *Options) observe(d *door) *metrics {
 	var m *metrics
 	var counting, logging mcp.Observer
@@ -111,18 +111,18 @@ func (o *Options) observe(d *door) *metrics {
 			o.Server.Gate = gates(auditor{o.Audit}, o.Server.Gate)
 		}
 	}
-	o.Server.Observer = together(counting, auditing, logging, o.Server.Observer) // what is logged has been recorded
+	// Requests are recorded before they are logged.
+	o.Server.Observer = together(counting, auditing, logging, o.Server.Observer)
 	return m
 }
 
-// Drain makes /readyz and /healthz answer 503 from now on, so that no more
-// traffic is sent here. Requests are served as before.
+// Drain makes /readyz and /healthz answer 503 from now on, so that no more traffic is
+// routed here. Requests are still served.
 func (h *Handler) Drain() { h.health.draining.Store(true) }
 
-// Shutdown ends the WebSockets and the standing event streams, cancels the tasks,
-// and waits for the requests in flight. When ctx ends first it cancels them and
-// returns ctx's error. An http.Server knows of the requests only: call its
-// Shutdown at the same time.
+// Shutdown closes the WebSockets and the open event streams, cancels the tasks, and waits
+// for the requests in flight. If ctx ends first, it cancels them and returns ctx's error.
+// An http.Server knows only about the requests: call its Shutdown at the same time.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	closed := make(chan error, 1)
 	if h.sockets != nil {
@@ -148,14 +148,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.health.ready(w, r)
 	case "/healthz", "/health":
 		h.health.summary(w, r)
-	case "/", "": // the latter below a prefix that was stripped
+	case "/", "": // the latter below a stripped prefix
 		h.landing.ServeHTTP(w, r)
 	default:
 		h.others(w, r)
 	}
 }
 
-// others serves the paths that are there only if an option says so.
+// others serves the paths that depend on options.
 func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == WebSocketPath && h.sockets != nil:
@@ -166,8 +166,8 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 		h.metrics.ServeHTTP(w, r)
 	case h.discovery.serves(w, r):
 	case strings.HasPrefix(r.URL.Path, "/.well-known/"):
-		// Clients look for metadata here before they have a token: 401 would say that
-		// the document exists.
+		// Clients look for metadata here before they have a token: 401 would mean that the
+		// document exists.
 		w.Header().Set("Access-Control-Allow-Origin", "*")
 		http.Error(w, "not found", http.StatusNotFound)
 	default:
@@ -175,10 +175,10 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// landing tells a person who opens the address in a browser what it is for.
+// landing tells people who open the address in a browser what it is for.
 type landing struct {
 	source mcp.Source
-	public string // the address under which clients reach the server, or ""
+	public string // the address at which clients reach the server, or ""
 }
 
 func (l landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -203,8 +203,8 @@ func (l landing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mountedAt returns the part of the path that was stripped before the request came here,
-// as [http.StripPrefix] does, or "".
+// mountedAt returns the prefix of the path that was stripped before the request arrived,
+// as by [http.StripPrefix], or "".
 func mountedAt(r *http.Request) string {
 	asked, err := url.ParseRequestURI(r.RequestURI)
 	if err != nil {
@@ -217,7 +217,7 @@ func mountedAt(r *http.Request) string {
 	return strings.TrimSuffix(prefix, "/")
 }
 
-// isGet reports whether r is a GET or HEAD request, and answers it if not.
+// isGet reports whether r is a GET or HEAD request, and responds with an error otherwise.
 func isGet(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// readyWithin bounds how long a health check waits for the source's catalog. A
-// probe must have its answer before the prober gives up, which is often a second.
+// readyWithin bounds how long a health check waits for the source's catalog. It must
+// answer before the prober's timeout, which is often a second.
 const readyWithin = 800 * time.Millisecond
 
 type health struct {
@@ -23,12 +23,12 @@ type health struct {
 // The values of [Health.Status].
 const (
 	StatusOK          = "ok"
-	StatusDraining    = "draining"    // told to end, finishing what it has begun
-	StatusUnavailable = "unavailable" // the source cannot say what it offers
+	StatusDraining    = "draining"    // shutting down, finishing requests in flight
+	StatusUnavailable = "unavailable" // the source cannot return its catalog
 	StatusStarting    = "starting"    // no server of the source has started yet
 )
 
-// Health is the JSON that /healthz answers with. Fields may be added.
+// Health is the JSON that /healthz returns. Fields may be added.
 type Health struct {
 	Status  string `json:"status"`
 	Name    string `json:"name,omitempty"`
@@ -39,8 +39,8 @@ type Health struct {
 	Templates int `json:"templates"`
 	Prompts   int `json:"prompts"`
 
-	// Servers are those behind the Source, without what is not for everybody: no
-	// targets, no process ids, no errors.
+	// Servers are the upstream servers, without details that must not be public: no targets,
+	// no process ids, no errors.
 	Servers []Upstream `json:"servers,omitempty"`
 }
 
@@ -93,7 +93,7 @@ func (h *health) summary(w http.ResponseWriter, r *http.Request) {
 	answerHealth(w, "application/json", state.Status, string(body)+"\n")
 }
 
-// answerHealth leaves it to net/http to send no body after HEAD.
+// answerHealth relies on net/http to omit the body for HEAD.
 func answerHealth(w http.ResponseWriter, contentType, status, body string) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")

@@ -42,7 +42,7 @@ func (c *tenant) linger(t *testing.T, size int) io.Closer {
 	return conn
 }
 
-// The bodies of one client leave room for those of another.
+// Bodies of one client leave room for those of another.
 func TestBodiesOfOthersFit(t *testing.T) {
 	const size = 1_100_000
 	opts := mcp.ServerOptions{Budget: mcp.Budget{RequestBytes: 8 << 20, ClientRequestBytes: 2 << 20}}
@@ -75,8 +75,8 @@ func TestBodiesOfOthersFit(t *testing.T) {
 	})
 }
 
-// When the total is exhausted, large and small requests of everyone are refused, and
-// before that small ones of a client that exceeds its share.
+// When the total is exhausted, requests of any size from all clients are refused; before
+// that, small ones of a client that exceeds its share.
 func TestBodiesInTotal(t *testing.T) {
 	const size = 900_000
 	opts := mcp.ServerOptions{Budget: mcp.Budget{RequestBytes: 2_000_000, ClientRequestBytes: 1_000_000}}
@@ -99,7 +99,7 @@ func TestBodiesInTotal(t *testing.T) {
 	})
 }
 
-// Requests over a WebSocket count, too, until they are answered.
+// Requests over a WebSocket also count until they are answered.
 func TestBodiesOverWebSocket(t *testing.T) {
 	src := newSource()
 	opts := &serve.Options{Server: mcp.ServerOptions{Budget: mcp.Budget{RequestBytes: 3000}}}

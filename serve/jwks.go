@@ -21,7 +21,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// keys is one state of an issuer's keys. It is immutable.
+// keys is one version of an issuer's keys. It is immutable.
 type keys struct {
 	text []byte // as published
 	all  []jose.JSONWebKey
@@ -41,20 +41,20 @@ func (k *keys) has(id string) bool {
 	return id == "" || slices.ContainsFunc(k.all, func(key jose.JSONWebKey) bool { return key.KeyID == id })
 }
 
-// keySet keeps an issuer's keys: they are fetched when the first token is there,
-// again in the background when they are old, and when a token names a key that
-// is not among them, which is how an issuer changes its keys.
+// keySet caches an issuer's keys. They are fetched for the first token, again in the
+// background once they are old, and whenever a token names an unknown key, which is how
+// an issuer rotates its keys.
 type keySet struct {
 	opts   *JWTOptions
 	client *http.Client
 
 	state atomic.Pointer[fetched]
 
-	// fetching is held by the one who fetches.
+	// fetching is held by the goroutine that fetches.
 	fetching chan struct{}
 	mu       sync.Mutex
 	tried    time.Time // guarded by mu
-	failure  error     // of the last try; guarded by mu
+	failure  error     // of the last attempt; guarded by mu
 	jwksURL  string    // guarded by fetching
 }
 
@@ -63,7 +63,7 @@ type fetched struct {
 	at   time.Time
 }
 
-// Bounds of what an issuer publishes.
+// Limits on the documents of an issuer.
 const (
 	maxDocument = 1 << 20
 	maxKeys     = 100
@@ -84,8 +84,8 @@ func newKeySet(o *JWTOptions) *keySet {
 	return &keySet{opts: o, client: &client, jwksURL: o.JWKSURL, fetching: make(chan struct{}, 1)}
 }
 
-// loaded returns the keys if they are there and not too old, without waiting.
-// Keys that are getting old are fetched meanwhile.
+// loaded returns the keys if they are available and not too old, without waiting. If they
+// are getting old, it starts fetching new ones.
 func (s *keySet) loaded(now time.Time) *keys {
 	f := s.state.Load()
 	switch {
@@ -94,7 +94,7 @@ func (s *keySet) loaded(now time.Time) *keys {
 	case now.Sub(f.at) > s.opts.Refresh && s.due(now):
 		select {
 		case s.fetching <- struct{}{}:
-			go s.refresh() // ends by its timeout, and is the only one
+			go s.refresh() // ends at its timeout, and is the only one
 		default:
 		}
 	}
@@ -103,18 +103,17 @@ func (s *keySet) loaded(now time.Time) *keys {
 
 func (s *keySet) refresh() {
 	defer func() { <-s.fetching }()
-	_ = s.fetch(context.Background()) // kept as failure; the keys are used on
+	_ = s.fetch(context.Background()) // the error is kept as failure; the old keys stay in use
 }
 
-// due reports whether the last fetch is long enough ago for another.
+// due reports whether the last fetch was long enough ago for another one.
 func (s *keySet) due(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tried.IsZero() || now.Sub(s.tried) >= s.opts.Pause
 }
 
-// with returns the keys, and makes sure that the one of that id is among them if
-// the issuer has it.
+// with returns the keys, fetching them if the key with that id is missing.
 func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
 	began := time.Now()
 	if k := s.loaded(began); k != nil && k.has(id) {
@@ -126,14 +125,14 @@ func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	k := s.loaded(time.Now()) // perhaps somebody has fetched it meanwhile
+	k := s.loaded(time.Now()) // another caller may have fetched it in the meantime
 	if k != nil && k.has(id) {
 		return k, nil
 	}
 	fetched := s.due(time.Now())
 	if fetched {
-		// The fetch is for everybody, so it goes on when this one client leaves.
-		_ = s.fetch(context.WithoutCancel(ctx)) // kept as failure
+		// The fetch serves all callers, so it continues when this client disconnects.
+		_ = s.fetch(context.WithoutCancel(ctx)) // the error is kept as failure
 		k = s.loaded(time.Now())
 	}
 	s.mu.Lock()
@@ -143,16 +142,16 @@ func (s *keySet) with(ctx context.Context, id string) (*keys, error) {
 	case k != nil && k.has(id):
 		return k, nil
 	case failure != nil:
-		return nil, failure // the key may be there, behind what has failed
+		return nil, failure // the key may exist but could not be fetched
 	case k != nil && !fetched && !tried.After(began):
-		return nil, &throttledError{s.opts.Pause - began.Sub(tried)} // it may be new
+		return nil, &throttledError{s.opts.Pause - began.Sub(tried)} // the key may be new
 	case k == nil:
 		return nil, errors.New("the keys of the issuer are not there")
 	}
 	return nil, invalid("signed with a key that the issuer does not have")
 }
 
-// throttledError says that a token names an unknown key, and that it is too early to
+// throttledError means that a token names an unknown key, and that it is too early to
 // fetch the keys again.
 type throttledError struct{ after time.Duration }
 
@@ -160,7 +159,7 @@ func (e *throttledError) Error() string {
 	return "the key is unknown, and the keys were fetched less than the pause ago"
 }
 
-// fetch gets the keys once. The caller holds fetching.
+// fetch fetches the keys once. The caller holds fetching.
 func (s *keySet) fetch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
@@ -173,7 +172,7 @@ func (s *keySet) fetch(ctx context.Context) error {
 		return err
 	}
 	if was := s.state.Load(); was != nil && bytes.Equal(was.keys.text, k.text) {
-		k = was.keys // so that what is remembered of it stays true
+		k = was.keys // tokens verified with these keys stay remembered
 	}
 	s.state.Store(&fetched{k, now})
 	return nil
@@ -199,8 +198,8 @@ func (s *keySet) get(ctx context.Context) (*keys, error) {
 	return k, nil
 }
 
-// discover asks the issuer's metadata where the keys are, in the order in which
-// clients of MCP look for it.
+// discover reads the location of the keys from the issuer's metadata, trying the
+// addresses in the same order as MCP clients.
 func (s *keySet) discover(ctx context.Context) (string, error) {
 	issuer, err := url.Parse(s.opts.Issuer)
 	if err != nil {
@@ -257,8 +256,8 @@ func (s *keySet) download(ctx context.Context, address string) ([]byte, error) {
 	return text, nil
 }
 
-// parseKeys reads a JWK Set (RFC 7517). Keys that are of no use here are left
-// out: of unknown kinds, for encryption, secret, or too weak.
+// parseKeys parses a JWK Set (RFC 7517). Unusable keys are skipped: those of unknown
+// types, for encryption, secret, or too weak.
 func parseKeys(text []byte) (*keys, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -290,7 +289,7 @@ func usable(key *jose.JSONWebKey) bool {
 	return !ok || r.N.BitLen() >= minRSABits
 }
 
-// secureURL parses an address that must be of https, or on this machine.
+// secureURL parses an address that must be https, or on this machine.
 func secureURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {

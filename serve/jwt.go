@@ -22,40 +22,39 @@ import (
 
 // JWTOptions configure [NewJWT]. Issuer and Audience are required.
 type JWTOptions struct {
-	// Issuer is the iss that tokens must have, and where they come from.
+	// Issuer is the required iss of tokens, and where they come from.
 	Issuer string
-	// Audience is what tokens must be for, one of these: their aud must name this
-	// server (RFC 8707), or a token for another server would do here. It is
-	// usually the address of the endpoint, such as https://mcp.example.com/mcp.
+	// Audience lists the accepted audiences: the aud of a token must contain one of these
+	// (RFC 8707); otherwise a token for another server would be accepted here. It is usually
+	// the address of the endpoint, such as https://mcp.example.com/mcp.
 	Audience []string
-	// JWKSURL is where the issuer publishes its keys; "" asks the issuer's
-	// metadata (RFC 8414, or OpenID Connect Discovery). It must be https, but for
+	// JWKSURL is where the issuer publishes its keys; "" reads the address from the issuer's
+	// metadata (RFC 8414, or OpenID Connect Discovery). It must be https, except for
 	// loopback addresses.
 	JWKSURL string
-	// Algorithms are the signatures to accept; nil stands for EdDSA and all of ES,
-	// PS and RS. Others, such as none and those with a shared secret, cannot be had.
+	// Algorithms are the accepted signature algorithms; nil means EdDSA and all of ES, PS
+	// and RS. Others, such as none and those with a shared secret, are not supported.
 	Algorithms []string
-	// AccessTokensOnly accepts only tokens whose typ is at+jwt (RFC 9068). Otherwise
-	// typ may also be JWT, or missing, as many issuers have it.
+	// AccessTokensOnly accepts only tokens whose typ is at+jwt (RFC 9068). Otherwise typ may
+	// also be JWT or missing, as with many issuers.
 	AccessTokensOnly bool
-	// Leeway is by how much the clocks may differ; 0 stands for 30 seconds.
+	// Leeway is the tolerated clock difference; 0 means 30 seconds.
 	Leeway time.Duration
 
-	// Refresh is how old keys may become before they are fetched again, in the
-	// background; 0 stands for 15 minutes. Until that works they are used on, up to
-	// Stale; 0 stands for 24 hours.
+	// Refresh is the age at which keys are fetched again, in the background; 0 means 15
+	// minutes. Until that succeeds, they stay in use up to the age Stale; 0 means 24 hours.
 	Refresh, Stale time.Duration
-	// Pause is the least time between two fetches, however many tokens with
-	// unknown keys arrive; 0 stands for 10 seconds.
+	// Pause is the minimum time between two fetches, however many tokens with unknown keys
+	// arrive; 0 means 10 seconds.
 	Pause time.Duration
-	// Timeout is how long a fetch may take; 0 stands for 5 seconds.
+	// Timeout bounds a fetch; 0 means 5 seconds.
 	Timeout time.Duration
-	// Client makes the fetches; nil stands for http.DefaultClient.
+	// Client makes the fetches; nil means http.DefaultClient.
 	Client *http.Client
 }
 
 // JWT is a [Verifier] for JSON Web Tokens of one issuer (RFC 7519, RFC 9068). The
-// principal's name is the issuer, "#" and the token's sub, or else client_id;
+// principal's name is the issuer, "#" and the token's sub, or client_id if it has none;
 // its scopes are those of the scope or scp claim.
 type JWT struct {
 	opts       JWTOptions
@@ -66,7 +65,8 @@ type JWT struct {
 
 var _ Verifier = (*JWT)(nil)
 
-// allowedAlgorithms are the signatures that a public key checks.
+// allowedAlgorithms returns the algorithms whose signatures are verified with a public
+// key.
 func allowedAlgorithms() []jose.SignatureAlgorithm {
 	return []jose.SignatureAlgorithm{
 		jose.EdDSA, jose.ES256, jose.ES384, jose.ES512,
@@ -74,8 +74,8 @@ func allowedAlgorithms() []jose.SignatureAlgorithm {
 	}
 }
 
-// NewJWT returns a verifier for the tokens of an issuer. Nothing is fetched until
-// the first token is there.
+// NewJWT returns a verifier for the tokens of an issuer. Nothing is fetched until the
+// first token arrives.
 func NewJWT(opts JWTOptions) (*JWT, error) {
 	v := &JWT{opts: opts}
 	o := &v.opts
@@ -110,7 +110,7 @@ func NewJWT(opts JWTOptions) (*JWT, error) {
 	return v, nil
 }
 
-// invalid is [ErrToken] with a reason that the client is not told.
+// invalid returns [ErrToken] with a reason that is not sent to the client.
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrToken, fmt.Errorf(format, args...))
 }
@@ -138,7 +138,7 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	if err := v.checkType(header); err != nil {
 		return nil, err
 	}
-	// A token is judged by one state of the keys, also while new ones come.
+	// A token is verified against one version of the keys, even while new ones arrive.
 	if keys == nil || !keys.has(header.KeyID) {
 		if keys, err = v.keys.with(ctx, header.KeyID); err != nil {
 			return nil, err
@@ -159,9 +159,9 @@ func (v *JWT) Verify(ctx context.Context, token string) (*mcp.Principal, error) 
 	return p, nil
 }
 
-// isCanonical reports whether each part of a token is the one encoding of its bytes
-// (RFC 7515, section 2): without padding, line breaks, or bits that count for nothing. A
-// token then has one form, by which logs and lists of revoked tokens can find it.
+// isCanonical reports whether each part of a token is the canonical encoding of its bytes
+// (RFC 7515, section 2): without padding, line breaks or unused bits. A token then has a
+// single form, by which logs and lists of revoked tokens can find it.
 func isCanonical(token string) bool {
 	for part := range strings.SplitSeq(token, ".") {
 		if _, err := base64url.Decode(part); err != nil {
@@ -171,8 +171,8 @@ func isCanonical(token string) bool {
 	return true
 }
 
-// checkType refuses what the issuer has signed for another purpose (RFC 9068,
-// section 4): ID tokens, logout tokens, proofs of possession.
+// checkType rejects tokens that the issuer signed for another purpose (RFC 9068, section
+// 4): ID tokens, logout tokens, proofs of possession.
 func (v *JWT) checkType(header jose.Header) error {
 	value, given := header.ExtraHeaders[jose.HeaderType]
 	typ, ok := value.(string)
@@ -227,8 +227,8 @@ func (v *JWT) checkClaims(c *claims, now time.Time) error {
 // given reports whether a token has a claim.
 func given(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// isAccessUse reports whether a claim in which an issuer notes the use of a token
-// is that of an access token.
+// isAccessUse reports whether a claim that states the use of a token is that of an access
+// token.
 func isAccessUse(raw json.RawMessage) bool {
 	var use string
 	if json.Unmarshal(raw, &use) != nil {
@@ -237,24 +237,24 @@ func isAccessUse(raw json.RawMessage) bool {
 	return slices.Contains([]string{"access", "access_token", "at+jwt", "bearer", "jwt"}, strings.ToLower(use))
 }
 
-// claims are those that count here.
+// claims are the claims used here.
 type claims struct {
 	jwt.Claims
 	ClientID string          `json:"client_id"`
 	Scope    json.RawMessage `json:"scope"`
 	Scp      json.RawMessage `json:"scp"`
 
-	// Claims of tokens that are not plain access tokens.
+	// Claims of tokens other than plain access tokens.
 	Confirmation    json.RawMessage `json:"cnf"`     // RFC 7800
 	AccessTokenHash json.RawMessage `json:"at_hash"` // of ID tokens
 	CodeHash        json.RawMessage `json:"c_hash"`  // of ID tokens
-	Nonce           json.RawMessage `json:"nonce"`   // of ID tokens; some issuers have it in access tokens, too
+	Nonce           json.RawMessage `json:"nonce"`   // of ID tokens; some issuers also include it in access tokens
 	Events          json.RawMessage `json:"events"`  // of logout tokens, RFC 8417
 	Typ             json.RawMessage `json:"typ"`     // Keycloak: Bearer, ID, Refresh
 	TokenUse        json.RawMessage `json:"token_use"`
 }
 
-// maxName bounds the name of a principal, which is kept with sessions.
+// maxName bounds the name of a principal, which is stored with sessions.
 const maxName = 512
 
 func (c *claims) principal() (*mcp.Principal, error) {
@@ -269,8 +269,8 @@ func (c *claims) principal() (*mcp.Principal, error) {
 	}, nil
 }
 
-// scopesIn reads scopes in the forms that issuers give them: a string of words
-// between spaces, and nothing else that parts words (RFC 8693), or an array.
+// scopesIn reads scopes in the forms that issuers use: a string of words separated only
+// by spaces (RFC 8693), or an array.
 func scopesIn(raw json.RawMessage) []string {
 	var words string
 	if json.Unmarshal(raw, &words) == nil {
@@ -283,12 +283,12 @@ func scopesIn(raw json.RawMessage) []string {
 	return nil
 }
 
-// verified remembers tokens that were found valid, so that one that is used
-// often is checked seldom. It belongs to one state of the keys: what was signed
-// with a key that the issuer has withdrawn is not valid any more.
+// verified caches valid tokens, so that a frequently used token is rarely verified again.
+// It belongs to one version of the keys: tokens signed with a withdrawn key are no longer
+// valid.
 //
-// Tokens are found by a hash whose seed nobody knows, and compared only if the
-// whole of it is equal. So the time it takes tells a guesser nothing.
+// Tokens are looked up by a hash with a secret seed, and compared only if the whole hash
+// is equal, so the time it takes reveals nothing to an attacker who guesses tokens.
 type verified struct {
 	seed maphash.Seed
 	mu   sync.RWMutex
@@ -329,7 +329,8 @@ func (v *verified) add(token string, k *keys, p *mcp.Principal, until time.Time)
 	v.byID[maphash.String(v.seed, token)] = remembered{strings.Clone(token), p, until}
 }
 
-// forget makes room: it drops what has expired, and if that is nothing, a tenth.
+// forget makes room: it drops expired tokens or, if there are none, a tenth of all
+// tokens.
 func (v *verified) forget(now time.Time) {
 	before, n := len(v.byID), 0
 	for id, r := range v.byID {

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// spare returns text in base64url with bits set that count for nothing.
+// spare returns text in base64url with unused bits set.
 func spare(text string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	encoded := base64.RawURLEncoding.EncodeToString([]byte(text))
@@ -19,8 +19,8 @@ func spare(text string) string {
 	return encoded[:len(encoded)-1] + alphabet[last+1:last+2]
 }
 
-// A token has one form: every other spelling of its bytes is refused, also one that the
-// issuer's key has signed.
+// A token has a single form: every other encoding of its bytes is refused, even one
+// signed with the issuer's key.
 func TestJWTInAnotherForm(t *testing.T) {
 	key := edKey(t, "one")
 	plain := base64.RawURLEncoding.EncodeToString
@@ -43,7 +43,7 @@ func TestJWTInAnotherForm(t *testing.T) {
 	sparePayload, payloadSignature := signed(plain([]byte(header)), spare(payload))
 	standard := text + strings.NewReplacer("-", "+", "_", "/").Replace(plain([]byte(signature)))
 	verifier := newIssuer(key).verifier(t, nil)
-	for _, breaks := range []string{"\n", "\r", "\r\n"} { // of a program: HTTP has none in a header
+	for _, breaks := range []string{"\n", "\r", "\r\n"} { // only by a program: an HTTP header cannot contain them
 		if _, err := verifier.Verify(t.Context(), good+breaks); err == nil {
 			t.Errorf("a token with %q behind it is valid", breaks)
 		}

@@ -35,7 +35,7 @@ type issuer struct {
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey // as published
 	fetches map[string]int
-	answer  func(w http.ResponseWriter, r *http.Request) bool // in place of the usual; nil: never
+	answer  func(w http.ResponseWriter, r *http.Request) bool // replaces the usual answer; nil: never
 }
 
 func newIssuer(keys ...jose.JSONWebKey) *issuer {
@@ -80,7 +80,7 @@ func (i *issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// RoundTrip makes the issuer a transport, which honours the end of a request.
+// RoundTrip makes the issuer a transport that respects the context of a request.
 func (i *issuer) RoundTrip(r *http.Request) (*http.Response, error) {
 	done := make(chan *http.Response, 1)
 	go func() {
@@ -125,7 +125,7 @@ func rsaKey(t *testing.T, id string, bits int) jose.JSONWebKey {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, bits)
 	if err != nil {
-		t.Skip(err) // a Go that makes no weak keys
+		t.Skip(err) // this Go version does not generate weak keys
 	}
 	return jose.JSONWebKey{Key: key, KeyID: id}
 }
@@ -158,7 +158,7 @@ func signed(t *testing.T, alg jose.SignatureAlgorithm, key any, c claimSet) stri
 	return signedAs(t, alg, key, c, "at+jwt")
 }
 
-// signedAs is signed with a typ; "" is none.
+// signedAs is signed with a typ; "" means none.
 func signedAs(t *testing.T, alg jose.SignatureAlgorithm, key any, c claimSet, typ jose.ContentType) string {
 	t.Helper()
 	o := &jose.SignerOptions{}
@@ -193,7 +193,7 @@ func TestJWT(t *testing.T) {
 	stranger := ecKey(t, "ec")
 	strangerElsewhere := ecKey(t, "elsewhere")
 	i := newIssuer(ec, ed, rs, fixed, encryption)
-	v := i.verifier(t, func(o *serve.JWTOptions) { o.Pause = 1 }) // an unknown key is looked for each time
+	v := i.verifier(t, func(o *serve.JWTOptions) { o.Pause = 1 }) // an unknown key is looked up each time
 	public, err := json.Marshal(rs.Public())
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +210,11 @@ func TestJWT(t *testing.T) {
 		{"PS512", signed(t, jose.PS512, rs, goodClaims(nil)), true},
 		{"no kid", signed(t, jose.ES256, ec.Key, goodClaims(nil)), true},
 		{"several audiences", signed(t, jose.ES256, ec, goodClaims(claimSet{"aud": []string{"x", audience}})), true},
-		{"expired within the leeway", signed(t, jose.ES256, ec, goodClaims(claimSet{"exp": now.Add(-20 * time.Second).Unix()})), true},
+		{
+			"expired within the leeway",
+			signed(t, jose.ES256, ec, goodClaims(claimSet{"exp": now.Add(-20 * time.Second).Unix()})),
+			true,
+		},
 
 		{"alg none", unsigned, false},
 		{"HS256 with the public key", signed(t, jose.HS256, public, goodClaims(nil)), false},
@@ -219,7 +223,11 @@ func TestJWT(t *testing.T) {
 		{"the alg is not the key's", signed(t, jose.ES256, fixed, goodClaims(nil)), false},
 		{"a key for encryption", signed(t, jose.ES256, encryption, goodClaims(nil)), false},
 		{"kid of another key", signed(t, jose.ES256, jose.JSONWebKey{Key: ec.Key, KeyID: "rs"}, goodClaims(nil)), false},
-		{"changed", signed(t, jose.ES256, ec, goodClaims(nil))[:40] + "A" + signed(t, jose.ES256, ec, goodClaims(nil))[41:], false},
+		{
+			"changed",
+			signed(t, jose.ES256, ec, goodClaims(nil))[:40] + "A" + signed(t, jose.ES256, ec, goodClaims(nil))[41:],
+			false,
+		},
 		{"not a JWT", "abc.def.ghi", false},
 		{"opaque", unknownToken, false},
 		{"another issuer", signed(t, jose.ES256, ec, goodClaims(claimSet{"iss": "https://id.example.com"})), false},
@@ -234,7 +242,7 @@ func TestJWT(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for range 2 { // the second time it may be remembered
+			for range 2 { // the second time it may be cached
 				p, err := v.Verify(t.Context(), tt.token)
 				switch {
 				case !tt.ok && !errors.Is(err, serve.ErrToken):
@@ -282,7 +290,7 @@ func TestJWTScopesAndNames(t *testing.T) {
 	}
 }
 
-// errLater is any error of a token that may be valid.
+// errLater is any error for a token that may be valid.
 var errLater = errors.New("an error that is not ErrToken")
 
 func TestJWKSRotation(t *testing.T) {
@@ -292,7 +300,8 @@ func TestJWKSRotation(t *testing.T) {
 		v := i.verifier(t, nil)
 		verify := func(when string, key jose.JSONWebKey, want error) {
 			t.Helper()
-			_, err := v.Verify(t.Context(), signed(t, jose.ES256, key, goodClaims(claimSet{"exp": time.Now().Add(30 * 24 * time.Hour).Unix()})))
+			_, err := v.Verify(t.Context(),
+				signed(t, jose.ES256, key, goodClaims(claimSet{"exp": time.Now().Add(30 * 24 * time.Hour).Unix()})))
 			if want == errLater && (err == nil || errors.Is(err, serve.ErrToken)) || want != errLater && !errors.Is(err, want) {
 				t.Errorf("%s: Verify = %v, want %v", when, err, want)
 			}
@@ -377,7 +386,8 @@ func TestJWKSThatIsSlow(t *testing.T) {
 		slow := func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true }
 		i.fail(slow)
 		begin := time.Now()
-		if _, err := v.Verify(t.Context(), token); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, serve.ErrToken) {
+		if _, err := v.Verify(t.Context(), token); !errors.Is(err, context.DeadlineExceeded) ||
+			errors.Is(err, serve.ErrToken) {
 			t.Errorf("Verify = %v, want that time is up", err)
 		}
 		if took := time.Since(begin); took != 5*time.Second {
@@ -388,21 +398,22 @@ func TestJWKSThatIsSlow(t *testing.T) {
 		if _, err := v.Verify(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}
-		// With keys at hand, nobody waits for new ones.
+		// While there are keys, no request waits for new ones.
 		i.fail(slow)
 		time.Sleep(16 * time.Minute)
 		begin = time.Now()
 		if _, err := v.Verify(t.Context(), token); err != nil || time.Since(begin) != 0 {
 			t.Errorf("Verify = %v after %v, want at once", err, time.Since(begin))
 		}
-		// One who asks for an unknown key and leaves does not wait for the fetch.
+		// A client that uses an unknown key and disconnects does not wait for the fetch.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begin = time.Now()
-		if _, err := v.Verify(ctx, signed(t, jose.ES256, ecKey(t, "x"), goodClaims(nil))); err == nil || time.Since(begin) > time.Second {
+		if _, err := v.Verify(ctx,
+			signed(t, jose.ES256, ecKey(t, "x"), goodClaims(nil))); err == nil || time.Since(begin) > time.Second {
 			t.Errorf("Verify = %v after %v", err, time.Since(begin))
 		}
-		time.Sleep(time.Minute) // the fetches end
+		time.Sleep(time.Minute) // until the fetches end
 	})
 }
 
@@ -416,7 +427,10 @@ func TestJWKSThatMakesNoSense(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: []byte("a shared secret that is long enough"), KeyID: "key"}}})
+	secret, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{
+		Key:   []byte("a shared secret that is long enough"),
+		KeyID: "key",
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -474,7 +488,9 @@ func TestJWTFindsTheKeysOfTheIssuer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if i.fetched("/.well-known/oauth-authorization-server/tenant") != 1 || i.fetched("/.well-known/openid-configuration/tenant") != 1 || i.fetched("/keys") != 1 {
+		if i.fetched("/.well-known/oauth-authorization-server/tenant") != 1 ||
+			i.fetched("/.well-known/openid-configuration/tenant") != 1 ||
+			i.fetched("/keys") != 1 {
 			t.Errorf("fetches = %v", i.fetches)
 		}
 	})
@@ -492,7 +508,8 @@ func TestJWTFindsTheKeysOfTheIssuer(t *testing.T) {
 				}
 				return false
 			})
-			if _, err := i.verifier(t, discovering).Verify(t.Context(), signed(t, jose.ES256, key, goodClaims(nil))); err == nil || errors.Is(err, serve.ErrToken) {
+			if _, err := i.verifier(t, discovering).Verify(t.Context(),
+				signed(t, jose.ES256, key, goodClaims(nil))); err == nil || errors.Is(err, serve.ErrToken) {
 				t.Errorf("Verify = %v, want that the keys cannot be found", err)
 			}
 			if i.fetched("/keys") != 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// TestJWTForAnotherPurpose verifies tokens that the issuer has signed and that are
-// no access tokens, though all other claims fit.
+// TestJWTForAnotherPurpose verifies tokens that the issuer signed but that are not access
+// tokens, although all other claims match.
 func TestJWTForAnotherPurpose(t *testing.T) {
 	key := ecKey(t, "ec")
 	i := newIssuer(key)
@@ -40,7 +40,9 @@ func TestJWTForAnotherPurpose(t *testing.T) {
 		{"an ID token without hashes", "JWT", claimSet{"nonce": "x", "scope": nil}, false, false},
 		{"an access token with a nonce", "JWT", claimSet{"nonce": "x"}, true, false},
 		{"and with scp", "JWT", claimSet{"nonce": "x", "scope": nil, "scp": []string{"read"}}, true, false},
-		{"a logout token that calls itself JWT", "JWT", claimSet{"events": map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}}}, false, false},
+		{"a logout token that calls itself JWT", "JWT",
+			claimSet{"events": map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}}},
+			false, false},
 		{"a refresh token of Keycloak", "JWT", claimSet{"typ": "Refresh"}, false, false},
 		{"an ID token of Keycloak", "JWT", claimSet{"typ": "ID"}, false, false},
 		{"an access token of Keycloak", "JWT", claimSet{"typ": "Bearer"}, true, false},
@@ -63,15 +65,16 @@ func TestJWTForAnotherPurpose(t *testing.T) {
 	}
 }
 
-// TestNewKeyWhileThrottled presents a token of a new key right after another token
-// made the server fetch the keys.
+// TestNewKeyWhileThrottled presents a token with a new key right after another token made
+// the server fetch the keys.
 func TestNewKeyWhileThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, fresh, bogus := ecKey(t, "old"), ecKey(t, "fresh"), ecKey(t, "bogus")
 		i := newIssuer(old)
 		h := serve.NewHandler(tools{}, &serve.Options{Auth: &serve.Auth{Verifiers: []serve.Verifier{i.verifier(t, nil)}}})
 		call := func(key jose.JSONWebKey) (int, string) {
-			w := exchange(h, "POST", "/mcp", toolCall("look"), "Authorization", "Bearer "+signed(t, jose.ES256, key, goodClaims(nil)))
+			w := exchange(h, "POST", "/mcp", toolCall("look"), "Authorization",
+				"Bearer "+signed(t, jose.ES256, key, goodClaims(nil)))
 			return w.Code, w.Header().Get("Retry-After")
 		}
 		if status, _ := call(old); status != http.StatusOK {
@@ -92,7 +95,7 @@ func TestNewKeyWhileThrottled(t *testing.T) {
 	})
 }
 
-// TestWellKnownNeedsNoToken asks for documents that a server with tokens does not have.
+// TestWellKnownNeedsNoToken requests documents that a server with tokens does not have.
 func TestWellKnownNeedsNoToken(t *testing.T) {
 	auth := testAuth(t)
 	auth.AuthorizationServers = nil

@@ -14,8 +14,8 @@ const (
 	LegacyMessagePath = "/message"
 )
 
-// legacySSE returns the HTTP+SSE surface, or nil without. What it shares with the
-// endpoint is configured there.
+// legacySSE returns the handler for HTTP+SSE, or nil if it is disabled. It shares the
+// options of the endpoint.
 func (o *Options) legacySSE(server *mcp.Server, d *door) http.Handler {
 	if !o.LegacySSE {
 		return nil
@@ -27,9 +27,9 @@ func (o *Options) legacySSE(server *mcp.Server, d *door) http.Handler {
 	return server.SSEHandler(LegacyMessagePath, &endpoint)
 }
 
-// authenticateLegacy is authenticate for a transport whose requests all belong to
-// the stream that a GET has opened. Each message is authenticated and counted as it
-// is posted; what the stream may do is looked at again as for any connection.
+// authenticateLegacy is authenticate for a transport whose requests all belong to the
+// stream opened by a GET. Each message is authenticated and counted when it is posted;
+// the stream's token is rechecked as for any connection.
 func (d *door) authenticateLegacy(w http.ResponseWriter, r *http.Request) context.Context {
 	c := newCaller(r)
 	c.connection, c.posted = true, true

@@ -21,7 +21,7 @@ type legacyStream struct {
 	in       *bufio.Scanner
 }
 
-// openLegacy opens a stream and returns it with the status of that.
+// openLegacy opens a stream and returns it with the response status.
 func openLegacy(t *testing.T, base, token string) (*legacyStream, int) {
 	t.Helper()
 	ctx, leave := context.WithTimeout(t.Context(), 20*time.Second)
@@ -63,7 +63,7 @@ func (s *legacyStream) next() string {
 	return ""
 }
 
-// post sends a message and returns the status of that.
+// post sends a message and returns the response status.
 func (s *legacyStream) post(body string) int {
 	s.t.Helper()
 	w := s.do(s.t.Context(), "POST", s.endpoint, body)
@@ -103,7 +103,8 @@ func TestLegacySSE(t *testing.T) {
 	})
 	t.Run("a foreign page", func(t *testing.T) {
 		h := serve.NewHandler(newSource(), &serve.Options{LegacySSE: true})
-		if got := do(h, "GET", "/sse", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example.com") }); got.StatusCode != 403 {
+		if got := do(h, "GET", "/sse",
+			func(r *http.Request) { r.Header.Set("Origin", "https://evil.example.com") }); got.StatusCode != 403 {
 			t.Errorf("status %d, want 403", got.StatusCode)
 		}
 	})

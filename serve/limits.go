@@ -13,32 +13,28 @@ import (
 	"github.com/slipway-mcp/slipway/internal/clientaddr"
 )
 
-// Limits bound what clients may ask of a server. A client is a principal, or
-// where nobody is authenticated an IP address (of IPv6, a network of 64 bits).
-// The zero value bounds nothing.
+// Limits bound the use of a server by its clients. A client is a principal or, without
+// authentication, an IP address (for IPv6, a /64 network). The zero value sets no limits.
 //
-// Over HTTP a request beyond a limit is answered with 429, or with 503 for
-// InFlight, and Retry-After; within a batch or over a connection with the error
-// [mcp.CodeToolBusy].
+// Over HTTP, a request beyond a limit is answered with 429, or with 503 for InFlight, and
+// Retry-After; within a batch or over a connection, with the error [mcp.CodeToolBusy].
 type Limits struct {
-	// Rate is how many requests a client may make in a second, in the long run; 0
-	// stands for no limit.
+	// Rate is the sustained number of requests per second of one client; 0 means no limit.
 	Rate float64
-	// Burst is how many it may make at once after a pause; 0 stands for twice the
+	// Burst is how many requests a client may make at once after a pause; 0 means twice the
 	// Rate, and at least 10.
 	Burst int
-	// ClientInFlight is how many requests of one client, InFlight how many of all
-	// clients may be served at the same time; 0 stands for no limit. Event streams
-	// that stand open do not count.
+	// ClientInFlight bounds the concurrent requests of one client, InFlight those of all
+	// clients; 0 means no limit. Open event streams do not count.
 	ClientInFlight, InFlight int
-	// Clients is how many clients are remembered; 0 stands for 10,000. Beyond it,
-	// some are forgotten, and with them what they have used up.
+	// Clients is how many clients are tracked; 0 means 10,000. Beyond it, some are dropped,
+	// together with their usage.
 	Clients int
 }
 
 func (l Limits) none() bool { return l.Rate <= 0 && l.ClientInFlight <= 0 && l.InFlight <= 0 }
 
-// limiter holds clients to their limits.
+// limiter enforces the limits of clients.
 type limiter struct {
 	limits Limits
 	start  time.Time
@@ -54,20 +50,20 @@ type clientShard struct {
 	clients map[clientKey]*client
 }
 
-// clientKey names a principal, or an address.
+// clientKey identifies a principal or an address.
 type clientKey struct {
 	principal string
 	addr      netip.Addr
-	other     string // an address that is none of IP, such as of a socket in the file system
+	other     string // an address that is not an IP address, such as of a Unix socket
 }
 
-// client is what one client uses of its share.
+// client is the current usage of one client.
 type client struct {
 	inFlight atomic.Int64
 
 	mu     sync.Mutex
 	tokens float64
-	at     time.Duration // since the limiter's start, when there were that many
+	at     time.Duration // when tokens was updated, since the limiter's start
 }
 
 // newLimiter returns nil if there is nothing to limit.
@@ -82,7 +78,7 @@ func newLimiter(l Limits) *limiter {
 	return &limiter{limits: l, start: time.Now(), seed: maphash.MakeSeed()}
 }
 
-// addressKey names the client at the other end of a connection.
+// addressKey returns the key of the client at the other end of a connection.
 func addressKey(remote string) clientKey {
 	if addr, ok := clientaddr.Network(remote); ok {
 		return clientKey{addr: addr}
@@ -90,7 +86,7 @@ func addressKey(remote string) clientKey {
 	return clientKey{other: remote}
 }
 
-// client returns the client of that name, remembered or new.
+// client returns the client with that key, adding it if it is new.
 func (l *limiter) client(key clientKey) *client {
 	sh := &l.shards[maphash.Comparable(l.seed, key)%clientShards]
 	sh.mu.Lock()
@@ -109,8 +105,8 @@ func (l *limiter) client(key clientKey) *client {
 	return c
 }
 
-// forget makes room: it drops clients that have their whole share again, or else
-// any that asks for nothing at the moment, or else any.
+// forget makes room: it drops clients that have their full share again, otherwise any
+// client without requests in flight, otherwise any client.
 func (l *limiter) forget(sh *clientShard) {
 	now := time.Since(l.start)
 	var idle, any clientKey
@@ -140,7 +136,7 @@ func (l *limiter) full(c *client, now time.Duration) bool {
 	return c.tokens+(now-c.at).Seconds()*l.limits.Rate >= float64(l.limits.Burst)
 }
 
-// take uses up one request of c's share, if there is one left.
+// take consumes one request of c's share, if any is left.
 func (l *limiter) take(c *client) *refusal {
 	if l.limits.Rate <= 0 {
 		return nil
@@ -158,7 +154,7 @@ func (l *limiter) take(c *client) *refusal {
 	return &refusal{status: http.StatusTooManyRequests, message: "too many requests", after: int(min(wait, 3600))}
 }
 
-// enter counts a request in flight, if there may be another.
+// enter counts a request in flight, if another one is allowed.
 func (l *limiter) enter(c *client) *refusal {
 	if n := l.limits.ClientInFlight; c.inFlight.Add(1) > int64(n) && n > 0 {
 		c.inFlight.Add(-1)

@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// from posts body as somebody at that address.
+// from posts body as a client at that address.
 func from(h http.Handler, remote, body string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader(body))
 	r.RemoteAddr = remote
@@ -82,7 +82,7 @@ func TestRateLimitIsThePrincipals(t *testing.T) {
 		}
 		spend("192.0.2.1:1", readerToken, 200)
 		spend("192.0.2.2:1", readerToken, 200, 429)
-		// Whoever guesses tokens is slowed down, and nobody else at that address.
+		// Clients that guess tokens are slowed down, but no others at that address.
 		spend("192.0.2.3:1", unknownToken, 401, 401, 429)
 		spend("192.0.2.3:1", adminToken, 200, 200, 429)
 	})
@@ -92,7 +92,7 @@ func TestConcurrencyLimits(t *testing.T) {
 	tests := []struct {
 		name   string
 		limits serve.Limits
-		remote string // of the request that is one too many
+		remote string // of the first request over the limit
 		status int
 	}{
 		{"of one client", serve.Limits{ClientInFlight: 2}, "192.0.2.1:9", 429},
@@ -114,7 +114,8 @@ func TestConcurrencyLimits(t *testing.T) {
 				if w.Code != tt.status {
 					t.Errorf("one more = %d %s, want %d", w.Code, w.Body, tt.status)
 				}
-				if tt.status != 200 && (w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"id":1,"error":{"code":-31003`)) {
+				if tt.status != 200 &&
+					(w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"id":1,"error":{"code":-31003`)) {
 					t.Errorf("refused with %v %s", w.Header(), w.Body)
 				}
 				for range 2 {
@@ -166,14 +167,14 @@ func TestClientsAreForgotten(t *testing.T) {
 			t.Fatalf("a new client = %d", w.Code)
 		}
 	}
-	// Remembered for ever, they would hold more than 2 MB.
+	// If all were remembered, they would take more than 2 MB.
 	if after := memory(); after > before+1<<20 {
 		t.Errorf("20,000 clients hold %d bytes, want that most are forgotten", after-before)
 	}
 	runtime.KeepAlive(h)
 }
 
-// ask is a gate that refuses a tool.
+// ask is a gate that refuses one tool.
 type ask struct{ entered, left int }
 
 func (a *ask) Enter(_ context.Context, op mcp.Operation) error {
@@ -192,8 +193,9 @@ func TestGateOfTheProgramComesLast(t *testing.T) {
 		Limits: serve.Limits{ClientInFlight: 1},
 		Server: mcp.ServerOptions{Gate: a},
 	})
-	for range 3 { // what the gate refuses must not stay in flight
-		if w := from(h, "192.0.2.1:1", toolCall("sink"), "Authorization", "Bearer "+adminToken); w.Code != 403 || !strings.Contains(w.Body.String(), "not today") {
+	for range 3 { // a request that the gate refuses must not stay in flight
+		if w := from(h, "192.0.2.1:1", toolCall("sink"), "Authorization",
+			"Bearer "+adminToken); w.Code != 403 || !strings.Contains(w.Body.String(), "not today") {
 			t.Errorf("answer = %d %s", w.Code, w.Body)
 		}
 	}

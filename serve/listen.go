@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// ErrExposed is what [Run] returns, wrapped, for an address that others can
-// reach while nothing asks them who they are.
+// ErrExposed is the error, wrapped, that [Run] returns for an address that others can
+// reach without authentication.
 var ErrExposed = errors.New("refused: others could reach it, and nothing asks them who they are")
 
-// listen opens the address that o names. Names are resolved first, so that the
-// address that was judged is the one that is listened on.
+// listen opens the address in o. Names are resolved first, so that the address that was
+// checked is the one listened on.
 func listen(ctx context.Context, o Options) (net.Listener, error) {
 	addr := o.Addr
 	if !o.RemoteWithoutAuth && o.Auth == nil {
@@ -36,15 +36,15 @@ func listen(ctx context.Context, o Options) (net.Listener, error) {
 	return ln, nil
 }
 
-// loopback returns addr with its host as an IP address, which must be one that
-// only this machine can reach.
+// loopback returns addr with its host as an IP address, which must be reachable only from
+// this machine.
 func loopback(ctx context.Context, addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return "", err
 	}
 	if host == "" {
-		return "", ErrExposed // every address of the machine
+		return "", ErrExposed // all addresses of the machine
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -61,8 +61,8 @@ func loopback(ctx context.Context, addr string) (string, error) {
 	return net.JoinHostPort(preferred(ips).String(), port), nil
 }
 
-// preferred returns the first IPv4 address, or else the first. Clients that
-// are told "localhost" try both families; those that are told 127.0.0.1 do not.
+// preferred returns the first IPv4 address, otherwise the first address. Clients that use
+// "localhost" try both families; those that use 127.0.0.1 do not.
 func preferred(ips []netip.Addr) netip.Addr {
 	for _, ip := range ips {
 		if ip.Unmap().Is4() {
@@ -72,8 +72,8 @@ func preferred(ips []netip.Addr) netip.Addr {
 	return ips[0]
 }
 
-// infoOf returns where a server that listens on addr can be reached from this
-// machine.
+// infoOf returns the addresses at which a server that listens on addr can be reached from
+// this machine.
 func infoOf(addr net.Addr, secure bool) *Info {
 	host := addr.String()
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
@@ -86,7 +86,7 @@ func infoOf(addr net.Addr, secure bool) *Info {
 	}
 }
 
-// onLoopback reports whether only this machine can reach a listener.
+// onLoopback reports whether a listener can be reached only from this machine.
 func onLoopback(addr net.Addr) bool {
 	tcp, ok := addr.(*net.TCPAddr)
 	return !ok || tcp.IP.IsLoopback()

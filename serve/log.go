@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// logged returns h with a line on the log for each request at level debug. At
-// any other level it returns h itself, so that nothing is paid for it.
+// logged returns h with a log line for each request at level debug. If that level is
+// disabled, it returns h itself, so that it costs nothing.
 func logged(h http.Handler, log *slog.Logger) http.Handler {
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
 		return h
@@ -22,7 +22,7 @@ func logged(h http.Handler, log *slog.Logger) http.Handler {
 	})
 }
 
-// recorder notes what passes through it.
+// recorder records the status and size of a response.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -40,5 +40,5 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController reach what is underneath, to flush.
+// Unwrap lets http.ResponseController reach the underlying writer, to flush.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

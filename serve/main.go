@@ -20,8 +20,8 @@ import (
 // The exit codes of [Main]. A second signal ends it with 128 plus its number.
 const (
 	exitOK     = 0
-	exitNo     = 1 // the source has mistakes, or cannot be served
-	exitUsage  = 2 // the command line or the environment makes no sense
+	exitNo     = 1 // the source has errors, or cannot be served
+	exitUsage  = 2 // invalid command line or environment
 	exitInput  = 3 // the address cannot be used
 	exitPolicy = 6 // refused for safety
 )
@@ -31,25 +31,23 @@ const (
 //
 //	func main() { serve.Main(router.New("weather", "1.0.0", features...)) }
 //
-// The command line says how to serve: on stdin and stdout, as a program that
-// starts the server expects, or over HTTP and WebSocket. -h explains it, -check looks for
-// mistakes in what src offers, -freeze stores its answers as a StaticMCP site,
-// -version says what it is. Without a choice it is
-// stdio if stdin is a pipe, a socket or a file, and HTTP if it is a terminal or
-// the null device.
+// The command line selects how to serve: on stdin and stdout, as a program that starts
+// the server expects, or over HTTP and WebSocket. -h prints help, -check reports mistakes
+// in what src offers, -freeze stores its answers as a StaticMCP site, -version prints the
+// version. Without a choice, it is stdio if stdin is a pipe, a socket or a file, and HTTP
+// if it is a terminal or the null device.
 //
-// The first SIGINT or SIGTERM lets the requests in flight finish, a second one
-// ends the process at once. Main does not return: the process exits with 0 when
-// the client has gone or the server was told to end, 1 if err is not nil, which
-// is printed line by line, or if the source has mistakes, 2 for a command line
-// that makes no sense, 3 for an address that cannot be used, 6 for one that
-// others could reach without a token. If src is an [io.Closer] it is closed
-// before.
+// The first SIGINT or SIGTERM lets the requests in flight finish, a second one ends the
+// process at once. Main does not return. The process exits with 0 when the client has
+// disconnected or after a signal, with 1 if err is not nil, which is printed line by
+// line, or if the source has errors, with 2 for an invalid command line or environment,
+// with 3 for an address that cannot be used, and with 6 for an address that others could
+// reach without a token. If src is an [io.Closer], it is closed before the process exits.
 //
-// These variables of the environment count for HTTP unless the command line says
-// otherwise: MCP_SERVER_ADDR and MCP_SERVER_PORT are the address to listen on,
-// MCP_SERVER_TOKEN is the bearer token that clients must send.
-// MCP_SERVER_LOG_LEVEL is the level of the log on stderr.
+// These environment variables apply to HTTP unless the command line overrides them:
+// MCP_SERVER_ADDR and MCP_SERVER_PORT are the address to listen on, MCP_SERVER_TOKEN is
+// the bearer token that clients must send. MCP_SERVER_LOG_LEVEL is the level of the log
+// on stderr.
 func Main[S mcp.Source](src S, err error) {
 	p := &program{
 		name: strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), args: os.Args[1:],
@@ -60,7 +58,7 @@ func Main[S mcp.Source](src S, err error) {
 	})
 	code := 0
 	if err != nil {
-		code = p.run(ctx, nil, err) // src may be a nil pointer, which is no nil interface
+		code = p.run(ctx, nil, err) // src may be a nil pointer, which is not a nil interface
 	} else {
 		code = p.run(ctx, src, nil)
 	}
@@ -75,20 +73,20 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	started        func(*Info) // nil but in tests
+	started        func(*Info) // only set in tests
 }
 
-// failure is an error as a person reads it, and the exit code for it.
+// failure is an error for the user, with its exit code.
 type failure struct {
 	code int
 	text string
-	hint string // the next thing to do, or empty
+	hint string // what to do next, or empty
 }
 
 func (f *failure) Error() string { return f.text }
 
-// run serves src, or says why not, and returns the exit code. broken is why
-// there is no src.
+// run serves src, or reports why it cannot, and returns the exit code. broken is the
+// reason why there is no src.
 func (p *program) run(ctx context.Context, src mcp.Source, broken error) (code int) {
 	if c, ok := src.(io.Closer); ok && broken == nil {
 		defer func() {
@@ -117,8 +115,8 @@ func (p *program) run(ctx context.Context, src mcp.Source, broken error) (code i
 	return p.report(p.serveHTTP(ctx, src, s))
 }
 
-// report prints err, if there is one, with the program's name before each line,
-// and returns the exit code.
+// report prints err, if any, with the program's name before each line, and returns the
+// exit code.
 func (p *program) report(err error) int {
 	if err == nil {
 		return exitOK
@@ -175,13 +173,17 @@ func (p *program) serveHTTP(ctx context.Context, src mcp.Source, s *settings) er
 	return explained(Run(ctx, src, opts))
 }
 
-// explained gives the failures to listen their exit codes and a way out.
+// explained adds exit codes and hints to listen errors.
 func explained(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrExposed):
-		return &failure{exitPolicy, err.Error(), "listen on 127.0.0.1, or set " + envToken + " to what clients must send as their bearer token"}
+		return &failure{
+			exitPolicy,
+			err.Error(),
+			"listen on 127.0.0.1, or set " + envToken + " to what clients must send as their bearer token",
+		}
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &failure{exitInput, err.Error(), "-http 127.0.0.1:0 takes any free port"}
 	}
@@ -206,7 +208,7 @@ Ctrl-C stops it.
 		cmp.Or(info.Public, info.Endpoint), header)
 }
 
-// isCharDevice reports whether f is a terminal or something like the null device.
+// isCharDevice reports whether f is a terminal or a device such as the null device.
 func isCharDevice(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

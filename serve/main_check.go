@@ -20,8 +20,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// check prints what is wrong with what src offers, and returns 1 if it is more
-// than advice.
+// check prints the problems of what src offers, and returns 1 if there are errors.
 func (p *program) check(ctx context.Context, src mcp.Source) int {
 	cat, err := src.Catalog(ctx)
 	if err != nil {
@@ -95,16 +94,16 @@ func (c *checker) once(seen map[string]bool, kind, name string) {
 	seen[name] = true
 }
 
-// encodes says which entry cannot be sent, where a list could only say that one
-// of them cannot.
+// encodes reports an entry that cannot be encoded; the error for a whole list would not
+// name the entry.
 func (c *checker) encodes(kind, name string, entry any) {
 	if _, err := mcp.Marshal(entry); err != nil {
 		c.errorf("%s %q: %v", kind, name, err)
 	}
 }
 
-// toolName holds a name against "Tool Names" of the specification and against
-// what clients are known to take.
+// toolName checks a name against "Tool Names" of the specification and against the known
+// limits of clients.
 func (c *checker) toolName(name string) {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789_"
 	switch rest := strings.Trim(name, letters+"ABCDEFGHIJKLMNOPQRSTUVWXYZ-./"); {
@@ -119,7 +118,7 @@ func (c *checker) toolName(name string) {
 	}
 }
 
-// schemas compiles what arguments and results are held against.
+// schemas compiles the schemas of arguments and results.
 func (c *checker) schemas(t *mcp.Tool) {
 	encoded, err := t.MarshalJSON()
 	if err != nil {
@@ -153,14 +152,14 @@ func (c *checker) schema(tool, which string, text []byte) {
 	c.untyped(tool, which, text)
 }
 
-// untyped reports members of which a schema says nothing, as for a type that writes its
-// own JSON: models have to guess what they are.
+// untyped reports members whose schema states no type, as for a Go type with its own JSON
+// encoding: models would have to guess what they are.
 func (c *checker) untyped(tool, which string, text []byte) {
 	var root struct {
 		Properties map[string]map[string]json.RawMessage `json:"properties"`
 	}
 	if json.Unmarshal(text, &root) != nil {
-		return // a property that is true or false
+		return // a property whose schema is true or false
 	}
 	for _, name := range slices.Sorted(maps.Keys(root.Properties)) {
 		says := root.Properties[name]
@@ -226,8 +225,8 @@ func (c *checker) prompts() {
 	}
 }
 
-// offered is a Source that has a catalog and nothing more, so that all of it is
-// listed to whoever asks.
+// offered is a Source that has only a catalog, so that all of it is listed for every
+// caller.
 type offered struct {
 	mcp.Unimplemented
 	cat *mcp.Catalog
@@ -235,7 +234,7 @@ type offered struct {
 
 func (o offered) Catalog(context.Context) (*mcp.Catalog, error) { return o.cat, nil }
 
-// lists asks for each list in each version of the protocol, page by page.
+// lists requests each list in each version of the protocol, page by page.
 func (c *checker) lists(ctx context.Context) {
 	server := mcp.NewServer(offered{cat: c.cat}, nil)
 	h := server.HTTPHandler(&mcp.HTTPOptions{NoSessions: true})
@@ -288,7 +287,13 @@ func countListed(ctx context.Context, h http.Handler, v mcp.Version, method, mem
 }
 
 // ask sends one request to h without a network.
-func ask(ctx context.Context, h http.Handler, v mcp.Version, method string, params map[string]any) (map[string]json.RawMessage, error) {
+func ask(
+	ctx context.Context,
+	h http.Handler,
+	v mcp.Version,
+	method string,
+	params map[string]any,
+) (map[string]json.RawMessage, error) {
 	if v.Modern() {
 		params["_meta"] = map[string]any{
 			"io.modelcontextprotocol/protocolVersion":    v.String(),

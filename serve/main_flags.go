@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The variables of the environment that [Main] reads.
+// The environment variables that [Main] reads.
 const (
 	envAddr  = "MCP_SERVER_ADDR"
 	envPort  = "MCP_SERVER_PORT"
@@ -20,7 +20,7 @@ const (
 	envLevel = "MCP_SERVER_LOG_LEVEL"
 )
 
-// settings are what the command line and the environment say.
+// settings are the settings from the command line and the environment.
 type settings struct {
 	stdio, check, version bool
 	freeze                string // the folder to write
@@ -30,15 +30,15 @@ type settings struct {
 	level                 slog.Level
 }
 
-// addrFlag is a flag that may have a value: -http, -http=ADDR. The form -http ADDR
-// is for [program.parseFlags] to put together.
+// addrFlag is a flag with an optional value: -http, -http=ADDR. The form -http ADDR is
+// handled by [program.parseFlags].
 type addrFlag struct {
 	given bool
 	value string
 }
 
 func (a *addrFlag) String() string   { return a.value }
-func (a *addrFlag) IsBoolFlag() bool { return true } // may stand without a value
+func (a *addrFlag) IsBoolFlag() bool { return true } // the value is optional
 
 func (a *addrFlag) Set(text string) error {
 	switch on, err := strconv.ParseBool(text); {
@@ -50,7 +50,7 @@ func (a *addrFlag) Set(text string) error {
 	return nil
 }
 
-// parse reads the command line, then the environment for what it leaves open.
+// parse reads the command line, then the environment for unset values.
 func (p *program) parse() (*settings, error) {
 	s := &settings{level: slog.LevelWarn}
 	if err := p.parseLevel(s); err != nil {
@@ -78,7 +78,7 @@ func (p *program) parse() (*settings, error) {
 	return s, p.complete(s)
 }
 
-// parseFlags lets -http and -ws take the argument after them if it is not a flag.
+// parseFlags lets -http and -ws take the next argument as value if it is not a flag.
 func (p *program) parseFlags(fs *flag.FlagSet, s *settings) error {
 	rest := p.args
 	for {
@@ -99,7 +99,7 @@ func (p *program) parseFlags(fs *flag.FlagSet, s *settings) error {
 	}
 }
 
-// complete decides what to do where the command line says nothing.
+// complete chooses the mode if the command line does not.
 func (p *program) complete(s *settings) error {
 	chosen := 0
 	for _, mode := range []bool{s.stdio, s.http.given, s.check, s.version, s.freeze != ""} {
@@ -120,7 +120,7 @@ func (p *program) complete(s *settings) error {
 	return p.address(s)
 }
 
-// isStream reports whether a client can be at the other end of stdin.
+// isStream reports whether stdin can be connected to a client.
 func isStream(stdin io.Reader) bool {
 	f, ok := stdin.(*os.File)
 	if !ok {
@@ -141,7 +141,7 @@ func (p *program) parseLevel(s *settings) error {
 	return nil
 }
 
-// address finds out where to listen.
+// address determines the address to listen on.
 func (p *program) address(s *settings) error {
 	port := p.getenv(envPort)
 	switch {
@@ -168,7 +168,7 @@ func (p *program) address(s *settings) error {
 	return err
 }
 
-// setAddress takes HOST:PORT, HOST or PORT.
+// setAddress accepts HOST:PORT, HOST or PORT.
 func (p *program) setAddress(s *settings, from, text string) (err error) {
 	if s.addr, err = ParseAddr(text); err != nil {
 		return p.usage("%s: %v", from, err)
@@ -176,7 +176,7 @@ func (p *program) setAddress(s *settings, from, text string) (err error) {
 	return nil
 }
 
-// usage is a mistake in the command line or the environment.
+// usage returns an error in the command line or the environment.
 func (p *program) usage(format string, args ...any) error {
 	return &failure{exitUsage, fmt.Sprintf(format, args...), p.name + " -h lists the flags"}
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/slipway-mcp/slipway/ws"
 )
 
-// The tests are inside the package because Main ends the process.
+// These tests are in the package itself because Main ends the process.
 
-// quay is a Source whose catalog can be anything.
+// quay is a Source whose catalog can be set.
 type quay struct {
 	mcp.Unimplemented
 	cat    *mcp.Catalog
@@ -43,13 +43,13 @@ func newQuay() *quay {
 	}}
 }
 
-// outcome is what a run of the program left behind.
+// outcome is the outcome of a run of the program.
 type outcome struct {
 	code           int
 	stdout, stderr string
 }
 
-// command is a run of the program that is named quay.
+// command is a run of the program under the name quay.
 type command struct {
 	args    []string
 	env     map[string]string
@@ -91,18 +91,25 @@ func TestMainAnswersAndExits(t *testing.T) {
 		{"mistakes, line by line", "-stdio", nil, nil, mistakes, 1, "",
 			"quay: main.go:7: tool \"a\": no description\nquay: main.go:9: prompt \"b\": twice\n"},
 		{"mistakes, when checking", "-check", nil, nil, mistakes, 1, "", "quay: main.go:9: "},
-		{"an unknown flag", "-serve", nil, newQuay(), nil, 2, "", "quay: flag provided but not defined: -serve\nhint: quay -h"},
+		{"an unknown flag", "-serve", nil, newQuay(), nil, 2, "",
+			"quay: flag provided but not defined: -serve\nhint: quay -h"},
 		{"an argument too many", "-stdio x", nil, newQuay(), nil, 2, "", `quay: "x" is not a flag`},
 		{"an argument after the address", "-http 9000 x", nil, newQuay(), nil, 2, "", `quay: "x" is not a flag`},
 		{"two ways at once", "-stdio -http", nil, newQuay(), nil, 2, "", "exclude each other"},
 		{"no address", "-http x:y", nil, newQuay(), nil, 2, "", `-http: "x:y" is not an address`},
-		{"no address in the environment", "-http", map[string]string{envAddr: "x:y"}, newQuay(), nil, 2, "", `MCP_SERVER_ADDR: "x:y" is not`},
-		{"no port", "-http", map[string]string{envPort: "70000"}, newQuay(), nil, 2, "", `MCP_SERVER_PORT: "70000" is not a port`},
-		{"two ports", "-http", map[string]string{envAddr: "127.0.0.1:1", envPort: "2"}, newQuay(), nil, 2, "", "MCP_SERVER_ADDR says port 1"},
+		{"no address in the environment", "-http", map[string]string{envAddr: "x:y"}, newQuay(), nil, 2, "",
+			`MCP_SERVER_ADDR: "x:y" is not`},
+		{"no port", "-http", map[string]string{envPort: "70000"}, newQuay(), nil, 2, "",
+			`MCP_SERVER_PORT: "70000" is not a port`},
+		{"two ports", "-http", map[string]string{envAddr: "127.0.0.1:1", envPort: "2"}, newQuay(), nil, 2, "",
+			"MCP_SERVER_ADDR says port 1"},
 		{"no level", "-log-level loud", nil, newQuay(), nil, 2, "", "-log-level"},
-		{"no level in the environment", "", map[string]string{envLevel: "loud"}, newQuay(), nil, 2, "", `MCP_SERVER_LOG_LEVEL: "loud"`},
-		{"a token that is none", "-http 127.0.0.1:0", map[string]string{envToken: "short"}, newQuay(), nil, 2, "", "MCP_SERVER_TOKEN: "},
-		{"an address that others reach", "-http 0.0.0.0:0", nil, newQuay(), nil, 6, "", "hint: listen on 127.0.0.1, or set MCP_SERVER_TOKEN"},
+		{"no level in the environment", "", map[string]string{envLevel: "loud"}, newQuay(), nil, 2, "",
+			`MCP_SERVER_LOG_LEVEL: "loud"`},
+		{"a token that is none", "-http 127.0.0.1:0", map[string]string{envToken: "short"}, newQuay(), nil, 2, "",
+			"MCP_SERVER_TOKEN: "},
+		{"an address that others reach", "-http 0.0.0.0:0", nil, newQuay(), nil, 6, "",
+			"hint: listen on 127.0.0.1, or set MCP_SERVER_TOKEN"},
 		{"no catalog", "-version", nil, lost, nil, 1, "", "quay: the register is gone"},
 		{"no catalog over HTTP", "-http 127.0.0.1:0", nil, lost, nil, 1, "", "quay: the register is gone"},
 		{"no catalog to check", "-check", nil, lost, nil, 1, "", "quay: the register is gone"},
@@ -189,7 +196,11 @@ func TestMainServesHTTPUntilItEnds(t *testing.T) {
 		{"an address with =", command{args: []string{"-http=127.0.0.1:0"}}, 200},
 		{"by its other name", command{args: []string{"-ws", "127.0.0.1:0"}}, 200},
 		{"the address of the environment", command{args: []string{"-http"}, env: anywhere}, 200},
-		{"the command line first", command{args: []string{"-http", "127.0.0.1:0"}, env: map[string]string{envAddr: "0.0.0.0:1"}}, 200},
+		{
+			"the command line first",
+			command{args: []string{"-http", "127.0.0.1:0"}, env: map[string]string{envAddr: "0.0.0.0:1"}},
+			200,
+		},
 		{"a token", command{args: []string{"-http", "0.0.0.0:0"}, env: map[string]string{envToken: token}}, 401},
 	}
 	for _, tt := range tests {
@@ -293,7 +304,7 @@ func TestCheck(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*mcp.Catalog)
-		want   string // the finding, or the summary alone
+		want   string // the finding, or only the summary
 	}{
 		{"all well", func(*mcp.Catalog) {}, "quay 1.2.3: 1 tool, 1 resource, 1 template, 1 prompt; 0 errors, 0 warnings\n"},
 		{"pages", func(c *mcp.Catalog) { c.PageSize = 1; tool("sail", plain)(c) }, "quay 1.2.3: 2 tools"},
@@ -304,12 +315,25 @@ func TestCheck(t *testing.T) {
 		{"a slash", tool("lay/up", plain), `warning: tool "lay/up": some clients refuse a slash`},
 		{"a long name", tool(strings.Repeat("a", 65), plain), "more than 64 characters"},
 		{"a schema that is none", tool("sail", `{"type":"objekt"}`), `error: tool "sail": inputSchema: `},
-		{"arguments that are no object", tool("sail", `{"type":"string"}`), `error: tool "sail": inputSchema: its type is not "object"`},
-		{"a pattern", tool("sail", `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`), `warning: tool "sail": inputSchema: `},
-		{"an argument of any type", tool("sail", `{"type":"object","properties":{"a":{"description":"d"},"b":{"type":"string"}}}`),
+		{
+			"arguments that are no object",
+			tool("sail", `{"type":"string"}`),
+			`error: tool "sail": inputSchema: its type is not "object"`,
+		},
+		{
+			"a pattern",
+			tool("sail", `{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`),
+			`warning: tool "sail": inputSchema: `,
+		},
+		{"an argument of any type",
+			tool("sail", `{"type":"object","properties":{"a":{"description":"d"},"b":{"type":"string"}}}`),
 			`warning: tool "sail": inputSchema: "a" may be any value`},
 		{"text that is not JSON", tool("sail", `{"type"`), `error: tool "sail": `},
-		{"a result's schema", func(c *mcp.Catalog) { c.Tools[0].OutputSchema = json.RawMessage(`{"type":1}`) }, `error: tool "moor": outputSchema: `},
+		{
+			"a result's schema",
+			func(c *mcp.Catalog) { c.Tools[0].OutputSchema = json.RawMessage(`{"type":1}`) },
+			`error: tool "moor": outputSchema: `,
+		},
 		{"no description", func(c *mcp.Catalog) { c.Tools[0].Description = "" }, `warning: tool "moor": no description`},
 		{"no URI", func(c *mcp.Catalog) { c.Resources[0].URI = "ships" }, `error: resource "ships": not a URI`},
 		{"no resource name", func(c *mcp.Catalog) { c.Resources[0].Name = "" }, `error: resource "quay://ships": no name`},
@@ -323,8 +347,16 @@ func TestCheck(t *testing.T) {
 		{"an app that is not there", func(c *mcp.Catalog) {
 			c.Tools[0].Meta = json.RawMessage(`{"ui":{"resourceUri":"ui://quay/none"}}`)
 		}, "ui://quay/none"},
-		{"what cannot be sent", func(c *mcp.Catalog) { c.Resources[0].Meta = json.RawMessage(`{`) }, `error: resource "quay://ships": `},
-		{"what lists lack", func(c *mcp.Catalog) { c.Resources[0].Meta = json.RawMessage(`{`) }, "error: resources/list in 2025-06-18: "},
+		{
+			"what cannot be sent",
+			func(c *mcp.Catalog) { c.Resources[0].Meta = json.RawMessage(`{`) },
+			`error: resource "quay://ships": `,
+		},
+		{
+			"what lists lack",
+			func(c *mcp.Catalog) { c.Resources[0].Meta = json.RawMessage(`{`) },
+			"error: resources/list in 2025-06-18: ",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -349,19 +381,27 @@ func TestCheck(t *testing.T) {
 type readable struct{ *quay }
 
 func (readable) ReadResource(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, MIMEType: "text/plain", Text: "three"}}}, nil
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{
+		URI:      p.URI,
+		MIMEType: "text/plain",
+		Text:     "three",
+	}}}, nil
 }
 
 func TestFreeze(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	got := command{args: []string{"-freeze", dir}}.run(context.Background(), readable{newQuay()}, nil)
-	if got.code != exitOK || !strings.Contains(got.stdout, "1 answers in 5 files: 5 created") || !strings.Contains(got.stderr, "moor is left out") {
+	if got.code != exitOK ||
+		!strings.Contains(got.stdout, "1 answers in 5 files: 5 created") ||
+		!strings.Contains(got.stderr, "moor is left out") {
 		t.Errorf("got %+v", got)
 	}
-	if file, err := os.ReadFile(filepath.Join(dir, "resources", "ships.json")); err != nil || !strings.Contains(string(file), `"three"`) {
+	if file, err := os.ReadFile(filepath.Join(dir, "resources",
+		"ships.json")); err != nil || !strings.Contains(string(file), `"three"`) {
 		t.Errorf("got %s, %v", file, err)
 	}
-	if got := (command{args: []string{"-freeze", dir, "-check"}}).run(context.Background(), newQuay(), nil); got.code != exitUsage {
+	if got := (command{args: []string{"-freeze", dir, "-check"}}).run(context.Background(),
+		newQuay(), nil); got.code != exitUsage {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// metrics counts what a server does, by the names of OpenTelemetry's conventions
-// for MCP in the spelling of Prometheus. To note a request takes no lock and no
-// memory once its labels have been seen.
+// metrics counts the requests of a server, under the names of OpenTelemetry's conventions
+// for MCP in Prometheus spelling. Recording a request takes no lock and allocates nothing
+// once its labels have been seen.
 type metrics struct {
 	begun    time.Time
 	inFlight atomic.Int64
 	stats    func() mcp.Stats
-	// upstreams are the servers behind the Source.
+	// upstreams returns the upstream servers of the Source.
 	upstreams func() []Upstream
-	audit     *Audit // nil without
+	audit     *Audit // nil if disabled
 
 	operations family[operationLabels]
 	sessions   family[sessionLabels]
-	refusals   [6]atomic.Int64 // as in refusalStatus; the last is for others
+	refusals   [6]atomic.Int64 // as in refusalStatus; the last is for other statuses
 
 	mu    sync.Mutex
-	names map[string]int // how many values of each kind have been let in
+	names map[string]int // how many values of each kind have been accepted
 	known map[nameKey]bool
 }
 
@@ -44,10 +44,10 @@ type sessionLabels struct {
 	version   mcp.Version
 }
 
-// family is the histograms of one name, by their labels. Readers see an
-// immutable map; a new combination of labels makes a copy.
+// family is the set of histograms with one name, by labels. Readers see an immutable map;
+// a new combination of labels replaces it with a copy.
 type family[L comparable] struct {
-	mu  sync.Mutex // held by who adds
+	mu  sync.Mutex // held while adding
 	all atomic.Pointer[map[L]*histogram]
 }
 
@@ -59,8 +59,8 @@ func (f *family[L]) get(labels L) *histogram {
 	return nil
 }
 
-// add returns the histogram with those labels, which is new if there was none.
-// Beyond maxSeries it is nil.
+// add returns the histogram with those labels, creating it if necessary. Beyond maxSeries
+// it returns nil.
 func (f *family[L]) add(labels L) *histogram {
 	if h := f.get(labels); h != nil {
 		return h
@@ -83,8 +83,8 @@ func (f *family[L]) add(labels L) *histogram {
 	return h
 }
 
-// Bounds of what clients and sources can make the metrics remember. What goes
-// beyond them is counted as otherName.
+// Limits on what clients and sources can make the metrics store. Values beyond them are
+// counted as otherName.
 const (
 	maxSeries  = 5000
 	maxTools   = 500
@@ -93,12 +93,12 @@ const (
 	otherName  = "other"
 )
 
-// bounds are the upper bounds of the histograms' buckets in seconds, those of
-// OpenTelemetry's conventions.
+// bounds are the upper bounds of the histogram buckets in seconds, as in OpenTelemetry's
+// conventions.
 var bounds = [...]float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 
 type histogram struct {
-	buckets [len(bounds) + 1]atomic.Int64 // each for itself; the last is for what is longer
+	buckets [len(bounds) + 1]atomic.Int64 // not cumulative; the last is for longer durations
 	sum     atomic.Int64                  // nanoseconds
 }
 
@@ -124,7 +124,7 @@ func (m *metrics) Observe(_ context.Context, e mcp.Event) {
 		m.inFlight.Add(1)
 	case mcp.EventAnswer:
 		m.inFlight.Add(-1)
-		if !e.Standing { // its duration is as long as the client likes
+		if !e.Standing { // its duration is up to the client
 			m.operation(&e)
 		}
 	case mcp.EventRefused:
@@ -140,7 +140,7 @@ func (m *metrics) operation(e *mcp.Event) {
 	labels := operationLabels{method: e.Method, failure: m.failure(e), transport: network(e.Transport), version: e.Version}
 	if e.Method == "tools/call" {
 		if labels.tool = e.Name; labels.tool == "" {
-			labels.tool = otherName // there is no such tool
+			labels.tool = otherName // no such tool
 		}
 	}
 	if e.Err != nil && e.Err.Code == mcp.CodeMethodNotFound {
@@ -155,7 +155,7 @@ func (m *metrics) operation(e *mcp.Event) {
 	}
 }
 
-// bounded replaces names beyond the bounds.
+// bounded replaces names beyond the limits.
 func (m *metrics) bounded(l operationLabels) operationLabels {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -180,8 +180,8 @@ func (m *metrics) name(kind, name string, most int) string {
 	return name
 }
 
-// failure is the value of error.type: the code of an error, tool_error for a
-// result that is one, "" for success.
+// failure returns the value of error.type: the code of an error, tool_error for a result
+// that is an error, "" for success.
 func (m *metrics) failure(e *mcp.Event) string {
 	switch {
 	case e.Cancelled:
@@ -194,7 +194,7 @@ func (m *metrics) failure(e *mcp.Event) string {
 	return ""
 }
 
-// network is the value of network.transport.
+// network returns the value of network.transport.
 func network(transport string) string {
 	switch transport {
 	case "":
@@ -205,10 +205,10 @@ func network(transport string) string {
 	return "tcp"
 }
 
-// refusalStatus are the statuses that are counted by themselves.
+// refusalStatus are the statuses that are counted separately.
 var refusalStatus = [...]int{400, 401, 403, 404, 429}
 
-// refused counts a request that did not become one.
+// refused counts a request that was refused before it was processed.
 func (m *metrics) refused(status int) {
 	for i, s := range refusalStatus {
 		if s == status {
@@ -219,7 +219,7 @@ func (m *metrics) refused(status int) {
 	m.refusals[len(refusalStatus)].Add(1)
 }
 
-// ServeHTTP answers a scrape.
+// ServeHTTP serves a scrape.
 func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isGet(w, r) {
 		return
@@ -272,7 +272,7 @@ func (m *metrics) text() []byte {
 	return t.text
 }
 
-// keptMetrics reports what outlives a request, by kind.
+// keptMetrics reports the state that outlives a request, by kind.
 func keptMetrics(t *exposition, st *mcp.Stats) {
 	for _, f := range []struct {
 		name, kind, help string
@@ -299,7 +299,7 @@ func keptMetrics(t *exposition, st *mcp.Stats) {
 	t.gauge("mcp_server_kept_limit_bytes", "Limit of mcp_server_kept_bytes, all kinds together.", float64(st.MaxKeptBytes))
 }
 
-// process tells of the program itself.
+// process reports metrics of the process itself.
 func (m *metrics) process(t *exposition) {
 	version, revision := "", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -312,7 +312,8 @@ func (m *metrics) process(t *exposition) {
 	}
 	t.family("slipway_build_info", "gauge", "The build that is running.")
 	t.sample("slipway_build_info", 1, "version", version, "revision", revision, "goversion", runtime.Version())
-	t.gauge("process_start_time_seconds", "When the server began, in seconds of Unix time.", float64(m.begun.UnixMilli())/1000)
+	t.gauge("process_start_time_seconds", "When the server began, in seconds of Unix time.",
+		float64(m.begun.UnixMilli())/1000)
 	t.gauge("go_goroutines", "Goroutines there are.", float64(runtime.NumGoroutine()))
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// scrape reads /metrics: the samples by their names with labels.
+// scrape reads /metrics and returns the samples by their names with labels.
 func scrape(t *testing.T, h http.Handler, header ...string) map[string]float64 {
 	t.Helper()
 	w := exchange(h, "GET", "/metrics", "", header...)
@@ -86,7 +86,10 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("%v sessions have ended, want 1", v)
 	}
 	buckets, last := 0, 0.0
-	for _, bound := range []string{"0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10", "30", "60", "120", "300", "+Inf"} {
+	for _, bound := range []string{
+		"0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10", "30", "60", "120",
+		"300", "+Inf",
+	} {
 		v, ok := got[`mcp_server_session_duration_seconds_bucket{`+strings.TrimSuffix(labels, "}")+`,le="`+bound+`"}`]
 		if ok && v >= last {
 			buckets++
@@ -122,13 +125,13 @@ func TestMetricsStayBounded(t *testing.T) {
 			other = value
 		}
 	}
-	// 500 tools, the others, the unknown ones, and the unknown methods.
+	// 500 tools, the rest of the tools, unknown tools, and unknown methods.
 	if series != 503 || other != 200 || unknown != 700 {
 		t.Errorf("%d series, %v calls of other tools, %v of unknown ones; want 503, 200, 700", series, other, unknown)
 	}
 }
 
-// catalogOf is a Source with that catalog.
+// catalogOf is a Source with a given catalog.
 type catalogOf struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog
@@ -141,13 +144,15 @@ func (catalogOf) CallTool(context.Context, *mcp.CallToolParams) (*mcp.CallToolRe
 }
 
 func TestMetricsCanBeLeftOut(t *testing.T) {
-	if w := exchange(serve.NewHandler(newSource(), &serve.Options{NoMetrics: true}), "GET", "/metrics", ""); w.Code != 404 {
+	if w := exchange(serve.NewHandler(newSource(), &serve.Options{NoMetrics: true}),
+		"GET", "/metrics", ""); w.Code != 404 {
 		t.Errorf("metrics = %d, want 404", w.Code)
 	}
 	if w := exchange(serve.NewHandler(newSource(), nil), "POST", "/metrics", ""); w.Code != 405 {
 		t.Errorf("POST = %d, want 405", w.Code)
 	}
-	if w := exchange(serve.NewHandler(newSource(), nil), "GET", "/metrics", "", "Origin", "https://evil.example.com"); w.Code != 403 {
+	if w := exchange(serve.NewHandler(newSource(), nil), "GET", "/metrics",
+		"", "Origin", "https://evil.example.com"); w.Code != 403 {
 		t.Errorf("a foreign page = %d, want 403", w.Code)
 	}
 }
@@ -172,10 +177,15 @@ func TestRequestLog(t *testing.T) {
 	h := serve.NewHandler(tools{}, &serve.Options{Auth: testAuth(t), Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 	const trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	bearer := []string{"Authorization", "Bearer " + readerToken}
-	exchange(h, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","arguments":{"password":"swordfish"},"_meta":{"traceparent":"`+trace+`"}}}`, bearer...)
+	exchange(h, "POST", "/mcp",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"look","arguments":{"password":"swordfish"},"_meta":{"traceparent":"`+
+			trace+
+			`"}}}`,
+		bearer...)
 	exchange(h, "POST", "/mcp", toolCall("sink"), append(bearer, "Traceparent", trace)...)
 	exchange(h, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"swordfish"}`, bearer...)
-	exchange(h, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x://swordfish"}}`, bearer...)
+	exchange(h, "POST", "/mcp",
+		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x://swordfish"}}`, bearer...)
 	exchange(h, "POST", "/mcp", "{swordfish", bearer...)
 	exchange(h, "POST", "/mcp?access_token=swordfish", list)
 	exchange(h, "POST", "/mcp", list, "Authorization", "Bearer swordfish")
@@ -193,7 +203,15 @@ func TestRequestLog(t *testing.T) {
 		sizes(line)
 	}
 	line := func(pairs ...any) map[string]any {
-		m := map[string]any{"msg": "request", "transport": "http", "version": "2025-03-26", "principal": "reader", "remote": "192.0.2.1:1234", "received": "some", "sent": "some"}
+		m := map[string]any{
+			"msg":       "request",
+			"transport": "http",
+			"version":   "2025-03-26",
+			"principal": "reader",
+			"remote":    "192.0.2.1:1234",
+			"received":  "some",
+			"sent":      "some",
+		}
 		for i := 0; i < len(pairs); i += 2 {
 			m[pairs[i].(string)] = pairs[i+1]
 		}
@@ -208,8 +226,10 @@ func TestRequestLog(t *testing.T) {
 		traced(line("method", "tools/call", "tool", "sink", "status", 403.0, "code", -31006.0)),
 		line("method", "other", "status", 200.0, "code", -32601.0),
 		line("method", "resources/read", "status", 200.0, "code", -32002.0),
-		{"msg": "refused", "transport": "http", "principal": "reader", "remote": "192.0.2.1:1234", "status": 400.0, "code": -32700.0, "received": "some", "sent": 0.0},
-		{"msg": "refused", "status": 400.0, "reason": "send the token in the Authorization header: addresses are logged", "remote": "192.0.2.1:1234"},
+		{"msg": "refused", "transport": "http", "principal": "reader", "remote": "192.0.2.1:1234",
+			"status": 400.0, "code": -32700.0, "received": "some", "sent": 0.0},
+		{"msg": "refused", "status": 400.0,
+			"reason": "send the token in the Authorization header: addresses are logged", "remote": "192.0.2.1:1234"},
 		{"msg": "refused", "status": 401.0, "reason": "the token is not valid", "remote": "192.0.2.1:1234"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -222,8 +242,8 @@ func TestRequestLog(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsEverWritten sends secrets by every way there is and greps all
-// that a server writes for them: its log at the finest level, and its metrics.
+// TestNoSecretIsEverWritten sends secrets in every possible way and searches all output
+// of a server for them: its log at the most detailed level, and its metrics.
 func TestNoSecretIsEverWritten(t *testing.T) {
 	var log bytes.Buffer
 	h := serve.NewHandler(tools{}, &serve.Options{
@@ -242,7 +262,8 @@ func TestNoSecretIsEverWritten(t *testing.T) {
 			{"Cookie", secret},
 		} {
 			for _, body := range []string{
-				`{"jsonrpc":"2.0","id":"` + secret + `","method":"tools/call","params":{"name":"look","arguments":{"a":"` + secret + `"}}}`,
+				`{"jsonrpc":"2.0","id":"` + secret + `","method":"tools/call","params":{"name":"look","arguments":{"a":"` +
+					secret + `"}}}`,
 				toolCall(secret), `{"jsonrpc":"2.0","id":1,"method":"` + secret + `"}`,
 				`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"` + secret + `"}}`,
 				`{"jsonrpc":"2.0","method":"` + secret + `"}`, secret,

@@ -7,16 +7,16 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// opening is the wait for a Source that is served before it is open.
+// opening waits for a Source that is served before it is open.
 type opening struct {
 	done chan struct{}      // closed when the wait is over
-	err  error              // why serving ends, or nil; valid once done is closed
-	stop context.CancelFunc // ends the wait
+	err  error              // why serving must stop, or nil; valid once done is closed
+	stop context.CancelFunc // cancels the wait
 }
 
-// awaitOpening begins to wait for [Options.Opening]. The context returned ends with ctx,
+// awaitOpening starts waiting for [Options.Opening]. The returned context ends with ctx,
 // and when the Source cannot be opened or a pattern of the tool scopes matches none of
-// its tools. show is called with the Source that was opened. The caller calls close.
+// its tools. show is called with the opened Source. The caller must call close.
 func (o *Options) awaitOpening(ctx context.Context, src mcp.Source, show func(mcp.Source)) (context.Context, *opening) {
 	p := &opening{done: make(chan struct{})}
 	ctx, p.stop = context.WithCancel(ctx)
@@ -34,16 +34,16 @@ func (o *Options) awaitOpening(ctx context.Context, src mcp.Source, show func(mc
 			close(p.done)
 			return
 		}
-		if ctx.Err() == nil { // else the server ends for another reason
+		if ctx.Err() == nil { // otherwise the server stops for another reason
 			p.err = err
 		}
-		close(p.done) // before ctx ends: then it is asked for the failure
+		close(p.done) // before ctx ends, because failure is called then
 		p.stop()
 	}()
 	return ctx, p
 }
 
-// failure returns why serving ends, or nil.
+// failure returns why serving must stop, or nil.
 func (p *opening) failure() error {
 	select {
 	case <-p.done:
@@ -53,7 +53,8 @@ func (p *opening) failure() error {
 	}
 }
 
-// wait waits for the outcome, for at most timeout, and returns why serving ends, or nil.
+// wait waits for the outcome, for at most timeout, and returns why serving must stop, or
+// nil.
 func (p *opening) wait(ctx context.Context, timeout time.Duration) error {
 	limit := time.NewTimer(timeout)
 	defer limit.Stop()
@@ -65,7 +66,7 @@ func (p *opening) wait(ctx context.Context, timeout time.Duration) error {
 	return p.failure()
 }
 
-// close ends the wait, and returns when it has ended.
+// close cancels the wait and returns once it has ended.
 func (p *opening) close() {
 	p.stop()
 	<-p.done

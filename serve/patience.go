@@ -9,17 +9,15 @@ import (
 )
 
 const (
-	// writePatience is how long a client may take nothing of what it is sent, or
-	// half as long again.
+	// writePatience is how long a client may stop reading, or up to half as long again.
 	writePatience = 30 * time.Second
-	// writePiece is how much it must take within that time.
+	// writePiece is how many bytes it must read within that time.
 	writePiece = 64 << 10
 )
 
-// patientListener makes connections end whose clients do not read. The server of
-// net/http can only limit how long a whole answer takes, which may be a long
-// stream; and without a limit a client that asks and never reads keeps a
-// goroutine, and its share of [Limits], for as long as it likes.
+// patientListener closes connections whose clients do not read. The server of net/http
+// can only limit the time of a whole response, which may be a long stream; without a
+// limit, a client that never reads keeps a goroutine, and its share of [Limits], forever.
 type patientListener struct{ net.Listener }
 
 // Accept implements [net.Listener].
@@ -31,14 +29,14 @@ func (l patientListener) Accept() (net.Conn, error) {
 	return &patientConn{Conn: conn}, nil
 }
 
-// patientConn has a deadline for writing that moves on with what is written,
-// unless somebody else sets one.
+// patientConn has a write deadline that is extended as data is written, unless another
+// one is set.
 type patientConn struct {
 	net.Conn
 
 	mu     sync.Mutex
-	until  time.Time // the deadline that was set last
-	theirs bool      // by somebody else
+	until  time.Time // the last deadline set
+	theirs bool      // set by SetWriteDeadline
 }
 
 // Write implements [net.Conn].
@@ -57,8 +55,8 @@ func (c *patientConn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// extend resets the deadline when it comes near, which is cheaper than doing
-// so for each write. It reports whether the deadline is ours.
+// extend resets the deadline when it is near, which is cheaper than for each write. It
+// reports whether the deadline is ours.
 func (c *patientConn) extend() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,12 +65,12 @@ func (c *patientConn) extend() bool {
 	}
 	if now := time.Now(); c.until.Sub(now) < writePatience {
 		c.until = now.Add(writePatience + writePatience/2)
-		_ = c.Conn.SetWriteDeadline(c.until) // a connection that has none has nothing to wait for
+		_ = c.Conn.SetWriteDeadline(c.until) // a connection without deadlines never blocks
 	}
 	return true
 }
 
-// SetWriteDeadline implements [net.Conn]. No deadline means ours.
+// SetWriteDeadline implements [net.Conn]. The zero time restores our own deadline.
 func (c *patientConn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,8 +83,8 @@ func (c *patientConn) SetDeadline(t time.Time) error {
 	return errors.Join(c.Conn.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// CloseWrite lets net/http end a connection so that the client sees the last
-// answer.
+// CloseWrite lets net/http close a connection so that the client receives the last
+// response.
 func (c *patientConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -94,7 +92,7 @@ func (c *patientConn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// SyscallConn implements [syscall.Conn], for who takes the connection over.
+// SyscallConn implements [syscall.Conn], for code that hijacks the connection.
 func (c *patientConn) SyscallConn() (syscall.RawConn, error) {
 	if raw, ok := c.Conn.(syscall.Conn); ok {
 		return raw.SyscallConn()

@@ -16,7 +16,7 @@ var (
 	_ syscall.Conn = (*patientConn)(nil)
 )
 
-// patientPipe returns a connection on which writing waits for reading.
+// patientPipe returns a connection on which writes block until they are read.
 func patientPipe(t *testing.T) (server *patientConn, client net.Conn) {
 	t.Helper()
 	here, there := net.Pipe()
@@ -44,8 +44,7 @@ func TestPatienceEnds(t *testing.T) {
 	}
 }
 
-// A client may be slow for as long as it goes on, and pause for as long as nothing
-// is sent.
+// A client may be slow as long as it keeps reading, and idle as long as nothing is sent.
 func TestPatienceLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, client := patientPipe(t)
@@ -66,7 +65,7 @@ func TestPatienceLasts(t *testing.T) {
 	})
 }
 
-// Who sets a deadline is not overruled, until it is taken away.
+// A deadline set by another caller is kept until it is cleared.
 func TestPatienceOfOthers(t *testing.T) {
 	set := map[string]func(*patientConn, time.Time) error{
 		"SetWriteDeadline": (*patientConn).SetWriteDeadline,
@@ -89,7 +88,8 @@ func TestPatienceOfOthers(t *testing.T) {
 					t.Fatal(err)
 				}
 				began := time.Now()
-				if _, err := server.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) > writePatience*3/2 {
+				if _, err := server.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) ||
+					time.Since(began) > writePatience*3/2 {
 					t.Errorf("Write: %v after %v, want ours", err, time.Since(began))
 				}
 			})

@@ -22,7 +22,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Process is how a process is that serves.
+// Process is the state of a serving process.
 type Process struct {
 	PID      int       `json:"pid"`
 	Command  string    `json:"command"` // [Announcement.Command]
@@ -30,44 +30,45 @@ type Process struct {
 	Endpoint string    `json:"endpoint"` // the URL for MCP clients, or "stdio"
 
 	Sessions    ProcessSessions `json:"sessions"`
-	Streams     int             `json:"streams"` // event streams that stand open
-	Tasks       int             `json:"tasks"`   // that run
+	Streams     int             `json:"streams"` // open event streams
+	Tasks       int             `json:"tasks"`   // running
 	Goroutines  int             `json:"goroutines"`
-	Descriptors int             `json:"descriptors,omitempty"` // open files; absent where nobody counts them
-	Memory      int64           `json:"memory,omitempty"`      // resident bytes; absent where nobody counts them
+	Descriptors int             `json:"descriptors,omitempty"` // open files; absent if unknown
+	Memory      int64           `json:"memory,omitempty"`      // resident bytes; absent if unknown
 
 	Servers []Upstream `json:"servers"`
-	// Error is why nothing else is known: it does not answer.
+	// Error is set if the process does not answer; the other fields are then unknown.
 	Error string `json:"error,omitempty"`
 }
 
-// ProcessSessions are the sessions that clients began over HTTP.
+// ProcessSessions are the sessions of clients over HTTP.
 type ProcessSessions struct {
 	Count  int       `json:"count"`
-	Oldest time.Time `json:"oldest,omitzero"` // when the oldest was begun
-	// TTL is how many seconds one may be idle, Max how many there may be.
+	Oldest time.Time `json:"oldest,omitzero"` // when the oldest began
+	// TTL is the idle time limit in seconds, Max the maximum number of sessions.
 	TTL float64 `json:"ttlSeconds"`
 	Max int     `json:"max"`
 }
 
-// Announcement has a process be found by [Processes].
+// Announcement makes a process visible to [Processes].
 type Announcement struct {
-	// Dir is the folder where the process puts a socket. It is made, and must be for
-	// this user alone.
+	// Dir is the folder where the process creates a socket. It is created if necessary, and
+	// must be accessible only to this user.
 	Dir string
-	// Command says what runs, such as "serve".
+	// Command is the command that is running, such as "serve".
 	Command string
 }
 
-// socketSuffix is how the names of sockets end; they begin with the process id.
+// socketSuffix is the extension of the sockets; their names begin with the process id.
 const socketSuffix = ".sock"
 
-// answerTime bounds how long a process may take to say how it is, and whoever asks
-// to listen.
+// answerTime bounds how long a process may take to report its state, and how long a
+// client may take to read it.
 const answerTime = 2 * time.Second
 
-// announce lets others ask how this process is, until stop. It waits for the socket
-// at most for that time: serving comes first. Without one, nothing but ps is missed.
+// announce lets other processes query the state of this one, until stop. It waits at most
+// that long for the socket, because serving has priority. If the socket fails, only ps is
+// affected.
 func (o *Options) announce(endpoint string, server *mcp.Server, wait time.Duration) (stop func()) {
 	if o.Announce == nil {
 		return func() {}
@@ -77,8 +78,13 @@ func (o *Options) announce(endpoint string, server *mcp.Server, wait time.Durati
 		st := server.Stats()
 		p := &Process{
 			PID: os.Getpid(), Command: o.Announce.Command, Started: started, Endpoint: endpoint,
-			Sessions: ProcessSessions{Count: st.Sessions, Oldest: server.OldestSession(), TTL: st.SessionTTL.Seconds(), Max: st.MaxSessions},
-			Streams:  st.Streams, Tasks: st.Tasks, Goroutines: runtime.NumGoroutine(), Servers: o.upstreams(),
+			Sessions: ProcessSessions{
+				Count:  st.Sessions,
+				Oldest: server.OldestSession(),
+				TTL:    st.SessionTTL.Seconds(),
+				Max:    st.MaxSessions,
+			},
+			Streams: st.Streams, Tasks: st.Tasks, Goroutines: runtime.NumGoroutine(), Servers: o.upstreams(),
 		}
 		p.Descriptors, p.Memory = usage()
 		return p
@@ -116,7 +122,7 @@ func listenPrivate(dir string) (net.Listener, error) {
 	if err := private(dir, false); err != nil {
 		return nil, err
 	}
-	// Two processes can have one id, if they see different ones and share the folder.
+	// Processes in different PID namespaces can share the folder and have the same id.
 	name := filepath.Join(dir, fmt.Sprintf("%d-%x%s", os.Getpid(), time.Now().UnixNano()&0xffffff, socketSuffix))
 	ln, err := net.Listen("unix", name)
 	if err != nil {
@@ -128,7 +134,7 @@ func listenPrivate(dir string) (net.Listener, error) {
 	return ln, nil
 }
 
-// tell answers everybody who connects, one after the other.
+// tell answers all connections, one after the other.
 func tell(ctx context.Context, ln net.Listener, describe func() *Process) {
 	for {
 		conn, err := ln.Accept()
@@ -143,19 +149,18 @@ func tell(ctx context.Context, ln net.Listener, describe func() *Process) {
 		text, err := json.Marshal(describe())
 		if err == nil {
 			_ = conn.SetDeadline(time.Now().Add(answerTime))
-			_, _ = conn.Write(text) // who asked may have gone
+			_, _ = conn.Write(text) // the client may have disconnected
 		}
 		_ = conn.Close()
 	}
 }
 
-// maxProcessText is how much a process may say.
+// maxProcessText bounds the answer of a process, in bytes.
 const maxProcessText = 4 << 20
 
-// Processes returns the processes that have announced themselves in dir, the oldest
-// first. It takes at most a few seconds. What processes have left that are dead is
-// removed. A folder that is not there holds none. The folder must be this user's;
-// root may ask in that of anybody.
+// Processes returns the processes announced in dir, oldest first. It takes at most a few
+// seconds. Sockets of dead processes are removed. If the folder does not exist, the
+// result is empty. The folder must belong to this user; root may query any user's folder.
 func Processes(ctx context.Context, dir string) ([]Process, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -194,7 +199,7 @@ func Processes(ctx context.Context, dir string) ([]Process, error) {
 	return processes, nil
 }
 
-// socketOf returns the process whose socket an entry of the folder is.
+// socketOf returns the process that a socket in the folder belongs to.
 func socketOf(e fs.DirEntry) (pid int, ok bool) {
 	name, ok := strings.CutSuffix(e.Name(), socketSuffix)
 	if !ok {
@@ -205,7 +210,7 @@ func socketOf(e fs.DirEntry) (pid int, ok bool) {
 	return pid, err == nil
 }
 
-// inquire has a process say how it is. It returns nil if there is none any more.
+// inquire queries the state of a process. It returns nil if the process no longer exists.
 func inquire(ctx context.Context, socket string, pid int) *Process {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -230,15 +235,15 @@ func inquire(ctx context.Context, socket string, pid int) *Process {
 	return p
 }
 
-// nobody reports whether an error says that no process listens.
+// nobody reports whether err means that no process is listening.
 func nobody(err error) bool {
-	const wsaeConnRefused = syscall.Errno(10061) // of Windows
+	const wsaeConnRefused = syscall.Errno(10061) // on Windows
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, wsaeConnRefused) || errors.Is(err, fs.ErrNotExist)
 }
 
-// removeStale removes a socket, unless its process may be just about to listen.
+// removeStale removes a socket, unless its process may be about to listen.
 func removeStale(socket string) {
 	if info, err := os.Lstat(socket); err == nil && time.Since(info.ModTime()) > answerTime {
-		_ = os.Remove(socket) // somebody else may have been faster
+		_ = os.Remove(socket) // another process may have removed it
 	}
 }

@@ -6,11 +6,10 @@ import (
 	"strconv"
 )
 
-// usage returns how many files are open, and how much memory is resident; 0 for
-// what is not known.
+// usage returns the number of open files and the resident memory; 0 means unknown.
 func usage() (descriptors int, memory int64) {
 	if entries, err := os.ReadDir("/proc/self/fd"); err == nil {
-		descriptors = len(entries) - 1 // one is that of reading
+		descriptors = len(entries) - 1 // without the one for reading this folder
 	}
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		if fields := bytes.Fields(text); len(fields) > 1 {

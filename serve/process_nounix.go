@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// private makes sure that there is a folder: who may look into it is inherited from
-// the profile of the user that it is in.
+// private checks that dir is a folder: its access rights are inherited from the user's
+// profile.
 func private(dir string, _ bool) error {
 	info, err := os.Lstat(dir)
 	if err == nil && !info.IsDir() {

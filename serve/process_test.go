@@ -19,13 +19,32 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// upstreams are one server that runs, one that is down, and one that takes the
-// place of another.
+// upstreams returns one running server, one that is down, and one that replaces another.
 func upstreams() []serve.Upstream {
 	since := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	return []serve.Upstream{
-		{Name: "down", Transport: "http", Phase: "waiting", Since: since, Next: since.Add(time.Minute), Failures: 3, Target: "https://example.com/mcp", Error: "swordfish"},
-		{Name: "up", Transport: "stdio", Phase: "ready", Since: since, Starts: 2, InFlight: 1, PID: 4711, Target: "server --key", Version: "2025-11-25", Error: "swordfish"},
+		{
+			Name:      "down",
+			Transport: "http",
+			Phase:     "waiting",
+			Since:     since,
+			Next:      since.Add(time.Minute),
+			Failures:  3,
+			Target:    "https://example.com/mcp",
+			Error:     "swordfish",
+		},
+		{
+			Name:      "up",
+			Transport: "stdio",
+			Phase:     "ready",
+			Since:     since,
+			Starts:    2,
+			InFlight:  1,
+			PID:       4711,
+			Target:    "server --key",
+			Version:   "2025-11-25",
+			Error:     "swordfish",
+		},
 		{Name: "up", Transport: "stdio", Phase: "starting", Since: since, Starts: 1, Failures: 1},
 	}
 }
@@ -64,7 +83,7 @@ func TestUpstreamsAreInHealthAndMetrics(t *testing.T) {
 	}
 }
 
-// announced serves a source and returns the folder where it is announced.
+// announced serves a source and returns the folder in which it is announced.
 func announced(t *testing.T) (dir, url string, stop func()) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "run")
@@ -87,7 +106,7 @@ func announced(t *testing.T) (dir, url string, stop func()) {
 	}
 }
 
-// processes waits until there are n.
+// processes waits until there are n processes.
 func processes(t *testing.T, dir string, n int) []serve.Process {
 	t.Helper()
 	for late := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -113,10 +132,17 @@ func TestProcesses(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	p := processes(t, dir, 1)[0]
-	if p.PID != os.Getpid() || p.Command != "serve" || p.Endpoint != url || p.Error != "" || time.Since(p.Started) > time.Hour {
+	if p.PID != os.Getpid() ||
+		p.Command != "serve" ||
+		p.Endpoint != url ||
+		p.Error != "" ||
+		time.Since(p.Started) > time.Hour {
 		t.Errorf("process = %+v", p)
 	}
-	if p.Sessions.Count != 1 || p.Sessions.Max != 100_000 || p.Sessions.TTL != 1800 || time.Since(p.Sessions.Oldest) > time.Minute {
+	if p.Sessions.Count != 1 ||
+		p.Sessions.Max != 100_000 ||
+		p.Sessions.TTL != 1800 ||
+		time.Since(p.Sessions.Oldest) > time.Minute {
 		t.Errorf("sessions = %+v, want one", p.Sessions)
 	}
 	if diff := cmp.Diff(upstreams(), p.Servers); diff != "" {
@@ -153,7 +179,8 @@ func TestStdioIsAnnounced(t *testing.T) {
 	in, feed := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve.Stdio(t.Context(), newSource(), in, io.Discard, &serve.Options{Announce: &serve.Announcement{Dir: dir, Command: "config run"}})
+		ended <- serve.Stdio(t.Context(), newSource(), in, io.Discard,
+			&serve.Options{Announce: &serve.Announcement{Dir: dir, Command: "config run"}})
 	}()
 	if p := processes(t, dir, 1)[0]; p.Endpoint != "stdio" || p.Command != "config run" {
 		t.Errorf("process = %+v", p)
@@ -205,7 +232,7 @@ func TestDeadProcessesAreForgotten(t *testing.T) {
 	}
 }
 
-// A service has a user of its own, and whoever operates it is root.
+// A service has its own user, and its operator is root.
 func TestRootAsksInTheFolderOfAnother(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give a folder to another")
@@ -219,7 +246,8 @@ func TestRootAsksInTheFolderOfAnother(t *testing.T) {
 	}
 	in, feed := io.Pipe()
 	_ = feed.Close()
-	if err := serve.Stdio(t.Context(), newSource(), in, io.Discard, &serve.Options{Announce: &serve.Announcement{Dir: dir}}); err != nil {
+	if err := serve.Stdio(t.Context(), newSource(), in, io.Discard,
+		&serve.Options{Announce: &serve.Announcement{Dir: dir}}); err != nil {
 		t.Error(err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
@@ -240,7 +268,8 @@ func TestFolderOfOthers(t *testing.T) {
 	}
 	in, feed := io.Pipe()
 	_ = feed.Close()
-	if err := serve.Stdio(t.Context(), newSource(), in, io.Discard, &serve.Options{Announce: &serve.Announcement{Dir: dir}}); err != nil {
+	if err := serve.Stdio(t.Context(), newSource(), in, io.Discard,
+		&serve.Options{Announce: &serve.Announcement{Dir: dir}}); err != nil {
 		t.Errorf("served with an error: %v; it is nothing but ps that is missed", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {

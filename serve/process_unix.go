@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// private makes sure that a folder belongs to this user, and that nobody else can
-// look into it. Who only asks, and is root, may do so in the folder of another:
-// services have users of their own.
+// private checks that a folder belongs to this user and is inaccessible to others. If
+// asking is set, root may use the folder of another user, because services have their own
+// users.
 func private(dir string, asking bool) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

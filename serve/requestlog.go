@@ -9,9 +9,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// requestLog writes a line for each request that was served, and for each that
-// was refused. What may stand in it is listed here: never arguments, results,
-// headers or addresses of resources.
+// requestLog logs a line for each served request and for each refused one. Lines never
+// contain arguments, results, headers or URIs of resources.
 type requestLog struct{ log *slog.Logger }
 
 var _ mcp.Observer = requestLog{}
@@ -38,7 +37,7 @@ func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
 	}
 	method := e.Method
 	if e.Err != nil && e.Err.Code == mcp.CodeMethodNotFound {
-		method = otherName // it is the client's own word
+		method = otherName // chosen by the client
 	}
 	if e.Kind == mcp.EventAnswer {
 		add("method", method)
@@ -74,7 +73,7 @@ func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
 	}
 	add("remote", remoteOf(ctx))
 	if e.Session != nil && e.Session.ID() != "" {
-		sum := sha256.Sum256([]byte(e.Session.ID())) // the id itself is the client's
+		sum := sha256.Sum256([]byte(e.Session.ID())) // the id itself is the client's secret
 		add("session", hex.EncodeToString(sum[:8]))
 	}
 	if id := mcp.RequestFrom(ctx).Header()["X-Request-Id"]; len(id) == 1 && len(id[0]) <= maxRequestID {
@@ -87,7 +86,7 @@ func (l requestLog) line(ctx context.Context, message string, e *mcp.Event) {
 	l.log.LogAttrs(ctx, slog.LevelInfo, message, attrs...)
 }
 
-// observers are several as one.
+// observers combines several observers.
 type observers []mcp.Observer
 
 // Observe implements [mcp.Observer].
@@ -97,7 +96,7 @@ func (all observers) Observe(ctx context.Context, e mcp.Event) {
 	}
 }
 
-// together returns one observer for those that are not nil, or nil.
+// together returns one observer for those that are not nil, or nil if all are.
 func together(all ...mcp.Observer) mcp.Observer {
 	var some observers
 	for _, o := range all {

@@ -16,8 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// diary is a Source whose tools tell of their progress, and are done once finish is
-// closed.
+// diary is a Source whose tools report progress, and finish once finish is closed.
 type diary struct {
 	mcp.Unimplemented
 	finish chan struct{}
@@ -36,8 +35,8 @@ func (d *diary) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallT
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("the plans of " + p.Name)}}, nil
 }
 
-// onlyBuilders is a gate of a Go program that knows nothing of tasks: tokens with the
-// scope build may call build, in whatever words the client follows that call.
+// onlyBuilders is a custom gate without support for tasks: tokens with the scope build
+// may call build, and follow such a call by any method.
 type onlyBuilders struct{}
 
 func (onlyBuilders) Enter(ctx context.Context, op mcp.Operation) error {
@@ -52,7 +51,7 @@ func (onlyBuilders) Enter(ctx context.Context, op mcp.Operation) error {
 
 func (onlyBuilders) Leave(context.Context, mcp.Operation) {}
 
-// twoTokens are a stronger and a weaker token of one principal.
+// twoTokens returns a stronger and a weaker token of one principal.
 func twoTokens(t *testing.T) *serve.Tokens {
 	t.Helper()
 	tokens, err := serve.NewTokens(
@@ -65,13 +64,13 @@ func twoTokens(t *testing.T) *serve.Tokens {
 	return tokens
 }
 
-// judges are the ways to reserve build for the stronger token.
+// judges are the ways to restrict build to the stronger token.
 var judges = map[string]func(o *serve.Options){
 	"tool scopes": func(o *serve.Options) { o.Auth.ToolScopes = map[string][]string{"build": {"build"}} },
 	"a gate":      func(o *serve.Options) { o.Server.Gate = onlyBuilders{} },
 }
 
-// A stream of a session is continued only with a token that may make the calls in it.
+// A stream of a session is resumed only with a token that may make the calls in it.
 func TestContinuedStreamsNeedTheScopesOfTheirCalls(t *testing.T) {
 	for name, judge := range judges {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +102,7 @@ func TestContinuedStreamsNeedTheScopesOfTheirCalls(t *testing.T) {
 			}
 			weakLook := w
 			finish()
-			// The refused attempt has not taken the stream from its client.
+			// The refused attempt has not disconnected the client of the stream.
 			if text, _ := io.ReadAll(build.body); !strings.Contains(string(text), "the plans of build") {
 				t.Errorf("the stream of build is %s", text)
 			}
@@ -123,8 +122,8 @@ func TestContinuedStreamsNeedTheScopesOfTheirCalls(t *testing.T) {
 	}
 }
 
-// The calls of a batch are made one after the other: a token that may make the first
-// gets nothing of the second.
+// The calls of a batch are made one after the other: a token that may make only the first
+// gets no output of the second.
 func TestContinuedBatchesNeedTheScopesOfTheirCalls(t *testing.T) {
 	d := &diary{finish: make(chan struct{})}
 	o := &serve.Options{Auth: &serve.Auth{Verifiers: []serve.Verifier{twoTokens(t)}, Scopes: []string{"read"},
@@ -161,7 +160,7 @@ func sessionOf(method string) string {
 		`"clientInfo":{"name":"c","version":"1"}}}`
 }
 
-// resuming is a session that two tokens use.
+// resuming is a session used with two tokens.
 type resuming struct {
 	t            *testing.T
 	url, session string
@@ -192,7 +191,7 @@ func (r *resuming) post(token, body string) *http.Response {
 	return r.send(q, token)
 }
 
-// get continues the stream behind an event.
+// get resumes the stream after an event.
 func (r *resuming) get(token, after string) *http.Response {
 	r.t.Helper()
 	q, _ := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.url, nil)
@@ -204,7 +203,7 @@ func (r *resuming) get(token, after string) *http.Response {
 // stream is the response to a call, after its first message.
 type stream struct {
 	body  *bufio.Reader
-	prime string // id of the event before
+	prime string // id of the preceding event
 }
 
 func (r *resuming) begin(tool string) stream {
@@ -234,8 +233,8 @@ func firstEvent(t *testing.T, body *bufio.Reader) (prime string) {
 	return prime
 }
 
-// A gate judges who follows a task by what it says of the call that began it, with
-// nothing but the methods that every gate has.
+// A gate judges requests that follow a task by the operation of the original call, with
+// only the methods that every gate has.
 func TestTasksAreJudgedByEveryGate(t *testing.T) {
 	for _, renamed := range []bool{false, true} {
 		y := &yard{finish: make(chan struct{})}

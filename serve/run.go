@@ -16,13 +16,13 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Run listens on opts.Addr and serves src there until ctx is done. Then it
-// drains: /readyz answers 503; after opts.DrainDelay no request is accepted any
-// more; requests in flight finish, or are cancelled when opts.DrainTimeout has
-// passed. A drain is no error, whether or not everything finished in time.
+// Run listens on opts.Addr and serves src there until ctx is done. Then it drains:
+// /readyz answers 503; after opts.DrainDelay no more requests are accepted; requests in
+// flight finish, or are cancelled after opts.DrainTimeout. Draining is not an error,
+// whether or not everything finished in time.
 //
-// An address that is not a loopback address is refused with [ErrExposed]. src is
-// not closed.
+// A non-loopback address without opts.Auth or opts.RemoteWithoutAuth is refused with
+// [ErrExposed]. src is not closed.
 func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 	o := opts.withDefaults()
 	if err := o.check(); err != nil {
@@ -38,8 +38,7 @@ func Run(ctx context.Context, src mcp.Source, opts *Options) error {
 	return serve(ctx, ln, src, o)
 }
 
-// Serve is [Run] on a listener that is open already, whatever its address. It
-// closes ln.
+// Serve is [Run] on an open listener, whatever its address. It closes ln.
 func Serve(ctx context.Context, ln net.Listener, src mcp.Source, opts *Options) error {
 	o := opts.withDefaults()
 	if err := o.check(); err != nil {
@@ -88,7 +87,8 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	go func() { ended <- hs.Serve(ln) }()
 	o.Logger.Info("serving", "endpoint", info.Endpoint)
 	if o.Auth != nil && o.TLS == nil && !strings.HasPrefix(o.PublicURL, "https:") && !onLoopback(ln.Addr()) {
-		o.Logger.Warn("tokens cross the network unencrypted; give it a certificate, or name the https address of the proxy in front as the public URL")
+		o.Logger.Warn(
+			"tokens cross the network unencrypted; give it a certificate, or name the https address of the proxy in front as the public URL")
 	}
 	defer o.announce(info.Endpoint, handler.server, 100*time.Millisecond)()
 	if o.Started != nil {
@@ -102,7 +102,7 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	handler.Drain()
 	failure := opening.failure()
 	o.Logger.Info("draining", "delay", o.DrainDelay, "timeout", o.DrainTimeout)
-	if o.DrainDelay > 0 && failure == nil { // nothing is sent to a server that was never ready
+	if o.DrainDelay > 0 && failure == nil { // no traffic is routed to a server that was never ready
 		select {
 		case err := <-ended:
 			return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
@@ -114,8 +114,8 @@ func serve(ctx context.Context, ln net.Listener, src mcp.Source, o Options) erro
 	return failure
 }
 
-// drain stops accepting, ends WebSockets and standing streams, waits for what is
-// in flight, and gives up in time.
+// drain stops accepting requests, closes WebSockets and event streams, and waits for
+// requests in flight until the timeout.
 func drain(ctx context.Context, hs *http.Server, handler *Handler, o Options) {
 	ctx, cancel := context.WithTimeout(ctx, o.DrainTimeout)
 	defer cancel()
@@ -124,15 +124,15 @@ func drain(ctx context.Context, hs *http.Server, handler *Handler, o Options) {
 	err := errors.Join(handler.Shutdown(ctx), <-connections)
 	if err != nil {
 		o.Logger.Warn("requests in flight were cancelled", "after", o.DrainTimeout)
-		_ = hs.Close() // its listeners are closed already, and nobody is left to tell
+		_ = hs.Close() // the listeners are already closed, and the requests cancelled
 		return
 	}
 	o.Logger.Info("drained")
 }
 
-// freshConns knows the connections on which nothing has been received yet.
-// Shutdown would wait five seconds for each, and browsers open one to spare.
-type freshConns struct{ conns sync.Map } // of net.Conn; every request passes here
+// freshConns tracks the connections on which nothing has been received yet. Shutdown
+// would wait five seconds for each, and browsers open spare ones.
+type freshConns struct{ conns sync.Map } // of net.Conn; every request accesses it
 
 func (f *freshConns) note(c net.Conn, state http.ConnState) {
 	switch state {
@@ -150,11 +150,11 @@ func (f *freshConns) close() {
 	})
 }
 
-// Stdio serves one client on in and out until in ends or ctx is done; then it
-// drains as [Run] does; [Options.Opening] counts as in flight. src is not closed.
+// Stdio serves one client on in and out until in ends or ctx is done; then it drains as
+// [Run] does. [Options.Opening] counts as in flight. src is not closed.
 func Stdio(ctx context.Context, src mcp.Source, in io.Reader, out io.Writer, opts *Options) error {
 	o := opts.withDefaults()
-	o.NoMetrics = true // nobody could ask for them
+	o.NoMetrics = true // there is no address to request them from
 	if err := o.checkToolScopes(ctx, src); err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ import (
 type source struct {
 	mcp.Unimplemented
 	err     error
-	entered chan struct{} // receives when a call has begun
+	entered chan struct{} // receives when a call has started
 	release chan struct{} // lets one call finish
 }
 
@@ -54,7 +54,7 @@ func (s *source) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.Call
 	}
 }
 
-// site is a source with a plain view.
+// site is a source that also serves files.
 type site struct{ *source }
 
 func (site) FileHandler() http.Handler {
@@ -94,7 +94,8 @@ func foreign(r *http.Request) {
 func TestHealth(t *testing.T) {
 	healthy := newSource()
 	broken := &source{err: errors.New("secret path /srv/x is gone")}
-	const summary = `{"status":"ok","name":"harbour","version":"1.2.3","tools":1,"resources":2,"templates":0,"prompts":0}` + "\n"
+	const summary = `{"status":"ok","name":"harbour","version":"1.2.3","tools":1,"resources":2,"templates":0,"prompts":0}` +
+		"\n"
 	const empty = `,"tools":0,"resources":0,"templates":0,"prompts":0}` + "\n"
 	tests := []struct {
 		name, path string
@@ -218,7 +219,7 @@ func TestRunRefusesToBeReachedByOthers(t *testing.T) {
 }
 
 func TestRunListensAnywhereInSoManyWords(t *testing.T) {
-	// The address belongs to no machine, so nothing is opened to anybody.
+	// The address belongs to no machine, so nothing is exposed.
 	err := serve.Run(t.Context(), newSource(), &serve.Options{Addr: "192.0.2.7:0", RemoteWithoutAuth: true})
 	if err == nil || errors.Is(err, serve.ErrExposed) {
 		t.Errorf("Run = %v, want what the system says to the address", err)
@@ -312,7 +313,7 @@ type running struct {
 	done   chan error
 	log    *bytes.Buffer // to be read after done
 
-	session string // that requests of ask name
+	session string // used by the requests of ask
 }
 
 func start(t *testing.T, opts serve.Options) *running {
@@ -325,7 +326,9 @@ func start(t *testing.T, opts serve.Options) *running {
 func startWith(t *testing.T, src mcp.Source, opts serve.Options) *running {
 	r := &running{memory: newMemory(), done: make(chan error, 1), log: new(bytes.Buffer)}
 	opts.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dial(ctx) }}
+	transport := &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dial(ctx) },
+	}
 	r.client = &http.Client{Transport: transport}
 	ctx, cancel := context.WithCancel(t.Context())
 	r.cancel = cancel
@@ -334,7 +337,7 @@ func startWith(t *testing.T, src mcp.Source, opts serve.Options) *running {
 	return r
 }
 
-// call posts a tool call and returns what comes of it.
+// call posts a tool call and returns a channel for its outcome.
 func (r *running) call() <-chan string {
 	answer := make(chan string, 1)
 	go func() {
@@ -411,7 +414,7 @@ func TestDrainEndsInTime(t *testing.T) {
 		if took := time.Since(begin); took != 3*time.Second {
 			t.Errorf("a request that never came whole was kept for %v", took)
 		}
-		synctest.Wait() // the cancelled handler writes its line, too
+		synctest.Wait() // the cancelled handler also logs its line
 		if !strings.Contains(r.log.String(), "requests in flight were cancelled") {
 			t.Errorf("the log does not say so:\n%s", r.log)
 		}
@@ -471,7 +474,7 @@ func TestReadTimeoutsEndSlowRequestsButNotSlowTools(t *testing.T) {
 			conn := r.send(t, tt.sent)
 			begin := time.Now()
 			_, _ = io.Copy(io.Discard, conn)
-			// Having answered, net/http waits half a second for the rest.
+			// After answering, net/http waits half a second for the rest.
 			if took := time.Since(begin); took > tt.limit+500*time.Millisecond {
 				t.Errorf("a request that stopped after %q was kept for %v, want %v", tt.sent, took, tt.limit)
 			}
@@ -526,7 +529,7 @@ func TestStdio(t *testing.T) {
 	}
 }
 
-// counting answers calls at once and counts them.
+// counting answers calls immediately and counts them.
 type counting struct {
 	*source
 	calls chan struct{}
@@ -545,7 +548,10 @@ func TestDrainUnderLoadLosesNoAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	started, done := make(chan string, 1), make(chan error, 1)
 	go func() {
-		done <- serve.Run(ctx, src, &serve.Options{Addr: "127.0.0.1:0", Started: func(i *serve.Info) { started <- i.Endpoint }})
+		done <- serve.Run(ctx, src, &serve.Options{
+			Addr:    "127.0.0.1:0",
+			Started: func(i *serve.Info) { started <- i.Endpoint },
+		})
 	}()
 	endpoint := <-started
 	var clients sync.WaitGroup

@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// Interrupted is the cause of the end of a context of [Signals]: a signal.
+// Interrupted is the cause with which a signal ends a context of [Signals].
 type Interrupted struct{ Signal os.Signal }
 
 // Error implements the error interface.
 func (i *Interrupted) Error() string { return "interrupted by " + i.Signal.String() }
 
-// ExitCode returns what a shell expects of a program that a signal has ended: 128
-// plus the number of the signal, 130 for Ctrl-C.
+// ExitCode returns the conventional exit code of a program ended by a signal: 128 plus
+// the number of the signal, 130 for Ctrl-C.
 func (i *Interrupted) ExitCode() int {
 	if n, ok := i.Signal.(syscall.Signal); ok {
 		return 128 + int(n)
@@ -23,16 +23,15 @@ func (i *Interrupted) ExitCode() int {
 }
 
 // Signals returns a context that ends with the first SIGINT or SIGTERM, with an
-// [*Interrupted] as its cause, so that what runs under it can drain. stopping, if not
-// nil, is called then. A second signal ends the process at once with exit code 128
-// plus the signal's number: 130 for SIGINT, 143 for SIGTERM.
+// [*Interrupted] as its cause, so that work under it can drain. stopping, if not nil, is
+// called then. A second signal ends the process at once with exit code 128 plus the
+// signal's number: 130 for SIGINT, 143 for SIGTERM.
 //
-// SIGHUP does not end the process: it asks programs to read their files again, which
-// is up to the caller. Only when the terminal that the process runs in has closed
-// does it count as SIGTERM.
+// SIGHUP does not end the process: it asks programs to reload their files, which is up to
+// the caller. It counts as SIGTERM only if the terminal of the process has been closed.
 //
-// stop gives the signals their usual meaning back and ends the context. Call it
-// before the program returns.
+// stop restores the default behaviour of the signals and ends the context. Call it before
+// the program returns.
 func Signals(parent context.Context, stopping func(os.Signal)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	received, hangups := make(chan os.Signal, 2), make(chan os.Signal, 1)
@@ -66,8 +65,8 @@ func Signals(parent context.Context, stopping func(os.Signal)) (ctx context.Cont
 	}
 }
 
-// firstSignal returns the signal that asks the process to end, or nil once stopped
-// is closed.
+// firstSignal returns the signal that asks the process to stop, or nil once stopped is
+// closed.
 func firstSignal(received, hangups <-chan os.Signal, stopped <-chan struct{}) os.Signal {
 	terminal := hasTerminal()
 	for {

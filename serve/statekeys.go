@@ -12,13 +12,13 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// StateKeys are the secrets that seal what clients carry for the server: session
-// ids, and the requestState of 2026-07-28. Replicas that share them, and a server
-// that has them again after a restart, accept what another one sealed. The first
-// seals, all of them open, so a key is replaced in three steps: append the new one
+// StateKeys are the secrets that seal the state that clients carry for the server:
+// session ids, and the requestState of 2026-07-28. Replicas with the same keys, and a
+// server that has them again after a restart, accept each other's state. The first key
+// seals, all keys open, so a key is rotated in three steps: append the new one
 // everywhere, move it to the front, remove the old one.
 //
-// Give each service its own keys. It is safe for concurrent use.
+// Use separate keys for each service. StateKeys are safe for concurrent use.
 type StateKeys struct {
 	path  string // "" without a file
 	fixed [][]byte
@@ -28,7 +28,7 @@ type StateKeys struct {
 	servers []*mcp.Server
 }
 
-// Bounds of state keys.
+// Limits of state keys.
 const (
 	minStateKey     = 43 // characters: 32 bytes in base64
 	maxStateKey     = 1 << 10
@@ -36,13 +36,13 @@ const (
 	maxStateKeyFile = 64 << 10
 )
 
-// ErrKeyExposed is wrapped by the error for a file of keys that other users can read
-// or write.
+// ErrKeyExposed is wrapped by the error for a key file that other users can read or
+// write.
 var ErrKeyExposed = errors.New("other users can access it")
 
-// ParseStateKeys reads keys: words of at least 43 printable ASCII characters, such as
-// 32 random bytes in base64 or hexadecimal digits, one on each line. Lines that begin
-// with "#" are comments. Errors name the line and never the key.
+// ParseStateKeys parses keys, one per line: at least 43 printable ASCII characters, such
+// as 32 random bytes in base64 or hexadecimal digits. Lines that begin with "#" are
+// comments. Errors name the line and never the key.
 func ParseStateKeys(text []byte) (keys [][]byte, err error) {
 	n := 0
 	for line := range strings.Lines(string(text)) {
@@ -86,7 +86,7 @@ func checkStateKey(word string) error {
 	return nil
 }
 
-// OpenStateKeys returns the keys of a file, which only its owner may access, and then
+// OpenStateKeys returns the keys in a file, which only its owner may access, followed by
 // more keys, see [ParseStateKeys]. path may be empty. [StateKeys.Reload] reads the file
 // again.
 func OpenStateKeys(path string, more ...[]byte) (*StateKeys, error) {
@@ -97,8 +97,8 @@ func OpenStateKeys(path string, more ...[]byte) (*StateKeys, error) {
 	return k, nil
 }
 
-// Reload reads the file again. After an error the keys stay as they were. Servers
-// that use the keys have the new ones from the next request on.
+// Reload reads the file again. On error the keys stay unchanged. Servers use the new keys
+// from the next request on.
 func (k *StateKeys) Reload() error {
 	var keys [][]byte
 	if k.path != "" {
@@ -135,7 +135,7 @@ func readStateKeys(path string) ([][]byte, error) {
 	return ParseStateKeys(text)
 }
 
-// reasonOf leaves out the path, which the caller names.
+// reasonOf returns the cause of an error without the path, which the caller adds.
 func reasonOf(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -144,7 +144,7 @@ func reasonOf(err error) error {
 	return err
 }
 
-// follow has a server use the keys, also those to come.
+// follow makes a server use the current and future keys.
 func (k *StateKeys) follow(s *mcp.Server) {
 	if k == nil {
 		return

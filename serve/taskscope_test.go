@@ -46,8 +46,8 @@ func (y *yard) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 
 var taskID = regexp.MustCompile(`"taskId":"([^"]+)"`)
 
-// A task needs the scopes of the tool that began it, whichever token of its principal
-// asks, and whatever the tool is called by then.
+// A task needs the scopes of the tool that created it, whichever token of its principal
+// is used, and whatever the tool is called by then.
 func TestTasksNeedTheScopesOfTheirTool(t *testing.T) {
 	tokens, err := serve.NewTokens(
 		serve.Token{Name: "ann", Token: "strong-0123456789abcdef", Scopes: []string{"read", "build"}},
@@ -102,7 +102,7 @@ func TestTasksNeedTheScopesOfTheirTool(t *testing.T) {
 		t.Errorf("the task is %s: it was cancelled with the weaker token", got)
 	}
 	if t.Failed() {
-		return // or the loops below would wait for a cancelled task
+		return // otherwise the loops below would wait for a cancelled task
 	}
 	seen := ""
 	for !strings.Contains(seen, "the plans of look") {

@@ -7,16 +7,15 @@ import (
 	"sync/atomic"
 )
 
-// TLSFiles are the files of a certificate, in PEM. When they change they are read
-// again, within a second, without a restart; if they then make no sense, the log
-// says so and the certificate stays as it was.
+// TLSFiles are the PEM files of a certificate. When they change, they are read again
+// within a second, without a restart; if they are then invalid, that is logged and the
+// old certificate stays in use.
 type TLSFiles struct {
-	// Cert is the certificate and what leads from it to its authority, Key the
-	// private key.
+	// Cert is the certificate with its chain, Key the private key.
 	Cert, Key string
 }
 
-// certificate is a certificate that follows its files.
+// certificate is a certificate that is reloaded when its files change.
 type certificate struct {
 	files   TLSFiles
 	watch   *fileWatch
@@ -24,8 +23,8 @@ type certificate struct {
 	current atomic.Pointer[tls.Certificate]
 }
 
-// config returns a TLS configuration for a server with that certificate. Clients
-// can have HTTP/2 and HTTP/1.1.
+// config returns a TLS configuration for a server with that certificate. It supports
+// HTTP/2 and HTTP/1.1.
 func (f TLSFiles) config(log *slog.Logger) (*tls.Config, error) {
 	c := &certificate{files: f, log: log, watch: newFileWatch(f.Cert, f.Key)}
 	if err := c.load(); err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/slipway-mcp/slipway/serve"
 )
 
-// writeCertificate writes a certificate for localhost with that serial number.
+// writeCertificate writes a certificate for localhost with a serial number.
 func writeCertificate(t *testing.T, files serve.TLSFiles, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -57,7 +57,10 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
-			done <- serve.Serve(ctx, m, newSource(), &serve.Options{TLS: &files, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			done <- serve.Serve(ctx, m, newSource(), &serve.Options{
+				TLS:    &files,
+				Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			})
 		}()
 		serial := func(when string, want int64) {
 			t.Helper()
@@ -95,7 +98,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	})
 }
 
-// TestHTTP2 holds a conversation with a stream over HTTP/2.
+// TestHTTP2 uses a session with a stream over HTTP/2.
 func TestHTTP2(t *testing.T) {
 	dir := t.TempDir()
 	files := serve.TLSFiles{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}

@@ -17,26 +17,24 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Token is a bearer token that was given out by hand.
+// Token is a manually issued bearer token.
 type Token struct {
-	// Name is who holds it: letters, digits and ._@- up to 64. Tokens of one
-	// holder share the name, the old one and the new while one takes the other's
-	// place.
+	// Name is the holder: letters, digits and ._@- up to 64. During rotation, the old and
+	// the new token of one holder share the name.
 	Name string `json:"name"`
-	// Token is the token, of at least 16 characters, or "sha256:" and the SHA-256
-	// of it in hexadecimal, so that who can read the list cannot use it.
+	// Token is the token, of at least 16 characters, or "sha256:" and its SHA-256 in
+	// hexadecimal, so that reading the list is not enough to use it.
 	Token string `json:"token"`
-	// Scopes are what the holder may do, see [Auth].
+	// Scopes are the scopes of the holder, see [Auth].
 	Scopes []string `json:"scopes,omitempty"`
 }
 
-// Tokens is a [Verifier] for tokens of a list. It keeps their hashes only, and
-// compares a token with all of them in a time that does not depend on how much
-// of it is right.
+// Tokens is a [Verifier] for a list of tokens. It stores only their hashes, and compares
+// a token with all of them in constant time, however much of it is correct.
 type Tokens struct {
 	known atomic.Pointer[[]knownToken]
 
-	// Of a file.
+	// Only for tokens from a file.
 	path  string
 	watch *fileWatch
 	log   *slog.Logger
@@ -49,7 +47,7 @@ type knownToken struct {
 	principal *mcp.Principal
 }
 
-// Bounds of a list of tokens.
+// Limits of a list of tokens.
 const (
 	minTokenLength = 16
 	maxTokens      = 1000
@@ -66,10 +64,10 @@ func NewTokens(list ...Token) (*Tokens, error) {
 	return t, nil
 }
 
-// OpenTokens returns a verifier for the tokens of a file, see [ParseTokens]. When
-// the file changes it is read again, within a second, without a restart. If it
-// then cannot be read, or makes no sense, log, which may be nil, is told, and the
-// tokens stay as they were.
+// OpenTokens returns a verifier for the tokens in a file, see [ParseTokens]. When the
+// file changes, it is read again within a second, without a restart. If it is then
+// unreadable or invalid, that is logged to log, which may be nil, and the tokens stay
+// unchanged.
 func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -96,7 +94,7 @@ func (t *Tokens) load() (n int, err error) {
 	return len(list), nil
 }
 
-// ParseTokens reads a list of tokens, in one of two forms:
+// ParseTokens parses a list of tokens, in one of two forms:
 //
 //	{"tokens": [{"name": "ci", "token": "...", "scopes": ["read"]}]}
 //
@@ -106,7 +104,7 @@ func (t *Tokens) load() (n int, err error) {
 //	ci     k3Wq0cYw7m1nJ4s8xZ2bTf         read
 //	ann    sha256:9f86d081884c7d65...     read admin
 //
-// A line of one word is a token whose holder is called "token". Errors name the
+// A line with a single word is a token whose holder is called "token". Errors name the
 // line and never the token.
 func ParseTokens(text []byte) ([]Token, error) {
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' {
@@ -149,7 +147,7 @@ func parseTokensJSON(text []byte) ([]Token, error) {
 	return file.Tokens, nil
 }
 
-// check says what is wrong with a token without saying what it is.
+// check returns an error for an invalid token without revealing it.
 func (t *Token) check() error {
 	switch hash, hashed := strings.CutPrefix(t.Token, hashPrefix); {
 	case !isHolder(t.Name):

@@ -14,30 +14,30 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// ErrToolScope is wrapped by the error of [Run], [Serve] and [Stdio] for a pattern
-// of [Auth.ToolScopes] that matches no tool.
+// ErrToolScope is wrapped by the error of [Run], [Serve] and [Stdio] for a pattern of
+// [Auth.ToolScopes] that matches no tool.
 var ErrToolScope = errors.New("tool scope")
 
 const (
 	maxToolRules  = 256     // patterns of Auth.ToolScopes
-	maxBoundTools = 10_000  // tools remembered by a name that may change
-	maxBoundBytes = 4 << 20 // of their names
+	maxBoundTools = 10_000  // tools bound by a name that may change
+	maxBoundBytes = 4 << 20 // of the identities of bound tools
 )
 
-// toolRules are the scopes that tools need. A rule belongs to a tool of a source:
-// to its original name there, and to the name that a collision would show. Names
-// that other layers give count as well, and a tool that had one once stays bound.
+// toolRules are the scopes that tools need. A rule applies to a tool of a source by its
+// original name there and by the name that a collision gives it. Names given by other
+// layers count as well, and a tool that once had such a name stays bound to it.
 type toolRules struct {
 	rules []toolRule
 	roots []string // names of the whole Source
 
-	seen  atomic.Pointer[mcp.Catalog] // the last catalog that bind was called for
+	seen  atomic.Pointer[mcp.Catalog] // the last catalog passed to bind
 	mu    sync.RWMutex
-	bound map[string]ruleSet // by identity: by names that may change
+	bound map[string]ruleSet // by identity: rules for names that may change
 	bytes int                // of the keys of bound
-	full  bool               // a tool could not be remembered
+	full  bool               // a tool could not be stored
 
-	unproven atomic.Bool // whether the rules match is only known once the Source is open
+	unproven atomic.Bool // the rules can only be checked once the Source is open
 }
 
 // toolRule is a pattern with the scopes that its tools need.
@@ -58,7 +58,7 @@ func (s *ruleSet) merge(other ruleSet) {
 	}
 }
 
-// newToolRules returns the rules of a, nil if there are none.
+// newToolRules returns the rules of a, or nil if there are none.
 func newToolRules(a *Auth) *toolRules {
 	if a == nil || len(a.ToolScopes) == 0 {
 		return nil
@@ -70,8 +70,8 @@ func newToolRules(a *Auth) *toolRules {
 	return t
 }
 
-// scopes returns what a tool needs beyond what everything needs. known is false if
-// that cannot be decided, and the tool must be refused.
+// scopes returns the scopes that a tool needs in addition to Auth.Scopes. If they cannot
+// be determined, known is false and the tool must be refused.
 func (t *toolRules) scopes(cat *mcp.Catalog, name string) (scopes []string, known bool) {
 	if t == nil || cat == nil {
 		return nil, true
@@ -84,12 +84,12 @@ func (t *toolRules) scopes(cat *mcp.Catalog, name string) (scopes []string, know
 		return nil, true // there is nothing to call, or the request is for the list
 	}
 	if t.prove(cat) != nil {
-		return nil, false // and the server ends
+		return nil, false // and the server stops
 	}
 	return t.scopesOfTool(tool)
 }
 
-// scopesOfTool is scopes for a tool of some catalog.
+// scopesOfTool is scopes for a tool of any catalog.
 func (t *toolRules) scopesOfTool(tool *mcp.Tool) (scopes []string, known bool) {
 	matched := t.fixed(tool)
 	was, known := t.remembered(tool)
@@ -97,8 +97,8 @@ func (t *toolRules) scopesOfTool(tool *mcp.Tool) (scopes []string, known bool) {
 	return t.scopesOf(matched), known
 }
 
-// remembered returns the rules of names that a tool has or had and that may change.
-// known is false if there was no room to remember them.
+// remembered returns the rules for changeable names that a tool has or had. known is
+// false if there was no room to store them.
 func (t *toolRules) remembered(tool *mcp.Tool) (was ruleSet, known bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -129,8 +129,8 @@ func (t *toolRules) scopesOf(matched ruleSet) []string {
 	return scopes
 }
 
-// bind remembers which rules apply to the tools of a catalog by names that a later
-// catalog may not have.
+// bind stores which rules apply to the tools of a catalog by names that may be missing
+// from a later catalog.
 func (t *toolRules) bind(cat *mcp.Catalog) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,8 +156,8 @@ func (t *toolRules) bind(cat *mcp.Catalog) {
 	t.seen.Store(cat)
 }
 
-// renamed reports whether a tool is shown under a name that is neither its own nor
-// the one that a collision gives it.
+// renamed reports whether a tool is shown under a name that is neither its original one
+// nor the one that a collision gives it.
 func (t *toolRules) renamed(tool *mcp.Tool) bool {
 	if len(tool.Origins) == 0 {
 		return false
@@ -169,8 +169,8 @@ func (t *toolRules) renamed(tool *mcp.Tool) bool {
 	return tool.Name != own.Name && tool.Name != own.Prefixed
 }
 
-// identity is what a tool keeps whatever it is called: its sources, from the inside
-// out, and its name in the innermost.
+// identity returns the parts of a tool that do not depend on its current name: its
+// sources, from the inside out, and its name in the innermost.
 func identity(tool *mcp.Tool) string {
 	if len(tool.Origins) == 0 {
 		return tool.Name
@@ -204,7 +204,7 @@ func (t *toolRules) fixed(tool *mcp.Tool) (matched ruleSet) {
 	return matched
 }
 
-// given returns the rules for all names of a tool, also those that may change.
+// given returns the rules for all names of a tool, including those that may change.
 func (t *toolRules) given(tool *mcp.Tool) (matched ruleSet) {
 	matched = t.fixed(tool)
 	for i := range t.rules {
@@ -222,7 +222,7 @@ func (t *toolRules) given(tool *mcp.Tool) (matched ruleSet) {
 	return matched
 }
 
-// matches reports whether a pattern is for one name of a tool: as TOOL, or as
+// matches reports whether a pattern matches one name of a tool: as TOOL, or as
 // SOURCE/TOOL with any of its sources.
 func (t *toolRules) matches(pattern string, tool *mcp.Tool, name string) bool {
 	if globMatches(pattern, name) {
@@ -256,10 +256,10 @@ func splits(pattern string) func(yield func(source, tool string) bool) {
 	}
 }
 
-// globMatches reports whether name matches a pattern in which "*" matches any
-// text and "?" for any one byte.
+// globMatches reports whether name matches a pattern in which "*" matches any text and
+// "?" any one byte.
 func globMatches(pattern, name string) bool {
-	star, mark := -1, 0 // the last "*", and up to where it has taken name
+	star, mark := -1, 0 // the last "*", and how much of name it has matched
 	p, n := 0, 0
 	for n < len(name) {
 		switch {
@@ -278,8 +278,8 @@ func globMatches(pattern, name string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// checkToolScopes returns an error for a pattern that matches no tool of src, and
-// logs those that may match later.
+// checkToolScopes returns an error for a pattern that matches no tool of src, and logs
+// those that may match later.
 func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
 	rules := newToolRules(o.Auth)
 	if rules == nil {
@@ -307,7 +307,7 @@ func (o *Options) checkToolScopes(ctx context.Context, src mcp.Source) error {
 }
 
 // proveToolScopes returns an error for a pattern that matches no tool of src, which is
-// open now.
+// now open.
 func (o *Options) proveToolScopes(ctx context.Context, src mcp.Source) error {
 	if o.tools == nil || !o.tools.unproven.Load() {
 		return nil
@@ -319,8 +319,8 @@ func (o *Options) proveToolScopes(ctx context.Context, src mcp.Source) error {
 	return o.tools.prove(cat)
 }
 
-// prove checks the rules against the first catalog that is known, if that was not
-// possible before.
+// prove checks the rules against the first known catalog, if that was not possible
+// before.
 func (t *toolRules) prove(cat *mcp.Catalog) error {
 	if !t.unproven.Load() || cat.Unknown() {
 		return nil
@@ -333,7 +333,7 @@ func (t *toolRules) prove(cat *mcp.Catalog) error {
 }
 
 // check returns an error for a pattern that matches no tool of cat. pending are the
-// patterns that may match once sources have been started whose tools are not known.
+// patterns that may match once sources with unknown tools have started.
 func (t *toolRules) check(cat *mcp.Catalog) (pending []string, err error) {
 	if t == nil {
 		return nil, nil
@@ -358,7 +358,7 @@ func (t *toolRules) check(cat *mcp.Catalog) (pending []string, err error) {
 	return pending, nil
 }
 
-// withheld reports whether a pattern is for a tool that exists and is not offered.
+// withheld reports whether a pattern matches a tool that exists but is not offered.
 func (t *toolRules) withheld(cat *mcp.Catalog, pattern string) bool {
 	for name := range cat.WithheldTools {
 		if globMatches(pattern, name) {
@@ -373,9 +373,10 @@ func (t *toolRules) withheld(cat *mcp.Catalog, pattern string) bool {
 	return false
 }
 
-// mayMatch reports whether a pattern may be for a source whose tools are unknown.
+// mayMatch reports whether a pattern may match a tool of a source whose tools are
+// unknown.
 func (t *toolRules) mayMatch(cat *mcp.Catalog, pattern string) bool {
-	complete := make(map[string]bool) // sources that show tools of their own
+	complete := make(map[string]bool) // sources whose own tools are known
 	for i := range cat.Tools {
 		if origins := cat.Tools[i].Origins; len(origins) > 0 {
 			complete[innermost(origins)] = true
@@ -415,7 +416,7 @@ func innermost(origins []mcp.Origin) string {
 	return ""
 }
 
-// matchesNothing words the error for a pattern.
+// matchesNothing returns the error for a pattern without matches.
 func (t *toolRules) matchesNothing(cat *mcp.Catalog, pattern string) error {
 	sources := slices.Clone(t.roots)
 	for _, s := range cat.Sources {
@@ -439,7 +440,7 @@ func (t *toolRules) matchesNothing(cat *mcp.Catalog, pattern string) error {
 	return fmt.Errorf("%w: pattern %q matches no tool: the tools are %s", ErrToolScope, pattern, listed(tools))
 }
 
-// listed returns names for an error message: quoted, and not too many.
+// listed returns names for an error message: quoted, and limited in number.
 func listed(names []string) string {
 	const most = 10
 	var quoted []string

@@ -2,41 +2,41 @@ package serve
 
 import "time"
 
-// Upstream is how a server is from which the Source that is served has what it
-// shows, such as one of a file of definitions.
+// Upstream is the state of an upstream server of the served Source, such as one in a
+// definitions file.
 type Upstream struct {
 	Name      string `json:"name"`
 	Transport string `json:"transport,omitempty"` // "stdio", "http" or "connection"
-	// Phase is "ready", "starting", "waiting" for its next attempt, "stopped" until it
-	// is needed, "unresponsive" while it runs but is stopped by a signal or leaves a ping
-	// unanswered, "left out" because it could not even be tried, or "stale" for a site
-	// whose last rebuild failed, so that the previous one is served.
+	// Phase is "ready", "starting", "waiting" for its next attempt, "stopped" until it is
+	// needed, "unresponsive" if it is running but suspended by a signal or not answering a
+	// ping, "left out" if it could not even be tried, or "stale" for a site whose last
+	// rebuild failed, so that the previous one is served.
 	Phase    string    `json:"phase"`
-	Since    time.Time `json:"since"`         // of the phase
-	Next     time.Time `json:"next,omitzero"` // of the next attempt, while waiting
-	Failures int       `json:"failures"`      // in a row
-	Starts   int       `json:"starts"`        // and restarts
+	Since    time.Time `json:"since"`         // start of the phase
+	Next     time.Time `json:"next,omitzero"` // time of the next attempt, while waiting
+	Failures int       `json:"failures"`      // consecutive
+	Starts   int       `json:"starts"`        // including restarts
 	InFlight int       `json:"inFlight"`      // requests
 
 	Target  string `json:"target,omitempty"`          // the command line or the URL, without secrets
-	PID     int    `json:"pid,omitempty"`             // of the child
-	Version string `json:"protocolVersion,omitempty"` // spoken with it
-	Error   string `json:"error,omitempty"`           // the last one there was
+	PID     int    `json:"pid,omitempty"`             // of the child process
+	Version string `json:"protocolVersion,omitempty"` // negotiated with it
+	Error   string `json:"error,omitempty"`           // the last error, if any
 }
 
-// open returns what may be told to anybody: names and numbers.
+// open returns the public part: names and numbers.
 func (u Upstream) open() Upstream {
 	u.Target, u.PID, u.Error = "", 0, ""
 	return u
 }
 
-// up reports whether calls can be expected to work: it runs, or rests until it is
-// needed.
+// up reports whether calls are expected to work: the server is running, or stopped until
+// it is needed.
 func (u *Upstream) up() bool {
 	return u.Phase == "ready" || u.Phase == "stale" || u.Phase == "stopped" && u.Failures == 0
 }
 
-// upstreams returns how the servers are, none if nobody knows.
+// upstreams returns the state of the upstream servers, or nil if it is unknown.
 func (o *Options) upstreams() []Upstream {
 	if o.Upstreams == nil {
 		return nil
@@ -44,8 +44,8 @@ func (o *Options) upstreams() []Upstream {
 	return o.Upstreams()
 }
 
-// upstreamMetrics writes how the servers are. Two that have one name, because one
-// takes the place of the other, count together.
+// upstreamMetrics writes the state of the upstream servers. Two with the same name,
+// because one is replacing the other, are added up.
 func upstreamMetrics(t *exposition, all []Upstream) {
 	if len(all) == 0 {
 		return
@@ -71,10 +71,14 @@ func upstreamMetrics(t *exposition, all []Upstream) {
 		name, kind, help string
 		of               func(*sum) float64
 	}{
-		{"slipway_server_up", "gauge", "Whether a server behind this one runs, or rests until it is needed.", func(s *sum) float64 { return s.up }},
-		{"slipway_server_starts_total", "counter", "How often it was started or connected to.", func(s *sum) float64 { return s.starts }},
-		{"slipway_server_failures", "gauge", "Attempts and short lives of it in a row.", func(s *sum) float64 { return s.failures }},
-		{"slipway_server_requests_in_flight", "gauge", "Requests that it is serving.", func(s *sum) float64 { return s.inFlight }},
+		{"slipway_server_up", "gauge", "Whether a server behind this one runs, or rests until it is needed.",
+			func(s *sum) float64 { return s.up }},
+		{"slipway_server_starts_total", "counter", "How often it was started or connected to.",
+			func(s *sum) float64 { return s.starts }},
+		{"slipway_server_failures", "gauge", "Attempts and short lives of it in a row.",
+			func(s *sum) float64 { return s.failures }},
+		{"slipway_server_requests_in_flight", "gauge", "Requests that it is serving.",
+			func(s *sum) float64 { return s.inFlight }},
 	} {
 		t.family(f.name, f.kind, f.help)
 		for _, name := range names {

@@ -11,8 +11,8 @@ import (
 // WebSocketPath is where clients open a WebSocket, besides [EndpointPath].
 const WebSocketPath = "/ws"
 
-// sockets returns the WebSocket surface. What it shares with the endpoint is
-// configured there.
+// sockets returns the WebSocket handler, or nil if it is disabled. It shares the options
+// of the endpoint.
 func (o *Options) sockets(server *mcp.Server, d *door) *ws.Handler {
 	if o.NoWebSocket {
 		return nil
@@ -31,13 +31,13 @@ func (o *Options) sockets(server *mcp.Server, d *door) *ws.Handler {
 	return ws.NewHandler(server, &w)
 }
 
-// upgrades reports whether a request to the endpoint is to become a WebSocket.
+// upgrades reports whether a request to the endpoint is a WebSocket upgrade.
 func (h *Handler) upgrades(r *http.Request) bool {
 	return h.sockets != nil && !h.postOnly && ws.IsUpgrade(r)
 }
 
-// authenticateUpgrade is authenticate for a WebSocket, whose token may also be
-// offered as a subprotocol: a web page cannot set a header.
+// authenticateUpgrade is authenticate for a WebSocket, whose token may also be sent as a
+// subprotocol, because a web page cannot set headers.
 func (d *door) authenticateUpgrade(w http.ResponseWriter, r *http.Request) context.Context {
 	c := newCaller(r)
 	c.connection = true

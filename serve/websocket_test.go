@@ -43,7 +43,7 @@ func through(t *testing.T, c *ws.Conn, msg string) string {
 	return string(got)
 }
 
-// statusOf returns the status of an upgrade: 101 if there is a connection.
+// statusOf returns the status of an upgrade: 101 if it succeeded.
 func statusOf(t *testing.T, url string, opts *ws.DialOptions) (*ws.Conn, int, http.Header) {
 	t.Helper()
 	c, err := ws.Dial(t.Context(), url, opts)
@@ -70,8 +70,11 @@ func TestWebSocketPaths(t *testing.T) {
 		{"the endpoint", "/mcp", serve.Options{}, nil, 101},
 		{"elsewhere", "/other", serve.Options{}, nil, 404},
 		{"a foreign Origin", "/ws", serve.Options{}, http.Header{"Origin": {"https://evil.example.com"}}, 403},
-		{"a foreign Origin at the endpoint", "/mcp", serve.Options{}, http.Header{"Origin": {"https://evil.example.com"}}, 403},
-		{"an allowed Origin", "/ws", serve.Options{HTTP: mcp.HTTPOptions{AllowedOrigins: []string{"https://app.example.com"}}}, http.Header{"Origin": {"https://app.example.com"}}, 101},
+		{"a foreign Origin at the endpoint", "/mcp", serve.Options{}, http.Header{"Origin": {"https://evil.example.com"}},
+			403},
+		{"an allowed Origin", "/ws",
+			serve.Options{HTTP: mcp.HTTPOptions{AllowedOrigins: []string{"https://app.example.com"}}},
+			http.Header{"Origin": {"https://app.example.com"}}, 101},
 		{"the endpoint with POST only", "/mcp", serve.Options{HTTP: mcp.HTTPOptions{PostOnly: true}}, nil, 405},
 		{"its own path with POST only", "/ws", serve.Options{HTTP: mcp.HTTPOptions{PostOnly: true}}, nil, 101},
 		{"left out", "/ws", serve.Options{NoWebSocket: true}, nil, 404},
@@ -122,8 +125,8 @@ func TestWebSocketMaxBody(t *testing.T) {
 	}
 }
 
-// The token of a WebSocket comes in the header or as a subprotocol, and is the
-// same that HTTP takes.
+// The token of a WebSocket comes in the header or as a subprotocol, and the same tokens
+// are valid as over HTTP.
 func TestWebSocketAuth(t *testing.T) {
 	offer := func(token string) []string { return []string{"mcp", "mcp.auth." + token} }
 	encoded := base64.RawURLEncoding.EncodeToString([]byte(readerToken))
@@ -153,7 +156,8 @@ func TestWebSocketAuth(t *testing.T) {
 				}
 				c, status, header := statusOf(t, server.URL+path, &tt.opts)
 				if status != tt.status || !strings.Contains(header.Get("WWW-Authenticate"), tt.challenge) {
-					t.Fatalf("status = %d, WWW-Authenticate = %q, want %d and %q", status, header.Get("WWW-Authenticate"), tt.status, tt.challenge)
+					t.Fatalf("status = %d, WWW-Authenticate = %q, want %d and %q",
+						status, header.Get("WWW-Authenticate"), tt.status, tt.challenge)
 				}
 				if c == nil {
 					return
@@ -170,7 +174,7 @@ func TestWebSocketAuth(t *testing.T) {
 	}
 }
 
-// withdrawn is a verifier whose tokens are valid until they are not.
+// withdrawn is a verifier whose tokens can be revoked.
 type withdrawn struct{ now atomic.Bool }
 
 func (w *withdrawn) Verify(context.Context, string) (*mcp.Principal, error) {
@@ -271,7 +275,10 @@ func TestDrainUnderLoadLosesNoAnswerOverWebSocket(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	started, done := make(chan string, 1), make(chan error, 1)
 	go func() {
-		done <- serve.Run(ctx, src, &serve.Options{Addr: "127.0.0.1:0", Started: func(i *serve.Info) { started <- i.WebSocket }})
+		done <- serve.Run(ctx, src, &serve.Options{
+			Addr:    "127.0.0.1:0",
+			Started: func(i *serve.Info) { started <- i.WebSocket },
+		})
 	}()
 	url := <-started
 	var clients sync.WaitGroup
@@ -284,7 +291,7 @@ func TestDrainUnderLoadLosesNoAnswerOverWebSocket(t *testing.T) {
 		through(t, c, initialize)
 		clients.Go(func() {
 			defer c.Close()
-			for range 4 { // in flight at the same time
+			for range 4 { // concurrently
 				_ = c.WriteMessage([]byte(call))
 			}
 			for {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// metadataPath is where RFC 9728 puts the metadata of a protected resource; the
-// path of the resource follows.
+// metadataPath is the path of protected resource metadata in RFC 9728; the path of the
+// resource is appended.
 const metadataPath = "/.well-known/oauth-protected-resource"
 
 // resourceMetadata is the document of RFC 9728.
@@ -21,15 +21,15 @@ type resourceMetadata struct {
 	BearerMethods        []string `json:"bearer_methods_supported"`
 }
 
-// publish answers a request for a public document that pages of any origin may
-// read. A client that has the document already is told so.
+// publish answers a request for a public document that pages of any origin may read. If
+// the client already has the document, it responds with 304.
 func publish(w http.ResponseWriter, r *http.Request, contentType string, document []byte) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if r.Method == http.MethodOptions {
 		h.Set("Access-Control-Allow-Methods", "GET")
-		// Browsers send MCP-Protocol-Version along when they look for metadata.
+		// Browsers send MCP-Protocol-Version when they request metadata.
 		h.Set("Access-Control-Allow-Headers", "Content-Type, If-None-Match, MCP-Protocol-Version")
 		h.Set("Access-Control-Max-Age", "600")
 		w.WriteHeader(http.StatusNoContent)
