@@ -47,7 +47,9 @@ func (s *spread) consumes(text []byte, in inbox) bool {
 	case !s.g.marked:
 	case s.g.answer && s.g.level == 1:
 		in.unreadable(s.g.id, &UnreadableError{errSpread})
-	case s.g.answer, s.g.method && s.g.hasID: // a question of the server: a call waits for its answer
+	// A call waits for the answer to a question. Other methods are requests that the
+	// server logs.
+	case s.g.answer, s.g.asks && s.g.hasID:
 		in.unreadable(0, &UnreadableError{errSpread})
 	}
 	return true

@@ -94,6 +94,7 @@ type glanced struct {
 	hasID  bool
 	marked bool // it has the member jsonrpc
 	method bool // it has the member method
+	asks   bool // its method is one that a server asks with
 	answer bool // it has the member result or error
 
 	level   int // depth of the members
@@ -159,7 +160,7 @@ func (g *glanced) note(key, rest []byte) {
 	case "jsonrpc":
 		g.marked = true
 	case "method":
-		g.method = true
+		g.method, g.asks = true, isQuestion(rest[1:])
 	case "result", "error":
 		g.answer = true
 	case "id":
@@ -170,6 +171,17 @@ func (g *glanced) note(key, rest []byte) {
 		}
 		g.id, g.hasID = number(rest[:end]), true
 	}
+}
+
+// isQuestion reports whether the value of a member method is that of a question.
+func isQuestion(value []byte) bool {
+	value = bytes.TrimLeft(value, " \t\r\n")
+	for _, method := range []string{"elicitation/create", "sampling/createMessage", "roots/list"} {
+		if bytes.HasPrefix(value, []byte(`"`+method+`"`)) {
+			return true
+		}
+	}
+	return false
 }
 
 // refuse fails the request whose answer cannot be read: the one that it names, or else
