@@ -146,7 +146,7 @@ func (a *Audit) appendEvent(dst []byte, what string, lines uint64) []byte {
 	return append(l.b, '}')
 }
 
-// begin begins a line.
+// begin starts a line with the time and the event.
 func (a *Audit) begin(dst []byte, event string) []byte {
 	dst = append(dst, `{"time":"`...)
 	dst = time.Now().UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z07:00")

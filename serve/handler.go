@@ -175,7 +175,7 @@ func (h *Handler) others(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// landing tells people who open the address in a browser what it is for.
+// landing describes the server to people who open its address in a browser.
 type landing struct {
 	source mcp.Source
 	public string // the address at which clients reach the server, or ""

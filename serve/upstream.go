@@ -45,7 +45,7 @@ func (o *Options) upstreams() []Upstream {
 }
 
 // upstreamMetrics writes the state of the upstream servers. Two with the same name,
-// because one is replacing the other, are added up.
+// because one is replacing the other, are merged.
 func upstreamMetrics(t *exposition, all []Upstream) {
 	if len(all) == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// tool is what is needed to find the answers of a tool.
+// tool holds what is needed to find the answers of a tool.
 type tool struct {
 	name string
 	// params are the arguments in path order: those of required in its order, then the other

@@ -15,7 +15,7 @@ type Rule struct {
 }
 
 // Rules returns all rules of a site in reading order: the manifest, the files, their
-// contents, the host. The names of tools have rules of their own, those of
+// contents, the host. The names of tools have their own rules, those of
 // [mcp.CheckToolName].
 func Rules() []Rule { return append([]Rule(nil), ruleTable[:]...) }
 

@@ -25,7 +25,7 @@ const (
 	underscores = "______"
 )
 
-// nameRun says that each code point from low to high is encoded as out.
+// nameRun maps each code point from low to high to the encoding out.
 type nameRun struct {
 	low, high rune
 	out       string

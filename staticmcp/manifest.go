@@ -38,7 +38,7 @@ type manifestReader struct {
 
 	offer     *offer
 	title     string // the name for a site without one
-	left      int    // how many more entries may follow
+	left      int    // how many more entries are allowed
 	silent    int    // warnings that were dropped
 	scratch   entry
 	texts     stringStore

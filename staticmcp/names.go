@@ -45,14 +45,14 @@ const (
 	formEncoded       form = iota // the standard
 	formEncoded31                 // with the 32-bit hash
 	formEncodedScalar             // counting Unicode scalar values
-	formRaw                       // as it is
-	formSlashes                   // "/" makes folders, the parts are encoded
+	formRaw                       // unchanged
+	formSlashes                   // "/" separates folders, the parts are encoded
 	formSlashes31                 // the same, cut as a whole
-	formRawSlashes                // as it is, "/" makes folders
-	formReplaced                  // as it is, but *?"<>| become "_"
+	formRawSlashes                // unchanged, "/" separates folders
+	formReplaced                  // unchanged, but *?"<>| become "_"
 	formFlat                      // a whole URI encoded as one name
 	formDecoded                   // percent-decoded, encoded
-	formDecodedRaw                // percent-decoded, as it is
+	formDecodedRaw                // percent-decoded, otherwise unchanged
 	formBase64                    // all arguments in one name
 	formBase64Padded              // the same, with its padding as "_"
 	formKinds

@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// prompt is what is needed to find a prompt's files and suggestions.
+// prompt holds what is needed to find a prompt's files and suggestions.
 type prompt struct {
 	name      string
 	arguments []mcp.PromptArgument

@@ -28,7 +28,7 @@ type Site struct {
 
 	cache   *cache
 	flights flights
-	// learnt is the form by which a resource was found on a web host, plus one.
+	// learnt is the form that last found a resource on a web host, plus one.
 	learnt atomic.Uint32
 	// untold are the tools whose schema warnings were already logged.
 	untold sync.Map

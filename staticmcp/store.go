@@ -38,16 +38,16 @@ type traits struct {
 	listed bool   // names works
 }
 
-// file is what a store returns.
+// file is a file returned by a store.
 type file struct {
 	data      []byte
 	unchanged bool
 	stamp     stamp
 
-	// freshUntil is how long the file may be used without asking again.
+	// freshUntil is how long the file may be used without revalidation.
 	freshUntil time.Time
 	declared   bool // by a web host, rather than by Options
-	// staleUntil is how long it may be used if asking fails.
+	// staleUntil is how long it may be used if revalidation fails.
 	staleUntil time.Time
 	// passing reports whether the file must not be cached at all.
 	passing bool

@@ -192,7 +192,7 @@ func ask(h http.Header, since *stamp) {
 	}
 }
 
-// receive turns an HTTP answer into a file.
+// receive converts an HTTP response to a file.
 func (w *web) receive(ctx context.Context, resp *http.Response, path string, limit int64) (*file, error) {
 	if err := w.status(resp.StatusCode, path == manifestName); err != nil {
 		return nil, err

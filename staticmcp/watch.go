@@ -56,7 +56,7 @@ type seen struct {
 	failed string
 }
 
-// watch looks for changes until ctx ends.
+// watch polls for changes until ctx ends.
 func (s *Site) watch(ctx context.Context, manifest *seen) {
 	defer s.polling.Done()
 	timer := time.NewTimer(s.pause(manifest))

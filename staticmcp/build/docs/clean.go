@@ -259,8 +259,8 @@ func lazily(pattern string) func() *regexp.Regexp {
 // hiddenTags matches the start tags of elements whose content is not text.
 var hiddenTags = lazily(`(?i)^<(script|style)(\s[^>]*)?>`)
 
-// angle handles the "<" at i. It returns the end of what it wrote, or 0 if the "<" is
-// ordinary text.
+// angle handles the markup that begins with the "<" at i and returns its end, or 0 if the
+// "<" is ordinary text.
 func (c *cleaner) angle(s string, i int) int {
 	if strings.HasPrefix(s[i:], "<!--") {
 		end := c.closing(s, i+4, "-->")
@@ -320,8 +320,8 @@ func (c *cleaner) closing(s string, i int, ending string) int {
 // shortcodes matches Hugo shortcodes; their quoted or bare words are kept for links.
 var shortcodes = lazily(`^\{\{[<%]\s*/?\s*([\w./-]+)\s*(.*?)\s*/?\s*[>%]\}\}`)
 
-// brace handles the "{" at i. It returns the end of what it wrote, or 0 if the "{" is
-// ordinary text.
+// brace handles the markup that begins with the "{" at i and returns its end, or 0 if the
+// "{" is ordinary text.
 func (c *cleaner) brace(s string, i int) int {
 	if c.shortcode && strings.HasPrefix(s[i:], "{{") {
 		m := shortcodes().FindStringSubmatch(s[i:min(len(s), i+2000)])

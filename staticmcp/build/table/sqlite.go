@@ -88,12 +88,13 @@ func plainSQLite(err error) error {
 type sqliteTable struct {
 	name    string
 	columns []string
-	// terms are the SELECT expressions of the columns: the value, or NULL for binary data of
-	// more than maxBlob bytes. sizes are the sizes in bytes of the values that are read.
-	// SQLite computes both from the header of a row, without reading the value.
+	// terms are the SELECT expressions of the columns: the value, or NULL for binary data
+	// of more than maxBlob bytes. sizes are expressions for the sizes in bytes of the
+	// values that are read. SQLite computes both from the header of a row, without reading
+	// the value.
 	terms, sizes []string
-	// blobs are texts "COLUMN:BYTES,", one for each value of omitted binary data, otherwise
-	// empty.
+	// blobs are expressions for texts "COLUMN:BYTES," for binary data that is omitted,
+	// and "" for other values.
 	blobs []string
 	// booleans marks the columns declared as boolean, which SQLite stores as 0 and 1.
 	booleans []bool

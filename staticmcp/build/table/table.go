@@ -30,7 +30,7 @@ import (
 type Options struct {
 	// Server names the site. Default: the name of the file, version 1.0.0.
 	Server mcp.Implementation
-	// Instructions tell a model how to use the site. Default: a line about each table.
+	// Instructions explain to a model how to use the site. Default: a line about each table.
 	Instructions string
 
 	// Table configures the only table of a file. It is an error if the file has several.
