@@ -15,64 +15,63 @@ import (
 	"github.com/slipway-mcp/slipway/internal/nearest"
 )
 
-// DefaultPageSize is how many entries one answer to a list request holds unless
-// [Catalog.PageSize] says otherwise.
+// DefaultPageSize is the number of entries in one page of a list, unless
+// [Catalog.PageSize] is set.
 const DefaultPageSize = 1000
 
-// Catalog is what a [Source] offers at one moment. Once a Source has returned
-// it, it is immutable: to change an offer, return another Catalog. It must not
-// be copied. It is safe for concurrent use.
+// Catalog is what a [Source] offers at one moment. It becomes immutable when a Source
+// returns it: to change what is offered, return another Catalog. It must not be copied by
+// assignment, see [Catalog.Copy]. It is safe for concurrent use.
 //
-// The order of the slices is the order in which clients see the entries.
+// Clients see the entries in the order of the slices.
 type Catalog struct {
-	// Server is the serverInfo that clients see.
+	// Server is the serverInfo shown to clients.
 	Server Implementation
-	// Instructions tell a model how to use the server, or are empty.
+	// Instructions explain the server to a model. They may be empty.
 	Instructions string
 
 	Tools     []Tool
 	Resources []Resource
 	Templates []ResourceTemplate
 	Prompts   []Prompt
-	// Completions says that Source.Complete has suggestions to make.
+	// Completions means that Source.Complete can return suggestions.
 	Completions bool
-	// Subscribe says that the source, a [Watcher], tells of changes of single
+	// Subscribe means that the source is a [Watcher] that reports changes of single
 	// resources ([Change.URI]).
 	Subscribe bool
-	// Tasks says that tools may answer with a task ([Request.Task]).
+	// Tasks means that tools may answer with a task ([Request.Task]).
 	Tasks bool
-	// Logging says that the source sends log lines to clients ([Request.Log]).
+	// Logging means that the source sends log lines to clients ([Request.Log]).
 	Logging bool
 
-	// Growing says that tools, resources and prompts may join later: they are declared
-	// to clients even while there are none.
+	// Growing means that tools, resources and prompts may be added later. Their capabilities
+	// are declared to clients even while the lists are empty.
 	Growing bool
 
-	// WithheldTools and WithheldPrompts say, by name, of what the source has and
-	// does not offer why not: a client that asks for it all the same is told that,
-	// rather than that there is no such thing. Nil for most.
+	// WithheldTools and WithheldPrompts map the names of tools and prompts that exist but
+	// are not offered to the reason. A client that uses such a name gets the reason as the
+	// error message, rather than an unknown name error. Usually nil.
 	WithheldTools, WithheldPrompts map[string]string
 
-	// Sources are the sources that the catalog was joined from, also those inside
-	// others; nil for a source that joins none.
+	// Sources are the sources that the catalog was joined from, including nested ones. Nil
+	// if the source does not join others.
 	Sources []JoinedSource
 
-	// Extensions are the capabilities.extensions that the source declares, as a
-	// JSON object, or nil.
+	// Extensions are the capabilities.extensions that the source declares, as a JSON object,
+	// or nil.
 	Extensions json.RawMessage
 
-	// PageSize is the number of entries in one answer to a list request; 0
-	// stands for [DefaultPageSize].
+	// PageSize is the number of entries in one page of a list; 0 means [DefaultPageSize].
 	PageSize int
-	// Cache tells 2026-07-28 clients how long they may keep the lists.
+	// Cache specifies how long 2026-07-28 clients may cache the lists.
 	Cache CacheHint
 
 	index   sync.Once
 	tools   map[string]int
 	prompts map[string]int
 	headers map[string][]headerParam // by tool name; most tools have none
-	// uniform says that all entries of a list are Raw, so that every version
-	// without envelope gets the same bytes.
+	// uniform means that all entries of a list are Raw, so all versions without an envelope
+	// get the same bytes.
 	uniform [listKinds]bool
 
 	version lazy[string]
@@ -81,9 +80,8 @@ type Catalog struct {
 	infos   [LatestVersion + 1]atomic.Pointer[json.RawMessage]
 }
 
-// Copy returns a catalog that offers the same and may be changed until it is used:
-// its lists can be exchanged, and names be added to what is withheld. The entries
-// are those of c.
+// Copy returns a catalog with the same offer. Until it is used, its lists can be replaced
+// and names added to the withheld ones. The entries are shared with c.
 func (c *Catalog) Copy() *Catalog {
 	return &Catalog{
 		Server: c.Server, Instructions: c.Instructions,
@@ -96,15 +94,15 @@ func (c *Catalog) Copy() *Catalog {
 
 // JoinedSource is one of the sources that a [Catalog] was joined from.
 type JoinedSource struct {
-	// Name is the Source of the [Origin] of its tools.
+	// Name is the [Origin.Source] of its tools.
 	Name string
-	// Unknown says that the source offers nothing yet, because it has not been
-	// started or cannot be reached, so its tools are not known.
+	// Unknown means that the source offers nothing yet, because it has not been started or
+	// cannot be reached, so its tools are not known.
 	Unknown bool
 }
 
-// Unknown reports whether c was joined from sources of which none is known yet, so that
-// it offers nothing of theirs.
+// Unknown reports whether c was joined from sources and all of them are unknown, so that
+// it offers nothing from them.
 func (c *Catalog) Unknown() bool {
 	for i := range c.Sources {
 		if !c.Sources[i].Unknown {
@@ -127,7 +125,7 @@ func (l *lazy[T]) get(compute func() T) T {
 	return l.value
 }
 
-// Tool returns the tool with that name, or nil. The result is read-only.
+// Tool returns the named tool, or nil. The result is read-only.
 func (c *Catalog) Tool(name string) *Tool {
 	c.index.Do(c.buildIndex)
 	if i, ok := c.tools[name]; ok {
@@ -136,7 +134,7 @@ func (c *Catalog) Tool(name string) *Tool {
 	return nil
 }
 
-// tool is Tool for a name that need not become a string.
+// tool is [Catalog.Tool] for a byte slice, without converting it to a string.
 func (c *Catalog) tool(name []byte) *Tool {
 	c.index.Do(c.buildIndex)
 	if i, ok := c.tools[string(name)]; ok {
@@ -179,7 +177,7 @@ func (c *Catalog) hasTemplate(uriTemplate string) bool {
 	return false
 }
 
-// Prompt returns the prompt with that name, or nil. The result is read-only.
+// Prompt returns the named prompt, or nil. The result is read-only.
 func (c *Catalog) Prompt(name string) *Prompt {
 	c.index.Do(c.buildIndex)
 	if i, ok := c.prompts[name]; ok {
@@ -188,7 +186,7 @@ func (c *Catalog) Prompt(name string) *Prompt {
 	return nil
 }
 
-// noTool is the error for a tool that is not offered.
+// noTool returns the error for a tool that is not offered.
 func (c *Catalog) noTool(name string) error {
 	if why, ok := c.WithheldTools[name]; ok {
 		return &Error{Code: CodeToolDenied, Message: why}
@@ -202,7 +200,7 @@ func (c *Catalog) noTool(name string) error {
 	})
 }
 
-// noPrompt is the error for a prompt that is not offered.
+// noPrompt returns the error for a prompt that is not offered.
 func (c *Catalog) noPrompt(name string) error {
 	if why, ok := c.WithheldPrompts[name]; ok {
 		return &Error{Code: CodeInvalidParams, Message: why}
@@ -216,7 +214,7 @@ func (c *Catalog) noPrompt(name string) error {
 	})
 }
 
-// suggest adds the offered name that is nearest to the unknown one.
+// suggest adds the offered name that is most similar to the unknown one.
 func suggest(e *Error, name string, offered iter.Seq[string]) *Error {
 	if near := nearest.NearestOf(name, offered, 1); len(near) > 0 {
 		e.Message += fmt.Sprintf(", did you mean %q?", near[0])
@@ -224,7 +222,7 @@ func suggest(e *Error, name string, offered iter.Seq[string]) *Error {
 	return e
 }
 
-// buildIndex keeps the first of two entries with one name.
+// buildIndex indexes the entries by name. If a name is repeated, the first entry wins.
 func (c *Catalog) buildIndex() {
 	c.tools = make(map[string]int, len(c.Tools))
 	for i := len(c.Tools) - 1; i >= 0; i-- {
@@ -252,13 +250,14 @@ func (c *Catalog) buildIndex() {
 	}
 }
 
-// Version returns a short text that two catalogs share only if every client
-// would see the same in both.
+// Version returns a short hash that is equal for two catalogs only if all clients would
+// see the same in both.
 func (c *Catalog) Version() string {
 	return c.version.get(func() string {
 		sum := sha256.New()
 		info, _ := Marshal(c.Server)
-		fmt.Fprintf(sum, "%s\n%q\n%t %t %t %t\n%s\n", info, c.Instructions, c.Completions, c.Logging, c.Subscribe, c.Tasks, c.Extensions)
+		fmt.Fprintf(sum, "%s\n%q\n%t %t %t %t\n%s\n",
+			info, c.Instructions, c.Completions, c.Logging, c.Subscribe, c.Tasks, c.Extensions)
 		if c.WithheldTools != nil || c.WithheldPrompts != nil {
 			fmt.Fprintf(sum, "%q\n%q\n", c.WithheldTools, c.WithheldPrompts)
 		}
@@ -325,7 +324,7 @@ func (c *Catalog) entry(k listKind, i int, v Version) (json.RawMessage, error) {
 	}
 }
 
-// page is a list result encoded once for all who ask for it.
+// page is an encoded list result, shared by all requests for it.
 type page struct{ result []byte }
 
 type pageKey struct {
@@ -335,7 +334,7 @@ type pageKey struct {
 	offset  int
 }
 
-// scope is who may keep a list: as the catalog says, or the caller alone.
+// scope is who may cache a list: as declared by the catalog, or only the caller.
 type scope uint8
 
 const (
@@ -344,7 +343,7 @@ const (
 	scopes
 )
 
-// list returns the encoded result that begins with entry offset.
+// list returns the encoded page that starts with entry offset.
 func (c *Catalog) list(k listKind, offset int, v Version, who scope) ([]byte, error) {
 	c.index.Do(c.buildIndex)
 	if c.uniform[k] && !v.Modern() {
@@ -364,8 +363,8 @@ func (c *Catalog) list(k listKind, offset int, v Version, who scope) ([]byte, er
 	if offset == 0 {
 		c.first[k][v][who].Store(&page{result})
 	} else if offset%c.pageSize() == 0 {
-		// Only offsets that our own cursors hold are kept: others are few, and
-		// keeping them would let a client fill the memory.
+		// Only offsets from our own cursors are kept. Others are rare, and keeping them would
+		// let a client fill the memory.
 		c.rest.Store(pageKey{k, v, who, offset}, &page{result})
 	}
 	return result, nil
@@ -437,7 +436,7 @@ func (c *Catalog) serverInfo(v Version) json.RawMessage {
 	return info
 }
 
-// completeMembers are the members that every 2026-07-28 result ends with.
+// completeMembers returns the final members of every 2026-07-28 result.
 func (c *Catalog) completeMembers() []byte {
 	dst := appendServerInfo([]byte(`"resultType":"complete","_meta":{`), c.serverInfo(LatestVersion))
 	return append(dst, '}')

@@ -18,55 +18,55 @@ const (
 	TypeResourceLink = "resource_link" // from 2025-06-18
 )
 
-// Content is one block of a tool result or of a prompt message. Type says which
-// of the other fields count. Make one with [Text], [Image], [Audio],
-// [EmbeddedResource] or [ResourceLink].
+// Content is one block of a tool result or of a prompt message. Type determines which of
+// the other fields are used. The constructors are [Text], [Image], [Audio],
+// [EmbeddedResource] and [ResourceLink].
 //
-// A client whose version does not know a type gets a text block in its place.
+// If the client's version does not know a type, the client receives a text block instead.
 type Content struct {
 	Type string
-	// Text belongs to "text".
+	// Text is used by "text".
 	Text string
-	// Data and MIMEType belong to "image" and "audio". Data is binary; it is
-	// base64 on the wire.
+	// Data and MIMEType are used by "image" and "audio". Data is binary; on the wire it is
+	// base64.
 	Data     []byte
 	MIMEType string
-	// Resource belongs to "resource".
+	// Resource is used by "resource".
 	Resource *ResourceContents
-	// Link belongs to "resource_link".
+	// Link is used by "resource_link".
 	Link *Resource
 
 	Annotations *Annotations
 	Meta        json.RawMessage
 
-	// Raw is the whole block of a type that is not among the above, as it was
-	// received. When it is set it is what is sent.
+	// Raw is the whole block, as received, of a type that is not listed above. If set, it is
+	// sent as is.
 	Raw json.RawMessage
 }
 
 // Text returns a text block.
 func Text(s string) Content { return Content{Type: TypeText, Text: s} }
 
-// Image returns an image block; data is the image file's bytes.
+// Image returns an image block; data is the content of the image file.
 func Image(data []byte, mimeType string) Content {
 	return Content{Type: TypeImage, Data: data, MIMEType: mimeType}
 }
 
-// Audio returns an audio block; data is the audio file's bytes.
+// Audio returns an audio block; data is the content of the audio file.
 func Audio(data []byte, mimeType string) Content {
 	return Content{Type: TypeAudio, Data: data, MIMEType: mimeType}
 }
 
-// EmbeddedResource returns a block that carries a resource with its contents.
+// EmbeddedResource returns a block that contains a resource and its contents.
 func EmbeddedResource(r ResourceContents) Content {
 	return Content{Type: TypeResource, Resource: &r}
 }
 
-// ResourceLink returns a block that points to a resource without its contents.
+// ResourceLink returns a block that links to a resource without its contents.
 func ResourceLink(r Resource) Content { return Content{Type: TypeResourceLink, Link: &r} }
 
-// ResourceContents is what reading a resource yields: text, or binary data when
-// Blob is not nil. Exactly one of the two is emitted, also when it is empty.
+// ResourceContents is the result of reading a resource: text, or binary data if Blob is
+// not nil. Exactly one of the two is encoded, even if it is empty.
 type ResourceContents struct {
 	Name     string // display name; not part of the specification's schema
 	URI      string
@@ -77,10 +77,10 @@ type ResourceContents struct {
 	Meta     json.RawMessage
 }
 
-// form says for whom a value is encoded.
+// form determines how a value is encoded.
 type form struct {
 	version Version
-	// keepSystem leaves the prompt role "system" as its author wrote it.
+	// keepSystem keeps the prompt role "system" as written by the author.
 	keepSystem bool
 }
 
@@ -143,8 +143,8 @@ func appendMedia(dst []byte, kind string, c *Content) []byte {
 	return jsonscan.AppendQuote(dst, c.MIMEType)
 }
 
-// appendLink writes a link: the entry of a list, in which the annotations and
-// _meta of the block replace those of the resource.
+// appendLink writes a link as a list entry, in which the annotations and _meta of the
+// block replace those of the resource.
 func appendLink(dst []byte, c *Content, f form) ([]byte, error) {
 	link := *c.Link
 	if c.Annotations != nil {
@@ -161,8 +161,8 @@ func appendLink(dst []byte, c *Content, f form) ([]byte, error) {
 	return append(dst, entry[1:]...), nil
 }
 
-// appendValid appends JSON that a Source has made, and refuses what is none:
-// it would break the whole message.
+// appendValid appends JSON from a Source. It rejects invalid JSON, which would break the
+// whole message.
 func appendValid(dst []byte, raw json.RawMessage, what string) ([]byte, error) {
 	if err := jsonscan.Valid(raw); err != nil {
 		return dst, fmt.Errorf("%s: %w", what, err)
@@ -170,7 +170,7 @@ func appendValid(dst []byte, raw json.RawMessage, what string) ([]byte, error) {
 	return append(dst, raw...), nil
 }
 
-// appendTail closes a block, with what every type can have.
+// appendTail appends the members common to all types and closes the block.
 func appendTail(dst []byte, a *Annotations, meta json.RawMessage, f form) ([]byte, error) {
 	if a != nil {
 		encoded, err := Marshal(a)
@@ -220,7 +220,7 @@ func (r *ResourceContents) appendJSON(dst []byte, f form) ([]byte, error) {
 	return appendTail(dst, nil, r.Meta, f)
 }
 
-// wireContent is every member that a content block can have.
+// wireContent has all members that a content block can have.
 type wireContent struct {
 	Type        string           `json:"type"`
 	Text        string           `json:"text"`
@@ -231,8 +231,7 @@ type wireContent struct {
 	Meta        json.RawMessage  `json:"_meta"`
 }
 
-// UnmarshalJSON implements json.Unmarshaler. A block of an unknown type is kept
-// whole in Raw.
+// UnmarshalJSON implements json.Unmarshaler. A block of an unknown type is kept in Raw.
 func (c *Content) UnmarshalJSON(text []byte) error {
 	var w wireContent
 	if err := json.Unmarshal(text, &w); err != nil {

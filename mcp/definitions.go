@@ -6,7 +6,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Implementation names a server or a client ("Implementation" of the schema).
+// Implementation identifies a server or a client ("Implementation" in the schema).
 type Implementation struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"` // from 2025-06-18
@@ -16,8 +16,7 @@ type Implementation struct {
 	Icons       []Icon `json:"icons,omitempty"`       // from 2025-11-25
 }
 
-// Icon is an image that a client may show beside an item. Src is an https or
-// data URI.
+// Icon is an image that a client may show next to an item. Src is an https or data URI.
 type Icon struct {
 	Src      string   `json:"src"`
 	MIMEType string   `json:"mimeType,omitempty"`
@@ -25,7 +24,7 @@ type Icon struct {
 	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
 }
 
-// Annotations tell a client for whom content is and how much it matters.
+// Annotations tell a client whom content is intended for and how important it is.
 type Annotations struct {
 	Audience     []string `json:"audience,omitempty"` // "user", "assistant"
 	Priority     *float64 `json:"priority,omitempty"` // 0 to 1
@@ -37,8 +36,8 @@ type Tool struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description"`
-	// InputSchema is a JSON Schema of type object, sent as it is. Nil means an
-	// object of any shape.
+	// InputSchema is a JSON Schema of type object, sent unchanged. Nil means an object of
+	// any shape.
 	InputSchema json.RawMessage `json:"inputSchema"`
 	// OutputSchema describes structuredContent, sent from 2025-06-18 on; before
 	// 2026-07-28 only if its type is object.
@@ -50,36 +49,36 @@ type Tool struct {
 	// Meta is the _meta object, or nil.
 	Meta json.RawMessage `json:"_meta,omitempty"`
 
-	// Raw is the whole definition as its author wrote it: a valid JSON object
-	// without white space between tokens. When it is set, every client receives
-	// exactly these bytes, and the fields above serve lookups only.
+	// Raw is the whole definition as written by its author: a valid JSON object without
+	// whitespace between tokens. If set, every client receives exactly these bytes, and the
+	// fields above are only used for lookups.
 	Raw json.RawMessage `json:"-"`
 
-	// Origins are where the tool comes from, the innermost layer first: a Source
-	// that joins or renames tools appends the name that the tool had before. Nil
-	// for a tool that no layer has touched. Clients never see it.
+	// Origins record where the tool comes from, innermost layer first: a Source that joins
+	// or renames tools appends the tool's previous name. Nil for a tool that no layer has
+	// changed. Clients never see it.
 	Origins []Origin `json:"-"`
 }
 
-// Origin is one step of the way that a tool took through layers of Sources.
+// Origin is one step of a tool's path through layers of Sources.
 type Origin struct {
-	// Source is the name of the joined source that the tool came from. It is empty
-	// where a layer only renamed the tool.
+	// Source is the name of the joined source that the tool came from. It is empty if a
+	// layer only renamed the tool.
 	Source string
-	// Name is the name that the tool had there.
+	// Name is the tool's name in that source.
 	Name string
-	// Prefixed is Name with the name of the source in front, as a name collision
-	// would show the tool, or empty.
+	// Prefixed is Name prefixed with the name of the source, as used to resolve a name
+	// collision, or empty.
 	Prefixed string
 }
 
-// After returns before with o appended, in memory that before does not share.
+// After returns before with o appended. The result does not share memory with before.
 func (o Origin) After(before []Origin) []Origin {
 	return append(before[:len(before):len(before)], o)
 }
 
-// ToolAnnotations are hints about what a tool does. All four hints are always
-// emitted; a nil pointer stands for the specification's default, true.
+// ToolAnnotations are hints about the effects of a tool. All four hints are always
+// encoded; a nil pointer means the specification's default, true.
 type ToolAnnotations struct {
 	Title           string
 	ReadOnlyHint    bool
@@ -107,7 +106,7 @@ func (a ToolAnnotations) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON implements json.Unmarshaler: an absent hint has its default.
+// UnmarshalJSON implements json.Unmarshaler. Absent hints get their defaults.
 func (a *ToolAnnotations) UnmarshalJSON(text []byte) error {
 	wire := wireToolAnnotations{DestructiveHint: true, OpenWorldHint: true}
 	if err := json.Unmarshal(text, &wire); err != nil {
@@ -123,7 +122,7 @@ func (a *ToolAnnotations) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Resource is the definition of something that can be read under a fixed URI.
+// Resource is the definition of a resource with a fixed URI.
 type Resource struct {
 	Name        string          `json:"name"`
 	URI         string          `json:"uri"`
@@ -139,8 +138,8 @@ type Resource struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// ResourceTemplate is the definition of a family of resources whose URIs follow
-// an RFC 6570 template.
+// ResourceTemplate is the definition of a family of resources whose URIs match an RFC
+// 6570 template.
 type ResourceTemplate struct {
 	Name        string          `json:"name"`
 	URITemplate string          `json:"uriTemplate"`
@@ -160,7 +159,7 @@ type Prompt struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description"`
-	// Arguments is emitted as [] when there are none.
+	// Arguments is encoded as [] if there are none.
 	Arguments []PromptArgument `json:"arguments"`
 	Icons     []Icon           `json:"icons,omitempty"`
 	Meta      json.RawMessage  `json:"_meta,omitempty"`
@@ -179,7 +178,7 @@ type PromptArgument struct {
 
 var emptyInputSchema = json.RawMessage(`{"type":"object"}`)
 
-// plainTool and its like drop the methods, so that they can call Marshal.
+// plainTool and similar types have no methods, so Marshal does not recurse.
 type (
 	plainTool             Tool
 	plainResource         Resource
@@ -187,20 +186,20 @@ type (
 	plainPrompt           Prompt
 )
 
-// MarshalJSON implements json.Marshaler in the form of the latest version.
+// MarshalJSON implements json.Marshaler. It encodes for the latest version.
 func (t Tool) MarshalJSON() ([]byte, error) { return t.wire(LatestVersion) }
 
-// MarshalJSON implements json.Marshaler in the form of the latest version.
+// MarshalJSON implements json.Marshaler. It encodes for the latest version.
 func (r Resource) MarshalJSON() ([]byte, error) { return r.wire(LatestVersion) }
 
-// MarshalJSON implements json.Marshaler in the form of the latest version.
+// MarshalJSON implements json.Marshaler. It encodes for the latest version.
 func (t ResourceTemplate) MarshalJSON() ([]byte, error) { return t.wire(LatestVersion) }
 
-// MarshalJSON implements json.Marshaler in the form of the latest version.
+// MarshalJSON implements json.Marshaler. It encodes for the latest version.
 func (p Prompt) MarshalJSON() ([]byte, error) { return p.wire(LatestVersion) }
 
-// wire encodes t with the fields that version v knows. Execution is emitted
-// where it exists, in 2025-11-25.
+// wire encodes t with the fields that version v knows. Execution only exists in
+// 2025-11-25.
 func (t Tool) wire(v Version) (json.RawMessage, error) {
 	if t.Raw != nil {
 		return t.Raw, nil
@@ -215,7 +214,7 @@ func (t Tool) wire(v Version) (json.RawMessage, error) {
 		t.Execution = nil
 	}
 	if !v.Modern() && !describesObject(t.OutputSchema) {
-		t.OutputSchema = nil // before, structuredContent is an object
+		t.OutputSchema = nil // before 2026-07-28, structuredContent is an object
 	}
 	if v < Version20250618 {
 		t.Title, t.OutputSchema, t.Meta = "", nil, nil

@@ -14,83 +14,82 @@ import (
 // Code is the integer that classifies an [Error] on the wire.
 type Code int
 
-// Codes of JSON-RPC 2.0 and of the Model Context Protocol.
+// Codes of JSON-RPC 2.0 and the Model Context Protocol.
 const (
 	CodeParseError     Code = -32700 // the text is not JSON
 	CodeInvalidRequest Code = -32600 // JSON, but not a request
 	CodeMethodNotFound Code = -32601 // no such method, or its capability is absent
 	CodeInvalidParams  Code = -32602 // unknown tool or prompt, bad cursor, missing argument
-	CodeInternalError  Code = -32603 // the server's own fault
+	CodeInternalError  Code = -32603 // a failure of the server
 
-	// CodeResourceNotFound is sent up to 2025-11-25; a later client gets
+	// CodeResourceNotFound is sent to clients up to 2025-11-25; later ones get
 	// CodeInvalidParams instead. See [ResourceNotFound].
 	CodeResourceNotFound Code = -32002
 	// CodeURLElicitationRequired exists in 2025-11-25 only.
 	CodeURLElicitationRequired Code = -32042
 
 	CodeHeaderMismatch             Code = -32020 // a header and the body disagree (2026-07-28)
-	CodeMissingClientCapability    Code = -32021 // the request needs a capability it did not declare (2026-07-28)
-	CodeUnsupportedProtocolVersion Code = -32022 // the request names a version not spoken here (2026-07-28)
+	CodeMissingClientCapability    Code = -32021 // a required client capability was not declared (2026-07-28)
+	CodeUnsupportedProtocolVersion Code = -32022 // the version of the request is not supported (2026-07-28)
 )
 
-// Codes for tool execution (-31xxx) and resource access (-30xxx), used where
-// the specification leaves the code open. They lie outside the block that
-// JSON-RPC reserves. On the wire data.kind names each, for those who do not know
-// the numbers.
+// Codes for tool execution (-31xxx) and resource access (-30xxx), used where the
+// specification leaves the code open. They are outside the range that JSON-RPC reserves.
+// On the wire, data.kind names the code for clients that do not know the number.
 const (
-	CodeToolTimeout     Code = -31001 // the request ran out of time while the tool ran
+	CodeToolTimeout     Code = -31001 // the request timed out while the tool ran
 	CodeToolCrashed     Code = -31002 // the tool panicked
 	CodeToolBusy        Code = -31003 // a concurrency or rate limit, of any method
-	CodeToolUnavailable Code = -31004 // what the tool stands on cannot be reached
+	CodeToolUnavailable Code = -31004 // a dependency of the tool cannot be reached
 	CodeToolBadOutput   Code = -31005 // the answer violates the tool's outputSchema
 	CodeToolDenied      Code = -31006 // the caller may not call it
 
 	CodeResourceDenied      Code = -30001 // the caller may not read it
-	CodeResourceUnavailable Code = -30002 // what holds the resource cannot be reached
+	CodeResourceUnavailable Code = -30002 // the storage of the resource cannot be reached
 	CodeResourceTooLarge    Code = -30003 // over the limit
-	CodeResourceTimeout     Code = -30004 // the request ran out of time while it was read
+	CodeResourceTimeout     Code = -30004 // the request timed out while the resource was read
 )
 
-// Error is a JSON-RPC error: what a client receives instead of a result. A
-// Source returns one (wrapped or not) to choose the code; any other error of a
-// Source becomes [CodeInternalError], or for a tool call a result whose isError
-// is true. Message and Data reach the client; Cause never does.
+// Error is a JSON-RPC error, which a client receives instead of a result. A Source
+// returns one, wrapped or not, to choose the code. Any other error of a Source becomes
+// [CodeInternalError], or for a tool call a result with isError. Message and Data reach
+// the client; Cause never does.
 type Error struct {
 	Code    Code
 	Message string
 	// Data is sent as the data member. It is a JSON value, or nil for none.
 	Data json.RawMessage
-	// Cause is kept for the log and for errors.Is.
+	// Cause is for the log and errors.Is.
 	Cause error
 
-	// arguments marks an error about the arguments of a tool, which 2025-11-25
-	// and later want as a result that the model can read.
+	// arguments marks an error about the arguments of a tool, which must be a result that
+	// the model can read from 2025-11-25 on.
 	arguments bool
-	// status and header are those of the HTTP response that the specification
-	// demands, or whoever refused the request; 0 and nil stand for the usual.
+	// status and header are those of the HTTP response, if the specification or the code
+	// that rejected the request requires specific ones; 0 and nil mean the defaults.
 	status int
 	header http.Header
 }
 
-// Errorf returns an [*Error] with a formatted message. A %w verb sets Cause, and
-// as in fmt.Errorf puts the cause's text into the message: use it only for a
-// cause that the client may read.
+// Errorf returns an [*Error] with a formatted message. A %w verb sets Cause and, as in
+// fmt.Errorf, includes the cause's text in the message: use it only for a cause that the
+// client may read.
 func Errorf(code Code, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: wrapped.Error(), Cause: errors.Unwrap(wrapped)}
 }
 
-// InvalidArguments returns the error for arguments that a tool cannot accept.
-// Up to 2025-06-18 it reaches the client as [CodeInvalidParams], from
-// 2025-11-25 on as a tool result with isError, so that the model can correct
-// itself (SEP-1303). Word message for a model.
+// InvalidArguments returns the error for arguments that a tool cannot accept. Clients up
+// to 2025-06-18 receive it as [CodeInvalidParams]; from 2025-11-25 on it is a tool result
+// with isError, so that the model can correct itself (SEP-1303). Write message for a
+// model.
 func InvalidArguments(message string) *Error {
 	return &Error{Code: CodeInvalidParams, Message: message, arguments: true}
 }
 
-// ResourceNotFound returns the error for a URI behind which there is nothing:
-// [CodeResourceNotFound] up to 2025-11-25, [CodeInvalidParams] later, with the
-// URI in data. An empty message means "resource not found".
+// ResourceNotFound returns the error for a resource that does not exist:
+// [CodeResourceNotFound] up to 2025-11-25, [CodeInvalidParams] later, with the URI in
+// data. An empty message means "resource not found".
 func ResourceNotFound(uri, message string) *Error {
 	if message == "" {
 		message = "resource not found"
@@ -98,10 +97,10 @@ func ResourceNotFound(uri, message string) *Error {
 	return &Error{Code: CodeResourceNotFound, Message: message, Data: uriData(uri)}
 }
 
-// URLElicitationRequired returns the error of 2025-11-25 for a call that cannot
-// go on until the user has visited a URL. Each elicitation has Mode "url" and an
-// ElicitationID. Other versions do not have the error: their clients get
-// [CodeInternalError] with the message; use [Request.Elicit] to serve them all.
+// URLElicitationRequired returns the error for a call that cannot continue until the user
+// has visited a URL (2025-11-25). Each elicitation has Mode "url" and an ElicitationID.
+// The error does not exist in other versions, whose clients get [CodeInternalError] with
+// the message; use [Request.Elicit] to support all versions.
 func URLElicitationRequired(message string, elicitations ...ElicitParams) *Error {
 	data, err := Marshal(map[string]any{"elicitations": elicitations})
 	if err != nil {
@@ -124,8 +123,8 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns Cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// asError returns err as the *Error that reaches a client of version v. ended is
-// why the request's context has ended, or nil.
+// asError returns err as the *Error for a client of version v. ended is the error of the
+// request's context, or nil if it has not ended.
 func asError(err error, v Version, ended error) *Error {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -146,7 +145,7 @@ func asError(err error, v Version, ended error) *Error {
 	return &copied
 }
 
-// errorKinds are the data.kind of the codes that are ours.
+// errorKinds maps the codes defined by Slipway to their data.kind.
 var errorKinds = map[Code]string{
 	CodeToolTimeout:         "timeout",
 	CodeToolCrashed:         "crashed",
@@ -160,7 +159,7 @@ var errorKinds = map[Code]string{
 	CodeResourceTimeout:     "timeout",
 }
 
-// object returns the JSON-RPC error object. Data that is not JSON is left out.
+// object returns the JSON-RPC error object. Data that is not valid JSON is omitted.
 func (e *Error) object() []byte {
 	dst := strconv.AppendInt([]byte(`{"code":`), int64(e.Code), 10)
 	dst = jsonscan.AppendQuote(append(dst, `,"message":`...), e.Message)
@@ -177,7 +176,7 @@ func (e *Error) object() []byte {
 	return append(dst, '}')
 }
 
-// withKind adds kind to data, unless data has one or is no object.
+// withKind adds kind to data, unless data already has one or is not an object.
 func withKind(data json.RawMessage, kind string) json.RawMessage {
 	added := append(jsonscan.AppendQuote([]byte(`{"kind":`), kind), '}')
 	switch {

@@ -13,46 +13,45 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// HTTPOptions configure an [HTTPHandler]. The zero value and nil are the defaults.
+// HTTPOptions configures an [HTTPHandler]. Nil and the zero value use the defaults.
 type HTTPOptions struct {
-	// AllowedHosts are further values of the Host header to accept, such as
-	// "mcp.example.com" or "mcp.example.com:8443"; without a port every port
-	// matches, and "*" accepts any. A request that arrives on a loopback address
-	// must otherwise name localhost, 127.0.0.1 or [::1], so that a web page
-	// cannot reach the server by rebinding a name of its own. Requests that
-	// arrive on other addresses are checked only if AllowedHosts is not empty.
+	// AllowedHosts are additional values of the Host header to accept, such as
+	// "mcp.example.com" or "mcp.example.com:8443". A value without a port matches every
+	// port, and "*" matches any host. By default, requests that arrive on a loopback address
+	// must name localhost, 127.0.0.1 or [::1], which protects against DNS rebinding by web
+	// pages. Requests that arrive on other addresses are checked only if AllowedHosts is not
+	// empty.
 	AllowedHosts []string
-	// AllowedOrigins are origins, such as "https://app.example.com", whose web
-	// pages may use the server, besides those on loopback names and the server's
-	// own. "*" accepts any, which lets every page a user visits call the tools.
+	// AllowedOrigins are origins, such as "https://app.example.com", whose web pages may use
+	// the server, in addition to loopback names and the server's own origin. "*" allows any
+	// origin, so every page a user visits can call the tools.
 	AllowedOrigins []string
-	// MaxBody is the largest request body in bytes; 0 stands for 4 MiB.
+	// MaxBody is the maximum size of a request body in bytes; 0 means 4 MiB.
 	MaxBody int64
-	// NoSessions answers initialize without a session id. Clients up to
-	// 2025-11-25 are then served statelessly: they cannot choose a log level,
-	// cancel a request, be asked anything, or hear of changes.
+	// NoSessions answers initialize without a session id. Clients up to 2025-11-25 are then
+	// served statelessly: they cannot choose a log level, cancel a request, receive
+	// questions, or be notified of changes.
 	NoSessions bool
-	// PostOnly refuses GET, so that no event stream stands open for a session.
+	// PostOnly rejects GET, so that sessions have no standing event stream.
 	PostOnly bool
-	// Authenticate, if not nil, is asked who a request is from, once its Host and
-	// Origin have passed and before its body is read. It returns the context to
-	// serve the request under, see [WithPrincipal]; or it answers the request
-	// itself and returns nil. The preflight requests of browsers, which carry no
-	// credentials, are not asked about.
+	// Authenticate, if not nil, authenticates a request after its Host and Origin have been
+	// checked and before its body is read. It returns the context for serving the request,
+	// see [WithPrincipal]; or it answers the request itself and returns nil. It is not
+	// called for the preflight requests of browsers, which carry no credentials.
 	Authenticate func(http.ResponseWriter, *http.Request) context.Context
-	// Revalidate, if not nil, reports whether a client may keep a stream that stays
-	// open: the GET of a session, subscriptions/listen, HTTP+SSE, and a request that
-	// waits for its Source. It is called every 25 seconds with the values of the context
-	// that Authenticate returned. False ends the stream, and cancels the request with
-	// an error. It must be safe for concurrent use, and bounds its own time.
+	// Revalidate, if not nil, reports whether a client may keep an open stream: the GET of a
+	// session, subscriptions/listen, HTTP+SSE, and a request that waits for its Source. It
+	// is called every 25 seconds with the values of the context returned by Authenticate.
+	// False closes the stream and cancels the request with an error. Revalidate must be safe
+	// for concurrent use and must limit its own duration.
 	Revalidate func(context.Context) bool
 }
 
-// defaultMaxBody bounds request bodies: large enough for a file in base64.
+// defaultMaxBody limits request bodies. It leaves room for a file in base64.
 const defaultMaxBody = 4 << 20
 
-// HTTPHandler serves the Streamable HTTP transport of every version at one URL.
-// Mount it at the path that clients are told, usually /mcp.
+// HTTPHandler serves the Streamable HTTP transport of every version at one URL. Mount it
+// at the path given to clients, usually /mcp.
 type HTTPHandler struct {
 	server *Server
 	opts   HTTPOptions
@@ -74,8 +73,8 @@ func (s *Server) HTTPHandler(opts *HTTPOptions) *HTTPHandler {
 	return h
 }
 
-// Header values that are set on every answer, kept so that setting them
-// allocates nothing.
+// Header values that are set on every answer. As variables they can be set without an
+// allocation.
 var (
 	typeJSON   = []string{"application/json"}
 	typeStream = []string{"text/event-stream"}
@@ -83,8 +82,8 @@ var (
 	noBuffer   = []string{"no"}
 )
 
-// ServeHTTP is the door: it refuses what no method should see, reads the body
-// once, and hands the message to the desk.
+// ServeHTTP rejects requests that no method should see, and dispatches the others by HTTP
+// method.
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if reason := h.guard.refuses(r); reason != "" {
 		h.reject(w, http.StatusForbidden, invalidRequest("%s", reason))
@@ -113,8 +112,8 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// methodNotAllowed names the methods that this client could use instead: 2026-07-28
-// has POST alone.
+// methodNotAllowed names the methods that this client could use instead: 2026-07-28 only
+// has POST.
 func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	allow := "POST"
 	if version, _ := first(r.Header, headerVersion); !h.opts.NoSessions && version < Version20260728.String() {
@@ -127,7 +126,7 @@ func (h *HTTPHandler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	h.reject(w, http.StatusMethodNotAllowed, invalidRequest("this is an MCP endpoint: POST JSON-RPC messages to it"))
 }
 
-// reject answers with an error that belongs to no request.
+// reject answers with an error that does not belong to a request.
 func (h *HTTPHandler) reject(w http.ResponseWriter, status int, e *Error) {
 	a := newAnswer()
 	defer a.free()
@@ -152,7 +151,7 @@ func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// post serves r under ctx: to put that into r would copy the whole of it.
+// post serves r under ctx. Putting ctx into r would copy the whole request.
 func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	if ct, ok := first(r.Header, "Content-Type"); !ok || !isJSON(ct) {
 		h.reject(w, http.StatusUnsupportedMediaType, invalidRequest("the Content-Type must be application/json"))
@@ -181,8 +180,8 @@ func (h *HTTPHandler) post(ctx context.Context, w http.ResponseWriter, r *http.R
 	x.single(body)
 }
 
-// refusesEncoding answers a request whose body is compressed (RFC 9110, section
-// 15.5.16).
+// refusesEncoding rejects requests with a compressed body (RFC 9110, section 15.5.16). It
+// reports whether it did.
 func (h *HTTPHandler) refusesEncoding(w http.ResponseWriter, r *http.Request) bool {
 	encoding, ok := first(r.Header, "Content-Encoding")
 	if !ok || encoding == "" || strings.EqualFold(encoding, "identity") {
@@ -202,7 +201,7 @@ func isJSON(contentType string) bool {
 	return strings.EqualFold(strings.TrimSpace(media), "application/json")
 }
 
-// accepts says in which forms a client can read an answer.
+// accepts is the set of forms in which a client can read an answer.
 type accepts uint8
 
 const (
@@ -244,13 +243,13 @@ func acceptOf(values []string) accepts {
 
 var errTooLarge = errors.New("body too large")
 
-// announcedBody is up to which size memory for a body is set aside at once. For
-// a larger one it grows with what arrives: announcing costs a client nothing.
+// announcedBody is the largest body size for which memory is allocated up front. For
+// larger bodies it grows as data arrives, because announcing a size costs a client
+// nothing.
 const announcedBody = 64 << 10
 
-// readBody reads the whole body into memory of its own. It is not pooled: what
-// a Source keeps of its arguments stays what it was. Its size is reserved in held,
-// which the caller releases.
+// readBody reads the whole body into newly allocated memory. It is not pooled, because a
+// Source may keep its arguments. The size is reserved in held, which the caller releases.
 func (h *HTTPHandler) readBody(ctx context.Context, r *http.Request, held *heldBody) ([]byte, error) {
 	n := r.ContentLength
 	switch {
@@ -268,8 +267,8 @@ func (h *HTTPHandler) readBody(ctx context.Context, r *http.Request, held *heldB
 	return body, err
 }
 
-// readLong reads a body of which at most limit bytes are expected into a buffer of
-// first bytes, which doubles when it is full.
+// readLong reads a body of at most limit bytes into a buffer of first bytes, which
+// doubles whenever it is full.
 func (h *HTTPHandler) readLong(
 	ctx context.Context, r *http.Request, held *heldBody, first, limit int64,
 ) (body []byte, err error) {
@@ -317,13 +316,13 @@ func (h *HTTPHandler) bodyFailed(w http.ResponseWriter, err error) {
 	h.reject(w, http.StatusBadRequest, parseError(errors.New("the body ended early")))
 }
 
-// canNotify reports whether a session can hear of changes.
+// canNotify reports whether sessions can be notified of changes.
 func (h *HTTPHandler) canNotify() bool {
 	return h.server.hub.watched() && !h.opts.NoSessions && !h.opts.PostOnly
 }
 
-// newSession returns a session for an initialize request. It is not in the
-// store until that has succeeded. Without sessions it has no id.
+// newSession returns a session for an initialize request. The session is added to the
+// store only when initialize has succeeded. With NoSessions it has no id.
 func (h *HTTPHandler) newSession() *Session {
 	if h.opts.NoSessions {
 		return newSession("")
@@ -331,8 +330,8 @@ func (h *HTTPHandler) newSession() *Session {
 	return newSession(h.server.newSessionID())
 }
 
-// write sends a as the whole response. Small answers leave the Content-Length
-// to net/http, which knows it without an allocation.
+// write sends a as the whole response. For small answers net/http sets the
+// Content-Length, which saves an allocation.
 func write(w http.ResponseWriter, a *answer, status int) {
 	header := w.Header()
 	maps.Copy(header, a.header)

@@ -7,36 +7,37 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Observer is told what happens in a [Server], for metrics, logs and traces.
+// Observer receives the events of a [Server], for metrics, logs and traces.
 //
-// Observe runs on the goroutine of the request it is told of, so it must be
-// quick, and safe for concurrent use. ctx is that of the request: [RequestFrom]
-// and [PrincipalFrom] find in it who asked for what. It may have ended already.
+// Observe runs on the goroutine of the request, so it must be quick, and safe for
+// concurrent use. ctx is the context of the request, for use with [RequestFrom] and
+// [PrincipalFrom]. It may have ended.
 type Observer interface {
 	Observe(ctx context.Context, e Event)
 }
 
-// EventKind says what an [Event] is about.
+// EventKind is the kind of an [Event].
 type EventKind uint8
 
 // The kinds of events.
 const (
-	// EventRequest: a request begins to be served.
+	// EventRequest: a request starts.
 	EventRequest EventKind = iota + 1
-	// EventAnswer: the request is over. It follows each EventRequest.
+	// EventAnswer: a request has finished. It follows each EventRequest.
 	EventAnswer
 	// EventNotification: the client has sent a notification.
 	EventNotification
-	// EventRefused: what the client has sent was refused before it became a
-	// request: it is not JSON, no message, or belongs to no session. Err says why.
+	// EventRefused: a message from the client was rejected before it became a request: it is
+	// not JSON, is not a valid message, or does not belong to a session. Err contains the
+	// reason.
 	EventRefused
-	// EventSession: a client up to 2025-11-25 has begun a session.
+	// EventSession: a client up to 2025-11-25 has started a session.
 	EventSession
-	// EventSessionEnd: the session is over; Duration is how long it was in use.
+	// EventSessionEnd: a session has ended; Duration is how long it was in use.
 	EventSessionEnd
 )
 
-// Transports of the requests that an [Event] or an [Operation] tells of.
+// The transports of an [Event] or an [Operation].
 const (
 	TransportHTTP      = "http"
 	TransportStdio     = "stdio"
@@ -44,18 +45,18 @@ const (
 	TransportSSE       = "sse" // HTTP+SSE of 2024-11-05: its requests have no response of their own
 )
 
-// Event is something that has happened. Fields that make no sense for its Kind
-// are zero. It never holds arguments or results.
+// Event is an event in the life of a request or session. Fields that do not apply to its
+// Kind are zero. It never contains arguments or results.
 type Event struct {
 	Kind EventKind
-	// Method is what the client wrote. Only of one that was answered without
-	// [CodeMethodNotFound] is it known that there is such a method.
+	// Method is the method as sent by the client. It may be any text if Err has the code
+	// [CodeMethodNotFound].
 	Method string
-	// Name is the tool or prompt that the request is about, if the catalog has
-	// it, or the URI of the resource.
+	// Name is the tool or prompt of the request, if it is in the catalog, or the URI of the
+	// resource.
 	Name string
-	// Server is which of several servers served the request, by the name that
-	// [Request.ServedBy] was told, or "".
+	// Server is the name passed to [Request.ServedBy], which identifies the one of several
+	// servers that served the request, or "".
 	Server string
 	// Transport is one of the constants, [ConnOptions.Transport], or "".
 	Transport string
@@ -63,28 +64,28 @@ type Event struct {
 	Session   *Session // nil if there is none
 
 	Duration time.Duration
-	// Err is what the client was told instead of a result, with the cause that it
-	// was not told; nil for a result.
+	// Err is the error sent to the client, including the cause, which the client does not
+	// see; nil if the client received a result.
 	Err *Error
-	// ToolError says that the result of a tool has isError.
+	// ToolError means that a tool result has isError.
 	ToolError bool
-	// Panicked says that the Source has panicked.
+	// Panicked means that the Source has panicked.
 	Panicked bool
-	// Cancelled says that the client did not want the answer any more.
+	// Cancelled means that the client no longer wanted the answer.
 	Cancelled bool
-	// InputRequired says that the answer is a question to the client, which sends
-	// the request again with what it needs (2026-07-28). It is no failure.
+	// InputRequired means that the answer is a question to the client, which repeats the
+	// request with the requested input (2026-07-28). It is not a failure.
 	InputRequired bool
-	// Standing says that the answer is an event stream that stays open.
+	// Standing means that the answer is an event stream that stays open.
 	Standing bool
 
-	// Status is the HTTP status of the answer, if it is an HTTP response of its own.
+	// Status is the HTTP status of the answer, if the answer has its own HTTP response.
 	Status int
-	// Received and Sent are the sizes of message and answer in bytes.
+	// Received and Sent are the sizes of the message and the answer in bytes.
 	Received, Sent int
 }
 
-// transport names the surface of a request.
+// transport returns the name of the request's surface.
 func (rc *requestContext) transport() string {
 	if rc.header != nil {
 		return TransportHTTP
@@ -95,7 +96,7 @@ func (rc *requestContext) transport() string {
 	return ""
 }
 
-// event returns what all events of a request have in common.
+// event returns an event with the fields common to all events of a request.
 func (rc *requestContext) event(kind EventKind) Event {
 	return Event{
 		Kind: kind, Method: rc.methodName(), Name: rc.about, Transport: rc.transport(),
@@ -103,7 +104,7 @@ func (rc *requestContext) event(kind EventKind) Event {
 	}
 }
 
-// methodName avoids a copy of the names that the protocol knows.
+// methodName returns the method. It does not allocate for methods of the protocol.
 func (rc *requestContext) methodName() string {
 	if name, ok := rc.server.methodNames[string(rc.msg.method)]; ok {
 		return name
@@ -111,7 +112,7 @@ func (rc *requestContext) methodName() string {
 	return string(rc.msg.method)
 }
 
-// observed serves a request and tells of it.
+// observed serves a request and reports it to the observer.
 func (s *Server) observed(rc *requestContext, a *answer) {
 	s.opts.Observer.Observe(rc, rc.event(EventRequest))
 	failed := s.request(rc, a)
@@ -133,7 +134,7 @@ func (s *Server) observed(rc *requestContext, a *answer) {
 	s.opts.Observer.Observe(rc, e)
 }
 
-// refused tells of a message that did not become a request.
+// refused reports a message that did not become a request.
 func (s *Server) refused(rc *requestContext, transport string, e *Error, status int) {
 	if s.opts.Observer == nil {
 		return
@@ -145,7 +146,7 @@ func (s *Server) refused(rc *requestContext, transport string, e *Error, status 
 	s.opts.Observer.Observe(rc, told)
 }
 
-// sessionEnded tells of the end of a session.
+// sessionEnded reports the end of a session.
 func (s *Server) sessionEnded(session *Session, transport string, used time.Duration) {
 	s.opts.Clients.tell(ClientEvent{Session: session, Ended: true})
 	if s.opts.Observer == nil || session.began == 0 {
@@ -157,7 +158,7 @@ func (s *Server) sessionEnded(session *Session, transport string, used time.Dura
 	})
 }
 
-// aboutOf returns the tool or prompt that a request names, if there is one, or
+// aboutOf returns the name of the request's tool or prompt, if it is in the catalog, or
 // the URI of the resource.
 func (rc *requestContext) aboutOf(cat *Catalog) string {
 	switch string(rc.msg.method) {
@@ -180,37 +181,40 @@ func (rc *requestContext) aboutOf(cat *Catalog) string {
 	return ""
 }
 
-// Stats counts what a [Server] holds at the moment.
+// Stats are figures about the current state of a [Server].
 type Stats struct {
-	Sessions int // that clients began over HTTP
-	Streams  int // event streams that stand open over HTTP
-	Tasks    int // that run
+	Sessions int // started over HTTP
+	Streams  int // open event streams over HTTP
+	Tasks    int // running
 
 	SessionTTL  time.Duration // how long a session may be idle
-	MaxSessions int           // how many there may be
+	MaxSessions int           // the maximum number of sessions
 
-	// Kept is what outlives a request, by kind, always in the same order.
+	// Kept lists what is kept beyond a request, by kind, always in the same order.
 	Kept []KeptStats
 	// KeptBytes is the total of Kept, MaxKeptBytes its limit.
 	KeptBytes, MaxKeptBytes int64
 	// RequestBytes is the memory of the requests that are being received and served,
-	// MaxRequestBytes its limit, and RequestsTooMany how many it has refused.
+	// MaxRequestBytes its limit, and RequestsTooMany the number of requests rejected because
+	// of it.
 	RequestBytes, MaxRequestBytes, RequestsTooMany int64
 }
 
-// KeptStats is one kind of what a [Server] keeps beyond a request, see [Budget].
+// KeptStats are the figures for one kind of state that a [Server] keeps beyond a request,
+// see [Budget].
 type KeptStats struct {
 	// Kind is "session", "stream", "connection", "subscription", "running_task",
 	// "finished_task", "replay", "question" or "parked_call".
 	Kind string
-	// Count and Bytes are what is kept now; events for replay are not counted.
+	// Count and Bytes are the current figures; events kept for replay are not counted in
+	// Count.
 	Count, Bytes int64
-	// Shed is how many were given up to make room, Refused how many did not fit,
-	// since the server began.
+	// Shed is the number of entries dropped to make room, Refused the number rejected
+	// because they did not fit, both since the server started.
 	Shed, Refused int64
 }
 
-// Stats returns what the server holds now.
+// Stats returns figures about the current state of the server.
 func (s *Server) Stats() Stats {
 	st := Stats{SessionTTL: s.opts.SessionTTL, MaxSessions: s.opts.MaxSessions}
 	s.ledger.stats(&st)
@@ -224,8 +228,8 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
-// OldestSession returns when the oldest session began that there is, zero if there
-// is none or nobody observes. It looks at all of them.
+// OldestSession returns the start time of the oldest session, or zero if there are no
+// sessions or the server has no observer. It iterates over all sessions.
 func (s *Server) OldestSession() time.Time {
 	oldest := int64(0)
 	for i := range s.sessions.shards {

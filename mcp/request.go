@@ -13,25 +13,24 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Request is the protocol request that a Source method is serving, and the way
-// to talk back to its client while it runs. It is safe for concurrent use, and
-// may be used after the method has returned: nothing is sent then.
+// Request is the protocol request that a Source method is serving. It can send messages
+// to the client while the method runs. It is safe for concurrent use, also after the
+// method has returned; from then on it sends nothing.
 type Request struct {
 	rc *requestContext
 }
 
 type requestKey struct{}
 
-// RequestFrom returns the request being served under ctx, or nil when the
-// Source was called directly, by a program rather than by a client. All methods
-// of a nil *Request work and do nothing.
+// RequestFrom returns the request being served under ctx, or nil if a program rather than
+// a client called the Source. All methods of a nil *Request work and do nothing.
 func RequestFrom(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	return r
 }
 
-// Version returns the protocol version that the client speaks in this request;
-// [LatestVersion] for a nil Request.
+// Version returns the protocol version of the request, or [LatestVersion] for a nil
+// Request.
 func (r *Request) Version() Version {
 	if r == nil {
 		return LatestVersion
@@ -39,7 +38,7 @@ func (r *Request) Version() Version {
 	return r.rc.version
 }
 
-// Method returns the method of the request, such as "tools/list"; "" for a nil
+// Method returns the method of the request, such as "tools/list", or "" for a nil
 // Request.
 func (r *Request) Method() string {
 	if r == nil {
@@ -48,8 +47,8 @@ func (r *Request) Method() string {
 	return string(r.rc.msg.method)
 }
 
-// Session returns the session the request belongs to, or nil: 2026-07-28 has
-// none, nor has a client that did not begin with initialize.
+// Session returns the session of the request, or nil if it has none. Sessions do not
+// exist in 2026-07-28, nor for clients that did not send initialize.
 func (r *Request) Session() *Session {
 	if r == nil {
 		return nil
@@ -57,7 +56,7 @@ func (r *Request) Session() *Session {
 	return r.rc.session
 }
 
-// Params returns the request's params as they were received, or nil.
+// Params returns the request's params as received, or nil.
 func (r *Request) Params() json.RawMessage {
 	if r == nil {
 		return nil
@@ -65,7 +64,7 @@ func (r *Request) Params() json.RawMessage {
 	return r.rc.msg.params
 }
 
-// Meta returns the _meta object of the params as it was received, or nil.
+// Meta returns the _meta object of the params as received, or nil.
 func (r *Request) Meta() json.RawMessage {
 	if r == nil {
 		return nil
@@ -73,8 +72,8 @@ func (r *Request) Meta() json.RawMessage {
 	return r.rc.meta.raw
 }
 
-// Header returns the header of the HTTP request, or nil on other surfaces. It
-// must not be changed.
+// Header returns the header of the HTTP request, or nil on other surfaces. It must not be
+// modified.
 func (r *Request) Header() http.Header {
 	if r == nil {
 		return nil
@@ -82,8 +81,8 @@ func (r *Request) Header() http.Header {
 	return r.rc.header
 }
 
-// RemoteAddr returns the address that the request came from, which may be that of a
-// proxy, or "" if the surface does not know one.
+// RemoteAddr returns the address the request came from, which may be that of a proxy. It
+// is "" if the surface does not know the address.
 func (r *Request) RemoteAddr() string {
 	if r == nil {
 		return ""
@@ -91,8 +90,8 @@ func (r *Request) RemoteAddr() string {
 	return r.rc.remote
 }
 
-// ClientCapabilities returns what the client declared, a JSON object, or nil if
-// it declared nothing.
+// ClientCapabilities returns the capabilities that the client declared, a JSON object, or
+// nil if it declared none.
 func (r *Request) ClientCapabilities() json.RawMessage {
 	switch {
 	case r == nil:
@@ -105,9 +104,9 @@ func (r *Request) ClientCapabilities() json.RawMessage {
 	return nil
 }
 
-// Client names who the request counts for in shared limits, as in [Budget]: its
-// principal, or its network address. It is empty for a nil Request, and for the one
-// client of a pair of streams.
+// Client identifies the client to which the request is charged in shared limits such as
+// [Budget]: its principal, or its network address. It is empty for a nil Request, and for
+// the single client of a pair of streams.
 func (r *Request) Client() string {
 	if r == nil {
 		return ""
@@ -116,7 +115,7 @@ func (r *Request) Client() string {
 }
 
 // Share returns how many of limit entries the client of the request may use, see
-// [Budget.ClientPercent]: limit if [Request.Client] is empty.
+// [Budget.ClientPercent]. It returns limit if [Request.Client] is empty.
 func (r *Request) Share(limit int) int {
 	if r == nil || PrincipalFrom(r.rc.parent) == nil && r.rc.remote == "" {
 		return limit
@@ -124,24 +123,23 @@ func (r *Request) Share(limit int) int {
 	return int(r.rc.server.ledger.shareIn(int64(limit), "client"))
 }
 
-// ServedBy notes which of several servers serves the request, for
-// [Event.Server]. Of several names the last counts. The string must not change
-// while the request lasts; nothing else is done with it.
+// ServedBy records which of several servers serves the request, for [Event.Server]. The
+// last call wins. The string must not change during the request.
 func (r *Request) ServedBy(name *string) {
 	if r != nil {
 		r.rc.servedBy.Store(name)
 	}
 }
 
-// Progress tells the client how far the request is, if the client asked to be
-// told. progress must grow from call to call; a value that does not is left
-// out. total is the value at completion, or 0 if unknown. message may be empty.
+// Progress reports the progress of the request to the client, if the client requested it.
+// progress must increase with every call; other values are skipped. total is the value at
+// completion, or 0 if unknown. message may be empty.
 func (r *Request) Progress(progress, total float64, message string) {
 	if r == nil || r.rc.meta.progressToken == nil || !validID(r.rc.meta.progressToken) {
 		return
 	}
 	if math.IsNaN(progress) || math.IsInf(progress, 0) {
-		return // JSON has no such number
+		return // JSON cannot represent it
 	}
 	r.rc.notify(func(dst []byte) ([]byte, bool) {
 		if r.rc.progressed && progress <= r.rc.progress {
@@ -161,17 +159,17 @@ func (r *Request) Progress(progress, total float64, message string) {
 	})
 }
 
-// Abandoned reports whether the client has let go of the connection that the request
-// came over without cancelling it, as clients up to 2025-11-25 may. It may come back
-// for the answer; as a rule it has lost patience.
+// Abandoned reports whether the client has closed the connection of the request without
+// cancelling the request, as clients up to 2025-11-25 may. The client may reconnect for
+// the answer, but usually it has given up.
 func (r *Request) Abandoned() bool {
 	return r != nil && r.rc.detached && r.rc.parent.Err() != nil
 }
 
-// Disconnect ends the connection that the client waits on, and asks it to come
-// back after retry for the rest: a way not to hold connections during long work
-// (2025-11-25, "Streamable HTTP"). It reports whether that was possible: the
-// client needs a session and an event stream that can be continued.
+// Disconnect closes the connection on which the client waits, and asks the client to
+// reconnect after retry. This avoids holding connections during long work (2025-11-25,
+// "Streamable HTTP"). It reports whether that was possible: the client needs a session
+// and a resumable event stream.
 func (r *Request) Disconnect(retry time.Duration) bool {
 	if r == nil || r.rc.version != Version20251125 {
 		return false
@@ -180,10 +178,10 @@ func (r *Request) Disconnect(retry time.Duration) bool {
 	return ok && d.disconnect(retry)
 }
 
-// Log sends a log line to the client, if it wants lines of that level: those it
-// chose by logging/setLevel, or from 2026-07-28 on in the request itself. data
-// is encoded as JSON and must not hold secrets. logger may be empty. Nothing is
-// sent unless [Catalog.Logging] declares it.
+// Log sends a log line to the client if the client wants lines of that level. Clients
+// choose the level with logging/setLevel, or from 2026-07-28 on in each request. data is
+// encoded as JSON and must not contain secrets. logger may be empty. Nothing is sent
+// unless [Catalog.Logging] is true.
 func (r *Request) Log(level LogLevel, logger string, data any) {
 	if r == nil || !r.rc.wantsLog(level) {
 		return
@@ -203,21 +201,21 @@ func (r *Request) Log(level LogLevel, logger string, data any) {
 	})
 }
 
-// stream is where the notifications of one request go: its own HTTP response,
-// or the one stream of a connection.
+// stream receives the notifications of one request: its own HTTP response, or the single
+// stream of a connection.
 type stream interface {
-	// send writes one encoded message, without a line break in it.
+	// send writes one encoded message, which contains no line break.
 	send(msg []byte) error
 }
 
-// requestContext is a request on its way through the server, and the context
-// under which its Source method runs, in one allocation.
+// requestContext is a request on its way through the server. It is also the context of
+// its Source method, which saves an allocation.
 type requestContext struct {
 	parent context.Context
 	server *Server
 	public Request
 
-	// What the surface knows.
+	// Set by the surface.
 	msg     message
 	meta    requestMeta
 	session *Session
@@ -227,27 +225,27 @@ type requestContext struct {
 	// valid is HTTPOptions.Revalidate, for a request that waits.
 	valid   func(context.Context) bool
 	version Version // 0: not known yet
-	// listChanged says that the surface can tell the client of a changed list.
+	// listChanged reports whether the surface can notify the client of list changes.
 	listChanged bool
-	// logging says that the catalog declares log lines.
+	// logging is the catalog's Logging.
 	logging bool
-	// standing says that the request stays open: its surface answers it later.
+	// standing means that the request stays open and its surface answers it later.
 	standing bool
-	// batched says that the request is one of several in a body.
+	// batched means that the request is one of several in a body.
 	batched bool
-	// detached says that the parent's end does not cancel the request: up to
-	// 2025-11-25 a client that goes away has not cancelled.
+	// detached means that the end of the parent does not cancel the request: up to
+	// 2025-11-25, a disconnect is not a cancellation.
 	detached bool
 	// For the observer.
 	toolError, panicked bool
 	asked               bool // the answer is a question
-	// progressed says that progress is set; guarded by sending.
+	// progressed means that progress is set; guarded by sending.
 	progressed bool
-	// finished says that the answer is on its way, so that nothing more may be sent;
-	// guarded by mu.
+	// finished means that the answer is being sent, so no more notifications may be; guarded
+	// by mu.
 	finished bool
 
-	// For the gate and the observer, and for the time limit.
+	// For the gate, the observer and the time limit.
 	about    string // see Event.Name
 	began    time.Time
 	servedBy atomic.Pointer[string]
@@ -256,22 +254,22 @@ type requestContext struct {
 	callTool CallToolParams
 	read     ReadResourceParams
 
-	// sending is held while a notification is written, which takes as long as
-	// the client likes; mu is not, so that a request can always be cancelled.
+	// sending is locked while a notification is written, which takes as long as the client
+	// likes. mu is not, so a request can always be cancelled.
 	sending  sync.Mutex
 	progress float64 // guarded by sending
 
 	mu      sync.Mutex
 	done    chan struct{}
 	err     error
-	because *Error // the answer to a request that the server has cancelled
+	because *Error // the answer to a request cancelled by the server
 	after   []*afterFunc
 	unlink  func() bool // stops waiting for the end of parent
 	timer   *time.Timer // of the time limit
 	rounds  rounds
 
-	task    *task // whose work this context belongs to, or nil
-	started *task // what the call has become, or nil
+	task    *task // the task that this context works for, or nil
+	started *task // the task that the call has turned into, or nil
 }
 
 var _ context.Context = (*requestContext)(nil)
@@ -289,7 +287,7 @@ func (rc *requestContext) Deadline() (time.Time, bool) {
 	return own, limited
 }
 
-// limit returns when the server's own time limit ends the request.
+// limit returns the server's own deadline for the request.
 func (rc *requestContext) limit() (time.Time, bool) {
 	if rc.began.IsZero() || rc.server.opts.RequestTimeout <= 0 {
 		return time.Time{}, false
@@ -297,7 +295,7 @@ func (rc *requestContext) limit() (time.Time, bool) {
 	return rc.began.Add(rc.server.opts.RequestTimeout), true
 }
 
-// Done implements context.Context. The channel is made when first asked for.
+// Done implements context.Context. The channel is created on first use.
 func (rc *requestContext) Done() <-chan struct{} {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -310,7 +308,7 @@ func (rc *requestContext) doneLocked() chan struct{} {
 	}
 	rc.done = make(chan struct{})
 	if err := rc.endedLocked(); err != nil {
-		rc.err = err // so that nothing closes the channel a second time
+		rc.err = err // prevents a second close of the channel
 		close(rc.done)
 		return rc.done
 	}
@@ -358,11 +356,11 @@ func (rc *requestContext) Value(key any) any {
 	return rc.parent.Value(key)
 }
 
-// clientKey is the key under which a context names the client that pays for what is
-// kept.
+// clientKey is the context key for the name of the client to which kept memory is
+// charged.
 type clientKey struct{}
 
-// client names the client in the ledger.
+// client returns the client's name in the ledger.
 func (rc *requestContext) client() string { return accountName(PrincipalFrom(rc.parent), rc.remote) }
 
 type afterFunc struct{ f func() }
@@ -387,11 +385,11 @@ func (rc *requestContext) AfterFunc(f func()) (stop func() bool) {
 	}
 }
 
-// cancel ends the request: its client does not want the answer any more.
+// cancel ends the request because its client no longer wants the answer.
 func (rc *requestContext) cancel() { rc.end(context.Canceled) }
 
-// cancelBecause ends the request on the server's initiative: its client, which may
-// still wait, is answered with e.
+// cancelBecause ends the request on the server's initiative. Its client, which may still
+// be waiting, gets e as the answer.
 func (rc *requestContext) cancelBecause(e *Error) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -415,7 +413,7 @@ func (rc *requestContext) endLockedWith(reason error) {
 	rc.releaseLocked()
 }
 
-// releaseLocked tells everybody who waits on the context that it has ended.
+// releaseLocked notifies everything that waits for the end of the context.
 func (rc *requestContext) releaseLocked() {
 	if rc.done == nil {
 		return
@@ -436,12 +434,11 @@ func (rc *requestContext) releaseLocked() {
 	}
 }
 
-// finish says that the Source method has returned, which ends the context, and
-// reports whether the client had cancelled the request before, so that no answer is
-// due. To a request that the server has cancelled, or that has run out of time, there
-// is.
+// finish records that the Source method has returned, which ends the context. It reports
+// whether the client has cancelled the request, so that no answer is due. A request that
+// the server has cancelled, or that has timed out, still gets an answer.
 func (rc *requestContext) finish() (cancelled bool) {
-	rc.sending.Lock() // what is being sent goes before the answer
+	rc.sending.Lock() // a notification being sent precedes the answer
 	defer rc.sending.Unlock()
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -453,14 +450,14 @@ func (rc *requestContext) finish() (cancelled bool) {
 	return false
 }
 
-// notify sends the notification that encode appends, unless it returns false.
-// Everything sent before finish reaches the client before the answer.
+// notify sends the notification that encode appends, unless encode returns false.
+// Notifications sent before finish reach the client before the answer.
 func (rc *requestContext) notify(encode func(dst []byte) ([]byte, bool)) {
 	if rc.stream == nil {
 		return
 	}
 	if rc.valid != nil {
-		rc.Done() // it is revalidated from now on, as it makes the response a stream
+		rc.Done() // Done starts the revalidation, because the response becomes a stream
 	}
 	a := newAnswer()
 	defer a.free()
@@ -472,7 +469,8 @@ func (rc *requestContext) notify(encode func(dst []byte) ([]byte, bool)) {
 	msg, ok := encode(a.buf)
 	a.buf = msg
 	if ok {
-		// A client that cannot be written to has gone; its request ends by other ways.
+		// A failed write means that the client has disconnected, which ends its request
+		// elsewhere.
 		_ = rc.stream.send(msg)
 	}
 }
@@ -492,11 +490,11 @@ func (rc *requestContext) wantsLog(level LogLevel) bool {
 	return rc.session != nil && level >= rc.session.LogLevel()
 }
 
-// requestSet is a set of requests that can all be cancelled.
+// requestSet is a set of requests that can be cancelled together.
 type requestSet struct {
 	mu  sync.Mutex
 	set map[*requestContext]struct{}
-	// watching says that revalidate comes again.
+	// watching means that another revalidation is scheduled.
 	watching bool
 }
 
@@ -530,8 +528,8 @@ func (s *requestSet) cancelAll() {
 	}
 }
 
-// narrowed returns hint as the caller may hear it: what somebody needs a
-// credential for is not for everybody's cache.
+// narrowed returns hint restricted for the caller: a result that requires credentials
+// must not be kept in shared caches.
 func (rc *requestContext) narrowed(hint CacheHint) CacheHint {
 	hint.Public = hint.Public && rc.version.Modern() && PrincipalFrom(rc) == nil
 	return hint

@@ -8,52 +8,52 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// CallToolResult is the outcome of a tool call. Once returned to the server it
-// is read-only; a Source may return the same value many times.
+// CallToolResult is the result of a tool call. It is read-only once returned to the
+// server; a Source may return the same value many times.
 type CallToolResult struct {
-	// Content is what the model reads; it is emitted as [] when empty.
+	// Content is for the model; it is encoded as [] if empty.
 	Content []Content
-	// StructuredContent is a JSON value for programs, or nil. It is sent from
-	// 2025-06-18 on; before 2026-07-28 only if it is an object.
+	// StructuredContent is a JSON value for programs, or nil. It is sent from 2025-06-18 on;
+	// before 2026-07-28 only if it is an object.
 	StructuredContent json.RawMessage
-	// IsError marks a failure that the model should see. Always emitted.
+	// IsError marks a failure that the model should see. It is always encoded.
 	IsError bool
 	Meta    json.RawMessage
 
-	// Raw, when not nil, is the whole result; the fields above are then unused.
+	// Raw, if not nil, is the whole result; the fields above are then unused.
 	Raw *Raw
 }
 
-// ReadResourceResult is what reading a resource yields. Once returned to the
-// server it is read-only.
+// ReadResourceResult is the result of reading a resource. It is read-only once returned
+// to the server.
 type ReadResourceResult struct {
 	Contents []ResourceContents
 	Meta     json.RawMessage
-	// Cache tells 2026-07-28 clients how long they may keep the result.
+	// Cache specifies how long 2026-07-28 clients may cache the result.
 	Cache CacheHint
 
-	// Raw, when not nil, is the whole result; Contents and Meta are then unused.
+	// Raw, if not nil, is the whole result; Contents and Meta are then unused.
 	Raw *Raw
 }
 
-// CacheHint tells a client how long, and for whom, it may keep a result (the
-// ttlMs and cacheScope of 2026-07-28). The zero value allows no reuse, and no
-// sharing between users.
+// CacheHint specifies for how long, and for whom, a client may cache a result (ttlMs and
+// cacheScope in 2026-07-28). The zero value allows neither reuse nor sharing between
+// users.
 type CacheHint struct {
 	TTL time.Duration // rounded down to milliseconds
-	// Public says that the result is the same for every caller. Whoever has been
-	// authenticated hears that it is private all the same: a cache that several
-	// share must not answer those who have no access.
+	// Public means that the result is the same for every caller. Authenticated clients
+	// always receive it as private, because a shared cache must not serve it to users
+	// without access.
 	Public bool
 }
 
-// GetPromptResult is a prompt filled in. Once returned to the server it is read-only.
+// GetPromptResult is a filled-in prompt. It is read-only once returned to the server.
 type GetPromptResult struct {
 	Description string
 	Messages    []PromptMessage
 	Meta        json.RawMessage
 
-	// Raw, when not nil, is the whole result; the fields above are then unused.
+	// Raw, if not nil, is the whole result; the fields above are then unused.
 	Raw *Raw
 }
 
@@ -61,8 +61,8 @@ type GetPromptResult struct {
 const (
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
-	// RoleSystem is no role of the specification: clients receive it as
-	// RoleUser unless [ServerOptions.KeepSystemRole] says otherwise.
+	// RoleSystem is not defined by the specification: clients receive it as RoleUser unless
+	// [ServerOptions.KeepSystemRole] is set.
 	RoleSystem = "system"
 )
 
@@ -72,25 +72,25 @@ type PromptMessage struct {
 	Content Content `json:"content"`
 }
 
-// Completion suggests values for an argument. At most 100 values are sent; if
-// there are more, HasMore is sent as true and Total, unless set, as their number.
+// Completion contains suggestions for the value of an argument. At most 100 values are
+// sent; if there are more, HasMore is sent as true, and Total defaults to their number.
 type Completion struct {
 	Values  []string `json:"values"`
 	Total   *int     `json:"total,omitempty"`
 	HasMore *bool    `json:"hasMore,omitempty"`
 }
 
-// CompleteResult is the answer to completion/complete.
+// CompleteResult is the result of completion/complete.
 type CompleteResult struct {
 	Completion Completion `json:"completion"`
 
-	// Raw, when not nil, is the whole result.
+	// Raw, if not nil, is the whole result.
 	Raw *Raw `json:"-"`
 }
 
 const maxCompletionValues = 100
 
-// MarshalJSON implements json.Marshaler; values is [] when there are none.
+// MarshalJSON implements json.Marshaler; values is [] if there are none.
 func (c Completion) MarshalJSON() ([]byte, error) {
 	type plain Completion
 	if c.Values == nil {
@@ -99,13 +99,13 @@ func (c Completion) MarshalJSON() ([]byte, error) {
 	return Marshal(plain(c))
 }
 
-// MarshalJSON implements json.Marshaler in the form of the latest version.
+// MarshalJSON implements json.Marshaler. It encodes for the latest version.
 func (r CallToolResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
 
-// MarshalJSON implements json.Marshaler in the form of the latest version.
+// MarshalJSON implements json.Marshaler. It encodes for the latest version.
 func (r ReadResourceResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
 
-// MarshalJSON implements json.Marshaler in the form of the latest version.
+// MarshalJSON implements json.Marshaler. It encodes for the latest version.
 func (r GetPromptResult) MarshalJSON() ([]byte, error) { return marshalResult(&r) }
 
 // MarshalJSON implements json.Marshaler.
@@ -153,8 +153,8 @@ func (r *GetPromptResult) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// result is a result object that the server can write. members appends its
-// members without braces; nothing may follow the last one.
+// result is a result object that the server can encode. members appends the members
+// without braces, and without a comma after the last one.
 type result interface {
 	members(dst []byte, f form) ([]byte, error)
 	raw() *Raw

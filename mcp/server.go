@@ -12,56 +12,56 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// ServerOptions configure a [Server]. The zero value and nil are the defaults.
+// ServerOptions configures a [Server]. Nil and the zero value use the defaults.
 type ServerOptions struct {
-	// Logger receives what goes wrong on the server's side: panics with their
-	// stack, errors whose cause a client must not see. Nil discards it.
+	// Logger receives server-side failures: panics with their stack, and errors whose cause
+	// must not reach the client. Nil discards them.
 	Logger *slog.Logger
-	// KeepSystemRole sends the prompt role "system" as it is. No version of the
-	// specification knows it, and strict clients refuse the whole prompt.
+	// KeepSystemRole sends the prompt role "system" unchanged. No version of the
+	// specification defines this role, and strict clients reject the whole prompt.
 	KeepSystemRole bool
-	// SessionTTL is how long an HTTP session may be idle; 0 stands for 30 minutes.
+	// SessionTTL is how long an HTTP session may be idle; 0 means 30 minutes.
 	SessionTTL time.Duration
-	// MaxSessions is how many HTTP sessions are kept; 0 means 100,000. What
-	// happens beyond it, and how many are one client's, is in Budget.
+	// MaxSessions is the maximum number of HTTP sessions; 0 means 100,000. Budget documents
+	// each client's share and what happens when the limit is reached.
 	MaxSessions int
-	// Budget bounds everything that is kept beyond a request.
+	// Budget limits all memory that is kept beyond a request.
 	Budget Budget
-	// StateKeys are secrets, of at least 32 random bytes each, that seal what
-	// clients carry: session ids, and from one round of a request to the next
-	// the requestState of 2026-07-28. The first one seals, all of them open. Give every replica the
-	// same; none stands for a random one, which other processes do not know.
+	// StateKeys are secrets of at least 32 random bytes each. They seal state that clients
+	// carry: session ids, and the requestState of 2026-07-28 between the rounds of a
+	// request. The first key seals, all of them open. Give every replica the same keys;
+	// without keys the server uses a random one, which other processes cannot open.
 	StateKeys [][]byte
-	// Replica names this server among those that share StateKeys, such as the
-	// address where the others reach it. It is sealed into session ids.
+	// Replica identifies this server among those that share StateKeys, for example the
+	// address at which the others can reach it. It is sealed into session ids.
 	Replica string
-	// StateTTL is how long a client may take to answer; 0 stands for 10 minutes.
+	// StateTTL is how long a client may take to answer; 0 means 10 minutes.
 	StateTTL time.Duration
-	// Tasks keeps the records of tasks; nil stands for memory, where they end
-	// with the process.
+	// Tasks stores the records of tasks; nil keeps them in memory, so they are lost when the
+	// process exits.
 	Tasks TaskStore
-	// MaxTasks is how many tasks may run at once; 0 means 1,000. A client that
-	// exceeds its share of them, see Budget, has its own oldest ones cancelled.
+	// MaxTasks is the maximum number of running tasks; 0 means 1,000. If a client exceeds
+	// its share of them, see Budget, its oldest tasks are cancelled.
 	MaxTasks int
-	// RequestTimeout is how long a request may take, whatever progress it reports:
-	// then its context ends with [context.DeadlineExceeded]. The answer is sent when
-	// the Source returns. Tasks have a time of their own. 0 stands for no limit.
+	// RequestTimeout limits the duration of a request, regardless of the progress it
+	// reports. When it expires, the context ends with [context.DeadlineExceeded]; the answer
+	// is sent when the Source returns. Tasks have their own limit. 0 means no limit.
 	RequestTimeout time.Duration
-	// View, if not nil, returns the part of a catalog of the Source that the client of
-	// ctx ([RequestFrom]) may list and use; the server's capabilities are those of the
-	// whole. It is called for every request and must be cheap. A catalog that differs
-	// between clients must not be public, see [CacheHint].
+	// View, if not nil, returns the part of a Source's catalog that the client of ctx
+	// ([RequestFrom]) may list and use. The server still declares the capabilities of the
+	// whole catalog. View is called for every request and must be cheap. A catalog that
+	// differs between clients must not be public, see [CacheHint].
 	View func(ctx context.Context, whole *Catalog) *Catalog
 	// Gate, if not nil, decides which requests are served.
 	Gate Gate
-	// Observer, if not nil, is told of what happens.
+	// Observer, if not nil, receives the server's events.
 	Observer Observer
 	// Clients, if not nil, lets the Source reach clients outside of their requests.
 	Clients *Clients
 }
 
-// Server shows a [Source] to clients. It speaks all versions of the protocol to
-// all of them at once. It is safe for concurrent use.
+// Server exposes a [Source] to clients. It serves all versions of the protocol at the
+// same time. It is safe for concurrent use.
 type Server struct {
 	source   Source
 	opts     ServerOptions
@@ -74,7 +74,7 @@ type Server struct {
 	keys     atomic.Pointer[sealKeys]
 	waiting  requestSet
 
-	methodNames map[string]string // each to itself
+	methodNames map[string]string // maps each name to itself
 
 	// active counts the requests in flight.
 	active inflight
@@ -123,19 +123,19 @@ func NewServer(source Source, opts *ServerOptions) *Server {
 	return s
 }
 
-// SetStateKeys replaces [ServerOptions.StateKeys] while the server runs. What was
-// sealed before opens as long as its key is among them.
+// SetStateKeys replaces [ServerOptions.StateKeys] while the server runs. State sealed
+// earlier can be opened as long as its key is in secrets.
 func (s *Server) SetStateKeys(secrets [][]byte) {
 	keys := newSealKeys(secrets)
 	s.keys.Store(&keys)
 }
 
-// Source returns the source that the server shows.
+// Source returns the source of the server.
 func (s *Server) Source() Source { return s.source }
 
-// Shutdown ends the standing event streams, cancels the tasks, and waits for the requests in
-// flight. When ctx ends first it cancels them and returns ctx's error. It does
-// not stop surfaces from accepting more: tell those to stop first, or at the same time.
+// Shutdown closes the standing event streams, cancels the tasks, and waits for the
+// requests in flight. If ctx ends first, it cancels them and returns ctx's error. It does
+// not stop surfaces from accepting requests: stop those first, or at the same time.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.end()
 	endStanding(ctx, s.hub.close())
@@ -147,8 +147,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// handle answers one scanned message: the desk between every surface and the
-// source. a stays empty when no answer is due. On return the request is over.
+// handle answers one scanned message. Every surface calls it, and it calls the source. a
+// stays empty if no answer is due. The request is finished when handle returns.
 func (s *Server) handle(rc *requestContext, a *answer) {
 	rc.server = s
 	rc.public.rc = rc
@@ -171,14 +171,13 @@ func (s *Server) handle(rc *requestContext, a *answer) {
 		s.observed(rc, a)
 		return
 	}
-	_ = s.request(rc, a) // it is in the answer
+	_ = s.request(rc, a) // the answer contains the error
 }
 
-// request serves one request, writes the answer, and returns the error that is
-// in it.
+// request serves one request, writes the answer, and returns the error in it, if any.
 func (s *Server) request(rc *requestContext, a *answer) *Error {
 	err := s.serve(rc, a)
-	var ended error // before finish ends the context
+	var ended error // read before finish ends the context
 	if err != nil {
 		ended = rc.Err()
 	}
@@ -197,7 +196,7 @@ func (s *Server) request(rc *requestContext, a *answer) *Error {
 	return e
 }
 
-// serve finds the method and runs it. It survives panics of the source.
+// serve finds the method and runs it. It recovers from panics of the source.
 func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -224,7 +223,7 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 	if m != nil && m.capability != nil && !m.capability(cat) {
 		return MethodNotFound(m.name)
 	}
-	if s.opts.View != nil && !rc.msg.is("initialize") { // which tells what the client can do
+	if s.opts.View != nil && !rc.msg.is("initialize") { // initialize needs the whole catalog, to declare the capabilities
 		cat = s.opts.View(rc, cat)
 	}
 	if s.opts.Gate != nil || s.opts.Observer != nil {
@@ -245,30 +244,32 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 		return err
 	}
 	err = m.serve(s, rc, cat, a)
-	if len(rc.rounds.open) > 0 && !isBusy(err) { // a source that cannot wait for the answers has not asked
+	if len(rc.rounds.open) > 0 && !isBusy(err) { // a source rejected as busy cannot wait for answers, so it has not asked
 		rc.asked, rc.toolError = true, false
 		return a.inputRequired(rc, cat)
 	}
 	return err
 }
 
-// isBusy reports whether a request was refused for lack of room.
+// isBusy reports whether a request was rejected because a limit was reached.
 func isBusy(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == CodeToolBusy
 }
 
-// panicked logs what a source did, with the stack, and words the client's error.
+// panicked logs a panic of the source with its stack, and returns the error for the
+// client.
 func (s *Server) panicked(rc *requestContext, p any) *Error {
 	rc.panicked = true
-	s.log.Error("panic while serving", "method", string(rc.msg.method), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	s.log.Error("panic while serving", "method", string(rc.msg.method), "panic", fmt.Sprint(p),
+		"stack", string(debug.Stack()))
 	if rc.callTool.Name != "" {
 		return Errorf(CodeToolCrashed, "tool %q crashed", rc.callTool.Name)
 	}
 	return &Error{Code: CodeInternalError, Message: "internal error"}
 }
 
-// extended serves a method that the protocol does not have, if the source does.
+// extended serves a method outside of the protocol, if the source knows it.
 func (rc *requestContext) extended(x Extender, cat *Catalog, a *answer) error {
 	r, err := x.ServeMethod(rc, string(rc.msg.method), rc.msg.params)
 	if err != nil {
@@ -286,8 +287,8 @@ func notInitialized() *Error {
 	return e
 }
 
-// wireError returns the error for the client, and logs the rest. ended
-// is why the context of rc had ended, or nil.
+// wireError returns the error for the client and logs its cause. ended is the error of rc
+// if its context had ended, or nil.
 func (s *Server) wireError(rc *requestContext, err, ended error) *Error {
 	e := asError(err, rc.version, ended)
 	if e.Cause != nil {
@@ -319,8 +320,8 @@ func (s *Server) notified(rc *requestContext) {
 	}
 }
 
-// param returns a member of params that the envelope scan did not keep, as it
-// was written. A name that is given twice is reported as absent.
+// param returns the raw JSON of a member of params that the envelope scan did not keep. A
+// repeated name counts as absent.
 func (rc *requestContext) param(name string) (value []byte, ok bool) {
 	if rc.msg.params == nil {
 		return nil, false
@@ -341,7 +342,7 @@ func (rc *requestContext) param(name string) (value []byte, ok bool) {
 	return value, ok
 }
 
-// supportedData is the data member of errors about versions.
+// supportedData returns the data member of errors about versions.
 func supportedData(requested string) []byte {
 	names := make([]string, 0, len(versionNames))
 	for _, v := range Versions() {
@@ -355,8 +356,8 @@ func supportedData(requested string) []byte {
 	return encoded
 }
 
-// checkEnvelope applies the rules of 2026-07-28 to what every request carries,
-// in the order of the specification.
+// checkEnvelope verifies the envelope of a 2026-07-28 request, in the order of the
+// specification.
 func (rc *requestContext) checkEnvelope() *Error {
 	requested, _ := jsonscan.Unquote(rc.meta.version)
 	if rc.header != nil {

@@ -15,19 +15,19 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Session is what the server remembers of a client that began with initialize:
-// over HTTP for as long as the client uses its session id, over stdio for as
-// long as the stream is open. It is safe for concurrent use.
+// Session is the server's state for a client that sent initialize. Over HTTP it exists as
+// long as the client uses its session id, over stdio as long as the stream is open. It is
+// safe for concurrent use.
 type Session struct {
 	id       string
-	owner    string // the principal that began it, see Principal.id
+	owner    string // the principal that started it, see Principal.id
 	version  atomic.Uint32
 	logLevel atomic.Uint32
 	kept     kept          // of an HTTP session, or of the connection
 	store    *sessionStore // nil for a stream
 	began    int64         // nanoseconds of Unix time; 0 unless there is an observer
 
-	// There may be 100,000 sessions: fields are in an order that wastes no bytes.
+	// There may be 100,000 sessions: the order of the fields avoids padding.
 	mu           sync.Mutex
 	client       json.RawMessage
 	capabilities json.RawMessage
@@ -37,10 +37,11 @@ type Session struct {
 	outgoing     *outgoing                  // nil until needed
 }
 
-// outgoing is what a session needs for messages that answer no request. Most sessions
-// over HTTP never do. Its fields are guarded by Session.mu, but news guards itself.
+// outgoing is the state of a session for messages that are not answers. Most HTTP
+// sessions never need it. Session.mu guards its fields, except news, which has its own
+// lock.
 type outgoing struct {
-	asked      map[uint64]chan reply // requests of ours, by id
+	asked      map[uint64]chan reply // our own requests, by id
 	lastAsked  uint64
 	news       pending // what changed
 	subscribed map[string]*subscribedURI
@@ -51,7 +52,7 @@ type outgoing struct {
 	lastStream int // number of the newest log
 }
 
-// ensureOutgoing returns what the session needs for messages of its own accord. The caller holds mu.
+// ensureOutgoing returns s.outgoing, and creates it if necessary. The caller holds mu.
 func (s *Session) ensureOutgoing() *outgoing {
 	if s.outgoing == nil {
 		s.outgoing = new(outgoing)
@@ -71,27 +72,27 @@ func (s *Session) ID() string { return s.id }
 // Version returns the negotiated version, or 0 before initialize.
 func (s *Session) Version() Version { return Version(s.version.Load()) }
 
-// LogLevel returns the least severe level that the client wants to receive:
-// [LogInfo] unless it chose another.
+// LogLevel returns the least severe level that the client wants to receive. The default
+// is [LogInfo].
 func (s *Session) LogLevel() LogLevel { return LogLevel(s.logLevel.Load()) }
 
-// ClientInfo returns the client's clientInfo object, or nil. Together with the
-// capabilities at most 16 KiB are kept: members that do not fit are missing.
+// ClientInfo returns the client's clientInfo object, or nil. At most 16 KiB are kept,
+// including the capabilities; members that do not fit are missing.
 func (s *Session) ClientInfo() json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.client
 }
 
-// ClientCapabilities returns the client's capabilities object, or nil. Members beyond
-// 16 KiB are missing.
+// ClientCapabilities returns the client's capabilities object, or nil. Members beyond 16
+// KiB are missing.
 func (s *Session) ClientCapabilities() json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.capabilities
 }
 
-// begin records the outcome of initialize, and returns how many bytes it keeps.
+// begin records the outcome of initialize, and returns the number of bytes kept.
 func (s *Session) begin(v Version, client, capabilities json.RawMessage) (size int) {
 	capabilities = trimmed(capabilities, maxClientInfo)
 	client = trimmed(client, maxClientInfo-len(capabilities))
@@ -102,8 +103,8 @@ func (s *Session) begin(v Version, client, capabilities json.RawMessage) (size i
 	return len(client) + len(capabilities)
 }
 
-// trimmed returns a copy of a JSON object, without the members that do not fit into
-// limit bytes; nil if raw is not an object and does not fit.
+// trimmed returns a copy of a JSON object without the members that do not fit into limit
+// bytes. It returns nil if raw is not an object and does not fit.
 func trimmed(raw json.RawMessage, limit int) json.RawMessage {
 	if len(raw) <= limit {
 		return bytes.Clone(raw)
@@ -131,10 +132,10 @@ func trimmed(raw json.RawMessage, limit int) json.RawMessage {
 func (s *Session) setInitialized() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.initialized = s.Version() != 0 // else there was nothing to be initialized by
+	s.initialized = s.Version() != 0 // ignored before initialize
 }
 
-// setDirect notes the connection of a session, for [Session.Ask].
+// setDirect records the connection of a session, for [Session.Ask].
 func (s *Session) setDirect(out stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,8 +148,8 @@ func (s *Session) isInitialized() bool {
 	return s.initialized
 }
 
-// track makes a request cancellable by its id. It reports false if a request
-// with that id is already in flight.
+// track makes a request cancellable by its id. It returns false if a request with that id
+// is already in flight.
 func (s *Session) track(rc *requestContext) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,8 +179,8 @@ func (s *Session) untrack(rc *requestContext) {
 	}
 }
 
-// cancel cancels the request with that raw id, if it is in flight. initialize
-// cannot be cancelled.
+// cancel cancels the request with that raw id, if it is in flight. initialize cannot be
+// cancelled.
 func (s *Session) cancel(id []byte) {
 	s.mu.Lock()
 	rc := s.inflight[string(id)]
@@ -189,8 +190,7 @@ func (s *Session) cancel(id []byte) {
 	}
 }
 
-// sessionStore finds the HTTP sessions. How many there may be, and for how long, is up
-// to the ledger.
+// sessionStore contains the HTTP sessions. The ledger limits their number and lifetime.
 type sessionStore struct {
 	hub    *hub
 	ledger *ledger
@@ -224,8 +224,8 @@ func (st *sessionStore) shard(id string) *sessionShard {
 	return &st.shards[maphash.String(st.seed, id)%uint64(len(st.shards))]
 }
 
-// add keeps a session of a client, if there may be another. size is what it keeps of
-// the client's own.
+// add stores a session of a client, and reports whether the limits allow it. size is the
+// number of bytes of client data it keeps.
 func (st *sessionStore) add(s *Session, client string, size int) bool {
 	s.store = st
 	sh := st.shard(s.id)
@@ -251,8 +251,8 @@ func (st *sessionStore) expired(s *Session) bool {
 	return st.ledger.now()-time.Duration(s.kept.seen.Load()) > st.ledger.ttl
 }
 
-// get returns the session with that id if it belongs to p, and notes that it is
-// in use. Otherwise it returns nil.
+// get returns the session with that id if it belongs to p, and marks it as used.
+// Otherwise it returns nil.
 func (st *sessionStore) get(id string, p *Principal) *Session {
 	sh := st.shard(id)
 	sh.mu.RLock()
@@ -269,12 +269,12 @@ func (st *sessionStore) get(id string, p *Principal) *Session {
 	return s
 }
 
-// deleteOf is delete for a session that must belong to p.
+// deleteOf is delete, restricted to sessions of p.
 func (st *sessionStore) deleteOf(id string, p *Principal) bool {
 	return st.get(id, p) != nil && st.delete(id)
 }
 
-// delete reports whether there was such a session.
+// delete deletes the session with that id, and reports whether it existed.
 func (st *sessionStore) delete(id string) bool {
 	sh := st.shard(id)
 	sh.mu.Lock()
@@ -287,7 +287,7 @@ func (st *sessionStore) delete(id string) bool {
 	return ok
 }
 
-// end frees what a session that is no longer in the store holds.
+// end frees the resources of a session that is no longer in the store.
 func (st *sessionStore) end(s *Session) {
 	st.ledger.release(&s.kept)
 	for _, rc := range s.requests() {
@@ -307,7 +307,7 @@ func (st *sessionStore) end(s *Session) {
 
 var errSessionOver = statusError(invalidRequest("the session has ended, initialize again"), http.StatusNotFound)
 
-// close gives back what is kept for the session, and keeps nothing more for it.
+// close releases everything kept for the session, and prevents further additions.
 func (s *Session) close(l *ledger) (standing *standing, logs []*eventLog) {
 	s.mu.Lock()
 	s.over = true
@@ -344,17 +344,17 @@ func (s *Session) cancelAll() {
 
 var sessionContext = []byte("session id 1")
 
-// newSessionID returns an id that can be neither guessed nor made up: it is
-// sealed with the server's key, and names the replica that holds the session.
+// newSessionID returns an id that can be neither guessed nor forged: it is sealed with
+// the server's key and contains the name of the replica that owns the session.
 func (s *Server) newSessionID() string {
 	plain := append(make([]byte, 16, 16+len(s.opts.Replica)), s.opts.Replica...)
-	_, _ = rand.Read(plain[:16]) // never fails: it ends the program instead
+	_, _ = rand.Read(plain[:16]) // never fails: it exits the program instead
 	return base64.RawURLEncoding.EncodeToString(s.keys.Load().seal(plain, sessionContext))
 }
 
-// SessionReplica returns the [ServerOptions.Replica] of the server that gave out
-// a session id, so that a request can be passed on to it. ok is false for an id
-// that was not sealed with one of the server's keys.
+// SessionReplica returns the [ServerOptions.Replica] of the server that issued a session
+// id, so that a request can be forwarded to it. ok is false for an id that was not sealed
+// with one of the server's keys.
 func (s *Server) SessionReplica(id string) (replica string, ok bool) {
 	sealed, err := base64url.Decode(id)
 	if err != nil {

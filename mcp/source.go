@@ -7,76 +7,75 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Source is anything with MCP capabilities. A [Server] shows it to clients.
+// Source provides MCP capabilities. A [Server] exposes it to clients.
 //
 // All methods are called concurrently. ctx carries the request being served
-// ([RequestFrom]) and ends when the client cancels it, and in any case when the
-// method has returned. Errors are worded for clients as [Error] describes. The server has already checked that the named
-// tool or prompt is in the Catalog; a Source called directly checks for itself.
+// ([RequestFrom]); it ends when the client cancels the request, and at the latest when
+// the method returns. Error messages are written for clients, see [Error]. The server has
+// already checked that the named tool or prompt is in the Catalog; a Source that is
+// called directly must check this itself.
 //
-// Embed [Unimplemented] to implement only a part.
+// Embed [Unimplemented] to implement only some of the methods.
 type Source interface {
-	// Catalog returns what the source offers now. It is called for every
-	// request, so it must be cheap: return a value kept ready, and a new one
-	// only when something changed. ctx may narrow the view to one caller.
+	// Catalog returns what the source currently offers. It is called for every request, so
+	// it must be cheap: return a prepared value, and a new one only after a change. ctx may
+	// narrow the view to one caller.
 	Catalog(ctx context.Context) (*Catalog, error)
 
-	// CallTool runs a tool. A tool that the caller should retry differently
-	// returns [InvalidArguments] or a result with IsError.
+	// CallTool runs a tool. If the caller should retry with different arguments, return
+	// [InvalidArguments] or a result with IsError.
 	CallTool(ctx context.Context, params *CallToolParams) (*CallToolResult, error)
 
-	// ReadResource reads a resource, whether it is listed or matches a template.
-	// If there is none, the error is [ResourceNotFound].
+	// ReadResource reads a resource that is listed or matches a template. If the resource
+	// does not exist, the error is [ResourceNotFound].
 	ReadResource(ctx context.Context, params *ReadResourceParams) (*ReadResourceResult, error)
 
-	// GetPrompt fills in a prompt. Required arguments are present.
+	// GetPrompt fills in a prompt. All required arguments are present.
 	GetPrompt(ctx context.Context, params *GetPromptParams) (*GetPromptResult, error)
 
-	// Complete suggests values for an argument of a prompt or a variable of a
-	// resource template. It is only called if Catalog.Completions is true.
+	// Complete suggests values for a prompt argument or a variable of a resource template.
+	// It is only called if Catalog.Completions is true.
 	Complete(ctx context.Context, params *CompleteParams) (*CompleteResult, error)
 }
 
 // Watcher is a Source whose catalog or resources can change while it is served.
 type Watcher interface {
-	// Watch calls changed, from any goroutine and without waiting for the
-	// client, each time something changed. After stop returns, changed is not
-	// called any more.
+	// Watch calls changed after each change, from any goroutine and without waiting for the
+	// client. It does not call changed after stop has returned.
 	Watch(changed func(Change)) (stop func())
 }
 
-// Extender is a Source with methods of its own, such as those of an extension
-// that it declares in [Catalog.Extensions].
+// Extender is a Source with additional methods, such as those of an extension declared in
+// [Catalog.Extensions].
 type Extender interface {
-	// ServeMethod answers a request for a method that the protocol itself does
-	// not have in the client's version. params is the object as it was received,
-	// or nil. For a method that it does not know either, the error is
+	// ServeMethod serves a method that is not part of the protocol in the client's version.
+	// params is the object as received, or nil. If the method is unknown, the error is
 	// [MethodNotFound].
 	ServeMethod(ctx context.Context, method string, params json.RawMessage) (*MethodResult, error)
 }
 
-// Subscriber is a [Watcher] that has to be told which resources somebody wants to
-// hear of, because it hears of them from somewhere else.
+// Subscriber is a [Watcher] that must know which resources clients are interested in,
+// because it subscribes to them at an upstream.
 type Subscriber interface {
-	// Subscribe is called when a client subscribes to a resource, and so may be
-	// called many times for one. It is not told when nobody is interested any
-	// more. An error refuses the subscription, except to 2026-07-28 clients, who
-	// subscribe to several things at once.
+	// Subscribe is called when a client subscribes to a resource, possibly many times for
+	// the same one. It is not called when the last client unsubscribes. An error rejects the
+	// subscription, except for 2026-07-28 clients, which subscribe to several things at
+	// once.
 	Subscribe(ctx context.Context, uri string) error
 }
 
 // MethodResult is the outcome of [Extender.ServeMethod].
 type MethodResult struct {
-	// Result is the result object. For 2026-07-28 clients the server adds the
-	// members that every result must have.
+	// Result is the result object. For 2026-07-28 clients the server adds the members that
+	// every result must have.
 	Result *Raw
 	// Cache, if not nil, is sent as ttlMs and cacheScope to 2026-07-28 clients.
 	Cache *CacheHint
 }
 
-// AsWatcher returns src as a [Watcher] if it can change while it is served. A
-// Watcher that never does, such as one of a file format that is sometimes
-// watched, says so by a method Changes() bool that returns false.
+// AsWatcher returns src as a [Watcher] if it can change while it is served. A Source that
+// has the Watch method but may never change, such as a file format that is only sometimes
+// watched, can opt out with a method Changes() bool that returns false.
 func AsWatcher(src Source) (Watcher, bool) {
 	w, ok := src.(Watcher)
 	if c, says := src.(interface{ Changes() bool }); ok && says {
@@ -85,32 +84,32 @@ func AsWatcher(src Source) (Watcher, bool) {
 	return w, ok
 }
 
-// Change says what is different now. The Catalog already shows it.
+// Change describes what changed. The Catalog already includes it.
 type Change struct {
 	Tools, Resources, Prompts bool // the list or an entry of it
-	// URI, if not empty, is a resource whose contents changed.
+	// URI, if not empty, is the resource whose contents changed.
 	URI string
 
-	// id is that of a task of this server whose state changed, or of an
-	// elicitation that is complete.
+	// id identifies a task of this server whose state changed, or an elicitation that
+	// completed.
 	id string
 }
 
 // CallToolParams are the parameters of tools/call.
 type CallToolParams struct {
 	Name string `json:"name"`
-	// Arguments is a JSON object in the client's own bytes, valid JSON, or nil
-	// if the client sent none. Names may be given twice in it: whoever decodes
-	// it decides. The Source may keep it but not change it.
+	// Arguments is a valid JSON object, byte for byte as the client sent it, or nil if the
+	// client sent none. Names may be repeated; the decoder decides which value counts. The
+	// Source may keep Arguments but must not modify it.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Origins are those of the tool that the server admitted the call for, see
-	// [Tool.Origins]; nil if a program makes the call. A Source that joins others
-	// must pass them on, and refuse a call whose name has come to mean another tool.
+	// Origins are the [Tool.Origins] of the tool for which the server admitted the call, or
+	// nil for a direct call by a program. A Source that joins others must pass them on, and
+	// must reject a call whose name now refers to another tool.
 	Origins []Origin `json:"-"`
 }
 
-// Argument returns the argument with that name as the client wrote it, or nil
-// if it is absent. Of a name that is given twice it returns the last value.
+// Argument returns the raw JSON of the named argument, or nil if it is absent. If the
+// name is repeated, the last value wins.
 func (p *CallToolParams) Argument(name string) json.RawMessage {
 	if p.Arguments == nil {
 		return nil
@@ -118,8 +117,8 @@ func (p *CallToolParams) Argument(name string) json.RawMessage {
 	return jsonscan.Member(p.Arguments, name)
 }
 
-// StringArgument returns the string argument with that name, and whether there
-// is one. For arguments with rules of their own, decode Arguments.
+// StringArgument returns the named string argument, and whether it exists. For arguments
+// with their own decoding rules, decode Arguments.
 func (p *CallToolParams) StringArgument(name string) (value string, ok bool) {
 	return jsonscan.Unquote(p.Argument(name))
 }
@@ -143,15 +142,14 @@ type CompleteParams struct {
 	Prompt string
 	// URITemplate is the uri in a ref/resource reference.
 	URITemplate string
-	// Argument is the argument or variable to complete, Value what has been
-	// typed of it so far.
+	// Argument is the argument or variable to complete, Value the text typed so far.
 	Argument, Value string
-	// Arguments holds the values already chosen for others (from 2025-06-18).
+	// Arguments holds the values already chosen for other arguments (from 2025-06-18).
 	Arguments map[string]string
 }
 
-// Unimplemented is a Source that offers nothing. Embed it in a Source that
-// implements only some of the methods.
+// Unimplemented is a Source that offers nothing. Embed it in a Source that implements
+// only some of the methods.
 type Unimplemented struct{}
 
 var _ Source = Unimplemented{}
@@ -159,33 +157,33 @@ var _ Source = Unimplemented{}
 // Catalog returns an empty catalog.
 func (Unimplemented) Catalog(context.Context) (*Catalog, error) { return emptyCatalog, nil }
 
-// CallTool reports that there is no such tool.
+// CallTool returns [UnknownTool].
 func (Unimplemented) CallTool(_ context.Context, p *CallToolParams) (*CallToolResult, error) {
 	return nil, UnknownTool(p.Name)
 }
 
-// ReadResource reports that there is no such resource.
+// ReadResource returns [ResourceNotFound].
 func (Unimplemented) ReadResource(_ context.Context, p *ReadResourceParams) (*ReadResourceResult, error) {
 	return nil, ResourceNotFound(p.URI, "")
 }
 
-// GetPrompt reports that there is no such prompt.
+// GetPrompt returns [UnknownPrompt].
 func (Unimplemented) GetPrompt(_ context.Context, p *GetPromptParams) (*GetPromptResult, error) {
 	return nil, UnknownPrompt(p.Name)
 }
 
-// Complete suggests nothing.
+// Complete returns no suggestions.
 func (Unimplemented) Complete(context.Context, *CompleteParams) (*CompleteResult, error) {
 	return &CompleteResult{}, nil
 }
 
-// UnknownTool is the error for a tool that is not in the catalog.
+// UnknownTool returns the error for a tool that is not in the catalog.
 func UnknownTool(name string) *Error { return Errorf(CodeInvalidParams, "unknown tool %q", name) }
 
-// MethodNotFound is the error for a method that nobody serves.
+// MethodNotFound returns the error for an unknown method.
 func MethodNotFound(method string) *Error {
 	return Errorf(CodeMethodNotFound, "method %q not found", method)
 }
 
-// UnknownPrompt is the error for a prompt that is not in the catalog.
+// UnknownPrompt returns the error for a prompt that is not in the catalog.
 func UnknownPrompt(name string) *Error { return Errorf(CodeInvalidParams, "unknown prompt %q", name) }
