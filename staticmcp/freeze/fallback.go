@@ -20,9 +20,9 @@ import (
 // *FallbackOptions and the zero value mean the defaults.
 type FallbackOptions struct {
 	// Dir is the folder of the site, where answers of the source are stored. They must be
-	// stable, so only answers of tools marked readOnlyHint and of Tools are stored. Answers
-	// that appear to contain a secret or personal data are not stored. Default: nothing is
-	// stored.
+	// stable, so the answers of a tool are stored only if it is marked readOnlyHint or named
+	// in Tools. Answers that appear to contain a secret or personal data are not stored.
+	// Default: nothing is stored.
 	Dir string
 	// Tools are the names of additional tools whose answers are stored.
 	Tools []string
