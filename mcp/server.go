@@ -223,7 +223,8 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 	if m != nil && m.capability != nil && !m.capability(cat) {
 		return MethodNotFound(m.name)
 	}
-	if s.opts.View != nil && !rc.msg.is("initialize") { // initialize needs the whole catalog, to declare the capabilities
+	// The capabilities are those of the whole catalog.
+	if s.opts.View != nil && !rc.msg.is("initialize") && !rc.msg.is("server/discover") {
 		cat = s.opts.View(rc, cat)
 	}
 	if s.opts.Gate != nil || s.opts.Observer != nil {
