@@ -219,10 +219,10 @@ func TestDoesNotRead(t *testing.T) {
 	first := src.State().PID
 	large := fmt.Appendf(nil, `{"x":"%s"}`, strings.Repeat("x", 1<<20))
 	var all sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // before the ping that follows
+	defer cancel()
 	for range 4 {
 		all.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
 			if _, err := src.CallTool(ctx, &mcp.CallToolParams{
 				Name:      "fine",
 				Arguments: large,

@@ -160,12 +160,18 @@ func (s *stream) exchange(ctx context.Context, c *call) ([]byte, error) {
 	}
 	buffers.put(buf)
 	if err != nil {
-		if !errors.Is(err, errNotReading) {
-			s.in.lost(s.why(err)) // otherwise a retry would use this connection again
-		}
 		var lost *lostError
+		if errors.Is(err, errNotReading) {
+			return nil, &lostError{cause: err, unseen: true}
+		}
+		s.in.lost(s.why(err)) // otherwise a retry would use this connection again
 		if errors.As(err, &lost) {
 			return nil, err // its error is more precise
+		}
+		// The session may have ended for another reason, such as a hang, before its pipes
+		// were closed.
+		if _, ended := c.wait(ctx, func() {}); errors.As(ended, &lost) {
+			err = lost.cause
 		}
 		return nil, &lostError{cause: err, unseen: true}
 	}

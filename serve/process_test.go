@@ -45,7 +45,8 @@ func upstreams() []serve.Upstream {
 			Version:   "2025-11-25",
 			Error:     "swordfish",
 		},
-		{Name: "up", Transport: "stdio", Phase: "starting", Since: since, Starts: 1, Failures: 1},
+		{Name: "up", Transport: "stdio", Phase: "starting", Since: since, Starts: 1, Failures: 4},
+		{Name: "up", Transport: "stdio", Phase: "ready", Since: since},
 	}
 }
 
@@ -75,7 +76,8 @@ func TestUpstreamsAreInHealthAndMetrics(t *testing.T) {
 	for name, value := range map[string]float64{
 		`slipway_server_up{server="up"}`: 1, `slipway_server_up{server="down"}`: 0,
 		`slipway_server_starts_total{server="up"}`: 3, `slipway_server_starts_total{server="down"}`: 0,
-		`slipway_server_failures{server="down"}`: 3, `slipway_server_requests_in_flight{server="up"}`: 1,
+		`slipway_server_failures{server="down"}`: 3, `slipway_server_failures{server="up"}`: 4,
+		`slipway_server_requests_in_flight{server="up"}`: 1,
 	} {
 		if v, ok := samples[name]; !ok || v != value {
 			t.Errorf("%s = %v, %v; want %v", name, v, ok, value)

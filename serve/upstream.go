@@ -65,7 +65,7 @@ func upstreamMetrics(t *exposition, all []Upstream) {
 		}
 		s.starts += float64(u.Starts)
 		s.inFlight += float64(u.InFlight)
-		s.failures = float64(u.Failures)
+		s.failures = max(s.failures, float64(u.Failures))
 	}
 	for _, f := range []struct {
 		name, kind, help string
