@@ -6,67 +6,65 @@ import (
 	"time"
 )
 
-// Conn is a connection that carries whole messages both ways, such as a
-// WebSocket. ReadMessage is called by one goroutine at a time, WriteMessage by
-// many at once.
+// Conn is a bidirectional connection for whole messages, such as a WebSocket. ReadMessage
+// is called by one goroutine at a time, WriteMessage concurrently.
 type Conn interface {
-	// ReadMessage returns the next message, in memory that the caller may keep.
-	// At the end of the connection the error is io.EOF. ctx ends once nothing more
-	// will be done with a message.
+	// ReadMessage returns the next message, in memory that the caller may keep. At the end
+	// of the connection the error is io.EOF. ctx ends once messages are no longer processed.
 	ReadMessage(ctx context.Context) ([]byte, error)
-	// WriteMessage sends a message. It must not keep msg, nor wait long for a
-	// client that does not read: an error ends the connection.
+	// WriteMessage sends a message. It must not keep msg, and must not wait long for a
+	// client that does not read: an error closes the connection.
 	WriteMessage(msg []byte) error
 }
 
-// BufferedConn is a Conn that lets messages leave together: WriteMessage may
-// keep a copy of the message until Flush is called.
+// BufferedConn is a Conn that can send several messages together: WriteMessage may keep a
+// copy of the message until Flush is called.
 type BufferedConn interface {
 	Conn
-	// Pending reports whether ReadMessage has a whole message at hand, so that it
-	// would not wait. Answers are kept for as long as it has.
+	// Pending reports whether ReadMessage would return a message without waiting. Answers
+	// are buffered as long as it returns true.
 	Pending() bool
-	// Flush sends what is kept. Like WriteMessage it is called by many at once.
+	// Flush sends the buffered messages. Like WriteMessage, it is called concurrently.
 	Flush() error
 }
 
-// ConnOptions configure [Server.ServeConn]. The zero value and nil are the defaults.
+// ConnOptions configures [Server.ServeConn]. Nil and the zero value use the defaults.
 type ConnOptions struct {
-	// MaxInFlight is how many requests may run at once; others are refused with
-	// [CodeToolBusy]. Reading goes on, so that a client can cancel requests, and
-	// is seen to leave. 0 stands for 1,000.
+	// MaxInFlight is the maximum number of concurrent requests; others are rejected with
+	// [CodeToolBusy]. Reading continues, so that a client can cancel requests and a
+	// disconnect is noticed. 0 means 1,000.
 	MaxInFlight int
-	// DrainTimeout is how long requests in flight may take after ctx is done,
-	// before they are cancelled; 0 stands for 10 seconds.
+	// DrainTimeout is how long requests in flight may take after ctx is done, before they
+	// are cancelled; 0 means 10 seconds.
 	DrainTimeout time.Duration
 
-	// Transport is what the observer is told that the connection is, such as
+	// Transport is the kind of connection reported to the observer, such as
 	// [TransportWebSocket].
 	Transport string
 
-	// Remote is the address of the client, such as the RemoteAddr of its request. By
-	// it the [Budget] tells clients without a principal apart; connections without a
+	// Remote is the address of the client, such as the RemoteAddr of its request. The
+	// [Budget] uses it to distinguish clients without a principal; connections without a
 	// Remote count as one client that has no share of its own.
 	Remote string
 
-	// cancelAtEnd says that the end of the input means that the client has gone.
+	// cancelAtEnd means that the end of the input is a disconnect of the client.
 	cancelAtEnd bool
 }
 
-// ServeConn serves one client on a connection until it ends, which cancels what
-// is in flight, or until ctx is done, which lets it finish. The session of a
-// client up to 2025-11-25 is the connection's. A connection beyond the [Budget] ends
-// with an [*Error] of [CodeToolBusy]. ServeConn does not close conn.
-// opts may be nil.
+// ServeConn serves one client on a connection. It returns when the connection ends, which
+// cancels the requests in flight, or when ctx is done, which lets them finish. The
+// session of a client up to 2025-11-25 is bound to the connection. If the [Budget] does
+// not allow another connection, the result is an [*Error] with [CodeToolBusy]. ServeConn
+// does not close conn. opts may be nil.
 func (s *Server) ServeConn(ctx context.Context, conn Conn, opts *ConnOptions) error {
 	ended := make(chan error, 1)
 	s.StartConn(ctx, conn, opts, func(err error) { ended <- err })
 	return <-ended
 }
 
-// StartConn is [Server.ServeConn] for those who have many connections at rest: it
-// holds no goroutine but the one that reads. It returns at once, and ended is
-// called with what ServeConn would return.
+// StartConn is [Server.ServeConn] for callers with many idle connections: the only
+// goroutine it holds is the one that reads. It returns immediately, and calls ended with
+// the result of ServeConn.
 func (s *Server) StartConn(ctx context.Context, conn Conn, opts *ConnOptions, ended func(error)) {
 	var o ConnOptions
 	if opts != nil {
@@ -78,8 +76,9 @@ func (s *Server) StartConn(ctx context.Context, conn Conn, opts *ConnOptions, en
 	s.newPipe(ctx, w, o).start(ended)
 }
 
-// ShedConn ends the oldest connection of the client that has the most, to make room
-// for another client, and reports whether there was one. It does not wait for the end.
+// ShedConn ends the oldest connection of the client that has the most connections, to
+// make room for another client. It reports whether there was one. It does not wait for
+// the end.
 func (s *Server) ShedConn() bool { return s.ledger.shedOne(keptConnection) }
 
 // link is what a connection reads from and writes to.
@@ -87,19 +86,19 @@ type link interface {
 	read(ctx context.Context) ([]byte, error)
 	// pending reports whether the next message can be read without waiting.
 	pending() bool
-	// write queues a message, flush sends what is queued.
+	// write queues a message, flush sends the queued messages.
 	write(msg []byte)
 	flush() error
 	// failed is closed when writing has failed.
 	failed() <-chan struct{}
-	// limit is the size from which read refuses a message.
+	// limit is the size from which read rejects a message.
 	limit() int
 }
 
 // whole is the link of a Conn.
 type whole struct {
 	conn     Conn
-	buffered BufferedConn // nil: every message leaves at once
+	buffered BufferedConn // nil: messages are sent one by one
 	broken   chan struct{}
 
 	mu  sync.Mutex
@@ -119,7 +118,7 @@ func (w *whole) flush() error {
 	return w.noted(nil)
 }
 
-// noted returns the first error there was.
+// noted records err, and returns the first error recorded.
 func (w *whole) noted(err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,17 +7,17 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// message is one JSON-RPC message, scanned once: slices of the text it came in.
+// message is one JSON-RPC message, scanned once. Its fields are slices of the text.
 type message struct {
-	id     []byte // as it was written, or nil
+	id     []byte // as written, or nil
 	method []byte // decoded
 	params []byte // the whole object, or nil
-	// response says that the message answers a request of ours, with the one or
-	// the other of these, as written.
+	// response means that the message answers one of our own requests, with either result or
+	// failure, as written.
 	response        bool
 	result, failure []byte
 
-	// Members of params that the hot methods need, as they were written.
+	// Members of params that the hot methods need, as written.
 	name, uri, arguments, meta, cursor []byte
 
 	size int // of the text
@@ -29,13 +29,13 @@ func (m *message) isRequest() bool { return m.id != nil && !m.response }
 // is reports whether the method is name.
 func (m *message) is(name string) bool { return string(m.method) == name }
 
-// shape is what the scan of an envelope has met so far.
+// shape is the state of the scan of an envelope.
 type shape struct {
 	seen   envelopeKey
 	nullID bool
-	// wrong is the first thing that is JSON but no message. The scan goes on
-	// behind it: the text may not even be JSON, and the id, by which the client
-	// finds its request again, may come last.
+	// wrong is the first violation of the message format. The scan continues after it,
+	// because the text may turn out not to be JSON, and the id, which the client needs to
+	// identify its request, may come last.
 	wrong *Error
 }
 
@@ -56,8 +56,8 @@ const (
 	keyError
 )
 
-// scan fills m from one JSON text and proves the whole text valid. If the text
-// is JSON but no message, m holds the id nevertheless, if there is one.
+// scan fills m from one JSON text and validates the whole text. If the text is JSON but
+// not a valid message, m still contains the id, if it has one.
 func (m *message) scan(text []byte) *Error {
 	*m = message{size: len(text)}
 	i := jsonscan.Space(text, 0)
@@ -79,7 +79,7 @@ func (m *message) scan(text []byte) *Error {
 	}
 	switch {
 	case err != nil:
-		m.id = nil // what looks like one may be a part of it
+		m.id = nil // the apparent id may be truncated
 		return parseError(err)
 	case s.wrong != nil:
 		return s.wrong
@@ -119,7 +119,7 @@ func (m *message) member(text, key []byte, i int, s *shape) (int, error) {
 	if s.seen&bit != 0 {
 		s.fail(invalidRequest("member %q is given twice", key))
 		if bit == keyID {
-			m.id = nil // whichever the client meant, it is not told of the other
+			m.id = nil // ambiguous, so the answer contains neither
 		}
 		return jsonscan.ValueAt(text, i, 1)
 	}
@@ -134,7 +134,7 @@ func (m *message) member(text, key []byte, i int, s *shape) (int, error) {
 	return end, err
 }
 
-// keep stores the value of an envelope member after checking its type.
+// keep checks the type of an envelope member and stores its value.
 func (m *message) keep(bit envelopeKey, raw []byte, s *shape) {
 	switch bit {
 	case keyJSONRPC:
@@ -173,8 +173,8 @@ func notAnObject() *Error {
 
 func badID() *Error { return invalidRequest(`"id" must be a string or an integer`) }
 
-// validID accepts strings and integers. A fraction or an exponent would leave
-// open whether 1 and 1.0 are one id.
+// validID accepts strings and integers. With fractions or exponents it would be unclear
+// whether 1 and 1.0 are the same id.
 func validID(raw []byte) bool {
 	if raw[0] == '"' {
 		return true
@@ -211,7 +211,7 @@ func (m *message) checkShape(s *shape) *Error {
 			return invalidRequest("a result without an id")
 		}
 	}
-	// An error may lack the id: its sender could not read what it answers.
+	// An error may lack the id, if its sender could not read the request.
 	m.response = true
 	return nil
 }
@@ -256,7 +256,7 @@ func (m *message) slot(key []byte) *[]byte {
 	return nil
 }
 
-// foldsTo returns the name that key equals but for case, or "".
+// foldsTo returns the name that equals key except for case, or "".
 func foldsTo(key []byte, names ...string) string {
 	for _, name := range names {
 		if len(name) == len(key) && bytes.EqualFold(key, []byte(name)) {
@@ -266,7 +266,7 @@ func foldsTo(key []byte, names ...string) string {
 	return ""
 }
 
-// The members of _meta that the specification gives a meaning.
+// The members of _meta that the specification defines.
 const (
 	metaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
 	metaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -274,7 +274,7 @@ const (
 	metaLogLevel           = "io.modelcontextprotocol/logLevel"
 )
 
-// requestMeta is a request's _meta, looked through once.
+// requestMeta is a request's _meta, scanned once.
 type requestMeta struct {
 	raw                                                        []byte
 	version, capabilities, clientInfo, logLevel, progressToken []byte // as written
@@ -320,12 +320,12 @@ func (r *requestMeta) scan(raw []byte) *Error {
 	return nil
 }
 
-// maxBatch bounds the messages of a batch: each is answered, so that a body full
-// of the shortest ones would make an answer many times its size.
+// maxBatch limits the number of messages in a batch. Each is answered, so a body of very
+// short messages would produce an answer many times its size.
 const maxBatch = 1000
 
-// maxBatchAnswers bounds the answers of a batch, in bytes, beyond which the rest
-// of its requests is refused: short requests may have long answers.
+// maxBatchAnswers limits the size of a batch's answers in bytes. When it is reached, the
+// remaining requests are rejected. Short requests may have long answers.
 const maxBatchAnswers = 4 << 20
 
 // eachMessage calls each for every element of a batch.
@@ -346,8 +346,8 @@ func eachMessage(text []byte, each func(element []byte)) *Error {
 	return nil
 }
 
-// fitsBatch returns what keeps an admitted message from being part of a batch
-// whose answers have held bytes so far.
+// fitsBatch returns an error if an admitted message cannot be part of a batch. held is
+// the size of the batch's answers so far.
 func (rc *requestContext) fitsBatch(held int) *Error {
 	switch {
 	case held > maxBatchAnswers && rc.msg.isRequest():

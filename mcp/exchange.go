@@ -19,15 +19,15 @@ type exchange struct {
 	r       *http.Request
 	accept  accepts
 	out     *response // set once the response has become an event stream
-	log     *eventLog // of that stream, if the client can continue it elsewhere
+	log     *eventLog // of that stream, if the client can resume it
 	session *Session
 	version Version
 
 	rc     *requestContext // the request being served
-	logged *requestContext // the last one that log has noted
+	logged *requestContext // the last one added to log
 
-	// Of a batch: the requests before, answers that wait for the last one, and whether
-	// one is due.
+	// For batches: the previous requests, the answers held until the last one, and whether
+	// an answer is due.
 	past      []*requestContext
 	held      [][]byte
 	heldBytes int
@@ -36,7 +36,7 @@ type exchange struct {
 
 func (x *exchange) client() string { return accountName(PrincipalFrom(x.ctx), x.r.RemoteAddr) }
 
-// single serves a body that is one message.
+// single serves a body that contains one message.
 func (x *exchange) single(body []byte) {
 	a := newAnswer()
 	defer a.free()
@@ -51,7 +51,7 @@ func (x *exchange) single(body []byte) {
 	if e := x.admit(rc); e != nil {
 		a.failure(rc, e)
 		if a.status == 0 && !rc.msg.isRequest() {
-			a.status = http.StatusBadRequest // nothing else tells the client
+			a.status = http.StatusBadRequest // otherwise the client would not notice the error
 		}
 		write(x.w, a, a.status)
 		x.handler.server.refused(rc, TransportHTTP, e, cmp.Or(a.status, http.StatusOK))
@@ -61,7 +61,7 @@ func (x *exchange) single(body []byte) {
 	x.finish(rc, a)
 }
 
-// serve runs an admitted message through the desk.
+// serve lets the server handle an admitted message.
 func (x *exchange) serve(rc *requestContext, a *answer) {
 	if x.accept&acceptsStream != 0 {
 		rc.stream = x
@@ -102,8 +102,8 @@ func (x *exchange) finish(rc *requestContext, a *answer) {
 }
 
 // cancelled answers requests that the client has cancelled. No message is due, but the
-// response to a request is an event stream or JSON (2025-11-25, "Sending Messages to
-// the Server"): a stream without events says the least.
+// response to a request must be an event stream or JSON (2025-11-25, "Sending Messages to
+// the Server"). An event stream without events comes closest.
 func (x *exchange) cancelled() {
 	if x.accept&acceptsStream == 0 {
 		a := newAnswer()
@@ -119,8 +119,9 @@ func (x *exchange) cancelled() {
 
 var errCancelled = Errorf(CodeInternalError, "the client has cancelled the request")
 
-// end sends the last message of an event stream, if there is one. A client that
-// has gone is no concern of the request: it may come back, or it does not care.
+// end sends the last message of an event stream, if there is one. A disconnect of the
+// client is not an error of the request: the client may reconnect, or not need the
+// answer.
 func (x *exchange) end(last []byte) {
 	if len(last) > 0 {
 		_ = x.send(last)
@@ -131,19 +132,19 @@ func (x *exchange) end(last []byte) {
 	x.out.leave()
 }
 
-// remember names the session that an initialize request has begun.
+// remember returns the session id of a successful initialize request in a header.
 func (x *exchange) remember(rc *requestContext) {
 	if s := rc.session; s != nil && s.id != "" && s.Version() != 0 && rc.msg.is("initialize") {
 		x.w.Header()[headerSession] = []string{s.id}
 	}
 }
 
-// admit decides the era of a scanned message, and finds its version and session.
+// admit determines the era, version and session of a scanned message.
 func (x *exchange) admit(rc *requestContext) *Error {
 	header, hasHeader := first(x.r.Header, headerVersion)
 	if e := rc.meta.scan(rc.msg.meta); e != nil {
 		if rc.isModern(header) {
-			e.status = http.StatusBadRequest // what it must say is missing
+			e.status = http.StatusBadRequest // the required members of _meta are missing
 		}
 		return e
 	}
@@ -196,9 +197,9 @@ func statusError(e *Error, status int) *Error {
 	return e
 }
 
-// isModern decides the era. The body decides first: a message whose _meta names
-// a version of the handshake era, or any initialize without an envelope, is
-// legacy whatever the header says.
+// isModern reports whether the message belongs to 2026-07-28. The body takes precedence
+// over the header: a message whose _meta names a version of the handshake era, and any
+// initialize without an envelope, is legacy.
 func (rc *requestContext) isModern(header string) bool {
 	if rc.meta.version != nil {
 		name, _ := jsonscan.UnquoteBytes(rc.meta.version)
@@ -215,7 +216,7 @@ func (x *exchange) headerVersion() Version {
 	return v
 }
 
-// batch serves an array of messages, which only 2025-03-26 has.
+// batch serves an array of messages, which only 2025-03-26 allows.
 func (x *exchange) batch(body []byte) {
 	a := newAnswer()
 	defer a.free()
@@ -253,8 +254,8 @@ func (x *exchange) batch(body []byte) {
 	x.finishBatch(a)
 }
 
-// finishBatch writes the answers that are held as one array, unless an element has
-// made the response an event stream, which has them all.
+// finishBatch writes the held answers as one array, unless an element has turned the
+// response into an event stream, which then contains all answers.
 func (x *exchange) finishBatch(a *answer) {
 	switch {
 	case x.out != nil:
@@ -297,8 +298,8 @@ func (x *exchange) element(text []byte, a *answer) {
 	x.serve(rc, a)
 }
 
-// send implements stream: the first message turns the response into an event stream,
-// in which the answers follow that were held.
+// send implements stream. The first message turns the response into an event stream,
+// starting with the held answers.
 func (x *exchange) send(msg []byte) error {
 	if x.out == nil {
 		x.out = newResponse(x.w)
@@ -316,7 +317,7 @@ func (x *exchange) send(msg []byte) error {
 	return x.write(msg)
 }
 
-// openLog has the event stream logged, so that the client can continue it.
+// openLog starts logging the event stream, so that the client can resume it.
 func (x *exchange) openLog() {
 	x.log = x.session.newLog(x.handler.server.ledger, x.client())
 	for _, rc := range x.past {
@@ -326,7 +327,7 @@ func (x *exchange) openLog() {
 	x.note()
 }
 
-// note has the log note the request being served.
+// note adds the request being served to the log.
 func (x *exchange) note() {
 	if x.rc != x.logged {
 		x.log.follow(x.rc, x.out)
@@ -343,7 +344,7 @@ func (x *exchange) write(msg []byte) error {
 	return x.out.writeEvents(appendEvent(nil, "", msg))
 }
 
-// disconnect implements what Request.Disconnect needs.
+// disconnect implements Request.Disconnect.
 func (x *exchange) disconnect(retry time.Duration) bool {
 	if x.session == nil || x.session.id == "" {
 		return false

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// hub tells everyone who wants to know that the source has changed. It watches
-// the source from the first listener on.
+// hub notifies listeners of changes of the source. It watches the source while it has
+// listeners.
 type hub struct {
 	source Source
 
 	mu        sync.Mutex
 	listeners map[listener]struct{}
-	stop      func() // ends watching; nil while nobody listens
+	stop      func() // stops watching; nil while there are no listeners
 	closed    bool
 
-	// Standing connections have no goroutine of their own: one writer serves
-	// all of them, and runs while there are any.
+	// Standing connections do not have their own goroutine: one writer serves all of them,
+	// and runs while any exist.
 	standing map[*standing]struct{}
 	dirty    []*standing // to be written to
 	wake     chan struct{}
@@ -24,7 +24,7 @@ type hub struct {
 	idle     *time.Ticker // while writing
 }
 
-// listener is told of changes. deliver must not wait.
+// listener receives changes. deliver must not wait.
 type listener interface{ deliver(Change) }
 
 func newHub(source Source) *hub {
@@ -42,7 +42,7 @@ func (h *hub) watched() bool {
 	return ok
 }
 
-// add makes l hear of changes from now on. It reports false after close.
+// add adds a listener. It returns false after close.
 func (h *hub) add(l listener) bool {
 	h.mu.Lock()
 	if h.closed {
@@ -59,7 +59,7 @@ func (h *hub) add(l listener) bool {
 	if !start {
 		return true
 	}
-	stop := w.Watch(h.changed) // may call changed at once
+	stop := w.Watch(h.changed) // may call changed immediately
 	h.mu.Lock()
 	closed := h.closed
 	h.stop = stop
@@ -70,7 +70,7 @@ func (h *hub) add(l listener) bool {
 	return true
 }
 
-// remove makes l hear no more. With the last listener, watching ends.
+// remove removes a listener. After the last one, the hub stops watching.
 func (h *hub) remove(l listener) {
 	h.mu.Lock()
 	_, was := h.listeners[l]
@@ -97,7 +97,7 @@ func (h *hub) changed(c Change) {
 	}
 }
 
-// close ends watching and returns the standing connections to be ended.
+// close stops watching and returns the standing connections, which the caller must end.
 func (h *hub) close() []*standing {
 	h.mu.Lock()
 	h.closed = true
@@ -114,11 +114,11 @@ func (h *hub) close() []*standing {
 	return open
 }
 
-// keepAlive is how often an idle standing connection carries a comment, so that
-// proxies keep it and a client that has gone is noticed.
+// keepAlive is how often a comment is sent on an idle standing connection, so that
+// proxies keep it open and disconnects are noticed.
 const keepAlive = 25 * time.Second
 
-// hold begins to serve a standing connection.
+// hold starts serving a standing connection.
 func (h *hub) hold(s *standing) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,7 +134,7 @@ func (h *hub) hold(s *standing) bool {
 	return true
 }
 
-// release stops serving s; the writer ends with the last one.
+// release stops serving s. The writer ends after the last connection.
 func (h *hub) release(s *standing) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -150,7 +150,7 @@ func (h *hub) markDirty(s *standing) {
 	}
 }
 
-// queue makes the writer come to s. The caller holds the lock.
+// queue schedules s for the writer. The caller holds the lock.
 func (h *hub) queue(s *standing) {
 	if !s.queued {
 		s.queued = true
@@ -166,13 +166,13 @@ func (h *hub) signal() {
 	}
 }
 
-// writeTurn is how long the writer stays with a connection that takes nothing.
-// Then another goroutine becomes the writer for all others, and this one is left
-// alone with its connection, for as long as that may take.
+// writeTurn is how long the writer waits for a connection that does not accept data. Then
+// another goroutine becomes the writer for all other connections, and this one continues
+// with its connection only, for as long as that takes.
 const writeTurn = time.Millisecond
 
-// write writes to standing connections while there are any. There is one writer
-// at a time.
+// write writes to standing connections while there are any. There is one writer at a
+// time.
 func (h *hub) write() {
 	turn := time.AfterFunc(keepAlive, h.write)
 	turn.Stop()
@@ -191,8 +191,8 @@ func (h *hub) write() {
 	}
 }
 
-// next waits for a connection that is due and that nobody is writing to. It
-// returns nil once there are no connections.
+// next waits for a connection that is due and not being written to. It returns nil when
+// there are no connections left.
 func (h *hub) next() (s *standing, idle bool) {
 	for {
 		s, idle, tick := h.due()
@@ -207,8 +207,8 @@ func (h *hub) next() (s *standing, idle bool) {
 	}
 }
 
-// due returns the first connection that is due, or else what to wait for; that
-// is nil once there are no connections.
+// due returns the first connection that is due, or the channel to wait for; the channel
+// is nil when there are no connections left.
 func (h *hub) due() (s *standing, idle bool, tick <-chan time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -231,7 +231,7 @@ func (h *hub) due() (s *standing, idle bool, tick <-chan time.Time) {
 	return nil, false, h.idle.C
 }
 
-// written says that nobody is writing to s any more.
+// written records that writing to s has ended.
 func (h *hub) written(s *standing) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -252,21 +252,21 @@ func (h *hub) wakeIdle() {
 	}
 }
 
-// pending is what a listener has not been told yet. Changes are merged, so it
-// stays small however slow the client is.
+// pending contains changes that a listener has not been notified of. Changes are merged,
+// so it stays small even if the client is slow.
 type pending struct {
 	mu    sync.Mutex
 	lists listChanges
 	uris  map[string]struct{}
-	// ids are those of tasks, or for a session of elicitations.
+	// ids are those of tasks or, for a session, of elicitations.
 	ids map[string]struct{}
 }
 
-// listChanges says which lists are different. Every session has one, so it is
-// small.
+// listChanges states which lists have changed. It is small because every session has one.
 type listChanges struct{ Tools, Resources, Prompts bool }
 
-// merge adds a change as far as wants allows it, and reports whether that is news.
+// merge adds the parts of a change that wants accepts, and reports whether any were
+// added.
 func (p *pending) merge(c Change, wants func(uri string) bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -291,7 +291,7 @@ func (p *pending) merge(c Change, wants func(uri string) bool) bool {
 	return news
 }
 
-// take returns what is pending and forgets it.
+// take returns the pending changes of lists and resources, and removes them.
 func (p *pending) take() (lists listChanges, uris []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -304,7 +304,7 @@ func (p *pending) take() (lists listChanges, uris []string) {
 	return lists, uris
 }
 
-// takeIDs returns the ids that are pending and forgets them.
+// takeIDs returns the pending ids, and removes them.
 func (p *pending) takeIDs() (ids []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

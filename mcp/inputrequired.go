@@ -19,23 +19,22 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Multi round-trip requests, the way of 2026-07-28 to ask the client: the
-// request ends with the questions, and the client repeats it with the answers.
-// What was answered in earlier rounds travels with it in requestState, sealed,
-// so that the server keeps nothing between the rounds.
+// Multi round-trip requests, which 2026-07-28 uses to ask the client: the request ends
+// with the questions, and the client repeats it with the answers. Answers of earlier
+// rounds are sealed into requestState, so the server keeps nothing between the rounds.
 
-// rounds is what a request knows of earlier rounds, and what it asks in this one.
+// rounds is the state of a request from earlier rounds, and its questions in this round.
 type rounds struct {
 	loaded  bool
 	count   int                        // questions asked so far, for their default keys
 	answers map[string]json.RawMessage // by key
-	private json.RawMessage            // the source's own
+	private json.RawMessage            // set by the source
 	open    map[string]Question
 	refused map[string]int // wrong answers so far, by key
 }
 
-// State returns what [Request.SetState] kept last, in this or an earlier round of the
-// same request, or nil. It cannot have been changed on the way.
+// State returns the last value passed to [Request.SetState], in this or an earlier round
+// of the same request, or nil. The client cannot change it.
 func (r *Request) State() (json.RawMessage, error) {
 	if r == nil {
 		return nil, nil
@@ -50,9 +49,9 @@ func (r *Request) State() (json.RawMessage, error) {
 	return r.rc.rounds.private, nil
 }
 
-// SetState keeps a JSON value for the next round of the same request, sealed
-// against reading and changing. It matters only if the Source method then
-// returns [ErrInputRequired].
+// SetState stores a JSON value for the next round of the same request, sealed against
+// reading and modification. It only has an effect if the Source method then returns
+// [ErrInputRequired].
 func (r *Request) SetState(state json.RawMessage) {
 	if r == nil {
 		return
@@ -62,7 +61,8 @@ func (r *Request) SetState(state json.RawMessage) {
 	r.rc.rounds.private = state
 }
 
-// askModern returns the answers if all are there, and otherwise notes what is open.
+// askModern returns the answers if all of them exist. Otherwise it records the open
+// questions.
 func (rc *requestContext) askModern(questions []Question) ([]json.RawMessage, error) {
 	if !rc.mayAsk() {
 		return nil, fmt.Errorf("%s cannot ask the client", rc.msg.method)
@@ -104,8 +104,8 @@ func (rc *requestContext) askModern(questions []Question) ([]json.RawMessage, er
 	return answers, nil
 }
 
-// refuse drops a wrong answer, which would only travel on in the state, and
-// returns how many there were to the question.
+// refuse deletes a wrong answer, so that it does not stay in the state, and returns the
+// number of wrong answers to the question.
 func (r *rounds) refuse(key string) int {
 	delete(r.answers, key)
 	if r.refused == nil {
@@ -119,8 +119,8 @@ func (rc *requestContext) mayAsk() bool {
 	return rc.msg.is("tools/call") || rc.msg.is("prompts/get") || rc.msg.is("resources/read")
 }
 
-// loadRounds reads requestState and inputResponses, once. Answers of this round
-// replace those of earlier ones.
+// loadRounds reads requestState and inputResponses, once per request. Answers of this
+// round replace earlier ones.
 func (rc *requestContext) loadRounds() error {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -153,8 +153,8 @@ func (rc *requestContext) loadRounds() error {
 	return err
 }
 
-// checkState refuses a request whose requestState was not sealed here for it,
-// before the Source sees the request.
+// checkState rejects a request whose requestState was not sealed by this server for this
+// request, before the Source sees the request.
 func (rc *requestContext) checkState() error {
 	if !rc.version.Modern() || !rc.mayAsk() || !bytes.Contains(rc.msg.params, []byte("requestState")) {
 		return nil
@@ -170,7 +170,8 @@ type sealedState struct {
 	Refused map[string]int             `json:"r,omitempty"`
 }
 
-var errState = Errorf(CodeInvalidParams, "params.requestState is not valid here: it was changed, has expired, or belongs to another request")
+var errState = Errorf(CodeInvalidParams,
+	"params.requestState is not valid here: it was changed, has expired, or belongs to another request")
 
 func (rc *requestContext) openState(state string) error {
 	sealed, err := base64url.Decode(state)
@@ -192,8 +193,8 @@ func (rc *requestContext) openState(state string) error {
 	return nil
 }
 
-// stateContext binds a state to who asked for what: the principal, the method
-// and a digest of its parameters, independent of the order of members.
+// stateContext binds a state to the request: its principal, its method, and a digest of
+// the parameters that does not depend on the order of members.
 func (rc *requestContext) stateContext() []byte {
 	sum := sha256.New()
 	for _, part := range [][]byte{
@@ -222,7 +223,7 @@ func canonical(raw []byte) []byte {
 	return out
 }
 
-// inputRequired writes the questions that are open as the result.
+// inputRequired writes the open questions as the result.
 func (a *answer) inputRequired(rc *requestContext, cat *Catalog) error {
 	questions, err := encodeQuestions(rc.rounds.open)
 	if err != nil {
@@ -277,14 +278,14 @@ func (rc *requestContext) sealState() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(rc.server.keys.Load().seal(plain, rc.stateContext())), nil
 }
 
-// sealKeys seals with the first key and opens with any, so that keys can be
-// replaced while clients still hold what the old one sealed.
+// sealKeys seals with the first key and opens with any, so that keys can be replaced
+// while clients still have state sealed with an old one.
 type sealKeys []cipher.AEAD
 
 func newSealKeys(secrets [][]byte) sealKeys {
 	if len(secrets) == 0 {
 		secret := make([]byte, 32)
-		_, _ = rand.Read(secret) // never fails: it ends the program instead
+		_, _ = rand.Read(secret) // never fails: it exits the program instead
 		secrets = [][]byte{secret}
 	}
 	keys := make(sealKeys, 0, len(secrets))

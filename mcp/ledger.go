@@ -11,56 +11,56 @@ import (
 	"github.com/slipway-mcp/slipway/internal/clientaddr"
 )
 
-// Budget bounds what a server keeps beyond the request that caused it: sessions,
+// Budget limits everything a server keeps beyond the request that created it: sessions,
 // open streams and connections, subscriptions, tasks and their results, events for
-// clients that reconnect, calls that wait for an answer of their client. The zero
-// value is the default.
+// clients that reconnect, and calls waiting for an answer from their client. The zero
+// value uses the defaults.
 //
-// A client is a [Principal], or without one the network address that requests come
-// from (of IPv6, a network of 64 bits). A client that exceeds its share loses its own
-// oldest entries. When a total is exhausted, the client that uses the most loses its
-// oldest entries. What cannot be made to fit is refused with [CodeToolBusy], over HTTP
-// with status 503 and Retry-After.
+// A client is a [Principal] or, without one, the network address of its requests (for
+// IPv6, the /64 network). If a client exceeds its share, its own oldest entries are
+// dropped. If a total is exhausted, the oldest entries of the client that uses the most
+// are dropped. A request that still does not fit is rejected with [CodeToolBusy], over
+// HTTP with status 503 and Retry-After.
 type Budget struct {
 	// Bytes is the total in bytes; 0 means 256 MiB.
 	Bytes int64
 	// ClientBytes is the share of one client in bytes; 0 means a quarter of Bytes.
 	ClientBytes int64
-	// ClientPercent is the share of one client in each of the following numbers, and
-	// in MaxSessions and MaxTasks; 0 means 25, and 100 sets no share. A share is
-	// at least 100 entries. Behind a proxy, clients without a principal share one
-	// address, and so one share.
+	// ClientPercent is the share of one client in each of the following limits, and in
+	// MaxSessions and MaxTasks; 0 means 25, and 100 disables shares. A share is at least 100
+	// entries. Clients without a principal that connect through the same proxy have the same
+	// address, so they have one share together.
 	ClientPercent int
-	// Streams is how many event streams may be open; 0 means 40,000.
+	// Streams is the maximum number of open event streams; 0 means 40,000.
 	Streams int
-	// Connections is how many connections of [Server.ServeConn] and of an
-	// [SSEHandler] may be open; 0 means 10,000.
+	// Connections is the maximum number of open connections of [Server.ServeConn] and of an
+	// [SSEHandler]; 0 means 10,000.
 	Connections int
-	// Subscriptions is how many URIs and tasks clients may be subscribed to; 0 stands
-	// for 40,000.
+	// Subscriptions is the maximum number of URIs and tasks that clients may be subscribed
+	// to; 0 means 40,000.
 	Subscriptions int
-	// FinishedTasks is how many finished tasks are kept; 0 means ten times
+	// FinishedTasks is the maximum number of finished tasks that are kept; 0 means ten times
 	// MaxTasks. It does not apply to a custom TaskStore.
 	FinishedTasks int
-	// Questions is how many calls may wait for their client to answer; 0 means
-	// 10,000.
+	// Questions is the maximum number of calls that may wait for an answer from their
+	// client; 0 means 10,000.
 	Questions int
-	// Parked is how many calls may be kept by a Source between two requests of the
-	// same client, see [Request.Keep]; 0 means 1,000.
+	// Parked is the maximum number of calls that a Source may keep between two requests of
+	// the same client, see [Request.Keep]; 0 means 1,000.
 	Parked int
 
-	// RequestBytes is how many bytes the requests that are being received and served
-	// may have together; 0 means 256 MiB. It must not be smaller than the largest
-	// request. More are refused with [CodeToolBusy], over HTTP with status 503 and
-	// Retry-After. It is not part of Bytes.
+	// RequestBytes is the maximum total size in bytes of the requests being received and
+	// served; 0 means 256 MiB. It must not be smaller than the largest request. Requests
+	// beyond the limit are rejected with [CodeToolBusy], over HTTP with status 503 and
+	// Retry-After. RequestBytes is not part of Bytes.
 	RequestBytes int64
-	// ClientRequestBytes is the share of one client in RequestBytes; 0 means a
-	// quarter. It applies to requests of more than 64 KiB, and to all once half of
-	// RequestBytes is in use. A single request of a client always has its share.
+	// ClientRequestBytes is the share of one client in RequestBytes; 0 means a quarter. It
+	// applies to requests of more than 64 KiB, and to all requests once half of RequestBytes
+	// is in use. A client's only request is always within its share.
 	ClientRequestBytes int64
 }
 
-// keptKind is what an entry of the ledger is.
+// keptKind is the kind of a ledger entry.
 type keptKind uint8
 
 const (
@@ -81,11 +81,11 @@ var keptNames = [keptKinds]string{
 	"parked_call",
 }
 
-// isWork reports whether entries of the kind have a goroutine, so that they are given
-// up by asking it to end. They count until it has.
+// isWork reports whether entries of the kind have a goroutine. Such entries are asked to
+// end when they are given up, and count until they have ended.
 func (k keptKind) isWork() bool { return k == keptRunning || k == keptQuestion || k == keptParked }
 
-// What an entry costs on top of the client's own bytes, measured.
+// The measured cost of an entry, in addition to the client's own bytes.
 const (
 	costSession      = 512
 	costStream       = 2 << 10
@@ -96,37 +96,38 @@ const (
 	costQuestion     = 2 << 10
 )
 
-// Limits of the single values that a client can make the server keep.
+// Limits of individual values that a client can make the server keep.
 const (
 	maxClientInfo = 16 << 10 // client info and capabilities of a session
 	maxURI        = 8 << 10  // subscribed to
 )
 
-// kept is one entry of the ledger. It is part of what it books.
+// kept is one entry of the ledger. It is embedded in the object it accounts for.
 type kept struct {
 	seen  atomic.Int64 // when it was last used, or expires: a time.Duration since the ledger's start
 	owner keeper
-	in    *account // nil: not booked; guarded by ledger.mu, like all below
-	order int64    // seen, when the heap was last ordered by it
+	in    *account // nil: not booked; guarded by ledger.mu, like all fields below
+	order int64    // value of seen when the heap was last ordered
 	size  int64
 	n     int32 // how many it counts as
-	at    int32 // place in the heap of its kind; -1: in none, as it is ending
+	at    int32 // index in the heap of its kind; -1: in none, because it is ending
 	kind  keptKind
 }
 
-// keeper gives up what an entry books. giveUp is called without locks of the ledger,
-// when the entry no longer counts, or for work: is asked to end. It must not wait.
+// keeper gives up the object of an entry. giveUp is called without holding ledger locks,
+// when the entry no longer counts. For work, it asks the goroutine to end. It must not
+// wait.
 type keeper interface{ giveUp() }
 
-// tally is an amount of entries.
+// tally is a number of entries and their size.
 type tally struct{ n, bytes int64 }
 
 func (t *tally) add(n, bytes int64) { t.n, t.bytes = t.n+n, t.bytes+bytes }
 
-// account is what one client uses.
+// account is the usage of one client.
 type account struct {
 	name  string
-	rank  [keptKinds + 1]int32 // places in the rankings
+	rank  [keptKinds + 1]int32 // indexes in the rankings
 	all   tally
 	kinds [keptKinds]struct {
 		used, ending tally
@@ -134,8 +135,8 @@ type account struct {
 	}
 }
 
-// ledger books everything that outlives a request, by client and in total. Its lock
-// is the innermost of the package.
+// ledger accounts for everything that outlives a request, by client and in total. Its
+// lock is the innermost of the package.
 type ledger struct {
 	start   time.Time
 	ttl     time.Duration // of an idle session
@@ -149,7 +150,7 @@ type ledger struct {
 	used     [keptKinds]tally
 	ending   [keptKinds]tally
 	all      tally
-	ranks    [keptKinds + 1]ranking // by number of each kind; the last is by bytes
+	ranks    [keptKinds + 1]ranking // by number of entries of each kind; the last one is by bytes
 	shed     [keptKinds]int64
 	refused  [keptKinds]int64
 	swept    time.Duration
@@ -193,10 +194,10 @@ func newLedger(o *ServerOptions) *ledger {
 
 func (l *ledger) now() time.Duration { return time.Since(l.start) }
 
-// touch notes that k is in use.
+// touch marks k as used.
 func (l *ledger) touch(k *kept) { k.seen.Store(int64(l.now())) }
 
-// accountName names the client behind a request. It is empty for the one client of a
+// accountName names the client of a request. The name is empty for the single client of a
 // pair of streams, whose share is the total.
 func accountName(p *Principal, remote string) string {
 	switch {
@@ -230,8 +231,8 @@ func (l *ledger) bytesOf(a *account) int64 {
 var errBudget = Errorf(CodeToolBusy, "the server keeps as much as it may: try again later").
 	OverHTTP(http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}})
 
-// book enters k for a client, as n entries of a kind with size bytes, and gives up
-// others to make room. The result says whether k fits.
+// book enters k for a client, as n entries of a kind with size bytes, and gives up other
+// entries to make room. It reports whether k fits.
 func (l *ledger) book(k *kept, client string, kind keptKind, n int, size int64, owner keeper) bool {
 	victims, ok := l.enter(k, client, kind, n, size, owner)
 	victims.giveUp()
@@ -241,14 +242,14 @@ func (l *ledger) book(k *kept, client string, kind keptKind, n int, size int64, 
 // victims are entries that have been given up.
 type victims []*kept
 
-// giveUp ends what was booked. The caller holds no lock that an owner takes.
+// giveUp notifies the owners. The caller must not hold a lock that an owner takes.
 func (v victims) giveUp() {
 	for _, k := range v {
 		k.owner.giveUp()
 	}
 }
 
-// enter is book for a caller that gives the victims up itself.
+// enter is book for a caller that gives up the victims itself.
 func (l *ledger) enter(k *kept, client string, kind keptKind, n int, size int64, owner keeper) (victims, bool) {
 	now := l.now()
 	l.mu.Lock()
@@ -272,7 +273,7 @@ func (l *ledger) enter(k *kept, client string, kind keptKind, n int, size int64,
 		return gone, false
 	}
 	if l.accounts[client] != a {
-		l.open(a) // it was empty in between
+		l.open(a) // the account was closed in between because it was empty
 	}
 	if k.seen.Load() == 0 {
 		k.seen.Store(int64(now))
@@ -283,15 +284,15 @@ func (l *ledger) enter(k *kept, client string, kind keptKind, n int, size int64,
 	return gone, true
 }
 
-// grow changes the size of an entry by delta, and reports whether it fits. An entry
-// that has been given up does not.
+// grow changes the size of an entry by delta, and reports whether it fits. An entry that
+// has been given up cannot grow.
 func (l *ledger) grow(k *kept, delta int64) bool {
 	gone, ok := l.resize(k, delta)
 	gone.giveUp()
 	return ok
 }
 
-// resize is grow for a caller that gives the victims up itself.
+// resize is grow for a caller that gives up the victims itself.
 func (l *ledger) resize(k *kept, delta int64) (gone victims, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -325,8 +326,8 @@ func (l *ledger) release(k *kept) {
 	}
 }
 
-// makeRoom gives up entries until n more of a kind with size bytes fit. k, if not
-// nil, is the entry that grows, and is not given up for that.
+// makeRoom gives up entries until n more entries of a kind with size bytes fit. k, if not
+// nil, is the growing entry, which is not given up.
 func (l *ledger) makeRoom(
 	a *account, k *kept, kind keptKind, n, size int64, now time.Duration, gone victims,
 ) (victims, bool) {
@@ -345,7 +346,7 @@ func (l *ledger) makeRoom(
 			continue
 		}
 		if over < 0 || from == nil {
-			return gone, false // what is ending will make room
+			return gone, false // the entries that are ending will make room
 		}
 		v := from.kinds[which].oldest.first()
 		if v == nil || v == k {
@@ -362,9 +363,9 @@ func (l *ledger) makeRoom(
 	}
 }
 
-// excess returns a positive number if something has to be given up for n more entries
-// of a kind with size bytes: the oldest of which, of from. It returns a negative number
-// if enough is ending already, and 0 if they fit.
+// excess determines whether n more entries of a kind with size bytes fit. It returns 0 if
+// they do, a negative number if enough entries are already ending, and a positive number
+// if the oldest entry of kind which, of the account from, has to be given up.
 func (l *ledger) excess(a *account, kind keptKind, n, size int64) (over int, from *account, which keptKind) {
 	own := &a.kinds[kind]
 	switch {
@@ -387,8 +388,8 @@ func (l *ledger) excess(a *account, kind keptKind, n, size int64) (over int, fro
 	return 0, nil, 0
 }
 
-// most returns the client with the most entries of a kind. Entries that came first and
-// have been used since are moved before.
+// most returns the client with the most entries of a kind. First it reorders accounts
+// whose oldest entry has been used since they were ranked.
 func (l *ledger) most(kind keptKind) *account {
 	for {
 		a := l.ranks[kind].first()
@@ -410,8 +411,8 @@ func verdict(excess, ending int64) int {
 	return 1
 }
 
-// heaviest returns the kind with the most bytes that can be given up, and how many
-// bytes are ending already.
+// heaviest returns the kind with the most bytes that can be given up, and the number of
+// bytes that are already ending.
 func (a *account) heaviest() (ending int64, which keptKind) {
 	most := int64(-1)
 	for i := range a.kinds {
@@ -424,7 +425,7 @@ func (a *account) heaviest() (ending int64, which keptKind) {
 	return ending, which
 }
 
-// shedOne gives up the oldest entry of a kind of the client that has the most.
+// shedOne gives up the oldest entry of a kind, from the client that has the most.
 func (l *ledger) shedOne(kind keptKind) bool {
 	l.mu.Lock()
 	var v *kept
@@ -442,10 +443,10 @@ func (l *ledger) shedOne(kind keptKind) bool {
 	return v != nil
 }
 
-// expire gives up what a client has left alone for too long.
+// expire gives up entries that a client has not used for too long.
 func (l *ledger) expire(a *account, now time.Duration, gone victims) victims {
 	for _, kind := range []keptKind{keptSession, keptFinished} {
-		ttl := time.Duration(0) // the entry of a finished task says when it expires
+		ttl := time.Duration(0) // for a finished task, seen is the expiry time
 		if kind == keptSession {
 			ttl = l.ttl
 		}
@@ -461,7 +462,7 @@ func (l *ledger) expire(a *account, now time.Duration, gone victims) victims {
 	return gone
 }
 
-// remove takes a booked entry out of everything.
+// remove removes a booked entry from all data structures.
 func (l *ledger) remove(k *kept) {
 	a := k.in
 	k.in = nil
@@ -474,7 +475,7 @@ func (l *ledger) remove(k *kept) {
 	l.closeIfEmpty(a)
 }
 
-// count changes what a client uses.
+// count changes the usage of a client.
 func (l *ledger) count(a *account, kind keptKind, n, bytes int64) {
 	a.kinds[kind].used.add(n, bytes)
 	a.all.add(n, bytes)
@@ -484,7 +485,7 @@ func (l *ledger) count(a *account, kind keptKind, n, bytes int64) {
 	heap.Fix(&l.ranks[byBytes], int(a.rank[byBytes]))
 }
 
-// end changes how much of what a client uses is ending.
+// end changes how much of a client's usage is ending.
 func (l *ledger) end(a *account, kind keptKind, n, bytes int64) {
 	a.kinds[kind].ending.add(n, bytes)
 	l.ending[kind].add(n, bytes)
@@ -507,7 +508,7 @@ func (l *ledger) closeIfEmpty(a *account) {
 	}
 }
 
-// stats reports what is kept.
+// stats fills in the figures about kept state.
 func (l *ledger) stats(st *Stats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -520,8 +521,7 @@ func (l *ledger) stats(st *Stats) {
 	}
 }
 
-// entryHeap orders entries of one kind of one client, the one unused for longest
-// first.
+// entryHeap orders entries of one kind of one client, least recently used first.
 type entryHeap []*kept
 
 func (h entryHeap) Len() int           { return len(h) }
@@ -549,8 +549,8 @@ func (h *entryHeap) Pop() any {
 	return k
 }
 
-// first returns the entry unused for longest, or nil. Use only moves an entry when
-// it comes first, so that a request need not lock the ledger.
+// first returns the least recently used entry, or nil. An entry is only moved when it
+// becomes first, so that using it does not require the ledger's lock.
 func (h *entryHeap) first() *kept {
 	for len(*h) > 0 {
 		k := (*h)[0]
@@ -564,8 +564,8 @@ func (h *entryHeap) first() *kept {
 	return nil
 }
 
-// unused returns how long ago the entry of a kind was used that would be given up
-// first, as far as is known.
+// unused returns when the entry of a kind that would be given up first was last used, as
+// far as is known.
 func (a *account) unused(kind int) int64 {
 	if oldest := a.kinds[kind].oldest; len(oldest) > 0 {
 		return oldest[0].order
@@ -573,8 +573,8 @@ func (a *account) unused(kind int) int64 {
 	return math.MaxInt64
 }
 
-// ranking orders clients by what they use, the heaviest first. Of those that use the
-// same number of entries, the one with the longest unused comes first.
+// ranking orders clients by usage, heaviest first. Among clients with the same number of
+// entries, the one with the least recently used entry comes first.
 type ranking struct {
 	by       int // a keptKind, or byBytes
 	accounts []*account

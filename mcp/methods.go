@@ -11,39 +11,50 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// method is one row of the table of everything that a client can ask.
+// method is one row of the table of protocol methods.
 type method struct {
 	name         string
 	since, until Version
-	// capability reports whether the catalog offers what the method is about;
-	// nil means always.
+	// capability reports whether the catalog provides the capability of the method; nil
+	// means always.
 	capability func(*Catalog) bool
 	// beforeInitialize allows the method before the handshake of a stream.
 	beforeInitialize bool
 	serve            func(*Server, *requestContext, *Catalog, *answer) error
 }
 
-// methods is the whole list. Each row names the versions that have the method.
+// methods is the complete table. Each row names the versions that have the method.
 var methods = []method{
-	{name: "initialize", since: Version20241105, until: Version20251125, beforeInitialize: true, serve: (*Server).initialize},
+	{name: "initialize", since: Version20241105, until: Version20251125, beforeInitialize: true,
+		serve: (*Server).initialize},
 	{name: "ping", since: Version20241105, until: Version20251125, beforeInitialize: true, serve: (*Server).ping},
 	{name: "server/discover", since: Version20260728, until: LatestVersion, serve: (*Server).discover},
-	{name: "logging/setLevel", since: Version20241105, until: Version20251125, capability: hasLogging, serve: (*Server).setLevel},
+	{name: "logging/setLevel", since: Version20241105, until: Version20251125, capability: hasLogging,
+		serve: (*Server).setLevel},
 
 	{name: "tools/list", since: Version20241105, until: LatestVersion, capability: hasTools, serve: list(listTools)},
 	{name: "tools/call", since: Version20241105, until: LatestVersion, capability: hasTools, serve: (*Server).callTool},
-	{name: "resources/list", since: Version20241105, until: LatestVersion, capability: hasResources, serve: list(listResources)},
-	{name: "resources/templates/list", since: Version20241105, until: LatestVersion, capability: hasResources, serve: list(listTemplates)},
-	{name: "resources/read", since: Version20241105, until: LatestVersion, capability: hasResources, serve: (*Server).readResource},
-	{name: "resources/subscribe", since: Version20241105, until: Version20251125, capability: hasSubscribe, serve: (*Server).subscribe},
-	{name: "resources/unsubscribe", since: Version20241105, until: Version20251125, capability: hasSubscribe, serve: (*Server).unsubscribe},
+	{name: "resources/list", since: Version20241105, until: LatestVersion, capability: hasResources,
+		serve: list(listResources)},
+	{name: "resources/templates/list", since: Version20241105, until: LatestVersion, capability: hasResources,
+		serve: list(listTemplates)},
+	{name: "resources/read", since: Version20241105, until: LatestVersion, capability: hasResources,
+		serve: (*Server).readResource},
+	{name: "resources/subscribe", since: Version20241105, until: Version20251125, capability: hasSubscribe,
+		serve: (*Server).subscribe},
+	{name: "resources/unsubscribe", since: Version20241105, until: Version20251125, capability: hasSubscribe,
+		serve: (*Server).unsubscribe},
 	{name: "subscriptions/listen", since: Version20260728, until: LatestVersion, serve: (*Server).listen},
 	{name: "prompts/list", since: Version20241105, until: LatestVersion, capability: hasPrompts, serve: list(listPrompts)},
-	{name: "prompts/get", since: Version20241105, until: LatestVersion, capability: hasPrompts, serve: (*Server).getPrompt},
+	{name: "prompts/get", since: Version20241105, until: LatestVersion, capability: hasPrompts,
+		serve: (*Server).getPrompt},
 	{name: "tasks/get", since: Version20260728, until: LatestVersion, capability: hasTasks, serve: (*Server).getTask},
-	{name: "tasks/update", since: Version20260728, until: LatestVersion, capability: hasTasks, serve: (*Server).updateTask},
-	{name: "tasks/cancel", since: Version20260728, until: LatestVersion, capability: hasTasks, serve: (*Server).cancelTask},
-	{name: "completion/complete", since: Version20241105, until: LatestVersion, capability: hasCompletions, serve: (*Server).complete},
+	{name: "tasks/update", since: Version20260728, until: LatestVersion, capability: hasTasks,
+		serve: (*Server).updateTask},
+	{name: "tasks/cancel", since: Version20260728, until: LatestVersion, capability: hasTasks,
+		serve: (*Server).cancelTask},
+	{name: "completion/complete", since: Version20241105, until: LatestVersion, capability: hasCompletions,
+		serve: (*Server).complete},
 }
 
 func hasTools(c *Catalog) bool       { return c.Growing || len(c.Tools)+len(c.WithheldTools) > 0 }
@@ -54,7 +65,7 @@ func hasPrompts(c *Catalog) bool     { return c.Growing || len(c.Prompts)+len(c.
 func hasCompletions(c *Catalog) bool { return c.Completions }
 func hasLogging(c *Catalog) bool     { return c.Logging }
 
-// findMethod returns the row for a method that version v has, or nil.
+// findMethod returns the row for a method in version v, or nil.
 func findMethod(name []byte, v Version) *method {
 	for i := range methods {
 		if m := &methods[i]; m.name == string(name) && m.since <= v && v <= m.until {
@@ -69,12 +80,16 @@ func (s *Server) ping(rc *requestContext, _ *Catalog, a *answer) error {
 	return nil
 }
 
-// initialize opens a session: it agrees on the version that the client asked
-// for, or else offers the latest that has a handshake.
+// initialize starts a session. It accepts the version that the client requests, if it has
+// a handshake, and otherwise offers the latest version that does.
 func (s *Server) initialize(rc *requestContext, cat *Catalog, a *answer) error {
 	var requested string
 	var client, capabilities json.RawMessage
-	if err := rc.decodeParams(fields{"protocolVersion": &requested, "capabilities": &capabilities, "clientInfo": &client}); err != nil {
+	if err := rc.decodeParams(fields{
+		"protocolVersion": &requested,
+		"capabilities":    &capabilities,
+		"clientInfo":      &client,
+	}); err != nil {
 		return err
 	}
 	v, ok := ParseVersion(requested)
@@ -109,7 +124,7 @@ func (s *Server) initialize(rc *requestContext, cat *Catalog, a *answer) error {
 	return nil
 }
 
-// keepSession books a session that has begun.
+// keepSession books a session that has started.
 func (s *Server) keepSession(rc *requestContext, size int) error {
 	session := rc.session
 	lasts := session.id != "" || rc.header == nil // without an id it ends with the request
@@ -168,8 +183,8 @@ type capabilities struct {
 	Extensions  json.RawMessage `json:"extensions,omitempty"`
 }
 
-// capabilities declares what this client can really have: what the catalog
-// holds, and listChanged only where such a notification can be delivered.
+// capabilities declares what this client can use: the capabilities of the catalog, and
+// listChanged only if such notifications can be delivered.
 func (s *Server) capabilities(rc *requestContext, cat *Catalog) json.RawMessage {
 	var c capabilities
 	items := capability{ListChanged: rc.listChanged}
@@ -278,10 +293,10 @@ func (s *Server) callTool(rc *requestContext, cat *Catalog, a *answer) error {
 	return a.result(rc, cat, result, nil)
 }
 
-// toolFailure decides whether the model sees an error of a tool as a result, or
-// the client as a JSON-RPC error. ended is why the request's context has ended, or
-// nil: only with it is an error of a context a timeout or a cancellation, as a
-// tool may have given a part of its work a shorter time.
+// toolFailure decides whether an error of a tool is sent to the model as a result, or to
+// the client as a JSON-RPC error. ended is the error of the request's context, or nil if
+// it has not ended. A context error only counts as a timeout or cancellation of the
+// request if ended is set, because a tool may use shorter timeouts for parts of its work.
 func toolFailure(err error, v Version, ended error) (*CallToolResult, error) {
 	var e *Error
 	switch {
@@ -321,9 +336,8 @@ func (s *Server) readResource(rc *requestContext, cat *Catalog, a *answer) error
 	return a.result(rc, cat, result, &result.Cache)
 }
 
-// readFailure words the error of a context while a resource was read. That of a
-// part of the work says that the resource cannot be reached in time; the request
-// itself goes on.
+// readFailure converts a timeout while a resource was read. If only a part of the work
+// has timed out and the request itself has not, the resource counts as unavailable.
 func readFailure(err error, uri string, ended error) error {
 	var e *Error
 	switch {
@@ -391,7 +405,8 @@ func (s *Server) complete(rc *requestContext, cat *Catalog, a *answer) error {
 			return cat.noPrompt(name)
 		}
 		if !hasArgument(prompt, p.Argument) {
-			return Errorf(CodeInvalidParams, "prompt %q has no argument %q, it has: %s", prompt.Name, p.Argument, argumentNames(prompt))
+			return Errorf(CodeInvalidParams, "prompt %q has no argument %q, it has: %s",
+				prompt.Name, p.Argument, argumentNames(prompt))
 		}
 		p.Prompt = prompt.Name
 	case "ref/resource":

@@ -14,16 +14,16 @@ import (
 
 // pipe is one client on one connection.
 //
-// One goroutine leads: it reads a message and runs it itself, which saves the
-// wake-up of another. A timer watches it. If the message takes longer than
-// patience, the timer's goroutine becomes the leader and reads on, and the old
-// leader ends once its answer is written. So a slow request never keeps others,
-// or its own cancellation, from being read. Whether the timer could still be
-// stopped is whether leadership is still held.
+// One goroutine leads: it reads a message and serves it itself, which saves waking up
+// another goroutine. A timer watches it. If the message takes longer than patience, the
+// timer's goroutine becomes the leader and continues reading, and the old leader ends
+// when its answer has been written. So a slow request never prevents other requests, or
+// its own cancellation, from being read. A goroutine still leads if it could stop its
+// timer.
 type pipe struct {
 	server *Server
 	ctx    context.Context // of start, which outlives every request
-	// reading ends once everything is over: until then the client may be needed.
+	// reading ends when everything has ended: until then the client may be needed.
 	reading     context.Context
 	stopReading context.CancelFunc
 	opts        ConnOptions
@@ -33,28 +33,28 @@ type pipe struct {
 	subs        subscribers // its subscriptions/listen requests
 
 	work  workload
-	slots chan struct{} // one for each request that has outlived its leader's patience
+	slots chan struct{} // one for each request that has exceeded its leader's patience
 
 	ended   chan struct{} // closed by the last leader
 	readErr error         // set before ended is closed
 
-	// Nobody waits for the end, as the connections at rest are many: whoever
-	// notices it winds up.
+	// Idle connections are numerous and have no goroutine that waits for the end, so
+	// whichever call notices the end runs windUp.
 	onEnd   func(error)
-	unwatch func() bool // the context
+	unwatch func() bool // stops watching the context
 
-	booked bool // used before start only
+	booked bool // only used before start
 
 	mu            sync.Mutex // held by start
 	winding       bool
 	started, shed bool // shed: given up, to make room
 }
 
-// patience is how long a request may hold up the reader.
+// patience is how long a request may block the reader.
 const patience = 200 * time.Microsecond
 
-// start serves the connection on goroutines of its own. ended is called when
-// everything is over.
+// start serves the connection on its own goroutines. ended is called when everything has
+// ended.
 func (c *pipe) start(ended func(error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,17 +78,17 @@ func (c *pipe) start(ended func(error)) {
 	go c.lead()
 }
 
-// client names the client in the ledger.
+// client returns the client's name in the ledger.
 func (c *pipe) client() string { return accountName(PrincipalFrom(c.ctx), c.opts.Remote) }
 
-// book enters the connection into the ledger, unless it is there, and reports whether
-// it fits.
+// book enters the connection into the ledger unless it is already booked, and reports
+// whether it fits.
 func (c *pipe) book() bool {
 	c.booked = c.booked || c.server.ledger.book(&c.session.kept, c.client(), keptConnection, 1, costConnection, c)
 	return c.booked
 }
 
-// giveUp implements keeper: the connection ends as if the server did.
+// giveUp implements keeper: the connection ends as if the server were shutting down.
 func (c *pipe) giveUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,7 +98,8 @@ func (c *pipe) giveUp() {
 	}
 }
 
-// flush sends what is queued. If that fails, nobody can be told anything.
+// flush sends the queued messages. If that fails, the client cannot be reached, and the
+// connection ends.
 func (c *pipe) flush() error {
 	err := c.link.flush()
 	if err != nil {
@@ -107,7 +108,8 @@ func (c *pipe) flush() error {
 	return err
 }
 
-// windUp ends what serves the connection, and waits for it. Only the first call counts.
+// windUp ends everything that serves the connection, and waits for it. Calls after the
+// first have no effect.
 func (c *pipe) windUp() {
 	c.mu.Lock()
 	again, shed := c.winding, c.shed
@@ -121,7 +123,7 @@ func (c *pipe) windUp() {
 	select {
 	case <-c.ended:
 		if c.ctx.Err() != nil {
-			break // reading ended because serving does
+			break // reading ended because the server is stopping
 		}
 		readErr = c.readErr
 	default:
@@ -152,15 +154,16 @@ func (c *pipe) windUp() {
 	c.stopReading()
 }
 
-// stuckAfter is how long after the drain a connection is given up whose client
-// does not read what is written to it, or whose requests ignore their end.
+// stuckAfter is how long after the drain the server abandons a connection whose client
+// does not read, or whose requests ignore their cancellation.
 const stuckAfter = time.Second
 
-var errStuck = errors.New("the connection could not be wound up in time: its client does not read, or a request does not end")
+var errStuck = errors.New(
+	"the connection could not be wound up in time: its client does not read, or a request does not end")
 
-// drain waits for the requests in flight, and cancels them when time is up or
-// the client has gone. Until then the leader reads on: they may wait for an
-// answer of the client.
+// drain waits for the requests in flight, and cancels them on timeout or when the client
+// has disconnected. Meanwhile the leader continues reading, because the requests may wait
+// for answers from the client.
 func (c *pipe) drain() {
 	idle := c.work.drain()
 	timeout := time.NewTimer(c.opts.DrainTimeout)
@@ -187,10 +190,10 @@ func (c *pipe) drain() {
 // turn is one goroutine's time as the leader.
 type turn struct {
 	timer *time.Timer
-	rc    *requestContext // what runs now; nil for a batch
+	rc    *requestContext // the request being served; nil for a batch
 }
 
-// lead reads and serves messages until the input ends or leadership passes on.
+// lead reads and serves messages until the input ends or another goroutine leads.
 func (c *pipe) lead() {
 	t := &turn{}
 	t.timer = time.AfterFunc(time.Hour, func() { c.takeOver(t.rc) })
@@ -219,14 +222,14 @@ func (c *pipe) lead() {
 	}
 }
 
-// takeOver is what the timer of a leader does: let go of what has been
-// answered, make the slow request cancellable, and lead in its place.
+// takeOver runs when the timer of a leader fires: it flushes finished answers, makes the
+// slow request cancellable, and becomes the leader.
 func (c *pipe) takeOver(slow *requestContext) {
 	if slow != nil {
 		c.session.track(slow)
 		select {
 		case <-c.link.failed():
-			slow.cancel() // it was not there to be cancelled with the others
+			slow.cancel() // it was not tracked yet when the others were cancelled
 		default:
 		}
 	}
@@ -247,7 +250,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	}
 	i := jsonscan.Space(text, 0)
 	if i == len(text) {
-		return true // an empty line is no message
+		return true // an empty line is not a message
 	}
 	var held heldBody
 	defer c.server.bodies.release(&held)
@@ -268,7 +271,7 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 		return c.refuse(rc, a, e)
 	}
 	if rc.msg.is("initialize") {
-		// Everything behind it depends on it, so nobody reads on until it is done.
+		// All later messages depend on initialize, so reading waits for it.
 		c.server.handle(rc, a)
 		return c.write(a)
 	}
@@ -277,19 +280,19 @@ func (c *pipe) message(t *turn, text []byte, tooLong bool) (leads bool) {
 	c.server.handle(rc, a)
 	c.server.bodies.release(&held) // before the client can see the answer
 	if t.timer.Stop() {
-		t.rc = nil // a connection at rest need not remember it
+		t.rc = nil // an idle connection need not keep it in memory
 		return c.write(a)
 	}
 	<-c.slots // the new leader has tracked rc
 	c.session.untrack(rc)
-	c.write(a) // from here on the client may use the id again
+	c.write(a) // from here on the client may reuse the id
 	_ = c.flush()
 	return false
 }
 
-// busy returns the refusal of a request of size bytes, which it reserves in held, if
-// too many are in flight already. Where the end of the input says nothing, reading
-// waits for their number instead.
+// busy reserves size bytes for a request in held. It returns an error if too many
+// requests are in flight. On connections whose end of input is not a disconnect, reading
+// waits for a free slot instead.
 func (c *pipe) busy(held *heldBody, size int) *Error {
 	if c.opts.cancelAtEnd && len(c.slots) == cap(c.slots) {
 		return Errorf(CodeToolBusy, "%d requests are in flight already", cap(c.slots))
@@ -300,15 +303,15 @@ func (c *pipe) busy(held *heldBody, size int) *Error {
 	return nil
 }
 
-// refuse answers what is no request. It returns true, as what message returns
-// for a leader.
+// refuse answers a message that is not a valid request. It returns true, the result of
+// message for a leader.
 func (c *pipe) refuse(rc *requestContext, a *answer, e *Error) bool {
 	a.failure(rc, e)
 	c.server.refused(rc, c.opts.Transport, e, 0)
 	return c.write(a)
 }
 
-// admit scans a message and decides its era.
+// admit scans a message and determines its era.
 func (c *pipe) admit(rc *requestContext, text []byte) *Error {
 	rc.version = c.session.Version()
 	if e := rc.msg.scan(text); e != nil {
@@ -366,7 +369,7 @@ func (c *pipe) batch(t *turn, text []byte, a *answer) (leads bool) {
 	return leads
 }
 
-// element serves one message of a batch, whose answers have held bytes so far.
+// element serves one message of a batch. held is the size of the batch's answers so far.
 func (c *pipe) element(text []byte, held int, a *answer) {
 	rc := &requestContext{parent: c.ctx, detached: true, server: c.server, remote: c.opts.Remote}
 	e := c.admit(rc, text)
@@ -389,7 +392,7 @@ func (c *pipe) element(text []byte, held int, a *answer) {
 }
 
 // notified handles a notification or a response. Both belong to the connection,
-// whatever their era.
+// regardless of their era.
 func (c *pipe) notified(rc *requestContext, a *answer) {
 	rc.session = c.session
 	if rc.msg.is("notifications/cancelled") {
@@ -403,8 +406,8 @@ func (c *pipe) notified(rc *requestContext, a *answer) {
 	c.server.handle(rc, a)
 }
 
-// write queues an answer, if there is one. It returns true, as what message
-// returns for a leader.
+// write queues an answer, if there is one. It returns true, the result of message for a
+// leader.
 func (c *pipe) write(a *answer) bool {
 	if !a.empty() {
 		c.link.write(a.line())
@@ -421,7 +424,7 @@ func (c *pipe) send(msg []byte) error {
 	return c.flush()
 }
 
-// signal makes sure that what changed is told, without waiting.
+// signal schedules tell, without waiting.
 func (c *pipe) signal() { c.news.signal(c.tell) }
 
 // tell sends the notifications that are due.
@@ -439,8 +442,8 @@ func (c *pipe) tell() {
 	}
 }
 
-// teller runs a function on a goroutine of its own whenever it is signalled:
-// one at a time, and none while there is nothing to tell.
+// teller runs a function on its own goroutine whenever it is signalled. Runs do not
+// overlap, and no goroutine exists between them.
 type teller struct {
 	mu             sync.Mutex
 	running, again bool
@@ -476,7 +479,7 @@ func (t *teller) run(tell func()) {
 	}
 }
 
-// close lets nothing more be told and waits for what is being told.
+// close prevents further runs and waits for the current one.
 func (t *teller) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -509,7 +512,7 @@ func (c *pipe) endSubscription(l *subscriber) {
 	}
 }
 
-// subscribers are the subscriptions of one connection by the raw id of their request.
+// subscribers are the subscriptions of one connection, by the raw id of their request.
 type subscribers struct {
 	mu   sync.Mutex
 	byID map[string]*subscriber
@@ -528,7 +531,7 @@ func (s *subscribers) add(id string, l *subscriber) bool {
 	return true
 }
 
-// remove ends a subscription that the client has cancelled.
+// remove removes and returns a subscription, or returns nil if it does not exist.
 func (s *subscribers) remove(id []byte) *subscriber {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -547,18 +550,19 @@ func (s *subscribers) all() []*subscriber {
 	return all
 }
 
-// end tells the client that the server ends its subscriptions.
+// end notifies the client that the server ends its subscriptions.
 func (s *subscribers) end(c *pipe) {
 	for _, l := range s.all() {
 		c.server.hub.remove(l)
 		c.server.ledger.release(&l.sub.kept)
-		c.link.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, l.sub.id))
+		c.link.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`,
+			l.sub.id))
 		c.link.write(l.sub.end())
 	}
 }
 
-// workload counts the messages being served. Once the end has been asked for,
-// it is over as soon as there are none.
+// workload counts the messages being served. After drain has been called, it is over as
+// soon as the count is zero.
 type workload struct {
 	mu             sync.Mutex
 	n              int
@@ -566,7 +570,7 @@ type workload struct {
 	idle           chan struct{} // closed when it is over
 }
 
-// begin reports whether a message may still be served.
+// begin reports whether another message may be served, and counts it.
 func (w *workload) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -584,14 +588,14 @@ func (w *workload) end() {
 	w.settle()
 }
 
-// ending reports whether the end has been asked for.
+// ending reports whether drain has been called.
 func (w *workload) ending() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.draining
 }
 
-// drain asks for the end and returns a channel that is closed when it is there.
+// drain returns a channel that is closed when no message is being served.
 func (w *workload) drain() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()

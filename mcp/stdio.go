@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// StdioOptions configure [Server.ServeStdio]. The zero value and nil are the defaults.
+// StdioOptions configures [Server.ServeStdio]. Nil and the zero value use the defaults.
 type StdioOptions struct {
-	// MaxLine is the longest message in bytes; 0 stands for 4 MiB. A longer one
-	// is answered with an error and skipped.
+	// MaxLine is the maximum size of a message in bytes; 0 means 4 MiB. A longer one is
+	// answered with an error and skipped.
 	MaxLine int
-	// MaxInFlight is how many requests may run at once; beyond it, reading waits.
-	// 0 stands for 1,000.
+	// MaxInFlight is the maximum number of concurrent requests; when it is reached, reading
+	// waits. 0 means 1,000.
 	MaxInFlight int
-	// DrainTimeout is how long requests in flight may take after the input has
-	// ended or ctx is done, before they are cancelled; 0 stands for 10 seconds.
+	// DrainTimeout is how long requests in flight may take after the input has ended or ctx
+	// is done, before they are cancelled; 0 means 10 seconds.
 	DrainTimeout time.Duration
 }
 
-// ServeStdio serves one client over a pair of streams, one message on each
-// line, until in ends or ctx is done. Then it waits for the requests in flight
-// and returns nil, or the error that reading or writing met with. A message
-// that is malformed gets an error for an answer; the stream goes on.
+// ServeStdio serves one client over a pair of streams, with one message per line, until
+// in ends or ctx is done. Then it waits for the requests in flight, and returns nil or
+// the error of reading or writing. A malformed message is answered with an error; the
+// stream continues.
 //
-// A Read of in that is blocked when ctx ends is left behind, as there is no way
-// to interrupt it: close in, or leave the process. opts may be nil.
+// A blocked Read of in cannot be interrupted, so it may still be running after ctx has
+// ended: close in, or exit the process. opts may be nil.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, opts *StdioOptions) error {
 	var o StdioOptions
 	if opts != nil {
@@ -46,7 +46,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, op
 	}, ConnOptions{MaxInFlight: o.MaxInFlight, DrainTimeout: o.DrainTimeout, Transport: TransportStdio})
 }
 
-// lines is a pair of streams with a message on each line.
+// lines is a pair of streams with one message per line.
 type lines struct {
 	in      *bufio.Reader
 	maxLine int
@@ -54,14 +54,13 @@ type lines struct {
 
 	mu  sync.Mutex
 	w   io.Writer
-	buf []byte // messages that wait for company
+	buf []byte // messages to be sent together
 	err error
 }
 
 var errTooLong = errors.New("the message is too long")
 
-// read returns the next line in memory of its own, so that a Source may keep
-// what it is given.
+// read returns the next line in newly allocated memory, so that a Source may keep it.
 func (l *lines) read(context.Context) (line []byte, err error) {
 	tooLong := false
 	for {
@@ -87,15 +86,15 @@ func (l *lines) read(context.Context) (line []byte, err error) {
 
 var newline = []byte{'\n'}
 
-// pending reports whether the next message is here already, so that its answer
-// can leave together with those before it. A part of a line is not enough: the
-// rest may take for ever.
+// pending reports whether the next message has already been read, so that its answer can
+// be sent together with earlier ones. A partial line is not enough, because the rest may
+// never arrive.
 func (l *lines) pending() bool {
 	buffered, _ := l.in.Peek(l.in.Buffered())
 	return bytes.IndexByte(buffered, '\n') >= 0
 }
 
-// gather is how many bytes may wait for company.
+// gather is how many bytes may be buffered before they are sent.
 const gather = 64 << 10
 
 func (l *lines) write(msg []byte) {

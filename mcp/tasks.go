@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// The tasks extension of 2026-07-28, io.modelcontextprotocol/tasks (SEP-2663):
-// a tool call is answered at once with a handle, and its result is fetched later.
+// The tasks extension of 2026-07-28, io.modelcontextprotocol/tasks (SEP-2663): a tool
+// call immediately returns a handle, and the client fetches the result later.
 
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
@@ -28,23 +28,22 @@ const (
 	TaskCancelled     = "cancelled"
 )
 
-// TaskOptions configure [Request.Task]. The zero value and nil are the defaults.
+// TaskOptions configures [Request.Task]. Nil and the zero value use the defaults.
 type TaskOptions struct {
-	// Required refuses clients without the extension instead of running the
-	// work while they wait.
+	// Required rejects clients without the extension, instead of running the work while they
+	// wait.
 	Required bool
-	// TTL is how long the task is kept; 0 stands for one hour.
+	// TTL is how long the task is kept; 0 means one hour.
 	TTL time.Duration
-	// PollInterval is how often the client should ask; 0 stands for one second.
+	// PollInterval is how often the client should poll; 0 means one second.
 	PollInterval time.Duration
 }
 
-// errTask stands for the answer that the server makes of a task.
+// errTask makes the server answer with the task.
 var errTask = errors.New("the call has become a task")
 
-// RequireTasks returns nil if the client can be answered with a task, and
-// otherwise the error to give back. Ask before [Request.Ask], in a tool that
-// needs both.
+// RequireTasks returns nil if the call can be answered with a task, and otherwise the
+// error to return. A tool that needs both tasks and input calls it before [Request.Ask].
 func (r *Request) RequireTasks() error {
 	if r == nil || r.rc.knowsTasks() {
 		return nil
@@ -64,14 +63,18 @@ func (rc *requestContext) knowsTasks() bool {
 	return caps.has("extensions") && isObject(jsonscan.Member(jsonscan.Member(caps, "extensions"), tasksExtension))
 }
 
-// Task runs the work of a tool call as a task, if the client knows tasks: it
-// returns at once, and the Source method must return what it returns. Otherwise
-// it runs work while the client waits.
+// Task runs the work of a tool call as a task if the client supports tasks: it returns
+// immediately, and the Source method must return Task's results. Otherwise it runs work
+// while the client waits.
 //
-// work runs on a goroutine of its own, under a context that ends when the task
-// is cancelled or its time is up. The [Request] of that context can ask the
-// client; it sends neither progress nor log lines. [Catalog.Tasks] must be set.
-func (r *Request) Task(ctx context.Context, opts *TaskOptions, work func(context.Context) (*CallToolResult, error)) (*CallToolResult, error) {
+// work runs on its own goroutine, under a context that ends when the task is cancelled or
+// its TTL has passed. The [Request] of that context can ask the client, but sends neither
+// progress nor log lines. [Catalog.Tasks] must be set.
+func (r *Request) Task(
+	ctx context.Context,
+	opts *TaskOptions,
+	work func(context.Context) (*CallToolResult, error),
+) (*CallToolResult, error) {
 	var o TaskOptions
 	if opts != nil {
 		o = *opts
@@ -107,7 +110,7 @@ type taskRunner struct {
 	all     sync.WaitGroup
 }
 
-// task is a task that runs in this process.
+// task is a task running in this process.
 type task struct {
 	runner *taskRunner
 	rc     *requestContext
@@ -117,14 +120,18 @@ type task struct {
 	mu     sync.Mutex
 	record TaskRecord
 	open   map[string]Question
-	posed  map[string]Question // by key: one that is answered is not used again
+	posed  map[string]Question // by key; keys of answered questions are not reused
 	given  map[string]json.RawMessage
 	wrong  map[string]int   // wrong answers so far, by key
 	failed map[string]error // questions that had only wrong answers
 	news   chan struct{}    // closed and replaced when an answer arrives
 }
 
-func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.Context) (*CallToolResult, error)) (*task, error) {
+func (r *taskRunner) start(
+	rc *requestContext,
+	o TaskOptions,
+	work func(context.Context) (*CallToolResult, error),
+) (*task, error) {
 	now := time.Now().UTC()
 	t := &task{
 		runner: r,
@@ -158,8 +165,8 @@ func (r *taskRunner) start(rc *requestContext, o TaskOptions, work func(context.
 
 var errTasksBusy = Errorf(CodeToolBusy, "too many tasks are running: try again later")
 
-// admit books a task that is to run. Where that has an older one cancelled, it waits
-// a moment for its work to return.
+// admit books a new task. If older tasks are cancelled to make room, it waits briefly for
+// their work to return.
 func (r *taskRunner) admit(rc *requestContext, t *task) bool {
 	client, size := rc.client(), int64(costTask+rc.msg.size)
 	gone, ok := r.server.ledger.enter(&t.kept, client, keptRunning, 1, size, t)
@@ -185,7 +192,7 @@ func (r *taskRunner) admit(rc *requestContext, t *task) bool {
 	return r.server.ledger.book(&t.kept, client, keptRunning, 1, size, t)
 }
 
-// taskPatience is how long a new task waits for the end of one that it replaces.
+// taskPatience is how long a new task waits for the tasks it replaces to end.
 const taskPatience = 250 * time.Millisecond
 
 func (r *taskRunner) launch(rc *requestContext, t *task, work func(context.Context) (*CallToolResult, error)) error {
@@ -208,7 +215,7 @@ func (r *taskRunner) launch(rc *requestContext, t *task, work func(context.Conte
 
 // giveUp implements keeper: the task fails, and its work is cancelled.
 func (t *task) giveUp() {
-	go func() { // which has to wait while another task is being stored
+	go func() { // update has to wait while another task is being stored
 		t.update(func(r *TaskRecord) { r.Status, r.Error = TaskFailed, errTaskShed.object() })
 		t.rc.cancel()
 	}()
@@ -216,8 +223,8 @@ func (t *task) giveUp() {
 
 var errTaskShed = Errorf(CodeToolBusy, "the task was cancelled to make room for another: too many are running")
 
-// notStored words what a store fails with for the client, whose model need not
-// know of it.
+// notStored returns the error for the client when the store has failed. It hides the cause,
+// which the model need not see.
 func notStored(err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -267,7 +274,7 @@ func encodeTaskResult(result *CallToolResult) (json.RawMessage, error) {
 	if err == nil {
 		err = jsonscan.Valid(encoded)
 	}
-	return bytes.Clone(encoded), err // without the spare capacity, or what it is a part of
+	return bytes.Clone(encoded), err // drops the spare capacity, or the buffer it is part of
 }
 
 func (t *task) survive(work func(context.Context) (*CallToolResult, error)) (result *CallToolResult, err error) {
@@ -280,7 +287,7 @@ func (t *task) survive(work func(context.Context) (*CallToolResult, error)) (res
 	return work(t.rc)
 }
 
-// update changes the record, stores it, and tells those who listen.
+// update changes the record, stores it, and notifies the listeners.
 func (t *task) update(change func(*TaskRecord)) {
 	t.mu.Lock()
 	if final(t.record.Status) {
@@ -308,7 +315,8 @@ func final(status string) bool {
 	return status == TaskCompleted || status == TaskFailed || status == TaskCancelled
 }
 
-// ask puts questions to the client and waits for the answers: the task needs input.
+// ask sends questions to the client and waits for the answers. Meanwhile the task is in
+// state input_required.
 func (t *task) ask(ctx context.Context, questions []Question) ([]json.RawMessage, error) {
 	keys, err := t.pose(questions)
 	if err != nil {
@@ -332,9 +340,9 @@ func (t *task) ask(ctx context.Context, questions []Question) ([]json.RawMessage
 	}
 }
 
-// pose gives every question a key that the task has not used before.
+// pose assigns every question a key that is new in the task.
 func (t *task) pose(questions []Question) (keys []string, err error) {
-	err = context.Canceled // unless the task is not over
+	err = context.Canceled // remains if the task has ended
 	var gone victims
 	defer func() { gone.giveUp() }()
 	t.update(func(r *TaskRecord) {
@@ -362,12 +370,12 @@ func (t *task) pose(questions []Question) (keys []string, err error) {
 	return keys, err
 }
 
-// resize accounts for what questions and answers add to the task.
+// resize books the memory that questions and answers add to the task.
 func (t *task) resize(delta int) (victims, bool) {
 	return t.runner.server.ledger.resize(&t.kept, int64(delta))
 }
 
-// answers returns the answers to keys, or nil while one is missing. t.mu is held.
+// answers returns the answers to keys, or nil if any is missing. t.mu is held.
 func (t *task) answers(keys []string) ([]json.RawMessage, error) {
 	answers := make([]json.RawMessage, len(keys))
 	missing := false
@@ -384,9 +392,9 @@ func (t *task) answers(keys []string) ([]json.RawMessage, error) {
 	return answers, nil
 }
 
-// answer takes a client's answers; those to questions that are not open are
-// ignored. A question with a wrong answer stays open, with a note that says why,
-// until it fails.
+// answer stores a client's answers; answers to questions that are not open are ignored. A
+// question with a wrong answer stays open, with a note that states the problem, until it
+// fails after too many attempts.
 func (t *task) answer(given map[string]json.RawMessage) (err error) {
 	var gone victims
 	defer func() { gone.giveUp() }()
@@ -425,7 +433,7 @@ func (t *task) answer(given map[string]json.RawMessage) (err error) {
 	return err
 }
 
-// refuse notes a wrong answer. t.mu is held.
+// refuse records a wrong answer. t.mu is held.
 func (t *task) refuse(key string, why error) {
 	if t.wrong[key]++; t.wrong[key] < maxAttempts {
 		t.open[key] = t.posed[key].noted(why)
@@ -511,7 +519,7 @@ func (r *taskRunner) get(id string) *task {
 	return r.running[id]
 }
 
-// taskOf returns the task that a request names, if the client may see it.
+// taskOf returns the task named in a request, if the client may see it.
 func (s *Server) taskOf(rc *requestContext) (TaskRecord, error) {
 	if !rc.knowsTasks() {
 		return TaskRecord{}, rc.missingTasks()
@@ -531,7 +539,8 @@ func (s *Server) taskOf(rc *requestContext) (TaskRecord, error) {
 	return record, s.checkTask(rc, &record, rc.transport())
 }
 
-// checkTask returns why a client may not follow a task, although it is its principal's.
+// checkTask returns an error if a client may not follow a task, even though it belongs to
+// the client's principal.
 func (s *Server) checkTask(ctx context.Context, record *TaskRecord, transport string) error {
 	return s.mayFollow(ctx, followed{methodCallTool, record.Tool, record.Origins}, transport)
 }

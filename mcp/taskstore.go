@@ -14,36 +14,36 @@ import (
 type TaskRecord struct {
 	ID     string
 	Status string
-	// StatusMessage may be shown to the user, or is empty.
+	// StatusMessage may be shown to the user. It may be empty.
 	StatusMessage string
 	Created       time.Time
 	Updated       time.Time
-	// TTL is how long after Created the record may be deleted; 0 means never.
+	// TTL is the time after Created when the record may be deleted; 0 means never.
 	TTL          time.Duration
 	PollInterval time.Duration
-	// Principal is who may see the task: the name of the [Principal] that
-	// began it, or empty.
+	// Principal is the name of the [Principal] that started the task, who alone may see it.
+	// It may be empty.
 	Principal string
-	// Tool is the name of the tool that began the task, as the client called it, and
+	// Tool is the name of the tool that started the task, as called by the client, and
 	// Origins are its [Tool.Origins]. A [Gate] needs both.
 	Tool    string
 	Origins []Origin
-	// Result, Error and InputRequests are JSON objects that belong to the
-	// states completed, failed and input_required.
+	// Result, Error and InputRequests are the JSON objects of the states completed, failed
+	// and input_required.
 	Result, Error, InputRequests json.RawMessage
 }
 
-// TaskStore keeps the records of tasks. Its methods are called concurrently.
-// The work itself runs in the process that began it.
+// TaskStore stores the records of tasks. Its methods are called concurrently. The work
+// itself runs in the process that started it.
 type TaskStore interface {
-	// PutTask creates or replaces a record. When it returns, GetTask finds it.
+	// PutTask creates or replaces a record. GetTask must find it once PutTask has returned.
 	PutTask(ctx context.Context, r TaskRecord) error
-	// GetTask returns a record, and whether there is one.
+	// GetTask returns a record, and whether it exists.
 	GetTask(ctx context.Context, id string) (TaskRecord, bool, error)
 }
 
-// appendMembers appends the members of a Task, and with detail what belongs to
-// its state.
+// appendMembers appends the members of a Task. With detail, it includes the members
+// specific to its state.
 func (r *TaskRecord) appendMembers(dst []byte, detail bool) []byte {
 	dst = jsonscan.AppendQuote(append(dst, `"taskId":`...), r.ID)
 	dst = jsonscan.AppendQuote(append(dst, `,"status":`...), r.Status)
@@ -72,7 +72,7 @@ func (r *TaskRecord) appendMembers(dst []byte, detail bool) []byte {
 	return dst
 }
 
-// memoryTasks is the TaskStore of a server that was given none.
+// memoryTasks is the default TaskStore.
 type memoryTasks struct {
 	ledger *ledger
 
@@ -80,8 +80,8 @@ type memoryTasks struct {
 	records map[string]*storedTask
 }
 
-// storedTask is a record in memory. One that is final has an entry in the ledger;
-// before, the running task has.
+// storedTask is a record in memory. Once it is final it has an entry in the ledger;
+// before that, the running task has one.
 type storedTask struct {
 	store  *memoryTasks
 	record TaskRecord
@@ -89,8 +89,8 @@ type storedTask struct {
 	gone   bool // given up; guarded by memoryTasks.mu
 }
 
-// PutTask implements TaskStore. It fails if a final record is larger than all that may
-// be kept for its client, which ctx names; the record before it then stays.
+// PutTask implements TaskStore. It fails if a final record is larger than the limit for
+// its client, whose name is in ctx; the previous record is then kept.
 func (m *memoryTasks) PutTask(ctx context.Context, r TaskRecord) error {
 	t := &storedTask{store: m, record: r}
 	t.kept.seen.Store(int64(m.ledger.now() + time.Until(r.Created.Add(r.TTL)))) // expiry
@@ -107,7 +107,7 @@ func (m *memoryTasks) PutTask(ctx context.Context, r TaskRecord) error {
 	return nil
 }
 
-// replace makes t the record of its task and returns the one before.
+// replace stores t and returns the previous record of the task.
 func (m *memoryTasks) replace(t *storedTask) (old *storedTask) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
