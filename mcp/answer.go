@@ -9,22 +9,22 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// answer is a message being written. Large bytes that many answers share, such
-// as a list, are not copied into it: they stand in body, between buf and a
+// answer is a message being written. Large results shared by many answers, such as a
+// list, are not copied into buf: they are in body, which is written between buf and a
 // closing brace.
 type answer struct {
 	buf    []byte
 	body   []byte
-	status int         // HTTP status; 0 stands for 200
-	header http.Header // further fields of the HTTP response
+	status int         // HTTP status; 0 means 200
+	header http.Header // additional fields of the HTTP response
 }
 
-// shareFrom is the size from which a shared result is written apart rather than
-// copied: below it, one more system call costs more than the copy.
+// shareFrom is the size from which a shared result is written separately rather than
+// copied: below it, the additional system call costs more than the copy.
 const shareFrom = 64 << 10
 
-// keepBuffer is the largest buffer that goes back to the pool, so that one huge
-// answer does not hold its memory for ever.
+// keepBuffer is the largest buffer returned to the pool, so that one huge answer does not
+// occupy its memory forever.
 const keepBuffer = 1 << 20
 
 var answers = sync.Pool{New: func() any { return &answer{buf: make([]byte, 0, 1024)} }}
@@ -39,7 +39,7 @@ func (a *answer) free() {
 	answers.Put(a)
 }
 
-// reset makes room for another message.
+// reset prepares a for another message.
 func (a *answer) reset() { a.buf, a.body, a.status, a.header = a.buf[:0], nil, 0, nil }
 
 // empty reports whether there is nothing to write, as after a notification.
@@ -53,7 +53,7 @@ func (a *answer) size() int {
 	return len(a.buf) + len(a.body) + 1
 }
 
-// flat returns the message in one piece, valid until free.
+// flat returns the message as one slice, valid until free.
 func (a *answer) flat() []byte {
 	if a.body != nil {
 		a.buf = append(append(a.buf, a.body...), '}')
@@ -62,8 +62,8 @@ func (a *answer) flat() []byte {
 	return a.buf
 }
 
-// line returns the message in one piece and without line breaks, as stdio and
-// event streams need it. In valid JSON only white space can be a raw line break.
+// line returns the message as one slice without line breaks, as required by stdio and
+// event streams. In valid JSON, raw line breaks only occur as whitespace.
 func (a *answer) line() []byte {
 	msg := a.flat()
 	if bytes.IndexByte(msg, '\n') >= 0 || bytes.IndexByte(msg, '\r') >= 0 {
@@ -79,7 +79,7 @@ func (a *answer) begin(rc *requestContext) {
 	a.buf = append(a.buf, `,"result":`...)
 }
 
-// encoded writes a result that is encoded already and that others share.
+// encoded writes an encoded result that is shared with other answers.
 func (a *answer) encoded(rc *requestContext, result []byte) {
 	a.begin(rc)
 	if len(result) >= shareFrom {
@@ -89,8 +89,8 @@ func (a *answer) encoded(rc *requestContext, result []byte) {
 	a.buf = append(append(a.buf, result...), '}')
 }
 
-// result writes r in the form that the client of rc understands. hint is nil
-// for results that have no cache hint.
+// result writes r in the form of the client's version. hint is nil for results without a
+// cache hint.
 func (a *answer) result(rc *requestContext, cat *Catalog, r result, hint *CacheHint) error {
 	if raw := r.raw(); raw != nil {
 		return a.rawResult(rc, cat, raw, hint)
@@ -108,7 +108,7 @@ func (a *answer) result(rc *requestContext, cat *Catalog, r result, hint *CacheH
 	return nil
 }
 
-// ending appends what follows the members of a result's own.
+// ending appends the members that the server adds to a result.
 func (a *answer) ending(rc *requestContext, cat *Catalog, meta json.RawMessage, hint *CacheHint) ([]byte, error) {
 	var facts metaFacts
 	if meta != nil {
@@ -154,7 +154,7 @@ func (a *answer) rawResult(rc *requestContext, cat *Catalog, raw *Raw, hint *Cac
 	return nil
 }
 
-// modernStatus is the HTTP status of errors that 2026-07-28 does not send with 200.
+// modernStatus is the HTTP status of errors for which 2026-07-28 does not use 200.
 var modernStatus = map[Code]int{
 	CodeMethodNotFound:          http.StatusNotFound,
 	CodeMissingClientCapability: http.StatusBadRequest,
@@ -169,7 +169,7 @@ func (a *answer) failure(rc *requestContext, e *Error) {
 	}
 	a.buf = append(a.buf, `{"jsonrpc":"2.0"`...)
 	switch {
-	case rc.msg.id != nil && !rc.msg.response: // an error about a response answers nothing
+	case rc.msg.id != nil && !rc.msg.response: // an error about a response is not an answer
 		a.buf = append(append(a.buf, `,"id":`...), rc.msg.id...)
 	case rc.version < Version20251125:
 		a.buf = append(a.buf, `,"id":null`...)

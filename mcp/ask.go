@@ -11,53 +11,51 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Question is something that a Source asks the client while it serves a tool
-// call, a prompt or a resource: [*ElicitParams], [*CreateMessageParams] or
-// [*ListRootsParams].
+// Question is a question that a Source asks the client while serving a tool call, a
+// prompt or a resource: [*ElicitParams], [*CreateMessageParams] or [*ListRootsParams].
 type Question interface {
-	// key names the question among those of one request.
+	// key identifies the question within its request.
 	key() string
 	method() string
-	// missing returns the capability that the client would have to declare, as
-	// a JSON object, or nil if caps declare it and version v has it.
+	// missing returns the capability that the client would have to declare, as a JSON
+	// object. It returns nil if caps include the capability and version v supports it.
 	missing(v Version, caps clientCapabilities) json.RawMessage
 	// wire returns the params in the form of version v.
 	wire(v Version) any
-	// check returns what is wrong with an answer, or nil: errMalformed if it does
-	// not have the shape of one.
+	// check validates an answer. The error is errMalformed if the answer does not have the
+	// required structure.
 	check(raw json.RawMessage) error
-	// noted returns the question as it is asked again after a wrong answer.
+	// noted returns the question for another attempt after a wrong answer.
 	noted(why error) Question
 }
 
-// ErrInputRequired is what the methods that ask return on 2026-07-28 while the
-// client has not answered yet. Return it from the Source method, as it is or
-// wrapped: the server sends the questions, the client repeats the request with
-// its answers, and the Source method runs again from the start. Whatever it
-// does before it asks is done again, so ask first and act later.
+// ErrInputRequired is returned by the methods that ask the client, on 2026-07-28, if the
+// client has not answered yet. Return it from the Source method, wrapped or not: the
+// server sends the questions, the client repeats the request with its answers, and the
+// Source method runs again from the start. Everything it does before asking is repeated,
+// so ask first and act later.
 var ErrInputRequired = errors.New("input required")
 
 // ElicitParams ask the user for data (elicitation/create, from 2025-06-18).
 type ElicitParams struct {
-	// Key names the question; it must be the same when the Source method runs
-	// again. Empty stands for its number among the questions of the request.
+	// Key identifies the question. It must be the same when the Source method runs again.
+	// Empty means the number of the question in the request.
 	Key string `json:"-"`
-	// Mode is "form", also when empty, or "url" (from 2025-11-25).
+	// Mode is "form", the default, or "url" (from 2025-11-25).
 	Mode    string `json:"mode,omitempty"`
 	Message string `json:"message"`
-	// RequestedSchema describes the form: a flat object schema. Answers are checked
-	// against it, formats included; see [Request.Elicit].
+	// RequestedSchema describes the form: a flat object schema. Answers are validated
+	// against it, including formats; see [Request.Elicit].
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
-	// URL is where the user goes in mode "url".
+	// URL is the page that the user visits in mode "url".
 	URL string `json:"url,omitempty"`
-	// ElicitationID belongs to mode "url" in 2025-11-25, see
-	// [Session.ElicitationComplete]. Empty stands for a random one; other versions
-	// are not sent it.
+	// ElicitationID is used by mode "url" in 2025-11-25, see [Session.ElicitationComplete].
+	// Empty means a random one. It is not sent in other versions.
 	ElicitationID string `json:"elicitationId,omitempty"`
 }
 
-// ElicitResult is what the user did. Content is the filled-in form if Action is
-// "accept"; it matches the RequestedSchema.
+// ElicitResult is the reaction of the user. If Action is "accept", Content is the
+// filled-in form, which matches the RequestedSchema.
 type ElicitResult struct {
 	Action  string          `json:"action"` // "accept", "decline" or "cancel"
 	Content json.RawMessage `json:"content,omitempty"`
@@ -75,32 +73,32 @@ type CreateMessageParams struct {
 	MaxTokens        int               `json:"maxTokens"`
 	StopSequences    []string          `json:"stopSequences,omitempty"`
 	Metadata         json.RawMessage   `json:"metadata,omitempty"`
-	// Tools and ToolChoice need a client that declares sampling.tools (from 2025-11-25).
+	// Tools and ToolChoice require a client that declares sampling.tools (from 2025-11-25).
 	Tools      []Tool          `json:"tools,omitempty"`
 	ToolChoice json.RawMessage `json:"toolChoice,omitempty"`
 }
 
-// SamplingMessage is one message of a conversation with the client's model.
-// Content is one block or an array of them, as the specification has both.
+// SamplingMessage is one message of a conversation with the client's model. Content is
+// one block or an array of blocks, both of which the specification allows.
 type SamplingMessage struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
 }
 
-// SamplingText returns a message of one text block.
+// SamplingText returns a message with one text block.
 func SamplingText(role, text string) SamplingMessage {
 	content, _ := Marshal(Text(text))
 	return SamplingMessage{Role: role, Content: content}
 }
 
-// CreateMessageResult is what the client's model said.
+// CreateMessageResult is the answer of the client's model.
 type CreateMessageResult struct {
 	SamplingMessage
 	Model      string `json:"model"`
 	StopReason string `json:"stopReason,omitempty"`
 }
 
-// Text returns the text of the message's text blocks.
+// Text returns the concatenated text blocks of the message.
 func (r *CreateMessageResult) Text() string {
 	var one Content
 	if json.Unmarshal(r.Content, &one) == nil {
@@ -115,7 +113,7 @@ func (r *CreateMessageResult) Text() string {
 	return text
 }
 
-// ListRootsParams ask which folders the client works in (roots/list).
+// ListRootsParams ask for the folders the client works in (roots/list).
 type ListRootsParams struct {
 	// Key is as in [ElicitParams].
 	Key string `json:"-"`
@@ -126,29 +124,29 @@ type ListRootsResult struct {
 	Roots []Root `json:"roots"`
 }
 
-// Root is a folder that the client works in. URI begins with file://.
+// Root is a folder the client works in. URI starts with file://.
 type Root struct {
 	URI  string `json:"uri"`
 	Name string `json:"name,omitempty"`
 }
 
-// Elicit asks the user. It works on every version that has elicitation: up to
-// 2025-11-25 it waits for the answer, on 2026-07-28 see [ErrInputRequired]. A
-// client that did not declare the capability makes it fail.
+// Elicit asks the user. It works in every version that has elicitation: up to 2025-11-25
+// it waits for the answer, for 2026-07-28 see [ErrInputRequired]. It fails if the client
+// has not declared the capability.
 //
-// An answer that does not match RequestedSchema never reaches the Source: the
-// user is asked again and told why. After three such answers the error names the
-// fields, without their values.
+// Answers that do not match RequestedSchema are not returned: the user is asked again,
+// with the reason. After three such answers the error contains the names of the fields,
+// but not their values.
 func (r *Request) Elicit(ctx context.Context, p *ElicitParams) (*ElicitResult, error) {
 	return ask[ElicitResult](ctx, r, p)
 }
 
-// Sample asks the client's model; otherwise as [Request.Elicit].
+// Sample asks the client's model. See [Request.Elicit] for the behavior.
 func (r *Request) Sample(ctx context.Context, p *CreateMessageParams) (*CreateMessageResult, error) {
 	return ask[CreateMessageResult](ctx, r, p)
 }
 
-// Roots asks for the client's folders; otherwise as [Request.Elicit].
+// Roots asks for the client's folders. See [Request.Elicit] for the behavior.
 func (r *Request) Roots(ctx context.Context) (*ListRootsResult, error) {
 	return ask[ListRootsResult](ctx, r, &ListRootsParams{})
 }
@@ -165,9 +163,9 @@ func ask[T any](ctx context.Context, r *Request, q Question) (*T, error) {
 	return result, nil
 }
 
-// Ask asks several things at once and returns the answers in their order, each
-// the result object of its method. On 2026-07-28 all that are open travel in
-// one round. Otherwise it is as [Request.Elicit].
+// Ask asks several questions and returns the answers in the same order, each as the
+// result object of its method. On 2026-07-28, all open questions are sent in one round.
+// Otherwise it behaves like [Request.Elicit].
 func (r *Request) Ask(ctx context.Context, questions ...Question) ([]json.RawMessage, error) {
 	if r == nil {
 		return nil, errors.New("nobody to ask: the source was called directly")
@@ -201,9 +199,9 @@ func (r *Request) Ask(ctx context.Context, questions ...Question) ([]json.RawMes
 	return answers, nil
 }
 
-// RequireCapability returns nil if the client declared capability, which is the
-// path of a member in ClientCapabilities such as "sampling" or "sampling/tools".
-// Otherwise it returns the error to give back.
+// RequireCapability returns nil if the client declared the capability, given as the path
+// of a member of ClientCapabilities such as "sampling" or "sampling/tools". Otherwise it
+// returns the error to return from the Source method.
 func (r *Request) RequireCapability(name string) error {
 	if r == nil {
 		return nil
@@ -214,12 +212,13 @@ func (r *Request) RequireCapability(name string) error {
 	return r.rc.missingCapability(capabilityObject(name))
 }
 
-// missingCapability is the error for a client that cannot be asked. 2026-07-28
-// has a code for it; before, the text has to do.
+// missingCapability returns the error for a client that cannot be asked. Only 2026-07-28
+// has a code for it; other versions get a message.
 func (rc *requestContext) missingCapability(required json.RawMessage) error {
 	switch {
 	case !rc.version.Modern() && rc.session == nil:
-		return fmt.Errorf("the client cannot be asked: its request names no session, in which it would have declared %s", required)
+		return fmt.Errorf("the client cannot be asked: its request names no session, in which it would have declared %s",
+			required)
 	case !rc.version.Modern():
 		return fmt.Errorf("the client does not support this: it would have to declare %s", required)
 	}
@@ -230,8 +229,8 @@ func (rc *requestContext) missingCapability(required json.RawMessage) error {
 	}
 }
 
-// askLegacy asks until the answer matches the question, maxAttempts times at most.
-// A malformed answer ends it at once: the client would only repeat it.
+// askLegacy asks until the answer is valid, at most maxAttempts times. It does not retry
+// after a malformed answer, because the client would only repeat it.
 func (rc *requestContext) askLegacy(ctx context.Context, q Question) (json.RawMessage, error) {
 	return askUntilValid(q, func(q Question) (json.RawMessage, error) { return rc.askOnce(ctx, q) })
 }
@@ -256,8 +255,8 @@ func askUntilValid(q Question, once func(Question) (json.RawMessage, error)) (js
 	}
 }
 
-// askOnce sends a request of our own on the stream of the client's request, and
-// waits for the response.
+// askOnce sends a question on the stream of the client's request, and waits for the
+// response.
 func (rc *requestContext) askOnce(ctx context.Context, q Question) (json.RawMessage, error) {
 	if rc.session == nil || rc.stream == nil {
 		return nil, errors.New("the client cannot be asked: that needs a session and an event stream")
@@ -279,7 +278,7 @@ func (rc *requestContext) askOnce(ctx context.Context, q Question) (json.RawMess
 	case got := <-answer:
 		return got.outcome(q)
 	case <-ctx.Done():
-		// Nothing is sent if it is the request that has ended.
+		// This sends nothing if the request itself has ended.
 		rc.notify(func(dst []byte) ([]byte, bool) { return appendWithdrawal(dst, id), true })
 		return nil, ctx.Err()
 	case <-rc.Done():
@@ -287,8 +286,9 @@ func (rc *requestContext) askOnce(ctx context.Context, q Question) (json.RawMess
 	}
 }
 
-// pendingQuestion books a request that waits for its client to answer, which keeps its
-// body and a goroutine though the client may have gone.
+// pendingQuestion is the ledger entry of a request that waits for an answer from its
+// client. It occupies its body and a goroutine, although the client may have
+// disconnected.
 type pendingQuestion struct {
 	rc   *requestContext
 	kept kept
@@ -297,12 +297,12 @@ type pendingQuestion struct {
 // giveUp implements keeper.
 func (p *pendingQuestion) giveUp() { p.rc.cancelBecause(errBudget) }
 
-// Keep books size bytes that a Source keeps for the client of the request beyond the
-// end of the method, such as a call that waits until the client comes back, with the
-// request itself. The server asks to give it up by calling giveUp, at most once, on any
-// goroutine, when the client exceeds its share or the [Budget] is exhausted; giveUp must
-// not wait. The Source calls release once nothing is kept any more, also after giveUp.
-// The error is for the client. Without a request behind ctx, nothing is booked.
+// Keep books memory that a Source keeps for the client beyond the end of the method, such
+// as a call that waits until the client reconnects: size bytes, and the request itself.
+// If the client exceeds its share or the [Budget] is exhausted, the server calls giveUp
+// to request its release, at most once, on any goroutine; giveUp must not wait. The
+// Source calls release when the memory has been freed, also after giveUp. The error is
+// for the client. Keep does nothing on a nil Request.
 func (r *Request) Keep(size int, giveUp func()) (release func(), err error) {
 	if r == nil {
 		return func() {}, nil
@@ -311,7 +311,7 @@ func (r *Request) Keep(size int, giveUp func()) (release func(), err error) {
 	l, client, bytes := r.rc.server.ledger, r.rc.client(), int64(costQuestion+size+r.rc.msg.size)
 	gone, ok := l.enter(&p.kept, client, keptParked, 1, bytes, p)
 	gone.giveUp()
-	if !ok && len(gone) > 0 { // they make room once they have been given up
+	if !ok && len(gone) > 0 { // the victims make room once they have been given up
 		ok = l.book(&p.kept, client, keptParked, 1, bytes, p)
 	}
 	if !ok {
@@ -320,7 +320,7 @@ func (r *Request) Keep(size int, giveUp func()) (release func(), err error) {
 	return func() { l.release(&p.kept) }, nil
 }
 
-// parkedCall books what a Source keeps.
+// parkedCall is the ledger entry of memory kept by a Source.
 type parkedCall struct {
 	end  func()
 	kept kept
@@ -329,10 +329,10 @@ type parkedCall struct {
 // giveUp implements keeper.
 func (p *parkedCall) giveUp() { p.end() }
 
-// reply is a client's response to a request of ours.
+// reply is a client's response to a question.
 type reply struct{ result, err json.RawMessage }
 
-// expect returns the id for a request of ours and where its response arrives.
+// expect returns the id for a question and the channel that receives its response.
 func (s *Session) expect() (id uint64, answer <-chan reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -352,7 +352,7 @@ func (s *Session) forget(id uint64) {
 	delete(s.ensureOutgoing().asked, id)
 }
 
-// answered delivers a client's response. One that nobody waits for is dropped.
+// answered delivers a client's response. Unexpected responses are dropped.
 func (s *Session) answered(m *message) {
 	id, err := strconv.ParseUint(string(m.id), 10, 64)
 	if err != nil {
@@ -370,7 +370,8 @@ func (s *Session) answered(m *message) {
 	}
 }
 
-// clientCapabilities is what a client declared, looked into without decoding all of it.
+// clientCapabilities are the client's declared capabilities, read without decoding all of
+// them.
 type clientCapabilities json.RawMessage
 
 func (rc *requestContext) clientCapabilities() clientCapabilities {
@@ -400,7 +401,7 @@ func cutPath(path string) (name, rest string, found bool) {
 	return path, "", false
 }
 
-// capabilityObject nests the members of a path.
+// capabilityObject returns nested objects for the members of a path.
 func capabilityObject(path string) json.RawMessage {
 	name, rest, more := cutPath(path)
 	inner := json.RawMessage(`{}`)
@@ -419,7 +420,7 @@ func (p *ElicitParams) method() string        { return "elicitation/create" }
 func (p *CreateMessageParams) method() string { return "sampling/createMessage" }
 func (p *ListRootsParams) method() string     { return "roots/list" }
 
-// wire gives the elicitation its id where it must have one.
+// wire sets the id of the elicitation where it is required, and removes it elsewhere.
 func (p *ElicitParams) wire(v Version) any {
 	copied := *p
 	switch {
@@ -434,7 +435,7 @@ func (p *ElicitParams) wire(v Version) any {
 func (p *CreateMessageParams) wire(Version) any { return p }
 func (p *ListRootsParams) wire(Version) any     { return p }
 
-// missing knows that an empty elicitation object declares forms alone.
+// missing treats an empty elicitation object as declaring forms only.
 func (p *ElicitParams) missing(v Version, caps clientCapabilities) json.RawMessage {
 	switch {
 	case p.Mode == "url":

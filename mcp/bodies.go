@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// bodies bounds the bytes of the requests that are being received and served. The
-// first half of the total costs small requests two atomic additions; beyond it, and
+// bodies limits the memory of requests being received and served. While less than half of
+// the total is in use, small requests only cost two atomic additions. Beyond that, and
 // for large requests, each client is also restricted to its share.
 type bodies struct {
 	total, share int64
@@ -19,13 +19,13 @@ type bodies struct {
 	clients map[string]int64 // bytes by accountName
 }
 
-// smallBody is up to which size a request is small.
+// smallBody is the maximum size of a small request.
 const smallBody = announcedBody
 
-// heldBody is what one request has reserved. It is used by one goroutine.
+// heldBody is the memory reserved by one request. It is used by one goroutine.
 type heldBody struct {
 	size   int64
-	own    int64 // the part of size that is booked for client
+	own    int64 // the part of size that is charged to client
 	client string
 }
 
@@ -43,8 +43,8 @@ func (b *bodies) init(o *Budget) {
 	b.clients = make(map[string]int64)
 }
 
-// reserve adds n bytes to what h holds, and reports whether they fit. A client with a
-// single request in flight is not restricted to its share.
+// reserve adds n bytes to h, and reports whether they fit. A client with a single request
+// in flight is not restricted to its share.
 func (b *bodies) reserve(ctx context.Context, remote string, h *heldBody, n int64) bool {
 	used := b.used.Add(n)
 	h.size += n
@@ -57,7 +57,7 @@ func (b *bodies) reserve(ctx context.Context, remote string, h *heldBody, n int6
 	return false
 }
 
-// charge books all that h holds for its client, and reports whether it fits.
+// charge charges all bytes of h to its client, and reports whether they fit.
 func (b *bodies) charge(ctx context.Context, remote string, h *heldBody) bool {
 	if h.client == "" {
 		if h.client = accountName(PrincipalFrom(ctx), remote); h.client == "" {
@@ -75,7 +75,7 @@ func (b *bodies) charge(ctx context.Context, remote string, h *heldBody) bool {
 	return true
 }
 
-// release gives back what h holds.
+// release releases the bytes of h.
 func (b *bodies) release(h *heldBody) {
 	if h.size == 0 {
 		return
@@ -92,18 +92,19 @@ func (b *bodies) release(h *heldBody) {
 }
 
 // BodyMemory is the memory of one message while a connection receives it, see
-// [Server.ReserveBody]. The zero value is none. It is not safe for concurrent use.
+// [Server.ReserveBody]. The zero value is empty. It is not safe for concurrent use.
 type BodyMemory struct {
 	held heldBody
 }
 
-// ReserveBody makes m use size bytes of [Budget.RequestBytes] in total, for a client with
-// the principal of ctx, if any, and the network address remote. It reports whether they
-// fit; if not, m stays as it was. A [Conn] calls it while it receives a long message, and
-// [Server.ReleaseBody] before it returns the message, which the server then counts.
+// ReserveBody sets the size of m to size bytes of [Budget.RequestBytes], for a client
+// with the principal of ctx, if any, and the network address remote. It reports whether
+// they fit; if not, m is unchanged. A [Conn] calls it while it receives a long message,
+// and calls [Server.ReleaseBody] before it returns the message, which the server then
+// accounts for.
 func (s *Server) ReserveBody(ctx context.Context, remote string, m *BodyMemory, size int64) bool {
 	return s.bodies.reserve(ctx, remote, &m.held, size-m.held.size)
 }
 
-// ReleaseBody frees what m uses.
+// ReleaseBody releases the memory of m.
 func (s *Server) ReleaseBody(m *BodyMemory) { s.bodies.release(&m.held) }

@@ -12,10 +12,9 @@ import (
 	"github.com/slipway-mcp/slipway/internal/uritemplate"
 )
 
-// CheckToolName holds the name of a tool against "Tool Names" of the
-// specification, and against what clients are known to take. The findings have
-// no place. Their rules are "mcp/tool-name", an error, and
-// "mcp/tool-name-style", a warning.
+// CheckToolName checks the name of a tool against "Tool Names" in the specification, and
+// against the known restrictions of clients. The findings have no position. Their rules
+// are "mcp/tool-name", an error, and "mcp/tool-name-style", a warning.
 func CheckToolName(name string) []check.Finding {
 	const snake = "abcdefghijklmnopqrstuvwxyz0123456789_"
 	const allowed = snake + "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-/"
@@ -37,14 +36,13 @@ func CheckToolName(name string) []check.Finding {
 	return nil
 }
 
-// CheckCatalog looks for what is wrong with the definitions that a source offers:
-// names, URIs, schemas, what is there twice or missing. The findings have no
-// file; their pointers begin at the lists of the catalog, as in
-// "/tools/0/inputSchema".
+// CheckCatalog checks the definitions in a catalog: names, URIs, schemas, duplicates and
+// missing values. The findings have no file; their pointers start at the lists of the
+// catalog, as in "/tools/0/inputSchema".
 //
-// Besides those of [CheckToolName] the rules are "mcp/name", "mcp/duplicate",
-// "mcp/uri", "mcp/uri-template" and "mcp/schema", which are errors,
-// "mcp/description", a warning, and "mcp/schema-note", a note.
+// In addition to those of [CheckToolName], the rules are "mcp/name", "mcp/duplicate",
+// "mcp/uri", "mcp/uri-template" and "mcp/schema", which are errors, "mcp/description", a
+// warning, and "mcp/schema-note", a note.
 func CheckCatalog(c *Catalog) []check.Finding {
 	k := &catalogChecker{}
 	k.names(c)
@@ -54,26 +52,34 @@ func CheckCatalog(c *Catalog) []check.Finding {
 	for i := range c.Resources {
 		r := &c.Resources[i]
 		if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" {
-			k.add("mcp/uri", check.Error, fmt.Sprintf("/resources/%d/uri", i), fmt.Sprintf("resource %q is no URI with a scheme", r.URI), "")
+			k.add("mcp/uri", check.Error, fmt.Sprintf("/resources/%d/uri", i),
+				fmt.Sprintf("resource %q is no URI with a scheme", r.URI), "")
 		}
 	}
 	for i := range c.Templates {
 		t := &c.Templates[i]
 		if _, err := uritemplate.Parse(t.URITemplate); err != nil {
-			k.add("mcp/uri-template", check.Error, fmt.Sprintf("/resourceTemplates/%d/uriTemplate", i), fmt.Sprintf("template %q: %v", t.URITemplate, err), "")
+			k.add("mcp/uri-template", check.Error, fmt.Sprintf("/resourceTemplates/%d/uriTemplate", i),
+				fmt.Sprintf("template %q: %v", t.URITemplate, err), "")
 		}
 	}
 	return k.found
 }
 
-// catalogChecker collects what is wrong with a catalog.
+// catalogChecker collects the findings about a catalog.
 type catalogChecker struct{ found []check.Finding }
 
 func (k *catalogChecker) add(rule string, severity check.Severity, pointer, message, hint string) {
-	k.found = append(k.found, check.Finding{Rule: rule, Severity: severity, Pointer: pointer, Message: message, Hint: hint})
+	k.found = append(k.found, check.Finding{
+		Rule:     rule,
+		Severity: severity,
+		Pointer:  pointer,
+		Message:  message,
+		Hint:     hint,
+	})
 }
 
-// names checks that everything has a name, and no two the same.
+// names checks that all entries have names, and that the names are unique.
 func (k *catalogChecker) names(c *Catalog) {
 	if c.Server.Name == "" || c.Server.Version == "" {
 		k.add("mcp/name", check.Error, "/server", "the server has no name or no version", "")
@@ -84,8 +90,10 @@ func (k *catalogChecker) names(c *Catalog) {
 		at         func(i int) (identity, name string)
 	}{
 		{"tools", "tool", len(c.Tools), func(i int) (string, string) { return c.Tools[i].Name, c.Tools[i].Name }},
-		{"resources", "resource", len(c.Resources), func(i int) (string, string) { return c.Resources[i].URI, c.Resources[i].Name }},
-		{"resourceTemplates", "resource template", len(c.Templates), func(i int) (string, string) { return c.Templates[i].URITemplate, c.Templates[i].Name }},
+		{"resources", "resource", len(c.Resources),
+			func(i int) (string, string) { return c.Resources[i].URI, c.Resources[i].Name }},
+		{"resourceTemplates", "resource template", len(c.Templates),
+			func(i int) (string, string) { return c.Templates[i].URITemplate, c.Templates[i].Name }},
 		{"prompts", "prompt", len(c.Prompts), func(i int) (string, string) { return c.Prompts[i].Name, c.Prompts[i].Name }},
 	}
 	for _, l := range lists {
@@ -97,14 +105,15 @@ func (k *catalogChecker) names(c *Catalog) {
 				k.add("mcp/name", check.Error, pointer+"/name", fmt.Sprintf("the %s has no name", l.what), "")
 			}
 			if seen[identity] {
-				k.add("mcp/duplicate", check.Error, pointer, fmt.Sprintf("there are two of %s %q", l.what, identity), "clients take one of the two")
+				k.add("mcp/duplicate", check.Error, pointer, fmt.Sprintf("there are two of %s %q", l.what, identity),
+					"clients take one of the two")
 			}
 			seen[identity] = true
 		}
 	}
 }
 
-// tool checks a tool as it goes over the wire.
+// tool checks a tool in its encoded form.
 func (k *catalogChecker) tool(t *Tool, pointer string) {
 	for _, f := range CheckToolName(t.Name) {
 		k.add(f.Rule, f.Severity, pointer+"/name", f.Message, f.Hint)
@@ -122,11 +131,13 @@ func (k *catalogChecker) tool(t *Tool, pointer string) {
 		return
 	}
 	if wire.Description == "" {
-		k.add("mcp/description", check.Warning, pointer+"/description", fmt.Sprintf("tool %q has no description", t.Name), "models have to guess what it does")
+		k.add("mcp/description", check.Warning, pointer+"/description", fmt.Sprintf("tool %q has no description", t.Name),
+			"models have to guess what it does")
 	}
 	var root struct{ Type any }
 	if json.Unmarshal(wire.InputSchema, &root) != nil || root.Type != "object" {
-		k.add("mcp/schema", check.Error, pointer+"/inputSchema/type", fmt.Sprintf("the type of the inputSchema of tool %q is not \"object\"", t.Name), "")
+		k.add("mcp/schema", check.Error, pointer+"/inputSchema/type",
+			fmt.Sprintf("the type of the inputSchema of tool %q is not \"object\"", t.Name), "")
 	}
 	k.schema(t.Name, "inputSchema", wire.InputSchema, pointer)
 	if wire.OutputSchema != nil {
@@ -142,7 +153,8 @@ func (k *catalogChecker) schema(tool, which string, text []byte, pointer string)
 		if e := (*schema.CompileError)(nil); errors.As(err, &e) {
 			pointer, why = pointer+e.Pointer, e.Message
 		}
-		k.add("mcp/schema", check.Error, pointer, fmt.Sprintf("the %s of tool %q is no JSON Schema: %s", which, tool, why), "")
+		k.add("mcp/schema", check.Error, pointer,
+			fmt.Sprintf("the %s of tool %q is no JSON Schema: %s", which, tool, why), "")
 		return
 	}
 	for _, note := range s.Notes() {

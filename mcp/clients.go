@@ -10,19 +10,19 @@ import (
 	"sync/atomic"
 )
 
-// Clients lets a Source reach the clients of the [Server] in front of it outside of
-// their requests. The same value goes to [ServerOptions.Clients] and to the Source;
-// the zero value is ready. It is safe for concurrent use.
+// Clients lets a Source reach the clients of its [Server] outside of their requests. Pass
+// the same value to [ServerOptions.Clients] and to the Source; the zero value is ready to
+// use. It is safe for concurrent use.
 type Clients struct {
-	// Single says that the server has one client, as with [Server.ServeStdio]: what a
-	// Source asks outside of a request is for that client. Set it before use.
+	// Single means that the server has a single client, as with [Server.ServeStdio], so that
+	// questions of a Source outside of a request are for that client. Set it before use.
 	Single bool
 
 	known atomic.Bool // only is set
 
 	mu       sync.Mutex
 	only     *Session
-	arrived  chan struct{} // closed when only is set; nil until someone waits
+	arrived  chan struct{} // closed when only is set; nil until a caller waits
 	watchers map[*clientWatcher]struct{}
 }
 
@@ -37,10 +37,10 @@ type ClientEvent struct {
 
 type clientWatcher struct{ f func(ClientEvent) }
 
-// Only returns the single client, and waits until it has begun: up to 2025-11-25 that
-// is once it has sent notifications/initialized, in 2026-07-28 with its first request,
-// when [Session.Version] is 0. Without Single, and for nil, it returns nil at once. The
-// only error is that of ctx.
+// Only returns the single client, and waits until it is ready: up to 2025-11-25 when it
+// has sent notifications/initialized, in 2026-07-28 with its first request, in which case
+// [Session.Version] is 0. Without Single, and if c is nil, it immediately returns nil.
+// The only possible error is that of ctx.
 func (c *Clients) Only(ctx context.Context) (*Session, error) {
 	if c == nil || !c.Single {
 		return nil, nil
@@ -65,8 +65,8 @@ func (c *Clients) Only(ctx context.Context) (*Session, error) {
 	return c.only, nil
 }
 
-// Watch calls f for each event until stop. f runs on the goroutine of the client's
-// message: it must be quick, and must not wait for the client.
+// Watch calls f for each event until stop is called. f runs on the goroutine of the
+// client's message: it must be quick, and must not wait for the client.
 func (c *Clients) Watch(f func(ClientEvent)) (stop func()) {
 	w := &clientWatcher{f}
 	c.mu.Lock()
@@ -82,7 +82,7 @@ func (c *Clients) Watch(f func(ClientEvent)) (stop func()) {
 	}
 }
 
-// begin notes that a client may be asked from now on. The first one counts.
+// begin records that a client may be asked from now on. The first client counts.
 func (c *Clients) begin(s *Session) {
 	if c == nil || !c.Single || c.known.Load() {
 		return
@@ -114,14 +114,14 @@ func (c *Clients) tell(e ClientEvent) {
 	}
 }
 
-// ErrNoConnection is what [Session.Ask] returns for a client that can only be asked
-// while it makes a request.
+// ErrNoConnection is the error of [Session.Ask] for a client that can only be asked
+// during a request.
 var ErrNoConnection = errors.New("the client can be asked only while it makes a request")
 
-// Ask asks the client outside of a request, and waits for the answer. That works on a
-// connection, such as stdio, up to 2025-11-25 and once the client is initialized;
-// otherwise the error is [ErrNoConnection]. A client that does not declare the
-// capability makes it fail, as with [Request.Elicit].
+// Ask asks the client outside of a request, and waits for the answer. This is possible on
+// a connection, such as stdio, up to 2025-11-25, once the client is initialized;
+// otherwise the error is [ErrNoConnection]. Like [Request.Elicit], it fails if the client
+// has not declared the capability.
 func (s *Session) Ask(ctx context.Context, q Question) (json.RawMessage, error) {
 	s.mu.Lock()
 	out, initialized := s.ensureOutgoing().direct, s.initialized
@@ -155,7 +155,7 @@ func (s *Session) askOnce(ctx context.Context, out stream, v Version, q Question
 	}
 }
 
-// appendQuestion appends a request of ours to the client.
+// appendQuestion appends a request to the client.
 func appendQuestion(dst []byte, id uint64, q Question, params []byte) []byte {
 	dst = strconv.AppendUint(append(dst, `{"jsonrpc":"2.0","id":`...), id, 10)
 	dst = append(append(dst, `,"method":"`...), q.method()...)
@@ -163,13 +163,13 @@ func appendQuestion(dst []byte, id uint64, q Question, params []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendWithdrawal appends the notification that a request of ours needs no answer.
+// appendWithdrawal appends the notification that a request to the client is cancelled.
 func appendWithdrawal(dst []byte, id uint64) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`...)
 	return append(strconv.AppendUint(dst, id, 10), '}', '}')
 }
 
-// outcome returns the result of a client's answer.
+// outcome returns the result in a client's response, or its error.
 func (r reply) outcome(q Question) (json.RawMessage, error) {
 	if r.err != nil {
 		return nil, fmt.Errorf("the client answered %s with an error: %s", q.method(), r.err)

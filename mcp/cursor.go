@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// A cursor is opaque to clients: a format byte, the kind of list, the offset as
-// a varint and four bytes of checksum, in base64url. The checksum keeps a
-// mistyped or foreign cursor from being taken for a place in the list; it is no
-// protection, and needs none: every place in a list may be asked for.
+// A cursor is opaque to clients: a format byte, the kind of list, the offset as a varint
+// and four bytes of checksum, in base64url. The checksum detects mistyped and foreign
+// cursors. It provides no protection, and none is needed: clients may request any
+// position in a list.
 const cursorFormat = 1
 
 func encodeCursor(k listKind, offset int) string {
@@ -20,9 +20,8 @@ func encodeCursor(k listKind, offset int) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// decodeCursor returns the offset that a cursor for list k holds. An empty
-// cursor is the beginning. There is one cursor for each place: any other text
-// that decodes to it is refused.
+// decodeCursor returns the offset in a cursor for list k. An empty cursor is the start of
+// the list. Each position has exactly one cursor: other encodings of it are rejected.
 func decodeCursor(cursor string, k listKind) (offset int, ok bool) {
 	if cursor == "" {
 		return 0, true

@@ -7,13 +7,13 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// fields says where the members of an object go: to a *string, a
-// *json.RawMessage, a *map[string]string, or on to further fields. Unlike
-// encoding/json it does not fold case and refuses a member that is given twice,
-// so that nobody else who reads the same bytes can understand them otherwise.
+// fields maps the member names of an object to their destinations: a *string, a
+// *json.RawMessage, a *map[string]string, or nested fields. Unlike encoding/json, it is
+// case-sensitive and rejects repeated members, so that all readers of the same bytes
+// interpret them in the same way.
 type fields map[string]any
 
-// decode reads the object raw, which is valid JSON. Other members are ignored.
+// decode decodes the object raw, which is valid JSON. Other members are ignored.
 func (f fields) decode(raw []byte) error {
 	if !isObject(raw) {
 		return fmt.Errorf("want an object")

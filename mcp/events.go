@@ -29,62 +29,63 @@ func appendEvent(dst []byte, id string, msg []byte) []byte {
 	return append(dst, '\n', '\n')
 }
 
-// eventLog is one event stream of a session (2025-03-26 to 2025-11-25). It
-// outlives its connection: a client that lost it continues by Last-Event-ID on
-// another one.
+// eventLog is one event stream of a session (2025-03-26 to 2025-11-25). It outlives its
+// connection: after a disconnect, the client resumes it on another connection with
+// Last-Event-ID.
 type eventLog struct {
 	stream int
 	ledger *ledger
-	client string // that pays
+	client string // charged for it
 	kept   kept
 
-	// writing is held while events are written, so that they keep their order.
-	// It comes before mu, under which nothing ever waits for a client.
+	// writing is locked while events are written, to preserve their order. It is locked
+	// before mu, and mu is never held while waiting for a client.
 	writing sync.Mutex
 
 	mu sync.Mutex
-	// of are the requests whose messages these are; none for the standing stream. A zero
-	// one stands for those that there was no room for.
+	// of are the requests that the messages belong to; none for the standing stream. A zero
+	// entry represents requests beyond maxLoggedRequests.
 	of     []followed
 	last   int      // number of the newest event
 	events [][]byte // the newest ones, as sent
 	size   int
-	out    eventWriter // nil while nobody is connected
-	done   bool        // the answer is in the log: nothing follows
+	out    eventWriter // nil while there is no connection
+	done   bool        // the answer is in the log, so no events follow
 	booked bool        // the events are in the ledger
-	over   bool        // nothing is kept any more, as the session has ended
+	over   bool        // no more events are kept because the session has ended
 }
 
 // eventWriter is a connection that a log is written to.
 type eventWriter interface {
 	writeEvents(b []byte) error
-	// endEvents says that nothing follows on this connection.
+	// endEvents is called after the last event on this connection.
 	endEvents()
-	// cut ends it at once, in the middle of what is being written if need be.
+	// cut closes the connection immediately, even during a write.
 	cut()
 }
 
-// What a log keeps for a client that may reconnect. What the ledger does not allow is
-// not kept: the stream works, but cannot be continued.
+// Limits of what a log keeps for a client that may reconnect. If the ledger rejects
+// events, the stream works but cannot be resumed.
 const (
 	maxReplayStream = 1 << 20
 	maxReplayLogs   = 16 // of one session
 
-	maxLoggedRequests = 256     // of one batch that differ
+	maxLoggedRequests = 256     // different ones, of one batch
 	maxLoggedName     = 8 << 10 // bytes of a URI
 )
 
 func (l *eventLog) id(n int) string { return strconv.Itoa(l.stream) + "-" + strconv.Itoa(n) }
 
-// prime sends an event without data, so that the client has an id to come back
-// with before the first message.
+// prime sends an event without data, so that the client has an id for resuming before the
+// first message.
 func (l *eventLog) prime() error {
 	return l.add(func(id string) []byte { return []byte("id: " + id + "\ndata: \n\n") })
 }
 
-// follow notes a request before the first message of it. One that has not come as far
-// as the Source has only an error for an answer. A connection other than own, by which
-// the client continues the stream, is cut: it was admitted without this request.
+// follow records a request before its first message. Requests that have not reached the
+// Source are not recorded, because their answer can only be an error. If the stream has
+// been resumed on a connection other than own, that connection is cut: it was admitted
+// without this request.
 func (l *eventLog) follow(rc *requestContext, own eventWriter) {
 	if !rc.msg.isRequest() || rc.msg.is(methodCallTool) && rc.callTool.Name == "" {
 		return
@@ -109,7 +110,7 @@ func (l *eventLog) follow(rc *requestContext, own eventWriter) {
 	}
 }
 
-// requests returns the requests whose messages the log has.
+// requests returns the requests that the messages in the log belong to.
 func (l *eventLog) requests() []followed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,13 +136,13 @@ func (l *eventLog) add(event func(id string) []byte) error {
 	}
 	err := out.writeEvents(e)
 	if err != nil {
-		l.detach(out) // the client may come back for it
+		l.detach(out) // the client may reconnect for it
 	}
 	return err
 }
 
-// keep adds an event to those kept, if the ledger allows. The caller gives up the
-// victims once it has released the log.
+// keep keeps an event if the ledger allows it. The caller gives up the victims after
+// unlocking the log.
 func (l *eventLog) keep(e []byte) victims {
 	if l.done || l.over {
 		return nil
@@ -171,7 +172,7 @@ func (l *eventLog) dropOldest() {
 	l.events = l.events[1:]
 }
 
-// dropAll drops the events, and with them the entry in the ledger.
+// dropAll drops the events and their ledger entry.
 func (l *eventLog) dropAll() {
 	l.events, l.size, l.booked = nil, 0, false
 	l.ledger.release(&l.kept)
@@ -184,8 +185,8 @@ func (l *eventLog) giveUp() {
 	l.dropAll()
 }
 
-// attach continues the stream on out, behind event after. It reports false if
-// events between are gone. An earlier connection is ended.
+// attach resumes the stream on out, after event number after. It returns false if events
+// after it are missing. A previous connection is closed.
 func (l *eventLog) attach(out eventWriter, after int) bool {
 	if !l.release(out, after) {
 		return false
@@ -211,8 +212,8 @@ func (l *eventLog) attach(out eventWriter, after int) bool {
 	return true
 }
 
-// release ends the connection so far, on which a write may be stuck, if the
-// events behind after are still there.
+// release closes the previous connection, on which a write may be blocked, if the events
+// after number after are still kept.
 func (l *eventLog) release(by eventWriter, after int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,7 +227,7 @@ func (l *eventLog) release(by eventWriter, after int) bool {
 	return true
 }
 
-// take makes out the connection and returns the events behind after.
+// take makes out the connection and returns the events after number after.
 func (l *eventLog) take(out eventWriter, after int) (missed [][]byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -240,7 +241,7 @@ func (l *eventLog) take(out eventWriter, after int) (missed [][]byte, ok bool) {
 	return slices.Clone(l.events[len(l.events)-(l.last-after):]), true
 }
 
-// holds reports whether all events behind after are kept.
+// holds reports whether all events after number after are kept.
 func (l *eventLog) holds(after int) bool {
 	return 0 <= after && after <= l.last && l.last-after <= len(l.events)
 }
@@ -260,7 +261,7 @@ func (l *eventLog) detach(out eventWriter) {
 	}
 }
 
-// finish says that the last event was the answer.
+// finish records that the last event was the answer.
 func (l *eventLog) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -271,7 +272,7 @@ func (l *eventLog) finish() {
 	}
 }
 
-// forget frees what the log keeps.
+// forget releases everything the log keeps.
 func (l *eventLog) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -289,7 +290,7 @@ func (l *eventLog) isDone() bool {
 	return l.done
 }
 
-// newLog returns a log for the answer of one request. Stream 0 is the standing one.
+// newLog returns a log for the answer of one request. Stream 0 is the standing stream.
 func (s *Session) newLog(ledger *ledger, client string) *eventLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,7 +309,7 @@ func (s *Session) newLog(ledger *ledger, client string) *eventLog {
 	return l
 }
 
-// standingLog returns the log of the stream that a GET opens.
+// standingLog returns the log of the stream opened by GET.
 func (s *Session) standingLog(ledger *ledger, client string) *eventLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -323,7 +324,7 @@ func (s *Session) standingLog(ledger *ledger, client string) *eventLog {
 	return l
 }
 
-// logOf finds the stream and the number in an event id.
+// logOf returns the stream and the number in an event id.
 func (s *Session) logOf(eventID string) (l *eventLog, n int, ok bool) {
 	stream, number, found := strings.Cut(eventID, "-")
 	k, err1 := strconv.Atoi(stream)
@@ -344,16 +345,16 @@ func (s *Session) logOf(eventID string) (l *eventLog, n int, ok bool) {
 	return nil, 0, false
 }
 
-// response is an event stream in the response of a handler that waits.
+// response is an event stream in the HTTP response of a handler that waits.
 type response struct {
 	w     http.ResponseWriter
 	ended chan struct{}
 	once  sync.Once
 
-	severed atomic.Bool // nothing more may be written
+	severed atomic.Bool // no more writes are allowed
 
 	mu      sync.Mutex
-	started bool // the header is out
+	started bool // the header has been sent
 	over    bool // the handler has returned, or is about to
 	broken  bool // a write has failed
 }
@@ -364,7 +365,7 @@ func newResponse(w http.ResponseWriter) *response {
 
 var errConnectionOver = errors.New("the connection is over")
 
-// writeEvents writes, after the header if it is not out yet. b may be empty.
+// writeEvents writes b, after the header unless that has been sent. b may be empty.
 func (p *response) writeEvents(b []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -382,7 +383,7 @@ func (p *response) writeEvents(b []byte) error {
 	controller := http.NewResponseController(p.w)
 	_ = controller.SetWriteDeadline(time.Now().Add(responsePatience))
 	if p.severed.Load() {
-		_ = controller.SetWriteDeadline(time.Now()) // the one above came after that of cut
+		_ = controller.SetWriteDeadline(time.Now()) // cut has set its deadline before the one above
 	}
 	_, err := p.w.Write(b)
 	if err == nil {
@@ -392,22 +393,22 @@ func (p *response) writeEvents(b []byte) error {
 	return err
 }
 
-// responsePatience is how long a write may wait for a client that does not read
-// the answer to its request. It then counts as gone; the goroutine and what it
-// works on must not be its to keep.
+// responsePatience is how long a write may wait for a client that does not read the
+// answer to its request. Then the client counts as disconnected, so that it cannot block
+// the goroutine and its resources.
 const responsePatience = 30 * time.Second
 
 func (p *response) endEvents() { p.once.Do(func() { close(p.ended) }) }
 
-// cut is called only while the handler has not returned, so the deadline is
-// that of its own response.
+// cut is only called before the handler has returned, so the deadline is that of its own
+// response.
 func (p *response) cut() {
 	p.severed.Store(true)
 	_ = http.NewResponseController(p.w).SetWriteDeadline(time.Now())
 	p.endEvents()
 }
 
-// wait returns when the stream has ended or the client has gone. Nothing is
+// wait returns when the stream has ended or the client has disconnected. Nothing is
 // written afterwards.
 func (p *response) wait(r *http.Request) {
 	select {
@@ -427,8 +428,8 @@ func (p *response) leave() {
 	}
 }
 
-// drop ends the connection under a handler that goes on: the client is told to
-// come back after retry. It reports whether that was possible.
+// drop closes the connection while its handler continues, and asks the client to
+// reconnect after retry. It reports whether that was possible.
 func (p *response) drop(retry time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,16 +10,16 @@ import (
 	"github.com/slipway-mcp/slipway/internal/schema"
 )
 
-// maxAttempts is how many wrong answers to one question a client may give before
-// the question fails.
+// maxAttempts is the number of wrong answers to one question after which the question
+// fails.
 const maxAttempts = 3
 
-// errMalformed is the error of an answer that does not have the shape of its
-// method's result. The user cannot have caused it.
+// errMalformed is the error for an answer that does not have the structure of its
+// method's result. It is a mistake of the client, not of the user.
 var errMalformed = errors.New("the answer is malformed")
 
-// check returns what is wrong with an answer: errMalformed, or the fields that do
-// not match RequestedSchema.
+// check validates an answer. The error is errMalformed, or lists the fields that do not
+// match RequestedSchema.
 func (p *ElicitParams) check(raw json.RawMessage) error {
 	if !isObject(raw) {
 		return errMalformed
@@ -40,8 +40,9 @@ func (p *ElicitParams) check(raw json.RawMessage) error {
 	return errMalformed
 }
 
-// checkForm checks a filled-in form. A schema that does not compile is that of
-// another server, which then checks alone: [Request.Ask] refuses those of a Source.
+// checkForm validates a filled-in form. Only a schema of another server may fail to
+// compile, because [Request.Ask] rejects such schemas from a Source; then the other
+// server has to validate the form itself.
 func (p *ElicitParams) checkForm(content json.RawMessage) error {
 	form, err := p.compileForm()
 	if err != nil || form == nil {
@@ -61,8 +62,8 @@ func (p *ElicitParams) compileForm() (*schema.Schema, error) {
 	return schema.Compile(p.RequestedSchema)
 }
 
-// checkFormats asserts the formats of the fields, which the schema only states.
-// Forms are flat, so all fields are properties of the root.
+// checkFormats validates the formats of the fields, which the schema treats as
+// annotations. Forms are flat, so all fields are properties of the root.
 func (p *ElicitParams) checkFormats(content json.RawMessage) error {
 	properties := jsonscan.Member(p.RequestedSchema, "properties")
 	if !isObject(properties) {
@@ -89,8 +90,8 @@ func (p *ElicitParams) checkFormats(content json.RawMessage) error {
 	return wrong
 }
 
-// noted returns the question with a note for the user below its message: what was
-// wrong with the answer before.
+// noted returns the question with a note below its message that explains to the user why
+// the previous answer was rejected.
 func (p *ElicitParams) noted(why error) Question {
 	copied := *p
 	copied.Message = withNote(p.Message, why)
@@ -104,9 +105,9 @@ func withNote(message string, why error) string {
 	return strings.TrimSpace(message + "\n\nThe previous answer was not accepted: " + why.Error())
 }
 
-// refusedAnswer is the error of a question to which the client gave only wrong
-// answers. It names the fields but not their values: the model reads it, and the
-// user answered the server alone.
+// refusedAnswer returns the error for a question with only wrong answers. It contains the
+// names of the fields but not their values: the model reads the error, but the user's
+// answers were for the server only.
 func refusedAnswer(q Question, why error) error {
 	var invalid *schema.Error
 	if !errors.As(why, &invalid) {

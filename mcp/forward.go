@@ -7,12 +7,12 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Forward returns the question of another server as one that can be asked here:
-// for a Source that stands between the two. params is an object, and reaches the
-// client as it is, members unknown here included; only the id of an elicitation is
-// added or left out where versions differ. key is as in [ElicitParams]. method is
-// elicitation/create, sampling/createMessage or roots/list; for another one, or for
-// params that are not those of the method, it returns an [*Error].
+// Forward returns a question of another server as a question to the client. It is for a
+// Source that forwards requests to that server. params is an object, which is sent to the
+// client unchanged, including unknown members; only the id of an elicitation is added or
+// removed if the versions differ. key is as in [ElicitParams]. method is
+// elicitation/create, sampling/createMessage or roots/list. For other methods, and for
+// params that do not fit the method, the error is an [*Error].
 func Forward(key, method string, params json.RawMessage) (Question, error) {
 	f := &forwarded{name: key, params: params}
 	switch method {
@@ -34,7 +34,7 @@ func Forward(key, method string, params json.RawMessage) (Question, error) {
 	return f, nil
 }
 
-// forwarded is a question in the bytes of another server.
+// forwarded is a question in the encoding of another server.
 type forwarded struct {
 	name   string
 	params json.RawMessage
@@ -45,7 +45,7 @@ func (f *forwarded) key() string                     { return f.name }
 func (f *forwarded) method() string                  { return f.typed.method() }
 func (f *forwarded) check(raw json.RawMessage) error { return f.typed.check(raw) }
 
-// noted changes the message alone.
+// noted only changes the message.
 func (f *forwarded) noted(why error) Question {
 	p, ok := f.typed.(*ElicitParams)
 	members := make(map[string]json.RawMessage)
@@ -64,7 +64,8 @@ func (f *forwarded) missing(v Version, caps clientCapabilities) json.RawMessage 
 	return f.typed.missing(v, caps)
 }
 
-// wire keeps to the bytes, unless the version wants an elicitationId, or wants none.
+// wire returns the params unchanged, unless an elicitationId must be added or removed for
+// the version.
 func (f *forwarded) wire(v Version) any {
 	p, ok := f.typed.(*ElicitParams)
 	if !ok || p.Mode != "url" || (v == Version20251125) == (p.ElicitationID != "") {
@@ -82,8 +83,8 @@ func (f *forwarded) wire(v Version) any {
 	return members
 }
 
-// withoutMeta leaves out what the other server said to us alone, such as whom to
-// tell of progress.
+// withoutMeta removes _meta, which the other server sent to us only, such as its progress
+// token.
 func withoutMeta(params json.RawMessage) any {
 	if jsonscan.Member(params, "_meta") == nil {
 		return params
@@ -96,10 +97,10 @@ func withoutMeta(params json.RawMessage) any {
 	return members
 }
 
-// ForwardProgress is [Request.Progress] for what another server has said of the
-// request: params are those of its notifications/progress, a valid object. They
-// reach the client as they are, members unknown here included; but the token
-// becomes the client's, and a message is left out for a version without.
+// ForwardProgress is [Request.Progress] for a progress notification from another server.
+// params are those of its notifications/progress, a valid object. They are sent to the
+// client unchanged, including unknown members, except that the token is replaced with the
+// client's, and message is omitted in versions without it.
 func (r *Request) ForwardProgress(params json.RawMessage) {
 	progress, err := strconv.ParseFloat(string(jsonscan.Member(params, "progress")), 64)
 	if r == nil || err != nil || r.rc.meta.progressToken == nil || !validID(r.rc.meta.progressToken) {
@@ -119,8 +120,8 @@ func (r *Request) ForwardProgress(params json.RawMessage) {
 	})
 }
 
-// appendOthers appends the members of a valid object that keep lets pass, each
-// behind a comma and without white space between tokens.
+// appendOthers appends the members of a valid object that keep accepts, each preceded by
+// a comma and without whitespace between tokens.
 func appendOthers(dst []byte, object json.RawMessage, keep func(key []byte) bool) ([]byte, bool) {
 	_, err := jsonscan.Object(object, jsonscan.Space(object, 0), 0, func(key []byte, i int) (int, error) {
 		end, err := jsonscan.Value(object, i)
@@ -133,8 +134,8 @@ func appendOthers(dst []byte, object json.RawMessage, keep func(key []byte) bool
 	return dst, err == nil
 }
 
-// ForwardLog is [Request.Log] for a log line of another server: params are those of
-// its notifications/message, a valid object, and reach the client as they are.
+// ForwardLog is [Request.Log] for a log line of another server. params are those of its
+// notifications/message, a valid object, and are sent to the client unchanged.
 func (r *Request) ForwardLog(params json.RawMessage) {
 	name, _ := jsonscan.Unquote(jsonscan.Member(params, "level"))
 	level, known := ParseLogLevel(name)

@@ -6,44 +6,47 @@ import (
 	"slices"
 )
 
-// Gate decides which requests a [Server] serves: by who asks, by what for, and
-// by how much is going on. Its methods run on the goroutine of the request and
-// must be safe for concurrent use.
+// Gate decides which requests a [Server] serves, depending on the caller, the operation
+// and the current load. Its methods run on the goroutine of the request and must be safe
+// for concurrent use.
 type Gate interface {
-	// Enter is called before the Source is, for every request of a method that
-	// the protocol or the Source has. An error refuses the request: an [*Error],
-	// which may carry an HTTP status, see [Error.OverHTTP], or another one, of
-	// which the client only learns that there was one.
+	// Enter is called before the Source, for every request with a method of the protocol or
+	// the Source. An error rejects the request. An [*Error], which may have an HTTP status,
+	// see [Error.OverHTTP], is sent to the client; for other errors the client only learns
+	// that an error occurred.
 	Enter(ctx context.Context, op Operation) error
-	// Leave is called once a request that was let in is over.
+	// Leave is called when an admitted request has finished.
 	Leave(ctx context.Context, op Operation)
 }
 
-// Operation is what a request asks for.
+// Operation describes a request.
 type Operation struct {
 	Method string
-	// Name is the tool or prompt, if the catalog has it, or the URI of the
-	// resource; "" for other methods.
+	// Name is the tool or prompt, if it is in the catalog, or the URI of the resource; ""
+	// for other methods.
 	Name string
-	// Catalog is what the Source offers to the request. Its tools say where they
-	// come from, see [Tool.Origins].
+	// Catalog is what the Source offers to the request. Its tools record where they come
+	// from, see [Tool.Origins].
 	Catalog *Catalog
 	// Transport is as in [Event].
 	Transport string
-	// Batched says that the request is one of several in an HTTP body.
+	// Batched means that the request is one of several in an HTTP body.
 	Batched bool
-	// Follows says that nothing is run: the client asks for what a request of its
-	// principal, which was let in before, has led to. Method, Name and Catalog are those
-	// of that request. It may have come with another token. So it is for tasks/get,
-	// tasks/update and tasks/cancel, after they were let in themselves, for each task of
-	// a subscription, when that begins and before each notification about the task, and
-	// for a client that continues the event stream of a request. Leave is called at once.
-	// A tool that is not offered any more, or under another name, is the only one of a
-	// Catalog of its own, and has Name and Origins alone.
+	// Follows means that nothing is executed: the client asks for the outcome of an earlier,
+	// admitted request of its principal, which may have used another token. Method, Name and
+	// Catalog are those of the earlier request. This applies to
+	//
+	//   - tasks/get, tasks/update and tasks/cancel, after they were admitted themselves,
+	//   - each task of a subscription, when the subscription starts and before each
+	//     notification about the task,
+	//   - a client that resumes the event stream of a request.
+	//
+	// Leave is called immediately. If the tool is no longer offered, or only under another
+	// name, Catalog contains just this tool, with only Name and Origins set.
 	Follows bool
 }
 
-// followed is what a request asked for, as long as its outcome can be asked for.
+// followed describes a request as long as clients may ask for its outcome.
 type followed struct {
 	method, name string
 	origins      []Origin // of a tool
@@ -53,7 +56,7 @@ func (f followed) equal(other followed) bool {
 	return f.method == other.method && f.name == other.name && slices.Equal(f.origins, other.origins)
 }
 
-// followed returns what a request asks for that the gate has let in.
+// followed returns the description of a request that the gate has admitted.
 func (rc *requestContext) followed() followed {
 	f := followed{method: rc.methodName(), name: rc.about, origins: rc.callTool.Origins}
 	if f.method == methodCallTool {
@@ -64,8 +67,8 @@ func (rc *requestContext) followed() followed {
 
 const methodCallTool = "tools/call"
 
-// mayFollow returns why the gate keeps the outcome of a request from a client,
-// although it is its principal's.
+// mayFollow returns an error if the gate denies a client the outcome of a request of the
+// same principal.
 func (s *Server) mayFollow(ctx context.Context, f followed, transport string) error {
 	g := s.opts.Gate
 	if g == nil {
@@ -96,17 +99,17 @@ func (rc *requestContext) operation(cat *Catalog) Operation {
 	return Operation{Method: rc.methodName(), Name: rc.about, Catalog: cat, Transport: rc.transport(), Batched: rc.batched}
 }
 
-// OverHTTP returns a copy of e that travels with this status and these header
-// fields where the answer is an HTTP response of its own. Elsewhere, in a batch
-// or over a connection, it is like e.
+// OverHTTP returns a copy of e with an HTTP status and header fields, which are used if
+// the answer has its own HTTP response. Otherwise, in a batch or on a connection, it is
+// equivalent to e.
 func (e *Error) OverHTTP(status int, header http.Header) *Error {
 	copied := *e
 	copied.status, copied.header = status, header
 	return &copied
 }
 
-// WriteError answers an HTTP request with e, for which no request was read:
-// with the status and the header of [Error.OverHTTP], or 400.
+// WriteError answers an HTTP request of which no message has been read with e. It uses
+// the status and header of [Error.OverHTTP]; the default status is 400.
 func WriteError(w http.ResponseWriter, e *Error) {
 	a := newAnswer()
 	defer a.free()

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// guard keeps web pages that a user happens to visit away from the server: by
-// the Host header against names rebound to loopback, and by the Origin header.
+// guard protects the server from web pages that a user happens to visit. It checks the
+// Host header, against DNS names rebound to loopback, and the Origin header.
 type guard struct {
 	hosts      map[string]bool // lower case, with or without port
 	origins    map[string]bool // lower case
 	anyHost    bool
 	anyOrigin  bool
-	checkHosts bool // also away from loopback
+	checkHosts bool // not only on loopback
 }
 
 func newGuard(hosts, origins []string) guard {
@@ -31,7 +31,7 @@ func newGuard(hosts, origins []string) guard {
 	return g
 }
 
-// refuses returns why the request must not be served, or "".
+// refuses returns the reason for rejecting the request, or "".
 func (g *guard) refuses(r *http.Request) string {
 	if !g.anyHost && !g.hostAllowed(r) {
 		return "the Host " + quoted(r.Host) + " is not allowed here"
@@ -46,7 +46,7 @@ func (g *guard) refuses(r *http.Request) string {
 	return ""
 }
 
-// quoted shortens what a client sent, for an error message.
+// quoted quotes and shortens text from a client for an error message.
 func quoted(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "..."
@@ -81,8 +81,8 @@ func isLoopbackName(name string) bool {
 	return strings.EqualFold(name, "localhost")
 }
 
-// onLoopback reports whether the request arrived on a loopback address. When
-// that is not known, it is taken to have.
+// onLoopback reports whether the request arrived on a loopback address. If the address is
+// not known, it returns true.
 func onLoopback(r *http.Request) bool {
 	addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -110,7 +110,7 @@ func (g *guard) originAllowed(origin, host string) bool {
 	return isLoopbackName(hostname(u.Host)) || strings.EqualFold(u.Host, host)
 }
 
-// allowOrigin lets the page of an accepted origin read the response.
+// allowOrigin lets pages of an accepted origin read the response.
 func allowOrigin(h http.Header, origin []string) {
 	h["Access-Control-Allow-Origin"] = origin
 	h.Add("Vary", "Origin")
@@ -120,8 +120,8 @@ func allowOrigin(h http.Header, origin []string) {
 func preflight(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", "POST, GET, DELETE, OPTIONS")
-	// The names of the Mcp-Param- headers are the tools' own, so none can be
-	// left out. The wildcard does not cover Authorization.
+	// Tools choose the names of their Mcp-Param- headers, so a wildcard is needed. The
+	// wildcard does not cover Authorization.
 	h.Set("Access-Control-Allow-Headers", "*, Authorization")
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)

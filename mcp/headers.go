@@ -14,7 +14,7 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// The headers of Streamable HTTP, in the form that net/http uses for keys.
+// The headers of Streamable HTTP, in the canonical form of net/http.
 const (
 	headerVersion     = "Mcp-Protocol-Version"
 	headerMethod      = "Mcp-Method"
@@ -29,7 +29,7 @@ func headerMismatch(format string, args ...any) *Error {
 	return e
 }
 
-// first is header.Get for a key that is in canonical form already.
+// first is header.Get for a key in canonical form.
 func first(h http.Header, key string) (value string, ok bool) {
 	if values := h[key]; len(values) > 0 {
 		return values[0], true
@@ -39,7 +39,7 @@ func first(h http.Header, key string) (value string, ok bool) {
 
 func (rc *requestContext) checkVersionHeader(requested string) *Error {
 	if requested == "" {
-		return nil // reported as missing, whatever the header says
+		return nil // reported as missing, regardless of the header
 	}
 	headers := rc.header[headerVersion]
 	if len(headers) == 0 {
@@ -53,8 +53,8 @@ func (rc *requestContext) checkVersionHeader(requested string) *Error {
 	return nil
 }
 
-// checkMethodHeaders holds Mcp-Method and Mcp-Name against the body, so that
-// what a proxy decides by the headers is what happens.
+// checkMethodHeaders verifies Mcp-Method and Mcp-Name against the body, so that proxies
+// can rely on the headers for their decisions.
 func (rc *requestContext) checkMethodHeaders() *Error {
 	methods := rc.header[headerMethod]
 	if len(methods) == 0 {
@@ -92,9 +92,9 @@ func (rc *requestContext) checkMethodHeaders() *Error {
 	return nil
 }
 
-// decodeHeaderValue decodes the form =?base64?...?= for values that a header
-// cannot hold as they are. Anything else stands for itself, if it is visible
-// ASCII with spaces and tabs.
+// decodeHeaderValue decodes the form =?base64?...?=, which is used for values that are
+// not allowed in a header. Other values are returned unchanged, if they consist of
+// visible ASCII characters, spaces and tabs.
 func decodeHeaderValue(value string) (decoded string, ok bool) {
 	value = strings.Trim(value, " \t")
 	for i := range len(value) {
@@ -116,15 +116,15 @@ func decodeHeaderValue(value string) (decoded string, ok bool) {
 	return string(b), true
 }
 
-// headerParam is a tool parameter that 2026-07-28 clients repeat in a header,
-// because its schema says so by x-mcp-header.
+// headerParam is a tool parameter that 2026-07-28 clients repeat in a header because its
+// schema has x-mcp-header.
 type headerParam struct {
 	path   []string // member names from the root of the arguments
 	header string   // in canonical form
 }
 
-// schemaHeaderParams finds the annotated parameters of an input schema: strings,
-// integers and booleans that can be reached through properties alone.
+// schemaHeaderParams returns the annotated parameters of an input schema: strings,
+// integers and booleans that can be reached through properties only.
 func schemaHeaderParams(schema json.RawMessage) []headerParam {
 	if !bytes.Contains(schema, []byte(`x-mcp-header`)) {
 		return nil
@@ -176,9 +176,9 @@ func (rc *requestContext) checkParamHeaders(params []headerParam, arguments []by
 	return nil
 }
 
-// argumentAt returns the value at a path of member names, or nil if there is
-// none or it is null. unique is false if a name of the path is given twice on
-// the way: then it depends on the reader what the value is.
+// argumentAt returns the value at a path of member names, or nil if it is absent or null.
+// unique is false if a name on the path is repeated, in which case readers may disagree
+// about the value.
 func argumentAt(arguments []byte, path []string) (value []byte, unique bool) {
 	value = arguments
 	for _, name := range path {
@@ -209,10 +209,10 @@ func argumentAt(arguments []byte, path []string) (value []byte, unique bool) {
 
 var errTwice = errors.New("given twice")
 
-// maxHeaderNumber is the longest number in a header that is compared by value.
+// maxHeaderNumber is the maximum length of numbers that are compared by value.
 const maxHeaderNumber = 64
 
-// headerEquals compares strings after decoding and numbers by value.
+// headerEquals compares strings after decoding, and numbers by value.
 func headerEquals(header string, raw []byte) bool {
 	decoded, ok := decodeHeaderValue(header)
 	if !ok {
@@ -232,7 +232,7 @@ func headerEquals(header string, raw []byte) bool {
 	return okA && okB && a.Cmp(b) == 0
 }
 
-// isPlainNumber reports whether s has nothing but digits, a sign and a point.
+// isPlainNumber reports whether s consists of digits, minus signs and points only.
 func isPlainNumber[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || '9' < c) && c != '-' && c != '.' {

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// inflight counts requests, and lets others wait until there are none while
-// more may still begin, which sync.WaitGroup does not allow.
+// inflight counts requests. It allows waiting until the count is zero while new requests
+// may still start, which sync.WaitGroup does not.
 type inflight struct {
 	n    atomic.Int64
-	idle atomic.Pointer[chan struct{}] // closed, and taken away, at zero; nil if nobody waits
+	idle atomic.Pointer[chan struct{}] // closed, and set to nil, at zero; nil if there are no waiters
 }
 
 func (f *inflight) begin() { f.n.Add(1) }
@@ -23,11 +23,11 @@ func (f *inflight) end() {
 	}
 }
 
-// wait returns when nothing is in flight, or with ctx's error.
+// wait returns nil when nothing is in flight, or ctx's error.
 func (f *inflight) wait(ctx context.Context) error {
 	for {
 		idle := f.signal()
-		// From here on, whoever brings the count to zero says so.
+		// From here on, the call of end that reaches zero closes idle.
 		if f.n.Load() == 0 {
 			return nil
 		}

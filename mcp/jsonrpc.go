@@ -9,8 +9,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// RPCRequest is a JSON-RPC 2.0 request, or a notification if it has no ID. It is
-// for programs that read or write messages themselves; a [Source] never sees one.
+// RPCRequest is a JSON-RPC 2.0 request, or a notification if it has no ID. It is for
+// programs that read or write messages themselves; a [Source] does not need it.
 type RPCRequest struct {
 	// ID is a JSON string or integer, or nil for a notification.
 	ID     json.RawMessage
@@ -21,7 +21,7 @@ type RPCRequest struct {
 
 // RPCResponse is a JSON-RPC 2.0 response: exactly one of Result and Error is set.
 type RPCResponse struct {
-	// ID is that of the request, a JSON string or integer, or nil in an error for a
+	// ID is the ID of the request, a JSON string or integer. It is nil in an error for a
 	// request whose ID could not be read.
 	ID     json.RawMessage
 	Result json.RawMessage
@@ -30,8 +30,8 @@ type RPCResponse struct {
 
 const rpcVersion = "2.0"
 
-// MarshalJSON implements json.Marshaler. It omits what is nil, and fails if a
-// member is not of the kind that its comment names.
+// MarshalJSON implements json.Marshaler. It omits nil members, and fails if a member does
+// not have the documented type.
 func (r RPCRequest) MarshalJSON() ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -44,8 +44,8 @@ func (r RPCRequest) MarshalJSON() ([]byte, error) {
 	}{rpcVersion, r.ID, r.Method, r.Params})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. The error says why text is no
-// request. Params of null are nil afterwards.
+// UnmarshalJSON implements json.Unmarshaler. The error explains why text is not a
+// request. Params of null become nil.
 func (r *RPCRequest) UnmarshalJSON(text []byte) error {
 	members, err := rpcMembers("request", text)
 	if err != nil {
@@ -75,8 +75,8 @@ func (r *RPCRequest) check() error {
 	return nil
 }
 
-// MarshalJSON implements json.Marshaler. It omits what is nil, and fails unless
-// exactly one of Result and Error is set.
+// MarshalJSON implements json.Marshaler. It omits nil members, and fails unless exactly
+// one of Result and Error is set.
 func (r RPCResponse) MarshalJSON() ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (r RPCResponse) MarshalJSON() ([]byte, error) {
 	}{rpcVersion, r.ID, r.Result, r.Error})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. The error says why text is no
-// response. An id of null is nil afterwards.
+// UnmarshalJSON implements json.Unmarshaler. The error explains why text is not a
+// response. An id of null becomes nil.
 func (r *RPCResponse) UnmarshalJSON(text []byte) error {
 	members, err := rpcMembers("response", text)
 	if err != nil {
@@ -122,12 +122,12 @@ func (r *RPCResponse) check() error {
 	return nil
 }
 
-// MarshalJSON implements json.Marshaler: the error object of JSON-RPC as it is
-// sent, with data.kind for the codes of this package. Cause is never in it.
+// MarshalJSON implements json.Marshaler. It returns the JSON-RPC error object as it is
+// sent, with data.kind for the codes of this package. It never includes Cause.
 func (e Error) MarshalJSON() ([]byte, error) { return e.object(), nil }
 
-// UnmarshalJSON implements json.Unmarshaler. It needs an integer code and a
-// message; data that is absent or null becomes nil.
+// UnmarshalJSON implements json.Unmarshaler. It requires an integer code and a message;
+// absent or null data becomes nil.
 func (e *Error) UnmarshalJSON(text []byte) error {
 	members, err := objectMembers("error", text)
 	if err != nil {
@@ -145,7 +145,7 @@ func (e *Error) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// rpcMembers returns the members of a message of this version of JSON-RPC.
+// rpcMembers returns the members of a JSON-RPC 2.0 message.
 func rpcMembers(what string, text []byte) (map[string]json.RawMessage, error) {
 	members, err := objectMembers(what, text)
 	if err != nil {
@@ -157,7 +157,7 @@ func rpcMembers(what string, text []byte) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// objectMembers decodes an object. Unlike into a struct, the case of names counts.
+// objectMembers decodes an object. Unlike decoding into a struct, it is case-sensitive.
 func objectMembers(what string, text []byte) (members map[string]json.RawMessage, err error) {
 	if err := jsonscan.Valid(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)

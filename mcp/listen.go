@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// subscription is one subscriptions/listen request (2026-07-28): what its
-// client wants to hear, and the request's id, which tags every message.
+// subscription is one subscriptions/listen request (2026-07-28): the changes its client
+// wants to be notified of, and the request's id, which is included in every message.
 type subscription struct {
 	id     []byte // raw
 	filter listenFilter
@@ -21,10 +21,10 @@ type subscription struct {
 
 	store TaskStore
 	tasks map[string]struct{} // by id; those the client may see
-	// mayFollow reports whether the client still may; nil without tasks.
+	// mayFollow reports whether the client may still see a task; nil without tasks.
 	mayFollow func(*TaskRecord) bool
 
-	acknowledged atomic.Bool // used by a pipe, where others write, too
+	acknowledged atomic.Bool // used by a pipe, on which other messages are written concurrently
 
 	kept  kept
 	mu    sync.Mutex
@@ -43,7 +43,8 @@ func (sub *subscription) giveUp() {
 	}
 }
 
-// onGiveUp has end called when the subscription is given up, which may have been.
+// onGiveUp registers end to be called when the subscription is given up, or immediately
+// if that has already happened.
 func (sub *subscription) onGiveUp(end func()) {
 	sub.mu.Lock()
 	sub.close = end
@@ -62,14 +63,14 @@ type listenFilter struct {
 	TaskIDs   []string `json:"taskIds,omitempty"`
 }
 
-// listener of a surface that can hold a subscription open.
+// listenSurface is a surface that can keep a subscription open.
 type listenSurface interface {
-	// listen serves sub after its acknowledgment, until the client cancels it or
-	// the server ends. It returns without waiting for that if it can.
+	// listen serves sub after its acknowledgment, until the client cancels it or the server
+	// stops. If possible, it returns without waiting for that.
 	listen(rc *requestContext, sub *subscription) error
 }
 
-// maxSubscribedURIs bounds the URIs, and the tasks, of one subscription.
+// maxSubscribedURIs limits the number of URIs, and of tasks, in one subscription.
 const maxSubscribedURIs = 10_000
 
 func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
@@ -83,7 +84,8 @@ func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
 	}
 	var asked listenFilter
 	if err := json.Unmarshal(raw, &asked); err != nil {
-		return Errorf(CodeInvalidParams, "params.notifications: want booleans, and an array of strings for resourceSubscriptions")
+		return Errorf(CodeInvalidParams,
+			"params.notifications: want booleans, and an array of strings for resourceSubscriptions")
 	}
 	if len(asked.URIs) > maxSubscribedURIs {
 		return Errorf(CodeInvalidParams, "params.notifications.resourceSubscriptions: at most %d", maxSubscribedURIs)
@@ -118,7 +120,7 @@ func (s *Server) listen(rc *requestContext, cat *Catalog, _ *answer) error {
 	return nil
 }
 
-// checkListenSizes refuses a subscription whose single parts are too long to be kept.
+// checkListenSizes rejects a subscription with an id or URI that is too long to be kept.
 func checkListenSizes(id []byte, uris []string) error {
 	if len(id) > maxURI {
 		return invalidRequest("the id of subscriptions/listen has %d bytes, want at most %d", len(id), maxURI)
@@ -135,7 +137,7 @@ func checkListenSizes(id []byte, uris []string) error {
 // entries returns how many subscriptions it counts as.
 func (sub *subscription) entries() int { return max(1, len(sub.uris)+len(sub.tasks)) }
 
-// size returns how many bytes it keeps, beside its stream.
+// size returns the number of bytes it keeps, in addition to its stream.
 func (sub *subscription) size() int64 {
 	n := costSubscription * sub.entries()
 	for uri := range sub.uris {
@@ -144,7 +146,7 @@ func (sub *subscription) size() int64 {
 	return int64(n + 2*len(sub.id))
 }
 
-// subscriber makes a subscription a listener. signal wakes whoever writes.
+// subscriber makes a subscription a listener. signal wakes the writer.
 type subscriber struct {
 	sub    *subscription
 	signal func()
@@ -158,7 +160,7 @@ func (s *subscriber) deliver(c Change) {
 
 var errEnding = Errorf(CodeInternalError, "the server is ending")
 
-// honoured is the part of a filter that can ever be heard of here.
+// honoured returns the part of a filter for which this server can send notifications.
 func (s *Server) honoured(f listenFilter, cat *Catalog) listenFilter {
 	if !s.hub.watched() {
 		return listenFilter{}
@@ -173,13 +175,13 @@ func (s *Server) honoured(f listenFilter, cat *Catalog) listenFilter {
 	return f
 }
 
-// watchTasks subscribes to the tasks among ids that the client may see.
+// watchTasks subscribes to those of the tasks that the client may see.
 func (sub *subscription) watchTasks(s *Server, rc *requestContext, ids []string) {
 	if len(ids) == 0 {
 		return
 	}
 	sub.tasks = make(map[string]struct{})
-	ctx := rc.parent // which does not keep the request
+	ctx := rc.parent // rc itself would keep the request in memory
 	transport := rc.transport()
 	sub.mayFollow = func(record *TaskRecord) bool { return s.checkTask(ctx, record, transport) == nil }
 	for _, id := range ids {
@@ -191,8 +193,8 @@ func (sub *subscription) watchTasks(s *Server, rc *requestContext, ids []string)
 	}
 }
 
-// wants keeps the part of a change that was subscribed to, and reports whether
-// there is one.
+// wants adds the subscribed part of a change to the news, and reports whether there is
+// any.
 func (sub *subscription) wants(c Change) bool {
 	c.Tools = c.Tools && sub.filter.Tools
 	c.Prompts = c.Prompts && sub.filter.Prompts
@@ -206,7 +208,7 @@ func (sub *subscription) wants(c Change) bool {
 	})
 }
 
-// acknowledgment is the first message of a subscription.
+// acknowledgment returns the first message of a subscription.
 func (sub *subscription) acknowledgment() []byte {
 	filter, _ := Marshal(sub.filter)
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{%q:%s},"notifications":%s}}`,
@@ -215,9 +217,10 @@ func (sub *subscription) acknowledgment() []byte {
 
 const metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
 
-// end is the last message: the result of the request.
+// end returns the last message, which is the result of the request.
 func (sub *subscription) end() []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{%q:%s}}}`, sub.id, metaSubscriptionID, sub.id)
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{%q:%s}}}`,
+		sub.id, metaSubscriptionID, sub.id)
 }
 
 // messages returns the notifications that are due.
@@ -234,8 +237,8 @@ func (sub *subscription) messages() (all [][]byte) {
 	return append(all, sub.news.messages(meta)...)
 }
 
-// messages encodes what is pending. params are members that every notification
-// carries, or empty.
+// messages encodes the pending changes. params are members included in every
+// notification, or empty.
 func (p *pending) messages(params string) (all [][]byte) {
 	lists, uris := p.take()
 	for _, list := range []struct {
@@ -317,7 +320,7 @@ func (u *subscribedURI) giveUp() {
 	}
 }
 
-// subscribe reports whether the session is subscribed to uri now.
+// subscribe subscribes to uri, and reports whether the session is subscribed to it now.
 func (s *Session) subscribe(l *ledger, client, uri string) bool {
 	s.mu.Lock()
 	o := s.ensureOutgoing()
@@ -336,7 +339,7 @@ func (s *Session) subscribe(l *ledger, client, uri string) bool {
 		return false
 	}
 	s.mu.Lock()
-	over := o.subscribed[uri] != u // the session has ended, or unsubscribed, meanwhile
+	over := o.subscribed[uri] != u // the session has ended, or unsubscribed, in between
 	s.mu.Unlock()
 	if over {
 		l.release(&u.kept)
@@ -368,18 +371,17 @@ func (s *Session) deliver(c Change) {
 	s.note(c)
 }
 
-// ElicitationComplete tells the client that the user has done what was asked for
-// by the elicitation of mode "url" with that id, so that the client can go on by
-// itself. Over HTTP that needs a GET stream. Only 2025-11-25 has the message:
-// clients of other versions are not told.
+// ElicitationComplete notifies the client that the user has completed the elicitation of
+// mode "url" with that id, so that the client can continue. Over HTTP this requires a GET
+// stream. The notification only exists in 2025-11-25; nothing is sent to clients of other
+// versions.
 func (s *Session) ElicitationComplete(id string) {
 	if s != nil && s.Version() == Version20251125 {
 		s.note(Change{id: id})
 	}
 }
 
-// note remembers what changed, and says to whoever writes to the client that
-// there is news.
+// note records a change, and signals the writer if the client must be notified of it.
 func (s *Session) note(c Change) {
 	s.mu.Lock()
 	o, initialized := s.ensureOutgoing(), s.initialized

@@ -1,7 +1,7 @@
 package mcp
 
-// LogLevel is the severity of a log line, as in RFC 5424 but rising: a more
-// severe level compares greater.
+// LogLevel is the severity of a log line, as in RFC 5424 but ascending: a more severe
+// level compares greater.
 type LogLevel uint8
 
 // The levels of logging/setLevel.
@@ -18,7 +18,7 @@ const (
 
 var logLevelNames = [...]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// ParseLogLevel returns the level with that name. "warn" is read as "warning".
+// ParseLogLevel returns the named level. "warn" is accepted for "warning".
 func ParseLogLevel(name string) (LogLevel, bool) {
 	if name == "warn" {
 		return LogWarning, true

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Marshal is json.Marshal without HTML escapes: "<" stays "<". Use it for
-// whatever becomes part of a message.
+// Marshal is json.Marshal without HTML escapes: "<" stays "<". Use it for all parts of
+// messages.
 func Marshal(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// Principal is who a request was authenticated as. The surface in front of the
-// server sets it ([WithPrincipal]); the server binds sessions and request state
-// to it, and a Source may decide by it.
+// Principal is the authenticated caller of a request. The surface in front of the server
+// sets it ([WithPrincipal]). The server binds sessions and request state to it, and a
+// Source may use it for authorization.
 type Principal struct {
 	// Name identifies the caller. It is not secret.
 	Name string
-	// Scopes are what the caller may do.
+	// Scopes are the permissions of the caller.
 	Scopes []string
-	// Expires is when the caller's credentials end, zero if that is not known.
+	// Expires is when the caller's credentials expire. Zero means unknown.
 	Expires time.Time
 }
 
-// id is what sessions and state are bound to; nobody has the empty one.
+// id returns the key to which sessions and state are bound. It is empty only for
+// unauthenticated callers.
 func (p *Principal) id() string {
 	if p == nil {
 		return ""
@@ -32,8 +33,8 @@ func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// PrincipalFrom returns who the request under ctx belongs to, or nil if nobody
-// was authenticated.
+// PrincipalFrom returns the principal of the request under ctx, or nil if the request is
+// not authenticated.
 func PrincipalFrom(ctx context.Context) *Principal {
 	p, _ := ctx.Value(principalKey{}).(*Principal)
 	return p

@@ -2,8 +2,8 @@ package mcp
 
 import "net/http"
 
-// Protect returns next behind the same Host and Origin checks as the endpoint,
-// for pages that are served beside it.
+// Protect applies the Host and Origin checks of the endpoint to next, for pages that are
+// served next to it.
 func (h *HTTPHandler) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if reason := h.guard.refuses(r); reason != "" {

@@ -9,22 +9,21 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// Raw is a result document kept as its author wrote it: validated once, then
-// sent byte for byte to every client, without being decoded. It is immutable
-// and safe for concurrent use.
+// Raw is a result document as written by its author: validated once, then sent byte for
+// byte to every client, without being decoded. It is immutable and safe for concurrent
+// use.
 type Raw struct {
 	doc []byte
-	// metaStart and metaEnd delimit the top-level _meta object; both are 0
-	// without one.
+	// metaStart and metaEnd delimit the top-level _meta object; both are 0 if there is none.
 	metaStart, metaEnd        int
 	meta                      metaFacts
 	hasType, hasTTL, hasScope bool
 	isError                   bool
 }
 
-// ParseRaw checks that doc is one JSON object in UTF-8 with distinct top-level
-// members and returns it with white space between tokens removed. When there
-// was none the Raw keeps doc itself, which must not be changed afterwards.
+// ParseRaw checks that doc is one JSON object in UTF-8 with distinct top-level members,
+// and returns it without whitespace between tokens. If doc has none, the Raw keeps doc
+// itself, which must not be modified afterwards.
 func ParseRaw(doc []byte) (*Raw, error) {
 	if len(doc) > 0 && doc[0] != '{' {
 		if i := jsonscan.Space(doc, 0); i < len(doc) && doc[i] != '{' {
@@ -44,7 +43,7 @@ func ParseRaw(doc []byte) (*Raw, error) {
 	return r, nil
 }
 
-// scan proves the document valid and notes what is in it.
+// scan validates the document and records its members.
 func (r *Raw) scan() error {
 	var seen jsonscan.KeySet
 	end, err := jsonscan.Object(r.doc, 0, 0, func(key []byte, i int) (int, error) {
@@ -59,8 +58,8 @@ func (r *Raw) scan() error {
 	return err
 }
 
-// note remembers what the server would otherwise have to look for when it adds
-// the members that 2026-07-28 requires.
+// note records whether the members that 2026-07-28 requires are present, so that adding
+// the missing ones needs no search.
 func (r *Raw) note(key []byte, i int) (int, error) {
 	switch string(key) {
 	case "resultType":
@@ -85,8 +84,7 @@ func (r *Raw) noteMeta(i int) (int, error) {
 	return end, err
 }
 
-// metaFacts is what must be known of a result's _meta before the server's own
-// entry can be added to it.
+// metaFacts is what the server must know about a result's _meta to add its own entry.
 type metaFacts struct{ empty, hasServer bool }
 
 func scanMeta(doc []byte, i int) (end int, facts metaFacts, err error) {
@@ -115,7 +113,7 @@ func checkMeta(meta json.RawMessage) (metaFacts, error) {
 	return facts, nil
 }
 
-// append appends the object meta with the server's info in it.
+// append appends the object meta with the server's info added.
 func (f metaFacts) append(dst []byte, meta, info []byte) []byte {
 	if f.hasServer {
 		return append(dst, meta...)
@@ -132,8 +130,8 @@ func appendServerInfo(dst []byte, info []byte) []byte {
 	return append(append(dst, '"', ':'), info...)
 }
 
-// appendModern appends the document with the members that 2026-07-28 requires
-// and that it does not have.
+// appendModern appends the document, including those members required by 2026-07-28 that
+// it lacks.
 func (r *Raw) appendModern(dst []byte, info []byte, hint *CacheHint) []byte {
 	last := len(r.doc) - 1
 	if r.metaEnd == 0 {
@@ -162,10 +160,11 @@ func (r *Raw) appendModern(dst []byte, info []byte, hint *CacheHint) []byte {
 	return dst
 }
 
-// downgraded returns the document for a client that does not know every type of
-// content in it. Nearly always that is the document itself.
+// downgraded returns the document for a client that may not know all of its content
+// types. Almost always, that is the document itself.
 func (r *Raw) downgraded(v Version) []byte {
-	if !bytes.Contains(r.doc, []byte(`"resource_link"`)) && (v >= Version20250326 || !bytes.Contains(r.doc, []byte(`"audio"`))) {
+	if !bytes.Contains(r.doc, []byte(`"resource_link"`)) &&
+		(v >= Version20250326 || !bytes.Contains(r.doc, []byte(`"audio"`))) {
 		return r.doc
 	}
 	var w struct {
@@ -193,7 +192,7 @@ func (r *Raw) downgraded(v Version) []byte {
 	return append(doc, '}')
 }
 
-// Bytes returns the document. The slice must not be changed.
+// Bytes returns the document. The slice must not be modified.
 func (r *Raw) Bytes() json.RawMessage { return r.doc }
 
 // MarshalJSON implements json.Marshaler.

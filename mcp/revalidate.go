@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// errRevoked answers requests that were cancelled as their token has ended. It has no
-// HTTP status of its own: a client that is answered with 401 gets another token and
-// repeats the request, which may have been carried out.
+// errRevoked answers requests that were cancelled because their token is no longer valid.
+// It has no HTTP status of its own: after a 401, clients get another token and repeat the
+// request, which may have been executed.
 var errRevoked = Errorf(CodeToolDenied,
 	"the request was cancelled: its token has expired or was revoked, or can no longer be verified")
 
-// revalidations is how many requests are checked at the same time.
+// revalidations is the maximum number of concurrent checks.
 const revalidations = 16
 
-// watch sees to it that the requests of the set are revalidated. s.mu is held.
+// watch schedules the revalidation of the set's requests. s.mu is held.
 func (s *requestSet) watch() {
 	if s.watching {
 		return
@@ -24,8 +24,8 @@ func (s *requestSet) watch() {
 	time.AfterFunc(keepAlive, s.revalidate)
 }
 
-// revalidate cancels the requests whose clients may not wait any longer, and comes
-// again as long as there are others.
+// revalidate cancels the requests whose clients may no longer wait, and schedules the
+// next run if any other requests wait.
 func (s *requestSet) revalidate() {
 	s.mu.Lock()
 	var waiting []*requestContext

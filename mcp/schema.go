@@ -6,25 +6,26 @@ import (
 	"fmt"
 )
 
-// Schema is a JSON Schema as authors write it by hand for a tool's input or
-// output. It holds the common keywords; any other goes into Extra.
+// Schema is a manually written JSON Schema of a tool's input or output. It has fields for
+// the common keywords; all others are in Extra.
 //
-// Tools carry their schemas as raw JSON ([Tool.InputSchema]), so a schema from
-// elsewhere is never rewritten through this type.
+// Tools carry their schemas as raw JSON ([Tool.InputSchema]), so a schema from elsewhere
+// is never rewritten through this type.
 type Schema struct {
-	// Type is always emitted: "object", "string", "number", and so on.
+	// Type is always encoded: "object", "string", "number", and so on.
 	Type        string `json:"type"`
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	// Properties keep their order.
 	Properties Properties `json:"properties,omitzero"`
-	// Required is left out when nil; an empty slice is emitted as [].
+	// Required is omitted if nil; an empty slice is encoded as [].
 	Required []string `json:"required,omitzero"`
 	Items    *Schema  `json:"items,omitempty"`
 	Enum     []any    `json:"enum,omitempty"`
 	// Default is a JSON value; false and 0 are values, nil means none.
 	Default json.RawMessage `json:"default,omitempty"`
-	// Extra holds further keywords by name. It must not repeat one of the above.
+	// Extra contains additional keywords by name. It must not contain those of the fields
+	// above.
 	Extra map[string]json.RawMessage `json:"-"`
 }
 
@@ -34,8 +35,8 @@ type Property struct {
 	Schema Schema
 }
 
-// Properties is the properties keyword of a [Schema]: an object whose members
-// keep the order in which they were written.
+// Properties is the properties keyword of a [Schema]: an object whose members keep the
+// order in which they were written.
 type Properties []Property
 
 // MarshalJSON implements json.Marshaler.
@@ -58,7 +59,7 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler and keeps the order of the text.
+// UnmarshalJSON implements json.Unmarshaler. It keeps the order of the members.
 func (p *Properties) UnmarshalJSON(text []byte) error {
 	*p = Properties{}
 	return eachMember(text, func(name string, dec *json.Decoder) error {
@@ -73,8 +74,8 @@ func (p *Properties) UnmarshalJSON(text []byte) error {
 
 type plainSchema Schema
 
-// MarshalJSON implements json.Marshaler: the known keywords in a fixed order,
-// then those of Extra sorted by name.
+// MarshalJSON implements json.Marshaler. It writes the known keywords in a fixed order,
+// followed by those of Extra sorted by name.
 func (s Schema) MarshalJSON() ([]byte, error) {
 	out, err := Marshal(plainSchema(s))
 	if err != nil || len(s.Extra) == 0 {
@@ -88,8 +89,8 @@ func (s Schema) MarshalJSON() ([]byte, error) {
 	return append(out, extra[1:]...), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Numbers in Enum become json.Number,
-// which keeps all their digits.
+// UnmarshalJSON implements json.Unmarshaler. Numbers in Enum become json.Number, which
+// preserves all digits.
 func (s *Schema) UnmarshalJSON(text []byte) error {
 	*s = Schema{}
 	dec := json.NewDecoder(bytes.NewReader(text))

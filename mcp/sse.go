@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 )
 
-// SSEHandler serves the HTTP+SSE transport of 2024-11-05, which later versions
-// replaced, for clients that know no other. A GET opens the event stream and
-// names the URL to POST messages to; every answer travels on the stream.
+// SSEHandler serves the HTTP+SSE transport of 2024-11-05, which later versions replaced,
+// for clients that only support this one. A GET opens the event stream, whose first event
+// contains the URL to POST messages to; all answers are sent on the stream.
 type SSEHandler struct {
 	http        *HTTPHandler
 	messagePath string
@@ -25,10 +25,9 @@ type SSEHandler struct {
 
 var _ http.Handler = (*SSEHandler)(nil)
 
-// SSEHandler returns the HTTP+SSE surface of s. Mount it at the path that
-// clients are told, usually /sse, and at messagePath, usually /message. The
-// options that apply are those about hosts, origins, sizes and authentication,
-// and the Budget of the server; opts may be nil.
+// SSEHandler returns the HTTP+SSE surface of s. Mount it at the path given to clients,
+// usually /sse, and at messagePath, usually /message. It uses the options for hosts,
+// origins, sizes and authentication, and the Budget of the server; opts may be nil.
 func (s *Server) SSEHandler(messagePath string, opts *HTTPOptions) *SSEHandler {
 	return &SSEHandler{
 		http: s.HTTPHandler(opts), messagePath: messagePath,
@@ -66,7 +65,7 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sseLink is the link of one event stream: messages come in by POST.
+// sseLink is the link of one event stream. It receives messages by POST.
 type sseLink struct {
 	owner  *Principal
 	in     chan []byte
@@ -107,8 +106,8 @@ func (l *sseLink) write(msg []byte) {
 	}
 }
 
-// belongsTo reports whether p may send messages, which are served with the scopes
-// of the stream: it is the same principal, and its token has all of them.
+// belongsTo reports whether p may send messages, which are served with the scopes of the
+// stream: p must be the same principal, and its token must have all of these scopes.
 func (l *sseLink) belongsTo(p *Principal) bool {
 	if l.owner.id() != p.id() {
 		return false
@@ -117,7 +116,7 @@ func (l *sseLink) belongsTo(p *Principal) bool {
 	return p == nil || !slices.ContainsFunc(l.owner.Scopes, lacks)
 }
 
-// end ends the stream, which cancels what is in flight.
+// end ends the stream, which cancels the requests in flight.
 func (l *sseLink) end() { l.once.Do(func() { close(l.broken) }) }
 
 func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
@@ -151,7 +150,7 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 	valid := h.http.revalidating(r.Context(), l.end)
 	stop := repeat(keepAlive, func() bool { return valid() && l.out.writeEvents([]byte(":\n\n")) == nil })
 	defer stop()
-	_ = c.serve() // what went wrong, the client has seen
+	_ = c.serve() // the client has received all errors
 }
 
 func (h *SSEHandler) add(id string, l *sseLink) {
@@ -198,8 +197,9 @@ func (h *SSEHandler) message(w http.ResponseWriter, r *http.Request) {
 var errQueueFull = Errorf(CodeToolBusy, "too many messages are waiting on this stream").
 	OverHTTP(http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}})
 
-// queue hands a message to the stream, unless too many wait there, or together they
-// are larger than the largest message, or the budget does not allow them.
+// queue passes a message to the stream. It returns false if too many messages are queued,
+// if together they exceed the maximum size of a message, or if the budget does not allow
+// it.
 func (h *SSEHandler) queue(l *sseLink, body []byte) bool {
 	size := int64(len(body))
 	if waiting := l.queued.Add(size); waiting > h.http.opts.MaxBody && waiting > size {
@@ -219,7 +219,7 @@ func (h *SSEHandler) queue(l *sseLink, body []byte) bool {
 	}
 }
 
-// unqueue notes that a message of size bytes waits no longer.
+// unqueue records that a message of size bytes has left the queue.
 func (l *sseLink) unqueue(size int) {
 	l.queued.Add(-int64(size))
 	l.ledger.grow(l.kept, -int64(size))

@@ -14,27 +14,27 @@ import (
 )
 
 // standing is an event stream that waits for news: the GET of a session, or a
-// subscriptions/listen request. Over HTTP/1.1 it has taken the connection over
-// and has no goroutine; otherwise the handler waits until it is closed.
+// subscriptions/listen request. Over HTTP/1.1 it has taken over the connection and has no
+// goroutine; otherwise the handler waits until the stream is closed.
 type standing struct {
 	hub *hub
-	// messages returns what is due.
+	// messages returns the messages that are due.
 	messages func() [][]byte
 	// send writes one message.
 	send func(msg []byte) error
-	// touch says that the client is still there.
+	// touch marks the client's session as used.
 	touch func()
 	// valid reports whether the client may keep the stream; nil: always.
 	valid func() bool
 
-	// What the writer knows of it, guarded by hub.mu.
+	// State of the writer, guarded by hub.mu.
 	queued  bool // it is due
 	idle    bool // and nothing else has been written for a while
-	writing bool // somebody is writing to it
-	again   bool // and must come back
+	writing bool // a goroutine is writing to it
+	again   bool // and must write again
 
-	// last returns the message to end with when it is the server that ends the
-	// stream; nil for none.
+	// last returns the final message, which is sent if the server closes the stream; nil for
+	// none.
 	last func() []byte
 
 	out    eventWriter
@@ -45,11 +45,11 @@ type standing struct {
 	ledger  *ledger
 	opened  atomic.Bool // out is set
 	givenUp atomic.Bool
-	// onClose undoes what was registered elsewhere.
+	// onClose undoes registrations elsewhere.
 	onClose func()
 }
 
-// book makes the stream an entry of the ledger, if there may be another.
+// book enters the stream into the ledger, and reports whether it fits.
 func (s *standing) book(l *ledger, client string) bool {
 	s.ledger = l
 	return l.book(&s.kept, client, keptStream, 1, costStream, s)
@@ -63,7 +63,7 @@ func (s *standing) giveUp() {
 	}
 }
 
-// flush writes what is due, or a comment if the stream is idle.
+// flush writes the messages that are due, or a comment if the stream is idle.
 func (s *standing) flush(idle bool) {
 	select {
 	case <-s.closed:
@@ -93,7 +93,8 @@ func (s *standing) flush(idle bool) {
 	}
 }
 
-// close ends the stream, on the server's initiative or because the client has gone.
+// close closes the stream, on the server's initiative or because the client has
+// disconnected.
 func (s *standing) close(graceful bool) {
 	s.once.Do(func() {
 		close(s.closed)
@@ -107,8 +108,8 @@ func (s *standing) close(graceful bool) {
 	})
 }
 
-// endStanding ends streams on the server's initiative: all at once, as some of
-// their clients may not read, and when ctx ends without a last message.
+// endStanding closes streams on the server's initiative. It closes them concurrently
+// because some clients may not read, and without a final message when ctx ends.
 func endStanding(ctx context.Context, streams []*standing) {
 	var group sync.WaitGroup
 	for _, s := range streams {
@@ -120,7 +121,7 @@ func endStanding(ctx context.Context, streams []*standing) {
 	group.Wait()
 }
 
-// stand makes st the session's standing stream and returns the one before.
+// stand makes st the session's standing stream and returns the previous one.
 func (s *Session) stand(st *standing, onNews func()) (old *standing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,15 +167,14 @@ func (x *exchange) listen(rc *requestContext, sub *subscription) error {
 	return nil
 }
 
-// dropBody lets go of the body that the request came in, which may be large and whose
-// handler may wait for as long as its stream is open.
+// dropBody releases the request's body, which may be large, since the handler may wait as
+// long as its stream is open.
 func (rc *requestContext) dropBody(id []byte) {
 	rc.msg = message{id: id, method: bytes.Clone(rc.msg.method), size: rc.msg.size}
 	rc.meta = requestMeta{}
 }
 
-// get opens the standing stream of a session, or continues a stream that the
-// client has lost.
+// get opens the standing stream of a session, or resumes a stream after a disconnect.
 func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	id, ok := first(r.Header, headerSession)
 	version, _ := first(r.Header, headerVersion)
@@ -225,8 +225,9 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	h.reject(w, http.StatusBadRequest, invalidRequest("the events after this Last-Event-ID are no longer kept"))
 }
 
-// mayContinue returns why a client may not continue an event stream of its session: a
-// weaker token of its principal must not get the answers to calls that it may not make.
+// mayContinue returns an error if a client may not resume an event stream of its session:
+// a token with fewer permissions must not receive the answers to calls it is not allowed
+// to make.
 func (h *HTTPHandler) mayContinue(ctx context.Context, log *eventLog) *Error {
 	for _, f := range log.requests() {
 		if err := h.server.mayFollow(ctx, f, TransportHTTP); err != nil {
@@ -236,7 +237,7 @@ func (h *HTTPHandler) mayContinue(ctx context.Context, log *eventLog) *Error {
 	return nil
 }
 
-// revalidator returns what reports whether the client of a stream that began under
+// revalidator returns a function that reports whether the client of a stream opened under
 // ctx may keep it, or nil if it always may.
 func (h *HTTPHandler) revalidator(ctx context.Context) func() bool {
 	if h.opts.Revalidate == nil {
@@ -246,8 +247,8 @@ func (h *HTTPHandler) revalidator(ctx context.Context) func() bool {
 	return func() bool { return h.opts.Revalidate(ctx) }
 }
 
-// revalidating returns what calls end, and reports false, once the client may not
-// keep its stream.
+// revalidating returns a function that reports whether the client may keep its stream,
+// and calls end if not.
 func (h *HTTPHandler) revalidating(ctx context.Context, end func()) func() bool {
 	valid := h.revalidator(ctx)
 	return func() bool {
@@ -259,8 +260,8 @@ func (h *HTTPHandler) revalidating(ctx context.Context, end func()) func() bool 
 	}
 }
 
-// repeat calls do at that interval, from a timer's goroutine, until it returns false
-// or stop is called.
+// repeat calls do at the interval, on a timer's goroutine, until do returns false or stop
+// is called.
 func repeat(interval time.Duration, do func() bool) (stop func()) {
 	var mu sync.Mutex
 	var timer *time.Timer
@@ -285,8 +286,8 @@ func repeat(interval time.Duration, do func() bool) (stop func()) {
 	}
 }
 
-// stand serves the standing stream of a session, behind event after; a negative
-// one stands for a new stream.
+// stand serves the standing stream of a session, starting after event number after;
+// negative means a new stream.
 func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Session, after int) {
 	hub := h.server.hub
 	client := accountName(PrincipalFrom(r.Context()), r.RemoteAddr)
@@ -319,10 +320,10 @@ func (h *HTTPHandler) stand(w http.ResponseWriter, r *http.Request, session *Ses
 	h.hold(r, st, wait, err)
 }
 
-// overhear serves the stream of a client that does not name its session, as some
-// never do: it hears of lists that change, which are the same for everybody. A client
-// that names no version either may be one of 2024-11-05, which waits for another
-// kind of stream; it is better told that this is none.
+// overhear serves the stream of a client that does not name its session, as some never
+// do. It only notifies the client of list changes, which are the same for all clients. A
+// client that names no version either may be one of 2024-11-05 and expect another kind of
+// stream, so it gets an error instead.
 func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v Version) {
 	hub := h.server.hub
 	session := newSession("")
@@ -339,8 +340,8 @@ func (h *HTTPHandler) overhear(w http.ResponseWriter, r *http.Request, v Version
 	h.hold(r, st, wait, err)
 }
 
-// admitStream books the stream of a session and has it notified of changes, or answers
-// why not.
+// admitStream books the stream of a session and subscribes it to changes, or answers with
+// an error.
 func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *standing, client string, session *Session) bool {
 	if !st.book(h.server.ledger, client) {
 		h.reject(w, errBudget.status, errBudget)
@@ -354,8 +355,8 @@ func (h *HTTPHandler) admitStream(w http.ResponseWriter, st *standing, client st
 	return true
 }
 
-// open makes the response of a request the connection of a standing stream. If
-// the connection cannot be taken over, wait is not nil: the handler must wait.
+// open makes the response of a request the connection of a standing stream. If the
+// connection cannot be taken over, wait is not nil: the handler must wait.
 func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing) (wait *response, err error) {
 	taken, err := takeOver(w, r)
 	if taken != nil {
@@ -367,33 +368,33 @@ func (h *HTTPHandler) open(w http.ResponseWriter, r *http.Request, st *standing)
 	return wait, wait.writeEvents(nil)
 }
 
-// hold serves a standing stream from now on; err is what went wrong before.
+// hold serves a standing stream from now on; err is an error from opening it.
 func (h *HTTPHandler) hold(r *http.Request, st *standing, wait *response, err error) {
 	st.opened.Store(true)
 	if err != nil || st.givenUp.Load() || !h.server.hub.hold(st) {
 		st.close(err == nil)
 		return
 	}
-	h.server.hub.markDirty(st) // for what changed meanwhile
+	h.server.hub.markDirty(st) // for changes in between
 	if wait != nil {
 		wait.wait(r)
 		st.close(false)
 	}
 }
 
-// writePatience is how long a write may wait for a client that does not read.
-// Its socket has buffered a good deal by then.
+// writePatience is how long a write may wait for a client that does not read. By then its
+// socket buffer is full.
 const writePatience = 2 * time.Second
 
-// takenConn is an HTTP/1.1 connection taken over from net/http. The body ends
-// with the connection.
+// takenConn is an HTTP/1.1 connection taken over from net/http. The body ends with the
+// connection.
 type takenConn struct {
 	conn net.Conn
 	mu   sync.Mutex
 }
 
-// takeOver hijacks the connection of a request and writes the header of an
-// event stream. It fails where the protocol or a wrapper does not allow it.
+// takeOver hijacks the connection of a request and writes the header of an event stream.
+// It fails if the protocol or a wrapper does not support this.
 func takeOver(w http.ResponseWriter, r *http.Request) (*takenConn, error) {
 	if r.ProtoMajor != 1 {
 		return nil, errors.ErrUnsupported

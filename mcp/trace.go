@@ -2,23 +2,23 @@ package mcp
 
 import "github.com/slipway-mcp/slipway/internal/jsonscan"
 
-// Trace is the W3C trace context that a request came with: which trace it
-// belongs to, and which span of the client's is its parent.
+// Trace is the W3C trace context of a request: the trace it belongs to, and the client's
+// span that is its parent.
 type Trace struct {
 	TraceID string // 32 hexadecimal digits
 	SpanID  string // 16 hexadecimal digits
 	Sampled bool
-	// Parent and State are the values of traceparent and tracestate, to be handed
-	// on as they are.
+	// Parent and State are the values of traceparent and tracestate, to be passed on
+	// unchanged.
 	Parent, State string
 }
 
-// maxTraceState is the length up to which a tracestate is handed on.
+// maxTraceState is the maximum length of a tracestate that is passed on.
 const maxTraceState = 512
 
-// Trace returns the trace context of the request: that of its _meta
-// (traceparent and tracestate, SEP-414), or else that of the HTTP header. ok is
-// false if it has none, or one that is malformed.
+// Trace returns the trace context of the request, from its _meta (traceparent and
+// tracestate, SEP-414) or else from the HTTP headers. ok is false if there is none, or if
+// it is malformed.
 func (r *Request) Trace() (t Trace, ok bool) {
 	if r == nil {
 		return Trace{}, false
@@ -45,8 +45,8 @@ func (t Trace) with(state string) Trace {
 	return t
 }
 
-// parseTrace reads a traceparent: version, trace id, span id and flags. Later
-// versions may have more behind a further hyphen.
+// parseTrace parses a traceparent: version, trace id, span id and flags. Later versions
+// may have additional data after another hyphen.
 func parseTrace(s string) (t Trace, ok bool) {
 	const size = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	if len(s) < size || len(s) > 256 || s[2] != '-' || s[35] != '-' || s[52] != '-' {

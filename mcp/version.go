@@ -1,10 +1,10 @@
 package mcp
 
-// Version is a published version of the protocol. Versions are ordered: a later
-// one compares greater. The zero Version is none of them.
+// Version is a published version of the protocol. Versions are ordered: a later one
+// compares greater. The zero Version is not a published version.
 type Version uint8
 
-// The versions a [Server] speaks.
+// The versions a [Server] supports.
 const (
 	Version20241105 Version = iota + 1
 	Version20250326
@@ -13,15 +13,15 @@ const (
 	Version20260728
 )
 
-// LatestVersion is the newest version, and LatestLegacyVersion the newest one
-// that begins with an initialize handshake.
+// LatestVersion is the newest version, and LatestLegacyVersion the newest one that starts
+// with an initialize handshake.
 const (
 	LatestVersion       = Version20260728
 	LatestLegacyVersion = Version20251125
 )
 
-// assumedVersion is what an HTTP request without session, envelope or version
-// header is taken to speak (Streamable HTTP, "Protocol Version Header").
+// assumedVersion is the version of HTTP requests without a session, an envelope or a
+// version header (Streamable HTTP, "Protocol Version Header").
 const assumedVersion = Version20250326
 
 var versionNames = [...]string{
@@ -37,8 +37,8 @@ func Versions() []Version {
 	return []Version{Version20260728, Version20251125, Version20250618, Version20250326, Version20241105}
 }
 
-// ParseVersion returns the version named s, such as "2025-06-18", and whether
-// it is one that this package speaks.
+// ParseVersion returns the version named s, such as "2025-06-18", and whether this
+// package supports it.
 func ParseVersion(s string) (Version, bool) { return parseVersion(s) }
 
 func parseVersion[T string | []byte](s T) (Version, bool) {
@@ -50,7 +50,7 @@ func parseVersion[T string | []byte](s T) (Version, bool) {
 	return 0, false
 }
 
-// String returns the date that names v, or "" for the zero Version.
+// String returns the date that identifies v, or "" for the zero Version.
 func (v Version) String() string {
 	if int(v) >= len(versionNames) {
 		return ""
@@ -58,6 +58,6 @@ func (v Version) String() string {
 	return versionNames[v]
 }
 
-// Modern reports whether v is stateless: every request carries its own version
-// and capabilities in _meta, and there is no handshake.
+// Modern reports whether v is stateless: every request carries its own version and
+// capabilities in _meta, and there is no handshake.
 func (v Version) Modern() bool { return v >= Version20260728 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Watchers are those who watch a Source, for Sources that are a [Watcher]. The zero
-// value is ready to use. It is safe for concurrent use and must not be copied.
+// Watchers is the set of watchers of a Source, for implementing [Watcher]. The zero value
+// is ready to use. It is safe for concurrent use and must not be copied.
 type Watchers struct {
 	mu   sync.Mutex // guards list
 	list []*watching
@@ -14,11 +14,11 @@ type Watchers struct {
 
 type watching struct {
 	mu      sync.Mutex   // held while changed runs
-	changed func(Change) // nil once it is stopped
+	changed func(Change) // nil after stop
 }
 
-// Watch is that of [Watcher]: stop waits for a call of changed that is under way, so
-// changed must not call it, nor Tell.
+// Watch implements [Watcher]. stop waits for a running call of changed, so changed must
+// call neither stop nor Tell.
 func (w *Watchers) Watch(changed func(Change)) (stop func()) {
 	one := &watching{changed: changed}
 	w.mu.Lock()
@@ -34,15 +34,15 @@ func (w *Watchers) Watch(changed func(Change)) (stop func()) {
 	}
 }
 
-// Any reports whether anybody watches.
+// Any reports whether there are watchers.
 func (w *Watchers) Any() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.list) > 0
 }
 
-// Tell tells everybody who watches of a change, one after the other. Nobody
-// is told of two at once. A zero change is none.
+// Tell notifies all watchers of a change, one after the other. A watcher never receives
+// two changes concurrently. A zero Change is ignored.
 func (w *Watchers) Tell(c Change) {
 	if c == (Change{}) {
 		return
