@@ -1,6 +1,9 @@
 package live_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,6 +38,7 @@ func TestStoppedProcess(t *testing.T) {
 			if st := src.State(); st.Starts == 1 && st.Phase == live.Ready {
 				t.Errorf("State of a stopped process = %+v", st)
 			}
+			until(t, "all threads are stopped", nil, nil, func() bool { return threadsStopped(pid) }) // one may still read
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
@@ -56,4 +60,19 @@ func TestStoppedProcess(t *testing.T) {
 			}
 		})
 	}
+}
+
+// threadsStopped reports whether each thread of a process is stopped by a signal.
+func threadsStopped(pid int) bool {
+	states, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(states) == 0 {
+		return false
+	}
+	for _, file := range states {
+		text, _ := os.ReadFile(file)
+		if _, rest, _ := strings.Cut(string(text), ") "); !strings.HasPrefix(rest, "T") {
+			return false
+		}
+	}
+	return true
 }

@@ -231,6 +231,14 @@ var (
 		"docker", "podman", "npm", "pnpm", "yarn", "go", "sh", "bash", "cmd", "env",
 	}
 	launcherWords = []string{"run", "exec", "dlx", "x", "tool", "start", "/c"}
+	// launcherFlags are options that take no value, or whose value is the program. The
+	// word after any other option may be its value, even a secret.
+	launcherFlags = []string{
+		"-y", "--yes", "-q", "--quiet", "--silent", "--offline", "--prefer-offline", "--no-cache", "--isolated",
+		"--rm", "-i", "-t", "-it", "-ti", "--init", "--interactive", "--tty", "--read-only",
+		"-m", "-u", "-A", "--allow-all", "--",
+	}
+	scripts = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".sh"}
 )
 
 // commandName returns the name of the program that argv runs, such as server-everything
@@ -249,10 +257,16 @@ func commandWord(argv []string) string {
 	if !slices.Contains(launchers, base) {
 		return argv[0]
 	}
-	for _, word := range argv[1:] {
-		if !strings.HasPrefix(word, "-") && !slices.Contains(launcherWords, word) {
+	for i, word := range argv[1:] {
+		if !strings.HasPrefix(word, "-") && !slices.Contains(launcherWords, word) && !mayBeValue(argv[i], word) {
 			return word
 		}
 	}
 	return argv[0]
+}
+
+// mayBeValue reports whether word may be the value of before, the argument to its left.
+func mayBeValue(before, word string) bool {
+	return strings.HasPrefix(before, "-") && !strings.Contains(before, "=") &&
+		!slices.Contains(launcherFlags, before) && !slices.Contains(scripts, filepath.Ext(word))
 }

@@ -147,12 +147,17 @@ func TestOpenLive(t *testing.T) {
 
 func TestNameOfLive(t *testing.T) {
 	for arg, want := range map[string]string{
-		"http://localhost:8080/mcp":                                                        "localhost",
-		"live:https://example.com/servers/weather":                                         "weather",
-		open.Command([]string{"/usr/bin/weather-server"}):                                  "weather-server",
-		open.Command([]string{"npx", "-y", "@modelcontextprotocol/server-everything@1.2"}): "server-everything",
-		open.Command([]string{"node", "dist/index.js", "--port", "3"}):                     "index",
-		open.Command([]string{"docker", "run", "--rm", "weather"}):                         "weather",
+		"http://localhost:8080/mcp":                                                                    "localhost",
+		"live:https://example.com/servers/weather":                                                     "weather",
+		open.Command([]string{"/usr/bin/weather-server"}):                                              "weather-server",
+		open.Command([]string{"npx", "-y", "@modelcontextprotocol/server-everything@1.2"}):             "server-everything",
+		open.Command([]string{"node", "dist/index.js", "--port", "3"}):                                 "index",
+		open.Command([]string{"docker", "run", "--rm", "weather"}):                                     "weather",
+		open.Command([]string{"docker", "run", "--name", "x", "-e", "KEY", "--pull=never", "weather"}): "weather",
+		open.Command([]string{"npx", "--key", "sk-0a1b2c3d", "weather"}):                               "weather",
+		open.Command([]string{"npx", "--key", "sk-0a1b2c3d"}):                                          "npx",
+		open.Command([]string{"node", "--inspect", "weather.js"}):                                      "weather",
+		open.Command([]string{"python3", "-m", "weather"}):                                             "weather",
 	} {
 		if got := open.Name(arg); got != want {
 			t.Errorf("Name(%q) = %q, want %q", arg, got, want)
@@ -168,6 +173,8 @@ func TestTitle(t *testing.T) {
 		"wss://user:word@example.com:8443/0a1b2c3d4e5f":                                   "example-com",
 		open.Command([]string{"sh", "-c", "export KEY=0a1b; exec /usr/bin/0a1b2c3d4e5f"}): "sh",
 		open.Command([]string{"env", "KEY=0a1b2c3d4e5f", "weather"}):                      "env",
+		open.Command([]string{"npx", "--key", "0a1b2c3d4e5f", "weather"}):                 "weather",
+		open.Command([]string{"uvx", "--token", "0a1b2c3d4e5f"}):                          "uvx",
 		open.Command([]string{"npx", "-y", "@scope/server-everything@1.2"}):               "server-everything",
 		"sites/docs.zip": "docs",
 	} {

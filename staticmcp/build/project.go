@@ -3,6 +3,7 @@ package build
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"encoding/json"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/slipway-mcp/slipway/staticmcp"
@@ -130,7 +132,7 @@ var versionTag = regexp.MustCompile(`^v?([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}(?:-[
 var objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
 // gitTag returns the version in a tag of the current commit; if there are several, the
-// greatest by text order. It reads files only: running git would execute commands that
+// greatest, with numbers compared as numbers. It reads files only: running git would execute commands that
 // the repository configures.
 func gitTag(git string) string {
 	head := gitRef(git, "HEAD")
@@ -163,7 +165,26 @@ func gitTag(git string) string {
 	if len(versions) == 0 {
 		return ""
 	}
-	return slices.Max(versions)
+	return slices.MaxFunc(versions, compareVersions)
+}
+
+// compareVersions compares two versions that match versionTag: 1.10.0 is greater than
+// 1.9.0, and a release is greater than its pre-releases.
+func compareVersions(a, b string) int {
+	a, preA, isPreA := strings.Cut(a, "-")
+	b, preB, isPreB := strings.Cut(b, "-")
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(x), len(y)) {
+		numberA, _ := strconv.Atoi(x[i])
+		numberB, _ := strconv.Atoi(y[i])
+		if c := cmp.Compare(numberA, numberB); c != 0 {
+			return c
+		}
+	}
+	if isPreA != isPreB {
+		return strings.Compare(preB, preA) // the release has no text
+	}
+	return strings.Compare(preA, preB)
 }
 
 // gitRef returns the hash of a reference, or "".

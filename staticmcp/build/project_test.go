@@ -47,6 +47,8 @@ func TestProjectVersion(t *testing.T) {
 		"tag":          {map[string]string{".git/refs/tags/v1.2.3": commit}, "1.2.3"},
 		"tag and package": {map[string]string{".git/refs/tags/v1.2.3": commit,
 			"package.json": `{"version": "4.5.6"}`}, "1.2.3"},
+		"several tags": {map[string]string{".git/refs/tags/v1.9.0": commit, ".git/refs/tags/v1.10.0": commit,
+			".git/refs/tags/v1.10.0-rc.2": commit, ".git/refs/tags/v1.2.30": commit}, "1.10.0"},
 		"another commit": {map[string]string{".git/refs/tags/v1.2.3": other}, ""},
 		"no version tag": {map[string]string{".git/refs/tags/latest": commit}, ""},
 		"annotated": {map[string]string{".git/refs/tags/v1.2.3": tag,
