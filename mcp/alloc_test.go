@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// sink is a ResponseWriter that counts and forgets.
+// sink is a ResponseWriter that counts bytes and discards them.
 type sink struct {
 	header http.Header
 	status int
@@ -25,7 +25,7 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// rerun is a request that can be served again and again without allocating.
+// rerun is a request that can be served repeatedly without allocating.
 type rerun struct {
 	handler http.Handler
 	req     *http.Request

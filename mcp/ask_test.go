@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// asker is a Source that asks the client whatever it is told to.
+// asker is a Source that asks the client the given question.
 type asker struct {
 	mcp.Unimplemented
 	ask     func(ctx context.Context, r *mcp.Request) (string, error)
@@ -81,7 +81,7 @@ func form(key string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Key: key, Message: "name?", RequestedSchema: json.RawMessage(nameForm)}
 }
 
-// The questions that there are, and what becomes of an answer.
+// The kinds of questions, and how the source reports the answer.
 
 func askName(ctx context.Context, r *mcp.Request) (string, error) {
 	answer, err := r.Elicit(ctx, form(""))
@@ -131,8 +131,8 @@ func askRoots(ctx context.Context, r *mcp.Request) (string, error) {
 
 type askFunc = func(ctx context.Context, r *mcp.Request) (string, error)
 
-// questions are all kinds, with the first version that has them, the request that
-// goes out, an answer, and what the source makes of it.
+// questions are all kinds of questions: the first version that has them, the request to
+// the client, an answer, and what the source returns for it.
 var questions = []struct {
 	name            string
 	ask             askFunc
@@ -155,8 +155,8 @@ var questions = []struct {
 		`{}`, `{"roots":[{"uri":"file:///a","name":"a"},{"uri":"file:///b"}]}`, "[{file:///a a} {file:///b }]"},
 }
 
-// Every question, in every version before 2026-07-28 that has it, goes out as a
-// request of the server's while the client's request waits.
+// In every version before 2026-07-28 that supports it, a question is sent as a request of
+// the server while the client's request waits.
 func TestAskLegacy(t *testing.T) {
 	for _, q := range questions {
 		for _, v := range legacyVersions(q.since) {
@@ -180,7 +180,7 @@ func TestAskLegacy(t *testing.T) {
 	}
 }
 
-// legacyVersions returns those with a handshake, from since on.
+// legacyVersions returns the versions with a handshake, starting with since.
 func legacyVersions(since mcp.Version) (all []mcp.Version) {
 	for _, v := range mcp.Versions() {
 		if v >= since && !v.Modern() {
@@ -214,7 +214,7 @@ func canonicalJSON(t *testing.T, text string) string {
 	return withoutID(t, json.RawMessage(text))
 }
 
-// What a client may say to a question, and what the source hears of it.
+// The possible answers to a question, and what the source receives.
 func TestAskAnswers(t *testing.T) {
 	const malformed = "error: the client's answer to %s is malformed"
 	for _, c := range []struct {
@@ -243,7 +243,7 @@ func TestAskAnswers(t *testing.T) {
 		{"no roots", `"result":{"roots":[]}`, askRoots, "[]"},
 		{"roots that are no array", `"result":{"roots":{}}`, askRoots, fmt.Sprintf(malformed, "roots/list")},
 		{"roots missing", `"result":{}`, askRoots, fmt.Sprintf(malformed, "roots/list")},
-		{"roots of the wrong type", `"result":{"roots":[7]}`, askRoots, ""}, // whatever it says, it must be an error
+		{"roots of the wrong type", `"result":{"roots":[7]}`, askRoots, ""}, // must be an error, with any text
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onTransports(t, func(t *testing.T, transport string) {
@@ -259,7 +259,7 @@ func TestAskAnswers(t *testing.T) {
 	}
 }
 
-// A client is asked only for what it has declared, and what its version has.
+// A client is only asked if it has declared the capability and its version supports it.
 func TestAskUndeclared(t *testing.T) {
 	type question struct {
 		name     string
@@ -316,7 +316,7 @@ func TestAskUndeclared(t *testing.T) {
 	}
 }
 
-// nested is the capabilities object for a path such as elicitation/url.
+// nested returns the capabilities object for a path such as elicitation/url.
 func nested(path string) string {
 	name, rest, more := strings.Cut(path, "/")
 	if !more {
@@ -327,8 +327,8 @@ func nested(path string) string {
 
 const cancelC1 = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c1"}}`
 
-// A client that cancels while it is being asked gets no answer, and its late
-// answer means nothing to later questions.
+// A client that cancels while being asked gets no answer, and its late answer does not
+// affect later questions.
 func TestAskCancelledWhileWaiting(t *testing.T) {
 	onTransports(t, func(t *testing.T, transport string) {
 		p := connect(t, transport, mcp.Version20250618, mcp.NewServer(newAsker(askName), nil), allCaps)
@@ -350,8 +350,8 @@ func TestAskCancelledWhileWaiting(t *testing.T) {
 	})
 }
 
-// Answers find their questions whatever the order: those of two requests, and
-// those of one.
+// Answers are matched to their questions in any order, both for two requests and for two
+// questions of one request.
 func TestAskTwoAtOnce(t *testing.T) {
 	answer := func(name string) string { return `{"action":"accept","content":{"name":"` + name + `"}}` }
 	onTransports(t, func(t *testing.T, transport string) {
@@ -396,7 +396,7 @@ func askBothAtOnce(ctx context.Context, r *mcp.Request) (string, error) {
 	return name + " " + other.text, errors.Join(err, other.err)
 }
 
-// Ask asks one after the other where the version has no rounds.
+// In versions without rounds, Ask sends the questions one after the other.
 func TestAskInOrder(t *testing.T) {
 	ask := func(ctx context.Context, r *mcp.Request) (string, error) {
 		answers, err := r.Ask(ctx, form(""), &mcp.ListRootsParams{})
@@ -415,8 +415,8 @@ func TestAskInOrder(t *testing.T) {
 	})
 }
 
-// Over HTTP a question travels on the response to the request that it belongs
-// to, not on the stream for changes.
+// Over HTTP, a question is sent on the response to its request, not on the stream for
+// changes.
 func TestAskOnTheRequestsOwnStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := connect(t, httpTransport, mcp.Version20251125, mcp.NewServer(newAsker(askName), nil), allCaps)
@@ -430,7 +430,7 @@ func TestAskOnTheRequestsOwnStream(t *testing.T) {
 	})
 }
 
-// Whoever cannot be asked makes the question fail, at once.
+// If the client cannot be asked, the question fails immediately.
 func TestAskNobody(t *testing.T) {
 	if s, err := askRoots(t.Context(), nil); err == nil {
 		t.Errorf("a source that is called directly got %q", s)
@@ -447,7 +447,7 @@ func TestAskNobody(t *testing.T) {
 	}
 }
 
-// Responses that answer nothing are dropped.
+// Responses that do not belong to a question are dropped.
 func TestAskStrayResponses(t *testing.T) {
 	onTransports(t, func(t *testing.T, transport string) {
 		p := connect(t, transport, mcp.Version20250618, mcp.NewServer(newAsker(askRoots), nil), allCaps)
@@ -470,7 +470,7 @@ func TestAskStrayResponses(t *testing.T) {
 	})
 }
 
-// Another session's answer is none.
+// Answers from another session are ignored.
 func TestAskAnsweredByAnotherSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mcp.NewServer(newAsker(askRoots), nil)
@@ -488,8 +488,8 @@ func TestAskAnsweredByAnotherSession(t *testing.T) {
 	})
 }
 
-// A question ends with whatever ends its request: the session, the server's
-// patience, the connection.
+// A question ends when its request ends: with the session, on a timeout, or with the
+// connection.
 func TestAskEnds(t *testing.T) {
 	asking := func() (ask askFunc, ended chan error) {
 		ended = make(chan error, 1)
@@ -535,7 +535,7 @@ func TestAskEnds(t *testing.T) {
 	})
 }
 
-// A prompt and a resource may ask, too.
+// Prompts and resources may ask, too.
 func TestAskFromPromptsAndResources(t *testing.T) {
 	for _, request := range []string{
 		`{"jsonrpc":"2.0","id":"c1","method":"prompts/get","params":{"name":"ask"}}`,

@@ -9,7 +9,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// shared offers what is the same for everybody.
+// shared offers the same to all clients.
 type shared struct{ mcp.Unimplemented }
 
 var toEverybody = mcp.CacheHint{TTL: time.Minute, Public: true}

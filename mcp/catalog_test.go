@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// offering is a source of a catalog alone, which can be exchanged.
+// offering is a source that only has a catalog, which can be replaced.
 type offering struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog
@@ -28,7 +28,7 @@ func manyTools(n int) *mcp.Catalog {
 	return c
 }
 
-// toolsIn returns the names in a result of tools/list, and the cursor behind it.
+// toolsIn returns the names and the cursor in a result of tools/list.
 func toolsIn(t *testing.T, result string) (names []string, next string) {
 	t.Helper()
 	var w struct {
@@ -44,8 +44,8 @@ func toolsIn(t *testing.T, result string) (names []string, next string) {
 	return names, w.NextCursor
 }
 
-// A list that is too large to be copied arrives whole, on both surfaces and in
-// both eras.
+// A list that is too large to be copied arrives complete, on both surfaces and in both
+// eras.
 func TestLargeList(t *testing.T) {
 	const n = 2000
 	source := &offering{catalog: manyTools(n)}
@@ -77,8 +77,8 @@ func lastEvent(body string) string {
 	return strings.TrimSpace(body[strings.LastIndex(body, "data: ")+len("data: "):])
 }
 
-// Pages cover a list once and in order, whatever its length, and a cursor stays
-// good when the list has become shorter.
+// Pages cover a list of any length once and in order, and a cursor remains valid when the
+// list has become shorter.
 func TestPages(t *testing.T) {
 	for _, n := range []int{1, 3, 4, 5, 8, 9} {
 		catalog := manyTools(n)
@@ -119,7 +119,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// The version of a catalog changes with what clients see, and with nothing else.
+// The version of a catalog changes if and only if clients see a change.
 func TestCatalogVersion(t *testing.T) {
 	same := newGallery().catalog.Version()
 	if again := newGallery().catalog.Version(); again != same || len(same) < 16 {
@@ -165,8 +165,8 @@ func TestCatalogLookup(t *testing.T) {
 	}
 }
 
-// TestWithheld: whoever asks for what is withheld is told why, also where nothing
-// else is offered.
+// TestWithheld: clients that use a withheld tool or prompt get the reason, even if
+// nothing else is offered.
 func TestWithheld(t *testing.T) {
 	source := &offering{catalog: &mcp.Catalog{
 		Server:          mcp.Implementation{Name: "w", Version: "1"},
@@ -190,8 +190,8 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// TestUnknownNames: a misspelt tool or prompt is answered with the offered name that
-// is nearest, among few and among very many; what is withheld is never suggested.
+// TestUnknownNames: the error for a misspelt tool or prompt suggests the most similar
+// offered name, among few and among very many; withheld names are never suggested.
 func TestUnknownNames(t *testing.T) {
 	source := &offering{catalog: &mcp.Catalog{
 		Server:        mcp.Implementation{Name: "w", Version: "1"},

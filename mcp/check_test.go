@@ -28,7 +28,7 @@ func TestCheckToolName(t *testing.T) {
 	}
 }
 
-// saidOf returns "severity rule pointer" of each finding.
+// saidOf returns "severity rule pointer" for each finding.
 func saidOf(findings []check.Finding) []string {
 	var all []string
 	for _, f := range findings {

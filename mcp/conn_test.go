@@ -13,13 +13,13 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// mailbox is a Conn of two ends in memory.
+// mailbox is an in-memory Conn.
 type mailbox struct {
 	in  chan string // closed: the end
 	out lockedBuffer
 
 	mu     sync.Mutex
-	broken error // what writing fails with
+	broken error // the error of writes
 	held   []string
 }
 
@@ -53,15 +53,15 @@ func (m *mailbox) breakWith(err error) {
 	m.broken = err
 }
 
-// came returns what has been written since the last time, once a slow request
-// does not keep others from being read any more.
+// came returns what has been written since the last call, after waiting until no slow
+// request blocks reading.
 func (m *mailbox) came() string {
 	time.Sleep(time.Millisecond)
 	synctest.Wait()
 	return m.out.take()
 }
 
-// serveConn serves a connection and returns where its end arrives.
+// serveConn serves a connection and returns a channel for its result.
 func serveConn(ctx context.Context, source mcp.Source, conn mcp.Conn, opts *mcp.ConnOptions) <-chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- mcp.NewServer(source, nil).ServeConn(ctx, conn, opts) }()
@@ -69,7 +69,8 @@ func serveConn(ctx context.Context, source mcp.Source, conn mcp.Conn, opts *mcp.
 	return ended
 }
 
-// A connection is a session, and carries both eras. Its end is the client's.
+// A connection is a session, and supports both eras. When it ends, its client has
+// disconnected.
 func TestConn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newObserver()
@@ -100,7 +101,7 @@ func TestConn(t *testing.T) {
 	})
 }
 
-// When serving ends, requests finish; new ones are refused.
+// When serving ends, running requests finish, and new ones are rejected.
 func TestConnDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDemo()
@@ -135,7 +136,7 @@ func TestConnDrains(t *testing.T) {
 	})
 }
 
-// A failure to read or to write ends it, and comes back.
+// An error of reading or writing ends the connection, and is returned.
 func TestConnFails(t *testing.T) {
 	lost := errors.New("connection lost")
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +148,7 @@ func TestConnFails(t *testing.T) {
 		if err := <-ended; !errors.Is(err, lost) {
 			t.Errorf("ServeConn = %v, want %v", err, lost)
 		}
-		close(m.in) // whoever reads still is let go
+		close(m.in) // releases a blocked read
 	})
 	synctest.Test(t, func(t *testing.T) {
 		if err := <-serveConn(t.Context(), newDemo(), &deadConn{lost}, nil); !errors.Is(err, lost) {
@@ -161,7 +162,7 @@ type deadConn struct{ err error }
 func (d *deadConn) ReadMessage(context.Context) ([]byte, error) { return nil, d.err }
 func (d *deadConn) WriteMessage([]byte) error                   { return d.err }
 
-// gathering is a Conn that lets messages leave together.
+// gathering is a Conn that sends several messages together.
 type gathering struct {
 	*mailbox
 	flushes int

@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// The server may cost little more than a handler of net/http that reads the
-// body and writes an answer of the same size. Both are measured in turn, in the
-// same process, over connections whose client costs next to nothing.
+// The server may cost only little more than a handler of net/http that reads the body and
+// writes an answer of the same size. Both are measured alternately, in the same process,
+// over connections whose client costs almost nothing.
 func TestCPURatio(t *testing.T) {
 	if testing.Short() || raceDetector() {
 		t.Skip("measures")
@@ -53,7 +53,7 @@ func TestCPURatio(t *testing.T) {
 	}
 }
 
-// cpu returns the processor time of the process for n requests.
+// cpu returns the CPU time of the process for n requests.
 func cpu(t *testing.T, c *bareClient, n int) time.Duration {
 	t.Helper()
 	start := processTime(t)
@@ -72,8 +72,8 @@ func processTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// bareClient sends the same bytes again and again over one connection, and
-// knows how long the response is.
+// bareClient sends the same bytes repeatedly over one connection. It knows the length of
+// the response.
 type bareClient struct {
 	conn     net.Conn
 	request  []byte

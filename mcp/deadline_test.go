@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// An error of a context is the end of the request only if the request's own context
-// has ended: tools bound what they do, and those errors are theirs.
+// A context error only means that the request has timed out if the request's own context
+// has ended: tools may set deadlines for parts of their work.
 func TestWhoseDeadline(t *testing.T) {
 	requests := []struct{ method, params string }{
 		{"tools/call", askTool},
@@ -21,7 +21,7 @@ func TestWhoseDeadline(t *testing.T) {
 		{"prompts/get", askTool},
 		{"completion/complete", `"ref":{"type":"ref/resource","uri":"ask://{v}"},"argument":{"name":"v","value":""}`},
 	}
-	// ends makes the source's work end.
+	// ends are reasons for the source's work to end.
 	ends := []struct {
 		name string
 		work askFunc

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// extended is a Source with a method of its own.
+// extended is a Source with an additional method.
 type extended struct{ *demo }
 
 func (e *extended) ServeMethod(_ context.Context, method string, params json.RawMessage) (*mcp.MethodResult, error) {
@@ -35,8 +35,8 @@ func (e *extended) ServeMethod(_ context.Context, method string, params json.Raw
 	return nil, mcp.MethodNotFound(method)
 }
 
-// Methods that the protocol does not have are the source's, in every version.
-// Those that it has are not.
+// Methods outside of the protocol are passed to the source, in every version. Methods of
+// the protocol are not.
 func TestExtender(t *testing.T) {
 	const info = `"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"demo","title":"Demo","version":"1.0.0"}}`
 	for _, c := range []struct {
@@ -81,7 +81,7 @@ func TestExtender(t *testing.T) {
 	}
 }
 
-// A source can tell whether there were params.
+// A source can distinguish missing params.
 func TestExtenderWithoutParams(t *testing.T) {
 	got := newBrowser(&extended{newDemo()}, nil).open(t).post(t, `{"jsonrpc":"2.0","id":1,"method":"frames/get"}`)
 	if got.result != `{"frame":1.50,"params":"none"}` {

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// contactForm has every kind of field that a form may have.
+// contactForm has every kind of field that is possible in a form.
 const contactForm = `{"type":"object","properties":{` +
 	`"name":{"type":"string","minLength":2},"mail":{"type":"string","format":"email"},"born":{"type":"string","format":"date"},` +
 	`"age":{"type":"integer","minimum":0},"plan":{"type":"string","oneOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]},` +
@@ -21,7 +21,7 @@ func askContact(ctx context.Context, r *mcp.Request) (string, error) {
 	return answerTo(ctx, r, &mcp.ElicitParams{Message: "who?", RequestedSchema: json.RawMessage(contactForm)})
 }
 
-// askRelayed asks as a Source does that stands between two servers.
+// askRelayed asks like a Source that forwards questions between two servers.
 func askRelayed(ctx context.Context, r *mcp.Request) (string, error) {
 	q, err := mcp.Forward("", "elicitation/create", json.RawMessage(`{"x-more":1.0,"message":"who?","requestedSchema":`+contactForm+`}`))
 	if err != nil {
@@ -38,8 +38,8 @@ func answerTo(ctx context.Context, r *mcp.Request, q mcp.Question) (string, erro
 	return string(answers[0]), nil
 }
 
-// wrongForms are answers that requestedSchema does not admit, and what the user
-// reads of them.
+// wrongForms are answers that do not match requestedSchema, and the explanations shown to
+// the user.
 var wrongForms = []struct{ name, content, why string }{
 	{"required field missing", `{}`, "name: required"},
 	{"wrong type", `{"name":5}`, "name: must be a string (got 5)"},
@@ -52,8 +52,8 @@ var wrongForms = []struct{ name, content, why string }{
 	{"not a choice of several", `{"name":"Ann","tags":["x","z"]}`, "tags[1]: must be one of"},
 }
 
-// A form that does not match requestedSchema never reaches the source: the user is
-// asked again with the reason, and a right answer then counts.
+// A form that does not match requestedSchema is never passed to the source: the user is
+// asked again, with the reason, and a correct answer is then accepted.
 func TestWrongFormIsAskedAgain(t *testing.T) {
 	const right = `{"action":"accept","content":{"name":"Ann","mail":"ann@example.com","born":"1999-12-31","age":1e1,"plan":"b","tags":["y"]}}`
 	for _, asker := range []struct {
@@ -94,7 +94,7 @@ func TestWrongFormIsAskedAgain(t *testing.T) {
 	}
 }
 
-// The user may give up, and a URL has no form.
+// The user may decline, and a URL has no form.
 func TestFormsThatNeedNoContent(t *testing.T) {
 	for _, action := range []string{"decline", "cancel"} {
 		answer := `{"action":"` + action + `","content":{}}`
@@ -107,8 +107,8 @@ func TestFormsThatNeedNoContent(t *testing.T) {
 	}
 }
 
-// After three wrong answers the question fails. The error names the fields; what
-// the user wrote there is not for the model.
+// After three wrong answers the question fails. The error contains the names of the
+// fields, but not the user's values, which the model must not see.
 func TestWrongFormFails(t *testing.T) {
 	const secret = "s3cret-words"
 	wrong := fmt.Sprintf(`{"action":"accept","content":{"name":7,"mail":%q}}`, secret)
@@ -164,8 +164,8 @@ func TestWrongFormFails(t *testing.T) {
 	})
 }
 
-// A form of its own that is no schema fails before the user sees it; one of another
-// server is passed on, and that server checks the answers.
+// An invalid schema fails before the user sees the form. One from another server is
+// passed on, and that server checks the answers.
 func TestFormThatIsNoSchema(t *testing.T) {
 	const broken = `{"type":"object","properties":{"name":{"type":"string","minLength":-1}}}`
 	own := func(ctx context.Context, r *mcp.Request) (string, error) {

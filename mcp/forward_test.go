@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp/mcptest"
 )
 
-// relayer asks what another server wants to know.
+// relayer forwards a question of another server.
 type relayer struct {
 	mcp.Unimplemented
 	method, params string
@@ -39,7 +39,7 @@ func TestForward(t *testing.T) {
 	for _, tt := range []struct {
 		name, method, params string
 		version              mcp.Version
-		want, not            string // in the params that the client is sent
+		want, not            string // in the params sent to the client
 	}{
 		{"unknown members", "elicitation/create", `{"message":"m","requestedSchema":{"type":"object"},"x-new":1e400}`, mcp.Version20251125, `"x-new":1e400`, ""},
 		{"meta was for us", "elicitation/create", `{"message":"m","_meta":{"progressToken":7},"x":1}`, mcp.Version20251125, `"x":1`, "_meta"},
@@ -88,7 +88,7 @@ func TestForwardRefuses(t *testing.T) {
 	}
 }
 
-// remote is a source that has to be told which resources are of interest.
+// remote is a source that must know which resources clients are interested in.
 type remoteSource struct {
 	relayer
 	told []string

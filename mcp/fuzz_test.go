@@ -14,8 +14,9 @@ import (
 	"github.com/slipway-mcp/slipway/internal/jsonscan"
 )
 
-// The parsers of what strangers send, against encoding/json where it has an
-// opinion. White-box, as what they take apart is not to be seen from outside.
+// Fuzz tests of the parsers of client input. They compare the results with encoding/json
+// where that is possible. They are white-box tests, because the parsed forms are not
+// exported.
 
 var envelopeSeeds = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
@@ -33,7 +34,7 @@ var envelopeSeeds = []string{
 	strings.Repeat("[", 513) + strings.Repeat("]", 513),
 }
 
-// depth returns how deeply valid JSON is nested.
+// depth returns the nesting depth of valid JSON.
 func depth(text []byte) (deepest int) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
@@ -81,7 +82,7 @@ func FuzzEnvelope(f *testing.F) {
 	})
 }
 
-// checkEnvelopeModel holds an accepted message against what encoding/json sees.
+// checkEnvelopeModel compares an accepted message with the result of encoding/json.
 func checkEnvelopeModel(t *testing.T, text []byte, m *message) {
 	t.Helper()
 	var model, params map[string]json.RawMessage
@@ -126,7 +127,7 @@ func FuzzBatch(f *testing.F) {
 	}
 	fuzzbound.Fuzz(f, func(t *testing.T, text []byte) {
 		if i := jsonscan.Space(text, 0); i == len(text) || text[i] != '[' {
-			return // the surfaces look for that first
+			return // the surfaces check this first
 		}
 		var got []string
 		e := eachMessage(text, func(element []byte) { got = append(got, string(element)) })
@@ -215,7 +216,7 @@ func FuzzRaw(f *testing.F) {
 	})
 }
 
-// checkSplice holds a document with added members against the document.
+// checkSplice compares a document with added members to the original.
 func checkSplice(t *testing.T, raw *Raw, got, info []byte, hint *CacheHint) {
 	t.Helper()
 	var before, after map[string]json.RawMessage
@@ -304,14 +305,14 @@ func FuzzHeaderValue(f *testing.F) {
 	})
 }
 
-// checkHeaderNumber holds a comparison by value against the arithmetic.
+// checkHeaderNumber compares headerEquals with exact arithmetic.
 func checkHeaderNumber(t *testing.T, value string) {
 	t.Helper()
 	for _, number := range []string{"42", "-7.50", "0", "9007199254740993"} {
 		got := headerEquals(value, []byte(number))
 		text := strings.Trim(value, " \t")
 		if !json.Valid([]byte(text)) || strings.ContainsAny(text, "eE") || len(text) > maxHeaderNumber {
-			continue // only JSON has a number for a value
+			continue // only JSON numbers are compared by value
 		}
 		a, okA := new(big.Rat).SetString(text)
 		b, okB := new(big.Rat).SetString(number)

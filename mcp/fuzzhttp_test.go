@@ -34,7 +34,7 @@ func impatient() *demo {
 	return d
 }
 
-// Whatever the body, the handler neither fails nor breaks its own message.
+// For any body, the handler neither crashes nor writes an invalid message.
 func FuzzHTTP(f *testing.F) {
 	for _, seed := range wholeSeeds {
 		f.Add([]byte(seed), "")
@@ -44,9 +44,9 @@ func FuzzHTTP(f *testing.F) {
 	h := mcp.NewServer(impatient(), nil).HTTPHandler(nil)
 	fuzzbound.Fuzz(f, func(t *testing.T, body []byte, version string) {
 		if bytes.Contains(body, []byte("listen")) {
-			return // for as long as the client stays
+			return // it would last until the client disconnects
 		}
-		ctx, leave := context.WithTimeout(t.Context(), time.Second) // there are other ways to write it
+		ctx, leave := context.WithTimeout(t.Context(), time.Second) // "listen" may be escaped
 		defer leave()
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/mcp", bytes.NewReader(body))
 		r.Header = clientHeader(string(body))
@@ -66,7 +66,7 @@ func FuzzHTTP(f *testing.F) {
 	})
 }
 
-// Whatever the lines, the server goes on, and writes lines of JSON alone.
+// For any lines, the server continues, and only writes lines of JSON.
 func FuzzStdio(f *testing.F) {
 	for _, seed := range wholeSeeds {
 		f.Add([]byte(seed + "\n" + seed))

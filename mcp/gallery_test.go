@@ -11,8 +11,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// gallery is a Source that shows one of everything that the wire types can
-// hold, so that a conversation with it shows which version receives what.
+// gallery is a Source with one example of everything the wire types can contain, so that
+// a conversation with it shows what each version receives.
 type gallery struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog

@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// gateFunc is a Gate that never asks who leaves.
+// gateFunc is a Gate that ignores Leave.
 type gateFunc func(context.Context, mcp.Operation) error
 
 func (f gateFunc) Enter(ctx context.Context, op mcp.Operation) error { return f(ctx, op) }
@@ -70,7 +70,7 @@ func TestGateRefuses(t *testing.T) {
 	if w.Code != 403 || w.Header().Get("WWW-Authenticate") == "" || !strings.Contains(w.Body.String(), `"id":1,"error":{"code":-31006`) {
 		t.Errorf("answer = %d %v %s, want 403 with a challenge", w.Code, w.Header(), w.Body)
 	}
-	// The answer goes back to a pool: what was on it must not stick.
+	// The answer returns to a pool, so its header must be reset.
 	if w = postTo(h, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); w.Code != 200 || w.Header().Get("WWW-Authenticate") != "" {
 		t.Errorf("the next answer = %d %v", w.Code, w.Header())
 	}
@@ -88,7 +88,7 @@ func TestGateRefuses(t *testing.T) {
 	}
 }
 
-// turnstile counts who is inside.
+// turnstile counts requests that have entered and left.
 type turnstile struct{ entered, left atomic.Int64 }
 
 func (s *turnstile) Enter(_ context.Context, op mcp.Operation) error {
@@ -147,7 +147,7 @@ func TestAuthenticateComesAfterTheGuardAndBeforeTheBody(t *testing.T) {
 	}
 }
 
-// untouched is a body that counts who reads it.
+// untouched is a body that counts reads.
 type untouched struct{ reads int }
 
 func (u *untouched) Read([]byte) (int, error) { u.reads++; return 0, http.ErrBodyReadAfterClose }

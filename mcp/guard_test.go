@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// on returns the address that a request arrived on.
+// on returns the local address of a request.
 func on(ip string) *net.TCPAddr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: 8080} }
 
 func TestGuardHosts(t *testing.T) {
@@ -141,8 +141,8 @@ func TestGuardOrigins(t *testing.T) {
 	}
 }
 
-// admitted reports whether a ping gets through, and that pages beside the
-// endpoint are guarded alike.
+// admitted reports whether a ping is accepted. It also verifies that pages next to the
+// endpoint are guarded in the same way.
 func admitted(opts *mcp.HTTPOptions, addr net.Addr, host string, origins ...string) bool {
 	h := mcp.NewServer(newDemo(), nil).HTTPHandler(opts)
 	beside := h.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// slowCatalog takes its time to say what it offers.
+// slowCatalog takes a second to return its catalog.
 type slowCatalog struct{ mcp.Unimplemented }
 
 func (slowCatalog) Catalog(context.Context) (*mcp.Catalog, error) {
@@ -19,8 +19,8 @@ func (slowCatalog) Catalog(context.Context) (*mcp.Catalog, error) {
 	return &mcp.Catalog{Server: mcp.Implementation{Name: "slow", Version: "1"}, Tools: []mcp.Tool{{Name: "t"}}}, nil
 }
 
-// Scripts write the whole conversation at once. A request behind initialize must
-// not overtake it, however long that takes.
+// Scripts write the whole conversation at once. A request after initialize must not
+// overtake it, however long it takes.
 func TestStdioInitializeIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
@@ -38,7 +38,7 @@ func TestStdioInitializeIsNotOvertaken(t *testing.T) {
 	})
 }
 
-// Nor can it be cancelled: the client would not know where it stands.
+// Nor can initialize be cancelled: the client would not know whether the session exists.
 func TestInitializeCannotBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMailbox()
@@ -56,7 +56,7 @@ func TestInitializeCannotBeCancelled(t *testing.T) {
 		close(m.in)
 		<-ended
 	})
-	synctest.Test(t, func(t *testing.T) { // over HTTP nobody else knows the session yet
+	synctest.Test(t, func(t *testing.T) { // over HTTP, no other request knows the session yet
 		b := newBrowser(slowCatalog{}, nil)
 		answer := b.start(t, ladderInit)
 		b.post(t, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Guards of what a request costs. None of them looks at the clock.
+// Tests of the cost of a request. None of them depends on the clock.
 
 // repeated is an input of n equal lines.
 type repeated struct {
@@ -56,18 +56,18 @@ func stdioWorkloads() []workload {
 
 func TestStdioAllocations(t *testing.T) {
 	const n = 500
-	slack := 0.5 // of what happens beside it
+	slack := 0.5 // for allocations elsewhere
 	if raceDetector() {
-		slack = 5 // it makes pools forget
+		slack = 5 // the race detector makes pools drop entries
 	}
 	for _, w := range stdioWorkloads() {
 		t.Run(w.name, func(t *testing.T) {
 			server := mcp.NewServer(newDemo(), nil)
 			each := math.Inf(1)
-			for range 5 { // a busy machine holds leaders up, and makes pools forget
+			for range 5 { // a busy machine delays leaders, and makes pools drop entries
 				short := testing.AllocsPerRun(10, func() { serveLines(t, server, w.body, n) })
 				long := testing.AllocsPerRun(10, func() { serveLines(t, server, w.body, 2*n) })
-				// What the connection itself costs is in both.
+				// The cost of the connection itself is in both.
 				if each = min(each, (long-short)/n); each <= w.allocs+slack {
 					return
 				}
@@ -83,18 +83,17 @@ func goroutinesCreated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// A request stays on the goroutine that brings it.
+// A request stays on the goroutine that received it.
 func TestNoGoroutinePerRequest(t *testing.T) {
 	const n = 1000
 	check := func(t *testing.T, serve func()) {
 		t.Helper()
-		serve() // what is made once
+		serve() // initialization
 		var created uint64
 		for range 5 {
 			before := goroutinesCreated()
 			serve()
-			// A few are the runtime's own, and the successors of leaders that
-			// were held up by a busy machine.
+			// A few are from the runtime, and successors of leaders delayed by a busy machine.
 			if created = goroutinesCreated() - before; created <= n/10 {
 				return
 			}
@@ -120,7 +119,7 @@ func TestNoGoroutinePerRequest(t *testing.T) {
 	}
 }
 
-// Sessions that are at rest, and requests that are answered, hold no goroutine.
+// Idle sessions and answered requests hold no goroutine.
 func TestNoGoroutineStays(t *testing.T) {
 	h := mcp.NewServer(newDemo(), nil).HTTPHandler(nil)
 	b := &browser{handler: h}

@@ -19,8 +19,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// An idle session must cost next to nothing, or clients that never end theirs
-// are a leak.
+// An idle session must cost almost nothing, because some clients never end theirs.
 func TestIdleSessionMemory(t *testing.T) {
 	const n = 20_000
 	server := mcp.NewServer(newDemo(), nil)

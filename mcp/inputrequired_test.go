@@ -27,7 +27,7 @@ type round struct {
 	raw      string
 }
 
-// keys returns what is asked, sorted, or what ended the request.
+// keys returns the sorted keys of the questions, or the final outcome of the request.
 func (r *round) keys() string {
 	switch {
 	case r.code != 0:
@@ -38,8 +38,8 @@ func (r *round) keys() string {
 	return r.text
 }
 
-// round plays one round. request is the params without what the round adds;
-// answers is an inputResponses object, or ""; state "" is none.
+// round plays one round. request contains the params, without those added by the round;
+// answers is an inputResponses object, or "" for none; state may be "" for none.
 func (p *peer) round(method, request, answers, state string) *round {
 	p.t.Helper()
 	if answers != "" {
@@ -89,8 +89,8 @@ func connectModern(t *testing.T, transport string, ask askFunc, opts *mcp.Server
 	return connect(t, transport, mcp.Version20260728, mcp.NewServer(newAsker(ask), opts), allCaps)
 }
 
-// Every question of 2026-07-28 ends its request with the question as the result,
-// and the request that repeats it with the answer comes to its end.
+// In 2026-07-28, every question ends its request with the question as the result, and the
+// repeated request with the answer completes.
 func TestRoundOfEveryQuestion(t *testing.T) {
 	for _, q := range questions {
 		t.Run(q.name, func(t *testing.T) {
@@ -112,8 +112,7 @@ func TestRoundOfEveryQuestion(t *testing.T) {
 	}
 }
 
-// The requests that may ask are three. Their questions are never to be kept by a
-// client, so that no cache hint goes along.
+// Three methods may ask. Clients must not cache questions, so these have no cache hint.
 func TestRoundsOfEachMethod(t *testing.T) {
 	for _, c := range []struct{ method, params, want string }{
 		{"tools/call", askTool, "accept {\"name\":\"Ann\"}"},
@@ -144,7 +143,7 @@ func TestRoundsOfEachMethod(t *testing.T) {
 	}
 }
 
-// A requestState where there is none to be means nothing.
+// A requestState is ignored by other methods.
 func TestRoundsOfOtherMethods(t *testing.T) {
 	p := newBrowser(newAsker(askName), nil)
 	for _, method := range []string{"tools/list", "server/discover", "prompts/list"} {
@@ -162,7 +161,7 @@ func askTwo(ctx context.Context, r *mcp.Request) (string, error) {
 	return string(answers[0]) + string(answers[1]), nil
 }
 
-// What a client may send as answers, and what it is asked then.
+// The possible answers of a client, and the questions that follow.
 func TestRoundAnswers(t *testing.T) {
 	both := strings.Repeat(accept, 2)
 	for _, c := range []struct{ name, answers, want string }{
@@ -191,7 +190,7 @@ func TestRoundAnswers(t *testing.T) {
 				if got := p.round("tools/call", askTool, c.answers, first.State).keys(); got != c.want {
 					t.Errorf("%s, want %s", got, c.want)
 				}
-				// A client that keeps no state is served all the same.
+				// A client that does not return the state is served as well.
 				if got := p.round("tools/call", askTool, c.answers, "").keys(); got != c.want {
 					t.Errorf("without the state %s, want %s", got, c.want)
 				}
@@ -200,7 +199,7 @@ func TestRoundAnswers(t *testing.T) {
 	}
 }
 
-// What was answered in one round needs not be answered in the next.
+// An answer of one round need not be repeated in the next.
 func TestManyRounds(t *testing.T) {
 	ask := func(ctx context.Context, r *mcp.Request) (string, error) {
 		got := ""
@@ -230,7 +229,7 @@ func TestManyRounds(t *testing.T) {
 	})
 }
 
-// What a source has set is its state at once, in every version.
+// In every version, a source can immediately read the state that it has set.
 func TestRoundStateWithinARequest(t *testing.T) {
 	ask := func(_ context.Context, r *mcp.Request) (string, error) {
 		before, err := r.State()
@@ -244,7 +243,7 @@ func TestRoundStateWithinARequest(t *testing.T) {
 	for _, version := range []mcp.Version{mcp.Version20241105, mcp.Version20251125, mcp.Version20260728} {
 		onTransports(t, func(t *testing.T, transport string) {
 			p := connect(t, transport, version, mcp.NewServer(newAsker(ask), nil), allCaps)
-			for range 2 { // the next request begins without
+			for range 2 { // the next request starts without it
 				if got := p.round("tools/call", askTool, "", "").text; got != ` then {"step":1}` {
 					t.Errorf("%v: the source finds %s", version, got)
 				}
@@ -253,7 +252,7 @@ func TestRoundStateWithinARequest(t *testing.T) {
 	}
 }
 
-// State that a source keeps from round to round: only for itself, and only there.
+// The state that a source keeps between rounds is only readable by the source.
 func TestRoundState(t *testing.T) {
 	const secret = `{"pin":"0815-4711"}`
 	var states []string
@@ -297,8 +296,8 @@ func TestRoundState(t *testing.T) {
 	})
 }
 
-// A state is refused, before the source sees it, unless it is whole, in time, and
-// for this request of this client.
+// A state is rejected, before the Source is called, unless it is unchanged, has not
+// expired, and belongs to this request of this client.
 func TestRoundStateIsHeldAgainstTheRequest(t *testing.T) {
 	refused := fmt.Sprint("error ", badParams)
 	const request = askTool + `,"arguments":{"a":1,"b":{"c":"x","d":[1,2]}}`
@@ -352,7 +351,7 @@ func TestRoundStateIsHeldAgainstTheRequest(t *testing.T) {
 			state := p.round("tools/call", askTool, "", "").State
 			const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 			for i := range state {
-				n := strings.IndexByte(alphabet, state[i]) ^ 1 // its last bit alone
+				n := strings.IndexByte(alphabet, state[i]) ^ 1 // only its last bit
 				other := alphabet[n : n+1]
 				if got := p.round("tools/call", askTool, answers, state[:i]+other+state[i+1:]).keys(); got != refused {
 					t.Fatalf("character %d changed: %s", i, got)
@@ -409,8 +408,8 @@ func TestRoundStateExpires(t *testing.T) {
 	}
 }
 
-// Replicas that share keys continue what another has begun, also while a key is
-// being replaced. Session ids are sealed with the same keys, but are no states.
+// Replicas that share keys can continue each other's requests, even while a key is being
+// replaced. Session ids are sealed with the same keys, but are not accepted as states.
 func TestStateKeys(t *testing.T) {
 	key := func(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 	server := func(keys ...[]byte) *mcp.Server {
@@ -457,7 +456,7 @@ func TestStateKeys(t *testing.T) {
 	}
 }
 
-// What has been asked stands, whatever the source returns after it.
+// Once the source has asked, the questions are sent, regardless of what it returns.
 func TestRoundStandsWhateverTheSourceReturns(t *testing.T) {
 	ask := func(ctx context.Context, r *mcp.Request) (string, error) {
 		if _, err := r.Roots(ctx); !errors.Is(err, mcp.ErrInputRequired) {

@@ -22,7 +22,7 @@ func marshaled(t *testing.T, v any) string {
 	return string(text)
 }
 
-// What is emitted always, and what only when there is something to say.
+// Which members are always encoded, and which are omitted if empty.
 func TestJSON(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -118,7 +118,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What a source words badly is an error, not a broken message.
+// Invalid JSON from a source is an error, and does not break the message.
 func TestJSONRefused(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -159,7 +159,7 @@ func TestJSONRefused(t *testing.T) {
 	}
 }
 
-// everyValue holds each wire type at least once, with all of its fields set.
+// everyValue contains each wire type at least once, with all fields set.
 func everyValue() []any {
 	g := newGallery().catalog
 	values := []any{
@@ -202,7 +202,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			}
 			want := value
 			if tool, ok := want.(mcp.Tool); ok {
-				tool.Execution = nil // which is of one version only
+				tool.Execution = nil // which exists in one version only
 				if tool.InputSchema == nil {
 					tool.InputSchema = json.RawMessage(`{"type":"object"}`)
 				}
@@ -221,7 +221,7 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 }
 
-// Models and people read what is sent: < stays <.
+// Models and people read the messages, so < is not escaped.
 func TestJSONEscapesNothing(t *testing.T) {
 	const odd = "<a href='x'>&\u2028\u2029"
 	quoted := `"` + odd + `"`
@@ -252,7 +252,7 @@ func TestJSONEscapesNothing(t *testing.T) {
 	}
 }
 
-// The schemas that authors write by hand keep what they said, in their order.
+// Manually written schemas keep their content and order.
 func TestSchemaOrder(t *testing.T) {
 	const text = `{"type":"object","description":"d","properties":{"operation":{"type":"string","enum":["add","subtract"]},"b":{"type":"number","minimum":0},"a":{"type":"number","default":0.50}},"required":["operation","a","b"],"$defs":{"z":1,"a":2},"additionalProperties":false,"x-order":["b","a"]}`
 	var s mcp.Schema
@@ -272,7 +272,7 @@ func TestSchemaOrder(t *testing.T) {
 	}
 }
 
-// The examples of the data structures that servers of this kind document.
+// The examples documented by other servers.
 func TestDocumentedExamples(t *testing.T) {
 	calculator := mcp.Schema{
 		Type: "object",
@@ -372,7 +372,7 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 }
 
-// members decodes JSON for a comparison in which the order of members is free.
+// members decodes JSON for comparisons that ignore the order of members.
 func members(t *testing.T, text string) (v any) {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(text))

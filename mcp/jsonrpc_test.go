@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// Errors, requests and responses have the form of JSON-RPC 2.0 in JSON, without
-// what is nil, and are read back as they were.
+// Errors, requests and responses are encoded as JSON-RPC 2.0, without nil members, and
+// can be decoded again without changes.
 func TestJSONRPCForms(t *testing.T) {
 	secret := &mcp.Error{Code: mcp.CodeParseError, Message: "not <JSON>", Cause: errors.New("secret")}
 	for _, c := range []struct {
@@ -32,7 +32,7 @@ func TestJSONRPCForms(t *testing.T) {
 		{&mcp.RPCResponse{ID: json.RawMessage(`-1`), Error: secret}, `{"jsonrpc":"2.0","id":-1,"error":{"code":-32700,"message":"not <JSON>"}}`},
 		{mcp.RPCResponse{Error: secret}, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"not <JSON>"}}`},
 	} {
-		// encoding/json escapes for HTML whatever a type returns; Marshal does not.
+		// encoding/json applies HTML escapes to the output of every type; Marshal does not.
 		got, err := mcp.Marshal(c.value)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%#v\n got %s %v\nwant %s", c.value, got, err, c.want)

@@ -9,8 +9,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A request climbs a ladder: the first rung that it fails on answers it. Each
-// case stands for one rung or for the order of two, and says what a client sees.
+// A request must pass several checks in a fixed order, the rungs of a ladder; the first
+// one that fails determines the answer. Each case tests one rung, or the order of two,
+// from the client's view.
 type rung struct {
 	name   string
 	send   rawRequest
@@ -26,7 +27,7 @@ const (
 	mismatch, noCapability, noVersion   = mcp.CodeHeaderMismatch, mcp.CodeMissingClientCapability, mcp.CodeUnsupportedProtocolVersion
 )
 
-// Messages that the cases start from. They can be answered as they are.
+// The messages on which the cases are based. They are valid requests.
 const (
 	ladderPing   = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	ladderNote   = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`
@@ -34,7 +35,7 @@ const (
 	ladderInit   = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 )
 
-// modern words a request of 2026-07-28 with further members of params.
+// modern returns a request of 2026-07-28 with additional members of params.
 func modern(method, members string) string {
 	if members != "" {
 		members += ","
@@ -73,7 +74,7 @@ func (c *rung) check(t *testing.T, got *response) {
 	}
 }
 
-// Rung 2: who may talk to the server at all.
+// Rung 2: which hosts and origins may use the server.
 func rungHosts() []rung {
 	const evil = "Origin: http://evil.example.com"
 	return []rung{
@@ -116,7 +117,7 @@ func rungMethods() []rung {
 	}
 }
 
-// Rung 5: what the body may be. The limit of the server is that of the default.
+// Rung 5: restrictions of the body. The server uses the default limit.
 func rungBodies() []rung {
 	long := strings.Repeat(" ", 4<<20-len(ladderPing))
 	longer := "Content-Length: 4194305"
@@ -192,7 +193,7 @@ func rungMessages() []rung {
 	}
 }
 
-// Rung 7: which era. The body decides before the header.
+// Rung 7: the era. The body takes precedence over the header.
 func rungEras() []rung {
 	header := func(v string) string { return "MCP-Protocol-Version: " + v }
 	legacyMeta := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-06-18"}}}`
@@ -249,7 +250,7 @@ func rungVersions() []rung {
 	}
 }
 
-// Rung 11: what proxies see of the method and of the name is what happens.
+// Rung 11: the headers for method and name, which proxies use, match the body.
 func rungMethodHeaders() []rung {
 	call := modern("tools/call", `"name":"echo"`)
 	name := func(value string) rawRequest { return post(call, "Mcp-Name: "+value) }
@@ -305,7 +306,7 @@ func rungMethodHeaders() []rung {
 	}
 }
 
-// Rungs 12, 13 and 15: the method, the client's capabilities, and what happens.
+// Rungs 12, 13 and 15: the method, the client's capabilities, and execution.
 func rungDispatch() []rung {
 	var rungs []rung
 	for _, method := range []string{
@@ -331,7 +332,7 @@ func rungDispatch() []rung {
 	)
 }
 
-// Rung 14: arguments that a tool wants repeated in headers.
+// Rung 14: arguments that clients must repeat in headers.
 func rungParamHeaders() []rung {
 	call := func(arguments string, fields ...string) rawRequest {
 		return post(modern("tools/call", `"name":"headers","arguments":{`+arguments+`}`), fields...)
@@ -390,7 +391,7 @@ func rungParamHeaders() []rung {
 	}
 }
 
-// Options move single rungs.
+// Options that change individual rungs.
 func TestLadderWithOptions(t *testing.T) {
 	events := "Accept: text/event-stream"
 	servers := map[string]string{
@@ -422,7 +423,7 @@ func TestLadderWithOptions(t *testing.T) {
 	}
 }
 
-// What a response says beside its message.
+// The headers of responses.
 func TestLadderHeaders(t *testing.T) {
 	addr := serveHTTP(t, newDemo(), nil)
 	for _, c := range []struct {

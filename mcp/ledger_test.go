@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// booking is an owner that notes when it is given up.
+// booking is an owner that records when it is given up.
 type booking struct {
 	kept  kept
 	given bool
@@ -16,8 +16,8 @@ type booking struct {
 
 func (b *booking) giveUp() { b.given = true }
 
-// Whatever is booked, grown, used and released in any order, no limit is exceeded, and
-// the figures agree with what is booked.
+// If entries are booked, grown, used and released in random order, no limit is exceeded,
+// and the figures agree with the entries.
 func TestLedgerStaysWithinItsLimits(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -80,7 +80,7 @@ func checkLedger(t *testing.T, l *ledger) {
 	}
 }
 
-// Among its own, a client loses what it has not used for longest.
+// A client loses its least recently used entry.
 func TestLedgerGivesUpTheUnused(t *testing.T) {
 	synctest.Test(t, testLedgerGivesUpTheUnused)
 }

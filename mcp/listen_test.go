@@ -12,8 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// news is a Source that says that it has changed when it is told to, and has
-// whatever catalog it is given.
+// news is a Source that reports changes on demand, with any catalog.
 type news struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog
@@ -35,7 +34,7 @@ func newNews() *news {
 
 func (n *news) Catalog(context.Context) (*mcp.Catalog, error) { return n.catalog, nil }
 
-// CallTool talks, to see where that goes.
+// CallTool sends messages, to show where they go.
 func (n *news) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 	r := mcp.RequestFrom(ctx)
 	r.Progress(1, 2, "")
@@ -90,7 +89,7 @@ func uriRequest(id int, method, uri string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"uri":%q}}`, id, method, uri)
 }
 
-// Sessions of every version hear of changed lists, and of the resources that they
+// Sessions of every version are notified of changed lists, and of the resources that they
 // have subscribed to.
 func TestSessionHearsOfChanges(t *testing.T) {
 	for _, v := range legacyVersions(mcp.Version20241105) {
@@ -127,8 +126,8 @@ func TestSessionHearsOfChanges(t *testing.T) {
 	}
 }
 
-// A change reaches each session once: on its GET stream, and if there is none on
-// the next one. Those who have not subscribed hear nothing.
+// Each session is notified of a change once: on its GET stream or, if there is none, on
+// the next one. Sessions without a subscription are not notified.
 func TestSessionsHearEachForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newNews()
@@ -193,12 +192,13 @@ func TestSubscribeRefused(t *testing.T) {
 	})
 }
 
-// What can change is declared by sources that can, where that can be heard.
+// Capabilities for changes are declared for sources that can change, if the client can be
+// notified.
 func TestDeclaredCapabilities(t *testing.T) {
 	still := struct{ mcp.Source }{newNews()}               // no Watch
-	says := &neverChanges{newNews()}                       // a Watch, but Changes says no
-	quiet := &mcp.Catalog{Tools: []mcp.Tool{{Name: "t"}}}  // tools alone
-	all := &mcp.Catalog{Completions: true, Logging: true}  // and no lists
+	says := &neverChanges{newNews()}                       // has Watch, but Changes returns false
+	quiet := &mcp.Catalog{Tools: []mcp.Tool{{Name: "t"}}}  // only tools
+	all := &mcp.Catalog{Completions: true, Logging: true}  // no lists
 	tasks := &mcp.Catalog{Tools: quiet.Tools, Tasks: true} // an extension of 2026-07-28
 	const changes = `"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true}`
 	const nothing = `"prompts":{},"resources":{},"tools":{}`
@@ -262,8 +262,8 @@ func acknowledged(id, filter string) string {
 	return tagged(id, "subscriptions/acknowledged", `"notifications":`+filter)
 }
 
-// The first message says what is honoured, and all carry the id of the request as
-// it was written. Then come the changes that were asked for, and no others.
+// The first message contains the accepted filter, and all messages contain the id of the
+// request as written. Then only the requested changes follow.
 func TestListenFilter(t *testing.T) {
 	deaf := newNews().catalog
 	toolsOnly := &mcp.Catalog{Tools: deaf.Tools, Subscribe: true}
@@ -345,7 +345,7 @@ func TestListenRefused(t *testing.T) {
 	}
 }
 
-// Requests beside a subscription keep their progress and log lines to themselves.
+// Progress and log lines of other requests do not appear in a subscription.
 func TestListenBesideRequests(t *testing.T) {
 	onTransports(t, func(t *testing.T, transport string) {
 		p := connect(t, transport, mcp.Version20260728, mcp.NewServer(newNews(), nil), "")
@@ -358,8 +358,8 @@ func TestListenBesideRequests(t *testing.T) {
 	})
 }
 
-// Once cancelled, a subscription is silent, and its id may be used again. Others
-// of the connection go on.
+// A cancelled subscription sends nothing, and its id may be reused. Other subscriptions
+// on the connection continue.
 func TestListenCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newNews()
@@ -378,7 +378,7 @@ func TestListenCancelled(t *testing.T) {
 			t.Errorf("again: %s", got)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // over HTTP by leaving
+	synctest.Test(t, func(t *testing.T) { // over HTTP by disconnecting
 		source := newNews()
 		p := connect(t, httpTransport, mcp.Version20260728, mcp.NewServer(source, nil), "")
 		p.call(listenLine(`7`, `{"toolsListChanged":true}`))
@@ -393,7 +393,7 @@ func TestListenCancelled(t *testing.T) {
 	})
 }
 
-// The server ends its subscriptions with the result of their requests.
+// The server ends its subscriptions with the results of their requests.
 func TestListenEnds(t *testing.T) {
 	result := func(id string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":%[1]s}}}`+"\n", id)
@@ -409,7 +409,7 @@ func TestListenEnds(t *testing.T) {
 		if got := p.received(); got != result(`"s"`) {
 			t.Errorf("ended with %s", got)
 		}
-		p.web.running.Wait() // or the bubble deadlocks: the response must be over
+		p.web.running.Wait() // the response must have ended, or the bubble deadlocks
 		if source.watched() {
 			t.Error("the source is watched still")
 		}
@@ -428,7 +428,7 @@ func TestListenEnds(t *testing.T) {
 	})
 }
 
-// A stream without news carries a comment now and then, so that it is kept open.
+// On an idle stream, a comment is sent periodically to keep it open.
 func TestStandingStreamsAreKeptAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := connect(t, httpTransport, mcp.Version20251125, mcp.NewServer(newNews(), nil), "")
@@ -442,8 +442,8 @@ func TestStandingStreamsAreKeptAlive(t *testing.T) {
 	})
 }
 
-// What an elicitation asked the user to do elsewhere may be over while nobody
-// waits for it. One version has a message for that.
+// The user may complete an elicitation elsewhere while no request waits for it. One
+// version has a notification for that.
 func TestElicitationComplete(t *testing.T) {
 	for _, v := range mcp.Versions() {
 		t.Run(v.String(), func(t *testing.T) {

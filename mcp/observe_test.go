@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// watched is a Source of tools that end in every way a tool can end.
+// watched is a Source whose tools end in every possible way.
 type watched struct{ mcp.Unimplemented }
 
 func (watched) Catalog(context.Context) (*mcp.Catalog, error) {
@@ -65,7 +65,7 @@ func (watched) ReadResource(ctx context.Context, p *mcp.ReadResourceParams) (*mc
 	return nil, context.DeadlineExceeded
 }
 
-// notes is an Observer that keeps what it is told.
+// notes is an Observer that records events.
 type notes struct {
 	mu     sync.Mutex
 	events []mcp.Event
@@ -81,7 +81,7 @@ func (n *notes) Observe(ctx context.Context, e mcp.Event) {
 	}
 }
 
-// take returns the events so far, without what differs from run to run.
+// take returns the events so far, without values that differ between runs.
 func (n *notes) take() []mcp.Event {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -255,7 +255,7 @@ func TestRequestTimeoutEndsWhatReportsProgress(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()
 			var out bytes.Buffer
-			// The input ends long before the request, so draining must outlast it.
+			// The input ends long before the request, so the drain timeout must be longer.
 			err := mcp.NewServer(watched{}, opts).ServeStdio(t.Context(), strings.NewReader(initialize+"\n"+call+"\n"), &out,
 				&mcp.StdioOptions{DrainTimeout: time.Hour})
 			if err != nil {
@@ -278,7 +278,7 @@ func TestRequestTimeoutEndsWhatReportsProgress(t *testing.T) {
 	})
 }
 
-// counts is an Observer that keeps nothing.
+// counts is an Observer that only counts.
 type counts struct{ n int }
 
 func (c *counts) Observe(context.Context, mcp.Event) { c.n++ }
@@ -295,7 +295,7 @@ func TestObserverAndGateAllocateNothing(t *testing.T) {
 			}
 			most := w.allocs
 			if strings.HasPrefix(w.name, "read") {
-				most++ // the URI, which the gate wants to know
+				most++ // the URI, which the gate needs
 			}
 			if n := testing.AllocsPerRun(200, func() { r.serve() }); n > most {
 				t.Errorf("%v allocations, want at most %v", n, most)

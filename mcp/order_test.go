@@ -13,7 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// chatty is a source that goes on reporting while it returns, and after.
+// chatty is a source that sends notifications while it returns, and afterwards.
 type chatty struct {
 	*demo
 	tails sync.WaitGroup
@@ -35,7 +35,7 @@ func (c *chatty) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.Call
 	return text("done"), nil
 }
 
-// Under load, whatever a request sends comes before its answer, and nothing after.
+// Under load, the notifications of a request arrive before its answer, and none after.
 func TestNotificationsBeforeAnswer(t *testing.T) {
 	source := &chatty{demo: newDemo()}
 	addr := serveHTTP(t, source, nil)
@@ -93,7 +93,7 @@ func checkOrder(addr, call string) error {
 	return nil
 }
 
-// On a stream that all requests share, too.
+// The same on a stream that is shared by all requests.
 func TestNotificationsBeforeAnswerOnStdio(t *testing.T) {
 	const n = 50
 	source := &chatty{demo: newDemo()}

@@ -13,8 +13,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// deadlineWriter is a connection with a write deadline whose client may or may
-// not read.
+// deadlineWriter is a connection with a write deadline whose client may or may not read.
 type deadlineWriter struct {
 	header http.Header
 	reads  bool
@@ -44,14 +43,14 @@ func (w *deadlineWriter) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if w.until().IsZero() {
-		select {} // the bubble finds that nothing can ever happen
+		select {} // the bubble reports a deadlock
 	}
 	time.Sleep(time.Until(w.until()))
 	return 0, os.ErrDeadlineExceeded
 }
 
-// A client that does not read the answer to its request cannot keep the goroutine
-// that serves it. One that reads may send the next request when it likes.
+// A client that does not read the answer to its request cannot block the goroutine that
+// serves it. One that reads can send the next request at any time.
 func TestStreamedAnswerToAClientThatDoesNotRead(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"progress","_meta":{"progressToken":1}}}`
 	for _, reads := range []bool{false, true} {

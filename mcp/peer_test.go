@@ -14,9 +14,9 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// peer is one client of one version, on one transport, in a bubble of synctest.
-// It can say anything at any time, and sees what the server says when it says
-// it. At the end all of that is held against the version's schema.
+// peer is one client of one version, on one transport, in a synctest bubble. It can send
+// any message at any time, and receives the server's messages immediately. At the end,
+// all messages are validated against the version's schema.
 type peer struct {
 	t            *testing.T
 	version      mcp.Version
@@ -25,13 +25,13 @@ type peer struct {
 	write        func(line string)
 	close        func() // ends the connection, once
 
-	out  lockedBuffer // the server's messages, one a line
+	out  lockedBuffer // the server's messages, one per line
 	said []string
 	all  strings.Builder
 	web  *web // nil over stdio
 }
 
-// web is what a peer over HTTP has more of.
+// web is the additional state of a peer over HTTP.
 type web struct {
 	handler http.Handler
 	header  http.Header
@@ -39,7 +39,7 @@ type web struct {
 	leave   context.CancelFunc
 	running sync.WaitGroup
 	news    lockedBuffer // the messages of the GET stream
-	raw     lockedBuffer // the GET stream as it came
+	raw     lockedBuffer // the unparsed GET stream
 }
 
 const httpTransport, stdioTransport = "http", "stdio"
@@ -54,8 +54,8 @@ func onTransports(t *testing.T, test func(t *testing.T, transport string)) {
 	}
 }
 
-// connect begins a conversation of that version. capabilities are what the client
-// declares; "" is nothing.
+// connect starts a conversation of that version. capabilities are declared by the client;
+// "" means none.
 func connect(t *testing.T, transport string, v mcp.Version, server *mcp.Server, capabilities string) *peer {
 	t.Helper()
 	if capabilities == "" {
@@ -88,7 +88,7 @@ func (p *peer) overStdio() {
 	served := make(chan error, 1)
 	go func() {
 		served <- p.server.ServeStdio(context.Background(), in, &p.out, nil)
-		in.Close() // what the client still says goes nowhere
+		in.Close() // later messages of the client are dropped
 	}()
 	p.write = func(line string) { io.WriteString(w, line+"\n") }
 	p.close = sync.OnceFunc(func() {
@@ -113,7 +113,7 @@ func (p *peer) overHTTP(handler http.Handler) {
 	})
 }
 
-// serve has the handler answer r, on a goroutine, until that waits for something.
+// serve runs the handler for r on a goroutine, until it waits.
 func (web *web) serve(r *http.Request, w *lineWriter) {
 	for name, values := range web.header {
 		r.Header[name] = values
@@ -128,7 +128,7 @@ func (web *web) serve(r *http.Request, w *lineWriter) {
 	}
 }
 
-// send says one message; of 2026-07-28 in its envelope.
+// send sends one message; in 2026-07-28 with an envelope.
 func (p *peer) send(line string) {
 	p.t.Helper()
 	if p.version.Modern() {
@@ -138,15 +138,14 @@ func (p *peer) send(line string) {
 	p.write(line)
 }
 
-// call asks for something and returns what has come once nothing else happens.
+// call sends a request and returns the messages received until the server is idle.
 func (p *peer) call(line string) string {
 	p.t.Helper()
 	p.send(line)
 	return p.received()
 }
 
-// listen opens the stream on which a session hears of changes. Over stdio there
-// is one already.
+// listen opens the stream for notifications of a session. Over stdio it already exists.
 func (p *peer) listen() {
 	if p.web == nil {
 		return
@@ -156,8 +155,8 @@ func (p *peer) listen() {
 	p.web.serve(r, &lineWriter{header: make(http.Header), lines: &p.web.news, raw: &p.web.raw})
 }
 
-// received returns the server's messages since the last time, but for those of
-// the stream that listen has opened.
+// received returns the server's messages since the last call, except those on the stream
+// opened by listen.
 func (p *peer) received() string {
 	synctest.Wait()
 	got := p.out.take()
@@ -165,8 +164,7 @@ func (p *peer) received() string {
 	return got
 }
 
-// heard returns the messages since the last time of the stream that listen has
-// opened.
+// heard returns the messages since the last call on the stream opened by listen.
 func (p *peer) heard() string {
 	if p.web == nil {
 		return p.received()
@@ -186,7 +184,7 @@ type lineWriter struct {
 	mu      sync.Mutex
 	status  int
 	session string // the header when it was sent
-	body    string // what is no message yet
+	body    string // an incomplete message
 }
 
 func (w *lineWriter) Header() http.Header { return w.header }
@@ -198,7 +196,7 @@ func (w *lineWriter) WriteHeader(status int) {
 	w.status, w.session = status, w.header.Get("Mcp-Session-Id")
 }
 
-// begunSession returns the session that the sent header names, or "".
+// begunSession returns the session id in the sent header, or "".
 func (w *lineWriter) begunSession() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -228,7 +226,7 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end hands over a body that is no event stream.
+// end passes on a body that is not an event stream.
 func (w *lineWriter) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -237,7 +235,7 @@ func (w *lineWriter) end() {
 	}
 }
 
-// wireMessage is any message, taken apart.
+// wireMessage is a decoded message of any kind.
 type wireMessage struct {
 	ID     json.RawMessage
 	Method string
@@ -250,7 +248,7 @@ type wireMessage struct {
 	}
 }
 
-// messages takes apart what has been received, which must be n messages.
+// messages decodes the received messages, which must be n.
 func messages(t *testing.T, received string, n int) []wireMessage {
 	t.Helper()
 	var all []wireMessage
@@ -267,7 +265,7 @@ func messages(t *testing.T, received string, n int) []wireMessage {
 	return all
 }
 
-// textOf returns the text of a tool's result, with "error: " before it if isError.
+// textOf returns the text of a tool's result, prefixed with "error: " if it has isError.
 func textOf(t *testing.T, m wireMessage) string {
 	t.Helper()
 	if m.Error != nil {

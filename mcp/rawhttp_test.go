@@ -16,17 +16,17 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// rawRequest is an HTTP request as text, for what net/http's client refuses to
-// send: a foreign Host, repeated fields, lengths that lie.
+// rawRequest is an HTTP request as text, for requests that net/http's client refuses to
+// send: a foreign Host, repeated fields, wrong lengths.
 type rawRequest struct {
 	line   string   // such as "POST /mcp HTTP/1.1"
 	fields []string // such as "Accept: */*"
 	body   string
 }
 
-// post returns a request as a well-behaved client of the body's version makes
-// it. Each field replaces those of its name, or takes them away if it is a name
-// alone, or is added to them if it begins with a plus sign.
+// post returns a request as sent by a well-behaved client of the body's version. Each
+// field replaces those of the same name; a name without a value removes them, and a
+// leading plus sign adds the field to them.
 func post(body string, fields ...string) rawRequest {
 	r := rawRequest{line: "POST /mcp HTTP/1.1", body: body}
 	for name, values := range clientHeader(body) {
@@ -36,7 +36,7 @@ func post(body string, fields ...string) rawRequest {
 	return r.with(fields...)
 }
 
-// request returns one of another method, without a body.
+// request returns a request with another method, without a body.
 func request(method string, fields ...string) rawRequest {
 	return rawRequest{line: method + " /mcp HTTP/1.1", fields: []string{"Host: localhost", "Connection: close"}}.with(fields...)
 }
@@ -62,7 +62,7 @@ func (r rawRequest) with(fields ...string) rawRequest {
 	return r
 }
 
-// response is what came back, with the message in it taken apart.
+// response is an HTTP response with the decoded message.
 type response struct {
 	status  int
 	header  http.Header
@@ -74,7 +74,7 @@ type response struct {
 	result  string
 }
 
-// do sends the request over a connection of its own.
+// do sends the request over a new connection.
 func (r rawRequest) do(t *testing.T, addr string) *response {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The end of a session does not change a finished request: its answer is being written
-// without the lock.
+// The end of a session does not change a finished request, because its answer is being
+// written without the lock.
 func TestFinishedRequestStaysAsItWas(t *testing.T) {
 	for _, finished := range []bool{false, true} {
 		rc := &requestContext{parent: context.Background(), server: NewServer(catalogOnly{}, nil)}

@@ -23,7 +23,7 @@ func (a asking) CallTool(ctx context.Context, _ *mcp.CallToolParams) (*mcp.CallT
 	return text("asked"), a.tool(ctx)
 }
 
-// What a Source learns of the request it serves.
+// The information about its request that is available to a Source.
 func TestRequest(t *testing.T) {
 	const params = `{"name":"echo","_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}}`
 	type facts struct {
@@ -77,8 +77,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// A program that calls a Source itself has no request, which is no accident.
-// Up to 2025-11-25 a client that goes away has not cancelled, and the source can tell.
+// Up to 2025-11-25, a disconnect is not a cancellation, and the source can detect it.
 func TestAbandonedRequest(t *testing.T) {
 	told := make(chan bool, 2)
 	source := asking{newDemo(), func(ctx context.Context) error {
@@ -131,7 +130,7 @@ func TestNoRequest(t *testing.T) {
 	}
 }
 
-// Contexts derived from a request's follow it.
+// Contexts derived from a request's context end with it.
 func TestDerivedContexts(t *testing.T) {
 	for _, c := range []struct{ name, call string }{
 		{"2025-06-18", waitCall},
@@ -220,7 +219,7 @@ func code(err error) mcp.Code {
 	return e.Code
 }
 
-// A client that has gone before the source looks at its context ends the request
+// If the client has disconnected before the source uses its context, the request ends
 // like any other, on every surface.
 func TestGoneBeforeDone(t *testing.T) {
 	for _, v := range []string{"2025-06-18", "2026-07-28"} {

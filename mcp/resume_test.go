@@ -15,7 +15,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// steps is a Source whose tool sends a log line each time it is told to.
+// steps is a Source whose tool runs functions of the test.
 type steps struct {
 	mcp.Unimplemented
 	step chan func(*mcp.Request) // closed: the tool returns
@@ -38,7 +38,7 @@ func say(what string) func(*mcp.Request) {
 	return func(r *mcp.Request) { r.Log(mcp.LogError, "", what) }
 }
 
-// eventStream is one response, as it comes.
+// eventStream is one response, while it arrives.
 type eventStream struct {
 	body   lockedBuffer
 	header http.Header
@@ -52,14 +52,15 @@ func (s *eventStream) WriteHeader(status int)      { s.status = status }
 func (s *eventStream) Write(b []byte) (int, error) { return s.body.Write(b) }
 func (s *eventStream) Flush()                      {}
 
-// came returns what has come since the last time, once nothing more does.
+// came returns everything that has arrived since the last call, after waiting until the
+// server is idle.
 func (s *eventStream) came() string {
-	time.Sleep(time.Millisecond) // until a slow request does not hold up others
+	time.Sleep(time.Millisecond) // until a slow request no longer blocks others
 	synctest.Wait()
 	return s.body.take()
 }
 
-// end leaves the stream, and waits until the server has noticed.
+// end disconnects, and waits until the server has noticed.
 func (s *eventStream) end() {
 	s.leave()
 	<-s.done
@@ -75,8 +76,8 @@ func (s *eventStream) over() bool {
 	}
 }
 
-// openStream sends a request of a session, with further header fields, and returns its
-// response while that comes.
+// openStream sends a request of a session, with additional header fields, and returns its
+// response while it arrives.
 func (b *browser) openStream(t *testing.T, method, body string, fields ...string) *eventStream {
 	t.Helper()
 	s := &eventStream{header: make(http.Header), status: 200, done: make(chan struct{})}
@@ -121,7 +122,7 @@ func arrival(id string) string {
 	return id + `event: message` + "\n" + `data: {"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"arrived"}],"isError":false}}` + "\n\n"
 }
 
-// Which version's events carry ids, and which version's streams begin with one.
+// Which versions have events with ids, and which versions start streams with one.
 func TestEventIDs(t *testing.T) {
 	for _, c := range []struct {
 		version mcp.Version
@@ -158,8 +159,8 @@ func TestEventIDs(t *testing.T) {
 	})
 }
 
-// A client that has lost the response to a request continues behind the last
-// event that it has seen, as often as it likes.
+// A client that has lost the response to a request can resume after the last event it has
+// received, any number of times.
 func TestResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newSteps()
@@ -199,7 +200,7 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// Only what the named stream of the named session has lost comes again.
+// Only the lost events of the named stream in the named session are sent again.
 func TestResumeKeepsStreamsApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newSteps()
@@ -211,13 +212,13 @@ func TestResumeKeepsStreamsApart(t *testing.T) {
 			other.openStream(t, "POST", walk),
 		}
 		logged := make(chan bool)
-		for range 3 { // whichever takes it
+		for range 3 { // in any order
 			source.step <- func(r *mcp.Request) {
 				r.Log(mcp.LogError, "", string(r.Params()))
 				logged <- true
 			}
 			<-logged
-			synctest.Wait() // here: it must not be called by two at a time
+			synctest.Wait() // here, because it must not be called concurrently
 		}
 		close(source.step)
 		for i, s := range streams {
@@ -237,7 +238,7 @@ func TestResumeKeepsStreamsApart(t *testing.T) {
 	})
 }
 
-// What is kept for a client that may come back is bounded.
+// The events kept for clients that may reconnect are limited.
 func TestResumeIsBounded(t *testing.T) {
 	t.Run("bytes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -280,8 +281,7 @@ func (b *browser) getAfter(t *testing.T, id string) *response {
 	return takeApart(t, w.Code, w.Header(), w.Body.Bytes())
 }
 
-// The stream for changes has ids, too. A session has one of it: the next ends the
-// one before.
+// The stream for changes has ids, too. A session has only one: opening another closes it.
 func TestStandingStreamContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newNews()
@@ -315,7 +315,7 @@ func TestStandingStreamContinues(t *testing.T) {
 	})
 }
 
-// DELETE ends the streams of a session, and forgets what was kept.
+// DELETE closes the streams of a session, and releases the kept events.
 func TestResumeAfterDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newSteps()
@@ -335,9 +335,9 @@ func TestResumeAfterDelete(t *testing.T) {
 	})
 }
 
-// Over a real network: a source lets go of the connection that its client waits
-// on, and the client comes back for the rest. HTTP/2 has no connection to let go
-// of, and says so.
+// Over a real network: a source closes the connection on which its client waits, and the
+// client reconnects for the rest. In HTTP/2 that is not possible, which Disconnect
+// reports.
 func TestRequestDisconnect(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ruleCounts says how many rules each subject has, by the letter of their ids.
+// ruleCounts contains the number of rules for each subject, by the letter of their ids.
 var ruleCounts = []struct {
 	letter string
 	n      int
@@ -18,11 +18,11 @@ var ruleCounts = []struct {
 	{"I", 6}, {"H", 11}, {"C", 5}, {"K", 7}, {"X", 2},
 }
 
-// versionRules is how many of the rules say what versions have.
+// versionRules is the number of rules about features of versions.
 const versionRules = 44
 
-// TestRules guards that every rule has a test, and that the tests exist which
-// testdata/rules.txt names.
+// TestRules verifies that every rule has a test, and that the tests named in
+// testdata/rules.txt exist.
 func TestRules(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "rules.txt"))
 	if err != nil {
@@ -73,7 +73,7 @@ func ruleIDs() (ids []string) {
 	return ids
 }
 
-// knownTests finds tests by the names that rules.txt gives them.
+// knownTests finds tests by their names in rules.txt.
 type knownTests struct {
 	functions map[string]map[string]bool // by folder
 }
@@ -108,7 +108,7 @@ func exists(path string) error {
 
 var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w*)\(\w+ \*testing\.[TF]\) \{$`)
 
-// read notes the tests of a folder of the module.
+// read adds the tests in a folder of the module.
 func (k *knownTests) read(dir string) error {
 	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(dir), "*_test.go"))
 	if err != nil || len(files) == 0 {

@@ -223,7 +223,7 @@ func (s *Server) serve(rc *requestContext, a *answer) (err error) {
 	if m != nil && m.capability != nil && !m.capability(cat) {
 		return MethodNotFound(m.name)
 	}
-	// The capabilities are those of the whole catalog.
+	// initialize and server/discover declare the capabilities of the whole catalog.
 	if s.opts.View != nil && !rc.msg.is("initialize") && !rc.msg.is("server/discover") {
 		cat = s.opts.View(rc, cat)
 	}

@@ -13,20 +13,20 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// browser is a client of an HTTP handler without a network between, which works
-// inside the bubbles of synctest.
+// browser is a client of an HTTP handler without a network, which works in synctest
+// bubbles.
 type browser struct {
 	handler   http.Handler
 	principal string
 	session   string
-	version   string // of the header, if not that of the body
+	version   string // of the header, if it differs from the body's
 }
 
 func newBrowser(source mcp.Source, opts *mcp.ServerOptions) *browser {
 	return &browser{handler: mcp.NewServer(source, opts).HTTPHandler(nil)}
 }
 
-// open begins a session, with the same handler and principal.
+// open starts a session with the same handler and principal.
 func (b *browser) open(t *testing.T) *browser {
 	t.Helper()
 	opened := &browser{handler: b.handler, principal: b.principal}
@@ -61,7 +61,7 @@ func (b *browser) do(t *testing.T, method, body string) *response {
 	return takeApart(t, w.Code, w.Header(), w.Body.Bytes())
 }
 
-// start posts a body from a goroutine, and returns where the response arrives.
+// start posts a body on a goroutine, and returns a channel for the response.
 func (b *browser) start(t *testing.T, body string) <-chan *response {
 	answer := make(chan *response, 1)
 	go func() { answer <- b.post(t, body) }()
@@ -235,7 +235,7 @@ func TestSessionCancel(t *testing.T) {
 			t.Error("cancelled in another session, too")
 		}
 		mine.do(t, http.MethodDelete, "")
-		other.do(t, http.MethodDelete, "") // cancels what is in flight
+		other.do(t, http.MethodDelete, "") // cancels the requests in flight
 		<-others
 	})
 }
@@ -253,7 +253,7 @@ func TestSessionBelongsToItsPrincipal(t *testing.T) {
 	ann.wantAlive(t, true)
 }
 
-// observer is a source that shows its tests the context of a call.
+// observer is a source that passes the context of a call to its tests.
 type observer struct {
 	*demo
 	contexts chan context.Context
@@ -285,14 +285,13 @@ func TestContextEndsWithTheRequest(t *testing.T) {
 				t.Error("Done is closed, but Err is nil")
 			}
 			request := mcp.RequestFrom(ctx)
-			request.Progress(1, 1, "late") // must not be sent, nor fail
+			request.Progress(1, 1, "late") // must neither be sent nor fail
 			request.Log(mcp.LogEmergency, "", "late")
 		})
 	}
 }
 
-// Up to 2025-11-25 a connection that is lost is no cancellation; later it is
-// the only one.
+// Up to 2025-11-25, a lost connection is not a cancellation; later it is the only one.
 func TestDisconnect(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -366,7 +365,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// A client that does not read its stream must not hold up others.
+// A client that does not read its stream must not block others.
 func TestClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBrowser(newDemo(), &mcp.ServerOptions{MaxSessions: 100})

@@ -11,7 +11,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// forgetful is a client that never sends the session id that it was given.
+// forgetful is a client that never sends its session id.
 func forgetful(t *testing.T, h http.Handler, method, body string, version mcp.Version) *eventStream {
 	t.Helper()
 	s := &eventStream{header: make(http.Header), status: 200, done: make(chan struct{})}
@@ -33,8 +33,8 @@ func forgetful(t *testing.T, h http.Handler, method, body string, version mcp.Ve
 	return s
 }
 
-// TestClientThatDropsItsSession: it is served all the same, by the version that it
-// says in each request; what only a session could carry is refused in words.
+// TestClientThatDropsItsSession: such a client is served in the version it names in each
+// request. Features that require a session are rejected with an explanation.
 func TestClientThatDropsItsSession(t *testing.T) {
 	for _, v := range []mcp.Version{mcp.Version20250326, mcp.Version20250618, mcp.Version20251125} {
 		t.Run(v.String(), func(t *testing.T) {
@@ -58,14 +58,14 @@ func TestClientThatDropsItsSession(t *testing.T) {
 				if got := post(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); !strings.Contains(got, `"name":"talk"`) {
 					t.Errorf("tools/list = %s", got)
 				}
-				// Several may use the same id at once: nobody can say that they are one client.
+				// Several clients may use the same id concurrently: they cannot be told apart.
 				got := post(`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"talk","_meta":{"progressToken":5}}}`)
 				if !strings.Contains(got, `"progressToken":5`) || !strings.Contains(got, `"id":"x","result":{"content":[{"type":"text","text":"done"}]`) {
 					t.Errorf("tools/call = %s", got)
 				}
 				stream := forgetful(t, h, "GET", "", v)
 				source.tell(mcp.Change{Tools: true})
-				source.tell(mcp.Change{URI: "news://a"}) // nobody subscribed
+				source.tell(mcp.Change{URI: "news://a"}) // there are no subscriptions
 				if got, want := stream.came(), "event: message\ndata: "+strings.TrimSpace(toolsChanged)+"\n\n"; got != want || stream.status != 200 {
 					t.Errorf("the stream brings %q, want %q", got, want)
 				}

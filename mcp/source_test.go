@@ -11,15 +11,15 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// demo is a Source made by hand, with one of everything that the core must
-// carry. The tests of the surfaces talk to it as clients do.
+// demo is a manually written Source, with one example of everything that the core
+// supports. The tests of the surfaces use it like clients.
 type demo struct {
 	mcp.Unimplemented
 	catalog *mcp.Catalog
 	raw     *mcp.Raw
 	calls   atomic.Int64
-	// entered receives a value when the tool "wait" has begun; wait returns when
-	// release is closed or the request is cancelled.
+	// entered receives a value when the tool "wait" starts; the tool returns when release is
+	// closed or the request is cancelled.
 	entered chan struct{}
 	release chan struct{}
 	changed func(mcp.Change)
@@ -105,7 +105,7 @@ func (d *demo) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallTo
 	case "wait":
 		select {
 		case d.entered <- struct{}{}:
-		default: // nobody counts
+		default: // not counted
 		}
 		select {
 		case <-d.release:

@@ -14,8 +14,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// sseClient is a client of HTTP+SSE: messages go out by POST, and everything
-// comes back on one stream.
+// sseClient is a client of HTTP+SSE: it sends messages by POST, and receives all messages
+// on one stream.
 type sseClient struct {
 	t         *testing.T
 	handler   http.Handler
@@ -58,7 +58,7 @@ func openSSE(t *testing.T, handler http.Handler) *sseClient {
 	return c
 }
 
-// post sends one message and returns the response to that.
+// post sends one message and returns the response to the POST.
 func (c *sseClient) post(body string, fields ...string) *httptest.ResponseRecorder {
 	c.t.Helper()
 	r := httptest.NewRequestWithContext(c.context(c.t.Context()), http.MethodPost, "http://localhost"+c.message, strings.NewReader(body))
@@ -72,7 +72,7 @@ func (c *sseClient) post(body string, fields ...string) *httptest.ResponseRecord
 	return w
 }
 
-// call sends one message and returns what comes on the stream, one message a line.
+// call sends one message and returns the messages on the stream, one per line.
 func (c *sseClient) call(body string) string {
 	c.t.Helper()
 	if w := c.post(body); w.Code != http.StatusAccepted || w.Body.Len() > 0 {
@@ -91,8 +91,8 @@ func (c *sseClient) call(body string) string {
 	return lines
 }
 
-// A whole conversation of 2024-11-05: every answer comes on the stream, with what
-// the server says on its own and what it asks.
+// A whole conversation of 2024-11-05: all answers, notifications and questions are sent
+// on the stream.
 func TestSSEConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := newNews()
@@ -160,7 +160,7 @@ func (n *newsAsker) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.C
 	return text(s), err
 }
 
-// What is refused, before anything is read of it.
+// Requests that are rejected before their body is read.
 func TestSSERefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mcp.NewServer(newDemo(), &mcp.ServerOptions{Budget: mcp.Budget{Connections: 2}})
@@ -222,8 +222,7 @@ func TestSSERefused(t *testing.T) {
 	})
 }
 
-// Who a request is from is asked of the stream and of every message, but not of a
-// browser's preflight.
+// The stream and every message are authenticated, but not a browser's preflight.
 func TestSSEAuthenticates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		handler := mcp.NewServer(newDemo(), nil).SSEHandler("/message", &mcp.HTTPOptions{
@@ -263,10 +262,10 @@ func TestSSEAuthenticates(t *testing.T) {
 	})
 }
 
-// A client that sends faster than it is served is told to wait.
+// A client that sends faster than it is served is asked to wait.
 func TestSSEQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// initialize is served alone, and this one takes a second to begin.
+		// initialize is served alone, and here it takes a second to start.
 		c := openSSE(t, mcp.NewServer(slowCatalog{}, nil).SSEHandler("/message", nil))
 		c.post(ladderInit)
 		synctest.Wait()
@@ -292,7 +291,7 @@ func TestSSEQueueIsBounded(t *testing.T) {
 	})
 }
 
-// The end of the stream is the end of its client: what it waits for is cancelled.
+// When the stream ends, the client has disconnected, and its requests are cancelled.
 func TestSSEDisconnectCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newObserver()
@@ -330,7 +329,7 @@ func TestSSECancel(t *testing.T) {
 	})
 }
 
-// The end of the server lets requests finish, and ends the streams.
+// When the server shuts down, requests finish, and the streams end.
 func TestSSEShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDemo()
@@ -348,7 +347,7 @@ func TestSSEShutdown(t *testing.T) {
 	})
 }
 
-// A silent stream carries a comment now and then.
+// On an idle stream, a comment is sent periodically.
 func TestSSEIsKeptAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := openSSE(t, mcp.NewServer(newDemo(), nil).SSEHandler("/message", nil))
@@ -360,7 +359,7 @@ func TestSSEIsKeptAlive(t *testing.T) {
 	})
 }
 
-// Newer versions, and requests of 2026-07-28, come over it as well.
+// It also supports newer versions, including requests of 2026-07-28.
 func TestSSECarriesEveryVersion(t *testing.T) {
 	for _, v := range mcp.Versions() {
 		synctest.Test(t, func(t *testing.T) {

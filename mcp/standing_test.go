@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// changing is a Source that changes when it is told to.
+// changing is a Source that changes on demand.
 type changing struct {
 	mcp.Source
 	mu      sync.Mutex
@@ -36,8 +36,8 @@ func (c *changing) change() {
 	c.changed(mcp.Change{Tools: true})
 }
 
-// takenWriter lets the connection be taken over. It has no buffer: whatever is
-// written waits until it is read.
+// takenWriter allows the connection to be taken over. It has no buffer: writes block
+// until they are read.
 type takenWriter struct {
 	http.ResponseWriter
 	conn net.Conn
@@ -46,7 +46,7 @@ type takenWriter struct {
 func (w *takenWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) { return w.conn, nil, nil }
 
 // stand opens a subscription of 2026-07-28, or the GET stream of a session, on a
-// connection taken over, and reads it until nothing more comes.
+// connection that is taken over, and reads it until the server is idle.
 func stand(t *testing.T, h http.Handler, r *http.Request) *bufio.Reader {
 	t.Helper()
 	here, there := net.Pipe()
@@ -75,8 +75,8 @@ func listenRequest(id int) *http.Request {
 	return r
 }
 
-// Streams that stand open share a writer. Those whose clients do not read must
-// neither hold it up nor be held on to.
+// Standing streams share a writer. Streams whose clients do not read must neither block
+// it nor be kept.
 func TestStandingStreamsOfClientsThatDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &changing{Source: newDemo()}
@@ -117,7 +117,7 @@ func TestStandingStreamsOfClientsThatDoNotRead(t *testing.T) {
 	})
 }
 
-// Nor must they make the end of the server wait for one after the other.
+// Nor may they make Shutdown wait for one after the other.
 func TestShutdownWithStreamsThatNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mcp.NewServer(newDemo(), nil)
@@ -134,8 +134,7 @@ func TestShutdownWithStreamsThatNobodyReads(t *testing.T) {
 	})
 }
 
-// A writer that is busy with a slow client comes back for what has changed
-// meanwhile.
+// A writer that is busy with a slow client later writes the changes made in between.
 func TestStandingStreamOfASlowClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &changing{Source: newDemo()}

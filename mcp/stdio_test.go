@@ -18,7 +18,7 @@ import (
 
 const stdioPong = `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"
 
-// Whatever a line is, it gets the right error or none, and the stream goes on.
+// For any line, the server sends the right error or none, and the stream continues.
 func TestStdioLines(t *testing.T) {
 	const limit = 300
 	fill := func(n int) string {
@@ -106,7 +106,7 @@ func TestStdioLargeLines(t *testing.T) {
 	}
 }
 
-// call words a request for a tool by the stateless protocol, which needs no handshake.
+// call returns a request for a tool in the stateless protocol, which needs no handshake.
 func call(id any, tool string) string {
 	return strings.Replace(modern("tools/call", fmt.Sprintf(`"name":%q`, tool)), `"id":1`, fmt.Sprintf(`"id":%v`, id), 1)
 }
@@ -131,7 +131,7 @@ func wantIDs(t *testing.T, lines string, want ...string) {
 	}
 }
 
-// The end of the input, or of the context, lets requests in flight finish.
+// When the input or the context ends, the requests in flight may finish.
 func TestStdioDrains(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -248,7 +248,7 @@ func TestStdioReadFailure(t *testing.T) {
 	})
 }
 
-// A slow request holds up nobody: neither a ping behind it, nor its cancellation.
+// A slow request blocks neither a ping after it nor its cancellation.
 func TestStdioSlowCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDemo()
@@ -268,7 +268,7 @@ func TestStdioSlowCall(t *testing.T) {
 		for _, other := range []string{`"fast"`, `slow`, `1`, `null`} {
 			p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + other + `}}`)
 		}
-		p.received() // one of them is no JSON
+		p.received() // one of them is not JSON
 		p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow"}}`)
 		if got := p.received(); got != "" {
 			t.Errorf("a cancelled request is answered: %s", got)
@@ -318,9 +318,9 @@ func TestStdioMaxInFlight(t *testing.T) {
 			}
 			p.send(ladderPing)
 		}()
-		time.Sleep(time.Second) // longer than anybody's patience
+		time.Sleep(time.Second) // longer than patience
 		synctest.Wait()
-		if entered := len(d.entered); entered != 3 { // two that outlived the patience, and the leader's own
+		if entered := len(d.entered); entered != 3 { // two that have exceeded patience, and the leader's own
 			t.Errorf("%d calls run, want 3", entered)
 		}
 		if got := p.received(); got != "" {
@@ -336,8 +336,8 @@ func TestStdioMaxInFlight(t *testing.T) {
 	})
 }
 
-// Answers leave together while more requests are there, but none waits for a
-// request that has not come yet.
+// Answers are sent together while more requests are available, but none waits for a
+// request that has not arrived yet.
 func TestStdioGathers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDemo()
@@ -355,7 +355,7 @@ func TestStdioGathers(t *testing.T) {
 		p.send(ladderPing[20:])
 		wantIDs(t, p.received(), "1")
 
-		// One that is slow lets go of those before it.
+		// A slow request does not delay earlier answers.
 		p.send(ladderPing + "\n" + call(2, "wait"))
 		time.Sleep(time.Millisecond)
 		wantIDs(t, p.received(), "1")
@@ -402,7 +402,7 @@ func TestStdioListChanged(t *testing.T) {
 	}
 }
 
-// busy is a source whose every tenth call takes longer than a leader's patience.
+// busy is a source in which every tenth call takes longer than a leader's patience.
 type busy struct{ *demo }
 
 func (b busy) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
@@ -414,8 +414,8 @@ func (b busy) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToo
 	return text("x"), nil
 }
 
-// Under load, in real time: every request is answered exactly once, whoever
-// leads when, and nothing stays behind.
+// Under load, in real time: every request is answered exactly once, regardless of the
+// leader, and no goroutines are left.
 func TestStdioPipelined(t *testing.T) {
 	const n = 2000
 	before := runtime.NumGoroutine()
@@ -452,6 +452,6 @@ func TestStdioPipelined(t *testing.T) {
 		if i == 1000 {
 			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
 		}
-		runtime.Gosched() // those that have ended may not be gone yet
+		runtime.Gosched() // goroutines that have ended may still be counted
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A client that stops reading must not keep the server from ending. This takes
-// real time: a goroutine that waits for a lock holds up the clock of a bubble.
+// A client that stops reading must not keep the server from stopping. This takes real
+// time: a goroutine that waits for a lock stops the clock of a bubble.
 func TestStdioEndsAlthoughNobodyReads(t *testing.T) {
 	t.Parallel()
 	in, w := io.Pipe()

@@ -12,7 +12,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// A subscription receives changes of the tasks it has named, if they are the client's.
+// A subscription receives changes of the tasks it names, if they belong to the client.
 func TestTaskNotifications(t *testing.T) {
 	onTransports(t, func(t *testing.T, transport string) {
 		release := make(chan struct{})
@@ -34,7 +34,7 @@ func TestTaskNotifications(t *testing.T) {
 	})
 }
 
-// wantTold wants one message that a task is in a state.
+// wantTold expects one notification that a task is in a state.
 func (p *peer) wantTold(id, status string) {
 	p.t.Helper()
 	got := messages(p.t, p.received(), 1)[0]
@@ -66,7 +66,7 @@ func (p *peer) wantToldOfEnd(mine, other string) {
 	}
 }
 
-// The end of the server cancels its tasks and waits for them.
+// Shutdown cancels the server's tasks and waits for them.
 func TestTaskShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended time.Time
@@ -103,7 +103,7 @@ func TestTaskShutdown(t *testing.T) {
 	})
 }
 
-// Nor is anybody else told of a task.
+// Only a task's own principal is notified.
 func TestTaskIsToldToItsPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mcp.NewServer(&worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}, nil)

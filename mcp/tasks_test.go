@@ -16,7 +16,7 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// worker is a Source whose tool becomes a task, where the client knows tasks.
+// worker is a Source whose tool becomes a task if the client supports tasks.
 type worker struct {
 	mcp.Unimplemented
 	opts *mcp.TaskOptions
@@ -39,7 +39,7 @@ const (
 	workCall = `{"jsonrpc":"2.0","id":"w","method":"tools/call","params":{"name":"work"}}`
 )
 
-// taskState is a task as the extension describes it.
+// taskState is a task in the form of the extension.
 type taskState struct {
 	Type     string `json:"resultType"`
 	ID       string `json:"taskId"`
@@ -62,7 +62,8 @@ type wireError struct {
 	Message string
 }
 
-// taskOf reads a task and holds what every form of one must have and must not have.
+// taskOf decodes a task and verifies the members that every task must have or must not
+// have.
 func taskOf(t *testing.T, object json.RawMessage) *taskState {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -97,7 +98,7 @@ func taskOf(t *testing.T, object json.RawMessage) *taskState {
 	return state
 }
 
-// begin calls the tool and returns the task that it has become.
+// begin calls the tool and returns the resulting task.
 func (p *peer) begin() *taskState {
 	p.t.Helper()
 	got := messages(p.t, p.call(workCall), 1)[0]
@@ -107,7 +108,7 @@ func (p *peer) begin() *taskState {
 	return taskOf(p.t, got.Result)
 }
 
-// task calls one of the methods about tasks.
+// task calls one of the methods for tasks.
 func (p *peer) task(method, id, members string) wireMessage {
 	p.t.Helper()
 	if members != "" {
@@ -138,7 +139,7 @@ func connectWorker(t *testing.T, transport string, w *worker, opts *mcp.ServerOp
 	return connect(t, transport, mcp.Version20260728, mcp.NewServer(w, opts), taskCaps)
 }
 
-// How work may end, and what the client finds then.
+// The possible outcomes of the work, and what the client receives.
 func TestTaskOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -199,8 +200,8 @@ func TestTaskOutcomes(t *testing.T) {
 	}
 }
 
-// Clients that do not know tasks wait, or are refused, as the tool wants it. So
-// is a direct caller, who waits.
+// Clients without support for tasks wait, or are rejected, depending on the tool. Direct
+// callers wait.
 func TestTaskWithoutTheExtension(t *testing.T) {
 	for _, c := range []struct {
 		version mcp.Version
@@ -213,7 +214,7 @@ func TestTaskWithoutTheExtension(t *testing.T) {
 		onTransports(t, func(t *testing.T, transport string) {
 			w := &worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("waited"), nil }}
 			p := connect(t, transport, c.version, mcp.NewServer(w, nil), c.caps)
-			withTask := strings.Replace(workCall, `"name"`, `"task":{"ttl":5},"name"`, 1) // of 2025-11-25: means nothing here
+			withTask := strings.Replace(workCall, `"name"`, `"task":{"ttl":5},"name"`, 1) // of 2025-11-25: ignored here
 			if got := textOf(t, messages(t, p.call(withTask), 1)[0]); got != "waited" {
 				t.Errorf("%v with %s: %q", c.version, c.caps, got)
 			}
@@ -280,7 +281,7 @@ func TestTaskMethodsRefused(t *testing.T) {
 	}
 }
 
-// The Mcp-Name header of the three methods is held against the task's id.
+// The Mcp-Name header of the three methods is compared with the task's id.
 func TestTaskHeaders(t *testing.T) {
 	addr := serveHTTP(t, &worker{}, nil)
 	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
@@ -296,8 +297,8 @@ func TestTaskHeaders(t *testing.T) {
 	}
 }
 
-// A task asks by turning to input_required. Answers come in any number of
-// updates; those that are none are passed over.
+// A task asks by changing to input_required. Answers may be sent in any number of
+// updates; invalid ones are ignored.
 func TestTaskAsks(t *testing.T) {
 	onTransports(t, func(t *testing.T, transport string) {
 		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
@@ -357,7 +358,7 @@ func TestTaskAsks(t *testing.T) {
 	})
 }
 
-// Of two questions that a task asks at once, each gets its answer when that comes.
+// If a task asks two questions at once, each receives its answer when it arrives.
 func TestTaskAsksTwiceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := make(chan string, 1)
@@ -388,7 +389,7 @@ func TestTaskAsksTwiceAtOnce(t *testing.T) {
 	})
 }
 
-// A question needs its capability in a task, too.
+// A question in a task requires its capability, too.
 func TestTaskAsksUndeclared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{work: func(ctx context.Context) (*mcp.CallToolResult, error) {
@@ -403,7 +404,7 @@ func TestTaskAsksUndeclared(t *testing.T) {
 	})
 }
 
-// Rounds of the call come before the task.
+// Rounds of the call precede the task.
 func TestTaskAfterRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &asksFirst{worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}}
@@ -431,8 +432,8 @@ func (a *asksFirst) CallTool(ctx context.Context, p *mcp.CallToolParams) (*mcp.C
 	return a.worker.CallTool(ctx, p)
 }
 
-// A cancelled task is cancelled at once, whatever its work still does; then
-// nothing can change it, nor can it ask.
+// A cancelled task has the final state immediately, even if its work continues;
+// afterwards it cannot change or ask.
 func TestTaskCancel(t *testing.T) {
 	onTransports(t, func(t *testing.T, transport string) {
 		release, finish := make(chan struct{}), make(chan struct{})
@@ -492,8 +493,8 @@ func TestTaskCancel(t *testing.T) {
 	})
 }
 
-// The request that has begun a task is over with its answer: neither its client
-// that leaves nor its cancellation touches the task.
+// The request that started a task ends with its answer: neither a disconnect nor a
+// cancellation of the request affects the task.
 func TestTaskOutlivesItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -514,7 +515,7 @@ func TestTaskOutlivesItsRequest(t *testing.T) {
 	})
 }
 
-// After its time a task is cancelled, and forgotten.
+// After its TTL a task is cancelled and deleted.
 func TestTaskExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan time.Duration, 1)
@@ -543,8 +544,8 @@ func TestTaskExpires(t *testing.T) {
 	})
 }
 
-// A client that starts more tasks than may run loses its oldest one. Work that does not
-// end when it is cancelled keeps its place.
+// A client that starts more tasks than allowed loses its oldest one. Work that does not
+// end when it is cancelled still counts.
 func TestRunningTasksAreLimited(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("deaf=%v", deaf), func(t *testing.T) {
@@ -594,7 +595,7 @@ func withTasks(request string) string {
 	return strings.Replace(request, `clientCapabilities":{}`, `clientCapabilities":`+taskCaps, 1)
 }
 
-// Ids cannot be guessed, and are of no use to others.
+// Ids cannot be guessed, and are useless to others.
 func TestTaskBelongsToItsPrincipal(t *testing.T) {
 	b := newBrowser(&worker{work: func(context.Context) (*mcp.CallToolResult, error) { return text("done"), nil }}, nil)
 	as := func(principal, method, members string) *response {
@@ -621,7 +622,7 @@ func TestTaskBelongsToItsPrincipal(t *testing.T) {
 	}
 }
 
-// shaky is a store that fails when it is told to.
+// shaky is a store that fails on demand.
 type shaky struct {
 	mu       sync.Mutex
 	records  map[string]mcp.TaskRecord
@@ -650,8 +651,7 @@ func (s *shaky) fail(put, get error) {
 	s.put, s.get = put, get
 }
 
-// A task exists once it is stored, and not before. What a store fails with is not
-// for clients.
+// A task only exists once it is stored. Errors of the store are not shown to clients.
 func TestTaskStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		secret := errors.New("dial 10.0.0.9: refused")
@@ -678,7 +678,7 @@ func TestTaskStoreFails(t *testing.T) {
 		if got := p.task("tasks/get", id, ""); got.Error == nil || got.Error.Code != mcp.CodeInternalError || strings.Contains(got.Error.Message, "10.0.0.9") {
 			t.Errorf("not readable: %s %v", got.Result, got.Error)
 		}
-		store.fail(secret, nil) // the end cannot be stored: nothing else breaks
+		store.fail(secret, nil) // the end cannot be stored: nothing else fails
 		close(release)
 		synctest.Wait()
 		store.fail(nil, nil)

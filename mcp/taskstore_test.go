@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A result that is not kept is never seen, not even for a moment: clients that poll
-// would take the task for completed.
+// A result that is not kept is never visible, not even briefly: clients that poll would
+// consider the task completed.
 func TestRefusedRecordStaysOut(t *testing.T) {
 	options := &ServerOptions{Budget: Budget{Bytes: 1 << 20, ClientBytes: 8 << 10}}
 	store := &memoryTasks{ledger: newLedger(options)}

@@ -13,11 +13,10 @@ import (
 	"github.com/slipway-mcp/slipway/mcp"
 )
 
-// The schemas that the specification publishes say what each version's messages
-// look like. Every message of every conversation is held against the one of the
-// version that was spoken.
+// The published schemas of the specification define the messages of each version. Every
+// message of every conversation is validated against the schema of its version.
 
-// resultOf names the definition of a method's result.
+// resultOf contains the names of the definitions of methods' results.
 var resultOf = map[string]string{
 	"initialize":               "InitializeResult",
 	"server/discover":          "DiscoverResult",
@@ -35,14 +34,15 @@ var resultOf = map[string]string{
 	"completion/complete":      "CompleteResult",
 	"subscriptions/listen":     "SubscriptionsListenResult",
 
-	// Of the tasks extension the schemas know what every result has. The rest is
-	// held by taskOf.
+	// For the tasks extension, the schemas only define the common members of results. taskOf
+	// checks the others.
 	"tasks/get":    "Result",
 	"tasks/update": "Result",
 	"tasks/cancel": "Result",
 }
 
-// messageOf names the definition of what a server sends on its own.
+// messageOf contains the names of the definitions of messages that a server sends on its
+// own initiative.
 var messageOf = map[string]string{
 	"notifications/message":                    "LoggingMessageNotification",
 	"notifications/progress":                   "ProgressNotification",
@@ -59,8 +59,8 @@ var messageOf = map[string]string{
 	"roots/list":                               "ListRootsRequest",
 }
 
-// official is the schema of one version, compiled once as an object with a
-// property for each of its definitions.
+// official is the schema of one version, compiled once as an object with a property for
+// each of its definitions.
 type official struct {
 	definitions map[string]json.RawMessage
 	schema      *jsonschema.Resolved
@@ -110,7 +110,7 @@ func officialSchema(t *testing.T, v mcp.Version) *official {
 	return o
 }
 
-// check reports where value does not follow a definition.
+// check returns an error if value does not match a definition.
 func (o *official) check(t *testing.T, name string, value any) error {
 	t.Helper()
 	if o.definitions[name] == nil {
@@ -119,8 +119,8 @@ func (o *official) check(t *testing.T, name string, value any) error {
 	return o.schema.Validate(map[string]any{name: value})
 }
 
-// checkTruth holds the server's lines against the schema of version v. The
-// client's lines say which method an answer belongs to.
+// checkTruth validates the server's lines against the schema of version v. The client's
+// lines are used to find the method of an answer.
 func checkTruth(t *testing.T, v mcp.Version, client []string, server string) {
 	t.Helper()
 	methods := make(map[string]string)
@@ -160,8 +160,8 @@ func unbatch(line string) []map[string]any {
 	return nil
 }
 
-// definitionOf names the definition that a message must follow, and the part of
-// the message that it is about.
+// definitionOf returns the name of the definition that a message must match, and the part
+// of the message that it applies to.
 func (o *official) definitionOf(m map[string]any, methods map[string]string) (name string, value any) {
 	if method, ok := m["method"].(string); ok {
 		return messageOf[method], m
@@ -175,8 +175,7 @@ func (o *official) definitionOf(m map[string]any, methods map[string]string) (na
 				continue
 			}
 			if id, has := m["id"]; has && id == nil {
-				// JSON-RPC 2.0 wants null where these schemas have no form for
-				// an id that is not known.
+				// JSON-RPC 2.0 requires null for an unknown id, which these schemas do not allow.
 				m["id"] = ""
 			}
 			return name, m

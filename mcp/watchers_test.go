@@ -27,7 +27,7 @@ func TestWatchers(t *testing.T) {
 	}
 }
 
-// TestWatchersStop: what is being told is told before stop returns.
+// TestWatchersStop: stop waits for a running notification.
 func TestWatchersStop(t *testing.T) {
 	var w mcp.Watchers
 	begun, proceed := make(chan struct{}), make(chan struct{})

@@ -25,18 +25,18 @@ import (
 
 var update = flag.Bool("update", false, "write the answers in testdata/wire anew; review them like code")
 
-// TestWire plays the conversations in testdata/wire. Each file begins with what
-// it guards. Its first section holds the client's messages, one a line, and
-// says to which source they go:
+// TestWire plays the conversations in testdata/wire. Each file starts with a description
+// of what it guards. Its first section contains the client's messages, one per line, and
+// names the source that receives them:
 //
 //	-- to demo --             in a session, or in an envelope, of every version
 //	-- to demo as written --  without handshake or envelope; $VERSION varies
 //	-- to demo on stdio --    on one of the transports only
 //	-- to demo beyond the schema --  with content that no version knows
 //
-// The sections behind it hold the server's messages, also one a line, and say
-// for which versions. Versions share a section if their answers are the same
-// bytes, and so do HTTP and stdio.
+// The sections after it contain the server's messages, also one per line, and name the
+// versions. Versions share a section if their answers are byte for byte the same, and so do
+// HTTP and stdio.
 func TestWire(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "wire", "*.txtar"))
 	if err != nil || len(files) < 30 {
@@ -70,11 +70,11 @@ func testWire(t *testing.T, file string) {
 	}
 }
 
-// conversation is what a client says.
+// conversation is the client's part of a conversation.
 type conversation struct {
 	source    func() mcp.Source
 	asWritten bool
-	beyond    bool   // the answers hold what no version's schema knows
+	beyond    bool   // the answers contain content that is in no version's schema
 	only      string // "http", "stdio" or empty
 	messages  []string
 }
@@ -99,8 +99,8 @@ func newConversation(t *testing.T, f txtar.File) *conversation {
 	return c
 }
 
-// play has the conversation in every version and on both transports, and puts
-// together what is the same.
+// play plays the conversation in every version and on both transports, and groups equal
+// answers.
 func (c *conversation) play(t *testing.T) []txtar.File {
 	type answers struct{ where, text string }
 	var found []answers
@@ -147,8 +147,8 @@ func (c *conversation) play(t *testing.T) []txtar.File {
 
 const handshake = `{"jsonrpc":"2.0","id":"handshake","method":"initialize","params":{"protocolVersion":"$VERSION","capabilities":{},"clientInfo":{"name":"wire","version":"1"}}}`
 
-// inVersion returns the messages of the conversation as a client of version v
-// writes them, and how many of them are only there to begin it.
+// inVersion returns the messages of the conversation as written by a client of version v,
+// and the number of messages that only start it.
 func (c *conversation) inVersion(v mcp.Version) (messages []string, preamble int) {
 	if !c.asWritten && !v.Modern() {
 		messages = append(messages, handshake, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -166,8 +166,8 @@ func (c *conversation) inVersion(v mcp.Version) (messages []string, preamble int
 	return messages, preamble
 }
 
-// inEnvelope adds what 2026-07-28 wants in every request, in the way that keeps
-// the bytes of the message otherwise.
+// inEnvelope adds the members that 2026-07-28 requires in every request, and keeps the
+// other bytes of the message.
 func inEnvelope(m string) string {
 	const members = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
 	switch {
@@ -210,9 +210,8 @@ func (c *conversation) overStdio(t *testing.T, v mcp.Version) (got string) {
 	return got
 }
 
-// stdioPipe is a server on a pair of streams, in a bubble of synctest: there,
-// time passes only when nothing else can happen, so that what has been answered
-// is known without waiting for it.
+// stdioPipe is a server on a pair of streams, in a synctest bubble. Time only passes
+// there when nothing else can happen, so all answers are available without waiting.
 type stdioPipe struct {
 	t   *testing.T
 	in  *io.PipeWriter
@@ -239,8 +238,8 @@ func (p *stdioPipe) send(line string) {
 	}
 }
 
-// received returns what the server has written since the last time, once it
-// has nothing left to do.
+// received returns what the server has written since the last call, after waiting until
+// it is idle.
 func (p *stdioPipe) received() string {
 	synctest.Wait()
 	return p.out.take()
@@ -314,7 +313,7 @@ func negotiatedIn(answer []byte) string {
 	return w.Result.ProtocolVersion
 }
 
-// clientHeader is the header that a well-behaved client sends with a message.
+// clientHeader returns the header that a well-behaved client sends with a message.
 func clientHeader(m string) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 	var w struct {
@@ -342,7 +341,7 @@ func clientHeader(m string) http.Header {
 	return h
 }
 
-// messagesOf returns the messages in a response, one a line.
+// messagesOf returns the messages in a response, one per line.
 func messagesOf(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	body := w.Body.String()
@@ -365,7 +364,7 @@ func messagesOf(t *testing.T, w *httptest.ResponseRecorder) string {
 	return got
 }
 
-// checkResponse holds what the response to any message has to be.
+// checkResponse checks the requirements for the response to any message.
 func checkResponse(t *testing.T, modern bool, m string, w *httptest.ResponseRecorder, answers string) {
 	t.Helper()
 	contentType := w.Header().Get("Content-Type")
@@ -382,8 +381,8 @@ func checkResponse(t *testing.T, modern bool, m string, w *httptest.ResponseReco
 	}
 }
 
-// wantStatus follows from the error alone: what cannot be a request, and what
-// 2026-07-28 names, is not 200.
+// wantStatus derives the status from the error: invalid requests, and the errors that
+// 2026-07-28 specifies, are not 200.
 func wantStatus(modern bool, answers string) int {
 	var e struct {
 		Error struct {
