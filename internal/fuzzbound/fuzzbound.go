@@ -127,9 +127,13 @@ func Linear(t *testing.T, wrap func(repeated string) string, parse func(text str
 
 // LinearFrom fails if the cost of parse grows faster than its input between size and
 // six times as many bytes of a repeated fragment. It finds squares with a small factor,
-// such as a fast search from the beginning of the text for each line.
+// such as a fast search from the beginning of the text for each line. A nil wrap leaves
+// the text as it is.
 func LinearFrom(t *testing.T, size int, fragment string, wrap func(repeated string) string, parse func(text string)) {
 	t.Helper()
+	if wrap == nil {
+		wrap = func(repeated string) string { return repeated }
+	}
 	collectRarely(t)
 	before := wrap(repeat(fragment, size))
 	if raceEnabled {
